@@ -1,0 +1,69 @@
+// A sequence lock: one writer that never waits, readers that copy and, if the writer was at it
+// meanwhile, copy again.
+//
+//     writer   odd | store ... store | even          (kstat::publish stores)
+//     reader   load seq, copy, load seq: both the same and even, or again
+//
+// Every field is moved atomically (publish, observe), stores release and loads acquire, which is
+// free on x86 and orders them without a fence (the thread sanitizer knows no fences).
+//
+// Threads: write() by one thread only; read() by any.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace blkscope::kstat {
+
+/// Stores a field that only this thread writes.
+template <class T>
+inline void publish(T& field, T value) {
+    std::atomic_ref<T>(field).store(value, std::memory_order_release);
+}
+
+/// Loads a field that another thread may be publishing.
+template <class T>
+inline T observe(const T& field) {
+    return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
+}
+
+class Seqlock {
+  public:
+    /// The critical section of the writer: from construction to destruction.
+    class [[nodiscard]] Writing {
+      public:
+        explicit Writing(std::atomic<uint32_t>& sequence)
+            : sequence_(sequence), start_(sequence.load(std::memory_order_relaxed)) {
+            sequence_.store(start_ + 1, std::memory_order_relaxed);
+        }
+        ~Writing() { sequence_.store(start_ + 2, std::memory_order_release); }
+        Writing(const Writing&) = delete;
+        Writing& operator=(const Writing&) = delete;
+
+      private:
+        std::atomic<uint32_t>& sequence_;
+        uint32_t start_;
+    };
+
+    Writing write() { return Writing(sequence_); }
+
+    /// What `copy` returned when no write fell into it. `copy` reads with kstat::observe and may
+    /// run more than once.
+    template <class Copy>
+    [[nodiscard]] auto read(Copy copy) const {
+        for (;;) {
+            const uint32_t before = sequence_.load(std::memory_order_acquire);
+            if (before % 2 == 0) {
+                auto result = copy();
+                if (sequence_.load(std::memory_order_relaxed) == before) return result;
+            }
+            std::this_thread::yield();
+        }
+    }
+
+  private:
+    std::atomic<uint32_t> sequence_{0};
+};
+
+}  // namespace blkscope::kstat
