@@ -179,10 +179,15 @@ typedef struct kstat_timer {
     hrtime_t stop_time;
 } kstat_timer_t;
 
-#define KSTAT_NAMED_PTR(kptr) ((kstat_named_t *)(kptr)->ks_data)
-#define KSTAT_INTR_PTR(kptr) ((kstat_intr_t *)(kptr)->ks_data)
-#define KSTAT_IO_PTR(kptr) ((kstat_io_t *)(kptr)->ks_data)
-#define KSTAT_TIMER_PTR(kptr) ((kstat_timer_t *)(kptr)->ks_data)
+#ifdef __cplusplus /* so that -Wold-style-cast has nothing to say about a user's code */
+#define KSTAT_DATA_AS(type, kptr) (static_cast<type *>((kptr)->ks_data))
+#else
+#define KSTAT_DATA_AS(type, kptr) ((type *)(kptr)->ks_data)
+#endif
+#define KSTAT_NAMED_PTR(kptr) KSTAT_DATA_AS(kstat_named_t, kptr)
+#define KSTAT_INTR_PTR(kptr) KSTAT_DATA_AS(kstat_intr_t, kptr)
+#define KSTAT_IO_PTR(kptr) KSTAT_DATA_AS(kstat_io_t, kptr)
+#define KSTAT_TIMER_PTR(kptr) KSTAT_DATA_AS(kstat_timer_t, kptr)
 
 /* The requests of the kstat device, which here travel on a provider's socket. */
 #define KSTAT_IOC_BASE ('K' << 8)

@@ -1,0 +1,79 @@
+// The clock of the hot path: one counter read per queue transition, scaled only when a reader asks.
+//
+//     ticks = counter - origin                  now_unscaled(), per transition
+//     ns    = ticks * multiplier >> 40          to_ns(), per snapshot
+//
+// The origin is chosen so that the one multiplication lands on CLOCK_MONOTONIC: no offset is added.
+// The scale is measured once per process and frozen, so cumulative times never run backwards and
+// the numbers of one kstat, all from this scale, have exact ratios. It then drifts from
+// CLOCK_MONOTONIC by what the measurement missed (a few parts per million) and by what the kernel
+// slews its clock.
+//
+// The counter is the TSC where the processor calls it invariant and the kernel itself keeps time by
+// it, cntvct_el0 on arm64, and CLOCK_MONOTONIC (whose ticks are nanoseconds) elsewhere.
+//
+// Threads: any.
+// Source:  Intel SDM volume 3, 17.17.1 (invariant TSC); gethrtime(9F).
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <atomic>
+#include <cstdint>
+#if defined(__x86_64__) || defined(__i386__)
+#include <x86intrin.h>
+#endif
+
+namespace blkscope::kstat {
+
+namespace detail {
+
+struct HotClock {
+    /// True once the counter below is calibrated and is the clock; the fields are frozen then.
+    std::atomic<bool> counting{false};
+    uint64_t origin = 0;               // the counter's value at tick 0
+    uint64_t multiplier = 1ULL << 40;  // nanoseconds per tick, times 2^40
+};
+
+extern HotClock hot_clock;
+
+/// now_unscaled() before calibration, or without a usable counter.
+hrtime_t now_without_counter();
+
+inline uint64_t read_counter() {
+#if defined(__x86_64__) || defined(__i386__)
+    return __rdtsc();
+#elif defined(__aarch64__)
+    uint64_t ticks;
+    asm volatile("mrs %0, cntvct_el0" : "=r"(ticks));
+    return ticks;
+#else
+    return 0;
+#endif
+}
+
+}  // namespace detail
+
+/// Measures the clock's scale, about 20 ms, the first time; later calls return at once. Call it at
+/// start-up: kstat_create does too, and whatever reads the clock before pays for it then.
+void calibrate_clock();
+
+/// Ticks now. One counter read, not ordered against the instructions around it: for a counter with
+/// one writer. gethrtime_unscaled() waits for earlier instructions, which callers that hand a
+/// kstat_io_t from thread to thread under a lock need.
+inline hrtime_t now_unscaled() {
+    if (detail::hot_clock.counting.load(std::memory_order_acquire)) [[likely]] {
+        return static_cast<hrtime_t>(detail::read_counter() - detail::hot_clock.origin);
+    }
+    return detail::now_without_counter();
+}
+
+/// Ticks, or a sum or product of ticks and a number, as nanoseconds; rounds down.
+hrtime_t to_ns(hrtime_t ticks);
+
+/// The moment now in nanoseconds, on the scale of to_ns: what the framework stamps.
+inline hrtime_t now_ns() {
+    return to_ns(now_unscaled());
+}
+
+}  // namespace blkscope::kstat

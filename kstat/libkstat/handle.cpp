@@ -1,0 +1,227 @@
+#include "handle.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <kstat/wire/run_directory.hpp>
+#include <limits>
+#include <system_error>
+#include <thread>
+
+#include "data.hpp"
+#include "reserved.hpp"
+
+namespace blkscope::kstat {
+
+namespace {
+
+constexpr auto patience = std::chrono::seconds(1);
+
+// A kstat that is being reactivated becomes readable at any moment; one whose provider forgot to
+// install it never does.
+constexpr int attempts_max = 6;
+constexpr auto between_attempts = std::chrono::milliseconds(100);
+
+Deadline soon() {
+    return std::chrono::steady_clock::now() + patience;
+}
+
+}  // namespace
+
+// kc_kd stays the same for the handle's life, so it does not follow a run directory that is made
+// or replaced later; directory_ does.
+Handle::Handle() : kstat_ctl_t{0, nullptr, -1} {
+    const std::string path = run_directory();
+    kc_kd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (kc_kd < 0 && errno == ENOENT) kc_kd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (kc_kd < 0) throw std::system_error(errno, std::generic_category(), path);
+    for (const kstat_t& own : {headers_kstat(), types_kstat()}) add(nullptr, own);
+}
+
+Handle::~Handle() {
+    for (const auto& [kid, node] : nodes_) std::free(node->header.ks_data);
+    if (directory_.descriptor >= 0) close(directory_.descriptor);
+    if (kc_kd >= 0) close(kc_kd);
+}
+
+// The chain's links follow the nodes on every way out: an exception may come after some were freed.
+bool Handle::update() try {
+    open_directory();
+    find_providers();
+    const Deadline deadline = soon();
+    for (auto& [name, provider] : providers_) provider.ask(deadline);
+    for (auto& [name, provider] : providers_) provider.hear(deadline);
+    bool changed = drop_gone();
+    for (auto& [name, provider] : providers_) {
+        if (provider.has_news()) changed |= merge(provider);
+    }
+    moved_on_ = false;
+    if (!changed && kc_chain_id != 0) return false;
+    link();
+    kc_chain_id = next_chain_id();
+    return true;
+} catch (...) {
+    link();
+    throw;
+}
+
+void Handle::open_directory() {
+    if (directory_.descriptor >= 0) close(directory_.descriptor);
+    directory_.descriptor = ::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat status {};
+    if (directory_.descriptor >= 0 && fstat(directory_.descriptor, &status) == 0) {
+        directory_.owner = status.st_uid;
+    }
+}
+
+void Handle::find_providers() {
+    if (directory_.descriptor < 0) return;
+    const int again = openat(directory_.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR* const list = fdopendir(again);
+    if (list == nullptr) return;
+    while (const dirent* entry = readdir(list)) {
+        const std::string name = entry->d_name;
+        if (pid_of_socket(name)) providers_.try_emplace(name, directory_, name);
+    }
+    closedir(list);
+}
+
+bool Handle::drop_gone() {
+    bool changed = false;
+    for (auto at = providers_.begin(); at != providers_.end();) {
+        Provider& provider = at->second;
+        if (provider.is_gone() || provider.was_replaced()) changed |= forget_kstats_of(provider);
+        provider.forget_replacement();
+        at = provider.is_gone() ? providers_.erase(at) : std::next(at);
+    }
+    return changed;
+}
+
+bool Handle::forget_kstats_of(Provider& provider) {
+    for (const auto& [there, here] : provider.kids) remove(here);
+    const bool changed = !provider.kids.empty();
+    provider.kids.clear();
+    return changed;
+}
+
+// Both lists ascend, and a number is never used twice: what is in both is the same kstat.
+bool Handle::merge(Provider& provider) {
+    const auto headers = provider.list();
+    if (!headers) return false;
+    bool changed = false;
+    auto known = provider.kids.begin();
+    for (const kstat_t& header : *headers) {
+        while (known != provider.kids.end() && known->first < header.ks_kid) {
+            remove(known->second);
+            known = provider.kids.erase(known);
+            changed = true;
+        }
+        if (known != provider.kids.end() && known->first == header.ks_kid) {
+            ++known;
+            continue;
+        }
+        add(&provider, header);
+        changed = true;
+    }
+    while (known != provider.kids.end()) {
+        remove(known->second);
+        known = provider.kids.erase(known);
+        changed = true;
+    }
+    return changed;
+}
+
+void Handle::add(Provider* provider, const kstat_t& header) {
+    if (next_kid_ == std::numeric_limits<kid_t>::max()) throw std::bad_alloc();
+    auto node = std::make_unique<Node>(Node{header, provider, header.ks_kid});
+    node->header.ks_kid = next_kid_++;
+    if (provider != nullptr) provider->kids.emplace(header.ks_kid, node->header.ks_kid);
+    nodes_.emplace(node->header.ks_kid, std::move(node));
+}
+
+void Handle::remove(kid_t kid) {
+    const auto at = nodes_.find(kid);
+    std::free(at->second->header.ks_data);
+    nodes_.erase(at);
+}
+
+void Handle::link() {
+    kstat_t** next = &kc_chain;
+    for (const auto& [kid, node] : nodes_) {
+        *next = &node->header;
+        next = &node->header.ks_next;
+    }
+    *next = nullptr;
+}
+
+// Positive for ever: 0 says "nothing changed" and -1 is an error.
+kid_t Handle::next_chain_id() const {
+    return kc_chain_id == std::numeric_limits<kid_t>::max() ? 1 : kc_chain_id + 1;
+}
+
+int Handle::read(kstat_t& ksp, void* buffer) {
+    // By number, not by address: callers read through copies of a header, too.
+    const auto at = nodes_.find(ksp.ks_kid);
+    if (at == nodes_.end()) return ENXIO;
+    const Node& node = *at->second;
+    if (node.provider == nullptr) return read_own(ksp, buffer);
+    for (int attempt = 1;; ++attempt) {
+        const int error = read_once(node, ksp, buffer);
+        if (error != EAGAIN || attempt == attempts_max) return error;
+        std::this_thread::sleep_for(between_attempts);
+    }
+}
+
+int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer) {
+    wire::DataHead wanted{};
+    wanted.kid = node.kid_there;
+    auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted));
+    if (!reply) return ENXIO;
+    moved_on_ = node.provider->has_news();
+    if (reply->head.error != 0) {
+        accept_head(ksp, reply->body);
+        return reply->head.error;
+    }
+    return accept_data(ksp, reply->body, buffer);
+}
+
+int Handle::read_own(kstat_t& ksp, void* buffer) {
+    const bool headers = ksp.ks_kid == headers_kid;
+    const auto data = headers ? headers_data(kc_chain) : types_data();
+    wire::DataHead head{};
+    head.snaptime = gethrtime();
+    head.data_size = data.size();
+    head.ndata = static_cast<uint32_t>(headers ? data.size() : data.size() / sizeof(kstat_named_t));
+    head.type = ksp.ks_type;
+    head.flags = ksp.ks_flags;
+    std::vector<std::byte> body(sizeof head);
+    std::memcpy(body.data(), &head, sizeof head);
+    body.insert(body.end(), data.begin(), data.end());
+    return accept_data(ksp, body, buffer);
+}
+
+int Handle::write(kstat_t& ksp, const void* buffer) {
+    const auto at = nodes_.find(ksp.ks_kid);
+    if (at == nodes_.end()) return ENXIO;
+    const Node& node = *at->second;
+    if (node.provider == nullptr) return EACCES;
+    if (!node.provider->may_be_written()) return EPERM;
+    wire::DataHead head{};
+    head.kid = node.kid_there;
+    std::vector<std::byte> data;
+    if (const int error = prepare_write(ksp, buffer, head, data)) return error;
+    for (int attempt = 1;; ++attempt) {
+        const auto reply = node.provider->exchange(wire::Op::write, wire::bytes_of(head), data);
+        if (!reply) return ENXIO;
+        moved_on_ = node.provider->has_news();
+        if (reply->head.error != EAGAIN || attempt == attempts_max) return reply->head.error;
+        std::this_thread::sleep_for(between_attempts);
+    }
+}
+
+}  // namespace blkscope::kstat

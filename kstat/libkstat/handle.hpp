@@ -1,0 +1,66 @@
+// A reader's copy of the chain: the kstats of all providers, merged.
+//
+//     KID 0, 1      kstat_headers, kstat_types: the reader's own
+//     KID 2 ...     numbered as they are found, and never again; so the order of the KIDs is the
+//                   order of the chain, and what is new stands at its end
+//
+// Ownership: the chain's kstats and their ks_data (from malloc) are the handle's.
+// Threads:   one.
+#pragma once
+
+#include <kstat.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "provider.hpp"
+
+namespace blkscope::kstat {
+
+class Handle : public kstat_ctl_t {
+  public:
+    /// A handle without a chain; throws std::system_error.
+    Handle();
+    ~Handle();
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+
+    /// Finds providers that came and went and merges what they list. True: the chain is another.
+    bool update();
+
+    /// Both return an errno.
+    int read(kstat_t& ksp, void* buffer);
+    int write(kstat_t& ksp, const void* buffer);
+
+    /// kc_chain_id, or the next one if the last read or write showed that the chain has moved on.
+    kid_t newest_chain_id() const { return moved_on_ ? next_chain_id() : kc_chain_id; }
+
+  private:
+    struct Node {
+        kstat_t header;
+        Provider* provider;  // null: the reader's own
+        kid_t kid_there;     // the provider's number of it
+    };
+
+    void open_directory();
+    void find_providers();
+    bool drop_gone();
+    bool merge(Provider& provider);
+    bool forget_kstats_of(Provider& provider);
+    void add(Provider* provider, const kstat_t& header);
+    void remove(kid_t kid);
+    void link();
+    kid_t next_chain_id() const;
+    int read_own(kstat_t& ksp, void* buffer);
+    int read_once(const Node& node, kstat_t& ksp, void* buffer);
+
+    Directory directory_{-1, 0};
+    std::map<std::string, Provider> providers_;
+    std::map<kid_t, std::unique_ptr<Node>> nodes_;
+    kid_t next_kid_ = 0;
+    bool moved_on_ = false;
+};
+
+}  // namespace blkscope::kstat

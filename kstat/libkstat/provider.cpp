@@ -1,0 +1,148 @@
+#include "provider.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace blkscope::kstat {
+
+namespace {
+
+constexpr auto patience = std::chrono::seconds(1);
+
+// More than any machine has, and few enough that a provider gone mad costs a reader 50 MB at most.
+constexpr size_t kstats_max = 1 << 18;
+
+Deadline soon() {
+    return std::chrono::steady_clock::now() + patience;
+}
+
+}  // namespace
+
+bool Provider::connect(Deadline deadline) {
+    greeted_ = false;
+    silent_ = false;
+    connection_ = Connection::open(directory_, name_, deadline);
+    if (!connection_) return false;
+    const wire::Hello hello{wire::magic, wire::version};
+    if (!connection_->send(wire::Op::hello, wire::bytes_of(hello), {}, deadline)) drop();
+    return connection_ != nullptr;
+}
+
+void Provider::ask(Deadline deadline) {
+    if (!connection_) {
+        connect(deadline);
+        return;
+    }
+    Reply late;
+    if (connection_->owes_reply() &&
+        wait(late, std::chrono::steady_clock::now()) != Connection::Outcome::answered) {
+        return;
+    }
+    if (!connection_->owes_reply() && !connection_->send(wire::Op::chain_id, {}, {}, deadline)) {
+        drop();
+    }
+}
+
+void Provider::hear(Deadline deadline) {
+    Reply reply;
+    if (connection_ && connection_->owes_reply()) {
+        const auto until = silent_ ? std::chrono::steady_clock::now() : deadline;
+        if (wait(reply, until) != Connection::Outcome::dead) return;
+    }
+    // A connection that ended is a process that ended, or one that had too many readers.
+    if (!connection_ && connect(deadline)) wait(reply, deadline);
+}
+
+Connection::Outcome Provider::wait(Reply& reply, Deadline deadline) {
+    const auto outcome = connection_->receive(reply, deadline);
+    switch (outcome) {
+        case Connection::Outcome::answered:
+            silent_ = false;
+            understand(reply);
+            break;
+        case Connection::Outcome::silent:
+            silent_ = true;
+            break;
+        case Connection::Outcome::dead:
+            drop();
+    }
+    return outcome;
+}
+
+void Provider::understand(const Reply& reply) {
+    chain_id_ = reply.head.chain_id;
+    if (!greeted_) understand_welcome(reply);
+}
+
+void Provider::understand_welcome(const Reply& reply) {
+    wire::Bytes body(reply.body);
+    const auto welcome = wire::take<wire::Welcome>(body);
+    if (reply.head.error != 0 || !welcome || welcome->magic != wire::magic) return drop();
+    greeted_ = true;
+    if (welcome->identity == identity_) return;
+    replaced_ = identity_ != 0;
+    identity_ = welcome->identity;
+    listed_chain_id_ = 0;  // which no chain has
+}
+
+std::optional<std::vector<kstat_t>> Provider::list() {
+    std::vector<kstat_t> headers;
+    std::optional<kid_t> chain_id;
+    for (bool more = true; more;) {
+        const wire::ListFrom from{headers.empty() ? 0 : headers.back().ks_kid, 0};
+        const auto reply = exchange(wire::Op::headers, wire::bytes_of(from));
+        if (!reply || reply->head.error != 0) return std::nullopt;
+        auto page = wire::decode_page(reply->body, from.after_kid);
+        if (!page || headers.size() + page->headers.size() > kstats_max) {
+            drop();
+            return std::nullopt;
+        }
+        headers.insert(headers.end(), page->headers.begin(), page->headers.end());
+        more = page->more;
+        // The first page's: if the chain changes between two pages, the next update lists again.
+        if (!chain_id) chain_id = reply->head.chain_id;
+    }
+    listed_chain_id_ = *chain_id;
+    return headers;
+}
+
+std::optional<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data) {
+    for (int attempt = 0; attempt < 2; ++attempt) {
+        if (!is_ready() && !reconnect()) return std::nullopt;
+        Reply reply;
+        if (!connection_->send(op, body, data, soon())) {
+            drop();
+            continue;
+        }
+        switch (wait(reply, soon())) {
+            case Connection::Outcome::answered:
+                return reply;
+            case Connection::Outcome::silent:
+                return std::nullopt;
+            case Connection::Outcome::dead:
+                break;  // the provider may only have had too many readers: once more
+        }
+    }
+    return std::nullopt;
+}
+
+// True if nothing stands between us and a request. Takes a late reply on the way.
+bool Provider::is_ready() {
+    Reply late;
+    if (connection_ && connection_->owes_reply()) wait(late, std::chrono::steady_clock::now());
+    return connection_ && greeted_ && !connection_->owes_reply();
+}
+
+// Back to the same process, if it is there; another one's kstats have other numbers.
+bool Provider::reconnect() {
+    Reply welcome;
+    if (connection_ || !connect(soon())) return false;
+    return wait(welcome, soon()) == Connection::Outcome::answered && connection_ && !replaced_;
+}
+
+bool Provider::may_be_written() const {
+    return geteuid() == 0 || (connection_ && connection_->peer() == geteuid());
+}
+
+}  // namespace blkscope::kstat

@@ -1,0 +1,73 @@
+// One provider as a reader knows it: its connection, and which of the reader's kstats are its own.
+//
+//     unconnected ──connect──▶ greeting ──Welcome──▶ ready ◀──▶ (a request is out)
+//          ▲                       │                   │
+//          └── identity changed    └──── no answer ────┴──▶ silent ──late reply──▶ ready
+//
+// A silent one is waited for once. From then on it costs nothing until its late reply is found.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "connection.hpp"
+
+namespace blkscope::kstat {
+
+class Provider {
+  public:
+    /// `directory` must outlive the provider.
+    Provider(const Directory& directory, std::string name)
+        : directory_(directory), name_(std::move(name)) {}
+
+    /// An update has two steps, so that all providers are asked before any is waited for. `ask`
+    /// connects where needed and sends a question; `hear` takes the answer, until the deadline.
+    void ask(Deadline deadline);
+    void hear(Deadline deadline);
+
+    /// The process is gone, and its kstats with it.
+    bool is_gone() const { return connection_ == nullptr; }
+
+    /// True if another process has taken the place of the one that `kids` came from.
+    bool was_replaced() const { return replaced_; }
+    void forget_replacement() { replaced_ = false; }
+
+    /// True if its chain is not the one that `list` fetched last.
+    bool has_news() const { return chain_id_ != listed_chain_id_; }
+
+    /// The headers of all its kstats. Nothing: it fell silent or sent nonsense, and `kids` stand.
+    std::optional<std::vector<kstat_t>> list();
+
+    /// One request and its reply, in bounded time. Nothing: it is gone or silent.
+    std::optional<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {});
+
+    /// Whether its kstats may be written by us.
+    bool may_be_written() const;
+
+    /// The provider's number of a kstat -> the reader's.
+    std::map<kid_t, kid_t> kids;
+
+  private:
+    bool connect(Deadline deadline);
+    bool reconnect();
+    Connection::Outcome wait(Reply& reply, Deadline deadline);
+    void understand(const Reply& reply);
+    void understand_welcome(const Reply& reply);
+    bool is_ready();
+    void drop() { connection_.reset(); }
+
+    const Directory& directory_;
+    std::string name_;
+    std::unique_ptr<Connection> connection_;
+    uint64_t identity_ = 0;
+    kid_t chain_id_ = 0;
+    kid_t listed_chain_id_ = 0;
+    bool greeted_ = false;
+    bool silent_ = false;
+    bool replaced_ = false;
+};
+
+}  // namespace blkscope::kstat

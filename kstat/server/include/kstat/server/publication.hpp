@@ -1,0 +1,43 @@
+// Whether, and by which thread, this process's chain is served.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <memory>
+#include <mutex>
+
+namespace blkscope::kstat {
+
+class Server;
+
+class Publication {
+  public:
+    static Publication& of_this_process();
+
+    /// Serves from `io`. Throws std::system_error.
+    void serve_on(boost::asio::io_context& io);
+
+    /// Serves from a thread of its own, unless the chain is served already. A failure is told once
+    /// and leaves the provider without readers in other processes.
+    void serve_somehow() noexcept;
+
+    void stop();
+
+    void before_fork() { mutex_.lock(); }
+    void after_fork_in_parent() { mutex_.unlock(); }
+    void after_fork_in_child();
+
+  private:
+    struct Background;
+
+    void start_background();
+    static void stop_background();
+
+    std::mutex mutex_;
+    std::weak_ptr<Server> server_;
+    Background* background_ = nullptr;
+    Background* parents_ = nullptr;  // in a child: what belongs to the parent, never touched
+    bool failed_ = false;
+    bool stops_at_exit_ = false;
+};
+
+}  // namespace blkscope::kstat

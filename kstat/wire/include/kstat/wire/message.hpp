@@ -1,0 +1,162 @@
+// What travels on a provider's socket: requests one way, one reply to each the other way.
+//
+//     reader                                          provider
+//       | -- RequestHead hello    + Hello ------------->  |
+//       | <- ReplyHead            + Welcome ------------  |
+//       | -- RequestHead chain_id --------------------->  |
+//       | <- ReplyHead (its chain_id) ------------------  |
+//       | -- RequestHead headers  + ListFrom ---------->  |
+//       | <- ReplyHead            + Page + Header ... --  |
+//       | -- RequestHead read     + DataHead ---------->  |
+//       | <- ReplyHead            + DataHead + data ----  |
+//       | -- RequestHead write    + DataHead + data --->  |
+//       | <- ReplyHead ---------------------------------  |
+//
+// A head says how many bytes follow it. Numbers are in the machine's own order: both ends are on
+// one machine. An operation that a provider does not know is answered with EINVAL, so operations
+// can be added without a new version.
+//
+// String pointers in NAMED data travel as offsets from the start of the data, 0 for null.
+//
+// Ownership: nothing here keeps what it is given.
+// Errors:    a decoder returns nothing (or false) for bytes that no peer of ours sends; the
+//            connection is then useless.
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace blkscope::kstat::wire {
+
+using Bytes = std::span<const std::byte>;
+
+inline constexpr uint32_t magic = 0x54'41'54'53;
+inline constexpr uint32_t version = 1;
+
+/// Bytes of one kstat's data.
+inline constexpr uint32_t data_size_max = 64U << 20;
+/// Bytes behind a RequestHead that any reader may send; writes of more are for those who may write.
+inline constexpr uint32_t small_request_max = 64U << 10;
+inline constexpr uint32_t headers_per_page = 2048;
+
+enum class Op : uint16_t { hello = 1, chain_id = 2, headers = 3, read = 4, write = 5 };
+
+struct RequestHead {
+    uint32_t length;  // bytes that follow
+    uint16_t op;
+    uint16_t reserved;
+    uint32_t sequence;  // the reply carries it back
+    uint32_t reserved_too;
+};
+
+struct ReplyHead {
+    uint32_t length;
+    int32_t error;  // an errno, 0 for success
+    uint32_t sequence;
+    int32_t chain_id;  // the provider's, when it answered
+};
+
+struct Hello {
+    uint32_t magic;
+    uint32_t version;
+};
+
+struct Welcome {
+    uint32_t magic;
+    uint32_t version;
+    uint64_t identity;  // a random number of this provider process, the same on every connection
+};
+
+struct ListFrom {
+    int32_t after_kid;
+    uint32_t reserved;
+};
+
+struct Page {
+    uint32_t count;  // headers that follow
+    uint32_t more;   // 1 if another page follows this one's last kid
+};
+
+struct Header {
+    int64_t crtime;
+    int64_t snaptime;
+    uint64_t data_size;
+    int32_t kid;
+    int32_t instance;
+    uint32_t ndata;
+    uint8_t type;
+    uint8_t flags;
+    char module[KSTAT_STRLEN];
+    char name[KSTAT_STRLEN];
+    char klass[KSTAT_STRLEN];
+    char reserved[5];
+};
+
+/// In a read request only `kid` counts. In the reply, and in a write request, what `data` is.
+struct DataHead {
+    int64_t snaptime;
+    uint64_t data_size;
+    int32_t kid;
+    uint32_t ndata;
+    uint8_t type;
+    uint8_t flags;
+    uint8_t reserved[6];
+};
+
+inline constexpr uint32_t reply_length_max =
+    sizeof(DataHead) + data_size_max + headers_per_page * sizeof(Header);
+static_assert(sizeof(RequestHead) == 16 && sizeof(ReplyHead) == 16 && sizeof(Header) == 136 &&
+              sizeof(DataHead) == 32);
+
+/// The struct's bytes.
+template <class T>
+requires std::is_trivially_copyable_v<T> Bytes bytes_of(const T& value) {
+    return std::as_bytes(std::span<const T, 1>(&value, 1));
+}
+
+/// Takes a T off the front of `bytes`; nothing if they are too few.
+template <class T>
+requires std::is_trivially_copyable_v<T> std::optional<T> take(Bytes& bytes) {
+    if (bytes.size() < sizeof(T)) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof value);
+    bytes = bytes.subspan(sizeof value);
+    return value;
+}
+
+/// A whole request; `data` may follow the body.
+std::vector<std::byte> encode_request(Op op, uint32_t sequence, Bytes body, Bytes data = {});
+
+/// A whole reply.
+std::vector<std::byte> encode_reply(ReplyHead head, Bytes body, Bytes data = {});
+
+std::vector<std::byte> encode_page(const std::vector<kstat_t>& headers, bool more);
+
+struct DecodedPage {
+    std::vector<kstat_t> headers;  // ks_kid ascending, all above the one asked from
+    bool more;
+};
+std::optional<DecodedPage> decode_page(Bytes body, kid_t after);
+
+/// True if `head` describes `data_size` bytes in the form that its type asks for.
+bool is_well_formed(const DataHead& head, size_t data_size);
+
+/// The way out: makes pointers into `data` offsets. A pointer to elsewhere becomes null.
+void pointers_to_offsets(std::span<std::byte> data, uint_t ndata);
+
+/// The way in: makes offsets pointers into `data`, and ends strings and names with a NUL. False: an
+/// offset lies outside of the string area.
+bool offsets_to_pointers(std::span<std::byte> data, uint_t ndata);
+
+/// Moves the pointers of a copied data section along: what pointed into `from` points at the same
+/// place in `to`. Pointers to elsewhere are left alone.
+void rebase_pointers(std::span<std::byte> to, const void* from, uint_t ndata);
+
+}  // namespace blkscope::kstat::wire
