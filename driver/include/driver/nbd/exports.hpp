@@ -1,0 +1,58 @@
+// The exports a server offers, as its clients see them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blkscope::nbd {
+
+/// What a client is told to respect, in bytes. The defaults are those the protocol assumes where
+/// nothing is said.
+struct BlockSize {
+    std::uint32_t minimum = 1;        // a power of two, at most 65536
+    std::uint32_t preferred = 4096;   // a power of two, at least 512 and at least the minimum
+    std::uint32_t maximum = 1 << 25;  // of one request's data, a multiple of the minimum;
+                                      // 0xffffffff: no limit
+};
+
+/// One export: what the handshake says about it, and nothing about how it is served.
+struct ExportInfo {
+    std::string name;         // a valid_string(), unique
+    std::string description;  // a valid_string(); empty for none
+    std::uint64_t size_bytes = 0;
+    std::uint16_t transmission_flags = 0;  // has_flags, and what the device can do
+    BlockSize block_size;
+    bool is_default = false;  // answers to the empty name too
+};
+
+/// The exports, in the order a client lists them. An export is known by its index from here on.
+///
+/// Units:     as the fields say.
+/// Ownership: owns its copies; whoever negotiates borrows it, so it outlives them.
+/// Threads:   unchanged once made, so any may read it.
+class Exports {
+  public:
+    /// Errors: throws std::system_error for what a user can get wrong: a name or description that
+    ///         is not a valid_string(), a name given twice, two defaults. A size, flags or block
+    ///         sizes that NBD does not allow are our bug, and abort.
+    explicit Exports(std::vector<ExportInfo> list);
+
+    /// The index of the export that a client calls `name`. The empty name means the default: the
+    /// export marked so or, where none is, the only one there is.
+    [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
+
+    [[nodiscard]] const ExportInfo& operator[](std::size_t index) const { return list_[index]; }
+    [[nodiscard]] std::size_t size() const { return list_.size(); }
+    [[nodiscard]] auto begin() const { return list_.begin(); }
+    [[nodiscard]] auto end() const { return list_.end(); }
+
+  private:
+    std::vector<ExportInfo> list_;
+    std::optional<std::size_t> default_;
+};
+
+}  // namespace blkscope::nbd

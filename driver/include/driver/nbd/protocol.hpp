@@ -1,0 +1,251 @@
+// NBD on the wire: its numbers, and how the headers are read and written.
+//
+//     handshake      S: init magic, option magic, flags     C: flags
+//                    C: option header (16), data            S: option reply header (20), data
+//     transmission   C: request (28), data if a write       S: reply (16), data if a read
+//
+// Everything is big-endian. A scoped enumeration here may hold a number that has no name: a client
+// can send any, so whoever switches over one says after the switch what becomes of the rest.
+//
+// Units:     bytes.
+// Ownership: spans are borrowed for the call.
+// Threads:   pure functions.
+// Errors:    as each function says; nothing throws, nothing allocates.
+// Source:    the NBD protocol document, "Values" and "Transmission phase".
+#pragma once
+
+#include <cerrno>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace blkscope::nbd {
+
+inline constexpr std::uint16_t tcp_port = 10809;
+
+// What a stream must hold where a header begins. One that does not has lost its framing for good.
+inline constexpr std::uint64_t init_magic = 0x4e42444d41474943;    // "NBDMAGIC"
+inline constexpr std::uint64_t option_magic = 0x49484156454f5054;  // "IHAVEOPT"
+inline constexpr std::uint64_t option_reply_magic = 0x0003e889045565a9;
+inline constexpr std::uint32_t request_magic = 0x25609513;
+inline constexpr std::uint32_t simple_reply_magic = 0x67446698;
+
+inline constexpr std::size_t greeting_bytes = 18;
+inline constexpr std::size_t client_flags_bytes = 4;
+inline constexpr std::size_t option_header_bytes = 16;
+inline constexpr std::size_t option_reply_header_bytes = 20;
+inline constexpr std::size_t request_bytes = 28;
+inline constexpr std::size_t simple_reply_bytes = 16;
+/// What follows size and flags in the answer to export_name, unless the client spared us.
+inline constexpr std::size_t export_name_zeroes = 124;
+/// The most that any string on the wire may have: names, descriptions, error texts.
+inline constexpr std::size_t string_bytes_max = 4096;
+
+/// The server's flags in its greeting.
+namespace handshake_flag {
+inline constexpr std::uint16_t fixed_newstyle = 1 << 0;
+inline constexpr std::uint16_t no_zeroes = 1 << 1;
+}  // namespace handshake_flag
+
+/// The client's answer to them.
+namespace client_flag {
+inline constexpr std::uint32_t fixed_newstyle = 1 << 0;
+inline constexpr std::uint32_t no_zeroes = 1 << 1;
+}  // namespace client_flag
+
+enum class Option : std::uint32_t {
+    export_name = 1,
+    abort = 2,
+    list = 3,
+    peek_export = 4,  // withdrawn from the protocol
+    starttls = 5,
+    info = 6,
+    go = 7,
+    structured_reply = 8,
+    list_meta_context = 9,
+    set_meta_context = 10,
+    extended_headers = 11,
+};
+
+/// What an option reply is. Errors have the top bit set.
+enum class OptionReply : std::uint32_t {
+    ack = 1,
+    server = 2,
+    info = 3,
+    meta_context = 4,
+    err_unsup = 0x8000'0001,
+    err_policy = 0x8000'0002,
+    err_invalid = 0x8000'0003,
+    err_platform = 0x8000'0004,
+    err_tls_reqd = 0x8000'0005,
+    err_unknown = 0x8000'0006,
+    err_shutdown = 0x8000'0007,
+    err_block_size_reqd = 0x8000'0008,
+    err_too_big = 0x8000'0009,
+    err_ext_header_reqd = 0x8000'000a,
+};
+
+enum class Info : std::uint16_t {
+    exp = 0,  // NBD_INFO_EXPORT: `export` is a keyword
+    name = 1,
+    description = 2,
+    block_size = 3,
+};
+
+/// What an export offers, sent when transmission begins.
+namespace transmission_flag {
+inline constexpr std::uint16_t has_flags = 1 << 0;  // always
+inline constexpr std::uint16_t read_only = 1 << 1;
+inline constexpr std::uint16_t send_flush = 1 << 2;
+inline constexpr std::uint16_t send_fua = 1 << 3;
+inline constexpr std::uint16_t rotational = 1 << 4;
+inline constexpr std::uint16_t send_trim = 1 << 5;
+inline constexpr std::uint16_t send_write_zeroes = 1 << 6;
+inline constexpr std::uint16_t send_df = 1 << 7;  // only once structured replies are negotiated
+inline constexpr std::uint16_t can_multi_conn = 1 << 8;
+inline constexpr std::uint16_t send_resize = 1 << 9;
+inline constexpr std::uint16_t send_cache = 1 << 10;
+inline constexpr std::uint16_t send_fast_zero = 1 << 11;  // never without send_write_zeroes
+inline constexpr std::uint16_t block_status_payload = 1 << 12;
+}  // namespace transmission_flag
+
+enum class Command : std::uint16_t {
+    read = 0,
+    write = 1,
+    disc = 2,
+    flush = 3,
+    trim = 4,
+    cache = 5,
+    write_zeroes = 6,
+    block_status = 7,
+    resize = 8,
+};
+
+/// Flags of one request.
+namespace command_flag {
+inline constexpr std::uint16_t fua = 1 << 0;
+inline constexpr std::uint16_t no_hole = 1 << 1;
+inline constexpr std::uint16_t df = 1 << 2;
+inline constexpr std::uint16_t req_one = 1 << 3;
+inline constexpr std::uint16_t fast_zero = 1 << 4;
+inline constexpr std::uint16_t payload_len = 1 << 5;
+}  // namespace command_flag
+
+/// The only error numbers a reply may hold, whatever the host's errnos are.
+enum class Error : std::uint32_t {
+    none = 0,
+    eperm = 1,
+    eio = 5,
+    enomem = 12,
+    einval = 22,
+    enospc = 28,
+    eoverflow = 75,
+    enotsup = 95,
+    eshutdown = 108,
+};
+
+namespace detail {
+
+template <std::unsigned_integral T, std::size_t... I>
+constexpr T load_be(std::span<const std::byte, sizeof(T)> from, std::index_sequence<I...>) {
+    // The sum is done in 64 bits: a shifted u16 would become a signed int.
+    return static_cast<T>(
+        (... | (std::to_integer<std::uint64_t>(from[I]) << (8 * (sizeof(T) - 1 - I)))));
+}
+
+template <std::unsigned_integral T, std::size_t... I>
+constexpr void store_be(std::span<std::byte, sizeof(T)> to, T value, std::index_sequence<I...>) {
+    (..., (to[I] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - I)))));
+}
+
+}  // namespace detail
+
+/// Shifts, not a cast of the pointer: right for any alignment and byte order, usable in a constant
+/// expression, and compilers make one load and a byte swap of it.
+template <std::unsigned_integral T>
+constexpr T load_be(std::span<const std::byte, sizeof(T)> from) {
+    return detail::load_be<T>(from, std::make_index_sequence<sizeof(T)>{});
+}
+
+template <std::unsigned_integral T>
+constexpr void store_be(std::span<std::byte, sizeof(T)> to, T value) {
+    detail::store_be<T>(to, value, std::make_index_sequence<sizeof(T)>{});
+}
+
+/// One request, as the client said it: nothing here has been checked but the magic.
+///
+/// The cookie is the client's own eight bytes; it is echoed, never interpreted.
+struct Request {
+    std::uint16_t flags = 0;
+    Command type = Command::read;
+    std::uint64_t cookie = 0;
+    std::uint64_t offset = 0;
+    std::uint32_t length = 0;
+
+    friend bool operator==(const Request&, const Request&) = default;
+};
+
+/// Reads a request's header; the data of a write follows it in the stream.
+///
+/// Errors: nothing, when the magic is wrong. There is no other error, and no way on: what comes
+///         next could be anything, so the connection closes.
+[[nodiscard]] constexpr std::optional<Request> parse_request(
+    std::span<const std::byte, request_bytes> from) {
+    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != request_magic) return std::nullopt;
+    return Request{.flags = load_be<std::uint16_t>(from.subspan<4, 2>()),
+                   .type = Command{load_be<std::uint16_t>(from.subspan<6, 2>())},
+                   .cookie = load_be<std::uint64_t>(from.subspan<8, 8>()),
+                   .offset = load_be<std::uint64_t>(from.subspan<16, 8>()),
+                   .length = load_be<std::uint32_t>(from.subspan<24, 4>())};
+}
+
+/// Writes a simple reply's header. The data of a read follows it, and only if `error` is none.
+constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, Error error,
+                                   std::uint64_t cookie) {
+    store_be(to.subspan<0, 4>(), simple_reply_magic);
+    store_be(to.subspan<4, 4>(), static_cast<std::uint32_t>(error));
+    store_be(to.subspan<8, 8>(), cookie);
+}
+
+/// What the client is told about an errno of ours; 0 is success.
+///
+/// An errno without a case is EIO: it says that the backing failed, and EINVAL would send whoever
+/// debugs it to look at a request that was fine. EINVAL is for what blames the request itself.
+/// EOPNOTSUPP becomes ENOTSUP, which only a write_zeroes with fast_zero may be told: anyone else's
+/// must be resolved (by writing the zeroes) before it comes here.
+[[nodiscard]] constexpr Error wire_error(int error_number) {
+    switch (error_number) {
+        case 0:
+            return Error::none;
+        case EPERM:
+        case EACCES:
+        case EROFS:
+            return Error::eperm;
+        case EIO:
+            return Error::eio;
+        case ENOMEM:
+            return Error::enomem;
+        case EINVAL:
+        case EDOM:
+        case ERANGE:
+        case E2BIG:
+            return Error::einval;
+        case ENOSPC:
+        case EDQUOT:
+        case EFBIG:
+            return Error::enospc;
+        case EOVERFLOW:
+            return Error::eoverflow;
+        case EOPNOTSUPP:  // Linux: the same number as ENOTSUP
+            return Error::enotsup;
+        case ESHUTDOWN:
+            return Error::eshutdown;
+        default:
+            return Error::eio;
+    }
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,331 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cassert>
+#include <driver/nbd/handshake.hpp>
+#include <driver/nbd/text.hpp>
+#include <utility>
+
+namespace blkscope::nbd {
+namespace {
+
+// No read is longer, however much there is to throw away.
+constexpr std::size_t read_bytes_max = std::size_t{64} << 10;
+
+template <std::unsigned_integral T>
+void put(std::vector<std::byte>& to, T value) {
+    std::array<std::byte, sizeof(T)> bytes{};
+    store_be<T>(bytes, value);
+    to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+void put(std::vector<std::byte>& to, std::string_view text) {
+    const auto bytes = std::as_bytes(std::span(text));
+    to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+// The caller has checked that the number is there.
+template <std::unsigned_integral T>
+T get(std::span<const std::byte> from, std::size_t at) {
+    return load_be<T>(from.subspan(at).first<sizeof(T)>());
+}
+
+std::string_view as_text(std::span<const std::byte> bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+// What INFO and GO ask: u32 name length, name, u16 count, count times u16 what to tell.
+struct InfoQuestion {
+    std::string_view exp;  // into the data it was read from
+    bool name = false;
+    bool description = false;
+};
+
+void note_wish(InfoQuestion& question, Info wish) {
+    switch (wish) {
+        case Info::name:
+            question.name = true;
+            return;
+        case Info::description:
+            question.description = true;
+            return;
+        case Info::exp:
+        case Info::block_size:
+            return;  // these are always told
+    }
+    // An unknown wish is ignored: the protocol's way of letting newer clients ask for more.
+}
+
+std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data) {
+    constexpr std::size_t around_name = sizeof(std::uint32_t) + sizeof(std::uint16_t);
+    if (data.size() < around_name) return std::nullopt;
+    const std::size_t name_bytes = get<std::uint32_t>(data, 0);
+    // Subtracted on our side: the client's number is near 2^32 when it means harm.
+    if (name_bytes > data.size() - around_name) return std::nullopt;
+    const std::size_t wishes = get<std::uint16_t>(data, sizeof(std::uint32_t) + name_bytes);
+    if (data.size() - around_name - name_bytes != wishes * sizeof(std::uint16_t)) {
+        return std::nullopt;
+    }
+
+    InfoQuestion question{.exp = as_text(data.subspan(sizeof(std::uint32_t), name_bytes))};
+    if (!valid_string(question.exp)) return std::nullopt;
+    for (std::size_t i = 0; i < wishes; ++i) {
+        const std::size_t at = around_name + name_bytes + i * sizeof(std::uint16_t);
+        note_wish(question, Info{get<std::uint16_t>(data, at)});
+    }
+    return question;
+}
+
+}  // namespace
+
+Handshake::Handshake(const Exports& exports, HandshakeLimits limits)
+    : exports_(exports), limits_(limits) {}
+
+std::array<std::byte, greeting_bytes> Handshake::greeting() {
+    constexpr std::uint16_t flags = handshake_flag::fixed_newstyle | handshake_flag::no_zeroes;
+    std::array<std::byte, greeting_bytes> bytes{};
+    const std::span<std::byte, greeting_bytes> to(bytes);
+    store_be(to.subspan<0, 8>(), init_magic);
+    store_be(to.subspan<8, 8>(), option_magic);
+    store_be(to.subspan<16, 2>(), flags);
+    return bytes;
+}
+
+std::size_t Handshake::wanted() const {
+    return std::min(missing_, read_bytes_max);
+}
+
+Step Handshake::feed(std::span<const std::byte> bytes) {
+    assert(state_ != State::ended);
+    assert(bytes.size() <= wanted());
+    out_.clear();
+    // It grows with what has come, never by what is announced.
+    if (keep_) in_.insert(in_.end(), bytes.begin(), bytes.end());
+    missing_ -= bytes.size();
+    if (missing_ > 0) return go_on();
+
+    switch (state_) {
+        case State::client_flags:
+            return take_client_flags();
+        case State::option_header:
+            return take_option_header();
+        case State::option_data:
+            return answer();
+        case State::ended:
+            break;  // asserted above
+    }
+    return close("the handshake has ended");
+}
+
+void Handshake::expect(State state, std::size_t bytes, bool keep) {
+    state_ = state;
+    missing_ = bytes;
+    keep_ = keep;
+    in_.clear();
+}
+
+Step Handshake::take_client_flags() {
+    const auto flags = get<std::uint32_t>(in_, 0);
+    if ((flags & ~(client_flag::fixed_newstyle | client_flag::no_zeroes)) != 0) {
+        return close(fmt::format("client flags {:#x} hold one that was not offered", flags));
+    }
+    fixed_newstyle_ = (flags & client_flag::fixed_newstyle) != 0;
+    no_zeroes_ = (flags & client_flag::no_zeroes) != 0;
+    expect_option();
+    return go_on();
+}
+
+bool Handshake::too_many_options() const {
+    const std::uint64_t for_list =
+        listed_ ? std::uint64_t{limits_.options_per_listed_export} * exports_.size() : 0;
+    return options_seen_ > limits_.options_max + for_list;
+}
+
+// Whether the data of the option at hand is looked at; the rest is read and forgotten.
+bool Handshake::is_parsed() const {
+    const bool has_data =
+        option_ == Option::export_name || option_ == Option::info || option_ == Option::go;
+    return has_data && option_bytes_ <= limits_.parsed_bytes_max;
+}
+
+// Everything that closes before the data is read is decided here.
+Step Handshake::take_option_header() {
+    const auto magic = get<std::uint64_t>(in_, 0);
+    option_ = Option{get<std::uint32_t>(in_, 8)};
+    option_bytes_ = get<std::uint32_t>(in_, 12);
+    const auto number = static_cast<std::uint32_t>(option_);
+
+    if (magic != option_magic) {
+        return close(fmt::format("an option began with {:#018x}, which is not its magic", magic));
+    }
+    if (++options_seen_; too_many_options()) {
+        return close(fmt::format("{} options and still no export chosen", options_seen_));
+    }
+    if (option_bytes_ > limits_.option_bytes_max) {
+        return close(fmt::format("option {} of {} bytes; the limit is {}", number, option_bytes_,
+                                 limits_.option_bytes_max));
+    }
+    // Such a client cannot read an option's reply: it would take one for the answer to EXPORT_NAME.
+    if (!fixed_newstyle_ && option_ != Option::export_name) {
+        return close(fmt::format("option {} from a client without fixed newstyle", number));
+    }
+    if (option_ == Option::export_name && option_bytes_ > string_bytes_max) {
+        return close(fmt::format("an export name of {} bytes; the limit is {}", option_bytes_,
+                                 string_bytes_max));
+    }
+    expect(State::option_data, option_bytes_, is_parsed());
+    return option_bytes_ == 0 ? answer() : go_on();
+}
+
+Step Handshake::answer() {
+    if (option_ == Option::abort) return answer_abort();
+    if (stopping_) return answer_stopping();
+    switch (option_) {
+        case Option::export_name:
+            return answer_export_name();
+        case Option::list:
+            return answer_list();
+        case Option::info:
+        case Option::go:
+            return answer_info_or_go();
+        case Option::starttls:
+        case Option::structured_reply:
+        case Option::extended_headers:
+            // Known not to take data, so data is wrong whether we have the option or not.
+            return option_bytes_ > 0 ? refuse_data() : answer_unsupported();
+        case Option::peek_export:
+        case Option::list_meta_context:
+        case Option::set_meta_context:
+            return answer_unsupported();
+        case Option::abort:
+            break;  // above
+    }
+    return answer_unsupported();  // a number without a name
+}
+
+Step Handshake::answer_stopping() {
+    // EXPORT_NAME has no way to say no.
+    if (option_ == Option::export_name) return close("an export was asked for while stopping");
+    return refuse(OptionReply::err_shutdown, "the server is shutting down");
+}
+
+// The one option that is not answered by an option reply, and cannot be refused.
+Step Handshake::answer_export_name() {
+    const std::string_view name = as_text(in_);
+    if (!valid_string(name)) return close("an export name that is not UTF-8, or holds a NUL");
+    const auto found = exports_.find(name);
+    if (!found) return close(fmt::format("no export \"{}\"", printable(name)));
+
+    put(out_, exports_[*found].size_bytes);
+    put(out_, exports_[*found].transmission_flags);
+    if (!no_zeroes_) out_.resize(out_.size() + export_name_zeroes);
+    return transmission(*found);
+}
+
+Step Handshake::answer_abort() {
+    put_reply(OptionReply::ack, 0);
+    return close({});
+}
+
+Step Handshake::answer_list() {
+    if (option_bytes_ > 0) return refuse_data();
+    // Once only: its answer is by far the longest, and it bought the client further options.
+    if (listed_) return refuse(OptionReply::err_invalid, "the exports have been listed already");
+    listed_ = true;
+    for (const ExportInfo& exp : exports_) {
+        put_reply(OptionReply::server,
+                  sizeof(std::uint32_t) + exp.name.size() + exp.description.size());
+        put(out_, static_cast<std::uint32_t>(exp.name.size()));
+        put(out_, exp.name);
+        put(out_, exp.description);
+    }
+    return acknowledge();
+}
+
+// Both give the same answer, so that what INFO said still holds at GO.
+Step Handshake::answer_info_or_go() {
+    if (!is_parsed()) return refuse(OptionReply::err_too_big, "the option is too long");
+    const auto question = parse_info_question(in_);
+    if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
+    const auto found = exports_.find(question->exp);
+    if (!found) {
+        return refuse(OptionReply::err_unknown,
+                      fmt::format("no export \"{}\"", printable(question->exp)));
+    }
+
+    put_infos(exports_[*found], question->name, question->description);
+    if (option_ == Option::info) return acknowledge();
+    put_reply(OptionReply::ack, 0);
+    return transmission(*found);
+}
+
+void Handshake::put_infos(const ExportInfo& exp, bool name, bool description) {
+    put_reply(OptionReply::info, 12);
+    put(out_, static_cast<std::uint16_t>(Info::exp));
+    put(out_, exp.size_bytes);
+    put(out_, exp.transmission_flags);
+    if (name) {
+        // The name it is listed under, which is how a client of the default export learns it.
+        put_reply(OptionReply::info, sizeof(std::uint16_t) + exp.name.size());
+        put(out_, static_cast<std::uint16_t>(Info::name));
+        put(out_, exp.name);
+    }
+    if (description && !exp.description.empty()) {
+        put_reply(OptionReply::info, sizeof(std::uint16_t) + exp.description.size());
+        put(out_, static_cast<std::uint16_t>(Info::description));
+        put(out_, exp.description);
+    }
+    // Also to those who did not ask: a client that knows the sizes can keep to them.
+    put_reply(OptionReply::info, 14);
+    put(out_, static_cast<std::uint16_t>(Info::block_size));
+    put(out_, exp.block_size.minimum);
+    put(out_, exp.block_size.preferred);
+    put(out_, exp.block_size.maximum);
+}
+
+Step Handshake::answer_unsupported() {
+    return refuse(OptionReply::err_unsup,
+                  fmt::format("option {} is not supported", static_cast<std::uint32_t>(option_)));
+}
+
+Step Handshake::refuse_data() {
+    return refuse(OptionReply::err_invalid,
+                  fmt::format("option {} takes no data", static_cast<std::uint32_t>(option_)));
+}
+
+void Handshake::put_reply(OptionReply type, std::size_t data_bytes) {
+    put(out_, option_reply_magic);
+    put(out_, static_cast<std::uint32_t>(option_));
+    put(out_, static_cast<std::uint32_t>(type));
+    put(out_, static_cast<std::uint32_t>(data_bytes));
+}
+
+Step Handshake::go_on() {
+    return {.send = out_, .next = Step::Next::go_on, .reason = {}};
+}
+
+Step Handshake::acknowledge() {
+    put_reply(OptionReply::ack, 0);
+    expect_option();
+    return go_on();
+}
+
+Step Handshake::refuse(OptionReply error, std::string_view why) {
+    put_reply(error, why.size());
+    put(out_, why);
+    expect_option();
+    return go_on();
+}
+
+Step Handshake::close(std::string reason) {
+    expect(State::ended, 0, false);
+    reason_ = std::move(reason);
+    return {.send = out_, .next = Step::Next::close, .reason = reason_};
+}
+
+Step Handshake::transmission(std::size_t exp) {
+    expect(State::ended, 0, false);
+    return {.send = out_, .next = Step::Next::transmission, .exp = exp, .reason = {}};
+}
+
+}  // namespace blkscope::nbd
