@@ -1,0 +1,168 @@
+#include "blockdev/device.hpp"
+
+#include <cassert>
+#include <cerrno>
+#include <kstat/clock.hpp>
+#include <kstat/queues.hpp>
+#include <utility>
+
+namespace blkscope {
+namespace {
+
+constexpr uint8_t retries_max = 16;  // of EINTR and EAGAIN, per request
+
+// Adds to a counter that only the worker writes and readers observe.
+void add(uint64_t& counter, uint64_t n) {
+    kstat::publish(counter, counter + n);
+}
+
+}  // namespace
+
+Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClaim instance,
+               uint32_t queue_depth)
+    : ring_(ring),
+      backing_(std::move(backing)),
+      size_bytes_(backing_->size_bytes()),
+      block_bytes_(backing_->block_bytes()),
+      queue_depth_(queue_depth),
+      instance_(std::move(instance)),
+      name_("nbd" + std::to_string(instance_.number())) {
+    assert(queue_depth_ > 0);
+    backing_->attach(ring_);
+    publish_kstats(instance_.number());
+}
+
+bool Device::valid(const Buf& buf) const {
+    if (buf.op == Buf::Op::flush) return true;
+    if (buf.offset > size_bytes_ || buf.bcount > size_bytes_ - buf.offset) return false;
+    return buf.offset % block_bytes_ == 0 && buf.bcount % block_bytes_ == 0;
+}
+
+void Device::strategy(Buf& buf) {
+    assert(buf.state == Buf::State::idle);
+    buf.error = 0;
+    buf.resid = buf.bcount;
+    if (!valid(buf)) {
+        buf.error = EINVAL;
+        return buf.iodone(buf);
+    }
+    buf.device = this;
+    buf.step = 0;
+    buf.retries_left = retries_max;
+    buf.state = Buf::State::waiting;
+    buf.queued = kstat::now_unscaled();
+    if (buf.in_queues()) {
+        const auto writing = seq_.write();
+        kstat::waitq_enter(io_, buf.queued);
+    }
+    waitq_.push(buf);
+    start();
+}
+
+// Hands bufs to the backing while the device has depth for them. It only prepares: the worker
+// submits once per turn, however many requests that turn brought.
+void Device::start() {
+    while (active_ < queue_depth_ && !waitq_.empty()) {
+        Buf& buf = waitq_.pop();
+        buf.state = Buf::State::running;
+        buf.started = kstat::now_unscaled();  // one reading: the queues and the request agree
+        if (buf.in_queues()) {
+            const auto writing = seq_.write();  // a reader meanwhile throws its copy away
+            kstat::waitq_to_runq(io_, buf.started);
+        }
+        if (buf.op == Buf::Op::flush) {
+            run_flush(buf);
+        } else {
+            run(buf);
+        }
+    }
+}
+
+void Device::run(Buf& buf) {
+    ++active_;
+    if (buf.must_be_stable() && sync_error_ != 0) return ring_.completed(buf, -sync_error_);
+    backing_->prepare(buf);
+}
+
+// A flush that is running may have begun before the writes that this one must cover had ended, so
+// it cannot stand in for it; the next one can, and for all that have come by then.
+void Device::run_flush(Buf& buf) {
+    if (flushing_) return next_flush_.push(buf);
+    flushing_ = true;
+    add(syncs_, 1);
+    run(buf);
+}
+
+void Device::complete(Buf& buf, int32_t result) {
+    switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
+        case Buf::Next::again:
+            return backing_->prepare(buf);
+        case Buf::Next::finish:
+            if (backing_->more(buf)) return backing_->prepare(buf);
+            if (buf.error != 0 && buf.must_be_stable()) sync_error_ = buf.error;
+            return buf.op == Buf::Op::flush ? flush_done(buf) : done(buf);
+    }
+}
+
+// Gives the buf back. iodone comes last: after it the buf may be someone else's.
+void Device::done(Buf& buf) {
+    assert(buf.state == Buf::State::running && active_ > 0);
+    --active_;
+    account(buf);
+    buf.state = Buf::State::idle;
+    buf.iodone(buf);
+    start();
+}
+
+// Ends a flush and those that it served, and starts the one that the later ones wait for.
+void Device::flush_done(Buf& leader) {
+    const int error = leader.error;
+    const auto finish = [&](Buf& buf) {
+        buf.error = error;
+        account(buf);
+        buf.state = Buf::State::idle;
+        buf.iodone(buf);
+    };
+    --active_;
+    flushing_ = false;
+    BufQueue served;
+    while (!this_flush_.empty()) served.push(this_flush_.pop());
+    if (!next_flush_.empty()) {
+        Buf& next = next_flush_.pop();
+        while (!next_flush_.empty()) this_flush_.push(next_flush_.pop());
+        run_flush(next);
+    }
+    finish(leader);
+    while (!served.empty()) finish(served.pop());
+    start();
+}
+
+// Counts a request that leaves the device, failed or not, with the bytes that it moved: what left
+// the run queue is in the operations, so that lentime / operations is the mean stay.
+void Device::account(Buf& buf) {
+    buf.finished = kstat::now_unscaled();
+    Counters& counters = counters_[static_cast<size_t>(buf.op)];
+    const auto writing = seq_.write();
+    if (buf.in_queues()) {
+        const bool reading = buf.op == Buf::Op::read;
+        u_longlong_t& bytes = reading ? io_.nread : io_.nwritten;
+        uint_t& operations = reading ? io_.reads : io_.writes;
+        kstat::runq_exit(io_, buf.finished);
+        kstat::publish(bytes, bytes + buf.moved());
+        kstat::publish(operations, operations + 1);
+    }
+    add(counters.requests, 1);
+    add(counters.bytes, buf.moved());
+    if (buf.error != 0) add(counters.errors, 1);
+}
+
+void Device::connection_opened() {
+    add(connections_, 1);
+    add(connections_total_, 1);
+}
+
+void Device::connection_closed() {
+    kstat::publish(connections_, connections_ - 1);
+}
+
+}  // namespace blkscope

@@ -1,0 +1,50 @@
+// A regular file or a block device, through the page cache or past it.
+//
+// All operations go through the ring but one: a buffered write to a regular file. ext4 has no
+// non-blocking form of it, so the ring hands each to a kernel worker, which costs several times a
+// plain pwrite(2); small ones are therefore written on the spot (docs/performance.md). That can
+// stall the worker when the kernel throttles dirty pages; --direct never does.
+#pragma once
+
+#include <string>
+
+#include "blockdev/backing.hpp"
+
+namespace blkscope {
+
+class FileBacking : public Backing {
+  public:
+    FileBacking(const std::string& path, const BackingOptions& options);
+    ~FileBacking() override;
+
+    [[nodiscard]] std::string describe() const override { return path_; }
+    [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
+    [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
+    void attach(Ring& ring) override;
+    void prepare(Buf& buf) override;
+    bool more(Buf& buf) override;
+
+  private:
+    void open_file(const BackingOptions& options);
+    void measure(bool direct);
+    [[nodiscard]] bool writes_inline(const Buf& buf) const;
+    void prepare_write(Buf& buf);
+    void prepare_trim(Buf& buf);
+    void prepare_sync(Buf& buf);
+    template <class Prepare>
+    void prepare_on_file(Buf& buf, Prepare prepare);
+
+    std::string path_;
+    int fd_ = -1;
+    int fixed_ = -1;  // index in the ring's file table, -1 for none
+    Ring* ring_ = nullptr;
+    uint64_t size_bytes_ = 0;
+    uint32_t block_bytes_ = 1;
+    uint32_t trim_bytes_ = 1;  // what a punched hole must be aligned to
+    bool regular_ = false;
+    bool direct_ = false;
+    bool read_only_ = false;
+    bool can_trim_ = true;
+};
+
+}  // namespace blkscope

@@ -1,0 +1,58 @@
+// Arena: the memory that requests' data lives in, all of it reserved at start.
+//
+//     | 4 KiB slots | 32 KiB slots | 128 KiB slots | runs of 1 MiB granules |
+//
+// A request takes one piece of the smallest class that holds it; the largest class gives runs of
+// adjacent granules, so every piece is contiguous and page-aligned, as O_DIRECT needs it. Pages
+// are resident only once they have been used, and the slot freed last is used next, so a lightly
+// loaded server stays small.
+//
+// Units:     bytes.
+// Ownership: the arena owns the memory; acquire() lends a piece until release().
+// Threads:   one worker.
+// Errors:    the constructor throws std::system_error; a full class gives nullptr.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace blkscope {
+
+class Arena {
+  public:
+    static constexpr size_t granule_bytes = size_t{1} << 20;
+    static constexpr size_t granules = 64;
+    static constexpr size_t slot_bytes_max = size_t{128} << 10;
+    static constexpr size_t piece_bytes_max = granule_bytes * granules;
+
+    Arena();
+    ~Arena();
+    Arena(const Arena&) = delete;
+    Arena& operator=(const Arena&) = delete;
+
+    /// A piece of at least `bytes` (1 .. piece_bytes_max), or nullptr when its class is used up.
+    std::byte* acquire(size_t bytes);
+
+    /// Gives back what acquire(bytes) gave.
+    void release(std::byte* piece, size_t bytes);
+
+  private:
+    struct Class {
+        size_t slot_bytes;
+        size_t slots;
+        std::vector<std::byte*> free;
+    };
+
+    Class* class_of(size_t bytes);
+    std::byte* acquire_run(size_t count);
+
+    std::array<Class, 3> classes_;
+    std::byte* memory_ = nullptr;
+    size_t memory_bytes_ = 0;
+    std::byte* runs_ = nullptr;
+    uint64_t granules_used_ = 0;  // a bit each
+};
+
+}  // namespace blkscope

@@ -1,0 +1,58 @@
+// Backing: where a device's bytes are. It turns a running Buf into operations on a ring.
+//
+// Ownership: prepare() borrows the buf until its operation has completed.
+// Threads:   open on any thread; attach() once; then the device's worker only.
+// Errors:    opening throws std::system_error; a request's failure is its completion's -errno.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "blockdev/buf.hpp"
+#include "blockdev/ring.hpp"
+
+namespace blkscope {
+
+class Backing {
+  public:
+    virtual ~Backing() = default;
+    Backing() = default;
+    Backing(const Backing&) = delete;
+    Backing& operator=(const Backing&) = delete;
+
+    /// What a person calls it: the file's path, memory, null.
+    [[nodiscard]] virtual std::string describe() const = 0;
+    [[nodiscard]] virtual uint64_t size_bytes() const = 0;
+    /// What offset and length of a request must be multiples of: 1 where anything goes.
+    [[nodiscard]] virtual uint32_t block_bytes() const { return 1; }
+
+    /// Once, before the ring has a worker.
+    virtual void attach(Ring& ring) = 0;
+
+    /// Prepares what is left of the buf (resid bytes, or the step it is at), so that the buf's
+    /// complete() is called when that has ended.
+    virtual void prepare(Buf& buf) = 0;
+
+    /// Called when an operation of the buf has ended, for good or ill (buf.error). The backing may
+    /// forgive an error; true asks for another prepare().
+    virtual bool more(Buf& buf) {
+        (void)buf;
+        return false;
+    }
+};
+
+struct BackingOptions {
+    bool direct = false;  // past the page cache
+    bool read_only = false;
+};
+
+/// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device. Throws
+/// std::system_error or std::invalid_argument (a SIZE that is none), saying what was wrong.
+std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options);
+
+/// "64M" as bytes: a positive decimal number and K, M, G or T (powers of 1024), or none. Throws
+/// std::invalid_argument.
+uint64_t parse_size(const std::string& text);
+
+}  // namespace blkscope

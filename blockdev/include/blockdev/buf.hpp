@@ -1,0 +1,96 @@
+// Buf: one request to a block device, on its way from strategy() to iodone.
+//
+//     idle ── strategy() ──▶ waiting ── start() ──▶ running ── done() ──▶ idle, iodone
+//              queued                    started                finished
+//
+// The caller fills in what it wants and hands the buf to Device::strategy(); the device owns it
+// until it calls iodone, which is the last thing that it does with it.
+//
+// Units:     offset, bcount, resid in bytes; the three stamps in ticks of gethrtime_unscaled().
+// Ownership: the caller owns buf and data, and lends both from strategy() to iodone.
+// Threads:   the worker of the device's ring.
+// Errors:    `error` is an errno, 0 for success; then resid is 0.
+// Source:    buf(9S), strategy(9E), biodone(9F).
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "blockdev/ring.hpp"
+
+namespace blkscope {
+
+class Device;
+
+class Buf : public Completion {
+  public:
+    enum class Op : uint8_t { read, write, flush, trim };
+    static constexpr size_t op_count = 4;
+    enum class State : uint8_t { idle, waiting, running };
+    enum class Next : uint8_t { again, finish };
+
+    // What is asked.
+    Op op = Op::read;
+    bool fua = false;           // done only when on stable storage (write, trim)
+    uint32_t bcount = 0;        // bytes asked
+    uint64_t offset = 0;        // first byte of the device
+    std::byte* data = nullptr;  // bcount bytes, or none for flush and trim
+    void (*iodone)(Buf&) = nullptr;
+
+    // What came of it.
+    int error = 0;
+    uint32_t resid = 0;  // bytes not moved
+    hrtime_t queued = 0;
+    hrtime_t started = 0;
+    hrtime_t finished = 0;
+
+    // The device's and the backing's own.
+    State state = State::idle;
+    uint8_t step = 0;  // of an operation that takes several (a trim, then a sync)
+    uint8_t retries_left = 0;
+    Device* device = nullptr;
+    Buf* next = nullptr;  // in the queue that it is in
+
+    /// Reads and writes are what kstat_io counts; the others have counters of their own.
+    [[nodiscard]] bool in_queues() const { return op == Op::read || op == Op::write; }
+    /// May be answered only when it is on stable storage.
+    [[nodiscard]] bool must_be_stable() const { return fua || op == Op::flush; }
+    [[nodiscard]] uint32_t moved() const { return bcount - resid; }
+
+    /// Takes in one completion (`result` as the ring gives it: bytes moved, or -errno) and says
+    /// whether the rest goes round again.
+    Next absorb(int32_t result);
+
+    void complete(int32_t result) override;
+};
+
+/// A queue of bufs, linked through Buf::next; first in, first out.
+class BufQueue {
+  public:
+    [[nodiscard]] bool empty() const { return first_ == nullptr; }
+
+    void push(Buf& buf) {
+        buf.next = nullptr;
+        *end_ = &buf;
+        end_ = &buf.next;
+    }
+
+    Buf& pop() {
+        Buf& buf = *first_;
+        first_ = buf.next;
+        if (first_ == nullptr) end_ = &first_;
+        return buf;
+    }
+
+    BufQueue() = default;
+    BufQueue(const BufQueue&) = delete;
+    BufQueue& operator=(const BufQueue&) = delete;
+
+  private:
+    Buf* first_ = nullptr;
+    Buf** end_ = &first_;
+};
+
+}  // namespace blkscope

@@ -1,0 +1,84 @@
+// The ring: one io_uring and the completions that it brings to one worker.
+//
+// Everything that a worker waits for is an operation on its ring: backing reads and writes, socket
+// receives and sends, timers, hand-overs. Preparing an operation costs no system call; wait()
+// submits all that were prepared since the last one and sleeps until something has completed.
+//
+//     prepare  prepare  prepare ── wait() ──▶ kernel ──▶ dispatch() ─▶ Completion::complete ...
+//        ▲                                                                  │ prepares more
+//        └──────────────────────────────────────────────────────────────────┘
+//
+// Ownership: an operation borrows its Completion until complete() has been called for it.
+// Threads:   made on any thread; from enable() on, the worker's only.
+// Errors:    set-up throws std::system_error. Operations report -errno to their Completion.
+// Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
+#pragma once
+
+#include <liburing.h>
+
+#include <cstdint>
+
+namespace blkscope {
+
+/// What an operation on a ring reports to.
+class Completion {
+  public:
+    /// `result` as the operation's system call would return it, or -errno.
+    virtual void complete(int32_t result) = 0;
+
+  protected:
+    Completion() = default;
+    Completion(const Completion&) = default;
+    Completion& operator=(const Completion&) = default;
+    virtual ~Completion() = default;
+
+  private:
+    friend class Ring;
+    Completion* next_ = nullptr;  // among those that completed without the kernel
+    int32_t result_ = 0;
+};
+
+class Ring {
+  public:
+    /// `entries`: operations that one wait() submits at most at once; more are submitted earlier.
+    explicit Ring(unsigned entries);
+    ~Ring();
+    Ring(const Ring&) = delete;
+    Ring& operator=(const Ring&) = delete;
+
+    /// Makes the calling thread the ring's worker.
+    void enable();
+
+    /// Prepares one operation: `prepare` fills the entry, `completion` hears of its end.
+    template <class Prepare>
+    void prepare(Completion& completion, Prepare prepare) {
+        io_uring_sqe* entry = next_entry();
+        prepare(entry);
+        io_uring_sqe_set_data(entry, &completion);
+    }
+
+    /// Reports the end of an operation that needed no kernel. complete() is called from dispatch(),
+    /// never from here, so that a caller in the middle of a list is not re-entered.
+    void completed(Completion& completion, int32_t result);
+
+    /// Submits what was prepared and sleeps until at least one operation has completed.
+    void wait();
+
+    /// Calls complete() for all that has completed, in the order of its completion.
+    void dispatch();
+
+    /// Lets operations name `fd` by the index returned, which spares the kernel a look-up each
+    /// time. -1 where the table is full; the plain descriptor still serves. Before enable().
+    int register_file(int fd);
+
+  private:
+    io_uring_sqe* next_entry();
+    void dispatch_inline();
+
+    io_uring ring_{};
+    Completion* inline_first_ = nullptr;
+    Completion** inline_end_ = &inline_first_;
+    int files_ = 0;
+};
+
+}  // namespace blkscope

@@ -1,0 +1,116 @@
+#include "blockdev/ring.hpp"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+constexpr unsigned completion_queue_factor = 8;  // room for what a turn's completions prepare
+constexpr int file_table_size = 64;
+
+// Best first. DEFER_TASKRUN runs completions only when the worker asks for them, which batches them
+// and never interrupts it; older kernels have less.
+constexpr unsigned setup_flags[] = {
+    IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_SUBMIT_ALL |
+        IORING_SETUP_R_DISABLED,
+    IORING_SETUP_COOP_TASKRUN | IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
+    IORING_SETUP_R_DISABLED,
+};
+
+int set_up(unsigned entries, io_uring& ring) {
+    int error = -EINVAL;
+    for (const unsigned flags : setup_flags) {
+        io_uring_params params{};
+        params.flags = flags | IORING_SETUP_CQSIZE;
+        params.cq_entries = entries * completion_queue_factor;
+        error = io_uring_queue_init_params(entries, &ring, &params);
+        if (error != -EINVAL) break;
+    }
+    return error;
+}
+
+}  // namespace
+
+Ring::Ring(unsigned entries) {
+    const int error = set_up(entries, ring_);
+    if (error < 0) {
+        throw std::system_error(-error, std::generic_category(),
+                                "set up io_uring (is kernel.io_uring_disabled set, or io_uring "
+                                "forbidden by a container's seccomp profile?)");
+    }
+    // Without a table (a kernel before 5.19) operations name plain descriptors.
+    if (io_uring_register_files_sparse(&ring_, file_table_size) < 0) files_ = file_table_size;
+}
+
+Ring::~Ring() {
+    io_uring_queue_exit(&ring_);
+}
+
+void Ring::enable() {
+    // Debian 12's liburing declares io_uring_enable_rings() and does not export it.
+    if (syscall(__NR_io_uring_register, ring_.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0) <
+        0) {
+        throw std::system_error(errno, std::generic_category(), "enable io_uring");
+    }
+    io_uring_register_ring_fd(&ring_);  // spares a descriptor look-up per wait; optional
+}
+
+io_uring_sqe* Ring::next_entry() {
+    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
+    while (entry == nullptr) {
+        const int submitted = io_uring_submit(&ring_);
+        // EBUSY: the kernel holds completions back until we take some; they are taken at the next
+        // dispatch(), and get_events() makes room for them meanwhile.
+        if (submitted < 0) io_uring_get_events(&ring_);
+        entry = io_uring_get_sqe(&ring_);
+    }
+    return entry;
+}
+
+void Ring::completed(Completion& completion, int32_t result) {
+    completion.result_ = result;
+    completion.next_ = nullptr;
+    *inline_end_ = &completion;
+    inline_end_ = &completion.next_;
+}
+
+void Ring::wait() {
+    const unsigned wanted = inline_first_ == nullptr ? 1 : 0;
+    const int submitted = io_uring_submit_and_wait(&ring_, wanted);
+    // EINTR, EAGAIN (memory), EBUSY (completions to be taken first): the next turn tries again.
+    assert(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY);
+}
+
+void Ring::dispatch() {
+    io_uring_cqe* entry = nullptr;
+    while (io_uring_peek_cqe(&ring_, &entry) == 0) {
+        auto* completion = static_cast<Completion*>(io_uring_cqe_get_data(entry));
+        const int32_t result = entry->res;
+        io_uring_cqe_seen(&ring_, entry);
+        if (completion != nullptr) completion->complete(result);
+    }
+    dispatch_inline();
+}
+
+void Ring::dispatch_inline() {
+    while (inline_first_ != nullptr) {
+        Completion* completion = inline_first_;
+        inline_first_ = completion->next_;
+        if (inline_first_ == nullptr) inline_end_ = &inline_first_;
+        completion->complete(completion->result_);
+    }
+}
+
+int Ring::register_file(int fd) {
+    if (files_ >= file_table_size) return -1;
+    if (io_uring_register_files_update(&ring_, static_cast<unsigned>(files_), &fd, 1) < 0)
+        return -1;
+    return files_++;
+}
+
+}  // namespace blkscope

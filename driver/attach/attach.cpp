@@ -1,0 +1,155 @@
+#include "driver/attach/attach.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+
+#include "driver/attach/program.hpp"
+
+namespace blkscope {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view device_prefix = "/dev/nbd";
+constexpr std::string_view sysfs_block = "/sys/block";
+constexpr uint64_t sector_bytes = 512;  // the unit of /sys/block/*/size, whatever the disk's is
+
+// The kernel has taken the device over a moment after nbd-client has ended.
+constexpr std::chrono::seconds size_deadline{5};
+constexpr std::chrono::milliseconds size_poll{10};
+
+fs::path sysfs_of(const std::string& device) {
+    return fs::path(sysfs_block) / fs::path(device).filename();
+}
+
+uint64_t read_number(const fs::path& file) {
+    std::ifstream in(file);
+    uint64_t number = 0;
+    in >> number;
+    return number;
+}
+
+bool connected(const std::string& device) {
+    return fs::exists(sysfs_of(device) / "pid");
+}
+
+// nbd-client speaks in several lines, the reason in the last one that says anything.
+std::string last_line(const std::string& output) {
+    const size_t end = output.find_last_not_of(" \n\r\t");
+    if (end == std::string::npos) return "no reason given";
+    const size_t newline = output.find_last_of('\n', end);
+    const size_t begin = newline == std::string::npos ? 0 : newline + 1;
+    return output.substr(begin, end - begin + 1);
+}
+
+[[noreturn]] void fail(const std::string& what, const std::string& why, const std::string& todo) {
+    throw std::runtime_error(what + ": " + why + "; " + todo);
+}
+
+void require_driver(const std::string& what, const std::string& device) {
+    if (fs::exists("/sys/module/nbd") || fs::exists(sysfs_of(device))) return;
+    const ProgramResult loaded = run_program({"modprobe", "nbd"});
+    if (loaded.status == 0) return;
+    fail(what, "this kernel has no nbd driver (modprobe nbd: " + last_line(loaded.output) + ")",
+         "on a kernel that has it run 'modprobe nbd' as root, or use the socket without "
+         "attaching, as in 'fio --ioengine=nbd --uri=URI'");
+}
+
+void require_free(const std::string& what, const std::string& device) {
+    if (!fs::exists(device)) {
+        fail(what, "no such device", "use one of /dev/nbd0, /dev/nbd1, ...");
+    }
+    if (connected(device)) {
+        fail(what, "it is in use",
+             "free it with 'blkscope detach " + device + "', or take another one");
+    }
+}
+
+std::vector<std::string> client_arguments(const nbd::Uri& uri, const AttachOptions& options) {
+    std::vector<std::string> arguments{"nbd-client"};
+    const auto add = [&](const std::string& flag, const std::string& value) {
+        arguments.push_back(flag);
+        arguments.push_back(value);
+    };
+    if (uri.socket_path.empty()) {
+        arguments.push_back(uri.host);
+        arguments.push_back(std::to_string(uri.port));
+    } else {
+        add("-unix", uri.socket_path);
+    }
+    arguments.push_back(options.device);
+    add("-name", uri.export_name);
+    if (options.connections > 1) add("-connections", std::to_string(options.connections));
+    if (options.block_bytes > 0) add("-block-size", std::to_string(options.block_bytes));
+    if (options.timeout_seconds > 0) add("-timeout", std::to_string(options.timeout_seconds));
+    return arguments;
+}
+
+void wait_until_sized(const std::string& what, const std::string& device) {
+    const auto deadline = std::chrono::steady_clock::now() + size_deadline;
+    while (read_number(sysfs_of(device) / "size") == 0) {
+        if (std::chrono::steady_clock::now() > deadline) {
+            fail(what, "nbd-client connected it, but it has no size", "see dmesg");
+        }
+        std::this_thread::sleep_for(size_poll);
+    }
+}
+
+}  // namespace
+
+int nbd_index(const std::string& device) {
+    if (!device.starts_with(device_prefix)) return -1;
+    int index = -1;
+    const char* end = device.data() + device.size();
+    const auto [at, error] = std::from_chars(device.data() + device_prefix.size(), end, index);
+    return error == std::errc{} && at == end && index >= 0 ? index : -1;
+}
+
+void attach(const nbd::Uri& uri, const AttachOptions& options) {
+    const std::string what = "attach " + options.device;
+    if (nbd_index(options.device) < 0) {
+        fail(what, "not an nbd device", "use one of /dev/nbd0, /dev/nbd1, ...");
+    }
+    require_driver(what, options.device);
+    require_free(what, options.device);
+    const ProgramResult client = run_program(client_arguments(uri, options));
+    if (client.status != 0) {
+        fail(what, "nbd-client: " + last_line(client.output),
+             geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
+    }
+    wait_until_sized(what, options.device);
+}
+
+void detach(const std::string& device) {
+    const std::string what = "detach " + device;
+    if (nbd_index(device) < 0)
+        fail(what, "not an nbd device", "use one that 'blkscope list' shows");
+    if (!connected(device))
+        fail(what, "it is not attached", "'blkscope list' shows those that are");
+    const ProgramResult client = run_program({"nbd-client", "-d", device});
+    if (client.status != 0) {
+        fail(what, "nbd-client: " + last_line(client.output),
+             geteuid() == 0 ? "see dmesg" : "run it as root");
+    }
+}
+
+std::vector<AttachedDevice> attached_devices() {
+    std::vector<AttachedDevice> devices;
+    std::error_code none;
+    for (const auto& entry : fs::directory_iterator(sysfs_block, none)) {
+        const std::string device = "/dev/" + entry.path().filename().string();
+        if (nbd_index(device) < 0 || !connected(device)) continue;
+        devices.push_back({device, read_number(entry.path() / "size") * sector_bytes,
+                           read_number(entry.path() / "ro") != 0});
+    }
+    return devices;
+}
+
+}  // namespace blkscope

@@ -1,0 +1,43 @@
+// Attach: makes an export of a running server a block device of this machine's kernel, /dev/nbdX.
+//
+// The kernel's nbd driver takes sockets that are already negotiated; nbd-client(8) negotiates and
+// hands them over, so it is what we run.
+//
+// Threads: any; each call blocks until nbd-client has ended.
+// Errors:  std::runtime_error saying what was tried, why it failed and what to do.
+// Source:  nbd-client(8) 3.24; Linux Documentation/admin-guide/blockdev/nbd.rst.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "driver/nbd/uri.hpp"
+
+namespace blkscope {
+
+struct AttachOptions {
+    std::string device;            // /dev/nbd0
+    unsigned connections = 1;      // sockets; more than one needs an export with CAN_MULTI_CONN
+    unsigned block_bytes = 0;      // logical block size, 512 to 4096; 0 leaves it to nbd-client
+    unsigned timeout_seconds = 0;  // after which the kernel gives a request up; 0 for never
+};
+
+/// Connects `options.device` to the export at `uri`. Loads the nbd module if it is not there.
+void attach(const nbd::Uri& uri, const AttachOptions& options);
+
+/// Disconnects the device. Mounted file systems on it lose their disk.
+void detach(const std::string& device);
+
+/// A kernel device that is connected.
+struct AttachedDevice {
+    std::string device;  // /dev/nbd0
+    uint64_t size_bytes;
+    bool read_only;
+};
+std::vector<AttachedDevice> attached_devices();
+
+/// The X of /dev/nbdX, or -1 for another name.
+int nbd_index(const std::string& device);
+
+}  // namespace blkscope

@@ -1,0 +1,386 @@
+#include "driver/nbd/connection.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+#include "driver/nbd/worker.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+constexpr size_t rx_capacity = size_t{128} << 10;
+constexpr uint32_t requests_held_max = 256;
+constexpr uint64_t bytes_held_max = uint64_t{16} << 20;  // more only for a single large request
+
+// One that is served in pieces of its payload, so that the payload can be received in place.
+constexpr uint32_t large_write_bytes = 16384;
+
+// A refused write's data is read and dropped, so that the stream stays in step; past this it is
+// not worth the client's bandwidth.
+constexpr uint32_t skip_bytes_max = uint32_t{128} << 20;
+
+constexpr size_t send_iov_max = size_t{2} * requests_held_max;
+
+uint32_t payload_of(const Request& header) {
+    return header.type == Command::write ? header.length : 0;
+}
+
+uint32_t data_of(const Request& header) {
+    return header.type == Command::write || header.type == Command::read ? header.length : 0;
+}
+
+// True for a range that does not lie within `size` bytes. No sum that could wrap.
+bool outside(uint64_t offset, uint64_t length, uint64_t size) {
+    return offset > size || length > size - offset;
+}
+
+Buf::Op op_of(Command type) {
+    switch (type) {
+        case Command::write:
+            return Buf::Op::write;
+        case Command::flush:
+            return Buf::Op::flush;
+        case Command::trim:
+            return Buf::Op::trim;
+        default:
+            return Buf::Op::read;
+    }
+}
+
+}  // namespace
+
+Connection::Connection(Worker& worker, Export& exp, int socket)
+    : worker_(worker),
+      export_(exp),
+      socket_(socket),
+      rx_(std::make_unique_for_overwrite<std::byte[]>(rx_capacity)),
+      send_iov_(std::make_unique_for_overwrite<iovec[]>(send_iov_max)) {
+    export_.device.connection_opened();
+    receive();
+}
+
+Connection::~Connection() {
+    assert(finished());
+    export_.device.connection_closed();
+    ::close(socket_);
+}
+
+bool Connection::finished() const {
+    return state_ != State::open && in_device_ == 0 && !receiving_.under_way &&
+           !sending_.under_way && ready_.first() == nullptr;
+}
+
+// ---- The end of it ----
+
+void Connection::end() {
+    if (state_ != State::open) return;
+    state_ = State::ending;
+    worker_.leave_line(*this);
+    if (receiving_.under_way) {
+        ::shutdown(socket_, SHUT_RD);  // received() hears of it
+    } else {
+        drop_payload();
+    }
+    worker_.changed(*this);
+}
+
+// A payload that will never be whole. Not while a receive is under way: it writes there.
+void Connection::drop_payload() {
+    if (payload_ != nullptr) release(*payload_);
+    payload_ = nullptr;
+}
+
+void Connection::kill(std::string_view why) {
+    if (state_ == State::dead) return;
+    end();
+    state_ = State::dead;
+    worker_.log(export_, why);
+    ::shutdown(socket_, SHUT_RDWR);
+    while (ready_.first() != nullptr) release(ready_.pop());
+}
+
+unsigned Connection::tick() {
+    const bool waits = sending_.under_way || payload_ != nullptr;
+    seconds_without_progress_ = waits ? seconds_without_progress_ + 1 : 0;
+    return seconds_without_progress_;
+}
+
+// ---- Receiving ----
+
+// Takes whatever has come, in one go: the rest of a payload straight to its place, and what follows
+// it into the rx buffer. After a large write only one header is taken behind the payload, so that
+// the next payload can be received in place too.
+void Connection::receive() {
+    if (state_ != State::open || receiving_.under_way || in_stalled_list) return;
+    if (rx_begin_ > 0) {
+        std::memmove(rx_.get(), rx_.get() + rx_begin_, rx_bytes());
+        rx_end_ = rx_bytes();
+        rx_begin_ = 0;
+    }
+    const size_t room = large_writes_ ? request_bytes - rx_end_ : rx_capacity - rx_end_;
+    receive_iov_[1] = {rx_.get() + rx_end_, room};
+    receiving_.under_way = true;
+    if (payload_ == nullptr) {
+        return worker_.ring().prepare(receiving_, [&](io_uring_sqe* entry) {
+            io_uring_prep_recv(entry, socket_, receive_iov_[1].iov_base, room, 0);
+        });
+    }
+    receive_iov_[0] = {payload_->data + payload_bytes_, payload_->bcount - payload_bytes_};
+    receive_message_.msg_iov = receive_iov_;
+    receive_message_.msg_iovlen = 2;
+    worker_.ring().prepare(receiving_, [&](io_uring_sqe* entry) {
+        io_uring_prep_recvmsg(entry, socket_, &receive_message_, 0);
+    });
+}
+
+void Connection::received(int32_t result) {
+    receiving_.under_way = false;
+    if (state_ == State::open && (result == -EINTR || result == -EAGAIN)) return receive();
+    if (result == 0) end();
+    if (result < 0) kill(std::strerror(-result));
+    if (state_ != State::open) {
+        drop_payload();
+        return worker_.changed(*this);
+    }
+
+    seconds_without_progress_ = 0;
+    auto bytes = static_cast<size_t>(result);
+    if (payload_ != nullptr) {
+        const size_t in_place = std::min<size_t>(bytes, payload_->bcount - payload_bytes_);
+        payload_bytes_ += static_cast<uint32_t>(in_place);
+        bytes -= in_place;
+    }
+    rx_end_ += bytes;
+    parse();
+    receive();
+}
+
+void Connection::parse() {
+    while (state_ == State::open && parse_one()) {
+    }
+}
+
+void Connection::resume() {
+    parse();
+    receive();
+}
+
+// Takes one step through the rx buffer; false when it needs more bytes, or more room.
+bool Connection::parse_one() {
+    if (skip_bytes_ > 0) {
+        skip_payload();
+        return skip_bytes_ == 0;
+    }
+    if (payload_ != nullptr) return take_payload();
+    if (rx_bytes() < request_bytes) return false;
+    const auto header = parse_request(
+        std::span<const std::byte, request_bytes>(rx_.get() + rx_begin_, request_bytes));
+    if (!header) {
+        kill("wrong magic in a request: the stream is lost");
+        return false;
+    }
+    return accept(*header);
+}
+
+// False: no room; the header stays where it is and is looked at again when there is.
+bool Connection::accept(const Request& header) {
+    if (header.type == Command::disc) {
+        end();
+        return false;
+    }
+    const int error = refuse(header);
+    PendingRequest* request = admit(header, error == 0 ? data_of(header) : 0);
+    if (request == nullptr) {
+        worker_.stalled(*this);
+        return false;
+    }
+    rx_begin_ += request_bytes;
+    large_writes_ = error == 0 && payload_of(header) >= large_write_bytes;
+    if (error != 0) {
+        request->error = error;
+        reply(*request);
+        skip_bytes_ = payload_of(header);
+        if (skip_bytes_ > skip_bytes_max) end();
+        return true;
+    }
+    if (header.type == Command::write) {
+        payload_ = request;
+        payload_bytes_ = 0;
+        return true;
+    }
+    submit(*request);
+    return true;
+}
+
+// The errno of a request that is not to be served, 0 for one that is.
+int Connection::refuse(const Request& header) const {
+    const uint64_t size = export_.device.size_bytes();
+    const bool writes = header.type == Command::write || header.type == Command::trim;
+    if (data_of(header) > Arena::piece_bytes_max) return EINVAL;
+    if (writes && export_.read_only) return EPERM;
+    switch (header.type) {
+        case Command::read:
+        case Command::write:
+        case Command::trim:
+            if (outside(header.offset, header.length, size)) {
+                return header.type == Command::write ? ENOSPC : EINVAL;
+            }
+            // The kernel has been seen to send an empty trim; it asks for nothing, and gets it.
+            if (header.length == 0 && header.type != Command::trim) return EINVAL;
+            break;
+        case Command::flush:
+            if (header.offset != 0 || header.length != 0) return EINVAL;
+            break;
+        default:
+            return EINVAL;
+    }
+    return (header.flags & ~command_flag::fua) == 0 ? 0 : EINVAL;
+}
+
+// A request with room for its data, or nullptr: the pool is used up, or this client has its share.
+PendingRequest* Connection::admit(const Request& header, uint32_t data_bytes) {
+    if (requests_held_ == requests_held_max) return nullptr;
+    if (bytes_held_ > 0 && bytes_held_ + data_bytes > bytes_held_max) return nullptr;
+    std::byte* data = nullptr;
+    if (data_bytes > 0) {
+        data = worker_.acquire(*this, data_bytes);
+        if (data == nullptr) return nullptr;
+    }
+    PendingRequest* request = worker_.requests().acquire();
+    if (request == nullptr) {
+        if (data != nullptr) worker_.arena().release(data, data_bytes);
+        return nullptr;
+    }
+    ++requests_held_;
+    bytes_held_ += data_bytes;
+    fill(*request, header);
+    request->data = data;
+    request->held_bytes = data_bytes;
+    return request;
+}
+
+void Connection::fill(PendingRequest& request, const Request& header) {
+    request.connection = this;
+    request.iodone = iodone;
+    request.cookie = header.cookie;
+    request.op = op_of(header.type);
+    request.fua = (header.flags & command_flag::fua) != 0 &&
+                  (header.type == Command::write || header.type == Command::trim);
+    request.offset = header.offset;
+    request.bcount = header.type == Command::flush ? 0 : header.length;
+}
+
+// Moves the payload's bytes from the rx buffer to their place; a whole write goes to the device.
+bool Connection::take_payload() {
+    const auto bytes =
+        static_cast<uint32_t>(std::min<size_t>(rx_bytes(), payload_->bcount - payload_bytes_));
+    std::memcpy(payload_->data + payload_bytes_, rx_.get() + rx_begin_, bytes);
+    rx_begin_ += bytes;
+    payload_bytes_ += bytes;
+    if (payload_bytes_ < payload_->bcount) return false;
+    PendingRequest& request = *payload_;
+    payload_ = nullptr;
+    submit(request);
+    return true;
+}
+
+void Connection::skip_payload() {
+    const uint64_t bytes = std::min<uint64_t>(rx_bytes(), skip_bytes_);
+    rx_begin_ += bytes;
+    skip_bytes_ -= bytes;
+}
+
+// ---- Through the device and back ----
+
+void Connection::submit(PendingRequest& request) {
+    ++in_device_;
+    export_.device.strategy(request);
+}
+
+void Connection::iodone(Buf& buf) {
+    auto& request = static_cast<PendingRequest&>(buf);
+    Connection& connection = *request.connection;
+    --connection.in_device_;
+    connection.reply(request);
+}
+
+void Connection::reply(PendingRequest& request) {
+    worker_.changed(*this);
+    if (state_ == State::dead) return release(request);
+    encode_simple_reply(request.reply, wire_error(request.error), request.cookie);
+    ready_.push(request);
+}
+
+void Connection::release(PendingRequest& request) {
+    if (request.held_bytes > 0) worker_.arena().release(request.data, request.held_bytes);
+    bytes_held_ -= request.held_bytes;
+    --requests_held_;
+    worker_.requests().release(request);
+}
+
+// ---- Sending ----
+
+void Connection::send_replies() {
+    if (sending_.under_way || ready_.first() == nullptr) return;
+    send_message_.msg_iov = send_iov_.get();
+    send_message_.msg_iovlen = gather();
+    send();
+}
+
+// Lists all that is ready; requests_held_max bounds it. Gives the number of pieces.
+size_t Connection::gather() {
+    size_t count = 0;
+    send_bytes_ = 0;
+    while (ready_.first() != nullptr) {
+        PendingRequest& request = ready_.pop();
+        on_the_wire_.push(request);
+        send_iov_[count++] = {request.reply.data(), request.reply.size()};
+        send_bytes_ += request.reply.size();
+        if (const uint32_t bytes = request.reply_data_bytes()) {
+            send_iov_[count++] = {request.data, bytes};
+            send_bytes_ += bytes;
+        }
+    }
+    return count;
+}
+
+void Connection::send() {
+    sending_.under_way = true;
+    worker_.ring().prepare(sending_, [&](io_uring_sqe* entry) {
+        io_uring_prep_sendmsg(entry, socket_, &send_message_, MSG_NOSIGNAL | MSG_WAITALL);
+    });
+}
+
+// A send may end early all the same; the rest of the list goes out next.
+void Connection::skip_sent(size_t bytes) {
+    while (bytes > 0) {
+        iovec& piece = *send_message_.msg_iov;
+        const size_t part = std::min(bytes, piece.iov_len);
+        piece.iov_base = static_cast<std::byte*>(piece.iov_base) + part;
+        piece.iov_len -= part;
+        bytes -= part;
+        if (piece.iov_len > 0) return;
+        ++send_message_.msg_iov;
+        --send_message_.msg_iovlen;
+    }
+}
+
+void Connection::sent(int32_t result) {
+    sending_.under_way = false;
+    worker_.changed(*this);
+    const bool again = result == -EINTR || result == -EAGAIN;
+    if (result < 0 && !again) kill(std::strerror(-result));
+    if (result > 0) {
+        seconds_without_progress_ = 0;
+        send_bytes_ -= static_cast<size_t>(result);
+        skip_sent(static_cast<size_t>(result));
+    }
+    if (state_ != State::dead && send_bytes_ > 0) return send();
+    while (on_the_wire_.first() != nullptr) release(on_the_wire_.pop());
+}
+
+}  // namespace blkscope::nbd

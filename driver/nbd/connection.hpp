@@ -1,0 +1,141 @@
+// Connection: one NBD client in its transmission phase.
+//
+//     socket ─ receive ─▶ rx buffer ─ parse ─▶ PendingRequest ─▶ Device::strategy
+//     socket ◀── send ─── reply queue ◀──────── iodone ◀──────┘
+//
+// One receive takes whatever the socket holds and one send gathers all replies that are ready, so
+// at depth the kernel is entered per batch, not per request. There is at most one receive and one
+// send on the ring at a time: the stream keeps its order.
+//
+// What a client can hold is bounded: requests, and bytes of the arena. Past that we stop reading
+// until replies have gone out; a client that sends without reading is held back, not buffered.
+//
+//     open ──▶ ending   nothing more is read (DISC, end of stream, shutdown); replies still go out
+//       └────▶ dead     the socket is of no use (reset, lost stream); we wait for what is under way
+//
+// Ownership: owns its socket; lends requests to the device until iodone.
+// Threads:   its worker.
+// Errors:    a client's mistakes are answered as the protocol says; a broken stream or socket ends
+//            the connection and nothing else.
+// Source:    the NBD protocol document, transmission phase.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include "driver/nbd/export.hpp"
+#include "driver/nbd/pending_request.hpp"
+#include "driver/nbd/protocol.hpp"
+
+namespace blkscope::nbd {
+
+class Worker;
+
+class Connection {
+  public:
+    /// Takes over a connected stream socket in blocking mode, negotiated for `exp`.
+    Connection(Worker& worker, Export& exp, int socket);
+    ~Connection();
+    Connection(const Connection&) = delete;
+    Connection& operator=(const Connection&) = delete;
+
+    /// Reads no more requests; what was accepted is answered.
+    void end();
+
+    /// Gives the socket up at once.
+    void kill(std::string_view why);
+
+    /// Puts the replies that are ready on the ring, if no send is under way.
+    void send_replies();
+
+    /// Goes on parsing after a stall; where it still cannot it stands in the line again.
+    void resume();
+
+    /// One second has passed. Seconds since the client last took or gave a byte that we wait for.
+    unsigned tick();
+
+    /// Nothing of it is with the device or the kernel any more.
+    [[nodiscard]] bool finished() const;
+
+    // The worker's lists.
+    bool in_changed_list = false;
+    bool in_stalled_list = false;
+
+  private:
+    enum class State : uint8_t { open, ending, dead };
+
+    /// An operation on the socket, which reports to a member function.
+    class SocketOperation : public Completion {
+      public:
+        using Handler = void (Connection::*)(int32_t);
+        SocketOperation(Connection& connection, Handler handler)
+            : connection_(connection), handler_(handler) {}
+        void complete(int32_t result) override { (connection_.*handler_)(result); }
+        bool under_way = false;
+
+      private:
+        Connection& connection_;
+        Handler handler_;
+    };
+
+    void receive();
+    void received(int32_t result);
+    void parse();
+    bool parse_one();
+    bool accept(const Request& header);
+    [[nodiscard]] int refuse(const Request& header) const;
+    bool take_payload();
+    void skip_payload();
+    PendingRequest* admit(const Request& header, uint32_t data_bytes);
+    void submit(PendingRequest& request);
+    static void iodone(Buf& buf);
+    void reply(PendingRequest& request);
+    void release(PendingRequest& request);
+
+    void fill(PendingRequest& request, const Request& header);
+    void drop_payload();
+
+    size_t gather();
+    void send();
+    void sent(int32_t result);
+    void skip_sent(size_t bytes);
+    [[nodiscard]] size_t rx_bytes() const { return rx_end_ - rx_begin_; }
+
+    Worker& worker_;
+    Export& export_;
+    int socket_;
+    State state_ = State::open;
+
+    // Receiving.
+    SocketOperation receiving_{*this, &Connection::received};
+    std::unique_ptr<std::byte[]> rx_;
+    size_t rx_begin_ = 0;
+    size_t rx_end_ = 0;
+    PendingRequest* payload_ = nullptr;  // the write whose data is coming in
+    uint32_t payload_bytes_ = 0;         // of it so far
+    uint64_t skip_bytes_ = 0;            // of a refused write's data, still to come
+    bool large_writes_ = false;          // the last request was one
+    iovec receive_iov_[2]{};
+    msghdr receive_message_{};
+
+    // Held by this client.
+    uint32_t in_device_ = 0;
+    uint32_t requests_held_ = 0;
+    uint64_t bytes_held_ = 0;
+
+    // Sending.
+    SocketOperation sending_{*this, &Connection::sent};
+    ReplyQueue ready_;
+    ReplyQueue on_the_wire_;
+    std::unique_ptr<iovec[]> send_iov_;
+    msghdr send_message_{};
+    size_t send_bytes_ = 0;
+
+    unsigned seconds_without_progress_ = 0;
+};
+
+}  // namespace blkscope::nbd

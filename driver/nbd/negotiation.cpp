@@ -1,0 +1,110 @@
+#include "driver/nbd/negotiation.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/read.hpp>
+#include <boost/asio/write.hpp>
+#include <cstdio>
+#include <utility>
+
+#include "driver/nbd/server.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+}  // namespace
+
+Negotiation::Negotiation(Server& server, const Exports& names, Socket socket)
+    : server_(&server),
+      socket_(std::move(socket)),
+      deadline_(socket_.get_executor()),
+      handshake_(names),
+      greeting_(Handshake::greeting()) {}
+
+void Negotiation::start(std::chrono::milliseconds deadline) {
+    deadline_.expires_after(deadline);
+    deadline_.async_wait([self = shared_from_this()](error_code error) {
+        if (!error) self->end();
+    });
+    write(greeting_, Step::Next::go_on);
+}
+
+void Negotiation::stop() {
+    server_ = nullptr;
+    error_code ignored;
+    socket_.close(ignored);
+    deadline_.cancel();
+}
+
+void Negotiation::end() {
+    if (server_ == nullptr) return;
+    Server& server = *server_;
+    stop();
+    server.ended(*this);
+}
+
+void Negotiation::read() {
+    received_.resize(handshake_.wanted());
+    asio::async_read(socket_, asio::buffer(received_.data(), received_.size()),
+                     [self = shared_from_this()](error_code error, size_t) {
+                         if (error) return self->end();
+                         self->step();
+                     });
+}
+
+void Negotiation::step() {
+    const Step step = handshake_.feed(received_);
+    export_index_ = step.exp;
+    if (!step.reason.empty()) {
+        fmt::print(stderr, "blkscope: handshake refused: {}\n", step.reason);
+    }
+    write(step.send, step.next);
+}
+
+// `bytes` belong to the handshake, which is not fed again before they are out.
+void Negotiation::write(std::span<const std::byte> bytes, Step::Next next) {
+    if (bytes.empty()) return written(next);
+    asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
+                      [self = shared_from_this(), next](error_code error, size_t) {
+                          if (error) return self->end();
+                          self->written(next);
+                      });
+}
+
+void Negotiation::written(Step::Next next) {
+    if (server_ == nullptr) return;
+    switch (next) {
+        case Step::Next::go_on:
+            return read();
+        case Step::Next::close:
+            return end();
+        case Step::Next::transmission:
+            return hand_over();
+    }
+}
+
+// The worker's operations block in the kernel, not in a thread, so the socket is a blocking one
+// again: a non-blocking one would fail them with EAGAIN.
+void Negotiation::hand_over() {
+    const std::shared_ptr<Negotiation> self = shared_from_this();
+    Server& server = *server_;
+    error_code error;
+    const int socket = socket_.release(error);
+    if (error) return end();
+    const int flags = ::fcntl(socket, F_GETFL);
+    if (flags < 0 || ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+        ::close(socket);
+        return end();
+    }
+    server_ = nullptr;
+    deadline_.cancel();
+    server.negotiated(*this, export_index_, socket);
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,85 @@
+// PendingRequest: one NBD request from its header to the last byte of its reply, and the pool it is
+// from.
+//
+// It is the device's Buf and what the wire adds to it, so nothing is looked up or allocated on the
+// way back.
+//
+// Ownership: the pool owns all; a connection has one from acquire() to release().
+// Threads:   one worker.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "blockdev/buf.hpp"
+#include "driver/nbd/protocol.hpp"
+
+namespace blkscope::nbd {
+
+class Connection;
+
+struct PendingRequest : Buf {
+    uint64_t cookie = 0;
+    Connection* connection = nullptr;
+    PendingRequest* next_reply = nullptr;
+    uint32_t held_bytes = 0;  // of the arena, at `data`; 0 for none
+    std::array<std::byte, simple_reply_bytes> reply{};
+
+    /// What follows the reply's header: the data of a read that went well.
+    [[nodiscard]] uint32_t reply_data_bytes() const {
+        return op == Op::read && error == 0 ? bcount : 0;
+    }
+};
+
+/// Requests on their way out; first in, first out.
+class ReplyQueue {
+  public:
+    [[nodiscard]] PendingRequest* first() const { return first_; }
+
+    void push(PendingRequest& request) {
+        request.next_reply = nullptr;
+        *end_ = &request;
+        end_ = &request.next_reply;
+    }
+
+    PendingRequest& pop() {
+        PendingRequest& request = *first_;
+        first_ = request.next_reply;
+        if (first_ == nullptr) end_ = &first_;
+        return request;
+    }
+
+    ReplyQueue() = default;
+    ReplyQueue(const ReplyQueue&) = delete;
+    ReplyQueue& operator=(const ReplyQueue&) = delete;
+
+  private:
+    PendingRequest* first_ = nullptr;
+    PendingRequest** end_ = &first_;
+};
+
+class RequestPool {
+  public:
+    explicit RequestPool(size_t count) : all_(count) {
+        free_.reserve(count);
+        for (size_t i = count; i-- > 0;) free_.push_back(&all_[i]);
+    }
+
+    /// nullptr when all are in use.
+    PendingRequest* acquire() {
+        if (free_.empty()) return nullptr;
+        PendingRequest* request = free_.back();
+        free_.pop_back();
+        return request;
+    }
+
+    void release(PendingRequest& request) { free_.push_back(&request); }
+
+  private:
+    std::vector<PendingRequest> all_;
+    std::vector<PendingRequest*> free_;
+};
+
+}  // namespace blkscope::nbd

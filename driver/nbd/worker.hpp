@@ -1,0 +1,118 @@
+// Worker: one thread with one ring, and all that happens on it: the connections that were handed to
+// it, the devices behind them, and the memory that their requests use.
+//
+//     wait ─▶ dispatch completions ─▶ let stalled clients go on ─▶ put replies on the ring ─▶ wait
+//
+// One wait() per turn is the only system call, however much the turn brought. Nothing blocks and
+// nothing allocates between a request's header and its reply.
+//
+// Ownership: owns its ring, memory and connections; exports and devices outlive run().
+// Threads:   hand_over() and stop() from any; all else on the worker's own thread.
+// Errors:    the constructor throws std::system_error (no io_uring, no memory).
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "blockdev/arena.hpp"
+#include "blockdev/ring.hpp"
+#include "driver/nbd/connection.hpp"
+#include "driver/nbd/export.hpp"
+#include "driver/nbd/pending_request.hpp"
+
+namespace blkscope::nbd {
+
+class Worker {
+  public:
+    Worker();
+    ~Worker();
+    Worker(const Worker&) = delete;
+    Worker& operator=(const Worker&) = delete;
+
+    /// Starts the thread. Devices and files must have been attached to the ring before.
+    void start();
+
+    /// Gives a negotiated socket (blocking mode) to the worker, which owns it from here.
+    void hand_over(Export& exp, int socket);
+
+    /// Ends every connection once its requests are answered, and then the thread; a client that
+    /// does not take its replies is given up after some seconds.
+    void stop();
+    void join();
+
+    /// Connections that it has now; any thread.
+    [[nodiscard]] unsigned connections() const { return connection_count_.load(); }
+
+    // ---- For its connections ----
+    [[nodiscard]] Ring& ring() { return ring_; }
+    [[nodiscard]] Arena& arena() { return arena_; }
+    [[nodiscard]] RequestPool& requests() { return requests_; }
+
+    /// Memory for one request's data, or nullptr: used up, or someone stands in line before you.
+    std::byte* acquire(Connection& connection, uint32_t bytes);
+
+    /// Has replies to send, or has come to its end; looked at once per turn.
+    void changed(Connection& connection);
+
+    /// Waits for room; goes on when something has been given back.
+    void stalled(Connection& connection);
+    void leave_line(Connection& connection);
+
+    void log(const Export& exp, std::string_view why);
+
+  private:
+    struct Arrival {
+        Export* exp;
+        int socket;
+    };
+
+    /// An operation that reports to a member function.
+    class Operation : public Completion {
+      public:
+        using Handler = void (Worker::*)(int32_t);
+        Operation(Worker& worker, Handler handler) : worker_(worker), handler_(handler) {}
+        void complete(int32_t result) override { (worker_.*handler_)(result); }
+
+      private:
+        Worker& worker_;
+        Handler handler_;
+    };
+
+    void run();
+    void watch_inbox();
+    void take_inbox(int32_t result);
+    void watch_clock();
+    void tick(int32_t result);
+    void give_up_on_idle_holders();
+    void resume_stalled();
+    void serve_changed();
+    void drop(Connection& connection);
+
+    Ring ring_;
+    Arena arena_;
+    RequestPool requests_;
+    std::vector<std::unique_ptr<Connection>> connections_;
+    std::vector<Connection*> changed_;
+    std::vector<Connection*> stalled_;
+    std::vector<Connection*> resuming_;
+    Connection* first_in_line_ = nullptr;  // waits for a large piece; nobody overtakes it
+
+    Operation inbox_operation_{*this, &Worker::take_inbox};
+    Operation clock_operation_{*this, &Worker::tick};
+    __kernel_timespec tick_interval_{};
+    uint64_t inbox_signal_ = 0;
+    int inbox_event_ = -1;
+    std::mutex inbox_mutex_;
+    std::vector<Arrival> inbox_;
+    std::atomic<bool> stop_requested_{false};
+    bool stopping_ = false;
+    unsigned seconds_stopping_ = 0;
+    std::atomic<unsigned> connection_count_{0};
+    std::thread thread_;
+};
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,348 @@
+// Clients that are broken or mean harm: each ends with the right error or a closed connection, and
+// a well-behaved client beside them notices nothing.
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "driver/nbd/protocol.hpp"
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+constexpr uint64_t mib = uint64_t{1} << 20;
+
+// A client that says exactly the bytes that a test wants.
+class RawClient {
+  public:
+    explicit RawClient(const std::string& path)
+        : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
+        if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+            ADD_FAILURE() << "connect: " << std::strerror(errno);
+        }
+    }
+    ~RawClient() { ::close(fd_); }
+    RawClient(const RawClient&) = delete;
+    RawClient& operator=(const RawClient&) = delete;
+
+    template <class T>
+    RawClient& number(T value) {
+        for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
+            bytes_.push_back(static_cast<char>(static_cast<uint64_t>(value) >> shift));
+        }
+        return *this;
+    }
+    RawClient& text(const std::string& value) {
+        bytes_.insert(bytes_.end(), value.begin(), value.end());
+        return *this;
+    }
+    /// False when the server has closed the connection.
+    bool send() {
+        const ssize_t sent = ::send(fd_, bytes_.data(), bytes_.size(), MSG_NOSIGNAL);
+        const bool all = sent == static_cast<ssize_t>(bytes_.size());
+        bytes_.clear();
+        return all;
+    }
+    bool send_now(const void* data, size_t size, int flags = 0) {
+        return ::send(fd_, data, size, MSG_NOSIGNAL | flags) == static_cast<ssize_t>(size);
+    }
+
+    /// Reads exactly that many bytes; fewer when the server closes or is silent.
+    std::vector<unsigned char> receive(size_t bytes) {
+        std::vector<unsigned char> got;
+        while (got.size() < bytes && readable()) {
+            unsigned char part[65536];
+            const ssize_t n = ::recv(fd_, part, std::min(bytes - got.size(), sizeof part), 0);
+            if (n <= 0) break;
+            got.insert(got.end(), part, part + n);
+        }
+        return got;
+    }
+
+    /// True if the server closes the connection, whatever it says before.
+    bool closed() {
+        char part[65536];
+        while (readable()) {
+            if (::recv(fd_, part, sizeof part, 0) <= 0) return true;
+        }
+        return false;
+    }
+
+    void option(uint32_t number_of, uint32_t length) {
+        number(nbd::option_magic).number(number_of).number(length);
+    }
+
+    /// The whole handshake, with EXPORT_NAME.
+    void enter_transmission() {
+        receive(nbd::greeting_bytes);
+        number(uint32_t{3});
+        option(1, 0);
+        ASSERT_TRUE(send());
+        ASSERT_EQ(receive(10).size(), 10u);
+    }
+
+    void request(uint16_t type, uint64_t offset, uint32_t length, uint64_t cookie = 7,
+                 uint16_t flags = 0) {
+        number(nbd::request_magic)
+            .number(flags)
+            .number(type)
+            .number(cookie)
+            .number(offset)
+            .number(length);
+    }
+
+    /// The error of the next reply, -1 if none comes. Reads no data.
+    int reply_error() {
+        const auto reply = receive(nbd::simple_reply_bytes);
+        if (reply.size() < nbd::simple_reply_bytes) return -1;
+        return reply[4] << 24 | reply[5] << 16 | reply[6] << 8 | reply[7];
+    }
+
+  private:
+    bool readable() {
+        pollfd wait{fd_, POLLIN, 0};
+        return ::poll(&wait, 1, 20'000) > 0;
+    }
+
+    int fd_;
+    std::vector<char> bytes_;
+};
+
+class Hostile : public ServedDevice {
+  protected:
+    /// The bystander that must notice nothing.
+    void expect_undisturbed() {
+        Client client(uri());
+        EXPECT_EQ(client.try_write(0, 4096, 'u'), 0);
+        EXPECT_EQ(client.try_read(0, 4096), 0);
+    }
+
+    uint64_t resident_kib() {
+        std::ifstream status("/proc/" + std::to_string(server_->pid()) + "/status");
+        std::string line;
+        while (std::getline(status, line)) {
+            if (line.starts_with("VmRSS:")) return std::stoull(line.substr(6));
+        }
+        return 0;
+    }
+
+    size_t descriptors() {
+        const std::filesystem::directory_iterator all("/proc/" + std::to_string(server_->pid()) +
+                                                      "/fd");
+        return static_cast<size_t>(std::distance(begin(all), end(all)));
+    }
+};
+
+TEST_F(Hostile, GarbageInsteadOfAHandshakeIsAClosedConnection) {
+    serve("memory:1M");
+    std::mt19937 random(20261121);
+    for (int i = 0; i < 50; ++i) {
+        RawClient client(socket_);
+        std::string garbage(4 + random() % 4000, '\0');
+        for (char& byte : garbage) byte = static_cast<char>(random());
+        garbage[0] = '\x7f';  // no such client flags
+        client.text(garbage).send();
+        EXPECT_TRUE(client.closed());
+    }
+    expect_undisturbed();
+}
+
+TEST_F(Hostile, GarbageInsteadOfARequestIsAClosedConnection) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    client.text(std::string(4096, 'g')).send();
+    EXPECT_TRUE(client.closed());
+    expect_undisturbed();
+}
+
+TEST_F(Hostile, HalfAHandshakeEndsAtTheDeadline) {
+    serve("memory:1M", {"--handshake-timeout", "1"});
+    RawClient silent(socket_);
+    RawClient half(socket_);
+    half.receive(nbd::greeting_bytes);
+    half.number(uint32_t{3}).number(nbd::option_magic).send();
+    EXPECT_TRUE(silent.closed());
+    EXPECT_TRUE(half.closed());
+    expect_undisturbed();
+}
+
+TEST_F(Hostile, AnOptionOfFourGigabytesIsAClosedConnection) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.receive(nbd::greeting_bytes);
+    client.number(uint32_t{3});
+    client.option(7, 0xffffffff);
+    client.send();
+    EXPECT_TRUE(client.closed());
+    expect_undisturbed();
+}
+
+TEST_F(Hostile, AReadOfFourGigabytesIsRefusedAndTheConnectionGoesOn) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    client.request(0, 0, 0xffffffff);
+    client.request(0, 0, 512);
+    client.send();
+    EXPECT_EQ(client.reply_error(), EINVAL);
+    EXPECT_EQ(client.reply_error(), 0);
+    EXPECT_EQ(client.receive(512).size(), 512u);
+    EXPECT_LT(resident_kib(), 200u * 1024);
+}
+
+TEST_F(Hostile, AWriteOfFourGigabytesIsRefusedAndTheConnectionCloses) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    client.request(1, 0, 0xffffffff);
+    client.send();
+    EXPECT_EQ(client.reply_error(), EINVAL);
+    EXPECT_TRUE(client.closed());
+    expect_undisturbed();
+}
+
+TEST_F(Hostile, ARefusedWritesDataIsSkippedAndTheStreamStaysInStep) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    client.request(1, mib, 300'000);
+    client.text(std::string(300'000, '\x25'));
+    client.request(0, 0, 512);
+    client.send();
+    EXPECT_EQ(client.reply_error(), ENOSPC);
+    EXPECT_EQ(client.reply_error(), 0);
+    EXPECT_EQ(client.receive(512), std::vector<unsigned char>(512, 0));
+}
+
+TEST_F(Hostile, AnUnknownCommandIsRefusedAndTheConnectionGoesOn) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    for (const uint16_t type : std::initializer_list<uint16_t>{5, 6, 7, 8, 9, 0xffff}) {
+        client.request(type, 0, 512, type);
+        client.send();
+        EXPECT_EQ(client.reply_error(), EINVAL) << type;
+    }
+    client.request(3, 0, 512);  // a flush has no length
+    client.send();
+    EXPECT_EQ(client.reply_error(), EINVAL);
+}
+
+TEST_F(Hostile, ARequestInSingleBytesIsServed) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    client.request(1, 0, 8);
+    client.text("12345678");
+    client.request(0, 0, 8);
+    std::vector<char> bytes;
+    for (const uint64_t cookie : {1, 2}) {
+        std::string header("\x25\x60\x95\x13\0\0\0", 7);
+        header += static_cast<char>(cookie == 1 ? 1 : 0);
+        header += std::string(7, '\0') + static_cast<char>(cookie) + std::string(8, '\0') +
+                  std::string("\0\0\0\x08", 4);
+        if (cookie == 1) header += "abcdefgh";
+        for (const char byte : header) ASSERT_TRUE(client.send_now(&byte, 1));
+    }
+    EXPECT_EQ(client.reply_error(), 0);
+    EXPECT_EQ(client.reply_error(), 0);
+    const auto data = client.receive(8);
+    EXPECT_EQ(std::string(data.begin(), data.end()), "abcdefgh");
+}
+
+// It asks for far more than the server may hold for it and takes nothing.
+TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
+    serve("memory:64M");
+    RawClient mute(socket_);
+    mute.enter_transmission();
+    for (int i = 0; i < 20'000; ++i) mute.request(0, 0, 131072);
+    std::vector<char> requests;
+    const uint64_t before = resident_kib();
+    // Sends until the server stops taking: it must, long before the end.
+    std::string one("\x25\x60\x95\x13\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0\0\0\2\0\0", 28);
+    int accepted = 0;
+    while (accepted < 200'000 && mute.send_now(one.data(), one.size(), MSG_DONTWAIT)) ++accepted;
+    EXPECT_LT(accepted, 200'000);
+    expect_undisturbed();
+    EXPECT_TRUE(eventually([&] { return read_io().rcnt == 0; }));
+    EXPECT_LT(resident_kib(), before + 64 * 1024);
+    expect_undisturbed();
+}
+
+TEST_F(Hostile, AWriteThatStopsHalfWayLeavesNoTrace) {
+    serve("memory:1M");
+    {
+        RawClient client(socket_);
+        client.enter_transmission();
+        client.request(1, 0, 4096);
+        client.text(std::string(1000, 'h'));
+        client.send();
+    }
+    ASSERT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    EXPECT_EQ(read_io().writes, 0u);
+    Client client(uri());
+    EXPECT_EQ(client.read(0, 4096), std::vector<char>(4096, '\0'));
+}
+
+TEST_F(Hostile, ManyConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWere) {
+    serve("memory:8M");
+    expect_undisturbed();
+    ASSERT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    const size_t descriptors_before = descriptors();
+    const uint64_t memory_before = resident_kib();
+    std::mt19937 random(20261121);
+    for (int i = 0; i < 400; ++i) {
+        RawClient client(socket_);
+        const auto stage = random() % 5;
+        if (stage == 0) continue;
+        client.receive(nbd::greeting_bytes);
+        if (stage == 1) continue;
+        client.number(uint32_t{3});
+        client.option(1, 0);
+        client.send();
+        client.receive(10);
+        if (stage == 2) continue;
+        client.request(1, 0, 65536);
+        if (stage == 3) client.text(std::string(random() % 65536, 'd'));
+        if (stage == 4) client.text(std::string(65536, 'd'));
+        client.send();
+    }
+    EXPECT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    EXPECT_TRUE(eventually([&] { return descriptors() == descriptors_before; }))
+        << descriptors() << " against " << descriptors_before;
+    EXPECT_LT(resident_kib(), memory_before + 24 * 1024);
+    expect_undisturbed();
+}
+
+TEST_F(Hostile, NoMoreConnectionsThanAllowed) {
+    serve("memory:1M", {"--max-connections", "2"});
+    auto one = std::make_unique<RawClient>(socket_);
+    auto two = std::make_unique<RawClient>(socket_);
+    one->enter_transmission();
+    two->enter_transmission();
+    RawClient three(socket_);
+    EXPECT_TRUE(three.closed());
+    one.reset();
+    EXPECT_TRUE(eventually([&] {
+        RawClient next(socket_);
+        return next.receive(nbd::greeting_bytes).size() == nbd::greeting_bytes;
+    }));
+}
+
+}  // namespace
+}  // namespace blkscope::test

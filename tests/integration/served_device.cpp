@@ -1,0 +1,196 @@
+#include "served_device.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <system_error>
+#include <thread>
+
+namespace blkscope::test {
+namespace {
+
+constexpr std::chrono::milliseconds poll_interval{5};
+constexpr const char* command_seconds_max = "120";
+
+using Chain = std::unique_ptr<kstat_ctl_t, int (*)(kstat_ctl_t*)>;
+
+std::string read_file(const std::filesystem::path& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    return text.str();
+}
+
+}  // namespace
+
+bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(poll_interval);
+    }
+    return true;
+}
+
+// ---- Process ----
+
+Process::Process(std::vector<std::string> arguments, const std::filesystem::path& output)
+    : output_(output) {
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                     0644);
+    posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    const int error = posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
+    posix_spawn_file_actions_destroy(&actions);
+    if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
+}
+
+Process::~Process() {
+    if (status_ >= 0) return;
+    kill(pid_, SIGKILL);
+    wait();
+}
+
+std::string Process::output() const {
+    return read_file(output_);
+}
+
+void Process::signal(int number) const {
+    kill(pid_, number);
+}
+
+int Process::wait() {
+    if (status_ >= 0) return status_;
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return status_;
+}
+
+bool Process::running() {
+    if (status_ >= 0) return false;
+    int status = 0;
+    if (waitpid(pid_, &status, WNOHANG) != pid_) return true;
+    status_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return false;
+}
+
+// ---- Client ----
+
+Client::Client(const std::string& uri) : nbd_(nbd_create()) {
+    nbd_set_strict_mode(nbd_, 0);  // what a test sends shall reach the server
+    if (nbd_connect_uri(nbd_, uri.c_str()) < 0) {
+        const std::string why = nbd_get_error();
+        nbd_close(nbd_);
+        throw std::runtime_error("connect " + uri + ": " + why);
+    }
+}
+
+Client::~Client() {
+    nbd_close(nbd_);
+}
+
+int Client::try_read(uint64_t offset, size_t bytes) {
+    std::vector<char> data(bytes);
+    return nbd_pread(nbd_, data.data(), bytes, offset, 0) < 0 ? nbd_get_errno() : 0;
+}
+
+int Client::try_write(uint64_t offset, size_t bytes, char fill, uint32_t flags) {
+    const std::vector<char> data(bytes, fill);
+    return nbd_pwrite(nbd_, data.data(), bytes, offset, flags) < 0 ? nbd_get_errno() : 0;
+}
+
+std::vector<char> Client::read(uint64_t offset, size_t bytes) {
+    std::vector<char> data(bytes);
+    if (nbd_pread(nbd_, data.data(), bytes, offset, 0) < 0)
+        throw std::runtime_error(nbd_get_error());
+    return data;
+}
+
+// ---- ServedDevice ----
+
+void ServedDevice::SetUp() {
+    char path[] = "/tmp/blkscope_test.XXXXXX";
+    ASSERT_NE(mkdtemp(path), nullptr);
+    folder_ = path;
+    socket_ = (folder_ / "socket").string();
+    setenv("KSTAT_DIR", path, 1);
+}
+
+void ServedDevice::TearDown() {
+    if (server_ && HasFailure()) GTEST_LOG_(INFO) << "the server said:\n" << server_->output();
+    server_.reset();
+    std::filesystem::remove_all(folder_);
+}
+
+std::string ServedDevice::make_image(const std::string& name, uint64_t bytes) {
+    const std::string image = path(name);
+    std::ofstream(image).flush();
+    std::filesystem::resize_file(image, bytes);
+    return image;
+}
+
+void ServedDevice::serve(const std::string& backing, const std::vector<std::string>& options) {
+    std::vector<std::string> arguments{BLKSCOPE_BINARY, "serve", backing, "--unix", socket_};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    server_ = std::make_unique<Process>(arguments, folder_ / "server.log");
+    ASSERT_TRUE(eventually([&] {
+        return server_->output().find("socket=") != std::string::npos || !server_->running();
+    }));
+    ASSERT_TRUE(server_->running()) << server_->output();
+}
+
+int ServedDevice::stop_server() {
+    server_->signal(SIGTERM);
+    return server_->wait();
+}
+
+std::string ServedDevice::uri(const std::string& export_name) const {
+    return "nbd+unix:///" + export_name + "?socket=" + socket_;
+}
+
+CommandResult ServedDevice::run(const std::vector<std::string>& arguments) {
+    std::vector<std::string> bounded{"timeout", command_seconds_max};
+    bounded.insert(bounded.end(), arguments.begin(), arguments.end());
+    Process process(bounded, folder_ / ("command" + std::to_string(commands_run_++) + ".log"));
+    const int status = process.wait();
+    return {status, process.output()};
+}
+
+kstat_io_t ServedDevice::read_io(const std::string& name) {
+    kstat_io_t io{};
+    const Chain chain(kstat_open(), kstat_close);
+    kstat_t* ksp = chain ? kstat_lookup(chain.get(), nullptr, -1, name.c_str()) : nullptr;
+    if (ksp == nullptr || kstat_read(chain.get(), ksp, &io) < 0) {
+        ADD_FAILURE() << "read kstat " << name << ": " << std::strerror(errno);
+    }
+    return io;
+}
+
+uint64_t ServedDevice::read_command_count(const std::string& record, const std::string& name) {
+    const Chain chain(kstat_open(), kstat_close);
+    const std::string full = name + ",cmds";
+    kstat_t* ksp = chain ? kstat_lookup(chain.get(), nullptr, -1, full.c_str()) : nullptr;
+    if (ksp != nullptr && kstat_read(chain.get(), ksp, nullptr) >= 0) {
+        if (auto* named = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, record.c_str()))) {
+            return named->value.ui64;
+        }
+    }
+    ADD_FAILURE() << "read kstat " << full << ":" << record;
+    return 0;
+}
+
+}  // namespace blkscope::test

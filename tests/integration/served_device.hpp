@@ -1,0 +1,104 @@
+// ServedDevice: a real `blkscope serve` in a process of its own, for a test to be a client of.
+//
+// The fixture owns start, wait-until-ready and clean-up: a temporary folder that is the server's
+// run directory, its socket and its images; the server is ended by its process id. When a test
+// fails, what the server said is shown.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <kstat.h>
+#include <libnbd.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace blkscope::test {
+
+/// Waits until `condition` holds; false when it did not within `limit`.
+bool eventually(const std::function<bool()>& condition,
+                std::chrono::milliseconds limit = std::chrono::seconds(20));
+
+/// A program of ours or someone else's in a process of its own, its output in a file.
+class Process {
+  public:
+    Process(std::vector<std::string> arguments, const std::filesystem::path& output);
+    ~Process();
+    Process(const Process&) = delete;
+    Process& operator=(const Process&) = delete;
+
+    [[nodiscard]] pid_t pid() const { return pid_; }
+    [[nodiscard]] std::string output() const;
+    void signal(int number) const;
+    /// Its exit status, or 128 and the signal; waits for it.
+    int wait();
+    [[nodiscard]] bool running();
+
+  private:
+    std::filesystem::path output_;
+    pid_t pid_ = -1;
+    int status_ = -1;
+};
+
+struct CommandResult {
+    int status;
+    std::string output;  // standard output and error together
+};
+
+/// One connection through libnbd. The calls that may fail return the errno, 0 for success.
+class Client {
+  public:
+    explicit Client(const std::string& uri);
+    ~Client();
+    Client(const Client&) = delete;
+    Client& operator=(const Client&) = delete;
+
+    nbd_handle* get() { return nbd_; }
+    int try_read(uint64_t offset, size_t bytes);
+    int try_write(uint64_t offset, size_t bytes, char fill = 'x', uint32_t flags = 0);
+    std::vector<char> read(uint64_t offset, size_t bytes);
+
+  private:
+    nbd_handle* nbd_;
+};
+
+class ServedDevice : public testing::Test {
+  protected:
+    void SetUp() override;
+    void TearDown() override;
+
+    /// Starts the server on a Unix socket and waits until it is ready. `backing` as on its command
+    /// line.
+    void serve(const std::string& backing, const std::vector<std::string>& options = {});
+    /// A sparse image in the test's folder.
+    std::string make_image(const std::string& name, uint64_t bytes);
+    /// Ends the server in order and gives its exit status.
+    int stop_server();
+
+    [[nodiscard]] std::string uri(const std::string& export_name = "") const;
+    [[nodiscard]] std::string path(const std::string& name) const {
+        return (folder_ / name).string();
+    }
+
+    /// Runs a program to its end, within a limit, and gives what it said.
+    CommandResult run(const std::vector<std::string>& arguments);
+
+    /// The device's IO kstat as another process sees it.
+    kstat_io_t read_io(const std::string& name = "nbd0");
+    /// A record of its `cmds` kstat.
+    uint64_t read_command_count(const std::string& record, const std::string& name = "nbd0");
+
+    std::filesystem::path folder_;
+    std::unique_ptr<Process> server_;
+    std::string socket_;
+
+  private:
+    int commands_run_ = 0;
+};
+
+}  // namespace blkscope::test

@@ -1,0 +1,183 @@
+#include "blockdev/backing.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <kstat/instance.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blockdev/device.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr uint64_t mib = uint64_t{1} << 20;
+
+TEST(ParseSize, TakesNumbersWithAndWithoutAUnit) {
+    EXPECT_EQ(parse_size("512"), 512u);
+    EXPECT_EQ(parse_size("4k"), 4096u);
+    EXPECT_EQ(parse_size("64M"), 64 * mib);
+    EXPECT_EQ(parse_size("1G"), 1024 * mib);
+    EXPECT_EQ(parse_size("2T"), 2 * 1024 * 1024 * mib);
+}
+
+TEST(ParseSize, RefusesEverythingElse) {
+    for (const char* text :
+         {"", "0", "-1", "M", "1X", "1MM", "1M ", " 1", "1.5G", "0x10", "99999999999999999999",
+          "9223372036854775807T", "18446744073709551615"}) {
+        EXPECT_THROW(parse_size(text), std::invalid_argument) << text;
+    }
+}
+
+// Each kind of backing, the same questions.
+class BackingTest : public testing::TestWithParam<std::string> {
+  protected:
+    void SetUp() override {
+        char path[] = "/var/tmp/backing_test.XXXXXX";
+        ASSERT_NE(mkdtemp(path), nullptr);
+        folder_ = path;
+        setenv("KSTAT_DIR", path, 1);
+        ring_ = std::make_unique<Ring>(32);
+        ring_->enable();
+        std::string spec = GetParam();
+        const BackingOptions options{.direct = spec == "direct"};
+        if (spec == "file" || spec == "direct") {
+            spec = folder_ / "disk.img";
+            std::ofstream(spec).flush();
+            std::filesystem::resize_file(spec, 4 * mib);
+        }
+        data_ = static_cast<std::byte*>(std::aligned_alloc(4096, mib));
+        device_ = std::make_unique<Device>(*ring_, open_backing(spec, options),
+                                           kstat::claim_instance("nbd"), 8);
+    }
+
+    void TearDown() override {
+        device_.reset();
+        std::free(data_);
+        std::filesystem::remove_all(folder_);
+    }
+
+    struct Done : Buf {
+        bool done = false;
+    };
+
+    /// Does one request to its end and gives its errno.
+    int perform(Buf::Op op, uint64_t offset, uint32_t bytes, bool fua = false) {
+        Done buf;
+        buf.op = op;
+        buf.offset = offset;
+        buf.bcount = bytes;
+        buf.fua = fua;
+        buf.data = data_;
+        buf.iodone = [](Buf& b) { static_cast<Done&>(b).done = true; };
+        device_->strategy(buf);
+        ring_->dispatch();
+        while (!buf.done) {
+            ring_->wait();
+            ring_->dispatch();
+        }
+        return buf.error;
+    }
+
+    bool all(uint32_t bytes, char value) const {
+        for (uint32_t i = 0; i < bytes; ++i) {
+            if (data_[i] != static_cast<std::byte>(value)) return false;
+        }
+        return true;
+    }
+
+    std::filesystem::path folder_;
+    std::unique_ptr<Ring> ring_;
+    std::unique_ptr<Device> device_;
+    std::byte* data_ = nullptr;
+};
+
+TEST_P(BackingTest, StartsAsZeroes) {
+    ASSERT_EQ(perform(Buf::Op::read, 0, 65536), 0);
+    EXPECT_TRUE(all(65536, 0));
+}
+
+// Those that keep what they are given: all but null.
+class KeepingBackingTest : public BackingTest {};
+
+TEST_P(KeepingBackingTest, GivesBackWhatWasWritten) {
+    for (const uint32_t bytes : {4096u, 65536u, 131072u, 1048576u}) {
+        std::memset(data_, 'w', bytes);
+        ASSERT_EQ(perform(Buf::Op::write, 8192, bytes), 0);
+        std::memset(data_, 0, bytes);
+        ASSERT_EQ(perform(Buf::Op::read, 8192, bytes), 0);
+        EXPECT_TRUE(all(bytes, 'w'));
+    }
+}
+
+TEST_P(BackingTest, FlushesAndWritesThrough) {
+    EXPECT_EQ(perform(Buf::Op::write, 0, 4096, true), 0);
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+    EXPECT_EQ(perform(Buf::Op::trim, 0, 4096, true), 0);
+}
+
+TEST_P(KeepingBackingTest, ATrimmedRangeReadsAsZeroesAndItsNeighboursStay) {
+    std::memset(data_, 't', 65536);
+    ASSERT_EQ(perform(Buf::Op::write, 0, 65536), 0);
+    ASSERT_EQ(perform(Buf::Op::trim, 4096, 8192), 0);
+    ASSERT_EQ(perform(Buf::Op::read, 4096, 8192), 0);
+    EXPECT_TRUE(all(8192, 0));
+    ASSERT_EQ(perform(Buf::Op::read, 0, 4096), 0);
+    EXPECT_TRUE(all(4096, 't'));
+    ASSERT_EQ(perform(Buf::Op::read, 12288, 4096), 0);
+    EXPECT_TRUE(all(4096, 't'));
+}
+
+std::string kind(const testing::TestParamInfo<std::string>& param) {
+    return param.param.substr(0, param.param.find(':'));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backings, BackingTest,
+                         testing::Values("file", "direct", "memory:4M", "null:4M"), kind);
+INSTANTIATE_TEST_SUITE_P(Backings, KeepingBackingTest,
+                         testing::Values("file", "direct", "memory:4M"), kind);
+
+class OpenBacking : public testing::Test {
+  protected:
+    void SetUp() override {
+        char path[] = "/tmp/open_backing.XXXXXX";
+        ASSERT_NE(mkdtemp(path), nullptr);
+        folder_ = path;
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    std::string file(uint64_t bytes) {
+        const std::string path = folder_ / "f";
+        std::ofstream(path).flush();
+        std::filesystem::resize_file(path, bytes);
+        return path;
+    }
+
+    std::filesystem::path folder_;
+};
+
+TEST_F(OpenBacking, RefusesWhatIsNoDisk) {
+    EXPECT_THROW(open_backing(folder_ / "absent", {}), std::system_error);
+    EXPECT_THROW(open_backing(folder_, {.read_only = true}), std::invalid_argument);
+    EXPECT_THROW(open_backing("/dev/null", {}), std::invalid_argument);
+    EXPECT_THROW(open_backing(file(0), {}), std::invalid_argument);
+    EXPECT_THROW(open_backing("memory:", {}), std::invalid_argument);
+}
+
+TEST_F(OpenBacking, DirectIoWantsASizeInWholeBlocks) {
+    EXPECT_EQ(open_backing(file(1000), {})->size_bytes(), 1000u);
+    const std::string odd = "/var/tmp/blkscope_odd_" + std::to_string(getpid());
+    std::ofstream(odd).flush();
+    std::filesystem::resize_file(odd, 1000);
+    EXPECT_THROW(open_backing(odd, {.direct = true}), std::invalid_argument);
+    std::filesystem::remove(odd);
+}
+
+}  // namespace
+}  // namespace blkscope

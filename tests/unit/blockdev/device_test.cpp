@@ -1,0 +1,241 @@
+#include "blockdev/device.hpp"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <kstat/clock.hpp>
+#include <kstat/instance.hpp>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "scripted_backing.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr uint64_t device_bytes = uint64_t{1} << 20;
+
+struct TestBuf : Buf {
+    explicit TestBuf(Op what, uint64_t at = 0, uint32_t bytes = 4096) {
+        op = what;
+        offset = at;
+        bcount = op == Op::flush ? 0 : bytes;
+        iodone = [](Buf& buf) { ++static_cast<TestBuf&>(buf).done; };
+    }
+    int done = 0;
+};
+
+class DeviceTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        char path[] = "/tmp/device_test.XXXXXX";
+        ASSERT_NE(mkdtemp(path), nullptr);
+        directory_ = path;
+        setenv("KSTAT_DIR", path, 1);
+        ring_ = std::make_unique<Ring>(32);
+        ring_->enable();
+    }
+
+    void TearDown() override {
+        device_.reset();
+        std::filesystem::remove_all(directory_);
+    }
+
+    void make(uint32_t depth, uint32_t block_bytes = 1) {
+        auto backing = std::make_unique<ScriptedBacking>(device_bytes, block_bytes);
+        backing_ = backing.get();
+        device_ = std::make_unique<Device>(*ring_, std::move(backing), kstat::claim_instance("nbd"),
+                                           depth);
+    }
+
+    void finish_first(int32_t result) {
+        backing_->finish_first(result);
+        ring_->dispatch();
+    }
+
+    std::filesystem::path directory_;
+    std::unique_ptr<Ring> ring_;
+    ScriptedBacking* backing_ = nullptr;
+    std::unique_ptr<Device> device_;
+};
+
+TEST_F(DeviceTest, GivesTheBackingNoMoreThanItsDepth) {
+    make(2);
+    TestBuf a(Buf::Op::read), b(Buf::Op::write), c(Buf::Op::read);
+    device_->strategy(a);
+    device_->strategy(b);
+    device_->strategy(c);
+    EXPECT_EQ(backing_->held.size(), 2u);
+    EXPECT_EQ(c.state, Buf::State::waiting);
+    const kstat_io_t io = device_->io();
+    EXPECT_EQ(io.wcnt, 1u);
+    EXPECT_EQ(io.rcnt, 2u);
+
+    finish_first(4096);
+    EXPECT_EQ(a.done, 1);
+    EXPECT_EQ(c.state, Buf::State::running);
+    finish_first(4096);
+    finish_first(4096);
+    EXPECT_EQ(device_->io().wcnt + device_->io().rcnt, 0u);
+}
+
+TEST_F(DeviceTest, CountsOperationsAndBytesWhenTheyLeave) {
+    make(8);
+    TestBuf r(Buf::Op::read, 0, 1000), w(Buf::Op::write, 0, 3000);
+    device_->strategy(r);
+    device_->strategy(w);
+    EXPECT_EQ(device_->io().reads, 0u);
+    finish_first(1000);
+    finish_first(3000);
+    const kstat_io_t io = device_->io();
+    EXPECT_EQ(io.reads, 1u);
+    EXPECT_EQ(io.nread, 1000u);
+    EXPECT_EQ(io.writes, 1u);
+    EXPECT_EQ(io.nwritten, 3000u);
+}
+
+TEST_F(DeviceTest, AShortReadIsOneStayInTheRunQueue) {
+    make(1);
+    TestBuf buf(Buf::Op::read, 8192, 4096);
+    device_->strategy(buf);
+    finish_first(1024);
+    EXPECT_EQ(buf.done, 0);
+    ASSERT_EQ(backing_->held.size(), 1u);
+    EXPECT_EQ(buf.resid, 3072u);
+    EXPECT_EQ(device_->io().rcnt, 1u);
+    finish_first(3072);
+    EXPECT_EQ(buf.done, 1);
+    EXPECT_EQ(device_->io().reads, 1u);
+    EXPECT_EQ(device_->io().nread, 4096u);
+}
+
+TEST_F(DeviceTest, AFailedRequestIsCountedWithTheBytesThatItMoved) {
+    make(1);
+    TestBuf buf(Buf::Op::read);
+    device_->strategy(buf);
+    finish_first(512);
+    finish_first(-EIO);
+    EXPECT_EQ(buf.error, EIO);
+    EXPECT_EQ(device_->io().reads, 1u);
+    EXPECT_EQ(device_->io().nread, 512u);
+    EXPECT_EQ(device_->io().rcnt, 0u);
+
+    TestBuf next(Buf::Op::read);  // and the device goes on
+    device_->strategy(next);
+    finish_first(4096);
+    EXPECT_EQ(next.error, 0);
+}
+
+TEST_F(DeviceTest, RefusesWhatLiesOutsideWithoutTouchingAQueue) {
+    make(1);
+    for (const auto& [at, bytes] : std::vector<std::pair<uint64_t, uint32_t>>{
+             {device_bytes, 1}, {device_bytes - 1, 2}, {~uint64_t{0}, 4096}}) {
+        TestBuf buf(Buf::Op::read, at, bytes);
+        device_->strategy(buf);
+        EXPECT_EQ(buf.done, 1);
+        EXPECT_EQ(buf.error, EINVAL);
+    }
+    EXPECT_EQ(device_->io().wlastupdate, 0);
+    EXPECT_TRUE(backing_->held.empty());
+}
+
+TEST_F(DeviceTest, RefusesWhatIsNotAlignedToTheBacking) {
+    make(1, 512);
+    TestBuf offset(Buf::Op::read, 100, 512), length(Buf::Op::read, 0, 100),
+        good(Buf::Op::read, 512, 512);
+    device_->strategy(offset);
+    device_->strategy(length);
+    device_->strategy(good);
+    EXPECT_EQ(offset.error, EINVAL);
+    EXPECT_EQ(length.error, EINVAL);
+    EXPECT_EQ(backing_->held.size(), 1u);
+    finish_first(512);
+}
+
+TEST_F(DeviceTest, FlushAndTrimStayOutOfTheIoQueues) {
+    make(4);
+    TestBuf flush(Buf::Op::flush), trim(Buf::Op::trim);
+    device_->strategy(flush);
+    device_->strategy(trim);
+    EXPECT_EQ(device_->io().rcnt, 0u);
+    finish_first(0);
+    finish_first(0);
+    EXPECT_EQ(flush.done, 1);
+    EXPECT_EQ(trim.done, 1);
+    EXPECT_EQ(device_->io().reads + device_->io().writes, 0u);
+}
+
+TEST_F(DeviceTest, FlushesThatArriveDuringOneShareTheNext) {
+    make(4);
+    TestBuf first(Buf::Op::flush), second(Buf::Op::flush), third(Buf::Op::flush);
+    device_->strategy(first);
+    device_->strategy(second);
+    device_->strategy(third);
+    EXPECT_EQ(backing_->held.size(), 1u);
+    finish_first(0);
+    EXPECT_EQ(first.done, 1);
+    EXPECT_EQ(second.done, 0);  // the first one may have begun before the second's writes ended
+    ASSERT_EQ(backing_->held.size(), 1u);
+    finish_first(0);
+    EXPECT_EQ(second.done, 1);
+    EXPECT_EQ(third.done, 1);
+    EXPECT_TRUE(backing_->held.empty());
+}
+
+TEST_F(DeviceTest, AFlushThatFailedStaysFailed) {
+    make(4);
+    TestBuf first(Buf::Op::flush), second(Buf::Op::flush), write(Buf::Op::write),
+        fua(Buf::Op::write);
+    fua.fua = true;
+    device_->strategy(first);
+    device_->strategy(second);
+    finish_first(-EIO);
+    EXPECT_EQ(first.error, EIO);
+    ring_->dispatch();
+    EXPECT_EQ(second.error, EIO);
+
+    device_->strategy(write);
+    finish_first(4096);
+    EXPECT_EQ(write.error, 0);
+    device_->strategy(fua);
+    ring_->dispatch();
+    EXPECT_EQ(fua.error, EIO);
+    EXPECT_EQ(fua.done, 1);
+}
+
+// One clock reading serves the queues and the request, so idle to idle the integrals are the sums
+// of the requests' own stays, to the tick.
+TEST_F(DeviceTest, IdleToIdleTheIntegralsAreTheSumsOfTheStays) {
+    make(3);
+    std::mt19937 random(20261121);
+    std::vector<std::unique_ptr<TestBuf>> bufs;
+    hrtime_t waits = 0;
+    hrtime_t runs = 0;
+    for (int i = 0; i < 2000; ++i) {
+        if (random() % 2 == 0) {
+            bufs.push_back(
+                std::make_unique<TestBuf>(random() % 2 ? Buf::Op::read : Buf::Op::write));
+            device_->strategy(*bufs.back());
+        } else if (!backing_->held.empty()) {
+            finish_first(random() % 8 == 0 ? -EIO : 4096);
+        }
+    }
+    while (!backing_->held.empty()) finish_first(4096);
+    for (const auto& buf : bufs) {
+        EXPECT_EQ(buf->done, 1);
+        waits += buf->started - buf->queued;
+        runs += buf->finished - buf->started;
+    }
+    const kstat_io_t io = device_->io();
+    EXPECT_EQ(io.wlentime, waits);
+    EXPECT_EQ(io.rlentime, runs);
+    EXPECT_LE(io.rtime, io.rlentime);
+    EXPECT_LE(io.rlentime, 3 * io.rtime);
+    EXPECT_EQ(io.reads + io.writes, bufs.size());
+}
+
+}  // namespace
+}  // namespace blkscope

@@ -1,0 +1,39 @@
+// A backing for tests: it holds every buf until the test says what came of it, so that a test
+// decides the order and the outcome of each operation.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+
+#include "blockdev/backing.hpp"
+
+namespace blkscope {
+
+class ScriptedBacking : public Backing {
+  public:
+    explicit ScriptedBacking(uint64_t size_bytes, uint32_t block_bytes = 1)
+        : size_bytes_(size_bytes), block_bytes_(block_bytes) {}
+
+    [[nodiscard]] std::string describe() const override { return "scripted"; }
+    [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
+    [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
+    void attach(Ring& ring) override { ring_ = &ring; }
+    void prepare(Buf& buf) override { held.push_back(&buf); }
+
+    /// Ends the operation that was prepared first; the caller dispatches the ring.
+    void finish_first(int32_t result) {
+        Buf* buf = held.front();
+        held.pop_front();
+        ring_->completed(*buf, result);
+    }
+
+    std::deque<Buf*> held;
+
+  private:
+    uint64_t size_bytes_;
+    uint32_t block_bytes_;
+    Ring* ring_ = nullptr;
+};
+
+}  // namespace blkscope

@@ -1,0 +1,133 @@
+#include "blkscope/command_line.hpp"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+
+#include "blkscope/list.hpp"
+#include "blkscope/serve.hpp"
+#include "driver/attach/attach.hpp"
+#include "driver/nbd/uri.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr int bad_usage = 2;
+
+constexpr const char* about =
+    "A userspace block device you can see inside: serves a file, disk or memory over NBD and\n"
+    "accounts every request, so that 'iostat -xn 1' tells waiting from service.";
+
+constexpr const char* serve_notes =
+    "BACKING is the path of a file or block device, memory:SIZE or null:SIZE (SIZE as in 64M, "
+    "1G).\n"
+    "Prints one line per export when it is ready: the device's name in iostat, and its URI.\n"
+    "Ends on SIGINT or SIGTERM, after answering what it has accepted.\n"
+    "\n"
+    "  blkscope serve disk.img\n"
+    "  blkscope serve memory:1G --queue-depth 8 --port 10809\n"
+    "  blkscope serve root=disk.img scratch=memory:4G --unix /run/two.sock\n"
+    "  blkscope serve --attach /dev/nbd0 disk.img";
+
+struct AttachCommand {
+    std::string uri;
+    AttachOptions options;
+};
+
+void add_serve(CLI::App& app, ServeOptions& options) {
+    CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
+    serve->footer(serve_notes);
+    serve->add_option("backing", options.backings, "What to serve: [NAME=]BACKING ...")->required();
+    serve->add_option("--unix", options.socket_path,
+                      "Listen on this Unix socket (default: one in the run directory)");
+    serve->add_option("--port", options.port, "Listen on this TCP port; 0 takes a free one");
+    serve->add_option("--bind", options.bind_address, "The address for --port")
+        ->capture_default_str();
+    serve
+        ->add_option("--queue-depth", options.queue_depth,
+                     "Requests that a device works on at once; more wait")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 1024U));
+    serve->add_flag("--direct", options.direct, "Past the page cache (O_DIRECT)");
+    serve->add_flag("--read-only", options.read_only, "Refuse writes");
+    serve->add_option("--max-connections", options.connections_max, "Clients at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 65536U));
+    serve
+        ->add_option("--handshake-timeout", options.handshake_seconds,
+                     "Seconds that a client has to negotiate")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 3600U));
+    CLI::Option* attach = serve->add_option("--attach", options.attach_device,
+                                            "Also attach the first export to this /dev/nbdX");
+    serve->add_option("--connections", options.attach_connections, "Connections for --attach")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 16U))
+        ->needs(attach);
+}
+
+void add_attach(CLI::App& app, AttachCommand& command) {
+    CLI::App* attach = app.add_subcommand("attach", "Make an export this machine's /dev/nbdX");
+    attach
+        ->add_option("uri", command.uri,
+                     "The export: nbd+unix:///NAME?socket=PATH or "
+                     "nbd://HOST[:PORT]/NAME")
+        ->required();
+    attach->add_option("device", command.options.device, "/dev/nbdX")->required();
+    attach
+        ->add_option("--connections", command.options.connections,
+                     "Sockets to spread requests over")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 16U));
+    attach->add_option("--block-size", command.options.block_bytes, "Logical block size in bytes")
+        ->check(CLI::IsMember({512, 1024, 2048, 4096}));
+    attach->add_option("--timeout", command.options.timeout_seconds,
+                       "Seconds after which the kernel gives a request up (default: never)");
+}
+
+// CLI11's exit codes are its own; ours are 0 and 2, and its message becomes one line.
+int explain(const CLI::App& app, const CLI::ParseError& error) {
+    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    fmt::print(stderr, "blkscope: usage: {}; see 'blkscope --help'\n", error.what());
+    return bad_usage;
+}
+
+}  // namespace
+
+int run(int argc, char** argv) {
+    CLI::App app(about, "blkscope");
+    app.require_subcommand(1);
+    app.set_version_flag("--version", "blkscope " BLKSCOPE_VERSION);
+    app.get_formatter()->column_width(34);
+    ServeOptions serve_options;
+    AttachCommand attach_command;
+    std::string detach_device;
+    add_serve(app, serve_options);
+    add_attach(app, attach_command);
+    app.add_subcommand("detach", "Free a /dev/nbdX")
+        ->add_option("device", detach_device, "/dev/nbdX")
+        ->required();
+    app.add_subcommand("list", "Show the exports and attached devices of this machine");
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return explain(app, error);
+    }
+    try {
+        if (app.got_subcommand("serve")) serve(serve_options);
+        if (app.got_subcommand("attach"))
+            attach(nbd::parse_uri(attach_command.uri), attach_command.options);
+        if (app.got_subcommand("detach")) detach(detach_device);
+        if (app.got_subcommand("list")) list();
+    } catch (const std::invalid_argument& error) {
+        fmt::print(stderr, "blkscope: {}\n", error.what());
+        return bad_usage;
+    }
+    return 0;
+}
+
+}  // namespace blkscope
