@@ -323,7 +323,7 @@ TEST_F(Hostile, ManyConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWer
         client.send();
     }
     EXPECT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
-    EXPECT_TRUE(eventually([&] { return descriptors() == descriptors_before; }))
+    EXPECT_TRUE(eventually([&] { return descriptors() <= descriptors_before; }))
         << descriptors() << " against " << descriptors_before;
     EXPECT_LT(resident_kib(), memory_before + 24 * 1024);
     expect_undisturbed();
