@@ -1,0 +1,12 @@
+// Watches `operator new` in the whole test program, for what must not be large.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+
+namespace blkscope::nbd::testing {
+
+/// The largest single allocation, in bytes, since a test last set this to zero.
+extern std::atomic<std::size_t> largest_allocation;
+
+}  // namespace blkscope::nbd::testing
