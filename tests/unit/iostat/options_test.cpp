@@ -1,0 +1,156 @@
+#include "iostat/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "iostat/usage.hpp"
+
+namespace blkscope::iostat {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::variant<Options, Help, Refusal> parse(Words words) {
+    words.insert(words.begin(), "iostat");
+    return parse_options(std::move(words));
+}
+
+Options accepted(const Words& words) {
+    const auto parsed = parse(words);
+    if (const auto* refusal = std::get_if<Refusal>(&parsed)) ADD_FAILURE() << refusal->text;
+    return std::holds_alternative<Options>(parsed) ? std::get<Options>(parsed) : Options{};
+}
+
+Refusal refused(const Words& words) {
+    const auto parsed = parse(words);
+    const auto* refusal = std::get_if<Refusal>(&parsed);
+    EXPECT_NE(refusal, nullptr);
+    return refusal != nullptr ? *refusal : Refusal{};
+}
+
+TEST(IostatOptions, ShortOptionsMayBeGrouped) {
+    const Options options = accepted({"-xnz"});
+    EXPECT_EQ(options.mode, Mode::extended);
+    EXPECT_TRUE(options.names_last);
+    EXPECT_TRUE(options.idle_hidden);
+}
+
+TEST(IostatOptions, EachFlagIsTakenForItself) {
+    EXPECT_TRUE(accepted({"-I"}).counts);
+    EXPECT_TRUE(accepted({"-M"}).megabytes);
+    EXPECT_TRUE(accepted({"-r"}).comma_separated);
+    EXPECT_TRUE(accepted({"-s"}).changes_silent);
+    EXPECT_TRUE(accepted({"-p"}).partitions);
+    EXPECT_TRUE(accepted({"-p"}).disks);
+    EXPECT_TRUE(accepted({"-P"}).partitions);
+    EXPECT_FALSE(accepted({"-P"}).disks);
+    EXPECT_EQ(accepted({"-D"}).mode, Mode::rates);
+    EXPECT_EQ(accepted({"-l", "7"}).limit, 7);
+}
+
+TEST(IostatOptions, WithoutAnyThereIsOneReportOnTransfers) {
+    const Options options = accepted({});
+    EXPECT_EQ(options.mode, Mode::transfers);
+    EXPECT_FALSE(options.interval_s.has_value());
+    EXPECT_FALSE(options.count.has_value());
+    EXPECT_FALSE(options.counts || options.megabytes || options.comma_separated ||
+                 options.idle_hidden || options.names_last || options.changes_silent);
+}
+
+TEST(IostatOptions, ExtendedBeatsTheHorizontalModesWhicheverComesFirst) {
+    EXPECT_EQ(accepted({"-xd"}).mode, Mode::extended);
+    EXPECT_EQ(accepted({"-Dx"}).mode, Mode::extended);
+}
+
+TEST(IostatOptions, TransfersAndRatesAreIncompatible) {
+    for (const char* both : {"-dD", "-Dd", "-dxD"}) {
+        EXPECT_EQ(refused({both}).status, 1);
+        EXPECT_EQ(refused({both}).text, "-d and -D are incompatible.\n" + usage_text());
+    }
+}
+
+TEST(IostatOptions, LeadingOperandsThatDoNotStartWithADigitAreDevices) {
+    const Options options = accepted({"-x", "sd0", "nbd1", "5", "3"});
+    EXPECT_EQ(options.devices, (Words{"sd0", "nbd1"}));
+    EXPECT_EQ(options.interval_s, 5);
+    EXPECT_EQ(options.count, 3);
+}
+
+TEST(IostatOptions, NoOptionIsTakenBehindTheFirstOperand) {
+    EXPECT_EQ(accepted({"sd0", "-x"}).devices, (Words{"sd0", "-x"}));
+}
+
+TEST(IostatOptions, AnEmptyOperandIsADeviceThatDoesNotExist) {
+    EXPECT_EQ(accepted({"", "1"}).devices, Words{""});
+}
+
+TEST(IostatOptions, AnIntervalIsADecimalFromOne) {
+    for (const char* bad : {"0", "1.5", "5s", "99999999999", "0x10"}) {
+        EXPECT_EQ(refused({bad}).status, 2);
+        EXPECT_EQ(refused({bad}).text, std::string("iostat: invalid interval ") + bad + "\n");
+    }
+}
+
+TEST(IostatOptions, ACountIsADecimalFromOne) {
+    for (const char* bad : {"0", "2x", "sd0", "-1"}) {
+        EXPECT_EQ(refused({"1", bad}).status, 2);
+        EXPECT_EQ(refused({"1", bad}).text, std::string("iostat: invalid count ") + bad + "\n");
+    }
+}
+
+TEST(IostatOptions, MoreOperandsThanACountAreWrongUsage) {
+    EXPECT_EQ(refused({"1", "2", "3"}).status, 1);
+    EXPECT_EQ(refused({"1", "2", "3"}).text, usage_text());
+}
+
+TEST(IostatOptions, ALimitIsAnInteger) {
+    for (const char* bad : {"x", "2x", "", "1.5"}) {
+        EXPECT_EQ(refused({"-l", bad}).status, 2);
+        EXPECT_EQ(refused({"-l", bad}).text, std::string("iostat: invalid limit ") + bad + "\n");
+    }
+}
+
+TEST(IostatOptions, ALimitBelowOneIsWrongUsage) {
+    for (const char* bad : {"0", "-3"}) {
+        EXPECT_EQ(refused({"-l", bad}).status, 1);
+        EXPECT_EQ(refused({"-l", bad}).text, usage_text());
+    }
+}
+
+TEST(IostatOptions, OnlyTheFirstLetterOfAStampCounts) {
+    EXPECT_EQ(accepted({"-T", "u"}).stamp, Stamp::epoch);
+    EXPECT_EQ(accepted({"-Tdate"}).stamp, Stamp::date);
+    EXPECT_EQ(refused({"-T", "x"}).status, 1);
+    EXPECT_EQ(refused({"-T", ""}).status, 1);
+}
+
+TEST(IostatOptions, WhatThisVersionLacksIsRefusedInOneLine) {
+    for (const char letter : std::string("cCeEimtXY")) {
+        const std::string option = std::string("-") + letter;
+        EXPECT_EQ(refused({"-x" + std::string(1, letter)}).status, 2);
+        EXPECT_EQ(refused({option}).text,
+                  "iostat: " + option + " is not available in this version\n");
+    }
+}
+
+TEST(IostatOptions, UnknownOptionsAndMissingArgumentsAreWrongUsage) {
+    EXPECT_EQ(refused({"-xq"}).status, 1);
+    EXPECT_EQ(refused({"-xq"}).text, "iostat: illegal option -- q\n" + usage_text());
+    EXPECT_EQ(refused({"-T"}).text, "iostat: option requires an argument -- T\n" + usage_text());
+}
+
+TEST(IostatOptions, HelpIsOneScreenNoWiderThanATerminal) {
+    EXPECT_TRUE(std::holds_alternative<Help>(parse({"--help"})));
+    EXPECT_TRUE(std::holds_alternative<Help>(parse({"-xh"})));
+    const std::string text = help_text();
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40);
+    size_t start = 0;
+    for (size_t end = text.find('\n'); end != std::string::npos; end = text.find('\n', start)) {
+        EXPECT_LE(end - start, 80u);
+        start = end + 1;
+    }
+}
+
+}  // namespace
+}  // namespace blkscope::iostat

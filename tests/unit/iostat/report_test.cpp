@@ -1,0 +1,154 @@
+#include "iostat/report.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "devices.hpp"
+
+namespace blkscope::iostat {
+namespace {
+
+Options extended(bool names_last = false) {
+    Options options;
+    options.mode = Mode::extended;
+    options.names_last = names_last;
+    return options;
+}
+
+size_t lines_in(const std::string& text) {
+    return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
+TEST(IostatReport, TheFirstCoversTheDevicesLifeAndTheNextTheInterval) {
+    Reporter reporter(extended(true));
+    const Snapshot first{busy_device(), idle_device("sd1")};
+    EXPECT_EQ(reporter.report(first),
+              "                    extended device statistics              \n"
+              "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n"
+              "   10.0    5.0   79.9   20.0  0.0  0.7    1.3   50.0   1  50 sd0\n"
+              "    0.0    0.0    0.0    0.0  0.0  0.0    0.0    0.0   0   0 sd1\n");
+    EXPECT_EQ(reporter.report({one_second_later(first[0]), first[1]}),
+              "                    extended device statistics              \n"
+              "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b device\n"
+              "  100.0   50.0  800.0  200.0  0.2  1.5    1.3   10.0  10  50 sd0\n"
+              "    0.0    0.0    0.0    0.0  0.0  0.0    0.0    0.0   0   0 sd1\n");
+}
+
+TEST(IostatReport, AfterAChangeEveryDeviceIsReportedSinceItsCreation) {
+    Reporter reporter(extended());
+    const Device sd0 = busy_device();
+    const std::string since_creation =
+        "sd0      10.0    5.0   79.9   20.0  0.0  0.7   51.3   1  50 \n";
+    EXPECT_TRUE(reporter.report({sd0}).ends_with(since_creation));
+    EXPECT_EQ(reporter.report({sd0, idle_device("sd1")}),
+              "<<disk added: sd1>>\n"
+              "                 extended device statistics                 \n"
+              "device    r/s    w/s   kr/s   kw/s wait actv  svc_t  %w  %b \n" +
+                  since_creation +
+                  "sd1       0.0    0.0    0.0    0.0  0.0  0.0    0.0   0   0 \n");
+    EXPECT_TRUE(reporter.report({sd0}).starts_with("<<disk removed: sd1>>\n"));
+}
+
+TEST(IostatReport, SilentChangesStillStartOver) {
+    Options options = extended();
+    options.changes_silent = true;
+    Reporter reporter(options);
+    const std::string alone = reporter.report({busy_device()});
+    const std::string joined = reporter.report({busy_device(), idle_device("sd1")});
+    EXPECT_EQ(joined.substr(0, alone.size()), alone);
+}
+
+TEST(IostatReport, ADeviceCreatedAnewCountsFromItsCreationAndTheOthersGoOn) {
+    Reporter reporter(extended());
+    (void)reporter.report({busy_device("sd0"), busy_device("sd1")});
+    Device anew = busy_device("sd1");
+    anew.crtime = anew.snaptime - 10 * one_second;
+    const std::string text = reporter.report({one_second_later(busy_device("sd0")), anew});
+    EXPECT_NE(text.find("\nsd0     100.0   50.0 "), std::string::npos) << text;
+    EXPECT_NE(text.find("\nsd1     100.0   50.0  800.0  200.0  0.2  7.5   51.3  10 500 \n"),
+              std::string::npos)
+        << text;
+}
+
+TEST(IostatReport, TheHeaderIsRebuiltForALongerNameAndNeverShrinks) {
+    Reporter reporter(extended());
+    (void)reporter.report({idle_device("sd0")});
+    const std::string wide = reporter.report({idle_device("sd0"), idle_device("longname10")});
+    EXPECT_NE(wide.find("\ndevice        r/s "), std::string::npos) << wide;
+    EXPECT_NE(wide.find("\nsd0           0.0 "), std::string::npos) << wide;
+    const std::string after = reporter.report({idle_device("sd0")});
+    EXPECT_NE(after.find("\nsd0           0.0 "), std::string::npos) << after;
+}
+
+TEST(IostatReport, WithoutDevicesAnExtendedReportIsItsHeaders) {
+    EXPECT_EQ(Reporter(extended()).report({}),
+              "                 extended device statistics                 \n"
+              "device    r/s    w/s   kr/s   kw/s wait actv  svc_t  %w  %b \n");
+    EXPECT_EQ(Reporter(Options{}).report({}), "");
+}
+
+TEST(IostatReport, IdleDevicesAreLeftOutOfAnExtendedReportOnly) {
+    Options options = extended();
+    options.idle_hidden = true;
+    EXPECT_EQ(Reporter(options).report({idle_device("sd0"), idle_device("sd1")}),
+              "                 extended device statistics                 \n"
+              "device    r/s    w/s   kr/s   kw/s wait actv  svc_t  %w  %b \n");
+    options.mode = Mode::transfers;
+    EXPECT_EQ(Reporter(options).report({idle_device("sd0")}),
+              "    sd0       \nkps tps serv  \n  0   0    0  \n");
+}
+
+TEST(IostatReport, IdlenessIsJudgedByWhatIsPrinted) {
+    Options options = extended();
+    options.idle_hidden = true;
+    Device once = idle_device("sd0");
+    once.io.reads = 5;  // 0.05/s
+    EXPECT_EQ(lines_in(Reporter(options).report({once})), 2u);
+    options.counts = true;
+    EXPECT_EQ(lines_in(Reporter(options).report({once})), 3u);
+}
+
+TEST(IostatReport, AHorizontalHeaderStandsOverNineteenReports) {
+    Reporter reporter(Options{});
+    for (int number = 1; number <= 58; ++number) {
+        const bool header = number == 1 || number == 20 || number == 39 || number == 58;
+        EXPECT_EQ(lines_in(reporter.report({busy_device()})), header ? 3u : 1u) << number;
+    }
+}
+
+TEST(IostatReport, AChangeDoesNotCallForAHorizontalHeader) {
+    Reporter reporter(Options{});
+    EXPECT_EQ(reporter.report({busy_device()}), "    sd0       \nkps tps serv  \n100  15   51  \n");
+    EXPECT_EQ(reporter.report({busy_device(), idle_device("sd1")}),
+              "<<disk added: sd1>>\n100  15   51    0   0    0  \n");
+}
+
+TEST(IostatReport, ACommaSeparatedHorizontalHeaderIsPrintedOnce) {
+    Options options;
+    options.comma_separated = true;
+    Reporter reporter(options);
+    EXPECT_EQ(reporter.report({busy_device()}), "sd0\nkps,tps,serv\n100,15,51\n");
+    for (int number = 2; number <= 40; ++number) {
+        EXPECT_EQ(lines_in(reporter.report({busy_device()})), 1u);
+    }
+    EXPECT_EQ(reporter.header_again(), "");
+}
+
+TEST(IostatReport, AContinuedTerminalGetsTheHorizontalHeaderAgain) {
+    Reporter reporter(Options{});
+    EXPECT_EQ(reporter.header_again(), "");
+    for (int number = 1; number <= 10; ++number) (void)reporter.report({busy_device()});
+    EXPECT_EQ(reporter.header_again(), "    sd0       \nkps tps serv  \n");
+    for (int number = 1; number <= 19; ++number) {
+        EXPECT_EQ(lines_in(reporter.report({busy_device()})), 1u) << number;
+    }
+    EXPECT_EQ(lines_in(reporter.report({busy_device()})), 3u);
+
+    Reporter vertical(extended());
+    (void)vertical.report({busy_device()});
+    EXPECT_EQ(vertical.header_again(), "");
+}
+
+}  // namespace
+}  // namespace blkscope::iostat

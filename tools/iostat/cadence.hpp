@@ -1,0 +1,33 @@
+// When the next report is due.
+//
+//     start      wake 1     wake 2     wake 3      every wake is one interval after the last,
+//       |----------|----------|----------|         however long the reports took
+//
+// If a report took so long that less than a quarter of the interval is left, the next one comes
+// half an interval later where there is a count, and the schedule is caught up with. Without a
+// count, or once the process was stopped and continued, the schedule starts anew.
+#ifndef IOSTAT_CADENCE_HPP
+#define IOSTAT_CADENCE_HPP
+
+#include <sys/kstat.h>
+
+namespace blkscope::iostat {
+
+class Cadence {
+  public:
+    /// Units: nanoseconds of CLOCK_MONOTONIC; `start` is from before the first snapshot.
+    Cadence(hrtime_t start, hrtime_t interval, bool for_ever)
+        : wake_(start), interval_(interval), may_restart_(for_ever) {}
+
+    /// When to wake for the next report, it being `now`; `continued` if a SIGCONT has come.
+    [[nodiscard]] hrtime_t next_wake(hrtime_t now, bool continued);
+
+  private:
+    hrtime_t wake_;  // as scheduled, the last one
+    hrtime_t interval_;
+    bool may_restart_;
+};
+
+}  // namespace blkscope::iostat
+
+#endif

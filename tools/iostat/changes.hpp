@@ -1,0 +1,23 @@
+// What came and what went between two looks at the devices.
+#ifndef IOSTAT_CHANGES_HPP
+#define IOSTAT_CHANGES_HPP
+
+#include <string>
+
+#include "iostat/snapshot.hpp"
+
+namespace blkscope::iostat {
+
+/// The device in `snapshot` that is this kstat, or null.
+[[nodiscard]] const Device* find(const Snapshot& snapshot, const Device& device);
+
+/// Whether the two show the same kstats. One that was created anew between them is the same.
+[[nodiscard]] bool same_devices(const Snapshot& before, const Snapshot& now);
+
+/// A line per device that went or came: `<<disk added: sd0>>`. Partitions that come and go with
+/// their disk are named in its line.
+[[nodiscard]] std::string change_lines(const Snapshot& before, const Snapshot& now);
+
+}  // namespace blkscope::iostat
+
+#endif

@@ -1,0 +1,61 @@
+#include "iostat/figures.hpp"
+
+#include <cstdint>
+
+namespace blkscope::iostat {
+
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+// Modulo 2^32, as the counters themselves count.
+double operations(uint_t before, uint_t now) {
+    return static_cast<uint_t>(now - before);
+}
+
+double bytes(u_longlong_t before, u_longlong_t now) {
+    return static_cast<double>(now - before);
+}
+
+double span_ns(hrtime_t before, hrtime_t now) {
+    return static_cast<double>(
+        static_cast<int64_t>(static_cast<uint64_t>(now) - static_cast<uint64_t>(before)));
+}
+
+}  // namespace
+
+Figures figures(const Device* before, const Device& now, const Options& options) {
+    if (before != nullptr && before->crtime != now.crtime) before = nullptr;
+    const kstat_io_t old = before != nullptr ? before->io : kstat_io_t{};
+    const kstat_io_t& io = now.io;
+    const hrtime_t since = before != nullptr ? before->snaptime : now.crtime;
+    const double elapsed_ns = since == now.snaptime ? ns_per_s : span_ns(since, now.snaptime);
+
+    const double per = options.counts ? 1 : elapsed_ns / ns_per_s;
+    const double unit = (options.megabytes ? 1024.0 * 1024.0 : 1024.0) * per;
+    const double read_count = operations(old.reads, io.reads);
+    const double write_count = operations(old.writes, io.writes);
+    const double completed = read_count + write_count;
+    const double wait_ns = span_ns(old.wlentime, io.wlentime);
+    const double run_ns = span_ns(old.rlentime, io.rlentime);
+
+    Figures f{};
+    f.reads = read_count / per;
+    f.writes = write_count / per;
+    f.transfers = f.reads + f.writes;
+    f.data_read = bytes(old.nread, io.nread) / unit;
+    f.data_written = bytes(old.nwritten, io.nwritten) / unit;
+    f.data = f.data_read + f.data_written;
+    f.wait = wait_ns / elapsed_ns;
+    f.actv = run_ns / elapsed_ns;
+    if (completed > 0) {  // else the queues may hold requests, but no stay has ended
+        f.wsvc_t = wait_ns / completed / 1e6;
+        f.asvc_t = run_ns / completed / 1e6;
+    }
+    f.svc_t = f.wsvc_t + f.asvc_t;
+    f.w_percent = 100 * span_ns(old.wtime, io.wtime) / elapsed_ns;
+    f.b_percent = 100 * span_ns(old.rtime, io.rtime) / elapsed_ns;
+    return f;
+}
+
+}  // namespace blkscope::iostat

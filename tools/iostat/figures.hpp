@@ -1,0 +1,35 @@
+// The arithmetic: two looks at a device give the figures of the interval between them.
+#ifndef IOSTAT_FIGURES_HPP
+#define IOSTAT_FIGURES_HPP
+
+#include "iostat/snapshot.hpp"
+
+namespace blkscope::iostat {
+
+/// One device over one interval. Rates are per second, with -I per interval; amounts of data are
+/// KiB, with -M MiB.
+struct Figures {
+    double reads;
+    double writes;
+    double transfers;  // reads + writes
+    double data_read;
+    double data_written;
+    double data;       // read + written
+    double wait;       // mean length of the wait queue
+    double actv;       // mean length of the run queue
+    double wsvc_t;     // mean ms in the wait queue; 0 if nothing was completed
+    double asvc_t;     // mean ms in the run queue; 0 if nothing was completed
+    double svc_t;      // wsvc_t + asvc_t
+    double w_percent;  // share of the time that the wait queue was not empty
+    double b_percent;  // share of the time that the run queue was not empty
+};
+
+/// The figures from `before` to `now`; from the device's creation if there is no `before`, or if it
+/// was of an earlier device with the same name. Nothing is clamped.
+///
+/// Source: kstat_io(9S). Counts of operations are 32 bits wide and may have wrapped once.
+[[nodiscard]] Figures figures(const Device* before, const Device& now, const Options& options);
+
+}  // namespace blkscope::iostat
+
+#endif

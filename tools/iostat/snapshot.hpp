@@ -1,0 +1,54 @@
+// One look at the devices: what was read, which of it is shown, and in what order.
+#ifndef IOSTAT_SNAPSHOT_HPP
+#define IOSTAT_SNAPSHOT_HPP
+
+#include <sys/kstat.h>
+
+#include <compare>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "iostat/options.hpp"
+
+namespace blkscope::iostat {
+
+enum class Kind { disk, partition, tape, nfs };
+
+/// One device's I/O kstat as it was read. Times are nanoseconds of CLOCK_MONOTONIC.
+struct Device {
+    std::string module;
+    int instance = 0;
+    std::string name;
+    Kind kind = Kind::disk;
+    hrtime_t crtime = 0;
+    hrtime_t snaptime = 0;
+    kstat_io_t io{};
+};
+
+using Snapshot = std::vector<Device>;
+
+/// The kind of a device whose kstat is of this class; none for a class that iostat ignores.
+[[nodiscard]] std::optional<Kind> kind_of(std::string_view kstat_class);
+
+/// Whether devices of this kind are looked at. Tapes and NFS mounts always are.
+[[nodiscard]] bool wanted(Kind kind, const Options& options);
+
+/// Whether both are looks at one kstat. Not at one life of it: that takes crtime too.
+[[nodiscard]] bool same_kstat(const Device& one, const Device& other);
+
+/// The order of names: text as text and runs of digits as numbers, so sd2 comes before sd10 and
+/// sd0 before sd0,a. Any name will do.
+[[nodiscard]] std::strong_ordering compare_names(std::string_view one, std::string_view other);
+
+/// The devices to show, in the order to show them: disks among their partitions, then tapes, then
+/// NFS mounts.
+///
+/// Devices asked for by name have the first claim on the places there are (-l, or four in a
+/// horizontal report); others fill what is left. If none of the names exists, nothing is shown.
+[[nodiscard]] Snapshot select(std::vector<Device> candidates, const Options& options);
+
+}  // namespace blkscope::iostat
+
+#endif
