@@ -32,8 +32,7 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
 
 // A directory in the environment, or null.
 const char* directory_in(const char* variable) {
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): nothing here ever sets a variable
-    const char* value = std::getenv(variable);
+    const char* value = secure_getenv(variable);
     return value != nullptr && *value != '\0' ? value : nullptr;
 }
 
@@ -75,9 +74,9 @@ bool Reader::anything_published() const {
 
 std::string run_directory() {
     if (const char* chosen = directory_in("KSTAT_DIR")) return chosen;
-    if (geteuid() == 0) return "/run/kstat";
     const char* runtime = directory_in("XDG_RUNTIME_DIR");
-    return std::string(runtime != nullptr ? runtime : "$XDG_RUNTIME_DIR") + "/kstat";
+    if (geteuid() == 0 || runtime == nullptr) return "/run/kstat";
+    return std::string(runtime) + "/kstat";
 }
 
 }  // namespace blkscope::iostat
