@@ -1,0 +1,33 @@
+# The server attaches its export itself and lets it go when it ends; so do the commands beside it.
+. /scenarios/lib.sh
+
+# refused COMMAND...: it must fail as a failure, in one line.
+refused() {
+    status=0
+    "$@" 2>refusal || status=$?
+    same "exit status of $*" $status 1
+    same "lines on standard error" "$(wc -l <refusal)" 1
+}
+
+serve memory:64M --unix "$PWD/socket" --attach /dev/nbd0 --connections 2
+within 20 grep -q '^/dev/nbd0 attached$' server.log
+attached || fail "not attached"
+same "size in sectors" "$(disk size)" 131072
+snapshot attached
+same "connections" "$(kstat attached.cmds connections)" 2
+blkscope list >list
+grep -q "^$device .*$uri\$" list || fail "no $uri in: $(cat list)"
+grep -q "^/dev/nbd0 .*$((64 << 20))\$" list || fail "no /dev/nbd0 in: $(cat list)"
+refused blkscope attach "$uri" /dev/nbd0
+try_filesystem
+stop_server
+attached && fail "attached without a server"
+
+serve memory:64M --unix "$PWD/socket"
+blkscope attach "$uri" /dev/nbd0 --block-size 4096 --timeout 30
+same "logical block size" "$(disk queue/logical_block_size)" 4096
+try_filesystem
+blkscope detach /dev/nbd0
+within 10 detached
+refused blkscope detach /dev/nbd0
+stop_server

@@ -1,0 +1,21 @@
+# Several connections: the kernel spreads its queues (one per processor, two here) over them, and what
+# is written on one is read on another.
+. /scenarios/lib.sh
+
+serve memory:64M --unix "$PWD/socket"
+attach -unix "$PWD/socket" /dev/nbd0 -C 4 -N memory
+same "queues" "$(echo /sys/block/nbd0/mq/*)" "/sys/block/nbd0/mq/0 /sys/block/nbd0/mq/1"
+
+fio --eta=never --name=v --filename=/dev/nbd0 --direct=1 --ioengine=libaio --rw=randrw --bsrange=512-64k \
+    --iodepth=16 --numjobs=2 --size=8M --offset_increment=32M --verify=crc32c --do_verify=1 \
+    --output=fio.log || fail "fio: $(cat fio.log)"
+
+# A flush on one connection covers the writes of all; a discarded range is still there to be used.
+dd if=/usr/bin/busybox of=/dev/nbd0 bs=64k conv=fsync 2>/dev/null
+blkdiscard -o 32M -l 16M /dev/nbd0
+size=$(stat -c %s /usr/bin/busybox)
+sysctl -q vm.drop_caches=3
+head -c "$size" /dev/nbd0 | cmp - /usr/bin/busybox || fail "not what was written"
+
+detach
+stop_server

@@ -1,0 +1,97 @@
+# Our iostat beside sysstat's, over the same load from before its begin until after its end. Ours reads
+# the server's kstats, the other one the kernel's counters.
+. /scenarios/lib.sh
+
+readonly reports=6
+
+# total PROGRAM COLUMN WEIGHTS: sums over the reports of a column, each weighted by the sum of the
+# columns WEIGHTS (none: 1).
+total() {
+    awk -v column="$2" -v weights="$3" '
+        BEGIN { n = split(weights, weight) }
+        { w = n == 0; for (i = 1; i <= n; ++i) w += $weight[i]; sum += w * $column }
+        END { printf "%.3f\n", sum }' "$1"
+}
+
+# near WHAT GOT WANTED PERCENT
+near() {
+    echo "$1: $2, $3"
+    awk -v a="$2" -v b="$3" -v p="$4" 'BEGIN { exit !(b > 0 && a >= b * (1 - p / 100) && a <= b * (1 + p / 100)) }' ||
+        fail "$1: $2 is not within $4 % of $3"
+}
+
+truncate -s 64M disk.img
+serve disk.img --unix "$PWD/socket" --queue-depth 1
+attach -unix "$PWD/socket" /dev/nbd0 -N disk.img
+# Something for the first report, which covers the time since the kstat's creation.
+dd if=/dev/nbd0 of=/dev/null bs=64k count=16 iflag=direct 2>/dev/null
+snapshot before
+
+S_COLORS=never iostat.sysstat -y -x nbd0 1 $reports >theirs.log &
+theirs=$!
+iostat -xn "$device" 1 $((reports + 1)) >ours.log &
+ours=$!
+iostat -xnI "$device" 1 $((reports + 1)) >counts.log &
+counts=$!
+within 20 test -s ours.log -a -s counts.log
+# Sixteen at once to a device that takes one: they wait with us, and wsvc_t has something to show.
+fio --eta=never --name=mixed --filename=/dev/nbd0 --direct=1 --ioengine=libaio --rw=randrw \
+    --bsrange=4k-16k --size=64M --iodepth=16 --iodepth_batch=16 --iodepth_batch_complete_min=16 \
+    --rate_iops=100,100 --time_based --runtime=3 --output=fio.log ||
+    fail "fio: $(cat fio.log)"
+snapshot after
+{ wait $theirs && wait $ours && wait $counts; } || fail "an iostat failed: $(cat ours.log counts.log)"
+grep '^nbd0 ' theirs.log >theirs || true
+grep " $device\$" ours.log | tail -n +2 >ours || true
+grep " $device\$" counts.log >counts || true
+same "reports of theirs" "$(wc -l <theirs)" $reports
+same "reports of ours" "$(wc -l <ours)" $reports
+same "reports of counts" "$(wc -l <counts)" $((reports + 1))
+
+# Counts are exact: the first report is all until then, all reports together are all there was.
+same "reads before" "$(head -n 1 counts | total - 1 "")" "$(kstat before.io reads).000"
+same "reads" "$(total counts 1 "")" "$(kstat after.io reads).000"
+same "writes" "$(total counts 2 "")" "$(kstat after.io writes).000"
+
+# Rates: with a report a second, their sum over all reports is what there was. A report may come late,
+# and then its interval is longer than the second that we take it for: 10 % leaves room for that under
+# emulation, and none for a wrong column.
+reads=$(kstat_grew before after io reads)
+writes=$(kstat_grew before after io writes)
+near "r/s" "$(total ours 1 "")" "$reads" 10
+near "r/s of sysstat" "$(total theirs 2 "")" "$reads" 10
+near "w/s" "$(total ours 2 "")" "$writes" 10
+near "w/s of sysstat" "$(total theirs 8 "")" "$writes" 10
+near "kr/s and rkB/s" "$(total ours 3 "")" "$(total theirs 3 "")" 10
+near "kw/s and wkB/s" "$(total ours 4 "")" "$(total theirs 9 "")" 10
+
+# Times, as means over all requests since the first report. A column is rounded to 0.05 ms.
+tail -n +2 counts >later
+mean() {
+    awk -v total="$1" -v ops=$((reads + writes)) 'BEGIN { printf "%.3f\n", total / ops }'
+}
+
+# at_most WHAT SMALLER LARGER SLACK
+at_most() {
+    echo "$1: $2, $3"
+    awk -v a="$2" -v b="$3" -v slack="$4" 'BEGIN { exit !(a <= b + slack) }' ||
+        fail "$1: $2 is more than $3"
+}
+
+wsvc_t=$(mean "$(total later 7 "1 2")")
+asvc_t=$(mean "$(total later 8 "1 2")")
+waited=$(mean "$(kstat_grew before after io wlentime)e-6")
+served=$(mean "$(kstat_grew before after io rlentime)e-6")
+at_most "wsvc_t and the kstat's" "$wsvc_t" "$waited" 0.06
+at_most "the kstat's and wsvc_t" "$waited" "$wsvc_t" 0.06
+at_most "asvc_t and the kstat's" "$asvc_t" "$served" 0.06
+at_most "the kstat's and asvc_t" "$served" "$asvc_t" 0.06
+
+# The kernel's await holds our stay. Its rates are off by up to the same 10 %, and its counters are cut
+# to milliseconds.
+await=$(mean "$(awk -v r="$(total theirs 6 2)" -v w="$(total theirs 12 8)" 'BEGIN { print r + w }')")
+ours=$(awk -v w="$wsvc_t" -v r="$asvc_t" 'BEGIN { print w + r }')
+at_most "wsvc_t + asvc_t and await" "$ours" "$await" "$(awk -v a="$await" 'BEGIN { print a / 10 + 0.2 }')"
+
+detach
+stop_server
