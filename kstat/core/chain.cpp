@@ -51,11 +51,7 @@ void fill_header(kstat_t& header, const Wanted& wanted) {
 }
 
 // The provider goes, its values stay: nothing may point into it any more.
-void become_dormant(kstat_t& header) {
-    {
-        const DataLock locked(header);
-        header.ks_update(&header, KSTAT_READ);
-    }
+void forget_provider(kstat_t& header) {
     header.ks_lock = nullptr;
     header.ks_private = nullptr;
     header.ks_update = default_update;
@@ -113,6 +109,7 @@ bool data_lock_is_held(const kstat_t& header) {
     return header.ks_lock != nullptr && mutex_owned(lock_of(header)) != 0;
 }
 
+Chain::Chain() = default;
 Chain::~Chain() = default;
 
 Chain& Chain::of_this_process() {
@@ -205,8 +202,12 @@ bool Chain::remove_held(std::optional<Hold> held) {
               header.ks_instance, header.ks_name);
     }
     if ((header.ks_flags & KSTAT_FLAG_PERSISTENT) != 0) {
-        become_dormant(header);
+        {
+            const DataLock locked(header);
+            header.ks_update(&header, KSTAT_READ);  // the last values
+        }
         const std::lock_guard lock(mutex_);
+        forget_provider(header);
         set_flags(header, KSTAT_FLAG_DORMANT, 0);
         return true;
     }
@@ -232,7 +233,10 @@ std::optional<Hold> Chain::hold_what(Find find) {
             panic("kstat '%s:%d:%s': used from its own ks_update or ks_snapshot",
                   entry->header.ks_module, entry->header.ks_instance, entry->header.ks_name);
         }
-        released_->wait(lock);
+        const uint32_t seen = releases_;
+        lock.unlock();
+        releases_.wait(seen);
+        lock.lock();
     }
 }
 
@@ -268,7 +272,7 @@ void Chain::release(Entry& entry) {
     const std::lock_guard lock(mutex_);
     entry.held = false;
     entry.holder = {};
-    released_->notify_all();
+    wake_waiters();
 }
 
 void Chain::forget(Entry& entry) {
@@ -279,7 +283,12 @@ void Chain::forget(Entry& entry) {
         advance_id();
     }
     entries_.erase(&entry.header);
-    released_->notify_all();
+    wake_waiters();
+}
+
+void Chain::wake_waiters() {
+    ++releases_;
+    releases_.notify_all();
 }
 
 // Positive for ever: readers take 0 for "nothing changed" and -1 for an error.
@@ -326,8 +335,6 @@ void Chain::after_fork_in_child() {
     by_kid_.clear();
     by_name_.clear();
     for (auto& [pointer, entry] : entries_) entry->held = false;
-    static_cast<void>(released_.release());
-    released_ = std::make_unique<std::condition_variable>();
     mutex_.unlock();
 }
 

@@ -13,7 +13,8 @@
 #include <sys/kstat.h>
 #include <sys/mutex.h>
 
-#include <condition_variable>
+#include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -70,7 +71,7 @@ class Chain {
     /// The chain that the C functions work on. Never destroyed: threads may outlive main.
     static Chain& of_this_process();
 
-    Chain() = default;
+    Chain();
     ~Chain();
     Chain(const Chain&) = delete;
     Chain& operator=(const Chain&) = delete;
@@ -116,6 +117,7 @@ class Chain {
     void release(Entry& entry);
     void forget(Entry& entry);
     void advance_id();
+    void wake_waiters();
     void set_flags(kstat_t& header, uchar_t set, uchar_t clear);
     kid_t free_number();
     Entry* find(kid_t kid) const;
@@ -123,9 +125,9 @@ class Chain {
     Entry* find(const Name& name) const;
 
     mutable std::mutex mutex_;
-    // By pointer: a child of fork must replace it, as waiters of the parent's are counted in it.
-    std::unique_ptr<std::condition_variable> released_ =
-        std::make_unique<std::condition_variable>();
+    // Counts releases, for waiters. Not a condition variable: a child of fork() would find the
+    // parent's waiters counted in it.
+    std::atomic<uint32_t> releases_{0};
     std::unordered_map<const kstat_t*, std::unique_ptr<Entry>> entries_;
     std::map<kid_t, Entry*> by_kid_;
     std::map<Name, Entry*> by_name_;

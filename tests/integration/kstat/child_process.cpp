@@ -1,0 +1,145 @@
+#include "child_process.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <thread>
+
+// Children of a test that has threads start threads themselves.
+extern "C" const char* __tsan_default_options() {
+    return "die_after_fork=0";
+}
+
+namespace blkscope {
+
+namespace {
+
+constexpr auto long_enough = std::chrono::seconds(30);
+
+struct Ends {
+    int ours;
+    int theirs;
+};
+
+Ends make_line() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+    return {ends[0], ends[1]};
+}
+
+}  // namespace
+
+void Line::say(char byte) const {
+    send(socket_, &byte, 1, MSG_NOSIGNAL);
+}
+
+char Line::hear() const {
+    pollfd poller{socket_, POLLIN, 0};
+    char byte = 0;
+    if (poll(&poller, 1, 30'000) != 1 || recv(socket_, &byte, 1, 0) != 1) return 0;
+    return byte;
+}
+
+ChildProcess::ChildProcess(const std::function<void(const Line&)>& body) : socket_(-1), line_(-1) {
+    const Ends ends = make_line();
+    std::fflush(nullptr);
+    pid_ = fork();
+    if (pid_ == 0) {
+        close(ends.ours);
+        body(Line(ends.theirs));
+        std::exit(0);
+    }
+    close(ends.theirs);
+    socket_ = ends.ours;
+    line_ = Line(ends.ours);
+}
+
+ChildProcess::~ChildProcess() {
+    kill();
+    close(socket_);
+}
+
+void ChildProcess::signal(int number) const {
+    ::kill(pid_, number);
+}
+
+void ChildProcess::stop() const {
+    signal(SIGSTOP);
+    int status = 0;
+    waitpid(pid_, &status, WUNTRACED);
+}
+
+void ChildProcess::kill() {
+    if (pid_ <= 0) return;
+    signal(SIGKILL);
+    wait();
+}
+
+int ChildProcess::wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    pid_ = -1;
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+KstatProcesses::KstatProcesses()
+    : directory(std::filesystem::temp_directory_path() / "kstat_integration_XXXXXX") {
+    if (mkdtemp(directory.data()) == nullptr) std::abort();
+    chmod(directory.c_str(), 0755);
+    setenv("KSTAT_DIR", directory.c_str(), 1);
+}
+
+KstatProcesses::~KstatProcesses() {
+    if (kc != nullptr) kstat_close(kc);
+    std::filesystem::remove_all(directory);
+}
+
+void KstatProcesses::open() {
+    kc = kstat_open();
+    ASSERT_NE(kc, nullptr) << std::strerror(errno);
+}
+
+kstat_t* KstatProcesses::lookup(const char* module, const char* name) const {
+    return kstat_lookup(kc, module, -1, name);
+}
+
+std::string KstatProcesses::socket_of(pid_t pid) {
+    return std::to_string(pid) + ".sock";
+}
+
+std::function<void(const Line&)> provide_counter(const char* module) {
+    return [module](const Line& line) {
+        kstat_t* const ksp = kstat_create(module, 0, "counter", "misc", KSTAT_TYPE_RAW, 4, 0);
+        std::memcpy(ksp->ks_data, "abcd", 4);
+        kstat_install(ksp);
+        line.say('r');
+        line.hear();
+        kstat_delete(ksp);
+    };
+}
+
+bool eventually(const std::function<bool()>& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + long_enough;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return true;
+}
+
+double milliseconds(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+        .count();
+}
+
+}  // namespace blkscope

@@ -1,0 +1,74 @@
+// Real processes around a run directory of the test's own.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <kstat.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+namespace blkscope {
+
+/// One end of the line between a test and its child: single bytes.
+class Line {
+  public:
+    explicit Line(int socket) : socket_(socket) {}
+
+    void say(char byte) const;
+    /// The next byte; 0 if the other end is gone or says nothing within half a minute.
+    char hear() const;
+
+  private:
+    int socket_;
+};
+
+/// A forked process that runs a function and exits. Killed at the end of its life.
+class ChildProcess {
+  public:
+    explicit ChildProcess(const std::function<void(const Line&)>& body);
+    ~ChildProcess();
+    ChildProcess(const ChildProcess&) = delete;
+    ChildProcess& operator=(const ChildProcess&) = delete;
+
+    pid_t pid() const { return pid_; }
+    const Line& line() const { return line_; }
+
+    void signal(int number) const;
+    /// Waits until it is really stopped.
+    void stop() const;
+    void kill();
+    /// Waits for its end; the exit status, or -1 if a signal ended it.
+    int wait();
+
+  private:
+    int socket_;
+    Line line_;
+    pid_t pid_ = -1;
+};
+
+/// A temporary run directory, and a reader on it.
+class KstatProcesses : public testing::Test {
+  protected:
+    KstatProcesses();
+    ~KstatProcesses() override;
+
+    void open();
+    kstat_t* lookup(const char* module, const char* name = nullptr) const;
+    static std::string socket_of(pid_t pid);
+
+    std::string directory;
+    kstat_ctl_t* kc = nullptr;
+};
+
+/// A provider of one RAW kstat `module`:0:counter, four bytes, until it hears something.
+std::function<void(const Line&)> provide_counter(const char* module);
+
+/// Tries until it is true, for at most half a minute.
+bool eventually(const std::function<bool()>& condition);
+
+/// Milliseconds that `work` took.
+double milliseconds(const std::function<void()>& work);
+
+}  // namespace blkscope

@@ -1,0 +1,180 @@
+// Providers that die, stop, or are none: a reader goes on, in bounded time.
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "child_process.hpp"
+
+namespace blkscope {
+
+namespace {
+
+using KstatFailure = KstatProcesses;
+
+TEST_F(KstatFailure, AKilledProviderIsGoneAtOnceAndItsSuccessorIsFound) {
+    ChildProcess first(provide_counter("one"));
+    ASSERT_EQ(first.line().hear(), 'r');
+    open();
+    const kid_t number = lookup("one")->ks_kid;
+    first.kill();
+    EXPECT_LT(milliseconds([&] { EXPECT_EQ(kstat_read(kc, lookup("one"), nullptr), -1); }), 500);
+    EXPECT_EQ(errno, ENXIO);
+
+    const ChildProcess second(provide_counter("one"));
+    ASSERT_EQ(second.line().hear(), 'r');
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    ASSERT_NE(lookup("one"), nullptr);
+    EXPECT_GT(lookup("one")->ks_kid, number);
+    EXPECT_EQ(kstat_read(kc, lookup("one"), nullptr), kc->kc_chain_id);
+}
+
+int die(kstat_t*, int) {
+    raise(SIGKILL);
+    return 0;
+}
+void provide_death(const Line& line) {
+    kstat_t* const ksp = kstat_create("dies", 0, "d", "misc", KSTAT_TYPE_RAW, 4, 0);
+    ksp->ks_update = die;
+    kstat_install(ksp);
+    line.say('r');
+    line.hear();
+}
+
+TEST_F(KstatFailure, AProviderMayDieInTheMiddleOfARead) {
+    const ChildProcess healthy(provide_counter("one"));
+    const ChildProcess mortal(provide_death);
+    ASSERT_EQ(healthy.line().hear() + mortal.line().hear(), 2 * 'r');
+    open();
+    EXPECT_EQ(kstat_read(kc, lookup("dies"), nullptr), -1);
+    EXPECT_EQ(errno, ENXIO);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_EQ(lookup("dies"), nullptr);
+}
+
+void provide_hundred(const Line& line) {
+    for (int i = 0; i < 100; ++i) {
+        kstat_install(kstat_create("many", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
+    }
+    line.say('r');
+    line.hear();
+}
+
+TEST_F(KstatFailure, AStoppedProviderCostsOneWaitAndNotOnePerKstat) {
+    const ChildProcess child(provide_hundred);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    const kstat_t* const place = lookup("many");
+    child.stop();
+    const double spent = milliseconds([&] {
+        for (int i = 0; i < 100; ++i) {
+            EXPECT_EQ(kstat_read(kc, kstat_lookup(kc, "many", i, nullptr), nullptr), -1);
+            EXPECT_EQ(errno, ENXIO);
+        }
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(kstat_chain_update(kc), 0);
+    });
+    EXPECT_LT(spent, 3'000);
+
+    child.signal(SIGCONT);
+    EXPECT_TRUE(eventually([&] {
+        kstat_chain_update(kc);
+        return kstat_read(kc, lookup("many"), nullptr) != -1;
+    }));
+    EXPECT_EQ(lookup("many"), place);  // it was never gone
+}
+
+TEST_F(KstatFailure, OpeningMeetsAllStoppedProvidersInOneWait) {
+    const ChildProcess one(provide_counter("one"));
+    const ChildProcess two(provide_counter("two"));
+    const ChildProcess three(provide_counter("three"));
+    for (const ChildProcess* child : {&one, &two, &three}) ASSERT_EQ(child->line().hear(), 'r');
+    one.stop();
+    two.stop();
+    EXPECT_LT(milliseconds([&] { open(); }), 1'900);
+    EXPECT_EQ(lookup("one"), nullptr);
+    EXPECT_NE(kstat_read(kc, lookup("three"), nullptr), -1);
+    one.signal(SIGCONT);
+    EXPECT_TRUE(eventually([&] {
+        kstat_chain_update(kc);
+        return lookup("one") != nullptr;
+    }));
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+}
+
+// What listens on a provider's socket without being one.
+void impersonate(const std::string& directory, const Line& line, unsigned seed) {
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = directory + "/" + std::to_string(getpid()) + ".sock";
+    std::strcpy(address.sun_path, path.c_str());
+    bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    listen(listener, 16);
+    line.say('r');
+    std::mt19937 random(seed);
+    for (;;) {
+        const int peer = accept(listener, nullptr, nullptr);
+        char noise[4096];
+        for (char& byte : noise) byte = static_cast<char>(random() % (seed % 2 == 0 ? 256 : 2));
+        send(peer, noise, sizeof noise, MSG_NOSIGNAL);
+        close(peer);
+    }
+}
+
+TEST_F(KstatFailure, GarbageOnASocketIsSurvivedAndTheOthersAreRead) {
+    const ChildProcess healthy(provide_counter("one"));
+    const ChildProcess noise([&](const Line& line) { impersonate(directory, line, 2); });
+    const ChildProcess small_numbers([&](const Line& line) { impersonate(directory, line, 3); });
+    for (const ChildProcess* child : {&healthy, &noise, &small_numbers}) {
+        ASSERT_EQ(child->line().hear(), 'r');
+    }
+    EXPECT_LT(milliseconds([&] { open(); }), 2'500);
+    for (int i = 0; i < 20; ++i) EXPECT_NE(kstat_chain_update(kc), -1);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+}
+
+TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredByReadersAndSweptByTheNextProvider) {
+    ChildProcess dead(provide_counter("one"));
+    ASSERT_EQ(dead.line().hear(), 'r');
+    const std::filesystem::path left = std::filesystem::path(directory) / socket_of(dead.pid());
+    dead.kill();
+    EXPECT_TRUE(std::filesystem::exists(left));
+    open();
+    EXPECT_EQ(lookup("one"), nullptr);
+    const ChildProcess next(provide_counter("two"));
+    ASSERT_EQ(next.line().hear(), 'r');
+    EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+void never_reinstall(const Line& line) {
+    kstat_t* const ksp =
+        kstat_create("one", 0, "p", "misc", KSTAT_TYPE_RAW, 4, KSTAT_FLAG_PERSISTENT);
+    kstat_install(ksp);
+    line.say('r');
+    line.hear();
+    kstat_delete(ksp);
+    kstat_create("one", 0, "p", "misc", KSTAT_TYPE_RAW, 4, KSTAT_FLAG_PERSISTENT);
+    line.say('c');
+    line.hear();
+}
+
+TEST_F(KstatFailure, AKstatThatIsNeverInstalledAgainIsGivenUpOn) {
+    const ChildProcess child(never_reinstall);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'c');
+    EXPECT_LT(milliseconds([&] { EXPECT_EQ(kstat_read(kc, lookup("one"), nullptr), -1); }), 2'000);
+    EXPECT_EQ(errno, EAGAIN);
+}
+
+}  // namespace
+
+}  // namespace blkscope

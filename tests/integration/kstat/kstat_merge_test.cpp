@@ -1,0 +1,263 @@
+// Several providers, one chain.
+#include <gtest/gtest.h>
+#include <sys/mutex.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "child_process.hpp"
+
+namespace blkscope {
+
+namespace {
+
+using KstatMerge = KstatProcesses;
+
+TEST_F(KstatMerge, AChainWithoutProvidersHasTheTwoReservedKstats) {
+    open();
+    kstat_t* const headers = kc->kc_chain;
+    EXPECT_STREQ(headers->ks_name, "kstat_headers");
+    EXPECT_EQ(headers->ks_kid, 0);
+    EXPECT_STREQ(headers->ks_next->ks_name, "kstat_types");
+    EXPECT_EQ(headers->ks_next->ks_kid, 1);
+    EXPECT_EQ(headers->ks_next->ks_next, nullptr);
+    EXPECT_GT(kc->kc_chain_id, 0);
+    EXPECT_EQ(kstat_chain_update(kc), 0);
+}
+
+TEST_F(KstatMerge, KstatTypesNamesTheTypes) {
+    open();
+    kstat_t* const types = lookup("unix", "kstat_types");
+    ASSERT_EQ(kstat_read(kc, types, nullptr), kc->kc_chain_id);
+    for (const auto& [name, number] :
+         {std::pair("raw", 0ul), std::pair("name=value", 1ul), std::pair("interrupt", 2ul),
+          std::pair("i/o", 3ul), std::pair("event_timer", 4ul)}) {
+        const auto* const record = static_cast<kstat_named_t*>(kstat_data_lookup(types, name));
+        ASSERT_NE(record, nullptr) << name;
+        EXPECT_EQ(record->value.ul, number);
+    }
+    EXPECT_EQ(kstat_write(kc, types, nullptr), -1);
+    EXPECT_EQ(errno, EACCES);
+}
+
+TEST_F(KstatMerge, KstatHeadersHoldsTheHeadersOfTheChain) {
+    const ChildProcess one(provide_counter("one"));
+    ASSERT_EQ(one.line().hear(), 'r');
+    open();
+    kstat_t* const headers = lookup("unix", "kstat_headers");
+    ASSERT_NE(kstat_read(kc, headers, nullptr), -1);
+    ASSERT_EQ(headers->ks_data_size, 3 * sizeof(kstat_t));
+    const auto* const copies = static_cast<const kstat_t*>(headers->ks_data);
+    EXPECT_STREQ(copies[0].ks_name, "kstat_headers");
+    EXPECT_STREQ(copies[2].ks_module, "one");
+    EXPECT_EQ(copies[2].ks_kid, lookup("one")->ks_kid);
+}
+
+TEST_F(KstatMerge, TheKstatsOfSeveralProvidersStandInOneChainInTheOrderOfTheirNumbers) {
+    const ChildProcess one(provide_counter("one"));
+    const ChildProcess two(provide_counter("two"));
+    const ChildProcess three(provide_counter("three"));
+    for (const ChildProcess* child : {&one, &two, &three}) ASSERT_EQ(child->line().hear(), 'r');
+    open();
+    std::set<std::string> modules;
+    kid_t last = -1;
+    for (const kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        EXPECT_GT(ksp->ks_kid, last);
+        last = ksp->ks_kid;
+        modules.insert(ksp->ks_module);
+    }
+    EXPECT_EQ(modules, (std::set<std::string>{"unix", "one", "two", "three"}));
+    char data[4];
+    ASSERT_EQ(kstat_read(kc, lookup("two"), data), kc->kc_chain_id);
+    EXPECT_EQ(std::memcmp(data, "abcd", 4), 0);
+}
+
+TEST_F(KstatMerge, ASurvivorKeepsItsPlaceAndDataWhileOthersComeAndGo) {
+    const ChildProcess one(provide_counter("one"));
+    ChildProcess two(provide_counter("two"));
+    ASSERT_EQ(one.line().hear() + two.line().hear(), 2 * 'r');
+    open();
+    kstat_t* const survivor = lookup("one");
+    const kid_t number = survivor->ks_kid;
+    ASSERT_NE(kstat_read(kc, survivor, nullptr), -1);
+    const void* const data = survivor->ks_data;
+
+    two.line().say('q');
+    EXPECT_EQ(two.wait(), 0);
+    const kid_t before = kc->kc_chain_id;
+    const kid_t after = kstat_chain_update(kc);
+    EXPECT_NE(after, 0);
+    EXPECT_NE(after, before);
+    EXPECT_EQ(kc->kc_chain_id, after);
+    EXPECT_EQ(lookup("two"), nullptr);
+    EXPECT_EQ(errno, ENOENT);
+
+    const ChildProcess three(provide_counter("three"));
+    ASSERT_EQ(three.line().hear(), 'r');
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_EQ(lookup("one"), survivor);
+    EXPECT_EQ(survivor->ks_kid, number);
+    EXPECT_EQ(survivor->ks_data, data);
+    EXPECT_EQ(lookup("three")->ks_next, nullptr);  // what is new stands at the end
+    EXPECT_EQ(lookup("three")->ks_data, nullptr);
+    EXPECT_EQ(kstat_chain_update(kc), 0);
+}
+
+// A kstat that its provider deletes, creates, and installs, a step at a time.
+void recreate(const Line& line) {
+    kstat_t* ksp = kstat_create("one", 0, "it", "misc", KSTAT_TYPE_RAW, 4, 0);
+    kstat_install(ksp);
+    line.say('i');
+    if (line.hear() == 0) return;
+    kstat_delete(ksp);
+    line.say('d');
+    if (line.hear() == 0) return;
+    ksp = kstat_create("one", 0, "it", "misc", KSTAT_TYPE_RAW, 4, 0);
+    line.say('c');
+    if (line.hear() == 0) return;
+    kstat_install(ksp);
+    line.say('i');
+    line.hear();
+}
+
+TEST_F(KstatMerge, ARecreatedKstatIsANewOneAndFoundThoughAnUpdateCameBeforeItsInstallation) {
+    const ChildProcess child(recreate);
+    ASSERT_EQ(child.line().hear(), 'i');
+    open();
+    kstat_t* const first = lookup("one");
+    const kid_t number = first->ks_kid;
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'd');
+    EXPECT_EQ(kstat_read(kc, first, nullptr), -1);
+    EXPECT_EQ(errno, ENXIO);
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'c');
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_EQ(lookup("one"), nullptr);
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'i');
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    ASSERT_NE(lookup("one"), nullptr);
+    EXPECT_GT(lookup("one")->ks_kid, number);
+}
+
+void add_another(const Line& line) {
+    kstat_install(kstat_create("one", 0, "a", "misc", KSTAT_TYPE_RAW, 4, 0));
+    line.say('r');
+    line.hear();
+    kstat_install(kstat_create("one", 0, "b", "misc", KSTAT_TYPE_RAW, 4, 0));
+    line.say('r');
+    line.hear();
+}
+
+TEST_F(KstatMerge, AReadTellsThatTheChainHasMovedOn) {
+    const ChildProcess child(add_another);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    EXPECT_EQ(kstat_read(kc, lookup("one", "a"), nullptr), kc->kc_chain_id);
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'r');
+    const kid_t seen = kstat_read(kc, lookup("one", "a"), nullptr);
+    EXPECT_NE(seen, kc->kc_chain_id);
+    EXPECT_EQ(kstat_chain_update(kc), seen);
+    EXPECT_EQ(kstat_read(kc, lookup("one", "b"), nullptr), seen);
+}
+
+void leave_dormant(const Line& line) {
+    kstat_t* const ksp =
+        kstat_create("one", 0, "disk", "disk", KSTAT_TYPE_IO, 1, KSTAT_FLAG_PERSISTENT);
+    kstat_install(ksp);
+    KSTAT_IO_PTR(ksp)->reads = 5;
+    kstat_delete(ksp);
+    line.say('r');
+    line.hear();
+}
+
+TEST_F(KstatMerge, ADormantKstatStaysReadableWithItsLastValues) {
+    const ChildProcess child(leave_dormant);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("one");
+    kstat_io_t io;
+    ASSERT_NE(kstat_read(kc, ksp, &io), -1);
+    EXPECT_EQ(io.reads, 5u);
+    EXPECT_NE(ksp->ks_flags & KSTAT_FLAG_DORMANT, 0);
+}
+
+// A NAMED kstat whose string grows with every read.
+std::string grown;
+int grow(kstat_t* ksp, int) {
+    grown += "0123456789";
+    kstat_named_setstr(KSTAT_NAMED_PTR(ksp), grown.c_str());
+    ksp->ks_data_size = sizeof(kstat_named_t) + KSTAT_NAMED_STR_BUFLEN(KSTAT_NAMED_PTR(ksp));
+    return 0;
+}
+void provide_growing(const Line& line) {
+    static kmutex_t lock;
+    static kstat_named_t record;
+    mutex_init(&lock, nullptr, MUTEX_DRIVER, nullptr);
+    kstat_named_init(&record, "text", KSTAT_DATA_STRING);
+    kstat_t* const ksp = kstat_create("one", 0, "grows", "misc", KSTAT_TYPE_NAMED, 1,
+                                      KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE);
+    ksp->ks_data = &record;
+    ksp->ks_lock = &lock;
+    ksp->ks_update = grow;
+    kstat_install(ksp);
+    line.say('r');
+    line.hear();
+    kstat_delete(ksp);
+}
+
+TEST_F(KstatMerge, AKstatMayGrowBetweenTwoReads) {
+    const ChildProcess child(provide_growing);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("one");
+    for (size_t length = 10; length <= 50; length += 10) {
+        ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
+        const auto* const text = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "text"));
+        EXPECT_EQ(std::strlen(KSTAT_NAMED_STR_PTR(text)), length);
+        EXPECT_EQ(ksp->ks_data_size, sizeof(kstat_named_t) + length + 1);
+    }
+    EXPECT_EQ(kstat_data_lookup(ksp, "other"), nullptr);
+    EXPECT_EQ(errno, ENOENT);
+}
+
+TEST_F(KstatMerge, StringsOfTheCallersCopyPointIntoTheCallersCopy) {
+    const ChildProcess child(provide_growing);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    alignas(kstat_named_t) char buffer[256];
+    ASSERT_NE(kstat_read(kc, lookup("one"), buffer), -1);
+    kstat_named_t record;
+    std::memcpy(&record, buffer, sizeof record);
+    EXPECT_EQ(KSTAT_NAMED_STR_PTR(&record), buffer + sizeof record);
+}
+
+TEST_F(KstatMerge, AReadThroughACopyOfTheHeaderReadsTheSameKstat) {
+    const ChildProcess one(provide_counter("one"));
+    ASSERT_EQ(one.line().hear(), 'r');
+    open();
+    kstat_t copy = *lookup("one");
+    ASSERT_NE(kstat_read(kc, &copy, nullptr), -1);
+    EXPECT_EQ(std::memcmp(copy.ks_data, "abcd", 4), 0);
+    EXPECT_EQ(lookup("one")->ks_data, nullptr);
+    free(copy.ks_data);
+}
+
+TEST_F(KstatMerge, LookupTakesWildcards) {
+    const ChildProcess one(provide_counter("one"));
+    ASSERT_EQ(one.line().hear(), 'r');
+    open();
+    EXPECT_EQ(kstat_lookup(kc, nullptr, -1, nullptr), kc->kc_chain);
+    EXPECT_EQ(kstat_lookup(kc, nullptr, 0, "counter"), lookup("one"));
+    EXPECT_EQ(kstat_lookup(kc, "one", 1, nullptr), nullptr);
+    EXPECT_EQ(kstat_data_lookup(lookup("one"), "x"), nullptr);
+    EXPECT_EQ(errno, EINVAL);
+}
+
+}  // namespace
+
+}  // namespace blkscope

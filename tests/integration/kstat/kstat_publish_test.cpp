@@ -1,0 +1,199 @@
+// How a process publishes: its socket, its thread, its children, and readers that misbehave.
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <kstat/publish.hpp>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "child_process.hpp"
+
+namespace blkscope {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+class KstatPublish : public KstatProcesses {
+  protected:
+    fs::path path_of(pid_t pid) const { return fs::path(directory) / socket_of(pid); }
+
+    int connect_to(pid_t pid) const {
+        const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        std::strcpy(address.sun_path, path_of(pid).c_str());
+        EXPECT_EQ(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+        return socket;
+    }
+};
+
+TEST_F(KstatPublish, TheSocketIsAnyonesToConnectToAndGoneAfterExit) {
+    ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    const fs::path path = path_of(child.pid());
+    EXPECT_EQ(fs::status(path).permissions(), fs::perms(0666));
+    child.line().say('q');
+    EXPECT_EQ(child.wait(), 0);
+    EXPECT_TRUE(fs::is_empty(directory));
+}
+
+TEST_F(KstatPublish, TheRunDirectoryIsMadeIfItIsNotThere) {
+    setenv("KSTAT_DIR", (directory + "/made").c_str(), 1);
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    EXPECT_EQ(fs::status(directory + "/made").permissions(), fs::perms(0755));
+    open();
+    EXPECT_NE(lookup("one"), nullptr);
+}
+
+TEST_F(KstatPublish, AProviderWithoutARunDirectoryWarnsOnceAndGoesOn) {
+    setenv("KSTAT_DIR", (directory + "/not/there").c_str(), 1);
+    const std::string log = directory + "/log";
+    ChildProcess child([&](const Line& line) {
+        if (freopen(log.c_str(), "w", stderr) == nullptr) return;
+        for (int i = 0; i < 3; ++i) {
+            kstat_install(kstat_create("one", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
+        }
+        line.say('r');
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    EXPECT_EQ(child.wait(), 0);
+    std::ifstream file(log);
+    std::string first;
+    std::string second;
+    std::getline(file, first);
+    EXPECT_NE(first.find("making the run directory " + directory), std::string::npos) << first;
+    EXPECT_FALSE(std::getline(file, second)) << second;
+}
+
+TEST_F(KstatPublish, TheBackgroundThreadLeavesAllSignalsToTheProgram) {
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    int threads_that_block = 0;
+    const fs::path tasks = "/proc/" + std::to_string(child.pid()) + "/task";
+    for (const auto& task : fs::directory_iterator(tasks)) {
+        std::ifstream status(task.path() / "status");
+        for (std::string line; std::getline(status, line);) {
+            if (!line.starts_with("SigBlk:")) continue;
+            // All but SIGKILL, SIGSTOP and the C library's own two.
+            constexpr unsigned long all = 0xfffffffe7ffbfeff;
+            if ((std::stoul(line.substr(7), nullptr, 16) & all) == all) ++threads_that_block;
+        }
+    }
+    EXPECT_GE(threads_that_block, 1);
+}
+
+TEST_F(KstatPublish, AForkedChildNeitherServesItsParentsSocketNorKeepsItAlive) {
+    ChildProcess parent([](const Line& line) {
+        kstat_install(kstat_create("parent", 0, "p", "misc", KSTAT_TYPE_RAW, 4, 0));
+        if (fork() == 0) {
+            // The name is free in the child: it has a chain of its own.
+            kstat_install(kstat_create("child", 0, "c", "misc", KSTAT_TYPE_RAW, 4, 0));
+            kstat_install(kstat_create("parent", 0, "p", "misc", KSTAT_TYPE_RAW, 8, 0));
+            line.say('c');
+            line.hear();  // ends when the test's end of the line does
+            std::exit(0);
+        }
+        line.hear();
+    });
+    ASSERT_EQ(parent.line().hear(), 'c');
+    open();
+    EXPECT_NE(lookup("child"), nullptr);
+    EXPECT_EQ(lookup("parent")->ks_next == nullptr, false);
+    parent.kill();
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_NE(lookup("child"), nullptr);
+    EXPECT_EQ(lookup("parent")->ks_ndata, 8u);  // the child's; the parent's is gone
+    EXPECT_NE(kstat_read(kc, lookup("child"), nullptr), -1);
+}
+
+TEST_F(KstatPublish, AProgramsOwnIoContextServesUntilItIsUnpublished) {
+    ChildProcess child([](const Line& line) {
+        boost::asio::io_context io;
+        kstat::publish_on(io);
+        kstat_install(kstat_create("own", 0, "o", "misc", KSTAT_TYPE_RAW, 4, 0));
+        std::thread control([&io] { io.run(); });
+        line.say('r');
+        line.hear();
+        boost::asio::post(io, [] { kstat::unpublish(); });
+        control.join();  // out of work, nothing else keeps it
+        line.say('u');
+        line.hear();
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    EXPECT_NE(kstat_read(kc, lookup("own"), nullptr), -1);
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'u');
+    EXPECT_TRUE(fs::is_empty(directory));
+    EXPECT_EQ(kstat_read(kc, lookup("own"), nullptr), -1);
+    EXPECT_EQ(errno, ENXIO);
+}
+
+TEST_F(KstatPublish, PublishOnThrowsWhereItCannotPublish) {
+    setenv("KSTAT_DIR", (directory + "/not/there").c_str(), 1);
+    boost::asio::io_context io;
+    EXPECT_THROW(kstat::publish_on(io), std::system_error);
+}
+
+TEST_F(KstatPublish, PublishingTwiceIsAnErrorAndTheSocketGoesWithTheIoContext) {
+    {
+        boost::asio::io_context io;
+        kstat::publish_on(io);
+        EXPECT_TRUE(fs::exists(path_of(getpid())));
+        EXPECT_THROW(kstat::publish_on(io), std::system_error);
+    }
+    EXPECT_TRUE(fs::is_empty(directory));
+}
+
+TEST_F(KstatPublish, AReaderThatStopsHalfWayThroughARequestHoldsUpNobody) {
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    const int lazy = connect_to(child.pid());
+    ASSERT_EQ(send(lazy, "half", 4, MSG_NOSIGNAL), 4);
+    open();
+    for (int i = 0; i < 10; ++i) EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+    close(lazy);
+}
+
+TEST_F(KstatPublish, ARequestLongerThanAnyReaderSendsEndsItsConnection) {
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    const int greedy = connect_to(child.pid());
+    const uint32_t head[4] = {0xffffffff, 4, 1, 0};
+    ASSERT_EQ(send(greedy, head, sizeof head, MSG_NOSIGNAL), ssize_t{sizeof head});
+    char byte;
+    EXPECT_EQ(recv(greedy, &byte, 1, 0), 0);
+    close(greedy);
+}
+
+TEST_F(KstatPublish, AReaderThatWasPushedOutByManyOthersComesBackUnnoticed) {
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    const kstat_t* const place = lookup("one");
+    std::vector<int> others;
+    for (int i = 0; i < 300; ++i) others.push_back(connect_to(child.pid()));
+    // Those that were accepted last are answered last: the first has been pushed out by then.
+    char byte;
+    EXPECT_EQ(recv(others.front(), &byte, 1, 0), 0);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+    EXPECT_EQ(kstat_chain_update(kc), 0);
+    EXPECT_EQ(lookup("one"), place);
+    for (const int socket : others) close(socket);
+}
+
+}  // namespace
+
+}  // namespace blkscope

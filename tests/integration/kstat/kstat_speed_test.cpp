@@ -1,0 +1,52 @@
+// What a reader pays. The limits are ten times what was measured on two shared cores, so that they
+// catch a round trip too many and not a busy machine.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "child_process.hpp"
+
+namespace blkscope {
+
+namespace {
+
+using KstatSpeed = KstatProcesses;
+
+void provide_ten_thousand(const Line& line) {
+    for (int i = 0; i < 10'000; ++i) {
+        kstat_install(kstat_create("many", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
+    }
+    line.say('r');
+    line.hear();
+}
+
+TEST_F(KstatSpeed, TenThousandKstatsAreListedWithinASecond) {
+    const ChildProcess child(provide_ten_thousand);
+    ASSERT_EQ(child.line().hear(), 'r');
+    const double spent = milliseconds([&] { open(); });
+    std::printf("listing 10000 kstats: %.1f ms\n", spent);
+    EXPECT_LT(spent, 1'000);
+    int count = 0;
+    for (const kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) ++count;
+    EXPECT_EQ(count, 10'002);
+}
+
+TEST_F(KstatSpeed, AReadIsOneRoundTrip) {
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("one");
+    std::vector<double> spent;
+    for (int i = 0; i < 2'000; ++i) {
+        spent.push_back(milliseconds([&] { kstat_read(kc, ksp, nullptr); }));
+    }
+    std::nth_element(spent.begin(), spent.begin() + 1'000, spent.end());
+    std::printf("kstat_read: median %.1f us\n", spent[1'000] * 1e3);
+    EXPECT_LT(spent[1'000], 2);
+}
+
+}  // namespace
+
+}  // namespace blkscope

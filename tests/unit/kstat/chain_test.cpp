@@ -1,0 +1,112 @@
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <kstat/core/chain.hpp>
+#include <thread>
+
+namespace blkscope {
+
+namespace {
+
+class ChainTest : public testing::Test {
+  protected:
+    kstat_t* create(const char* name) {
+        kstat::Wanted wanted{};
+        kstat_set_string(wanted.name.module, "mod");
+        kstat_set_string(wanted.name.name, name);
+        kstat_set_string(wanted.klass, "misc");
+        wanted.type = KSTAT_TYPE_RAW;
+        wanted.ndata = 1;
+        kstat::Chain::Refusal why{};
+        return chain.create(wanted, why);
+    }
+
+    kstat::Chain chain;
+};
+
+TEST_F(ChainTest, NumbersGrowWithCreationAndAreNotUsedAgain) {
+    kstat_t* const first = create("a");
+    const kid_t number = first->ks_kid;
+    EXPECT_EQ(number, 2);
+    EXPECT_TRUE(chain.remove(first));
+    EXPECT_GT(create("a")->ks_kid, number);
+}
+
+TEST_F(ChainTest, ItsIdMovesOnCreateInstallAndDelete) {
+    const kid_t empty = chain.id();
+    kstat_t* const ksp = create("a");
+    const kid_t created = chain.id();
+    chain.install(ksp);
+    const kid_t installed = chain.id();
+    chain.remove(ksp);
+    const kid_t removed = chain.id();
+    EXPECT_LT(empty, created);
+    EXPECT_LT(created, installed);
+    EXPECT_LT(installed, removed);
+    EXPECT_GT(empty, 0);
+}
+
+TEST_F(ChainTest, ListsInstalledKstatsOnlyInTheOrderOfTheirNumbers) {
+    kstat_t* const a = create("a");
+    kstat_t* const b = create("b");
+    kstat_t* const c = create("c");
+    chain.install(c);
+    chain.install(a);
+    const auto all = chain.headers(0, 10);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].ks_kid, a->ks_kid);
+    EXPECT_EQ(all[1].ks_kid, c->ks_kid);
+    EXPECT_EQ(chain.headers(a->ks_kid, 10).size(), 1u);
+    EXPECT_EQ(chain.headers(0, 1).size(), 1u);
+    chain.install(b);
+    EXPECT_EQ(chain.headers(0, 10).size(), 3u);
+}
+
+TEST_F(ChainTest, DeletionWaitsForWhoeverHoldsTheKstat) {
+    kstat_t* const ksp = create("a");
+    std::atomic<bool> released{false};
+    std::atomic<bool> deleted{false};
+    bool was_released_first = false;
+    std::thread deleter;
+    {
+        const auto held = chain.hold(ksp->ks_kid);
+        ASSERT_TRUE(held);
+        deleter = std::thread([&] {
+            chain.remove(ksp);
+            was_released_first = released;
+            deleted = true;
+        });
+        std::this_thread::yield();
+        EXPECT_FALSE(deleted);
+        EXPECT_EQ(held->get()->ks_kid, ksp->ks_kid);
+        released = true;
+    }
+    deleter.join();
+    EXPECT_TRUE(was_released_first);
+    EXPECT_FALSE(chain.hold(2));
+}
+
+TEST_F(ChainTest, AnInheritedKstatCanStillBeDeletedButIsNoLongerFound) {
+    kstat_t* const inherited = create("a");
+    chain.install(inherited);
+    chain.before_fork();
+    chain.after_fork_in_child();
+    EXPECT_TRUE(chain.headers(0, 10).empty());
+    kstat_t* const own = create("a");
+    ASSERT_NE(own, nullptr);
+    EXPECT_TRUE(chain.remove(inherited));
+    chain.install(own);
+    EXPECT_EQ(chain.headers(0, 10).size(), 1u);
+}
+
+using ChainDeathTest = ChainTest;
+
+TEST_F(ChainDeathTest, UsingAKstatFromItsOwnUpdateAbortsInsteadOfHanging) {
+    kstat_t* const ksp = create("a");
+    const auto held = chain.hold(ksp->ks_kid);
+    EXPECT_DEATH(chain.remove(ksp), "from its own ks_update");
+}
+
+}  // namespace
+
+}  // namespace blkscope

@@ -1,0 +1,141 @@
+// How libkstat takes in what a provider sends.
+#include "data.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <random>
+
+namespace wire = blkscope::kstat::wire;
+
+namespace blkscope {
+
+namespace {
+
+class DataTest : public testing::Test {
+  protected:
+    ~DataTest() override { std::free(ks.ks_data); }
+
+    std::vector<std::byte> body(const void* data, size_t size) {
+        head.data_size = size;
+        std::vector<std::byte> bytes(sizeof head + size);
+        std::memcpy(bytes.data(), &head, sizeof head);
+        if (size > 0) std::memcpy(bytes.data() + sizeof head, data, size);
+        return bytes;
+    }
+
+    kstat_t ks{};
+    wire::DataHead head{};
+};
+
+TEST_F(DataTest, RawBytesArriveInBothBuffers) {
+    head.ndata = ks.ks_ndata = 4;
+    ks.ks_data_size = 4;
+    head.snaptime = 99;
+    auto reply = body("abcd", 4);
+    char buffer[4];
+    ASSERT_EQ(kstat::accept_data(ks, reply, buffer), 0);
+    EXPECT_EQ(std::memcmp(ks.ks_data, "abcd", 4), 0);
+    EXPECT_EQ(std::memcmp(buffer, "abcd", 4), 0);
+    EXPECT_EQ(ks.ks_snaptime, 99);
+}
+
+TEST_F(DataTest, AFixedSizeDoesNotGrow) {
+    ks.ks_data_size = 2;
+    auto reply = body("abcd", 4);
+    EXPECT_EQ(kstat::accept_data(ks, reply, nullptr), ENOMEM);
+    EXPECT_EQ(ks.ks_data_size, 4u);
+    EXPECT_EQ(ks.ks_data, nullptr);
+}
+
+TEST_F(DataTest, AVariableSizeGrowsAndKeepsItsPlaceWhenItShrinks) {
+    head.flags = ks.ks_flags = KSTAT_FLAG_VAR_SIZE;
+    auto small = body("ab", 2);
+    ASSERT_EQ(kstat::accept_data(ks, small, nullptr), 0);
+    auto large = body("abcdefgh", 8);
+    ASSERT_EQ(kstat::accept_data(ks, large, nullptr), 0);
+    EXPECT_EQ(ks.ks_data_size, 8u);
+    const void* const place = ks.ks_data;
+    ASSERT_EQ(kstat::accept_data(ks, small, nullptr), 0);
+    EXPECT_EQ(ks.ks_data, place);
+    EXPECT_EQ(ks.ks_data_size, 2u);
+}
+
+TEST_F(DataTest, DataOfAnotherTypeIsAnError) {
+    ks.ks_type = KSTAT_TYPE_IO;
+    auto reply = body("abcd", 4);
+    EXPECT_EQ(kstat::accept_data(ks, reply, nullptr), EIO);
+    EXPECT_EQ(kstat::accept_data(ks, {}, nullptr), EIO);
+}
+
+TEST_F(DataTest, AFailedReadNeverPromisesMoreDataThanThereIs) {
+    ks.ks_data_size = 4;
+    ks.ks_data = std::calloc(1, 4);
+    head.data_size = 400;
+    kstat::accept_head(ks, wire::bytes_of(head));
+    EXPECT_EQ(ks.ks_data_size, 4u);
+}
+
+TEST_F(DataTest, RandomNamedDataNeverPointsOutside) {
+    std::mt19937 random(20261121);
+    ks.ks_type = head.type = KSTAT_TYPE_NAMED;
+    head.flags = KSTAT_FLAG_VAR_SIZE;
+    int accepted = 0;
+    for (int round = 0; round < 20'000; ++round) {
+        std::vector<std::byte> data(random() % 160);
+        for (std::byte& byte : data) byte = std::byte(random() & 0xff);
+        head.ndata = static_cast<uint32_t>(random() % 4);
+        for (size_t i = 0; i < head.ndata && (i + 1) * 48 <= data.size(); ++i) {
+            kstat_named_t record{};
+            record.data_type = KSTAT_DATA_STRING;
+            KSTAT_NAMED_STR_PTR(&record) = reinterpret_cast<char*>(uintptr_t{random() % 170});
+            KSTAT_NAMED_STR_BUFLEN(&record) = static_cast<uint32_t>(random() % 20);
+            std::memcpy(data.data() + i * 48, &record, sizeof record);
+        }
+        auto reply = body(data.data(), data.size());
+        if (kstat::accept_data(ks, reply, nullptr) != 0) continue;
+        ++accepted;
+        const auto* const start = static_cast<const char*>(ks.ks_data);
+        for (uint_t i = 0; i < ks.ks_ndata; ++i) {
+            const kstat_named_t& record = KSTAT_NAMED_PTR(&ks)[i];
+            if (record.data_type != KSTAT_DATA_STRING) continue;
+            const char* const text = KSTAT_NAMED_STR_PTR(&record);
+            if (text == nullptr) continue;
+            ASSERT_GE(text, start + ks.ks_ndata * 48);
+            ASSERT_LE(text + std::strlen(text) + 1, start + ks.ks_data_size);
+        }
+    }
+    EXPECT_GT(accepted, 100);
+}
+
+TEST_F(DataTest, AWriteTakesStringsAlongFromTheCallersBuffer) {
+    ks.ks_type = KSTAT_TYPE_NAMED;
+    ks.ks_ndata = 1;
+    ks.ks_data_size = 48 + 8;
+    struct {
+        kstat_named_t record;
+        char text[8];
+    } buffer{};
+    buffer.record.data_type = KSTAT_DATA_STRING;
+    std::strcpy(buffer.text, "hello");
+    KSTAT_NAMED_STR_PTR(&buffer.record) = buffer.text;
+    KSTAT_NAMED_STR_BUFLEN(&buffer.record) = 6;
+    std::vector<std::byte> data;
+    ASSERT_EQ(kstat::prepare_write(ks, &buffer, head, data), 0);
+    EXPECT_EQ(KSTAT_NAMED_STR_PTR(KSTAT_NAMED_PTR(&ks)), static_cast<char*>(ks.ks_data) + 48);
+    ASSERT_TRUE(wire::offsets_to_pointers(data, 1));
+    kstat_named_t sent;
+    std::memcpy(&sent, data.data(), sizeof sent);
+    EXPECT_STREQ(KSTAT_NAMED_STR_PTR(&sent), "hello");
+}
+
+TEST_F(DataTest, AWriteOfNothingIsInvalid) {
+    std::vector<std::byte> data;
+    EXPECT_EQ(kstat::prepare_write(ks, nullptr, head, data), EINVAL);
+}
+
+}  // namespace
+
+}  // namespace blkscope

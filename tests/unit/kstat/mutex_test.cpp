@@ -1,0 +1,62 @@
+#include <gtest/gtest.h>
+#include <sys/mutex.h>
+
+#include <thread>
+
+namespace {
+
+class KernelMutex : public testing::Test {
+  protected:
+    KernelMutex() { mutex_init(&mutex, "test", MUTEX_DRIVER, nullptr); }
+    ~KernelMutex() override { mutex_destroy(&mutex); }
+
+    kmutex_t mutex;
+};
+
+TEST_F(KernelMutex, KnowsWhetherThisThreadHoldsIt) {
+    EXPECT_FALSE(MUTEX_HELD(&mutex));
+    mutex_enter(&mutex);
+    EXPECT_TRUE(MUTEX_HELD(&mutex));
+    bool other_holds = true;
+    std::thread([&] { other_holds = MUTEX_HELD(&mutex) != 0; }).join();
+    EXPECT_FALSE(other_holds);
+    mutex_exit(&mutex);
+    EXPECT_FALSE(MUTEX_HELD(&mutex));
+}
+
+TEST_F(KernelMutex, IsNotEnteredWhileAnotherThreadHoldsIt) {
+    mutex_enter(&mutex);
+    int entered = -1;
+    std::thread([&] { entered = mutex_tryenter(&mutex); }).join();
+    EXPECT_EQ(entered, 0);
+    mutex_exit(&mutex);
+    EXPECT_EQ(mutex_tryenter(&mutex), 1);
+    mutex_exit(&mutex);
+}
+
+TEST_F(KernelMutex, KeepsTwoThreadsApart) {
+    int counter = 0;
+    const auto count = [&] {
+        for (int i = 0; i < 10'000; ++i) {
+            mutex_enter(&mutex);
+            ++counter;
+            mutex_exit(&mutex);
+        }
+    };
+    std::thread other(count);
+    count();
+    other.join();
+    EXPECT_EQ(counter, 20'000);
+}
+
+using KernelMutexDeathTest = KernelMutex;
+
+TEST_F(KernelMutexDeathTest, AbortsWhenEnteredTwice) {
+    EXPECT_DEATH((mutex_enter(&mutex), mutex_enter(&mutex)), "holds the mutex already");
+}
+
+TEST_F(KernelMutexDeathTest, AbortsWhenLeftByAThreadThatDoesNotHoldIt) {
+    EXPECT_DEATH(mutex_exit(&mutex), "does not hold the mutex");
+}
+
+}  // namespace
