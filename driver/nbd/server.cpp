@@ -105,7 +105,7 @@ void Server::start() {
     std::vector<ExportInfo> infos;
     for (const auto& exp : exports_) infos.push_back(exp->info());
     names_ = std::make_unique<Exports>(std::move(infos));
-    for (size_t i = 0; i < exports_.size(); ++i) exports_[i]->publish(uri(i).text());
+    for (size_t i = 0; i < exports_.size(); ++i) exports_[i]->publish(uris(i).front().text());
     for (const auto& worker : workers_) worker->start();
     for (const auto& listener : listeners_) listener->accept();
 }
@@ -114,10 +114,10 @@ const std::string& Server::device_name(size_t index) const {
     return exports_[index]->device.name();
 }
 
-Uri Server::uri(size_t index) const {
-    Uri uri = address_;
-    uri.export_name = exports_[index]->name;
-    return uri;
+std::vector<Uri> Server::uris(size_t index) const {
+    std::vector<Uri> uris = addresses_;
+    for (Uri& uri : uris) uri.export_name = exports_[index]->name;
+    return uris;
 }
 
 void Server::listen_unix(const std::string& path) {
@@ -134,7 +134,7 @@ void Server::listen_unix(const std::string& path) {
     if (error) fail(error, what);
     listeners_.push_back(
         std::make_shared<Listener>(*this, Listener::Acceptor(std::move(acceptor)), path));
-    address_.socket_path = path;
+    addresses_.insert(addresses_.begin(), Uri{.socket_path = path});
 }
 
 void Server::listen_tcp(const std::string& address, uint16_t port) {
@@ -149,8 +149,7 @@ void Server::listen_tcp(const std::string& address, uint16_t port) {
     if (!error) acceptor.bind(wanted, error);
     if (!error) acceptor.listen(asio::socket_base::max_listen_connections, error);
     if (error) fail(error, what);
-    address_.host = address;
-    address_.port = acceptor.local_endpoint().port();
+    addresses_.push_back(Uri{.host = address, .port = acceptor.local_endpoint().port()});
     listeners_.push_back(
         std::make_shared<Listener>(*this, Listener::Acceptor(std::move(acceptor)), ""));
 }

@@ -25,7 +25,9 @@ constexpr const char* about =
 constexpr const char* serve_notes =
     "BACKING is the path of a file or block device, memory:SIZE or null:SIZE (SIZE as in 64M, "
     "1G).\n"
-    "Prints one line per export when it is ready: the device's name in iostat, and its URI.\n"
+    "When it is ready it prints a line per export and address: the device's name in iostat, and "
+    "the\n"
+    "URI. A single export is the default export too (the empty name).\n"
     "Ends on SIGINT or SIGTERM, after answering what it has accepted.\n"
     "\n"
     "  blkscope serve disk.img\n"

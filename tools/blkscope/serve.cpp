@@ -123,7 +123,9 @@ void listen(nbd::Server& server, const ServeOptions& options) {
 
 void announce(const nbd::Server& server) {
     for (size_t i = 0; i < server.exports(); ++i) {
-        fmt::print("{} {}\n", server.device_name(i), server.uri(i).text());
+        for (const nbd::Uri& uri : server.uris(i)) {
+            fmt::print("{} {}\n", server.device_name(i), uri.text());
+        }
     }
     std::fflush(stdout);
 }
@@ -158,7 +160,7 @@ void serve(const ServeOptions& options) {
     listen(server, options);
     server.start();
     announce(server);
-    Attachment attachment(io, server.uri(0), options);
+    Attachment attachment(io, server.uris(0).front(), options);
     signals.async_wait([&](boost::system::error_code, int) { io.stop(); });
     io.run();
     signals.clear();  // a second Ctrl-C need not wait for the orderly end

@@ -66,9 +66,10 @@ class Server {
     void stop();
 
     [[nodiscard]] size_t exports() const { return exports_.size(); }
-    /// The device's name (nbd0), and where a client of this machine finds it.
+    /// The device's name (nbd0), and where a client finds it: one URI for each address that is
+    /// listened on, Unix sockets first.
     [[nodiscard]] const std::string& device_name(size_t index) const;
-    [[nodiscard]] Uri uri(size_t index) const;
+    [[nodiscard]] std::vector<Uri> uris(size_t index) const;
 
   private:
     friend class Listener;
@@ -82,7 +83,7 @@ class Server {
 
     boost::asio::io_context& io_;
     Options options_;
-    Uri address_;
+    std::vector<Uri> addresses_;  // of the default export
     std::vector<std::unique_ptr<Worker>> workers_;
     std::vector<std::unique_ptr<Export>> exports_;
     std::unique_ptr<Exports> names_;

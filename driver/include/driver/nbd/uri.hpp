@@ -15,10 +15,10 @@ namespace blkscope::nbd {
 inline constexpr uint16_t default_port = 10809;
 
 struct Uri {
-    std::string socket_path;  // a Unix socket; empty for TCP
-    std::string host;
+    std::string socket_path = {};  // a Unix socket; empty for TCP
+    std::string host = {};
     uint16_t port = default_port;
-    std::string export_name;  // empty for the default export
+    std::string export_name = {};  // empty for the default export
 
     [[nodiscard]] std::string text() const;
 };
