@@ -79,8 +79,8 @@ void Ring::completed(Completion& completion, int32_t result) {
     inline_end_ = &completion.next_;
 }
 
-void Ring::wait() {
-    const unsigned wanted = inline_first_ == nullptr ? 1 : 0;
+void Ring::wait(bool sleep) {
+    const unsigned wanted = sleep && inline_first_ == nullptr ? 1 : 0;
     const int submitted = io_uring_submit_and_wait(&ring_, wanted);
     // EINTR, EAGAIN (memory), EBUSY (completions to be taken first): the next turn tries again.
     assert(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY);

@@ -52,7 +52,7 @@ class Connection {
     /// Puts the replies that are ready on the ring, if no send is under way.
     void send_replies();
 
-    /// Goes on parsing after a stall; where it still cannot it stands in the line again.
+    /// Goes on parsing after a stall or a share; where it still cannot it stands in line again.
     void resume();
 
     /// One second has passed. Seconds since the client last took or gave a byte that we wait for.
@@ -64,6 +64,7 @@ class Connection {
     // The worker's lists.
     bool in_changed_list = false;
     bool in_stalled_list = false;
+    bool in_yielded_list = false;
 
   private:
     enum class State : uint8_t { open, ending, dead };
@@ -119,6 +120,7 @@ class Connection {
     uint32_t payload_bytes_ = 0;         // of it so far
     uint64_t skip_bytes_ = 0;            // of a refused write's data, still to come
     bool large_writes_ = false;          // the last request was one
+    uint64_t share_bytes_ = 0;           // of data, taken in this turn
     iovec receive_iov_[2]{};
     msghdr receive_message_{};
 

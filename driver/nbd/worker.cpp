@@ -34,6 +34,7 @@ Worker::Worker() : ring_(ring_entries), requests_(request_count) {
     connections_.reserve(connections_expected);
     changed_.reserve(connections_expected);
     stalled_.reserve(connections_expected);
+    yielded_.reserve(connections_expected);
     resuming_.reserve(connections_expected);
     tick_interval_.tv_sec = 1;
 }
@@ -75,9 +76,10 @@ void Worker::run() {
     watch_inbox();
     watch_clock();
     while (!stopping_ || !connections_.empty()) {
-        ring_.wait();
+        ring_.wait(yielded_.empty());
+        resume(yielded_, &Connection::in_yielded_list);
         ring_.dispatch();
-        resume_stalled();
+        resume(stalled_, &Connection::in_stalled_list);
         serve_changed();
     }
 }
@@ -151,11 +153,17 @@ void Worker::stalled(Connection& connection) {
     stalled_.push_back(&connection);
 }
 
+void Worker::yielded(Connection& connection) {
+    if (connection.in_yielded_list) return;
+    connection.in_yielded_list = true;
+    yielded_.push_back(&connection);
+}
+
 // Whoever still finds no room stands at the end of the list again, in the same order.
-void Worker::resume_stalled() {
-    if (stalled_.empty()) return;
-    resuming_.swap(stalled_);
-    for (Connection* connection : resuming_) connection->in_stalled_list = false;
+void Worker::resume(std::vector<Connection*>& list, bool Connection::*in_list) {
+    if (list.empty()) return;
+    resuming_.swap(list);
+    for (Connection* connection : resuming_) connection->*in_list = false;
     for (Connection* connection : resuming_) connection->resume();
     resuming_.clear();
 }
@@ -179,6 +187,7 @@ void Worker::serve_changed() {
 
 void Worker::drop(Connection& connection) {
     std::erase(stalled_, &connection);
+    std::erase(yielded_, &connection);
     std::erase_if(connections_, [&](const auto& owned) { return owned.get() == &connection; });
     connection_count_.fetch_sub(1);
 }

@@ -1,7 +1,9 @@
 // Worker: one thread with one ring, and all that happens on it: the connections that were handed to
 // it, the devices behind them, and the memory that their requests use.
 //
-//     wait ─▶ dispatch completions ─▶ let stalled clients go on ─▶ put replies on the ring ─▶ wait
+//     wait ─▶ let those that yielded go on ─▶ dispatch completions ─▶ let stalled clients go on
+//      ▲                                                                       │
+//      └──────────────────────── put replies on the ring ◀─────────────────────┘
 //
 // One wait() per turn is the only system call, however much the turn brought. Nothing blocks and
 // nothing allocates between a request's header and its reply.
@@ -62,6 +64,9 @@ class Worker {
     void stalled(Connection& connection);
     void leave_line(Connection& connection);
 
+    /// Has had its share of this turn; goes on in the next, which comes without sleeping.
+    void yielded(Connection& connection);
+
     void log(const Export& exp, std::string_view why);
 
   private:
@@ -88,7 +93,7 @@ class Worker {
     void watch_clock();
     void tick(int32_t result);
     void give_up_on_idle_holders();
-    void resume_stalled();
+    void resume(std::vector<Connection*>& list, bool Connection::*in_list);
     void serve_changed();
     void drop(Connection& connection);
 
@@ -98,6 +103,7 @@ class Worker {
     std::vector<std::unique_ptr<Connection>> connections_;
     std::vector<Connection*> changed_;
     std::vector<Connection*> stalled_;
+    std::vector<Connection*> yielded_;
     std::vector<Connection*> resuming_;
     Connection* first_in_line_ = nullptr;  // waits for a large piece; nobody overtakes it
 

@@ -61,8 +61,9 @@ class Ring {
     /// never from here, so that a caller in the middle of a list is not re-entered.
     void completed(Completion& completion, int32_t result);
 
-    /// Submits what was prepared and sleeps until at least one operation has completed.
-    void wait();
+    /// Submits what was prepared and sleeps until at least one operation has completed; without
+    /// `sleep` it only submits.
+    void wait(bool sleep = true);
 
     /// Calls complete() for all that has completed, in the order of its completion.
     void dispatch();
