@@ -74,7 +74,7 @@ Connection::~Connection() {
 
 bool Connection::finished() const {
     return state_ != State::open && in_device_ == 0 && !receiving_.under_way &&
-           !sending_.under_way && ready_.first() == nullptr;
+           !sending_.under_way && ready_.empty();
 }
 
 // ---- The end of it ----
@@ -103,7 +103,7 @@ void Connection::kill(std::string_view why) {
     state_ = State::dead;
     worker_.log(export_, why);
     ::shutdown(socket_, SHUT_RDWR);
-    while (ready_.first() != nullptr) release(ready_.pop());
+    while (!ready_.empty()) release(ready_.pop());
 }
 
 unsigned Connection::tick() {
@@ -333,7 +333,7 @@ void Connection::release(PendingRequest& request) {
 // ---- Sending ----
 
 void Connection::send_replies() {
-    if (sending_.under_way || ready_.first() == nullptr) return;
+    if (sending_.under_way || ready_.empty()) return;
     send_message_.msg_iov = send_iov_.get();
     send_message_.msg_iovlen = gather();
     send();
@@ -343,7 +343,7 @@ void Connection::send_replies() {
 size_t Connection::gather() {
     size_t count = 0;
     send_bytes_ = 0;
-    while (ready_.first() != nullptr) {
+    while (!ready_.empty()) {
         PendingRequest& request = ready_.pop();
         on_the_wire_.push(request);
         send_iov_[count++] = {request.reply.data(), request.reply.size()};
@@ -388,7 +388,7 @@ void Connection::sent(int32_t result) {
         skip_sent(static_cast<size_t>(result));
     }
     if (state_ != State::dead && send_bytes_ > 0) return send();
-    while (on_the_wire_.first() != nullptr) release(on_the_wire_.pop());
+    while (!on_the_wire_.empty()) release(on_the_wire_.pop());
 }
 
 }  // namespace blkscope::nbd

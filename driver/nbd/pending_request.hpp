@@ -33,32 +33,7 @@ struct PendingRequest : Buf {
     }
 };
 
-/// Requests on their way out; first in, first out.
-class ReplyQueue {
-  public:
-    [[nodiscard]] PendingRequest* first() const { return first_; }
-
-    void push(PendingRequest& request) {
-        request.next_reply = nullptr;
-        *end_ = &request;
-        end_ = &request.next_reply;
-    }
-
-    PendingRequest& pop() {
-        PendingRequest& request = *first_;
-        first_ = request.next_reply;
-        if (first_ == nullptr) end_ = &first_;
-        return request;
-    }
-
-    ReplyQueue() = default;
-    ReplyQueue(const ReplyQueue&) = delete;
-    ReplyQueue& operator=(const ReplyQueue&) = delete;
-
-  private:
-    PendingRequest* first_ = nullptr;
-    PendingRequest** end_ = &first_;
-};
+using ReplyQueue = Fifo<PendingRequest, &PendingRequest::next_reply>;
 
 class RequestPool {
   public:

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "blockdev/fifo.hpp"
 #include "blockdev/ring.hpp"
 
 namespace blkscope {
@@ -66,31 +67,6 @@ class Buf : public Completion {
     void complete(int32_t result) override;
 };
 
-/// A queue of bufs, linked through Buf::next; first in, first out.
-class BufQueue {
-  public:
-    [[nodiscard]] bool empty() const { return first_ == nullptr; }
-
-    void push(Buf& buf) {
-        buf.next = nullptr;
-        *end_ = &buf;
-        end_ = &buf.next;
-    }
-
-    Buf& pop() {
-        Buf& buf = *first_;
-        first_ = buf.next;
-        if (first_ == nullptr) end_ = &first_;
-        return buf;
-    }
-
-    BufQueue() = default;
-    BufQueue(const BufQueue&) = delete;
-    BufQueue& operator=(const BufQueue&) = delete;
-
-  private:
-    Buf* first_ = nullptr;
-    Buf** end_ = &first_;
-};
+using BufQueue = Fifo<Buf, &Buf::next>;
 
 }  // namespace blkscope

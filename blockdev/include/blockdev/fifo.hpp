@@ -1,0 +1,40 @@
+// Fifo: a queue of things that carry their own link, so that queueing allocates nothing.
+//
+// Ownership: borrows what is in it. A thing is in at most one Fifo over the same link at a time.
+// Threads:   one.
+#pragma once
+
+#include <cassert>
+
+namespace blkscope {
+
+/// First in, first out, linked through `next`.
+template <class T, T* T::*next>
+class Fifo {
+  public:
+    Fifo() = default;
+    Fifo(const Fifo&) = delete;
+    Fifo& operator=(const Fifo&) = delete;
+
+    [[nodiscard]] bool empty() const { return first_ == nullptr; }
+
+    void push(T& item) {
+        item.*next = nullptr;
+        *end_ = &item;
+        end_ = &(item.*next);
+    }
+
+    T& pop() {
+        assert(first_ != nullptr);
+        T& item = *first_;
+        first_ = item.*next;
+        if (first_ == nullptr) end_ = &first_;
+        return item;
+    }
+
+  private:
+    T* first_ = nullptr;
+    T** end_ = &first_;
+};
+
+}  // namespace blkscope
