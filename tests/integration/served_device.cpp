@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <sstream>
@@ -39,9 +40,18 @@ bool eventually(const std::function<bool()>& condition, std::chrono::millisecond
     return true;
 }
 
+std::optional<std::string> missing(const std::string& program) {
+    std::stringstream folders(std::getenv("PATH"));
+    for (std::string folder; std::getline(folders, folder, ':');) {
+        if (access((folder + "/" + program).c_str(), X_OK) == 0) return {};
+    }
+    return "SKIPPED: " + program + " is not installed; see tools/install-deps";
+}
+
 // ---- Process ----
 
-Process::Process(std::vector<std::string> arguments, const std::filesystem::path& output)
+Process::Process(std::vector<std::string> arguments, const std::filesystem::path& output,
+                 const std::filesystem::path& errors)
     : output_(output) {
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -51,8 +61,21 @@ Process::Process(std::vector<std::string> arguments, const std::filesystem::path
     posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 1, output.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
                                      0644);
-    posix_spawn_file_actions_adddup2(&actions, 1, 2);
-    const int error = posix_spawnp(&pid_, argv[0], &actions, nullptr, argv.data(), environ);
+    if (errors.empty()) {
+        posix_spawn_file_actions_adddup2(&actions, 1, 2);
+    } else {
+        posix_spawn_file_actions_addopen(&actions, 2, errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC,
+                                         0644);
+    }
+    // A background job of a shell is started with SIGINT ignored, and would hand that on.
+    sigset_t all;
+    sigfillset(&all);
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+    const int error = posix_spawnp(&pid_, argv[0], &actions, &attributes, argv.data(), environ);
+    posix_spawnattr_destroy(&attributes);
     posix_spawn_file_actions_destroy(&actions);
     if (error != 0) throw std::system_error(error, std::generic_category(), arguments[0]);
 }
@@ -143,14 +166,37 @@ std::string ServedDevice::make_image(const std::string& name, uint64_t bytes) {
     return image;
 }
 
+std::unique_ptr<Process> ServedDevice::start_server(std::vector<std::string> arguments,
+                                                    const std::string& log) {
+    arguments.insert(arguments.begin(), {BLKSCOPE_BINARY, "serve"});
+    auto server = std::make_unique<Process>(arguments, folder_ / log);
+    const bool ready = eventually(
+        [&] { return server->output().find("://") != std::string::npos || !server->running(); });
+    EXPECT_TRUE(ready && server->running()) << server->output();
+    return server;
+}
+
 void ServedDevice::serve(const std::string& backing, const std::vector<std::string>& options) {
-    std::vector<std::string> arguments{BLKSCOPE_BINARY, "serve", backing, "--unix", socket_};
+    std::vector<std::string> arguments{backing, "--unix", socket_};
     arguments.insert(arguments.end(), options.begin(), options.end());
-    server_ = std::make_unique<Process>(arguments, folder_ / "server.log");
-    ASSERT_TRUE(eventually([&] {
-        return server_->output().find("socket=") != std::string::npos || !server_->running();
-    }));
-    ASSERT_TRUE(server_->running()) << server_->output();
+    server_ = start_server(arguments, "server.log");
+    ASSERT_TRUE(server_->running());
+}
+
+std::unique_ptr<Process> ServedDevice::serve_beside(const std::string& backing,
+                                                    const std::string& socket,
+                                                    const std::vector<std::string>& options) {
+    std::vector<std::string> arguments{backing, "--unix", path(socket)};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    return start_server(arguments, socket + ".log");
+}
+
+std::string ServedDevice::serve_tcp(const std::string& backing) {
+    server_ = start_server({backing, "--port", "0"}, "server.log");
+    const std::string said = server_->output();
+    const size_t begin = said.find("nbd://");
+    if (begin == std::string::npos) throw std::runtime_error("no TCP URI in: " + said);
+    return said.substr(begin, said.find('/', begin + std::strlen("nbd://")) - begin);
 }
 
 int ServedDevice::stop_server() {
@@ -162,12 +208,24 @@ std::string ServedDevice::uri(const std::string& export_name) const {
     return "nbd+unix:///" + export_name + "?socket=" + socket_;
 }
 
+std::string ServedDevice::uri_at(const std::string& socket, const std::string& export_name) const {
+    return "nbd+unix:///" + export_name + "?socket=" + path(socket);
+}
+
 CommandResult ServedDevice::run(const std::vector<std::string>& arguments) {
     std::vector<std::string> bounded{"timeout", command_seconds_max};
     bounded.insert(bounded.end(), arguments.begin(), arguments.end());
     Process process(bounded, folder_ / ("command" + std::to_string(commands_run_++) + ".log"));
     const int status = process.wait();
     return {status, process.output()};
+}
+
+std::string ServedDevice::succeed(const std::vector<std::string>& arguments) {
+    const CommandResult result = run(arguments);
+    std::string command;
+    for (const std::string& argument : arguments) command += argument + " ";
+    EXPECT_EQ(result.status, 0) << command << "said:\n" << result.output;
+    return result.output;
 }
 
 kstat_io_t ServedDevice::read_io(const std::string& name) {

@@ -15,6 +15,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,19 @@ namespace blkscope::test {
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds(20));
 
-/// A program of ours or someone else's in a process of its own, its output in a file.
+/// Why a test cannot run here, for GTEST_SKIP(); nothing when `program` is in the PATH.
+std::optional<std::string> missing(const std::string& program);
+
+/// For the first line of a test that needs a program of others.
+#define NEEDS(program) \
+    if (const auto why = blkscope::test::missing(program)) GTEST_SKIP() << *why
+
+/// A program of ours or someone else's in a process of its own, its output in a file (standard
+/// error apart if `errors` is given). It starts with every signal at its default.
 class Process {
   public:
-    Process(std::vector<std::string> arguments, const std::filesystem::path& output);
+    Process(std::vector<std::string> arguments, const std::filesystem::path& output,
+            const std::filesystem::path& errors = {});
     ~Process();
     Process(const Process&) = delete;
     Process& operator=(const Process&) = delete;
@@ -75,18 +85,28 @@ class ServedDevice : public testing::Test {
     /// Starts the server on a Unix socket and waits until it is ready. `backing` as on its command
     /// line.
     void serve(const std::string& backing, const std::vector<std::string>& options = {});
+    /// Another server beside the first, likewise ready, on a socket of its own; what it says goes
+    /// to the file `socket` with ".log". Its exports are at uri_at(socket).
+    std::unique_ptr<Process> serve_beside(const std::string& backing, const std::string& socket,
+                                          const std::vector<std::string>& options = {});
+    /// Starts the server on a free TCP port of the loopback; gives nbd://127.0.0.1:PORT.
+    std::string serve_tcp(const std::string& backing);
     /// A sparse image in the test's folder.
     std::string make_image(const std::string& name, uint64_t bytes);
     /// Ends the server in order and gives its exit status.
     int stop_server();
 
     [[nodiscard]] std::string uri(const std::string& export_name = "") const;
+    [[nodiscard]] std::string uri_at(const std::string& socket,
+                                     const std::string& export_name = "") const;
     [[nodiscard]] std::string path(const std::string& name) const {
         return (folder_ / name).string();
     }
 
     /// Runs a program to its end, within a limit, and gives what it said.
     CommandResult run(const std::vector<std::string>& arguments);
+    /// Fails the test unless the program ends with 0. Gives what it said.
+    std::string succeed(const std::vector<std::string>& arguments);
 
     /// The device's IO kstat as another process sees it.
     kstat_io_t read_io(const std::string& name = "nbd0");
@@ -98,6 +118,9 @@ class ServedDevice : public testing::Test {
     std::string socket_;
 
   private:
+    std::unique_ptr<Process> start_server(std::vector<std::string> arguments,
+                                          const std::string& log);
+
     int commands_run_ = 0;
 };
 
