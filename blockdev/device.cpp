@@ -50,10 +50,10 @@ void Device::strategy(Buf& buf) {
     buf.step = 0;
     buf.retries_left = retries_max;
     buf.state = Buf::State::waiting;
-    buf.queued = kstat::now_unscaled();
-    if (buf.in_queues()) {
-        const auto writing = seq_.write();
-        kstat::waitq_enter(io_, buf.queued);
+    {
+        const auto writing = seq_.write();  // before the clock is read; see snapshot_io()
+        buf.queued = kstat::now_unscaled();
+        if (buf.in_queues()) kstat::waitq_enter(io_, buf.queued);
     }
     waitq_.push(buf);
     start();
@@ -65,10 +65,10 @@ void Device::start() {
     while (active_ < queue_depth_ && !waitq_.empty()) {
         Buf& buf = waitq_.pop();
         buf.state = Buf::State::running;
-        buf.started = kstat::now_unscaled();  // one reading: the queues and the request agree
-        if (buf.in_queues()) {
-            const auto writing = seq_.write();  // a reader meanwhile throws its copy away
-            kstat::waitq_to_runq(io_, buf.started);
+        {
+            const auto writing = seq_.write();    // a reader meanwhile throws its copy away
+            buf.started = kstat::now_unscaled();  // one reading: the queues and the request agree
+            if (buf.in_queues()) kstat::waitq_to_runq(io_, buf.started);
         }
         if (buf.op == Buf::Op::flush) {
             run_flush(buf);
@@ -140,9 +140,9 @@ void Device::flush_done(Buf& leader) {
 // Counts a request that leaves the device, failed or not, with the bytes that it moved: what left
 // the run queue is in the operations, so that lentime / operations is the mean stay.
 void Device::account(Buf& buf) {
-    buf.finished = kstat::now_unscaled();
     Counters& counters = counters_[static_cast<size_t>(buf.op)];
     const auto writing = seq_.write();
+    buf.finished = kstat::now_unscaled();
     if (buf.in_queues()) {
         const bool reading = buf.op == Buf::Op::read;
         u_longlong_t& bytes = reading ? io_.nread : io_.nwritten;

@@ -1,9 +1,11 @@
 // What a device publishes. Readers come on the kstat server's thread; the worker goes on meanwhile.
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <kstat/clock.hpp>
 #include <kstat/queues.hpp>
+#include <kstat/seqlock.hpp>
 #include <kstat/snapshot.hpp>
 #include <stdexcept>
 
@@ -64,14 +66,13 @@ Device::~Device() {
 int Device::snapshot_io(kstat_t* ksp, void* out, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     const auto& device = *static_cast<const Device*>(ksp->ks_private);
-    hrtime_t now = 0;
-    // The clock is read inside: if no transition fell into the copy, none fell before `now` either,
-    // so extending the queues up to it adds only what really passed.
-    const kstat_io_t copy = device.seq_.read([&] {
-        const kstat_io_t io = kstat::observe(device.io_);
-        now = kstat::now_unscaled();
-        return io;
-    });
+    // The worker opens its write before it reads the clock. So once its stores are visible, a
+    // transition that was stamped before `now` is in the copy, or holds the copy up until it is.
+    // One that was stamped after `now` may be in it too: then its moment is the snapshot's.
+    const hrtime_t asked = kstat::now_unscaled();
+    kstat::make_stores_visible();
+    const kstat_io_t copy = device.seq_.read([&] { return kstat::observe(device.io_); });
+    const hrtime_t now = std::max({asked, copy.wlastupdate, copy.rlastupdate});
     const kstat_io_t scaled = kstat::io_snapshot(copy, now);
     ksp->ks_snaptime = kstat::to_ns(now);
     std::memcpy(out, &scaled, sizeof scaled);
