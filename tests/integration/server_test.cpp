@@ -1,0 +1,294 @@
+// The server's life: what it refuses to start with, what it leaves behind, how it ends under load.
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr uint64_t mib = uint64_t{1} << 20;
+constexpr size_t block_bytes = 4096;
+
+class Server : public ServedDevice {
+  protected:
+    CommandResult try_to_serve(const std::vector<std::string>& arguments) {
+        std::vector<std::string> command{"timeout", "20", BLKSCOPE_BINARY, "serve"};
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        return run(command);
+    }
+
+    /// Starting like this fails with `status`, and one line that says what and why.
+    void expect_refusal(const std::vector<std::string>& arguments, int status,
+                        const std::string& what) {
+        const CommandResult result = try_to_serve(arguments);
+        EXPECT_EQ(result.status, status) << result.output;
+        EXPECT_EQ(result.output.rfind("blkscope: ", 0), 0u) << result.output;
+        EXPECT_NE(result.output.find(what), std::string::npos) << result.output;
+        EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
+    }
+
+    [[nodiscard]] std::string kstat_socket() const {
+        return path(std::to_string(server_->pid()) + ".sock");
+    }
+};
+
+// ---- What it refuses ----
+
+TEST_F(Server, RefusesWhatItCannotServeInOneLine) {
+    const std::string empty = make_image("empty.img", 0);
+    fs::create_directory(path("folder"));
+    expect_refusal({path("absent.img")}, 1, "absent.img: No such file or directory");
+    expect_refusal({path("folder")}, 1, "folder: Is a directory");
+    expect_refusal({empty}, 2, "empty.img: it is empty");
+    if (geteuid() != 0) {  // root may open anything
+        fs::permissions(empty, fs::perms::none);
+        expect_refusal({empty}, 1, "Permission denied");
+    }
+}
+
+TEST_F(Server, RefusesOptionsThatMakeNoSense) {
+    const std::string image = make_image("disk.img", mib);
+    for (const char* backing : {"memory:12Q", "memory:0", "memory:", "null:-1"}) {
+        expect_refusal({backing}, 2, "size");
+    }
+    expect_refusal({"a=memory:1M", "a=memory:2M"}, 2, "two exports are named 'a'");
+    expect_refusal({image, image}, 2, "two exports are named 'disk.img'");
+    expect_refusal({}, 2, "backing is required");
+    expect_refusal({image, "--no-such-option"}, 2, "--no-such-option");
+    expect_refusal({image, "--port", "99999"}, 2, "99999");
+    expect_refusal({image, "--queue-depth", "0"}, 2, "--queue-depth");
+    expect_refusal({image, "--connections", "2"}, 2, "--attach");
+}
+
+TEST_F(Server, RefusesAPlaceWhereItCannotListen) {
+    expect_refusal({"memory:1M", "--unix", path("absent/socket")}, 1, "No such file or directory");
+    expect_refusal({"memory:1M", "--unix", path(std::string(120, 'x'))}, 1, "File name too long");
+    expect_refusal({"memory:1M", "--port", "0", "--bind", "nowhere"}, 1, "nowhere");
+    const std::string image = make_image("disk.img", mib);
+    expect_refusal({"memory:1M", "--unix", image}, 1, "Address already in use");
+    EXPECT_EQ(fs::file_size(image), mib);  // a file is not a stale socket
+}
+
+TEST_F(Server, LeavesTheSocketAndThePortOfALiveServerAlone) {
+    serve("memory:1M");
+    expect_refusal({"memory:1M", "--unix", socket_}, 1, "Address already in use");
+    EXPECT_EQ(Client(uri()).try_read(0, 512), 0);
+    EXPECT_EQ(stop_server(), 0);
+    const std::string server = serve_tcp("memory:1M");
+    const std::string port = server.substr(server.rfind(':') + 1);
+    expect_refusal({"memory:1M", "--port", port}, 1, "Address already in use");
+    EXPECT_EQ(Client(server + "/memory").try_read(0, 512), 0);
+}
+
+TEST_F(Server, AttachWithoutTheKernelsDriverSaysWhatToDo) {
+    if (fs::exists("/sys/module/nbd")) GTEST_SKIP() << "SKIPPED: this kernel has the nbd driver";
+    serve("memory:1M");
+    const CommandResult result = run({BLKSCOPE_BINARY, "attach", uri(), "/dev/nbd0"});
+    if (fs::exists("/sys/module/nbd")) GTEST_SKIP() << "SKIPPED: attach loaded the nbd driver";
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.output.rfind("blkscope: attach /dev/nbd0: ", 0), 0u) << result.output;
+    EXPECT_NE(result.output.find("no nbd driver"), std::string::npos) << result.output;
+    EXPECT_NE(result.output.find("modprobe nbd"), std::string::npos) << result.output;
+    EXPECT_NE(result.output.find("--ioengine=nbd"), std::string::npos) << result.output;
+}
+
+// ---- Beside others, and after them ----
+
+TEST_F(Server, ListShowsEveryExportOfEveryServer) {
+    serve("one=memory:1M", {"two=" + make_image("disk.img", mib)});
+    const auto beside = serve_beside("three=memory:1M", "other");
+    Client client(uri("two"));
+    EXPECT_EQ(
+        succeed({BLKSCOPE_BINARY, "list"}),
+        "device   clients  backing                  uri\n"
+        "nbd0           0  memory                   " +
+            uri("one") +
+            "\n"
+            "nbd1           1  " +
+            path("disk.img") +
+            std::string(path("disk.img").size() < 24 ? 24 - path("disk.img").size() : 0, ' ') +
+            " " + uri("two") +
+            "\n"
+            "nbd2           0  memory                   " +
+            uri_at("other", "three") + "\n");
+}
+
+TEST_F(Server, TwoServersHaveDevicesOfTheirOwn) {
+    serve("memory:1M");
+    const auto beside = serve_beside("memory:2M", "other");
+    EXPECT_EQ(server_->output(), "nbd0 " + uri("memory") + "\n");
+    EXPECT_EQ(beside->output(), "nbd1 " + uri_at("other", "memory") + "\n");
+    ASSERT_EQ(Client(uri_at("other")).try_write(0, 512), 0);
+    EXPECT_EQ(read_io("nbd0").writes, 0u);
+    EXPECT_EQ(read_io("nbd1").writes, 1u);
+    EXPECT_EQ(stop_server(), 0);
+    serve("memory:1M");
+    EXPECT_EQ(server_->output(), "nbd0 " + uri("memory") + "\n");  // the one that has become free
+}
+
+TEST_F(Server, AKilledServersPlaceIsTakenByTheNext) {
+    const std::string image = make_image("disk.img", mib);
+    serve(image);
+    ASSERT_EQ(Client(uri()).try_write(0, 4096, 'k'), 0);
+    server_->signal(SIGKILL);
+    ASSERT_EQ(server_->wait(), 128 + SIGKILL);
+    ASSERT_TRUE(fs::exists(socket_));
+    serve(image);
+    EXPECT_EQ(server_->output(), "nbd0 " + uri("disk.img") + "\n");
+    EXPECT_EQ(Client(uri()).read(0, 4096), std::vector<char>(4096, 'k'));
+    EXPECT_EQ(read_io().reads, 1u);
+}
+
+// ---- The end ----
+
+TEST_F(Server, LeavesNothingBehindWhenItEnds) {
+    for (const int signal : {SIGTERM, SIGINT}) {
+        serve("memory:1M");
+        const std::string kstats = kstat_socket();
+        ASSERT_TRUE(fs::exists(socket_));
+        ASSERT_TRUE(fs::exists(kstats));
+        server_->signal(signal);
+        EXPECT_EQ(server_->wait(), 0) << server_->output();
+        EXPECT_FALSE(fs::exists(socket_));
+        EXPECT_FALSE(fs::exists(kstats));
+    }
+}
+
+/// Keeps writes in flight until the connection ends, each block once, and notes what was answered.
+class Writer {
+  public:
+    Writer(const std::string& uri, uint64_t first, uint64_t blocks)
+        : client_(uri), first_(first), blocks_(blocks), answered_(blocks), thread_([this] {
+              write_until_the_end();
+          }) {}
+    ~Writer() { thread_.join(); }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    [[nodiscard]] uint64_t successes() const { return successes_; }
+    void wait() {
+        eventually([&] { return ended_.load(); });
+        ASSERT_TRUE(ended_) << "the connection was not closed";
+    }
+    [[nodiscard]] uint64_t sent() const { return sent_; }
+    [[nodiscard]] uint64_t heard_of() const { return heard_of_; }
+    [[nodiscard]] const std::vector<char>& answered() const { return answered_; }
+
+  private:
+    struct Request {
+        Writer* writer;
+        uint64_t block;
+    };
+    static constexpr uint64_t depth = 64;
+
+    static int completed(void* user, int* error) {
+        const auto* request = static_cast<Request*>(user);
+        Writer& writer = *request->writer;
+        ++writer.heard_of_;
+        if (*error != 0) return 1;
+        writer.answered_[request->block] = 1;
+        ++writer.successes_;
+        return 1;
+    }
+    static void discard(void* user) { delete static_cast<Request*>(user); }
+
+    void send_one() {
+        const nbd_completion_callback callback{
+            .callback = completed, .user_data = new Request{this, sent_}, .free = discard};
+        const uint64_t at = (first_ + sent_) * block_bytes;
+        if (nbd_aio_pwrite(client_.get(), data_.data(), data_.size(), at, callback, 0) >= 0) {
+            ++sent_;
+        }
+    }
+
+    void write_until_the_end() {
+        nbd_handle* nbd = client_.get();
+        while (nbd_aio_is_dead(nbd) == 0 && nbd_aio_is_closed(nbd) == 0) {
+            while (sent_ < blocks_ && sent_ - heard_of_ < depth && nbd_aio_is_ready(nbd) != 0) {
+                send_one();
+            }
+            if (nbd_poll(nbd, 100) < 0) break;
+        }
+        ended_ = true;
+    }
+
+    Client client_;
+    uint64_t first_;
+    uint64_t blocks_;
+    std::vector<char> data_ = std::vector<char>(block_bytes, 'w');
+    std::vector<char> answered_;
+    uint64_t sent_ = 0;  // this and the next: the thread's, until it has ended
+    uint64_t heard_of_ = 0;
+    std::atomic<uint64_t> successes_{0};
+    std::atomic<bool> ended_{false};
+    std::thread thread_;
+};
+
+TEST_F(Server, UnderHeavyLoadSigtermLosesNothingThatWasAnswered) {
+    constexpr uint64_t blocks = 128 * mib / block_bytes;
+    const std::string image = make_image("disk.img", 4 * blocks * block_bytes);
+    serve(image, {"--queue-depth", "8"});
+    std::vector<std::unique_ptr<Writer>> writers;
+    for (uint64_t i = 0; i < 4; ++i) {
+        writers.push_back(std::make_unique<Writer>(uri(), i * blocks, blocks));
+    }
+    ASSERT_TRUE(eventually([&] {
+        return std::all_of(writers.begin(), writers.end(),
+                           [](const auto& writer) { return writer->successes() > 200; });
+    }));
+    const auto asked = std::chrono::steady_clock::now();
+    EXPECT_EQ(stop_server(), 0) << server_->output();
+    EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(8));
+    EXPECT_FALSE(fs::exists(socket_));
+    EXPECT_FALSE(fs::exists(kstat_socket()));
+    std::ifstream in(image, std::ios::binary);
+    for (uint64_t i = 0; i < writers.size(); ++i) {
+        Writer& writer = *writers[i];
+        writer.wait();
+        EXPECT_EQ(writer.heard_of(), writer.sent());
+        EXPECT_LT(writer.successes(), blocks);  // or it was no load when the signal came
+        for (uint64_t block = 0; block < blocks; ++block) {
+            if (writer.answered()[block] == 0) continue;
+            std::array<char, block_bytes> data{};
+            in.seekg(static_cast<std::streamoff>((i * blocks + block) * block_bytes));
+            in.read(data.data(), data.size());
+            ASSERT_TRUE(std::all_of(data.begin(), data.end(), [](char c) { return c == 'w'; }))
+                << "block " << block << " was answered and is not there";
+        }
+    }
+}
+
+// Its replies fill the socket, and nobody takes them: the server waits a while, not for ever.
+TEST_F(Server, AClientThatTakesNoRepliesHoldsTheEndUpForSecondsOnly) {
+    serve("memory:64M");
+    Client client(uri());
+    std::vector<char> data(mib);
+    for (uint64_t i = 0; i < 16; ++i) {
+        ASSERT_GE(
+            nbd_aio_pread(client.get(), data.data(), data.size(), i * mib, NBD_NULL_COMPLETION, 0),
+            0);
+    }
+    ASSERT_TRUE(eventually([&] { return read_io().reads == 16; }));
+    const auto asked = std::chrono::steady_clock::now();
+    EXPECT_EQ(stop_server(), 0) << server_->output();
+    EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(8));
+    EXPECT_FALSE(fs::exists(socket_));
+}
+
+}  // namespace
+}  // namespace blkscope::test
