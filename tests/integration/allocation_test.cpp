@@ -1,0 +1,204 @@
+// What a request costs the server beside the copying: nothing from the heap, and system calls only
+// by the batch.
+//
+// Requests come in batches of 32 in one send, and the next batch when all are answered: how many
+// the server finds at once is then not a matter of who ran when.
+
+#include <endian.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "driver/nbd/protocol.hpp"
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+using nbd::Command;
+
+constexpr uint64_t mib = uint64_t{1} << 20;
+constexpr uint64_t device_bytes = 64 * mib;
+constexpr uint32_t block_bytes = 4096;
+constexpr int depth = 32;
+
+/// A connection that libnbd has negotiated, and whose bytes are then ours.
+class BatchClient {
+  public:
+    explicit BatchClient(const std::string& uri)
+        : client_(uri), socket_(nbd_aio_get_fd(client_.get())) {}
+
+    /// Sends `depth` requests of one kind at random blocks, and takes their replies.
+    void batch(Command type) {
+        const bool carries_data = type == Command::write;
+        request_.clear();
+        for (int i = 0; i < depth; ++i) {
+            append_header(type);
+            if (carries_data) request_.resize(request_.size() + block_bytes, 'b');
+        }
+        transfer(POLLOUT, request_.data(), request_.size());
+        reply_.resize(depth *
+                      (nbd::simple_reply_bytes + (type == Command::read ? block_bytes : 0)));
+        transfer(POLLIN, reply_.data(), reply_.size());
+        expect_success();
+    }
+
+    void batches(int count, Command type) {
+        for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) batch(type);
+    }
+
+  private:
+    template <class T>
+    void append(T value) {
+        const auto* bytes = reinterpret_cast<const char*>(&value);
+        request_.insert(request_.end(), bytes, bytes + sizeof value);
+    }
+
+    void append_header(Command type) {
+        const bool flush = type == Command::flush;
+        const uint64_t block = random_() % (device_bytes / block_bytes);
+        append(htobe32(nbd::request_magic));
+        append(htobe16(0));
+        append(htobe16(static_cast<uint16_t>(type)));
+        append(uint64_t{0});
+        append(htobe64(flush ? 0 : block * block_bytes));
+        append(htobe32(flush ? 0 : block_bytes));
+    }
+
+    // The socket does not block, which libnbd has seen to.
+    void transfer(short direction, char* bytes, size_t size) {
+        while (size > 0) {
+            pollfd ready{.fd = socket_, .events = direction, .revents = 0};
+            ASSERT_EQ(poll(&ready, 1, 20'000), 1) << "the server has stopped to answer";
+            const ssize_t part = direction == POLLOUT
+                                     ? send(socket_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                     : recv(socket_, bytes, size, MSG_DONTWAIT);
+            if (part < 0 && errno == EAGAIN) continue;
+            ASSERT_GT(part, 0) << std::strerror(errno);
+            bytes += part;
+            size -= static_cast<size_t>(part);
+        }
+    }
+
+    // The first reply stands for all: an error would have no data, and shift the others.
+    void expect_success() const {
+        uint32_t words[2];
+        std::memcpy(words, reply_.data(), sizeof words);
+        EXPECT_EQ(be32toh(words[0]), nbd::simple_reply_magic);
+        EXPECT_EQ(be32toh(words[1]), 0u);
+    }
+
+    Client client_;
+    int socket_;
+    std::mt19937_64 random_{20260721};
+    std::vector<char> request_;
+    std::vector<char> reply_;
+};
+
+class RequestCost : public ServedDevice, public testing::WithParamInterface<const char*> {
+  protected:
+    std::string backing() {
+        return std::string(GetParam()) == "file" ? make_image("disk.img", device_bytes)
+                                                 : "memory:64M";
+    }
+};
+
+// ---- The heap ----
+
+class Allocations : public RequestCost {
+  protected:
+    /// Starts the server with the counter preloaded.
+    void serve_counted() {
+        std::ofstream(path("count"), std::ios::binary).write("\0\0\0\0\0\0\0", sizeof(uint64_t));
+        setenv("ALLOCATION_COUNT", path("count").c_str(), 1);
+        setenv("LD_PRELOAD", ALLOCATION_COUNTER, 1);
+        serve(backing());
+        unsetenv("LD_PRELOAD");
+        unsetenv("ALLOCATION_COUNT");
+    }
+
+    /// What the server has taken from the heap since it was started.
+    uint64_t allocations() {
+        uint64_t count = 0;
+        std::ifstream(path("count"), std::ios::binary)
+            .read(reinterpret_cast<char*>(&count), sizeof count);
+        return count;
+    }
+};
+
+TEST_P(Allocations, NoRequestTakesMemoryFromTheHeap) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own in the counter's place";
+#endif
+    constexpr Command commands[] = {Command::read, Command::write, Command::flush, Command::trim};
+    serve_counted();
+    BatchClient client(uri());
+    for (const Command command : commands) client.batches(20, command);
+    const uint64_t at_first = allocations();
+    EXPECT_GT(at_first, 0u) << "the counter is not there";
+    for (const Command command : commands) client.batches(100, command);
+    EXPECT_EQ(allocations() - at_first, 0u);
+    EXPECT_EQ(read_command_count("read_requests"), 120u * depth);
+    EXPECT_GT(allocations(), at_first) << "the counter stands still: a kstat's reader costs some";
+}
+
+INSTANTIATE_TEST_SUITE_P(Backings, Allocations, testing::Values("file", "memory"),
+                         [](const auto& test) { return std::string(test.param); });
+
+// ---- System calls ----
+
+class SystemCalls : public RequestCost {
+  protected:
+    /// What strace counted, all threads and calls together.
+    uint64_t calls_counted() {
+        std::ifstream in(path("calls"));
+        uint64_t sum = 0;
+        for (std::string text; std::getline(in, text);) {
+            std::istringstream words(text);
+            uint64_t calls = 0;
+            std::string name;
+            if (words >> calls >> name && name != "total") sum += calls;
+        }
+        return sum;
+    }
+};
+
+TEST_P(SystemCalls, AreSharedByTheRequestsOfABatch) {
+    NEEDS("strace");
+    constexpr int batches = 200;
+    serve(backing());
+    BatchClient client(uri());
+    client.batches(20, Command::read);
+    Process strace({"strace", "-f", "-c", "-U", "calls,name", "-o", path("calls"), "-p",
+                    std::to_string(server_->pid())},
+                   path("strace.log"));
+    const bool attached = eventually(
+        [&] { return strace.output().find("attached") != std::string::npos || !strace.running(); });
+    if (!attached || !strace.running()) {
+        GTEST_SKIP() << "SKIPPED: strace may not attach here: " << strace.output();
+    }
+    client.batches(batches, Command::read);
+    strace.signal(SIGINT);
+    strace.wait();
+    const uint64_t calls = calls_counted();
+    EXPECT_GE(calls, static_cast<uint64_t>(batches)) << "not counted: " << strace.output();
+    EXPECT_LE(static_cast<double>(calls) / (batches * depth), 0.2);
+    RecordProperty("system_calls_per_1000_requests",
+                   static_cast<int>(1000 * calls / (batches * depth)));
+}
+
+INSTANTIATE_TEST_SUITE_P(Backings, SystemCalls, testing::Values("file", "memory"),
+                         [](const auto& test) { return std::string(test.param); });
+
+}  // namespace
+}  // namespace blkscope::test
