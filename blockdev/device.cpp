@@ -99,7 +99,7 @@ void Device::complete(Buf& buf, int32_t result) {
             return backing_->prepare(buf);
         case Buf::Next::finish:
             if (backing_->more(buf)) return backing_->prepare(buf);
-            if (buf.error != 0 && buf.must_be_stable()) sync_error_ = buf.error;
+            if (buf.error != 0 && buf.syncs()) sync_error_ = buf.error;
             return buf.op == Buf::Op::flush ? flush_done(buf) : done(buf);
     }
 }

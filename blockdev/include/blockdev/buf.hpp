@@ -58,6 +58,9 @@ class Buf : public Completion {
     [[nodiscard]] bool in_queues() const { return op == Op::read || op == Op::write; }
     /// May be answered only when it is on stable storage.
     [[nodiscard]] bool must_be_stable() const { return fua || op == Op::flush; }
+    /// What it is doing now makes data stable, so if that fails, data may have been lost. The first
+    /// step of a trim does not.
+    [[nodiscard]] bool syncs() const { return must_be_stable() && (op != Op::trim || step > 0); }
     [[nodiscard]] uint32_t moved() const { return bcount - resid; }
 
     /// Takes in one completion (`result` as the ring gives it: bytes moved, or -errno) and says

@@ -206,6 +206,43 @@ TEST_F(DeviceTest, AFlushThatFailedStaysFailed) {
     EXPECT_EQ(fua.done, 1);
 }
 
+TEST_F(DeviceTest, ATrimThatFailedBeforeItsSyncLeavesFlushesAlone) {
+    make(4);
+    TestBuf trim(Buf::Op::trim), flush(Buf::Op::flush);
+    trim.fua = true;
+    device_->strategy(trim);
+    finish_first(-EIO);
+    EXPECT_EQ(trim.error, EIO);
+    device_->strategy(flush);
+    ASSERT_EQ(backing_->held.size(), 1u);
+    finish_first(0);
+    EXPECT_EQ(flush.error, 0);
+}
+
+// Flushes wait for each other, not for the depth, and take none of it while they wait.
+TEST_F(DeviceTest, AtDepthOneWaitingFlushesLeaveThePlaceToOthers) {
+    make(1);
+    TestBuf first(Buf::Op::flush), write(Buf::Op::write), second(Buf::Op::flush),
+        third(Buf::Op::flush), read(Buf::Op::read);
+    for (TestBuf* buf : {&first, &write, &second, &third, &read}) device_->strategy(*buf);
+    EXPECT_EQ(backing_->held.size(), 1u);
+    finish_first(0);  // the first flush
+    EXPECT_EQ(backing_->held.front(), &write);
+    finish_first(4096);
+    EXPECT_EQ(backing_->held.front(), &second);
+    EXPECT_EQ(backing_->held.size(), 1u);
+    finish_first(0);
+    while (!backing_->held.empty()) {
+        EXPECT_EQ(backing_->held.size(), 1u);
+        finish_first(backing_->held.front()->op == Buf::Op::flush ? 0 : 4096);
+    }
+    for (const TestBuf* buf : {&first, &write, &second, &third, &read}) {
+        EXPECT_EQ(buf->done, 1);
+        EXPECT_EQ(buf->error, 0);
+    }
+    EXPECT_EQ(device_->io().wcnt + device_->io().rcnt, 0u);
+}
+
 // One clock reading serves the queues and the request, so idle to idle the integrals are the sums
 // of the requests' own stays, to the tick.
 TEST_F(DeviceTest, IdleToIdleTheIntegralsAreTheSumsOfTheStays) {
