@@ -94,7 +94,9 @@ void Connection::end() {
 // A payload that will never be whole. Not while a receive is under way: it writes there.
 void Connection::drop_payload() {
     if (payload_ != nullptr) release(*payload_);
+    if (refused_ != nullptr) release(*refused_);
     payload_ = nullptr;
+    refused_ = nullptr;
 }
 
 void Connection::kill(std::string_view why) {
@@ -107,7 +109,7 @@ void Connection::kill(std::string_view why) {
 }
 
 unsigned Connection::tick() {
-    const bool waits = sending_.under_way || payload_ != nullptr;
+    const bool waits = sending_.under_way || payload_ != nullptr || refused_ != nullptr;
     seconds_without_progress_ = waits ? seconds_without_progress_ + 1 : 0;
     return seconds_without_progress_;
 }
@@ -210,9 +212,7 @@ bool Connection::accept(const Request& header) {
     large_writes_ = error == 0 && payload_of(header) >= large_write_bytes;
     if (error != 0) {
         request->error = error;
-        reply(*request);
-        skip_bytes_ = payload_of(header);
-        if (skip_bytes_ > skip_bytes_max) end();
+        turn_down(*request, payload_of(header));
         return true;
     }
     if (header.type == Command::write) {
@@ -222,6 +222,18 @@ bool Connection::accept(const Request& header) {
     }
     submit(*request);
     return true;
+}
+
+// Answers a refused request: a write when its data has been read, for a client that is still
+// sending it (libnbd) takes a reply before that for a broken server.
+void Connection::turn_down(PendingRequest& request, uint32_t payload_bytes) {
+    if (payload_bytes > 0 && payload_bytes <= skip_bytes_max) {
+        refused_ = &request;
+        skip_bytes_ = payload_bytes;
+        return;
+    }
+    reply(request);
+    if (payload_bytes > 0) end();
 }
 
 // The errno of a request that is not to be served, 0 for one that is.
@@ -300,6 +312,9 @@ void Connection::skip_payload() {
     const uint64_t bytes = std::min<uint64_t>(rx_bytes(), skip_bytes_);
     rx_begin_ += bytes;
     skip_bytes_ -= bytes;
+    if (skip_bytes_ > 0) return;
+    reply(*refused_);
+    refused_ = nullptr;
 }
 
 // ---- Through the device and back ----

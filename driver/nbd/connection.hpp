@@ -89,6 +89,7 @@ class Connection {
     bool parse_one();
     bool accept(const Request& header);
     [[nodiscard]] int refuse(const Request& header) const;
+    void turn_down(PendingRequest& request, uint32_t payload_bytes);
     bool take_payload();
     void skip_payload();
     PendingRequest* admit(const Request& header, uint32_t data_bytes);
@@ -118,7 +119,8 @@ class Connection {
     size_t rx_end_ = 0;
     PendingRequest* payload_ = nullptr;  // the write whose data is coming in
     uint32_t payload_bytes_ = 0;         // of it so far
-    uint64_t skip_bytes_ = 0;            // of a refused write's data, still to come
+    PendingRequest* refused_ = nullptr;  // the write whose data is being skipped
+    uint64_t skip_bytes_ = 0;            // of it, still to come
     bool large_writes_ = false;          // the last request was one
     uint64_t share_bytes_ = 0;           // of data, taken in this turn
     iovec receive_iov_[2]{};

@@ -82,6 +82,14 @@ TEST_F(Nbd, AReadOnlyExportRefusesWritesAndServesReads) {
     EXPECT_EQ(nbd_flush(client.get(), 0), 0);
 }
 
+// libnbd gives a server up that answers a write whose data is still on its way.
+TEST_F(Nbd, ALargeRefusedWriteIsAnsweredAfterItsData) {
+    serve(make_image("disk.img", mib), {"--read-only"});
+    Client client(uri());
+    EXPECT_EQ(client.try_write(0, 32 * mib), EPERM);
+    EXPECT_EQ(client.try_read(0, 512), 0);
+}
+
 TEST_F(Nbd, ServesTheLargestRequestOfTheProtocol) {
     serve("memory:128M");
     Client client(uri());

@@ -127,7 +127,7 @@ Client::~Client() {
 }
 
 int Client::try_read(uint64_t offset, size_t bytes) {
-    std::vector<char> data(bytes);
+    std::vector<char> data(bytes + 1);  // never without an address, which libnbd wants
     return nbd_pread(nbd_, data.data(), bytes, offset, 0) < 0 ? nbd_get_errno() : 0;
 }
 
