@@ -68,8 +68,10 @@ void parse_authority(std::string_view text, Uri& uri) {
         const size_t bracket = text.find(']');
         if (bracket == std::string_view::npos) throw std::invalid_argument("'[' without ']'");
         uri.host = text.substr(1, bracket - 1);
-        colon = bracket + 1 < text.size() && text[bracket + 1] == ':' ? bracket + 1
-                                                                      : std::string_view::npos;
+        colon = bracket + 1 < text.size() ? bracket + 1 : std::string_view::npos;
+        if (colon != std::string_view::npos && text[colon] != ':') {
+            throw std::invalid_argument("']' without ':' and a port behind it");
+        }
     } else {
         uri.host = decode(text.substr(0, colon));
     }
@@ -81,7 +83,8 @@ std::string parse_socket(std::string_view query) {
     while (!query.empty()) {
         const std::string_view parameter = query.substr(0, query.find('&'));
         if (parameter.starts_with(socket_parameter)) {
-            return decode(parameter.substr(socket_parameter.size()));
+            const std::string path = decode(parameter.substr(socket_parameter.size()));
+            if (!path.empty()) return path;
         }
         query.remove_prefix(std::min(query.size(), parameter.size() + 1));
     }

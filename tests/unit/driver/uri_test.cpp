@@ -1,0 +1,85 @@
+#include "driver/nbd/uri.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <stdexcept>
+#include <string>
+
+namespace blkscope::nbd {
+namespace {
+
+TEST(Uri, NamesAnExportOnAUnixSocket) {
+    const Uri uri = parse_uri("nbd+unix:///disk.img?socket=/run/a b.sock");
+    EXPECT_EQ(uri.socket_path, "/run/a b.sock");
+    EXPECT_EQ(uri.export_name, "disk.img");
+    EXPECT_EQ(parse_uri("nbd+unix:///?socket=s").export_name, "");
+    EXPECT_EQ(parse_uri("nbd+unix://?socket=s").export_name, "");
+    EXPECT_EQ(parse_uri("nbd+unix:///?tls-type=x509&socket=s").socket_path, "s");
+}
+
+TEST(Uri, NamesAnExportOverTcp) {
+    const Uri uri = parse_uri("nbd://example.org:2000/disk");
+    EXPECT_EQ(uri.host, "example.org");
+    EXPECT_EQ(uri.port, 2000);
+    EXPECT_EQ(uri.export_name, "disk");
+    EXPECT_EQ(uri.socket_path, "");
+    EXPECT_EQ(parse_uri("nbd://localhost").port, default_port);
+    EXPECT_EQ(parse_uri("nbd://localhost//disk").export_name, "/disk");
+}
+
+TEST(Uri, TakesAnAddressOfTheSixthVersionInBrackets) {
+    const Uri uri = parse_uri("nbd://[::1]:2000/");
+    EXPECT_EQ(uri.host, "::1");
+    EXPECT_EQ(uri.port, 2000);
+    EXPECT_EQ(parse_uri("nbd://[fe80::2]/x").port, default_port);
+    EXPECT_EQ(uri.text(), "nbd://[::1]:2000/");
+}
+
+TEST(Uri, SaysWhichUriIsWrongAndWhy) {
+    const std::pair<const char*, const char*> wrong[] = {
+        {"http://host/", "neither nbd:// nor nbd+unix://"},
+        {"nbd:///disk", "no host"},
+        {"nbd://[::1/", "'[' without ']'"},
+        {"nbd://[::1]2000/", "']' without ':' and a port behind it"},
+        {"nbd://host:0/", "port '0' is not 1 to 65535"},
+        {"nbd://host:65536/", "port '65536' is not 1 to 65535"},
+        {"nbd://host:/", "port '' is not 1 to 65535"},
+        {"nbd://host:12x/", "port '12x' is not 1 to 65535"},
+        {"nbd+unix:///disk", "no socket=PATH in it"},
+        {"nbd+unix:///disk?socket=", "no socket=PATH in it"},
+        {"nbd+unix:///%?socket=s", "'%' without two hexadecimal digits behind it"},
+        {"nbd+unix:///%4?socket=s", "'%' without two hexadecimal digits behind it"},
+        {"nbd+unix:///%4g?socket=s", "'%' without two hexadecimal digits behind it"},
+        {"nbd+unix:///a?socket=%00", "'%' without two hexadecimal digits behind it"},
+    };
+    for (const auto& [text, why] : wrong) {
+        try {
+            parse_uri(text);
+            ADD_FAILURE() << text;
+        } catch (const std::invalid_argument& error) {
+            EXPECT_EQ(error.what(), "URI '" + std::string(text) + "': " + why);
+        }
+    }
+}
+
+// Whatever bytes a name and a path are made of, but NUL.
+TEST(Uri, ItsTextIsReadBackAsItWas) {
+    std::mt19937 random(20261121);
+    const auto any_text = [&](size_t bytes) {
+        std::string text(bytes, '\0');
+        for (char& c : text) c = static_cast<char>(1 + random() % 255);
+        return text;
+    };
+    for (int i = 0; i < 200; ++i) {
+        Uri uri;
+        uri.socket_path = "/" + any_text(random() % 60);
+        uri.export_name = any_text(random() % 60);
+        const Uri back = parse_uri(uri.text());
+        EXPECT_EQ(back.socket_path, uri.socket_path);
+        EXPECT_EQ(back.export_name, uri.export_name);
+    }
+}
+
+}  // namespace
+}  // namespace blkscope::nbd
