@@ -72,26 +72,6 @@ void require_free(const std::string& what, const std::string& device) {
     }
 }
 
-std::vector<std::string> client_arguments(const nbd::Uri& uri, const AttachOptions& options) {
-    std::vector<std::string> arguments{"nbd-client"};
-    const auto add = [&](const std::string& flag, const std::string& value) {
-        arguments.push_back(flag);
-        arguments.push_back(value);
-    };
-    if (uri.socket_path.empty()) {
-        arguments.push_back(uri.host);
-        arguments.push_back(std::to_string(uri.port));
-    } else {
-        add("-unix", uri.socket_path);
-    }
-    arguments.push_back(options.device);
-    add("-name", uri.export_name);
-    if (options.connections > 1) add("-connections", std::to_string(options.connections));
-    if (options.block_bytes > 0) add("-block-size", std::to_string(options.block_bytes));
-    if (options.timeout_seconds > 0) add("-timeout", std::to_string(options.timeout_seconds));
-    return arguments;
-}
-
 void wait_until_sized(const std::string& what, const std::string& device) {
     const auto deadline = std::chrono::steady_clock::now() + size_deadline;
     while (read_number(sysfs_of(device) / "size") == 0) {
@@ -112,6 +92,26 @@ int nbd_index(const std::string& device) {
     return error == std::errc{} && at == end && index >= 0 ? index : -1;
 }
 
+std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions& options) {
+    std::vector<std::string> arguments{"nbd-client"};
+    const auto add = [&](const std::string& flag, const std::string& value) {
+        arguments.push_back(flag);
+        arguments.push_back(value);
+    };
+    if (uri.socket_path.empty()) {
+        arguments.push_back(uri.host);
+        arguments.push_back(std::to_string(uri.port));
+    } else {
+        add("-unix", uri.socket_path);
+    }
+    arguments.push_back(options.device);
+    add("-name", uri.export_name);
+    if (options.connections > 1) add("-connections", std::to_string(options.connections));
+    if (options.block_bytes > 0) add("-block-size", std::to_string(options.block_bytes));
+    if (options.timeout_seconds > 0) add("-timeout", std::to_string(options.timeout_seconds));
+    return arguments;
+}
+
 void attach(const nbd::Uri& uri, const AttachOptions& options) {
     const std::string what = "attach " + options.device;
     if (nbd_index(options.device) < 0) {
@@ -119,12 +119,16 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
     }
     require_driver(what, options.device);
     require_free(what, options.device);
-    const ProgramResult client = run_program(client_arguments(uri, options));
+    const ProgramResult client = run_program(attach_command(uri, options));
     if (client.status != 0) {
         fail(what, "nbd-client: " + last_line(client.output),
              geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
     }
     wait_until_sized(what, options.device);
+}
+
+int attached_by(const std::string& device) {
+    return static_cast<int>(read_number(sysfs_of(device) / "pid"));
 }
 
 void detach(const std::string& device) {

@@ -40,6 +40,15 @@ struct AttachCommand {
     AttachOptions options;
 };
 
+CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
+    return command
+        .add_option("--timeout", seconds,
+                    "Seconds after which the kernel gives a request to /dev/nbdX up; 0 for never, "
+                    "even if the server has died")
+        ->capture_default_str()
+        ->check(CLI::Range(0U, 86400U));
+}
+
 void add_serve(CLI::App& app, ServeOptions& options) {
     CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
     serve->footer(serve_notes);
@@ -70,6 +79,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
         ->capture_default_str()
         ->check(CLI::Range(1U, 16U))
         ->needs(attach);
+    add_timeout(*serve, options.attach_timeout_seconds)->needs(attach);
 }
 
 void add_attach(CLI::App& app, AttachCommand& command) {
@@ -87,8 +97,7 @@ void add_attach(CLI::App& app, AttachCommand& command) {
         ->check(CLI::Range(1U, 16U));
     attach->add_option("--block-size", command.options.block_bytes, "Logical block size in bytes")
         ->check(CLI::IsMember({512, 1024, 2048, 4096}));
-    attach->add_option("--timeout", command.options.timeout_seconds,
-                       "Seconds after which the kernel gives a request up (default: never)");
+    add_timeout(*attach, command.options.timeout_seconds);
 }
 
 // CLI11's exit codes are its own; ours are 0 and 2, and its message becomes one line.

@@ -27,6 +27,14 @@ namespace {
 
 namespace asio = boost::asio;
 
+AttachOptions attach_options(const ServeOptions& options) {
+    return {
+        .device = options.attach_device,
+        .connections = options.attach_connections,
+        .timeout_seconds = options.attach_timeout_seconds,
+    };
+}
+
 // /dev/nbdX for as long as the server runs. nbd-client needs a server that answers, so it runs
 // beside the control thread; what came of it is told there.
 class Attachment {
@@ -35,10 +43,10 @@ class Attachment {
         : io_(io), device_(options.attach_device) {
         if (device_.empty()) return;
         done_ = false;
-        thread_ = std::thread([this, uri, connections = options.attach_connections] {
+        thread_ = std::thread([this, uri, to = attach_options(options)] {
             try {
-                attach(uri, {.device = device_, .connections = connections});
-                attached_ = true;
+                attach(uri, to);
+                attached_by_ = attached_by(device_);
             } catch (const std::exception&) {
                 failure_ = std::current_exception();
             }
@@ -51,7 +59,8 @@ class Attachment {
         io_.restart();
         while (!done_) io_.run_one();
         if (thread_.joinable()) thread_.join();
-        if (!attached_) return;
+        // It may have been detached by hand meanwhile, or attached to something else.
+        if (attached_by_ == 0 || attached_by(device_) != attached_by_) return;
         try {
             detach(device_);
         } catch (const std::exception& error) {
@@ -78,7 +87,7 @@ class Attachment {
     asio::io_context& io_;
     std::string device_;
     std::thread thread_;
-    bool attached_ = false;
+    int attached_by_ = 0;  // 0 until it is
     bool done_ = true;
     std::exception_ptr failure_;
 };

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/attach/attach.hpp"
+
 namespace blkscope {
 
 struct ServeOptions {
@@ -20,6 +22,7 @@ struct ServeOptions {
     bool read_only = false;
     std::string attach_device;  // empty: none
     unsigned attach_connections = 1;
+    unsigned attach_timeout_seconds = default_timeout_seconds;
 };
 
 /// Serves until SIGINT or SIGTERM. Throws what stands in the way, before anything is served.

@@ -16,15 +16,26 @@
 
 namespace blkscope {
 
+/// Without one, whoever uses the device of a server that died hangs until it is detached by hand.
+inline constexpr unsigned default_timeout_seconds = 30;
+
 struct AttachOptions {
-    std::string device;            // /dev/nbd0
-    unsigned connections = 1;      // sockets; more than one needs an export with CAN_MULTI_CONN
-    unsigned block_bytes = 0;      // logical block size, 512 to 4096; 0 leaves it to nbd-client
-    unsigned timeout_seconds = 0;  // after which the kernel gives a request up; 0 for never
+    std::string device;        // /dev/nbd0
+    unsigned connections = 1;  // sockets; more than one needs an export with CAN_MULTI_CONN
+    unsigned block_bytes = 0;  // logical block size, 512 to 4096; 0 leaves it to nbd-client
+    /// After which the kernel gives a request up; 0 for never.
+    unsigned timeout_seconds = default_timeout_seconds;
 };
 
 /// Connects `options.device` to the export at `uri`. Loads the nbd module if it is not there.
 void attach(const nbd::Uri& uri, const AttachOptions& options);
+
+/// The command that attach() runs.
+std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions& options);
+
+/// Whose attaching made the device what it is: the process id that the kernel remembers, of the
+/// nbd-client; 0 for a device that is not attached.
+int attached_by(const std::string& device);
 
 /// Disconnects the device. Mounted file systems on it lose their disk.
 void detach(const std::string& device);

@@ -1,0 +1,65 @@
+#include "driver/attach/attach.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace blkscope {
+namespace {
+
+using Command = std::vector<std::string>;
+
+nbd::Uri unix_uri() {
+    return nbd::parse_uri("nbd+unix:///disk?socket=/run/s");
+}
+
+TEST(Attach, RunsNbdClientOnAUnixSocketWithATimeout) {
+    AttachOptions options;
+    options.device = "/dev/nbd3";
+    EXPECT_EQ(
+        attach_command(unix_uri(), options),
+        (Command{"nbd-client", "-unix", "/run/s", "/dev/nbd3", "-name", "disk", "-timeout", "30"}));
+}
+
+TEST(Attach, RunsNbdClientOverTcpWithEveryOption) {
+    AttachOptions options;
+    options.device = "/dev/nbd0";
+    options.connections = 4;
+    options.block_bytes = 4096;
+    options.timeout_seconds = 7;
+    EXPECT_EQ(attach_command(nbd::parse_uri("nbd://[::1]:2000/"), options),
+              (Command{"nbd-client", "::1", "2000", "/dev/nbd0", "-name", "", "-connections", "4",
+                       "-block-size", "4096", "-timeout", "7"}));
+}
+
+TEST(Attach, ATimeoutOfZeroIsNone) {
+    AttachOptions options;
+    options.device = "/dev/nbd0";
+    options.timeout_seconds = 0;
+    EXPECT_EQ(attach_command(unix_uri(), options),
+              (Command{"nbd-client", "-unix", "/run/s", "/dev/nbd0", "-name", "disk"}));
+}
+
+TEST(Attach, KnowsTheDevicesOfTheNbdDriverByTheirNames) {
+    EXPECT_EQ(nbd_index("/dev/nbd0"), 0);
+    EXPECT_EQ(nbd_index("/dev/nbd15"), 15);
+    for (const char* other : {"/dev/nbd", "/dev/nbd1p1", "/dev/nbd-1", "/dev/sda", "nbd0", ""}) {
+        EXPECT_EQ(nbd_index(other), -1) << other;
+    }
+}
+
+TEST(Attach, RefusesADeviceThatIsNone) {
+    AttachOptions options;
+    options.device = "/dev/sda";
+    EXPECT_THROW(attach(unix_uri(), options), std::runtime_error);
+    EXPECT_THROW(detach("/dev/sda"), std::runtime_error);
+}
+
+TEST(Attach, ADeviceThatDoesNotExistIsAttachedByNobody) {
+    EXPECT_EQ(attached_by("/dev/nbd999999"), 0);
+}
+
+}  // namespace
+}  // namespace blkscope
