@@ -5,6 +5,8 @@
 
 #include <cassert>
 #include <cerrno>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 
 namespace blkscope {
@@ -39,9 +41,9 @@ int set_up(unsigned entries, io_uring& ring) {
 Ring::Ring(unsigned entries) {
     const int error = set_up(entries, ring_);
     if (error < 0) {
-        throw std::system_error(-error, std::generic_category(),
-                                "set up io_uring (is kernel.io_uring_disabled set, or io_uring "
-                                "forbidden by a container's seccomp profile?)");
+        throw std::runtime_error("set up io_uring: " + std::generic_category().message(-error) +
+                                 "; see that kernel.io_uring_disabled is 0 and no container's "
+                                 "seccomp profile forbids it");
     }
     // Without a table (a kernel before 5.19) operations name plain descriptors.
     if (io_uring_register_files_sparse(&ring_, file_table_size) < 0) files_ = file_table_size;

@@ -10,6 +10,7 @@
 #include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <stdexcept>
 #include <system_error>
 #include <utility>
 
@@ -141,7 +142,9 @@ void Server::listen_tcp(const std::string& address, uint16_t port) {
     const std::string what = "listen on " + address + " port " + std::to_string(port);
     error_code error;
     const auto ip = asio::ip::make_address(address, error);
-    if (error) fail(error, what);
+    if (error) {
+        throw std::invalid_argument(what + ": not an IP address; give one, as in 127.0.0.1");
+    }
     const asio::ip::tcp::endpoint wanted(ip, port);
     asio::ip::tcp::acceptor acceptor(io_);
     acceptor.open(wanted.protocol(), error);

@@ -212,6 +212,28 @@ TEST_F(Nbd, SigtermAnswersWhatWasAcceptedAndEndsWithZero) {
     EXPECT_FALSE(std::filesystem::exists(socket_));
 }
 
+TEST_F(Nbd, AStartThatFailsSaysInOneLineWhatWhyAndWhatToDo) {
+    const auto refused = [&](const std::vector<std::string>& options, const std::string& said) {
+        std::vector<std::string> arguments{BLKSCOPE_BINARY, "serve"};
+        arguments.insert(arguments.end(), options.begin(), options.end());
+        const CommandResult result = run(arguments);
+        EXPECT_EQ(result.status, 1);
+        EXPECT_EQ(result.output, "blkscope: " + said + "\n");
+    };
+    serve("memory:1M");
+    refused({path("absent")},
+            "open " + path("absent") + ": No such file or directory; see that the path is right");
+    refused(
+        {"memory:1M", "--unix", socket_},
+        "listen on " + socket_ +
+            ": Address already in use; stop the server that uses it, or choose another address");
+    const std::string file = make_image("file", 1);
+    setenv("KSTAT_DIR", file.c_str(), 1);
+    refused({"memory:1M"},
+            "opening the run directory " + file +
+                ": Not a directory; set KSTAT_DIR to a directory that you may write");
+}
+
 TEST_F(Nbd, TcpServesTheSameDevice) {
     serve("memory:1M", {"--port", "0"});
     const CommandResult listed = run({BLKSCOPE_BINARY, "list"});

@@ -4,18 +4,15 @@
 
 #include <cstdio>
 #include <exception>
-#include <new>
-#include <stdexcept>
 
 #include "blkscope/command_line.hpp"
+#include "blkscope/failure.hpp"
 
 int main(int argc, char** argv) {
     try {
         return blkscope::run(argc, argv);
-    } catch (const std::bad_alloc&) {
-        fmt::print(stderr, "blkscope: out of memory\n");
-    } catch (const std::exception& error) {
-        fmt::print(stderr, "blkscope: {}\n", error.what());
+    } catch (const std::exception& failure) {
+        fmt::print(stderr, "blkscope: {}\n", blkscope::failure_text(failure));
     }
     return 1;
 }

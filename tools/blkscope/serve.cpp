@@ -15,6 +15,7 @@
 #include <kstat/wire/run_directory.hpp>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 #include <thread>
 
 #include "blockdev/backing.hpp"
@@ -102,6 +103,15 @@ void require_distinct_names(const std::vector<std::string>& backings) {
         fmt::format("serve: two exports are named '{}'; name one, as in other=BACKING", *twice));
 }
 
+// What fails there is not the user's path but a directory that nobody named.
+template <class Action>
+auto in_run_directory(Action action) try {
+    return action();
+} catch (const std::system_error& error) {
+    throw std::runtime_error(
+        fmt::format("{}; set KSTAT_DIR to a directory that you may write", error.what()));
+}
+
 std::string default_socket_path() {
     return fmt::format("{}/blkscope-{}.nbd", kstat::run_directory(), getpid());
 }
@@ -114,7 +124,8 @@ void add_exports(nbd::Server& server, const ServeOptions& options) {
         server.add({
             .name = std::move(spec.name),
             .backing = open_backing(spec.backing, backing),
-            .instance = kstat::claim_instance("nbd", server.exports() == 0 ? wanted : -1),
+            .instance = in_run_directory(
+                [&] { return kstat::claim_instance("nbd", server.exports() == 0 ? wanted : -1); }),
             .queue_depth = options.queue_depth,
             .read_only = options.read_only,
         });
@@ -159,7 +170,7 @@ void serve(const ServeOptions& options) {
     asio::io_context io;
     // Before any thread is made: what a signal does must be settled when it can come.
     asio::signal_set signals(io, SIGINT, SIGTERM);
-    kstat::publish_on(io);
+    in_run_directory([&] { kstat::publish_on(io); });
     const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
     nbd::Server server(
         io, {.workers = std::min<unsigned>(cores, static_cast<unsigned>(options.backings.size())),

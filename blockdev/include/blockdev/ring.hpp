@@ -10,8 +10,8 @@
 //
 // Ownership: an operation borrows its Completion until complete() has been called for it.
 // Threads:   made on any thread; from enable() on, the worker's only.
-// Errors:    set-up throws std::system_error. Operations report -errno to their Completion.
-// Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
+// Errors:    set-up throws std::runtime_error, enable() std::system_error. Operations report -errno
+// to their Completion. Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
 #pragma once
 
 #include <liburing.h>

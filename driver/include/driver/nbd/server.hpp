@@ -10,7 +10,8 @@
 //
 // Ownership: borrows the io_context; owns exports, devices, workers, listeners and handshakes.
 // Threads:   the one that runs the io_context.
-// Errors:    std::system_error from the constructor, add() and listen_*(); a client's failure ends
+// Errors:    std::system_error or another std::runtime_error from the constructor, add() and
+//            listen_*(), std::invalid_argument for an address that is none; a client's failure ends
 //            that client only.
 #pragma once
 

@@ -1,0 +1,56 @@
+#include "blkscope/failure.hpp"
+
+#include <cerrno>
+#include <new>
+#include <string_view>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+// Of set-up only: opening backings, listening, making directories, starting programs. Empty where
+// the reason alone says what to do, or nothing does.
+std::string_view remedy(int error) {
+    switch (error) {
+        case ENOENT:
+        case ENOTDIR:
+            return "see that the path is right";
+        case EISDIR:
+            return "give the path of a file or block device";
+        case EACCES:
+        case EPERM:
+            return "see who may use it, or run as root";
+        case EROFS:
+            return "serve it with --read-only";
+        case EBUSY:
+            return "see what else uses it";
+        case EADDRINUSE:
+            return "stop the server that uses it, or choose another address";
+        case EADDRNOTAVAIL:
+            return "choose an address of this machine";
+        case ENAMETOOLONG:
+            return "choose a shorter path";
+        case EMFILE:
+        case ENFILE:
+            return "raise the limit, as in ulimit -n 4096";
+        case ENOMEM:
+            return "choose a smaller size, or free memory";
+        default:
+            return {};
+    }
+}
+
+}  // namespace
+
+std::string failure_text(const std::exception& failure) {
+    if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) return "out of memory";
+    std::string text = failure.what();
+    if (const auto* error = dynamic_cast<const std::system_error*>(&failure)) {
+        if (const std::string_view todo = remedy(error->code().value()); !todo.empty()) {
+            text.append("; ").append(todo);
+        }
+    }
+    return text;
+}
+
+}  // namespace blkscope
