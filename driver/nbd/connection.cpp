@@ -26,6 +26,9 @@ constexpr uint32_t skip_bytes_max = uint32_t{128} << 20;
 // The data of the requests taken in per turn (measured: docs/performance.md).
 constexpr uint64_t share_bytes_max = uint64_t{256} << 10;
 
+// A client that takes less while others wait for the memory is as good as one that takes nothing.
+constexpr uint64_t slow_bytes_per_second = uint64_t{4} << 20;
+
 constexpr size_t send_iov_max = size_t{2} * requests_held_max;
 
 uint32_t payload_of(const Request& header) {
@@ -82,6 +85,7 @@ bool Connection::finished() const {
 void Connection::end() {
     if (state_ != State::open) return;
     state_ = State::ending;
+    waits_for_others_ = false;
     worker_.leave_line(*this);
     if (receiving_.under_way) {
         ::shutdown(socket_, SHUT_RD);  // received() hears of it
@@ -103,7 +107,7 @@ void Connection::kill(std::string_view why) {
     if (state_ == State::dead) return;
     end();
     state_ = State::dead;
-    worker_.log(export_, why);
+    if (!why.empty()) worker_.log(export_, why);
     ::shutdown(socket_, SHUT_RDWR);
     while (!ready_.empty()) release(ready_.pop());
 }
@@ -111,7 +115,10 @@ void Connection::kill(std::string_view why) {
 unsigned Connection::tick() {
     const bool waits = sending_.under_way || payload_ != nullptr || refused_ != nullptr;
     seconds_without_progress_ = waits ? seconds_without_progress_ + 1 : 0;
-    return seconds_without_progress_;
+    // A send is heard of only when all of it is out: it has the time that a slow client needs.
+    const uint64_t granted = sending_.under_way ? send_bytes_ / slow_bytes_per_second : 0;
+    const uint64_t seconds = seconds_without_progress_;
+    return static_cast<unsigned>(seconds - std::min(seconds, granted));
 }
 
 // ---- Receiving ----
@@ -263,8 +270,10 @@ int Connection::refuse(const Request& header) const {
 
 // A request with room for its data, or nullptr: the pool is used up, or this client has its share.
 PendingRequest* Connection::admit(const Request& header, uint32_t data_bytes) {
+    waits_for_others_ = false;
     if (requests_held_ == requests_held_max) return nullptr;
     if (bytes_held_ > 0 && bytes_held_ + data_bytes > bytes_held_max) return nullptr;
+    waits_for_others_ = true;  // if it gets no further
     std::byte* data = nullptr;
     if (data_bytes > 0) {
         data = worker_.acquire(*this, data_bytes);
@@ -275,6 +284,7 @@ PendingRequest* Connection::admit(const Request& header, uint32_t data_bytes) {
         if (data != nullptr) worker_.arena().release(data, data_bytes);
         return nullptr;
     }
+    waits_for_others_ = false;
     ++requests_held_;
     bytes_held_ += data_bytes;
     fill(*request, header);
@@ -396,7 +406,10 @@ void Connection::sent(int32_t result) {
     sending_.under_way = false;
     worker_.changed(*this);
     const bool again = result == -EINTR || result == -EAGAIN;
-    if (result < 0 && !again) kill(std::strerror(-result));
+    if (result < 0 && !again) {
+        // A client that has said that it goes may be gone before its last replies: nothing to tell.
+        kill(state_ == State::open ? std::strerror(-result) : "");
+    }
     if (result > 0) {
         seconds_without_progress_ = 0;
         send_bytes_ -= static_cast<size_t>(result);

@@ -46,7 +46,7 @@ class Connection {
     /// Reads no more requests; what was accepted is answered.
     void end();
 
-    /// Gives the socket up at once.
+    /// Gives the socket up at once, and logs why unless that is empty.
     void kill(std::string_view why);
 
     /// Puts the replies that are ready on the ring, if no send is under way.
@@ -55,8 +55,11 @@ class Connection {
     /// Goes on parsing after a stall or a share; where it still cannot it stands in line again.
     void resume();
 
-    /// One second has passed. Seconds since the client last took or gave a byte that we wait for.
+    /// One second has passed. Seconds for which the client has owed us a byte, to take or to give.
     unsigned tick();
+
+    /// It stalls because others hold what it needs, not because it has its own share.
+    [[nodiscard]] bool waits_for_others() const { return waits_for_others_; }
 
     /// Nothing of it is with the device or the kernel any more.
     [[nodiscard]] bool finished() const;
@@ -130,6 +133,7 @@ class Connection {
     uint32_t in_device_ = 0;
     uint32_t requests_held_ = 0;
     uint64_t bytes_held_ = 0;
+    bool waits_for_others_ = false;
 
     // Sending.
     SocketOperation sending_{*this, &Connection::sent};

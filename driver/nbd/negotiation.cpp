@@ -7,9 +7,9 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/read.hpp>
 #include <boost/asio/write.hpp>
-#include <cstdio>
 #include <utility>
 
+#include "driver/nbd/log_limit.hpp"
 #include "driver/nbd/server.hpp"
 
 namespace blkscope::nbd {
@@ -53,7 +53,8 @@ void Negotiation::read() {
     received_.resize(handshake_.wanted());
     asio::async_read(socket_, asio::buffer(received_.data(), received_.size()),
                      [self = shared_from_this()](error_code error, size_t) {
-                         if (error) return self->end();
+                         // Stopped with bytes already read: the exports may be gone.
+                         if (error || self->server_ == nullptr) return self->end();
                          self->step();
                      });
 }
@@ -62,7 +63,7 @@ void Negotiation::step() {
     const Step step = handshake_.feed(received_);
     export_index_ = step.exp;
     if (!step.reason.empty()) {
-        fmt::print(stderr, "blkscope: handshake refused: {}\n", step.reason);
+        server_->log_->print(fmt::format("handshake refused: {}", step.reason));
     }
     write(step.send, step.next);
 }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "driver/nbd/export.hpp"
+#include "driver/nbd/log_limit.hpp"
 #include "driver/nbd/negotiation.hpp"
 #include "driver/nbd/worker.hpp"
 
@@ -89,7 +90,8 @@ class Listener : public std::enable_shared_from_this<Listener> {
     std::string path_;  // of a Unix socket
 };
 
-Server::Server(asio::io_context& io, const Options& options) : io_(io), options_(options) {
+Server::Server(asio::io_context& io, const Options& options)
+    : io_(io), options_(options), log_(std::make_unique<LogLimit>()) {
     for (unsigned i = 0; i < options.workers; ++i) workers_.push_back(std::make_unique<Worker>());
 }
 
@@ -165,9 +167,11 @@ size_t Server::connections() const {
 
 void Server::admit(Socket socket) {
     if (connections() >= options_.connections_max) return;  // and the socket is closed
-    // Small replies must not wait for more. Not a TCP socket: there is nothing to set.
+    // Small replies must not wait for more, and a client whose machine is gone must not keep its
+    // place for ever. Not a TCP socket: there is nothing to set.
     error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+    socket.set_option(asio::socket_base::keep_alive(true), ignored);
     negotiations_.push_back(std::make_shared<Negotiation>(*this, *names_, std::move(socket)));
     negotiations_.back()->start(options_.handshake_time);
 }

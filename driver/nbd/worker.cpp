@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 
 namespace blkscope::nbd {
@@ -127,10 +126,17 @@ void Worker::tick(int32_t) {
 void Worker::give_up_on_idle_holders() {
     for (const auto& connection : connections_) {
         const unsigned seconds = connection->tick();
-        if (!stalled_.empty() && seconds >= idle_holder_seconds_max) {
+        if (seconds >= idle_holder_seconds_max && others_wait(*connection)) {
             connection->kill("holds memory that others wait for, and neither sends nor takes");
         }
     }
+}
+
+// A client that has used up its own share waits for itself: it may sleep for as long as it likes.
+bool Worker::others_wait(const Connection& holder) const {
+    return std::any_of(stalled_.begin(), stalled_.end(), [&](const Connection* waiting) {
+        return waiting != &holder && waiting->waits_for_others();
+    });
 }
 
 // ---- Room ----
@@ -193,7 +199,7 @@ void Worker::drop(Connection& connection) {
 }
 
 void Worker::log(const Export& exp, std::string_view why) {
-    fmt::print(stderr, "blkscope: {}: connection closed: {}\n", exp.device.name(), why);
+    log_.print(fmt::format("{}: connection closed: {}", exp.device.name(), why));
 }
 
 }  // namespace blkscope::nbd

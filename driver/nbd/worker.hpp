@@ -10,7 +10,8 @@
 //
 // Ownership: owns its ring, memory and connections; exports and devices outlive run().
 // Threads:   hand_over() and stop() from any; all else on the worker's own thread.
-// Errors:    the constructor throws std::system_error (no io_uring, no memory).
+// Errors:    the constructor throws std::system_error or std::runtime_error (no memory, no
+// io_uring).
 #pragma once
 
 #include <atomic>
@@ -24,6 +25,7 @@
 #include "blockdev/ring.hpp"
 #include "driver/nbd/connection.hpp"
 #include "driver/nbd/export.hpp"
+#include "driver/nbd/log_limit.hpp"
 #include "driver/nbd/pending_request.hpp"
 
 namespace blkscope::nbd {
@@ -67,6 +69,7 @@ class Worker {
     /// Has had its share of this turn; goes on in the next, which comes without sleeping.
     void yielded(Connection& connection);
 
+    /// Tells that a connection to `exp` was closed, and why.
     void log(const Export& exp, std::string_view why);
 
   private:
@@ -94,6 +97,7 @@ class Worker {
     void tick(int32_t result);
     void give_up_on_idle_holders();
     void resume(std::vector<Connection*>& list, bool Connection::*in_list);
+    [[nodiscard]] bool others_wait(const Connection& holder) const;
     void serve_changed();
     void drop(Connection& connection);
 
@@ -118,6 +122,7 @@ class Worker {
     bool stopping_ = false;
     unsigned seconds_stopping_ = 0;
     std::atomic<unsigned> connection_count_{0};
+    LogLimit log_;
     std::thread thread_;
 };
 

@@ -7,12 +7,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "driver/nbd/protocol.hpp"
@@ -39,15 +43,20 @@ class RawClient {
     RawClient(const RawClient&) = delete;
     RawClient& operator=(const RawClient&) = delete;
 
+    /// Big-endian, as all numbers of the protocol.
+    template <class T>
+    static void append(std::string& to, T value) {
+        for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
+            to.push_back(static_cast<char>(static_cast<uint64_t>(value) >> shift));
+        }
+    }
     template <class T>
     RawClient& number(T value) {
-        for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
-            bytes_.push_back(static_cast<char>(static_cast<uint64_t>(value) >> shift));
-        }
+        append(bytes_, value);
         return *this;
     }
     RawClient& text(const std::string& value) {
-        bytes_.insert(bytes_.end(), value.begin(), value.end());
+        bytes_ += value;
         return *this;
     }
     /// False when the server has closed the connection.
@@ -112,6 +121,15 @@ class RawClient {
         return reply[4] << 24 | reply[5] << 16 | reply[6] << 8 | reply[7];
     }
 
+    /// Says that nothing more will be sent; replies are still read.
+    void finish_sending() { ::shutdown(fd_, SHUT_WR); }
+
+    /// True if the server closes the connection within that time. Reads nothing.
+    bool hung_up(std::chrono::milliseconds limit) {
+        pollfd wait{fd_, POLLRDHUP, 0};
+        return ::poll(&wait, 1, static_cast<int>(limit.count())) > 0;
+    }
+
   private:
     bool readable() {
         pollfd wait{fd_, POLLIN, 0};
@@ -119,7 +137,7 @@ class RawClient {
     }
 
     int fd_;
-    std::vector<char> bytes_;
+    std::string bytes_;
 };
 
 class Hostile : public ServedDevice {
@@ -282,6 +300,141 @@ TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
     EXPECT_TRUE(eventually([&] { return read_io().rcnt == 0; }));
     EXPECT_LT(resident_kib(), before + 64 * 1024);
     expect_undisturbed();
+}
+
+// As a suspended machine's does: it has its whole share of the memory, which nobody else wants.
+TEST_F(Hostile, AClientThatSleepsLongerThanOthersWouldWaitIsServedWhenItWakes) {
+    serve("memory:64M");
+    RawClient sleeper(socket_);
+    sleeper.enter_transmission();
+    constexpr size_t requests = 200;
+    for (size_t i = 0; i < requests; ++i) sleeper.request(0, 0, 131072);
+    ASSERT_TRUE(sleeper.send());
+    EXPECT_FALSE(sleeper.hung_up(std::chrono::seconds(13)));
+    const size_t bytes = requests * (nbd::simple_reply_bytes + 131072);
+    EXPECT_EQ(sleeper.receive(bytes).size(), bytes);
+}
+
+TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
+    serve("memory:64M");
+    std::vector<std::unique_ptr<RawClient>> sleepers;
+    for (int i = 0; i < 2; ++i) {
+        sleepers.push_back(std::make_unique<RawClient>(socket_));
+        sleepers.back()->enter_transmission();
+        for (int n = 0; n < 200; ++n) sleepers.back()->request(0, 0, 131072);
+        ASSERT_TRUE(sleepers.back()->send());
+    }
+    ASSERT_TRUE(eventually([&] { return read_io().reads >= 256; }));
+    RawClient waiting(socket_);
+    waiting.enter_transmission();
+    waiting.request(0, 0, 131072);
+    waiting.send();
+    EXPECT_FALSE(waiting.receive(1).empty());
+    // One is enough for the one that waits; the other may go on sleeping.
+    EXPECT_TRUE(sleepers[0]->hung_up(std::chrono::seconds(20)) ||
+                sleepers[1]->hung_up(std::chrono::seconds(20)));
+}
+
+TEST_F(Hostile, AClientThatHasFinishedSendingGetsAllItsReplies) {
+    serve("memory:1M", {"--queue-depth", "1"});
+    RawClient client(socket_);
+    client.enter_transmission();
+    constexpr size_t requests = 300;  // more than it may have under way
+    for (size_t i = 0; i < requests; ++i) client.request(0, 0, 4096);
+    client.send();
+    client.finish_sending();
+    const size_t bytes = requests * (nbd::simple_reply_bytes + 4096);
+    EXPECT_EQ(client.receive(bytes).size(), bytes);
+    EXPECT_TRUE(client.closed());
+}
+
+TEST_F(Hostile, ADisconnectIsObeyedAfterTheRequestsBeforeIt) {
+    serve(make_image("disk.img", mib));
+    RawClient client(socket_);
+    client.enter_transmission();
+    client.request(1, 0, 4096, 1, 1);  // with FUA, which takes its time
+    client.text(std::string(4096, 'd'));
+    client.request(3, 0, 0, 2);
+    client.request(2, 0, 0, 3);
+    client.request(0, 0, 512, 4);  // not looked at any more
+    client.send();
+    EXPECT_EQ(client.reply_error(), 0);
+    EXPECT_EQ(client.reply_error(), 0);
+    EXPECT_EQ(client.receive(1).size(), 0u);
+    EXPECT_EQ(read_command_count("read_requests"), 0u);
+}
+
+// A header, a payload and a refused write's payload, cut at every byte of the first requests.
+TEST_F(Hostile, TheStreamStaysInStepWhereverItIsCut) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    std::string stream;
+    const auto write = [&](uint64_t offset, uint32_t length, char fill) {
+        RawClient::append(stream, nbd::request_magic);
+        RawClient::append(stream, uint16_t{0});
+        RawClient::append(stream, uint16_t{1});
+        RawClient::append(stream, uint64_t{9});
+        RawClient::append(stream, offset);
+        RawClient::append(stream, length);
+        stream.append(length, fill);
+    };
+    write(0, 5, 'a');
+    write(mib, 7, 'b');  // refused
+    write(8, 20'000, 'c');
+    write(mib, 3, 'd');
+    for (size_t cut = 1; cut < 110; ++cut) {
+        ASSERT_TRUE(client.send_now(stream.data(), cut));
+        // A round trip on another connection: the server has seen the first part by then.
+        expect_undisturbed();
+        ASSERT_TRUE(client.send_now(stream.data() + cut, stream.size() - cut));
+        std::array<int, 4> errors{};
+        for (int& error : errors) error = client.reply_error();
+        std::sort(errors.begin(), errors.end());  // replies come in any order
+        ASSERT_EQ(errors, (std::array{0, 0, ENOSPC, ENOSPC})) << cut;
+    }
+}
+
+// Whatever its clients are at: silent, negotiating, half-way through a write, not reading, waiting.
+TEST_F(Hostile, SigtermEndsTheServerInTimeWhateverItsClientsDo) {
+    serve("memory:64M", {"--queue-depth", "1"});
+    RawClient silent(socket_);
+    RawClient negotiating(socket_);
+    negotiating.receive(nbd::greeting_bytes);
+    negotiating.number(uint32_t{3}).number(nbd::option_magic).send();
+    RawClient idle(socket_);
+    idle.enter_transmission();
+    RawClient half(socket_);
+    half.enter_transmission();
+    half.request(1, 0, 65536);
+    half.text(std::string(1000, 'h')).send();
+    RawClient skipping(socket_);
+    skipping.enter_transmission();
+    skipping.request(1, 64 * mib, 65536);
+    skipping.text(std::string(1000, 's')).send();
+    std::vector<std::unique_ptr<RawClient>> mutes;
+    for (int i = 0; i < 3; ++i) {
+        mutes.push_back(std::make_unique<RawClient>(socket_));
+        mutes.back()->enter_transmission();
+        for (int n = 0; n < 200; ++n) mutes.back()->request(0, 0, 131072);
+        mutes.back()->send();
+    }
+    ASSERT_TRUE(eventually([&] { return read_io().reads >= 200; }));
+    server_->signal(SIGTERM);
+    EXPECT_TRUE(eventually([&] { return !server_->running(); }));
+    EXPECT_EQ(server_->wait(), 0);
+}
+
+TEST_F(Hostile, AClientThatErrsInALoopDoesNotFillTheLog) {
+    serve("memory:1M");
+    for (int i = 0; i < 200; ++i) {
+        RawClient client(socket_);
+        client.number(~uint32_t{0}).send();
+        ASSERT_TRUE(client.closed());
+    }
+    const std::string log = server_->output();
+    EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 100) << log;
+    EXPECT_NE(log.find("handshake refused"), std::string::npos);
 }
 
 TEST_F(Hostile, AWriteThatStopsHalfWayLeavesNoTrace) {

@@ -32,6 +32,7 @@ namespace blkscope::nbd {
 
 struct Export;
 class Listener;
+class LogLimit;
 class Negotiation;
 class Worker;
 
@@ -90,6 +91,7 @@ class Server {
     std::unique_ptr<Exports> names_;
     std::vector<std::shared_ptr<Listener>> listeners_;
     std::vector<std::shared_ptr<Negotiation>> negotiations_;
+    std::unique_ptr<LogLimit> log_;
 };
 
 }  // namespace blkscope::nbd
