@@ -27,6 +27,16 @@ namespace {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 
+// What a server that has touched so much more memory may have grown by. The thread sanitizer keeps
+// four bytes of its own, and sometimes more, for each that the server touches.
+constexpr uint64_t grown_kib(uint64_t touched_mib) {
+#ifdef __SANITIZE_THREAD__
+    return touched_mib * 1024 * 6;
+#else
+    return touched_mib * 1024;
+#endif
+}
+
 // A client that says exactly the bytes that a test wants.
 class RawClient {
   public:
@@ -288,8 +298,6 @@ TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
     serve("memory:64M");
     RawClient mute(socket_);
     mute.enter_transmission();
-    for (int i = 0; i < 20'000; ++i) mute.request(0, 0, 131072);
-    std::vector<char> requests;
     const uint64_t before = resident_kib();
     // Sends until the server stops taking: it must, long before the end.
     std::string one("\x25\x60\x95\x13\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0\0\0\2\0\0", 28);
@@ -298,7 +306,7 @@ TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
     EXPECT_LT(accepted, 200'000);
     expect_undisturbed();
     EXPECT_TRUE(eventually([&] { return read_io().rcnt == 0; }));
-    EXPECT_LT(resident_kib(), before + 64 * 1024);
+    EXPECT_LT(resident_kib(), before + grown_kib(64));
     expect_undisturbed();
 }
 
@@ -478,7 +486,7 @@ TEST_F(Hostile, ManyConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWer
     EXPECT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
     EXPECT_TRUE(eventually([&] { return descriptors() <= descriptors_before; }))
         << descriptors() << " against " << descriptors_before;
-    EXPECT_LT(resident_kib(), memory_before + 24 * 1024);
+    EXPECT_LT(resident_kib(), memory_before + grown_kib(24));
     expect_undisturbed();
 }
 
