@@ -23,6 +23,14 @@ try_filesystem
 stop_server
 attached && fail "attached without a server"
 
+# Detached by hand, it is nothing to the server any more.
+serve memory:64M --unix "$PWD/socket" --attach /dev/nbd0
+within 20 grep -q '^/dev/nbd0 attached$' server.log
+blkscope detach /dev/nbd0
+within 10 detached
+stop_server
+grep '^blkscope:' server.log && fail "the server complains of a device that it does not have"
+
 serve memory:64M --unix "$PWD/socket"
 blkscope attach "$uri" /dev/nbd0 --block-size 4096 --timeout 30
 same "logical block size" "$(disk queue/logical_block_size)" 4096
