@@ -98,9 +98,7 @@ void Worker::take_inbox(int32_t) {
     for (const Arrival& arrival : arrivals) {
         connections_.push_back(std::make_unique<Connection>(*this, *arrival.exp, arrival.socket));
     }
-    if (stop_requested_.load() && !stopping_) {
-        stopping_ = true;
-    }
+    stopping_ = stop_requested_.load();
     if (stopping_) {
         for (const auto& connection : connections_) connection->end();
     }

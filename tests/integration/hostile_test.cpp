@@ -27,10 +27,10 @@ namespace {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 
-// What a server that has touched so much more memory may have grown by. The thread sanitizer keeps
-// four bytes of its own, and sometimes more, for each that the server touches.
+// What a server that has touched so much more memory may have grown by. The sanitizers keep
+// bytes of their own for each that the server touches, and what it has freed for a while.
 constexpr uint64_t grown_kib(uint64_t touched_mib) {
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return touched_mib * 1024 * 6;
 #else
     return touched_mib * 1024;

@@ -78,7 +78,7 @@ TEST_F(Server, RefusesOptionsThatMakeNoSense) {
 TEST_F(Server, RefusesAPlaceWhereItCannotListen) {
     expect_refusal({"memory:1M", "--unix", path("absent/socket")}, 1, "No such file or directory");
     expect_refusal({"memory:1M", "--unix", path(std::string(120, 'x'))}, 1, "File name too long");
-    expect_refusal({"memory:1M", "--port", "0", "--bind", "nowhere"}, 1, "nowhere");
+    expect_refusal({"memory:1M", "--port", "0", "--bind", "nowhere"}, 2, "nowhere");
     const std::string image = make_image("disk.img", mib);
     expect_refusal({"memory:1M", "--unix", image}, 1, "Address already in use");
     EXPECT_EQ(fs::file_size(image), mib);  // a file is not a stale socket
