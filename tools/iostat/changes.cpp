@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "iostat/groups.hpp"
+
 namespace blkscope::iostat {
 
 namespace {
@@ -25,6 +27,10 @@ Words words(Kind kind) {
             return {"device", "added", "removed"};
         case Kind::nfs:
             return {"NFS", "mounted", "unmounted"};
+        case Kind::path:
+            return {"multi-path", "added", "removed"};
+        case Kind::controller:
+            return {"controller", "added", "removed"};
     }
     return {};
 }
@@ -56,25 +62,39 @@ Snapshot missing_from(const Snapshot& other, const Snapshot& devices) {
     return missing;
 }
 
-std::string slices(const Device& disk, const Snapshot& changed) {
-    std::vector<std::string> names;
-    for (const Device& device : changed) {
-        if (is_partition_of(device, disk)) names.push_back(slice_of(device.name));
-    }
-    return names.empty() ? "" : fmt::format(" (slices {})", fmt::join(names, ", "));
+bool is_disk_of(const Device& device, const Device& controller) {
+    return device.kind == Kind::disk && controller.kind == Kind::controller &&
+           controller_of(device.name) == controller.name;
 }
 
-std::string lines(const Snapshot& changed, std::string_view Words::*verb) {
-    std::string text;
-    for (const Device& device : changed) {
-        const bool told = std::ranges::any_of(
-            changed, [&](const Device& disk) { return is_partition_of(device, disk); });
-        if (told) continue;
-        const Words say = words(device.kind);
-        text += fmt::format("<<{} {}: {}{}>>\n", say.noun, say.*verb, device.name,
-                            slices(device, changed));
+// ` (slices 0, 1)` behind a disk, ` (disks t0d0, t1d0)` behind a controller.
+std::string with_members(const Device& device, const Snapshot& changed) {
+    std::vector<std::string> names;
+    for (const Device& other : changed) {
+        if (is_partition_of(other, device)) names.push_back(slice_of(other.name));
+        if (is_disk_of(other, device)) names.push_back(other.name.substr(device.name.size()));
     }
-    return text;
+    if (names.empty()) return "";
+    return fmt::format(" ({} {})", device.kind == Kind::disk ? "slices" : "disks",
+                       fmt::join(names, ", "));
+}
+
+// Whether a line of its own would say it again.
+bool told_by_another(const Device& device, const Snapshot& changed) {
+    return std::ranges::any_of(changed, [&](const Device& other) {
+        if (is_disk_of(device, other)) return true;
+        return is_partition_of(device, other) && !told_by_another(other, changed);
+    });
+}
+
+void tell(std::vector<std::string>& changes, const Snapshot& changed,
+          std::string_view Words::*verb) {
+    for (const Device& device : changed) {
+        if (told_by_another(device, changed)) continue;
+        const Words say = words(device.kind);
+        changes.push_back(fmt::format("{} {}: {}{}", say.noun, say.*verb, device.name,
+                                      with_members(device, changed)));
+    }
 }
 
 }  // namespace
@@ -89,9 +109,17 @@ bool same_devices(const Snapshot& before, const Snapshot& now) {
     return std::ranges::equal(before, now, same_kstat);
 }
 
-std::string change_lines(const Snapshot& before, const Snapshot& now) {
-    return lines(missing_from(now, before), &Words::went) +
-           lines(missing_from(before, now), &Words::came);
+std::vector<std::string> device_changes(const Snapshot& before, const Snapshot& now) {
+    std::vector<std::string> changes;
+    tell(changes, missing_from(now, before), &Words::went);
+    tell(changes, missing_from(before, now), &Words::came);
+    return changes;
+}
+
+std::string change_lines(const std::vector<std::string>& changes) {
+    std::string text;
+    for (const std::string& change : changes) text += fmt::format("<<{}>>\n", change);
+    return text;
 }
 
 }  // namespace blkscope::iostat

@@ -29,7 +29,9 @@ Figures figures(const Device* before, const Device& now, const Options& options)
     const kstat_io_t old = before != nullptr ? before->io : kstat_io_t{};
     const kstat_io_t& io = now.io;
     const hrtime_t since = before != nullptr ? before->snaptime : now.crtime;
-    const double elapsed_ns = since == now.snaptime ? ns_per_s : span_ns(since, now.snaptime);
+    // Of several devices the times are summed up, and so is the time between them.
+    const double elapsed_ns =
+        since == now.snaptime ? ns_per_s : span_ns(since, now.snaptime) / now.members;
 
     const double per = options.counts ? 1 : elapsed_ns / ns_per_s;
     const double unit = (options.megabytes ? 1024.0 * 1024.0 : 1024.0) * per;
@@ -53,8 +55,13 @@ Figures figures(const Device* before, const Device& now, const Options& options)
         f.asvc_t = run_ns / completed / 1e6;
     }
     f.svc_t = f.wsvc_t + f.asvc_t;
-    f.w_percent = 100 * span_ns(old.wtime, io.wtime) / elapsed_ns;
-    f.b_percent = 100 * span_ns(old.rtime, io.rtime) / elapsed_ns;
+    f.w_percent = 100 * span_ns(old.wtime, io.wtime) / elapsed_ns / now.members;
+    f.b_percent = 100 * span_ns(old.rtime, io.rtime) / elapsed_ns / now.members;
+    f.soft_errors = error_count(now.errors, 0);
+    f.hard_errors = error_count(now.errors, 1);
+    f.transport_errors = error_count(now.errors, 2);
+    f.errors = f.soft_errors + f.hard_errors + f.transport_errors;
+    f.elapsed_s = elapsed_ns / ns_per_s;
     return f;
 }
 

@@ -14,16 +14,23 @@ struct Figures {
     double transfers;  // reads + writes
     double data_read;
     double data_written;
-    double data;       // read + written
-    double wait;       // mean length of the wait queue
-    double actv;       // mean length of the run queue
-    double wsvc_t;     // mean ms in the wait queue; 0 if nothing was completed
-    double asvc_t;     // mean ms in the run queue; 0 if nothing was completed
-    double svc_t;      // wsvc_t + asvc_t
-    double w_percent;  // share of the time that the wait queue was not empty
-    double b_percent;  // share of the time that the run queue was not empty
+    double data;         // read + written
+    double wait;         // mean length of the wait queue
+    double actv;         // mean length of the run queue
+    double wsvc_t;       // mean ms in the wait queue; 0 if nothing was completed
+    double asvc_t;       // mean ms in the run queue; 0 if nothing was completed
+    double svc_t;        // wsvc_t + asvc_t
+    double w_percent;    // share of the time that the wait queue was not empty
+    double b_percent;    // share of the time that the run queue was not empty
+    double soft_errors;  // these four are totals since the device's creation
+    double hard_errors;
+    double transport_errors;
+    double errors;     // all three
+    double elapsed_s;  // the interval
 };
 
+/// A device that stands for several has their totals, and the mean of their percentages.
+///
 /// The figures from `before` to `now`; from the device's creation if there is no `before`, or if it
 /// was of an earlier device with the same name. Nothing is clamped.
 ///

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <langinfo.h>
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -11,163 +10,154 @@ namespace blkscope::iostat {
 
 namespace {
 
-// The layouts that a column appears in.
-constexpr unsigned in_extended = 1;  // -x
-constexpr unsigned in_named = 2;     // -xn
-constexpr unsigned in_transfers = 4;
-constexpr unsigned in_rates = 8;
+constexpr std::string_view extended_title = "extended device statistics";
+constexpr std::string_view errors_title = "---- errors --- ";
+constexpr size_t errors_title_indent = 11;  // where nothing stands before it
 
-enum class Quantity {
-    plain,
-    rate,  // with -I the heading's last letter becomes i
-    data   // a rate; with -M the heading's first letter becomes M
-};
-
-struct Column {
-    std::string_view heading;
-    double Figures::*value;
-    Quantity quantity;
-    int width;
-    int precision;
-    unsigned layouts;
-};
-
-constexpr std::array columns{
-    Column{"r/s", &Figures::reads, Quantity::rate, 6, 1, in_extended | in_named},
-    Column{"w/s", &Figures::writes, Quantity::rate, 6, 1, in_extended | in_named},
-    Column{"kr/s", &Figures::data_read, Quantity::data, 6, 1, in_extended | in_named},
-    Column{"kw/s", &Figures::data_written, Quantity::data, 6, 1, in_extended | in_named},
-    Column{"wait", &Figures::wait, Quantity::plain, 4, 1, in_extended | in_named},
-    Column{"actv", &Figures::actv, Quantity::plain, 4, 1, in_extended | in_named},
-    Column{"svc_t", &Figures::svc_t, Quantity::plain, 6, 1, in_extended},
-    Column{"wsvc_t", &Figures::wsvc_t, Quantity::plain, 6, 1, in_named},
-    Column{"asvc_t", &Figures::asvc_t, Quantity::plain, 6, 1, in_named},
-    Column{"%w", &Figures::w_percent, Quantity::plain, 3, 0, in_extended | in_named},
-    Column{"%b", &Figures::b_percent, Quantity::plain, 3, 0, in_extended | in_named},
-    Column{"kps", &Figures::data, Quantity::data, 3, 0, in_transfers},
-    Column{"tps", &Figures::transfers, Quantity::rate, 3, 0, in_transfers},
-    Column{"serv", &Figures::svc_t, Quantity::plain, 4, 0, in_transfers},
-    Column{"rps", &Figures::reads, Quantity::rate, 3, 0, in_rates},
-    Column{"wps", &Figures::writes, Quantity::rate, 3, 0, in_rates},
-    Column{"util", &Figures::b_percent, Quantity::plain, 4, 1, in_rates},
-};
-
-constexpr std::string_view title = "extended device statistics";
-constexpr size_t name_slot = 13;  // of the 14 that a device has in a horizontal line
-
-unsigned layout(const Options& options) {
-    switch (options.mode) {
-        case Mode::extended:
-            return options.names_last ? in_named : in_extended;
-        case Mode::transfers:
-            return in_transfers;
-        case Mode::rates:
-            return in_rates;
-    }
-    return 0;
+// The parts of a line, which bring their own blanks.
+std::string join_parts(const std::vector<std::string>& parts, const Options& options) {
+    return fmt::format("{}\n", fmt::join(parts, options.comma_separated ? "," : ""));
 }
 
-std::string heading(const Column& column, const Options& options) {
-    std::string text(column.heading);
-    if (options.counts && column.quantity != Quantity::plain) text.back() = 'i';
-    if (options.megabytes && column.quantity == Quantity::data) text.front() = 'M';
-    return text;
+void append(std::vector<std::string>& parts, const std::string& side) {
+    if (!side.empty()) parts.push_back(side);
 }
 
-// What stands in the layout's columns, each through `cell(column, width)`; width 0 is unpadded.
-template <typename Cell>
-std::vector<std::string> cells(const Options& options, Cell cell) {
-    std::vector<std::string> texts;
-    for (const Column& column : columns) {
-        if ((column.layouts & layout(options)) == 0) continue;
-        texts.push_back(cell(column, options.comma_separated ? 0 : column.width));
-    }
-    return texts;
-}
-
-std::vector<std::string> heading_cells(const Options& options) {
-    return cells(options, [&](const Column& column, int width) {
-        return fmt::format("{:>{}}", heading(column, options), width);
-    });
-}
-
-std::vector<std::string> value_cells(const Figures& figures, const Options& options) {
-    return cells(options, [&](const Column& column, int width) {
-        return fmt::format("{:{}.{}f}", figures.*column.value, width, column.precision);
-    });
-}
-
-// A vertical line. The name is cut and padded where it leads, and as it is where it ends the line.
-std::string join_vertical(std::vector<std::string> cells, std::string_view name, size_t name_width,
-                          const Options& options) {
+// A device's part of a vertical line. The name is cut and padded where it leads, and as it is where
+// it ends the line.
+std::string vertical_part(std::vector<std::string> cells, const std::string& name,
+                          size_t name_width, const Options& options) {
     if (options.comma_separated) {
-        cells.insert(options.names_last ? cells.end() : cells.begin(), std::string(name));
-        return fmt::format("{}\n", fmt::join(cells, ","));
+        cells.insert(options.names_last ? cells.end() : cells.begin(), csv_field(name));
+        return fmt::format("{}", fmt::join(cells, ","));
     }
+    const std::string_view gap = options.mode == Mode::extended ? " " : "  ";
     const std::string middle = fmt::format("{}", fmt::join(cells, " "));
-    if (options.names_last) return fmt::format(" {} {}\n", middle, name);
-    return fmt::format("{:<{}.{}} {} \n", name, name_width, name_width, middle);
+    if (options.names_last) return fmt::format("{}{} {}", gap, middle, name);
+    return fmt::format("{:<{}.{}}{}{} ", name, name_width, name_width, gap, middle);
 }
 
-// Centred over a header of `width` characters; with -n seven blanks fewer follow.
+std::string header_part(size_t name_width, const Options& options) {
+    return vertical_part(heading_cells(options), "device", name_width, options);
+}
+
+// Centred over a header of `width` characters. Fewer blanks follow where the errors' title does,
+// and with -n.
 std::string centred_title(size_t width, const Options& options) {
-    const size_t before = (width - title.size()) / 2;
-    const size_t after = width - title.size() - before - (options.names_last ? 7 : 0);
-    return fmt::format("{:{}}{}{:{}}\n", "", before, title, "", after);
+    const size_t before = (width - extended_title.size()) / 2;
+    const size_t after = width - extended_title.size() - before -
+                         (options.errors ? errors_title.size() : 0) - (options.names_last ? 7 : 0);
+    return fmt::format("{:{}}{}{:{}}", "", before, extended_title, "", after);
 }
 
-std::string join_horizontal(const std::vector<std::string>& cells, const Options& options) {
+std::vector<std::string> field_titles(const Options& options) {
+    std::vector<std::string> titles;
+    if (options.mode == Mode::extended) titles.emplace_back(extended_title);
+    if (options.errors) titles.emplace_back("errors");
+    return titles;
+}
+
+std::vector<std::string> titles(size_t header_width, const Options& options) {
+    if (options.comma_separated) return field_titles(options);
+    std::vector<std::string> parts;
+    size_t indent = options.names_last ? 2 : errors_title_indent;
+    if (options.mode == Mode::extended) {
+        parts.push_back(centred_title(header_width, options));
+        indent = options.names_last ? 1 : 0;
+    }
+    if (options.errors) parts.push_back(fmt::format("{:{}}{}", "", indent, errors_title));
+    return parts;
+}
+
+bool has_columns(const Options& options) {
+    return options.mode == Mode::extended || options.errors;
+}
+
+// What tty and cpu add to a vertical line, unless they stand apart.
+std::string with_sides(std::vector<std::string> parts, const Sides& sides, const Options& options) {
+    if (!sides_apart(options)) {
+        append(parts, sides.tty);
+        append(parts, sides.cpu);
+    }
+    return join_parts(parts, options);
+}
+
+// The lines of a horizontal report: terminals, devices, processors.
+std::string between_sides(const std::vector<std::string>& blocks, const Sides& sides,
+                          const Options& options) {
+    std::vector<std::string> parts;
+    append(parts, sides.tty);
+    parts.insert(parts.end(), blocks.begin(), blocks.end());
+    append(parts, sides.cpu);
+    return join_parts(parts, options);
+}
+
+std::string join_block(const std::vector<std::string>& cells, const Options& options) {
     if (options.comma_separated) return fmt::format("{}", fmt::join(cells, ","));
     return fmt::format("{}  ", fmt::join(cells, " "));
 }
 
-// Centred by way of its right edge: six columns plus half the name.
-std::string centred_name(const std::string& name, const Options& options) {
-    if (options.comma_separated) return name;
-    const std::string placed = fmt::format("{:>{}}", name, 6 + name.size() / 2);
-    return fmt::format("{:<{}.{}} ", placed, name_slot, name_slot);
-}
-
-// The blocks of a horizontal line, which bring their own blanks.
-std::string join_blocks(const std::vector<std::string>& blocks, const Options& options) {
-    return fmt::format("{}\n", fmt::join(blocks, options.comma_separated ? "," : ""));
+// Over a block of `width` characters, centred by way of its right edge: the block's middle plus
+// half the name.
+std::string centred_name(const std::string& name, size_t width, const Options& options) {
+    if (options.comma_separated) return csv_field(name);
+    const size_t slot = width - 1;
+    const std::string placed = fmt::format("{:>{}}", name, slot / 2 + name.size() / 2);
+    return fmt::format("{:<{}.{}} ", placed, slot, slot);
 }
 
 }  // namespace
 
+std::string csv_field(const std::string& text) {
+    if (text.find_first_of(",\"\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    return quoted + '"';
+}
+
+bool sides_apart(const Options& options) {
+    return options.vertical() && (options.names_last || !has_columns(options));
+}
+
 std::string vertical_header(size_t name_width, const Options& options) {
-    const std::string header = join_vertical(heading_cells(options), "device", name_width, options);
-    if (options.comma_separated) return fmt::format("{}\n{}", title, header);
-    return centred_title(header.size() - 1, options) + header;  // less the newline
+    if (!has_columns(options)) return {};
+    const std::string header = header_part(name_width, options);
+    return with_sides(titles(header.size(), options), title_sides(options), options) +
+           with_sides({header}, heading_sides(options), options);
 }
 
 std::string vertical_line(const std::string& name, const Figures& figures, size_t name_width,
-                          const Options& options) {
-    return join_vertical(value_cells(figures, options), name, name_width, options);
+                          const Options& options, const ProcessorFigures* processors) {
+    const Sides sides = processors != nullptr ? value_sides(*processors, options) : Sides{};
+    return with_sides({vertical_part(value_cells(figures, options), name, name_width, options)},
+                      sides, options);
+}
+
+std::string vertical_line_without_device(size_t name_width, const Options& options,
+                                         const ProcessorFigures& processors) {
+    const std::string empty = options.comma_separated
+                                  ? std::string(heading_cells(options).size(), ',')
+                                  : std::string(header_part(name_width, options).size(), ' ');
+    return with_sides({empty}, value_sides(processors, options), options);
 }
 
 std::string horizontal_header(const Snapshot& devices, const Options& options) {
+    const std::string headings = join_block(heading_cells(options), options);
     std::vector<std::string> names;
-    for (const Device& device : devices) names.push_back(centred_name(device.name, options));
-    const std::vector<std::string> headings(devices.size(),
-                                            join_horizontal(heading_cells(options), options));
-    return join_blocks(names, options) + join_blocks(headings, options);
+    for (const Device& device : devices) {
+        names.push_back(centred_name(device.name, headings.size(), options));
+    }
+    return between_sides(names, title_sides(options), options) +
+           between_sides(std::vector(devices.size(), headings), heading_sides(options), options);
 }
 
-std::string horizontal_line(const std::vector<Figures>& figures, const Options& options) {
+std::string horizontal_line(const std::vector<Figures>& figures, const Options& options,
+                            const ProcessorFigures& processors) {
     std::vector<std::string> blocks;
     for (const Figures& f : figures) {
-        blocks.push_back(join_horizontal(value_cells(f, options), options));
+        blocks.push_back(join_block(value_cells(f, options), options));
     }
-    return join_blocks(blocks, options);
-}
-
-bool is_idle(const Figures& figures) {
-    return std::ranges::all_of(columns, [&](const Column& column) {
-        if ((column.layouts & in_extended) == 0) return true;
-        const double value = figures.*column.value;
-        return value >= 0 && value < 0.1;
-    });
+    return between_sides(blocks, value_sides(processors, options), options);
 }
 
 std::string stamp_line(std::time_t now, Stamp stamp) {

@@ -13,9 +13,12 @@
 
 #include "iostat/cadence.hpp"
 #include "iostat/format.hpp"
+#include "iostat/json.hpp"
 #include "iostat/options.hpp"
 #include "iostat/reader.hpp"
 #include "iostat/report.hpp"
+#include "iostat/signals.hpp"
+#include "iostat/summary.hpp"
 #include "iostat/usage.hpp"
 
 namespace blkscope::iostat {
@@ -24,12 +27,6 @@ namespace {
 
 constexpr int failed = 2;
 constexpr hrtime_t ns_per_s = 1'000'000'000;
-
-volatile std::sig_atomic_t continued = 0;
-
-void note_continuation(int /*signal*/) {
-    continued = 1;
-}
 
 // A reader of our output that has had enough; no failure of ours.
 struct OutputClosed {};
@@ -52,44 +49,96 @@ void complain(std::string_view text) {
     std::fwrite(text.data(), 1, text.size(), stderr);  // nowhere to tell of a failure
 }
 
-void watch_signals() {
-    struct sigaction action {};
-    action.sa_handler = note_continuation;
-    sigaction(SIGCONT, &action, nullptr);  // without SA_RESTART: the sleep shall end
-    action.sa_handler = SIG_IGN;
-    sigaction(SIGPIPE, &action, nullptr);
-}
+// One run, from the first report to the last.
+class Run {
+  public:
+    explicit Run(const Options& options)
+        : options_(options),
+          cadence_(gethrtime(), options.interval_s.value_or(0) * ns_per_s, !options.count),
+          reader_(options),
+          reporter_(options) {}
 
-// Prints the header anew when the process is continued in the middle of it.
-void sleep_until(hrtime_t wake, Reporter& reporter, bool& was_continued) {
-    const timespec until{.tv_sec = wake / ns_per_s, .tv_nsec = wake % ns_per_s};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr) == EINTR) {
-        if (continued == 0) continue;
-        continued = 0;
-        was_continued = true;
-        print(reporter.header_again());
+    void report_until_the_end();
+    void print_summary() const;
+
+  private:
+    void look();
+    void tell_what_is_missing(bool devices, bool processors);
+    bool wait_for_the_next();
+
+    Options options_;
+    Cadence cadence_;
+    Reader reader_;
+    Reporter reporter_;
+    Summary summary_;
+    bool was_continued_ = false;
+    bool missed_devices_ = false;
+    bool missed_processors_ = false;
+};
+
+void Run::report_until_the_end() {
+    // With -y the first look is not reported on, and does not count.
+    const int first = options_.first_skipped ? 0 : 1;
+    const int last = options_.interval_s ? options_.count.value_or(0) : 1;  // 0: no end
+    for (int number = first; ending_signal() == 0; ++number) {
+        look();
+        if (number != 0 && number == last) return;
+        if (!wait_for_the_next()) return;
     }
 }
 
+void Run::look() {
+    const std::vector<Device> devices = reader_.read();
+    const Processors processors = reader_.read_processors();
+    tell_what_is_missing(devices.empty(), processors.empty());
+    const Snapshot shown = select(devices, options_);
+    const std::time_t now = std::time(nullptr);
+    const std::string report = reporter_.report(shown, processors, now);
+    if (options_.summary) summary_.add(shown);
+    if (report.empty() && options_.first_skipped) return;
+    print((options_.json ? "" : stamp_line(now, options_.stamp)) + report);
+}
+
+// Once each. What is missing shows as nothing, or as zeros.
+void Run::tell_what_is_missing(bool devices, bool processors) {
+    if (devices && !missed_devices_ && options_.devices_wanted() && !reader_.any_device()) {
+        missed_devices_ = true;
+        complain("iostat: no devices in " + run_directory() +
+                 "; start a server with 'blkscope serve'\n");
+    }
+    const bool shown = (options_.tty || options_.cpu) && !options_.json;
+    if (processors && !missed_processors_ && shown) {
+        missed_processors_ = true;
+        complain("iostat: no processors in " + run_directory() + "; tty and cpu are shown as 0\n");
+    }
+}
+
+// Prints the header anew when the process is continued in the middle of it. False: it is to end.
+bool Run::wait_for_the_next() {
+    was_continued_ |= take_continuation();
+    const hrtime_t wake = cadence_.next_wake(gethrtime(), was_continued_);
+    while (!sleep_until(wake)) {
+        if (ending_signal() != 0) return false;
+        was_continued_ |= take_continuation();
+        print(reporter_.header_again());
+    }
+    return true;
+}
+
+void Run::print_summary() const {
+    if (options_.json) return print(json_summary(summary_, std::time(nullptr)));
+    // The terminal has shown the ^C at the start of a line.
+    if (ending_signal() == SIGINT && isatty(STDOUT_FILENO) != 0) print("\n");
+    print(summary_text(summary_, options_));
+}
+
 void run(const Options& options) {
-    const hrtime_t interval = options.interval_s.value_or(0) * ns_per_s;
-    Cadence cadence(gethrtime(), interval, !options.count);
-    Reader reader(options);
-    Reporter reporter(options);
-    bool was_continued = false;
-    bool complained = false;
-    const int reports = options.interval_s ? options.count.value_or(0) : 1;  // 0: no end
-    for (int number = 1;; ++number) {
-        const std::vector<Device> devices = reader.read();
-        if (!complained && devices.empty() && !reader.anything_published()) {
-            complained = true;
-            complain("iostat: no kstats in " + run_directory() +
-                     "; start a server with 'blkscope serve'\n");
-        }
-        print(stamp_line(std::time(nullptr), options.stamp) +
-              reporter.report(select(devices, options)));
-        if (number == reports) return;
-        sleep_until(cadence.next_wake(gethrtime(), was_continued), reporter, was_continued);
+    Run whole(options);
+    whole.report_until_the_end();
+    if (options.summary) {
+        whole.print_summary();  // an end that was asked for, whatever asked for it
+    } else if (ending_signal() != 0) {
+        die_of(ending_signal());
     }
 }
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <charconv>
 #include <string_view>
@@ -16,7 +17,7 @@ namespace {
 
 // '+': the first operand ends the options. ':': a missing argument is told apart from an unknown
 // option.
-constexpr auto grammar = "+:hdDxnzIMrspPl:T:cCeEimtXY";
+constexpr auto grammar = "+:hcCdDeEiIjmMnpPrsStuxXyYzl:T:";
 
 std::optional<int> strict_decimal(std::string_view text) {
     int value = 0;
@@ -33,26 +34,61 @@ Refusal bad_value(std::string_view what, std::string_view value) {
     return {2, fmt::format("iostat: invalid {} {}\n", what, value)};
 }
 
+// The letters that stand for themselves.
+struct Flag {
+    char letter;
+    bool Options::*member;
+};
+
+constexpr std::array flags{
+    Flag{'c', &Options::cpu},
+    Flag{'t', &Options::tty},
+    Flag{'e', &Options::errors},
+    Flag{'E', &Options::listing},
+    Flag{'C', &Options::controllers},
+    Flag{'i', &Options::device_ids},
+    Flag{'j', &Options::json},
+    Flag{'n', &Options::names_last},
+    Flag{'m', &Options::mount_points},
+    Flag{'I', &Options::counts},
+    Flag{'M', &Options::megabytes},
+    Flag{'u', &Options::microseconds},
+    Flag{'r', &Options::comma_separated},
+    Flag{'s', &Options::changes_silent},
+    Flag{'z', &Options::idle_hidden},
+    Flag{'y', &Options::first_skipped},
+    Flag{'S', &Options::summary},
+    Flag{'p', &Options::partitions},
+};
+
 // Takes in the options one after another; refusal() says what was wrong with the last.
 class Parser {
   public:
     void take(int letter, const char* argument);
     void take_operands(const std::vector<std::string>& operands);
 
+    /// To be called between the letters and the operands: who beats whom, and the default.
+    void settle_classes();
+
+    /// To be called last: what does not go together.
+    void check();
+
     [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
     [[nodiscard]] bool help_wanted() const { return help_; }
     [[nodiscard]] const Options& options() const { return options_; }
 
   private:
-    void take_mode(Mode mode);
+    void take_paths(Paths paths);
     void take_flag(int letter);
     void take_limit(const char* argument);
     void take_stamp(char letter);
     std::optional<int> take_positive(std::string_view what, const std::string& operand);
+    void refuse_together(std::string_view letters);
 
     Options options_;
     std::optional<Refusal> refusal_;
     bool help_ = false;
+    bool extended_ = false;
     bool transfers_ = false;
     bool rates_ = false;
 };
@@ -63,11 +99,22 @@ void Parser::take(int letter, const char* argument) {
             help_ = true;
             return;
         case 'x':
-            return take_mode(Mode::extended);
+            extended_ = true;
+            return;
         case 'd':
-            return take_mode(Mode::transfers);
+            transfers_ = true;
+            return;
         case 'D':
-            return take_mode(Mode::rates);
+            rates_ = true;
+            return;
+        case 'P':
+            options_.partitions = true;
+            options_.disks = false;
+            return;
+        case 'X':
+            return take_paths(Paths::by_initiator);
+        case 'Y':
+            return take_paths(Paths::by_target);
         case 'l':
             return take_limit(argument);
         case 'T':
@@ -77,49 +124,59 @@ void Parser::take(int letter, const char* argument) {
     }
 }
 
-void Parser::take_mode(Mode mode) {
-    transfers_ |= mode == Mode::transfers;
-    rates_ |= mode == Mode::rates;
-    if (transfers_ && rates_) refusal_ = wrong_usage("-d and -D are incompatible.\n");
-    if (options_.mode != Mode::extended) options_.mode = mode;  // -x beats the others
+void Parser::refuse_together(std::string_view letters) {
+    refusal_ = wrong_usage(fmt::format("-{} and -{} are incompatible.\n", letters[0], letters[1]));
+}
+
+void Parser::take_paths(Paths paths) {
+    if (options_.paths != Paths::none && options_.paths != paths) refusal_ = wrong_usage();
+    options_.paths = paths;
 }
 
 void Parser::take_flag(int letter) {
-    switch (letter) {
-        case 'n':
-            options_.names_last = true;
-            return;
-        case 'z':
-            options_.idle_hidden = true;
-            return;
-        case 'I':
-            options_.counts = true;
-            return;
-        case 'M':
-            options_.megabytes = true;
-            return;
-        case 'r':
-            options_.comma_separated = true;
-            return;
-        case 's':
-            options_.changes_silent = true;
-            return;
-        case 'p':
-            options_.partitions = true;
-            return;
-        case 'P':
-            options_.partitions = true;
-            options_.disks = false;
-            return;
-        case '?':
-            refusal_ = wrong_usage(fmt::format("iostat: illegal option -- {:c}\n", optopt));
-            return;
-        case ':':
-            refusal_ =
-                wrong_usage(fmt::format("iostat: option requires an argument -- {:c}\n", optopt));
-            return;
-        default:  // the rest of the original's letters, which the grammar knows
-            refusal_ = {2, fmt::format("iostat: -{:c} is not available in this version\n", letter)};
+    const auto* const flag =
+        std::ranges::find_if(flags, [&](const Flag& f) { return f.letter == letter; });
+    if (flag != flags.end()) {
+        options_.*flag->member = true;
+    } else if (letter == ':') {
+        refusal_ =
+            wrong_usage(fmt::format("iostat: option requires an argument -- {:c}\n", optopt));
+    } else {
+        refusal_ = wrong_usage(fmt::format("iostat: illegal option -- {:c}\n", optopt));
+    }
+}
+
+void Parser::settle_classes() {
+    if (transfers_ && rates_) return refuse_together("dD");
+    Options& o = options_;
+    const bool vertical = extended_ || o.errors || o.listing;
+    if (o.paths != Paths::none && !vertical) extended_ = true;
+    const bool any = extended_ || transfers_ || rates_ || vertical || o.cpu || o.tty;
+    if (!any) {
+        transfers_ = true;
+        o.cpu = true;
+        o.tty = true;
+    }
+    o.mode = extended_    ? Mode::extended
+             : transfers_ ? Mode::transfers
+             : rates_     ? Mode::rates
+                          : Mode::none;
+    if (o.mode == Mode::transfers || o.mode == Mode::rates) {
+        o.errors = false;
+        o.listing = false;
+    }
+    if (o.controllers && ((o.mode != Mode::extended && !o.errors) || o.listing)) {
+        refusal_ = {2, "iostat: -C can only be used with -e or -x.\n"};
+    }
+}
+
+void Parser::check() {
+    const Options& o = options_;
+    if (o.json && o.comma_separated) return refuse_together("jr");
+    for (const Flag& flag : {Flag{'y', &Options::first_skipped}, Flag{'S', &Options::summary}}) {
+        if (!(o.*flag.member) || o.interval_s) continue;
+        refusal_ = wrong_usage(fmt::format("-{} needs an interval.\n", flag.letter));
+        return;
     }
 }
 
@@ -149,8 +206,9 @@ std::optional<int> Parser::take_positive(std::string_view what, const std::strin
 }
 
 void Parser::take_operands(const std::vector<std::string>& operands) {
-    const auto numbers = std::ranges::find_if(operands, [](const std::string& operand) {
-        return std::isdigit(static_cast<unsigned char>(operand.front())) != 0;
+    const bool named = options_.devices_wanted();
+    const auto numbers = std::ranges::find_if(operands, [&](const std::string& operand) {
+        return !named || std::isdigit(static_cast<unsigned char>(operand[0])) != 0;
     });
     options_.devices.assign(operands.begin(), numbers);
     const auto left = operands.end() - numbers;
@@ -178,7 +236,9 @@ std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> argu
         if (parser.refusal()) return *parser.refusal();
         if (parser.help_wanted()) return Help{};
     }
-    parser.take_operands({arguments.begin() + optind, arguments.end()});
+    parser.settle_classes();
+    if (!parser.refusal()) parser.take_operands({arguments.begin() + optind, arguments.end()});
+    if (!parser.refusal()) parser.check();
     if (parser.refusal()) return *parser.refusal();
     return parser.options();
 }

@@ -1,7 +1,9 @@
 // The command line of iostat, and what it means.
 //
 // The grammar is the original's: short options that may be grouped (-xnz), then device names, then
-// an interval and a count. An operand that begins with a digit starts the numbers.
+// an interval and a count. An operand that begins with a digit starts the numbers. The letters of
+// the original that say what is reported (-c -t -d -D -x -e -E) replace its default, which is -t -d
+// -c.
 #ifndef IOSTAT_OPTIONS_HPP
 #define IOSTAT_OPTIONS_HPP
 
@@ -12,12 +14,20 @@
 
 namespace blkscope::iostat {
 
-/// What a report looks like. The first is vertical, a line per device; the others are horizontal, a
-/// line per report.
+/// The columns of a device. The first is vertical, a line per device; transfers and rates are
+/// horizontal, a line per report.
 enum class Mode {
     extended,   // -x
-    transfers,  // -d, and without any of the three
-    rates       // -D
+    transfers,  // -d, and by default
+    rates,      // -D
+    none        // other classes alone: -c, -t, -e, -E
+};
+
+/// How the paths of a multipath device are shown.
+enum class Paths {
+    none,
+    by_initiator,  // -X: lun.initiator
+    by_target      // -Y: lun.target, and each lun.target.initiator
 };
 
 enum class Stamp { none, epoch, date };  // -T
@@ -25,12 +35,24 @@ enum class Stamp { none, epoch, date };  // -T
 /// A command line that was understood.
 struct Options {
     Mode mode = Mode::transfers;
+    bool cpu = false;      // -c
+    bool tty = false;      // -t
+    bool errors = false;   // -e
+    bool listing = false;  // -E
+    bool json = false;     // -j: everything there is, whatever the classes
+    Paths paths = Paths::none;
+    bool controllers = false;      // -C
+    bool device_ids = false;       // -i: in the listing, instead of the serial number
     bool names_last = false;       // -n: the name at the end, wsvc_t and asvc_t apart
+    bool mount_points = false;     // -m: behind the name, with -n
     bool counts = false;           // -I: per interval, not per second
     bool megabytes = false;        // -M
+    bool microseconds = false;     // -u: three decimals of a millisecond
     bool comma_separated = false;  // -r
     bool changes_silent = false;   // -s
-    bool idle_hidden = false;      // -z; means something with -x only
+    bool idle_hidden = false;      // -z; means something with -x and -j only
+    bool first_skipped = false;    // -y: no report since the creation
+    bool summary = false;          // -S
     bool disks = true;             // not with -P
     bool partitions = false;       // -p, -P
     Stamp stamp = Stamp::none;     // -T
@@ -39,7 +61,16 @@ struct Options {
     std::optional<int> interval_s;  // none: one report
     std::optional<int> count;       // reports; none with an interval: for ever
 
-    [[nodiscard]] bool vertical() const { return mode == Mode::extended; }
+    /// A line per device, and no end of places.
+    [[nodiscard]] bool vertical() const {
+        return mode == Mode::extended || errors || listing || json;
+    }
+
+    /// Whether devices are reported on at all.
+    [[nodiscard]] bool devices_wanted() const { return mode != Mode::none || vertical(); }
+
+    /// Whether the error kstats are.
+    [[nodiscard]] bool errors_wanted() const { return errors || listing || json; }
 };
 
 /// A command line that asks for the help text.

@@ -2,11 +2,15 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <optional>
 #include <system_error>
+
+#include "iostat/host.hpp"
 
 namespace blkscope::iostat {
 
@@ -27,7 +31,37 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
                   .kind = kind,
                   .crtime = ksp->ks_crtime,
                   .snaptime = ksp->ks_snaptime,
-                  .io = *static_cast<const kstat_io_t*>(ksp->ks_data)};
+                  .io = *static_cast<const kstat_io_t*>(ksp->ks_data),
+                  .errors = {},
+                  .mount_point = {},
+                  .device_id = {}};
+}
+
+// The records of a NAMED kstat that was read; null if it cannot be.
+const kstat_named_t* read_records(kstat_ctl_t* kc, kstat_t* ksp) {
+    if (kstat_read(kc, ksp, nullptr) == -1 || ksp->ks_data == nullptr) return nullptr;
+    if (ksp->ks_data_size / sizeof(kstat_named_t) < ksp->ks_ndata) return nullptr;
+    return KSTAT_NAMED_PTR(ksp);
+}
+
+// 0 for a record that is missing or of another type.
+uint64_t number(kstat_t* ksp, const char* name) {
+    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, name));
+    if (record == nullptr) return 0;
+    if (record->data_type == KSTAT_DATA_UINT64) return record->value.ui64;
+    return record->data_type == KSTAT_DATA_UINT32 ? record->value.ui32 : 0;
+}
+
+Processor copy_processor(kstat_t* ksp) {
+    return {.id = ksp->ks_instance,
+            .snaptime = ksp->ks_snaptime,
+            .idle_ticks = number(ksp, "cpu_ticks_idle"),
+            .user_ticks = number(ksp, "cpu_ticks_user"),
+            .kernel_ticks = number(ksp, "cpu_ticks_kernel"),
+            .wait_ticks = number(ksp, "cpu_ticks_wait"),
+            .dtrace_ns = number(ksp, "cpu_nsec_dtrace"),
+            .characters_in = number(ksp, "rawch"),
+            .characters_out = number(ksp, "outch")};
 }
 
 // A directory in the environment, or null.
@@ -61,13 +95,67 @@ std::vector<Device> Reader::read() {
         if (!kind || !wanted(*kind, options_)) continue;
         if (auto device = read_device(kc_.get(), ksp, *kind)) devices.push_back(*device);
     }
+    if (options_.errors_wanted()) read_errors(devices);
+    if (options_.mount_points || options_.device_ids) ask_host(devices);
     return devices;
 }
 
-bool Reader::anything_published() const {
+// The device's name is the error kstat's, up to its first comma.
+void Reader::read_errors(std::vector<Device>& devices) {
+    for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (ksp->ks_type != KSTAT_TYPE_NAMED || !counts_errors(text(ksp->ks_class))) continue;
+        const std::string name = text(ksp->ks_name);
+        const auto device =
+            std::ranges::find(devices, name.substr(0, name.find(',')), &Device::name);
+        if (device == devices.end()) continue;
+        const kstat_named_t* records = read_records(kc_.get(), ksp);
+        if (records != nullptr) device->errors = copy_errors(records, ksp->ks_ndata);
+    }
+}
+
+void Reader::ask_host(std::vector<Device>& devices) const {
+    std::map<std::string, std::string> places;
+    if (options_.mount_points) {
+        std::ifstream mounts("/proc/self/mounts");
+        places = read_mounts(mounts);
+    }
+    for (Device& device : devices) {
+        if (!is_host_device(device)) continue;
+        const auto place = places.find(device.name);
+        if (place != places.end()) device.mount_point = place->second;
+        if (options_.device_ids) device.device_id = host_device_id(device.name);
+    }
+}
+
+bool Reader::is_on_line(int processor) {
+    for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (ksp->ks_type != KSTAT_TYPE_NAMED || ksp->ks_instance != processor) continue;
+        if (text(ksp->ks_module) != "cpu_info") continue;
+        if (read_records(kc_.get(), ksp) == nullptr) continue;
+        const auto* state = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, "state"));
+        if (state == nullptr || state->data_type != KSTAT_DATA_CHAR) continue;
+        // One that takes no interrupts works all the same.
+        return text(state->value.c) == "on-line" || text(state->value.c) == "no-intr";
+    }
+    return true;
+}
+
+Processors Reader::read_processors() {
+    Processors processors;
+    if (!kc_) return processors;
+    for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (ksp->ks_type != KSTAT_TYPE_NAMED || text(ksp->ks_module) != "cpu") continue;
+        if (text(ksp->ks_name) != "sys" || !is_on_line(ksp->ks_instance)) continue;
+        if (read_records(kc_.get(), ksp) != nullptr) processors.push_back(copy_processor(ksp));
+    }
+    std::ranges::sort(processors, {}, &Processor::id);
+    return processors;
+}
+
+bool Reader::any_device() const {
     if (!kc_) return false;
     for (const kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        if (text(ksp->ks_module) != "unix") return true;
+        if (ksp->ks_type == KSTAT_TYPE_IO && kind_of(text(ksp->ks_class))) return true;
     }
     return false;
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "iostat/processors.hpp"
 #include "iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
@@ -21,14 +22,18 @@ class Reader {
     explicit Reader(const Options& options) : options_(options) {}
 
     /// Brings the chain up to date and reads the I/O kstat of every device the options want. One
-    /// that cannot be read, because its provider went away meanwhile, is left out.
+    /// that cannot be read, because its provider went away meanwhile, is left out. The options also
+    /// say whether its error kstat is read, and what this machine knows of it.
     ///
     /// Errors: throws std::system_error if the chain cannot be had.
     [[nodiscard]] std::vector<Device> read();
 
-    /// Whether the last read found a kstat that some provider published. The framework's own, of
-    /// module unix, do not count.
-    [[nodiscard]] bool anything_published() const;
+    /// Reads the processors that are on line, of the chain as the last read() left it. Those of
+    /// which no cpu:N:sys can be read are left out; one without a cpu_info:N counts as on line.
+    [[nodiscard]] Processors read_processors();
+
+    /// Whether the last read found any device, wanted or not.
+    [[nodiscard]] bool any_device() const;
 
   private:
     struct Close {
@@ -36,6 +41,9 @@ class Reader {
     };
 
     bool refresh();
+    void read_errors(std::vector<Device>& devices);
+    void ask_host(std::vector<Device>& devices) const;
+    [[nodiscard]] bool is_on_line(int processor);
 
     Options options_;
     std::unique_ptr<kstat_ctl_t, Close> kc_;

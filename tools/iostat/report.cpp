@@ -1,9 +1,13 @@
 #include "iostat/report.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "iostat/changes.hpp"
 #include "iostat/format.hpp"
+#include "iostat/json.hpp"
 
 namespace blkscope::iostat {
 
@@ -11,53 +15,125 @@ namespace {
 
 constexpr unsigned lines_per_header = 19;
 
+std::vector<std::string> changes_between(const Interval& interval) {
+    std::vector<std::string> changes =
+        processor_changes(*interval.processors_before, interval.processors);
+    const auto devices = device_changes(*interval.devices_before, interval.devices);
+    changes.insert(changes.end(), devices.begin(), devices.end());
+    return changes;
+}
+
+std::string shown_name(const Device& device, const Options& options) {
+    if (!options.names_last || device.mount_point.empty()) return device.name;
+    return fmt::format("{} ({})", device.name, device.mount_point);
+}
+
 }  // namespace
 
-std::string Reporter::report(const Snapshot& now) {
-    const bool changed = last_ && !same_devices(*last_, now);
+Figures Interval::figures_of(const Device& device, const Options& options) const {
+    return figures(devices_before != nullptr ? find(*devices_before, device) : nullptr, device,
+                   options);
+}
+
+std::string Reporter::report(const Snapshot& devices, const Processors& processors,
+                             std::time_t now) {
+    const auto last = std::exchange(last_, Look{devices, processors});
+    Interval interval{nullptr, devices, nullptr, processors};
+    std::vector<std::string> changes;
+    if (last) {
+        interval.devices_before = &last->devices;
+        interval.processors_before = &last->processors;
+        const bool changed =
+            !same_devices(last->devices, devices) || !same_processors(last->processors, processors);
+        if (changed && !options_.changes_silent) changes = changes_between(interval);
+        if (changed && !options_.first_skipped) {
+            interval.devices_before = nullptr;
+            interval.processors_before = nullptr;
+        }
+    } else if (options_.first_skipped) {
+        return {};
+    }
+    if (options_.json) return json_report(interval, changes, now, options_);
+    return change_lines(changes) + text(interval);
+}
+
+std::string Reporter::text(const Interval& interval) {
+    return options_.vertical() ? vertical(interval) : horizontal(interval);
+}
+
+std::string Reporter::vertical(const Interval& interval) {
     std::string text;
-    if (changed && !options_.changes_silent) text = change_lines(*last_, now);
-    const Snapshot* before = last_ && !changed ? &*last_ : nullptr;
-    text += options_.vertical() ? vertical(before, now) : horizontal(before, now);
-    last_ = now;
+    if (sides_apart(options_) && (options_.tty || options_.cpu)) {
+        text = horizontal_header({}, options_) +
+               horizontal_line({}, options_, interval.figures_of_processors(options_));
+    }
+    text += vertical_lines(interval);
+    if (options_.listing) text += listings(interval.devices);
     return text;
 }
 
-std::string Reporter::vertical(const Snapshot* before, const Snapshot& now) {
+std::string Reporter::vertical_lines(const Interval& interval) {
     name_width_ = std::max(name_width_, name_width_min);
-    for (const Device& device : now) name_width_ = std::max(name_width_, device.name.size());
+    for (const Device& device : interval.devices) {
+        name_width_ = std::max(name_width_, device.name.size());
+    }
     name_width_ = std::min(name_width_, name_width_max);
 
     std::string text = vertical_header(name_width_, options_);
-    for (const Device& device : now) {
-        const Figures f = figures_of(before, device);
-        if (options_.idle_hidden && is_idle(f)) continue;
-        text += vertical_line(device.name, f, name_width_, options_);
+    if (text.empty()) return {};
+    const bool hiding = options_.idle_hidden && options_.mode == Mode::extended;
+    const bool with_processors = !sides_apart(options_) && (options_.tty || options_.cpu);
+    const ProcessorFigures processors = interval.figures_of_processors(options_);
+    const ProcessorFigures* beside = with_processors ? &processors : nullptr;
+    for (const Device& device : interval.devices) {
+        const Figures f = interval.figures_of(device, options_);
+        if (!hiding || !is_idle(f, options_)) {
+            text += vertical_line(shown_name(device, options_), f, name_width_, options_, beside);
+        } else if (beside != nullptr) {
+            text += vertical_line_without_device(name_width_, options_, processors);
+        }
+        beside = nullptr;  // they stand on the first line
+    }
+    if (beside != nullptr) text += vertical_line_without_device(name_width_, options_, processors);
+    return text;
+}
+
+std::string Reporter::listings(const Snapshot& devices) const {
+    std::string text;
+    for (const Device& device : devices) {
+        if (device.errors.empty() || device.members > 1) continue;
+        text += error_listing(device.errors,
+                              {.name = device.name,
+                               .names_last = options_.names_last,
+                               .device_id = options_.device_ids ? &device.device_id : nullptr});
     }
     return text;
 }
 
-std::string Reporter::horizontal(const Snapshot* before, const Snapshot& now) {
-    if (now.empty()) return {};  // the header waits for a device to name
+// Without sides the header waits for a device to name.
+bool Reporter::has_header(const Snapshot& devices) const {
+    return options_.tty || options_.cpu || !devices.empty();
+}
+
+std::string Reporter::horizontal(const Interval& interval) {
+    const Snapshot shown = options_.devices_wanted() ? interval.devices : Snapshot{};
+    if (!has_header(shown)) return {};
     std::string text;
     if (lines_until_header_ == 0) {
-        text = horizontal_header(now, options_);
+        text = horizontal_header(shown, options_);
         lines_until_header_ = lines_per_header;
     }
     if (!options_.comma_separated) --lines_until_header_;  // a file needs its header once
     std::vector<Figures> blocks;
-    for (const Device& device : now) blocks.push_back(figures_of(before, device));
-    return text + horizontal_line(blocks, options_);
+    for (const Device& device : shown) blocks.push_back(interval.figures_of(device, options_));
+    return text + horizontal_line(blocks, options_, interval.figures_of_processors(options_));
 }
 
 std::string Reporter::header_again() {
-    if (options_.vertical() || options_.comma_separated || !last_ || last_->empty()) return {};
+    if (options_.vertical() || options_.comma_separated || !last_) return {};
+    if (!has_header(last_->devices)) return {};
     lines_until_header_ = lines_per_header;
-    return horizontal_header(*last_, options_);
-}
-
-Figures Reporter::figures_of(const Snapshot* before, const Device& now) const {
-    return figures(before != nullptr ? find(*before, now) : nullptr, now, options_);
+    return horizontal_header(last_->devices, options_);
 }
 
 }  // namespace blkscope::iostat

@@ -2,10 +2,12 @@
 #ifndef IOSTAT_REPORT_HPP
 #define IOSTAT_REPORT_HPP
 
+#include <ctime>
 #include <optional>
 #include <string>
 
 #include "iostat/figures.hpp"
+#include "iostat/interval.hpp"
 
 namespace blkscope::iostat {
 
@@ -13,23 +15,35 @@ class Reporter {
   public:
     explicit Reporter(const Options& options) : options_(options) {}
 
-    /// The report on `now`, which select() gave: lines about changes, headers, devices.
+    /// The report on `devices`, which select() gave, and on the processors: lines about changes,
+    /// headers, figures; with -j, one line. `now` is for that one.
     ///
-    /// It covers the time since the last report's snapshot. The first one, and one after devices
-    /// came or went, covers the time since each device's creation.
-    [[nodiscard]] std::string report(const Snapshot& now);
+    /// It covers the time since the last report's look. The first one, and one after devices or
+    /// processors came or went, covers the time since each device's creation. With -y there is no
+    /// report on the first look, and after a change each device that stayed is compared with
+    /// itself.
+    [[nodiscard]] std::string report(const Snapshot& devices, const Processors& processors = {},
+                                     std::time_t now = 0);
 
     /// The header once more, for a terminal that was away meanwhile. Empty where every report has
     /// its own, and with -r, whose header is printed once.
     [[nodiscard]] std::string header_again();
 
   private:
-    [[nodiscard]] std::string vertical(const Snapshot* before, const Snapshot& now);
-    [[nodiscard]] std::string horizontal(const Snapshot* before, const Snapshot& now);
-    [[nodiscard]] Figures figures_of(const Snapshot* before, const Device& now) const;
+    struct Look {
+        Snapshot devices;
+        Processors processors;
+    };
+
+    [[nodiscard]] std::string text(const Interval& interval);
+    [[nodiscard]] std::string vertical(const Interval& interval);
+    [[nodiscard]] std::string vertical_lines(const Interval& interval);
+    [[nodiscard]] std::string horizontal(const Interval& interval);
+    [[nodiscard]] std::string listings(const Snapshot& devices) const;
+    [[nodiscard]] bool has_header(const Snapshot& devices) const;
 
     Options options_;
-    std::optional<Snapshot> last_;
+    std::optional<Look> last_;
     size_t name_width_ = 0;            // only ever grows, so that reports stand under each other
     unsigned lines_until_header_ = 0;  // in a horizontal report
 };

@@ -1,8 +1,12 @@
 #include "iostat/snapshot.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <tuple>
+#include <utility>
+
+#include "iostat/groups.hpp"
 
 namespace blkscope::iostat {
 
@@ -10,6 +14,14 @@ namespace {
 
 constexpr size_t horizontal_places = 4;
 constexpr size_t no_end = std::numeric_limits<size_t>::max();
+
+constexpr std::array kstat_classes{
+    std::pair<std::string_view, Kind>{"disk", Kind::disk},
+    std::pair<std::string_view, Kind>{"partition", Kind::partition},
+    std::pair<std::string_view, Kind>{"tape", Kind::tape},
+    std::pair<std::string_view, Kind>{"nfs", Kind::nfs},
+    std::pair<std::string_view, Kind>{"iopath", Kind::path},
+};
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -41,6 +53,9 @@ int rank(Kind kind) {
             return 1;
         case Kind::nfs:
             return 2;
+        case Kind::path:
+        case Kind::controller:  // placed by add_controllers()
+            return 3;
     }
     return 3;
 }
@@ -88,11 +103,16 @@ void give_places(std::vector<Device>& devices, const Options& options) {
 }  // namespace
 
 std::optional<Kind> kind_of(std::string_view kstat_class) {
-    if (kstat_class == "disk") return Kind::disk;
-    if (kstat_class == "partition") return Kind::partition;
-    if (kstat_class == "tape") return Kind::tape;
-    if (kstat_class == "nfs") return Kind::nfs;
-    return {};
+    const auto* const found =
+        std::ranges::find(kstat_classes, kstat_class, &std::pair<std::string_view, Kind>::first);
+    if (found == kstat_classes.end()) return {};
+    return found->second;
+}
+
+std::string_view class_of(Kind kind) {
+    const auto* const found =
+        std::ranges::find(kstat_classes, kind, &std::pair<std::string_view, Kind>::second);
+    return found == kstat_classes.end() ? "controller" : found->first;
 }
 
 bool wanted(Kind kind, const Options& options) {
@@ -101,8 +121,11 @@ bool wanted(Kind kind, const Options& options) {
             return options.disks;
         case Kind::partition:
             return options.partitions;
+        case Kind::path:
+            return options.paths != Paths::none;
         case Kind::tape:
         case Kind::nfs:
+        case Kind::controller:
             return true;
     }
     return false;
@@ -128,6 +151,7 @@ std::strong_ordering compare_names(std::string_view one, std::string_view other)
 }
 
 Snapshot select(std::vector<Device> candidates, const Options& options) {
+    candidates = combine_paths(std::move(candidates), options.paths);
     std::erase_if(candidates, [&](const Device& device) {
         return !wanted(device.kind, options) || skipped_floppy(device, options);
     });
@@ -138,6 +162,7 @@ Snapshot select(std::vector<Device> candidates, const Options& options) {
         give_places(candidates, options);
         std::ranges::sort(candidates, in_order);
     }
+    if (options.controllers) return with_controllers(std::move(candidates));
     return candidates;
 }
 

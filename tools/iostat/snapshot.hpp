@@ -10,13 +10,17 @@
 #include <string_view>
 #include <vector>
 
+#include "iostat/errors.hpp"
 #include "iostat/options.hpp"
 
 namespace blkscope::iostat {
 
-enum class Kind { disk, partition, tape, nfs };
+enum class Kind { disk, partition, tape, nfs, path, controller };
 
 /// One device's I/O kstat as it was read. Times are nanoseconds of CLOCK_MONOTONIC.
+///
+/// It may stand for several: a controller for its disks. Then counters and times, crtime and
+/// snaptime among them, are sums.
 struct Device {
     std::string module;
     int instance = 0;
@@ -25,12 +29,20 @@ struct Device {
     hrtime_t crtime = 0;
     hrtime_t snaptime = 0;
     kstat_io_t io{};
+    ErrorRecords errors;      // empty: it has no error kstat
+    int members = 1;          // devices that were summed up
+    std::string mount_point;  // with -m, of a disk of this machine; else empty
+    std::string device_id;    // with -i, the same
 };
 
 using Snapshot = std::vector<Device>;
 
 /// The kind of a device whose kstat is of this class; none for a class that iostat ignores.
+/// Controllers have no kstats.
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view kstat_class);
+
+/// The class that kind_of() knows a kind by; "controller" for a controller.
+[[nodiscard]] std::string_view class_of(Kind kind);
 
 /// Whether devices of this kind are looked at. Tapes and NFS mounts always are.
 [[nodiscard]] bool wanted(Kind kind, const Options& options);
@@ -43,7 +55,7 @@ using Snapshot = std::vector<Device>;
 [[nodiscard]] std::strong_ordering compare_names(std::string_view one, std::string_view other);
 
 /// The devices to show, in the order to show them: disks among their partitions, then tapes, then
-/// NFS mounts.
+/// NFS mounts, then paths. With -C those of a controller stand behind its line, and first of all.
 ///
 /// Devices asked for by name have the first claim on the places there are (-l, or four in a
 /// horizontal report); others fill what is left. If none of the names exists, nothing is shown.

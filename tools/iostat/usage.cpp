@@ -5,18 +5,29 @@ namespace blkscope::iostat {
 namespace {
 
 constexpr auto synopsis =
-    "Usage: iostat [-dDIMnpPrsxz] [-l n] [-T d|u] [disk ...] [interval [count]]\n";
+    "Usage: iostat [-cCdDeEiIjmMnpPrsStuxXyYz] [-l n] [-T d|u]\n"
+    "              [disk ...] [interval [count]]\n";
 
 constexpr auto explanation =
     R"(Reports on block devices from their kstats. The first report covers the time
 since each device was created; later ones cover one interval (seconds) each.
 
-  -x     a line per device, all columns    -n  name last, wsvc_t asvc_t apart
+What is reported (by default -tdc; -x goes before -d and -D, they before -e -E):
   -d     kps tps serv, side by side        -D  rps wps util, side by side
-  -I     counts per interval, not rates    -M  megabytes, not kilobytes
-  -z     with -x: leave out idle devices   -r  comma-separated
+  -x     a line per device, all columns    -C  with -x, -e: controllers too
+  -e     errors: s/w h/w trn, total        -E  every record of the error kstats
+  -t     tin tout of terminals             -c  us sy dt id of processors
   -p     partitions too                    -P  partitions only
-  -l n   at most n devices                 -s  silent when devices come and go
+  -X     paths, by initiator               -Y  paths, by target and one by one
+  -l n   at most n devices                 -z  with -x, -j: idle devices left out
+  -y     no report since the creation; devices that come later count from theirs
+  -S     at the end, also at Ctrl-C: average, minimum, maximum of the whole run
+How:
+  -n     name last, wsvc_t asvc_t apart    -m  with -n: where it is mounted
+  -I     counts per interval, not rates    -M  megabytes, not kilobytes
+  -u     service times to the microsecond  -i  with -E: identity, not serial
+  -r     comma-separated                   -s  silent when devices come and go
+  -j     a line of JSON per report, with everything; -I -M -T do not change it
   -T u   before each report, the seconds since 1970; -T d the date
 
   r/s w/s          reads, writes completed per second (rps wps; tps: both)
@@ -25,6 +36,9 @@ since each device was created; later ones cover one interval (seconds) each.
   wsvc_t  asvc_t   mean milliseconds a request waited; was being served
   svc_t, serv      wsvc_t + asvc_t
   %w  %b, util     percent of the time that any request waited; was being served
+  s/w h/w trn      soft, hard, transport errors since the creation
+  tin tout         characters read from, written to terminals per second
+  us sy dt id      percent of the processors' time: user, system, tracing, idle
 
 Not to be misread:
   %b is not capacity. One slow request makes it 100; a device that serves many

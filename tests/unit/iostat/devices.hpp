@@ -2,9 +2,12 @@
 #ifndef IOSTAT_TEST_DEVICES_HPP
 #define IOSTAT_TEST_DEVICES_HPP
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
+#include "iostat/processors.hpp"
 #include "iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
@@ -48,6 +51,42 @@ inline Device one_second_later(Device device) {
     device.io.rtime += one_second / 2;
     device.io.rlentime += one_second * 3 / 2;
     return device;
+}
+
+/// Two processors since the system's start 100 s ago: 6 % user, 4 % system, 90 % idle; 3 characters
+/// came and 120 went a second.
+inline Processors two_processors() {
+    const auto ticks_per_s = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+    Processors processors(2);
+    for (Processor& processor : processors) {
+        processor.snaptime = 100 * one_second;
+        processor.idle_ticks = 90 * ticks_per_s;
+        processor.user_ticks = 6 * ticks_per_s;
+        processor.kernel_ticks = 4 * ticks_per_s;
+    }
+    processors[1].id = 1;
+    processors[0].characters_in = 300;
+    processors[0].characters_out = 5'000;
+    processors[1].characters_out = 7'000;
+    return processors;
+}
+
+/// What a disk's driver publishes about its errors.
+inline ErrorRecords error_records() {
+    return {{"Soft Errors", 1U},
+            {"Hard Errors", 2U},
+            {"Transport Errors", 3U},
+            {"Vendor", "ATA"},
+            {"Product", "VBOX HARDDISK"},
+            {"Revision", "1.0"},
+            {"Serial No", "VB12345678"},
+            {"Size", uint64_t{17'179'869'184}},
+            {"Media Error", 0U},
+            {"Device Not Ready", 0U},
+            {"No Device", 0U},
+            {"Recoverable", 0U},
+            {"Illegal Request", 4U},
+            {"Predictive Failure Analysis", 0U}};
 }
 
 inline std::vector<Device> idle_devices(const std::vector<std::string>& names) {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <locale>
 #include <cstdlib>
+#include <locale>
 
 #include "devices.hpp"
 
@@ -140,11 +140,11 @@ TEST(IostatFormat, NumbersHaveAPointInEveryLocale) {
 TEST(IostatFormat, ADeviceIsIdleBelowATenthInEveryColumn) {
     Device device = idle_device("sd0");
     device.snaptime = device.crtime + 100 * one_second;
-    EXPECT_TRUE(is_idle(figures(nullptr, device, {})));
+    EXPECT_TRUE(is_idle(figures(nullptr, device, {}), {}));
     device.io.reads = 9;  // 0.09/s
-    EXPECT_TRUE(is_idle(figures(nullptr, device, {})));
+    EXPECT_TRUE(is_idle(figures(nullptr, device, {}), {}));
     device.io.reads = 10;  // 0.1/s
-    EXPECT_FALSE(is_idle(figures(nullptr, device, {})));
+    EXPECT_FALSE(is_idle(figures(nullptr, device, {}), {}));
 }
 
 TEST(IostatFormat, EachColumnAloneMakesADeviceBusy) {
@@ -152,7 +152,7 @@ TEST(IostatFormat, EachColumnAloneMakesADeviceBusy) {
         Device device = idle_device("sd0");
         device.snaptime = device.crtime + one_second;
         change(device.io);
-        return !is_idle(figures(nullptr, device, {}));
+        return !is_idle(figures(nullptr, device, {}), {});
     };
     EXPECT_TRUE(busy([](kstat_io_t& io) { io.reads = 1; }));
     EXPECT_TRUE(busy([](kstat_io_t& io) { io.writes = 1; }));

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <list>
+#include <span>
 #include <system_error>
 
 #include "devices.hpp"
@@ -18,6 +19,7 @@ namespace {
 struct Published {
     std::list<kstat_t> chain;  // a list: a kstat stays where it is
     std::list<kstat_io_t> data;
+    std::list<std::vector<kstat_named_t>> records;
     int open_error = 0;
     int update_error = 0;
     int opens = 0;
@@ -83,7 +85,9 @@ kid_t kstat_read(kstat_ctl_t* /*kc*/, kstat_t* ksp, void* /*buf*/) {
         published.data.push_back({});
         ksp->ks_data = &published.data.back();
     }
-    if (ksp->ks_data != nullptr) static_cast<kstat_io_t*>(ksp->ks_data)->reads += 1;
+    if (ksp->ks_type == KSTAT_TYPE_IO && ksp->ks_data != nullptr) {
+        static_cast<kstat_io_t*>(ksp->ks_data)->reads += 1;
+    }
     ksp->ks_snaptime += 7;
     return 1;
 }
@@ -99,7 +103,10 @@ kstat_t* kstat_lookup(kstat_ctl_t* /*kc*/, const char* /*module*/, int /*instanc
     return nullptr;
 }
 
-void* kstat_data_lookup(kstat_t* /*ksp*/, const char* /*name*/) {
+void* kstat_data_lookup(kstat_t* ksp, const char* name) {
+    for (kstat_named_t& named : std::span(KSTAT_NAMED_PTR(ksp), ksp->ks_ndata)) {
+        if (std::strcmp(named.name, name) == 0) return &named;
+    }
     errno = ENOENT;
     return nullptr;
 }
@@ -190,10 +197,10 @@ TEST_F(IostatReader, WithoutARunDirectoryItTriesAgain) {
     published.open_error = ENOENT;
     Reader reader({});
     EXPECT_EQ(names_of(reader.read()), Names{});
-    EXPECT_FALSE(reader.anything_published());
+    EXPECT_FALSE(reader.any_device());
     published.open_error = 0;
     EXPECT_EQ(names_of(reader.read()), Names{"nbd0"});
-    EXPECT_TRUE(reader.anything_published());
+    EXPECT_TRUE(reader.any_device());
 }
 
 TEST_F(IostatReader, OtherFailuresAreTold) {
@@ -206,14 +213,105 @@ TEST_F(IostatReader, OtherFailuresAreTold) {
     EXPECT_THROW((void)reader.read(), std::system_error);
 }
 
-TEST_F(IostatReader, TheFrameworksOwnKstatsAreNobodysPublication) {
+TEST_F(IostatReader, OnlyIoKstatsOfDeviceClassesAreDevices) {
     publish("unix", "kstat_headers", "kstat", KSTAT_TYPE_RAW);
+    publish("nbd", "nbd0,cmds", "misc", KSTAT_TYPE_NAMED);
+    publish("cpu", "sys", "misc", KSTAT_TYPE_NAMED);
     Reader reader({});
     (void)reader.read();
-    EXPECT_FALSE(reader.anything_published());
-    publish("nbd", "nbd0,cmds", "misc", KSTAT_TYPE_NAMED);
+    EXPECT_FALSE(reader.any_device());
+    publish("nbd", "nbd0,a", "partition");
     (void)reader.read();
-    EXPECT_TRUE(reader.anything_published());
+    EXPECT_TRUE(reader.any_device());  // though it is not wanted
+}
+
+kstat_named_t record(const char* name, uint64_t value) {
+    kstat_named_t named{};
+    std::strncpy(named.name, name, sizeof(named.name) - 1);
+    named.data_type = KSTAT_DATA_UINT64;
+    named.value.ui64 = value;
+    return named;
+}
+
+kstat_named_t record(const char* name, const char* value) {
+    kstat_named_t named{};
+    std::strncpy(named.name, name, sizeof(named.name) - 1);
+    named.data_type = KSTAT_DATA_CHAR;
+    std::strncpy(named.value.c, value, sizeof(named.value.c) - 1);
+    return named;
+}
+
+kstat_t& publish_records(const char* module, int instance, const std::string& name,
+                         const char* kstat_class, std::vector<kstat_named_t> records) {
+    kstat_t& ks = publish(module, name, kstat_class, KSTAT_TYPE_NAMED);
+    ks.ks_instance = instance;
+    published.records.push_back(std::move(records));
+    std::vector<kstat_named_t>& kept = published.records.back();
+    ks.ks_data = kept.data();
+    ks.ks_ndata = static_cast<uint_t>(kept.size());
+    ks.ks_data_size = kept.size() * sizeof(kstat_named_t);
+    return ks;
+}
+
+void publish_processor(int id, const char* state) {
+    const auto base = static_cast<uint64_t>(id) * 100;
+    publish_records("cpu", id, "sys", "misc",
+                    {record("cpu_ticks_idle", base + 1), record("cpu_ticks_user", base + 2),
+                     record("cpu_ticks_kernel", base + 3), record("cpu_ticks_wait", base + 4),
+                     record("cpu_nsec_dtrace", base + 5), record("rawch", base + 6),
+                     record("outch", base + 7)});
+    if (state == nullptr) return;
+    const auto number = std::to_string(id);
+    publish_records("cpu_info", id, "cpu_info" + number, "misc", {record("state", state)});
+}
+
+TEST_F(IostatReader, ReadsTheProcessorsThatAreOnLineInTheirOrder) {
+    publish_processor(2, "on-line");
+    publish_processor(1, "off-line");
+    publish_processor(0, "no-intr");
+    publish_processor(3, nullptr);
+    Reader reader({});
+    (void)reader.read();
+    const Processors processors = reader.read_processors();
+    ASSERT_EQ(processors.size(), 3u);
+    EXPECT_EQ(processors[0].id, 0);
+    EXPECT_EQ(processors[1].id, 2);
+    EXPECT_EQ(processors[2].id, 3);
+    EXPECT_EQ(processors[1].idle_ticks, 201u);
+    EXPECT_EQ(processors[1].user_ticks, 202u);
+    EXPECT_EQ(processors[1].kernel_ticks, 203u);
+    EXPECT_EQ(processors[1].wait_ticks, 204u);
+    EXPECT_EQ(processors[1].dtrace_ns, 205u);
+    EXPECT_EQ(processors[1].characters_in, 206u);
+    EXPECT_EQ(processors[1].characters_out, 207u);
+    EXPECT_EQ(processors[1].snaptime, 7);
+}
+
+TEST_F(IostatReader, WithoutProcessorsThereAreNone) {
+    Reader unopened({});
+    EXPECT_TRUE(unopened.read_processors().empty());
+    publish("nbd", "nbd0", "disk");
+    publish("cpu", "vm", "misc", KSTAT_TYPE_NAMED);
+    publish("cpu", "sys", "misc", KSTAT_TYPE_RAW);
+    publish("cpu", "sys", "misc", KSTAT_TYPE_NAMED).ks_ndata = 1000;  // more than its data holds
+    Reader reader({});
+    (void)reader.read();
+    EXPECT_TRUE(reader.read_processors().empty());
+}
+
+TEST_F(IostatReader, ErrorsBelongToTheDeviceBeforeTheComma) {
+    publish("nbd", "nbd0", "disk");
+    publish("nbd", "nbd1", "disk");
+    publish_records("nbderr", 1, "nbd1,err", "device_error",
+                    {record("Soft Errors", 4), record("Hard Errors", 5)});
+    publish_records("nbderr", 0, "nbd0,err", "misc", {record("Soft Errors", 9)});
+    Options options;
+    EXPECT_TRUE(Reader(options).read()[1].errors.empty());
+    options.errors = true;
+    const std::vector<Device> devices = Reader(options).read();
+    EXPECT_TRUE(devices[0].errors.empty());
+    ASSERT_EQ(devices[1].errors.size(), 2u);
+    EXPECT_EQ(error_count(devices[1].errors, 1), 5u);
 }
 
 TEST_F(IostatReader, TheEnvironmentChoosesTheRunDirectory) {

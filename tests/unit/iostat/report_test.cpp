@@ -135,6 +135,72 @@ TEST(IostatReport, ACommaSeparatedHorizontalHeaderIsPrintedOnce) {
     EXPECT_EQ(reporter.header_again(), "");
 }
 
+Options without_the_first() {
+    Options options = extended();
+    options.first_skipped = true;
+    return options;
+}
+
+TEST(IostatReport, TheReportSinceTheCreationCanBeSkipped) {
+    Reporter reporter(without_the_first());
+    EXPECT_EQ(reporter.report({busy_device()}), "");
+    EXPECT_TRUE(reporter.report({one_second_later(busy_device())})
+                    .ends_with("sd0     100.0   50.0  800.0  200.0  0.2  1.5   11.3  10  50 \n"));
+}
+
+TEST(IostatReport, WhereItIsSkippedAChangeDoesNotBringItBack) {
+    Reporter reporter(without_the_first());
+    (void)reporter.report({busy_device()});
+    const std::string text = reporter.report({one_second_later(busy_device()), idle_device("sd1")});
+    EXPECT_TRUE(text.starts_with("<<disk added: sd1>>\n")) << text;
+    EXPECT_NE(text.find("\nsd0     100.0   50.0 "), std::string::npos) << text;
+}
+
+TEST(IostatReport, AfterAChangeOfTheProcessorsEverythingIsSinceTheCreation) {
+    Options options = extended();
+    options.cpu = true;
+    Reporter reporter(options);
+    (void)reporter.report({busy_device()}, two_processors());
+    Processors one = two_processors();
+    one.pop_back();
+    const std::string text = reporter.report({one_second_later(busy_device())}, one);
+    EXPECT_TRUE(text.starts_with("<<processors removed: 1>>\n")) << text;
+    EXPECT_EQ(text.find("100.0   50.0"), std::string::npos) << text;
+    EXPECT_TRUE(text.ends_with("  6  4  0 90\n")) << text;
+}
+
+TEST(IostatReport, WithoutDevicesTerminalsAndProcessorsAreShownAllTheSame) {
+    Options options;
+    options.cpu = true;
+    EXPECT_EQ(Reporter(options).report({}, two_processors()),
+              "     cpu\n us sy dt id\n  6  4  0 90\n");
+    options.mode = Mode::none;
+    EXPECT_EQ(Reporter(options).report({busy_device()}, two_processors()),
+              "     cpu\n us sy dt id\n  6  4  0 90\n");
+    options.mode = Mode::extended;
+    EXPECT_TRUE(Reporter(options).report({}, two_processors()).ends_with("     6  4  0 90\n"));
+}
+
+TEST(IostatReport, WithErrorsADeviceIsIdleOnlyIfItHasNone) {
+    Options options = extended();
+    options.idle_hidden = true;
+    Device faulty = idle_device("sd0");
+    faulty.errors = error_records();
+    EXPECT_EQ(lines_in(Reporter(options).report({faulty})), 2u);
+    options.errors = true;
+    EXPECT_EQ(lines_in(Reporter(options).report({faulty})), 3u);
+}
+
+TEST(IostatReport, ControllersAndSummedPathsHaveNoListing) {
+    Options options;
+    options.mode = Mode::none;
+    options.listing = true;
+    Device sum = idle_device("ssd0.fp0", Kind::path);
+    sum.errors = {{"", 2U}, {"", 0U}, {"", 0U}};
+    sum.members = 2;
+    EXPECT_EQ(Reporter(options).report({sum}), "");
+}
+
 TEST(IostatReport, AContinuedTerminalGetsTheHorizontalHeaderAgain) {
     Reporter reporter(Options{});
     EXPECT_EQ(reporter.header_again(), "");

@@ -50,9 +50,33 @@ TEST(IostatSelection, OnlyTheClassesOfDevicesCount) {
     EXPECT_EQ(kind_of("partition"), Kind::partition);
     EXPECT_EQ(kind_of("tape"), Kind::tape);
     EXPECT_EQ(kind_of("nfs"), Kind::nfs);
-    for (const char* other : {"disks", "dis", "misc", "iopath", ""}) {
+    EXPECT_EQ(kind_of("iopath"), Kind::path);
+    for (const char* other : {"disks", "dis", "misc", "controller", ""}) {
         EXPECT_FALSE(kind_of(other).has_value()) << other;
     }
+}
+
+TEST(IostatSelection, AClassAndItsKindAreOneToOne) {
+    for (const char* name : {"disk", "partition", "tape", "nfs", "iopath"}) {
+        EXPECT_EQ(class_of(*kind_of(name)), name);
+    }
+    EXPECT_EQ(class_of(Kind::controller), "controller");
+}
+
+TEST(IostatSelection, PathsAreShownOnRequestAndLast) {
+    const std::vector<Device> all{idle_device("a0.t1.fp0", Kind::path), idle_device("sd0"),
+                                  idle_device("nfs1", Kind::nfs)};
+    EXPECT_EQ(names_of(select(all, extended())), (Names{"sd0", "nfs1"}));
+    Options options = extended();
+    options.paths = Paths::by_initiator;
+    EXPECT_EQ(names_of(select(all, options)), (Names{"sd0", "nfs1", "a0.fp0"}));
+}
+
+TEST(IostatSelection, AControllerStandsBeforeWhatHangsOnIt) {
+    Options options = extended();
+    options.controllers = true;
+    EXPECT_EQ(selected({"sd0", "c10t0d0", "c2t1d0", "c2t0d0"}, options),
+              (Names{"c2", "c2t0d0", "c2t1d0", "c10", "c10t0d0", "sd0"}));
 }
 
 TEST(IostatSelection, PartitionsAreShownOnRequestAndDisksUnlessOnlyPartitionsAre) {

@@ -1,0 +1,156 @@
+#include "iostat/errors.hpp"
+
+#include <fmt/format.h>
+
+#include <cstring>
+#include <span>
+
+namespace blkscope::iostat {
+
+namespace {
+
+constexpr size_t full_line = 62;        // a line that has come so far ends
+constexpr size_t last_of_counters = 2;  // and the first one behind this record
+constexpr size_t number_width = 4;      // what any number is taken to need
+constexpr float bytes_per_gb = 1e9F;
+
+template <size_t N>
+std::string text(const char (&field)[N]) {
+    return {field, strnlen(field, N)};
+}
+
+std::string string_value(const kstat_named_t& record) {
+    const char* string = KSTAT_NAMED_STR_PTR(&record);
+    if (string == nullptr) return {};
+    return {string, strnlen(string, KSTAT_NAMED_STR_BUFLEN(&record))};
+}
+
+ErrorRecord copy(const kstat_named_t& record) {
+    ErrorRecord copied{.name = text(record.name), .value = {}};
+    switch (record.data_type) {
+        case KSTAT_DATA_CHAR:
+            copied.value = text(record.value.c);
+            break;
+        case KSTAT_DATA_STRING:
+            copied.value = string_value(record);
+            break;
+        case KSTAT_DATA_UINT32:
+            copied.value = record.value.ui32;
+            break;
+        case KSTAT_DATA_UINT64:
+            copied.value = record.value.ui64;
+            break;
+        default:
+            break;
+    }
+    return copied;
+}
+
+// What is on the line so far, in the listing's own count of it.
+class ListingText {
+  public:
+    explicit ListingText(const Listing& listing) : listing_(listing) { add_name(); }
+
+    void add(const ErrorRecord& record);
+    void end_line_if_full(size_t position);
+    [[nodiscard]] std::string take();
+
+  private:
+    void add_name();
+    void add_text(const std::string& name, const std::string& value);
+    void add_number(const std::string& name, uint32_t value);
+    void add_size(uint64_t bytes);
+
+    Listing listing_;
+    std::string text_;
+    size_t column_ = 0;
+};
+
+void ListingText::add_name() {
+    const std::string& name = listing_.name;
+    const size_t room = listing_.names_last ? 16 : 9;
+    if (name.size() > 20) {
+        text_ = name + " ";
+    } else {
+        const size_t width = name.size() > 16 ? 20 : room;
+        text_ = fmt::format("{:<{}.{}} ", name, width, width);
+    }
+}
+
+void ListingText::add(const ErrorRecord& record) {
+    column_ += record.name.size();
+    if (const auto* string = std::get_if<std::string>(&record.value)) {
+        add_text(record.name, *string);
+    } else if (const auto* narrow = std::get_if<uint32_t>(&record.value)) {
+        add_number(record.name, *narrow);
+    } else if (const auto* wide = std::get_if<uint64_t>(&record.value)) {
+        if (record.name == "Size") return add_size(*wide);
+        add_number(record.name, static_cast<uint32_t>(*wide));
+    }
+}
+
+void ListingText::add_text(const std::string& name, const std::string& value) {
+    if (name != "Serial No" || listing_.device_id == nullptr) {
+        text_ += fmt::format("{}: {} ", name, value);
+        column_ += value.size();
+        return;
+    }
+    const std::string& id = *listing_.device_id;
+    text_ += id.empty() ? "Device Id: " : fmt::format("Device Id: {} ", id);
+    column_ += id.size();
+}
+
+void ListingText::add_number(const std::string& name, uint32_t value) {
+    text_ += fmt::format("{}: {} ", name, value);
+    column_ += number_width;
+}
+
+// On a line of its own.
+void ListingText::add_size(uint64_t bytes) {
+    const float gigabytes = static_cast<float>(bytes) / bytes_per_gb;
+    text_ += fmt::format("\nSize: {:.2f}GB <{} bytes>\n", gigabytes, bytes);
+    column_ = 0;
+}
+
+void ListingText::end_line_if_full(size_t position) {
+    if (column_ < full_line && position != last_of_counters) return;
+    text_ += '\n';
+    column_ = 0;
+}
+
+std::string ListingText::take() {
+    if (column_ > 0) text_ += '\n';
+    return std::move(text_);
+}
+
+}  // namespace
+
+bool counts_errors(std::string_view kstat_class) {
+    return kstat_class.starts_with("device_error") || kstat_class.starts_with("iopath_error");
+}
+
+ErrorRecords copy_errors(const kstat_named_t* records, size_t count) {
+    ErrorRecords copied;
+    for (const kstat_named_t& record : std::span(records, count)) copied.push_back(copy(record));
+    return copied;
+}
+
+uint32_t error_count(const ErrorRecords& records, size_t position) {
+    if (position >= records.size()) return 0;
+    const auto& value = records[position].value;
+    if (const auto* narrow = std::get_if<uint32_t>(&value)) return *narrow;
+    if (const auto* wide = std::get_if<uint64_t>(&value)) return static_cast<uint32_t>(*wide);
+    return 0;
+}
+
+std::string error_listing(const ErrorRecords& records, const Listing& listing) {
+    ListingText text(listing);
+    for (size_t position = 0; position < records.size(); ++position) {
+        if (records[position].name.empty()) continue;
+        text.add(records[position]);
+        text.end_line_if_full(position);
+    }
+    return text.take();
+}
+
+}  // namespace blkscope::iostat

@@ -1,0 +1,136 @@
+#include "iostat/groups.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+namespace blkscope::iostat {
+
+namespace {
+
+// Adds up; counts of operations wrap at 32 bits as each of them does.
+void add(Device& sum, const Device& device) {
+    sum.crtime += device.crtime;
+    sum.snaptime += device.snaptime;
+    sum.io.nread += device.io.nread;
+    sum.io.nwritten += device.io.nwritten;
+    sum.io.reads += device.io.reads;
+    sum.io.writes += device.io.writes;
+    sum.io.wtime += device.io.wtime;
+    sum.io.wlentime += device.io.wlentime;
+    sum.io.rtime += device.io.rtime;
+    sum.io.rlentime += device.io.rlentime;
+    sum.io.wcnt += device.io.wcnt;
+    sum.io.rcnt += device.io.rcnt;
+    ErrorRecords errors;
+    for (size_t position = 0; position < 3; ++position) {
+        errors.push_back(
+            {"", error_count(sum.errors, position) + error_count(device.errors, position)});
+    }
+    if (!sum.errors.empty() || !device.errors.empty()) sum.errors = std::move(errors);
+    sum.members += device.members;
+}
+
+bool is_of_controller(const Device& device, std::string_view controller) {
+    return (device.kind == Kind::disk || device.kind == Kind::partition) &&
+           controller_of(device.name) == controller;
+}
+
+std::vector<std::string> controllers_of(const Snapshot& devices) {
+    std::vector<std::string> names;
+    for (const Device& device : devices) {
+        if (device.kind == Kind::disk) names.emplace_back(controller_of(device.name));
+    }
+    std::ranges::sort(names, [](const std::string& one, const std::string& other) {
+        return compare_names(one, other) < 0;
+    });
+    const auto repeated = std::ranges::unique(names);
+    names.erase(repeated.begin(), repeated.end());
+    std::erase(names, "");
+    return names;
+}
+
+// Of at least one disk.
+Device sum_of(const std::string& controller, const Snapshot& devices) {
+    std::optional<Device> sum;
+    for (const Device& device : devices) {
+        if (device.kind != Kind::disk || !is_of_controller(device, controller)) continue;
+        if (sum) {
+            add(*sum, device);
+        } else {
+            sum = device;
+        }
+    }
+    sum->name = controller;
+    sum->kind = Kind::controller;
+    return *sum;
+}
+
+// lun, target, initiator.
+std::optional<std::array<std::string, 3>> parts_of(const std::string& path) {
+    const size_t first = path.find('.');
+    const size_t last = path.rfind('.');
+    if (first == last || path.find('.', first + 1) != last) return {};
+    return std::array{path.substr(0, first), path.substr(first + 1, last - first - 1),
+                      path.substr(last + 1)};
+}
+
+// Adds the path to the device of that name, which the first one makes.
+void add_to(std::vector<Device>& sums, const std::string& name, Device path) {
+    path.name = name;
+    const auto sum = std::ranges::find_if(sums, [&](const Device& device) {
+        return device.kind == Kind::path && device.name == name;
+    });
+    if (sum == sums.end()) {
+        sums.push_back(std::move(path));
+    } else {
+        add(*sum, path);
+    }
+}
+
+}  // namespace
+
+std::string_view controller_of(std::string_view name) {
+    if (!name.starts_with('c')) return {};
+    const size_t end = name.find_first_not_of("0123456789", 1);
+    if (end == 1 || end == std::string_view::npos) return {};
+    return name.substr(0, end);
+}
+
+Snapshot with_controllers(Snapshot devices) {
+    Snapshot shown;
+    for (const std::string& controller : controllers_of(devices)) {
+        shown.push_back(sum_of(controller, devices));
+        const auto others = std::stable_partition(
+            devices.begin(), devices.end(),
+            [&](const Device& device) { return is_of_controller(device, controller); });
+        shown.insert(shown.end(), std::move_iterator(devices.begin()), std::move_iterator(others));
+        devices.erase(devices.begin(), others);
+    }
+    shown.insert(shown.end(), std::move_iterator(devices.begin()),
+                 std::move_iterator(devices.end()));
+    return shown;
+}
+
+std::vector<Device> combine_paths(std::vector<Device> devices, Paths paths) {
+    if (paths == Paths::none) return devices;
+    std::vector<Device> shown;
+    for (Device& device : devices) {
+        const auto parts = device.kind == Kind::path ? parts_of(device.name) : std::nullopt;
+        if (!parts) {
+            shown.push_back(std::move(device));
+            continue;
+        }
+        const auto& [lun, target, initiator] = *parts;
+        if (paths == Paths::by_initiator) {
+            add_to(shown, lun + "." + initiator, std::move(device));
+        } else {
+            add_to(shown, lun + "." + target, device);
+            shown.push_back(std::move(device));
+        }
+    }
+    return shown;
+}
+
+}  // namespace blkscope::iostat

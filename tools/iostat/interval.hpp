@@ -1,0 +1,28 @@
+// What a report is about: two looks at the same things.
+#ifndef IOSTAT_INTERVAL_HPP
+#define IOSTAT_INTERVAL_HPP
+
+#include "iostat/figures.hpp"
+#include "iostat/processors.hpp"
+
+namespace blkscope::iostat {
+
+/// Borrows the looks. What was before is null where the interval begins with each device's
+/// creation and the system's start.
+struct Interval {
+    const Snapshot* devices_before;
+    const Snapshot& devices;
+    const Processors* processors_before;
+    const Processors& processors;
+
+    /// Of one of the `devices`.
+    [[nodiscard]] Figures figures_of(const Device& device, const Options& options) const;
+
+    [[nodiscard]] ProcessorFigures figures_of_processors(const Options& options) const {
+        return processor_figures(processors_before, processors, options);
+    }
+};
+
+}  // namespace blkscope::iostat
+
+#endif

@@ -1,0 +1,183 @@
+#include "iostat/json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "iostat/columns.hpp"
+
+namespace blkscope::iostat {
+
+namespace {
+
+// Keys keep the order in which they are set.
+using Json = nlohmann::ordered_json;
+
+constexpr double bytes_per_kilobyte = 1024;
+
+// A name may hold any bytes; the line has to stay valid.
+std::string line(const Json& object) {
+    return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Json or_null(bool known, double value) {
+    return known ? Json(value) : Json();
+}
+
+Json counters(const kstat_io_t& io) {
+    return {{"reads", io.reads},      {"writes", io.writes},
+            {"read_bytes", io.nread}, {"written_bytes", io.nwritten},
+            {"wtime_ns", io.wtime},   {"wlentime_ns", io.wlentime},
+            {"rtime_ns", io.rtime},   {"rlentime_ns", io.rlentime},
+            {"wcnt", io.wcnt},        {"rcnt", io.rcnt}};
+}
+
+Json rates(const Figures& f) {
+    const bool completed = f.transfers > 0;
+    return {{"reads_per_s", f.reads},
+            {"writes_per_s", f.writes},
+            {"read_bytes_per_s", f.data_read * bytes_per_kilobyte},
+            {"written_bytes_per_s", f.data_written * bytes_per_kilobyte},
+            {"wait", f.wait},
+            {"actv", f.actv},
+            {"wsvc_t_ms", or_null(completed, f.wsvc_t)},
+            {"asvc_t_ms", or_null(completed, f.asvc_t)},
+            {"svc_t_ms", or_null(completed, f.svc_t)},
+            {"w_pct", f.w_percent},
+            {"b_pct", f.b_percent}};
+}
+
+Json record_value(const ErrorRecord& record) {
+    if (const auto* text = std::get_if<std::string>(&record.value)) return *text;
+    if (const auto* narrow = std::get_if<uint32_t>(&record.value)) return *narrow;
+    if (const auto* wide = std::get_if<uint64_t>(&record.value)) return *wide;
+    return {};
+}
+
+Json errors(const Device& device, const Figures& f) {
+    if (device.errors.empty()) return {};
+    Json records = Json::object();
+    for (const ErrorRecord& record : device.errors) {
+        if (!record.name.empty()) records[record.name] = record_value(record);
+    }
+    const auto count = [](double errors) { return static_cast<uint64_t>(errors); };
+    return {{"soft", count(f.soft_errors)},
+            {"hard", count(f.hard_errors)},
+            {"transport", count(f.transport_errors)},
+            {"total", count(f.errors)},
+            {"records", records}};
+}
+
+Json device_object(const Device& device, const Figures& f) {
+    Json object{{"device", device.name},
+                {"module", device.module},
+                {"instance", device.instance},
+                {"class", class_of(device.kind)},
+                {"members", device.members},
+                {"crtime_ns", device.crtime / device.members},
+                {"snaptime_ns", device.snaptime / device.members},
+                {"elapsed_s", f.elapsed_s},
+                {"counters", counters(device.io)}};
+    object.update(rates(f));
+    object["errors"] = errors(device, f);
+    return object;
+}
+
+Json processors_object(const Processors& processors, const ProcessorFigures& f) {
+    if (processors.empty()) return {};
+    Processor sum;
+    for (const Processor& processor : processors) {
+        sum.user_ticks += processor.user_ticks;
+        sum.kernel_ticks += processor.kernel_ticks;
+        sum.wait_ticks += processor.wait_ticks;
+        sum.idle_ticks += processor.idle_ticks;
+        sum.dtrace_ns += processor.dtrace_ns;
+    }
+    const Json raw{{"user_ticks", sum.user_ticks},
+                   {"kernel_ticks", sum.kernel_ticks},
+                   {"wait_ticks", sum.wait_ticks},
+                   {"idle_ticks", sum.idle_ticks},
+                   {"dtrace_ns", sum.dtrace_ns}};
+    return {{"processors", processors.size()}, {"counters", raw},        {"user_pct", f.user},
+            {"system_pct", f.system},          {"dtrace_pct", f.dtrace}, {"idle_pct", f.idle}};
+}
+
+Json terminals_object(const Processors& processors, const ProcessorFigures& f) {
+    if (processors.empty()) return {};
+    uint64_t in = 0;
+    uint64_t out = 0;
+    for (const Processor& processor : processors) {
+        in += processor.characters_in;
+        out += processor.characters_out;
+    }
+    return {{"counters", {{"characters_in", in}, {"characters_out", out}}},
+            {"characters_in_per_s", f.characters_in},
+            {"characters_out_per_s", f.characters_out}};
+}
+
+// The latest look at any of the devices.
+Json snaptime(const Snapshot& devices) {
+    Json latest;
+    for (const Device& device : devices) {
+        const hrtime_t taken = device.snaptime / device.members;
+        if (latest.is_null() || latest.get<hrtime_t>() < taken) latest = taken;
+    }
+    return latest;
+}
+
+// Between the latest looks then and now; null in a report since the creation.
+Json interval_s(const Interval& interval) {
+    if (interval.devices_before == nullptr) return {};
+    const Json before = snaptime(*interval.devices_before);
+    const Json now = snaptime(interval.devices);
+    if (before.is_null() || now.is_null()) return {};
+    return static_cast<double>(now.get<hrtime_t>() - before.get<hrtime_t>()) / 1e9;
+}
+
+Json statistic(const DeviceSummary& device, double Spread::*member) {
+    Json object = Json::object();
+    for (size_t i = 0; i < summary_columns.size(); ++i) {
+        object[std::string(summary_columns[i].json_key)] =
+            or_null(device.columns[i].any, device.columns[i].*member);
+    }
+    return object;
+}
+
+}  // namespace
+
+std::string json_report(const Interval& interval, const std::vector<std::string>& changes,
+                        std::time_t now, const Options& options) {
+    Options plain;  // of -I and -M nothing, and no -e for what is idle
+    plain.interval_s = options.interval_s;
+    Json devices = Json::array();
+    for (const Device& device : interval.devices) {
+        const Figures f = interval.figures_of(device, plain);
+        if (options.idle_hidden && is_idle(f, options)) continue;
+        devices.push_back(device_object(device, f));
+    }
+    const ProcessorFigures processors = interval.figures_of_processors(plain);
+    return line({{"schema", "blockdev.iostat/1"},
+                 {"ts", now},
+                 {"snaptime_ns", snaptime(interval.devices)},
+                 {"interval_s", interval_s(interval)},
+                 {"since_creation", interval.devices_before == nullptr},
+                 {"changes", changes},
+                 {"tty", terminals_object(interval.processors, processors)},
+                 {"cpu", processors_object(interval.processors, processors)},
+                 {"devices", devices}});
+}
+
+std::string json_summary(const Summary& summary, std::time_t now) {
+    Json devices = Json::array();
+    for (const DeviceSummary& device : summary.devices()) {
+        devices.push_back({{"device", device.name},
+                           {"elapsed_s", device.elapsed_s},
+                           {"average", statistic(device, &Spread::average)},
+                           {"minimum", statistic(device, &Spread::least)},
+                           {"maximum", statistic(device, &Spread::most)}});
+    }
+    return line({{"schema", "blockdev.iostat-summary/1"},
+                 {"ts", now},
+                 {"intervals", summary.intervals()},
+                 {"devices", devices}});
+}
+
+}  // namespace blkscope::iostat
