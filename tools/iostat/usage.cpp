@@ -12,14 +12,14 @@ constexpr auto explanation =
     R"(Reports on block devices from their kstats. The first report covers the time
 since each device was created; later ones cover one interval (seconds) each.
 
-What is reported (by default -tdc; -x goes before -d and -D, they before -e -E):
+What is reported (by default -tdc; -x beats -d and -D, and they beat -e and -E):
   -d     kps tps serv, side by side        -D  rps wps util, side by side
   -x     a line per device, all columns    -C  with -x, -e: controllers too
   -e     errors: s/w h/w trn, total        -E  every record of the error kstats
   -t     tin tout of terminals             -c  us sy dt id of processors
   -p     partitions too                    -P  partitions only
   -X     paths, by initiator               -Y  paths, by target and one by one
-  -l n   at most n devices                 -z  with -x, -j: idle devices left out
+  -l n   at most n devices                 -z  with -x, -j: no idle devices
   -y     no report since the creation; devices that come later count from theirs
   -S     at the end, also at Ctrl-C: average, minimum, maximum of the whole run
 How:
