@@ -1,7 +1,6 @@
 #include "iostat/format.hpp"
 
 #include <fmt/format.h>
-#include <langinfo.h>
 
 #include <array>
 #include <string_view>
@@ -158,22 +157,6 @@ std::string horizontal_line(const std::vector<Figures>& figures, const Options& 
         blocks.push_back(join_block(value_cells(f, options), options));
     }
     return between_sides(blocks, value_sides(processors, options), options);
-}
-
-std::string stamp_line(std::time_t now, Stamp stamp) {
-    switch (stamp) {
-        case Stamp::none:
-            return {};
-        case Stamp::epoch:
-            return fmt::format("{}\n", now);
-        case Stamp::date:
-            break;
-    }
-    std::tm local{};
-    localtime_r(&now, &local);
-    std::array<char, 256> text{};
-    const size_t length = std::strftime(text.data(), text.size(), nl_langinfo(_DATE_FMT), &local);
-    return std::string(text.data(), length) + "\n";
 }
 
 }  // namespace blkscope::iostat

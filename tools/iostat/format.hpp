@@ -3,7 +3,6 @@
 #ifndef IOSTAT_FORMAT_HPP
 #define IOSTAT_FORMAT_HPP
 
-#include <ctime>
 #include <string>
 #include <vector>
 
@@ -41,11 +40,6 @@ constexpr size_t name_width_max = 24;
 [[nodiscard]] std::string horizontal_line(const std::vector<Figures>& figures,
                                           const Options& options,
                                           const ProcessorFigures& processors = {});
-
-/// The line of -T: the seconds, or what date(1) prints; empty without -T.
-///
-/// Threads: reads the process's time zone and LC_TIME.
-[[nodiscard]] std::string stamp_line(std::time_t now, Stamp stamp);
 
 }  // namespace blkscope::iostat
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <system_error>
 
-#include "iostat/cadence.hpp"
+#include "cadence/cadence.hpp"
 #include "iostat/format.hpp"
 #include "iostat/json.hpp"
 #include "iostat/options.hpp"

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "cadence/stamp.hpp"
+
 namespace blkscope::iostat {
 
 /// The columns of a device. The first is vertical, a line per device; transfers and rates are
@@ -29,8 +31,6 @@ enum class Paths {
     by_initiator,  // -X: lun.initiator
     by_target      // -Y: lun.target, and each lun.target.initiator
 };
-
-enum class Stamp { none, epoch, date };  // -T
 
 /// A command line that was understood.
 struct Options {

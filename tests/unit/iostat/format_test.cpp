@@ -166,12 +166,5 @@ TEST(IostatFormat, EachColumnAloneMakesADeviceBusy) {
     EXPECT_FALSE(busy([](kstat_io_t& io) { io.nread = 102; }));
 }
 
-TEST(IostatFormat, AStampIsTheSecondsOrTheDate) {
-    setenv("TZ", "UTC", 1);
-    EXPECT_EQ(stamp_line(1'234'567'890, Stamp::none), "");
-    EXPECT_EQ(stamp_line(1'234'567'890, Stamp::epoch), "1234567890\n");
-    EXPECT_EQ(stamp_line(1'234'567'890, Stamp::date), "Fri Feb 13 23:31:30 UTC 2009\n");
-}
-
 }  // namespace
 }  // namespace blkscope::iostat

@@ -1,6 +1,6 @@
-#include "iostat/cadence.hpp"
+#include "cadence/cadence.hpp"
 
-namespace blkscope::iostat {
+namespace blkscope {
 
 hrtime_t Cadence::next_wake(hrtime_t now, bool continued) {
     may_restart_ |= continued;
@@ -11,4 +11,4 @@ hrtime_t Cadence::next_wake(hrtime_t now, bool continued) {
     return wake_;
 }
 
-}  // namespace blkscope::iostat
+}  // namespace blkscope

@@ -6,12 +6,12 @@
 // If a report took so long that less than a quarter of the interval is left, the next one comes
 // half an interval later where there is a count, and the schedule is caught up with. Without a
 // count, or once the process was stopped and continued, the schedule starts anew.
-#ifndef IOSTAT_CADENCE_HPP
-#define IOSTAT_CADENCE_HPP
+#ifndef CADENCE_CADENCE_HPP
+#define CADENCE_CADENCE_HPP
 
 #include <sys/kstat.h>
 
-namespace blkscope::iostat {
+namespace blkscope {
 
 class Cadence {
   public:
@@ -28,6 +28,6 @@ class Cadence {
     bool may_restart_;
 };
 
-}  // namespace blkscope::iostat
+}  // namespace blkscope
 
 #endif

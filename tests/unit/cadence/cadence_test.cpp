@@ -1,34 +1,34 @@
-#include "iostat/cadence.hpp"
+#include "cadence/cadence.hpp"
 
 #include <gtest/gtest.h>
 
-namespace blkscope::iostat {
+namespace blkscope {
 namespace {
 
-TEST(IostatCadence, WakesStandOneIntervalApartWhateverTheReportsTook) {
+TEST(Cadence, WakesStandOneIntervalApartWhateverTheReportsTook) {
     Cadence cadence(1000, 400, true);
     EXPECT_EQ(cadence.next_wake(1010, false), 1400);
     EXPECT_EQ(cadence.next_wake(1700, false), 1800);
     EXPECT_EQ(cadence.next_wake(1801, false), 2200);
 }
 
-TEST(IostatCadence, WithACountALateReportIsCaughtUpWith) {
+TEST(Cadence, WithACountALateReportIsCaughtUpWith) {
     Cadence cadence(1000, 400, false);
     EXPECT_EQ(cadence.next_wake(1301, false), 1501);  // 99 are left: half an interval instead
     EXPECT_EQ(cadence.next_wake(1502, false), 1800);  // the schedule stood
 }
 
-TEST(IostatCadence, WithoutEndALateReportStartsTheScheduleAnew) {
+TEST(Cadence, WithoutEndALateReportStartsTheScheduleAnew) {
     Cadence cadence(1000, 400, true);
     EXPECT_EQ(cadence.next_wake(5000, false), 5400);
     EXPECT_EQ(cadence.next_wake(5400, false), 5800);
 }
 
-TEST(IostatCadence, OnceContinuedItStartsAnewForGood) {
+TEST(Cadence, OnceContinuedItStartsAnewForGood) {
     Cadence cadence(1000, 400, false);
     EXPECT_EQ(cadence.next_wake(1000, true), 1400);
     EXPECT_EQ(cadence.next_wake(9000, false), 9400);
 }
 
 }  // namespace
-}  // namespace blkscope::iostat
+}  // namespace blkscope
