@@ -1,0 +1,42 @@
+// Shell patterns over the names of kstats.
+#ifndef KSTAT_GLOB_HPP
+#define KSTAT_GLOB_HPP
+
+#include <bitset>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace blkscope::kstat_command {
+
+/// A shell pattern, taken apart once to be matched often.
+///
+///     *        any number of any characters       [abc-f]   one of these
+///     ?        any character                      [!abc-f]  any but these
+///     \x       x, in a set too
+///
+/// A ']' that comes first in a set, and a '-' that comes first or last, stand for themselves; so do
+/// a '[' whose set has no end, and a '\' at the end of the pattern. '/' and a leading '.' are
+/// characters like any other. A character is a byte.
+///
+/// Source: gmatch(3GEN), fnmatch(3).
+class Glob {
+  public:
+    explicit Glob(std::string_view pattern);
+
+    /// Whether the pattern describes the whole of `text`; in time of the product of their lengths.
+    [[nodiscard]] bool matches(std::string_view text) const;
+
+  private:
+    using Characters = std::bitset<256>;
+    using Element = std::optional<Characters>;  // one of these characters; none: a '*'
+
+    static Element take_element(std::string_view& rest);
+    static std::optional<Characters> take_set(std::string_view& rest);
+
+    std::vector<Element> elements_;  // no two '*' side by side
+};
+
+}  // namespace blkscope::kstat_command
+
+#endif

@@ -1,0 +1,154 @@
+#include "kstat/raw.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <span>
+
+namespace blkscope::kstat_command {
+
+namespace {
+
+enum class Kind { i32, u32, u64, text };
+
+// Fields of one kind behind each other, by name; '-' is one that is not shown. A text has room for
+// `text_bytes`.
+struct Fields {
+    Kind kind;
+    std::string_view names;
+    size_t text_bytes = 0;
+};
+
+constexpr std::array cpu_stat{
+    Fields{Kind::u32, "- -"},  // room for a lock
+    Fields{Kind::u32,
+           "idle user kernel wait wait_io wait_swap wait_pio "
+           "bread bwrite lread lwrite phread phwrite pswitch trap intr syscall sysread syswrite "
+           "sysfork sysvfork sysexec readch writech rcvint xmtint mdmint rawch canch outch msg "
+           "sema namei ufsiget ufsdirblk ufsipage ufsinopage inodeovf fileovf procovf intrthread "
+           "intrblk idlethread inv_swtch nthreads cpumigrate xcalls mutex_adenters rw_rdfails "
+           "rw_wrfails modload modunload bawrite"},
+    Fields{Kind::u32, "- - - - - -"},  // never counted
+    Fields{Kind::i32, "iowait swap physio"},
+    Fields{Kind::u32,
+           "pgrec pgfrec pgin pgpgin pgout pgpgout swapin pgswapin swapout pgswapout zfod dfree "
+           "scan rev hat_fault as_fault maj_fault cow_fault prot_fault softlock kernel_asflt "
+           "pgrrun execpgin execpgout execfree anonpgin anonpgout anonfree fspgin fspgout "
+           "fsfree"},
+};
+constexpr std::array var{
+    Fields{Kind::i32,
+           "v_buf v_call v_proc v_maxupttl v_nglobpris v_maxsyspri v_clist v_maxup v_hbuf v_hmask "
+           "v_pbuf v_sptmap v_maxpmem v_autoup v_bufhwm"},
+};
+constexpr std::array ncstats{
+    Fields{Kind::i32, "hits misses enters dbl_enters long_enter long_look move_to_front purges"},
+};
+constexpr std::array sysinfo{
+    Fields{Kind::u32, "updates runque runocc swpque swpocc waiting"},
+};
+constexpr std::array vminfo{
+    Fields{Kind::u64, "freemem swap_resv swap_alloc swap_avail swap_free updates"},
+};
+constexpr std::array mntinfo{
+    Fields{Kind::text, "mik_proto", 128},
+    Fields{Kind::u32, "mik_vers mik_flags mik_secmod mik_curread mik_curwrite"},
+    Fields{Kind::i32, "mik_timeo mik_retrans"},
+    Fields{Kind::u32,
+           "mik_acregmin mik_acregmax mik_acdirmin mik_acdirmax "
+           "lookup_srtt lookup_deviate lookup_rtxcur read_srtt read_deviate read_rtxcur "
+           "write_srtt write_deviate write_rtxcur - - - mik_noresponse mik_failover mik_remap"},
+    Fields{Kind::text, "mik_curserver", 257},
+};
+
+struct Structure {
+    std::string_view module;
+    std::string_view name;
+    std::span<const Fields> fields;
+};
+
+constexpr std::array structures{
+    Structure{"cpu_stat", "cpu_stat", cpu_stat}, Structure{"unix", "var", var},
+    Structure{"unix", "ncstats", ncstats},       Structure{"unix", "sysinfo", sysinfo},
+    Structure{"unix", "vminfo", vminfo},         Structure{"nfs", "mntinfo", mntinfo},
+};
+
+std::string without_digits(const char* field) {
+    std::string text = bounded_text(field, KSTAT_STRLEN);
+    std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
+    return text;
+}
+
+const Structure* structure_of(const kstat_t& ksp) {
+    const std::string module = without_digits(ksp.ks_module);
+    const std::string name = without_digits(ksp.ks_name);
+    const auto* const found = std::ranges::find_if(
+        structures, [&](const Structure& s) { return s.module == module && s.name == name; });
+    return found == structures.end() ? nullptr : found;
+}
+
+std::string_view take_name(std::string_view& names) {
+    const size_t end = std::min(names.find(' '), names.size());
+    const std::string_view name = names.substr(0, end);
+    names.remove_prefix(std::min(end + 1, names.size()));
+    return name;
+}
+
+size_t bytes_of(const Fields& fields) {
+    switch (fields.kind) {
+        case Kind::i32:
+        case Kind::u32:
+            return 4;
+        case Kind::u64:
+            return 8;
+        case Kind::text:
+            return fields.text_bytes;
+    }
+    return 0;
+}
+
+template <class Integer>
+Integer load(const char* from) {
+    Integer value;
+    std::memcpy(&value, from, sizeof(value));  // nothing says that a RAW section is aligned
+    return value;
+}
+
+Value value_of(const Fields& fields, const char* from) {
+    switch (fields.kind) {
+        case Kind::i32:
+            return int64_t{load<int32_t>(from)};
+        case Kind::u32:
+            return uint64_t{load<uint32_t>(from)};
+        case Kind::u64:
+            return load<uint64_t>(from);
+        case Kind::text:
+            break;
+    }
+    return Text(bounded_text(from, fields.text_bytes));
+}
+
+}  // namespace
+
+bool is_known_raw(const kstat_t& ksp) {
+    return structure_of(ksp) != nullptr;
+}
+
+std::vector<Statistic> decode_raw(const kstat_t& ksp) {
+    const Structure* const structure = structure_of(ksp);
+    if (structure == nullptr || ksp.ks_data == nullptr) return {};
+    std::vector<Statistic> statistics;
+    const auto* const data = static_cast<const char*>(ksp.ks_data);
+    size_t at = 0;
+    for (const Fields& fields : structure->fields) {
+        for (std::string_view names = fields.names; !names.empty(); at += bytes_of(fields)) {
+            if (at + bytes_of(fields) > ksp.ks_data_size) return {};
+            const std::string_view name = take_name(names);
+            if (name == "-") continue;
+            statistics.push_back({std::string(name), value_of(fields, data + at)});
+        }
+    }
+    return statistics;
+}
+
+}  // namespace blkscope::kstat_command

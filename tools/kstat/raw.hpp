@@ -1,0 +1,31 @@
+// The RAW kstats whose bytes this program understands.
+//
+// A RAW kstat is a C structure, and nothing in it says which. These few are known by their names,
+// with all digits taken out, so that cpu_stat:3:cpu_stat3 is a cpu_stat:cpu_stat:
+//
+//     cpu_stat:cpu_stat   cpu_stat_t      unix:vminfo    vminfo_t
+//     unix:var            struct var      unix:ncstats   struct ncstats
+//     unix:sysinfo        sysinfo_t       nfs:mntinfo    struct mntinfo_kstat
+//
+// Source: illumos' <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>, for the order
+// and the width of the fields.
+#ifndef KSTAT_RAW_HPP
+#define KSTAT_RAW_HPP
+
+#include <sys/kstat.h>
+
+#include <vector>
+
+#include "kstat/statistic.hpp"
+
+namespace blkscope::kstat_command {
+
+/// Whether the header's names are those of a known structure.
+[[nodiscard]] bool is_known_raw(const kstat_t& ksp);
+
+/// The structure's fields; none if it is not known, or if there is less data than it has.
+[[nodiscard]] std::vector<Statistic> decode_raw(const kstat_t& ksp);
+
+}  // namespace blkscope::kstat_command
+
+#endif

@@ -1,0 +1,79 @@
+#include "kstat/reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <functional>
+#include <system_error>
+#include <thread>
+
+#include "kstat/decode.hpp"
+#include "kstat/select.hpp"
+
+namespace blkscope::kstat_command {
+
+namespace {
+
+constexpr int attempts_max = 50;
+constexpr auto pause = std::chrono::milliseconds(200);
+
+// Repeats what fails because the system is short of something at the moment.
+bool succeeds(const std::function<bool()>& attempt) {
+    for (int left = attempts_max; !attempt(); std::this_thread::sleep_for(pause)) {
+        if (errno != EAGAIN || --left == 0) return false;
+    }
+    return true;
+}
+
+Reading header_of(const kstat_t& ksp) {
+    return {.module = bounded_text(ksp.ks_module, KSTAT_STRLEN),
+            .instance = ksp.ks_instance,
+            .name = bounded_text(ksp.ks_name, KSTAT_STRLEN),
+            .kstat_class = bounded_text(ksp.ks_class, KSTAT_STRLEN),
+            .type = ksp.ks_type,
+            .snaptime = 0,
+            .statistics = {}};
+}
+
+}  // namespace
+
+void Reader::refresh() {
+    if (kc_) {
+        if (succeeds([this] { return kstat_chain_update(kc_.get()) != -1; })) return;
+        throw std::system_error(errno, std::generic_category(), "cannot update the kstats");
+    }
+    kstat_ctl_t* kc = nullptr;
+    if (!succeeds([&] { return (kc = kstat_open()) != nullptr; })) {
+        throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
+    }
+    kc_.reset(kc);
+}
+
+void Reader::fill(Reading& reading, kstat_t& ksp) {
+    const bool read = kstat_read(kc_.get(), &ksp, nullptr) != -1;
+    if (read) reading.statistics = decode(ksp);
+    reading.snaptime = ksp.ks_snaptime;
+    auto& statistics = reading.statistics;
+    statistics.push_back({"crtime", Moment{ksp.ks_crtime}});
+    if (read) statistics.push_back({"snaptime", Moment{ksp.ks_snaptime}});
+    if (options_.class_listed) statistics.push_back({"class", Text(reading.kstat_class)});
+    std::ranges::stable_sort(statistics, [](const Statistic& one, const Statistic& other) {
+        return name_before(one.name, other.name);
+    });
+}
+
+std::vector<Reading> Reader::read() {
+    refresh();
+    std::vector<Reading> readings;
+    for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (!is_shown(*ksp)) continue;
+        Reading reading = header_of(*ksp);
+        if (!wanted(reading, options_)) continue;
+        fill(reading, *ksp);
+        readings.push_back(std::move(reading));
+    }
+    std::ranges::sort(readings, shown_before);
+    return readings;
+}
+
+}  // namespace blkscope::kstat_command

@@ -1,0 +1,44 @@
+// Where the statistics come from: the kstats that are published, read through libkstat alone.
+#ifndef KSTAT_READER_HPP
+#define KSTAT_READER_HPP
+
+#include <kstat.h>
+
+#include <memory>
+#include <vector>
+
+#include "kstat/options.hpp"
+#include "kstat/statistic.hpp"
+
+namespace blkscope::kstat_command {
+
+/// A handle on the chain of kstats, opened at the first read.
+///
+/// Threads: one.
+class Reader {
+  public:
+    /// Borrows `options` for as long as the reader lives.
+    explicit Reader(const Options& options) : options_(options) {}
+
+    /// Brings the chain up to date and reads every kstat that the options ask for. Its statistics
+    /// are those of its data, with crtime, with snaptime if it could be read, and with its class if
+    /// the options list that. Of one whose provider is gone meanwhile, crtime and class are left.
+    ///
+    /// Errors: throws std::system_error if the chain cannot be had, and BadPattern.
+    [[nodiscard]] std::vector<Reading> read();
+
+  private:
+    struct Close {
+        void operator()(kstat_ctl_t* kc) const { kstat_close(kc); }
+    };
+
+    void refresh();
+    void fill(Reading& reading, kstat_t& ksp);
+
+    const Options& options_;
+    std::unique_ptr<kstat_ctl_t, Close> kc_;
+};
+
+}  // namespace blkscope::kstat_command
+
+#endif

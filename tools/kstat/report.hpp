@@ -1,0 +1,40 @@
+// A report: what the selectors choose of the kstats that were read, written down.
+#ifndef KSTAT_REPORT_HPP
+#define KSTAT_REPORT_HPP
+
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "kstat/options.hpp"
+#include "kstat/statistic.hpp"
+
+namespace blkscope::kstat_command {
+
+class Reporter {
+  public:
+    /// Borrows `options` for as long as the reporter lives.
+    explicit Reporter(const Options& options) : options_(options) {}
+
+    /// The report on `kstats`, which are in order, it being `now`; empty with -q. Each selector in
+    /// turn shows all that it chooses. Throws BadPattern.
+    ///
+    /// With -T there is a line in front, but in JSON a member "time" in every object, so that the
+    /// report is JSON as a whole.
+    [[nodiscard]] std::string report(const std::vector<Reading>& kstats, std::time_t now);
+
+    /// Whether any report had a statistic to show.
+    [[nodiscard]] bool matched() const { return matched_; }
+
+  private:
+    void append(std::string& out, const Selector& selector, const Reading& kstat);
+
+    const Options& options_;
+    std::string time_;       // in JSON
+    bool separate_ = false;  // in JSON: there is an object in front
+    bool matched_ = false;
+};
+
+}  // namespace blkscope::kstat_command
+
+#endif

@@ -1,0 +1,21 @@
+#include "kstat/statistic.hpp"
+
+#include <strings.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace blkscope::kstat_command {
+
+bool name_before(std::string_view one, std::string_view other) {
+    const int order = strncasecmp(one.data(), other.data(), std::min(one.size(), other.size()));
+    if (order != 0) return order < 0;
+    if (one.size() != other.size()) return one.size() < other.size();
+    return one < other;
+}
+
+std::string bounded_text(const char* field, size_t room) {
+    return {field, strnlen(field, room)};
+}
+
+}  // namespace blkscope::kstat_command

@@ -1,0 +1,50 @@
+// What was read of a kstat: its names and its statistics, whatever its type.
+#ifndef KSTAT_STATISTIC_HPP
+#define KSTAT_STATISTIC_HPP
+
+#include <sys/kstat.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace blkscope::kstat_command {
+
+/// A moment on CLOCK_MONOTONIC, kept in nanoseconds and printed in seconds.
+struct Moment {
+    hrtime_t ns;
+};
+
+/// none: the provider's string is a null pointer.
+using Text = std::optional<std::string>;
+
+using Value = std::variant<int64_t, uint64_t, float, double, Moment, Text>;
+
+struct Statistic {
+    std::string name;
+    Value value;
+};
+
+/// One look at a kstat.
+struct Reading {
+    std::string module;
+    int instance = 0;
+    std::string name;
+    std::string kstat_class;
+    int type = 0;
+    hrtime_t snaptime = 0;              // ns; 0 if it was never read
+    std::vector<Statistic> statistics;  // in the order of their names
+};
+
+/// The order of names: whatever their case, and where they differ in nothing else, by case.
+[[nodiscard]] bool name_before(std::string_view one, std::string_view other);
+
+/// A string in a field of at most `room` bytes, of which the provider may have used all.
+[[nodiscard]] std::string bounded_text(const char* field, size_t room);
+
+}  // namespace blkscope::kstat_command
+
+#endif
