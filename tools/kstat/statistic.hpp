@@ -30,13 +30,13 @@ struct Statistic {
 
 /// One look at a kstat.
 struct Reading {
-    std::string module;
+    std::string module = {};
     int instance = 0;
-    std::string name;
-    std::string kstat_class;
+    std::string name = {};
+    std::string kstat_class = {};
     int type = 0;
-    hrtime_t snaptime = 0;              // ns; 0 if it was never read
-    std::vector<Statistic> statistics;  // in the order of their names
+    hrtime_t snaptime = 0;                   // ns; 0 if it was never read
+    std::vector<Statistic> statistics = {};  // in the order of their names
 };
 
 /// The order of names: whatever their case, and where they differ in nothing else, by case.

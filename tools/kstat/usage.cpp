@@ -7,8 +7,8 @@ namespace {
 constexpr auto synopsis =
     R"(Usage: kstat [-Cjlpq] [-T d|u] [-c class] [-m module] [-i instance] [-n name]
              [-s statistic] [interval [count]]
-       kstat [-Cjlpq] [-T d|u] [-c class] [module[:instance[:name[:statistic]]] ...]
-             [interval [count]]
+       kstat [-Cjlpq] [-T d|u] [-c class]
+             [module[:instance[:name[:statistic]]] ...] [interval [count]]
 )";
 
 constexpr auto explanation =

@@ -1,0 +1,122 @@
+#include "kstat/raw.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <map>
+#include <numeric>
+
+#include "kstat/format.hpp"
+
+namespace blkscope::kstat_command {
+namespace {
+
+template <class Word>
+struct Raw {
+    Raw(const char* module, const char* name, size_t count) : words(count) {
+        std::iota(words.begin(), words.end(), Word{0});
+        std::strncpy(ksp.ks_module, module, sizeof(ksp.ks_module) - 1);
+        std::strncpy(ksp.ks_name, name, sizeof(ksp.ks_name) - 1);
+        ksp.ks_type = KSTAT_TYPE_RAW;
+        ksp.ks_data = words.data();
+        ksp.ks_data_size = words.size() * sizeof(Word);
+        ksp.ks_ndata = static_cast<uint_t>(ksp.ks_data_size);
+    }
+
+    std::map<std::string, std::string> shown() const {
+        std::map<std::string, std::string> values;
+        for (const Statistic& s : decode_raw(ksp)) values[s.name] = value_text(s.value);
+        return values;
+    }
+
+    std::vector<Word> words;
+    kstat_t ksp{};
+};
+
+bool known(const char* module, const char* name) {
+    return is_known_raw(Raw<uint32_t>(module, name, 1).ksp);
+}
+
+TEST(KstatRaw, AStructureIsKnownByItsNamesWithoutDigits) {
+    EXPECT_TRUE(known("cpu_stat", "cpu_stat"));
+    EXPECT_TRUE(known("cpu_stat", "cpu_stat13"));
+    EXPECT_TRUE(known("unix", "var"));
+    EXPECT_TRUE(known("unix", "ncstats"));
+    EXPECT_TRUE(known("unix", "sysinfo"));
+    EXPECT_TRUE(known("unix", "vminfo"));
+    EXPECT_TRUE(known("nfs", "mntinfo"));
+}
+
+TEST(KstatRaw, NeitherABeginningNorALongerNameIsEnough) {
+    EXPECT_FALSE(known("unix", "v"));
+    EXPECT_FALSE(known("unix", ""));
+    EXPECT_FALSE(known("uni", "var"));
+    EXPECT_FALSE(known("unix", "variable"));
+    EXPECT_FALSE(known("cpu_stat", "var"));
+}
+
+// Every word is its own number in the structure, the lock in front included.
+TEST(KstatRaw, ACpuStatHasTheCountersOfAProcessor) {
+    const Raw<uint32_t> cpu("cpu_stat", "cpu_stat0", 2 + 7 + 52 + 3 + 31);
+    const auto values = cpu.shown();
+    EXPECT_EQ(values.size(), 7u + 46 + 3 + 31);
+    EXPECT_EQ(values.at("idle"), "2");
+    EXPECT_EQ(values.at("wait_pio"), "8");
+    EXPECT_EQ(values.at("bread"), "9");
+    EXPECT_EQ(values.at("intr"), "17");
+    EXPECT_EQ(values.at("intrthread"), "42");
+    EXPECT_EQ(values.at("intrblk"), "43");
+    EXPECT_EQ(values.at("bawrite"), "54");
+    EXPECT_EQ(values.at("iowait"), "61");
+    EXPECT_EQ(values.at("pgrec"), "64");
+    EXPECT_EQ(values.at("fsfree"), "94");
+}
+
+TEST(KstatRaw, AVminfoIsOf64BitsAndTheOthersAreNot) {
+    Raw<uint64_t> vminfo("unix", "vminfo", 6);
+    vminfo.words[0] = 18'446'744'073'709'551'615U;
+    EXPECT_EQ(vminfo.shown().at("freemem"), "18446744073709551615");
+    EXPECT_EQ(vminfo.shown().at("updates"), "5");
+
+    Raw<uint32_t> sysinfo("unix", "sysinfo", 6);
+    sysinfo.words[5] = 4'294'967'295U;
+    EXPECT_EQ(sysinfo.shown().at("waiting"), "4294967295");
+    EXPECT_EQ(sysinfo.shown().at("runque"), "1");
+
+    Raw<int32_t> var("unix", "var", 15);
+    var.words[14] = -1;
+    EXPECT_EQ(var.shown().at("v_bufhwm"), "-1");
+    EXPECT_EQ(var.shown().at("v_proc"), "2");
+
+    const Raw<int32_t> ncstats("unix", "ncstats", 8);
+    EXPECT_EQ(ncstats.shown().at("hits"), "0");
+    EXPECT_EQ(ncstats.shown().at("purges"), "7");
+}
+
+TEST(KstatRaw, AnNfsMountHasItsServerAtTheEnd) {
+    Raw<uint32_t> mount("nfs", "mntinfo", 123);
+    auto* const bytes = reinterpret_cast<char*>(mount.words.data());
+    std::memset(bytes, 't', 128);  // all of the field
+    std::strcpy(bytes + 128 + 4 * 26, "server");
+    const auto values = mount.shown();
+    EXPECT_EQ(values.at("mik_proto"), std::string(128, 't'));
+    EXPECT_EQ(values.at("mik_vers"), "32");
+    EXPECT_EQ(values.at("mik_retrans"), "38");
+    EXPECT_EQ(values.at("lookup_srtt"), "43");
+    EXPECT_EQ(values.at("write_rtxcur"), "51");
+    EXPECT_EQ(values.at("mik_remap"), "57");
+    EXPECT_EQ(values.at("mik_curserver"), "server");
+}
+
+TEST(KstatRaw, WithTooLittleDataThereIsNothing) {
+    EXPECT_TRUE(Raw<uint32_t>("unix", "sysinfo", 5).shown().empty());
+    EXPECT_FALSE(Raw<uint32_t>("unix", "sysinfo", 6).shown().empty());
+    EXPECT_FALSE(Raw<uint32_t>("unix", "sysinfo", 7).shown().empty());
+    EXPECT_TRUE(Raw<uint32_t>("unix", "other", 6).shown().empty());
+    Raw<uint32_t> unread("unix", "sysinfo", 6);
+    unread.ksp.ks_data = nullptr;
+    EXPECT_TRUE(unread.shown().empty());
+}
+
+}  // namespace
+}  // namespace blkscope::kstat_command

@@ -1,0 +1,181 @@
+// The reader over a libkstat of our own, whose chain each test sets up.
+
+#include "kstat/reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <list>
+#include <system_error>
+
+#include "kstat/format.hpp"
+
+namespace {
+
+// What is published, and how the library behaves.
+struct Published {
+    std::list<kstat_t> chain;  // a list: a kstat stays where it is
+    int open_errors = 0;       // that many times EAGAIN
+    int update_error = 0;
+    int opens = 0;
+    int closes = 0;
+    int reads = 0;
+    std::string unreadable;  // the name of a kstat whose provider has gone
+    kstat_intr_t data{{1, 2, 3, 4, 5}};
+    kstat_ctl_t control{};
+};
+
+Published published;
+
+void publish(const char* module, int instance, const char* name, uchar_t type = KSTAT_TYPE_INTR) {
+    kstat_t ksp{};
+    std::strncpy(ksp.ks_module, module, sizeof(ksp.ks_module) - 1);
+    std::strncpy(ksp.ks_name, name, sizeof(ksp.ks_name) - 1);
+    std::strcpy(ksp.ks_class, "controller");
+    ksp.ks_instance = instance;
+    ksp.ks_type = type;
+    ksp.ks_crtime = 1'000'000'000;
+    published.chain.push_back(ksp);
+    kstat_t* next = nullptr;
+    for (auto it = published.chain.rbegin(); it != published.chain.rend(); ++it) {
+        it->ks_next = next;
+        next = &*it;
+    }
+    published.control.kc_chain = next;
+}
+
+}  // namespace
+
+extern "C" {
+
+kstat_ctl_t* kstat_open() {
+    ++published.opens;
+    errno = EAGAIN;
+    return published.opens <= published.open_errors ? nullptr : &published.control;
+}
+
+int kstat_close(kstat_ctl_t* /*kc*/) {
+    ++published.closes;
+    return 0;
+}
+
+kid_t kstat_chain_update(kstat_ctl_t* /*kc*/) {
+    errno = published.update_error;
+    return published.update_error != 0 ? -1 : 0;
+}
+
+kid_t kstat_read(kstat_ctl_t* /*kc*/, kstat_t* ksp, void* /*buf*/) {
+    ++published.reads;
+    if (published.unreadable == ksp->ks_name) {
+        errno = ENXIO;
+        return -1;
+    }
+    ksp->ks_data = &published.data;
+    ksp->ks_ndata = 1;
+    ksp->ks_data_size = sizeof(published.data);
+    ksp->ks_snaptime = 2'000'000'000;
+    return 1;
+}
+
+}  // extern "C"
+
+namespace blkscope::kstat_command {
+namespace {
+
+class KstatReader : public testing::Test {
+  protected:
+    KstatReader() {
+        published = Published{};
+        options.selectors = {Selector{}};
+    }
+
+    static std::string shown(const Reading& kstat) {
+        std::string out;
+        for (const Statistic& s : kstat.statistics) {
+            out += s.name + "=" + value_text(s.value) + " ";
+        }
+        return out;
+    }
+
+    Options options;
+};
+
+TEST_F(KstatReader, CreationAndSnapshotTimesAreAmongTheStatistics) {
+    publish("dev", 0, "intr");
+    const auto kstats = Reader(options).read();
+    ASSERT_EQ(kstats.size(), 1u);
+    EXPECT_EQ(shown(kstats[0]),
+              "crtime=1.000000000 hard=1 multiple_service=5 snaptime=2.000000000 soft=2 "
+              "spurious=4 watchdog=3 ");
+    EXPECT_EQ(kstats[0].snaptime, 2'000'000'000);
+    EXPECT_EQ(kstats[0].kstat_class, "controller");
+    EXPECT_EQ(kstats[0].type, KSTAT_TYPE_INTR);
+}
+
+TEST_F(KstatReader, TheClassIsOneTooIfItIsListed) {
+    publish("dev", 0, "intr");
+    options.class_listed = true;
+    EXPECT_TRUE(shown(Reader(options).read().at(0)).starts_with("class=controller crtime="));
+}
+
+TEST_F(KstatReader, AFailedReadLeavesTheCreationTimeAndTheClass) {
+    publish("dev", 0, "intr");
+    publish("dev", 0, "gone");
+    published.unreadable = "gone";
+    options.class_listed = true;
+    const auto kstats = Reader(options).read();
+    ASSERT_EQ(kstats.size(), 2u);
+    EXPECT_EQ(shown(kstats[0]), "class=controller crtime=1.000000000 ");
+    EXPECT_EQ(kstats[0].snaptime, 0);
+}
+
+TEST_F(KstatReader, OnlyWhatIsAskedForIsReadAndInOrder) {
+    publish("z", 0, "a");
+    publish("a", 10, "a");
+    publish("a", 9, "a");
+    publish("other", 0, "a");
+    publish("a", 1, "raw", KSTAT_TYPE_RAW);
+    publish("a", 1, "kstat_types");
+    options.selectors = {parse_selector("z"), parse_selector("a")};
+    const auto kstats = Reader(options).read();
+    ASSERT_EQ(kstats.size(), 3u);
+    EXPECT_EQ(kstats[0].instance, 9);
+    EXPECT_EQ(kstats[1].instance, 10);
+    EXPECT_EQ(kstats[2].module, "z");
+    EXPECT_EQ(published.reads, 3);
+}
+
+TEST_F(KstatReader, OpensOnceAndSeesWhatIsNew) {
+    {
+        Reader reader(options);
+        EXPECT_EQ(reader.read().size(), 0u);
+        publish("dev", 0, "intr");
+        EXPECT_EQ(reader.read().size(), 1u);
+        EXPECT_EQ(published.closes, 0);
+    }
+    EXPECT_EQ(published.opens, 1);
+    EXPECT_EQ(published.closes, 1);
+}
+
+TEST_F(KstatReader, AShortageIsWaitedOut) {
+    publish("dev", 0, "intr");
+    published.open_errors = 1;
+    EXPECT_EQ(Reader(options).read().size(), 1u);
+    EXPECT_EQ(published.opens, 2);
+}
+
+TEST_F(KstatReader, AnotherErrorIsThrown) {
+    Reader reader(options);
+    EXPECT_EQ(reader.read().size(), 0u);
+    published.update_error = EMFILE;
+    try {
+        static_cast<void>(reader.read());
+        FAIL();
+    } catch (const std::system_error& error) {
+        EXPECT_EQ(error.code().value(), EMFILE);
+    }
+}
+
+}  // namespace
+}  // namespace blkscope::kstat_command

@@ -1,0 +1,173 @@
+#include "kstat/regex.hpp"
+
+#include <gtest/gtest.h>
+#include <regex.h>
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <random>
+#include <string>
+
+namespace blkscope::kstat_command {
+namespace {
+
+bool matches(std::string_view expression, std::string_view text) {
+    return Regex(expression).matches(text);
+}
+
+std::string refusal_of(std::string_view expression, std::string_view text = "") {
+    try {
+        matches(expression, text);
+    } catch (const BadPattern& bad) {
+        return bad.what();
+    }
+    return {};
+}
+
+TEST(KstatRegex, IsNotAnchored) {
+    EXPECT_TRUE(matches("intr", "xintry"));
+    EXPECT_TRUE(matches("^intr", "intrblk"));
+    EXPECT_FALSE(matches("^intr", "xintr"));
+    EXPECT_TRUE(matches("blk$", "intrblk"));
+    EXPECT_TRUE(matches("", "anything"));
+}
+
+TEST(KstatRegex, MindsTheCase) {
+    EXPECT_FALSE(matches("INTR", "intr"));
+    EXPECT_TRUE(matches("(?i)INTR", "intr"));
+}
+
+TEST(KstatRegex, NewlinesAreCharacters) {
+    EXPECT_TRUE(matches("a.b", "a\nb"));
+    EXPECT_FALSE(matches("a$", "a\n"));
+    EXPECT_FALSE(matches("^b", "a\nb"));
+}
+
+TEST(KstatRegex, ABackslashInBracketsIsItself) {
+    EXPECT_TRUE(matches("^[\\d]$", "\\"));
+    EXPECT_TRUE(matches("^[\\d]$", "d"));
+    EXPECT_FALSE(matches("^[\\d]$", "7"));
+    EXPECT_TRUE(matches("^[a\\]$", "\\"));  // the backslash does not quote the bracket
+    EXPECT_TRUE(matches("^[a\\]]$", "a]"));
+    EXPECT_TRUE(matches("^\\d$", "7"));  // outside, what POSIX leaves open is PCRE2's
+}
+
+TEST(KstatRegex, BracketsThatComeFirstInBracketsAreThemselves) {
+    EXPECT_TRUE(matches("^[]a]$", "]"));
+    EXPECT_FALSE(matches("^[^]a]$", "]"));
+    EXPECT_TRUE(matches("^[^]a]$", "b"));
+    EXPECT_TRUE(matches("^[a[]$", "["));
+}
+
+TEST(KstatRegex, BracketsKnowClassesAndSingleCollatingElements) {
+    EXPECT_TRUE(matches("^[[:digit:]x]+$", "1x2"));
+    EXPECT_FALSE(matches("^[[:digit:]]$", "a"));
+    EXPECT_TRUE(matches("^[[.-.]a]$", "-"));
+    EXPECT_TRUE(matches("^[[.].]]$", "]"));
+    EXPECT_TRUE(matches("^[[=a=]b]$", "a"));
+    EXPECT_TRUE(matches("^[[.a.]-c]$", "b"));
+    EXPECT_EQ(refusal_of("[[.hyphen.]]"), "POSIX collating elements are not supported");
+}
+
+TEST(KstatRegex, AClosingParenthesisAloneIsItself) {
+    EXPECT_TRUE(matches("^a)$", "a)"));
+    EXPECT_TRUE(matches("^(a))$", "a)"));
+    EXPECT_TRUE(matches("^[(]a)$", "(a)"));
+    EXPECT_TRUE(matches("^\\(a)$", "(a)"));
+    EXPECT_TRUE(matches("^\\Q)[\\E$", ")["));
+}
+
+TEST(KstatRegex, WhatIsNoneSaysWhy) {
+    EXPECT_EQ(refusal_of("+"), "quantifier does not follow a repeatable item");
+    EXPECT_EQ(refusal_of("(a"), "missing closing parenthesis");
+    EXPECT_EQ(refusal_of("[a"), "missing terminating ] for character class");
+    EXPECT_EQ(refusal_of("a\\"), "\\ at end of pattern");
+    EXPECT_EQ(refusal_of("\\Q(["), "");
+    EXPECT_EQ(refusal_of("(*UTF)a"), "using UTF is disabled by the application");
+    EXPECT_EQ(refusal_of(std::string(5000, 'a')), "the regular expression is too long");
+    EXPECT_NE(refusal_of(std::string(1000, '(') + std::string(1000, ')')), "");
+}
+
+TEST(KstatRegex, AHostileOneEndsInAnErrorAndSoon) {
+    const auto start = std::chrono::steady_clock::now();
+    EXPECT_EQ(refusal_of("(a+)+$", std::string(30, 'a') + "b"), "match limit exceeded");
+    EXPECT_EQ(refusal_of("(a|aa)+$", std::string(60, 'a') + "b"), "match limit exceeded");
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5));
+}
+
+TEST(KstatRegex, ACopyOutlivesItsOriginal) {
+    auto original = std::make_unique<Regex>("^a$");
+    const Regex copy = *original;
+    original.reset();
+    EXPECT_TRUE(copy.matches("a"));
+}
+
+// POSIX' own function says what an extended expression means.
+class Posix {
+  public:
+    explicit Posix(const std::string& expression)
+        : accepted_(regcomp(&compiled_, expression.c_str(), REG_EXTENDED | REG_NOSUB) == 0) {}
+    ~Posix() {
+        if (accepted_) regfree(&compiled_);
+    }
+    Posix(const Posix&) = delete;
+    Posix& operator=(const Posix&) = delete;
+
+    [[nodiscard]] bool accepted() const { return accepted_; }
+    [[nodiscard]] bool matches(const std::string& text) const {
+        return regexec(&compiled_, text.c_str(), 0, nullptr, 0) == 0;
+    }
+
+  private:
+    regex_t compiled_{};
+    bool accepted_;
+};
+
+// Expressions of which POSIX defines the meaning, put together from pieces.
+std::string expression_of(std::mt19937& random, int depth) {
+    constexpr std::array atoms{"a",    "b",       ".",           "[ab]",    "[^a]", "[]b]",
+                               "[\\]", "[a\\.]",  "[[:alpha:]]", "\\.",     "\\)",  "[[.-.]b]",
+                               "[b-]", "[^]\\-]", "[(|)*]",      "[[=a=]]", "\\\\", "x{1,2}"};
+    constexpr std::array repeats{"", "", "", "*", "+", "?", "{2}", "{0,1}", "{1,}"};
+    std::string expression;
+    const size_t parts = 1 + random() % 3;
+    for (size_t i = 0; i < parts; ++i) {
+        if (depth > 0 && random() % 3 == 0) {
+            expression += "(" + expression_of(random, depth - 1) + ")";
+        } else {
+            const std::string atom = atoms[random() % atoms.size()];
+            expression += atom;
+            if (atom.ends_with('}')) continue;
+        }
+        expression += repeats[random() % repeats.size()];
+    }
+    if (random() % 5 == 0) expression += "|" + expression_of(random, 0);
+    return expression;
+}
+
+TEST(KstatRegex, MeansWhatPosixSays) {
+    std::mt19937 random(20261121);
+    constexpr std::string_view alphabet = "ab.\\)-]x*(|";
+    int matched = 0;
+    int compared = 0;
+    for (int i = 0; i < 3'000; ++i) {
+        std::string expression = expression_of(random, 2);
+        if (random() % 2 == 0) expression = "^(" + expression + ")$";
+        const Posix posix(expression);
+        ASSERT_TRUE(posix.accepted()) << expression;
+        const Regex regex(expression);
+        for (int j = 0; j < 10; ++j) {
+            std::string text(random() % 6, ' ');
+            for (char& c : text) c = alphabet[random() % alphabet.size()];
+            ASSERT_EQ(regex.matches(text), posix.matches(text)) << expression << " on " << text;
+            matched += regex.matches(text) ? 1 : 0;
+            ++compared;
+        }
+    }
+    EXPECT_GT(matched, compared / 20);
+    EXPECT_LT(matched, compared * 19 / 20);
+}
+
+}  // namespace
+}  // namespace blkscope::kstat_command
