@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -29,6 +30,21 @@ constexpr auto between_attempts = std::chrono::milliseconds(100);
 
 Deadline soon() {
     return std::chrono::steady_clock::now() + patience;
+}
+
+// What the reader computed takes the way that a provider's reply does.
+int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
+    wire::DataHead head{};
+    head.snaptime = data.snaptime;
+    head.data_size = data.bytes.size();
+    head.ndata = data.ndata;
+    head.type = ksp.ks_type;
+    head.flags = ksp.ks_flags;
+    std::vector<std::byte> body(sizeof head + data.bytes.size());
+    std::memcpy(body.data(), &head, sizeof head);
+    std::copy(data.bytes.begin(), data.bytes.end(),
+              body.begin() + static_cast<std::ptrdiff_t>(sizeof head));
+    return accept_data(ksp, body, buffer);
 }
 
 }  // namespace
@@ -57,6 +73,7 @@ bool Handle::update() try {
     for (auto& [name, provider] : providers_) provider.ask(deadline);
     for (auto& [name, provider] : providers_) provider.hear(deadline);
     bool changed = drop_gone();
+    changed |= merge(nullptr, host_.kids, host_.list());
     for (auto& [name, provider] : providers_) {
         if (provider.has_news()) changed |= merge(provider);
     }
@@ -109,39 +126,43 @@ bool Handle::forget_kstats_of(Provider& provider) {
     return changed;
 }
 
-// Both lists ascend, and a number is never used twice: what is in both is the same kstat.
 bool Handle::merge(Provider& provider) {
     const auto headers = provider.list();
-    if (!headers) return false;
+    return headers && merge(&provider, provider.kids, *headers);
+}
+
+// Both lists ascend, and a number is never used twice: what is in both is the same kstat.
+bool Handle::merge(Provider* provider, std::map<kid_t, kid_t>& kids,
+                   const std::vector<kstat_t>& headers) {
     bool changed = false;
-    auto known = provider.kids.begin();
-    for (const kstat_t& header : *headers) {
-        while (known != provider.kids.end() && known->first < header.ks_kid) {
+    auto known = kids.begin();
+    const auto drop_until = [&](kid_t kid) {
+        while (known != kids.end() && known->first < kid) {
             remove(known->second);
-            known = provider.kids.erase(known);
+            known = kids.erase(known);
             changed = true;
         }
-        if (known != provider.kids.end() && known->first == header.ks_kid) {
+    };
+    for (const kstat_t& header : headers) {
+        drop_until(header.ks_kid);
+        if (known != kids.end() && known->first == header.ks_kid) {
             ++known;
             continue;
         }
-        add(&provider, header);
+        kids.emplace(header.ks_kid, add(provider, header));
         changed = true;
     }
-    while (known != provider.kids.end()) {
-        remove(known->second);
-        known = provider.kids.erase(known);
-        changed = true;
-    }
+    drop_until(std::numeric_limits<kid_t>::max());
     return changed;
 }
 
-void Handle::add(Provider* provider, const kstat_t& header) {
+kid_t Handle::add(Provider* provider, const kstat_t& header) {
     if (next_kid_ == std::numeric_limits<kid_t>::max()) throw std::bad_alloc();
     auto node = std::make_unique<Node>(Node{header, provider, header.ks_kid});
-    node->header.ks_kid = next_kid_++;
-    if (provider != nullptr) provider->kids.emplace(header.ks_kid, node->header.ks_kid);
-    nodes_.emplace(node->header.ks_kid, std::move(node));
+    const kid_t kid = next_kid_++;
+    node->header.ks_kid = kid;
+    nodes_.emplace(kid, std::move(node));
+    return kid;
 }
 
 void Handle::remove(kid_t kid) {
@@ -169,7 +190,8 @@ int Handle::read(kstat_t& ksp, void* buffer) {
     const auto at = nodes_.find(ksp.ks_kid);
     if (at == nodes_.end()) return ENXIO;
     const Node& node = *at->second;
-    if (node.provider == nullptr) return read_own(ksp, buffer);
+    if (ksp.ks_kid < first_free_kid) return read_own(ksp, buffer);
+    if (node.provider == nullptr) return read_host(node, ksp, buffer);
     for (int attempt = 1;; ++attempt) {
         const int error = read_once(node, ksp, buffer);
         if (error != EAGAIN || attempt == attempts_max) return error;
@@ -193,16 +215,13 @@ int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer) {
 int Handle::read_own(kstat_t& ksp, void* buffer) {
     const bool headers = ksp.ks_kid == headers_kid;
     const auto data = headers ? headers_data(kc_chain) : types_data();
-    wire::DataHead head{};
-    head.snaptime = gethrtime();
-    head.data_size = data.size();
-    head.ndata = static_cast<uint32_t>(headers ? data.size() : data.size() / sizeof(kstat_named_t));
-    head.type = ksp.ks_type;
-    head.flags = ksp.ks_flags;
-    std::vector<std::byte> body(sizeof head);
-    std::memcpy(body.data(), &head, sizeof head);
-    body.insert(body.end(), data.begin(), data.end());
-    return accept_data(ksp, body, buffer);
+    const size_t ndata = headers ? data.size() : data.size() / sizeof(kstat_named_t);
+    return accept_computed(ksp, {gethrtime(), static_cast<uint_t>(ndata), data}, buffer);
+}
+
+int Handle::read_host(const Node& node, kstat_t& ksp, void* buffer) {
+    const auto data = host_.read(node.kid_there);
+    return data ? accept_computed(ksp, *data, buffer) : ENXIO;
 }
 
 int Handle::write(kstat_t& ksp, const void* buffer) {

@@ -1,8 +1,10 @@
-// A reader's copy of the chain: the kstats of all providers, merged.
+// A reader's copy of the chain: the kstats of the host and of all providers, merged.
 //
 //     KID 0, 1      kstat_headers, kstat_types: the reader's own
-//     KID 2 ...     numbered as they are found, and never again; so the order of the KIDs is the
-//                   order of the chain, and what is new stands at its end
+//     KID 2 ...     the host's, then the providers', numbered as they are found, and never again;
+//     so
+//                   the order of the KIDs is the order of the chain, and what is new stands at its
+//                   end
 //
 // Ownership: the chain's kstats and their ks_data (from malloc) are the handle's.
 // Threads:   one.
@@ -10,6 +12,7 @@
 
 #include <kstat.h>
 
+#include <kstat/host/host.hpp>
 #include <map>
 #include <memory>
 #include <string>
@@ -40,23 +43,27 @@ class Handle : public kstat_ctl_t {
   private:
     struct Node {
         kstat_t header;
-        Provider* provider;  // null: the reader's own
-        kid_t kid_there;     // the provider's number of it
+        Provider* provider;  // null: the host's, or the reader's own
+        kid_t kid_there;     // the provider's, or host's, number of it
     };
 
     void open_directory();
     void find_providers();
     bool drop_gone();
     bool merge(Provider& provider);
+    bool merge(Provider* provider, std::map<kid_t, kid_t>& kids,
+               const std::vector<kstat_t>& headers);
     bool forget_kstats_of(Provider& provider);
-    void add(Provider* provider, const kstat_t& header);
+    kid_t add(Provider* provider, const kstat_t& header);
     void remove(kid_t kid);
     void link();
     kid_t next_chain_id() const;
     int read_own(kstat_t& ksp, void* buffer);
+    int read_host(const Node& node, kstat_t& ksp, void* buffer);
     int read_once(const Node& node, kstat_t& ksp, void* buffer);
 
     Directory directory_{-1, 0};
+    host::Host host_;
     std::map<std::string, Provider> providers_;
     std::map<kid_t, std::unique_ptr<Node>> nodes_;
     kid_t next_kid_ = 0;

@@ -28,10 +28,12 @@ TEST_F(KstatPrograms, ASolarisReaderSeesASolarisProvider) {
     ASSERT_NE(provider, nullptr);
     EXPECT_TRUE(eventually(
         [&] { return output_of("cat $KSTAT_DIR/ready 2>/dev/null || true") == "ready\n"; }));
-    EXPECT_EQ(output_of(C_READER), "fd:0:fd0 512 1\nopens 4\nvendor ACME\n");
+    // The reader shows all disks, the machine's own too.
+    const std::string without_the_hosts = C_READER " | sed /^linux:/d";
+    EXPECT_EQ(output_of(without_the_hosts.c_str()), "fd:0:fd0 512 1\nopens 4\nvendor ACME\n");
     std::fputc('\n', provider);
     EXPECT_EQ(pclose(provider), 0);
-    EXPECT_EQ(output_of(C_READER), "");
+    EXPECT_EQ(output_of(without_the_hosts.c_str()), "");
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <vector>
 
 #include "child_process.hpp"
@@ -29,8 +30,10 @@ TEST_F(KstatSpeed, TenThousandKstatsAreListedWithinASecond) {
     std::printf("listing 10000 kstats: %.1f ms\n", spent);
     EXPECT_LT(spent, 1'000);
     int count = 0;
-    for (const kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) ++count;
-    EXPECT_EQ(count, 10'002);
+    for (const kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (std::strcmp(ksp->ks_module, "many") == 0) ++count;
+    }
+    EXPECT_EQ(count, 10'000);
 }
 
 TEST_F(KstatSpeed, AReadIsOneRoundTrip) {

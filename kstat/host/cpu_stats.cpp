@@ -1,0 +1,423 @@
+#include "cpu_stats.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <span>
+#include <string>
+
+#include "text.hpp"
+
+namespace blkscope::kstat::host {
+
+namespace {
+
+const std::string stat_path = "/proc/stat";
+const std::string vmstat_path = "/proc/vmstat";
+
+std::string cpu_key(int cpu) {
+    return "cpu" + std::to_string(cpu);
+}
+
+uint64_t ns_per_tick() {
+    return 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+}
+
+// The columns of a "cpuN" line of /proc/stat. Guests' time is in user and nice already.
+struct Ticks {
+    uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
+};
+
+Ticks ticks_of(std::string_view stat, int cpu) {
+    std::string_view rest = rest_of_line(stat, cpu_key(cpu)).value_or("");
+    std::array<uint64_t, 8> columns{};
+    for (uint64_t& column : columns) column = to_number(take_word(rest)).value_or(0);
+    return {columns[0], columns[1], columns[2], columns[3],
+            columns[4], columns[5], columns[6], columns[7]};
+}
+
+// Only what drivers of serial lines count: Linux does not count the characters of terminals.
+uint64_t serial_characters(std::string_view lines, std::string_view direction) {
+    uint64_t sum = 0;
+    while (!lines.empty()) {
+        const std::string_view word = take_word(lines);
+        if (word.empty()) break;
+        if (word.starts_with(direction)) {
+            sum += to_number(word.substr(direction.size())).value_or(0);
+        }
+    }
+    return sum;
+}
+
+uint64_t kib_to_pages(uint64_t kib) {
+    return kib * 1024 / static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+uint64_t difference(uint64_t whole, uint64_t part) {
+    return whole > part ? whole - part : 0;
+}
+
+}  // namespace
+
+struct CpuStats::Sys {
+    uint64_t idle_ticks, user_ticks, kernel_ticks;
+    uint64_t idle_ns, user_ns, kernel_ns, intr_ns;
+    uint64_t switches, interrupts, tasks_made, tty_in, tty_out, went_idle, calls, blocked;
+};
+
+struct CpuStats::Vm {
+    uint64_t page_ins, pages_in, pages_out, swap_in, swap_out;
+    uint64_t stolen, scanned, minor_faults, major_faults, daemon_runs;
+    uint64_t anon_stolen, fs_in, fs_out, fs_stolen;
+};
+
+// One record, and where its value is; null: Linux does not count it.
+template <class Counters>
+struct CpuStats::Record {
+    const char* name;
+    uint64_t Counters::*value = nullptr;
+};
+
+const std::vector<CpuStats::Record<CpuStats::Sys>>& CpuStats::sys_records() {
+    static const std::vector<Record<Sys>> records{
+        {"cpu_ticks_idle", &Sys::idle_ticks},
+        {"cpu_ticks_user", &Sys::user_ticks},
+        {"cpu_ticks_kernel", &Sys::kernel_ticks},
+        {"cpu_ticks_wait"},
+        {"cpu_nsec_idle", &Sys::idle_ns},
+        {"cpu_nsec_user", &Sys::user_ns},
+        {"cpu_nsec_kernel", &Sys::kernel_ns},
+        {"cpu_nsec_dtrace"},
+        {"cpu_nsec_intr", &Sys::intr_ns},
+        {"cpu_load_intr"},
+        {"wait_ticks_io"},
+        {"dtrace_probes"},
+        {"bread"},
+        {"bwrite"},
+        {"lread"},
+        {"lwrite"},
+        {"phread"},
+        {"phwrite"},
+        {"pswitch", &Sys::switches},
+        {"trap"},
+        {"intr", &Sys::interrupts},
+        {"syscall"},
+        {"sysread"},
+        {"syswrite"},
+        {"sysfork", &Sys::tasks_made},
+        {"sysvfork"},
+        {"sysexec"},
+        {"readch"},
+        {"writech"},
+        {"rcvint"},
+        {"xmtint"},
+        {"mdmint"},
+        {"rawch", &Sys::tty_in},
+        {"canch"},
+        {"outch", &Sys::tty_out},
+        {"msg"},
+        {"sema"},
+        {"namei"},
+        {"ufsiget"},
+        {"ufsdirblk"},
+        {"ufsipage"},
+        {"ufsinopage"},
+        {"procovf"},
+        {"intrthread"},
+        {"intrblk"},
+        {"intrunpin"},
+        {"idlethread", &Sys::went_idle},
+        {"inv_swtch"},
+        {"nthreads", &Sys::tasks_made},
+        {"cpumigrate"},
+        {"xcalls", &Sys::calls},
+        {"mutex_adenters"},
+        {"rw_rdfails"},
+        {"rw_wrfails"},
+        {"modload"},
+        {"modunload"},
+        {"bawrite"},
+        {"iowait", &Sys::blocked},
+    };
+    return records;
+}
+
+const std::vector<CpuStats::Record<CpuStats::Vm>>& CpuStats::vm_records() {
+    static const std::vector<Record<Vm>> records{
+        {"pgrec"},
+        {"pgfrec"},
+        {"pgin", &Vm::page_ins},
+        {"pgpgin", &Vm::pages_in},
+        {"pgout"},
+        {"pgpgout", &Vm::pages_out},
+        {"swapin"},
+        {"pgswapin", &Vm::swap_in},
+        {"swapout"},
+        {"pgswapout", &Vm::swap_out},
+        {"zfod"},
+        {"dfree", &Vm::stolen},
+        {"scan", &Vm::scanned},
+        {"rev"},
+        {"hat_fault"},
+        {"as_fault", &Vm::minor_faults},
+        {"maj_fault", &Vm::major_faults},
+        {"cow_fault"},
+        {"prot_fault"},
+        {"softlock"},
+        {"kernel_asflt"},
+        {"pgrrun", &Vm::daemon_runs},
+        {"execpgin"},
+        {"execpgout"},
+        {"execfree"},
+        {"anonpgin", &Vm::swap_in},
+        {"anonpgout", &Vm::swap_out},
+        {"anonfree", &Vm::anon_stolen},
+        {"fspgin", &Vm::fs_in},
+        {"fspgout", &Vm::fs_out},
+        {"fsfree", &Vm::fs_stolen},
+    };
+    return records;
+}
+
+// The words of a cpu_stat_t in front of its cpu_vminfo, whose words are vm_records().
+const std::vector<CpuStats::Record<CpuStats::Sys>>& CpuStats::raw_records() {
+    static const std::vector<Record<Sys>> words{
+        {"(lock)"},
+        {"(lock)"},
+        {"idle", &Sys::idle_ticks},
+        {"user", &Sys::user_ticks},
+        {"kernel", &Sys::kernel_ticks},
+        {"wait"},
+        {"wait_io"},
+        {"wait_swap"},
+        {"wait_pio"},
+        {"bread"},
+        {"bwrite"},
+        {"lread"},
+        {"lwrite"},
+        {"phread"},
+        {"phwrite"},
+        {"pswitch", &Sys::switches},
+        {"trap"},
+        {"intr", &Sys::interrupts},
+        {"syscall"},
+        {"sysread"},
+        {"syswrite"},
+        {"sysfork", &Sys::tasks_made},
+        {"sysvfork"},
+        {"sysexec"},
+        {"readch"},
+        {"writech"},
+        {"rcvint"},
+        {"xmtint"},
+        {"mdmint"},
+        {"rawch", &Sys::tty_in},
+        {"canch"},
+        {"outch", &Sys::tty_out},
+        {"msg"},
+        {"sema"},
+        {"namei"},
+        {"ufsiget"},
+        {"ufsdirblk"},
+        {"ufsipage"},
+        {"ufsinopage"},
+        {"inodeovf"},
+        {"fileovf"},
+        {"procovf"},
+        {"intrthread"},
+        {"intrblk"},
+        {"idlethread", &Sys::went_idle},
+        {"inv_swtch"},
+        {"nthreads", &Sys::tasks_made},
+        {"cpumigrate"},
+        {"xcalls", &Sys::calls},
+        {"mutex_adenters"},
+        {"rw_rdfails"},
+        {"rw_wrfails"},
+        {"modload"},
+        {"modunload"},
+        {"bawrite"},
+        {"rw_enters"},
+        {"win_uo_cnt"},
+        {"win_uu_cnt"},
+        {"win_so_cnt"},
+        {"win_su_cnt"},
+        {"win_suo_cnt"},
+        {"iowait", &Sys::blocked},
+        {"swap"},
+        {"physio"},
+    };
+    return words;
+}
+
+namespace {
+
+template <class Records, class Counters>
+Data named(const Records& records, const Counters& counters, hrtime_t snaptime) {
+    host::Records data;
+    for (const auto& record : records) {
+        const uint64_t value = record.value == nullptr ? 0 : counters.*record.value;
+        data.add(record.name, KSTAT_DATA_UINT64, value);
+    }
+    return data.finish(snaptime);
+}
+
+template <class Records, class Counters>
+void append_words(std::vector<uint32_t>& words, const Records& records, const Counters& counters) {
+    for (const auto& record : records) {
+        const uint64_t value = record.value == nullptr ? 0 : counters.*record.value;
+        words.push_back(static_cast<uint32_t>(value));
+    }
+}
+
+}  // namespace
+
+// Ascending only, so that no nonsense gives one processor twice.
+std::vector<int> online_cpus(Files& files) {
+    std::string_view stat = files.get(stat_path).text;
+    std::vector<int> cpus;
+    while (auto line = take_line(stat)) {
+        if (!line->starts_with("cpu")) break;
+        const auto number = to_number(take_word(*line).substr(3));
+        if (!number || *number > std::numeric_limits<int>::max()) continue;
+        const int cpu = static_cast<int>(*number);
+        if (cpus.empty() || cpu > cpus.back()) cpus.push_back(cpu);
+    }
+    return cpus;
+}
+
+void CpuStats::list(std::vector<Entry>& entries) {
+    const bool has_vm = !files_.get(vmstat_path).text.empty();
+    for (const int cpu : online_cpus(files_)) {
+        if (has_vm) {
+            kstat_t vm = header("cpu", cpu, "vm", "misc", KSTAT_TYPE_NAMED);
+            hold_records(vm, vm_records().size());
+            entries.push_back({vm, [this, cpu] { return read_vm(cpu); }});
+        }
+        kstat_t sys = header("cpu", cpu, "sys", "misc", KSTAT_TYPE_NAMED);
+        hold_records(sys, sys_records().size());
+        entries.push_back({sys, [this, cpu] { return read_sys(cpu); }});
+        const std::string name = "cpu_stat" + std::to_string(cpu);
+        kstat_t all = header("cpu_stat", cpu, name, "misc", KSTAT_TYPE_RAW);
+        all.ks_data_size = (raw_records().size() + vm_records().size()) * sizeof(uint32_t);
+        all.ks_ndata = static_cast<uint_t>(all.ks_data_size);
+        entries.push_back({all, [this, cpu] { return read_raw(cpu); }});
+    }
+}
+
+std::optional<Data> CpuStats::read_sys(int cpu) {
+    bool is_first = false;
+    if (!is_online(cpu, is_first)) return std::nullopt;
+    Sys sys = count_sys(cpu);
+    if (is_first) count_whole_machine(sys);
+    return named(sys_records(), sys, files_.get(stat_path).taken);
+}
+
+std::optional<Data> CpuStats::read_vm(int cpu) {
+    bool is_first = false;
+    if (!is_online(cpu, is_first)) return std::nullopt;
+    return named(vm_records(), is_first ? count_vm() : Vm{}, files_.get(vmstat_path).taken);
+}
+
+std::optional<Data> CpuStats::read_raw(int cpu) {
+    bool is_first = false;
+    if (!is_online(cpu, is_first)) return std::nullopt;
+    Sys sys = count_sys(cpu);
+    if (is_first) count_whole_machine(sys);
+    std::vector<uint32_t> words;
+    append_words(words, raw_records(), sys);
+    append_words(words, vm_records(), is_first ? count_vm() : Vm{});
+    const auto bytes = std::as_bytes(std::span(words));
+    return Data{files_.get(stat_path).taken,
+                static_cast<uint_t>(bytes.size()),
+                {bytes.begin(), bytes.end()}};
+}
+
+bool CpuStats::is_online(int cpu, bool& is_first) {
+    const std::vector<int> online = online_cpus(files_);
+    is_first = !online.empty() && online.front() == cpu;
+    return std::ranges::binary_search(online, cpu);
+}
+
+CpuStats::Sys CpuStats::count_sys(int cpu) {
+    const Ticks ticks = ticks_of(files_.get(stat_path).text, cpu);
+    const uint64_t tick = ns_per_tick();
+    Sys sys{};
+    sys.idle_ticks = ticks.idle + ticks.iowait;
+    sys.user_ticks = ticks.user + ticks.nice;
+    sys.kernel_ticks = ticks.system + ticks.irq + ticks.softirq + ticks.steal;
+    sys.idle_ns = sys.idle_ticks * tick;
+    sys.user_ns = sys.user_ticks * tick;
+    sys.kernel_ns = sys.kernel_ticks * tick;
+    sys.intr_ns = (ticks.irq + ticks.softirq) * tick;
+    const auto& interrupts = interrupts_.get(sweep_ns, [this] { return count_interrupts(); });
+    if (const auto at = interrupts.find(cpu); at != interrupts.end()) {
+        sys.interrupts = at->second.devices;
+        sys.calls = at->second.calls;
+    }
+    auto schedstat = rest_of_line(files_.get("/proc/schedstat").text, cpu_key(cpu)).value_or("");
+    for (int skipped = 0; skipped < 3; ++skipped) take_word(schedstat);
+    sys.went_idle = to_number(take_word(schedstat)).value_or(0);
+    return sys;
+}
+
+void CpuStats::count_whole_machine(Sys& sys) {
+    const std::string_view stat = files_.get(stat_path).text;
+    sys.switches = value_of(stat, "ctxt");
+    sys.tasks_made = value_of(stat, "processes");
+    sys.blocked = value_of(stat, "procs_blocked");
+    const std::string_view serial = files_.get("/proc/tty/driver/serial").text;
+    sys.tty_in = serial_characters(serial, "rx:");
+    sys.tty_out = serial_characters(serial, "tx:");
+}
+
+CpuStats::Vm CpuStats::count_vm() {
+    const std::string_view vmstat = files_.get(vmstat_path).text;
+    Vm vm{};
+    vm.major_faults = value_of(vmstat, "pgmajfault");
+    vm.minor_faults = difference(value_of(vmstat, "pgfault"), vm.major_faults);
+    vm.page_ins = vm.major_faults;
+    vm.pages_in = kib_to_pages(value_of(vmstat, "pgpgin"));
+    vm.pages_out = kib_to_pages(value_of(vmstat, "pgpgout"));
+    vm.swap_in = value_of(vmstat, "pswpin");
+    vm.swap_out = value_of(vmstat, "pswpout");
+    vm.fs_in = difference(vm.pages_in, vm.swap_in);
+    vm.fs_out = difference(vm.pages_out, vm.swap_out);
+    // Kernels before 4.8 have a line per zone, with the zone's name behind these.
+    vm.stolen = sum_of(vmstat, "pgsteal_kswapd") + sum_of(vmstat, "pgsteal_direct");
+    vm.scanned = sum_of(vmstat, "pgscan_kswapd") + sum_of(vmstat, "pgscan_direct") -
+                 value_of(vmstat, "pgscan_direct_throttle");
+    vm.anon_stolen = value_of(vmstat, "pgsteal_anon");
+    vm.fs_stolen = value_of(vmstat, "pgsteal_file");
+    vm.daemon_runs = value_of(vmstat, "pageoutrun");
+    return vm;
+}
+
+// The first line names the columns' processors; a device's line begins with its number.
+std::map<int, CpuStats::Interrupts> CpuStats::count_interrupts() const {
+    const std::string kept = files_.read("/proc/interrupts");
+    std::string_view text = kept;
+    std::vector<Interrupts> counts;
+    std::vector<int> cpus;
+    std::string_view heads = take_line(text).value_or("");
+    for (auto head = take_word(heads); head.starts_with("CPU"); head = take_word(heads)) {
+        cpus.push_back(static_cast<int>(to_number(head.substr(3)).value_or(0)));
+    }
+    counts.resize(cpus.size());
+    while (auto line = take_line(text)) {
+        const bool is_device = leading_number(take_word(*line)).has_value();
+        const bool is_call = line->find("Function call interrupts") != std::string_view::npos;
+        if (!is_device && !is_call) continue;
+        for (Interrupts& count : counts) {
+            const uint64_t number = to_number(take_word(*line)).value_or(0);
+            (is_device ? count.devices : count.calls) += number;
+        }
+    }
+    std::map<int, Interrupts> by_cpu;
+    for (size_t i = 0; i < cpus.size(); ++i) by_cpu[cpus[i]] = counts[i];
+    return by_cpu;
+}
+
+}  // namespace blkscope::kstat::host

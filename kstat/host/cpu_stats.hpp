@@ -1,0 +1,58 @@
+// What each processor did: cpu:N:sys, cpu:N:vm and cpu_stat:N:cpu_statN of every one that is
+// online.
+//
+// What Linux counts for the whole machine only stands in the first online processor's kstats, so
+// that the sums are right; what it does not count is 0. docs/host-kstats.md says which is which.
+//
+// Units:  ticks of sysconf(_SC_CLK_TCK) per second; nanoseconds; pages.
+// Source: Linux' Documentation/filesystems/proc.rst, scheduler/sched-stats.rst.
+#pragma once
+
+#include <cstdint>
+#include <kstat/host/data.hpp>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "files.hpp"
+
+namespace blkscope::kstat::host {
+
+/// The numbers of the online processors, ascending.
+std::vector<int> online_cpus(Files& files);
+
+class CpuStats {
+  public:
+    explicit CpuStats(Files& files) : files_(files) {}
+
+    void list(std::vector<Entry>& entries);
+
+  private:
+    struct Interrupts {
+        uint64_t devices = 0;
+        uint64_t calls = 0;  // of one processor by another
+    };
+    struct Sys;
+    struct Vm;
+    template <class Counters>
+    struct Record;
+
+    static const std::vector<Record<Sys>>& sys_records();
+    static const std::vector<Record<Vm>>& vm_records();
+    static const std::vector<Record<Sys>>& raw_records();
+
+    std::optional<Data> read_sys(int cpu);
+    std::optional<Data> read_vm(int cpu);
+    std::optional<Data> read_raw(int cpu);
+
+    Sys count_sys(int cpu);
+    void count_whole_machine(Sys& sys);
+    Vm count_vm();
+    bool is_online(int cpu, bool& is_first);
+    std::map<int, Interrupts> count_interrupts() const;
+
+    Files& files_;
+    Fresh<std::map<int, Interrupts>> interrupts_;
+};
+
+}  // namespace blkscope::kstat::host

@@ -1,0 +1,75 @@
+// A line of /proc/diskstats, and what a kstat_io_t can tell of it.
+//
+// Linux times a request from its allocation to its end and does not tell when the driver took it:
+// all of a request's stay stands in the run queue here, and the wait queue is empty.
+//
+// Source: Linux' Documentation/admin-guide/iostats.rst.
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace blkscope::kstat::host {
+
+/// Bytes; Linux counts in these whatever the disk's own are.
+inline constexpr uint64_t sector_size = 512;
+
+/// The counters of a line, in the kernel's order.
+enum Counter : size_t {
+    reads,
+    reads_merged,
+    sectors_read,
+    read_ms,
+    writes,
+    writes_merged,
+    sectors_written,
+    write_ms,
+    in_flight,
+    busy_ms,
+    queue_ms,  // the stays of all requests together
+    discards,
+    discards_merged,
+    sectors_discarded,
+    discard_ms,
+    flushes,
+    flush_ms,
+    counters_max
+};
+
+struct DiskLine {
+    uint64_t major = 0, minor = 0;
+    std::string name;
+    std::array<uint64_t, counters_max> counters{};
+    size_t count = 0;  // how many of them this kernel has: 4 (of old partitions), 11, 15, 17
+};
+
+/// Nothing: no line of that file.
+std::optional<DiskLine> parse_disk_line(std::string_view line);
+
+/// Makes the kernel's 32 bits of milliseconds, which wrap after 49 days, as wide as a kstat's.
+class Widened {
+  public:
+    uint64_t ms(uint64_t now);
+
+  private:
+    uint64_t last_ = 0;
+    uint64_t wraps_ms_ = 0;
+};
+
+/// `taken` is when the line was read.
+kstat_io_t to_io(const DiskLine& line, uint64_t wide_busy_ms, uint64_t wide_queue_ms,
+                 hrtime_t taken);
+
+/// The number in a disk's name: of the letters behind sd, hd, vd and xvd (a is 0), else the first
+/// digits.
+int unit_of(std::string_view disk);
+
+/// "vda,1" of vda1 on vda, "nvme0n1,2" of nvme0n1p2 on nvme0n1. Empty: not a partition of it.
+std::string partition_name(std::string_view disk, std::string_view partition);
+
+}  // namespace blkscope::kstat::host

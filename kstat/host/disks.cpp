@@ -1,0 +1,150 @@
+#include "disks.hpp"
+
+#include <algorithm>
+
+#include "text.hpp"
+
+namespace blkscope::kstat::host {
+
+namespace {
+
+// ",linux" has to fit behind it.
+constexpr size_t name_length_max = KSTAT_STRLEN - 1 - sizeof(",linux") + 1;
+
+// Memory and files in a disk's clothes.
+bool is_disguised(std::string_view name) {
+    return name.starts_with("loop") || name.starts_with("ram");
+}
+
+// Where a name has a slash, /sys has an exclamation mark.
+std::string in_sys(std::string name) {
+    std::ranges::replace(name, '/', '!');
+    return "/sys/block/" + name;
+}
+
+std::string kstat_name(const std::string& linux_name) {
+    return linux_name.starts_with("nbd") ? "k" + linux_name : linux_name;
+}
+
+// A device that did not exist at the last look cannot have been busy for longer than since then.
+bool may_be_new(const DiskLine& line, hrtime_t since_last_look) {
+    return line.counters[busy_ms] * 1'000'000 <= static_cast<uint64_t>(since_last_look);
+}
+
+}  // namespace
+
+void Disks::list(std::vector<Entry>& entries) {
+    std::string last_disk;
+    std::set<std::string> present;
+    for (const DiskLine& line : lines()) {
+        if (!present.insert(line.name).second) continue;
+        const Device device = place(line, last_disk);
+        if (!device.is_partition) last_disk = line.name;
+        if (is_shown(device, line)) add(entries, device, line);
+    }
+    std::erase_if(memories_, [&](const auto& memory) { return !present.contains(memory.first); });
+    present_ = std::move(present);
+    last_look_ = gethrtime();
+}
+
+Disks::Device Disks::place(const DiskLine& line, const std::string& last_disk) const {
+    const std::string partition = partition_name(last_disk, line.name);
+    if (partition.empty() || files_.exists(in_sys(line.name))) {
+        return {kstat_name(line.name), line.name, false};
+    }
+    return {kstat_name(partition), last_disk, true};
+}
+
+// A disk without a size is a drive without a medium, or a device that nobody has connected.
+bool Disks::is_shown(const Device& device, const DiskLine& line) const {
+    if (is_disguised(line.name) || device.kstat_name.size() > name_length_max) return false;
+    const std::string size = files_.read(in_sys(device.whole_disk) + "/size");
+    return to_number(trimmed(size)) != 0U;
+}
+
+// Known or not, a device's crtime stays for as long as it does. 0: it may be as old as the
+// machine's clock.
+Disks::Memory& Disks::remember(const Device& device, const DiskLine& line) {
+    const std::string sequence =
+        std::string(trimmed(files_.read(in_sys(device.whole_disk) + "/diskseq")));
+    const auto known = memories_.find(line.name);
+    const bool is_same = known != memories_.end() && known->second.sequence == sequence;
+    if (is_same) return known->second;
+    const bool was_replaced = known != memories_.end();
+    const bool appeared = last_look_ != 0 && (was_replaced || !present_.contains(line.name));
+    Memory memory;
+    memory.sequence = sequence;
+    if (appeared && may_be_new(line, gethrtime() - last_look_)) memory.crtime = last_look_;
+    return memories_.insert_or_assign(line.name, memory).first->second;
+}
+
+void Disks::add(std::vector<Entry>& entries, const Device& device, const DiskLine& line) {
+    const Memory& memory = remember(device, line);
+    const int unit = unit_of(device.whole_disk);
+    const char* const klass = device.is_partition ? "partition" : "disk";
+    kstat_t io = header("linux", unit, device.kstat_name, klass, KSTAT_TYPE_IO);
+    io.ks_crtime = memory.crtime;
+    io.ks_ndata = 1;
+    io.ks_data_size = sizeof(kstat_io_t);
+    entries.push_back({io, [this, name = line.name] { return read_io(name); }, memory.sequence});
+    kstat_t more = header("linux", unit, device.kstat_name + ",linux", "misc", KSTAT_TYPE_NAMED);
+    more.ks_crtime = memory.crtime;
+    more.ks_flags = KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_LONGSTRINGS;
+    entries.push_back(
+        {more, [this, name = line.name] { return read_details(name); }, memory.sequence});
+}
+
+// In the file's order, in which a partition follows its disk.
+const std::vector<DiskLine>& Disks::lines() {
+    return lines_.get(sweep_ns, [this] {
+        std::vector<DiskLine> lines;
+        const std::string kept = files_.read("/proc/diskstats");
+        std::string_view text = kept;
+        while (const auto whole_line = take_line(text)) {
+            if (const auto line = parse_disk_line(*whole_line)) lines.push_back(*line);
+        }
+        return lines;
+    });
+}
+
+// Null: it is gone.
+const DiskLine* Disks::find(const std::string& name) {
+    const auto at = std::ranges::find(lines(), name, &DiskLine::name);
+    return at != lines().end() ? &*at : nullptr;
+}
+
+std::optional<Data> Disks::read_io(const std::string& name) {
+    const DiskLine* const line = find(name);
+    const auto memory = memories_.find(name);
+    if (line == nullptr || memory == memories_.end()) return std::nullopt;
+    const uint64_t busy = memory->second.busy.ms(line->counters[busy_ms]);
+    const uint64_t queue = memory->second.queue.ms(line->counters[queue_ms]);
+    return raw(to_io(*line, busy, queue, lines_.taken()), lines_.taken(), 1);
+}
+
+std::optional<Data> Disks::read_details(const std::string& name) {
+    const DiskLine* const line = find(name);
+    if (line == nullptr) return std::nullopt;
+    Records records;
+    const auto add = [&](const char* record, Counter counter, uint64_t unit) {
+        records.add(record, KSTAT_DATA_UINT64, line->counters[counter] * unit);
+    };
+    records.add_string("device", line->name);
+    records.add("major", KSTAT_DATA_UINT32, line->major);
+    records.add("minor", KSTAT_DATA_UINT32, line->minor);
+    records.add("counters", KSTAT_DATA_UINT32, line->count);
+    records.add_string("not_counted", "wtime wlentime wlastupdate wcnt");
+    add("reads_merged", reads_merged, 1);
+    add("read_ns", read_ms, 1'000'000);
+    add("writes_merged", writes_merged, 1);
+    add("write_ns", write_ms, 1'000'000);
+    add("discards", discards, 1);
+    add("discards_merged", discards_merged, 1);
+    add("discarded_bytes", sectors_discarded, sector_size);
+    add("discard_ns", discard_ms, 1'000'000);
+    add("flushes", flushes, 1);
+    add("flush_ns", flush_ms, 1'000'000);
+    return records.finish(lines_.taken());
+}
+
+}  // namespace blkscope::kstat::host

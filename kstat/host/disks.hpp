@@ -1,0 +1,56 @@
+// The disks and partitions of the kernel's block layer: linux:U:NAME, an IO kstat as iostat shows
+// it, and linux:U:NAME,linux with what Linux counts and a kstat_io_t has no room for.
+//
+//     vda        linux:0:vda      disk         nbd0       linux:0:knbd0    disk
+//     vda1       linux:0:vda,1    partition    nvme0n1p2  linux:0:nvme0n1,2
+//
+// The kernel's nbdN is called knbdN: the nbdN of iostat and kstat are the devices that we serve.
+#pragma once
+
+#include <kstat/host/data.hpp>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "disk_counters.hpp"
+#include "files.hpp"
+
+namespace blkscope::kstat::host {
+
+class Disks {
+  public:
+    explicit Disks(Files& files) : files_(files) {}
+
+    void list(std::vector<Entry>& entries);
+
+  private:
+    struct Device {
+        std::string kstat_name;
+        std::string whole_disk;  // Linux' name of it
+        bool is_partition;
+    };
+    struct Memory {
+        Widened busy, queue;
+        hrtime_t crtime = 0;
+        std::string sequence;  // the kernel's number of the disk, which no later one gets
+    };
+
+    Device place(const DiskLine& line, const std::string& last_disk) const;
+    bool is_shown(const Device& device, const DiskLine& line) const;
+    Memory& remember(const Device& device, const DiskLine& line);
+    void add(std::vector<Entry>& entries, const Device& device, const DiskLine& line);
+    std::optional<Data> read_io(const std::string& name);
+    std::optional<Data> read_details(const std::string& name);
+    const std::vector<DiskLine>& lines();
+    const DiskLine* find(const std::string& name);
+
+    Files& files_;
+    Fresh<std::vector<DiskLine>> lines_;
+    std::map<std::string, Memory> memories_;
+    std::set<std::string> present_;  // at the last look
+    hrtime_t last_look_ = 0;         // 0: there was none
+};
+
+}  // namespace blkscope::kstat::host

@@ -1,0 +1,65 @@
+// The files of /proc and /sys, each read once for all the kstats of one sweep over the chain.
+//
+// Threads: one.
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <functional>
+#include <map>
+#include <string>
+#include <string_view>
+
+namespace blkscope::kstat::host {
+
+/// How old the numbers of a kstat may be: one sweep's kstats share what one look at a file gave.
+inline constexpr hrtime_t sweep_ns = 5'000'000;
+/// The same of what hardly ever changes.
+inline constexpr hrtime_t settled_ns = 1'000'000'000;
+
+/// A value, and when it was made.
+template <class T>
+class Fresh {
+  public:
+    /// Makes it anew if it is older than `age_max`.
+    template <class Make>
+    const T& get(hrtime_t age_max, const Make& make) {
+        const hrtime_t now = gethrtime();
+        if (!made_ || now - taken_ > age_max) {
+            value_ = make();
+            taken_ = now;
+            made_ = true;
+        }
+        return value_;
+    }
+    hrtime_t taken() const { return taken_; }
+
+  private:
+    T value_{};
+    hrtime_t taken_ = 0;
+    bool made_ = false;
+};
+
+class Files {
+  public:
+    /// `root` stands before /proc and /sys in every path; empty for the machine's own.
+    explicit Files(std::string root) : root_(std::move(root)) {}
+
+    struct Text {
+        std::string_view text;  // until the next call; empty if the file cannot be read
+        hrtime_t taken;
+    };
+    /// A file's text, at most `age_max` old.
+    Text get(const std::string& path, hrtime_t age_max = sweep_ns);
+
+    /// A file's text now, not kept: for the small files of /sys. Empty if it cannot be read.
+    std::string read(const std::string& path) const;
+
+    bool exists(const std::string& path) const;
+
+  private:
+    std::string root_;
+    std::map<std::string, Fresh<std::string>> kept_;
+};
+
+}  // namespace blkscope::kstat::host

@@ -1,0 +1,306 @@
+#include "system.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include "cpu_stats.hpp"
+#include "text.hpp"
+
+namespace blkscope::kstat::host {
+
+namespace {
+
+const std::string stat_path = "/proc/stat";
+const std::string vmstat_path = "/proc/vmstat";
+const std::string meminfo_path = "/proc/meminfo";
+const std::string dentry_path = "/proc/sys/fs/dentry-state";
+const std::string tasks_max_path = "/proc/sys/kernel/threads-max";
+
+// The raw kstats' structs; Solaris has them in <sys/sysinfo.h>, <sys/var.h> and <sys/dnlc.h>.
+struct SysInfo {
+    uint32_t updates, runque, runocc, swpque, swpocc, waiting;
+};
+struct VmInfo {
+    uint64_t freemem, swap_resv, swap_alloc, swap_avail, swap_free, updates;
+};
+struct Var {
+    int32_t v_buf, v_call, v_proc, v_maxupttl, v_nglobpris, v_maxsyspri, v_clist, v_maxup, v_hbuf,
+        v_hmask, v_pbuf, v_sptmap, v_maxpmem, v_autoup, v_bufhwm;
+};
+struct NcStats {
+    int32_t hits, misses, enters, dbl_enters, long_enter, long_look, move_to_front, purges;
+};
+static_assert(sizeof(SysInfo) == 24 && sizeof(VmInfo) == 48 && sizeof(Var) == 60 &&
+              sizeof(NcStats) == 32);
+
+// Linux has nothing like the caches that these two count: their records are all 0.
+constexpr std::array segmap_names{"fault",        "faulta",    "getmap",     "get_use",
+                                  "get_reclaim",  "get_reuse", "get_unused", "get_nofree",
+                                  "rel_async",    "rel_write", "rel_free",   "rel_abort",
+                                  "rel_dontneed", "release",   "pagecreate", "free_notfree",
+                                  "free_dirty",   "free",      "stolen",     "get_nomtx"};
+constexpr std::array biostats_names{"buffer_cache_lookups",      "buffer_cache_hits",
+                                    "new_buffer_requests",       "waits_for_buffer_allocs",
+                                    "buffers_locked_by_someone", "duplicate_buffers_found"};
+
+constexpr std::array dnlc_names{"hits",
+                                "misses",
+                                "negative_cache_hits",
+                                "enters",
+                                "double_enters",
+                                "purge_total_entries",
+                                "purge_all",
+                                "purge_vp",
+                                "purge_vfs",
+                                "purge_fs1",
+                                "pick_free",
+                                "pick_heuristic",
+                                "pick_last",
+                                "dir_hits",
+                                "dir_misses",
+                                "dir_cached_current",
+                                "dir_entries_cached_current",
+                                "dir_cached_total",
+                                "dir_start_no_memory",
+                                "dir_add_no_memory",
+                                "dir_add_abort",
+                                "dir_add_max",
+                                "dir_remove_entry_fail",
+                                "dir_remove_space_fail",
+                                "dir_update_fail",
+                                "dir_fini_purge",
+                                "dir_reclaim_last",
+                                "dir_reclaim_any"};
+
+constexpr size_t misc_records = 11;
+constexpr size_t pages_records = 22;
+
+// Linux' priorities: 0 to 139, of which those below 100 are real-time.
+constexpr int32_t priorities = 140;
+constexpr int32_t real_time_priority_max = 99;
+
+uint64_t ticks_per_second() {
+    return static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
+}
+
+uint64_t seconds_at(hrtime_t time) {
+    return static_cast<uint64_t>(time / 1'000'000'000);
+}
+
+Data zeros(std::span<const char* const> names, uchar_t type) {
+    Records records;
+    for (const char* name : names) records.add(name, type, 0);
+    return records.finish(gethrtime());
+}
+
+// "0.52" as 133: load averages count in 1/256.
+uint64_t average(std::string_view text) {
+    const uint64_t whole = leading_number(text).value_or(0);
+    const size_t dot = text.find('.');
+    if (dot == std::string_view::npos) return whole * 256;
+    const uint64_t hundredths = to_number(text.substr(dot + 1)).value_or(0);
+    return whole * 256 + hundredths * 256 / 100;
+}
+
+int32_t clamped(uint64_t value) {
+    return static_cast<int32_t>(std::min<uint64_t>(value, INT32_MAX));
+}
+
+// The "6/123" of /proc/loadavg: how many tasks there are.
+uint64_t tasks_of(std::string_view running_and_all) {
+    const size_t slash = running_and_all.find('/');
+    if (slash == std::string_view::npos) return 0;
+    return to_number(running_and_all.substr(slash + 1)).value_or(0);
+}
+
+kstat_t raw_header(std::string_view name, std::string_view klass, size_t size) {
+    kstat_t ks = header("unix", 0, name, klass, KSTAT_TYPE_RAW);
+    ks.ks_flags = KSTAT_FLAG_VIRTUAL;
+    ks.ks_ndata = static_cast<uint_t>(size);
+    ks.ks_data_size = size;
+    return ks;
+}
+
+kstat_t named_header(std::string_view name, std::string_view klass, size_t records) {
+    kstat_t ks = header("unix", 0, name, klass, KSTAT_TYPE_NAMED);
+    ks.ks_flags = KSTAT_FLAG_VIRTUAL;
+    hold_records(ks, records);
+    return ks;
+}
+
+}  // namespace
+
+uint64_t SecondsSum::add(uint64_t second, uint64_t amount) {
+    if (second > second_) sum_ += (second - second_) * amount;
+    second_ = std::max(second, second_);
+    return sum_;
+}
+
+void System::list(std::vector<Entry>& entries) {
+    const auto add = [&](const kstat_t& ks, auto read) {
+        entries.push_back({ks, [read]() -> std::optional<Data> { return read(); }});
+    };
+    if (rest_of_line(files_.get(stat_path).text, "procs_running")) {
+        add(raw_header("sysinfo", "misc", sizeof(SysInfo)), [this] { return read_sysinfo(); });
+    }
+    if (rest_of_line(files_.get(meminfo_path).text, "MemTotal:")) {
+        add(raw_header("vminfo", "vm", sizeof(VmInfo)), [this] { return read_vminfo(); });
+    }
+    if (!files_.get(vmstat_path).text.empty()) {
+        add(named_header("segmap", "vm", segmap_names.size()),
+            [] { return zeros(segmap_names, KSTAT_DATA_ULONG); });
+        add(named_header("biostats", "misc", biostats_names.size()),
+            [] { return zeros(biostats_names, KSTAT_DATA_UINT32); });
+    }
+    if (!files_.get(tasks_max_path).text.empty()) {
+        add(raw_header("var", "misc", sizeof(Var)), [this] { return read_var(); });
+    }
+    if (!files_.get("/proc/loadavg").text.empty()) {
+        add(named_header("system_misc", "misc", misc_records),
+            [this] { return read_system_misc(); });
+    }
+    if (rest_of_line(files_.get(meminfo_path).text, "MemTotal:")) {
+        add(named_header("system_pages", "pages", pages_records),
+            [this] { return read_system_pages(); });
+    }
+    if (!files_.get(dentry_path).text.empty()) {
+        add(raw_header("ncstats", "misc", sizeof(NcStats)),
+            [] { return raw(NcStats{}, gethrtime(), sizeof(NcStats)); });
+        add(named_header("dnlcstats", "misc", dnlc_names.size()),
+            [this] { return read_dnlcstats(); });
+    }
+}
+
+// Linux counts who runs and who waits for a processor together.
+Data System::read_sysinfo() {
+    const uint64_t cpus = online_cpus(files_).size();
+    const auto [stat, taken] = files_.get(stat_path);
+    const uint64_t ready = value_of(stat, "procs_running");
+    const uint64_t queued = ready > cpus ? ready - cpus : 0;
+    const uint64_t second = seconds_at(taken);
+    SysInfo info{};
+    info.updates = static_cast<uint32_t>(second);
+    info.runque = static_cast<uint32_t>(runnable_.add(second, queued));
+    info.runocc = static_cast<uint32_t>(occupied_.add(second, queued > 0 ? 1 : 0));
+    info.waiting = static_cast<uint32_t>(waiting_.add(second, value_of(stat, "procs_blocked")));
+    return raw(info, taken, sizeof info);
+}
+
+Data System::read_vminfo() {
+    const hrtime_t taken = files_.get(meminfo_path).taken;
+    const uint64_t second = seconds_at(taken);
+    const uint64_t total = pages("SwapTotal:");
+    const uint64_t left = pages("SwapFree:");
+    VmInfo info{};
+    info.freemem = free_.add(second, pages("MemFree:"));
+    info.swap_resv = reserved_.add(second, pages("Committed_AS:"));
+    info.swap_alloc = allocated_.add(second, total > left ? total - left : 0);
+    info.swap_avail = available_.add(second, left + pages("MemAvailable:"));
+    info.swap_free = unallocated_.add(second, left + pages("MemFree:"));
+    info.updates = second;
+    return raw(info, taken, sizeof info);
+}
+
+Data System::read_var() {
+    const auto number = [this](const std::string& path) {
+        return to_number(trimmed(files_.get(path).text)).value_or(0);
+    };
+    const uint64_t tasks_max = number(tasks_max_path);
+    const uint64_t pids_max = number("/proc/sys/kernel/pid_max");
+    Var var{};
+    var.v_proc = clamped(pids_max > 0 ? std::min(tasks_max, pids_max) : tasks_max);
+    var.v_maxupttl = var.v_proc;
+    var.v_maxup = clamped(tasks_max / 2);  // the limit that Linux gives the first process
+    var.v_nglobpris = priorities;
+    var.v_maxsyspri = real_time_priority_max;
+    var.v_autoup = clamped(number("/proc/sys/vm/dirty_expire_centisecs") / 100);
+    return raw(var, files_.get(tasks_max_path).taken, sizeof var);
+}
+
+Data System::read_dnlcstats() {
+    const auto [text, taken] = files_.get(dentry_path);
+    std::string_view rest = text;
+    const uint64_t entries = to_number(take_word(rest)).value_or(0);
+    Records records;
+    for (const std::string_view name : dnlc_names) {
+        records.add(name, KSTAT_DATA_UINT64, name == "dir_entries_cached_current" ? entries : 0);
+    }
+    return records.finish(taken);
+}
+
+Data System::read_system_misc() {
+    const uint64_t cpus = online_cpus(files_).size();
+    const uint64_t boot_time = value_of(files_.get(stat_path).text, "btime");
+    const auto [text, taken] = files_.get("/proc/loadavg");
+    const uint64_t ticks = static_cast<uint64_t>(taken) / (1'000'000'000 / ticks_per_second());
+    std::string_view rest = text;
+    Records records;
+    const auto add = [&](std::string_view name, uint64_t value) {
+        records.add(name, KSTAT_DATA_UINT32, value);
+    };
+    const std::string_view one = take_word(rest);
+    const std::string_view five = take_word(rest);
+    const std::string_view fifteen = take_word(rest);
+    add("ncpus", cpus);
+    add("lbolt", ticks);
+    add("deficit", 0);
+    add("clk_intr", ticks);
+    add("vac", 0);
+    add("nproc", tasks_of(take_word(rest)));
+    add("avenrun_1min", average(one));
+    add("avenrun_5min", average(five));
+    add("avenrun_15min", average(fifteen));
+    add("boot_time", boot_time);
+    add("nsec_per_tick", 1'000'000'000 / ticks_per_second());
+    return records.finish(taken);
+}
+
+Data System::read_system_pages() {
+    const uint64_t total = pages("MemTotal:");
+    const uint64_t kernel =
+        pages("SUnreclaim:") + pages("KernelStack:") + pages("PageTables:") + pages("Percpu:");
+    const uint64_t locked = std::min(total, kernel + pages("Unevictable:"));
+    Records records;
+    const auto add = [&](std::string_view name, uint64_t value) {
+        records.add(name, KSTAT_DATA_ULONG, value);
+    };
+    add("physmem", total);
+    for (const char* name :
+         {"nalloc", "nfree", "nalloc_calls", "nfree_calls", "kernelbase", "econtig"}) {
+        add(name, 0);
+    }
+    add("freemem", pages("MemFree:"));
+    add("availrmem", total - locked);
+    add("lotsfree", watermark("high"));
+    add("desfree", watermark("low"));
+    add("minfree", watermark("min"));
+    for (const char* name : {"fastscan", "slowscan", "nscan", "desscan"}) add(name, 0);
+    add("pp_kernel", kernel);
+    add("pagesfree", pages("MemFree:"));
+    add("pageslocked", locked);
+    add("pagestotal", total);
+    add("low_mem_scan", 0);
+    add("n_throttle", value_of(files_.get(vmstat_path).text, "pgscan_direct_throttle"));
+    return records.finish(files_.get(meminfo_path).taken);
+}
+
+// /proc/meminfo counts in KiB.
+uint64_t System::pages(const char* key) {
+    const uint64_t kib = value_of(files_.get(meminfo_path).text, key);
+    return kib * 1024 / static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Of all zones together. An administrator may change them; they do not change by themselves.
+uint64_t System::watermark(const char* key) {
+    std::string_view zones = files_.get("/proc/zoneinfo", settled_ns).text;
+    uint64_t sum = 0;
+    while (auto line = take_line(zones)) {
+        if (take_word(*line) == key) sum += to_number(take_word(*line)).value_or(0);
+    }
+    return sum;
+}
+
+}  // namespace blkscope::kstat::host

@@ -1,0 +1,51 @@
+// What is one of a kind: unix:0:sysinfo, vminfo, var, dnlcstats, ncstats, system_misc,
+// system_pages, segmap and biostats.
+//
+// Units:  pages of sysconf(_SC_PAGESIZE); ticks of sysconf(_SC_CLK_TCK) per second.
+// Source: Linux' Documentation/filesystems/proc.rst, admin-guide/sysctl/fs.rst.
+#pragma once
+
+#include <cstdint>
+#include <kstat/host/data.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "files.hpp"
+
+namespace blkscope::kstat::host {
+
+/// A sum that grows once a second by how much there is of something. Solaris' clock does that; a
+/// reader can only give the seconds since its last look what it finds now.
+class SecondsSum {
+  public:
+    /// `second`: the machine's, counted from its start.
+    uint64_t add(uint64_t second, uint64_t amount);
+
+  private:
+    uint64_t second_ = 0;
+    uint64_t sum_ = 0;
+};
+
+class System {
+  public:
+    explicit System(Files& files) : files_(files) {}
+
+    void list(std::vector<Entry>& entries);
+
+  private:
+    Data read_sysinfo();
+    Data read_vminfo();
+    Data read_var();
+    Data read_dnlcstats();
+    Data read_system_misc();
+    Data read_system_pages();
+    uint64_t pages(const char* key);
+    uint64_t watermark(const char* key);
+
+    Files& files_;
+    SecondsSum runnable_, occupied_, waiting_;
+    SecondsSum free_, reserved_, allocated_, available_, unallocated_;
+};
+
+}  // namespace blkscope::kstat::host
