@@ -4,8 +4,9 @@
  * Source compatible with Solaris' <kstat.h>; written anew after kstat(3KSTAT) and its sisters. The
  * library exports these seven functions and nothing else.
  *
- * A handle holds this process's copy of the chain: every kstat of every live provider in the run
- * directory ($KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat).
+ * A handle holds this process's copy of the chain: the machine's own kstats, which the library
+ * computes from /proc and /sys (docs/host-kstats.md), and every kstat of every live provider in the
+ * run directory ($KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat).
  *
  * Units:   as <sys/kstat.h>: CLOCK_MONOTONIC nanoseconds, bytes.
  * Threads: one handle, one thread. Different handles do not know of each other.

@@ -1,0 +1,138 @@
+// The list of the made-up machine's kstats, and machines that lack something.
+#include <random>
+#include <sstream>
+
+#include "host_machine.hpp"
+
+namespace blkscope::kstat::host {
+
+namespace {
+
+using HostList = HostMachine;
+
+constexpr const char* files[] = {"/proc/stat",       "/proc/vmstat",
+                                 "/proc/meminfo",    "/proc/diskstats",
+                                 "/proc/loadavg",    "/proc/cpuinfo",
+                                 "/proc/interrupts", "/proc/schedstat",
+                                 "/proc/zoneinfo",   "/proc/sys/fs/dentry-state"};
+
+void read_all(Host& host) {
+    for (const kstat_t& ks : host.list()) {
+        if (const auto data = host.read(ks.ks_kid)) {
+            EXPECT_TRUE(ks.ks_data_size == 0 || data->bytes.size() == ks.ks_data_size)
+                << ks.ks_name;
+        }
+    }
+}
+
+TEST_F(HostList, EveryKstatHasTheDataThatItsHeaderPromises) {
+    Host host(root);
+    for (const kstat_t& ks : host.list()) {
+        const auto data = host.read(ks.ks_kid);
+        ASSERT_TRUE(data) << full_name(ks);
+        const bool changes_size = (ks.ks_flags & KSTAT_FLAG_VAR_SIZE) != 0;
+        if (changes_size) continue;
+        EXPECT_EQ(data->bytes.size(), ks.ks_data_size) << full_name(ks);
+        EXPECT_EQ(data->ndata, ks.ks_ndata) << full_name(ks);
+    }
+}
+
+TEST_F(HostList, NumbersAscendAndStay) {
+    Host host(root);
+    const auto first = host.list();
+    const auto second = host.list();
+    ASSERT_EQ(first.size(), second.size());
+    for (size_t i = 0; i < first.size(); ++i) {
+        EXPECT_EQ(first[i].ks_kid, second[i].ks_kid);
+        EXPECT_GT(first[i].ks_kid, i > 0 ? first[i - 1].ks_kid : 0);
+    }
+    EXPECT_FALSE(host.read(first.back().ks_kid + 1));
+}
+
+TEST_F(HostList, AMachineWithoutFilesHasNoKstats) {
+    Host host(root + "/nowhere");
+    EXPECT_TRUE(host.list().empty());
+}
+
+TEST_F(HostList, AKstatWhoseFileIsMissingOrEmptyIsAbsent) {
+    for (const auto& [file, name] :
+         {std::pair("/proc/stat", "cpu:0:sys"), std::pair("/proc/stat", "unix:0:sysinfo"),
+          std::pair("/proc/vmstat", "cpu:0:vm"), std::pair("/proc/meminfo", "unix:0:system_pages"),
+          std::pair("/proc/meminfo", "unix:0:vminfo"),
+          std::pair("/proc/loadavg", "unix:0:system_misc"),
+          std::pair("/proc/cpuinfo", "cpu_info:0:cpu_info0"),
+          std::pair("/proc/diskstats", "linux:0:vda"),
+          std::pair("/proc/sys/kernel/threads-max", "unix:0:var"),
+          std::pair("/proc/sys/fs/dentry-state", "unix:0:dnlcstats")}) {
+        ASSERT_TRUE(look(name)) << name;
+        std::ifstream whole(root + file);
+        std::stringstream kept;
+        kept << whole.rdbuf();
+        write(file, "");
+        EXPECT_FALSE(look(name)) << name;
+        remove(file);
+        EXPECT_FALSE(look(name)) << name;
+        write(file, kept.str());
+    }
+}
+
+TEST_F(HostList, GarbageNeitherEndsNorHoldsUpTheReader) {
+    std::mt19937 random(20260721);
+    for (int round = 0; round < 40; ++round) {
+        for (const char* file : files) {
+            std::string noise;
+            for (auto i = random() % 2000; i > 0; --i) {
+                noise += "0123456789 \n:cpuintrMemTotal-.,\t\0\xff"[random() % 35];
+            }
+            write(file, noise);
+        }
+        Host host(root);
+        read_all(host);
+    }
+}
+
+TEST_F(HostList, ATruncatedFileIsReadAsFarAsItGoes) {
+    std::mt19937 random(20260721);
+    for (int round = 0; round < 40; ++round) {
+        const char* const file = files[random() % std::size(files)];
+        std::ifstream whole(root + file);
+        std::stringstream text;
+        text << whole.rdbuf();
+        write(file, text.str().substr(0, random() % (text.str().size() + 1)));
+        Host host(root);
+        read_all(host);
+    }
+}
+
+TEST_F(HostList, AFileThatIsAFolderIsAMissingOne) {
+    for (const char* file : files) {
+        remove(file);
+        write(std::string(file) + "/it", "");
+    }
+    Host host(root);
+    read_all(host);
+    EXPECT_FALSE(find(host, "cpu:0:sys"));
+}
+
+// A user looks a record's meaning up there.
+TEST_F(HostList, TheManualNamesEveryRecord) {
+    std::ifstream file(HOST_MANUAL);
+    std::stringstream manual;
+    manual << file.rdbuf();
+    Host host(root);
+    for (const kstat_t& ks : host.list()) {
+        if (ks.ks_type != KSTAT_TYPE_NAMED) continue;
+        const auto data = host.read(ks.ks_kid);
+        ASSERT_TRUE(data);
+        for (size_t i = 0; i < data->ndata; ++i) {
+            const std::string name =
+                reinterpret_cast<const char*>(data->bytes.data() + i * sizeof(kstat_named_t));
+            EXPECT_NE(manual.str().find("`" + name + "`"), std::string::npos)
+                << full_name(ks) << ":" << name;
+        }
+    }
+}
+
+}  // namespace
+
+}  // namespace blkscope::kstat::host
