@@ -10,7 +10,7 @@ namespace blkscope::kstat::host {
 namespace {
 
 constexpr uint64_t wrap_ms = 1ULL << 32;
-constexpr uint64_t ns_per_ms = 1'000'000;
+constexpr hrtime_t ns_per_ms = 1'000'000;
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -71,8 +71,8 @@ kstat_io_t to_io(const DiskLine& line, uint64_t wide_busy_ms, uint64_t wide_queu
     io.nwritten = counters[sectors_written] * sector_size;
     io.reads = static_cast<uint_t>(counters[reads]);
     io.writes = static_cast<uint_t>(counters[writes]);
-    io.rtime = static_cast<hrtime_t>(wide_busy_ms * ns_per_ms);
-    io.rlentime = static_cast<hrtime_t>(wide_queue_ms * ns_per_ms);
+    io.rtime = static_cast<hrtime_t>(wide_busy_ms) * ns_per_ms;
+    io.rlentime = static_cast<hrtime_t>(wide_queue_ms) * ns_per_ms;
     io.rlastupdate = taken;
     io.rcnt = static_cast<uint_t>(counters[in_flight]);
     return io;
