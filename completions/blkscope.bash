@@ -1,0 +1,63 @@
+# shellcheck shell=bash
+# Completion of blkscope's command line for bash; also works without the bash-completion package.
+
+# _blkscope_uris: where the exports of this machine are served, the last column of blkscope list.
+_blkscope_uris() {
+    "$1" list 2>/dev/null | awk '$NF ~ /^nbd(\+unix)?:/ { print $NF }'
+}
+
+# bash takes the word apart at : and =, so what it replaces is only what follows the last of them.
+_blkscope_offer() {
+    local whole=${COMP_LINE:0:COMP_POINT} candidate common
+    whole=${whole##*[[:blank:]]}
+    common=${whole%"${COMP_WORDS[COMP_CWORD]#[:=]}"}
+    for candidate in "$@"; do
+        [[ $candidate == "$whole"* ]] && COMPREPLY+=("${candidate#"$common"}")
+    done
+    return 0
+}
+
+_blkscope_files() {
+    local file
+    compopt -o filenames 2>/dev/null
+    while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "${1#=}")
+}
+
+_blkscope() {
+    local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    if ((COMP_CWORD == 1)); then
+        _blkscope_offer serve attach detach list --help --version
+        return
+    fi
+    case $previous in
+        --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
+        --unix) _blkscope_files "$word" && return ;;
+        --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
+        --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
+        --port | --queue-depth | --max-connections | --handshake-timeout | --connections | --timeout)
+            return ;;
+    esac
+    case ${COMP_WORDS[1]}:$word in
+        serve:-*)
+            _blkscope_offer --unix --port --bind --queue-depth --direct --read-only \
+                --max-connections --handshake-timeout --attach --connections --help
+            ;;
+        attach:-*) _blkscope_offer --connections --block-size --timeout --help ;;
+        detach:-* | list:-*) _blkscope_offer --help ;;
+        serve:*)
+            _blkscope_offer memory: null:
+            _blkscope_files "$word"
+            [[ ${COMPREPLY[*]} != *: ]] || compopt -o nospace 2>/dev/null
+            ;;
+        attach:*)
+            local IFS=$'\n'
+            # shellcheck disable=SC2046  # a word for each line
+            _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
+            ;;
+        detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
+    esac
+    return 0
+}
+
+complete -F _blkscope blkscope
