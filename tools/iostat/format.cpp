@@ -143,6 +143,7 @@ std::string vertical_line_without_device(size_t name_width, const Options& optio
 std::string horizontal_header(const Snapshot& devices, const Options& options) {
     const std::string headings = join_block(heading_cells(options), options);
     std::vector<std::string> names;
+    names.reserve(devices.size());
     for (const Device& device : devices) {
         names.push_back(centred_name(device.name, headings.size(), options));
     }
@@ -153,6 +154,7 @@ std::string horizontal_header(const Snapshot& devices, const Options& options) {
 std::string horizontal_line(const std::vector<Figures>& figures, const Options& options,
                             const ProcessorFigures& processors) {
     std::vector<std::string> blocks;
+    blocks.reserve(figures.size());
     for (const Figures& f : figures) {
         blocks.push_back(join_block(value_cells(f, options), options));
     }

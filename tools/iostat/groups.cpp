@@ -1,5 +1,7 @@
 #include "iostat/groups.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -45,8 +47,7 @@ std::vector<std::string> controllers_of(const Snapshot& devices) {
     std::ranges::sort(names, [](const std::string& one, const std::string& other) {
         return compare_names(one, other) < 0;
     });
-    const auto repeated = std::ranges::unique(names);
-    names.erase(repeated.begin(), repeated.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
     std::erase(names, "");
     return names;
 }
@@ -124,9 +125,9 @@ std::vector<Device> combine_paths(std::vector<Device> devices, Paths paths) {
         }
         const auto& [lun, target, initiator] = *parts;
         if (paths == Paths::by_initiator) {
-            add_to(shown, lun + "." + initiator, std::move(device));
+            add_to(shown, fmt::format("{}.{}", lun, initiator), std::move(device));
         } else {
-            add_to(shown, lun + "." + target, device);
+            add_to(shown, fmt::format("{}.{}", lun, target), device);
             shown.push_back(std::move(device));
         }
     }
