@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -7,6 +8,7 @@
 #include <kstat/core/report.hpp>
 #include <limits>
 #include <new>
+#include <utility>
 
 namespace blkscope::kstat {
 
@@ -17,8 +19,17 @@ struct Entry {
 
     kstat_t header{};
     std::unique_ptr<void, Free> data;  // unless the provider brings its own
+    std::vector<zoneid_t> zones;
+    // What listings show while a function of the provider is writing the header above.
+    std::optional<kstat_t> shown;
     bool held = false;
     std::thread::id holder;
+
+    bool is_seen_by(zoneid_t zone) const {
+        return std::any_of(zones.begin(), zones.end(), [zone](zoneid_t own) {
+            return own == zone || own == ALL_ZONES || zone == ALL_ZONES;
+        });
+    }
 };
 
 namespace {
@@ -95,6 +106,10 @@ kstat_t* Hold::get() const {
     return &entry_->header;
 }
 
+kstat_t* Hold::detach() {
+    return &std::exchange(entry_, nullptr)->header;
+}
+
 DataLock::DataLock(const kstat_t& header) {
     if (header.ks_lock == nullptr || data_lock_is_held(header)) return;
     mutex_ = lock_of(header);
@@ -119,12 +134,12 @@ Chain& Chain::of_this_process() {
 
 kstat_t* Chain::create(const Wanted& wanted, Refusal& why) try {
     calibrate_clock();
-    if (const auto present = hold(wanted.name)) {
+    if (const auto present = hold(wanted.name, wanted.zone)) {
         const std::lock_guard lock(mutex_);
         return reuse(*present->entry_, wanted, why);
     }
     const std::lock_guard lock(mutex_);
-    if (find(wanted.name) != nullptr) {  // somebody else was faster
+    if (find(wanted.name, wanted.zone) != nullptr) {  // somebody else was faster
         why = Refusal::collision;
         return nullptr;
     }
@@ -152,6 +167,7 @@ kstat_t* Chain::reuse(Entry& entry, const Wanted& wanted, Refusal& why) {
 kstat_t* Chain::add(const Wanted& wanted) {
     auto entry = std::make_unique<Entry>();
     fill_header(entry->header, wanted);
+    entry->zones.push_back(wanted.zone);
     if ((wanted.flags & KSTAT_FLAG_VIRTUAL) == 0 && entry->header.ks_data_size > 0) {
         entry->data.reset(std::calloc(1, entry->header.ks_data_size));
         if (!entry->data) throw std::bad_alloc();
@@ -187,34 +203,54 @@ bool Chain::install(kstat_t* ksp) {
 }
 
 bool Chain::remove(const kstat_t* ksp) {
+    {
+        const std::lock_guard lock(mutex_);
+        check_lock_is_free(find(ksp));
+    }
     return remove_held(hold(ksp));
 }
 
-bool Chain::remove(const Name& name) {
-    return remove_held(hold(name));
+bool Chain::remove(const Name& name, zoneid_t zone) {
+    {
+        const std::lock_guard lock(mutex_);
+        check_lock_is_free(find(name, zone));
+    }
+    return remove_held(hold(name, zone));
+}
+
+// Before the kstat is waited for: whoever holds it may be waiting for that lock.
+void Chain::check_lock_is_free(const Entry* entry) const {
+    if (entry == nullptr || !data_lock_is_held(entry->header)) return;
+    panic("kstat_delete('%s', %d, '%s'): the caller holds ks_lock", entry->header.ks_module,
+          entry->header.ks_instance, entry->header.ks_name);
 }
 
 bool Chain::remove_held(std::optional<Hold> held) {
     if (!held) return false;
-    kstat_t& header = *held->get();
-    if (data_lock_is_held(header)) {
-        panic("kstat_delete('%s', %d, '%s'): the caller holds ks_lock", header.ks_module,
-              header.ks_instance, header.ks_name);
-    }
-    if ((header.ks_flags & KSTAT_FLAG_PERSISTENT) != 0) {
-        {
-            const DataLock locked(header);
-            header.ks_update(&header, KSTAT_READ);  // the last values
-        }
-        const std::lock_guard lock(mutex_);
-        forget_provider(header);
-        set_flags(header, KSTAT_FLAG_DORMANT, 0);
+    if (((*held)->ks_flags & KSTAT_FLAG_PERSISTENT) != 0) {
+        make_dormant(*held->entry_);
         return true;
     }
     const std::lock_guard lock(mutex_);
     forget(*held->entry_);
     held->entry_ = nullptr;  // nothing left to release
     return true;
+}
+
+void Chain::make_dormant(Entry& entry) {
+    kstat_t& header = entry.header;
+    {
+        const std::lock_guard lock(mutex_);
+        entry.shown = header;
+    }
+    {
+        const DataLock locked(header);
+        header.ks_update(&header, KSTAT_READ);  // the last values
+    }
+    const std::lock_guard lock(mutex_);
+    entry.shown.reset();
+    forget_provider(header);
+    set_flags(header, KSTAT_FLAG_DORMANT, 0);
 }
 
 template <class Find>
@@ -230,7 +266,7 @@ std::optional<Hold> Chain::hold_what(Find find) {
             return Hold(*this, *entry);
         }
         if (entry->holder == std::this_thread::get_id()) {
-            panic("kstat '%s:%d:%s': used from its own ks_update or ks_snapshot",
+            panic("kstat '%s:%d:%s': its holder (kstat_hold, ks_update, ks_snapshot) waits for it",
                   entry->header.ks_module, entry->header.ks_instance, entry->header.ks_name);
         }
         const uint32_t seen = releases_;
@@ -240,16 +276,42 @@ std::optional<Hold> Chain::hold_what(Find find) {
     }
 }
 
-std::optional<Hold> Chain::hold(kid_t kid) {
-    return hold_what([this, kid] { return find(kid); });
+std::optional<Hold> Chain::hold(kid_t kid, zoneid_t zone) {
+    return hold_what([this, kid, zone] { return find(kid, zone); });
 }
 
 std::optional<Hold> Chain::hold(const kstat_t* ksp) {
     return hold_what([this, ksp] { return find(ksp); });
 }
 
-std::optional<Hold> Chain::hold(const Name& name) {
-    return hold_what([this, &name] { return find(name); });
+std::optional<Hold> Chain::hold(const Name& name, zoneid_t zone) {
+    return hold_what([this, &name, zone] { return find(name, zone); });
+}
+
+bool Chain::zone_add(const kstat_t* ksp, zoneid_t zone) {
+    const std::lock_guard lock(mutex_);
+    Entry* const entry = find(ksp);
+    if (entry == nullptr) return false;
+    entry->zones.push_back(zone);
+    advance_id();
+    return true;
+}
+
+bool Chain::zone_remove(const kstat_t* ksp, zoneid_t zone) {
+    const std::lock_guard lock(mutex_);
+    Entry* const entry = find(ksp);
+    if (entry == nullptr) return false;
+    const auto at = std::find(entry->zones.begin(), entry->zones.end(), zone);
+    if (at == entry->zones.end()) return false;
+    entry->zones.erase(at);
+    advance_id();
+    return true;
+}
+
+bool Chain::zone_sees(const kstat_t* ksp, zoneid_t zone) const {
+    const std::lock_guard lock(mutex_);
+    const Entry* const entry = find(ksp);
+    return entry != nullptr && entry->is_seen_by(zone);
 }
 
 kid_t Chain::id() const {
@@ -262,7 +324,9 @@ std::vector<kstat_t> Chain::headers(kid_t after, size_t limit) const {
     std::vector<kstat_t> headers;
     for (auto at = by_kid_.upper_bound(after); at != by_kid_.end(); ++at) {
         if (headers.size() == limit) break;
-        const kstat_t& header = at->second->header;
+        const Entry& entry = *at->second;
+        if (!entry.is_seen_by(GLOBAL_ZONEID)) continue;
+        const kstat_t& header = entry.shown ? *entry.shown : entry.header;
         if ((header.ks_flags & KSTAT_FLAG_INVALID) == 0) headers.push_back(header);
     }
     return headers;
@@ -270,16 +334,33 @@ std::vector<kstat_t> Chain::headers(kid_t after, size_t limit) const {
 
 void Chain::release(Entry& entry) {
     const std::lock_guard lock(mutex_);
+    release_locked(entry);
+}
+
+void Chain::release_locked(Entry& entry) {
     entry.held = false;
     entry.holder = {};
     wake_waiters();
 }
 
+bool Chain::release(const kstat_t* ksp) {
+    const std::lock_guard lock(mutex_);
+    Entry* const entry = find(ksp);
+    if (entry == nullptr || !entry->held || entry->holder != std::this_thread::get_id()) {
+        return false;
+    }
+    release_locked(*entry);
+    return true;
+}
+
 void Chain::forget(Entry& entry) {
     // A kstat inherited over fork() is in no index, and its number may be another's by now.
-    if (find(entry.header.ks_kid) == &entry) {
-        by_kid_.erase(entry.header.ks_kid);
-        by_name_.erase(name_of(entry.header));
+    const auto by_kid = by_kid_.find(entry.header.ks_kid);
+    if (by_kid != by_kid_.end() && by_kid->second == &entry) {
+        by_kid_.erase(by_kid);
+        const auto [first, last] = by_name_.equal_range(name_of(entry.header));
+        by_name_.erase(std::find_if(
+            first, last, [&entry](const auto& named) { return named.second == &entry; }));
         advance_id();
     }
     entries_.erase(&entry.header);
@@ -308,9 +389,9 @@ void Chain::set_flags(kstat_t& header, uchar_t set, uchar_t clear) {
     header.ks_flags = static_cast<uchar_t>((header.ks_flags | set) & ~clear);
 }
 
-Entry* Chain::find(kid_t kid) const {
+Entry* Chain::find(kid_t kid, zoneid_t zone) const {
     const auto at = by_kid_.find(kid);
-    return at == by_kid_.end() ? nullptr : at->second;
+    return at == by_kid_.end() || !at->second->is_seen_by(zone) ? nullptr : at->second;
 }
 
 Entry* Chain::find(const kstat_t* ksp) const {
@@ -318,9 +399,11 @@ Entry* Chain::find(const kstat_t* ksp) const {
     return at == entries_.end() ? nullptr : at->second.get();
 }
 
-Entry* Chain::find(const Name& name) const {
-    const auto at = by_name_.find(name);
-    return at == by_name_.end() ? nullptr : at->second;
+Entry* Chain::find(const Name& name, zoneid_t zone) const {
+    const auto [first, last] = by_name_.equal_range(name);
+    const auto at = std::find_if(
+        first, last, [zone](const auto& named) { return named.second->is_seen_by(zone); });
+    return at == last ? nullptr : at->second;
 }
 
 void Chain::before_fork() {

@@ -106,6 +106,14 @@ hrtime_t to_ns(hrtime_t ticks) {
     return static_cast<hrtime_t>(scaled >> scale_shift);
 }
 
+hrtime_t to_ticks(hrtime_t ns) {
+    calibrate_clock();
+    const Wide multiplier = static_cast<Wide>(detail::hot_clock.multiplier);
+    const Wide scaled = static_cast<Wide>(ns) << scale_shift;
+    const Wide ticks = scaled / multiplier;  // towards 0
+    return static_cast<hrtime_t>(scaled > ticks * multiplier ? ticks + 1 : ticks);
+}
+
 namespace detail {
 
 hrtime_t now_without_counter() {

@@ -54,6 +54,18 @@ void copy_out(const kstat_t* ksp, void* buffer, hrtime_t now) {
     }
 }
 
+void scale_times(kstat_io_t& io, hrtime_t (*scale)(hrtime_t)) {
+    for (hrtime_t* time :
+         {&io.wtime, &io.wlentime, &io.wlastupdate, &io.rtime, &io.rlentime, &io.rlastupdate}) {
+        *time = scale(*time);
+    }
+}
+
+void copy_in(kstat_t* ksp, const void* buffer) {
+    std::memcpy(ksp->ks_data, buffer, ksp->ks_data_size);
+    if (ksp->ks_type == KSTAT_TYPE_IO) scale_times(*KSTAT_IO_PTR(ksp), to_ticks);
+}
+
 void charge_until(const detail::Queue& queue, hrtime_t now) {
     if (queue.length != 0) detail::charge(queue, std::max(now, queue.last_update));
 }
@@ -81,10 +93,7 @@ kstat_io_t io_snapshot(const kstat_io_t& live, hrtime_t now) {
     kstat_io_t io = live;
     charge_until(detail::waitq(io), now);
     charge_until(detail::runq(io), now);
-    for (hrtime_t* time :
-         {&io.wtime, &io.wlentime, &io.wlastupdate, &io.rtime, &io.rlentime, &io.rlastupdate}) {
-        *time = to_ns(*time);
-    }
+    scale_times(io, to_ns);
     return io;
 }
 
@@ -106,7 +115,7 @@ int default_snapshot(kstat_t* ksp, void* buffer, int rw) {
     if (rw == KSTAT_WRITE && (ksp->ks_flags & KSTAT_FLAG_WRITABLE) == 0) return EACCES;
     if (ksp->ks_data == nullptr || ksp->ks_data_size == 0) return 0;
     if (rw == KSTAT_WRITE) {
-        std::memcpy(ksp->ks_data, buffer, ksp->ks_data_size);
+        copy_in(ksp, buffer);
     } else {
         copy_out(ksp, buffer, now);
     }

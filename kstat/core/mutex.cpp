@@ -1,5 +1,4 @@
-#include <sys/mutex.h>
-#include <unistd.h>
+#include <sys/ksynch.h>
 
 #include <atomic>
 #include <kstat/core/report.hpp>
@@ -8,24 +7,14 @@ namespace {
 
 using blkscope::kstat::panic;
 
-// A kernel call once per thread, not once per lock. A forked child's only thread has a new id.
-int this_thread() {
-    thread_local int id = 0;
-    thread_local pid_t of_process = 0;
-    if (const pid_t process = getpid(); of_process != process) {
-        id = gettid();
-        of_process = process;
-    }
-    return id;
-}
-
-// Only the holder ever finds its own id here, so a relaxed load is enough.
-std::atomic_ref<int> owner(const kmutex_t* mp) {
-    return std::atomic_ref<int>(const_cast<int&>(mp->m_owner));
+// Only the holder ever finds its own id here, so a relaxed load is enough. Not gettid(): that costs
+// a system call, and a child of fork() must know a mutex that it was forked with as its own.
+std::atomic_ref<pthread_t> owner(const kmutex_t* mp) {
+    return std::atomic_ref<pthread_t>(const_cast<pthread_t&>(mp->m_owner));
 }
 
 void become_owner(kmutex_t* mp) {
-    owner(mp).store(this_thread(), std::memory_order_relaxed);
+    owner(mp).store(pthread_self(), std::memory_order_relaxed);
 }
 
 }  // namespace
@@ -60,7 +49,30 @@ void mutex_exit(kmutex_t* mp) {
 }
 
 int mutex_owned(const kmutex_t* mp) {
-    return owner(mp).load(std::memory_order_relaxed) == this_thread() ? 1 : 0;
+    return owner(mp).load(std::memory_order_relaxed) == pthread_self() ? 1 : 0;
+}
+
+void cv_init(kcondvar_t* cvp, const char*, kcv_type_t, void*) {
+    pthread_cond_init(&cvp->cv_cond, nullptr);
+}
+
+void cv_destroy(kcondvar_t* cvp) {
+    pthread_cond_destroy(&cvp->cv_cond);
+}
+
+void cv_wait(kcondvar_t* cvp, kmutex_t* mp) {
+    if (mutex_owned(mp) == 0) panic("cv_wait: the calling thread does not hold the mutex");
+    owner(mp).store(0, std::memory_order_relaxed);
+    pthread_cond_wait(&cvp->cv_cond, &mp->m_lock);
+    become_owner(mp);
+}
+
+void cv_signal(kcondvar_t* cvp) {
+    pthread_cond_signal(&cvp->cv_cond);
+}
+
+void cv_broadcast(kcondvar_t* cvp) {
+    pthread_cond_broadcast(&cvp->cv_cond);
 }
 
 }  // extern "C"

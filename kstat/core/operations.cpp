@@ -54,7 +54,7 @@ int write_locked(kstat_t& header, uint_t ndata, std::span<std::byte> data) {
 
 Reading read_kstat(Chain& chain, kid_t kid) {
     Reading reading;
-    const auto held = chain.hold(kid);
+    const auto held = chain.hold(kid, GLOBAL_ZONEID);
     kstat_t* const header = held ? held->get() : nullptr;
     if (header == nullptr) {
         reading.error = ENXIO;
@@ -73,7 +73,7 @@ Reading read_kstat(Chain& chain, kid_t kid) {
 }
 
 int write_kstat(Chain& chain, kid_t kid, uint_t ndata, std::span<std::byte> data) {
-    const auto held = chain.hold(kid);
+    const auto held = chain.hold(kid, GLOBAL_ZONEID);
     if (!held) return ENXIO;
     kstat_t& header = *held->get();
     if ((header.ks_flags & KSTAT_FLAG_INVALID) != 0) return EAGAIN;

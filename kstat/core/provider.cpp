@@ -95,13 +95,14 @@ constexpr uchar_t callers_flags =
 extern "C" {
 
 kstat_t* kstat_create_zone(const char* module, int instance, const char* name, const char* ks_class,
-                           uchar_t type, uint_t ndata, uchar_t flags, zoneid_t) {
+                           uchar_t type, uint_t ndata, uchar_t flags, zoneid_t zone) {
     Wanted wanted{};
     wanted.name = full_name(module, instance, name);
     kstat_set_string(wanted.klass, ks_class);
     wanted.type = type;
     wanted.ndata = ndata;
     wanted.flags = flags & callers_flags;
+    wanted.zone = zone;
     return Request(wanted).create();
 }
 
@@ -117,12 +118,55 @@ void kstat_delete(kstat_t* ksp) {
     }
 }
 
-void kstat_delete_byname_zone(const char* module, int instance, const char* name, zoneid_t) {
-    Chain::of_this_process().remove(full_name(module, instance, name));
+void kstat_delete_byname_zone(const char* module, int instance, const char* name, zoneid_t zone) {
+    Chain::of_this_process().remove(full_name(module, instance, name), zone);
 }
 
 void kstat_delete_byname(const char* module, int instance, const char* name) {
     kstat_delete_byname_zone(module, instance, name, ALL_ZONES);
+}
+
+kstat_t* kstat_create_netstack(const char* module, int instance, const char* name,
+                               const char* ks_class, uchar_t type, uint_t ndata, uchar_t flags,
+                               netstackid_t stack) {
+    return kstat_create_zone(module, instance, name, ks_class, type, ndata, flags, stack);
+}
+
+void kstat_delete_netstack(kstat_t* ksp, netstackid_t) {
+    kstat_delete(ksp);
+}
+
+void kstat_zone_add(kstat_t* ksp, zoneid_t zone) {
+    if (!Chain::of_this_process().zone_add(ksp, zone)) {
+        warn("kstat_zone_add: %p is not a kstat", static_cast<void*>(ksp));
+    }
+}
+
+void kstat_zone_remove(kstat_t* ksp, zoneid_t zone) {
+    if (!Chain::of_this_process().zone_remove(ksp, zone)) {
+        warn("kstat_zone_remove: %p is not a kstat of zone %d", static_cast<void*>(ksp), zone);
+    }
+}
+
+int kstat_zone_find(kstat_t* ksp, zoneid_t zone) {
+    return Chain::of_this_process().zone_sees(ksp, zone) ? 1 : 0;
+}
+
+kstat_t* kstat_hold_bykid(kid_t kid, zoneid_t zone) {
+    auto held = Chain::of_this_process().hold(kid, zone);
+    return held ? held->detach() : nullptr;
+}
+
+kstat_t* kstat_hold_byname(const char* module, int instance, const char* name, zoneid_t zone) {
+    auto held = Chain::of_this_process().hold(full_name(module, instance, name), zone);
+    return held ? held->detach() : nullptr;
+}
+
+void kstat_rele(kstat_t* ksp) {
+    if (!Chain::of_this_process().release(ksp)) {
+        blkscope::kstat::panic("kstat_rele: the calling thread does not hold %p",
+                               static_cast<void*>(ksp));
+    }
 }
 
 }  // extern "C"

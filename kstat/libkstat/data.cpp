@@ -50,9 +50,13 @@ int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer) {
     wire::Bytes rest(body);
     const auto head = wire::take<wire::DataHead>(rest);
     if (!head || head->type != ksp.ks_type || !wire::is_well_formed(*head, rest.size())) return EIO;
-    const int error = make_room(ksp, *head);
+    if (const int error = make_room(ksp, *head)) {
+        // The size that there is now, so that the caller sees what it lacks; but never a size that
+        // ks_data does not have.
+        if (ksp.ks_data == nullptr) take_over(ksp, *head);
+        return error;
+    }
     take_over(ksp, *head);
-    if (error != 0) return error;
     if (rest.empty()) return 0;
     std::memcpy(ksp.ks_data, rest.data(), rest.size());
     end_names(ksp);
@@ -70,10 +74,10 @@ int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer) {
 }
 
 void accept_head(kstat_t& ksp, wire::Bytes body) {
-    if (const auto head = wire::take<wire::DataHead>(body)) {
-        // Not so far that ks_data_size says more than ks_data has.
-        if (ksp.ks_data == nullptr || head->data_size <= ksp.ks_data_size) take_over(ksp, *head);
-    }
+    const auto head = wire::take<wire::DataHead>(body);
+    if (!head || head->type != ksp.ks_type || !wire::is_well_formed(*head, head->data_size)) return;
+    // Not so far that ks_data_size says more than ks_data has.
+    if (ksp.ks_data == nullptr || head->data_size <= ksp.ks_data_size) take_over(ksp, *head);
 }
 
 int prepare_write(kstat_t& ksp, const void* buffer, wire::DataHead& head,
@@ -96,7 +100,7 @@ int prepare_write(kstat_t& ksp, const void* buffer, wire::DataHead& head,
     data.assign(live.begin(), live.end());
     if (ksp.ks_type == KSTAT_TYPE_NAMED) {
         wire::rebase_pointers(data, ksp.ks_data, ksp.ks_ndata);
-        wire::pointers_to_offsets(data, ksp.ks_ndata);
+        if (!wire::pointers_to_offsets(data, ksp.ks_ndata)) return EINVAL;
     }
     return 0;
 }

@@ -19,7 +19,7 @@ int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer);
 void accept_head(kstat_t& ksp, wire::Bytes body);
 
 /// Copies `buffer` (unless null) to ks_data and makes a write request's body of it. Returns an
-/// errno: EINVAL if there is no data, ENOMEM.
+/// errno: EINVAL if there is no data, or a string lies outside of it; ENOMEM.
 int prepare_write(kstat_t& ksp, const void* buffer, wire::DataHead& head,
                   std::vector<std::byte>& data);
 

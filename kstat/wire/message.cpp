@@ -128,17 +128,22 @@ bool is_well_formed(const DataHead& head, size_t data_size) {
     }
 }
 
-void pointers_to_offsets(std::span<std::byte> data, uint_t ndata) {
+bool pointers_to_offsets(std::span<std::byte> data, uint_t ndata) {
+    bool all_inside = true;
     for_each_record(data, ndata, [&](kstat_named_t& record) {
         if (record.data_type != KSTAT_DATA_STRING) return true;
         // Compared as numbers: the pointer need not point at anything.
         const uintptr_t offset = address(KSTAT_NAMED_STR_PTR(&record)) - address(data.data());
         const bool inside = offset >= ndata * sizeof record && offset <= data.size() &&
                             KSTAT_NAMED_STR_BUFLEN(&record) <= data.size() - offset;
-        if (!inside) KSTAT_NAMED_STR_BUFLEN(&record) = 0;
+        if (!inside) {
+            KSTAT_NAMED_STR_BUFLEN(&record) = 0;
+            if (KSTAT_NAMED_STR_PTR(&record) != nullptr) all_inside = false;
+        }
         KSTAT_NAMED_STR_PTR(&record) = reinterpret_cast<char*>(inside ? offset : 0);
         return true;
     });
+    return all_inside;
 }
 
 bool offsets_to_pointers(std::span<std::byte> data, uint_t ndata) {

@@ -71,6 +71,9 @@ inline hrtime_t now_unscaled() {
 /// Ticks, or a sum or product of ticks and a number, as nanoseconds; rounds down.
 hrtime_t to_ns(hrtime_t ticks);
 
+/// The ticks whose to_ns() is `ns`; on a counter slower than a tick per nanosecond, the next ones.
+hrtime_t to_ticks(hrtime_t ns);
+
 /// The moment now in nanoseconds, on the scale of to_ns: what the framework stamps.
 inline hrtime_t now_ns() {
     return to_ns(now_unscaled());

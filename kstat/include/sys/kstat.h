@@ -40,6 +40,7 @@ typedef long long longlong_t;
 typedef unsigned long long u_longlong_t;
 typedef longlong_t hrtime_t; /* nanoseconds, or ticks where it says unscaled */
 typedef int zoneid_t;
+typedef int netstackid_t; /* a stack has the number of the zone that it belongs to */
 
 typedef int kid_t; /* a kstat's number, unique in its chain and never used again */
 
@@ -197,6 +198,7 @@ typedef struct kstat_timer {
 
 #define GLOBAL_ZONEID 0
 #define ALL_ZONES (-1)
+#define GLOBAL_NETSTACKID 0
 
 /* ---- For providers: link libkstat_provider. ---- */
 
@@ -225,6 +227,30 @@ void kstat_install(kstat_t *ksp);
 void kstat_delete(kstat_t *ksp);
 void kstat_delete_byname(const char *module, int instance, const char *name);
 void kstat_delete_byname_zone(const char *module, int instance, const char *name, zoneid_t zone);
+
+/*
+ * Zones. Linux has none, so every reader is in the global one: a kstat that was created for another
+ * zone is invisible to them until kstat_zone_add gives it to the global zone. A name is taken only
+ * in the zones that see its kstat.
+ */
+void kstat_zone_add(kstat_t *ksp, zoneid_t zone);
+void kstat_zone_remove(kstat_t *ksp, zoneid_t zone);
+int kstat_zone_find(kstat_t *ksp, zoneid_t zone); /* 1 if the zone sees it, else 0 */
+
+/* In the zone of a network stack; both stand for kstat_create_zone and kstat_delete. */
+kstat_t *kstat_create_netstack(const char *module, int instance, const char *name,
+                               const char *ks_class, uchar_t type, uint_t ndata, uchar_t flags,
+                               netstackid_t stack);
+void kstat_delete_netstack(kstat_t *ksp, netstackid_t stack);
+
+/*
+ * The exclusive use of one kstat: reads, writes, installation and deletion by others wait for
+ * kstat_rele, which the same thread calls. NULL: no such kstat in that zone. A thread that asks for
+ * what it holds already, or deletes it, would wait for itself, and aborts.
+ */
+kstat_t *kstat_hold_bykid(kid_t kid, zoneid_t zone);
+kstat_t *kstat_hold_byname(const char *module, int instance, const char *name, zoneid_t zone);
+void kstat_rele(kstat_t *ksp);
 
 void kstat_set_string(char *dst, const char *src);
 void kstat_named_init(kstat_named_t *knp, const char *name, uchar_t data_type);

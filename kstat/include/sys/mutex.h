@@ -18,7 +18,7 @@ typedef enum { MUTEX_ADAPTIVE = 0, MUTEX_SPIN = 1, MUTEX_DRIVER = 4, MUTEX_DEFAU
 
 typedef struct kmutex {
     pthread_mutex_t m_lock;
-    int m_owner; /* thread id of the holder, 0 for none; accessed atomically */
+    pthread_t m_owner; /* the holder, 0 for none; accessed atomically */
 } kmutex_t;
 
 /* name, type and arg are accepted as the DDI has them, and not used. */

@@ -54,6 +54,7 @@ TEST_F(KstatMerge, KstatHeadersHoldsTheHeadersOfTheChain) {
     size_t count = 0;
     for (const kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) ++count;
     ASSERT_EQ(headers->ks_data_size, count * sizeof(kstat_t));
+    EXPECT_EQ(headers->ks_ndata, count);
     const auto* const copies = static_cast<const kstat_t*>(headers->ks_data);
     EXPECT_STREQ(copies[0].ks_name, "kstat_headers");
     EXPECT_STREQ(copies[count - 1].ks_module, "one");

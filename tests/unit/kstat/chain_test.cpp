@@ -10,13 +10,15 @@ namespace {
 
 class ChainTest : public testing::Test {
   protected:
-    kstat_t* create(const char* name) {
+    kstat_t* create(const char* name, zoneid_t zone = ALL_ZONES, uchar_t flags = 0) {
         kstat::Wanted wanted{};
         kstat_set_string(wanted.name.module, "mod");
         kstat_set_string(wanted.name.name, name);
         kstat_set_string(wanted.klass, "misc");
         wanted.type = KSTAT_TYPE_RAW;
         wanted.ndata = 1;
+        wanted.zone = zone;
+        wanted.flags = flags;
         kstat::Chain::Refusal why{};
         return chain.create(wanted, why);
     }
@@ -69,7 +71,7 @@ TEST_F(ChainTest, DeletionWaitsForWhoeverHoldsTheKstat) {
     bool was_released_first = false;
     std::thread deleter;
     {
-        const auto held = chain.hold(ksp->ks_kid);
+        const auto held = chain.hold(ksp->ks_kid, GLOBAL_ZONEID);
         ASSERT_TRUE(held);
         deleter = std::thread([&] {
             chain.remove(ksp);
@@ -83,7 +85,7 @@ TEST_F(ChainTest, DeletionWaitsForWhoeverHoldsTheKstat) {
     }
     deleter.join();
     EXPECT_TRUE(was_released_first);
-    EXPECT_FALSE(chain.hold(2));
+    EXPECT_FALSE(chain.hold(2, ALL_ZONES));
 }
 
 TEST_F(ChainTest, AnInheritedKstatCanStillBeDeletedButIsNoLongerFound) {
@@ -99,12 +101,62 @@ TEST_F(ChainTest, AnInheritedKstatCanStillBeDeletedButIsNoLongerFound) {
     EXPECT_EQ(chain.headers(0, 10).size(), 1u);
 }
 
+TEST_F(ChainTest, AReaderSeesWhatTheGlobalZoneSees) {
+    kstat_t* const ksp = create("a", 7);
+    chain.install(ksp);
+    EXPECT_TRUE(chain.headers(0, 10).empty());
+    EXPECT_FALSE(chain.hold(ksp->ks_kid, GLOBAL_ZONEID));
+    EXPECT_TRUE(chain.hold(ksp->ks_kid, 7));
+    const kid_t before = chain.id();
+    EXPECT_TRUE(chain.zone_add(ksp, GLOBAL_ZONEID));
+    EXPECT_GT(chain.id(), before);
+    EXPECT_EQ(chain.headers(0, 10).size(), 1u);
+    EXPECT_TRUE(chain.zone_remove(ksp, GLOBAL_ZONEID));
+    EXPECT_FALSE(chain.zone_remove(ksp, GLOBAL_ZONEID));
+    EXPECT_TRUE(chain.headers(0, 10).empty());
+}
+
+TEST_F(ChainTest, ANameIsTakenOnlyInTheZonesThatSeeIt) {
+    kstat_t* const seven = create("a", 7);
+    kstat_t* const eight = create("a", 8);
+    ASSERT_NE(eight, nullptr);
+    EXPECT_EQ(create("a", 8), nullptr);
+    EXPECT_EQ(create("a", ALL_ZONES), nullptr);
+    EXPECT_TRUE(chain.remove(seven));
+    EXPECT_EQ(chain.hold(eight->ks_kid, 8)->get(), eight);
+    EXPECT_TRUE(chain.remove(eight));
+}
+
+int count_strings(kstat_t* ksp, int) {
+    ++ksp->ks_data_size;
+    return 0;
+}
+
+// The thread sanitizer looks on.
+TEST_F(ChainTest, AListingMeetsNoHeaderThatItsProviderIsWriting) {
+    std::atomic<bool> done{false};
+    std::thread reader([&] {
+        while (!done) {
+            for (const kstat_t& header : chain.headers(0, 10)) EXPECT_EQ(header.ks_ndata, 1u);
+        }
+    });
+    for (int i = 0; i < 500; ++i) {
+        kstat_t* const ksp = create("a", ALL_ZONES, KSTAT_FLAG_PERSISTENT);
+        ASSERT_NE(ksp, nullptr);
+        ksp->ks_update = count_strings;
+        chain.install(ksp);
+        chain.remove(ksp);
+    }
+    done = true;
+    reader.join();
+}
+
 using ChainDeathTest = ChainTest;
 
 TEST_F(ChainDeathTest, UsingAKstatFromItsOwnUpdateAbortsInsteadOfHanging) {
     kstat_t* const ksp = create("a");
-    const auto held = chain.hold(ksp->ks_kid);
-    EXPECT_DEATH(chain.remove(ksp), "from its own ks_update");
+    const auto held = chain.hold(ksp->ks_kid, ALL_ZONES);
+    EXPECT_DEATH(chain.remove(ksp), "its holder");
 }
 
 }  // namespace

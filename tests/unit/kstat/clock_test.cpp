@@ -44,6 +44,12 @@ TEST(KstatClock, ScalingKeepsTheOrderAndIsTheSameInBothLanguages) {
     EXPECT_EQ(kstat::to_ns(0), 0);
 }
 
+TEST(KstatClock, NanosecondsBecomeTicksAndTheSameNanosecondsAgain) {
+    for (const hrtime_t ns : {0LL, 1LL, 999'999'999LL, 123'456'789'012'345LL}) {
+        EXPECT_EQ(kstat::to_ns(kstat::to_ticks(ns)), ns);
+    }
+}
+
 TEST(KstatClock, ScalesSumsFarBeyondWhat64BitsOfProductHold) {
     const hrtime_t century = 100LL * 365 * 86'400 * 1'000'000'000;
     const hrtime_t whole = kstat::to_ns(century);

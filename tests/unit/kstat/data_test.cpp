@@ -50,6 +50,34 @@ TEST_F(DataTest, AFixedSizeDoesNotGrow) {
     EXPECT_EQ(ks.ks_data, nullptr);
 }
 
+// The size that the provider told of must not be taken for that of the buffer by the next read.
+TEST_F(DataTest, AFixedSizeStaysWhatTheBufferHasAfterOneThatIsTooLarge) {
+    ks.ks_data_size = 2;
+    auto small = body("ab", 2);
+    ASSERT_EQ(kstat::accept_data(ks, small, nullptr), 0);
+    auto large = body("abcdefgh", 8);
+    EXPECT_EQ(kstat::accept_data(ks, large, nullptr), ENOMEM);
+    EXPECT_EQ(ks.ks_data_size, 2u);
+    EXPECT_EQ(kstat::accept_data(ks, large, nullptr), ENOMEM);
+}
+
+TEST_F(DataTest, AFailedReadNeverPromisesMoreRecordsThanThereAre) {
+    kstat_named_t record{};
+    ks.ks_type = head.type = KSTAT_TYPE_NAMED;
+    ks.ks_ndata = head.ndata = 1;
+    ks.ks_data_size = sizeof record;
+    auto reply = body(&record, sizeof record);
+    ASSERT_EQ(kstat::accept_data(ks, reply, nullptr), 0);
+    head.ndata = 1'000'000;
+    kstat::accept_head(ks, wire::bytes_of(head));
+    EXPECT_EQ(ks.ks_ndata, 1u);
+    head.ndata = 1;
+    head.type = KSTAT_TYPE_RAW;
+    head.snaptime = 5;
+    kstat::accept_head(ks, wire::bytes_of(head));
+    EXPECT_EQ(ks.ks_snaptime, 0);
+}
+
 TEST_F(DataTest, AVariableSizeGrowsAndKeepsItsPlaceWhenItShrinks) {
     head.flags = ks.ks_flags = KSTAT_FLAG_VAR_SIZE;
     auto small = body("ab", 2);
@@ -129,6 +157,24 @@ TEST_F(DataTest, AWriteTakesStringsAlongFromTheCallersBuffer) {
     kstat_named_t sent;
     std::memcpy(&sent, data.data(), sizeof sent);
     EXPECT_STREQ(KSTAT_NAMED_STR_PTR(&sent), "hello");
+}
+
+TEST_F(DataTest, AStringOutsideOfWhatIsWrittenIsInvalid) {
+    ks.ks_type = KSTAT_TYPE_NAMED;
+    ks.ks_ndata = 1;
+    ks.ks_data_size = 48 + 8;
+    struct {
+        kstat_named_t record;
+        char text[8];
+    } buffer{};
+    buffer.record.data_type = KSTAT_DATA_STRING;
+    char elsewhere[] = "secret";
+    KSTAT_NAMED_STR_PTR(&buffer.record) = elsewhere;
+    KSTAT_NAMED_STR_BUFLEN(&buffer.record) = sizeof elsewhere;
+    std::vector<std::byte> data;
+    EXPECT_EQ(kstat::prepare_write(ks, &buffer, head, data), EINVAL);
+    KSTAT_NAMED_STR_PTR(&buffer.record) = nullptr;
+    EXPECT_EQ(kstat::prepare_write(ks, &buffer, head, data), 0);
 }
 
 TEST_F(DataTest, AWriteOfNothingIsInvalid) {

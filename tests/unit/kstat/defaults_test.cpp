@@ -61,6 +61,20 @@ TEST(DefaultSnapshot, ExtendsTheCopyAndNotTheLiveQueues) {
                 static_cast<double>(ks.ks_snaptime - kstat::to_ns(before.wlastupdate)), 1);
 }
 
+TEST(DefaultSnapshot, AWrittenIoKstatReadsAsItWasWritten) {
+    kstat_io_t live{};
+    kstat_t ks{};
+    ks.ks_type = KSTAT_TYPE_IO;
+    ks.ks_flags = KSTAT_FLAG_WRITABLE;
+    ks.ks_data = &live;
+    ks.ks_data_size = sizeof live;
+    kstat_io_t written{1, 2, 3, 4, 1'000'000'001, 2'000'000'002, 33, 44, 55, 66, 0, 0};
+    EXPECT_EQ(kstat::default_snapshot(&ks, &written, KSTAT_WRITE), 0);
+    kstat_io_t read{};
+    EXPECT_EQ(kstat::default_snapshot(&ks, &read, KSTAT_READ), 0);
+    EXPECT_EQ(std::memcmp(&read, &written, sizeof read), 0);
+}
+
 class NamedKstat : public testing::Test {
   protected:
     NamedKstat() {

@@ -1,4 +1,5 @@
 /* The headers as strict C11 sees them, in the other order. */
+#include <sys/condvar.h>
 #include <sys/mutex.h>
 #include <sys/kstat.h>
 #include <kstat.h>

@@ -1,6 +1,7 @@
 /* The headers as strict C99 sees them, each first. */
 #include <kstat.h>
 #include <sys/kstat.h>
+#include <sys/ksynch.h>
 #include <sys/mutex.h>
 
 static hrtime_t a_time;

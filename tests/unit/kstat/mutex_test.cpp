@@ -1,5 +1,5 @@
 #include <gtest/gtest.h>
-#include <sys/mutex.h>
+#include <sys/ksynch.h>
 
 #include <thread>
 
@@ -49,6 +49,25 @@ TEST_F(KernelMutex, KeepsTwoThreadsApart) {
     EXPECT_EQ(counter, 20'000);
 }
 
+TEST_F(KernelMutex, IsFreeWhileItsHolderWaitsAndHeldAgainAfterwards) {
+    kcondvar_t changed;
+    cv_init(&changed, "test", CV_DRIVER, nullptr);
+    bool ready = false;
+    mutex_enter(&mutex);
+    std::thread other([&] {
+        mutex_enter(&mutex);  // comes in only because cv_wait let go
+        ready = true;
+        cv_signal(&changed);
+        cv_broadcast(&changed);
+        mutex_exit(&mutex);
+    });
+    while (!ready) cv_wait(&changed, &mutex);
+    EXPECT_TRUE(MUTEX_HELD(&mutex));
+    mutex_exit(&mutex);
+    other.join();
+    cv_destroy(&changed);
+}
+
 using KernelMutexDeathTest = KernelMutex;
 
 TEST_F(KernelMutexDeathTest, AbortsWhenEnteredTwice) {
@@ -57,6 +76,17 @@ TEST_F(KernelMutexDeathTest, AbortsWhenEnteredTwice) {
 
 TEST_F(KernelMutexDeathTest, AbortsWhenLeftByAThreadThatDoesNotHoldIt) {
     EXPECT_DEATH(mutex_exit(&mutex), "does not hold the mutex");
+}
+
+TEST_F(KernelMutexDeathTest, AbortsWhenWaitedWithByAThreadThatDoesNotHoldIt) {
+    kcondvar_t changed;
+    cv_init(&changed, nullptr, CV_DEFAULT, nullptr);
+    EXPECT_DEATH(cv_wait(&changed, &mutex), "cv_wait: the calling thread does not hold");
+    cv_destroy(&changed);
+}
+
+TEST_F(KernelMutexDeathTest, IsNotDestroyedWhileHeld) {
+    EXPECT_DEATH((mutex_enter(&mutex), mutex_destroy(&mutex)), "the mutex is held");
 }
 
 }  // namespace

@@ -168,6 +168,57 @@ TEST(KstatDelete, ByNameIsSilentAboutWhatIsNotThere) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
 }
 
+TEST(KstatHold, IsOfTheKstatThatNumberOrNameMeansAndEndsWithRele) {
+    kstat_t* const ksp = kstat_create("mod", 4, "held", "misc", KSTAT_TYPE_RAW, 1, 0);
+    EXPECT_EQ(kstat_hold_bykid(ksp->ks_kid, ALL_ZONES), ksp);
+    kstat_rele(ksp);
+    EXPECT_EQ(kstat_hold_byname("mod", 4, "held", GLOBAL_ZONEID), ksp);
+    kstat_rele(ksp);
+    EXPECT_EQ(kstat_hold_byname("mod", 4, "other", ALL_ZONES), nullptr);
+    kstat_delete(ksp);
+    EXPECT_EQ(kstat_hold_bykid(0, ALL_ZONES), nullptr);
+}
+
+TEST(KstatZones, AreFoundAddedAndRemoved) {
+    kstat_t* const ksp = kstat_create_zone("mod", 4, "z", "misc", KSTAT_TYPE_RAW, 1, 0, 7);
+    EXPECT_EQ(kstat_zone_find(ksp, 7), 1);
+    EXPECT_EQ(kstat_zone_find(ksp, 8), 0);
+    EXPECT_EQ(kstat_zone_find(ksp, ALL_ZONES), 1);
+    kstat_zone_add(ksp, 8);
+    EXPECT_EQ(kstat_zone_find(ksp, 8), 1);
+    kstat_zone_remove(ksp, 7);
+    EXPECT_EQ(kstat_zone_find(ksp, 7), 0);
+    kstat_delete_byname_zone("mod", 4, "z", 7);
+    EXPECT_EQ(kstat_zone_find(ksp, 8), 1);
+    kstat_delete_byname_zone("mod", 4, "z", 8);
+    EXPECT_EQ(kstat_zone_find(ksp, 8), 0);
+}
+
+TEST(KstatZones, WarnOfWhatIsNotThere) {
+    kstat_t stranger{};
+    testing::internal::CaptureStderr();
+    kstat_zone_add(&stranger, 1);
+    kstat_zone_remove(&stranger, 1);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_NE(said.find("kstat_zone_add: "), std::string::npos);
+    EXPECT_NE(said.find("kstat_zone_remove: "), std::string::npos);
+}
+
+TEST(KstatZones, ANetworkStackIsTheZoneOfItsNumber) {
+    kstat_t* const ksp =
+        kstat_create_netstack("ip", 0, "s", "net", KSTAT_TYPE_RAW, 1, 0, GLOBAL_NETSTACKID);
+    EXPECT_EQ(kstat_zone_find(ksp, GLOBAL_ZONEID), 1);
+    EXPECT_EQ(kstat_zone_find(ksp, 1), 0);
+    kstat_delete_netstack(ksp, GLOBAL_NETSTACKID);
+}
+
+TEST(KstatHoldDeathTest, ReleasingWhatIsNotHeldAborts) {
+    kstat_t* const ksp = kstat_create("mod", 4, "free", "misc", KSTAT_TYPE_RAW, 1, 0);
+    EXPECT_DEATH(kstat_rele(ksp), "does not hold");
+    EXPECT_DEATH((kstat_hold_bykid(ksp->ks_kid, ALL_ZONES), kstat_delete(ksp)), "its holder");
+    kstat_delete(ksp);
+}
+
 TEST(KstatInstallDeathTest, AVariableSizeKstatWithoutALockAborts) {
     kstat_t* const ksp = kstat_create("mod", 1, "var", "misc", KSTAT_TYPE_RAW, 1,
                                       KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_VIRTUAL);

@@ -1,8 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <deque>
+#include <kstat/clock.hpp>
 #include <kstat/queues.hpp>
+#include <kstat/snapshot.hpp>
+#include <limits>
 #include <random>
+#include <vector>
 
 namespace blkscope {
 
@@ -86,6 +91,123 @@ TEST(KstatQueues, RunLengthTimeIsTheSumOfTheStays) {
     EXPECT_EQ(io.rlentime, stays);
     EXPECT_LE(io.rtime, now);
     EXPECT_LE(io.rtime, io.rlentime);
+}
+
+// What the counters mean, slowly: every stay in a queue as an interval, and sums over all of them.
+class Stays {
+  public:
+    void enter(hrtime_t now) {
+        open_.push_back(now);
+        last_change_ = now;
+    }
+    /// Ends a stay, of any of those inside: which one makes no difference to the sums.
+    void leave(hrtime_t now, size_t which) {
+        closed_.push_back({open_[which], now});
+        open_.erase(open_.begin() + static_cast<ptrdiff_t>(which));
+        last_change_ = now;
+    }
+    size_t length() const { return open_.size(); }
+    hrtime_t last_change() const { return last_change_; }
+
+    hrtime_t length_time(hrtime_t until) const {
+        hrtime_t sum = 0;
+        for (const Interval& stay : all(until)) sum += stay.end - stay.start;
+        return sum;
+    }
+    /// The length of the intervals' union.
+    hrtime_t busy_time(hrtime_t until) const {
+        auto stays = all(until);
+        std::sort(stays.begin(), stays.end(),
+                  [](const Interval& a, const Interval& b) { return a.start < b.start; });
+        hrtime_t sum = 0;
+        hrtime_t covered = std::numeric_limits<hrtime_t>::min();
+        for (const Interval& stay : stays) {
+            const hrtime_t from = std::max(stay.start, covered);
+            if (stay.end <= from) continue;
+            sum += stay.end - from;
+            covered = stay.end;
+        }
+        return sum;
+    }
+
+  private:
+    struct Interval {
+        hrtime_t start;
+        hrtime_t end;
+    };
+    std::vector<Interval> all(hrtime_t until) const {
+        auto stays = closed_;
+        for (const hrtime_t since : open_) stays.push_back({since, until});
+        return stays;
+    }
+
+    std::vector<Interval> closed_;
+    std::vector<hrtime_t> open_;
+    hrtime_t last_change_ = 0;
+};
+
+// A snapshot's times are those of the model up to now, in nanoseconds; an idle queue keeps its last
+// change.
+void expect_snapshot(const kstat_io_t& live, const Stays& wait, const Stays& run, hrtime_t now) {
+    const kstat_io_t io = kstat::io_snapshot(live, now);
+    EXPECT_EQ(io.wcnt, wait.length());
+    EXPECT_EQ(io.rcnt, run.length());
+    EXPECT_EQ(io.wtime, kstat::to_ns(wait.busy_time(now)));
+    EXPECT_EQ(io.rtime, kstat::to_ns(run.busy_time(now)));
+    EXPECT_EQ(io.wlentime, kstat::to_ns(wait.length_time(now)));
+    EXPECT_EQ(io.rlentime, kstat::to_ns(run.length_time(now)));
+    EXPECT_EQ(io.wlastupdate, kstat::to_ns(wait.length() > 0 ? now : wait.last_change()));
+    EXPECT_EQ(io.rlastupdate, kstat::to_ns(run.length() > 0 ? now : run.last_change()));
+}
+
+TEST(KstatQueues, AnySequenceOfTransitionsIsWorthItsStays) {
+    for (unsigned seed = 1; seed <= 20; ++seed) {
+        std::mt19937 random(seed);
+        kstat_io_t io{};
+        Stays wait;
+        Stays run;
+        hrtime_t now = 1'000'000;
+        const auto any_of = [&random](const Stays& stays) { return random() % stays.length(); };
+        for (int step = 0; step < 400; ++step) {
+            now += static_cast<hrtime_t>(random() % 5'000'000);
+            switch (random() % 7) {
+                case 0:
+                    kstat::waitq_enter(io, now);
+                    wait.enter(now);
+                    break;
+                case 1:
+                    kstat::runq_enter(io, now);
+                    run.enter(now);
+                    break;
+                case 2:
+                    if (wait.length() == 0) break;
+                    kstat::waitq_exit(io, now);
+                    wait.leave(now, any_of(wait));
+                    break;
+                case 3:
+                    if (run.length() == 0) break;
+                    kstat::runq_exit(io, now);
+                    run.leave(now, any_of(run));
+                    break;
+                case 4:
+                    if (wait.length() == 0) break;
+                    kstat::waitq_to_runq(io, now);
+                    wait.leave(now, any_of(wait));
+                    run.enter(now);
+                    break;
+                case 5:
+                    if (run.length() == 0) break;
+                    kstat::runq_back_to_waitq(io, now);
+                    run.leave(now, any_of(run));
+                    wait.enter(now);
+                    break;
+                default:
+                    expect_snapshot(io, wait, run, now);
+            }
+        }
+        expect_snapshot(io, wait, run, now + 77);
+        ASSERT_FALSE(testing::Test::HasFailure()) << "seed " << seed;
+    }
 }
 
 TEST(KstatQueues, TheCFunctionsReadTheClockOncePerMove) {

@@ -7,6 +7,9 @@
 // One kstat has one user at a time: reads, writes, installs and deletes hold it (class Hold), and
 // whoever comes second waits. The chain's own lock is never held across a provider's function.
 //
+// A kstat is seen by the zones on its list. Readers are in the global zone; where a function here
+// takes a zone, ALL_ZONES asks for the kstat whoever sees it.
+//
 // Threads: any.
 #pragma once
 
@@ -41,6 +44,7 @@ struct Wanted {
     uchar_t type;
     uint_t ndata;
     uchar_t flags;
+    zoneid_t zone;
 };
 
 class Chain;
@@ -57,6 +61,9 @@ class [[nodiscard]] Hold {
 
     kstat_t* get() const;
     kstat_t* operator->() const { return get(); }
+
+    /// Lets go without releasing: Chain::release(ksp) is then the holder's to call.
+    kstat_t* detach();
 
   private:
     friend class Chain;
@@ -87,17 +94,26 @@ class Chain {
 
     /// Frees a kstat, or makes it dormant, once nobody holds it. False: no such kstat.
     bool remove(const kstat_t* ksp);
-    bool remove(const Name& name);
+    bool remove(const Name& name, zoneid_t zone);
 
     /// Waits for the kstat and holds it; nothing if there is none (any more).
-    std::optional<Hold> hold(kid_t kid);
+    std::optional<Hold> hold(kid_t kid, zoneid_t zone);
     std::optional<Hold> hold(const kstat_t* ksp);
-    std::optional<Hold> hold(const Name& name);
+    std::optional<Hold> hold(const Name& name, zoneid_t zone);
+
+    /// Ends a hold that was detached. False: the calling thread does not hold this.
+    bool release(const kstat_t* ksp);
+
+    /// Who sees it. False: no such kstat; or, for a removal, it is not on that zone's list.
+    bool zone_add(const kstat_t* ksp, zoneid_t zone);
+    bool zone_remove(const kstat_t* ksp, zoneid_t zone);
+    bool zone_sees(const kstat_t* ksp, zoneid_t zone) const;
 
     /// A number that changes whenever `headers` would; never 0 nor -1.
     kid_t id() const;
 
-    /// Copies of up to `limit` headers of visible kstats with numbers above `after`, in order.
+    /// Copies of up to `limit` headers of the global zone's visible kstats with numbers above
+    /// `after`, in order.
     std::vector<kstat_t> headers(kid_t after, size_t limit) const;
 
     /// Around fork(): the child starts with an empty chain. It keeps the memory of its parent's
@@ -113,16 +129,19 @@ class Chain {
     std::optional<Hold> hold_what(Find find);
     kstat_t* reuse(Entry& entry, const Wanted& wanted, Refusal& why);
     kstat_t* add(const Wanted& wanted);
+    void check_lock_is_free(const Entry* entry) const;
     bool remove_held(std::optional<Hold> held);
+    void make_dormant(Entry& entry);
     void release(Entry& entry);
+    void release_locked(Entry& entry);
     void forget(Entry& entry);
     void advance_id();
     void wake_waiters();
     void set_flags(kstat_t& header, uchar_t set, uchar_t clear);
     kid_t free_number();
-    Entry* find(kid_t kid) const;
+    Entry* find(kid_t kid, zoneid_t zone) const;
     Entry* find(const kstat_t* ksp) const;
-    Entry* find(const Name& name) const;
+    Entry* find(const Name& name, zoneid_t zone) const;
 
     mutable std::mutex mutex_;
     // Counts releases, for waiters. Not a condition variable: a child of fork() would find the
@@ -130,7 +149,7 @@ class Chain {
     std::atomic<uint32_t> releases_{0};
     std::unordered_map<const kstat_t*, std::unique_ptr<Entry>> entries_;
     std::map<kid_t, Entry*> by_kid_;
-    std::map<Name, Entry*> by_name_;
+    std::multimap<Name, Entry*> by_name_;  // one name may be another kstat in each zone
     kid_t id_ = 2;  // kids 0 and 1 are the reader's kstat_headers and kstat_types
 };
 

@@ -17,7 +17,7 @@ size_t record_size(uchar_t type);
 int default_update(kstat_t* ksp, int rw);
 
 /// Copies ks_data to `buffer` of ks_data_size bytes, or back. EACCES: a write to one that is not
-/// writable.
+/// writable. The times of an IO kstat are nanoseconds in the buffer and ticks in ks_data.
 int default_snapshot(kstat_t* ksp, void* buffer, int rw);
 
 }  // namespace blkscope::kstat

@@ -148,8 +148,9 @@ std::optional<DecodedPage> decode_page(Bytes body, kid_t after);
 /// True if `head` describes `data_size` bytes in the form that its type asks for.
 bool is_well_formed(const DataHead& head, size_t data_size);
 
-/// The way out: makes pointers into `data` offsets. A pointer to elsewhere becomes null.
-void pointers_to_offsets(std::span<std::byte> data, uint_t ndata);
+/// The way out: makes pointers into `data` offsets. A pointer to elsewhere becomes null; false if
+/// there was one.
+bool pointers_to_offsets(std::span<std::byte> data, uint_t ndata);
 
 /// The way in: makes offsets pointers into `data`, and ends strings and names with a NUL. False: an
 /// offset lies outside of the string area.
