@@ -50,9 +50,9 @@ std::string Reporter::report(const std::vector<Reading>& kstats, std::time_t now
     const bool json = options_.format == Format::json;
     if (json) {
         time_ = json_time(now, options_.stamp);
-        out = "[";
+        out += '[';
     } else if (!options_.quiet) {
-        out = stamp_line(now, options_.stamp);
+        out += stamp_line(now, options_.stamp);
     }
     separate_ = false;
     for (const Selector& selector : options_.selectors) {

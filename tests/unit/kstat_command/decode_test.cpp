@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "kstat/format.hpp"
@@ -29,7 +30,7 @@ kstat_t holding(std::vector<Record>& records, uchar_t type) {
 
 kstat_named_t named(const char* name, uchar_t type) {
     kstat_named_t record{};
-    std::strncpy(record.name, name, sizeof(record.name));
+    std::memcpy(record.name, name, std::min(std::strlen(name), sizeof(record.name)));
     record.data_type = type;
     return record;
 }

@@ -1,0 +1,59 @@
+// Feeds any bytes to the parser of kstat's operands, and what comes of it to some names.
+//
+// It may refuse them, by BadPattern alone. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a
+// test that runs the corpus and random bytes.
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "kstat/pattern.hpp"
+
+namespace {
+
+using namespace blkscope::kstat_command;
+
+constexpr std::array<std::string_view, 5> names{"", "nbd0", "cpu_stat13", "a.b/c\\[d]*\n",
+                                                "\xff\x80 aaaaaaaaaaaaaaaaaaaaaaaaaab"};
+
+void require(bool truth) {
+    if (!truth) std::abort();
+}
+
+void match_all(const Pattern& pattern) {
+    for (const std::string_view name : names) static_cast<void>(pattern.matches(name));
+}
+
+void match(std::string_view operand) {
+    const Selector selector = parse_selector(operand);
+    match_all(selector.module);
+    match_all(selector.instance);
+    match_all(selector.name);
+    match_all(selector.statistic);
+}
+
+// Whatever the text, with every byte quoted it is a pattern for itself and nothing longer.
+void match_quoted(std::string_view text) {
+    std::string quoted;
+    for (const char c : text) {
+        quoted += '\\';
+        quoted += c;
+    }
+    require(Glob(quoted).matches(text));
+    require(!Glob(quoted).matches(std::string(text) + "x"));
+    require(Glob(quoted + "*").matches(std::string(text) + "x"));
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view operand(reinterpret_cast<const char*>(data), size);
+    match_quoted(operand);
+    try {
+        match(operand);
+    } catch (const BadPattern&) {  // refused, as it may be
+    }
+    return 0;
+}
