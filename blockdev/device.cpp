@@ -16,20 +16,31 @@ void add(uint64_t& counter, uint64_t n) {
     kstat::publish(counter, counter + n);
 }
 
+// The end of a read's or write's stay, with the bytes that it moved.
+void leave_runq(kstat_io_t& io, const Buf& buf) {
+    const bool reading = buf.op == Buf::Op::read;
+    u_longlong_t& bytes = reading ? io.nread : io.nwritten;
+    uint_t& operations = reading ? io.reads : io.writes;
+    kstat::runq_exit(io, buf.finished);
+    kstat::publish(bytes, bytes + buf.moved());
+    kstat::publish(operations, operations + 1);
+}
+
 }  // namespace
 
 Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClaim instance,
                uint32_t queue_depth)
-    : ring_(ring),
+    : instance_(std::move(instance)),
+      name_(device_module + std::to_string(instance_.number())),
+      ring_(ring),
       backing_(std::move(backing)),
       size_bytes_(backing_->size_bytes()),
       block_bytes_(backing_->block_bytes()),
       queue_depth_(queue_depth),
-      instance_(std::move(instance)),
-      name_("nbd" + std::to_string(instance_.number())) {
+      disk_(seq_, instance_.number(), name_, "disk") {
     assert(queue_depth_ > 0);
     backing_->attach(ring_);
-    publish_kstats(instance_.number());
+    publish_kstats();
 }
 
 bool Device::valid(const Buf& buf) const {
@@ -44,6 +55,7 @@ void Device::strategy(Buf& buf) {
     buf.resid = buf.bcount;
     if (!valid(buf)) {
         buf.error = EINVAL;
+        errors_.refused();
         return buf.iodone(buf);
     }
     buf.device = this;
@@ -51,9 +63,9 @@ void Device::strategy(Buf& buf) {
     buf.retries_left = retries_max;
     buf.state = Buf::State::waiting;
     {
-        const auto writing = seq_.write();  // before the clock is read; see snapshot_io()
+        const auto writing = seq_.write();  // before the clock is read; see io_kstat.cpp
         buf.queued = kstat::now_unscaled();
-        if (buf.in_queues()) kstat::waitq_enter(io_, buf.queued);
+        if (buf.in_queues()) kstat::waitq_enter(disk_.io, buf.queued);
     }
     waitq_.push(buf);
     start();
@@ -68,37 +80,53 @@ void Device::start() {
         {
             const auto writing = seq_.write();    // a reader meanwhile throws its copy away
             buf.started = kstat::now_unscaled();  // one reading: the queues and the request agree
-            if (buf.in_queues()) kstat::waitq_to_runq(io_, buf.started);
+            if (buf.in_queues()) kstat::waitq_to_runq(disk_.io, buf.started);
         }
         if (buf.op == Buf::Op::flush) {
-            run_flush(buf);
+            run_flush(buf, buf.started);
         } else {
-            run(buf);
+            run(buf, buf.started);
         }
     }
 }
 
-void Device::run(Buf& buf) {
+void Device::run(Buf& buf, hrtime_t now) {
     ++active_;
     if (buf.must_be_stable() && sync_error_ != 0) return ring_.completed(buf, -sync_error_);
+    submit(buf, now);
+}
+
+void Device::submit(Buf& buf, hrtime_t now) {
     backing_->prepare(buf);
+    const auto writing = seq_.write();
+    timers_[submit_timer].event(now, kstat::now_unscaled());
 }
 
 // A flush that is running may have begun before the writes that this one must cover had ended, so
 // it cannot stand in for it; the next one can, and for all that have come by then.
-void Device::run_flush(Buf& buf) {
+void Device::run_flush(Buf& buf, hrtime_t now) {
     if (flushing_) return next_flush_.push(buf);
     flushing_ = true;
     add(syncs_, 1);
-    run(buf);
+    run(buf, now);
+}
+
+// The ring's turn is the wake-up: the first completion of it is the interrupt, the others came in
+// its wake.
+void Device::count_completion() {
+    const uint64_t turn = ring_.turn();
+    uint_t& count = intr_.intrs[turn == last_turn_ ? KSTAT_INTR_MULTSVC : KSTAT_INTR_HARD];
+    last_turn_ = turn;
+    kstat::publish(count, count + 1);
 }
 
 void Device::complete(Buf& buf, int32_t result) {
+    count_completion();
     switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
         case Buf::Next::again:
-            return backing_->prepare(buf);
+            return submit(buf, kstat::now_unscaled());
         case Buf::Next::finish:
-            if (backing_->more(buf)) return backing_->prepare(buf);
+            if (backing_->more(buf)) return submit(buf, kstat::now_unscaled());
             if (buf.error != 0 && buf.syncs()) sync_error_ = buf.error;
             return buf.op == Buf::Op::flush ? flush_done(buf) : done(buf);
     }
@@ -130,7 +158,7 @@ void Device::flush_done(Buf& leader) {
     if (!next_flush_.empty()) {
         Buf& next = next_flush_.pop();
         while (!next_flush_.empty()) this_flush_.push(next_flush_.pop());
-        run_flush(next);
+        run_flush(next, kstat::now_unscaled());
     }
     finish(leader);
     while (!served.empty()) finish(served.pop());
@@ -144,25 +172,39 @@ void Device::account(Buf& buf) {
     const auto writing = seq_.write();
     buf.finished = kstat::now_unscaled();
     if (buf.in_queues()) {
-        const bool reading = buf.op == Buf::Op::read;
-        u_longlong_t& bytes = reading ? io_.nread : io_.nwritten;
-        uint_t& operations = reading ? io_.reads : io_.writes;
-        kstat::runq_exit(io_, buf.finished);
-        kstat::publish(bytes, bytes + buf.moved());
-        kstat::publish(operations, operations + 1);
+        leave_runq(disk_.io, buf);
+    } else {
+        timers_[buf.op == Buf::Op::flush ? flush_timer : trim_timer].event(buf.started,
+                                                                           buf.finished);
     }
     add(counters.requests, 1);
     add(counters.bytes, buf.moved());
-    if (buf.error != 0) add(counters.errors, 1);
+    count_outcome(buf);
+}
+
+void Device::count_outcome(const Buf& buf) {
+    if (buf.error != 0) {
+        add(counters_[static_cast<size_t>(buf.op)].errors, 1);
+        errors_.failed(buf.error);
+    } else if (buf.retries_left != retries_max) {
+        errors_.recovered();
+    }
 }
 
 void Device::connection_opened() {
     add(connections_, 1);
     add(connections_total_, 1);
+    uint_t& handed_over = intr_.intrs[KSTAT_INTR_SOFT];
+    kstat::publish(handed_over, handed_over + 1);
 }
 
 void Device::connection_closed() {
     kstat::publish(connections_, connections_ - 1);
+}
+
+void Device::connection_given_up() {
+    uint_t& given_up = intr_.intrs[KSTAT_INTR_WATCHDOG];
+    kstat::publish(given_up, given_up + 1);
 }
 
 }  // namespace blkscope

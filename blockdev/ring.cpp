@@ -83,20 +83,26 @@ void Ring::completed(Completion& completion, int32_t result) {
 
 void Ring::wait(bool sleep) {
     const unsigned wanted = sleep && inline_first_ == nullptr ? 1 : 0;
+    slept_ = wanted != 0;
     const int submitted = io_uring_submit_and_wait(&ring_, wanted);
     // EINTR, EAGAIN (memory), EBUSY (completions to be taken first): the next turn tries again.
     assert(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY);
 }
 
 void Ring::dispatch() {
+    ++turn_;
+    bool brought_something = inline_first_ != nullptr;
     io_uring_cqe* entry = nullptr;
     while (io_uring_peek_cqe(&ring_, &entry) == 0) {
         auto* completion = static_cast<Completion*>(io_uring_cqe_get_data(entry));
         const int32_t result = entry->res;
+        brought_something = true;
         io_uring_cqe_seen(&ring_, entry);
         if (completion != nullptr) completion->complete(result);
     }
     dispatch_inline();
+    if (slept_ && !brought_something) kstat::publish(empty_wakeups_, empty_wakeups_ + 1);
+    slept_ = false;
 }
 
 void Ring::dispatch_inline() {

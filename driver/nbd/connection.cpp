@@ -112,6 +112,11 @@ void Connection::kill(std::string_view why) {
     while (!ready_.empty()) release(ready_.pop());
 }
 
+void Connection::give_up(std::string_view why) {
+    if (state_ != State::dead) export_.device.connection_given_up();
+    kill(why);
+}
+
 unsigned Connection::tick() {
     const bool waits = sending_.under_way || payload_ != nullptr || refused_ != nullptr;
     seconds_without_progress_ = waits ? seconds_without_progress_ + 1 : 0;
@@ -219,6 +224,7 @@ bool Connection::accept(const Request& header) {
     large_writes_ = error == 0 && payload_of(header) >= large_write_bytes;
     if (error != 0) {
         request->error = error;
+        export_.device.request_refused();
         turn_down(*request, payload_of(header));
         return true;
     }

@@ -48,6 +48,8 @@ class Connection {
 
     /// Gives the socket up at once, and logs why unless that is empty.
     void kill(std::string_view why);
+    /// The same for a client that stands still; counted as such.
+    void give_up(std::string_view why);
 
     /// Puts the replies that are ready on the ring, if no send is under way.
     void send_replies();

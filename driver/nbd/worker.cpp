@@ -115,7 +115,7 @@ void Worker::tick(int32_t) {
     give_up_on_idle_holders();
     if (stopping_ && ++seconds_stopping_ >= stop_seconds_max) {
         for (const auto& connection : connections_) {
-            connection->kill("does not take its replies, and the server stops");
+            connection->give_up("does not take its replies, and the server stops");
         }
     }
     watch_clock();
@@ -125,7 +125,7 @@ void Worker::give_up_on_idle_holders() {
     for (const auto& connection : connections_) {
         const unsigned seconds = connection->tick();
         if (seconds >= idle_holder_seconds_max && others_wait(*connection)) {
-            connection->kill("holds memory that others wait for, and neither sends nor takes");
+            connection->give_up("holds memory that others wait for, and neither sends nor takes");
         }
     }
 }

@@ -12,7 +12,15 @@
 // serves all of them. A flush that failed stays failed: after a failed fsync(2) the kernel may have
 // dropped the data, so no later flush may claim that it is safe.
 //
-// Published (instance N): nbd:N:nbdN (IO, class disk) and nbd:N:nbdN,cmds (NAMED, class misc).
+// Published (instance N):
+//     nbd:N:nbdN         IO, class disk
+//     nbd:N:nbdN,cmds    NAMED, misc: requests, bytes and errors by operation
+//     nbd:N:nbdN,intr    INTR, controller: what woke the worker up for it
+//     nbd:N:nbdN,timers  TIMER, misc: flush and trim from start() to done(), as the run queue has
+//                        it for reads and writes; submit, each hand-over to the backing: that is
+//                        filling in an operation for the ring, or all of the work where it is done
+//                        on the spot (memory, small buffered writes)
+//     nbderr:N:nbdN,err  NAMED, device_error: see blockdev/error_counts.hpp
 //
 // Units:     bytes; ticks of gethrtime_unscaled() inside, nanoseconds in what readers get.
 // Ownership: owns its backing and its kstats; borrows the ring.
@@ -33,7 +41,10 @@
 
 #include "blockdev/backing.hpp"
 #include "blockdev/buf.hpp"
+#include "blockdev/error_counts.hpp"
+#include "blockdev/io_kstat.hpp"
 #include "blockdev/ring.hpp"
+#include "blockdev/timer.hpp"
 
 namespace blkscope {
 
@@ -42,7 +53,6 @@ class Device {
     /// `instance` makes the device's name: nbd and the number.
     Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClaim instance,
            uint32_t queue_depth);
-    ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
@@ -60,11 +70,15 @@ class Device {
     void complete(Buf& buf, int32_t result);
 
     /// The live counters, in ticks, for the worker's own use.
-    [[nodiscard]] const kstat_io_t& io() const { return io_; }
+    [[nodiscard]] const kstat_io_t& io() const { return disk_.io; }
 
-    /// A client came or went; for the `cmds` kstat.
+    /// A client came or went, or was given up because it stood still.
     void connection_opened();
     void connection_closed();
+    void connection_given_up();
+
+    /// A client asked for what this device does not do; it was told so, and strategy() not asked.
+    void request_refused() { errors_.refused(); }
 
   private:
     struct Counters {
@@ -75,15 +89,28 @@ class Device {
 
     [[nodiscard]] bool valid(const Buf& buf) const;
     void start();
-    void run(Buf& buf);
-    void run_flush(Buf& buf);
+    void run(Buf& buf, hrtime_t now);
+    void submit(Buf& buf, hrtime_t now);
+    void run_flush(Buf& buf, hrtime_t now);
     void done(Buf& buf);
     void flush_done(Buf& leader);
     void account(Buf& buf);
+    void count_outcome(const Buf& buf);
+    void count_completion();
 
-    void publish_kstats(int instance);
-    static int snapshot_io(kstat_t* ksp, void* out, int rw);
+    OwnedKstat create_kstat(const char* what, const char* ks_class, uchar_t type, uint_t records,
+                            int (*update)(kstat_t*, int));
+    void publish_kstats();
+    void publish_errors();
     static int update_cmds(kstat_t* ksp, int rw);
+    static int update_intr(kstat_t* ksp, int rw);
+    static int update_timers(kstat_t* ksp, int rw);
+    static int update_errors(kstat_t* ksp, int rw);
+
+    enum TimerIndex : size_t { flush_timer, trim_timer, submit_timer, timer_count };
+
+    kstat::InstanceClaim instance_;
+    std::string name_;
 
     // What a request touches, together.
     Ring& ring_;
@@ -97,17 +124,23 @@ class Device {
     BufQueue waitq_;
     BufQueue next_flush_;  // flushes that the next one serves
     BufQueue this_flush_;  // flushes that the running one serves, besides its leader
-    kstat_io_t io_{};      // in ticks
     kstat::Seqlock seq_;
+    IoKstat disk_;
+    uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
+    kstat_intr_t intr_{};     // but for the spurious ones, which the ring counts
+    std::array<Timer, timer_count> timers_{};
     std::array<Counters, Buf::op_count> counters_{};
     uint64_t syncs_ = 0;  // flushes that reached the backing
     uint64_t connections_ = 0;
     uint64_t connections_total_ = 0;
 
-    kstat::InstanceClaim instance_;
-    std::string name_;
-    kstat_t* io_kstat_ = nullptr;
-    kstat_t* cmds_kstat_ = nullptr;
+    ErrorCounts errors_;
+
+    // Last, so that no reader comes any more when the rest goes.
+    OwnedKstat cmds_kstat_;
+    OwnedKstat intr_kstat_;
+    OwnedKstat timers_kstat_;
+    OwnedKstat errors_kstat_;
 };
 
 }  // namespace blkscope

@@ -17,6 +17,7 @@
 #include <liburing.h>
 
 #include <cstdint>
+#include <kstat/seqlock.hpp>
 
 namespace blkscope {
 
@@ -68,6 +69,12 @@ class Ring {
     /// Calls complete() for all that has completed, in the order of its completion.
     void dispatch();
 
+    /// The number of the dispatch() that is going on: what completes in one wake-up has the same.
+    [[nodiscard]] uint64_t turn() const { return turn_; }
+
+    /// How often wait() slept and woke with nothing to dispatch; any thread.
+    [[nodiscard]] uint32_t empty_wakeups() const { return kstat::observe(empty_wakeups_); }
+
     /// Lets operations name `fd` by the index returned, which spares the kernel a look-up each
     /// time. -1 where the table is full; the plain descriptor still serves. Before enable().
     int register_file(int fd);
@@ -80,6 +87,9 @@ class Ring {
     Completion* inline_first_ = nullptr;
     Completion** inline_end_ = &inline_first_;
     int files_ = 0;
+    uint64_t turn_ = 0;
+    bool slept_ = false;  // since the last dispatch()
+    uint32_t empty_wakeups_ = 0;
 };
 
 }  // namespace blkscope

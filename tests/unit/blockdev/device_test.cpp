@@ -1,66 +1,16 @@
 #include "blockdev/device.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cerrno>
-#include <filesystem>
-#include <kstat/clock.hpp>
-#include <kstat/instance.hpp>
 #include <memory>
 #include <random>
 #include <vector>
 
-#include "scripted_backing.hpp"
+#include "device_fixture.hpp"
 
 namespace blkscope {
 namespace {
-
-constexpr uint64_t device_bytes = uint64_t{1} << 20;
-
-struct TestBuf : Buf {
-    explicit TestBuf(Op what, uint64_t at = 0, uint32_t bytes = 4096) {
-        op = what;
-        offset = at;
-        bcount = op == Op::flush ? 0 : bytes;
-        iodone = [](Buf& buf) { ++static_cast<TestBuf&>(buf).done; };
-    }
-    int done = 0;
-};
-
-class DeviceTest : public testing::Test {
-  protected:
-    void SetUp() override {
-        char path[] = "/tmp/device_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        directory_ = path;
-        setenv("KSTAT_DIR", path, 1);
-        ring_ = std::make_unique<Ring>(32);
-        ring_->enable();
-    }
-
-    void TearDown() override {
-        device_.reset();
-        std::filesystem::remove_all(directory_);
-    }
-
-    void make(uint32_t depth, uint32_t block_bytes = 1) {
-        auto backing = std::make_unique<ScriptedBacking>(device_bytes, block_bytes);
-        backing_ = backing.get();
-        device_ = std::make_unique<Device>(*ring_, std::move(backing), kstat::claim_instance("nbd"),
-                                           depth);
-    }
-
-    void finish_first(int32_t result) {
-        backing_->finish_first(result);
-        ring_->dispatch();
-    }
-
-    std::filesystem::path directory_;
-    std::unique_ptr<Ring> ring_;
-    ScriptedBacking* backing_ = nullptr;
-    std::unique_ptr<Device> device_;
-};
 
 TEST_F(DeviceTest, GivesTheBackingNoMoreThanItsDepth) {
     make(2);

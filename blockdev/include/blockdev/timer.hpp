@@ -1,0 +1,50 @@
+// Timer: how often something happened and how long it took, for a TIMER kstat.
+//
+// Units:   ticks of gethrtime_unscaled(); in_nanoseconds() is for a snapshot.
+// Threads: one writer; a reader observes through the sequence lock that the writer holds.
+// Source:  kstat_timer(9S).
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <kstat/clock.hpp>
+#include <kstat/seqlock.hpp>
+
+namespace blkscope {
+
+struct Timer {
+    u_longlong_t events = 0;
+    hrtime_t elapsed = 0;
+    hrtime_t shortest = 0;
+    hrtime_t longest = 0;
+    hrtime_t started = 0;  // the last event
+    hrtime_t stopped = 0;
+
+    void event(hrtime_t from, hrtime_t to) {
+        const hrtime_t took = to - from;
+        if (took < shortest || events == 0) kstat::publish(shortest, took);
+        if (took > longest) kstat::publish(longest, took);
+        kstat::publish(elapsed, elapsed + took);
+        kstat::publish(started, from);
+        kstat::publish(stopped, to);
+        kstat::publish(events, events + 1);
+    }
+
+    /// A copy, for use inside Seqlock::read.
+    [[nodiscard]] Timer observed() const {
+        return {kstat::observe(events),  kstat::observe(elapsed), kstat::observe(shortest),
+                kstat::observe(longest), kstat::observe(started), kstat::observe(stopped)};
+    }
+
+    /// Fills in a record, all but its name.
+    void in_nanoseconds(kstat_timer_t& record) const {
+        record.num_events = events;
+        record.elapsed_time = kstat::to_ns(elapsed);
+        record.min_time = kstat::to_ns(shortest);
+        record.max_time = kstat::to_ns(longest);
+        record.start_time = kstat::to_ns(started);
+        record.stop_time = kstat::to_ns(stopped);
+    }
+};
+
+}  // namespace blkscope

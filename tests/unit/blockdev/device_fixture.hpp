@@ -1,0 +1,99 @@
+// DeviceTest: a device over a scripted backing, its ring run by the test, and its kstats as a
+// reader of this process gets them.
+#pragma once
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include <cstring>
+#include <filesystem>
+#include <kstat/core/operations.hpp>
+#include <kstat/instance.hpp>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blockdev/device.hpp"
+#include "scripted_backing.hpp"
+
+namespace blkscope {
+
+inline constexpr uint64_t device_bytes = uint64_t{1} << 20;
+
+struct TestBuf : Buf {
+    explicit TestBuf(Op what, uint64_t at = 0, uint32_t bytes = 4096) {
+        op = what;
+        offset = at;
+        bcount = op == Op::flush ? 0 : bytes;
+        iodone = [](Buf& buf) { ++static_cast<TestBuf&>(buf).done; };
+    }
+    int done = 0;
+};
+
+class DeviceTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        char path[] = "/tmp/device_test.XXXXXX";
+        ASSERT_NE(mkdtemp(path), nullptr);
+        directory_ = path;
+        setenv("KSTAT_DIR", path, 1);
+        ring_ = std::make_unique<Ring>(32);
+        ring_->enable();
+    }
+
+    void TearDown() override {
+        device_.reset();
+        std::filesystem::remove_all(directory_);
+    }
+
+    void make(uint32_t depth, uint32_t block_bytes = 1) {
+        auto backing = std::make_unique<ScriptedBacking>(device_bytes, block_bytes);
+        backing_ = backing.get();
+        give(std::move(backing), depth);
+    }
+
+    void finish_first(int32_t result) {
+        backing_->finish_first(result);
+        ring_->dispatch();
+    }
+
+    void give(std::unique_ptr<Backing> backing, uint32_t depth) {
+        device_ = std::make_unique<Device>(*ring_, std::move(backing), kstat::claim_instance("nbd"),
+                                           depth);
+    }
+
+    /// The data of a kstat of this process, as a reader would get it; empty where there is none.
+    static std::vector<std::byte> read_data(const char* module, const std::string& name) {
+        kstat::Name full{};
+        kstat_set_string(full.module, module);
+        kstat_set_string(full.name, name.c_str());
+        auto& chain = kstat::Chain::of_this_process();
+        kid_t kid = 0;
+        {
+            const auto held = chain.hold(full);
+            if (!held) return {};
+            kid = held->get()->ks_kid;
+        }
+        return kstat::read_kstat(chain, kid).data;
+    }
+
+    /// One of those with a fixed record, or the record `index`.
+    template <class Record>
+    static Record read_record(const std::string& name, size_t index = 0) {
+        const auto data = read_data("nbd", name);
+        Record record{};
+        if (data.size() < (index + 1) * sizeof record) {
+            ADD_FAILURE() << "no record " << index << " in kstat " << name;
+        } else {
+            std::memcpy(&record, data.data() + index * sizeof record, sizeof record);
+        }
+        return record;
+    }
+
+    std::filesystem::path directory_;
+    std::unique_ptr<Ring> ring_;
+    ScriptedBacking* backing_ = nullptr;
+    std::unique_ptr<Device> device_;
+};
+
+}  // namespace blkscope
