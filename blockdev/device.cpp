@@ -37,16 +37,27 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClai
       size_bytes_(backing_->size_bytes()),
       block_bytes_(backing_->block_bytes()),
       queue_depth_(queue_depth),
-      disk_(seq_, instance_.number(), name_, "disk") {
+      disk_(seq_, instance_.number(), name_, "disk"),
+      partitions_(seq_, instance_.number()) {
     assert(queue_depth_ > 0);
     backing_->attach(ring_);
     publish_kstats();
+    read_table();
 }
 
 bool Device::valid(const Buf& buf) const {
     if (buf.op == Buf::Op::flush) return true;
     if (buf.offset > size_bytes_ || buf.bcount > size_bytes_ - buf.offset) return false;
     return buf.offset % block_bytes_ == 0 && buf.bcount % block_bytes_ == 0;
+}
+
+// A transition of a read or write: of the disk's queues and, at the same moment, of those of the
+// partition that it lies in.
+template <class Transition>
+void Device::on_kstats(const Buf& buf, Transition transition) {
+    if (!buf.in_queues()) return;
+    transition(disk_.io);
+    if (buf.partition != nullptr) transition(buf.partition->io);
 }
 
 void Device::strategy(Buf& buf) {
@@ -59,13 +70,14 @@ void Device::strategy(Buf& buf) {
         return buf.iodone(buf);
     }
     buf.device = this;
+    buf.partition = partitions_.find(buf.offset, buf.bcount);
     buf.step = 0;
     buf.retries_left = retries_max;
     buf.state = Buf::State::waiting;
     {
         const auto writing = seq_.write();  // before the clock is read; see io_kstat.cpp
         buf.queued = kstat::now_unscaled();
-        if (buf.in_queues()) kstat::waitq_enter(disk_.io, buf.queued);
+        on_kstats(buf, [&](kstat_io_t& io) { kstat::waitq_enter(io, buf.queued); });
     }
     waitq_.push(buf);
     start();
@@ -80,7 +92,7 @@ void Device::start() {
         {
             const auto writing = seq_.write();    // a reader meanwhile throws its copy away
             buf.started = kstat::now_unscaled();  // one reading: the queues and the request agree
-            if (buf.in_queues()) kstat::waitq_to_runq(disk_.io, buf.started);
+            on_kstats(buf, [&](kstat_io_t& io) { kstat::waitq_to_runq(io, buf.started); });
         }
         if (buf.op == Buf::Op::flush) {
             run_flush(buf, buf.started);
@@ -162,6 +174,7 @@ void Device::flush_done(Buf& leader) {
     }
     finish(leader);
     while (!served.empty()) finish(served.pop());
+    table_may_have_changed();
     start();
 }
 
@@ -171,15 +184,15 @@ void Device::account(Buf& buf) {
     Counters& counters = counters_[static_cast<size_t>(buf.op)];
     const auto writing = seq_.write();
     buf.finished = kstat::now_unscaled();
-    if (buf.in_queues()) {
-        leave_runq(disk_.io, buf);
-    } else {
+    on_kstats(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
+    if (!buf.in_queues()) {
         timers_[buf.op == Buf::Op::flush ? flush_timer : trim_timer].event(buf.started,
                                                                            buf.finished);
     }
     add(counters.requests, 1);
     add(counters.bytes, buf.moved());
     count_outcome(buf);
+    if (touches_table(buf)) table_touched_ = true;
 }
 
 void Device::count_outcome(const Buf& buf) {
@@ -200,6 +213,7 @@ void Device::connection_opened() {
 
 void Device::connection_closed() {
     kstat::publish(connections_, connections_ - 1);
+    if (connections_ == 0) table_may_have_changed();
 }
 
 void Device::connection_given_up() {

@@ -22,6 +22,7 @@ class FileBacking : public Backing {
     [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
     void attach(Ring& ring) override;
     void prepare(Buf& buf) override;
+    bool read_now(uint64_t offset, std::span<std::byte> to) override;
     bool more(Buf& buf) override;
 
   private:

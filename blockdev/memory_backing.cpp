@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <system_error>
@@ -39,6 +40,12 @@ void MemoryBacking::prepare(Buf& buf) {
     }
 }
 
+bool MemoryBacking::read_now(uint64_t offset, std::span<std::byte> to) {
+    if (offset > size_bytes_ || to.size() > size_bytes_ - offset) return false;
+    std::memcpy(to.data(), memory_ + offset, to.size());
+    return true;
+}
+
 // Gives whole pages back to the system; what is left at the edges is cleared.
 void MemoryBacking::trim(uint64_t offset, uint64_t bytes) {
     const auto page = static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
@@ -60,6 +67,11 @@ void NullBacking::prepare(Buf& buf) {
     const bool transfer = buf.in_queues();
     if (buf.op == Buf::Op::read) std::memset(buf.data, 0, buf.bcount);
     ring_->completed(buf, transfer ? static_cast<int32_t>(buf.bcount) : 0);
+}
+
+bool NullBacking::read_now(uint64_t, std::span<std::byte> to) {
+    std::ranges::fill(to, std::byte{0});
+    return true;
 }
 
 }  // namespace blkscope

@@ -17,6 +17,7 @@ class MemoryBacking : public Backing {
     [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
     void attach(Ring& ring) override { ring_ = &ring; }
     void prepare(Buf& buf) override;
+    bool read_now(uint64_t offset, std::span<std::byte> to) override;
 
   private:
     void trim(uint64_t offset, uint64_t bytes);
@@ -34,6 +35,7 @@ class NullBacking : public Backing {
     [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
     void attach(Ring& ring) override { ring_ = &ring; }
     void prepare(Buf& buf) override;
+    bool read_now(uint64_t offset, std::span<std::byte> to) override;
 
   private:
     uint64_t size_bytes_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "blockdev/buf.hpp"
@@ -33,6 +34,14 @@ class Backing {
     /// Prepares what is left of the buf (resid bytes, or the step it is at), so that the buf's
     /// complete() is called when that has ended.
     virtual void prepare(Buf& buf) = 0;
+
+    /// Reads at once, without the ring, for what the device itself wants to know: false where it
+    /// cannot give all of it. May block for as long as the disk takes.
+    virtual bool read_now(uint64_t offset, std::span<std::byte> to) {
+        (void)offset;
+        (void)to;
+        return false;
+    }
 
     /// Called when an operation of the buf has ended, for good or ill (buf.error). The backing may
     /// forgive an error; true asks for another prepare().

@@ -24,6 +24,7 @@
 namespace blkscope {
 
 class Device;
+class IoKstat;
 
 class Buf : public Completion {
   public:
@@ -52,7 +53,8 @@ class Buf : public Completion {
     uint8_t step = 0;  // of an operation that takes several (a trim, then a sync)
     uint8_t retries_left = 0;
     Device* device = nullptr;
-    Buf* next = nullptr;  // in the queue that it is in
+    IoKstat* partition = nullptr;  // that it lies in, if any
+    Buf* next = nullptr;           // in the queue that it is in
 
     /// Reads and writes are what kstat_io counts; the others have counters of their own.
     [[nodiscard]] bool in_queues() const { return op == Op::read || op == Op::write; }

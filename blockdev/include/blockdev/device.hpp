@@ -12,8 +12,12 @@
 // serves all of them. A flush that failed stays failed: after a failed fsync(2) the kernel may have
 // dropped the data, so no later flush may claim that it is safe.
 //
+// The partition table is read when the device is made; again, if a write may have changed it, when
+// a flush has ended or the last client leaves.
+//
 // Published (instance N):
 //     nbd:N:nbdN         IO, class disk
+//     nbd:N:nbdN,P       IO, class partition, for each partition: see blockdev/partitions.hpp
 //     nbd:N:nbdN,cmds    NAMED, misc: requests, bytes and errors by operation
 //     nbd:N:nbdN,intr    INTR, controller: what woke the worker up for it
 //     nbd:N:nbdN,timers  TIMER, misc: flush and trim from start() to done(), as the run queue has
@@ -43,6 +47,7 @@
 #include "blockdev/buf.hpp"
 #include "blockdev/error_counts.hpp"
 #include "blockdev/io_kstat.hpp"
+#include "blockdev/partitions.hpp"
 #include "blockdev/ring.hpp"
 #include "blockdev/timer.hpp"
 
@@ -98,6 +103,12 @@ class Device {
     void count_outcome(const Buf& buf);
     void count_completion();
 
+    template <class Transition>
+    void on_kstats(const Buf& buf, Transition transition);
+    [[nodiscard]] bool touches_table(const Buf& buf) const;
+    void table_may_have_changed();
+    void read_table();
+
     OwnedKstat create_kstat(const char* what, const char* ks_class, uchar_t type, uint_t records,
                             int (*update)(kstat_t*, int));
     void publish_kstats();
@@ -126,6 +137,8 @@ class Device {
     BufQueue this_flush_;  // flushes that the running one serves, besides its leader
     kstat::Seqlock seq_;
     IoKstat disk_;
+    Partitions partitions_;
+    bool table_touched_ = false;
     uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
     kstat_intr_t intr_{};     // but for the spurious ones, which the ring counts
     std::array<Timer, timer_count> timers_{};
@@ -135,6 +148,7 @@ class Device {
     uint64_t connections_total_ = 0;
 
     ErrorCounts errors_;
+    std::string table_problem_;  // what was last said about it
 
     // Last, so that no reader comes any more when the rest goes.
     OwnedKstat cmds_kstat_;

@@ -2,9 +2,13 @@
 // decides the order and the outcome of each operation.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "blockdev/backing.hpp"
 
@@ -20,6 +24,12 @@ class ScriptedBacking : public Backing {
     [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
     void attach(Ring& ring) override { ring_ = &ring; }
     void prepare(Buf& buf) override { held.push_back(&buf); }
+    bool read_now(uint64_t offset, std::span<std::byte> to) override {
+        ++reads_at_once;
+        if (offset > contents.size() || to.size() > contents.size() - offset) return false;
+        std::memcpy(to.data(), contents.data() + offset, to.size());
+        return true;
+    }
 
     /// Ends the operation that was prepared first; the caller dispatches the ring.
     void finish_first(int32_t result) {
@@ -29,6 +39,8 @@ class ScriptedBacking : public Backing {
     }
 
     std::deque<Buf*> held;
+    std::vector<std::byte> contents;  // for read_now() only
+    int reads_at_once = 0;
 
   private:
     uint64_t size_bytes_;
