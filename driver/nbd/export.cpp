@@ -1,7 +1,10 @@
 #include "driver/nbd/export.hpp"
 
+#include <blkscope/geometry.h>
+
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "driver/nbd/worker.hpp"
@@ -9,7 +12,14 @@
 namespace blkscope::nbd {
 namespace {
 
+static_assert(BLKSCOPE_GEOMETRY_READ_ONLY == transmission_flag::read_only &&
+              BLKSCOPE_GEOMETRY_FLUSH == transmission_flag::send_flush &&
+              BLKSCOPE_GEOMETRY_FUA == transmission_flag::send_fua &&
+              BLKSCOPE_GEOMETRY_TRIM == transmission_flag::send_trim &&
+              BLKSCOPE_GEOMETRY_MULTI_CONN == transmission_flag::can_multi_conn);
+
 constexpr uint32_t preferred_block_bytes = 4096;
+constexpr uint32_t sector_bytes_min = 512;
 constexpr uint32_t payload_bytes_max = uint32_t{32}
                                        << 20;  // what clients are told; the usual limit
 
@@ -32,10 +42,6 @@ Export::Export(Worker& its_worker, ExportOptions options)
              options.queue_depth),
       backing_(device.backing().describe()) {}
 
-Export::~Export() {
-    kstat_delete(kstat_);
-}
-
 ExportInfo Export::info() const {
     const uint32_t minimum = device.backing().block_bytes();
     return {
@@ -49,17 +55,47 @@ ExportInfo Export::info() const {
 
 void Export::publish(const std::string& its_uri) {
     uri_ = its_uri;
+    publish_names();
+    publish_geometry();
+}
+
+// Null where it cannot be: kstat_create() said why, and the export is served all the same.
+OwnedKstat Export::create_kstat(const char* what, uchar_t type, uint_t records) const {
+    const std::string kstat_name = device.name() + "," + what;
+    return OwnedKstat(kstat_create(device_module, device.instance(), kstat_name.c_str(), "misc",
+                                   type, records, 0));
+}
+
+void Export::publish_names() {
     std::array<std::pair<const char*, std::string*>, 3> records{
         {{"name", &name}, {"backing", &backing_}, {"uri", &uri_}}};
-    kstat_ = kstat_create("nbd", device.instance(), (device.name() + ",export").c_str(), "misc",
-                          KSTAT_TYPE_NAMED, records.size(), 0);
-    if (kstat_ == nullptr) return;  // said why; the export is served all the same
+    kstat_ = create_kstat("export", KSTAT_TYPE_NAMED, records.size());
+    if (!kstat_) return;
     kstat_named_t* record = KSTAT_NAMED_PTR(kstat_);
     for (const auto& [record_name, text] : records) {
         kstat_named_init(record, record_name, KSTAT_DATA_STRING);
         kstat_named_setstr(record++, text->c_str());
     }
-    kstat_install(kstat_);
+    kstat_install(kstat_.get());
+}
+
+void Export::publish_geometry() {
+    geometry_kstat_ = create_kstat("geometry", KSTAT_TYPE_RAW, sizeof(blkscope_geometry));
+    if (!geometry_kstat_) return;
+    const ExportInfo told = info();
+    const blkscope_geometry geometry{
+        .version = BLKSCOPE_GEOMETRY_VERSION,
+        .transmission_flags = told.transmission_flags,
+        .size_bytes = told.size_bytes,
+        .sector_bytes = std::max(sector_bytes_min, told.block_size.minimum),
+        .block_bytes_min = told.block_size.minimum,
+        .block_bytes_preferred = told.block_size.preferred,
+        .block_bytes_max = told.block_size.maximum,
+        .queue_depth = device.queue_depth(),
+        .reserved = 0,
+    };
+    std::memcpy(geometry_kstat_->ks_data, &geometry, sizeof geometry);
+    kstat_install(geometry_kstat_.get());
 }
 
 }  // namespace blkscope::nbd

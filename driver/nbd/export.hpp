@@ -1,6 +1,8 @@
 // Export: a device under the name that clients ask for, and what the server publishes of it.
 //
-// Published (instance N): nbd:N:nbdN,export (NAMED, class misc), the strings name, backing and uri.
+// Published (instance N):
+//     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri
+//     nbd:N:nbdN,geometry  RAW, class misc: sizes and limits as negotiated, <blkscope/geometry.h>
 //
 // Threads: immutable once served, but for the device, which is its worker's.
 #pragma once
@@ -20,7 +22,6 @@ class Worker;
 
 struct Export {
     Export(Worker& its_worker, ExportOptions options);
-    ~Export();
     Export(const Export&) = delete;
     Export& operator=(const Export&) = delete;
 
@@ -36,9 +37,14 @@ struct Export {
     Device device;
 
   private:
+    OwnedKstat create_kstat(const char* what, uchar_t type, uint_t records) const;
+    void publish_names();
+    void publish_geometry();
+
     std::string backing_;
     std::string uri_;
-    kstat_t* kstat_ = nullptr;
+    OwnedKstat kstat_;
+    OwnedKstat geometry_kstat_;
 };
 
 }  // namespace blkscope::nbd
