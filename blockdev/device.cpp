@@ -43,6 +43,11 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClai
     backing_->attach(ring_);
     publish_kstats();
     read_table();
+    ring_.add_observer(*this);
+}
+
+Device::~Device() {
+    ring_.remove_observer(*this);
 }
 
 bool Device::valid(const Buf& buf) const {
@@ -109,9 +114,19 @@ void Device::run(Buf& buf, hrtime_t now) {
 }
 
 void Device::submit(Buf& buf, hrtime_t now) {
+    if (!submitted_) {
+        submitted_ = true;
+        first_submitted_ = now;
+        ring_.announce_submission();
+    }
     backing_->prepare(buf);
+}
+
+void Device::submitting(hrtime_t now) {
+    if (!submitted_) return;  // another device's turn
+    submitted_ = false;
     const auto writing = seq_.write();
-    timers_[submit_timer].event(now, kstat::now_unscaled());
+    timers_[submit_timer].event(first_submitted_, now);
 }
 
 // A flush that is running may have begun before the writes that this one must cover had ended, so

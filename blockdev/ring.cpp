@@ -5,6 +5,7 @@
 
 #include <cassert>
 #include <cerrno>
+#include <kstat/clock.hpp>
 #include <stdexcept>
 #include <string>
 #include <system_error>
@@ -81,7 +82,15 @@ void Ring::completed(Completion& completion, int32_t result) {
     inline_end_ = &completion.next_;
 }
 
+// One clock reading for all of the turn.
+void Ring::tell_observers() {
+    announce_ = false;
+    const hrtime_t now = kstat::now_unscaled();
+    for (SubmissionObserver* observer : observers_) observer->submitting(now);
+}
+
 void Ring::wait(bool sleep) {
+    if (announce_) tell_observers();
     const unsigned wanted = sleep && inline_first_ == nullptr ? 1 : 0;
     slept_ = wanted != 0;
     const int submitted = io_uring_submit_and_wait(&ring_, wanted);

@@ -21,9 +21,8 @@
 //     nbd:N:nbdN,cmds    NAMED, misc: requests, bytes and errors by operation
 //     nbd:N:nbdN,intr    INTR, controller: what woke the worker up for it
 //     nbd:N:nbdN,timers  TIMER, misc: flush and trim from start() to done(), as the run queue has
-//                        it for reads and writes; submit, each hand-over to the backing: that is
-//                        filling in an operation for the ring, or all of the work where it is done
-//                        on the spot (memory, small buffered writes)
+//                        it for reads and writes; submit, a turn of the worker from its first
+//                        hand-over to the backing to the submission of all it prepared
 //     nbderr:N:nbdN,err  NAMED, device_error: see blockdev/error_counts.hpp
 //
 // Units:     bytes; ticks of gethrtime_unscaled() inside, nanoseconds in what readers get.
@@ -53,11 +52,12 @@
 
 namespace blkscope {
 
-class Device {
+class Device final : private SubmissionObserver {
   public:
     /// `instance` makes the device's name: nbd and the number.
     Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClaim instance,
            uint32_t queue_depth);
+    ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
 
@@ -96,6 +96,7 @@ class Device {
     void start();
     void run(Buf& buf, hrtime_t now);
     void submit(Buf& buf, hrtime_t now);
+    void submitting(hrtime_t now) override;
     void run_flush(Buf& buf, hrtime_t now);
     void done(Buf& buf);
     void flush_done(Buf& leader);
@@ -130,8 +131,10 @@ class Device {
     uint32_t block_bytes_;
     uint32_t queue_depth_;
     uint32_t active_ = 0;
-    int sync_error_ = 0;     // sticky
-    bool flushing_ = false;  // one flush is with the backing
+    int sync_error_ = 0;            // sticky
+    hrtime_t first_submitted_ = 0;  // of this turn
+    bool submitted_ = false;        // something, in this turn
+    bool flushing_ = false;         // one flush is with the backing
     BufQueue waitq_;
     BufQueue next_flush_;  // flushes that the next one serves
     BufQueue this_flush_;  // flushes that the running one serves, besides its leader

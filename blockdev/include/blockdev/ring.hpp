@@ -15,9 +15,11 @@
 #pragma once
 
 #include <liburing.h>
+#include <sys/kstat.h>
 
 #include <cstdint>
 #include <kstat/seqlock.hpp>
+#include <vector>
 
 namespace blkscope {
 
@@ -37,6 +39,19 @@ class Completion {
     friend class Ring;
     Completion* next_ = nullptr;  // among those that completed without the kernel
     int32_t result_ = 0;
+};
+
+/// Who wants to know when a turn's operations go to the kernel.
+class SubmissionObserver {
+  public:
+    /// The operations prepared since the last one are submitted at `now` (ticks).
+    virtual void submitting(hrtime_t now) = 0;
+
+  protected:
+    SubmissionObserver() = default;
+    SubmissionObserver(const SubmissionObserver&) = default;
+    SubmissionObserver& operator=(const SubmissionObserver&) = default;
+    ~SubmissionObserver() = default;
 };
 
 class Ring {
@@ -69,6 +84,12 @@ class Ring {
     /// Calls complete() for all that has completed, in the order of its completion.
     void dispatch();
 
+    /// Tells the observer of submissions, of those that someone asked for, until it is removed.
+    void add_observer(SubmissionObserver& observer) { observers_.push_back(&observer); }
+    void remove_observer(SubmissionObserver& observer) { std::erase(observers_, &observer); }
+    /// The next submission is worth a clock reading: all observers are told of it.
+    void announce_submission() { announce_ = true; }
+
     /// The number of the dispatch() that is going on: what completes in one wake-up has the same.
     [[nodiscard]] uint64_t turn() const { return turn_; }
 
@@ -81,12 +102,15 @@ class Ring {
 
   private:
     io_uring_sqe* next_entry();
+    void tell_observers();
     void dispatch_inline();
 
     io_uring ring_{};
     Completion* inline_first_ = nullptr;
     Completion** inline_end_ = &inline_first_;
     int files_ = 0;
+    std::vector<SubmissionObserver*> observers_;
+    bool announce_ = false;
     uint64_t turn_ = 0;
     bool slept_ = false;  // since the last dispatch()
     uint32_t empty_wakeups_ = 0;
