@@ -7,6 +7,7 @@
 
 namespace blkscope {
 
+// Tools have one thread, and set their locale before they print.
 std::string stamp_line(std::time_t now, Stamp stamp) {
     switch (stamp) {
         case Stamp::none:
@@ -19,7 +20,8 @@ std::string stamp_line(std::time_t now, Stamp stamp) {
     std::tm local{};
     localtime_r(&now, &local);
     std::array<char, 256> text{};
-    const size_t length = std::strftime(text.data(), text.size(), nl_langinfo(_DATE_FMT), &local);
+    const char* const format = nl_langinfo(_DATE_FMT);  // NOLINT(concurrency-mt-unsafe): see above
+    const size_t length = std::strftime(text.data(), text.size(), format, &local);
     return std::string(text.data(), length) + "\n";
 }
 

@@ -142,6 +142,7 @@ Options Parser::finish() {
 // Help ends it at once, as a wrong option does.
 std::variant<Options, Help, Refusal> parse(std::vector<std::string>& arguments) {
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     const auto argc = static_cast<int>(arguments.size());
