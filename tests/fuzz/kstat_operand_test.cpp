@@ -1,12 +1,9 @@
-// The fuzz target of kstat's operands, without a fuzzer: its corpus, and random operands made of
-// what means something in one.
+// The fuzz target of kstat's operands, on random ones made of what means something in an operand:
+// more of them parse than of changed bytes.
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <random>
 #include <string>
 
@@ -17,16 +14,6 @@ namespace {
 
 void try_operand(const std::string& operand) {
     LLVMFuzzerTestOneInput(reinterpret_cast<const uint8_t*>(operand.data()), operand.size());
-}
-
-TEST(KstatOperandFuzz, TheCorpusIsParsedOrRefused) {
-    int files = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(KSTAT_OPERAND_CORPUS)) {
-        std::ifstream file(entry.path(), std::ios::binary);
-        try_operand({std::istreambuf_iterator<char>(file), {}});
-        ++files;
-    }
-    EXPECT_GE(files, 10);
 }
 
 TEST(KstatOperandFuzz, AHundredThousandRandomOperandsAreParsedOrRefused) {
