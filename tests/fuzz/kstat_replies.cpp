@@ -86,7 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
     ks.ks_type = input[0] % KSTAT_NUM_TYPES;
     for (size_t at = 1; size - at >= 3;) {
         const uint8_t what = input[at];
-        const size_t length = std::min<size_t>(input[at + 1] | input[at + 2] << 8, size - at - 3);
+        const size_t length =
+            std::min<size_t>(input[at + 1] + size_t{256} * input[at + 2], size - at - 3);
         std::vector<std::byte> body(length);
         if (length > 0) std::memcpy(body.data(), input + at + 3, length);
         at += 3 + length;

@@ -10,7 +10,7 @@
 
 namespace {
 
-using namespace blkscope;
+using namespace blkscope::kstat;
 
 void check(bool condition) {
     if (!condition) std::abort();
@@ -46,11 +46,11 @@ class Provider {
         add_strings();
     }
 
-    kstat::Chain chain;
+    Chain chain;
 
   private:
     kstat_t* make(const char* name, uchar_t type, uint_t ndata, int flags) {
-        kstat::Wanted wanted{};
+        Wanted wanted{};
         kstat_set_string(wanted.name.module, "fuzz");
         kstat_set_string(wanted.name.name, name);
         kstat_set_string(wanted.klass, "misc");
@@ -58,7 +58,7 @@ class Provider {
         wanted.ndata = ndata;
         wanted.flags = static_cast<uchar_t>(flags);
         wanted.zone = ALL_ZONES;
-        kstat::Chain::Refusal why{};
+        Chain::Refusal why{};
         return chain.create(wanted, why);
     }
 
@@ -95,21 +95,18 @@ class Provider {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     static Provider& provider = *new Provider;
     if (size == 0) return 0;
-    kstat::Session session{42, (data[0] & 1) != 0, (data[0] & 2) != 0};
-    std::vector<std::byte> input(size - 1);
-    if (size > 1) std::memcpy(input.data(), data + 1, size - 1);
-    std::span<std::byte> rest(input);
-    for (;;) {
-        kstat::wire::Bytes bytes(rest);
-        const auto head = kstat::wire::take<kstat::wire::RequestHead>(bytes);
-        if (!head || head->length > kstat::request_length_max(session)) return 0;
-        if (bytes.size() < head->length) return 0;
-        rest = rest.subspan(sizeof *head);
-        const auto reply = kstat::answer(provider.chain, session, *head, rest.first(head->length));
-        kstat::wire::Bytes answer(reply);
-        const auto reply_head = kstat::wire::take<kstat::wire::ReplyHead>(answer);
-        check(reply_head && reply_head->length == answer.size());
-        check(reply_head->sequence == head->sequence);
+    Session session{42, (data[0] & 1) != 0, (data[0] & 2) != 0};
+    wire::Bytes rest = std::as_bytes(std::span(data + 1, size - 1));
+    while (const auto head = wire::take<wire::RequestHead>(rest)) {
+        if (head->length > request_length_max(session) || head->length > rest.size()) break;
+        // A body's own memory: aligned as a connection's is, and ending where it ends.
+        std::vector<std::byte> body(rest.begin(), rest.begin() + head->length);
         rest = rest.subspan(head->length);
+        const auto reply = answer(provider.chain, session, *head, body);
+        wire::Bytes answered(reply);
+        const auto reply_head = wire::take<wire::ReplyHead>(answered);
+        check(reply_head && reply_head->length == answered.size());
+        check(reply_head->sequence == head->sequence);
     }
+    return 0;
 }

@@ -70,7 +70,7 @@ class DeviceTest : public testing::Test {
         auto& chain = kstat::Chain::of_this_process();
         kid_t kid = 0;
         {
-            const auto held = chain.hold(full);
+            const auto held = chain.hold(full, ALL_ZONES);
             if (!held) return {};
             kid = held->get()->ks_kid;
         }

@@ -57,6 +57,13 @@ TEST(PartitionTable, GptEntriesMayBeLargerThanUsual) {
     EXPECT_EQ(table_of(image).partitions, two_mib_and_four);
 }
 
+TEST(PartitionTable, AGptWithoutEntriesHasNoPartitions) {
+    DiskImage image(8 * mib);
+    image.gpt({}, 0);
+    EXPECT_TRUE(table_of(image).partitions.empty());
+    EXPECT_EQ(table_of(image).problem, "");
+}
+
 TEST(PartitionTable, AnMbrHasItsPrimaryPartitions) {
     DiskImage image(8 * mib);
     image.boot_entry(0, 1, 0x83, {3 * mib_sectors, 4 * mib_sectors});
