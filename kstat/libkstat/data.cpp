@@ -38,6 +38,13 @@ void take_over(kstat_t& ksp, const wire::DataHead& head) {
     ksp.ks_snaptime = head.snaptime;
 }
 
+// After a read that failed. What is in ks_data is still what ks_ndata and ks_data_size say.
+void take_over_without_data(kstat_t& ksp, const wire::DataHead& head) {
+    if (ksp.ks_data == nullptr) return take_over(ksp, head);
+    ksp.ks_flags = head.flags;
+    ksp.ks_snaptime = head.snaptime;
+}
+
 // A provider may leave a record's name without its NUL; callers compare with strcmp.
 void end_names(const kstat_t& ksp) {
     if (ksp.ks_type != KSTAT_TYPE_TIMER) return;
@@ -51,9 +58,7 @@ int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer) {
     const auto head = wire::take<wire::DataHead>(rest);
     if (!head || head->type != ksp.ks_type || !wire::is_well_formed(*head, rest.size())) return EIO;
     if (const int error = make_room(ksp, *head)) {
-        // The size that there is now, so that the caller sees what it lacks; but never a size that
-        // ks_data does not have.
-        if (ksp.ks_data == nullptr) take_over(ksp, *head);
+        take_over_without_data(ksp, *head);
         return error;
     }
     take_over(ksp, *head);
@@ -76,8 +81,7 @@ int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer) {
 void accept_head(kstat_t& ksp, wire::Bytes body) {
     const auto head = wire::take<wire::DataHead>(body);
     if (!head || head->type != ksp.ks_type || !wire::is_well_formed(*head, head->data_size)) return;
-    // Not so far that ks_data_size says more than ks_data has.
-    if (ksp.ks_data == nullptr || head->data_size <= ksp.ks_data_size) take_over(ksp, *head);
+    take_over_without_data(ksp, *head);
 }
 
 int prepare_write(kstat_t& ksp, const void* buffer, wire::DataHead& head,

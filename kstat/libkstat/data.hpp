@@ -15,7 +15,8 @@ namespace blkscope::kstat {
 ///   EIO     not the data of such a kstat
 int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer);
 
-/// Takes over ks_ndata, ks_data_size, ks_flags and ks_snaptime only, as after a failed read.
+/// Takes over ks_flags and ks_snaptime, as after a failed read; ks_ndata and ks_data_size, too,
+/// while there is no ks_data that they would have to fit.
 void accept_head(kstat_t& ksp, wire::Bytes body);
 
 /// Copies `buffer` (unless null) to ks_data and makes a write request's body of it. Returns an

@@ -73,8 +73,7 @@ uid_t peer_of(int socket) {
 }  // namespace
 
 Server::Server(boost::asio::io_context& io)
-    : io_(io),
-      directory_(open_run_directory()),
+    : directory_(open_run_directory()),
       owner_(getpid()),
       name_(socket_name(owner_)),
       identity_(random_identity()),

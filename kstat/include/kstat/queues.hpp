@@ -21,10 +21,10 @@
 // Source:    kstat_queue(9F), kstat_io(9S).
 #pragma once
 
-#include <kstat/seqlock.hpp>
 #include <sys/kstat.h>
 
 #include <cassert>
+#include <kstat/seqlock.hpp>
 
 // The C struct has the name `kstat` at global scope, so ours lives inside the project's namespace.
 namespace blkscope::kstat {
@@ -38,16 +38,23 @@ struct Queue {
     hrtime_t& last_update;
 };
 
-inline Queue waitq(kstat_io_t& io) { return {io.wcnt, io.wtime, io.wlentime, io.wlastupdate}; }
-inline Queue runq(kstat_io_t& io) { return {io.rcnt, io.rtime, io.rlentime, io.rlastupdate}; }
+inline Queue waitq(kstat_io_t& io) {
+    return {io.wcnt, io.wtime, io.wlentime, io.wlastupdate};
+}
+inline Queue runq(kstat_io_t& io) {
+    return {io.rcnt, io.rtime, io.rlentime, io.rlastupdate};
+}
 
-// The interval that ends now is charged at the length that held during it.
+// The interval that ends now is charged at the length that held during it. Sums wrap, as the 32-bit
+// counts do: a writable kstat's times are what somebody wrote.
 inline void charge(const Queue& queue, hrtime_t now) {
-    const hrtime_t delta = now - queue.last_update;
+    const auto wrapped = [](hrtime_t time) { return static_cast<uint64_t>(time); };
+    const uint64_t delta = wrapped(now) - wrapped(queue.last_update);
     publish(queue.last_update, now);
     if (queue.length == 0) return;
-    publish(queue.length_time, queue.length_time + delta * static_cast<hrtime_t>(queue.length));
-    publish(queue.time, queue.time + delta);
+    publish(queue.length_time,
+            static_cast<hrtime_t>(wrapped(queue.length_time) + delta * queue.length));
+    publish(queue.time, static_cast<hrtime_t>(wrapped(queue.time) + delta));
 }
 
 inline void enter(const Queue& queue, hrtime_t now) {
@@ -63,10 +70,18 @@ inline void leave(const Queue& queue, hrtime_t now) {
 
 }  // namespace detail
 
-inline void waitq_enter(kstat_io_t& io, hrtime_t now) { detail::enter(detail::waitq(io), now); }
-inline void waitq_exit(kstat_io_t& io, hrtime_t now) { detail::leave(detail::waitq(io), now); }
-inline void runq_enter(kstat_io_t& io, hrtime_t now) { detail::enter(detail::runq(io), now); }
-inline void runq_exit(kstat_io_t& io, hrtime_t now) { detail::leave(detail::runq(io), now); }
+inline void waitq_enter(kstat_io_t& io, hrtime_t now) {
+    detail::enter(detail::waitq(io), now);
+}
+inline void waitq_exit(kstat_io_t& io, hrtime_t now) {
+    detail::leave(detail::waitq(io), now);
+}
+inline void runq_enter(kstat_io_t& io, hrtime_t now) {
+    detail::enter(detail::runq(io), now);
+}
+inline void runq_exit(kstat_io_t& io, hrtime_t now) {
+    detail::leave(detail::runq(io), now);
+}
 
 /// Moves one request from the wait queue to the run queue, at one moment, so that no time is lost
 /// or counted twice between them.

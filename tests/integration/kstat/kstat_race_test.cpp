@@ -69,7 +69,8 @@ void count_under_a_lock(const Line& line) {
             KSTAT_IO_PTR(ksp)->nread += 512;
             kstat_runq_exit(KSTAT_IO_PTR(ksp));
             mutex_exit(&lock);
-            std::this_thread::yield();  // a device that never rests starves a reader on a busy machine
+            // A device that never rests starves a reader on a busy machine.
+            std::this_thread::yield();
         }
     });
     line.say('r');

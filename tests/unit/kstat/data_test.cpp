@@ -78,6 +78,22 @@ TEST_F(DataTest, AFailedReadNeverPromisesMoreRecordsThanThereAre) {
     EXPECT_EQ(ks.ks_snaptime, 0);
 }
 
+// The bytes behind the records are strings; as records, nobody would have looked at them.
+TEST_F(DataTest, AFailedReadDoesNotMakeRecordsOfStrings) {
+    std::vector<char> data(3 * sizeof(kstat_named_t), 'x');
+    std::memset(data.data(), 0, sizeof(kstat_named_t));
+    ks.ks_type = head.type = KSTAT_TYPE_NAMED;
+    head.flags = KSTAT_FLAG_VAR_SIZE;
+    head.ndata = 1;
+    auto reply = body(data.data(), data.size());
+    ASSERT_EQ(kstat::accept_data(ks, reply, nullptr), 0);
+    head.ndata = 3;
+    head.snaptime = 5;
+    kstat::accept_head(ks, wire::bytes_of(head));
+    EXPECT_EQ(ks.ks_ndata, 1u);
+    EXPECT_EQ(ks.ks_snaptime, 5);
+}
+
 TEST_F(DataTest, AVariableSizeGrowsAndKeepsItsPlaceWhenItShrinks) {
     head.flags = ks.ks_flags = KSTAT_FLAG_VAR_SIZE;
     auto small = body("ab", 2);

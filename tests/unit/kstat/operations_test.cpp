@@ -86,7 +86,7 @@ int see_lock_too(kstat_t*, void*, int) {
 }
 
 TEST_F(OperationsTest, TheLockIsHeldAcrossUpdateAndSnapshot) {
-    kmutex_t lock;
+    static kmutex_t lock;  // the fixture deletes the kstat, which looks at it, after this body
     mutex_init(&lock, nullptr, MUTEX_DRIVER, nullptr);
     seen_lock = &lock;
     create(KSTAT_TYPE_RAW, 4, 0);

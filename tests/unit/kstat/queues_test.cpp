@@ -59,6 +59,18 @@ TEST(KstatQueues, TheFirstEntryOfAnIdleQueueChargesNothing) {
     EXPECT_EQ(io.rlastupdate, 1'000'000);
 }
 
+// A writable kstat's times are whatever somebody wrote; the sanitizers look on.
+TEST(KstatQueues, SumsWrap) {
+    constexpr hrtime_t last = std::numeric_limits<hrtime_t>::max();
+    kstat_io_t io{};
+    io.wcnt = 0x7fffffff;
+    io.wtime = io.wlentime = last;
+    io.wlastupdate = -last;
+    kstat::waitq_exit(io, last);
+    EXPECT_EQ(io.wcnt, 0x7ffffffeu);
+    EXPECT_EQ(io.wtime, last - 2);  // last - -last is -2
+}
+
 TEST(KstatQueues, TransitionsLeaveTheOperationCountersAlone) {
     kstat_io_t io{};
     kstat::waitq_enter(io, 1);

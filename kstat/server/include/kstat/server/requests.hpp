@@ -19,7 +19,8 @@ struct Session {
 /// The bytes that may follow a request's head.
 uint32_t request_length_max(const Session& session);
 
-/// Answers one request. `body` may be changed (strings become pointers into it).
+/// Answers one request. `body` is aligned as a kstat_named_t is, so that the data behind a DataHead
+/// is, too; it may be changed (strings become pointers into it).
 ///
 /// Threads: any, one per session. Runs ks_update and ks_snapshot.
 std::vector<std::byte> answer(Chain& chain, Session& session, const wire::RequestHead& head,

@@ -53,7 +53,6 @@ class Server : public std::enable_shared_from_this<Server> {
     void look_around();
     void remove_socket_file();
 
-    boost::asio::io_context& io_;
     Descriptor directory_;
     pid_t owner_;
     std::string name_;
