@@ -92,6 +92,38 @@ int nbd_index(const std::string& device) {
     return error == std::errc{} && at == end && index >= 0 ? index : -1;
 }
 
+namespace {
+
+// nbd-client looks at no directory: it wants each file.
+void add_tls(std::vector<std::string>& arguments, const nbd::Uri& uri) {
+    const auto add = [&](const std::string& flag, const std::string& value) {
+        arguments.push_back(flag);
+        arguments.push_back(value);
+    };
+    arguments.push_back("-enable-tls");
+    const fs::path folder = uri.tls_certificates;
+    add("-cacertfile", folder / "ca-cert.pem");
+    if (fs::exists(folder / "client-cert.pem")) {
+        add("-certfile", folder / "client-cert.pem");
+        add("-keyfile", folder / "client-key.pem");
+    }
+    if (!uri.tls_hostname.empty()) add("-tlshostname", uri.tls_hostname);
+}
+
+void require_tls_of_nbd_client(const std::string& what, const nbd::Uri& uri) {
+    if (!uri.user.empty()) {
+        fail(what, "nbd-client knows no shared keys",
+             "use certificates: nbds://HOST/NAME?tls-certificates=DIR");
+    }
+    if (uri.tls_certificates.empty() ||
+        !fs::exists(fs::path(uri.tls_certificates) / "ca-cert.pem")) {
+        fail(what, "no ca-cert.pem to know the server by",
+             "add ?tls-certificates=DIR to the URI, a directory that has one");
+    }
+}
+
+}  // namespace
+
 std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions& options) {
     std::vector<std::string> arguments{"nbd-client"};
     const auto add = [&](const std::string& flag, const std::string& value) {
@@ -106,6 +138,7 @@ std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions
     }
     arguments.push_back(options.device);
     add("-name", uri.export_name);
+    if (uri.tls) add_tls(arguments, uri);
     if (options.connections > 1) add("-connections", std::to_string(options.connections));
     if (options.block_bytes > 0) add("-block-size", std::to_string(options.block_bytes));
     if (options.timeout_seconds > 0) add("-timeout", std::to_string(options.timeout_seconds));
@@ -117,6 +150,7 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
     if (nbd_index(options.device) < 0) {
         fail(what, "not an nbd device", "use one of /dev/nbd0, /dev/nbd1, ...");
     }
+    if (uri.tls) require_tls_of_nbd_client(what, uri);
     require_driver(what, options.device);
     require_free(what, options.device);
     const ProgramResult client = run_program(attach_command(uri, options));

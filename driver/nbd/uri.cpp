@@ -1,15 +1,24 @@
 #include "driver/nbd/uri.hpp"
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <stdexcept>
 #include <string_view>
+#include <utility>
 
 namespace blkscope::nbd {
 namespace {
 
-constexpr std::string_view tcp_scheme = "nbd://";
-constexpr std::string_view unix_scheme = "nbd+unix://";
-constexpr std::string_view socket_parameter = "socket=";
+struct Scheme {
+    std::string_view text;
+    bool local;
+    bool tls;
+};
+constexpr std::array<Scheme, 4> schemes{{{"nbd://", false, false},
+                                         {"nbds://", false, true},
+                                         {"nbd+unix://", true, false},
+                                         {"nbds+unix://", true, true}}};
 constexpr std::string_view hex_digits = "0123456789ABCDEF";
 
 bool is_plain(char c) {
@@ -17,10 +26,10 @@ bool is_plain(char c) {
            std::string_view("-._~/").find(c) != std::string_view::npos;
 }
 
-std::string encode(std::string_view text) {
+std::string encode(std::string_view text, bool keep_slash = true) {
     std::string out;
     for (const char c : text) {
-        if (is_plain(c)) {
+        if (is_plain(c) && (c != '/' || keep_slash)) {
             out += c;
             continue;
         }
@@ -79,36 +88,59 @@ void parse_authority(std::string_view text, Uri& uri) {
     if (colon != std::string_view::npos) uri.port = parse_port(text.substr(colon + 1));
 }
 
-std::string parse_socket(std::string_view query) {
+// The value of `name` in "name=value&name=value", the first that is not empty.
+std::string parameter(std::string_view query, std::string_view name) {
     while (!query.empty()) {
-        const std::string_view parameter = query.substr(0, query.find('&'));
-        if (parameter.starts_with(socket_parameter)) {
-            const std::string path = decode(parameter.substr(socket_parameter.size()));
-            if (!path.empty()) return path;
+        const std::string_view item = query.substr(0, query.find('&'));
+        const size_t equals = item.find('=');
+        if (equals != std::string_view::npos && item.substr(0, equals) == name) {
+            const std::string value = decode(item.substr(equals + 1));
+            if (!value.empty()) return value;
         }
-        query.remove_prefix(std::min(query.size(), parameter.size() + 1));
+        query.remove_prefix(std::min(query.size(), item.size() + 1));
     }
-    throw std::invalid_argument("no socket=PATH in it");
+    return {};
+}
+
+// Takes "user@" off the authority.
+void parse_user(std::string_view& authority, Uri& uri) {
+    const size_t at = authority.find('@');
+    if (at == std::string_view::npos) return;
+    uri.user = decode(authority.substr(0, at));
+    authority.remove_prefix(at + 1);
+}
+
+const Scheme& parse_scheme(std::string_view text) {
+    const auto found = std::find_if(schemes.begin(), schemes.end(), [&](const Scheme& scheme) {
+        return text.starts_with(scheme.text);
+    });
+    if (found == schemes.end()) {
+        throw std::invalid_argument("none of nbd://, nbds://, nbd+unix:// and nbds+unix://");
+    }
+    return *found;
 }
 
 Uri parse(std::string_view text) {
+    const Scheme& scheme = parse_scheme(text);
     Uri uri;
-    const bool local = text.starts_with(unix_scheme);
-    if (!local && !text.starts_with(tcp_scheme)) {
-        throw std::invalid_argument("neither nbd:// nor nbd+unix://");
-    }
-    text.remove_prefix(local ? unix_scheme.size() : tcp_scheme.size());
+    uri.tls = scheme.tls;
+    text.remove_prefix(scheme.text.size());
     const size_t question = text.find('?');
     const std::string_view query =
         question == std::string_view::npos ? std::string_view() : text.substr(question + 1);
     text = text.substr(0, question);
     const size_t slash = text.find('/');
     if (slash != std::string_view::npos) uri.export_name = decode(text.substr(slash + 1));
-    if (local) {
-        uri.socket_path = parse_socket(query);
+    std::string_view authority = text.substr(0, slash);
+    parse_user(authority, uri);
+    if (scheme.local) {
+        uri.socket_path = parameter(query, "socket");
+        if (uri.socket_path.empty()) throw std::invalid_argument("no socket=PATH in it");
     } else {
-        parse_authority(text.substr(0, slash), uri);
+        parse_authority(authority, uri);
     }
+    uri.tls_certificates = parameter(query, "tls-certificates");
+    uri.tls_hostname = parameter(query, "tls-hostname");
     return uri;
 }
 
@@ -123,13 +155,26 @@ Uri parse_uri(const std::string& text) {
 }
 
 std::string Uri::text() const {
-    if (!socket_path.empty()) {
-        return std::string(unix_scheme) + "/" + encode(export_name) + "?" +
-               std::string(socket_parameter) + encode(socket_path);
+    const bool local = !socket_path.empty();
+    const auto scheme = std::find_if(schemes.begin(), schemes.end(), [&](const Scheme& one) {
+        return one.local == local && one.tls == tls;
+    });
+    std::string out(scheme->text);
+    if (!user.empty()) out += encode(user, false) + "@";
+    if (!local) {
+        const bool v6 = host.find(':') != std::string::npos;
+        out += (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
     }
-    const bool v6 = host.find(':') != std::string::npos;
-    return std::string(tcp_scheme) + (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port) +
-           "/" + encode(export_name);
+    out += "/" + encode(export_name);
+    char separator = '?';
+    const auto add = [&](std::string_view name, const std::string& value) {
+        if (value.empty()) return;
+        out.append(1, std::exchange(separator, '&')).append(name).append("=").append(encode(value));
+    };
+    add("socket", socket_path);
+    add("tls-certificates", tls_certificates);
+    add("tls-hostname", tls_hostname);
+    return out;
 }
 
 }  // namespace blkscope::nbd

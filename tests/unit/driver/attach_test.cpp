@@ -1,7 +1,10 @@
 #include "driver/attach/attach.hpp"
 
 #include <gtest/gtest.h>
+#include <stdlib.h>
 
+#include <filesystem>
+#include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -32,6 +35,59 @@ TEST(Attach, RunsNbdClientOverTcpWithEveryOption) {
     EXPECT_EQ(attach_command(nbd::parse_uri("nbd://[::1]:2000/"), options),
               (Command{"nbd-client", "::1", "2000", "/dev/nbd0", "-name", "", "-connections", "4",
                        "-block-size", "4096", "-timeout", "7"}));
+}
+
+// A folder that is there for the test only.
+struct Folder {
+    Folder() {
+        char name[] = "/tmp/blkscope_test.XXXXXX";
+        path = mkdtemp(name);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    void make(const char* file) const { std::ofstream(path / file).flush(); }
+
+    std::filesystem::path path;
+};
+
+TEST(Attach, GivesNbdClientTheCertificatesOfTheFolder) {
+    const Folder folder;
+    AttachOptions options;
+    options.device = "/dev/nbd0";
+    options.timeout_seconds = 0;
+    const std::string at = folder.path;
+    const auto uri =
+        nbd::parse_uri("nbds://10.0.0.1/disk?tls-certificates=" + at + "&tls-hostname=box");
+    Command expected{"nbd-client",   "10.0.0.1",    "10809",
+                     "/dev/nbd0",    "-name",       "disk",
+                     "-enable-tls",  "-cacertfile", at + "/ca-cert.pem",
+                     "-tlshostname", "box"};
+    EXPECT_EQ(attach_command(uri, options), expected);
+    folder.make("client-cert.pem");
+    expected.insert(expected.end() - 2,
+                    {"-certfile", at + "/client-cert.pem", "-keyfile", at + "/client-key.pem"});
+    EXPECT_EQ(attach_command(uri, options), expected);
+}
+
+TEST(Attach, SaysWhatNbdClientNeedsForTls) {
+    const Folder folder;
+    AttachOptions options;
+    options.device = "/dev/nbd0";
+    const auto failure = [&](const std::string& uri) -> std::string {
+        try {
+            attach(nbd::parse_uri(uri), options);
+        } catch (const std::runtime_error& error) {
+            return error.what();
+        }
+        return "none";
+    };
+    EXPECT_EQ(failure("nbds://alice@localhost/"),
+              "attach /dev/nbd0: nbd-client knows no shared keys; "
+              "use certificates: nbds://HOST/NAME?tls-certificates=DIR");
+    for (const std::string& query : {std::string(), "?tls-certificates=" + folder.path.string()}) {
+        EXPECT_EQ(failure("nbds://localhost/" + query),
+                  "attach /dev/nbd0: no ca-cert.pem to know the server by; add "
+                  "?tls-certificates=DIR to the URI, a directory that has one");
+    }
 }
 
 TEST(Attach, ATimeoutOfZeroIsNone) {

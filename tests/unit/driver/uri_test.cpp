@@ -36,9 +36,25 @@ TEST(Uri, TakesAnAddressOfTheSixthVersionInBrackets) {
     EXPECT_EQ(uri.text(), "nbd://[::1]:2000/");
 }
 
+TEST(Uri, SaysTlsWithItsSchemeAndItsParameters) {
+    const Uri uri = parse_uri(
+        "nbds://alice@localhost/disk?tls-certificates=/pki%20dir&tls-hostname=example.org");
+    EXPECT_TRUE(uri.tls);
+    EXPECT_EQ(uri.user, "alice");
+    EXPECT_EQ(uri.host, "localhost");
+    EXPECT_EQ(uri.tls_certificates, "/pki dir");
+    EXPECT_EQ(uri.tls_hostname, "example.org");
+    EXPECT_EQ(uri.text(),
+              "nbds://alice@localhost:10809/disk?tls-certificates=/pki%20dir"
+              "&tls-hostname=example.org");
+    EXPECT_TRUE(parse_uri("nbds+unix:///?socket=s").tls);
+    EXPECT_FALSE(parse_uri("nbd+unix:///?socket=s").tls);
+    EXPECT_FALSE(parse_uri("nbd://localhost/").tls);
+}
+
 TEST(Uri, SaysWhichUriIsWrongAndWhy) {
     const std::pair<const char*, const char*> wrong[] = {
-        {"http://host/", "neither nbd:// nor nbd+unix://"},
+        {"http://host/", "none of nbd://, nbds://, nbd+unix:// and nbds+unix://"},
         {"nbd:///disk", "no host"},
         {"nbd://[::1/", "'[' without ']'"},
         {"nbd://[::1]2000/", "']' without ':' and a port behind it"},
@@ -75,9 +91,15 @@ TEST(Uri, ItsTextIsReadBackAsItWas) {
         Uri uri;
         uri.socket_path = "/" + any_text(random() % 60);
         uri.export_name = any_text(random() % 60);
+        uri.tls = random() % 2 == 0;
+        uri.user = any_text(random() % 10);
+        uri.tls_certificates = any_text(random() % 60);
         const Uri back = parse_uri(uri.text());
         EXPECT_EQ(back.socket_path, uri.socket_path);
         EXPECT_EQ(back.export_name, uri.export_name);
+        EXPECT_EQ(back.tls, uri.tls);
+        EXPECT_EQ(back.user, uri.user);
+        EXPECT_EQ(back.tls_certificates, uri.tls_certificates);
     }
 }
 
