@@ -3,7 +3,7 @@
 
 # _blkscope_uris: where the exports of this machine are served, the last column of blkscope list.
 _blkscope_uris() {
-    "$1" list 2>/dev/null | awk '$NF ~ /^nbd(\+unix)?:/ { print $NF }'
+    "$1" list 2>/dev/null | awk '$NF ~ /^nbds?(\+unix)?:/ { print $NF }'
 }
 
 # bash takes the word apart at : and =, so what it replaces is only what follows the last of them.
@@ -32,8 +32,9 @@ _blkscope() {
     fi
     case $previous in
         --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
-        --unix) _blkscope_files "$word" && return ;;
+        --unix | --tls-certs | --tls-psk) _blkscope_files "$word" && return ;;
         --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
+        --tls) _blkscope_offer off on require && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
         --port | --queue-depth | --max-connections | --handshake-timeout | --connections | --timeout)
             return ;;
@@ -41,7 +42,8 @@ _blkscope() {
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --unix --port --bind --queue-depth --direct --read-only \
-                --max-connections --handshake-timeout --attach --connections --help
+                --max-connections --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --attach --connections --help
             ;;
         attach:-*) _blkscope_offer --connections --block-size --timeout --help ;;
         detach:-* | list:-*) _blkscope_offer --help ;;

@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "driver/nbd/worker.hpp"
 
@@ -59,12 +60,13 @@ Buf::Op op_of(Command type) {
 
 }  // namespace
 
-Connection::Connection(Worker& worker, Export& exp, int socket)
+Connection::Connection(Worker& worker, Export& exp, int socket, std::unique_ptr<TlsSession> tls)
     : worker_(worker),
       export_(exp),
       socket_(socket),
       rx_(std::make_unique_for_overwrite<std::byte[]>(rx_capacity)),
-      send_iov_(std::make_unique_for_overwrite<iovec[]>(send_iov_max)) {
+      send_iov_(std::make_unique_for_overwrite<iovec[]>(send_iov_max)),
+      tls_(std::move(tls)) {
     export_.device.connection_opened();
     receive();
 }
@@ -77,7 +79,7 @@ Connection::~Connection() {
 
 bool Connection::finished() const {
     return state_ != State::open && in_device_ == 0 && !receiving_.under_way &&
-           !sending_.under_way && ready_.empty();
+           !sending_.under_way && ready_.empty() && !tls_has_more_to_send();
 }
 
 // ---- The end of it ----
@@ -139,6 +141,7 @@ void Connection::receive() {
         rx_begin_ = 0;
     }
     const size_t room = large_writes_ ? request_bytes - rx_end_ : rx_capacity - rx_end_;
+    if (tls_ != nullptr) return receive_decrypted(room);
     receive_iov_[1] = {rx_.get() + rx_end_, room};
     receiving_.under_way = true;
     if (payload_ == nullptr) {
@@ -364,10 +367,16 @@ void Connection::release(PendingRequest& request) {
 // ---- Sending ----
 
 void Connection::send_replies() {
-    if (sending_.under_way || ready_.empty()) return;
+    if (sending_.under_way) return;
+    if (tls_ != nullptr) return send_encrypted();
+    if (ready_.empty()) return;
+    list_replies();
+    send();
+}
+
+void Connection::list_replies() {
     send_message_.msg_iov = send_iov_.get();
     send_message_.msg_iovlen = gather();
-    send();
 }
 
 // Lists all that is ready; requests_held_max bounds it. Gives the number of pieces.
@@ -422,6 +431,10 @@ void Connection::sent(int32_t result) {
         skip_sent(static_cast<size_t>(result));
     }
     if (state_ != State::dead && send_bytes_ > 0) return send();
+    release_sent();
+}
+
+void Connection::release_sent() {
     while (!on_the_wire_.empty()) release(on_the_wire_.pop());
 }
 

@@ -13,6 +13,9 @@
 //     open ──▶ ending   nothing more is read (DISC, end of stream, shutdown); replies still go out
 //       └────▶ dead     the socket is of no use (reset, lost stream); we wait for what is under way
 //
+// With TLS both ways lead through a TlsSession, whose buffers are what the socket fills and drains;
+// what it decrypts is taken in as if it had come from the socket. tls_connection.cpp has that part.
+//
 // Ownership: owns its socket; lends requests to the device until iodone.
 // Threads:   its worker.
 // Errors:    a client's mistakes are answered as the protocol says; a broken stream or socket ends
@@ -30,6 +33,7 @@
 #include "driver/nbd/export.hpp"
 #include "driver/nbd/pending_request.hpp"
 #include "driver/nbd/protocol.hpp"
+#include "driver/nbd/tls_session.hpp"
 
 namespace blkscope::nbd {
 
@@ -37,8 +41,9 @@ class Worker;
 
 class Connection {
   public:
-    /// Takes over a connected stream socket in blocking mode, negotiated for `exp`.
-    Connection(Worker& worker, Export& exp, int socket);
+    /// Takes over a connected stream socket in blocking mode, negotiated for `exp`, and the TLS
+    /// that was begun on it, if any.
+    Connection(Worker& worker, Export& exp, int socket, std::unique_ptr<TlsSession> tls);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -106,11 +111,24 @@ class Connection {
     void fill(PendingRequest& request, const Request& header);
     void drop_payload();
 
+    void list_replies();
     size_t gather();
     void send();
+    void release_sent();
     void sent(int32_t result);
     void skip_sent(size_t bytes);
     [[nodiscard]] size_t rx_bytes() const { return rx_end_ - rx_begin_; }
+
+    void receive_decrypted(size_t room);
+    void receive_encrypted();
+    void encrypted_received(int32_t result);
+    void cut_off();
+    void fail_tls();
+    void send_encrypted();
+    bool encrypt_replies();
+    void encrypted_sent(int32_t result);
+    [[nodiscard]] bool all_said() const;
+    [[nodiscard]] bool tls_has_more_to_send() const;
 
     Worker& worker_;
     Export& export_;
@@ -146,6 +164,11 @@ class Connection {
     size_t send_bytes_ = 0;
 
     unsigned seconds_without_progress_ = 0;
+
+    // With TLS; the two operations above then stand for these, too.
+    std::unique_ptr<TlsSession> tls_;
+    SocketOperation receiving_encrypted_{*this, &Connection::encrypted_received};
+    SocketOperation sending_encrypted_{*this, &Connection::encrypted_sent};
 };
 
 }  // namespace blkscope::nbd

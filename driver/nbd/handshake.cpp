@@ -78,8 +78,8 @@ std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data)
 
 }  // namespace
 
-Handshake::Handshake(const Exports& exports, HandshakeLimits limits)
-    : exports_(exports), limits_(limits) {}
+Handshake::Handshake(const Exports& exports, HandshakeLimits limits, TlsMode tls)
+    : exports_(exports), limits_(limits), tls_(tls) {}
 
 std::array<std::byte, greeting_bytes> Handshake::greeting() {
     constexpr std::uint16_t flags = handshake_flag::fixed_newstyle | handshake_flag::no_zeroes;
@@ -180,6 +180,8 @@ Step Handshake::take_option_header() {
 Step Handshake::answer() {
     if (option_ == Option::abort) return answer_abort();
     if (stopping_) return answer_stopping();
+    if (option_ == Option::starttls) return answer_starttls();
+    if (tls_ == TlsMode::require && !in_tls_) return answer_without_tls();
     switch (option_) {
         case Option::export_name:
             return answer_export_name();
@@ -188,7 +190,6 @@ Step Handshake::answer() {
         case Option::info:
         case Option::go:
             return answer_info_or_go();
-        case Option::starttls:
         case Option::structured_reply:
         case Option::extended_headers:
             // Known not to take data, so data is wrong whether we have the option or not.
@@ -198,9 +199,27 @@ Step Handshake::answer() {
         case Option::set_meta_context:
             return answer_unsupported();
         case Option::abort:
+        case Option::starttls:
             break;  // above
     }
     return answer_unsupported();  // a number without a name
+}
+
+Step Handshake::answer_without_tls() {
+    // EXPORT_NAME has no way to say no.
+    if (option_ == Option::export_name) return close("an export was asked for without TLS");
+    return refuse(OptionReply::err_tls_reqd, "this server requires TLS");
+}
+
+Step Handshake::answer_starttls() {
+    if (option_bytes_ > 0) return refuse_data();
+    if (tls_ == TlsMode::off) return refuse(OptionReply::err_policy, "this server has no TLS");
+    if (in_tls_) return refuse(OptionReply::err_invalid, "TLS has been started already");
+    in_tls_ = true;
+    listed_ = false;
+    put_reply(OptionReply::ack, 0);
+    expect_option();
+    return {.send = out_, .next = Step::Next::start_tls, .reason = {}};
 }
 
 Step Handshake::answer_stopping() {

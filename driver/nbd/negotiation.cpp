@@ -11,6 +11,7 @@
 
 #include "driver/nbd/log_limit.hpp"
 #include "driver/nbd/server.hpp"
+#include "driver/nbd/tls_session.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -20,12 +21,16 @@ using boost::system::error_code;
 
 }  // namespace
 
-Negotiation::Negotiation(Server& server, const Exports& names, Socket socket)
+Negotiation::Negotiation(Server& server, const Exports& names,
+                         std::shared_ptr<const TlsContext> tls, Socket socket)
     : server_(&server),
       socket_(std::move(socket)),
       deadline_(socket_.get_executor()),
-      handshake_(names),
+      tls_context_(std::move(tls)),
+      handshake_(names, {}, tls_context_ ? tls_context_->mode() : TlsMode::off),
       greeting_(Handshake::greeting()) {}
+
+Negotiation::~Negotiation() = default;
 
 void Negotiation::start(std::chrono::milliseconds deadline) {
     deadline_.expires_after(deadline);
@@ -50,6 +55,7 @@ void Negotiation::end() {
 }
 
 void Negotiation::read() {
+    if (tls_) return read_decrypted();
     received_.resize(handshake_.wanted());
     asio::async_read(socket_, asio::buffer(received_.data(), received_.size()),
                      [self = shared_from_this()](error_code error, size_t) {
@@ -71,6 +77,7 @@ void Negotiation::step() {
 // `bytes` belong to the handshake, which is not fed again before they are out.
 void Negotiation::write(std::span<const std::byte> bytes, Step::Next next) {
     if (bytes.empty()) return written(next);
+    if (tls_) return write_encrypted(bytes, next);
     asio::async_write(socket_, asio::buffer(bytes.data(), bytes.size()),
                       [self = shared_from_this(), next](error_code error, size_t) {
                           if (error) return self->end();
@@ -83,6 +90,8 @@ void Negotiation::written(Step::Next next) {
     switch (next) {
         case Step::Next::go_on:
             return read();
+        case Step::Next::start_tls:
+            return start_tls();
         case Step::Next::close:
             return end();
         case Step::Next::transmission:
@@ -105,7 +114,7 @@ void Negotiation::hand_over() {
     }
     server_ = nullptr;
     deadline_.cancel();
-    server.negotiated(*this, export_index_, socket);
+    server.negotiated(*this, export_index_, socket, std::move(tls_));
 }
 
 }  // namespace blkscope::nbd

@@ -1,6 +1,7 @@
 // Negotiation: moves a client's handshake between its socket and the state machine, which has all
 // the rules. Reads exactly the bytes that the machine wants, so nothing of the next phase is ever
-// taken in early, and gives up when the deadline passes.
+// taken in early, and gives up when the deadline passes. Once TLS has begun, what was read early is
+// ciphertext, and stays in the session, which goes to the worker with the socket.
 //
 // Ownership: shared by its pending operations; the server holds it too, to be able to stop it.
 // Threads:   the control thread.
@@ -15,16 +16,21 @@
 #include <vector>
 
 #include "driver/nbd/handshake.hpp"
+#include "driver/nbd/tls.hpp"
 
 namespace blkscope::nbd {
 
 class Server;
+class TlsSession;
 
 class Negotiation : public std::enable_shared_from_this<Negotiation> {
   public:
     using Socket = boost::asio::generic::stream_protocol::socket;
 
-    Negotiation(Server& server, const Exports& names, Socket socket);
+    /// Without a `tls` there is none.
+    Negotiation(Server& server, const Exports& names, std::shared_ptr<const TlsContext> tls,
+                Socket socket);
+    ~Negotiation();
 
     void start(std::chrono::milliseconds deadline);
 
@@ -39,9 +45,22 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     void hand_over();
     void end();
 
+    void start_tls();
+    void shake_hands();
+    void fail_tls();
+    void read_decrypted();
+    void write_encrypted(std::span<const std::byte> bytes, Step::Next next);
+    template <class Then>
+    void receive_encrypted(Then then);
+    template <class Then>
+    void flush(Then then);
+
     Server* server_;
     Socket socket_;
     boost::asio::steady_timer deadline_;
+    std::shared_ptr<const TlsContext> tls_context_;
+    std::unique_ptr<TlsSession> tls_;  // from STARTTLS on
+    size_t tls_bytes_ = 0;             // of ciphertext received
     Handshake handshake_;
     std::array<std::byte, greeting_bytes> greeting_;
     std::vector<std::byte> received_;

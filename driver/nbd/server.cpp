@@ -17,6 +17,7 @@
 #include "driver/nbd/export.hpp"
 #include "driver/nbd/log_limit.hpp"
 #include "driver/nbd/negotiation.hpp"
+#include "driver/nbd/tls_session.hpp"
 #include "driver/nbd/worker.hpp"
 
 namespace blkscope::nbd {
@@ -119,7 +120,10 @@ const std::string& Server::device_name(size_t index) const {
 
 std::vector<Uri> Server::uris(size_t index) const {
     std::vector<Uri> uris = addresses_;
-    for (Uri& uri : uris) uri.export_name = exports_[index]->name;
+    for (Uri& uri : uris) {
+        uri.export_name = exports_[index]->name;
+        uri.tls = options_.tls && options_.tls->mode() == TlsMode::require;
+    }
     return uris;
 }
 
@@ -172,13 +176,15 @@ void Server::admit(Socket socket) {
     error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     socket.set_option(asio::socket_base::keep_alive(true), ignored);
-    negotiations_.push_back(std::make_shared<Negotiation>(*this, *names_, std::move(socket)));
+    negotiations_.push_back(
+        std::make_shared<Negotiation>(*this, *names_, options_.tls, std::move(socket)));
     negotiations_.back()->start(options_.handshake_time);
 }
 
-void Server::negotiated(Negotiation& negotiation, size_t export_index, int socket) {
+void Server::negotiated(Negotiation& negotiation, size_t export_index, int socket,
+                        std::unique_ptr<TlsSession> tls) {
     Export& exp = *exports_[export_index];
-    exp.worker.hand_over(exp, socket);
+    exp.worker.hand_over(exp, socket, std::move(tls));
     ended(negotiation);
 }
 

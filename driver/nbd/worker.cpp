@@ -8,6 +8,7 @@
 #include <cassert>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 
 namespace blkscope::nbd {
 namespace {
@@ -50,10 +51,10 @@ void Worker::start() {
     thread_ = std::thread(&Worker::run, this);
 }
 
-void Worker::hand_over(Export& exp, int socket) {
+void Worker::hand_over(Export& exp, int socket, std::unique_ptr<TlsSession> tls) {
     {
         const std::lock_guard lock(inbox_mutex_);
-        inbox_.push_back({&exp, socket});
+        inbox_.push_back({&exp, socket, std::move(tls)});
         connection_count_.fetch_add(1);
     }
     eventfd_write(inbox_event_, 1);
@@ -95,8 +96,9 @@ void Worker::take_inbox(int32_t) {
         const std::lock_guard lock(inbox_mutex_);
         arrivals.swap(inbox_);
     }
-    for (const Arrival& arrival : arrivals) {
-        connections_.push_back(std::make_unique<Connection>(*this, *arrival.exp, arrival.socket));
+    for (Arrival& arrival : arrivals) {
+        connections_.push_back(std::make_unique<Connection>(*this, *arrival.exp, arrival.socket,
+                                                            std::move(arrival.tls)));
     }
     stopping_ = stop_requested_.load();
     if (stopping_) {

@@ -27,6 +27,7 @@
 #include "driver/nbd/export.hpp"
 #include "driver/nbd/log_limit.hpp"
 #include "driver/nbd/pending_request.hpp"
+#include "driver/nbd/tls_session.hpp"
 
 namespace blkscope::nbd {
 
@@ -40,8 +41,9 @@ class Worker {
     /// Starts the thread. Devices and files must have been attached to the ring before.
     void start();
 
-    /// Gives a negotiated socket (blocking mode) to the worker, which owns it from here.
-    void hand_over(Export& exp, int socket);
+    /// Gives a negotiated socket (blocking mode) to the worker, which owns it from here, and the
+    /// TLS that was begun on it, if any.
+    void hand_over(Export& exp, int socket, std::unique_ptr<TlsSession> tls);
 
     /// Ends every connection once its requests are answered, and then the thread; a client that
     /// does not take its replies is given up after some seconds.
@@ -76,6 +78,7 @@ class Worker {
     struct Arrival {
         Export* exp;
         int socket;
+        std::unique_ptr<TlsSession> tls;
     };
 
     /// An operation that reports to a member function.

@@ -11,6 +11,7 @@
 #include "blkscope/list.hpp"
 #include "blkscope/serve.hpp"
 #include "driver/attach/attach.hpp"
+#include "driver/nbd/tls.hpp"
 #include "driver/nbd/uri.hpp"
 
 namespace blkscope {
@@ -33,7 +34,8 @@ constexpr const char* serve_notes =
     "  blkscope serve disk.img\n"
     "  blkscope serve memory:1G --queue-depth 8 --port 10809\n"
     "  blkscope serve root=disk.img scratch=memory:4G --unix /run/two.sock\n"
-    "  blkscope serve --attach /dev/nbd0 disk.img";
+    "  blkscope serve --attach /dev/nbd0 disk.img\n"
+    "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img";
 
 struct AttachCommand {
     std::string uri;
@@ -47,6 +49,25 @@ CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
                     "even if the server has died")
         ->capture_default_str()
         ->check(CLI::Range(0U, 86400U));
+}
+
+nbd::TlsMode tls_mode(const std::string& word) {
+    if (word == "off") return nbd::TlsMode::off;
+    return word == "on" ? nbd::TlsMode::on : nbd::TlsMode::require;
+}
+
+void add_tls(CLI::App& serve, nbd::TlsOptions& options) {
+    serve
+        .add_option_function<std::string>(
+            "--tls", [&](const std::string& word) { options.mode = tls_mode(word); },
+            "TLS for clients that ask for it (on), for all or none (require); default off")
+        ->check(CLI::IsMember({"off", "on", "require"}));
+    serve.add_option("--tls-certs", options.certificates,
+                     "Directory of server-cert.pem, server-key.pem and ca-cert.pem");
+    serve.add_flag("--tls-verify-peer", options.verify_peer,
+                   "Only clients with a certificate that ca-cert.pem has signed");
+    serve.add_option("--tls-psk", options.psk_file,
+                     "File of NAME:HEX lines: the keys shared with clients, as psktool makes them");
 }
 
 void add_serve(CLI::App& app, ServeOptions& options) {
@@ -73,6 +94,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
                      "Seconds that a client has to negotiate")
         ->capture_default_str()
         ->check(CLI::Range(1U, 3600U));
+    add_tls(*serve, options.tls);
     CLI::Option* attach = serve->add_option("--attach", options.attach_device,
                                             "Also attach the first export to this /dev/nbdX");
     serve->add_option("--connections", options.attach_connections, "Connections for --attach")

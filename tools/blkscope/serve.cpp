@@ -103,6 +103,14 @@ void require_distinct_names(const std::vector<std::string>& backings) {
         fmt::format("serve: two exports are named '{}'; name one, as in other=BACKING", *twice));
 }
 
+// The kernel would need a client's certificate, and the server has none to give it.
+void require_attachable(const ServeOptions& options) {
+    if (options.attach_device.empty() || options.tls.mode != nbd::TlsMode::require) return;
+    throw std::invalid_argument(
+        "--attach: the kernel's client has no TLS of its own; use --tls on, or attach with "
+        "'blkscope attach nbds://...'");
+}
+
 // What fails there is not the user's path but a directory that nobody named.
 template <class Action>
 auto in_run_directory(Action action) try {
@@ -166,6 +174,8 @@ ExportSpec parse_export_spec(const std::string& text) {
 
 void serve(const ServeOptions& options) {
     require_distinct_names(options.backings);
+    require_attachable(options);
+    const auto tls = nbd::TlsContext::open(options.tls);
     std::signal(SIGPIPE, SIG_IGN);
     asio::io_context io;
     // Before any thread is made: what a signal does must be settled when it can come.
@@ -175,7 +185,8 @@ void serve(const ServeOptions& options) {
     nbd::Server server(
         io, {.workers = std::min<unsigned>(cores, static_cast<unsigned>(options.backings.size())),
              .handshake_time = std::chrono::seconds(options.handshake_seconds),
-             .connections_max = options.connections_max});
+             .connections_max = options.connections_max,
+             .tls = tls});
     add_exports(server, options);
     listen(server, options);
     server.start();

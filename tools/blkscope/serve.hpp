@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "driver/attach/attach.hpp"
+#include "driver/nbd/tls.hpp"
 
 namespace blkscope {
 
@@ -20,12 +21,14 @@ struct ServeOptions {
     unsigned handshake_seconds = 10;
     bool direct = false;
     bool read_only = false;
+    nbd::TlsOptions tls;
     std::string attach_device;  // empty: none
     unsigned attach_connections = 1;
     unsigned attach_timeout_seconds = default_timeout_seconds;
 };
 
-/// Serves until SIGINT or SIGTERM. Throws what stands in the way, before anything is served.
+/// Serves until SIGINT or SIGTERM. Throws what stands in the way, before anything is served;
+/// std::invalid_argument for options that cannot be meant.
 void serve(const ServeOptions& options);
 
 /// NAME and BACKING of "[NAME=]BACKING". Without a name: the file's base name, `memory`, `null`.

@@ -245,10 +245,10 @@ TEST_F(HandshakeAbuse, BytesInAnyPiecesComeToTheSame) {
 // next.
 TEST_F(HandshakeAbuse, RandomStreamsNeverHurt) {
     Babble babble;
-    std::size_t ended[3] = {};
+    std::size_t ended[4] = {};
     largest_allocation = 0;
     for (int i = 0; i < 100'000; ++i) {
-        Handshake fresh(exports);
+        Handshake fresh(exports, {}, i % 2 == 0 ? TlsMode::on : TlsMode::off);
         const std::string stream = babble.stream();
         const Outcome outcome = play(fresh, stream, 1 + babble.below(100));
         ++ended[static_cast<std::size_t>(outcome.next)];
@@ -264,6 +264,9 @@ TEST_F(HandshakeAbuse, RandomStreamsNeverHurt) {
                 ASSERT_LT(outcome.exp, exports.size());
                 ASSERT_EQ(fresh.wanted(), 0u);
                 continue;  // what was sent may end in the answer to EXPORT_NAME
+            case Step::Next::start_tls:
+                ASSERT_EQ(fresh.wanted(), option_header_bytes);
+                break;
             case Step::Next::close:
                 ASSERT_EQ(fresh.wanted(), 0u);
                 break;

@@ -7,6 +7,7 @@ namespace blkscope::nbd::testing {
 namespace {
 
 constexpr std::uint32_t err_unsup = 0x80000001;
+constexpr std::uint32_t err_policy = 0x80000002;
 constexpr std::uint32_t err_invalid = 0x80000003;
 constexpr std::uint32_t err_unknown = 0x80000006;
 constexpr std::uint32_t err_shutdown = 0x80000007;
@@ -154,8 +155,8 @@ TEST_F(HandshakeTest, ListWithDataIsInvalidAndDoesNotCountAsListing) {
 TEST_F(HandshakeTest, PeekExportIsUnsupported) {
     expect_refused(option(4, "x"), 4, err_unsup);
 }
-TEST_F(HandshakeTest, StarttlsIsUnsupported) {
-    expect_refused(option(5), 5, err_unsup);
+TEST_F(HandshakeTest, StarttlsIsRefusedByAServerWithoutTls) {
+    expect_refused(option(5), 5, err_policy);
 }
 TEST_F(HandshakeTest, StarttlsWithDataIsInvalid) {
     expect_refused(option(5, "x"), 5, err_invalid);

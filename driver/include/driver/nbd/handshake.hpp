@@ -19,8 +19,10 @@
 // when transmission begins. A deadline for the whole, and a client that is gone (normal at any
 // byte, and after ABORT even polite), are the caller's business.
 //
-// It speaks fixed newstyle. TLS, structured replies, metadata contexts and extended headers are not
-// in it: their options get ERR_UNSUP, and clients go on without.
+// It speaks fixed newstyle, and STARTTLS as far as a machine without a socket can: it says when TLS
+// begins, and is fed what was decrypted from there on. What the client agreed on before is
+// forgotten then, since anyone on the way may have said it. Structured replies, metadata contexts
+// and extended headers are not in it: their options get ERR_UNSUP, and clients go on without.
 //
 // Source: the NBD protocol document, "Handshake phase".
 #pragma once
@@ -50,10 +52,18 @@ struct HandshakeLimits {
     std::uint32_t parsed_bytes_max = 64u << 10;
 };
 
+/// Whether clients may, or must, speak TLS before they get an export.
+enum class TlsMode {
+    off,      // STARTTLS is refused
+    on,       // the client chooses; whoever is on the way can choose for it
+    require,  // nothing but STARTTLS and ABORT is answered without it
+};
+
 /// What one feed() leads to.
 struct Step {
     enum class Next {
         go_on,         // read wanted() more
+        start_tls,     // after sending, TLS begins; feed what it decrypts, and nothing else
         transmission,  // serve exports[exp] after sending
         close,         // close after sending
     };
@@ -79,7 +89,8 @@ struct Step {
 ///            the end, is the caller's bug, and aborts.
 class Handshake {
   public:
-    explicit Handshake(const Exports& exports, HandshakeLimits limits = {});
+    explicit Handshake(const Exports& exports, HandshakeLimits limits = {},
+                       TlsMode tls = TlsMode::off);
 
     /// What the server says first, and all it says to a client that says nothing.
     [[nodiscard]] static std::array<std::byte, greeting_bytes> greeting();
@@ -107,6 +118,8 @@ class Handshake {
     Step take_option_header();
     Step answer();
     Step answer_stopping();
+    Step answer_without_tls();
+    Step answer_starttls();
     Step answer_export_name();
     Step answer_abort();
     Step answer_list();
@@ -125,6 +138,8 @@ class Handshake {
 
     const Exports& exports_;
     const HandshakeLimits limits_;
+    const TlsMode tls_;
+    bool in_tls_ = false;
     bool stopping_ = false;
 
     State state_ = State::client_flags;

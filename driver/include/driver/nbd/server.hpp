@@ -26,6 +26,7 @@
 
 #include "blockdev/backing.hpp"
 #include "driver/nbd/handshake.hpp"
+#include "driver/nbd/tls.hpp"
 #include "driver/nbd/uri.hpp"
 
 namespace blkscope::nbd {
@@ -34,6 +35,7 @@ struct Export;
 class Listener;
 class LogLimit;
 class Negotiation;
+class TlsSession;
 class Worker;
 
 struct ExportOptions {
@@ -50,6 +52,7 @@ class Server {
         unsigned workers = 1;
         std::chrono::milliseconds handshake_time{10'000};  // from the greeting to transmission
         unsigned connections_max = 256;                    // handshakes included
+        std::shared_ptr<const TlsContext> tls = {};        // null for none
     };
 
     Server(boost::asio::io_context& io, const Options& options);
@@ -69,7 +72,7 @@ class Server {
 
     [[nodiscard]] size_t exports() const { return exports_.size(); }
     /// The device's name (nbd0), and where a client finds it: one URI for each address that is
-    /// listened on, Unix sockets first.
+    /// listened on, Unix sockets first. It says nbds where a client must.
     [[nodiscard]] const std::string& device_name(size_t index) const;
     [[nodiscard]] std::vector<Uri> uris(size_t index) const;
 
@@ -79,7 +82,8 @@ class Server {
     using Socket = boost::asio::generic::stream_protocol::socket;
 
     void admit(Socket socket);
-    void negotiated(Negotiation& negotiation, size_t export_index, int socket);
+    void negotiated(Negotiation& negotiation, size_t export_index, int socket,
+                    std::unique_ptr<TlsSession> tls);
     void ended(Negotiation& negotiation);
     [[nodiscard]] size_t connections() const;
 
