@@ -47,6 +47,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
 
     void start_tls();
     void shake_hands();
+    void refuse_long_handshake();
     void fail_tls();
     void read_decrypted();
     void write_encrypted(std::span<const std::byte> bytes, Step::Next next);

@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 
 constexpr size_t file_bytes_max = size_t{1} << 20;
 
-// Only what authenticates as it encrypts and agrees on a fresh key; of both kinds, for which of
-// them can be used is decided by what the server has.
+// Only what authenticates as it encrypts and agrees on a fresh key. A client that offers the use of
+// a shared key has one, and may have no certificate, so that comes first, as TLS 1.3 has it.
 constexpr const char* ciphers =
-    "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:"
     "ECDHE-PSK-CHACHA20-POLY1305:DHE-PSK-AES128-GCM-SHA256:DHE-PSK-AES256-GCM-SHA384:"
-    "DHE-PSK-CHACHA20-POLY1305:!aNULL:!eNULL";
+    "DHE-PSK-CHACHA20-POLY1305:"
+    "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL:!eNULL";
 
 // The first is the fastest where the processor knows AES, and one that any shared key can be used
 // with: those are bound to SHA-256.
@@ -118,7 +118,7 @@ void set_rules(SSL_CTX* context) {
 void load_chain(SSL_CTX* context, const std::string& path) {
     open_file(path, make_certificate);
     if (SSL_CTX_use_certificate_chain_file(context, path.c_str()) == 1) return;
-    fail(path, "no certificate in PEM form: " + tls_error_text(), make_certificate);
+    fail(path, "no certificate that can be used: " + tls_error_text(), make_certificate);
 }
 
 void load_private_key(SSL_CTX* context, const std::string& path, const std::string& chain) {
@@ -126,7 +126,7 @@ void load_private_key(SSL_CTX* context, const std::string& path, const std::stri
     const File file = open_file(path, make_certificate);
     const Key key(PEM_read_PrivateKey(file.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
     if (!key) {
-        fail(path, "no private key in PEM form: " + tls_error_text(),
+        fail(path, "no private key that can be used: " + tls_error_text(),
              "it must not have a passphrase");
     }
     if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
@@ -139,7 +139,7 @@ void load_private_key(SSL_CTX* context, const std::string& path, const std::stri
 }  // namespace
 
 std::string tls_error_text() {
-    const unsigned long error = ERR_peek_error();
+    const unsigned long error = ERR_peek_last_error();
     const char* reason = ERR_reason_error_string(error);
     std::string text = reason != nullptr ? reason : "no reason given";
     if (reason == nullptr && ERR_SYSTEM_ERROR(error)) text = std::strerror(ERR_GET_REASON(error));
@@ -188,7 +188,7 @@ void TlsContext::require_signed_by(const std::string& authority) {
     STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(authority.c_str());
     if (names == nullptr ||
         SSL_CTX_load_verify_locations(context_.get(), authority.c_str(), nullptr) != 1) {
-        fail(authority, "no certificate in PEM form: " + tls_error_text(), make_certificate);
+        fail(authority, "no certificate that can be used: " + tls_error_text(), make_certificate);
     }
     SSL_CTX_set_client_CA_list(context_.get(), names);  // so that a client knows which one to show
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);

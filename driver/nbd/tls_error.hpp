@@ -5,7 +5,7 @@
 
 namespace blkscope::nbd {
 
-/// The reason of the thread's first error, which it takes from OpenSSL's list with all others.
+/// The reason of the thread's last error, which it takes from OpenSSL's list with all others.
 std::string tls_error_text();
 
 }  // namespace blkscope::nbd

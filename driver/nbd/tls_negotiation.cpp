@@ -25,7 +25,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 
 // More than any chain of certificates in use; OpenSSL's own limits are for each message only.
-constexpr size_t handshake_bytes_max = size_t{128} << 10;
+constexpr size_t handshake_bytes_max = size_t{64} << 10;
 
 }  // namespace
 
@@ -39,9 +39,15 @@ void Negotiation::shake_hands() {
     if (result == -EPROTO) return fail_tls();
     flush([this, result] {
         if (result == 0) return read();
-        if (tls_bytes_ > handshake_bytes_max) return end();
+        if (tls_bytes_ > handshake_bytes_max) return refuse_long_handshake();
         receive_encrypted([this] { shake_hands(); });
     });
+}
+
+void Negotiation::refuse_long_handshake() {
+    server_->log_->print(
+        fmt::format("TLS handshake failed: longer than {} bytes", handshake_bytes_max));
+    end();
 }
 
 // The client is told why, as far as TLS has words for it.

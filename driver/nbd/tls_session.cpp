@@ -11,6 +11,7 @@
 #include <cstring>
 #include <driver/nbd/tls.hpp>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "driver/nbd/tls_error.hpp"
@@ -171,7 +172,9 @@ int32_t TlsSession::read(std::span<std::byte> to) {
 }
 
 bool TlsSession::in_record() const {
-    return input_begin_ != input_end_ || SSL_has_pending(ssl_) == 1;
+    // Between the header and the first byte of what it announces nothing is pending yet.
+    const bool in_body = std::string_view(SSL_rstate_string(ssl_)) == "RB";
+    return input_begin_ != input_end_ || SSL_has_pending(ssl_) == 1 || in_body;
 }
 
 bool TlsSession::write_record(const void* data, size_t bytes) {

@@ -1,0 +1,19 @@
+// Certificates and keys for tests of TLS, made when they are needed: none that could expire or be
+// taken for a real one is kept anywhere.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace blkscope::test {
+
+/// Writes ca-cert.pem, server-cert.pem and server-key.pem (for localhost and 127.0.0.1),
+/// client-cert.pem and client-key.pem to `folder`, which it makes. Two calls make two authorities
+/// that know nothing of each other.
+void make_certificates(const std::filesystem::path& folder);
+
+/// Writes keys.psk to `folder`, which it makes: one key of 32 bytes for `name`. The same name has
+/// the same key.
+void make_key(const std::filesystem::path& folder, const std::string& name);
+
+}  // namespace blkscope::test

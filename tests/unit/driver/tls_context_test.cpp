@@ -1,0 +1,178 @@
+// What is wrong with the files that a server is given, in one line each.
+#include <gtest/gtest.h>
+#include <openssl/evp.h>
+#include <openssl/pem.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <driver/nbd/tls.hpp>
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+#include "credentials.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+namespace fs = std::filesystem;
+
+class TlsContextTest : public ::testing::Test {
+  protected:
+    TlsContextTest() {
+        char name[] = "/tmp/blkscope_test.XXXXXX";
+        folder_ = mkdtemp(name);
+        test::make_certificates(folder_);
+        test::make_key(folder_, "alice");
+    }
+    ~TlsContextTest() override { fs::remove_all(folder_); }
+
+    [[nodiscard]] std::string path(const char* file) const { return folder_ / file; }
+
+    void write(const char* file, const std::string& text) const {
+        std::ofstream(path(file), std::ios::trunc) << text;
+    }
+
+    [[nodiscard]] TlsOptions x509() const {
+        return {.mode = TlsMode::require, .certificates = folder_, .verify_peer = true};
+    }
+    [[nodiscard]] TlsOptions psk() const {
+        return {.mode = TlsMode::require, .psk_file = path("keys.psk")};
+    }
+
+    /// Why it cannot be opened, less the folder; "opened" if it can.
+    [[nodiscard]] std::string failure(const TlsOptions& options) const {
+        try {
+            TlsContext::open(options);
+        } catch (const std::invalid_argument& error) {
+            std::string text = error.what();
+            const std::string prefix = folder_.string() + "/";
+            for (size_t at = 0; (at = text.find(prefix)) != std::string::npos;) {
+                text.erase(at, prefix.size());
+            }
+            return text;
+        }
+        return "opened";
+    }
+
+    /// What opening says on standard error.
+    [[nodiscard]] std::string warning(const TlsOptions& options) const {
+        ::testing::internal::CaptureStderr();
+        EXPECT_EQ(failure(options), "opened");
+        return ::testing::internal::GetCapturedStderr();
+    }
+
+    fs::path folder_;
+};
+
+TEST_F(TlsContextTest, OpensWhatIsWholeAndSaysNothing) {
+    EXPECT_EQ(warning(x509()), "");
+    EXPECT_EQ(warning(psk()), "");
+    EXPECT_EQ(TlsContext::open(psk())->mode(), TlsMode::require);
+}
+
+TEST_F(TlsContextTest, OffIsNoneAndTakesNoCredentials) {
+    EXPECT_EQ(TlsContext::open({}), nullptr);
+    EXPECT_EQ(failure({.certificates = folder_}),
+              "--tls-certs: without effect, for TLS is off; add --tls require, or --tls on");
+    EXPECT_EQ(failure({.psk_file = path("keys.psk")}),
+              "--tls-psk: without effect, for TLS is off; add --tls require, or --tls on");
+    EXPECT_EQ(failure({.verify_peer = true}),
+              "--tls-verify-peer: without effect, for TLS is off; add --tls require, or --tls on");
+}
+
+TEST_F(TlsContextTest, OnWantsCredentials) {
+    EXPECT_EQ(failure({.mode = TlsMode::on}),
+              "--tls: neither certificates nor keys; give --tls-certs DIR or --tls-psk FILE");
+    TlsOptions unverifiable = psk();
+    unverifiable.verify_peer = true;
+    EXPECT_EQ(failure(unverifiable),
+              "--tls-verify-peer: no certificates to verify with; give --tls-certs DIR");
+}
+
+TEST_F(TlsContextTest, AMissingFileIsNamed) {
+    for (const char* file : {"ca-cert.pem", "server-cert.pem", "server-key.pem"}) {
+        const fs::path hidden = path("hidden");
+        fs::rename(path(file), hidden);
+        EXPECT_EQ(failure(x509()), std::string(file) +
+                                       ": No such file or directory; "
+                                       "make it with certtool or openssl");
+        fs::rename(hidden, path(file));
+    }
+    fs::remove(path("keys.psk"));
+    EXPECT_EQ(failure(psk()),
+              "keys.psk: No such file or directory; "
+              "make one with psktool -u NAME -p FILE");
+}
+
+TEST_F(TlsContextTest, TheAuthorityIsNeededToVerifyOnly) {
+    fs::remove(path("ca-cert.pem"));
+    EXPECT_EQ(failure({.mode = TlsMode::on, .certificates = folder_}), "opened");
+}
+
+TEST_F(TlsContextTest, AFileThatMayNotBeReadIsNamed) {
+    if (geteuid() == 0) GTEST_SKIP() << "SKIPPED: root may read every file";
+    ::chmod(path("server-key.pem").c_str(), 0);
+    EXPECT_EQ(failure(x509()), "server-key.pem: Permission denied; see who may read it");
+}
+
+TEST_F(TlsContextTest, AFileThatIsNotPemIsNamed) {
+    for (const char* file : {"ca-cert.pem", "server-cert.pem", "server-key.pem"}) {
+        const fs::path kept = path("kept");
+        fs::rename(path(file), kept);
+        write(file, "not what it should be");
+        const std::string said = failure(x509());
+        EXPECT_TRUE(said.starts_with(std::string(file) + ": no ")) << said;
+        EXPECT_EQ(said.find('\n'), std::string::npos);
+        fs::rename(kept, path(file));
+    }
+}
+
+TEST_F(TlsContextTest, AKeyOfAnotherCertificateIsNamed) {
+    fs::copy_file(path("client-key.pem"), path("server-key.pem"),
+                  fs::copy_options::overwrite_existing);
+    EXPECT_EQ(failure(x509()),
+              "server-key.pem: not the key of server-cert.pem: key values mismatch; "
+              "give the two that were made together");
+}
+
+// It would stop to ask for it on the terminal.
+TEST_F(TlsContextTest, AKeyWithAPassphraseIsRefused) {
+    std::FILE* file = std::fopen(path("server-key.pem").c_str(), "r");
+    EVP_PKEY* key = PEM_read_PrivateKey(file, nullptr, nullptr, nullptr);
+    std::fclose(file);
+    file = std::fopen(path("server-key.pem").c_str(), "w");
+    const unsigned char secret[] = "secret";
+    EXPECT_EQ(PEM_write_PrivateKey(file, key, EVP_aes_128_cbc(), secret, 6, nullptr, nullptr), 1);
+    std::fclose(file);
+    EVP_PKEY_free(key);
+    const std::string said = failure(x509());
+    EXPECT_TRUE(said.starts_with("server-key.pem: no private key that can be used: ")) << said;
+    EXPECT_TRUE(said.ends_with("; it must not have a passphrase")) << said;
+}
+
+TEST_F(TlsContextTest, AnEmptyOrMalformedFileOfKeysIsNamed) {
+    write("keys.psk", "");
+    EXPECT_EQ(failure(psk()), "keys.psk: no key in it; make one with psktool -u NAME -p FILE");
+    write("keys.psk", "alice:nothex");
+    EXPECT_EQ(failure(psk()),
+              "keys.psk: line 1: no hexadecimal key behind the ':'; "
+              "make one with psktool -u NAME -p FILE");
+}
+
+TEST_F(TlsContextTest, WarnsOfAKeyThatEveryUserMayRead) {
+    ::chmod(path("server-key.pem").c_str(), 0644);
+    ::chmod(path("keys.psk").c_str(), 0644);
+    EXPECT_EQ(warning(x509()), "blkscope: " + path("server-key.pem") +
+                                   ": every user may read this key; chmod 600 it\n");
+    EXPECT_EQ(warning(psk()),
+              "blkscope: " + path("keys.psk") + ": every user may read this key; chmod 600 it\n");
+    ::chmod(path("keys.psk").c_str(), 0640);
+    EXPECT_EQ(warning(psk()), "");
+}
+
+}  // namespace
+}  // namespace blkscope::nbd
