@@ -216,7 +216,7 @@ Step Handshake::answer_starttls() {
     if (tls_ == TlsMode::off) return refuse(OptionReply::err_policy, "this server has no TLS");
     if (in_tls_) return refuse(OptionReply::err_invalid, "TLS has been started already");
     in_tls_ = true;
-    listed_ = false;
+    forget_agreements();
     put_reply(OptionReply::ack, 0);
     expect_option();
     return {.send = out_, .next = Step::Next::start_tls, .reason = {}};
@@ -226,6 +226,12 @@ Step Handshake::answer_stopping() {
     // EXPORT_NAME has no way to say no.
     if (option_ == Option::export_name) return close("an export was asked for while stopping");
     return refuse(OptionReply::err_shutdown, "the server is shutting down");
+}
+
+// What options before TLS have brought about. Anyone on the way may have said them; the client says
+// its own again.
+void Handshake::forget_agreements() {
+    listed_ = false;
 }
 
 // The one option that is not answered by an option reply, and cannot be refused.

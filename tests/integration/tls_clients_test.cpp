@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "driver/attach/attach.hpp"
+#include "driver/nbd/uri.hpp"
 #include "tls_served_device.hpp"
 
 namespace blkscope::test {
@@ -196,6 +198,22 @@ TEST_F(TlsClients, FioVerifiesWhatItWroteWithManyRequestsInFlight) {
     const std::string said = succeed(command);
     EXPECT_NE(said.find("err= 0"), std::string::npos) << said;
     EXPECT_GT(read_io().reads, 100u);
+}
+
+// The way of `blkscope attach`, as far as it goes without the kernel's driver.
+TEST_F(TlsClients, NbdClientNegotiatesWithTheCommandThatAttachingRuns) {
+    NEEDS("nbd-client");
+    if (fs::exists("/sys/module/nbd")) GTEST_SKIP() << "SKIPPED: it would attach a device";
+    serve_tls("require", {"--tls-verify-peer"});
+    AttachOptions options;
+    options.device = "/dev/nbd0";
+    const std::string tcp = "nbds://127.0.0.1:" + port() + "/memory?tls-certificates=" + pki_ +
+                            "&tls-hostname=localhost";
+    const std::string local = x509_unix_uri() + "&tls-hostname=localhost";
+    for (const std::string& uri : {tcp, local}) {
+        const CommandResult result = run(attach_command(nbd::parse_uri(uri), options));
+        EXPECT_NE(result.output.find("size = 16MB"), std::string::npos) << result.output;
+    }
 }
 
 // ---- Kept out ----

@@ -11,7 +11,10 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -174,8 +177,25 @@ class WireClient {
     Status status_ = Status::done;
 };
 
+// The parser's buffer, the session's and OpenSSL's own; the sanitizers keep some for each byte.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr uint64_t client_kib_max = 6 * 512;
+#else
+constexpr uint64_t client_kib_max = 512;
+#endif
+
 class TlsWire : public TlsServedDevice {
   protected:
+    uint64_t resident_kib() {
+        std::ifstream status("/proc/" + std::to_string(server_->pid()) + "/status");
+        for (std::string word; status >> word;) {
+            uint64_t kib = 0;
+            if (word == "VmRSS:" && status >> kib) return kib;
+        }
+        ADD_FAILURE() << "no VmRSS";
+        return 0;
+    }
+
     TlsClientOptions with_certificate(int version = 0) {
         return {.version = version, .certificates = pki_};
     }
@@ -347,6 +367,75 @@ TEST_F(TlsWire, AClientThatDoesNotReadIsHeldBackAndServedWhenItDoes) {
     }
     EXPECT_EQ(read_io().reads, requests);
     client.expect_served();
+}
+
+// They have all the memory that there is, and sleep; someone else waits for some.
+TEST_F(TlsWire, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
+    serve_tls("require");
+    constexpr uint32_t bytes = 128 << 10;
+    WireClient sleepers[] = {WireClient(socket_, with_certificate()),
+                             WireClient(socket_, with_certificate())};
+    for (WireClient& sleeper : sleepers) {
+        sleeper.enter_transmission();
+        for (int i = 0; i < 200; ++i) sleeper.say(request(nbd::Command::read, 0, bytes));
+    }
+    ASSERT_TRUE(eventually([&] { return read_io().reads >= 256; }));
+    WireClient waiting(socket_, with_certificate());
+    waiting.enter_transmission();
+    waiting.say(request(nbd::Command::read, 0, bytes));
+    EXPECT_EQ(waiting.hear(16), good_reply());
+    EXPECT_TRUE(said("connection closed: holds memory that others wait for"));
+}
+
+TEST_F(TlsWire, WhatAClientCostsIsBoundedByWhatItMayHold) {
+    serve_tls("require");
+    std::vector<std::unique_ptr<WireClient>> idle;
+    const auto connect = [&] {
+        idle.push_back(std::make_unique<WireClient>(socket_, with_certificate()));
+        idle.back()->enter_transmission();
+        idle.back()->say(request(nbd::Command::read, 0, 1 << 20));
+        idle.back()->hear(16 + (1 << 20));
+    };
+    for (int i = 0; i < 20; ++i) connect();
+    const uint64_t before = resident_kib();
+    for (int i = 0; i < 40; ++i) connect();
+    EXPECT_LT(resident_kib() - before, 40 * client_kib_max);
+}
+
+// ---- What a request costs ----
+
+TEST_F(TlsWire, NoRequestTakesMemoryFromTheHeapBesideOpenSslsOwn) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own in the counter's place";
+#endif
+    const auto allocations = [&] {
+        uint64_t count = 0;
+        std::ifstream(path("count"), std::ios::binary)
+            .read(reinterpret_cast<char*>(&count), sizeof count);
+        return count;
+    };
+    std::ofstream(path("count"), std::ios::binary).write("\0\0\0\0\0\0\0", sizeof(uint64_t));
+    setenv("ALLOCATION_COUNT", path("count").c_str(), 1);
+    setenv("LD_PRELOAD", ALLOCATION_COUNTER, 1);
+    serve_tls("require");
+    unsetenv("LD_PRELOAD");
+    unsetenv("ALLOCATION_COUNT");
+    WireClient client(socket_, with_certificate());
+    client.enter_transmission();
+    const auto round = [&] {
+        // Not where a partition table could be, which would be read again.
+        client.say(request(nbd::Command::write, 1 << 20, 100'000) + std::string(100'000, 'w'));
+        EXPECT_EQ(client.hear(16), good_reply());
+        client.say(request(nbd::Command::read, 0, 300'000) + request(nbd::Command::flush, 0, 0));
+        EXPECT_EQ(client.hear(32 + 300'000).size(), 32u + 300'000);
+    };
+    for (int i = 0; i < 20; ++i) round();
+    const uint64_t at_first = allocations();
+    EXPECT_GT(at_first, 0u) << "the counter is not there";
+    for (int i = 0; i < 100; ++i) round();
+    EXPECT_EQ(allocations() - at_first, 0u);
+    EXPECT_EQ(read_command_count("read_requests"), 120u);
+    EXPECT_GT(allocations(), at_first) << "the counter stands still: a kstat's reader costs some";
 }
 
 // ---- How it ends ----

@@ -120,6 +120,7 @@ class Handshake {
     Step answer_stopping();
     Step answer_without_tls();
     Step answer_starttls();
+    void forget_agreements();
     Step answer_export_name();
     Step answer_abort();
     Step answer_list();
