@@ -149,8 +149,8 @@ int TlsSession::handshake() {
     ERR_clear_error();
     const int result = SSL_accept(ssl_);
     if (result == 1) return 0;
-    // A client that takes its leave before the handshake is over has not done it.
     const int32_t why = outcome(result);
+    if (why == 0) failure_ = "the client ended it";
     return why == 0 ? -EPROTO : why;
 }
 
@@ -194,6 +194,7 @@ int32_t TlsSession::write(std::span<const iovec> pieces) {
     size_t at = 0;  // in the first of the pieces that are left
     while (!pieces.empty() &&
            output_room() >= record_bytes_max + record_overhead_max + control_bytes) {
+        // From its place if one piece fills the record, else from many places by way of record_.
         const auto* whole = static_cast<const std::byte*>(pieces[0].iov_base) + at;
         size_t bytes = 0;
         const bool direct = pieces[0].iov_len - at >= record_bytes_max;
@@ -207,6 +208,7 @@ int32_t TlsSession::write(std::span<const iovec> pieces) {
             pieces = pieces.subspan(1);
             at = 0;
         }
+        if (bytes == 0) break;  // nothing but empty pieces
         if (!write_record(direct ? whole : record_.get(), bytes)) return -EPROTO;
         taken += bytes;
     }
