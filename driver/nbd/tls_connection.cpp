@@ -9,8 +9,8 @@
 // us hold is counted as without TLS.
 
 #include <cerrno>
-#include <cstring>
 #include <span>
+#include <system_error>
 
 #include "driver/nbd/connection.hpp"
 #include "driver/nbd/worker.hpp"
@@ -110,7 +110,7 @@ void Connection::encrypted_sent(int32_t result) {
     sending_.under_way = false;
     worker_.changed(*this);
     if (result < 0 && result != -EINTR && result != -EAGAIN) {
-        kill(state_ == State::open ? std::strerror(-result) : "");
+        kill(state_ == State::open ? std::generic_category().message(-result) : "");
     }
     if (result > 0) {
         seconds_without_progress_ = 0;

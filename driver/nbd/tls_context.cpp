@@ -7,12 +7,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <driver/nbd/tls.hpp>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
 
 #include "driver/nbd/tls_error.hpp"
 #include "driver/nbd/tls_keys.hpp"
@@ -54,7 +54,8 @@ File open_file(const std::string& path, std::string_view todo) {
     File file(std::fopen(path.c_str(), "re"), std::fclose);
     if (!file) {
         const int error = errno;
-        fail(path, std::strerror(error), error == ENOENT ? todo : "see who may read it");
+        fail(path, std::generic_category().message(error),
+             error == ENOENT ? todo : "see who may read it");
     }
     return file;
 }
@@ -75,7 +76,8 @@ std::string read_text(const std::string& path) {
     const File file = open_file(path, make_key);
     std::string text(file_bytes_max, '\0');
     text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    if (std::ferror(file.get()) != 0) fail(path, std::strerror(EIO), "see that it is a file");
+    if (std::ferror(file.get()) != 0)
+        fail(path, std::generic_category().message(EIO), "see that it is a file");
     return text;
 }
 
@@ -142,7 +144,9 @@ std::string tls_error_text() {
     const unsigned long error = ERR_peek_last_error();
     const char* reason = ERR_reason_error_string(error);
     std::string text = reason != nullptr ? reason : "no reason given";
-    if (reason == nullptr && ERR_SYSTEM_ERROR(error)) text = std::strerror(ERR_GET_REASON(error));
+    if (reason == nullptr && ERR_SYSTEM_ERROR(error)) {
+        text = std::generic_category().message(ERR_GET_REASON(error));
+    }
     ERR_clear_error();
     return text;
 }

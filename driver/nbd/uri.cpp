@@ -94,7 +94,7 @@ std::string parameter(std::string_view query, std::string_view name) {
         const std::string_view item = query.substr(0, query.find('&'));
         const size_t equals = item.find('=');
         if (equals != std::string_view::npos && item.substr(0, equals) == name) {
-            const std::string value = decode(item.substr(equals + 1));
+            std::string value = decode(item.substr(equals + 1));
             if (!value.empty()) return value;
         }
         query.remove_prefix(std::min(query.size(), item.size() + 1));

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
 using Certificate = std::unique_ptr<X509, void (*)(X509*)>;
 
-constexpr long valid_seconds = 24 * 3600;
+constexpr long valid_seconds = 24L * 3600;
 
 void require(bool done, const char* what) {
     if (!done) throw std::runtime_error(std::string("make credentials: ") + what);

@@ -206,6 +206,7 @@ TEST_F(TlsTest, PiecesOfAnyLengthArriveInTheirOrder) {
             all += texts.back();
         }
         std::vector<iovec> pieces;
+        pieces.reserve(texts.size());
         for (const std::string& text : texts) pieces.push_back(piece(text));
         size_t written = 0;
         std::string got;
