@@ -41,7 +41,7 @@ _blkscope() {
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --unix --port --bind --queue-depth --direct --read-only \
-                --max-connections --handshake-timeout --attach --connections --help
+                --max-connections --handshake-timeout --attach --connections --timeout --help
             ;;
         attach:-*) _blkscope_offer --connections --block-size --timeout --help ;;
         detach:-* | list:-*) _blkscope_offer --help ;;
