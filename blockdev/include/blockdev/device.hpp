@@ -105,6 +105,8 @@ class Device final : private SubmissionObserver {
     void count_completion();
 
     template <class Transition>
+    hrtime_t transit(const Buf& buf, Transition transition);
+    template <class Transition>
     void on_kstats(const Buf& buf, Transition transition);
     [[nodiscard]] bool touches_table(const Buf& buf) const;
     void table_may_have_changed();
