@@ -107,10 +107,11 @@ const std::vector<DiskLine>& Disks::lines() {
     });
 }
 
-// Null: it is gone.
+// Null: it is gone. Until the next call, which may look anew.
 const DiskLine* Disks::find(const std::string& name) {
-    const auto at = std::ranges::find(lines(), name, &DiskLine::name);
-    return at != lines().end() ? &*at : nullptr;
+    const std::vector<DiskLine>& all = lines();
+    const auto at = std::ranges::find(all, name, &DiskLine::name);
+    return at != all.end() ? &*at : nullptr;
 }
 
 std::optional<Data> Disks::read_io(const std::string& name) {
