@@ -45,6 +45,9 @@ FileBacking::FileBacking(const std::string& path, const BackingOptions& options)
     open_file(options);
     try {
         measure(options.direct);
+        if (regular_ && !direct_ && !read_only_ && MappedFile::pays(fd_)) {
+            mapped_.map(fd_, size_bytes_);
+        }
     } catch (...) {
         ::close(fd_);
         throw;
@@ -134,6 +137,9 @@ void FileBacking::prepare_write(Buf& buf) {
     const std::byte* from = buf.data + buf.moved();
     const uint64_t at = buf.offset + buf.moved();
     if (writes_inline(buf)) {
+        if (mapped_.try_write(at, {from, buf.resid})) {
+            return ring_->completed(buf, static_cast<int32_t>(buf.resid));
+        }
         const ssize_t moved = ::pwrite(fd_, from, buf.resid, static_cast<off_t>(at));
         return ring_->completed(buf, moved < 0 ? -errno : static_cast<int32_t>(moved));
     }

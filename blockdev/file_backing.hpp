@@ -2,13 +2,15 @@
 //
 // All operations go through the ring but one: a buffered write to a regular file. ext4 has no
 // non-blocking form of it, so the ring hands each to a kernel worker, which costs several times a
-// plain pwrite(2); small ones are therefore written on the spot (docs/performance.md). That can
+// plain pwrite(2); small ones are therefore written on the spot (docs/performance.md), and those
+// that the page cache has room for already through a mapping, where that is cheaper still. That can
 // stall the worker when the kernel throttles dirty pages; --direct never does.
 #pragma once
 
 #include <string>
 
 #include "blockdev/backing.hpp"
+#include "blockdev/mapped_file.hpp"
 
 namespace blkscope {
 
@@ -46,6 +48,7 @@ class FileBacking : public Backing {
     bool direct_ = false;
     bool read_only_ = false;
     bool can_trim_ = true;
+    MappedFile mapped_;  // for small writes, where that pays
 };
 
 }  // namespace blkscope
