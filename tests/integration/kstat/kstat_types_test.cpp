@@ -129,7 +129,7 @@ TEST_F(KstatTypes, EveryDataTypeOfANamedKstatArrives) {
 // One long string that a reader may change, but not lengthen: its kstat fills the 64 MiB there are.
 // A reader gives a provider a second, in which the thread sanitizer does not get that far.
 #ifdef __SANITIZE_THREAD__
-constexpr size_t data_max = size_t{4} << 20;
+constexpr size_t data_max = size_t{1} << 20;
 #else
 constexpr size_t data_max = size_t{64} << 20;
 #endif
