@@ -83,6 +83,7 @@ void Device::strategy(Buf& buf) {
     assert(buf.state == Buf::State::idle);
     buf.error = 0;
     buf.resid = buf.bcount;
+    buf.extents.clear();
     if (!valid(buf)) {
         buf.error = EINVAL;
         errors_.refused();
@@ -124,6 +125,11 @@ void Device::submit(Buf& buf, hrtime_t now) {
         submitted_ = true;
         first_submitted_ = now;
         ring_.announce_submission();
+    }
+    buf.covers = buf.resid;
+    if (buf.op == Buf::Op::block_status) return list_extents(buf);
+    if (buf.op == Buf::Op::read && reads_only_holes(buf)) {
+        return ring_.completed(buf, static_cast<int32_t>(buf.resid));
     }
     backing_->prepare(buf);
 }
@@ -207,20 +213,34 @@ void Device::account(Buf& buf) {
     const auto writing = seq_.write();
     buf.finished = kstat::now_unscaled();
     on_kstats(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
-    if (!buf.in_queues()) {
-        timers_[buf.op == Buf::Op::flush ? flush_timer : trim_timer].event(buf.started,
-                                                                           buf.finished);
-    }
+    time_discard_or_flush(buf);
     add(counters.requests, 1);
     add(counters.bytes, buf.moved());
     count_outcome(buf);
     if (touches_table(buf)) table_touched_ = true;
 }
 
+void Device::time_discard_or_flush(const Buf& buf) {
+    const auto event = [&](TimerIndex timer) { timers_[timer].event(buf.started, buf.finished); };
+    switch (buf.op) {
+        case Buf::Op::flush:
+            return event(flush_timer);
+        case Buf::Op::trim:
+            return event(trim_timer);
+        case Buf::Op::write_zeroes:
+            return event(write_zeroes_timer);
+        case Buf::Op::read:
+        case Buf::Op::write:
+        case Buf::Op::cache:
+        case Buf::Op::block_status:
+            return;  // the queues tell of the first two; nobody waits for the others
+    }
+}
+
 void Device::count_outcome(const Buf& buf) {
     if (buf.error != 0) {
         add(counters_[static_cast<size_t>(buf.op)].errors, 1);
-        errors_.failed(buf.error);
+        if (!buf.declined()) errors_.failed(buf.error);
     } else if (buf.retries_left != retries_max) {
         errors_.recovered();
     }

@@ -82,6 +82,21 @@ void Ring::completed(Completion& completion, int32_t result) {
     inline_end_ = &completion.next_;
 }
 
+void Ring::completed_later(Completion& completion, int32_t result) {
+    completion.result_ = result;
+    completion.next_ = nullptr;
+    *later_end_ = &completion;
+    later_end_ = &completion.next_;
+}
+
+void Ring::take_over_later() {
+    if (later_first_ == nullptr) return;
+    *inline_end_ = later_first_;
+    inline_end_ = later_end_;
+    later_first_ = nullptr;
+    later_end_ = &later_first_;
+}
+
 // One clock reading for all of the turn.
 void Ring::tell_observers() {
     announce_ = false;
@@ -91,7 +106,7 @@ void Ring::tell_observers() {
 
 void Ring::wait(bool sleep) {
     if (announce_) tell_observers();
-    const unsigned wanted = sleep && inline_first_ == nullptr ? 1 : 0;
+    const unsigned wanted = sleep && inline_first_ == nullptr && later_first_ == nullptr ? 1 : 0;
     slept_ = wanted != 0;
     const int submitted = io_uring_submit_and_wait(&ring_, wanted);
     // EINTR, EAGAIN (memory), EBUSY (completions to be taken first): the next turn tries again.
@@ -100,6 +115,7 @@ void Ring::wait(bool sleep) {
 
 void Ring::dispatch() {
     ++turn_;
+    take_over_later();
     bool brought_something = inline_first_ != nullptr;
     io_uring_cqe* entry = nullptr;
     while (io_uring_peek_cqe(&ring_, &entry) == 0) {

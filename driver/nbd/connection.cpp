@@ -313,7 +313,7 @@ void Connection::fill(PendingRequest& request, const Request& header) {
 // Moves the payload's bytes from the rx buffer to their place; a whole write goes to the device.
 bool Connection::take_payload() {
     const auto bytes =
-        static_cast<uint32_t>(std::min<size_t>(rx_bytes(), payload_->bcount - payload_bytes_));
+        static_cast<uint32_t>(std::min<uint64_t>(rx_bytes(), payload_->bcount - payload_bytes_));
     std::memcpy(payload_->data + payload_bytes_, rx_.get() + rx_begin_, bytes);
     rx_begin_ += bytes;
     payload_bytes_ += bytes;
@@ -379,7 +379,7 @@ size_t Connection::gather() {
         on_the_wire_.push(request);
         send_iov_[count++] = {request.reply.data(), request.reply.size()};
         send_bytes_ += request.reply.size();
-        if (const uint32_t bytes = request.reply_data_bytes()) {
+        if (const uint64_t bytes = request.reply_data_bytes()) {
             send_iov_[count++] = {request.data, bytes};
             send_bytes_ += bytes;
         }

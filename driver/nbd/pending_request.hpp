@@ -28,7 +28,7 @@ struct PendingRequest : Buf {
     std::array<std::byte, simple_reply_bytes> reply{};
 
     /// What follows the reply's header: the data of a read that went well.
-    [[nodiscard]] uint32_t reply_data_bytes() const {
+    [[nodiscard]] uint64_t reply_data_bytes() const {
         return op == Op::read && error == 0 ? bcount : 0;
     }
 };

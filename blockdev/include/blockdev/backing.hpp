@@ -43,6 +43,19 @@ class Backing {
         return false;
     }
 
+    /// The extent that `offset` lies in, from there on: 1 to `limit` bytes. At once, from what the
+    /// file system knows; it may have to read that.
+    [[nodiscard]] virtual Extent extent_at(uint64_t offset, uint64_t limit) {
+        (void)offset;
+        return {limit, false};
+    }
+    /// Whether a read does well to ask extent_at() first.
+    [[nodiscard]] virtual bool sparse() const { return false; }
+    /// Whether a seek takes its time there.
+    [[nodiscard]] virtual bool rotational() const { return false; }
+    /// Whether a cache operation brings anything nearer.
+    [[nodiscard]] virtual bool has_cache() const { return true; }
+
     /// Called when an operation of the buf has ended, for good or ill (buf.error). The backing may
     /// forgive an error; true asks for another prepare().
     virtual bool more(Buf& buf) {

@@ -77,6 +77,10 @@ class Ring {
     /// never from here, so that a caller in the middle of a list is not re-entered.
     void completed(Completion& completion, int32_t result);
 
+    /// The same, but in the next turn: for whoever has done a share of long work, and lets others
+    /// go first. The next wait() does not sleep.
+    void completed_later(Completion& completion, int32_t result);
+
     /// Submits what was prepared and sleeps until at least one operation has completed; without
     /// `sleep` it only submits.
     void wait(bool sleep = true);
@@ -103,11 +107,14 @@ class Ring {
   private:
     io_uring_sqe* next_entry();
     void tell_observers();
+    void take_over_later();
     void dispatch_inline();
 
     io_uring ring_{};
     Completion* inline_first_ = nullptr;
     Completion** inline_end_ = &inline_first_;
+    Completion* later_first_ = nullptr;
+    Completion** later_end_ = &later_first_;
     int files_ = 0;
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
