@@ -35,13 +35,14 @@ _blkscope() {
         --unix) _blkscope_files "$word" && return ;;
         --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --queue-depth | --max-connections | --handshake-timeout | --connections | --timeout)
+        --port | --queue-depth | --description | --max-connections | --handshake-timeout | --connections | --timeout)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --unix --port --bind --queue-depth --direct --read-only \
-                --max-connections --handshake-timeout --attach --connections --timeout --help
+                --description --no-list --max-connections --handshake-timeout \
+                --attach --connections --timeout --help
             ;;
         attach:-*) _blkscope_offer --connections --block-size --timeout --help ;;
         detach:-* | list:-*) _blkscope_offer --help ;;

@@ -41,6 +41,7 @@ struct Export {
     void publish_names();
     void publish_geometry();
 
+    std::string description_;
     std::string backing_;
     std::string uri_;
     OwnedKstat kstat_;

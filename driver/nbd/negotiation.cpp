@@ -62,6 +62,7 @@ void Negotiation::read() {
 void Negotiation::step() {
     const Step step = handshake_.feed(received_);
     export_index_ = step.exp;
+    terms_ = step.terms;
     if (!step.reason.empty()) {
         server_->log_->print(fmt::format("handshake refused: {}", step.reason));
     }
@@ -105,7 +106,7 @@ void Negotiation::hand_over() {
     }
     server_ = nullptr;
     deadline_.cancel();
-    server.negotiated(*this, export_index_, socket);
+    server.negotiated(*this, export_index_, terms_, socket);
 }
 
 }  // namespace blkscope::nbd

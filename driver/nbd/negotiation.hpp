@@ -46,6 +46,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     std::array<std::byte, greeting_bytes> greeting_;
     std::vector<std::byte> received_;
     size_t export_index_ = 0;
+    Terms terms_;
 };
 
 }  // namespace blkscope::nbd

@@ -107,7 +107,7 @@ void Server::add(ExportOptions options) {
 void Server::start() {
     std::vector<ExportInfo> infos;
     for (const auto& exp : exports_) infos.push_back(exp->info());
-    names_ = std::make_unique<Exports>(std::move(infos));
+    names_ = std::make_unique<Exports>(std::move(infos), options_.list);
     for (size_t i = 0; i < exports_.size(); ++i) exports_[i]->publish(uris(i).front().text());
     for (const auto& worker : workers_) worker->start();
     for (const auto& listener : listeners_) listener->accept();
@@ -176,9 +176,10 @@ void Server::admit(Socket socket) {
     negotiations_.back()->start(options_.handshake_time);
 }
 
-void Server::negotiated(Negotiation& negotiation, size_t export_index, int socket) {
+void Server::negotiated(Negotiation& negotiation, size_t export_index, const Terms& terms,
+                        int socket) {
     Export& exp = *exports_[export_index];
-    exp.worker.hand_over(exp, socket);
+    exp.worker.hand_over(exp, terms, socket);
     ended(negotiation);
 }
 

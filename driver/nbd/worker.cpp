@@ -50,10 +50,10 @@ void Worker::start() {
     thread_ = std::thread(&Worker::run, this);
 }
 
-void Worker::hand_over(Export& exp, int socket) {
+void Worker::hand_over(Export& exp, const Terms& terms, int socket) {
     {
         const std::lock_guard lock(inbox_mutex_);
-        inbox_.push_back({&exp, socket});
+        inbox_.push_back({&exp, terms, socket});
         connection_count_.fetch_add(1);
     }
     eventfd_write(inbox_event_, 1);
@@ -96,7 +96,8 @@ void Worker::take_inbox(int32_t) {
         arrivals.swap(inbox_);
     }
     for (const Arrival& arrival : arrivals) {
-        connections_.push_back(std::make_unique<Connection>(*this, *arrival.exp, arrival.socket));
+        connections_.push_back(
+            std::make_unique<Connection>(*this, *arrival.exp, arrival.terms, arrival.socket));
     }
     stopping_ = stop_requested_.load();
     if (stopping_) {

@@ -41,7 +41,7 @@ class Worker {
     void start();
 
     /// Gives a negotiated socket (blocking mode) to the worker, which owns it from here.
-    void hand_over(Export& exp, int socket);
+    void hand_over(Export& exp, const Terms& terms, int socket);
 
     /// Ends every connection once its requests are answered, and then the thread; a client that
     /// does not take its replies is given up after some seconds.
@@ -75,6 +75,7 @@ class Worker {
   private:
     struct Arrival {
         Export* exp;
+        Terms terms;
         int socket;
     };
 

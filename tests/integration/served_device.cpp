@@ -115,6 +115,7 @@ bool Process::running() {
 
 Client::Client(const std::string& uri) : nbd_(nbd_create()) {
     nbd_set_strict_mode(nbd_, 0);  // what a test sends shall reach the server
+    nbd_add_meta_context(nbd_, LIBNBD_CONTEXT_BASE_ALLOCATION);
     if (nbd_connect_uri(nbd_, uri.c_str()) < 0) {
         const std::string why = nbd_get_error();
         nbd_close(nbd_);

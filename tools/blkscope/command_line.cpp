@@ -65,6 +65,11 @@ void add_serve(CLI::App& app, ServeOptions& options) {
         ->check(CLI::Range(1U, 1024U));
     serve->add_flag("--direct", options.direct, "Past the page cache (O_DIRECT)");
     serve->add_flag("--read-only", options.read_only, "Refuse writes");
+    serve->add_option("--description", options.description,
+                      "What clients are told of each export (default: its device and backing)");
+    serve->add_flag_callback(
+        "--no-list", [&options] { options.list = false; },
+        "Tell the exports' names to nobody: a client must know one");
     serve->add_option("--max-connections", options.connections_max, "Clients at once")
         ->capture_default_str()
         ->check(CLI::Range(1U, 65536U));

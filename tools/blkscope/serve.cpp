@@ -123,6 +123,7 @@ void add_exports(nbd::Server& server, const ServeOptions& options) {
         const BackingOptions backing{.direct = options.direct, .read_only = options.read_only};
         server.add({
             .name = std::move(spec.name),
+            .description = options.description,
             .backing = open_backing(spec.backing, backing),
             .instance = in_run_directory(
                 [&] { return kstat::claim_instance("nbd", server.exports() == 0 ? wanted : -1); }),
@@ -175,7 +176,8 @@ void serve(const ServeOptions& options) {
     nbd::Server server(
         io, {.workers = std::min<unsigned>(cores, static_cast<unsigned>(options.backings.size())),
              .handshake_time = std::chrono::seconds(options.handshake_seconds),
-             .connections_max = options.connections_max});
+             .connections_max = options.connections_max,
+             .list = options.list});
     add_exports(server, options);
     listen(server, options);
     server.start();

@@ -20,6 +20,8 @@ struct ServeOptions {
     unsigned handshake_seconds = 10;
     bool direct = false;
     bool read_only = false;
+    bool list = true;
+    std::string description;  // of every export; empty: the device's name and its backing
     std::string attach_device;  // empty: none
     unsigned attach_connections = 1;
     unsigned attach_timeout_seconds = default_timeout_seconds;

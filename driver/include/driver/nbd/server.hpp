@@ -38,6 +38,7 @@ class Worker;
 
 struct ExportOptions {
     std::string name;
+    std::string description;  // empty: the device's name and its backing
     std::unique_ptr<Backing> backing;
     kstat::InstanceClaim instance;
     uint32_t queue_depth = 32;
@@ -50,6 +51,7 @@ class Server {
         unsigned workers = 1;
         std::chrono::milliseconds handshake_time{10'000};  // from the greeting to transmission
         unsigned connections_max = 256;                    // handshakes included
+        bool list = true;                                  // clients may ask what there is
     };
 
     Server(boost::asio::io_context& io, const Options& options);
@@ -79,7 +81,7 @@ class Server {
     using Socket = boost::asio::generic::stream_protocol::socket;
 
     void admit(Socket socket);
-    void negotiated(Negotiation& negotiation, size_t export_index, int socket);
+    void negotiated(Negotiation& negotiation, size_t export_index, const Terms& terms, int socket);
     void ended(Negotiation& negotiation);
     [[nodiscard]] size_t connections() const;
 
