@@ -191,6 +191,17 @@ TEST_F(Extended, AnEndlessPayloadIsAnsweredAndEndsTheConnection) {
     EXPECT_TRUE(client.closed());
 }
 
+TEST_F(Extended, ADisconnectIsObeyedWhateverItsOtherFieldsSay) {
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_extended(false);
+    client.extended_request(Command::read, 0, 16);
+    client.extended_request(Command::disc, ~uint64_t{0}, ~uint64_t{0}, 0xffff);
+    client.send();
+    EXPECT_EQ(client.extended_chunk().type, Chunk::offset_data);
+    EXPECT_EQ(client.receive(1).size(), 0u);
+}
+
 TEST_F(Extended, AFailedReadTellsWhere) {
     const std::string image = make_image("disk.img", mib);
     serve(image);

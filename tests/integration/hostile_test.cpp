@@ -374,6 +374,29 @@ TEST_F(Hostile, ManyConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWer
     expect_undisturbed();
 }
 
+// A server of another project fell over when the reset met a reply that was still to be sent.
+TEST_F(Hostile, ResetsWithRepliesUnderWayEndTheirConnectionsOnly) {
+    const std::string server = serve_tcp(make_image("disk.img", 8 * mib));
+    const auto port = static_cast<uint16_t>(std::stoul(server.substr(server.rfind(':') + 1)));
+    for (int i = 0; i < 100; ++i) {
+        RawClient client(port);
+        client.reset_at_the_end();
+        client.enter_extended(true);
+        for (int n = 0; n < 20; ++n) {
+            client.extended_request(nbd::Command::read, 0, mib);
+            client.extended_request(nbd::Command::block_status, 0, 8 * mib);
+            client.extended_request(nbd::Command::write_zeroes, 0, mib,
+                                    nbd::command_flag::fua | nbd::command_flag::no_hole);
+        }
+        client.send();
+        if (i % 2 == 0) client.receive(nbd::extended_reply_bytes);
+    }
+    EXPECT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    EXPECT_EQ(read_io().rcnt, 0u);
+    Client bystander(server + "/disk.img");
+    EXPECT_EQ(bystander.try_read(0, 4096), 0);
+}
+
 TEST_F(Hostile, NoMoreConnectionsThanAllowed) {
     serve("memory:1M", {"--max-connections", "2"});
     auto one = std::make_unique<RawClient>(socket_);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -28,9 +29,15 @@ class RawClient {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-        if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-            ADD_FAILURE() << "connect: " << std::strerror(errno);
-        }
+        connect_to(address);
+    }
+    /// On a port of the loopback.
+    explicit RawClient(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        connect_to(address);
     }
     ~RawClient() { ::close(fd_); }
     RawClient(const RawClient&) = delete;
@@ -174,6 +181,12 @@ class RawClient {
         return reply[4] << 24 | reply[5] << 16 | reply[6] << 8 | reply[7];
     }
 
+    /// Has the connection end with a reset, where the socket has such a thing, or at once.
+    void reset_at_the_end() {
+        const linger now{.l_onoff = 1, .l_linger = 0};
+        ::setsockopt(fd_, SOL_SOCKET, SO_LINGER, &now, sizeof now);
+    }
+
     /// Says that nothing more will be sent; replies are still read.
     void finish_sending() { ::shutdown(fd_, SHUT_WR); }
 
@@ -193,6 +206,13 @@ class RawClient {
     }
 
   private:
+    template <class Address>
+    void connect_to(const Address& address) {
+        if (::connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+            ADD_FAILURE() << "connect: " << std::strerror(errno);
+        }
+    }
+
     bool readable() {
         pollfd wait{fd_, POLLIN, 0};
         return ::poll(&wait, 1, 20'000) > 0;
