@@ -40,6 +40,7 @@ int set_up(unsigned entries, io_uring& ring) {
 }  // namespace
 
 Ring::Ring(unsigned entries) {
+    kstat::calibrate_clock();  // before the first device on it takes a time
     const int error = set_up(entries, ring_);
     if (error < 0) {
         throw std::runtime_error("set up io_uring: " + std::generic_category().message(-error) +

@@ -83,6 +83,40 @@ TEST_F(KstatTypes, RawAndIoKstatsReadAsTheyWereWritten) {
     EXPECT_EQ(std::memcmp(&copy, &io, sizeof io), 0);
 }
 
+void provide_times(const Line& line) {
+    kstat_io_t io{};
+    io.rtime = 1'500'000'000;
+    io.rlentime = 3'000'000'001;
+    io.wtime = 7;
+    install("io", KSTAT_TYPE_IO, 1, &io);
+    line.say('r');
+    line.hear();
+}
+
+// A driver may keep a kstat_io_t's times itself, from gethrtime().
+TEST_F(KstatTypes, TimesThatAProviderSetsItselfArriveAsTheyAre) {
+    const ChildProcess child(provide_times);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    kstat_io_t io;
+    ASSERT_NE(kstat_read(kc, lookup("types", "io"), &io), -1);
+    EXPECT_EQ(io.rtime, 1'500'000'000);
+    EXPECT_EQ(io.rlentime, 3'000'000'001);
+    EXPECT_EQ(io.wtime, 7);
+}
+
+TEST_F(KstatTypes, SnaptimeLiesBetweenTheReadersOwnLooksAtTheClock) {
+    const ChildProcess child(provide_times);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("types", "io");
+    const hrtime_t before = gethrtime();
+    ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
+    EXPECT_LE(before, ksp->ks_snaptime);
+    EXPECT_LE(ksp->ks_snaptime, gethrtime());
+    EXPECT_LE(ksp->ks_crtime, before);
+}
+
 void provide_every_data_type(const Line& line) {
     kstat_named_t records[9];
     const uchar_t types[] = {KSTAT_DATA_CHAR,   KSTAT_DATA_INT32,  KSTAT_DATA_UINT32,
