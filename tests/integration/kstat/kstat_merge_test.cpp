@@ -22,7 +22,7 @@ TEST_F(KstatMerge, AChainWithoutProvidersHasTheTwoReservedKstatsAndTheHosts) {
     EXPECT_EQ(headers->ks_kid, 0);
     EXPECT_STREQ(headers->ks_next->ks_name, "kstat_types");
     EXPECT_EQ(headers->ks_next->ks_kid, 1);
-    const std::set<std::string> hosts{"unix", "cpu", "cpu_info", "cpu_stat", "linux"};
+    const std::set<std::string> hosts{"unix", "poll", "cpu", "cpu_info", "cpu_stat", "linux"};
     for (const kstat_t* ksp = headers; ksp != nullptr; ksp = ksp->ks_next) {
         EXPECT_TRUE(hosts.contains(ksp->ks_module)) << ksp->ks_module;
     }
