@@ -36,8 +36,8 @@ typedef unsigned char uchar_t;
 typedef unsigned short ushort_t;
 typedef unsigned int uint_t;
 typedef unsigned long ulong_t;
-typedef long long longlong_t;
-typedef unsigned long long u_longlong_t;
+__extension__ typedef long long longlong_t; /* C++98 did not know it */
+__extension__ typedef unsigned long long u_longlong_t;
 typedef longlong_t hrtime_t; /* nanoseconds, or ticks where it says unscaled */
 typedef int zoneid_t;
 typedef int netstackid_t; /* a stack has the number of the zone that it belongs to */

@@ -30,6 +30,22 @@ TEST_F(KstatMerge, AChainWithoutProvidersHasTheTwoReservedKstatsAndTheHosts) {
     EXPECT_EQ(kstat_chain_update(kc), 0);
 }
 
+// cgo and others report an errno that a call left behind.
+TEST_F(KstatMerge, WhatSucceedsLeavesErrnoAlone) {
+    const ChildProcess one(provide_counter("one"));
+    ASSERT_EQ(one.line().hear(), 'r');
+    constexpr int unused = 9'999;
+    errno = unused;
+    open();
+    EXPECT_EQ(errno, unused);
+    EXPECT_EQ(kstat_chain_update(kc), 0);
+    EXPECT_EQ(errno, unused);
+    for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        ASSERT_NE(kstat_read(kc, ksp, nullptr), -1) << ksp->ks_name;
+        EXPECT_EQ(errno, unused) << ksp->ks_name;
+    }
+}
+
 TEST_F(KstatMerge, KstatTypesNamesTheTypes) {
     open();
     kstat_t* const types = lookup("unix", "kstat_types");
