@@ -18,63 +18,53 @@ constexpr size_t compact_descriptor_bytes = 2 * sizeof(uint32_t);
 constexpr size_t extended_descriptor_bytes = 2 * sizeof(uint64_t);
 static_assert(sizeof(Extent) == extended_descriptor_bytes, "descriptors are written over extents");
 
-// Writes big-endian numbers one behind the other.
-class Writer {
-  public:
-    explicit Writer(std::byte* to) : at_(to) {}
+// Writes a big-endian number; gives the place behind it.
+template <std::unsigned_integral T>
+std::byte* put(std::byte* to, T value) {
+    store_be<T>(std::span<std::byte, sizeof(T)>(to, sizeof(T)), value);
+    return to + sizeof(T);
+}
 
-    template <std::unsigned_integral T>
-    void put(T value) {
-        store_be<T>(std::span<std::byte, sizeof(T)>(at_, sizeof(T)), value);
-        at_ += sizeof(T);
-    }
-
-    [[nodiscard]] std::byte* at() const { return at_; }
-
-  private:
-    std::byte* at_;
-};
-
-// The heads of one request's reply.
+// The heads of one request's reply. Bytes that are written may alias anything, so the place is kept
+// in a local variable wherever more than one number is.
 class Heads {
   public:
     Heads(PendingRequest& request, ReplyForm form)
-        : request_(request), form_(form), writer_(request.heads.data()) {
+        : request_(request), form_(form), at_(request.heads.data()) {
         request.chunks = 1;
         request.payload_bytes = 0;
     }
-    ~Heads() { request_.head_bytes = static_cast<uint32_t>(writer_.at() - request_.heads.data()); }
+    ~Heads() { request_.head_bytes = static_cast<uint32_t>(at_ - request_.heads.data()); }
     Heads(const Heads&) = delete;
     Heads& operator=(const Heads&) = delete;
 
     void simple(Error error) {
-        writer_.put(simple_reply_magic);
-        writer_.put(static_cast<uint32_t>(error));
-        writer_.put(request_.cookie);
+        const std::span<std::byte, simple_reply_bytes> to(at_, simple_reply_bytes);
+        encode_simple_reply(to, error, request_.cookie);
+        at_ = to.data() + to.size();
     }
 
     void chunk(Chunk type, uint64_t bytes, bool last = true) {
-        writer_.put(form_ == ReplyForm::extended ? extended_reply_magic : structured_reply_magic);
-        writer_.put(last ? chunk_flag::done : uint16_t{0});
-        writer_.put(static_cast<uint16_t>(type));
-        writer_.put(request_.cookie);
+        const uint16_t flags = last ? chunk_flag::done : uint16_t{0};
         if (form_ == ReplyForm::extended) {
-            writer_.put(request_.offset);
-            writer_.put(bytes);
+            const std::span<std::byte, extended_reply_bytes> to(at_, extended_reply_bytes);
+            encode_extended_chunk(to, flags, type, request_.cookie, request_.offset, bytes);
+            at_ = to.data() + to.size();
         } else {
-            writer_.put(static_cast<uint32_t>(bytes));
+            const std::span<std::byte, structured_reply_bytes> to(at_, structured_reply_bytes);
+            encode_structured_chunk(to, flags, type, request_.cookie, static_cast<uint32_t>(bytes));
+            at_ = to.data() + to.size();
         }
     }
 
     void data(uint64_t at, uint64_t bytes, bool last) {
         chunk(Chunk::offset_data, offset_bytes + bytes, last);
-        writer_.put(at);
+        at_ = put(at_, at);
     }
 
     void hole(uint64_t at, uint64_t bytes, bool last) {
         chunk(Chunk::offset_hole, hole_bytes, last);
-        writer_.put(at);
-        writer_.put(static_cast<uint32_t>(bytes));
+        at_ = put(put(at_, at), static_cast<uint32_t>(bytes));
     }
 
     // A read that failed on its way tells where; what came before that is not sent.
@@ -82,27 +72,25 @@ class Heads {
         const bool on_its_way = request_.command == Command::read && !request_.refused;
         chunk(on_its_way ? Chunk::error_offset : Chunk::error,
               error_bytes + (on_its_way ? offset_bytes : 0));
-        writer_.put(static_cast<uint32_t>(error));
-        writer_.put(uint16_t{0});
-        if (on_its_way) writer_.put(request_.offset + request_.moved());
+        at_ = put(put(at_, static_cast<uint32_t>(error)), uint16_t{0});
+        if (on_its_way) at_ = put(at_, request_.offset + request_.moved());
     }
 
     void status(uint32_t count) {
         if (form_ == ReplyForm::extended) {
             chunk(Chunk::block_status_ext,
                   context_bytes + sizeof count + count * extended_descriptor_bytes);
-            writer_.put(base_allocation_id);
-            writer_.put(count);
+            at_ = put(put(at_, base_allocation_id), count);
         } else {
             chunk(Chunk::block_status, context_bytes + count * compact_descriptor_bytes);
-            writer_.put(base_allocation_id);
+            at_ = put(at_, base_allocation_id);
         }
     }
 
   private:
     PendingRequest& request_;
     ReplyForm form_;
-    Writer writer_;
+    std::byte* at_;
 };
 
 bool chunked(Command command, ReplyForm form) {
@@ -124,12 +112,11 @@ uint32_t flags_of(const Extent& extent) {
 // Each descriptor is no longer than the extent that it stands for, so they can be written over them
 // from the first one on. Gives how many there are: none behind one that had to be cut.
 uint32_t write_compact(std::span<const Extent> extents, std::byte* to) {
-    Writer writer(to);
     uint32_t count = 0;
     for (const Extent& at : extents) {
         const Extent extent = at;
-        writer.put(static_cast<uint32_t>(std::min(extent.bytes, compact_extent_bytes_max)));
-        writer.put(flags_of(extent));
+        const uint64_t bytes = std::min(extent.bytes, compact_extent_bytes_max);
+        to = put(put(to, static_cast<uint32_t>(bytes)), flags_of(extent));
         ++count;
         if (extent.bytes > compact_extent_bytes_max) break;
     }
@@ -137,11 +124,9 @@ uint32_t write_compact(std::span<const Extent> extents, std::byte* to) {
 }
 
 uint32_t write_extended(std::span<const Extent> extents, std::byte* to) {
-    Writer writer(to);
     for (const Extent& at : extents) {
         const Extent extent = at;
-        writer.put(extent.bytes);
-        writer.put(uint64_t{flags_of(extent)});
+        to = put(put(to, extent.bytes), uint64_t{flags_of(extent)});
     }
     return static_cast<uint32_t>(extents.size());
 }

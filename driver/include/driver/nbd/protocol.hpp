@@ -263,6 +263,29 @@ constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, 
     store_be(to.subspan<8, 8>(), cookie);
 }
 
+/// Writes the header of a chunk; `bytes` of payload follow it.
+constexpr void encode_structured_chunk(std::span<std::byte, structured_reply_bytes> to,
+                                       std::uint16_t flags, Chunk type, std::uint64_t cookie,
+                                       std::uint32_t bytes) {
+    store_be(to.subspan<0, 4>(), structured_reply_magic);
+    store_be(to.subspan<4, 2>(), flags);
+    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(type));
+    store_be(to.subspan<8, 8>(), cookie);
+    store_be(to.subspan<16, 4>(), bytes);
+}
+
+/// The same for a client with extended headers; `offset` is the request's.
+constexpr void encode_extended_chunk(std::span<std::byte, extended_reply_bytes> to,
+                                     std::uint16_t flags, Chunk type, std::uint64_t cookie,
+                                     std::uint64_t offset, std::uint64_t bytes) {
+    store_be(to.subspan<0, 4>(), extended_reply_magic);
+    store_be(to.subspan<4, 2>(), flags);
+    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(type));
+    store_be(to.subspan<8, 8>(), cookie);
+    store_be(to.subspan<16, 8>(), offset);
+    store_be(to.subspan<24, 8>(), bytes);
+}
+
 /// What the client is told about an errno of ours; 0 is success.
 ///
 /// An errno without a case is EIO: it says that the backing failed, and EINVAL would send whoever
