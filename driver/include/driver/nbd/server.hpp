@@ -63,7 +63,7 @@ class Server {
         std::chrono::milliseconds handshake_time{10'000};  // from the greeting to transmission
         unsigned connections_max = 256;                    // handshakes included
         unsigned handshakes_max = 64;                      // at once
-        AllowList allow;
+        AllowList allow = {};
     };
 
     Server(boost::asio::io_context& io, const Options& options);
