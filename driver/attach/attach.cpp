@@ -111,11 +111,6 @@ std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions
     if (options.block_bytes > 0) add("-block-size", std::to_string(options.block_bytes));
     if (options.timeout_seconds > 0) add("-timeout", std::to_string(options.timeout_seconds));
     if (options.read_only) arguments.emplace_back("-readonly");
-    if (options.persist) {
-        // Over netlink nobody would be there to connect again.
-        arguments.emplace_back("-nonetlink");
-        arguments.emplace_back("-persist");
-    }
     return arguments;
 }
 

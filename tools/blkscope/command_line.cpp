@@ -42,6 +42,7 @@ constexpr const char* serve_notes =
 struct AttachCommand {
     std::string uri;
     AttachOptions options;
+    bool persist = false;
 };
 
 CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
@@ -127,9 +128,18 @@ void add_attach(CLI::App& app, AttachCommand& command) {
     attach->add_option("--block-size", command.options.block_bytes, "Logical block size in bytes")
         ->check(CLI::IsMember({512, 1024, 2048, 4096}));
     attach->add_flag("--read-only", command.options.read_only, "Let nobody write");
-    attach->add_flag("--persist", command.options.persist,
-                     "Connect again when the server has gone and come back");
+    attach->add_flag("--persist", command.persist,
+                     "Stay, and connect again when the server has gone and come back");
     add_timeout(*attach, command.options.timeout_seconds);
+}
+
+void attach(const AttachCommand& command) {
+    const nbd::Uri uri = nbd::parse_uri(command.uri);
+    attach(uri, command.options);
+    if (!command.persist) return;
+    fmt::print("{} attached\n", command.options.device);
+    std::fflush(stdout);
+    keep_attached(uri, command.options.device);
 }
 
 struct DetachCommand {
@@ -189,8 +199,7 @@ int run(int argc, char** argv) {
     }
     try {
         if (app.got_subcommand("serve")) serve(serve_options);
-        if (app.got_subcommand("attach"))
-            attach(nbd::parse_uri(attach_command.uri), attach_command.options);
+        if (app.got_subcommand("attach")) attach(attach_command);
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list();
     } catch (const std::invalid_argument& error) {

@@ -42,15 +42,14 @@ TEST(Attach, ATimeoutOfZeroIsNone) {
               (Command{"nbd-client", "-unix", "/run/s", "/dev/nbd0", "-name", "disk"}));
 }
 
-TEST(Attach, AReadOnlyDeviceThatPersistsHasAClientThatStays) {
+TEST(Attach, AReadOnlyDeviceIsReadOnlyToTheKernel) {
     AttachOptions options;
     options.device = "/dev/nbd0";
     options.timeout_seconds = 0;
     options.read_only = true;
-    options.persist = true;
-    EXPECT_EQ(attach_command(unix_uri(), options),
-              (Command{"nbd-client", "-unix", "/run/s", "/dev/nbd0", "-name", "disk", "-readonly",
-                       "-nonetlink", "-persist"}));
+    EXPECT_EQ(
+        attach_command(unix_uri(), options),
+        (Command{"nbd-client", "-unix", "/run/s", "/dev/nbd0", "-name", "disk", "-readonly"}));
 }
 
 TEST(Attach, KnowsTheDevicesOfTheNbdDriverByTheirNames) {

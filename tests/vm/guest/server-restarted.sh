@@ -20,9 +20,10 @@ busy() {
 
 truncate -s 64M disk.img
 serve disk.img --unix "$PWD/socket"
-blkscope attach "$uri" /dev/nbd0 --persist --timeout 0
-within 10 attached
-mkfs.ext4 -q -F -b 4096 /dev/nbd0
+blkscope attach "$uri" /dev/nbd0 --persist >keeper.log 2>&1 &
+keeper=$!
+within 20 grep -q '^/dev/nbd0 attached$' keeper.log
+mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/nbd0
 mount -t ext4 -o noatime /dev/nbd0 /mnt
 write_files /mnt
 sync
@@ -32,8 +33,13 @@ busy "mounted on /mnt"
 for how in TERM KILL; do
     kill -$how "$server"
     wait "$server" || [ $how = KILL ] || fail "the server's exit status is $?"
+    # What is written without a server waits for it.
+    cp /usr/bin/busybox "/mnt/before-$how"
+    sync &
+    waits=$!
     serve disk.img --unix "$PWD/socket"
     within 30 connected_again
+    wait $waits
     sysctl -q vm.drop_caches=3
     check_files /mnt || fail "after $how: a file is not what was written"
     cp /usr/bin/busybox "/mnt/after-$how"
@@ -42,7 +48,9 @@ done
 
 sysctl -q vm.drop_caches=3
 for how in TERM KILL; do
-    cmp /usr/bin/busybox "/mnt/after-$how" || fail "after-$how is not what was written"
+    for when in before after; do
+        cmp /usr/bin/busybox "/mnt/$when-$how" || fail "$when-$how is not what was written"
+    done
 done
 umount /mnt
 exec 9</dev/nbd0
@@ -51,5 +59,5 @@ exec 9<&-
 fsck.ext4 -fn /dev/nbd0 >fsck.log 2>&1 || fail "fsck: $(cat fsck.log)"
 blkscope detach /dev/nbd0
 # Nobody is left who would connect again.
-within 10 sh -c '! pidof nbd-client >/dev/null'
+wait $keeper || fail "the keeper's exit status is $?: $(cat keeper.log)"
 stop_server

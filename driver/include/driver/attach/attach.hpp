@@ -27,12 +27,18 @@ struct AttachOptions {
     /// After which the kernel gives a request up; 0 for never.
     unsigned timeout_seconds = default_timeout_seconds;
     bool read_only = false;
-    /// A process of nbd-client stays and connects again when the server has gone and come back.
-    bool persist = false;
 };
 
 /// Connects `options.device` to the export at `uri`. Loads the nbd module if it is not there.
 void attach(const nbd::Uri& uri, const AttachOptions& options);
+
+/// Stays until the device, which is attached to `uri`, is detached, and connects it again whenever
+/// its server has gone and come back with an export of the same size; what the device is asked in
+/// between waits. Throws std::runtime_error when the size is another, or netlink refuses.
+///
+/// nbd-client's own -persist does not do it: Linux 6.1 lets NBD_DO_IT end without an error when the
+/// server closes the connection, which nbd-client 3.24 takes for the end.
+void keep_attached(const nbd::Uri& uri, const std::string& device);
 
 /// The command that attach() runs.
 std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions& options);
