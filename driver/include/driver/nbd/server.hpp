@@ -74,7 +74,7 @@ class Server {
     void add(ExportOptions options);
 
     /// Takes the exports of these names away and puts others in their place, all or, if it throws,
-    /// nothing. Names that stay are looked at by nobody. After start().
+    /// nothing. After start().
     void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
 
     /// For clients that come from now on; the number of workers stays.
