@@ -88,6 +88,7 @@ FileBacking::FileBacking(const std::string& path, const BackingOptions& options)
 }
 
 FileBacking::~FileBacking() {
+    if (ring_ != nullptr) ring_->unregister_file(fixed_);
     ::close(fd_);
 }
 

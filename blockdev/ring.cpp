@@ -48,7 +48,8 @@ Ring::Ring(unsigned entries) {
                                  "seccomp profile forbids it");
     }
     // Without a table (a kernel before 5.19) operations name plain descriptors.
-    if (io_uring_register_files_sparse(&ring_, file_table_size) < 0) files_ = file_table_size;
+    if (io_uring_register_files_sparse(&ring_, file_table_size) < 0) return;
+    for (int index = file_table_size; index-- > 0;) free_files_.push_back(index);
 }
 
 Ring::~Ring() {
@@ -141,10 +142,21 @@ void Ring::dispatch_inline() {
 }
 
 int Ring::register_file(int fd) {
-    if (files_ >= file_table_size) return -1;
-    if (io_uring_register_files_update(&ring_, static_cast<unsigned>(files_), &fd, 1) < 0)
-        return -1;
-    return files_++;
+    if (free_files_.empty()) return -1;
+    const int index = free_files_.back();
+    if (io_uring_register_files_update(&ring_, static_cast<unsigned>(index), &fd, 1) < 0) return -1;
+    free_files_.pop_back();
+    return index;
+}
+
+// Not the worker, once that has ended: the kernel refuses, and the ring's own end does it.
+void Ring::unregister_file(int index) {
+    int none = -1;
+    if (index < 0 ||
+        io_uring_register_files_update(&ring_, static_cast<unsigned>(index), &none, 1) < 0) {
+        return;
+    }
+    free_files_.push_back(index);
 }
 
 }  // namespace blkscope

@@ -62,6 +62,8 @@ class Connection {
     /// One second has passed. Seconds for which the client has owed us a byte, to take or to give.
     unsigned tick();
 
+    [[nodiscard]] const Export& exp() const { return export_; }
+
     /// It stalls because others hold what it needs, not because it has its own share.
     [[nodiscard]] bool waits_for_others() const { return waits_for_others_; }
 

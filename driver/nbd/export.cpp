@@ -45,25 +45,29 @@ uint16_t transmission_flags(const Backing& backing, bool read_only) {
 Export::Export(Worker& its_worker, ExportOptions options)
     : worker(its_worker),
       name(std::move(options.name)),
+      description(std::move(options.description)),
       read_only(options.read_only),
+      is_default(options.is_default),
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
              options.queue_depth),
-      description_(std::move(options.description)),
       backing_(device.backing().describe()) {}
 
 ExportInfo Export::info() const {
     const uint32_t minimum = device.backing().block_bytes();
     return {
         .name = name,
-        .description = description_.empty() ? device.name() + ": " + backing_ : description_,
+        .description = description.empty() ? device.name() + ": " + backing_ : description,
         .size_bytes = device.size_bytes(),
         .transmission_flags = transmission_flags(device.backing(), read_only),
         .block_size = {minimum, std::max(minimum, preferred_block_bytes), payload_bytes_max},
+        .is_default = is_default,
     };
 }
 
 void Export::publish(const std::string& its_uri) {
+    kstat_.reset();  // readers of the old one are done with uri_ when it has gone
     uri_ = its_uri;
+    published_ = true;
     publish_names();
     publish_geometry();
 }
@@ -89,6 +93,7 @@ void Export::publish_names() {
 }
 
 void Export::publish_geometry() {
+    geometry_kstat_.reset();
     geometry_kstat_ = create_kstat("geometry", KSTAT_TYPE_RAW, sizeof(blkscope_geometry));
     if (!geometry_kstat_) return;
     const ExportInfo told = info();

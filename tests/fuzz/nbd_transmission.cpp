@@ -36,19 +36,18 @@ class Served {
         folder_ = folder;
         setenv("KSTAT_DIR", folder, 1);
         for (const bool read_only : {false, true}) {
-            exports_.push_back(std::make_unique<Export>(
-                worker_, ExportOptions{.name = "memory",
-                                       .description = {},
-                                       .backing = open_backing(backing, {}),
-                                       .instance = kstat::claim_instance("nbd"),
-                                       .read_only = read_only}));
+            exports_.push_back(worker_.make_export({.name = "memory",
+                                                    .description = {},
+                                                    .backing = open_backing(backing, {}),
+                                                    .instance = kstat::claim_instance("nbd"),
+                                                    .read_only = read_only}));
         }
         worker_.start();
     }
     ~Served() {
+        for (auto& exp : exports_) worker_.retire(std::move(exp));
         worker_.stop();
-        worker_.join();
-        exports_.clear();
+        worker_.join({});
         std::filesystem::remove_all(folder_);
     }
     Served(const Served&) = delete;

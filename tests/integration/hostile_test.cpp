@@ -326,7 +326,7 @@ TEST_F(Hostile, AClientThatErrsInALoopDoesNotFillTheLog) {
     }
     const std::string log = server_->output();
     EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 100) << log;
-    EXPECT_NE(log.find("handshake refused"), std::string::npos);
+    EXPECT_NE(log.find(" refused: "), std::string::npos);
 }
 
 TEST_F(Hostile, AWriteThatStopsHalfWayLeavesNoTrace) {
@@ -344,14 +344,14 @@ TEST_F(Hostile, AWriteThatStopsHalfWayLeavesNoTrace) {
     EXPECT_EQ(client.read(0, 4096), std::vector<char>(4096, '\0'));
 }
 
-TEST_F(Hostile, ManyConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWere) {
+TEST_F(Hostile, AThousandConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWere) {
     serve("memory:8M");
     expect_undisturbed();
     ASSERT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
     const size_t descriptors_before = descriptors();
     const uint64_t memory_before = resident_kib();
     std::mt19937 random(20261121);
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 1000; ++i) {
         RawClient client(socket_);
         const auto stage = random() % 5;
         if (stage == 0) continue;

@@ -266,6 +266,24 @@ TEST_F(Server, UnderHeavyLoadSigtermLosesNothingThatWasAnswered) {
     }
 }
 
+// As one who has lost patience does: the kernel has what was answered, and the disk need not.
+TEST_F(Server, ASecondSignalEndsItAtOnce) {
+    serve("memory:64M");
+    Client client(uri());  // takes no replies, so the orderly end has to wait for it
+    std::vector<char> data(mib);
+    for (uint64_t i = 0; i < 16; ++i) {
+        ASSERT_GE(
+            nbd_aio_pread(client.get(), data.data(), data.size(), i * mib, NBD_NULL_COMPLETION, 0),
+            0);
+    }
+    ASSERT_TRUE(eventually([&] { return read_io().reads == 16; }));
+    server_->signal(SIGTERM);
+    ASSERT_TRUE(eventually([&] { return !fs::exists(socket_); }));  // it has begun to stop
+    EXPECT_TRUE(server_->running());
+    server_->signal(SIGTERM);
+    EXPECT_EQ(server_->wait(), 128 + SIGTERM);
+}
+
 // Its replies fill the socket, and nobody takes them: the server waits a while, not for ever.
 TEST_F(Server, AClientThatTakesNoRepliesHoldsTheEndUpForSecondsOnly) {
     serve("memory:64M");

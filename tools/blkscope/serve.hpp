@@ -6,17 +6,22 @@
 #include <string>
 #include <vector>
 
+#include "blkscope/config.hpp"
 #include "driver/attach/attach.hpp"
 
 namespace blkscope {
 
 struct ServeOptions {
     std::vector<std::string> backings;  // [NAME=]BACKING
+    std::string config_path;            // everything from this file instead, again at SIGHUP
     std::string socket_path;            // empty: one in the run directory, unless there is a port
     std::optional<uint16_t> port;       // TCP; 0 takes a free one
     std::string bind_address = "127.0.0.1";
+    bool stdio = false;              // the only client is at standard input and output
+    std::vector<std::string> allow;  // addresses and networks; empty: everyone
     uint32_t queue_depth = 32;
     unsigned connections_max = 256;
+    unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;
     bool direct = false;
     bool read_only = false;
@@ -27,8 +32,12 @@ struct ServeOptions {
     unsigned attach_timeout_seconds = default_timeout_seconds;
 };
 
-/// Serves until SIGINT or SIGTERM. Throws what stands in the way, before anything is served.
+/// Serves until SIGINT or SIGTERM, or until the client of `stdio` has left. Throws what stands in
+/// the way, before anything is served; and what went wrong at the end.
 void serve(const ServeOptions& options);
+
+/// What the command line says, without a file.
+ServiceConfig config_of(const ServeOptions& options);
 
 /// NAME and BACKING of "[NAME=]BACKING". Without a name: the file's base name, `memory`, `null`.
 struct ExportSpec {

@@ -1,7 +1,7 @@
 // Backing: where a device's bytes are. It turns a running Buf into operations on a ring.
 //
 // Ownership: prepare() borrows the buf until its operation has completed.
-// Threads:   open on any thread; attach() once; then the device's worker only.
+// Threads:   open on any thread; attach() once, and from then on the device's worker only.
 // Errors:    opening throws std::system_error; a request's failure is its completion's -errno.
 #pragma once
 
@@ -28,7 +28,7 @@ class Backing {
     /// What offset and length of a request must be multiples of: 1 where anything goes.
     [[nodiscard]] virtual uint32_t block_bytes() const { return 1; }
 
-    /// Once, before the ring has a worker.
+    /// Once. The ring outlives the backing.
     virtual void attach(Ring& ring) = 0;
 
     /// Prepares what is left of the buf (resid bytes, or the step it is at), so that the buf's

@@ -27,7 +27,7 @@
 //
 // Units:     bytes; ticks of gethrtime_unscaled() inside, nanoseconds in what readers get.
 // Ownership: owns its backing and its kstats; borrows the ring.
-// Threads:   constructed and destroyed where the ring has no worker; in between the worker's only.
+// Threads:   the worker's only; constructed and destroyed by it, or while the ring has no worker.
 //            Readers of its kstats copy through a sequence lock and never stall it.
 // Errors:    the constructor throws std::system_error; a request's failure is in Buf::error.
 // Source:    strategy(9E), kstat_queue(9F), blkdev's and sd's use of kstat_io.

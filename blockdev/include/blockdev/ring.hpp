@@ -9,7 +9,8 @@
 //        └──────────────────────────────────────────────────────────────────┘
 //
 // Ownership: an operation borrows its Completion until complete() has been called for it.
-// Threads:   made on any thread; from enable() on, the worker's only.
+// Threads:   made on any thread; from enable() on, the worker's only. When the worker has ended,
+//            what is left may be removed from it on any one thread.
 // Errors:    set-up throws std::runtime_error, enable() std::system_error. Operations report -errno
 // to their Completion. Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
 #pragma once
@@ -101,8 +102,10 @@ class Ring {
     [[nodiscard]] uint32_t empty_wakeups() const { return kstat::observe(empty_wakeups_); }
 
     /// Lets operations name `fd` by the index returned, which spares the kernel a look-up each
-    /// time. -1 where the table is full; the plain descriptor still serves. Before enable().
+    /// time. -1 where the table is full; the plain descriptor still serves.
     int register_file(int fd);
+    /// Gives the index back; the kernel holds the file open until then. -1 is nothing.
+    void unregister_file(int index);
 
   private:
     io_uring_sqe* next_entry();
@@ -115,7 +118,7 @@ class Ring {
     Completion** inline_end_ = &inline_first_;
     Completion* later_first_ = nullptr;
     Completion** later_end_ = &later_first_;
-    int files_ = 0;
+    std::vector<int> free_files_;  // indexes into the table, the next one last
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
     uint64_t turn_ = 0;

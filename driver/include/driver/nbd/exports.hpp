@@ -29,11 +29,12 @@ struct ExportInfo {
     bool is_default = false;  // answers to the empty name too
 };
 
-/// The exports, in the order a client lists them. An export is known by its index from here on.
+/// The exports, in the order a client lists them. An export is known by its index.
 ///
 /// Units:     as the fields say.
 /// Ownership: owns its copies; whoever negotiates borrows it, so it outlives them.
-/// Threads:   unchanged once made, so any may read it.
+/// Threads:   one, the control thread's, which may put another list in its place between two steps
+///            of a handshake; an index is good until then.
 class Exports {
   public:
     /// Errors: throws std::system_error for what a user can get wrong: a name or description that
