@@ -84,7 +84,7 @@ TEST(Config, AWrongValueHasItsKey) {
         {R"("limits": {"handshakes": -1})", "limits.handshakes: -1 is not 1 to"},
         {R"("limits": {"handshake-timeout": 1.5})", "limits.handshake-timeout: 1.5 is not"},
         {R"("limits": {"conections": 5})", "limits.conections: no such key; there are connections"},
-        {R"("limit": {})", "limit: no such key; there are listen, allow, limits, exports"},
+        {R"("limit": {})", "limit: no such key; there are listen, allow, list, limits, exports"},
         {R"("allow": [], "allow": [])", "allow: given twice"},
     };
     for (const auto& [members, why] : cases) {

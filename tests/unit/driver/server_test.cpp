@@ -32,8 +32,11 @@ class ScriptedFlushes final : public Backing {
     void prepare(Buf& buf) override {
         ++script_.flushes;
         if (script_.gate < 0) return ring_->completed(buf, script_.outcome);
-        ring_->prepare(
-            buf, [&](io_uring_sqe* entry) { io_uring_prep_poll_add(entry, script_.gate, POLLIN); });
+        opened_.buf = &buf;
+        opened_.ring = ring_;
+        ring_->prepare(opened_, [&](io_uring_sqe* entry) {
+            io_uring_prep_poll_add(entry, script_.gate, POLLIN);
+        });
     }
     bool more(Buf& buf) override {
         buf.resid = 0;
@@ -41,8 +44,16 @@ class ScriptedFlushes final : public Backing {
     }
 
   private:
+    // The gate's opening has a result of its own, which is no flush's.
+    struct Opened final : Completion {
+        void complete(int32_t) override { ring->completed(*buf, 0); }
+        Buf* buf = nullptr;
+        Ring* ring = nullptr;
+    };
+
     Script& script_;
     Ring* ring_ = nullptr;
+    Opened opened_;
 };
 
 class ServerTest : public testing::Test {
