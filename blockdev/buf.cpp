@@ -19,19 +19,20 @@ Buf::Next Buf::absorb(int32_t result) {
         error = -result;
         return Next::finish;
     }
-    if (!in_queues()) {
-        resid = 0;
-        return Next::finish;
-    }
-    assert(static_cast<uint32_t>(result) <= resid);
-    resid -= static_cast<uint32_t>(result);
-    if (resid == 0) return Next::finish;
-    if (result == 0) {
+    const uint64_t done = in_queues() || result > 0 ? static_cast<uint64_t>(result) : covers;
+    assert(done <= resid);
+    resid -= done;
+    if (resid == 0 || extents.full()) return Next::finish;
+    if (done == 0) {
         // The backing file ends before the device does: someone truncated it under us.
         error = EIO;
         return Next::finish;
     }
     return Next::again;
+}
+
+bool Buf::declined() const {
+    return op == Op::write_zeroes && fast_zero && error == EOPNOTSUPP;
 }
 
 void Buf::complete(int32_t result) {

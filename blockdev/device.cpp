@@ -9,6 +9,9 @@
 namespace blkscope {
 namespace {
 
+// Off in a build that measures what the accounting costs, and in no other: BLKSCOPE_ACCOUNTING.
+constexpr bool accounting = BLKSCOPE_ACCOUNTING != 0;
+
 constexpr uint8_t retries_max = 16;  // of EINTR and EAGAIN, per request
 
 // Adds to a counter that only the worker writes and readers observe.
@@ -65,10 +68,22 @@ void Device::on_kstats(const Buf& buf, Transition transition) {
     if (buf.partition != nullptr) transition(buf.partition->io);
 }
 
+// Moves a buf from one queue to the next, and says when that was: one reading of the clock, so that
+// the queues and the request agree.
+template <class Transition>
+hrtime_t Device::transit(const Buf& buf, Transition transition) {
+    if constexpr (!accounting) return 0;
+    const auto writing = seq_.write();  // before the clock is read; see io_kstat.cpp
+    const hrtime_t now = kstat::now_unscaled();
+    on_kstats(buf, [&](kstat_io_t& io) { transition(io, now); });
+    return now;
+}
+
 void Device::strategy(Buf& buf) {
     assert(buf.state == Buf::State::idle);
     buf.error = 0;
     buf.resid = buf.bcount;
+    buf.extents.clear();
     if (!valid(buf)) {
         buf.error = EINVAL;
         errors_.refused();
@@ -79,11 +94,7 @@ void Device::strategy(Buf& buf) {
     buf.step = 0;
     buf.retries_left = retries_max;
     buf.state = Buf::State::waiting;
-    {
-        const auto writing = seq_.write();  // before the clock is read; see io_kstat.cpp
-        buf.queued = kstat::now_unscaled();
-        on_kstats(buf, [&](kstat_io_t& io) { kstat::waitq_enter(io, buf.queued); });
-    }
+    buf.queued = transit(buf, kstat::waitq_enter);
     waitq_.push(buf);
     start();
 }
@@ -94,11 +105,7 @@ void Device::start() {
     while (active_ < queue_depth_ && !waitq_.empty()) {
         Buf& buf = waitq_.pop();
         buf.state = Buf::State::running;
-        {
-            const auto writing = seq_.write();    // a reader meanwhile throws its copy away
-            buf.started = kstat::now_unscaled();  // one reading: the queues and the request agree
-            on_kstats(buf, [&](kstat_io_t& io) { kstat::waitq_to_runq(io, buf.started); });
-        }
+        buf.started = transit(buf, kstat::waitq_to_runq);
         if (buf.op == Buf::Op::flush) {
             run_flush(buf, buf.started);
         } else {
@@ -119,6 +126,11 @@ void Device::submit(Buf& buf, hrtime_t now) {
         first_submitted_ = now;
         ring_.announce_submission();
     }
+    buf.covers = buf.resid;
+    if (buf.op == Buf::Op::block_status) return list_extents(buf);
+    if (buf.op == Buf::Op::read && reads_only_holes(buf)) {
+        return ring_.completed(buf, static_cast<int32_t>(buf.resid));
+    }
     backing_->prepare(buf);
 }
 
@@ -126,7 +138,7 @@ void Device::submitting(hrtime_t now) {
     if (!submitted_) return;  // another device's turn
     submitted_ = false;
     const auto writing = seq_.write();
-    timers_[submit_timer].event(first_submitted_, now);
+    if constexpr (accounting) timers_[submit_timer].event(first_submitted_, now);
 }
 
 // A flush that is running may have begun before the writes that this one must cover had ended, so
@@ -148,7 +160,7 @@ void Device::count_completion() {
 }
 
 void Device::complete(Buf& buf, int32_t result) {
-    count_completion();
+    if constexpr (accounting) count_completion();
     switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
         case Buf::Next::again:
             return submit(buf, kstat::now_unscaled());
@@ -196,24 +208,39 @@ void Device::flush_done(Buf& leader) {
 // Counts a request that leaves the device, failed or not, with the bytes that it moved: what left
 // the run queue is in the operations, so that lentime / operations is the mean stay.
 void Device::account(Buf& buf) {
+    if constexpr (!accounting) return;
     Counters& counters = counters_[static_cast<size_t>(buf.op)];
     const auto writing = seq_.write();
     buf.finished = kstat::now_unscaled();
     on_kstats(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
-    if (!buf.in_queues()) {
-        timers_[buf.op == Buf::Op::flush ? flush_timer : trim_timer].event(buf.started,
-                                                                           buf.finished);
-    }
+    time_discard_or_flush(buf);
     add(counters.requests, 1);
     add(counters.bytes, buf.moved());
     count_outcome(buf);
     if (touches_table(buf)) table_touched_ = true;
 }
 
+void Device::time_discard_or_flush(const Buf& buf) {
+    const auto event = [&](TimerIndex timer) { timers_[timer].event(buf.started, buf.finished); };
+    switch (buf.op) {
+        case Buf::Op::flush:
+            return event(flush_timer);
+        case Buf::Op::trim:
+            return event(trim_timer);
+        case Buf::Op::write_zeroes:
+            return event(write_zeroes_timer);
+        case Buf::Op::read:
+        case Buf::Op::write:
+        case Buf::Op::cache:
+        case Buf::Op::block_status:
+            return;  // the queues tell of the first two; nobody waits for the others
+    }
+}
+
 void Device::count_outcome(const Buf& buf) {
     if (buf.error != 0) {
         add(counters_[static_cast<size_t>(buf.op)].errors, 1);
-        errors_.failed(buf.error);
+        if (!buf.declined()) errors_.failed(buf.error);
     } else if (buf.retries_left != retries_max) {
         errors_.recovered();
     }

@@ -13,7 +13,8 @@ namespace blkscope {
 namespace {
 
 // The records of `cmds`, in order; per operation in the order of Buf::Op.
-constexpr std::array<const char*, Buf::op_count> op_names{"read", "write", "flush", "trim"};
+constexpr std::array<const char*, Buf::op_count> op_names{
+    "read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"};
 constexpr std::array<const char*, 3> per_op_names{"requests", "bytes", "errors"};
 constexpr std::array<const char*, 3> other_names{"syncs", "connections", "connections_total"};
 constexpr size_t cmds_records = op_names.size() * per_op_names.size() + other_names.size();
@@ -28,7 +29,7 @@ void name_cmds(kstat_named_t* record) {
     for (const char* name : other_names) kstat_named_init(record++, name, KSTAT_DATA_UINT64);
 }
 
-constexpr std::array<const char*, 3> timer_names{"flush", "trim", "submit"};
+constexpr std::array<const char*, 4> timer_names{"flush", "trim", "write_zeroes", "submit"};
 
 constexpr std::array<const char*, 3> error_totals{"Soft Errors", "Hard Errors", "Transport Errors"};
 constexpr std::array<const char*, 4> identity{"Vendor", "Product", "Revision", "Serial No"};

@@ -9,7 +9,7 @@ namespace blkscope {
 // A write that may have changed the table: it touched the first sectors, or what lies between the
 // partitions, where the rest of a table is.
 bool Device::touches_table(const Buf& buf) const {
-    if (buf.op != Buf::Op::write && buf.op != Buf::Op::trim) return false;
+    if (buf.op != Buf::Op::write && !buf.discards()) return false;
     return buf.offset < table_start_bytes || (buf.partition == nullptr && !partitions_.empty());
 }
 

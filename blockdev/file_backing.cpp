@@ -4,13 +4,16 @@
 #include <linux/falloc.h>
 #include <linux/fs.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -19,7 +22,11 @@ namespace blkscope {
 namespace {
 
 constexpr uint32_t inline_write_bytes_max = 65536;
-constexpr uint32_t direct_block_bytes_fallback = 4096;  // where the kernel does not say
+constexpr uint64_t stat_block_bytes = 512;
+constexpr uint64_t zeroes_bytes = uint64_t{1}
+                                  << 20;  // written at once, where there is no better way
+constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
+constexpr uint32_t direct_block_bytes_fallback = 4096;     // where the kernel does not say
 
 [[noreturn]] void fail(const std::string& what) {
     throw std::system_error(errno, std::generic_category(), what);
@@ -39,12 +46,41 @@ uint32_t direct_alignment(int fd) {
     return direct_block_bytes_fallback;
 }
 
+// Aligned as direct I/O needs it, and all of it the kernel's one page of zeroes.
+const void* zeroes() {
+    static const void* const memory = [] {
+        void* made = mmap(nullptr, zeroes_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (made == MAP_FAILED) fail("reserve memory for zeroes");
+        return made;
+    }();
+    return memory;
+}
+
+bool unsupported(int error) {
+    return error == EOPNOTSUPP || error == ENOSYS;
+}
+
+// What the kernel says of a disk, or of the disk that a partition is on; false where it says
+// nothing (a network file system, an overlay).
+bool on_rotational_disk(dev_t device) {
+    const std::string at =
+        "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
+    for (const char* queue : {"/queue/rotational", "/../queue/rotational"}) {
+        char answer = '0';
+        if (std::ifstream(at + queue) >> answer) return answer == '1';
+    }
+    return false;
+}
+
 }  // namespace
 
 FileBacking::FileBacking(const std::string& path, const BackingOptions& options) : path_(path) {
     open_file(options);
     try {
         measure(options.direct);
+        if (regular_ && !direct_ && !read_only_ && MappedFile::pays(fd_)) {
+            mapped_.map(fd_, size_bytes_);
+        }
     } catch (...) {
         ::close(fd_);
         throw;
@@ -52,6 +88,7 @@ FileBacking::FileBacking(const std::string& path, const BackingOptions& options)
 }
 
 FileBacking::~FileBacking() {
+    if (ring_ != nullptr) ring_->unregister_file(fixed_);
     ::close(fd_);
 }
 
@@ -70,8 +107,10 @@ void FileBacking::measure(bool direct) {
     struct stat info {};
     if (fstat(fd_, &info) < 0) fail("stat " + path_);
     regular_ = S_ISREG(info.st_mode);
+    rotational_ = on_rotational_disk(S_ISBLK(info.st_mode) ? info.st_rdev : info.st_dev);
     if (regular_) {
         size_bytes_ = static_cast<uint64_t>(info.st_size);
+        sparse_ = static_cast<uint64_t>(info.st_blocks) * stat_block_bytes < size_bytes_;
         if (direct) block_bytes_ = direct_alignment(fd_);
     } else if (S_ISBLK(info.st_mode)) {
         int sector = 512;
@@ -113,8 +152,8 @@ void FileBacking::prepare(Buf& buf) {
     switch (buf.op) {
         case Buf::Op::read:
             return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-                io_uring_prep_read(entry, fd, buf.data + buf.moved(), buf.resid,
-                                   buf.offset + buf.moved());
+                io_uring_prep_read(entry, fd, buf.data + buf.moved(),
+                                   static_cast<unsigned>(buf.resid), buf.offset + buf.moved());
             });
         case Buf::Op::write:
             return prepare_write(buf);
@@ -122,6 +161,12 @@ void FileBacking::prepare(Buf& buf) {
             return prepare_sync(buf);
         case Buf::Op::trim:
             return buf.step == 0 ? prepare_trim(buf) : prepare_sync(buf);
+        case Buf::Op::write_zeroes:
+            return buf.step == 0 ? prepare_zeroes(buf) : prepare_sync(buf);
+        case Buf::Op::cache:
+            return prepare_cache(buf);
+        case Buf::Op::block_status:
+            return ring_->completed(buf, 0);  // the device asks extent_at()
     }
 }
 
@@ -134,11 +179,14 @@ void FileBacking::prepare_write(Buf& buf) {
     const std::byte* from = buf.data + buf.moved();
     const uint64_t at = buf.offset + buf.moved();
     if (writes_inline(buf)) {
+        if (mapped_.try_write(at, {from, buf.resid})) {
+            return ring_->completed(buf, static_cast<int32_t>(buf.resid));
+        }
         const ssize_t moved = ::pwrite(fd_, from, buf.resid, static_cast<off_t>(at));
         return ring_->completed(buf, moved < 0 ? -errno : static_cast<int32_t>(moved));
     }
     prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_write(entry, fd, from, buf.resid, at);
+        io_uring_prep_write(entry, fd, from, static_cast<unsigned>(buf.resid), at);
         if (buf.fua) entry->rw_flags = RWF_DSYNC;
     });
 }
@@ -148,10 +196,59 @@ void FileBacking::prepare_write(Buf& buf) {
 void FileBacking::prepare_trim(Buf& buf) {
     const uint64_t first = (buf.offset + trim_bytes_ - 1) / trim_bytes_ * trim_bytes_;
     const uint64_t end = (buf.offset + buf.bcount) / trim_bytes_ * trim_bytes_;
-    if (!can_trim_ || first >= end) return ring_->completed(buf, 0);
+    if (!can_punch_ || first >= end) return ring_->completed(buf, 0);
     prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(first), static_cast<off_t>(end - first));
+    });
+}
+
+// Without fast_zero there is always a way; with it, only those that cost no more than a write. What
+// a disk does to zero a range that stays provisioned, nobody knows, and it may be to write it.
+FileBacking::Zeroing FileBacking::zeroing_for(const Buf& buf) const {
+    const bool aligned = buf.offset % trim_bytes_ == 0 && buf.bcount % trim_bytes_ == 0;
+    if (buf.fast_zero && !aligned) return Zeroing::none;
+    if (can_punch_ && !buf.no_hole) return Zeroing::punch;
+    if (can_zero_range_ && (regular_ || !buf.fast_zero)) return Zeroing::zero_range;
+    return buf.fast_zero ? Zeroing::none : Zeroing::write;
+}
+
+void FileBacking::prepare_zeroes(Buf& buf) {
+    if (buf.resid == 0) return ring_->completed(buf, 0);
+    const uint64_t at = buf.offset + buf.moved();
+    const uint64_t to_aligned = (trim_bytes_ - at % trim_bytes_) % trim_bytes_;
+    const Zeroing way = zeroing_for(buf);
+    buf.way = static_cast<uint8_t>(way);
+    if (way == Zeroing::none) return ring_->completed(buf, -EOPNOTSUPP);
+    if (way != Zeroing::write && to_aligned == 0 && buf.resid >= trim_bytes_) {
+        return prepare_fallocate(
+            buf, way == Zeroing::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
+    }
+    const bool edge = way != Zeroing::write && to_aligned > 0;
+    const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
+    buf.covers = 0;  // the result says how much was written
+    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+        io_uring_prep_write(entry, fd, zeroes(), static_cast<unsigned>(bytes), at);
+    });
+}
+
+// Of what is left, all that is whole blocks.
+void FileBacking::prepare_fallocate(Buf& buf, int mode) {
+    buf.covers = buf.resid / trim_bytes_ * trim_bytes_;
+    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+        io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE,
+                                static_cast<off_t>(buf.offset + buf.moved()),
+                                static_cast<off_t>(buf.covers));
+    });
+}
+
+// Reading ahead into the page cache; past it there is nothing to bring nearer.
+void FileBacking::prepare_cache(Buf& buf) {
+    if (direct_) return ring_->completed(buf, 0);
+    buf.covers = std::min(buf.resid, read_ahead_bytes);
+    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+        io_uring_prep_fadvise(entry, fd, buf.offset + buf.moved(), static_cast<off_t>(buf.covers),
+                              POSIX_FADV_WILLNEED);
     });
 }
 
@@ -179,16 +276,61 @@ bool FileBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     return true;
 }
 
+// lseek(2) moves the descriptor's position, which nothing else uses.
+Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
+    const auto at = static_cast<off_t>(offset);
+    if (!regular_) return {limit, false};
+    const off_t data = ::lseek(fd_, at, SEEK_DATA);
+    if (data < 0) {
+        // A hole up to the end, unless the file has been cut short: a read is to find that out.
+        struct stat info {};
+        const bool whole = errno == ENXIO && fstat(fd_, &info) == 0 &&
+                           static_cast<uint64_t>(info.st_size) >= size_bytes_;
+        return {limit, whole};
+    }
+    if (data > at) return {std::min(static_cast<uint64_t>(data - at), limit), true};
+    const off_t hole = ::lseek(fd_, at, SEEK_HOLE);
+    if (hole <= at) return {limit, false};  // it changes under our eyes, or cannot tell
+    return {std::min(static_cast<uint64_t>(hole - at), limit), false};
+}
+
 bool FileBacking::more(Buf& buf) {
-    if (buf.op != Buf::Op::trim) return false;
-    if (buf.error == EOPNOTSUPP || buf.error == ENOSYS) {
-        can_trim_ = false;
-        buf.error = 0;
-        buf.resid = 0;
+    if (!buf.discards()) return false;
+    if (buf.step == 0 && (buf.op == Buf::Op::trim ? more_of_trim(buf) : more_of_zeroes(buf))) {
+        return true;
     }
     if (buf.error != 0 || !buf.fua || buf.step == 1) return false;
     buf.step = 1;
     return true;
+}
+
+// A trim that cannot be done is done.
+bool FileBacking::more_of_trim(Buf& buf) {
+    if (!unsupported(buf.error)) {
+        sparse_ = sparse_ || regular_;
+        return false;
+    }
+    can_punch_ = false;
+    buf.error = 0;
+    buf.resid = 0;
+    return false;
+}
+
+// The next way is tried where the best one is not to be had, now and from now on.
+bool FileBacking::more_of_zeroes(Buf& buf) {
+    const Zeroing way{buf.way};
+    if (!unsupported(buf.error)) {
+        sparse_ = sparse_ || regular_;
+        return false;
+    }
+    if (way == Zeroing::write || way == Zeroing::none) return false;
+    forget_zeroing(way);
+    buf.error = 0;
+    return true;
+}
+
+void FileBacking::forget_zeroing(Zeroing way) {
+    (way == Zeroing::punch ? can_punch_ : can_zero_range_) = false;
 }
 
 }  // namespace blkscope

@@ -2,13 +2,15 @@
 //
 // All operations go through the ring but one: a buffered write to a regular file. ext4 has no
 // non-blocking form of it, so the ring hands each to a kernel worker, which costs several times a
-// plain pwrite(2); small ones are therefore written on the spot (docs/performance.md). That can
+// plain pwrite(2); small ones are therefore written on the spot (docs/performance.md), and those
+// that the page cache has room for already through a mapping, where that is cheaper still. That can
 // stall the worker when the kernel throttles dirty pages; --direct never does.
 #pragma once
 
 #include <string>
 
 #include "blockdev/backing.hpp"
+#include "blockdev/mapped_file.hpp"
 
 namespace blkscope {
 
@@ -23,15 +25,29 @@ class FileBacking : public Backing {
     void attach(Ring& ring) override;
     void prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
+    [[nodiscard]] bool sparse() const override { return sparse_; }
+    [[nodiscard]] bool rotational() const override { return rotational_; }
+    [[nodiscard]] bool has_cache() const override { return !direct_; }
     bool more(Buf& buf) override;
 
   private:
+    /// The ways to make zeroes, best first.
+    enum class Zeroing : uint8_t { punch, zero_range, write, none };
+
     void open_file(const BackingOptions& options);
     void measure(bool direct);
     [[nodiscard]] bool writes_inline(const Buf& buf) const;
     void prepare_write(Buf& buf);
     void prepare_trim(Buf& buf);
+    void prepare_zeroes(Buf& buf);
+    void prepare_fallocate(Buf& buf, int mode);
+    void prepare_cache(Buf& buf);
     void prepare_sync(Buf& buf);
+    [[nodiscard]] Zeroing zeroing_for(const Buf& buf) const;
+    void forget_zeroing(Zeroing way);
+    bool more_of_trim(Buf& buf);
+    bool more_of_zeroes(Buf& buf);
     template <class Prepare>
     void prepare_on_file(Buf& buf, Prepare prepare);
 
@@ -41,11 +57,15 @@ class FileBacking : public Backing {
     Ring* ring_ = nullptr;
     uint64_t size_bytes_ = 0;
     uint32_t block_bytes_ = 1;
-    uint32_t trim_bytes_ = 1;  // what a punched hole must be aligned to
+    uint32_t trim_bytes_ = 1;  // what fallocate's ranges must be aligned to
     bool regular_ = false;
     bool direct_ = false;
     bool read_only_ = false;
-    bool can_trim_ = true;
+    bool can_punch_ = true;
+    bool can_zero_range_ = true;
+    bool sparse_ = false;  // it had holes when it was opened, or has got some
+    bool rotational_ = false;
+    MappedFile mapped_;  // for small writes, where that pays
 };
 
 }  // namespace blkscope

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "blockdev/backing.hpp"
+#include "blockdev/page_set.hpp"
 
 namespace blkscope {
 
@@ -18,12 +19,19 @@ class MemoryBacking : public Backing {
     void attach(Ring& ring) override { ring_ = &ring; }
     void prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
+    [[nodiscard]] bool sparse() const override { return true; }
 
   private:
-    void trim(uint64_t offset, uint64_t bytes);
+    void write(uint64_t offset, std::span<const std::byte> data);
+    void zero(Buf& buf);
+    void fill(uint64_t offset, uint64_t bytes);
+    void empty(uint64_t offset, uint64_t bytes);
+    void clear_part(uint64_t offset, uint64_t bytes);
 
     uint64_t size_bytes_;
     std::byte* memory_ = nullptr;
+    PageSet written_;  // a page that is not in it is zeroes, and not there
     Ring* ring_ = nullptr;
 };
 
@@ -36,6 +44,9 @@ class NullBacking : public Backing {
     void attach(Ring& ring) override { ring_ = &ring; }
     void prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    /// All of it is a hole. Its reads are answered with zeroes all the same: what a read costs is
+    /// what it is for.
+    [[nodiscard]] Extent extent_at(uint64_t, uint64_t limit) override { return {limit, true}; }
 
   private:
     uint64_t size_bytes_;

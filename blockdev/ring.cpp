@@ -40,6 +40,7 @@ int set_up(unsigned entries, io_uring& ring) {
 }  // namespace
 
 Ring::Ring(unsigned entries) {
+    kstat::calibrate_clock();  // before the first device on it takes a time
     const int error = set_up(entries, ring_);
     if (error < 0) {
         throw std::runtime_error("set up io_uring: " + std::generic_category().message(-error) +
@@ -47,7 +48,8 @@ Ring::Ring(unsigned entries) {
                                  "seccomp profile forbids it");
     }
     // Without a table (a kernel before 5.19) operations name plain descriptors.
-    if (io_uring_register_files_sparse(&ring_, file_table_size) < 0) files_ = file_table_size;
+    if (io_uring_register_files_sparse(&ring_, file_table_size) < 0) return;
+    for (int index = file_table_size; index-- > 0;) free_files_.push_back(index);
 }
 
 Ring::~Ring() {
@@ -82,6 +84,21 @@ void Ring::completed(Completion& completion, int32_t result) {
     inline_end_ = &completion.next_;
 }
 
+void Ring::completed_later(Completion& completion, int32_t result) {
+    completion.result_ = result;
+    completion.next_ = nullptr;
+    *later_end_ = &completion;
+    later_end_ = &completion.next_;
+}
+
+void Ring::take_over_later() {
+    if (later_first_ == nullptr) return;
+    *inline_end_ = later_first_;
+    inline_end_ = later_end_;
+    later_first_ = nullptr;
+    later_end_ = &later_first_;
+}
+
 // One clock reading for all of the turn.
 void Ring::tell_observers() {
     announce_ = false;
@@ -91,7 +108,7 @@ void Ring::tell_observers() {
 
 void Ring::wait(bool sleep) {
     if (announce_) tell_observers();
-    const unsigned wanted = sleep && inline_first_ == nullptr ? 1 : 0;
+    const unsigned wanted = sleep && inline_first_ == nullptr && later_first_ == nullptr ? 1 : 0;
     slept_ = wanted != 0;
     const int submitted = io_uring_submit_and_wait(&ring_, wanted);
     // EINTR, EAGAIN (memory), EBUSY (completions to be taken first): the next turn tries again.
@@ -100,6 +117,7 @@ void Ring::wait(bool sleep) {
 
 void Ring::dispatch() {
     ++turn_;
+    take_over_later();
     bool brought_something = inline_first_ != nullptr;
     io_uring_cqe* entry = nullptr;
     while (io_uring_peek_cqe(&ring_, &entry) == 0) {
@@ -124,10 +142,21 @@ void Ring::dispatch_inline() {
 }
 
 int Ring::register_file(int fd) {
-    if (files_ >= file_table_size) return -1;
-    if (io_uring_register_files_update(&ring_, static_cast<unsigned>(files_), &fd, 1) < 0)
-        return -1;
-    return files_++;
+    if (free_files_.empty()) return -1;
+    const int index = free_files_.back();
+    if (io_uring_register_files_update(&ring_, static_cast<unsigned>(index), &fd, 1) < 0) return -1;
+    free_files_.pop_back();
+    return index;
+}
+
+// Not the worker, once that has ended: the kernel refuses, and the ring's own end does it.
+void Ring::unregister_file(int index) {
+    int none = -1;
+    if (index < 0 ||
+        io_uring_register_files_update(&ring_, static_cast<unsigned>(index), &none, 1) < 0) {
+        return;
+    }
+    free_files_.push_back(index);
 }
 
 }  // namespace blkscope

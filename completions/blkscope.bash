@@ -32,21 +32,25 @@ _blkscope() {
     fi
     case $previous in
         --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
-        --unix | --tls-certs | --tls-psk) _blkscope_files "$word" && return ;;
+        --unix | --config | --tls-certs | --tls-psk) _blkscope_files "$word" && return ;;
         --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
         --tls) _blkscope_offer off on require && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --queue-depth | --max-connections | --handshake-timeout | --connections | --timeout)
+        --port | --allow | --queue-depth | --description | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
-            _blkscope_offer --unix --port --bind --queue-depth --direct --read-only \
-                --max-connections --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
-                --attach --connections --help
+            _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
+                --read-only --description --no-list --max-connections --max-handshakes \
+                --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --attach --connections --timeout --help
             ;;
-        attach:-*) _blkscope_offer --connections --block-size --timeout --help ;;
-        detach:-* | list:-*) _blkscope_offer --help ;;
+        attach:-*)
+            _blkscope_offer --connections --block-size --timeout --read-only --persist --help
+            ;;
+        detach:-*) _blkscope_offer --force --help ;;
+        list:-*) _blkscope_offer --help ;;
         serve:*)
             _blkscope_offer memory: null:
             _blkscope_files "$word"

@@ -21,9 +21,9 @@ constexpr std::string_view device_prefix = "/dev/nbd";
 constexpr std::string_view sysfs_block = "/sys/block";
 constexpr uint64_t sector_bytes = 512;  // the unit of /sys/block/*/size, whatever the disk's is
 
-// The kernel has taken the device over a moment after nbd-client has ended.
-constexpr std::chrono::seconds size_deadline{5};
-constexpr std::chrono::milliseconds size_poll{10};
+// The kernel has taken the device over, or let go of it, a moment after nbd-client has ended.
+constexpr std::chrono::seconds change_deadline{5};
+constexpr std::chrono::milliseconds change_poll{10};
 
 fs::path sysfs_of(const std::string& device) {
     return fs::path(sysfs_block) / fs::path(device).filename();
@@ -72,14 +72,15 @@ void require_free(const std::string& what, const std::string& device) {
     }
 }
 
-void wait_until_sized(const std::string& what, const std::string& device) {
-    const auto deadline = std::chrono::steady_clock::now() + size_deadline;
-    while (read_number(sysfs_of(device) / "size") == 0) {
-        if (std::chrono::steady_clock::now() > deadline) {
-            fail(what, "nbd-client connected it, but it has no size", "see dmesg");
-        }
-        std::this_thread::sleep_for(size_poll);
+// False if it does not come true in time.
+template <class Condition>
+bool within_deadline(Condition condition) {
+    const auto deadline = std::chrono::steady_clock::now() + change_deadline;
+    while (!condition()) {
+        if (std::chrono::steady_clock::now() > deadline) return false;
+        std::this_thread::sleep_for(change_poll);
     }
+    return true;
 }
 
 }  // namespace
@@ -142,6 +143,7 @@ std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions
     if (options.connections > 1) add("-connections", std::to_string(options.connections));
     if (options.block_bytes > 0) add("-block-size", std::to_string(options.block_bytes));
     if (options.timeout_seconds > 0) add("-timeout", std::to_string(options.timeout_seconds));
+    if (options.read_only) arguments.emplace_back("-readonly");
     return arguments;
 }
 
@@ -158,23 +160,31 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
         fail(what, "nbd-client: " + last_line(client.output),
              geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
     }
-    wait_until_sized(what, options.device);
+    if (!within_deadline([&] { return read_number(sysfs_of(options.device) / "size") > 0; })) {
+        fail(what, "nbd-client connected it, but it has no size", "see dmesg");
+    }
 }
 
 int attached_by(const std::string& device) {
     return static_cast<int>(read_number(sysfs_of(device) / "pid"));
 }
 
-void detach(const std::string& device) {
+void detach(const std::string& device, const DetachOptions& options) {
     const std::string what = "detach " + device;
     if (nbd_index(device) < 0)
         fail(what, "not an nbd device", "use one that 'blkscope list' shows");
     if (!connected(device))
         fail(what, "it is not attached", "'blkscope list' shows those that are");
+    if (const auto user = device_user(device); user && !options.force) {
+        fail(what, "it is in use: " + *user, "end that first, or detach it with --force");
+    }
     const ProgramResult client = run_program({"nbd-client", "-d", device});
     if (client.status != 0) {
         fail(what, "nbd-client: " + last_line(client.output),
              geteuid() == 0 ? "see dmesg" : "run it as root");
+    }
+    if (!within_deadline([&] { return !connected(device); })) {
+        fail(what, "nbd-client disconnected it, but the kernel has not let go of it", "see dmesg");
     }
 }
 

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "driver/nbd/reply.hpp"
 #include "driver/nbd/worker.hpp"
 
 namespace blkscope::nbd {
@@ -18,11 +19,11 @@ constexpr uint32_t requests_held_max = 256;
 constexpr uint64_t bytes_held_max = uint64_t{16} << 20;  // more only for a single large request
 
 // One that is served in pieces of its payload, so that the payload can be received in place.
-constexpr uint32_t large_write_bytes = 16384;
+constexpr uint64_t large_write_bytes = 16384;
 
 // A refused write's data is read and dropped, so that the stream stays in step; past this it is
 // not worth the client's bandwidth.
-constexpr uint32_t skip_bytes_max = uint32_t{128} << 20;
+constexpr uint64_t skip_bytes_max = uint64_t{128} << 20;
 
 // The data of the requests taken in per turn (measured: docs/performance.md).
 constexpr uint64_t share_bytes_max = uint64_t{256} << 10;
@@ -30,19 +31,21 @@ constexpr uint64_t share_bytes_max = uint64_t{256} << 10;
 // A client that takes less while others wait for the memory is as good as one that takes nothing.
 constexpr uint64_t slow_bytes_per_second = uint64_t{4} << 20;
 
-constexpr size_t send_iov_max = size_t{2} * requests_held_max;
+// Room for all replies that a client can have coming, unless many are reads that met holes.
+constexpr size_t send_iov_max = size_t{2} * requests_held_max + reply_pieces_max;
 
-uint32_t payload_of(const Request& header) {
-    return header.type == Command::write ? header.length : 0;
+// What the data of a request takes of the arena.
+uint64_t room_for(const Request& header) {
+    return header.type == Command::block_status ? status_bytes : data_bytes(header);
 }
 
-uint32_t data_of(const Request& header) {
-    return header.type == Command::write || header.type == Command::read ? header.length : 0;
-}
-
-// True for a range that does not lie within `size` bytes. No sum that could wrap.
-bool outside(uint64_t offset, uint64_t length, uint64_t size) {
-    return offset > size || length > size - offset;
+RequestRules rules_for(const Export& exp, const Terms& terms) {
+    return {.size_bytes = exp.device.size_bytes(),
+            // Who has not asked for the limit may not know it.
+            .payload_bytes_max =
+                terms.block_sizes ? exp.info().block_size.maximum : Arena::piece_bytes_max,
+            .read_only = exp.read_only,
+            .terms = terms};
 }
 
 Buf::Op op_of(Command type) {
@@ -53,6 +56,12 @@ Buf::Op op_of(Command type) {
             return Buf::Op::flush;
         case Command::trim:
             return Buf::Op::trim;
+        case Command::write_zeroes:
+            return Buf::Op::write_zeroes;
+        case Command::cache:
+            return Buf::Op::cache;
+        case Command::block_status:
+            return Buf::Op::block_status;
         default:
             return Buf::Op::read;
     }
@@ -60,9 +69,12 @@ Buf::Op op_of(Command type) {
 
 }  // namespace
 
-Connection::Connection(Worker& worker, Export& exp, int socket, std::unique_ptr<TlsSession> tls)
+Connection::Connection(Worker& worker, Export& exp, const Terms& terms, int socket,
+                       std::unique_ptr<TlsSession> tls)
     : worker_(worker),
       export_(exp),
+      rules_(rules_for(exp, terms)),
+      header_bytes_(terms.replies == ReplyForm::extended ? extended_request_bytes : request_bytes),
       socket_(socket),
       rx_(std::make_unique_for_overwrite<std::byte[]>(rx_capacity)),
       send_iov_(std::make_unique_for_overwrite<iovec[]>(send_iov_max)),
@@ -140,7 +152,7 @@ void Connection::receive() {
         rx_end_ = rx_bytes();
         rx_begin_ = 0;
     }
-    const size_t room = large_writes_ ? request_bytes - rx_end_ : rx_capacity - rx_end_;
+    const size_t room = large_writes_ ? header_bytes_ - rx_end_ : rx_capacity - rx_end_;
     if (tls_ != nullptr) return receive_decrypted(room);
     receive_iov_[1] = {rx_.get() + rx_end_, room};
     receiving_.under_way = true;
@@ -171,7 +183,7 @@ void Connection::received(int32_t result) {
     auto bytes = static_cast<size_t>(result);
     if (payload_ != nullptr) {
         const size_t in_place = std::min<size_t>(bytes, payload_->bcount - payload_bytes_);
-        payload_bytes_ += static_cast<uint32_t>(in_place);
+        payload_bytes_ += in_place;
         bytes -= in_place;
     }
     rx_end_ += bytes;
@@ -200,14 +212,22 @@ bool Connection::parse_one() {
         return skip_bytes_ == 0;
     }
     if (payload_ != nullptr) return take_payload();
-    if (rx_bytes() < request_bytes) return false;
-    const auto header = parse_request(
-        std::span<const std::byte, request_bytes>(rx_.get() + rx_begin_, request_bytes));
+    if (rx_bytes() < header_bytes_) return false;
+    const auto header = parse_header();
     if (!header) {
         kill("wrong magic in a request: the stream is lost");
         return false;
     }
     return accept(*header);
+}
+
+std::optional<Request> Connection::parse_header() const {
+    const std::byte* from = rx_.get() + rx_begin_;
+    if (rules_.terms.replies == ReplyForm::extended) {
+        return parse_extended_request(
+            std::span<const std::byte, extended_request_bytes>(from, extended_request_bytes));
+    }
+    return parse_request(std::span<const std::byte, request_bytes>(from, request_bytes));
 }
 
 // False: no room; the header stays where it is and is looked at again when there is.
@@ -216,19 +236,40 @@ bool Connection::accept(const Request& header) {
         end();
         return false;
     }
-    const int error = refuse(header);
-    PendingRequest* request = admit(header, error == 0 ? data_of(header) : 0);
+    if (has_status_payload(header, rules_.terms.replies)) return accept_with_payload(header);
+    return serve(header, header_bytes_);
+}
+
+// The payload is short: it is waited for in the rx buffer, which has room beyond a header then.
+bool Connection::accept_with_payload(const Request& header) {
+    large_writes_ = false;
+    if (rx_bytes() < header_bytes_ + status_payload_bytes) return false;
+    const auto request = with_status_payload(
+        header, std::span<const std::byte, status_payload_bytes>(
+                    rx_.get() + rx_begin_ + header_bytes_, status_payload_bytes));
+    // Refused as it came, its payload is skipped like any other.
+    return request ? serve(*request, header_bytes_ + status_payload_bytes)
+                   : serve(header, header_bytes_);
+}
+
+// Takes the request out of the rx buffer, if there is room for it.
+bool Connection::serve(const Request& header, size_t bytes_taken) {
+    const int error = rules_.refusal(header);
+    const uint64_t payload = rules_.payload_bytes(header);
+    const uint64_t room = error == 0 ? room_for(header) : 0;
+    PendingRequest* request = admit(header, static_cast<uint32_t>(room));
     if (request == nullptr) {
         worker_.stalled(*this);
         return false;
     }
-    rx_begin_ += request_bytes;
+    rx_begin_ += bytes_taken;
     share_bytes_ += request->held_bytes;
-    large_writes_ = error == 0 && payload_of(header) >= large_write_bytes;
+    large_writes_ = error == 0 && payload >= large_write_bytes;
     if (error != 0) {
         request->error = error;
+        request->refused = true;
         export_.device.request_refused();
-        turn_down(*request, payload_of(header));
+        turn_down(*request, payload);
         return true;
     }
     if (header.type == Command::write) {
@@ -240,9 +281,9 @@ bool Connection::accept(const Request& header) {
     return true;
 }
 
-// Answers a refused request: a write when its data has been read, for a client that is still
+// Answers a refused request: one with a payload when that has been read, for a client that is still
 // sending it (libnbd) takes a reply before that for a broken server.
-void Connection::turn_down(PendingRequest& request, uint32_t payload_bytes) {
+void Connection::turn_down(PendingRequest& request, uint64_t payload_bytes) {
     if (payload_bytes > 0 && payload_bytes <= skip_bytes_max) {
         refused_ = &request;
         skip_bytes_ = payload_bytes;
@@ -250,31 +291,6 @@ void Connection::turn_down(PendingRequest& request, uint32_t payload_bytes) {
     }
     reply(request);
     if (payload_bytes > 0) end();
-}
-
-// The errno of a request that is not to be served, 0 for one that is.
-int Connection::refuse(const Request& header) const {
-    const uint64_t size = export_.device.size_bytes();
-    const bool writes = header.type == Command::write || header.type == Command::trim;
-    if (data_of(header) > Arena::piece_bytes_max) return EINVAL;
-    if (writes && export_.read_only) return EPERM;
-    switch (header.type) {
-        case Command::read:
-        case Command::write:
-        case Command::trim:
-            if (outside(header.offset, header.length, size)) {
-                return header.type == Command::write ? ENOSPC : EINVAL;
-            }
-            // The kernel has been seen to send an empty trim; it asks for nothing, and gets it.
-            if (header.length == 0 && header.type != Command::trim) return EINVAL;
-            break;
-        case Command::flush:
-            if (header.offset != 0 || header.length != 0) return EINVAL;
-            break;
-        default:
-            return EINVAL;
-    }
-    return (header.flags & ~command_flag::fua) == 0 ? 0 : EINVAL;
 }
 
 // A request with room for its data, or nullptr: the pool is used up, or this client has its share.
@@ -296,9 +312,9 @@ PendingRequest* Connection::admit(const Request& header, uint32_t data_bytes) {
     waits_for_others_ = false;
     ++requests_held_;
     bytes_held_ += data_bytes;
-    fill(*request, header);
     request->data = data;
     request->held_bytes = data_bytes;
+    fill(*request, header);
     return request;
 }
 
@@ -306,17 +322,36 @@ void Connection::fill(PendingRequest& request, const Request& header) {
     request.connection = this;
     request.iodone = iodone;
     request.cookie = header.cookie;
+    request.command = header.type;
+    request.refused = false;
     request.op = op_of(header.type);
     request.fua = (header.flags & command_flag::fua) != 0 &&
-                  (header.type == Command::write || header.type == Command::trim);
+                  (request.op == Buf::Op::write || request.discards());
+    request.no_hole = (header.flags & command_flag::no_hole) != 0;
+    request.fast_zero = (header.flags & command_flag::fast_zero) != 0;
     request.offset = header.offset;
     request.bcount = header.type == Command::flush ? 0 : header.length;
+    give_room_for_extents(request, header);
+}
+
+// A block status lists them in its piece of the arena, where its descriptors will be; a read in the
+// request, if its client takes holes.
+void Connection::give_room_for_extents(PendingRequest& request, const Request& header) {
+    std::span<Extent> room;
+    const bool one_chunk = (header.flags & command_flag::df) != 0;
+    if (header.type == Command::block_status && request.data != nullptr) {
+        const bool one = (header.flags & command_flag::req_one) != 0;
+        room = {reinterpret_cast<Extent*>(request.data), one ? 1 : status_extents_max};
+    } else if (header.type == Command::read && !one_chunk &&
+               rules_.terms.replies != ReplyForm::simple) {
+        room = request.holes;
+    }
+    request.extents = ExtentList(room);
 }
 
 // Moves the payload's bytes from the rx buffer to their place; a whole write goes to the device.
 bool Connection::take_payload() {
-    const auto bytes =
-        static_cast<uint32_t>(std::min<size_t>(rx_bytes(), payload_->bcount - payload_bytes_));
+    const auto bytes = std::min<uint64_t>(rx_bytes(), payload_->bcount - payload_bytes_);
     std::memcpy(payload_->data + payload_bytes_, rx_.get() + rx_begin_, bytes);
     rx_begin_ += bytes;
     payload_bytes_ += bytes;
@@ -353,7 +388,7 @@ void Connection::iodone(Buf& buf) {
 void Connection::reply(PendingRequest& request) {
     worker_.changed(*this);
     if (state_ == State::dead) return release(request);
-    encode_simple_reply(request.reply, wire_error(request.error), request.cookie);
+    encode_reply(request, rules_.terms.replies);
     ready_.push(request);
 }
 
@@ -379,20 +414,16 @@ void Connection::list_replies() {
     send_message_.msg_iovlen = gather();
 }
 
-// Lists all that is ready; requests_held_max bounds it. Gives the number of pieces.
+// Lists what is ready, as far as the list goes; the rest is next. Gives the number of pieces.
 size_t Connection::gather() {
     size_t count = 0;
-    send_bytes_ = 0;
-    while (!ready_.empty()) {
+    while (!ready_.empty() && count + reply_pieces_max <= send_iov_max) {
         PendingRequest& request = ready_.pop();
         on_the_wire_.push(request);
-        send_iov_[count++] = {request.reply.data(), request.reply.size()};
-        send_bytes_ += request.reply.size();
-        if (const uint32_t bytes = request.reply_data_bytes()) {
-            send_iov_[count++] = {request.data, bytes};
-            send_bytes_ += bytes;
-        }
+        count += list_pieces(request, rules_.terms.replies, &send_iov_[count]);
     }
+    send_bytes_ = 0;
+    for (size_t i = 0; i < count; ++i) send_bytes_ += send_iov_[i].iov_len;
     return count;
 }
 

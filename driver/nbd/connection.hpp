@@ -28,11 +28,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 
 #include "driver/nbd/export.hpp"
 #include "driver/nbd/pending_request.hpp"
 #include "driver/nbd/protocol.hpp"
+#include "driver/nbd/request_rules.hpp"
 #include "driver/nbd/tls_session.hpp"
 
 namespace blkscope::nbd {
@@ -41,9 +43,10 @@ class Worker;
 
 class Connection {
   public:
-    /// Takes over a connected stream socket in blocking mode, negotiated for `exp`, and the TLS
-    /// that was begun on it, if any.
-    Connection(Worker& worker, Export& exp, int socket, std::unique_ptr<TlsSession> tls);
+    /// Takes over a connected stream socket in blocking mode, negotiated for `exp` on these terms,
+    /// and the TLS that was begun on it, if any.
+    Connection(Worker& worker, Export& exp, const Terms& terms, int socket,
+               std::unique_ptr<TlsSession> tls);
     ~Connection();
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
@@ -64,6 +67,8 @@ class Connection {
 
     /// One second has passed. Seconds for which the client has owed us a byte, to take or to give.
     unsigned tick();
+
+    [[nodiscard]] const Export& exp() const { return export_; }
 
     /// It stalls because others hold what it needs, not because it has its own share.
     [[nodiscard]] bool waits_for_others() const { return waits_for_others_; }
@@ -97,9 +102,11 @@ class Connection {
     void received(int32_t result);
     void parse();
     bool parse_one();
+    [[nodiscard]] std::optional<Request> parse_header() const;
     bool accept(const Request& header);
-    [[nodiscard]] int refuse(const Request& header) const;
-    void turn_down(PendingRequest& request, uint32_t payload_bytes);
+    bool accept_with_payload(const Request& header);
+    bool serve(const Request& header, size_t bytes_taken);
+    void turn_down(PendingRequest& request, uint64_t payload_bytes);
     bool take_payload();
     void skip_payload();
     PendingRequest* admit(const Request& header, uint32_t data_bytes);
@@ -109,6 +116,7 @@ class Connection {
     void release(PendingRequest& request);
 
     void fill(PendingRequest& request, const Request& header);
+    void give_room_for_extents(PendingRequest& request, const Request& header);
     void drop_payload();
 
     void list_replies();
@@ -132,6 +140,8 @@ class Connection {
 
     Worker& worker_;
     Export& export_;
+    const RequestRules rules_;
+    const size_t header_bytes_;  // of a request
     int socket_;
     State state_ = State::open;
 
@@ -141,7 +151,7 @@ class Connection {
     size_t rx_begin_ = 0;
     size_t rx_end_ = 0;
     PendingRequest* payload_ = nullptr;  // the write whose data is coming in
-    uint32_t payload_bytes_ = 0;         // of it so far
+    uint64_t payload_bytes_ = 0;         // of it so far
     PendingRequest* refused_ = nullptr;  // the write whose data is being skipped
     uint64_t skip_bytes_ = 0;            // of it, still to come
     bool large_writes_ = false;          // the last request was one

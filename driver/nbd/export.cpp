@@ -15,7 +15,11 @@ namespace {
 static_assert(BLKSCOPE_GEOMETRY_READ_ONLY == transmission_flag::read_only &&
               BLKSCOPE_GEOMETRY_FLUSH == transmission_flag::send_flush &&
               BLKSCOPE_GEOMETRY_FUA == transmission_flag::send_fua &&
+              BLKSCOPE_GEOMETRY_ROTATIONAL == transmission_flag::rotational &&
               BLKSCOPE_GEOMETRY_TRIM == transmission_flag::send_trim &&
+              BLKSCOPE_GEOMETRY_WRITE_ZEROES == transmission_flag::send_write_zeroes &&
+              BLKSCOPE_GEOMETRY_CACHE == transmission_flag::send_cache &&
+              BLKSCOPE_GEOMETRY_FAST_ZERO == transmission_flag::send_fast_zero &&
               BLKSCOPE_GEOMETRY_MULTI_CONN == transmission_flag::can_multi_conn);
 
 constexpr uint32_t preferred_block_bytes = 4096;
@@ -25,11 +29,15 @@ constexpr uint32_t payload_bytes_max = uint32_t{32}
 
 // One file or memory behind one cache: what is acknowledged on one connection is seen on all, and a
 // flush on any covers it. That is CAN_MULTI_CONN.
-uint16_t transmission_flags(bool read_only) {
+uint16_t transmission_flags(const Backing& backing, bool read_only) {
     namespace flag = transmission_flag;
-    constexpr uint16_t common = flag::has_flags | flag::send_flush | flag::can_multi_conn;
-    constexpr uint16_t writable = common | flag::send_fua | flag::send_trim;
-    return read_only ? uint16_t{common | flag::read_only} : writable;
+    constexpr uint16_t writable =
+        flag::send_fua | flag::send_trim | flag::send_write_zeroes | flag::send_fast_zero;
+    uint16_t flags = flag::has_flags | flag::send_flush | flag::can_multi_conn;
+    flags |= read_only ? flag::read_only : writable;
+    if (backing.has_cache()) flags |= flag::send_cache;
+    if (backing.rotational()) flags |= flag::rotational;
+    return flags;
 }
 
 }  // namespace
@@ -37,7 +45,9 @@ uint16_t transmission_flags(bool read_only) {
 Export::Export(Worker& its_worker, ExportOptions options)
     : worker(its_worker),
       name(std::move(options.name)),
+      description(std::move(options.description)),
       read_only(options.read_only),
+      is_default(options.is_default),
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
              options.queue_depth),
       backing_(device.backing().describe()) {}
@@ -46,15 +56,18 @@ ExportInfo Export::info() const {
     const uint32_t minimum = device.backing().block_bytes();
     return {
         .name = name,
-        .description = device.name() + ": " + backing_,
+        .description = description.empty() ? device.name() + ": " + backing_ : description,
         .size_bytes = device.size_bytes(),
-        .transmission_flags = transmission_flags(read_only),
+        .transmission_flags = transmission_flags(device.backing(), read_only),
         .block_size = {minimum, std::max(minimum, preferred_block_bytes), payload_bytes_max},
+        .is_default = is_default,
     };
 }
 
 void Export::publish(const std::string& its_uri) {
+    kstat_.reset();  // readers of the old one are done with uri_ when it has gone
     uri_ = its_uri;
+    published_ = true;
     publish_names();
     publish_geometry();
 }
@@ -80,6 +93,7 @@ void Export::publish_names() {
 }
 
 void Export::publish_geometry() {
+    geometry_kstat_.reset();
     geometry_kstat_ = create_kstat("geometry", KSTAT_TYPE_RAW, sizeof(blkscope_geometry));
     if (!geometry_kstat_) return;
     const ExportInfo told = info();

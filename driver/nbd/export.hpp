@@ -4,7 +4,8 @@
 //     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri
 //     nbd:N:nbdN,geometry  RAW, class misc: sizes and limits as negotiated, <blkscope/geometry.h>
 //
-// Threads: immutable once served, but for the device, which is its worker's.
+// Threads: made and destroyed on its worker's thread while that has one. Immutable in between, but
+//          for what is published, which is the control thread's, and the device, its worker's.
 #pragma once
 
 #include <sys/kstat.h>
@@ -28,12 +29,19 @@ struct Export {
     /// What a client is told when it asks for it.
     [[nodiscard]] ExportInfo info() const;
 
-    /// Makes the export known to `blkscope list` and other readers.
+    /// Makes the export known to `blkscope list` and other readers; again, under another URI.
     void publish(const std::string& its_uri);
 
+    /// Where clients are told that it is, once published.
+    [[nodiscard]] const std::string& uri() const { return uri_; }
+    [[nodiscard]] bool published() const { return published_; }
+
     Worker& worker;
+    uint64_t serial = 0;  // of no other export of this server, gone ones included
     std::string name;
+    std::string description;
     bool read_only;
+    bool is_default;
     Device device;
 
   private:
@@ -43,6 +51,7 @@ struct Export {
 
     std::string backing_;
     std::string uri_;
+    bool published_ = false;
     OwnedKstat kstat_;
     OwnedKstat geometry_kstat_;
 };

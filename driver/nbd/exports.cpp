@@ -35,7 +35,7 @@ void check_numbers(const ExportInfo& exp) {
     // Clients keep offsets in a signed 64-bit integer.
     assert(exp.size_bytes <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
     assert((exp.transmission_flags & flag::has_flags) != 0);
-    // Neither may be said to a client that has not negotiated what it needs, and none can yet.
+    // The handshake adds them for a client that has negotiated what they need.
     assert((exp.transmission_flags & (flag::send_df | flag::block_status_payload)) == 0);
     assert((exp.transmission_flags & flag::send_fast_zero) == 0 ||
            (exp.transmission_flags & flag::send_write_zeroes) != 0);
@@ -50,7 +50,8 @@ void check_numbers(const ExportInfo& exp) {
 
 }  // namespace
 
-Exports::Exports(std::vector<ExportInfo> list) : list_(std::move(list)) {
+Exports::Exports(std::vector<ExportInfo> list, bool may_be_listed)
+    : list_(std::move(list)), may_be_listed_(may_be_listed) {
     for (std::size_t i = 0; i < list_.size(); ++i) {
         check_strings(list_[i]);
         check_numbers(list_[i]);

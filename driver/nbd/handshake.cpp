@@ -12,6 +12,8 @@ namespace {
 // No read is longer, however much there is to throw away.
 constexpr std::size_t read_bytes_max = std::size_t{64} << 10;
 
+constexpr std::string_view base_namespace = "base:";
+
 template <std::unsigned_integral T>
 void put(std::vector<std::byte>& to, T value) {
     std::array<std::byte, sizeof(T)> bytes{};
@@ -39,6 +41,7 @@ struct InfoQuestion {
     std::string_view exp;  // into the data it was read from
     bool name = false;
     bool description = false;
+    bool block_sizes = false;
 };
 
 void note_wish(InfoQuestion& question, Info wish) {
@@ -49,9 +52,11 @@ void note_wish(InfoQuestion& question, Info wish) {
         case Info::description:
             question.description = true;
             return;
-        case Info::exp:
         case Info::block_size:
-            return;  // these are always told
+            question.block_sizes = true;  // always told, but who asks for them keeps to them
+            return;
+        case Info::exp:
+            return;  // always told
     }
     // An unknown wish is ignored: the protocol's way of letting newer clients ask for more.
 }
@@ -74,6 +79,43 @@ std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data)
         note_wish(question, Info{get<std::uint16_t>(data, at)});
     }
     return question;
+}
+
+// What the two META_CONTEXT options ask: u32 name length, name, u32 count, count times a query of
+// u32 length and text.
+struct ContextQuestion {
+    std::string_view exp;  // into the data it was read from
+    bool any_query = false;
+    bool names_allocation = false;
+    bool names_all_of_base = false;
+};
+
+// Takes a counted string off the front; nothing where it is not whole or not a string.
+std::optional<std::string_view> take_string(std::span<const std::byte>& from) {
+    if (from.size() < sizeof(std::uint32_t)) return std::nullopt;
+    const std::size_t bytes = get<std::uint32_t>(from, 0);
+    from = from.subspan(sizeof(std::uint32_t));
+    if (bytes > from.size()) return std::nullopt;
+    const std::string_view text = as_text(from.first(bytes));
+    from = from.subspan(bytes);
+    return valid_string(text) ? std::optional(text) : std::nullopt;
+}
+
+std::optional<ContextQuestion> parse_context_question(std::span<const std::byte> data) {
+    const auto name = take_string(data);
+    if (!name || data.size() < sizeof(std::uint32_t)) return std::nullopt;
+    const std::uint32_t queries = get<std::uint32_t>(data, 0);
+    data = data.subspan(sizeof(std::uint32_t));
+    ContextQuestion question{.exp = *name, .any_query = queries > 0};
+    // Each takes at least its four bytes of what has come, whatever the client's number is.
+    for (std::uint32_t i = 0; i < queries; ++i) {
+        const auto query = take_string(data);
+        if (!query) return std::nullopt;
+        // Others' namespaces and unknown leaves are ignored, as are queries of no known form.
+        if (*query == base_allocation) question.names_allocation = true;
+        if (*query == base_namespace) question.names_all_of_base = true;
+    }
+    return data.empty() ? std::optional(question) : std::nullopt;
 }
 
 }  // namespace
@@ -143,8 +185,9 @@ bool Handshake::too_many_options() const {
 
 // Whether the data of the option at hand is looked at; the rest is read and forgotten.
 bool Handshake::is_parsed() const {
-    const bool has_data =
-        option_ == Option::export_name || option_ == Option::info || option_ == Option::go;
+    const bool has_data = option_ == Option::export_name || option_ == Option::info ||
+                          option_ == Option::go || option_ == Option::list_meta_context ||
+                          option_ == Option::set_meta_context;
     return has_data && option_bytes_ <= limits_.parsed_bytes_max;
 }
 
@@ -191,12 +234,13 @@ Step Handshake::answer() {
         case Option::go:
             return answer_info_or_go();
         case Option::structured_reply:
+            return answer_structured_reply();
         case Option::extended_headers:
-            // Known not to take data, so data is wrong whether we have the option or not.
-            return option_bytes_ > 0 ? refuse_data() : answer_unsupported();
-        case Option::peek_export:
+            return answer_extended_headers();
         case Option::list_meta_context:
         case Option::set_meta_context:
+            return answer_meta_context();
+        case Option::peek_export:
             return answer_unsupported();
         case Option::abort:
         case Option::starttls:
@@ -231,20 +275,25 @@ Step Handshake::answer_stopping() {
 // What options before TLS have brought about. Anyone on the way may have said them; the client says
 // its own again.
 void Handshake::forget_agreements() {
+    terms_ = {};
+    contexts_of_.clear();
     listed_ = false;
 }
 
 // The one option that is not answered by an option reply, and cannot be refused.
 Step Handshake::answer_export_name() {
     const std::string_view name = as_text(in_);
+    if (terms_.replies == ReplyForm::extended) {
+        return close("EXPORT_NAME from a client with extended headers");
+    }
     if (!valid_string(name)) return close("an export name that is not UTF-8, or holds a NUL");
     const auto found = exports_.find(name);
     if (!found) return close(fmt::format("no export \"{}\"", printable(name)));
 
     put(out_, exports_[*found].size_bytes);
-    put(out_, exports_[*found].transmission_flags);
+    put(out_, flags_of(exports_[*found]));
     if (!no_zeroes_) out_.resize(out_.size() + export_name_zeroes);
-    return transmission(*found);
+    return transmission(*found, name);
 }
 
 Step Handshake::answer_abort() {
@@ -254,6 +303,9 @@ Step Handshake::answer_abort() {
 
 Step Handshake::answer_list() {
     if (option_bytes_ > 0) return refuse_data();
+    if (!exports_.may_be_listed()) {
+        return refuse(OptionReply::err_policy, "the exports of this server are not listed");
+    }
     // Once only: its answer is by far the longest, and it bought the client further options.
     if (listed_) return refuse(OptionReply::err_invalid, "the exports have been listed already");
     listed_ = true;
@@ -273,22 +325,69 @@ Step Handshake::answer_info_or_go() {
     const auto question = parse_info_question(in_);
     if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
     const auto found = exports_.find(question->exp);
-    if (!found) {
-        return refuse(OptionReply::err_unknown,
-                      fmt::format("no export \"{}\"", printable(question->exp)));
-    }
+    if (!found) return refuse_name(question->exp);
 
     put_infos(exports_[*found], question->name, question->description);
     if (option_ == Option::info) return acknowledge();
     put_reply(OptionReply::ack, 0);
-    return transmission(*found);
+    terms_.block_sizes = question->block_sizes;
+    return transmission(*found, question->exp);
+}
+
+Step Handshake::answer_structured_reply() {
+    if (option_bytes_ > 0) return refuse_data();
+    switch (terms_.replies) {
+        case ReplyForm::simple:
+            terms_.replies = ReplyForm::structured;
+            return acknowledge();
+        case ReplyForm::structured:
+            return refuse(OptionReply::err_invalid, "structured replies are negotiated already");
+        case ReplyForm::extended:
+            break;  // which are structured, and more
+    }
+    return refuse(OptionReply::err_ext_header_reqd, "extended headers are negotiated already");
+}
+
+Step Handshake::answer_extended_headers() {
+    if (option_bytes_ > 0) return refuse_data();
+    if (terms_.replies == ReplyForm::extended) {
+        return refuse(OptionReply::err_invalid, "extended headers are negotiated already");
+    }
+    terms_.replies = ReplyForm::extended;
+    return acknowledge();
+}
+
+// LIST tells what there is; SET selects it for the export that it names, and nothing else stays
+// selected, even where it fails.
+Step Handshake::answer_meta_context() {
+    const bool selects = option_ == Option::set_meta_context;
+    if (selects) terms_.allocation = false;
+    if (!is_parsed()) return refuse(OptionReply::err_too_big, "the option is too long");
+    if (selects && terms_.replies == ReplyForm::simple) {
+        return refuse(OptionReply::err_invalid, "structured replies have not been negotiated");
+    }
+    const auto question = parse_context_question(in_);
+    if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
+    if (!exports_.find(question->exp)) return refuse_name(question->exp);
+
+    const bool wildcard = !question->any_query || question->names_all_of_base;
+    if (question->names_allocation || (wildcard && !selects)) {
+        put_reply(OptionReply::meta_context, sizeof(std::uint32_t) + base_allocation.size());
+        put(out_, selects ? base_allocation_id : std::uint32_t{0});
+        put(out_, base_allocation);
+    }
+    if (selects) {
+        terms_.allocation = question->names_allocation;
+        contexts_of_ = question->exp;
+    }
+    return acknowledge();
 }
 
 void Handshake::put_infos(const ExportInfo& exp, bool name, bool description) {
     put_reply(OptionReply::info, 12);
     put(out_, static_cast<std::uint16_t>(Info::exp));
     put(out_, exp.size_bytes);
-    put(out_, exp.transmission_flags);
+    put(out_, flags_of(exp));
     if (name) {
         // The name it is listed under, which is how a client of the default export learns it.
         put_reply(OptionReply::info, sizeof(std::uint16_t) + exp.name.size());
@@ -308,9 +407,21 @@ void Handshake::put_infos(const ExportInfo& exp, bool name, bool description) {
     put(out_, exp.block_size.maximum);
 }
 
+// An export's flags, and those that what was negotiated adds to them.
+std::uint16_t Handshake::flags_of(const ExportInfo& exp) const {
+    std::uint16_t flags = exp.transmission_flags;
+    if (terms_.replies != ReplyForm::simple) flags |= transmission_flag::send_df;
+    if (terms_.replies == ReplyForm::extended) flags |= transmission_flag::block_status_payload;
+    return flags;
+}
+
 Step Handshake::answer_unsupported() {
     return refuse(OptionReply::err_unsup,
                   fmt::format("option {} is not supported", static_cast<std::uint32_t>(option_)));
+}
+
+Step Handshake::refuse_name(std::string_view name) {
+    return refuse(OptionReply::err_unknown, fmt::format("no export \"{}\"", printable(name)));
 }
 
 Step Handshake::refuse_data() {
@@ -348,9 +459,11 @@ Step Handshake::close(std::string reason) {
     return {.send = out_, .next = Step::Next::close, .reason = reason_};
 }
 
-Step Handshake::transmission(std::size_t exp) {
+Step Handshake::transmission(std::size_t exp, std::string_view name) {
+    if (name != contexts_of_) terms_.allocation = false;  // they were another's
     expect(State::ended, 0, false);
-    return {.send = out_, .next = Step::Next::transmission, .exp = exp, .reason = {}};
+    return {
+        .send = out_, .next = Step::Next::transmission, .exp = exp, .terms = terms_, .reason = {}};
 }
 
 }  // namespace blkscope::nbd

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "driver/nbd/log_limit.hpp"
+#include "driver/nbd/peer.hpp"
 #include "driver/nbd/server.hpp"
 #include "driver/nbd/tls_session.hpp"
 
@@ -34,8 +35,10 @@ Negotiation::~Negotiation() = default;
 
 void Negotiation::start(std::chrono::milliseconds deadline) {
     deadline_.expires_after(deadline);
-    deadline_.async_wait([self = shared_from_this()](error_code error) {
-        if (!error) self->end();
+    deadline_.async_wait([self = shared_from_this(), deadline](error_code error) {
+        if (error || self->server_ == nullptr) return;
+        self->log(fmt::format("not done within {} s", deadline.count() / 1000));
+        self->end();
     });
     write(greeting_, Step::Next::go_on);
 }
@@ -54,6 +57,10 @@ void Negotiation::end() {
     server.ended(*this);
 }
 
+void Negotiation::log(std::string_view what) {
+    server_->log_->print(fmt::format("handshake with {} {}", peer_text(socket_), what));
+}
+
 void Negotiation::read() {
     if (tls_) return read_decrypted();
     received_.resize(handshake_.wanted());
@@ -67,10 +74,9 @@ void Negotiation::read() {
 
 void Negotiation::step() {
     const Step step = handshake_.feed(received_);
-    export_index_ = step.exp;
-    if (!step.reason.empty()) {
-        server_->log_->print(fmt::format("handshake refused: {}", step.reason));
-    }
+    terms_ = step.terms;
+    if (step.next == Step::Next::transmission) export_serial_ = server_->serial_of(step.exp);
+    if (!step.reason.empty()) log(fmt::format("refused: {}", step.reason));
     write(step.send, step.next);
 }
 
@@ -114,7 +120,7 @@ void Negotiation::hand_over() {
     }
     server_ = nullptr;
     deadline_.cancel();
-    server.negotiated(*this, export_index_, socket, std::move(tls_));
+    server.negotiated(*this, export_serial_, terms_, socket, std::move(tls_));
 }
 
 }  // namespace blkscope::nbd

@@ -11,8 +11,10 @@
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "driver/nbd/handshake.hpp"
@@ -44,6 +46,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     void written(Step::Next next);
     void hand_over();
     void end();
+    void log(std::string_view what);
 
     void start_tls();
     void shake_hands();
@@ -65,7 +68,8 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     Handshake handshake_;
     std::array<std::byte, greeting_bytes> greeting_;
     std::vector<std::byte> received_;
-    size_t export_index_ = 0;
+    uint64_t export_serial_ = 0;  // what it asked for; the export may have gone since
+    Terms terms_;
 };
 
 }  // namespace blkscope::nbd

@@ -20,17 +20,29 @@ namespace blkscope::nbd {
 
 class Connection;
 
+/// Extents that one read tells apart; what lies behind them is sent as data.
+inline constexpr size_t read_extents_max = 8;
+
+/// The longest head of a chunk: a hole's, extended.
+inline constexpr size_t reply_head_bytes_max = extended_reply_bytes + 12;
+
 struct PendingRequest : Buf {
     uint64_t cookie = 0;
     Connection* connection = nullptr;
     PendingRequest* next_reply = nullptr;
     uint32_t held_bytes = 0;  // of the arena, at `data`; 0 for none
-    std::array<std::byte, simple_reply_bytes> reply{};
+    Command command = Command::read;
+    bool refused = false;  // it has not been with the device
 
-    /// What follows the reply's header: the data of a read that went well.
-    [[nodiscard]] uint32_t reply_data_bytes() const {
-        return op == Op::read && error == 0 ? bcount : 0;
-    }
+    // The reply: the heads of its chunks one behind the other, of `head_bytes` together. Behind a
+    // single one goes the payload; where there are several, `chunks` of them, a read's data goes
+    // behind each that is not a hole's.
+    uint32_t chunks = 0;
+    uint32_t head_bytes = 0;
+    uint64_t payload_bytes = 0;  // at `data`
+    std::array<std::byte, reply_head_bytes_max * read_extents_max> heads{};
+
+    std::array<Extent, read_extents_max> holes{};  // of a read whose client can be told
 };
 
 using ReplyQueue = Fifo<PendingRequest, &PendingRequest::next_reply>;

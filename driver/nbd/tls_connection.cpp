@@ -24,7 +24,7 @@ void Connection::receive_decrypted(size_t room) {
     int32_t result = 0;
     bool to_the_end = true;
     if (payload_ != nullptr) {
-        const uint32_t missing = payload_->bcount - payload_bytes_;
+        const auto missing = static_cast<size_t>(payload_->bcount - payload_bytes_);
         result = tls_->read({payload_->data + payload_bytes_, missing});
         to_the_end = result == static_cast<int32_t>(missing);
     }

@@ -151,6 +151,13 @@ std::string tls_error_text() {
     return text;
 }
 
+std::optional<TlsMode> tls_mode(std::string_view word) {
+    if (word == "off") return TlsMode::off;
+    if (word == "on") return TlsMode::on;
+    if (word == "require") return TlsMode::require;
+    return std::nullopt;
+}
+
 std::shared_ptr<const TlsContext> TlsContext::open(const TlsOptions& options) {
     if (options.mode == TlsMode::off) {
         require_none(options);

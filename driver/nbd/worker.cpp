@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <cstring>
 #include <system_error>
 #include <utility>
 
@@ -21,8 +22,8 @@ constexpr size_t connections_expected = 256;  // lists have room for so many bef
 // wait for memory.
 constexpr unsigned idle_holder_seconds_max = 10;
 
-// What a client has to take its last replies in when the server stops.
-constexpr unsigned stop_seconds_max = 5;
+// What a client has to take its last replies in when its export goes.
+constexpr unsigned leave_seconds_max = 5;
 
 constexpr uint32_t large_bytes = Arena::slot_bytes_max + 1;
 
@@ -40,7 +41,7 @@ Worker::Worker() : ring_(ring_entries), requests_(request_count) {
 }
 
 Worker::~Worker() {
-    assert(!thread_.joinable() && connections_.empty());
+    assert(!thread_.joinable() && connections_.empty() && leaving_.empty());
     for (const Arrival& arrival : inbox_) ::close(arrival.socket);
     ::close(inbox_event_);
 }
@@ -51,11 +52,42 @@ void Worker::start() {
     thread_ = std::thread(&Worker::run, this);
 }
 
-void Worker::hand_over(Export& exp, int socket, std::unique_ptr<TlsSession> tls) {
+void Worker::hand_over(Export& exp, const Terms& terms, int socket,
+                       std::unique_ptr<TlsSession> tls) {
     {
         const std::lock_guard lock(inbox_mutex_);
-        inbox_.push_back({&exp, socket, std::move(tls)});
+        inbox_.push_back({&exp, terms, socket, std::move(tls)});
         connection_count_.fetch_add(1);
+    }
+    eventfd_write(inbox_event_, 1);
+}
+
+// On the worker's thread, and back when it is done; what it throws is thrown here.
+void Worker::call(std::function<void()> what) {
+    if (!thread_.joinable()) return what();
+    std::packaged_task<void()> task(std::move(what));
+    std::future<void> done = task.get_future();
+    {
+        const std::lock_guard lock(inbox_mutex_);
+        inbox_calls_.push_back(std::move(task));
+    }
+    eventfd_write(inbox_event_, 1);
+    done.get();
+}
+
+std::unique_ptr<Export> Worker::make_export(ExportOptions options) {
+    std::unique_ptr<Export> exp;
+    call([&] { exp = std::make_unique<Export>(*this, std::move(options)); });
+    ++exports_;
+    return exp;
+}
+
+void Worker::retire(std::unique_ptr<Export> exp) {
+    --exports_;
+    if (!thread_.joinable()) return exp.reset();  // nobody was served
+    {
+        const std::lock_guard lock(inbox_mutex_);
+        inbox_leaving_.push_back(std::move(exp));
     }
     eventfd_write(inbox_event_, 1);
 }
@@ -65,8 +97,11 @@ void Worker::stop() {
     eventfd_write(inbox_event_, 1);
 }
 
-void Worker::join() {
-    if (thread_.joinable()) thread_.join();
+bool Worker::join(std::optional<std::chrono::steady_clock::time_point> deadline) {
+    if (!thread_.joinable()) return true;
+    if (deadline && end_.wait_until(*deadline) == std::future_status::timeout) return false;
+    thread_.join();
+    return true;
 }
 
 // ---- The loop ----
@@ -75,13 +110,15 @@ void Worker::run() {
     ring_.enable();
     watch_inbox();
     watch_clock();
-    while (!stopping_ || !connections_.empty()) {
+    while (!stopping_ || !connections_.empty() || !leaving_.empty()) {
         ring_.wait(yielded_.empty());
         resume(yielded_, &Connection::in_yielded_list);
         ring_.dispatch();
         resume(stalled_, &Connection::in_stalled_list);
         serve_changed();
+        see_off();
     }
+    ended_.set_value();
 }
 
 void Worker::watch_inbox() {
@@ -92,18 +129,21 @@ void Worker::watch_inbox() {
 
 void Worker::take_inbox(int32_t) {
     std::vector<Arrival> arrivals;
+    std::vector<std::unique_ptr<Export>> leaving;
+    std::vector<std::packaged_task<void()>> calls;
     {
         const std::lock_guard lock(inbox_mutex_);
         arrivals.swap(inbox_);
+        leaving.swap(inbox_leaving_);
+        calls.swap(inbox_calls_);
+        stopping_ = stop_requested_.load();
     }
     for (Arrival& arrival : arrivals) {
-        connections_.push_back(std::make_unique<Connection>(*this, *arrival.exp, arrival.socket,
-                                                            std::move(arrival.tls)));
+        connections_.push_back(std::make_unique<Connection>(
+            *this, *arrival.exp, arrival.terms, arrival.socket, std::move(arrival.tls)));
     }
-    stopping_ = stop_requested_.load();
-    if (stopping_) {
-        for (const auto& connection : connections_) connection->end();
-    }
+    for (auto& exp : leaving) begin_to_leave(std::move(exp));
+    for (auto& task : calls) task();
     watch_inbox();
 }
 
@@ -115,11 +155,7 @@ void Worker::watch_clock() {
 
 void Worker::tick(int32_t) {
     give_up_on_idle_holders();
-    if (stopping_ && ++seconds_stopping_ >= stop_seconds_max) {
-        for (const auto& connection : connections_) {
-            connection->give_up("does not take its replies, and the server stops");
-        }
-    }
+    for (const auto& leaver : leaving_) hurry_up(*leaver);
     watch_clock();
 }
 
@@ -137,6 +173,56 @@ bool Worker::others_wait(const Connection& holder) const {
     return std::any_of(stalled_.begin(), stalled_.end(), [&](const Connection* waiting) {
         return waiting != &holder && waiting->waits_for_others();
     });
+}
+
+// ---- Exports that leave ----
+
+void Worker::begin_to_leave(std::unique_ptr<Export> exp) {
+    for (const auto& connection : connections_) {
+        if (&connection->exp() == exp.get()) connection->end();
+    }
+    auto leaver = std::make_unique<Leaver>();
+    leaver->op = Buf::Op::flush;
+    leaver->iodone = last_flush_done;
+    leaver->worker = this;
+    leaver->exp = std::move(exp);
+    leaving_.push_back(std::move(leaver));
+}
+
+bool Worker::has_clients(const Export& exp) const {
+    return std::any_of(connections_.begin(), connections_.end(),
+                       [&](const auto& connection) { return &connection->exp() == &exp; });
+}
+
+// Without clients nothing is written any more: what they wrote is flushed, even if they did not ask
+// for it, and then the device has nothing to do.
+void Worker::see_off() {
+    if (leaving_.empty()) return;
+    for (const auto& leaver : leaving_) {
+        if (leaver->flushing || has_clients(*leaver->exp)) continue;
+        leaver->flushing = true;
+        leaver->exp->device.strategy(*leaver);
+    }
+    std::erase_if(leaving_, [](const auto& leaver) { return leaver->flushed; });
+}
+
+void Worker::last_flush_done(Buf& buf) {
+    auto& leaver = static_cast<Leaver&>(buf);
+    leaver.flushed = true;
+    if (buf.error == 0) return;
+    leaver.worker->all_flushed_.store(false);
+    fmt::print(stderr,
+               "blkscope: {}: flush at the end: {}; data that was not flushed before may be lost\n",
+               leaver.exp->device.name(), std::strerror(buf.error));
+}
+
+void Worker::hurry_up(Leaver& leaver) {
+    if (++leaver.seconds < leave_seconds_max) return;
+    for (const auto& connection : connections_) {
+        if (&connection->exp() == leaver.exp.get()) {
+            connection->give_up("does not take its replies, and its export goes");
+        }
+    }
 }
 
 // ---- Room ----
@@ -196,6 +282,7 @@ void Worker::drop(Connection& connection) {
     std::erase(yielded_, &connection);
     std::erase_if(connections_, [&](const auto& owned) { return owned.get() == &connection; });
     connection_count_.fetch_sub(1);
+    if (connection_ended_) connection_ended_();
 }
 
 void Worker::log(const Export& exp, std::string_view why) {

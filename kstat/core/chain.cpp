@@ -133,7 +133,6 @@ Chain& Chain::of_this_process() {
 }
 
 kstat_t* Chain::create(const Wanted& wanted, Refusal& why) try {
-    calibrate_clock();
     if (const auto present = hold(wanted.name, wanted.zone)) {
         const std::lock_guard lock(mutex_);
         return reuse(*present->entry_, wanted, why);

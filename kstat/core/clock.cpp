@@ -86,11 +86,17 @@ void measure() {
 
     const Wide ns = second.ns - first.ns;
     const Wide ticks = static_cast<Wide>(second.counter - first.counter);
-    const Wide multiplier = (ns << scale_shift) / ticks;
-    const Wide ticks_since_origin = (static_cast<Wide>(second.ns) << scale_shift) / multiplier;
-    detail::hot_clock.multiplier = static_cast<uint64_t>(multiplier);
+    const Wide scale = (ns << scale_shift) / ticks;
+    const Wide ticks_since_origin = (static_cast<Wide>(second.ns) << scale_shift) / scale;
+    detail::hot_clock.multiplier = static_cast<uint64_t>(scale);
     detail::hot_clock.origin = second.counter - static_cast<uint64_t>(ticks_since_origin);
     detail::hot_clock.counting.store(true, std::memory_order_release);
+}
+
+// Nanoseconds per tick, times 2^scale_shift.
+Wide multiplier() {
+    if (!detail::hot_clock.counting.load(std::memory_order_acquire)) return Wide{1} << scale_shift;
+    return static_cast<Wide>(detail::hot_clock.multiplier);
 }
 
 }  // namespace
@@ -101,30 +107,15 @@ void calibrate_clock() {
 }
 
 hrtime_t to_ns(hrtime_t ticks) {
-    calibrate_clock();
-    const Wide scaled = static_cast<Wide>(ticks) * static_cast<Wide>(detail::hot_clock.multiplier);
+    const Wide scaled = static_cast<Wide>(ticks) * multiplier();
     return static_cast<hrtime_t>(scaled >> scale_shift);
 }
 
 hrtime_t to_ticks(hrtime_t ns) {
-    calibrate_clock();
-    const Wide multiplier = static_cast<Wide>(detail::hot_clock.multiplier);
     const Wide scaled = static_cast<Wide>(ns) << scale_shift;
-    const Wide ticks = scaled / multiplier;  // towards 0
-    return static_cast<hrtime_t>(scaled > ticks * multiplier ? ticks + 1 : ticks);
+    const Wide ticks = scaled / multiplier();  // towards 0
+    return static_cast<hrtime_t>(scaled > ticks * multiplier() ? ticks + 1 : ticks);
 }
-
-namespace detail {
-
-hrtime_t now_without_counter() {
-    calibrate_clock();
-    if (hot_clock.counting.load(std::memory_order_acquire)) {
-        return static_cast<hrtime_t>(read_counter() - hot_clock.origin);
-    }
-    return gethrtime();
-}
-
-}  // namespace detail
 
 }  // namespace blkscope::kstat
 

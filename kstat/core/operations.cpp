@@ -1,12 +1,27 @@
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <functional>
+#include <kstat/core/defaults.hpp>
 #include <kstat/core/operations.hpp>
 #include <new>
 
 namespace blkscope::kstat {
 
 namespace {
+
+// An update routine of the provider's own may forget that ks_data_size counts the strings too: they
+// get the room that they need.
+int refresh(kstat_t& header) {
+    if (const int error = header.ks_update(&header, KSTAT_READ)) return error;
+    const size_t told = header.ks_data_size;
+    const bool has_records =
+        header.ks_type == KSTAT_TYPE_NAMED && told >= header.ks_ndata * sizeof(kstat_named_t);
+    if (!has_records || header.ks_snapshot != default_snapshot) return 0;
+    if (const int error = default_update(&header, KSTAT_READ)) return error;
+    header.ks_data_size = std::max(header.ks_data_size, told);
+    return 0;
+}
 
 // Zeroed, as the records need not fill it.
 int copy_data(kstat_t& header, std::vector<std::byte>& data) try {
@@ -43,7 +58,7 @@ bool records_fit(const kstat_t& header, std::span<const std::byte> data) {
 }
 
 int write_locked(kstat_t& header, uint_t ndata, std::span<std::byte> data) {
-    if (const int error = header.ks_update(&header, KSTAT_READ)) return error;
+    if (const int error = refresh(header)) return error;
     if (data.size() != header.ks_data_size || ndata != header.ks_ndata) return EINVAL;
     if (header.ks_type == KSTAT_TYPE_NAMED && !records_fit(header, data)) return EINVAL;
     if (const int error = header.ks_snapshot(&header, data.data(), KSTAT_WRITE)) return error;
@@ -62,7 +77,7 @@ Reading read_kstat(Chain& chain, kid_t kid) {
         reading.error = EAGAIN;
     } else {
         const DataLock locked(*header);
-        reading.error = header->ks_update(header, KSTAT_READ);
+        reading.error = refresh(*header);
         if (reading.error != 0) return reading;
         reading.error = copy_data(*header, reading.data);
         reading.reached = true;

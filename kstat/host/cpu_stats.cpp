@@ -1,9 +1,11 @@
 #include "cpu_stats.hpp"
 
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <limits>
 #include <span>
 #include <string>
@@ -16,6 +18,8 @@ namespace {
 
 const std::string stat_path = "/proc/stat";
 const std::string vmstat_path = "/proc/vmstat";
+
+constexpr int interrupt_levels = 15;  // of Solaris
 
 std::string cpu_key(int cpu) {
     return "cpu" + std::to_string(cpu);
@@ -79,6 +83,9 @@ struct CpuStats::Record {
     const char* name;
     uint64_t Counters::*value = nullptr;
 };
+
+CpuStats::CpuStats(Files& files) : files_(files) {}
+CpuStats::~CpuStats() = default;
 
 const std::vector<CpuStats::Record<CpuStats::Sys>>& CpuStats::sys_records() {
     static const std::vector<Record<Sys>> records{
@@ -299,9 +306,12 @@ void CpuStats::list(std::vector<Entry>& entries) {
         kstat_t sys = header("cpu", cpu, "sys", "misc", KSTAT_TYPE_NAMED);
         hold_records(sys, sys_records().size());
         entries.push_back({sys, [this, cpu] { return read_sys(cpu); }});
+        kstat_t levels = header("cpu", cpu, "intrstat", "misc", KSTAT_TYPE_NAMED);
+        hold_records(levels, 2 * interrupt_levels);
+        entries.push_back({levels, [this, cpu] { return read_levels(cpu); }});
         const std::string name = "cpu_stat" + std::to_string(cpu);
         kstat_t all = header("cpu_stat", cpu, name, "misc", KSTAT_TYPE_RAW);
-        all.ks_data_size = (raw_records().size() + vm_records().size()) * sizeof(uint32_t);
+        all.ks_data_size = sizeof(cpu_stat_t);
         all.ks_ndata = static_cast<uint_t>(all.ks_data_size);
         entries.push_back({all, [this, cpu] { return read_raw(cpu); }});
     }
@@ -329,10 +339,24 @@ std::optional<Data> CpuStats::read_raw(int cpu) {
     std::vector<uint32_t> words;
     append_words(words, raw_records(), sys);
     append_words(words, vm_records(), is_first ? count_vm() : Vm{});
+    assert(words.size() * sizeof words[0] == sizeof(cpu_stat_t));
     const auto bytes = std::as_bytes(std::span(words));
     return Data{files_.get(stat_path).taken,
                 static_cast<uint_t>(bytes.size()),
                 {bytes.begin(), bytes.end()}};
+}
+
+// Linux' interrupts have no levels: all 0.
+std::optional<Data> CpuStats::read_levels(int cpu) {
+    bool is_first = false;
+    if (!is_online(cpu, is_first)) return std::nullopt;
+    host::Records records;
+    for (int level = 1; level <= interrupt_levels; ++level) {
+        const std::string name = "level-" + std::to_string(level);
+        records.add(name + "-time", KSTAT_DATA_UINT64, 0);
+        records.add(name + "-count", KSTAT_DATA_UINT64, 0);
+    }
+    return records.finish(gethrtime());
 }
 
 bool CpuStats::is_online(int cpu, bool& is_first) {
@@ -373,8 +397,17 @@ void CpuStats::count_whole_machine(Sys& sys) {
     sys.tty_out = serial_characters(serial, "tx:");
 }
 
+// Once for a look at the file, whichever kstats it is for.
 CpuStats::Vm CpuStats::count_vm() {
-    const std::string_view vmstat = files_.get(vmstat_path).text;
+    const auto [vmstat, taken] = files_.get(vmstat_path);
+    if (vm_ == nullptr || taken != vm_taken_) {
+        vm_ = std::make_unique<Vm>(parse_vm(vmstat));
+        vm_taken_ = taken;
+    }
+    return *vm_;
+}
+
+CpuStats::Vm CpuStats::parse_vm(std::string_view vmstat) {
     Vm vm{};
     vm.major_faults = value_of(vmstat, "pgmajfault");
     vm.minor_faults = difference(value_of(vmstat, "pgfault"), vm.major_faults);
@@ -396,8 +429,8 @@ CpuStats::Vm CpuStats::count_vm() {
 }
 
 // The first line names the columns' processors; a device's line begins with its number.
-std::map<int, CpuStats::Interrupts> CpuStats::count_interrupts() const {
-    const std::string kept = files_.read("/proc/interrupts");
+std::map<int, CpuStats::Interrupts> CpuStats::count_interrupts() {
+    const std::string kept = files_.read_again("/proc/interrupts");
     std::string_view text = kept;
     std::vector<Interrupts> counts;
     std::vector<int> cpus;

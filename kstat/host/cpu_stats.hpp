@@ -1,5 +1,5 @@
-// What each processor did: cpu:N:sys, cpu:N:vm and cpu_stat:N:cpu_statN of every one that is
-// online.
+// What each processor did: cpu:N:sys, cpu:N:vm, cpu:N:intrstat and cpu_stat:N:cpu_statN of every
+// one that is online.
 //
 // What Linux counts for the whole machine only stands in the first online processor's kstats, so
 // that the sums are right; what it does not count is 0. docs/host-kstats.md says which is which.
@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <kstat/host/data.hpp>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "files.hpp"
@@ -23,7 +25,8 @@ std::vector<int> online_cpus(Files& files);
 
 class CpuStats {
   public:
-    explicit CpuStats(Files& files) : files_(files) {}
+    explicit CpuStats(Files& files);
+    ~CpuStats();
 
     void list(std::vector<Entry>& entries);
 
@@ -44,15 +47,19 @@ class CpuStats {
     std::optional<Data> read_sys(int cpu);
     std::optional<Data> read_vm(int cpu);
     std::optional<Data> read_raw(int cpu);
+    std::optional<Data> read_levels(int cpu);
 
     Sys count_sys(int cpu);
     void count_whole_machine(Sys& sys);
     Vm count_vm();
+    static Vm parse_vm(std::string_view vmstat);
     bool is_online(int cpu, bool& is_first);
-    std::map<int, Interrupts> count_interrupts() const;
+    std::map<int, Interrupts> count_interrupts();
 
     Files& files_;
     Fresh<std::map<int, Interrupts>> interrupts_;
+    std::unique_ptr<Vm> vm_;
+    hrtime_t vm_taken_ = 0;
 };
 
 }  // namespace blkscope::kstat::host

@@ -98,7 +98,7 @@ void Disks::add(std::vector<Entry>& entries, const Device& device, const DiskLin
 const std::vector<DiskLine>& Disks::lines() {
     return lines_.get(sweep_ns, [this] {
         std::vector<DiskLine> lines;
-        const std::string kept = files_.read("/proc/diskstats");
+        const std::string kept = files_.read_again("/proc/diskstats");
         std::string_view text = kept;
         while (const auto whole_line = take_line(text)) {
             if (const auto line = parse_disk_line(*whole_line)) lines.push_back(*line);
@@ -107,10 +107,11 @@ const std::vector<DiskLine>& Disks::lines() {
     });
 }
 
-// Null: it is gone.
+// Null: it is gone. Until the next call, which may look anew.
 const DiskLine* Disks::find(const std::string& name) {
-    const auto at = std::ranges::find(lines(), name, &DiskLine::name);
-    return at != lines().end() ? &*at : nullptr;
+    const std::vector<DiskLine>& all = lines();
+    const auto at = std::ranges::find(all, name, &DiskLine::name);
+    return at != all.end() ? &*at : nullptr;
 }
 
 std::optional<Data> Disks::read_io(const std::string& name) {

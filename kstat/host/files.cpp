@@ -14,11 +14,12 @@ constexpr size_t size_max = 64 << 20;
 constexpr size_t first_size = 16 << 10;
 
 // Files of /proc have no size to ask for.
-std::string read_to_end(int file) {
+std::string read_whole(int file) {
     std::string text(first_size, '\0');
     size_t size = 0;
     for (;;) {
-        const ssize_t count = read(file, text.data() + size, text.size() - size);
+        const auto offset = static_cast<off_t>(size);
+        const ssize_t count = pread(file, text.data() + size, text.size() - size, offset);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) break;
         size += static_cast<size_t>(count);
@@ -29,19 +30,49 @@ std::string read_to_end(int file) {
     return text;
 }
 
+// O_NONBLOCK: nothing that stands in a file's place, a fifo say, may hold the reader up.
+int open_for_reading(const std::string& path) {
+    return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
 }  // namespace
+
+std::string OpenFile::read(const std::string& path) {
+    struct stat now {};
+    if (!is_ours(now) || now.st_nlink == 0) {
+        shut();
+        descriptor_ = open_for_reading(path);
+        if (descriptor_ < 0) return {};
+        fstat(descriptor_, &opened_);
+    }
+    return read_whole(descriptor_);
+}
+
+bool OpenFile::is_ours(struct stat& now) const {
+    return descriptor_ >= 0 && fstat(descriptor_, &now) == 0 && now.st_dev == opened_.st_dev &&
+           now.st_ino == opened_.st_ino;
+}
+
+void OpenFile::shut() {
+    struct stat now {};
+    if (is_ours(now)) close(descriptor_);
+    descriptor_ = -1;
+}
 
 Files::Text Files::get(const std::string& path, hrtime_t age_max) {
     auto& kept = kept_[path];
-    const std::string& text = kept.get(age_max, [&] { return read(path); });
+    const std::string& text = kept.get(age_max, [&] { return read_again(path); });
     return {text, kept.taken()};
 }
 
-// O_NONBLOCK: nothing that stands in a file's place, a fifo say, may hold the reader up.
+std::string Files::read_again(const std::string& path) {
+    return open_[path].read(root_ + path);
+}
+
 std::string Files::read(const std::string& path) const {
-    const int file = open((root_ + path).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    const int file = open_for_reading(root_ + path);
     if (file < 0) return {};
-    std::string text = read_to_end(file);
+    std::string text = read_whole(file);
     close(file);
     return text;
 }

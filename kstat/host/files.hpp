@@ -1,11 +1,14 @@
 // The files of /proc and /sys, each read once for all the kstats of one sweep over the chain.
 //
+// Those of /proc stay open from one look to the next: after a pause of a second, opening one takes
+// as long as reading it.
+//
 // Threads: one.
 #pragma once
 
 #include <sys/kstat.h>
+#include <sys/stat.h>
 
-#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -16,6 +19,8 @@ namespace blkscope::kstat::host {
 inline constexpr hrtime_t sweep_ns = 5'000'000;
 /// The same of what hardly ever changes.
 inline constexpr hrtime_t settled_ns = 1'000'000'000;
+/// The same of what only an administrator changes.
+inline constexpr hrtime_t configured_ns = 60'000'000'000;
 
 /// A value, and when it was made.
 template <class T>
@@ -40,6 +45,26 @@ class Fresh {
     bool made_ = false;
 };
 
+/// A file that stays open. The program may close the descriptor behind our back, as daemons do with
+/// all they find, and its number may then be another file's: it is used only while it is ours.
+class OpenFile {
+  public:
+    OpenFile() = default;
+    OpenFile(const OpenFile&) = delete;
+    OpenFile& operator=(const OpenFile&) = delete;
+    ~OpenFile() { shut(); }
+
+    /// The text now; empty if it cannot be read. A file that was removed is looked for again.
+    std::string read(const std::string& path);
+
+  private:
+    bool is_ours(struct stat& now) const;
+    void shut();
+
+    int descriptor_ = -1;
+    struct stat opened_ {};
+};
+
 class Files {
   public:
     /// `root` stands before /proc and /sys in every path; empty for the machine's own.
@@ -52,7 +77,10 @@ class Files {
     /// A file's text, at most `age_max` old.
     Text get(const std::string& path, hrtime_t age_max = sweep_ns);
 
-    /// A file's text now, not kept: for the small files of /sys. Empty if it cannot be read.
+    /// A file's text now, through a descriptor that stays open: for the large files of /proc.
+    std::string read_again(const std::string& path);
+
+    /// A file's text now: for the many small files of /sys. Empty if it cannot be read.
     std::string read(const std::string& path) const;
 
     bool exists(const std::string& path) const;
@@ -60,6 +88,7 @@ class Files {
   private:
     std::string root_;
     std::map<std::string, Fresh<std::string>> kept_;
+    std::map<std::string, OpenFile> open_;
 };
 
 }  // namespace blkscope::kstat::host

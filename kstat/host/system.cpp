@@ -1,5 +1,8 @@
 #include "system.hpp"
 
+#include <sys/dnlc.h>
+#include <sys/sysinfo.h>
+#include <sys/var.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,24 +22,7 @@ const std::string meminfo_path = "/proc/meminfo";
 const std::string dentry_path = "/proc/sys/fs/dentry-state";
 const std::string tasks_max_path = "/proc/sys/kernel/threads-max";
 
-// The raw kstats' structs; Solaris has them in <sys/sysinfo.h>, <sys/var.h> and <sys/dnlc.h>.
-struct SysInfo {
-    uint32_t updates, runque, runocc, swpque, swpocc, waiting;
-};
-struct VmInfo {
-    uint64_t freemem, swap_resv, swap_alloc, swap_avail, swap_free, updates;
-};
-struct Var {
-    int32_t v_buf, v_call, v_proc, v_maxupttl, v_nglobpris, v_maxsyspri, v_clist, v_maxup, v_hbuf,
-        v_hmask, v_pbuf, v_sptmap, v_maxpmem, v_autoup, v_bufhwm;
-};
-struct NcStats {
-    int32_t hits, misses, enters, dbl_enters, long_enter, long_look, move_to_front, purges;
-};
-static_assert(sizeof(SysInfo) == 24 && sizeof(VmInfo) == 48 && sizeof(Var) == 60 &&
-              sizeof(NcStats) == 32);
-
-// Linux has nothing like the caches that these two count: their records are all 0.
+// Linux has nothing like the caches that these three count: their records are all 0.
 constexpr std::array segmap_names{"fault",        "faulta",    "getmap",     "get_use",
                                   "get_reclaim",  "get_reuse", "get_unused", "get_nofree",
                                   "rel_async",    "rel_write", "rel_free",   "rel_abort",
@@ -45,6 +31,8 @@ constexpr std::array segmap_names{"fault",        "faulta",    "getmap",     "ge
 constexpr std::array biostats_names{"buffer_cache_lookups",      "buffer_cache_hits",
                                     "new_buffer_requests",       "waits_for_buffer_allocs",
                                     "buffers_locked_by_someone", "duplicate_buffers_found"};
+constexpr std::array poll_names{"polllistmiss", "pollcachehit", "pollcachephit", "pollcachemiss",
+                                "pollunlockfail"};
 
 constexpr std::array dnlc_names{"hits",
                                 "misses",
@@ -116,6 +104,15 @@ uint64_t tasks_of(std::string_view running_and_all) {
     return to_number(running_and_all.substr(slash + 1)).value_or(0);
 }
 
+// The sum of the values of all lines with that key, whatever stands before it.
+uint64_t sum_of_indented(std::string_view text, std::string_view key) {
+    uint64_t sum = 0;
+    while (auto line = take_line(text)) {
+        if (take_word(*line) == key) sum += to_number(take_word(*line)).value_or(0);
+    }
+    return sum;
+}
+
 kstat_t raw_header(std::string_view name, std::string_view klass, size_t size) {
     kstat_t ks = header("unix", 0, name, klass, KSTAT_TYPE_RAW);
     ks.ks_flags = KSTAT_FLAG_VIRTUAL;
@@ -124,8 +121,9 @@ kstat_t raw_header(std::string_view name, std::string_view klass, size_t size) {
     return ks;
 }
 
-kstat_t named_header(std::string_view name, std::string_view klass, size_t records) {
-    kstat_t ks = header("unix", 0, name, klass, KSTAT_TYPE_NAMED);
+kstat_t named_header(std::string_view name, std::string_view klass, size_t records,
+                     std::string_view module = "unix") {
+    kstat_t ks = header(module, 0, name, klass, KSTAT_TYPE_NAMED);
     ks.ks_flags = KSTAT_FLAG_VIRTUAL;
     hold_records(ks, records);
     return ks;
@@ -144,19 +142,21 @@ void System::list(std::vector<Entry>& entries) {
         entries.push_back({ks, [read]() -> std::optional<Data> { return read(); }});
     };
     if (rest_of_line(files_.get(stat_path).text, "procs_running")) {
-        add(raw_header("sysinfo", "misc", sizeof(SysInfo)), [this] { return read_sysinfo(); });
+        add(raw_header("sysinfo", "misc", sizeof(sysinfo_t)), [this] { return read_sysinfo(); });
     }
     if (rest_of_line(files_.get(meminfo_path).text, "MemTotal:")) {
-        add(raw_header("vminfo", "vm", sizeof(VmInfo)), [this] { return read_vminfo(); });
+        add(raw_header("vminfo", "vm", sizeof(vminfo_t)), [this] { return read_vminfo(); });
     }
     if (!files_.get(vmstat_path).text.empty()) {
         add(named_header("segmap", "vm", segmap_names.size()),
             [] { return zeros(segmap_names, KSTAT_DATA_ULONG); });
         add(named_header("biostats", "misc", biostats_names.size()),
             [] { return zeros(biostats_names, KSTAT_DATA_UINT32); });
+        add(named_header("pollstats", "misc", poll_names.size(), "poll"),
+            [] { return zeros(poll_names, KSTAT_DATA_UINT64); });
     }
     if (!files_.get(tasks_max_path).text.empty()) {
-        add(raw_header("var", "misc", sizeof(Var)), [this] { return read_var(); });
+        add(raw_header("var", "misc", sizeof(struct var)), [this] { return read_var(); });
     }
     if (!files_.get("/proc/loadavg").text.empty()) {
         add(named_header("system_misc", "misc", misc_records),
@@ -167,8 +167,8 @@ void System::list(std::vector<Entry>& entries) {
             [this] { return read_system_pages(); });
     }
     if (!files_.get(dentry_path).text.empty()) {
-        add(raw_header("ncstats", "misc", sizeof(NcStats)),
-            [] { return raw(NcStats{}, gethrtime(), sizeof(NcStats)); });
+        add(raw_header("ncstats", "misc", sizeof(ncstats)),
+            [] { return raw(ncstats{}, gethrtime(), sizeof(ncstats)); });
         add(named_header("dnlcstats", "misc", dnlc_names.size()),
             [this] { return read_dnlcstats(); });
     }
@@ -181,7 +181,7 @@ Data System::read_sysinfo() {
     const uint64_t ready = value_of(stat, "procs_running");
     const uint64_t queued = ready > cpus ? ready - cpus : 0;
     const uint64_t second = seconds_at(taken);
-    SysInfo info{};
+    sysinfo_t info{};
     info.updates = static_cast<uint32_t>(second);
     info.runque = static_cast<uint32_t>(runnable_.add(second, queued));
     info.runocc = static_cast<uint32_t>(occupied_.add(second, queued > 0 ? 1 : 0));
@@ -194,7 +194,7 @@ Data System::read_vminfo() {
     const uint64_t second = seconds_at(taken);
     const uint64_t total = pages("SwapTotal:");
     const uint64_t left = pages("SwapFree:");
-    VmInfo info{};
+    vminfo_t info{};
     info.freemem = free_.add(second, pages("MemFree:"));
     info.swap_resv = reserved_.add(second, pages("Committed_AS:"));
     info.swap_alloc = allocated_.add(second, total > left ? total - left : 0);
@@ -210,7 +210,7 @@ Data System::read_var() {
     };
     const uint64_t tasks_max = number(tasks_max_path);
     const uint64_t pids_max = number("/proc/sys/kernel/pid_max");
-    Var var{};
+    struct var var {};
     var.v_proc = clamped(pids_max > 0 ? std::min(tasks_max, pids_max) : tasks_max);
     var.v_maxupttl = var.v_proc;
     var.v_maxup = clamped(tasks_max / 2);  // the limit that Linux gives the first process
@@ -274,9 +274,9 @@ Data System::read_system_pages() {
     }
     add("freemem", pages("MemFree:"));
     add("availrmem", total - locked);
-    add("lotsfree", watermark("high"));
-    add("desfree", watermark("low"));
-    add("minfree", watermark("min"));
+    add("lotsfree", watermarks().high);
+    add("desfree", watermarks().low);
+    add("minfree", watermarks().min);
     for (const char* name : {"fastscan", "slowscan", "nscan", "desscan"}) add(name, 0);
     add("pp_kernel", kernel);
     add("pagesfree", pages("MemFree:"));
@@ -293,14 +293,13 @@ uint64_t System::pages(const char* key) {
     return kib * 1024 / static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Of all zones together. An administrator may change them; they do not change by themselves.
-uint64_t System::watermark(const char* key) {
-    std::string_view zones = files_.get("/proc/zoneinfo", settled_ns).text;
-    uint64_t sum = 0;
-    while (auto line = take_line(zones)) {
-        if (take_word(*line) == key) sum += to_number(take_word(*line)).value_or(0);
-    }
-    return sum;
+// Of all zones together.
+const System::Watermarks& System::watermarks() {
+    return watermarks_.get(configured_ns, [this] {
+        const std::string text = files_.read("/proc/zoneinfo");
+        return Watermarks{sum_of_indented(text, "min"), sum_of_indented(text, "low"),
+                          sum_of_indented(text, "high")};
+    });
 }
 
 }  // namespace blkscope::kstat::host

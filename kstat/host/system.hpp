@@ -1,5 +1,5 @@
 // What is one of a kind: unix:0:sysinfo, vminfo, var, dnlcstats, ncstats, system_misc,
-// system_pages, segmap and biostats.
+// system_pages, segmap and biostats, and poll:0:pollstats.
 //
 // Units:  pages of sysconf(_SC_PAGESIZE); ticks of sysconf(_SC_CLK_TCK) per second.
 // Source: Linux' Documentation/filesystems/proc.rst, admin-guide/sysctl/fs.rst.
@@ -41,9 +41,14 @@ class System {
     Data read_system_misc();
     Data read_system_pages();
     uint64_t pages(const char* key);
-    uint64_t watermark(const char* key);
+
+    struct Watermarks {
+        uint64_t min, low, high;  // pages
+    };
+    const Watermarks& watermarks();
 
     Files& files_;
+    Fresh<Watermarks> watermarks_;
     SecondsSum runnable_, occupied_, waiting_;
     SecondsSum free_, reserved_, allocated_, available_, unallocated_;
 };

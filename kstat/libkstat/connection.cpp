@@ -23,6 +23,11 @@ std::chrono::milliseconds left_until(Deadline deadline) {
     return std::max(left, std::chrono::milliseconds(0));
 }
 
+// A megabyte a second is the least that a busy provider manages; one that sends less has stopped.
+Deadline extended(Deadline deadline, size_t bytes_moved) {
+    return deadline + std::chrono::microseconds(bytes_moved);
+}
+
 // False: the deadline has passed.
 bool wait_for(int socket, short events, Deadline deadline) {
     pollfd poller{socket, events, 0};
@@ -88,7 +93,8 @@ bool Connection::send(wire::Op op, wire::Bytes body, wire::Bytes data, Deadline 
             rest = rest.subspan(static_cast<size_t>(sent));
         } else if (errno == EAGAIN) {
             // Half a request cannot be taken back: a provider that stops here has lost us.
-            if (!wait_for(socket_, POLLOUT, deadline)) return false;
+            const size_t sent_so_far = request.size() - rest.size();
+            if (!wait_for(socket_, POLLOUT, extended(deadline, sent_so_far))) return false;
         } else if (errno != EINTR) {
             return false;
         }
@@ -121,7 +127,9 @@ Connection::Outcome Connection::receive(Reply& reply, Deadline deadline) {
             case Arrival::end:
                 return Outcome::dead;
             case Arrival::none:
-                if (!wait_for(socket_, POLLIN, deadline)) return Outcome::silent;
+                if (!wait_for(socket_, POLLIN, extended(deadline, in_size_))) {
+                    return Outcome::silent;
+                }
         }
     }
 }

@@ -1,4 +1,5 @@
-// A reader's connection to one provider: requests out, replies in, each with a deadline.
+// A reader's connection to one provider: requests out, replies in, each with a deadline, which
+// moves by a microsecond for each byte that has come through.
 //
 // A provider that does not answer in time keeps owing its reply. The connection stays: the reply
 // may come later, and is then the sign that the provider lives (still_owes).

@@ -18,11 +18,23 @@ Handle& handle(kstat_ctl_t* kc) {
     return *static_cast<Handle*>(kc);
 }
 
-// What `work` returns; an exception becomes -1 (or null) and an errno.
+bool failed(kid_t result) {
+    return result == -1;
+}
+
+bool failed(const void* result) {
+    return result == nullptr;
+}
+
+// What `work` returns; an exception becomes -1 (or null) and an errno. Success leaves errno alone,
+// as system calls do: some bindings take a changed one for a failure.
 template <class Work>
 auto guarded(Work work) noexcept -> decltype(work()) {
+    const int before = errno;
     try {
-        return work();
+        const auto result = work();
+        if (!failed(result)) errno = before;
+        return result;
     } catch (const std::system_error& error) {
         errno = error.code().value();
     } catch (const std::exception&) {

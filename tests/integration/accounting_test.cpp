@@ -175,7 +175,7 @@ TEST_F(Accounting, AtDepthOneTheRunQueueIsItsBusyTimeAndTheRestWaits) {
     NEEDS("fio");
     serve(make_image("disk.img", 16 * mib), {"--queue-depth", "1"});
     run_between_samples(
-        {"--rw=randread", "--bs=64k", "--iodepth=8", "--number_ios=5000", "--io_size=1G"});
+        {"--rw=randread", "--bs=32k", "--iodepth=8", "--number_ios=5000", "--io_size=1G"});
     EXPECT_EQ(ran(), running());
     EXPECT_GT(waited(), ran());
     EXPECT_LE(waited(), 8 * elapsed());

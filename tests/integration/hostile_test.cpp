@@ -2,10 +2,6 @@
 // a well-behaved client beside them notices nothing.
 
 #include <gtest/gtest.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -20,6 +16,7 @@
 #include <vector>
 
 #include "driver/nbd/protocol.hpp"
+#include "raw_client.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -36,119 +33,6 @@ constexpr uint64_t grown_kib(uint64_t touched_mib) {
     return touched_mib * 1024;
 #endif
 }
-
-// A client that says exactly the bytes that a test wants.
-class RawClient {
-  public:
-    explicit RawClient(const std::string& path)
-        : fd_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
-        if (::connect(fd_, reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
-            ADD_FAILURE() << "connect: " << std::strerror(errno);
-        }
-    }
-    ~RawClient() { ::close(fd_); }
-    RawClient(const RawClient&) = delete;
-    RawClient& operator=(const RawClient&) = delete;
-
-    /// Big-endian, as all numbers of the protocol.
-    template <class T>
-    static void append(std::string& to, T value) {
-        for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
-            to.push_back(static_cast<char>(static_cast<uint64_t>(value) >> shift));
-        }
-    }
-    template <class T>
-    RawClient& number(T value) {
-        append(bytes_, value);
-        return *this;
-    }
-    RawClient& text(const std::string& value) {
-        bytes_ += value;
-        return *this;
-    }
-    /// False when the server has closed the connection.
-    bool send() {
-        const ssize_t sent = ::send(fd_, bytes_.data(), bytes_.size(), MSG_NOSIGNAL);
-        const bool all = sent == static_cast<ssize_t>(bytes_.size());
-        bytes_.clear();
-        return all;
-    }
-    bool send_now(const void* data, size_t size, int flags = 0) {
-        return ::send(fd_, data, size, MSG_NOSIGNAL | flags) == static_cast<ssize_t>(size);
-    }
-
-    /// Reads exactly that many bytes; fewer when the server closes or is silent.
-    std::vector<unsigned char> receive(size_t bytes) {
-        std::vector<unsigned char> got;
-        while (got.size() < bytes && readable()) {
-            unsigned char part[65536];
-            const ssize_t n = ::recv(fd_, part, std::min(bytes - got.size(), sizeof part), 0);
-            if (n <= 0) break;
-            got.insert(got.end(), part, part + n);
-        }
-        return got;
-    }
-
-    /// True if the server closes the connection, whatever it says before.
-    bool closed() {
-        char part[65536];
-        while (readable()) {
-            if (::recv(fd_, part, sizeof part, 0) <= 0) return true;
-        }
-        return false;
-    }
-
-    void option(uint32_t number_of, uint32_t length) {
-        number(nbd::option_magic).number(number_of).number(length);
-    }
-
-    /// The whole handshake, with EXPORT_NAME.
-    void enter_transmission() {
-        receive(nbd::greeting_bytes);
-        number(uint32_t{3});
-        option(1, 0);
-        ASSERT_TRUE(send());
-        ASSERT_EQ(receive(10).size(), 10u);
-    }
-
-    void request(uint16_t type, uint64_t offset, uint32_t length, uint64_t cookie = 7,
-                 uint16_t flags = 0) {
-        number(nbd::request_magic)
-            .number(flags)
-            .number(type)
-            .number(cookie)
-            .number(offset)
-            .number(length);
-    }
-
-    /// The error of the next reply, -1 if none comes. Reads no data.
-    int reply_error() {
-        const auto reply = receive(nbd::simple_reply_bytes);
-        if (reply.size() < nbd::simple_reply_bytes) return -1;
-        return reply[4] << 24 | reply[5] << 16 | reply[6] << 8 | reply[7];
-    }
-
-    /// Says that nothing more will be sent; replies are still read.
-    void finish_sending() { ::shutdown(fd_, SHUT_WR); }
-
-    /// True if the server closes the connection within that time. Reads nothing.
-    bool hung_up(std::chrono::milliseconds limit) {
-        pollfd wait{fd_, POLLRDHUP, 0};
-        return ::poll(&wait, 1, static_cast<int>(limit.count())) > 0;
-    }
-
-  private:
-    bool readable() {
-        pollfd wait{fd_, POLLIN, 0};
-        return ::poll(&wait, 1, 20'000) > 0;
-    }
-
-    int fd_;
-    std::string bytes_;
-};
 
 class Hostile : public ServedDevice {
   protected:
@@ -261,7 +145,7 @@ TEST_F(Hostile, AnUnknownCommandIsRefusedAndTheConnectionGoesOn) {
     serve("memory:1M");
     RawClient client(socket_);
     client.enter_transmission();
-    for (const uint16_t type : std::initializer_list<uint16_t>{5, 6, 7, 8, 9, 0xffff}) {
+    for (const uint16_t type : std::initializer_list<uint16_t>{7, 8, 9, 100, 0xffff}) {
         client.request(type, 0, 512, type);
         client.send();
         EXPECT_EQ(client.reply_error(), EINVAL) << type;
@@ -442,7 +326,7 @@ TEST_F(Hostile, AClientThatErrsInALoopDoesNotFillTheLog) {
     }
     const std::string log = server_->output();
     EXPECT_LT(std::count(log.begin(), log.end(), '\n'), 100) << log;
-    EXPECT_NE(log.find("handshake refused"), std::string::npos);
+    EXPECT_NE(log.find(" refused: "), std::string::npos);
 }
 
 TEST_F(Hostile, AWriteThatStopsHalfWayLeavesNoTrace) {
@@ -460,14 +344,14 @@ TEST_F(Hostile, AWriteThatStopsHalfWayLeavesNoTrace) {
     EXPECT_EQ(client.read(0, 4096), std::vector<char>(4096, '\0'));
 }
 
-TEST_F(Hostile, ManyConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWere) {
+TEST_F(Hostile, AThousandConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWere) {
     serve("memory:8M");
     expect_undisturbed();
     ASSERT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
     const size_t descriptors_before = descriptors();
     const uint64_t memory_before = resident_kib();
     std::mt19937 random(20261121);
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 1000; ++i) {
         RawClient client(socket_);
         const auto stage = random() % 5;
         if (stage == 0) continue;
@@ -488,6 +372,29 @@ TEST_F(Hostile, ManyConnectionsDroppedAnywhereLeaveDescriptorsAndMemoryAsTheyWer
         << descriptors() << " against " << descriptors_before;
     EXPECT_LT(resident_kib(), memory_before + grown_kib(24));
     expect_undisturbed();
+}
+
+// A server of another project fell over when the reset met a reply that was still to be sent.
+TEST_F(Hostile, ResetsWithRepliesUnderWayEndTheirConnectionsOnly) {
+    const std::string server = serve_tcp(make_image("disk.img", 8 * mib));
+    const auto port = static_cast<uint16_t>(std::stoul(server.substr(server.rfind(':') + 1)));
+    for (int i = 0; i < 100; ++i) {
+        RawClient client(port);
+        client.reset_at_the_end();
+        client.enter_extended(true);
+        for (int n = 0; n < 20; ++n) {
+            client.extended_request(nbd::Command::read, 0, mib);
+            client.extended_request(nbd::Command::block_status, 0, 8 * mib);
+            client.extended_request(nbd::Command::write_zeroes, 0, mib,
+                                    nbd::command_flag::fua | nbd::command_flag::no_hole);
+        }
+        client.send();
+        if (i % 2 == 0) client.receive(nbd::extended_reply_bytes);
+    }
+    EXPECT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    EXPECT_EQ(read_io().rcnt, 0u);
+    Client bystander(server + "/disk.img");
+    EXPECT_EQ(bystander.try_read(0, 4096), 0);
 }
 
 TEST_F(Hostile, NoMoreConnectionsThanAllowed) {

@@ -9,6 +9,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -91,7 +92,7 @@ class Iostat : public ServedDevice {
 
 TEST_F(Iostat, TheHeaderIsTheOneThatScriptsKnow) {
     serve("memory:1M");
-    const CommandResult report = iostat({"-xn"});
+    const CommandResult report = iostat({"-xn", "nbd0"});
     EXPECT_EQ(report.status, 0);
     EXPECT_EQ(report.output,
               std::string(header) +
@@ -103,7 +104,7 @@ TEST_F(Iostat, RatesUnderLoadAreThoseOfTheKstats) {
     const kstat_io_t before = read_io();
     Load load(uri());
     ASSERT_TRUE(eventually([&] { return load.reads() > 100; }));
-    const CommandResult reports = iostat({"-xn", "1", "3"});
+    const CommandResult reports = iostat({"-xn", "nbd0", "1", "3"});
     load.stop();
     const kstat_io_t after = read_io();
     EXPECT_EQ(reports.status, 0);
@@ -126,9 +127,9 @@ TEST_F(Iostat, RatesUnderLoadAreThoseOfTheKstats) {
 TEST_F(Iostat, IdleDevicesAreLeftOutOnDemand) {
     serve("busy=memory:1M", {"idle=memory:1M"});
     Load load(uri("busy"));
-    const std::string both = iostat({"-xn", "1", "2"}).output;
+    const std::string both = iostat({"-xn", "nbd0", "nbd1", "1", "2"}).output;
     EXPECT_EQ(device_lines(both).size(), 4u) << both;
-    const std::string busy = iostat({"-xnz", "1", "2"}).output;
+    const std::string busy = iostat({"-xnz", "nbd0", "nbd1", "1", "2"}).output;
     for (const Line& line : device_lines(busy)) EXPECT_EQ(line.device, "nbd0") << busy;
     EXPECT_EQ(device_lines(busy).size(), 2u) << busy;
 }
@@ -144,18 +145,29 @@ TEST_F(Iostat, AnUnknownDeviceHasNoLine) {
     serve("memory:1M");
     const CommandResult report = iostat({"-xn", "nbd7"});
     EXPECT_EQ(report.status, 0);
-    EXPECT_EQ(report.output, header);
+    EXPECT_EQ(report.output, "iostat: no device named nbd7 in " + folder_.string() +
+                                 "; 'blkscope list' shows those that are served\n" + header);
 }
 
-TEST_F(Iostat, WithoutAServerItSaysSoAndReportsNothing) {
-    Process program({IOSTAT_BINARY, "-xn"}, path("out"), path("errors"));
+TEST_F(Iostat, TheMachinesOwnDisksAreThereWithoutAServer) {
+    const CommandResult report = iostat({"-xn"});
+    EXPECT_EQ(report.status, 0);
+    EXPECT_EQ(occurrences(report.output, header), 1u);
+    for (const Line& line : device_lines(report.output))
+        EXPECT_TRUE(std::filesystem::exists("/sys/block/" + line.device) ||
+                    line.device.rfind("knbd", 0) == 0)
+            << line.device;
+}
+
+TEST_F(Iostat, WithoutAServerItSaysWhereItLookedForTheDevice) {
+    Process program({IOSTAT_BINARY, "-xn", "nbd0", "nbd1", "1", "2"}, path("out"), path("errors"));
     EXPECT_EQ(program.wait(), 0);
-    EXPECT_EQ(program.output(), header);
+    EXPECT_EQ(program.output(), std::string(header) + header);
     std::ifstream in(path("errors"));
     std::string said;
     std::getline(in, said);
-    EXPECT_EQ(said, "iostat: no kstats in " + folder_.string() +
-                        "; start a server with 'blkscope serve'");
+    EXPECT_EQ(said, "iostat: no device named nbd0 or nbd1 in " + folder_.string() +
+                        "; 'blkscope list' shows those that are served");
     EXPECT_EQ(in.get(), std::ifstream::traits_type::eof());
 }
 
@@ -181,7 +193,7 @@ TEST_F(Iostat, GoesOnWhenTheServerIsKilledAndFindsTheNextOne) {
 
 TEST_F(Iostat, CtrlCEndsItBySigint) {
     serve("memory:1M");
-    Process iostat({IOSTAT_BINARY, "-xn", "60"}, path("iostat.log"));
+    Process iostat({IOSTAT_BINARY, "-xn", "nbd0", "60"}, path("iostat.log"));
     ASSERT_TRUE(eventually([&] { return device_lines(iostat.output()).size() == 1; }));
     iostat.signal(SIGINT);
     EXPECT_EQ(iostat.wait(), 128 + SIGINT);
@@ -206,7 +218,7 @@ TEST_F(Iostat, IntoAPipeEachReportComesWhenItIsDue) {
     ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
     const int pipe = open(path("pipe").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     ASSERT_GE(pipe, 0);
-    Process iostat({IOSTAT_BINARY, "-xn", "60", "2"}, path("pipe"));
+    Process iostat({IOSTAT_BINARY, "-xn", "nbd0", "60", "2"}, path("pipe"));
     const std::string report = read_report(pipe);
     EXPECT_EQ(device_lines(report).size(), 1u) << report;
     EXPECT_EQ(report.compare(0, std::string(header).size(), header), 0) << report;

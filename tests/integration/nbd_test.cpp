@@ -43,9 +43,12 @@ TEST_F(Nbd, OffersWhatItDoesAndNothingElse) {
     EXPECT_EQ(nbd_can_fua(nbd), 1);
     EXPECT_EQ(nbd_can_trim(nbd), 1);
     EXPECT_EQ(nbd_can_multi_conn(nbd), 1);
-    EXPECT_EQ(nbd_can_zero(nbd), 0);
-    EXPECT_EQ(nbd_can_cache(nbd), 0);
-    EXPECT_EQ(nbd_can_df(nbd), 0);
+    EXPECT_EQ(nbd_can_zero(nbd), 1);
+    EXPECT_EQ(nbd_can_fast_zero(nbd), 1);
+    EXPECT_EQ(nbd_can_cache(nbd), 1);
+    EXPECT_EQ(nbd_can_df(nbd), 1);
+    EXPECT_EQ(nbd_is_rotational(nbd), 0);
+    EXPECT_EQ(nbd_can_meta_context(nbd, LIBNBD_CONTEXT_BASE_ALLOCATION), 1);
     EXPECT_EQ(nbd_get_block_size(nbd, LIBNBD_SIZE_MINIMUM), 1);
     EXPECT_EQ(nbd_get_block_size(nbd, LIBNBD_SIZE_PREFERRED), 4096);
     EXPECT_EQ(nbd_get_block_size(nbd, LIBNBD_SIZE_MAXIMUM), static_cast<int64_t>(32 * mib));
@@ -63,10 +66,18 @@ TEST_F(Nbd, EachWrongRequestGetsItsErrorAndTheConnectionGoesOn) {
     EXPECT_EQ(client.try_write(0, 512, 'x', 0x80), EINVAL);
     EXPECT_EQ(nbd_trim(nbd, 4096, mib, 0), -1);
     EXPECT_EQ(nbd_get_errno(), EINVAL);
-    EXPECT_EQ(nbd_zero(nbd, 4096, 0, 0), -1);  // not offered
+    EXPECT_EQ(nbd_zero(nbd, 4096, mib, 0), -1);
+    EXPECT_EQ(nbd_get_errno(), ENOSPC);
+    EXPECT_EQ(nbd_zero(nbd, 4096, 0, LIBNBD_CMD_FLAG_DF), -1);
     EXPECT_EQ(nbd_get_errno(), EINVAL);
-    EXPECT_EQ(nbd_cache(nbd, 4096, 0, 0), -1);
+    EXPECT_EQ(nbd_cache(nbd, 4096, mib, 0), -1);
     EXPECT_EQ(nbd_get_errno(), EINVAL);
+    EXPECT_EQ(nbd_cache(nbd, 0, 0, 0), -1);
+    EXPECT_EQ(nbd_get_errno(), EINVAL);
+    char byte = 0;
+    EXPECT_EQ(nbd_pread(nbd, &byte, 1, 0, LIBNBD_CMD_FLAG_NO_HOLE), -1);
+    EXPECT_EQ(nbd_get_errno(), EINVAL);
+    EXPECT_EQ(nbd_pread(nbd, &byte, 1, 0, LIBNBD_CMD_FLAG_FUA), 0);
     EXPECT_EQ(client.try_read(0, 512), 0);
     EXPECT_EQ(client.try_write(0, 512), 0);
 }
@@ -78,6 +89,12 @@ TEST_F(Nbd, AReadOnlyExportRefusesWritesAndServesReads) {
     EXPECT_EQ(client.try_write(0, 512), EPERM);
     EXPECT_EQ(nbd_trim(client.get(), 4096, 0, 0), -1);
     EXPECT_EQ(nbd_get_errno(), EPERM);
+    EXPECT_EQ(nbd_zero(client.get(), 4096, 0, 0), -1);
+    EXPECT_EQ(nbd_get_errno(), EPERM);
+    EXPECT_EQ(nbd_cache(client.get(), 4096, 0, 0), 0);
+    EXPECT_EQ(nbd_can_fua(client.get()), 0);
+    EXPECT_EQ(nbd_can_trim(client.get()), 0);
+    EXPECT_EQ(nbd_can_zero(client.get()), 0);
     EXPECT_EQ(client.try_read(0, 512), 0);
     EXPECT_EQ(nbd_flush(client.get(), 0), 0);
 }
@@ -96,11 +113,11 @@ TEST_F(Nbd, ServesTheLargestRequestOfTheProtocol) {
     const size_t bytes = 32 * mib;
     ASSERT_EQ(client.try_write(mib, bytes, 'L'), 0);
     EXPECT_EQ(client.read(mib, bytes), std::vector<char>(bytes, 'L'));
-    EXPECT_EQ(client.try_write(0, 64 * mib, 'M'), 0);  // a client that never learnt the limit
-    EXPECT_EQ(client.read(63 * mib, 2 * mib).front(), 'M');
+    EXPECT_EQ(client.try_write(0, bytes + 1), EINVAL);  // it has asked for the limit
+    EXPECT_EQ(client.try_read(0, bytes + 1), EINVAL);
     const kstat_io_t io = read_io();
-    EXPECT_EQ(io.writes, 2u);
-    EXPECT_EQ(io.nwritten, 96 * mib);
+    EXPECT_EQ(io.writes, 1u);
+    EXPECT_EQ(io.nwritten, 32 * mib);
 }
 
 TEST_F(Nbd, TrimMakesAHoleInTheFile) {

@@ -114,8 +114,9 @@ bool Process::running() {
 // ---- Client ----
 
 Client::Client(const std::string& uri) : nbd_(nbd_create()) {
-    nbd_set_strict_mode(nbd_, 0);  // what a test sends shall reach the server
+    nbd_set_strict_mode(nbd_, 0);              // what a test sends shall reach the server
     nbd_set_uri_allow_local_file(nbd_, true);  // certificates and keys
+    nbd_add_meta_context(nbd_, LIBNBD_CONTEXT_BASE_ALLOCATION);
     if (nbd_connect_uri(nbd_, uri.c_str()) < 0) {
         const std::string why = nbd_get_error();
         nbd_close(nbd_);
@@ -170,7 +171,12 @@ std::string ServedDevice::make_image(const std::string& name, uint64_t bytes) {
 std::unique_ptr<Process> ServedDevice::start_server(std::vector<std::string> arguments,
                                                     const std::string& log) {
     arguments.insert(arguments.begin(), {BLKSCOPE_BINARY, "serve"});
-    auto server = std::make_unique<Process>(arguments, folder_ / log);
+    return start_process(arguments, log);
+}
+
+std::unique_ptr<Process> ServedDevice::start_process(const std::vector<std::string>& command,
+                                                     const std::string& log) {
+    auto server = std::make_unique<Process>(command, folder_ / log);
     const bool ready = eventually(
         [&] { return server->output().find("://") != std::string::npos || !server->running(); });
     EXPECT_TRUE(ready && server->running()) << server->output();
@@ -180,6 +186,11 @@ std::unique_ptr<Process> ServedDevice::start_server(std::vector<std::string> arg
 void ServedDevice::serve(const std::string& backing, const std::vector<std::string>& options) {
     std::vector<std::string> arguments{backing, "--unix", socket_};
     arguments.insert(arguments.end(), options.begin(), options.end());
+    server_ = start_server(arguments, "server.log");
+    ASSERT_TRUE(server_->running());
+}
+
+void ServedDevice::serve_with(const std::vector<std::string>& arguments) {
     server_ = start_server(arguments, "server.log");
     ASSERT_TRUE(server_->running());
 }

@@ -85,6 +85,11 @@ class ServedDevice : public testing::Test {
     /// Starts the server on a Unix socket and waits until it is ready. `backing` as on its command
     /// line.
     void serve(const std::string& backing, const std::vector<std::string>& options = {});
+    /// The same with these arguments and no others.
+    void serve_with(const std::vector<std::string>& arguments);
+    /// A process that becomes a server; ready when it is.
+    std::unique_ptr<Process> start_process(const std::vector<std::string>& command,
+                                           const std::string& log = "server.log");
     /// Another server beside the first, likewise ready, on a socket of its own; what it says goes
     /// to the file `socket` with ".log". Its exports are at uri_at(socket).
     std::unique_ptr<Process> serve_beside(const std::string& backing, const std::string& socket,

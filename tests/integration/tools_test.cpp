@@ -66,9 +66,12 @@ TEST_F(Tools, NbdinfoSaysTheSizeAndWhatTheExportCan) {
     EXPECT_EQ(exp["export-name"], "disk.img");
     EXPECT_EQ(exp["export-size"], 3 * mib);
     EXPECT_EQ(exp["is_read_only"], false);
-    for (const char* can : {"can_flush", "can_fua", "can_trim", "can_multi_conn"}) {
+    for (const char* can : {"can_cache", "can_df", "can_fast_zero", "can_flush", "can_fua",
+                            "can_multi_conn", "can_trim", "can_zero"}) {
         EXPECT_EQ(exp[can], true) << can;
     }
+    EXPECT_EQ(exp["contexts"], nlohmann::json::parse(R"(["base:allocation"])"));
+    EXPECT_EQ(exp["description"], "nbd0: " + path("disk.img"));
     EXPECT_EQ(exp["block_size_minimum"], 1);
     EXPECT_EQ(exp["block_size_preferred"], 4096);
     EXPECT_EQ(exp["block_size_maximum"], 32 * mib);
@@ -197,6 +200,14 @@ TEST_F(Tools, QemuIoSpeaksEveryCommandWithItsFlags) {
                                           "-c",      "read -P 9 0 4k",
                                           "-c",      "discard 64k 64k",
                                           "-c",      "read -P 0 68k 60k",
+                                          "-c",      "write -P 5 256k 256k",
+                                          "-c",      "write -z 256k 64k",
+                                          "-c",      "write -z -u 320k 64k",
+                                          "-c",      "write -z -u -n 384k 4k",
+                                          "-c",      "write -z -f 388k 4k",
+                                          "-c",      "read -P 0 256k 136k",
+                                          "-c",      "read -P 5 392k 120k",
+                                          "-c",      "map",
                                           "-c",      "flush",
                                           "-c",      "aio_write -P 7 1M 1M",
                                           "-c",      "aio_flush",
@@ -205,7 +216,9 @@ TEST_F(Tools, QemuIoSpeaksEveryCommandWithItsFlags) {
         EXPECT_EQ(said.find("failed"), std::string::npos) << said;
         EXPECT_EQ(read_command_count("trim_bytes"), 64u << 10);
         EXPECT_GE(read_command_count("flush_requests"), 1u);
-        EXPECT_EQ(read_command_count("write_requests"), 3u);
+        EXPECT_EQ(read_command_count("write_requests"), 4u);
+        EXPECT_EQ(read_command_count("write_zeroes_requests"), 4u);
+        EXPECT_GE(read_command_count("block_status_requests"), 1u);
         EXPECT_EQ(stop_server(), 0);
     }
 }

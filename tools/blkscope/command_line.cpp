@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "blkscope/list.hpp"
 #include "blkscope/serve.hpp"
@@ -29,17 +30,21 @@ constexpr const char* serve_notes =
     "When it is ready it prints a line per export and address: the device's name in iostat, and "
     "the\n"
     "URI. A single export is the default export too (the empty name).\n"
-    "Ends on SIGINT or SIGTERM, after answering what it has accepted.\n"
+    "Ends on SIGINT or SIGTERM, after answering what it has accepted and flushing it; a second "
+    "one\n"
+    "ends it at once. Takes over the sockets of systemd's LISTEN_FDS if there are any.\n"
     "\n"
     "  blkscope serve disk.img\n"
     "  blkscope serve memory:1G --queue-depth 8 --port 10809\n"
     "  blkscope serve root=disk.img scratch=memory:4G --unix /run/two.sock\n"
     "  blkscope serve --attach /dev/nbd0 disk.img\n"
-    "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img";
+    "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img\n"
+    "  blkscope serve --config /etc/blkscope/lab.json";
 
 struct AttachCommand {
     std::string uri;
     AttachOptions options;
+    bool persist = false;
 };
 
 CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
@@ -51,15 +56,10 @@ CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
         ->check(CLI::Range(0U, 86400U));
 }
 
-nbd::TlsMode tls_mode(const std::string& word) {
-    if (word == "off") return nbd::TlsMode::off;
-    return word == "on" ? nbd::TlsMode::on : nbd::TlsMode::require;
-}
-
 void add_tls(CLI::App& serve, nbd::TlsOptions& options) {
     serve
         .add_option_function<std::string>(
-            "--tls", [&](const std::string& word) { options.mode = tls_mode(word); },
+            "--tls", [&](const std::string& word) { options.mode = nbd::tls_mode(word).value(); },
             "TLS for clients that ask for it (on), for all or none (require); default off")
         ->check(CLI::IsMember({"off", "on", "require"}));
     serve.add_option("--tls-certs", options.certificates,
@@ -70,33 +70,63 @@ void add_tls(CLI::App& serve, nbd::TlsOptions& options) {
                      "File of NAME:HEX lines: the keys shared with clients, as psktool makes them");
 }
 
+// How clients come in, and which.
+void add_door(CLI::App& serve, ServeOptions& options) {
+    CLI::Option* socket =
+        serve.add_option("--unix", options.socket_path,
+                         "Listen on this Unix socket (default: one in the run directory)");
+    CLI::Option* port =
+        serve.add_option("--port", options.port, "Listen on this TCP port; 0 takes a free one");
+    serve.add_option("--bind", options.bind_address, "The address for --port")
+        ->capture_default_str()
+        ->needs(port);
+    serve
+        .add_option("--allow", options.allow,
+                    "An address or network (10.0.0.0/8, ::1) whose TCP clients may connect; "
+                    "repeat for more (default: all)")
+        ->expected(1)
+        ->take_all();
+    serve
+        .add_flag("--stdio", options.stdio,
+                  "Serve the one client whose socket is standard input and output")
+        ->excludes(socket)
+        ->excludes(port);
+    serve.add_option("--max-connections", options.connections_max, "Clients at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, clients_max));
+    serve.add_option("--max-handshakes", options.handshakes_max, "Clients that negotiate at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, clients_max));
+    serve
+        .add_option("--handshake-timeout", options.handshake_seconds,
+                    "Seconds that a client has to negotiate")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, handshake_seconds_max));
+}
+
 void add_serve(CLI::App& app, ServeOptions& options) {
     CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
     serve->footer(serve_notes);
-    serve->add_option("backing", options.backings, "What to serve: [NAME=]BACKING ...")->required();
-    serve->add_option("--unix", options.socket_path,
-                      "Listen on this Unix socket (default: one in the run directory)");
-    serve->add_option("--port", options.port, "Listen on this TCP port; 0 takes a free one");
-    serve->add_option("--bind", options.bind_address, "The address for --port")
-        ->capture_default_str();
+    serve->add_option("backing", options.backings, "What to serve: [NAME=]BACKING ...");
+    serve->add_option("--config", options.config_path,
+                      "Everything from this file, and again at SIGHUP: see blkscope(5)");
+    add_door(*serve, options);
     serve
         ->add_option("--queue-depth", options.queue_depth,
                      "Requests that a device works on at once; more wait")
         ->capture_default_str()
-        ->check(CLI::Range(1U, 1024U));
+        ->check(CLI::Range(1U, queue_depth_max));
     serve->add_flag("--direct", options.direct, "Past the page cache (O_DIRECT)");
     serve->add_flag("--read-only", options.read_only, "Refuse writes");
-    serve->add_option("--max-connections", options.connections_max, "Clients at once")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, 65536U));
-    serve
-        ->add_option("--handshake-timeout", options.handshake_seconds,
-                     "Seconds that a client has to negotiate")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, 3600U));
+    serve->add_option("--description", options.description,
+                      "What clients are told of each export (default: its device and backing)");
+    serve->add_flag_callback(
+        "--no-list", [&options] { options.list = false; },
+        "Tell the exports' names to nobody: a client must know one");
     add_tls(*serve, options.tls);
     CLI::Option* attach = serve->add_option("--attach", options.attach_device,
                                             "Also attach the first export to this /dev/nbdX");
+    attach->excludes("--stdio");
     serve->add_option("--connections", options.attach_connections, "Connections for --attach")
         ->capture_default_str()
         ->check(CLI::Range(1U, 16U))
@@ -119,7 +149,51 @@ void add_attach(CLI::App& app, AttachCommand& command) {
         ->check(CLI::Range(1U, 16U));
     attach->add_option("--block-size", command.options.block_bytes, "Logical block size in bytes")
         ->check(CLI::IsMember({512, 1024, 2048, 4096}));
+    attach->add_flag("--read-only", command.options.read_only, "Let nobody write");
+    attach->add_flag("--persist", command.persist,
+                     "Stay, and connect again when the server has gone and come back");
     add_timeout(*attach, command.options.timeout_seconds);
+}
+
+void attach(const AttachCommand& command) {
+    const nbd::Uri uri = nbd::parse_uri(command.uri);
+    if (command.persist && uri.tls) {
+        throw std::invalid_argument(
+            "attach --persist: it connects again without TLS only; leave one of them out");
+    }
+    attach(uri, command.options);
+    if (!command.persist) return;
+    fmt::print("{} attached\n", command.options.device);
+    std::fflush(stdout);
+    keep_attached(uri, command.options.device);
+}
+
+struct DetachCommand {
+    std::string device;
+    DetachOptions options;
+};
+
+void add_detach(CLI::App& app, DetachCommand& command) {
+    CLI::App* detach = app.add_subcommand("detach", "Free a /dev/nbdX");
+    detach->add_option("device", command.device, "/dev/nbdX")->required();
+    detach->add_flag("--force", command.options.force,
+                     "Even if it is mounted or open: its users lose their disk");
+}
+
+// CLI11 cannot say "one of both", nor "this and nothing else" without a list in each line of help.
+void require_something_to_serve(const CLI::App& app, const ServeOptions& options) {
+    if (!app.got_subcommand("serve")) return;
+    const CLI::App& serve = *app.get_subcommand("serve");
+    const CLI::Option* config = serve.get_option("--config");
+    if (options.config_path.empty() && config->count() == 0) {
+        if (options.backings.empty()) throw CLI::RequiredError("backing");
+        return;
+    }
+    for (const CLI::Option* option : serve.get_options()) {
+        if (option != config && option->count() > 0) {
+            throw CLI::ExcludesError("--config", option->get_name());
+        }
+    }
 }
 
 // CLI11's exit codes are its own; ours are 0 and 2, and its message becomes one line.
@@ -138,23 +212,21 @@ int run(int argc, char** argv) {
     app.get_formatter()->column_width(34);
     ServeOptions serve_options;
     AttachCommand attach_command;
-    std::string detach_device;
+    DetachCommand detach_command;
     add_serve(app, serve_options);
     add_attach(app, attach_command);
-    app.add_subcommand("detach", "Free a /dev/nbdX")
-        ->add_option("device", detach_device, "/dev/nbdX")
-        ->required();
+    add_detach(app, detach_command);
     app.add_subcommand("list", "Show the exports and attached devices of this machine");
     try {
         app.parse(argc, argv);
+        require_something_to_serve(app, serve_options);
     } catch (const CLI::ParseError& error) {
         return explain(app, error);
     }
     try {
         if (app.got_subcommand("serve")) serve(serve_options);
-        if (app.got_subcommand("attach"))
-            attach(nbd::parse_uri(attach_command.uri), attach_command.options);
-        if (app.got_subcommand("detach")) detach(detach_device);
+        if (app.got_subcommand("attach")) attach(attach_command);
+        if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list();
     } catch (const std::invalid_argument& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());

@@ -1,32 +1,47 @@
 #include "blkscope/serve.hpp"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
-#include <kstat/instance.hpp>
 #include <kstat/publish.hpp>
-#include <kstat/wire/run_directory.hpp>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
-#include <thread>
 
-#include "blockdev/backing.hpp"
-#include "driver/attach/attach.hpp"
-#include "driver/nbd/server.hpp"
-#include "driver/nbd/uri.hpp"
+#include "blkscope/activation.hpp"
+#include "blkscope/attachment.hpp"
+#include "blkscope/failure.hpp"
+#include "blkscope/notify.hpp"
+#include "blkscope/run_directory.hpp"
+#include "blkscope/service.hpp"
 
 namespace blkscope {
 namespace {
 
 namespace asio = boost::asio;
+using boost::system::error_code;
+
+// For the last replies and the last flush. A service manager waits for 90 s before it kills.
+constexpr std::chrono::seconds stop_time_max{60};
+
+void require_distinct_names(const ServiceConfig& config) {
+    std::vector<std::string> names;
+    for (const ExportConfig& exp : config.exports) names.push_back(exp.name);
+    std::sort(names.begin(), names.end());
+    const auto twice = std::adjacent_find(names.begin(), names.end());
+    if (twice == names.end()) return;
+    throw std::invalid_argument(
+        fmt::format("serve: two exports are named '{}'; name one, as in other=BACKING", *twice));
+}
 
 AttachOptions attach_options(const ServeOptions& options) {
     return {
@@ -36,71 +51,36 @@ AttachOptions attach_options(const ServeOptions& options) {
     };
 }
 
-// /dev/nbdX for as long as the server runs. nbd-client needs a server that answers, so it runs
-// beside the control thread; what came of it is told there.
-class Attachment {
-  public:
-    Attachment(asio::io_context& io, const nbd::Uri& uri, const ServeOptions& options)
-        : io_(io), device_(options.attach_device) {
-        if (device_.empty()) return;
-        done_ = false;
-        thread_ = std::thread([this, uri, to = attach_options(options)] {
-            try {
-                attach(uri, to);
-                attached_by_ = attached_by(device_);
-            } catch (const std::exception&) {
-                failure_ = std::current_exception();
-            }
-            asio::post(io_, [this] { finished(); });
-        });
+// The socket that standard input and output are, out of the way of what prints to them: what was
+// printed would be taken for the protocol.
+int take_stdio() {
+    int type = 0;
+    socklen_t bytes = sizeof type;
+    if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_TYPE, &type, &bytes) < 0 || type != SOCK_STREAM) {
+        throw std::invalid_argument(
+            "serve --stdio: standard input is not a stream socket; start it as inetd does, or "
+            "with libnbd's connect_command");
     }
-
-    // Not before nbd-client has ended, and it ends only if its handshake is answered.
-    ~Attachment() {
-        io_.restart();
-        while (!done_) io_.run_one();
-        if (thread_.joinable()) thread_.join();
-        // It may have been detached by hand meanwhile, or attached to something else.
-        if (attached_by_ == 0 || attached_by(device_) != attached_by_) return;
-        try {
-            detach(device_);
-        } catch (const std::exception& error) {
-            fmt::print(stderr, "blkscope: {}\n", error.what());
-        }
+    const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
+        dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        throw std::system_error(errno, std::generic_category(), "serve --stdio");
     }
+    close(null);
+    return socket;
+}
 
-    Attachment(const Attachment&) = delete;
-    Attachment& operator=(const Attachment&) = delete;
-
-    /// Throws why it could not be attached, if it could not.
-    void check() const {
-        if (failure_) std::rethrow_exception(failure_);
+Door find_door(const ServeOptions& options) {
+    Door door{.sockets = take_activated_sockets(),
+              .preferred_instance = nbd_index(options.attach_device)};
+    if (!options.stdio) return door;
+    if (!door.sockets.empty()) {
+        throw std::invalid_argument(
+            "serve: there are sockets from LISTEN_FDS and --stdio; leave one out");
     }
-
-  private:
-    void finished() {
-        done_ = true;
-        if (failure_) return io_.stop();
-        fmt::print("{} attached\n", device_);
-        std::fflush(stdout);
-    }
-
-    asio::io_context& io_;
-    std::string device_;
-    std::thread thread_;
-    int attached_by_ = 0;  // 0 until it is
-    bool done_ = true;
-    std::exception_ptr failure_;
-};
-
-void require_distinct_names(const std::vector<std::string>& backings) {
-    std::vector<std::string> names;
-    for (const std::string& text : backings) names.push_back(parse_export_spec(text).name);
-    std::sort(names.begin(), names.end());
-    const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice == names.end()) return;
-    throw std::invalid_argument(
-        fmt::format("serve: two exports are named '{}'; name one, as in other=BACKING", *twice));
+    door.client = take_stdio();
+    return door;
 }
 
 // The kernel would need a client's certificate, and the server has none to give it.
@@ -111,51 +91,73 @@ void require_attachable(const ServeOptions& options) {
         "'blkscope attach nbds://...'");
 }
 
-// What fails there is not the user's path but a directory that nobody named.
-template <class Action>
-auto in_run_directory(Action action) try {
-    return action();
-} catch (const std::system_error& error) {
-    throw std::runtime_error(
-        fmt::format("{}; set KSTAT_DIR to a directory that you may write", error.what()));
+ServiceConfig find_config(const ServeOptions& options) {
+    return options.config_path.empty() ? config_of(options) : read_config(options.config_path);
 }
 
-std::string default_socket_path() {
-    return fmt::format("{}/blkscope-{}.nbd", kstat::run_directory(), getpid());
-}
+// The file again, at each SIGHUP, for as long as the process is there: while it stops too, when the
+// signal has nothing to say but must not kill.
+class Reloader {
+  public:
+    Reloader(asio::io_context& io, Service& service, const std::string& path)
+        : service_(service), path_(path), signals_(io) {
+        if (path_.empty()) return;
+        signals_.add(SIGHUP);
+        wait();
+    }
 
-void add_exports(nbd::Server& server, const ServeOptions& options) {
-    const int wanted = nbd_index(options.attach_device);
-    for (const std::string& text : options.backings) {
-        ExportSpec spec = parse_export_spec(text);
-        const BackingOptions backing{.direct = options.direct, .read_only = options.read_only};
-        server.add({
-            .name = std::move(spec.name),
-            .backing = open_backing(spec.backing, backing),
-            .instance = in_run_directory(
-                [&] { return kstat::claim_instance("nbd", server.exports() == 0 ? wanted : -1); }),
-            .queue_depth = options.queue_depth,
-            .read_only = options.read_only,
+  private:
+    void wait() {
+        signals_.async_wait([this](error_code error, int) {
+            if (error) return;
+            reload();
+            wait();
         });
     }
-}
 
-void listen(nbd::Server& server, const ServeOptions& options) {
-    if (options.port) server.listen_tcp(options.bind_address, *options.port);
-    if (!options.socket_path.empty()) {
-        server.listen_unix(std::filesystem::absolute(options.socket_path).string());
-    } else if (!options.port) {
-        server.listen_unix(default_socket_path());
-    }
-}
-
-void announce(const nbd::Server& server) {
-    for (size_t i = 0; i < server.exports(); ++i) {
-        for (const nbd::Uri& uri : server.uris(i)) {
-            fmt::print("{} {}\n", server.device_name(i), uri.text());
+    void reload() {
+        notify_manager("RELOADING=1");
+        try {
+            const ServiceChange change = service_.change(read_config(path_));
+            std::vector<std::string> come = change.added;
+            come.insert(come.end(), change.replaced.begin(), change.replaced.end());
+            if (!come.empty()) service_.announce(come);
+            fmt::print("reloaded {}: {} added, {} replaced, {} removed\n", path_,
+                       change.added.size(), change.replaced.size(), change.removed.size());
+            std::fflush(stdout);
+        } catch (const std::exception& failure) {
+            fmt::print(stderr, "blkscope: reload: {}; everything stays as it was\n",
+                       failure_text(failure));
         }
+        notify_manager("READY=1");
     }
-    std::fflush(stdout);
+
+    Service& service_;
+    std::string path_;
+    asio::signal_set signals_;
+};
+
+// Out of reach while a backing does not answer: neither its memory nor its thread can be had back.
+[[noreturn]] void give_up() {
+    fmt::print(stderr,
+               "blkscope: stop: a backing has not answered for {} s; what clients wrote "
+               "and did not flush may be lost\n",
+               stop_time_max.count());
+    std::_Exit(1);
+}
+
+void run(asio::io_context& io, Service& service, const ServeOptions& options,
+         asio::signal_set& signals) {
+    std::unique_ptr<Attachment> attachment;
+    if (!options.attach_device.empty()) {
+        attachment = std::make_unique<Attachment>(io, service.server().uris(0).front(),
+                                                  attach_options(options));
+    }
+    signals.async_wait([&](error_code, int) { io.stop(); });
+    io.run();
+    signals.clear();  // a second Ctrl-C need not wait for the orderly end
+    notify_manager("STOPPING=1");
+    if (attachment) attachment->check();
 }
 
 }  // namespace
@@ -172,30 +174,53 @@ ExportSpec parse_export_spec(const std::string& text) {
     return {std::filesystem::path(text).filename().string(), text};
 }
 
+ServiceConfig config_of(const ServeOptions& options) {
+    ServiceConfig config{.listen = {},
+                         .allow = options.allow,
+                         .connections_max = options.connections_max,
+                         .handshakes_max = options.handshakes_max,
+                         .handshake_seconds = options.handshake_seconds,
+                         .list = options.list,
+                         .tls = options.tls,
+                         .exports = {}};
+    for (const std::string& text : options.backings) {
+        ExportSpec spec = parse_export_spec(text);
+        config.exports.push_back({.name = std::move(spec.name),
+                                  .description = options.description,
+                                  .backing = std::move(spec.backing),
+                                  .read_only = options.read_only,
+                                  .direct = options.direct,
+                                  .queue_depth = options.queue_depth});
+    }
+    require_distinct_names(config);
+    if (options.port)
+        config.listen.push_back({.host = options.bind_address, .port = *options.port});
+    if (!options.socket_path.empty()) config.listen.push_back({.unix_path = options.socket_path});
+    return config;
+}
+
 void serve(const ServeOptions& options) {
-    require_distinct_names(options.backings);
     require_attachable(options);
-    const auto tls = nbd::TlsContext::open(options.tls);
+    const Door door = find_door(options);
+    ServiceConfig config = find_config(options);
     std::signal(SIGPIPE, SIG_IGN);
     asio::io_context io;
     // Before any thread is made: what a signal does must be settled when it can come.
     asio::signal_set signals(io, SIGINT, SIGTERM);
     in_run_directory([&] { kstat::publish_on(io); });
-    const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
-    nbd::Server server(
-        io, {.workers = std::min<unsigned>(cores, static_cast<unsigned>(options.backings.size())),
-             .handshake_time = std::chrono::seconds(options.handshake_seconds),
-             .connections_max = options.connections_max,
-             .tls = tls});
-    add_exports(server, options);
-    listen(server, options);
+    Service service(io, std::move(config), door);
+    nbd::Server& server = service.server();
+    Reloader reloader(io, service, options.config_path);
+    if (door.client) server.when_idle([&] { io.stop(); });
     server.start();
-    announce(server);
-    Attachment attachment(io, server.uris(0).front(), options);
-    signals.async_wait([&](boost::system::error_code, int) { io.stop(); });
-    io.run();
-    signals.clear();  // a second Ctrl-C need not wait for the orderly end
-    attachment.check();
+    if (door.client) server.serve_client(*door.client);
+    service.announce();
+    notify_manager("READY=1");
+    run(io, service, options, signals);
+    if (!server.stop(stop_time_max)) give_up();
+    if (!server.all_flushed()) {
+        throw std::runtime_error("serve: not all that was written could be flushed; see above");
+    }
 }
 
 }  // namespace blkscope

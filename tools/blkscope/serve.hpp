@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "blkscope/config.hpp"
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls.hpp"
 
@@ -13,23 +14,32 @@ namespace blkscope {
 
 struct ServeOptions {
     std::vector<std::string> backings;  // [NAME=]BACKING
+    std::string config_path;            // everything from this file instead, again at SIGHUP
     std::string socket_path;            // empty: one in the run directory, unless there is a port
     std::optional<uint16_t> port;       // TCP; 0 takes a free one
     std::string bind_address = "127.0.0.1";
+    bool stdio = false;              // the only client is at standard input and output
+    std::vector<std::string> allow;  // addresses and networks; empty: everyone
     uint32_t queue_depth = 32;
     unsigned connections_max = 256;
+    unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;
     bool direct = false;
     bool read_only = false;
+    bool list = true;
+    std::string description;  // of every export; empty: the device's name and its backing
     nbd::TlsOptions tls;
     std::string attach_device;  // empty: none
     unsigned attach_connections = 1;
     unsigned attach_timeout_seconds = default_timeout_seconds;
 };
 
-/// Serves until SIGINT or SIGTERM. Throws what stands in the way, before anything is served;
-/// std::invalid_argument for options that cannot be meant.
+/// Serves until SIGINT or SIGTERM, or until the client of `stdio` has left. Throws what stands in
+/// the way, before anything is served; and what went wrong at the end.
 void serve(const ServeOptions& options);
+
+/// What the command line says, without a file.
+ServiceConfig config_of(const ServeOptions& options);
 
 /// NAME and BACKING of "[NAME=]BACKING". Without a name: the file's base name, `memory`, `null`.
 struct ExportSpec {

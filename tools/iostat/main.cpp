@@ -10,6 +10,7 @@
 #include <ctime>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "cadence/cadence.hpp"
 #include "iostat/format.hpp"
@@ -63,7 +64,8 @@ class Run {
 
   private:
     void look();
-    void tell_what_is_missing(bool devices, bool processors);
+    void tell_what_is_missing(const Snapshot& shown, bool processors);
+    [[nodiscard]] std::string no_such_device() const;
     bool wait_for_the_next();
 
     Options options_;
@@ -77,7 +79,6 @@ class Run {
 };
 
 void Run::report_until_the_end() {
-    // With -y the first look is not reported on, and does not count.
     const int first = options_.first_skipped ? 0 : 1;
     const int last = options_.interval_s ? options_.count.value_or(0) : 1;  // 0: no end
     for (int number = first; ending_signal() == 0; ++number) {
@@ -90,8 +91,8 @@ void Run::report_until_the_end() {
 void Run::look() {
     const std::vector<Device> devices = reader_.read();
     const Processors processors = reader_.read_processors();
-    tell_what_is_missing(devices.empty(), processors.empty());
     const Snapshot shown = select(devices, options_);
+    tell_what_is_missing(shown, processors.empty());
     const std::time_t now = std::time(nullptr);
     const std::string report = reporter_.report(shown, processors, now);
     if (options_.summary) summary_.add(shown);
@@ -99,15 +100,27 @@ void Run::look() {
     print((options_.json ? "" : stamp_line(now, options_.stamp)) + report);
 }
 
+std::string no_devices() {
+    return "no devices in " + run_directory() + "; start a server with 'blkscope serve'";
+}
+
+std::string Run::no_such_device() const {
+    std::string text = "no device named ";
+    const char* before = "";
+    for (const std::string& device : options_.devices)
+        text += std::exchange(before, " or ") + device;
+    return text + " in " + run_directory() + "; 'blkscope list' shows those that are served";
+}
+
 // Once each. What is missing shows as nothing, or as zeros.
-void Run::tell_what_is_missing(bool devices, bool processors) {
-    if (devices && !missed_devices_ && options_.devices_wanted() && !reader_.any_device()) {
+void Run::tell_what_is_missing(const Snapshot& shown, bool processors) {
+    const bool there_are_some = options_.devices.empty() && reader_.any_device();
+    if (shown.empty() && !missed_devices_ && options_.devices_wanted() && !there_are_some) {
         missed_devices_ = true;
-        complain("iostat: no devices in " + run_directory() +
-                 "; start a server with 'blkscope serve'\n");
+        complain("iostat: " + (options_.devices.empty() ? no_devices() : no_such_device()) + "\n");
     }
-    const bool shown = (options_.tty || options_.cpu) && !options_.json;
-    if (processors && !missed_processors_ && shown) {
+    const bool has_columns = (options_.tty || options_.cpu) && !options_.json;
+    if (processors && !missed_processors_ && has_columns) {
         missed_processors_ = true;
         complain("iostat: no processors in " + run_directory() + "; tty and cpu are shown as 0\n");
     }

@@ -1,7 +1,7 @@
 // Backing: where a device's bytes are. It turns a running Buf into operations on a ring.
 //
 // Ownership: prepare() borrows the buf until its operation has completed.
-// Threads:   open on any thread; attach() once; then the device's worker only.
+// Threads:   open on any thread; attach() once, and from then on the device's worker only.
 // Errors:    opening throws std::system_error; a request's failure is its completion's -errno.
 #pragma once
 
@@ -28,7 +28,7 @@ class Backing {
     /// What offset and length of a request must be multiples of: 1 where anything goes.
     [[nodiscard]] virtual uint32_t block_bytes() const { return 1; }
 
-    /// Once, before the ring has a worker.
+    /// Once. The ring outlives the backing.
     virtual void attach(Ring& ring) = 0;
 
     /// Prepares what is left of the buf (resid bytes, or the step it is at), so that the buf's
@@ -42,6 +42,19 @@ class Backing {
         (void)to;
         return false;
     }
+
+    /// The extent that `offset` lies in, from there on: 1 to `limit` bytes. At once, from what the
+    /// file system knows; it may have to read that.
+    [[nodiscard]] virtual Extent extent_at(uint64_t offset, uint64_t limit) {
+        (void)offset;
+        return {limit, false};
+    }
+    /// Whether a read does well to ask extent_at() first.
+    [[nodiscard]] virtual bool sparse() const { return false; }
+    /// Whether a seek takes its time there.
+    [[nodiscard]] virtual bool rotational() const { return false; }
+    /// Whether a cache operation brings anything nearer.
+    [[nodiscard]] virtual bool has_cache() const { return true; }
 
     /// Called when an operation of the buf has ended, for good or ill (buf.error). The backing may
     /// forgive an error; true asks for another prepare().

@@ -5,8 +5,8 @@
 //
 // The wait queue exists because a device has a depth, as a real disk does: at most queue_depth
 // bufs are with the backing at a time. All bufs walk the same path. Reads and writes are what
-// kstat_io counts, so that Little's law holds for them exactly; flushes and trims have counters in
-// the `cmds` kstat.
+// kstat_io counts, so that Little's law holds for them exactly; the others have counters in the
+// `cmds` kstat.
 //
 // Flushes are gathered: while one is with the backing, those that arrive wait for one more, which
 // serves all of them. A flush that failed stays failed: after a failed fsync(2) the kernel may have
@@ -20,14 +20,14 @@
 //     nbd:N:nbdN,P       IO, class partition, for each partition: see blockdev/partitions.hpp
 //     nbd:N:nbdN,cmds    NAMED, misc: requests, bytes and errors by operation
 //     nbd:N:nbdN,intr    INTR, controller: what woke the worker up for it
-//     nbd:N:nbdN,timers  TIMER, misc: flush and trim from start() to done(), as the run queue has
-//                        it for reads and writes; submit, a turn of the worker from its first
-//                        hand-over to the backing to the submission of all it prepared
+//     nbd:N:nbdN,timers  TIMER, misc: flush, trim and write_zeroes from start() to done(), as the
+//                        run queue has it for reads and writes; submit, a turn of the worker from
+//                        its first hand-over to the backing to the submission of all it prepared
 //     nbderr:N:nbdN,err  NAMED, device_error: see blockdev/error_counts.hpp
 //
 // Units:     bytes; ticks of gethrtime_unscaled() inside, nanoseconds in what readers get.
 // Ownership: owns its backing and its kstats; borrows the ring.
-// Threads:   constructed and destroyed where the ring has no worker; in between the worker's only.
+// Threads:   the worker's only; constructed and destroyed by it, or while the ring has no worker.
 //            Readers of its kstats copy through a sequence lock and never stall it.
 // Errors:    the constructor throws std::system_error; a request's failure is in Buf::error.
 // Source:    strategy(9E), kstat_queue(9F), blkdev's and sd's use of kstat_io.
@@ -96,6 +96,8 @@ class Device final : private SubmissionObserver {
     void start();
     void run(Buf& buf, hrtime_t now);
     void submit(Buf& buf, hrtime_t now);
+    void list_extents(Buf& buf);
+    bool reads_only_holes(Buf& buf);
     void submitting(hrtime_t now) override;
     void run_flush(Buf& buf, hrtime_t now);
     void done(Buf& buf);
@@ -104,6 +106,8 @@ class Device final : private SubmissionObserver {
     void count_outcome(const Buf& buf);
     void count_completion();
 
+    template <class Transition>
+    hrtime_t transit(const Buf& buf, Transition transition);
     template <class Transition>
     void on_kstats(const Buf& buf, Transition transition);
     [[nodiscard]] bool touches_table(const Buf& buf) const;
@@ -119,7 +123,14 @@ class Device final : private SubmissionObserver {
     static int update_timers(kstat_t* ksp, int rw);
     static int update_errors(kstat_t* ksp, int rw);
 
-    enum TimerIndex : size_t { flush_timer, trim_timer, submit_timer, timer_count };
+    enum TimerIndex : size_t {
+        flush_timer,
+        trim_timer,
+        write_zeroes_timer,
+        submit_timer,
+        timer_count
+    };
+    void time_discard_or_flush(const Buf& buf);
 
     kstat::InstanceClaim instance_;
     std::string name_;

@@ -9,7 +9,8 @@
 //        └──────────────────────────────────────────────────────────────────┘
 //
 // Ownership: an operation borrows its Completion until complete() has been called for it.
-// Threads:   made on any thread; from enable() on, the worker's only.
+// Threads:   made on any thread; from enable() on, the worker's only. When the worker has ended,
+//            what is left may be removed from it on any one thread.
 // Errors:    set-up throws std::runtime_error, enable() std::system_error. Operations report -errno
 // to their Completion. Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
 #pragma once
@@ -77,6 +78,10 @@ class Ring {
     /// never from here, so that a caller in the middle of a list is not re-entered.
     void completed(Completion& completion, int32_t result);
 
+    /// The same, but in the next turn: for whoever has done a share of long work, and lets others
+    /// go first. The next wait() does not sleep.
+    void completed_later(Completion& completion, int32_t result);
+
     /// Submits what was prepared and sleeps until at least one operation has completed; without
     /// `sleep` it only submits.
     void wait(bool sleep = true);
@@ -97,18 +102,23 @@ class Ring {
     [[nodiscard]] uint32_t empty_wakeups() const { return kstat::observe(empty_wakeups_); }
 
     /// Lets operations name `fd` by the index returned, which spares the kernel a look-up each
-    /// time. -1 where the table is full; the plain descriptor still serves. Before enable().
+    /// time. -1 where the table is full; the plain descriptor still serves.
     int register_file(int fd);
+    /// Gives the index back; the kernel holds the file open until then. -1 is nothing.
+    void unregister_file(int index);
 
   private:
     io_uring_sqe* next_entry();
     void tell_observers();
+    void take_over_later();
     void dispatch_inline();
 
     io_uring ring_{};
     Completion* inline_first_ = nullptr;
     Completion** inline_end_ = &inline_first_;
-    int files_ = 0;
+    Completion* later_first_ = nullptr;
+    Completion** later_end_ = &later_first_;
+    std::vector<int> free_files_;  // indexes into the table, the next one last
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
     uint64_t turn_ = 0;

@@ -27,12 +27,16 @@ extern "C" {
 #define BLKSCOPE_GEOMETRY_READ_ONLY 0x0002
 #define BLKSCOPE_GEOMETRY_FLUSH 0x0004
 #define BLKSCOPE_GEOMETRY_FUA 0x0008
+#define BLKSCOPE_GEOMETRY_ROTATIONAL 0x0010
 #define BLKSCOPE_GEOMETRY_TRIM 0x0020
+#define BLKSCOPE_GEOMETRY_WRITE_ZEROES 0x0040
 #define BLKSCOPE_GEOMETRY_MULTI_CONN 0x0100
+#define BLKSCOPE_GEOMETRY_CACHE 0x0400
+#define BLKSCOPE_GEOMETRY_FAST_ZERO 0x0800
 
 typedef struct blkscope_geometry {
     uint32_t version;               /* BLKSCOPE_GEOMETRY_VERSION */
-    uint32_t transmission_flags;    /* all that the clients get, named above or not */
+    uint32_t transmission_flags;    /* all that every client gets, named above or not */
     uint64_t size_bytes;            /* of the device */
     uint32_t sector_bytes;          /* 512, or the minimum block if that is larger */
     uint32_t block_bytes_min;       /* what offsets and lengths must be multiples of */

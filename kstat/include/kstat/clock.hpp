@@ -10,7 +10,9 @@
 // slews its clock.
 //
 // The counter is the TSC where the processor calls it invariant and the kernel itself keeps time by
-// it, cntvct_el0 on arm64, and CLOCK_MONOTONIC (whose ticks are nanoseconds) elsewhere.
+// it, and cntvct_el0 on arm64. Elsewhere, and in a program that has not asked for the counter with
+// calibrate_clock(), a tick is a nanosecond of CLOCK_MONOTONIC: what a provider of somebody else's
+// sets or reads in its own kstat_io_t is then on the clock that everybody knows.
 //
 // Threads: any.
 // Source:  Intel SDM volume 3, 17.17.1 (invariant TSC); gethrtime(9F).
@@ -31,14 +33,11 @@ namespace detail {
 struct HotClock {
     /// True once the counter below is calibrated and is the clock; the fields are frozen then.
     std::atomic<bool> counting{false};
-    uint64_t origin = 0;               // the counter's value at tick 0
-    uint64_t multiplier = 1ULL << 40;  // nanoseconds per tick, times 2^40
+    uint64_t origin = 0;      // the counter's value at tick 0
+    uint64_t multiplier = 0;  // nanoseconds per tick, times 2^40
 };
 
 extern HotClock hot_clock;
-
-/// now_unscaled() before calibration, or without a usable counter.
-hrtime_t now_without_counter();
 
 inline uint64_t read_counter() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -54,8 +53,8 @@ inline uint64_t read_counter() {
 
 }  // namespace detail
 
-/// Measures the clock's scale, about 20 ms, the first time; later calls return at once. Call it at
-/// start-up: kstat_create does too, and whatever reads the clock before pays for it then.
+/// Makes the counter the clock, after measuring its scale for about 20 ms; later calls return at
+/// once. Before the program's first kstat: ticks taken earlier are of another length.
 void calibrate_clock();
 
 /// Ticks now. One counter read, not ordered against the instructions around it: for a counter with
@@ -65,7 +64,7 @@ inline hrtime_t now_unscaled() {
     if (detail::hot_clock.counting.load(std::memory_order_acquire)) [[likely]] {
         return static_cast<hrtime_t>(detail::read_counter() - detail::hot_clock.origin);
     }
-    return detail::now_without_counter();
+    return gethrtime();
 }
 
 /// Ticks, or a sum or product of ticks and a number, as nanoseconds; rounds down.

@@ -13,9 +13,9 @@
  *     KSTAT_TYPE_IO     kstat_io_t               one
  *     KSTAT_TYPE_TIMER  kstat_timer_t            any number
  *
- * Units: every time is in nanoseconds of CLOCK_MONOTONIC, except in a live kstat_io_t, which a
- * provider's queue functions keep in ticks of gethrtime_unscaled(); the snapshot that a reader gets
- * is scaled. Byte counts are bytes. reads, writes, wcnt and rcnt are 32 bits wide and wrap.
+ * Units: every time is in nanoseconds of CLOCK_MONOTONIC. A live kstat_io_t is in ticks of
+ * gethrtime_unscaled(), which are nanoseconds too unless the program chose another clock. Byte
+ * counts are bytes. reads, writes, wcnt and rcnt are 32 bits wide and wrap.
  *
  * A program links libkstat to read (<kstat.h>) and libkstat_provider to publish.
  */
@@ -36,8 +36,8 @@ typedef unsigned char uchar_t;
 typedef unsigned short ushort_t;
 typedef unsigned int uint_t;
 typedef unsigned long ulong_t;
-typedef long long longlong_t;
-typedef unsigned long long u_longlong_t;
+__extension__ typedef long long longlong_t; /* C++98 did not know it */
+__extension__ typedef unsigned long long u_longlong_t;
 typedef longlong_t hrtime_t; /* nanoseconds, or ticks where it says unscaled */
 typedef int zoneid_t;
 typedef int netstackid_t; /* a stack has the number of the zone that it belongs to */
@@ -271,16 +271,35 @@ void kstat_runq_exit(kstat_io_t *kiop);
 void kstat_waitq_to_runq(kstat_io_t *kiop);
 void kstat_runq_back_to_waitq(kstat_io_t *kiop);
 
-/* Ticks of the cheapest steady clock, and the way from them to CLOCK_MONOTONIC nanoseconds. */
+/*
+ * The clock of the queue functions, and the way from its ticks to CLOCK_MONOTONIC nanoseconds. A
+ * tick is a nanosecond, so that what a provider stamps with gethrtime() agrees with it.
+ */
 hrtime_t gethrtime_unscaled(void);
 void scalehrtime(hrtime_t *ticks);
 
-#ifdef CLOCK_MONOTONIC /* hidden by -std=c11 without a feature test macro */
 /* CLOCK_MONOTONIC in nanoseconds. */
-static inline hrtime_t gethrtime(void) {
+#ifdef CLOCK_MONOTONIC
+static __inline__ hrtime_t gethrtime(void) {
     struct timespec now;
+    hrtime_t ns;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1000000000LL + now.tv_nsec;
+    ns = now.tv_sec;
+    return ns * 1000000000 + now.tv_nsec;
+}
+#else /* -std=c99 without a feature test macro: <time.h> hides the clock, the C library has it */
+struct kstat_timespec {
+    long tv_sec;
+    long tv_nsec;
+};
+int kstat_clock_gettime(int clock, struct kstat_timespec *now) __asm__("clock_gettime");
+
+static __inline__ hrtime_t gethrtime(void) {
+    struct kstat_timespec now;
+    hrtime_t ns;
+    kstat_clock_gettime(1, &now); /* 1: Linux' number of CLOCK_MONOTONIC */
+    ns = now.tv_sec;
+    return ns * 1000000000 + now.tv_nsec;
 }
 #endif
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cinttypes>
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -102,44 +103,65 @@ void publish_pages() {
     kstat_install(ksp);
 }
 
+// Processors that no machine has: those that it has are there too.
 void publish_walkthrough() {
-    publish_cpu(0, 878'951'000, 21'604, 668'353'070);
-    publish_cpu(1, 211'041'358, 280, 209'879'640);
+    publish_cpu(901, 878'951'000, 21'604, 668'353'070);
+    publish_cpu(902, 211'041'358, 280, 209'879'640);
     publish_pages();
 }
 
 TEST_F(KstatCommand, ListsTheInterruptsOfProcessorsByOptions) {
     const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
     ASSERT_EQ(child.line().hear(), 'r');
-    const Outcome outcome = run("-p -m cpu_stat -s 'intr*'");
+    const Outcome outcome = run("-p -m cpu_stat -i '90?' -s 'intr*'");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.out,
-              "cpu_stat:0:cpu_stat0:intr\t878951000\n"
-              "cpu_stat:0:cpu_stat0:intrblk\t21604\n"
-              "cpu_stat:0:cpu_stat0:intrthread\t668353070\n"
-              "cpu_stat:1:cpu_stat1:intr\t211041358\n"
-              "cpu_stat:1:cpu_stat1:intrblk\t280\n"
-              "cpu_stat:1:cpu_stat1:intrthread\t209879640\n");
+              "cpu_stat:901:cpu_stat901:intr\t878951000\n"
+              "cpu_stat:901:cpu_stat901:intrblk\t21604\n"
+              "cpu_stat:901:cpu_stat901:intrthread\t668353070\n"
+              "cpu_stat:902:cpu_stat902:intr\t211041358\n"
+              "cpu_stat:902:cpu_stat902:intrblk\t280\n"
+              "cpu_stat:902:cpu_stat902:intrthread\t209879640\n");
 }
 
 TEST_F(KstatCommand, ShowsTheInterruptsOfProcessorsByAnOperand) {
     const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
     ASSERT_EQ(child.line().hear(), 'r');
-    const Outcome outcome = run("'cpu_stat:::/^intr/'");
+    const Outcome outcome = run("'cpu_stat:/^90/::/^intr/'");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.out,
-              "module: cpu_stat                        instance: 0     \n"
-              "name:   cpu_stat0                       class:    misc\n"
+              "module: cpu_stat                        instance: 901   \n"
+              "name:   cpu_stat901                     class:    misc\n"
               "\tintr                            878951000\n"
               "\tintrblk                         21604\n"
               "\tintrthread                      668353070\n"
               "\n"
-              "module: cpu_stat                        instance: 1     \n"
-              "name:   cpu_stat1                       class:    misc\n"
+              "module: cpu_stat                        instance: 902   \n"
+              "name:   cpu_stat902                     class:    misc\n"
               "\tintr                            211041358\n"
               "\tintrblk                         280\n"
               "\tintrthread                      209879640\n"
               "\n");
+}
+
+TEST_F(KstatCommand, ShowsTheInterruptsOfThisMachinesProcessorsInTheSameForm) {
+    const Outcome outcome = run("-p -m cpu_stat -s 'intr*'");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    std::istringstream lines(outcome.out);
+    int count = 0;
+    for (std::string line; std::getline(lines, line); ++count) {
+        int instance = -1;
+        int number = -1;
+        char statistic[31];
+        uint64_t value = 0;
+        EXPECT_EQ(std::sscanf(line.c_str(), "cpu_stat:%d:cpu_stat%d:%30[a-z]\t%" SCNu64, &instance,
+                              &number, statistic, &value),
+                  4)
+            << line;
+        EXPECT_EQ(instance, number);
+    }
+    EXPECT_GE(count, 3);
+    EXPECT_EQ(count % 3, 0);
 }
 
 // Everything but the two times, which are the clock's.
@@ -209,10 +231,10 @@ TEST_F(KstatCommand, WritesJsonWhateverIsPublished) {
 TEST_F(KstatCommand, RepeatsAtIntervalsWithAnEmptyLineBetween) {
     const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
     ASSERT_EQ(child.line().hear(), 'r');
-    const std::string line = "cpu_stat:1:cpu_stat1:intr\n";
-    EXPECT_EQ(run("-l cpu_stat:1::intr 1 2").out, line + "\n" + line);
+    const std::string line = "cpu_stat:902:cpu_stat902:intr\n";
+    EXPECT_EQ(run("-l cpu_stat:902::intr 1 2").out, line + "\n" + line);
 
-    std::istringstream arrays(run("-j cpu_stat:1::intr 1 2").out);
+    std::istringstream arrays(run("-j cpu_stat:902::intr 1 2").out);
     nlohmann::json first;
     nlohmann::json second;
     arrays >> first >> second;  // throws unless each is an array of its own

@@ -45,6 +45,8 @@ TEST_F(KstatHost, WhatSolarisToolsInsistOnIsThere) {
         value(sys, record);
     }
     EXPECT_NE(read("cpu", cpu, "vm"), nullptr);
+    EXPECT_NE(read("cpu", cpu, "intrstat"), nullptr);
+    EXPECT_NE(read("poll", 0, "pollstats"), nullptr);
     EXPECT_NE(read("cpu_info", cpu, nullptr), nullptr);
     EXPECT_NE(read("unix", 0, "sysinfo"), nullptr);
     EXPECT_NE(read("unix", 0, "vminfo"), nullptr);

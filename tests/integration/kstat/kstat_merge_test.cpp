@@ -22,12 +22,28 @@ TEST_F(KstatMerge, AChainWithoutProvidersHasTheTwoReservedKstatsAndTheHosts) {
     EXPECT_EQ(headers->ks_kid, 0);
     EXPECT_STREQ(headers->ks_next->ks_name, "kstat_types");
     EXPECT_EQ(headers->ks_next->ks_kid, 1);
-    const std::set<std::string> hosts{"unix", "cpu", "cpu_info", "cpu_stat", "linux"};
+    const std::set<std::string> hosts{"unix", "poll", "cpu", "cpu_info", "cpu_stat", "linux"};
     for (const kstat_t* ksp = headers; ksp != nullptr; ksp = ksp->ks_next) {
         EXPECT_TRUE(hosts.contains(ksp->ks_module)) << ksp->ks_module;
     }
     EXPECT_GT(kc->kc_chain_id, 0);
     EXPECT_EQ(kstat_chain_update(kc), 0);
+}
+
+// cgo and others report an errno that a call left behind.
+TEST_F(KstatMerge, WhatSucceedsLeavesErrnoAlone) {
+    const ChildProcess one(provide_counter("one"));
+    ASSERT_EQ(one.line().hear(), 'r');
+    constexpr int unused = 9'999;
+    errno = unused;
+    open();
+    EXPECT_EQ(errno, unused);
+    EXPECT_EQ(kstat_chain_update(kc), 0);
+    EXPECT_EQ(errno, unused);
+    for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        ASSERT_NE(kstat_read(kc, ksp, nullptr), -1) << ksp->ks_name;
+        EXPECT_EQ(errno, unused) << ksp->ks_name;
+    }
 }
 
 TEST_F(KstatMerge, KstatTypesNamesTheTypes) {

@@ -42,7 +42,7 @@ class DeviceKstats : public DeviceTest {
     static kstat_intr_t intr() { return read_record<kstat_intr_t>("nbd0,intr"); }
 
     static kstat_timer_t timer(const std::string& name) {
-        for (size_t i = 0; i < 3; ++i) {
+        for (size_t i = 0; i < 4; ++i) {
             const auto record = read_record<kstat_timer_t>("nbd0,timers", i);
             if (name == record.name) return record;
         }
@@ -176,13 +176,16 @@ TEST_F(DeviceKstats, HandOversAndClientsGivenUpAreCounted) {
     EXPECT_EQ(intr().intrs[KSTAT_INTR_WATCHDOG], 1u);
 }
 
-TEST_F(DeviceKstats, TimersHaveTheStaysOfFlushesAndTrims) {
-    make(2);
-    TestBuf flush(Buf::Op::flush), trim(Buf::Op::trim);
+TEST_F(DeviceKstats, TimersHaveTheStaysOfFlushesTrimsAndZeroes) {
+    make(3);
+    TestBuf flush(Buf::Op::flush), trim(Buf::Op::trim), zeroes(Buf::Op::write_zeroes);
     device_->strategy(flush);
     device_->strategy(trim);
+    device_->strategy(zeroes);
     finish_first(0);
     finish_first(4096);
+    finish_first(1000);  // a part of the zeroes
+    finish_first(0);
     const kstat_timer_t one_flush = timer("flush");
     EXPECT_EQ(one_flush.num_events, 1u);
     EXPECT_EQ(one_flush.elapsed_time, kstat::to_ns(flush.finished - flush.started));
@@ -191,6 +194,7 @@ TEST_F(DeviceKstats, TimersHaveTheStaysOfFlushesAndTrims) {
     EXPECT_EQ(one_flush.start_time, kstat::to_ns(flush.started));
     EXPECT_EQ(one_flush.stop_time, kstat::to_ns(flush.finished));
     EXPECT_EQ(timer("trim").elapsed_time, kstat::to_ns(trim.finished - trim.started));
+    EXPECT_EQ(timer("write_zeroes").elapsed_time, kstat::to_ns(zeroes.finished - zeroes.started));
 }
 
 TEST_F(DeviceKstats, ATurnThatHandsSomethingOverIsOneSubmitEventFromTheFirstOfItOn) {

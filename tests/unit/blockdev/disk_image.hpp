@@ -10,7 +10,7 @@
 
 namespace blkscope {
 
-struct Extent {
+struct SectorRange {
     uint64_t first;  // sectors
     uint64_t count;
 };
@@ -37,7 +37,7 @@ class DiskImage {
     }
 
     /// An entry of the boot record in `sector`, and the record's magic.
-    void boot_entry(uint64_t sector, size_t index, uint8_t type, Extent extent) {
+    void boot_entry(uint64_t sector, size_t index, uint8_t type, SectorRange extent) {
         const uint64_t at = sector * sector_ + 446 + index * 16;
         store<uint8_t>(at + 4, type);
         store(at + 8, static_cast<uint32_t>(extent.first));
@@ -45,7 +45,7 @@ class DiskImage {
         store<uint16_t>(sector * sector_ + 510, 0xaa55);
     }
 
-    void gpt(const std::vector<Extent>& partitions, uint32_t entries = 128,
+    void gpt(const std::vector<SectorRange>& partitions, uint32_t entries = 128,
              uint32_t entry_bytes = 128) {
         boot_entry(0, 0, 0xee, {1, bytes_.size() / sector_ - 1});
         const uint64_t table = uint64_t{2} * sector_;

@@ -2,6 +2,7 @@
 // decides the order and the outcome of each operation.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -31,6 +32,17 @@ class ScriptedBacking : public Backing {
         return true;
     }
 
+    [[nodiscard]] bool sparse() const override { return !extents.empty(); }
+    [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override {
+        ++look_ups;
+        uint64_t at = 0;
+        for (const Extent& extent : extents) {
+            at += extent.bytes;
+            if (offset < at) return {std::min(at - offset, limit), extent.hole};
+        }
+        return {limit, false};
+    }
+
     /// Ends the operation that was prepared first; the caller dispatches the ring.
     void finish_first(int32_t result) {
         Buf* buf = held.front();
@@ -41,6 +53,8 @@ class ScriptedBacking : public Backing {
     std::deque<Buf*> held;
     std::vector<std::byte> contents;  // for read_now() only
     int reads_at_once = 0;
+    std::vector<Extent> extents;  // from the first byte on; behind them is data
+    int look_ups = 0;
 
   private:
     uint64_t size_bytes_;

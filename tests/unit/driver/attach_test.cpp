@@ -98,6 +98,16 @@ TEST(Attach, ATimeoutOfZeroIsNone) {
               (Command{"nbd-client", "-unix", "/run/s", "/dev/nbd0", "-name", "disk"}));
 }
 
+TEST(Attach, AReadOnlyDeviceIsReadOnlyToTheKernel) {
+    AttachOptions options;
+    options.device = "/dev/nbd0";
+    options.timeout_seconds = 0;
+    options.read_only = true;
+    EXPECT_EQ(
+        attach_command(unix_uri(), options),
+        (Command{"nbd-client", "-unix", "/run/s", "/dev/nbd0", "-name", "disk", "-readonly"}));
+}
+
 TEST(Attach, KnowsTheDevicesOfTheNbdDriverByTheirNames) {
     EXPECT_EQ(nbd_index("/dev/nbd0"), 0);
     EXPECT_EQ(nbd_index("/dev/nbd15"), 15);

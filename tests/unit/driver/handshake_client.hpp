@@ -51,6 +51,13 @@ inline std::string question(std::string_view name, const std::vector<std::uint16
     return data;
 }
 
+/// What LIST_META_CONTEXT and SET_META_CONTEXT ask.
+inline std::string contexts(std::string_view name, const std::vector<std::string>& queries) {
+    std::string data = counted(name) + u32(static_cast<std::uint32_t>(queries.size()));
+    for (const std::string& query : queries) data += counted(query);
+    return data;
+}
+
 inline const std::string fixed = u32(3);         // fixed newstyle, no zeroes
 inline const std::string with_zeroes = u32(1);   // fixed newstyle
 inline const std::string before_fixed = u32(0);  // as clients were before 2011
@@ -60,6 +67,7 @@ struct Outcome {
     std::string sent;
     Step::Next next = Step::Next::go_on;
     std::size_t exp = 0;
+    Terms terms;
     std::string reason;
     std::size_t taken = 0;           // bytes of the client's that were read
     std::size_t sent_at_once = 0;    // the longest single answer
@@ -82,6 +90,7 @@ inline Outcome play(Handshake& handshake, std::string_view stream,
         outcome.wanted_at_once = std::max(outcome.wanted_at_once, wanted);
         outcome.next = step.next;
         outcome.exp = step.exp;
+        outcome.terms = step.terms;
         outcome.reason = step.reason;
     }
     return outcome;

@@ -146,6 +146,15 @@ TEST_F(HandshakeTest, ListOfNoExportsIsEmpty) {
     EXPECT_EQ(play(alone, fixed + option(3)).sent, reply(3, ack));
 }
 
+TEST_F(HandshakeTest, ListIsForbiddenWhereTheExportsAreHiddenAndTheirNamesStillServe) {
+    const Exports hidden({exports.begin(), exports.end()}, false);
+    Handshake alone(hidden);
+    const Outcome outcome = play(alone, fixed + option(3) + option(7, question("disk")));
+    EXPECT_TRUE(outcome.sent.starts_with(
+        reply(3, err_policy, "the exports of this server are not listed")));
+    EXPECT_EQ(outcome.next, Step::Next::transmission);
+}
+
 TEST_F(HandshakeTest, ListWithDataIsInvalidAndDoesNotCountAsListing) {
     say(fixed);
     EXPECT_EQ(say(option(3, "x")).sent, reply(3, err_invalid, "option 3 takes no data"));
@@ -161,21 +170,8 @@ TEST_F(HandshakeTest, StarttlsIsRefusedByAServerWithoutTls) {
 TEST_F(HandshakeTest, StarttlsWithDataIsInvalid) {
     expect_refused(option(5, "x"), 5, err_invalid);
 }
-TEST_F(HandshakeTest, StructuredReplyIsUnsupported) {
-    expect_refused(option(8), 8, err_unsup);
-}
 TEST_F(HandshakeTest, StructuredReplyWithDataIsInvalid) {
     expect_refused(option(8, "x"), 8, err_invalid);
-}
-TEST_F(HandshakeTest, ListMetaContextIsUnsupported) {
-    expect_refused(option(9, counted("disk") + u32(0)), 9, err_unsup);
-}
-TEST_F(HandshakeTest, SetMetaContextIsUnsupported) {
-    expect_refused(option(10, counted("disk") + u32(1) + counted("base:allocation")), 10,
-                   err_unsup);
-}
-TEST_F(HandshakeTest, ExtendedHeadersAreUnsupported) {
-    expect_refused(option(11), 11, err_unsup);
 }
 TEST_F(HandshakeTest, ExtendedHeadersWithDataAreInvalid) {
     expect_refused(option(11, "x"), 11, err_invalid);

@@ -48,6 +48,19 @@ TEST_P(HandshakeTls, StarttlsIsAcknowledgedAndOptionsGoOnBehindIt) {
     EXPECT_EQ(outcome.exp, 0u);
 }
 
+// Anyone on the way may have said it.
+TEST_P(HandshakeTls, WhatWasAgreedOnBeforeTlsIsForgotten) {
+    if (GetParam() == TlsMode::on) {
+        EXPECT_EQ(say(fixed + option(8)).sent, reply(8, ack));  // structured replies
+        EXPECT_EQ(say(starttls).next, Step::Next::start_tls);
+    } else {
+        start_tls();
+    }
+    const Outcome outcome = say(option(7, question("disk")));
+    EXPECT_EQ(outcome.next, Step::Next::transmission);
+    EXPECT_EQ(outcome.terms, Terms{});
+}
+
 // What is sent behind STARTTLS in clear text would be an option if it were read: it is left where
 // it is, for TLS to choke on.
 TEST_P(HandshakeTls, NothingBehindStarttlsIsReadBeforeTlsHasBegun) {

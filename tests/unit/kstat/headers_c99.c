@@ -12,3 +12,6 @@ int c99_sees_the_types(void) {
     ks.ks_data = &a_time;
     return KSTAT_IO_PTR(&ks) != NULL && a_zone == -1;
 }
+
+/* Solaris has gethrtime() in <sys/time.h>, whatever the standard. */
+hrtime_t c99_reads_the_clock(void) { return gethrtime(); }

@@ -1,4 +1,7 @@
 // The list of the made-up machine's kstats, and machines that lack something.
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <random>
 #include <sstream>
 
@@ -112,6 +115,47 @@ TEST_F(HostList, AFileThatIsAFolderIsAMissingOne) {
     Host host(root);
     read_all(host);
     EXPECT_FALSE(find(host, "cpu:0:sys"));
+}
+
+TEST_F(HostList, AFileThatAnotherOneReplacesIsReadFromThen) {
+    Host host(root);
+    const auto misc = find(host, "unix:0:system_misc");
+    ASSERT_TRUE(misc);
+    EXPECT_NE(number(*host.read(misc->ks_kid), "nproc"), 4321u);
+    write("/proc/new", "0.10 0.20 0.30 1/4321 99\n");
+    std::filesystem::rename(root + "/proc/new", root + "/proc/loadavg");
+    EXPECT_TRUE(eventually([&] { return number(*host.read(misc->ks_kid), "nproc") == 4321; }));
+}
+
+std::vector<int> descriptors_under(const std::string& folder) {
+    std::vector<int> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+        std::error_code gone;
+        const auto target = std::filesystem::read_symlink(entry.path(), gone);
+        if (target.string().starts_with(folder))
+            found.push_back(std::stoi(entry.path().filename()));
+    }
+    return found;
+}
+
+// A daemon closes what it finds open; the numbers come back as files of its own.
+TEST_F(HostList, ADescriptorThatTheProgramClosedAndUsedAnewIsLeftAlone) {
+    write("/own", "9.90 9.90 9.90 9/9999 9\n");
+    std::vector<int> taken;
+    {
+        Host host(root);
+        const auto misc = find(host, "unix:0:system_misc");
+        ASSERT_TRUE(misc);
+        taken = descriptors_under(root);
+        ASSERT_FALSE(taken.empty());
+        const int own = open((root + "/own").c_str(), O_RDONLY | O_CLOEXEC);
+        for (const int file : taken) ASSERT_EQ(dup2(own, file), file);
+        close(own);
+        write("/proc/loadavg", "0.10 0.20 0.30 1/4321 99\n");
+        EXPECT_TRUE(eventually([&] { return number(*host.read(misc->ks_kid), "nproc") == 4321; }));
+    }
+    for (const int file : taken) EXPECT_EQ(close(file), 0) << "closed by another";
+    EXPECT_TRUE(descriptors_under(root).empty());
 }
 
 // A user looks a record's meaning up there.

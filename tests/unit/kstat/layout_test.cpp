@@ -9,6 +9,7 @@ extern "C" {
 int c99_sees_the_types(void);
 int c11_sees_the_types(void);
 int lp32_sees_the_types(void);
+hrtime_t c99_reads_the_clock(void);
 }
 
 namespace {
@@ -60,6 +61,13 @@ TEST(KstatHeaders, CompileAsStrictC99AndC11AndWithout64BitLongs) {
     EXPECT_EQ(c99_sees_the_types(), 1);
     EXPECT_EQ(c11_sees_the_types(), 1);
     EXPECT_EQ(lp32_sees_the_types(), KSTAT_DATA_INT32);
+}
+
+TEST(KstatHeaders, HaveGethrtimeInStrictC99Too) {
+    const hrtime_t before = gethrtime();
+    const hrtime_t between = c99_reads_the_clock();
+    EXPECT_LE(before, between);
+    EXPECT_LE(between, gethrtime());
 }
 
 }  // namespace

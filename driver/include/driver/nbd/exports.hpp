@@ -29,17 +29,21 @@ struct ExportInfo {
     bool is_default = false;  // answers to the empty name too
 };
 
-/// The exports, in the order a client lists them. An export is known by its index from here on.
+/// The exports, in the order a client lists them. An export is known by its index.
 ///
 /// Units:     as the fields say.
 /// Ownership: owns its copies; whoever negotiates borrows it, so it outlives them.
-/// Threads:   unchanged once made, so any may read it.
+/// Threads:   one, the control thread's, which may put another list in its place between two steps
+///            of a handshake; an index is good until then.
 class Exports {
   public:
     /// Errors: throws std::system_error for what a user can get wrong: a name or description that
     ///         is not a valid_string(), a name given twice, two defaults. A size, flags or block
     ///         sizes that NBD does not allow are our bug, and abort.
-    explicit Exports(std::vector<ExportInfo> list);
+    explicit Exports(std::vector<ExportInfo> list, bool may_be_listed = true);
+
+    /// Whether clients may ask what there is; if not, they must know a name.
+    [[nodiscard]] bool may_be_listed() const { return may_be_listed_; }
 
     /// The index of the export that a client calls `name`. The empty name means the default: the
     /// export marked so or, where none is, the only one there is.
@@ -53,6 +57,7 @@ class Exports {
   private:
     std::vector<ExportInfo> list_;
     std::optional<std::size_t> default_;
+    bool may_be_listed_;
 };
 
 }  // namespace blkscope::nbd

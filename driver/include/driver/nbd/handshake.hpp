@@ -19,10 +19,10 @@
 // when transmission begins. A deadline for the whole, and a client that is gone (normal at any
 // byte, and after ABORT even polite), are the caller's business.
 //
-// It speaks fixed newstyle, and STARTTLS as far as a machine without a socket can: it says when TLS
-// begins, and is fed what was decrypted from there on. What the client agreed on before is
-// forgotten then, since anyone on the way may have said it. Structured replies, metadata contexts
-// and extended headers are not in it: their options get ERR_UNSUP, and clients go on without.
+// It speaks fixed newstyle, with structured replies, extended headers and the metadata context
+// base:allocation; and STARTTLS as far as a machine without a socket can: it says when TLS begins,
+// and is fed what was decrypted from there on. What the client agreed on before is forgotten then,
+// since anyone on the way may have said it.
 //
 // Source: the NBD protocol document, "Handshake phase".
 #pragma once
@@ -59,6 +59,15 @@ enum class TlsMode {
     require,  // nothing but STARTTLS and ABORT is answered without it
 };
 
+/// What a client and the server have agreed on: how they talk in the transmission phase.
+struct Terms {
+    ReplyForm replies = ReplyForm::simple;
+    bool allocation = false;   // base:allocation is selected, so block status may be asked
+    bool block_sizes = false;  // the client asked for the block sizes, so it keeps to them
+
+    friend bool operator==(const Terms&, const Terms&) = default;
+};
+
 /// What one feed() leads to.
 struct Step {
     enum class Next {
@@ -72,6 +81,7 @@ struct Step {
     std::span<const std::byte> send;
     Next next = Next::go_on;
     std::size_t exp = 0;  // the export's index; only with transmission
+    Terms terms = {};     // only with transmission
     /// Why, for the log: one line of ASCII, valid until the next feed(). Only with close, and empty
     /// if the client asked for it, which is nothing to log.
     std::string_view reason;
@@ -125,17 +135,22 @@ class Handshake {
     Step answer_abort();
     Step answer_list();
     Step answer_info_or_go();
+    Step answer_structured_reply();
+    Step answer_extended_headers();
+    Step answer_meta_context();
     Step answer_unsupported();
+    Step refuse_name(std::string_view name);
     Step refuse_data();
 
     void put_reply(OptionReply type, std::size_t data_bytes);
     void put_infos(const ExportInfo& exp, bool name, bool description);
+    [[nodiscard]] std::uint16_t flags_of(const ExportInfo& exp) const;
 
     Step go_on();
     Step acknowledge();
     Step refuse(OptionReply error, std::string_view why);
     Step close(std::string reason);
-    Step transmission(std::size_t exp);
+    Step transmission(std::size_t exp, std::string_view name);
 
     const Exports& exports_;
     const HandshakeLimits limits_;
@@ -151,6 +166,8 @@ class Handshake {
     bool fixed_newstyle_ = false;
     bool no_zeroes_ = false;
     bool listed_ = false;
+    Terms terms_;
+    std::string contexts_of_;  // the name of the export that the selection is for
     std::uint64_t options_seen_ = 0;
     Option option_{};
     std::uint32_t option_bytes_ = 0;  // of its data, as the client announced

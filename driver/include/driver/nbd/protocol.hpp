@@ -3,6 +3,8 @@
 //     handshake      S: init magic, option magic, flags     C: flags
 //                    C: option header (16), data            S: option reply header (20), data
 //     transmission   C: request (28), data if a write       S: reply (16), data if a read
+//       structured                                          S: or chunks (20), their payload
+//       extended     C: request (32), payload if flagged    S: chunks (32), their payload
 //
 // Everything is big-endian. A scoped enumeration here may hold a number that has no name: a client
 // can send any, so whoever switches over one says after the switch what becomes of the rest.
@@ -20,6 +22,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace blkscope::nbd {
@@ -31,14 +34,20 @@ inline constexpr std::uint64_t init_magic = 0x4e42444d41474943;    // "NBDMAGIC"
 inline constexpr std::uint64_t option_magic = 0x49484156454f5054;  // "IHAVEOPT"
 inline constexpr std::uint64_t option_reply_magic = 0x0003e889045565a9;
 inline constexpr std::uint32_t request_magic = 0x25609513;
+inline constexpr std::uint32_t extended_request_magic = 0x21e41c71;
 inline constexpr std::uint32_t simple_reply_magic = 0x67446698;
+inline constexpr std::uint32_t structured_reply_magic = 0x668e33ef;
+inline constexpr std::uint32_t extended_reply_magic = 0x6e8a278c;
 
 inline constexpr std::size_t greeting_bytes = 18;
 inline constexpr std::size_t client_flags_bytes = 4;
 inline constexpr std::size_t option_header_bytes = 16;
 inline constexpr std::size_t option_reply_header_bytes = 20;
 inline constexpr std::size_t request_bytes = 28;
+inline constexpr std::size_t extended_request_bytes = 32;
 inline constexpr std::size_t simple_reply_bytes = 16;
+inline constexpr std::size_t structured_reply_bytes = 20;
+inline constexpr std::size_t extended_reply_bytes = 32;
 /// What follows size and flags in the answer to export_name, unless the client spared us.
 inline constexpr std::size_t export_name_zeroes = 124;
 /// The most that any string on the wire may have: names, descriptions, error texts.
@@ -134,6 +143,39 @@ inline constexpr std::uint16_t fast_zero = 1 << 4;
 inline constexpr std::uint16_t payload_len = 1 << 5;
 }  // namespace command_flag
 
+/// The form of a connection's replies, as its client has negotiated.
+enum class ReplyForm : std::uint8_t {
+    simple,      // one header and, for a read, its data
+    structured,  // reads and block status as chunks, the rest simple
+    extended,    // chunks with 64-bit lengths for everything; requests are extended, too
+};
+
+/// What a chunk holds. Errors have the top bit set.
+enum class Chunk : std::uint16_t {
+    none = 0,
+    offset_data = 1,
+    offset_hole = 2,
+    block_status = 5,
+    block_status_ext = 6,
+    error = 0x8001,
+    error_offset = 0x8002,
+};
+
+/// Flags of one chunk.
+namespace chunk_flag {
+inline constexpr std::uint16_t done = 1 << 0;  // the last of its request
+}  // namespace chunk_flag
+
+/// What the metadata context base:allocation says of an extent.
+namespace allocation_flag {
+inline constexpr std::uint32_t hole = 1 << 0;
+inline constexpr std::uint32_t zero = 1 << 1;
+}  // namespace allocation_flag
+
+/// The one metadata context that is offered, and the number that its chunks bear.
+inline constexpr std::string_view base_allocation = "base:allocation";
+inline constexpr std::uint32_t base_allocation_id = 1;
+
 /// The only error numbers a reply may hold, whatever the host's errnos are.
 enum class Error : std::uint32_t {
     none = 0,
@@ -183,7 +225,7 @@ struct Request {
     Command type = Command::read;
     std::uint64_t cookie = 0;
     std::uint64_t offset = 0;
-    std::uint32_t length = 0;
+    std::uint64_t length = 0;  // of the range or, with payload_len, of what follows the header
 
     friend bool operator==(const Request&, const Request&) = default;
 };
@@ -202,12 +244,46 @@ struct Request {
                    .length = load_be<std::uint32_t>(from.subspan<24, 4>())};
 }
 
+/// The same for a client that has negotiated extended headers.
+[[nodiscard]] constexpr std::optional<Request> parse_extended_request(
+    std::span<const std::byte, extended_request_bytes> from) {
+    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != extended_request_magic) return std::nullopt;
+    return Request{.flags = load_be<std::uint16_t>(from.subspan<4, 2>()),
+                   .type = Command{load_be<std::uint16_t>(from.subspan<6, 2>())},
+                   .cookie = load_be<std::uint64_t>(from.subspan<8, 8>()),
+                   .offset = load_be<std::uint64_t>(from.subspan<16, 8>()),
+                   .length = load_be<std::uint64_t>(from.subspan<24, 8>())};
+}
+
 /// Writes a simple reply's header. The data of a read follows it, and only if `error` is none.
 constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, Error error,
                                    std::uint64_t cookie) {
     store_be(to.subspan<0, 4>(), simple_reply_magic);
     store_be(to.subspan<4, 4>(), static_cast<std::uint32_t>(error));
     store_be(to.subspan<8, 8>(), cookie);
+}
+
+/// Writes the header of a chunk; `bytes` of payload follow it.
+constexpr void encode_structured_chunk(std::span<std::byte, structured_reply_bytes> to,
+                                       std::uint16_t flags, Chunk type, std::uint64_t cookie,
+                                       std::uint32_t bytes) {
+    store_be(to.subspan<0, 4>(), structured_reply_magic);
+    store_be(to.subspan<4, 2>(), flags);
+    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(type));
+    store_be(to.subspan<8, 8>(), cookie);
+    store_be(to.subspan<16, 4>(), bytes);
+}
+
+/// The same for a client with extended headers; `offset` is the request's.
+constexpr void encode_extended_chunk(std::span<std::byte, extended_reply_bytes> to,
+                                     std::uint16_t flags, Chunk type, std::uint64_t cookie,
+                                     std::uint64_t offset, std::uint64_t bytes) {
+    store_be(to.subspan<0, 4>(), extended_reply_magic);
+    store_be(to.subspan<4, 2>(), flags);
+    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(type));
+    store_be(to.subspan<8, 8>(), cookie);
+    store_be(to.subspan<16, 8>(), offset);
+    store_be(to.subspan<24, 8>(), bytes);
 }
 
 /// What the client is told about an errno of ours; 0 is success.

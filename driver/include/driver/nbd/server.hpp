@@ -5,26 +5,36 @@
 // The control thread runs the io_context: listening, handshakes, deadlines. No byte of a disk
 // passes through it; once negotiated, a connection is its worker's.
 //
-// Order of calls: add() each export, listen_*(), start(); then run the io_context. stop() or the
-// destructor ends every client (requests that were accepted are answered) and joins the workers.
+// Order of calls: add() each export, listen_*(), start(); then run the io_context. From then on
+// exports come and go with change(), and listeners too. stop() or the destructor ends every client
+// (requests that were accepted are answered), flushes every backing and joins the workers.
+//
+// An export that goes is not offered any more; its clients' accepted requests are answered, then
+// they are disconnected, its backing is flushed and closed. Clients of others notice nothing.
+//
+// A client is turned away (its connection closed, with a line in the log) if its address is not
+// allowed, or if there are as many as there may be.
 //
 // Ownership: borrows the io_context; owns exports, devices, workers, listeners and handshakes.
 // Threads:   the one that runs the io_context.
-// Errors:    std::system_error or another std::runtime_error from the constructor, add() and
-//            listen_*(), std::invalid_argument for an address that is none; a client's failure ends
-//            that client only.
+// Errors:    std::system_error or another std::runtime_error from add(), change() and listen_*(),
+//            std::invalid_argument for an address that is none; a client's failure ends that client
+//            only.
 #pragma once
 
 #include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <kstat/instance.hpp>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "blockdev/backing.hpp"
+#include "driver/nbd/allow_list.hpp"
 #include "driver/nbd/handshake.hpp"
 #include "driver/nbd/tls.hpp"
 #include "driver/nbd/uri.hpp"
@@ -40,19 +50,24 @@ class Worker;
 
 struct ExportOptions {
     std::string name;
+    std::string description;  // for clients; empty: the device's name and its backing
     std::unique_ptr<Backing> backing;
     kstat::InstanceClaim instance;
     uint32_t queue_depth = 32;
     bool read_only = false;
+    bool is_default = false;  // answers to the empty name too
 };
 
 class Server {
   public:
     struct Options {
-        unsigned workers = 1;
+        unsigned workers = 1;  // at most; one is made for each export until there are so many
         std::chrono::milliseconds handshake_time{10'000};  // from the greeting to transmission
         unsigned connections_max = 256;                    // handshakes included
-        std::shared_ptr<const TlsContext> tls = {};        // null for none
+        bool list = true;                                  // clients may ask what there is
+        unsigned handshakes_max = 64;                      // at once
+        AllowList allow = {};
+        std::shared_ptr<const TlsContext> tls = {};  // null for none
     };
 
     Server(boost::asio::io_context& io, const Options& options);
@@ -62,13 +77,35 @@ class Server {
 
     void add(ExportOptions options);
 
+    /// Takes the exports of these names away and puts others in their place, all or, if it throws,
+    /// nothing. After start().
+    void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
+
+    /// For clients that come from now on; the number of workers stays.
+    void set_limits(const Options& options);
+
+    /// Each gives the address without an export's name, by which the listener is known from here.
     /// A stale socket at `path` is replaced; one that answers is not (EADDRINUSE).
-    void listen_unix(const std::string& path);
+    Uri listen_unix(const std::string& path);
     /// `port` 0 takes a free one.
-    void listen_tcp(const std::string& address, uint16_t port);
+    Uri listen_tcp(const std::string& address, uint16_t port);
+    /// A socket that listens already and that the server owns from here, unless this throws.
+    Uri listen_on(int socket);
+    /// Clients that came through it stay.
+    void stop_listening(const Uri& address);
+
+    /// Serves the client at the other end of a connected stream socket, which the server owns.
+    void serve_client(int socket);
+    /// Called whenever the last client has left. Before start().
+    void when_idle(std::function<void()> call) { when_idle_ = std::move(call); }
 
     void start();
-    void stop();
+
+    /// False when the workers have not ended within `limit`, because a backing does not answer:
+    /// then only the end of the process ends them. Without a limit it waits for as long as it
+    /// takes. `all_flushed()` tells whether all that clients wrote is on stable storage.
+    bool stop(std::optional<std::chrono::seconds> limit = {});
+    [[nodiscard]] bool all_flushed() const;
 
     [[nodiscard]] size_t exports() const { return exports_.size(); }
     /// The device's name (nbd0), and where a client finds it: one URI for each address that is
@@ -81,18 +118,33 @@ class Server {
     friend class Negotiation;
     using Socket = boost::asio::generic::stream_protocol::socket;
 
+    using Exps = std::vector<std::unique_ptr<Export>>;
+
+    std::unique_ptr<Export> make(ExportOptions options);
+    Worker& next_worker();
+    void retire(std::unique_ptr<Export> exp);
+    void rename();
+    void publish();
+    Uri listen(std::shared_ptr<Listener> listener);
+    void close_door();
+
     void admit(Socket socket);
-    void negotiated(Negotiation& negotiation, size_t export_index, int socket,
-                    std::unique_ptr<TlsSession> tls);
+    [[nodiscard]] std::string why_not(const Socket& socket) const;
+    void negotiated(Negotiation& negotiation, uint64_t export_serial, const Terms& terms,
+                    int socket, std::unique_ptr<TlsSession> tls);
     void ended(Negotiation& negotiation);
+    [[nodiscard]] uint64_t serial_of(size_t export_index) const;
     [[nodiscard]] size_t connections() const;
+    void look_for_idleness();
 
     boost::asio::io_context& io_;
     Options options_;
-    std::vector<Uri> addresses_;  // of the default export
+    bool started_ = false;
+    uint64_t next_serial_ = 0;
+    std::function<void()> when_idle_;
     std::vector<std::unique_ptr<Worker>> workers_;
-    std::vector<std::unique_ptr<Export>> exports_;
-    std::unique_ptr<Exports> names_;
+    Exps exports_;
+    Exports names_;  // of exports_, in their order; handshakes look into it
     std::vector<std::shared_ptr<Listener>> listeners_;
     std::vector<std::shared_ptr<Negotiation>> negotiations_;
     std::unique_ptr<LogLimit> log_;

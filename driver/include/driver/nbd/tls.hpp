@@ -12,7 +12,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "driver/nbd/handshake.hpp"
 
@@ -21,6 +23,9 @@ struct ssl_ctx_st;
 namespace blkscope::nbd {
 
 class TlsKeys;
+
+/// off, on, require.
+std::optional<TlsMode> tls_mode(std::string_view word);
 
 struct TlsOptions {
     TlsMode mode = TlsMode::off;
@@ -31,6 +36,8 @@ struct TlsOptions {
     bool verify_peer = false;
     /// Lines of NAME:HEX, as psktool writes them.
     std::string psk_file = {};
+
+    bool operator==(const TlsOptions&) const = default;
 };
 
 class TlsContext {

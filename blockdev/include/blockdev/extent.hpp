@@ -1,0 +1,62 @@
+// Extents: which runs of a device's bytes hold data and which are holes, which read as zeroes.
+//
+// Units:     bytes.
+// Ownership: a list borrows its memory.
+// Threads:   none of its own.
+// Errors:    none.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace blkscope {
+
+/// A run of bytes with one status. What a backing cannot tell is data: that is always true enough.
+struct Extent {
+    uint64_t bytes = 0;
+    bool hole = false;
+
+    friend bool operator==(const Extent&, const Extent&) = default;
+};
+
+/// Extents one behind the other, in memory of the caller's; neighbours of one status are one.
+class ExtentList {
+  public:
+    ExtentList() = default;
+    explicit ExtentList(std::span<Extent> memory) : memory_(memory) {}
+
+    /// False when there is no room for it, which ends the list.
+    bool append(const Extent& extent) {
+        if (count_ > 0 && memory_[count_ - 1].hole == extent.hole) {
+            memory_[count_ - 1].bytes += extent.bytes;
+        } else if (count_ < memory_.size()) {
+            memory_[count_++] = extent;
+        } else {
+            full_ = true;
+        }
+        return !full_;
+    }
+
+    /// Has the last one stand for data, and for so many bytes more.
+    void end_with_data(uint64_t more_bytes) {
+        memory_[count_ - 1] = {memory_[count_ - 1].bytes + more_bytes, false};
+        full_ = false;
+    }
+
+    void clear() {
+        count_ = 0;
+        full_ = false;
+    }
+
+    [[nodiscard]] bool full() const { return full_; }
+    /// Whether anyone wants to know.
+    [[nodiscard]] bool wanted() const { return !memory_.empty(); }
+    [[nodiscard]] std::span<const Extent> items() const { return memory_.first(count_); }
+
+  private:
+    std::span<Extent> memory_;
+    uint32_t count_ = 0;
+    bool full_ = false;
+};
+
+}  // namespace blkscope

@@ -1,0 +1,53 @@
+// MappedFile: small writes to a file's page cache by copying to a shared mapping of it.
+//
+// ext4 keeps large folios since Linux 6.16, and write(2) walks all buffers of the folio, a megabyte
+// or two of them, for a write of 4 KiB: some 15 us, of which the copy is a twentieth. A mapping
+// pays that once per folio and write-back (docs/performance.md). To the rest of the system there is
+// no difference: the data is in the page cache, and fdatasync(2) brings it to the disk.
+//
+// Only what is in the page cache is written here: anything else would have to be read from the disk
+// first. A file that shrank, and a full disk, show as SIGBUS, which is caught; then nothing is lost
+// by writing in the ordinary way, which says what was wrong.
+//
+// The mapping is made anew from time to time, so that the process does not seem to hold the whole
+// file.
+//
+// Threads: one. Errors: none; try_write() is false where it did not write.
+// Source:  mmap(2), mincore(2); ext4_write_begin() and block_write_begin() of Linux 6.16.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace blkscope {
+
+class MappedFile {
+  public:
+    MappedFile() = default;
+    ~MappedFile();
+    MappedFile(const MappedFile&) = delete;
+    MappedFile& operator=(const MappedFile&) = delete;
+
+    /// Whether this pays on the file's file system, with this kernel.
+    static bool pays(int fd);
+
+    /// Maps the file, which is open for reading and writing and stays open. Where it cannot be
+    /// mapped, nothing will be written.
+    void map(int fd, uint64_t size_bytes);
+
+    /// Copies `from`, 64 KiB at most, to the file at `offset`. False: that is to be written
+    /// otherwise; some of it may have been written.
+    bool try_write(uint64_t offset, std::span<const std::byte> from);
+
+  private:
+    [[nodiscard]] bool is_cached(std::byte* first, const std::byte* end) const;
+    void map_anew();
+
+    int fd_ = -1;
+    std::byte* start_ = nullptr;
+    uint64_t size_bytes_ = 0;
+    uint32_t writes_ = 0;  // through this mapping
+};
+
+}  // namespace blkscope

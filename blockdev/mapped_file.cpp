@@ -1,0 +1,113 @@
+#include "blockdev/mapped_file.hpp"
+
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <csetjmp>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+
+namespace blkscope {
+namespace {
+
+constexpr uint32_t writes_max = 65536;  // through one mapping
+constexpr size_t write_bytes_max = 65536;
+constexpr size_t page_bytes_min = 4096;
+
+// Of a copy under way; volatile, for only the handler reads it.
+thread_local sigjmp_buf* volatile landing = nullptr;
+struct sigaction before_us;
+
+void on_bus_error(int signal) {
+    if (landing != nullptr) siglongjmp(*landing, 1);
+    sigaction(signal, &before_us, nullptr);  // not ours: the access is made again, and meets that
+}
+
+void catch_bus_errors() {
+    static const bool once = [] {
+        struct sigaction action {};
+        action.sa_handler = on_bus_error;
+        action.sa_flags = SA_NODEFER;  // left by a jump, which does not unblock the signal
+        return sigaction(SIGBUS, &action, &before_us) == 0;
+    }();
+    static_cast<void>(once);
+}
+
+// False: the memory behind `to` is gone, or cannot be had.
+bool copy(std::byte* to, std::span<const std::byte> from) {
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0) != 0) {
+        landing = nullptr;
+        return false;
+    }
+    landing = &here;
+    std::memcpy(to, from.data(), from.size());
+    landing = nullptr;
+    return true;
+}
+
+size_t page_bytes() {
+    static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+}  // namespace
+
+MappedFile::~MappedFile() {
+    if (start_ != nullptr) munmap(start_, size_bytes_);
+}
+
+bool MappedFile::pays(int fd) {
+    struct statfs file_system {};
+    utsname kernel{};
+    if (fstatfs(fd, &file_system) != 0 || uname(&kernel) != 0) return false;
+    int major = 0;
+    int minor = 0;
+    if (std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2) return false;
+    return file_system.f_type == EXT4_SUPER_MAGIC && (major > 6 || (major == 6 && minor >= 16));
+}
+
+void MappedFile::map(int fd, uint64_t size_bytes) {
+    assert(start_ == nullptr);
+    void* const start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (start == MAP_FAILED) return;
+    catch_bus_errors();
+    fd_ = fd;
+    start_ = static_cast<std::byte*>(start);
+    size_bytes_ = size_bytes;
+}
+
+bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
+    if (start_ == nullptr || from.size() > write_bytes_max) return false;
+    assert(offset <= size_bytes_ && from.size() <= size_bytes_ - offset);
+    std::byte* const to = start_ + offset;
+    if (!is_cached(to, to + from.size()) || !copy(to, from)) return false;
+    if (++writes_ == writes_max) map_anew();
+    return true;
+}
+
+bool MappedFile::is_cached(std::byte* first, const std::byte* end) const {
+    std::array<unsigned char, write_bytes_max / page_bytes_min + 1> cached{};
+    std::byte* const page = first - reinterpret_cast<uintptr_t>(first) % page_bytes();
+    const auto bytes = static_cast<size_t>(end - page);
+    if (mincore(page, bytes, cached.data()) != 0) return false;
+    const size_t pages = (bytes + page_bytes() - 1) / page_bytes();
+    return std::all_of(cached.begin(), cached.begin() + pages,
+                       [](unsigned char page_is) { return (page_is & 1) != 0; });
+}
+
+void MappedFile::map_anew() {
+    munmap(start_, size_bytes_);
+    start_ = nullptr;
+    writes_ = 0;
+    map(fd_, size_bytes_);
+}
+
+}  // namespace blkscope

@@ -1,0 +1,173 @@
+#include "driver/attach/nbd_netlink.hpp"
+
+#include <linux/genetlink.h>
+#include <linux/nbd-netlink.h>
+#include <linux/netlink.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace blkscope {
+namespace {
+
+constexpr size_t message_bytes_max = 8192;
+constexpr size_t alignment = 4;
+
+using Message = std::vector<std::byte>;
+
+[[noreturn]] void fail(int error, const char* what) {
+    throw std::system_error(error, std::generic_category(), what);
+}
+
+template <class T>
+std::span<const std::byte> bytes_of(const T& value) {
+    return std::as_bytes(std::span(&value, 1));
+}
+
+void append(Message& message, std::span<const std::byte> bytes) {
+    message.insert(message.end(), bytes.begin(), bytes.end());
+    message.resize((message.size() + alignment - 1) / alignment * alignment);
+}
+
+void append_attribute(Message& message, unsigned type, std::span<const std::byte> value) {
+    const nlattr head{static_cast<uint16_t>(sizeof(nlattr) + value.size()),
+                      static_cast<uint16_t>(type)};
+    append(message, bytes_of(head));
+    append(message, value);
+}
+
+Message request(uint16_t family, uint8_t command, uint8_t version) {
+    Message message;
+    nlmsghdr head{};
+    head.nlmsg_type = family;
+    head.nlmsg_flags = NLM_F_REQUEST | NLM_F_ACK;
+    append(message, bytes_of(head));
+    append(message, bytes_of(genlmsghdr{command, version, 0}));
+    return message;
+}
+
+// Calls `visit` with the type and value of each attribute in `bytes`.
+template <class Visit>
+void for_each_attribute(std::span<const std::byte> bytes, Visit visit) {
+    while (bytes.size() >= sizeof(nlattr)) {
+        nlattr head;
+        std::memcpy(&head, bytes.data(), sizeof head);
+        if (head.nla_len < sizeof head || head.nla_len > bytes.size()) return;
+        visit(head.nla_type & NLA_TYPE_MASK,
+              bytes.subspan(sizeof head, head.nla_len - sizeof head));
+        const size_t step = (head.nla_len + alignment - 1) / alignment * alignment;
+        bytes = bytes.subspan(std::min(step, bytes.size()));
+    }
+}
+
+template <class T>
+T number(std::span<const std::byte> bytes) {
+    T value{};
+    std::memcpy(&value, bytes.data(), std::min(sizeof value, bytes.size()));
+    return value;
+}
+
+}  // namespace
+
+NbdNetlink::NbdNetlink() : socket_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC)) {
+    if (socket_ < 0) fail(errno, "netlink");
+    sockaddr_nl address{};
+    address.nl_family = AF_NETLINK;
+    if (::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) {
+        fail(errno, "netlink");
+    }
+    find_family();
+}
+
+NbdNetlink::~NbdNetlink() {
+    ::close(socket_);
+}
+
+Message NbdNetlink::receive() {
+    Message message(message_bytes_max);
+    const ssize_t bytes = ::recv(socket_, message.data(), message.size(), 0);
+    if (bytes < static_cast<ssize_t>(sizeof(nlmsghdr))) fail(bytes < 0 ? errno : EPROTO, "netlink");
+    message.resize(static_cast<size_t>(bytes));
+    return message;
+}
+
+// The family's number, and the group in which it tells of deaths, which we join.
+void NbdNetlink::find_family() {
+    Message message = request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
+    append_attribute(message, CTRL_ATTR_FAMILY_NAME,
+                     std::as_bytes(std::span(NBD_GENL_FAMILY_NAME)));
+    auto* head = reinterpret_cast<nlmsghdr*>(message.data());
+    head->nlmsg_len = static_cast<uint32_t>(message.size());
+    if (::send(socket_, message.data(), message.size(), 0) < 0) fail(errno, "netlink");
+    const Message reply = receive();
+    if (number<nlmsghdr>(reply).nlmsg_type == NLMSG_ERROR) fail(ENOENT, "the kernel's nbd driver");
+    uint32_t group = 0;
+    for_each_attribute(std::span(reply).subspan(NLMSG_HDRLEN + GENL_HDRLEN),
+                       [&](int type, auto value) {
+                           if (type == CTRL_ATTR_FAMILY_ID) family_ = number<uint16_t>(value);
+                           if (type != CTRL_ATTR_MCAST_GROUPS) return;
+                           for_each_attribute(value, [&](int, auto entry) {
+                               for_each_attribute(entry, [&](int kind, auto what) {
+                                   if (kind == CTRL_ATTR_MCAST_GRP_ID)
+                                       group = number<uint32_t>(what);
+                               });
+                           });
+                       });
+    receive();  // the acknowledgement
+    if (::setsockopt(socket_, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) < 0) {
+        fail(errno, "netlink");
+    }
+}
+
+// Gives the errno that the kernel answers with.
+int NbdNetlink::ask(Message message) {
+    auto* head = reinterpret_cast<nlmsghdr*>(message.data());
+    head->nlmsg_len = static_cast<uint32_t>(message.size());
+    head->nlmsg_seq = ++sequence_;
+    if (::send(socket_, message.data(), message.size(), 0) < 0) fail(errno, "netlink");
+    for (;;) {
+        const Message reply = receive();
+        const auto answer = number<nlmsghdr>(reply);
+        if (answer.nlmsg_type == family_) death_heard_ = true;
+        if (answer.nlmsg_type != NLMSG_ERROR || answer.nlmsg_seq != sequence_) continue;
+        return -number<int>(std::span(reply).subspan(NLMSG_HDRLEN));
+    }
+}
+
+void NbdNetlink::set_patience(uint32_t index, std::chrono::seconds patience) {
+    Message message = request(family_, NBD_CMD_RECONFIGURE, NBD_GENL_VERSION);
+    append_attribute(message, NBD_ATTR_INDEX, bytes_of(index));
+    append_attribute(message, NBD_ATTR_DEAD_CONN_TIMEOUT,
+                     bytes_of(static_cast<uint64_t>(patience.count())));
+    if (const int error = ask(message)) fail(error, "set the patience of an nbd device");
+}
+
+bool NbdNetlink::replace_connection(uint32_t index, int socket) {
+    Message descriptor;
+    append_attribute(descriptor, NBD_SOCK_FD, bytes_of(static_cast<uint32_t>(socket)));
+    Message item;
+    append_attribute(item, NBD_SOCK_ITEM | NLA_F_NESTED, descriptor);
+    Message message = request(family_, NBD_CMD_RECONFIGURE, NBD_GENL_VERSION);
+    append_attribute(message, NBD_ATTR_INDEX, bytes_of(index));
+    append_attribute(message, NBD_ATTR_SOCKETS | NLA_F_NESTED, item);
+    const int error = ask(message);
+    if (error == ENOSPC) return false;
+    if (error != 0) fail(error, "connect an nbd device again");
+    return true;
+}
+
+bool NbdNetlink::wait_for_death(std::chrono::milliseconds limit) {
+    if (std::exchange(death_heard_, false)) return true;
+    pollfd wait{socket_, POLLIN, 0};
+    if (::poll(&wait, 1, static_cast<int>(limit.count())) <= 0) return false;
+    return number<nlmsghdr>(receive()).nlmsg_type == family_;
+}
+
+}  // namespace blkscope

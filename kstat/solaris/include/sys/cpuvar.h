@@ -1,0 +1,7 @@
+/* Where older programs look for cpu_stat_t. */
+#ifndef _BLKSCOPE_SOLARIS_SYS_CPUVAR_H
+#define _BLKSCOPE_SOLARIS_SYS_CPUVAR_H
+
+#include <sys/sysinfo.h>
+
+#endif

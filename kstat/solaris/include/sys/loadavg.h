@@ -1,0 +1,12 @@
+/* Which of getloadavg()'s numbers is which. */
+#ifndef _BLKSCOPE_SOLARIS_SYS_LOADAVG_H
+#define _BLKSCOPE_SOLARIS_SYS_LOADAVG_H
+
+#include <stdlib.h>
+
+#define LOADAVG_1MIN 0
+#define LOADAVG_5MIN 1
+#define LOADAVG_15MIN 2
+#define LOADAVG_NSTATS 3
+
+#endif

@@ -1,0 +1,14 @@
+/* The numbers and the states of processors, as cpu_info:N:cpu_infoN has them. */
+#ifndef _BLKSCOPE_SOLARIS_SYS_PROCESSOR_H
+#define _BLKSCOPE_SOLARIS_SYS_PROCESSOR_H
+
+#include <sys/types.h>
+
+#define PS_OFFLINE "off-line"
+#define PS_ONLINE "on-line"
+#define PS_FAULTED "faulted"
+#define PS_POWEROFF "powered-off"
+#define PS_NOINTR "no-intr"
+#define PS_SPARE "spare"
+
+#endif

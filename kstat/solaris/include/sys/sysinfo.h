@@ -1,0 +1,86 @@
+/*
+ * The RAW kstats of the processors and of the memory: cpu_stat:N:cpu_statN is a cpu_stat_t,
+ * unix:0:sysinfo a sysinfo_t, unix:0:vminfo a vminfo_t. Below Linux' own <sys/sysinfo.h>.
+ *
+ * Units:  32-bit counts that wrap; clock ticks in cpu[] and wait[]; pages. docs/host-kstats.md
+ *         says which ones Linux counts.
+ * Source: the names and the order are those of Solaris' <sys/sysinfo.h>, so that programs that
+ *         read these kstats compile; sysinfo_t has no tag, as Linux has a struct sysinfo.
+ */
+#ifndef _BLKSCOPE_SOLARIS_SYS_SYSINFO_H
+#define _BLKSCOPE_SOLARIS_SYS_SYSINFO_H
+
+#pragma GCC system_header /* for include_next, and types told twice */
+
+#include <sys/kstat.h>
+#include_next <sys/sysinfo.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* cpu_sysinfo_t.cpu[] */
+#define CPU_IDLE 0
+#define CPU_USER 1
+#define CPU_KERNEL 2
+#define CPU_WAIT 3
+#define CPU_STATES 4
+
+/* cpu_sysinfo_t.wait[] */
+#define W_IO 0
+#define W_SWAP 1
+#define W_PIO 2
+#define W_STATES 3
+
+typedef struct cpu_sysinfo {
+    uint_t cpu[CPU_STATES];
+    uint_t wait[W_STATES];
+    uint_t bread, bwrite, lread, lwrite, phread, phwrite;
+    uint_t pswitch, trap, intr;
+    uint_t syscall, sysread, syswrite, sysfork, sysvfork, sysexec;
+    uint_t readch, writech, rcvint, xmtint, mdmint, rawch, canch, outch;
+    uint_t msg, sema, namei, ufsiget, ufsdirblk, ufsipage, ufsinopage;
+    uint_t inodeovf, fileovf, procovf;
+    uint_t intrthread, intrblk, idlethread, inv_swtch, nthreads, cpumigrate, xcalls;
+    uint_t mutex_adenters, rw_rdfails, rw_wrfails, modload, modunload, bawrite;
+    uint_t rw_enters, win_uo_cnt, win_uu_cnt, win_so_cnt, win_su_cnt, win_suo_cnt;
+} cpu_sysinfo_t;
+
+typedef struct cpu_syswait {
+    int iowait, swap, physio;
+} cpu_syswait_t;
+
+typedef struct cpu_vminfo {
+    uint_t pgrec, pgfrec, pgin, pgpgin, pgout, pgpgout;
+    uint_t swapin, pgswapin, swapout, pgswapout;
+    uint_t zfod, dfree, scan, rev;
+    uint_t hat_fault, as_fault, maj_fault, cow_fault, prot_fault, softlock, kernel_asflt, pgrrun;
+    uint_t execpgin, execpgout, execfree;
+    uint_t anonpgin, anonpgout, anonfree;
+    uint_t fspgin, fspgout, fsfree;
+} cpu_vminfo_t;
+
+typedef struct cpu_stat {
+    uint_t __cpu_stat_lock[2];
+    cpu_sysinfo_t cpu_sysinfo;
+    cpu_syswait_t cpu_syswait;
+    cpu_vminfo_t cpu_vminfo;
+} cpu_stat_t;
+
+/* Sums to which each second adds what there is. */
+typedef struct {
+    uint_t updates; /* how many seconds were added */
+    uint_t runque, runocc, swpque, swpocc, waiting;
+} sysinfo_t;
+
+/* The same, in 64 bits. */
+typedef struct vminfo {
+    uint64_t freemem, swap_resv, swap_alloc, swap_avail, swap_free;
+    uint64_t updates; /* how many seconds were added */
+} vminfo_t;
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

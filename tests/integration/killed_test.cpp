@@ -1,0 +1,140 @@
+// kill -9 at random moments under load: whatever a client was told to be on stable storage is in
+// the file. The kernel keeps what was written to the page cache, so the same holds for every write
+// that was answered, flushed or not; that is looked at too.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+constexpr int kills = 50;
+constexpr int writers_at_once = 3;
+constexpr size_t blocks_each = 64;
+constexpr size_t block_bytes = 4096;
+constexpr size_t words_each = block_bytes / sizeof(uint64_t);
+
+// What became of the blocks of one writer, over all kills. A block holds its version in every word.
+struct Region {
+    uint64_t first_byte;
+    std::vector<uint64_t> sent = std::vector<uint64_t>(blocks_each);
+    std::vector<uint64_t> answered = std::vector<uint64_t>(blocks_each);
+    std::vector<uint64_t> stable = std::vector<uint64_t>(blocks_each);
+    uint64_t promises = 0;  // FUA writes and flushes that were answered
+};
+
+// Writes to its region, some with FUA, and flushes now and then, until the server is gone.
+class Writer {
+  public:
+    Writer(const std::string& uri, Region& region, unsigned seed)
+        : client_(uri), region_(region), random_(seed), thread_([this] { write_until_killed(); }) {}
+    ~Writer() { thread_.join(); }
+    Writer(const Writer&) = delete;
+    Writer& operator=(const Writer&) = delete;
+
+    [[nodiscard]] unsigned steps() const { return steps_; }
+
+  private:
+    void write_until_killed() {
+        while (random_() % 8 == 0 ? flush() : write()) ++steps_;
+    }
+
+    bool flush() {
+        if (nbd_flush(client_.get(), 0) < 0) return false;
+        region_.stable = region_.answered;
+        ++region_.promises;
+        return true;
+    }
+
+    bool write() {
+        const size_t block = random_() % blocks_each;
+        const bool fua = random_() % 4 == 0;
+        const uint64_t version = ++region_.sent[block];
+        const std::vector<uint64_t> data(words_each, version);
+        if (nbd_pwrite(client_.get(), data.data(), block_bytes,
+                       region_.first_byte + block * block_bytes,
+                       fua ? LIBNBD_CMD_FLAG_FUA : 0) < 0) {
+            return false;
+        }
+        region_.answered[block] = version;
+        if (fua) {
+            region_.stable[block] = version;
+            ++region_.promises;
+        }
+        return true;
+    }
+
+    Client client_;
+    Region& region_;
+    std::mt19937 random_;
+    std::atomic<unsigned> steps_{0};
+    std::thread thread_;
+};
+
+class Killed : public ServedDevice {
+  protected:
+    // A block is whole, not older than what was promised, and not from the future.
+    static void expect_kept(const std::string& image, const Region& region) {
+        std::ifstream in(image, std::ios::binary);
+        for (size_t block = 0; block < blocks_each; ++block) {
+            std::vector<uint64_t> words(words_each);
+            in.seekg(static_cast<std::streamoff>(region.first_byte + block * block_bytes));
+            in.read(reinterpret_cast<char*>(words.data()), block_bytes);
+            ASSERT_TRUE(in.good());
+            ASSERT_EQ(words, std::vector<uint64_t>(words_each, words[0]))
+                << "torn: block " << block;
+            ASSERT_GE(words[0], region.stable[block]) << "flushed, and lost: block " << block;
+            ASSERT_GE(words[0], region.answered[block]) << "answered, and lost: block " << block;
+            ASSERT_LE(words[0], region.sent[block]) << "never written: block " << block;
+        }
+    }
+
+    // Without the order of an end: as the kernel or the power would do it.
+    void kill_after(std::chrono::microseconds moment,
+                    const std::vector<std::unique_ptr<Writer>>& all) {
+        ASSERT_TRUE(eventually([&] {
+            return std::all_of(all.begin(), all.end(),
+                               [](const auto& w) { return w->steps() > 20; });
+        }));
+        std::this_thread::sleep_for(moment);  // random, or it is always the same place that is hit
+        server_->signal(SIGKILL);
+        ASSERT_EQ(server_->wait(), 128 + SIGKILL);
+    }
+};
+
+TEST_F(Killed, FiftyTimesUnderLoadLosesNothingThatWasPromised) {
+    const std::string image = make_image("disk.img", writers_at_once * blocks_each * block_bytes);
+    std::vector<Region> regions;
+    for (size_t i = 0; i < writers_at_once; ++i)
+        regions.push_back({.first_byte = i * blocks_each * block_bytes});
+    std::mt19937 random(20261121);
+    for (int round = 0; round < kills; ++round) {
+        std::vector<std::string> options{"--queue-depth", std::to_string(1 + random() % 8)};
+        if (round % 2 == 1) options.emplace_back("--direct");
+        serve(image, options);
+        {
+            std::vector<std::unique_ptr<Writer>> writers;
+            for (Region& region : regions)
+                writers.push_back(std::make_unique<Writer>(uri(), region, random()));
+            kill_after(std::chrono::microseconds(random() % 50'000), writers);
+        }
+        for (const Region& region : regions)
+            ASSERT_NO_FATAL_FAILURE(expect_kept(image, region)) << "kill " << round;
+    }
+    for (const Region& region : regions) EXPECT_GT(region.promises, 10u * kills);
+}
+
+}  // namespace
+}  // namespace blkscope::test

@@ -1,0 +1,145 @@
+// What a configuration file says, and where it is said to be wrong.
+#include "blkscope/config.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+ServiceConfig parse(const std::string& text) {
+    return parse_config(text, "lab.json");
+}
+
+/// Why a file is refused.
+std::string trouble(const std::string& text) {
+    try {
+        parse(text);
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "none";
+}
+
+constexpr const char* one_export = R"("exports": [{"name": "a", "backing": "memory:1M"}])";
+
+std::string with(const std::string& members) {
+    return "{" + members + ", " + one_export + "}";
+}
+
+TEST(Config, AnExportNeedsANameAndABackingOnly) {
+    ServiceConfig expected;
+    expected.exports = {{.name = "a", .backing = "memory:1M"}};
+    EXPECT_EQ(parse(std::string("{") + one_export + "}"), expected);
+}
+
+TEST(Config, SaysEverythingThatTheCommandLineCan) {
+    const ServiceConfig config = parse(R"({
+        // a comment
+        "listen": ["unix:/run/lab.sock", "127.0.0.1:10809", "[::1]:0"],
+        "allow": ["127.0.0.1", "fd00::/8"],
+        "list": false,
+        "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
+        "limits": {"connections": 9, "handshakes": 3, "handshake-timeout": 4},
+        "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
+                     "direct": true, "queue-depth": 7, "default": true}]
+    })");
+    ServiceConfig expected{.listen = {{.unix_path = "/run/lab.sock"},
+                                      {.host = "127.0.0.1", .port = 10809},
+                                      {.host = "::1", .port = 0}},
+                           .allow = {"127.0.0.1", "fd00::/8"},
+                           .connections_max = 9,
+                           .handshakes_max = 3,
+                           .handshake_seconds = 4,
+                           .list = false,
+                           .tls = {.mode = nbd::TlsMode::require,
+                                   .certificates = "/pki",
+                                   .verify_peer = true,
+                                   .psk_file = "/keys.psk"},
+                           .exports = {{.name = "a",
+                                        .description = "the disk",
+                                        .backing = "/disk",
+                                        .read_only = true,
+                                        .direct = true,
+                                        .is_default = true,
+                                        .queue_depth = 7}}};
+    EXPECT_EQ(config, expected);
+}
+
+TEST(Config, ASyntaxErrorHasItsLineAndColumn) {
+    EXPECT_EQ(trouble("{\n  \"exports\" []\n}").rfind("lab.json: line 2, column 13: ", 0), 0u)
+        << trouble("{\n  \"exports\" []\n}");
+    EXPECT_EQ(trouble("").rfind("lab.json: line 1, column 1: ", 0), 0u) << trouble("");
+}
+
+TEST(Config, AWrongValueHasItsKey) {
+    struct {
+        const char* members;
+        const char* trouble;
+    } const cases[] = {
+        {R"("listen": "unix:/s")", "listen: not an array"},
+        {R"("listen": [7])", "listen[0]: not a string"},
+        {R"("listen": ["unix:/s", "nowhere"])", "listen[1]: 'nowhere' is neither"},
+        {R"("listen": ["127.0.0.1:70000"])", "listen[0]: port '70000'"},
+        {R"("listen": ["unix:"])", "listen[0]: "},
+        {R"("allow": ["10.0.0.1/8"])", "allow '10.0.0.1/8': "},
+        {R"("limits": [])", "limits: not an object"},
+        {R"("limits": {"connections": 0})", "limits.connections: 0 is not 1 to 65536"},
+        {R"("limits": {"handshakes": -1})", "limits.handshakes: -1 is not 1 to"},
+        {R"("limits": {"handshake-timeout": 1.5})", "limits.handshake-timeout: 1.5 is not"},
+        {R"("limits": {"conections": 5})", "limits.conections: no such key; there are connections"},
+        {R"("limit": {})",
+         "limit: no such key; there are listen, allow, list, limits, tls, exports"},
+        {R"("list": 1)", "list: neither true nor false"},
+        {R"("tls": {})", "tls.mode: missing or empty"},
+        {R"("tls": {"mode": "maybe"})", "tls.mode: 'maybe' is neither off, on nor require"},
+        {R"("tls": {"mode": "on", "cert": "/pki"})",
+         "tls.cert: no such key; there are mode, certs"},
+        {R"("allow": [], "allow": [])", "allow: given twice"},
+    };
+    for (const auto& [members, why] : cases) {
+        EXPECT_EQ(trouble(with(members)).rfind(std::string("lab.json: ") + why, 0), 0u)
+            << members << " is: " << trouble(with(members));
+    }
+}
+
+TEST(Config, AWrongExportHasItsKey) {
+    struct {
+        const char* exports;
+        const char* trouble;
+    } const cases[] = {
+        {"[]", "exports: none"},
+        {"{}", "exports: not an array"},
+        {"[7]", "exports[0]: not an object"},
+        {R"([{"backing": "memory:1M"}])", "exports[0].name: missing"},
+        {R"([{"name": "a", "backing": ""}])", "exports[0].backing: missing or empty"},
+        {R"([{"name": "a", "backing": 7}])", "exports[0].backing: not a string"},
+        {R"([{"name": "a\u0000b", "backing": "null:1M"}])", "exports[0].name: not UTF-8"},
+        {R"([{"name": "a", "backing": "null:1M", "direct": 1}])", "exports[0].direct: neither"},
+        {R"([{"name": "a", "backing": "null:1M", "queue-depth": 1025}])",
+         "exports[0].queue-depth: 1025 is not 1 to 1024"},
+        {R"([{"name": "a", "backing": "null:1M", "reed-only": true}])",
+         "exports[0].reed-only: no such key"},
+        {R"([{"name": "a", "backing": "null:1M"}, {"name": "a", "backing": "null:1M"}])",
+         "exports[1].name: 'a' is another export's"},
+        {R"([{"name": "a", "backing": "null:1M", "default": true},
+             {"name": "b", "backing": "null:1M", "default": true}])",
+         "exports[1].default: another export is it"},
+    };
+    for (const auto& [exports, why] : cases) {
+        const std::string said = trouble(std::string("{\"exports\": ") + exports + "}");
+        EXPECT_EQ(said.rfind(std::string("lab.json: ") + why, 0), 0u) << exports << " is: " << said;
+    }
+    EXPECT_EQ(trouble("{}").rfind("lab.json: exports: none", 0), 0u);
+    EXPECT_EQ(trouble("[]").rfind("lab.json: not an object", 0), 0u);
+}
+
+TEST(Config, AFileThatCannotBeReadIsAnErrorOfTheSystem) {
+    EXPECT_THROW(read_config("/nonexistent/lab.json"), std::system_error);
+}
+
+}  // namespace
+}  // namespace blkscope

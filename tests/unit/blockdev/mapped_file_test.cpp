@@ -1,0 +1,98 @@
+#include "blockdev/mapped_file.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+namespace blkscope {
+namespace {
+
+constexpr uint64_t size_bytes = 1 << 20;
+
+/// A file without a name, all of it in the page cache.
+class MappedFileTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        char path[] = "/tmp/blkscope_mapped.XXXXXX";
+        fd_ = mkstemp(path);
+        ASSERT_GE(fd_, 0);
+        unlink(path);
+        const std::string dots(size_bytes, '.');
+        ASSERT_EQ(pwrite(fd_, dots.data(), dots.size(), 0), static_cast<ssize_t>(size_bytes));
+        file_.map(fd_, size_bytes);
+    }
+    void TearDown() override { close(fd_); }
+
+    bool write(uint64_t offset, const std::string& text) {
+        return file_.try_write(offset, std::as_bytes(std::span(text)));
+    }
+    [[nodiscard]] std::string read(uint64_t offset, size_t length) const {
+        std::string text(length, '?');
+        const ssize_t got = pread(fd_, text.data(), length, static_cast<off_t>(offset));
+        text.resize(got < 0 ? 0 : static_cast<size_t>(got));
+        return text;
+    }
+
+    int fd_ = -1;
+    MappedFile file_;
+};
+
+TEST_F(MappedFileTest, WhatIsWrittenIsInTheFile) {
+    EXPECT_TRUE(write(4090, "across a page\'s end"));
+    EXPECT_EQ(read(4089, 21), ".across a page\'s end.");
+    EXPECT_TRUE(write(size_bytes - 3, "end"));
+    EXPECT_EQ(read(size_bytes - 4, 10), ".end");
+}
+
+TEST_F(MappedFileTest, WhatIsNotInThePageCacheIsLeftToOthers) {
+    ASSERT_EQ(ftruncate(fd_, 0), 0);
+    ASSERT_EQ(ftruncate(fd_, size_bytes), 0);  // all holes, which nobody has read
+    EXPECT_FALSE(write(0, "x"));
+    EXPECT_EQ(read(0, 1), std::string(1, '\0'));
+}
+
+TEST_F(MappedFileTest, MoreThanItTakesIsLeftToOthers) {
+    EXPECT_TRUE(write(1, std::string(65536, 'x')));  // seventeen pages of 4 KiB
+    EXPECT_FALSE(write(0, std::string(65537, 'x')));
+    EXPECT_EQ(read(0, 2), ".x");
+}
+
+TEST_F(MappedFileTest, AFileThatShrankDoesNotEndTheProcess) {
+    ASSERT_EQ(ftruncate(fd_, 4096), 0);
+    EXPECT_FALSE(write(8192, "x"));
+    EXPECT_TRUE(write(0, "x"));
+}
+
+TEST_F(MappedFileTest, ItGoesOnThroughAsManyMappingsAsItTakes) {
+    for (int i = 0; i < 40'000; ++i) {
+        ASSERT_TRUE(write(static_cast<uint64_t>(i) * 8, std::to_string(100'000 + i)));
+    }
+    EXPECT_EQ(read(39'999 * 8, 6), "139999");
+}
+
+TEST_F(MappedFileTest, WithoutAMappingNothingIsWritten) {
+    MappedFile unmapped;
+    EXPECT_FALSE(unmapped.try_write(0, {}));
+    unmapped.map(-1, size_bytes);
+    EXPECT_FALSE(unmapped.try_write(0, {}));
+}
+
+using MappedFileDeathTest = MappedFileTest;
+
+// The catch is for our own copies: somebody else's mistake must not be hidden by it.
+TEST_F(MappedFileDeathTest, ABusErrorElsewhereStillEndsTheProcess) {
+    EXPECT_DEATH(
+        {
+            void* const memory = mmap(nullptr, 4096, PROT_WRITE, MAP_SHARED, fd_, 0);
+            if (ftruncate(fd_, 0) == 0) *static_cast<volatile char*>(memory) = 1;
+        },
+        "");
+}
+
+}  // namespace
+}  // namespace blkscope

@@ -1,0 +1,154 @@
+// How a server takes its leave of its backings: flushed, failed, or not answering.
+#include "driver/nbd/server.hpp"
+
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+namespace blkscope::nbd {
+namespace {
+
+// Counts flushes, each of which has the outcome that the test wants, when the test wants it.
+struct Script {
+    std::atomic<int> flushes{0};
+    int outcome = 0;
+    int gate = -1;  // an eventfd that each flush waits for; -1: none
+};
+
+class ScriptedFlushes final : public Backing {
+  public:
+    explicit ScriptedFlushes(Script& script) : script_(script) {}
+    [[nodiscard]] std::string describe() const override { return "scripted"; }
+    [[nodiscard]] uint64_t size_bytes() const override { return 1 << 20; }
+    void attach(Ring& ring) override { ring_ = &ring; }
+    void prepare(Buf& buf) override {
+        ++script_.flushes;
+        if (script_.gate < 0) return ring_->completed(buf, script_.outcome);
+        opened_.buf = &buf;
+        opened_.ring = ring_;
+        ring_->prepare(opened_, [&](io_uring_sqe* entry) {
+            io_uring_prep_poll_add(entry, script_.gate, POLLIN);
+        });
+    }
+    bool more(Buf& buf) override {
+        buf.resid = 0;
+        return false;
+    }
+
+  private:
+    // The gate's opening has a result of its own, which is no flush's.
+    struct Opened final : Completion {
+        void complete(int32_t) override { ring->completed(*buf, 0); }
+        Buf* buf = nullptr;
+        Ring* ring = nullptr;
+    };
+
+    Script& script_;
+    Ring* ring_ = nullptr;
+    Opened opened_;
+};
+
+class ServerTest : public testing::Test {
+  protected:
+    void SetUp() override {
+        char path[] = "/tmp/blkscope_test.XXXXXX";
+        ASSERT_NE(mkdtemp(path), nullptr);
+        folder_ = path;
+        setenv("KSTAT_DIR", path, 1);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    ExportOptions exp(const std::string& name) {
+        return {.name = name,
+                .description = {},
+                .backing = std::make_unique<ScriptedFlushes>(script_),
+                .instance = kstat::claim_instance("nbd")};
+    }
+
+    Script script_;
+    std::filesystem::path folder_;
+};
+
+TEST_F(ServerTest, FlushesEachBackingOnceAtItsEnd) {
+    boost::asio::io_context io;
+    Server server(io, {.workers = 2});
+    for (const char* name : {"a", "b", "c"}) server.add(exp(name));
+    server.start();
+    EXPECT_TRUE(server.stop());
+    EXPECT_EQ(script_.flushes, 3);
+    EXPECT_TRUE(server.all_flushed());
+}
+
+TEST_F(ServerTest, FlushesTheBackingOfAnExportThatGoes) {
+    boost::asio::io_context io;
+    Server server(io, {});
+    server.add(exp("a"));
+    server.add(exp("b"));
+    server.start();
+    server.change({"a"}, {});
+    while (script_.flushes == 0) usleep(1000);
+    EXPECT_EQ(server.exports(), 1u);
+    EXPECT_TRUE(server.stop());
+    EXPECT_EQ(script_.flushes, 2);
+}
+
+TEST_F(ServerTest, TellsOfABackingThatCouldNotBeFlushed) {
+    script_.outcome = -EIO;
+    boost::asio::io_context io;
+    Server server(io, {});
+    server.add(exp("a"));
+    server.start();
+    testing::internal::CaptureStderr();
+    EXPECT_TRUE(server.stop());
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_FALSE(server.all_flushed());
+    EXPECT_NE(said.find("flush at the end: Input/output error"), std::string::npos) << said;
+}
+
+TEST_F(ServerTest, WaitsNoLongerThanItIsToldForABackingThatDoesNotAnswer) {
+    script_.gate = eventfd(0, EFD_CLOEXEC);
+    boost::asio::io_context io;
+    Server server(io, {});
+    server.add(exp("a"));
+    server.start();
+    EXPECT_FALSE(server.stop(std::chrono::seconds(1)));
+    eventfd_write(script_.gate, 1);  // now it does
+    EXPECT_TRUE(server.stop());
+    ::close(script_.gate);
+}
+
+TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
+    boost::asio::io_context io;
+    Server server(io, {});
+    server.add(exp("a"));
+    server.add(exp("b"));
+    server.start();
+    std::vector<ExportOptions> added;
+    added.push_back(exp("c"));
+    added.push_back(exp("b"));  // there is one
+    EXPECT_THROW(server.change({"a"}, std::move(added)), std::system_error);
+    EXPECT_EQ(server.exports(), 2u);
+    added.clear();
+    added.push_back(exp("c"));
+    server.change({"a"}, std::move(added));
+    EXPECT_EQ(server.exports(), 2u);
+}
+
+TEST_F(ServerTest, OneThatNeverStartedHasNothingToFlush) {
+    boost::asio::io_context io;
+    Server server(io, {});
+    server.add(exp("a"));
+    EXPECT_TRUE(server.stop());
+    EXPECT_EQ(script_.flushes, 0);
+}
+
+}  // namespace
+}  // namespace blkscope::nbd

@@ -1,0 +1,65 @@
+#include "blkscope/activation.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace blkscope {
+namespace {
+
+long parse(const std::string& variable, std::string_view text, long largest) {
+    long number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number < 1 ||
+        number > largest) {
+        throw std::invalid_argument(variable + "=" + std::string(text) + ": not 1 to " +
+                                    std::to_string(largest) +
+                                    "; unset it, or see what starts this program");
+    }
+    return number;
+}
+
+}  // namespace
+
+unsigned count_activated_sockets(const ActivationVariables& variables, pid_t self) {
+    constexpr long pid_largest = 1L << 22;  // PID_MAX_LIMIT
+    if (variables.pid == nullptr || variables.fds == nullptr) return 0;
+    // Another process', inherited by mistake, and then whatever the rest says is no matter of ours.
+    if (parse("LISTEN_PID", variables.pid, pid_largest) != self) return 0;
+    const long count = parse("LISTEN_FDS", variables.fds, activated_sockets_max);
+    if (variables.names != nullptr) {
+        const std::string_view names = variables.names;
+        if (std::count(names.begin(), names.end(), ':') + 1 != count) {
+            throw std::invalid_argument("LISTEN_FDNAMES=" + std::string(names) + ": not one for " +
+                                        "each of the " + std::to_string(count) +
+                                        " in LISTEN_FDS; see what starts this program");
+        }
+    }
+    return static_cast<unsigned>(count);
+}
+
+std::vector<int> take_activated_sockets() {
+    const ActivationVariables variables{std::getenv("LISTEN_PID"), std::getenv("LISTEN_FDS"),
+                                        std::getenv("LISTEN_FDNAMES")};
+    const unsigned count = count_activated_sockets(variables, getpid());
+    for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) unsetenv(name);
+    std::vector<int> sockets;
+    for (unsigned i = 0; i < count; ++i) {
+        const int socket = first_activated_socket + static_cast<int>(i);
+        if (fcntl(socket, F_SETFD, FD_CLOEXEC) < 0) {
+            throw std::invalid_argument("LISTEN_FDS=" + std::to_string(count) + ": descriptor " +
+                                        std::to_string(socket) +
+                                        " is not open; see what starts this program");
+        }
+        sockets.push_back(socket);
+    }
+    return sockets;
+}
+
+}  // namespace blkscope

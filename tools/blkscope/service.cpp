@@ -1,0 +1,174 @@
+#include "blkscope/service.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <kstat/instance.hpp>
+#include <kstat/wire/run_directory.hpp>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "blkscope/run_directory.hpp"
+#include "blockdev/backing.hpp"
+
+namespace blkscope {
+namespace {
+
+nbd::Server::Options server_options(const ServiceConfig& config) {
+    return {.workers = std::max(1U, std::thread::hardware_concurrency()),
+            .handshake_time = std::chrono::seconds(config.handshake_seconds),
+            .connections_max = config.connections_max,
+            .list = config.list,
+            .handshakes_max = config.handshakes_max,
+            .allow = nbd::AllowList(config.allow),
+            .tls = nbd::TlsContext::open(config.tls)};
+}
+
+const ExportConfig* find(const ServiceConfig& config, const std::string& name) {
+    const auto found = std::find_if(config.exports.begin(), config.exports.end(),
+                                    [&](const ExportConfig& exp) { return exp.name == name; });
+    return found == config.exports.end() ? nullptr : &*found;
+}
+
+template <class T>
+bool contains(const std::vector<T>& all, const T& one) {
+    return std::find(all.begin(), all.end(), one) != all.end();
+}
+
+ServiceChange difference(const ServiceConfig& before, const ServiceConfig& after) {
+    ServiceChange change;
+    for (const ExportConfig& exp : after.exports) {
+        const ExportConfig* old = find(before, exp.name);
+        if (old == nullptr) {
+            change.added.push_back(exp.name);
+        } else if (!(*old == exp)) {
+            change.replaced.push_back(exp.name);
+        }
+    }
+    for (const ExportConfig& exp : before.exports) {
+        if (find(after, exp.name) == nullptr) change.removed.push_back(exp.name);
+    }
+    return change;
+}
+
+void require_no_addresses(const ServiceConfig& config) {
+    if (config.listen.empty()) return;
+    throw std::invalid_argument(
+        "serve: there are sockets from LISTEN_FDS and addresses to listen on; leave one out");
+}
+
+std::string default_socket_path() {
+    return fmt::format("{}/blkscope-{}.nbd", kstat::run_directory(), getpid());
+}
+
+}  // namespace
+
+Service::Service(boost::asio::io_context& io, ServiceConfig config, const Door& door)
+    : config_(std::move(config)),
+      listens_itself_(door.sockets.empty() && !door.client),
+      server_(io, server_options(config_)) {
+    int preferred = door.preferred_instance;
+    for (const ExportConfig& exp : config_.exports) {
+        server_.add(open(exp, preferred));
+        preferred = -1;
+    }
+    if (!listens_itself_) require_no_addresses(config_);
+    for (const int socket : door.sockets) server_.listen_on(socket);
+    listening_ = listen_on_new(addresses(config_));
+}
+
+nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance) {
+    return {
+        .name = exp.name,
+        .description = exp.description,
+        .backing = open_backing(exp.backing, {.direct = exp.direct, .read_only = exp.read_only}),
+        .instance =
+            in_run_directory([&] { return kstat::claim_instance("nbd", preferred_instance); }),
+        .queue_depth = exp.queue_depth,
+        .read_only = exp.read_only,
+        .is_default = exp.is_default,
+    };
+}
+
+// ---- Addresses ----
+
+std::vector<ListenAddress> Service::addresses(const ServiceConfig& config) const {
+    if (!listens_itself_) return {};
+    if (config.listen.empty()) return {{.unix_path = default_socket_path()}};
+    return config.listen;
+}
+
+nbd::Uri Service::listen(const ListenAddress& address) {
+    if (address.unix_path.empty()) return server_.listen_tcp(address.host, address.port);
+    return server_.listen_unix(std::filesystem::absolute(address.unix_path).string());
+}
+
+// All or none.
+std::vector<Service::Listening> Service::listen_on_new(const std::vector<ListenAddress>& wanted) {
+    std::vector<Listening> opened;
+    try {
+        for (const ListenAddress& address : wanted) {
+            const bool known =
+                std::any_of(listening_.begin(), listening_.end(),
+                            [&](const Listening& old) { return old.first == address; });
+            if (!known) opened.emplace_back(address, listen(address));
+        }
+    } catch (...) {
+        for (const auto& [address, uri] : opened) server_.stop_listening(uri);
+        throw;
+    }
+    return opened;
+}
+
+void Service::stop_listening_unless(const std::vector<ListenAddress>& wanted) {
+    std::erase_if(listening_, [&](const Listening& old) {
+        if (contains(wanted, old.first)) return false;
+        server_.stop_listening(old.second);
+        return true;
+    });
+}
+
+// ---- Changes ----
+
+ServiceChange Service::change(ServiceConfig config) {
+    if (!listens_itself_) require_no_addresses(config);
+    const nbd::Server::Options limits = server_options(config);
+    ServiceChange change = difference(config_, config);
+    std::vector<nbd::ExportOptions> opened;
+    for (const ExportConfig& exp : config.exports) {
+        if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) {
+            opened.push_back(open(exp, -1));
+        }
+    }
+    const std::vector<ListenAddress> wanted = addresses(config);
+    const std::vector<Listening> new_ones = listen_on_new(wanted);
+    std::vector<std::string> leaving = change.removed;
+    leaving.insert(leaving.end(), change.replaced.begin(), change.replaced.end());
+    try {
+        server_.change(leaving, std::move(opened));
+    } catch (...) {
+        for (const auto& [address, uri] : new_ones) server_.stop_listening(uri);
+        throw;
+    }
+    listening_.insert(listening_.end(), new_ones.begin(), new_ones.end());
+    stop_listening_unless(wanted);
+    server_.set_limits(limits);
+    config_ = std::move(config);
+    return change;
+}
+
+void Service::announce(const std::vector<std::string>& names) const {
+    for (size_t i = 0; i < server_.exports(); ++i) {
+        for (const nbd::Uri& uri : server_.uris(i)) {
+            if (!names.empty() && !contains(names, uri.export_name)) continue;
+            fmt::print("{} {}\n", server_.device_name(i), uri.text());
+        }
+    }
+    std::fflush(stdout);
+}
+
+}  // namespace blkscope
