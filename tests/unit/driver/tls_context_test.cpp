@@ -114,7 +114,8 @@ TEST_F(TlsContextTest, TheAuthorityIsNeededToVerifyOnly) {
 }
 
 TEST_F(TlsContextTest, AFileThatMayNotBeReadIsNamed) {
-    fs::permissions(path(""), fs::perms::others_exec, fs::perm_options::add);
+    ::chmod(folder_.c_str(), 0755);
+    for (const char* file : {"ca-cert.pem", "server-cert.pem"}) ::chmod(path(file).c_str(), 0644);
     ::chmod(path("server-key.pem").c_str(), 0);
     const uid_t user = geteuid();
     ASSERT_EQ(seteuid(user == 0 ? 65534 : user), 0);  // root may read every file
