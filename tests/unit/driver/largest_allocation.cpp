@@ -8,10 +8,14 @@ namespace blkscope::nbd::testing {
 std::atomic<std::size_t> largest_allocation{0};
 }  // namespace blkscope::nbd::testing
 
-void* operator new(std::size_t bytes) {
+// Both forms: what one of them gave, the delete below takes back.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     std::atomic<std::size_t>& largest = blkscope::nbd::testing::largest_allocation;
     if (bytes > largest) largest = bytes;
-    if (void* memory = std::malloc(bytes == 0 ? 1 : bytes)) return memory;
+    return std::malloc(bytes == 0 ? 1 : bytes);
+}
+void* operator new(std::size_t bytes) {
+    if (void* memory = operator new(bytes, std::nothrow)) return memory;
     throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept {
