@@ -37,11 +37,12 @@ class Served {
         folder_ = folder;
         setenv("KSTAT_DIR", folder, 1);
         for (const bool read_only : {false, true}) {
-            exports_.push_back(worker_.make_export({.name = "memory",
-                                                    .description = {},
-                                                    .backing = open_backing(backing, {}),
-                                                    .instance = kstat::claim_instance("nbd"),
-                                                    .read_only = read_only}));
+            exports_.push_back(
+                worker_.make_export({.name = "memory",
+                                     .description = {},
+                                     .backing = open_backing(backing, {}),
+                                     .instance = blkscope::kstat::claim_instance("nbd"),
+                                     .read_only = read_only}));
         }
         worker_.start();
     }
