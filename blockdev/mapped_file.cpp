@@ -17,7 +17,6 @@
 namespace blkscope {
 namespace {
 
-constexpr uint32_t writes_max = 65536;  // through one mapping
 constexpr size_t write_bytes_max = 65536;
 constexpr size_t page_bytes_min = 4096;
 
@@ -79,7 +78,6 @@ void MappedFile::map(int fd, uint64_t size_bytes) {
     void* const start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (start == MAP_FAILED) return;
     catch_bus_errors();
-    fd_ = fd;
     start_ = static_cast<std::byte*>(start);
     size_bytes_ = size_bytes;
 }
@@ -88,9 +86,7 @@ bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
     if (start_ == nullptr || from.size() > write_bytes_max) return false;
     assert(offset <= size_bytes_ && from.size() <= size_bytes_ - offset);
     std::byte* const to = start_ + offset;
-    if (!is_cached(to, to + from.size()) || !copy(to, from)) return false;
-    if (++writes_ == writes_max) map_anew();
-    return true;
+    return is_cached(to, to + from.size()) && copy(to, from);
 }
 
 bool MappedFile::is_cached(std::byte* first, const std::byte* end) const {
@@ -101,13 +97,6 @@ bool MappedFile::is_cached(std::byte* first, const std::byte* end) const {
     const size_t pages = (bytes + page_bytes() - 1) / page_bytes();
     return std::all_of(cached.begin(), cached.begin() + pages,
                        [](unsigned char page_is) { return (page_is & 1) != 0; });
-}
-
-void MappedFile::map_anew() {
-    munmap(start_, size_bytes_);
-    start_ = nullptr;
-    writes_ = 0;
-    map(fd_, size_bytes_);
 }
 
 }  // namespace blkscope
