@@ -1,12 +1,13 @@
 /* The ceiling: how fast could any NBD server answer one client on this machine?
  *
  * One process per connection, the export in shared memory, one receive for everything the
- * socket holds, one send for all the answers. It negotiates what libnbd needs (NBD_OPT_GO, simple
- * replies), keeps no statistics and trusts its client: a yardstick for tests/bench/compare, not a
- * server to use.
+ * socket holds, one send for all the answers. It negotiates what libnbd needs (NBD_OPT_GO; simple
+ * replies, or with a third argument structured ones if the client asks for them), keeps no
+ * statistics and trusts its client: a yardstick for tests/bench/compare, not a server to use.
  *
- * usage: limit_server SOCKET SIZE_MIB
- * Source: the NBD protocol's "Fixed newstyle negotiation" and "Simple reply" sections.
+ * usage: limit_server SOCKET SIZE_MIB [structured]
+ * Source: the NBD protocol's "Fixed newstyle negotiation", "Simple reply" and "Structured reply
+ *         chunk" sections.
  */
 #define _GNU_SOURCE
 #include <endian.h>
@@ -28,11 +29,14 @@ enum {
     option_abort = 2,
     option_info = 6,
     option_go = 7,
+    option_structured_reply = 8,
     reply_ack = 1,
     reply_info = 3,
     command_read = 0,
     command_write = 1,
     command_disc = 2,
+    chunk_done = 1,
+    chunk_offset_data = 1,
     flags_of_export = 1 | 4 | 256, /* HAS_FLAGS, SEND_FLUSH, CAN_MULTI_CONN */
     request_bytes = 28,
     batch_max = 256,
@@ -69,8 +73,19 @@ struct __attribute__((packed)) simple_reply {
     uint64_t cookie;
 };
 
+/* In front of the data of a read, for a client that has asked for chunks. */
+struct __attribute__((packed)) data_chunk {
+    uint32_t magic;
+    uint16_t flags, type;
+    uint64_t cookie;
+    uint32_t length;
+    uint64_t offset;
+};
+
 static char* disk;
 static uint64_t disk_bytes;
+static int offers_structured; /* the third argument */
+static int structured;        /* this connection's client has asked for it */
 
 /* A client that goes away ends this connection's process: nothing to tell, nothing to clean up. */
 static void receive_all(int fd, void* to, size_t bytes) {
@@ -128,6 +143,9 @@ static void negotiate(int fd) {
             answer_option(fd, code, reply_info, &info, sizeof info);
             answer_option(fd, code, reply_ack, NULL, 0);
             if (code == option_go) return;
+        } else if (code == option_structured_reply && offers_structured) {
+            answer_option(fd, code, reply_ack, NULL, 0);
+            structured = 1;
         } else if (code == option_abort) {
             answer_option(fd, code, reply_ack, NULL, 0);
             exit(0);
@@ -146,11 +164,28 @@ static size_t take_write(int fd, const char* at, size_t have, uint64_t offset, u
     return request_bytes + here;
 }
 
+/* The head of a request's only answer. Returns its size. */
+static size_t head_of_answer(void* to, const struct request* request) {
+    if (structured && be16toh(request->type) == command_read) {
+        const struct data_chunk chunk = {htobe32(0x668e33efU),
+                                         htobe16(chunk_done),
+                                         htobe16(chunk_offset_data),
+                                         request->cookie,
+                                         htobe32(8 + be32toh(request->length)),
+                                         request->offset};
+        memcpy(to, &chunk, sizeof chunk);
+        return sizeof chunk;
+    }
+    const struct simple_reply reply = {htobe32(0x67446698U), 0, request->cookie};
+    memcpy(to, &reply, sizeof reply);
+    return sizeof reply;
+}
+
 /* Carries out the whole requests among the `have` bytes at `in`, batch_max of them at most, and
  * sends their answers together. Returns how many bytes it used; 0 says that no whole request is
  * there. */
 static size_t answer_batch(int fd, const char* in, size_t have) {
-    static struct simple_reply replies[batch_max];
+    static struct data_chunk heads[batch_max]; /* the larger of the two */
     static struct iovec parts[2 * batch_max];
     size_t used = 0;
     int count = 0;
@@ -164,8 +199,8 @@ static size_t answer_batch(int fd, const char* in, size_t have) {
         const uint32_t length = be32toh(request.length);
         if (type == command_disc) exit(0);
 
-        replies[count] = (struct simple_reply){htobe32(0x67446698U), 0, request.cookie};
-        parts[part++] = (struct iovec){&replies[count++], sizeof replies[0]};
+        parts[part++] = (struct iovec){&heads[count], head_of_answer(&heads[count], &request)};
+        ++count;
         if (type == command_read) parts[part++] = (struct iovec){disk + offset, length};
         used += type == command_write ? take_write(fd, in + used, have - used, offset, length)
                                       : request_bytes;
@@ -204,10 +239,11 @@ static int listen_at(const char* path) {
 }
 
 int main(int argc, char** argv) {
-    if (argc != 3 || atoll(argv[2]) <= 0) {
-        fprintf(stderr, "usage: limit_server SOCKET SIZE_MIB\n");
+    if (argc < 3 || argc > 4 || atoll(argv[2]) <= 0) {
+        fprintf(stderr, "usage: limit_server SOCKET SIZE_MIB [structured]\n");
         return 2;
     }
+    offers_structured = argc == 4;
     disk_bytes = (uint64_t)atoll(argv[2]) << 20;
     disk = mmap(NULL, disk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     const int listener = disk == MAP_FAILED ? -1 : listen_at(argv[1]);
