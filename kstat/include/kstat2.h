@@ -62,6 +62,14 @@ typedef enum kstat2_status {
     KSTAT2_S_SYS_FAIL = 10    /* the system refused; errno says why */
 } kstat2_status_t;
 
+/* Whose value it is; for iterators and sizes, a set. */
+typedef enum kstat2_nv_kind {
+    KSTAT2_NVK_SYS = 1, /* the provider's */
+    KSTAT2_NVK_USR = 2, /* put there by this reader */
+    KSTAT2_NVK_MAP = 4, /* a nested map */
+    KSTAT2_NVK_ALL = 7
+} kstat2_nv_kind_t;
+
 typedef struct kstat2_handle* kstat2_handle_t;
 typedef struct kstat2_map_node* kstat2_map_t; /* kstat2_map is a macro below */
 typedef struct kstat2_mapiter* kstat2_mapiter_t;
