@@ -4,7 +4,7 @@
 #include <kstat/kstat2/percentiles.hpp>
 #include <random>
 
-namespace blkscope::kstat {
+namespace blkscope::kstat2 {
 namespace {
 
 // Buckets as in a LOG2 histogram.
@@ -99,4 +99,4 @@ TEST(Percentiles, AHistogramThatBeganAnewIsAllNew) {
 }
 
 }  // namespace
-}  // namespace blkscope::kstat
+}  // namespace blkscope::kstat2

@@ -21,7 +21,7 @@
 #include <span>
 #include <vector>
 
-namespace blkscope::kstat {
+namespace blkscope::kstat2 {
 
 using Counts = std::span<const uint64_t>;
 
@@ -125,4 +125,4 @@ inline std::vector<uint64_t> difference(Counts older, Counts newer) {
     return counts;
 }
 
-}  // namespace blkscope::kstat
+}  // namespace blkscope::kstat2
