@@ -36,6 +36,12 @@ class Answering {
                 return read();
             case wire::Op::write:
                 return write();
+            case wire::Op::kstat2_generation:
+            case wire::Op::kstat2_list:
+            case wire::Op::kstat2_read:
+            case wire::Op::kstat2_optional_list:
+            case wire::Op::kstat2_optional_set:
+                break;
         }
         return error(EINVAL);
     }

@@ -46,7 +46,19 @@ inline constexpr uint32_t data_size_max = 64U << 20;
 inline constexpr uint32_t small_request_max = 64U << 10;
 inline constexpr uint32_t headers_per_page = 2048;
 
-enum class Op : uint16_t { hello = 1, chain_id = 2, headers = 3, read = 4, write = 5 };
+enum class Op : uint16_t {
+    hello = 1,
+    chain_id = 2,
+    headers = 3,
+    read = 4,
+    write = 5,
+    // kstats of the second kind: kstat/wire/kstat2.hpp
+    kstat2_generation = 16,
+    kstat2_list = 17,
+    kstat2_read = 18,
+    kstat2_optional_list = 19,
+    kstat2_optional_set = 20,
+};
 
 struct RequestHead {
     uint32_t length;  // bytes that follow
