@@ -12,6 +12,8 @@
 #include "node.hpp"
 #include "tree.hpp"
 
+#define EXPORT __attribute__((visibility("default")))
+
 namespace blkscope::kstat2::reader {
 
 inline Handle& handle_of(kstat2_handle_t handle) {

@@ -14,7 +14,7 @@ using namespace blkscope::kstat2::reader;  // NOLINT(google-build-using-namespac
 
 extern "C" {
 
-kstat2_status_t kstat2_alloc_matcher_list(kstat2_matcher_list_t* list) {
+EXPORT kstat2_status_t kstat2_alloc_matcher_list(kstat2_matcher_list_t* list) {
     if (any_null(list)) return KSTAT2_S_INVAL_ARG;
     return guarded([&] {
         *list = new Matchers;
@@ -22,8 +22,8 @@ kstat2_status_t kstat2_alloc_matcher_list(kstat2_matcher_list_t* list) {
     });
 }
 
-kstat2_status_t kstat2_add_matcher(kstat2_match_type_t type, const char* pattern,
-                                   kstat2_matcher_list_t list) {
+EXPORT kstat2_status_t kstat2_add_matcher(kstat2_match_type_t type, const char* pattern,
+                                          kstat2_matcher_list_t list) {
     if (any_null(pattern, list)) return KSTAT2_S_INVAL_ARG;
     return guarded([&] {
         try {
@@ -35,13 +35,13 @@ kstat2_status_t kstat2_add_matcher(kstat2_match_type_t type, const char* pattern
     });
 }
 
-kstat2_status_t kstat2_free_matcher_list(kstat2_matcher_list_t* list) {
+EXPORT kstat2_status_t kstat2_free_matcher_list(kstat2_matcher_list_t* list) {
     if (any_null(list)) return KSTAT2_S_INVAL_ARG;
     delete static_cast<Matchers*>(std::exchange(*list, nullptr));
     return KSTAT2_S_OK;
 }
 
-kstat2_status_t kstat2_open(kstat2_handle_t* handle, kstat2_matcher_list_t matchers) {
+EXPORT kstat2_status_t kstat2_open(kstat2_handle_t* handle, kstat2_matcher_list_t matchers) {
     if (any_null(handle)) return KSTAT2_S_INVAL_ARG;
     return guarded([&] {
         const auto* const list = static_cast<const Matchers*>(matchers);
@@ -50,7 +50,7 @@ kstat2_status_t kstat2_open(kstat2_handle_t* handle, kstat2_matcher_list_t match
     });
 }
 
-kstat2_status_t kstat2_update(kstat2_handle_t handle) {
+EXPORT kstat2_status_t kstat2_update(kstat2_handle_t handle) {
     if (any_null(handle)) return KSTAT2_S_INVAL_ARG;
     return locked(handle_of(handle).tree(), [&] {
         if (handle_of(handle).tree().is_calling_back()) return KSTAT2_S_INVAL_STATE;
@@ -59,7 +59,7 @@ kstat2_status_t kstat2_update(kstat2_handle_t handle) {
     });
 }
 
-kstat2_status_t kstat2_close(kstat2_handle_t* handle) {
+EXPORT kstat2_status_t kstat2_close(kstat2_handle_t* handle) {
     if (any_null(handle) || any_null(*handle)) return KSTAT2_S_INVAL_ARG;
     const auto status = locked(handle_of(*handle).tree(), [&] {
         Tree& tree = handle_of(*handle).tree();
@@ -71,7 +71,8 @@ kstat2_status_t kstat2_close(kstat2_handle_t* handle) {
     return status;
 }
 
-kstat2_status_t kstat2_lookup_map(kstat2_handle_t handle, const char* uri, kstat2_map_t* map) {
+EXPORT kstat2_status_t kstat2_lookup_map(kstat2_handle_t handle, const char* uri,
+                                         kstat2_map_t* map) {
     if (!any_null(map)) *map = nullptr;
     if (any_null(handle, uri, map)) return KSTAT2_S_INVAL_ARG;
     return locked(handle_of(handle).tree(), [&] {
@@ -115,8 +116,8 @@ kstat2_optional_t* optional_block(const std::map<std::string, Optional>& optiona
 
 extern "C" {
 
-kstat2_status_t kstat2_optional_list(kstat2_handle_t handle, kstat2_optional_t** list,
-                                     uint32_t* count) {
+EXPORT kstat2_status_t kstat2_optional_list(kstat2_handle_t handle, kstat2_optional_t** list,
+                                            uint32_t* count) {
     if (any_null(handle, list, count)) return KSTAT2_S_INVAL_ARG;
     return locked(handle_of(handle).tree(), [&] {
         const auto optionals = handle_of(handle).optionals();
@@ -126,14 +127,14 @@ kstat2_status_t kstat2_optional_list(kstat2_handle_t handle, kstat2_optional_t**
     });
 }
 
-kstat2_status_t kstat2_optional_list_free(kstat2_optional_t** list) {
+EXPORT kstat2_status_t kstat2_optional_list_free(kstat2_optional_t** list) {
     if (any_null(list)) return KSTAT2_S_INVAL_ARG;
     std::free(std::exchange(*list, nullptr));
     return KSTAT2_S_OK;
 }
 
-kstat2_status_t kstat2_optional_set_state(kstat2_handle_t handle, const char* id,
-                                          kstat2_optional_state_t state) {
+EXPORT kstat2_status_t kstat2_optional_set_state(kstat2_handle_t handle, const char* id,
+                                                 kstat2_optional_state_t state) {
     if (any_null(handle, id)) return KSTAT2_S_INVAL_ARG;
     wire::Switch wanted{};
     switch (state) {

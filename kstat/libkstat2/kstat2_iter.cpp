@@ -37,7 +37,8 @@ kstat2_status_t unchanged(kstat2_mapiter& iter, Body&& body) {
 
 extern "C" {
 
-kstat2_status_t kstat2_mapiter_start(kstat2_map_t map, uint32_t kinds, kstat2_mapiter_t* iter) {
+EXPORT kstat2_status_t kstat2_mapiter_start(kstat2_map_t map, uint32_t kinds,
+                                            kstat2_mapiter_t* iter) {
     if (any_null(map, iter) || !are_kinds(kinds)) return KSTAT2_S_INVAL_ARG;
     return locked(node_of(map).tree(), [&] {
         Node& node = node_of(map);
@@ -46,7 +47,7 @@ kstat2_status_t kstat2_mapiter_start(kstat2_map_t map, uint32_t kinds, kstat2_ma
     });
 }
 
-kstat2_status_t kstat2_mapiter_hasnext(kstat2_mapiter_t iter, bool* hasnext) {
+EXPORT kstat2_status_t kstat2_mapiter_hasnext(kstat2_mapiter_t iter, bool* hasnext) {
     if (any_null(iter, hasnext)) return KSTAT2_S_INVAL_ARG;
     return unchanged(*iter, [&](Node& /*node*/) {
         *hasnext = iter->next < iter->entries.size();
@@ -54,7 +55,7 @@ kstat2_status_t kstat2_mapiter_hasnext(kstat2_mapiter_t iter, bool* hasnext) {
     });
 }
 
-kstat2_status_t kstat2_mapiter_next(kstat2_mapiter_t iter, kstat2_nv_t* nv) {
+EXPORT kstat2_status_t kstat2_mapiter_next(kstat2_mapiter_t iter, kstat2_nv_t* nv) {
     if (any_null(iter, nv)) return KSTAT2_S_INVAL_ARG;
     return unchanged(*iter, [&](Node& /*node*/) {
         if (iter->next == iter->entries.size()) return KSTAT2_S_NOT_FOUND;
@@ -64,7 +65,7 @@ kstat2_status_t kstat2_mapiter_next(kstat2_mapiter_t iter, kstat2_nv_t* nv) {
     });
 }
 
-kstat2_status_t kstat2_mapiter_remove(kstat2_mapiter_t iter) {
+EXPORT kstat2_status_t kstat2_mapiter_remove(kstat2_mapiter_t iter) {
     if (any_null(iter)) return KSTAT2_S_INVAL_ARG;
     return unchanged(*iter, [&](Node& node) {
         if (!iter->may_remove) return KSTAT2_S_INVAL_STATE;
@@ -76,13 +77,13 @@ kstat2_status_t kstat2_mapiter_remove(kstat2_mapiter_t iter) {
     });
 }
 
-kstat2_status_t kstat2_mapiter_end(kstat2_mapiter_t* iter) {
+EXPORT kstat2_status_t kstat2_mapiter_end(kstat2_mapiter_t* iter) {
     if (any_null(iter)) return KSTAT2_S_INVAL_ARG;
     delete std::exchange(*iter, nullptr);
     return KSTAT2_S_OK;
 }
 
-kstat2_status_t kstat2_mapref_alloc(kstat2_map_t map, kstat2_mapref_t* ref) {
+EXPORT kstat2_status_t kstat2_mapref_alloc(kstat2_map_t map, kstat2_mapref_t* ref) {
     if (any_null(map, ref)) return KSTAT2_S_INVAL_ARG;
     return guarded([&] {
         *ref = new kstat2_mapref{node_of(map).anchor()};
@@ -90,14 +91,14 @@ kstat2_status_t kstat2_mapref_alloc(kstat2_map_t map, kstat2_mapref_t* ref) {
     });
 }
 
-kstat2_status_t kstat2_mapref_deref(kstat2_mapref_t ref, kstat2_map_t* map) {
+EXPORT kstat2_status_t kstat2_mapref_deref(kstat2_mapref_t ref, kstat2_map_t* map) {
     if (!any_null(map)) *map = nullptr;
     if (any_null(ref, map)) return KSTAT2_S_INVAL_ARG;
     *map = ref->map->load();
     return *map == nullptr ? KSTAT2_S_DEL_MAP : KSTAT2_S_OK;
 }
 
-kstat2_status_t kstat2_mapref_free(kstat2_mapref_t* ref) {
+EXPORT kstat2_status_t kstat2_mapref_free(kstat2_mapref_t* ref) {
     if (any_null(ref)) return KSTAT2_S_INVAL_ARG;
     delete std::exchange(*ref, nullptr);
     return KSTAT2_S_OK;

@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#define EXPORT __attribute__((visibility("default")))
+
 namespace {
 
 constexpr std::array statuses{
@@ -38,16 +40,16 @@ kstat2_status_t look_up(const auto& names, size_t number, const char** string) {
 
 extern "C" {
 
-const char* kstat2_status_string(kstat2_status_t status) {
+EXPORT const char* kstat2_status_string(kstat2_status_t status) {
     const auto number = static_cast<size_t>(status);
     return number < statuses.size() ? statuses[number] : "unknown status";
 }
 
-kstat2_status_t kstat2_map_metatype_string(uint16_t type, const char** string) {
+EXPORT kstat2_status_t kstat2_map_metatype_string(uint16_t type, const char** string) {
     return look_up(map_metatypes, type, string);
 }
 
-kstat2_status_t kstat2_nv_metatype_string(uint16_t type, const char** string) {
+EXPORT kstat2_status_t kstat2_nv_metatype_string(uint16_t type, const char** string) {
     return look_up(nv_metatypes, type, string);
 }
 

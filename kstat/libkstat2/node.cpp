@@ -1,8 +1,8 @@
 #include "node.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <array>
+#include <iterator>
 #include <utility>
 
 #include "tree.hpp"
