@@ -17,12 +17,12 @@ using kstat::wire::Op;
 // A provider gone mad costs a reader some multiple of this at most.
 constexpr size_t list_size_max = 64U << 20;
 
+}  // namespace
+
 bool fits(const Values& values, const Map& map) {
     return values.kid == map.kid &&
            std::ranges::equal(values.values, map.fields, {}, &Value::type, &Field::type);
 }
-
-}  // namespace
 
 std::optional<uint64_t> Remote::ask_generation() {
     const auto reply = exchange(Op::kstat2_generation, {});

@@ -15,6 +15,9 @@
 
 namespace blkscope::kstat2::reader {
 
+/// Whether these are values of that kstat: what a provider may send when it is asked for them.
+[[nodiscard]] bool fits(const Values& values, const Map& map);
+
 class Remote : public kstat::Provider, public Source {
   public:
     using Provider::Provider;
