@@ -210,16 +210,19 @@ bool take_values(Entry& entry, Values& values) {
 }
 
 void keep_values(Entry& entry) {
-    Values& kept = entry.kept;
-    if (!take_values(entry, kept)) {
-        kept.values.clear();
+    Values last;
+    if (!take_values(entry, last)) {
+        last.values.clear();
         for (const Field& field : entry.info.fields) {
-            kept.values.push_back(empty_value(field.type));
-            kept.values.back().flags = KSTAT2_NVF_INVAL;
+            last.values.push_back(empty_value(field.type));
+            last.values.back().flags = KSTAT2_NVF_INVAL;
         }
     }
-    kept.error = 0;
-    kept.flags = KSTAT2_MAPF_DORM;
+    last.error = 0;
+    last.flags = KSTAT2_MAPF_DORM;
+    // Only now: pairs may have pointed at what was kept the last time.
+    entry.kept = std::move(last);
+    Values& kept = entry.kept;
     if (entry.histogram) return;
     entry.kept_texts.resize(kept.values.size());
     for (size_t i = 0; i < kept.values.size(); ++i) {
