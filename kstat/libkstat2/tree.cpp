@@ -120,7 +120,8 @@ void Tree::fetch_awaited() {
     std::erase_if(waiting, [](const Node* node) {
         return node->on_data.function == nullptr || node->kstat() == nullptr;
     });
-    for (Node* const node : waiting) static_cast<void>(node->entries(KSTAT2_NVK_SYS));
+    // A provider that does not answer has no news for anybody.
+    std::erase_if(waiting, [](Node* node) { return node->entries(KSTAT2_NVK_SYS).empty(); });
     call(waiting, &Node::on_data);
 }
 

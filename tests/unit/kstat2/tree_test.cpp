@@ -240,6 +240,9 @@ TEST_F(Kstat2Tree, DataCallbacksFindTheNewValues) {
     tree.update(source.listing);
     EXPECT_EQ(calls.uris, Names{"kstat:/a/b/c"});
     EXPECT_EQ(source.reads, 1);
+    source.silent = true;
+    tree.update(source.listing);
+    EXPECT_EQ(calls.uris.size(), 1u) << "there was nothing new to be told of";
 }
 
 }  // namespace
