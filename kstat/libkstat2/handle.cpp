@@ -10,11 +10,17 @@ namespace blkscope::kstat2::reader {
 Handle::Handle(Matchers matchers) : matchers_(std::move(matchers)) {
     follow_providers();
     tree_.open(listing());
+    is_stale_ = false;
 }
 
 void Handle::update() {
     follow_providers();
-    tree_.update(listing());
+    if (is_stale_) {
+        tree_.update(listing());
+        is_stale_ = false;
+    } else {
+        tree_.renew();
+    }
     // Not earlier: until then the tree has maps of theirs.
     std::erase_if(providers_, [](const auto& provider) { return provider.second.is_gone(); });
 }
@@ -26,9 +32,9 @@ void Handle::follow_providers() {
     }
     kstat::look_around(directory_, providers_);
     for (auto& [name, provider] : providers_) {
-        if (provider.is_gone() || provider.was_replaced()) provider.forget();
+        if (provider.is_gone() || provider.was_replaced()) is_stale_ |= provider.forget();
         provider.forget_replacement();
-        if (!provider.is_gone()) provider.follow(matchers_);
+        if (!provider.is_gone()) is_stale_ |= provider.follow(matchers_);
     }
 }
 

@@ -40,6 +40,7 @@ class Handle : public kstat2_handle {
 
     Matchers matchers_;
     kstat::RunDirectory directory_;
+    bool is_stale_ = false;  // the providers list what the tree does not have yet
     std::map<std::string, Remote> providers_;
     Tree tree_;  // destroyed before the providers, which are its sources
 };

@@ -60,11 +60,15 @@ std::optional<std::vector<Map>> Remote::ask_list() {
     return maps;
 }
 
-void Remote::follow(const Matchers& matchers) {
+bool Remote::follow(const Matchers& matchers) {
+    const size_t before = kstats_.size();
     const auto generation = ask_generation();
-    if (!generation || generation == generation_) return;
+    if (!generation) return kstats_.size() != before;
+    if (generation == generation_) return false;
     auto maps = ask_list();
-    if (maps) accept(std::move(*maps), matchers);
+    if (!maps) return false;
+    accept(std::move(*maps), matchers);
+    return true;
 }
 
 // A kstat that stays the same but for its state stays the reader's same map.
@@ -92,9 +96,11 @@ void Remote::accept(std::vector<Map> maps, const Matchers& matchers) {
     kstats_ = std::move(listed);
 }
 
-void Remote::forget() {
+bool Remote::forget() {
+    const bool had_some = !kstats_.empty();
     kstats_.clear();
     generation_.reset();
+    return had_some;
 }
 
 std::optional<Values> Remote::read(const Listed& listed) {

@@ -26,11 +26,11 @@ class Remote : public kstat::Provider, public Source {
     [[nodiscard]] const Kstats& kstats() const { return kstats_; }
 
     /// Fetches the list again if it is not what it was. A provider that falls silent keeps what it
-    /// had; one that knows nothing of this kind of kstats has none.
-    void follow(const Matchers& matchers);
+    /// had; one that knows nothing of this kind of kstats has none. True: kstats() may be others.
+    bool follow(const Matchers& matchers);
 
-    /// The process that had these kstats is gone.
-    void forget();
+    /// The process that had these kstats is gone. True: there were some.
+    bool forget();
 
     std::optional<Values> read(const Listed& listed) override;
 

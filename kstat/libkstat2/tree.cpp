@@ -88,6 +88,11 @@ void Tree::update(const Listing& listing) {
     fetch_awaited();
 }
 
+void Tree::renew() {
+    ++generation_;
+    fetch_awaited();
+}
+
 // Returns the maps below which something came or went.
 Tree::Nodes Tree::synchronise(const Listing& listing) {
     Nodes doomed = all_below(root_);

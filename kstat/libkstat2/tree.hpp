@@ -43,6 +43,9 @@ class Tree {
     /// last values are there; then for levels above what came or went; then for new values.
     void update(const Listing& listing);
 
+    /// The same for a listing that has not changed.
+    void renew();
+
     /// Calls back all who want to know of their map's end. The tree is of no use then but to be
     /// destroyed.
     void say_farewell();

@@ -60,6 +60,17 @@ TEST_F(Kstat2Tree, ValuesAreFetchedOnceAfterEachUpdate) {
     EXPECT_EQ(source.reads, 2);
 }
 
+TEST_F(Kstat2Tree, RenewingLeavesTheTreeAndMakesTheValuesNew) {
+    source.add("/a/b/c", 5);
+    tree.update(source.listing);
+    EXPECT_EQ(at("/a/b/c").find("count")->nv()->kstat2_integer, 5u);
+    const Anchor map = at("/a/b/c").anchor();
+    source.counts[1] = 6;
+    tree.renew();
+    EXPECT_EQ(map->load(), &at("/a/b/c"));
+    EXPECT_EQ(at("/a/b/c").find("count")->nv()->kstat2_integer, 6u);
+}
+
 TEST_F(Kstat2Tree, EveryKstatHasItsTwoTimes) {
     source.add("/a/b/c");
     tree.update(source.listing);
