@@ -43,6 +43,7 @@ uint16_t narrowed(kstat2_nv_metatype_t type) {
 
 extern "C" {
 
+// NOLINTBEGIN(readability-function-size): the number of their parameters is the manual's
 kstat2_t* kstat2_create(const char* pseg[], uint32_t npseg, zoneid_t zone, kstat2_named_t* data,
                         uint_t ndata, uint32_t flags, const kstat2_md_t* md, const char* desc,
                         kstat2_metaflag_t mflags) {
@@ -83,6 +84,7 @@ kstat2_t* kstat2_create_histogram(const char* pseg[], uint32_t npseg, zoneid_t z
         "kstat2_create_histogram", {pseg, npseg, zone, flags, desc, mflags},
         [&](Wanted& wanted, std::string& why) { return check_histogram(wanted, arguments, why); });
 }
+// NOLINTEND(readability-function-size)
 
 void kstat2_delete(kstat2_t* ksp) {
     if (ksp == nullptr) return;

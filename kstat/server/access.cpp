@@ -20,7 +20,8 @@ namespace {
 constexpr const char* group_variable = "KSTAT_PRIV_GROUP";
 
 std::optional<gid_t> group_of_environment() {
-    const char* const name = std::getenv(group_variable);
+    // secure_getenv: a set-user-id provider does not let its caller choose who sees what.
+    const char* const name = secure_getenv(group_variable);
     if (name == nullptr || *name == '\0') return std::nullopt;
     const auto group = find_group(name);
     if (!group)

@@ -83,15 +83,19 @@ void Publication::start_background() {
 // At exit, before the static objects that kstats may point at are destroyed.
 void Publication::stop_background() {
     Publication& self = of_this_process();
-    const std::lock_guard lock(self.mutex_);
-    Background* const background = std::exchange(self.background_, nullptr);
-    if (background == nullptr) return;
-    if (background->thread.get_id() == std::this_thread::get_id()) {
-        // exit() called in a ks_update: this thread cannot wait for itself.
-        if (const auto server = self.server_.lock()) server->close();
-        self.background_ = background;
-        return;
+    Background* background = nullptr;
+    {
+        const std::lock_guard lock(self.mutex_);
+        background = std::exchange(self.background_, nullptr);
+        if (background == nullptr) return;
+        if (background->thread.get_id() == std::this_thread::get_id()) {
+            // exit() called in a ks_update: this thread cannot wait for itself.
+            if (const auto server = self.server_.lock()) server->close();
+            self.background_ = background;
+            return;
+        }
     }
+    // Without the lock: the thread may be in a callback that installs a kstat.
     background->io.stop();
     background->thread.join();
     delete background;  // and with it the server, which removes its socket

@@ -31,6 +31,14 @@ extern "C" {
 
 /* ---- What providers and readers share. ---- */
 
+/* In C++, too, any number may be passed for one of these: the framework refuses those that are
+ * none. */
+#if defined(__cplusplus) && __cplusplus >= 201103L
+#define KSTAT2_ANY_NUMBER : uint32_t
+#else
+#define KSTAT2_ANY_NUMBER
+#endif
+
 /* The type of a pair's value. There are no signed, narrow or floating ones. */
 typedef enum kstat2_nv_type {
     KSTAT2_NVVT_MAP = 0, /* a map inside a map: readers only */
@@ -49,7 +57,7 @@ enum {
 };
 
 /* What a value counts or measures; the unit is that of the value after scaling. */
-typedef enum kstat2_nv_metatype {
+typedef enum kstat2_nv_metatype KSTAT2_ANY_NUMBER {
     KSTAT2_NVMT_UNK = 0,
     KSTAT2_NVMT_ID = 1,      /* names something; differences mean nothing */
     KSTAT2_NVMT_CNT = 2,     /* events */
@@ -104,7 +112,7 @@ enum {
 };
 
 /* The "type" of a histogram. */
-typedef enum kstat2_nv_hist_type {
+typedef enum kstat2_nv_hist_type KSTAT2_ANY_NUMBER {
     KSTAT2_NVHIST_LINEAR = 0,   /* steps of one width between two bounds */
     KSTAT2_NVHIST_LOG2 = 1,     /* by the number of binary digits */
     KSTAT2_NVHIST_LOG10 = 2,    /* by the number of decimal digits */

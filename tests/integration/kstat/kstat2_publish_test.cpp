@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -147,6 +149,33 @@ TEST_F(Kstat2Publish, AnotherUserDoesNotLearnOfAPrivateKstat) {
     EXPECT_EQ(stranger.line().hear(), 'y') << "it sees the open one only";
     EXPECT_EQ(stranger.line().hear(), 'y') << "and cannot read the other";
     EXPECT_EQ(stranger.line().hear(), 'y') << "nor turn anything on";
+}
+
+// The thread that answers installs a kstat while the one that exits waits for it.
+TEST_F(Kstat2Publish, AProcessMayExitWhileACallbackInstalls) {
+    ChildProcess provider([](const Line& line) {
+        static std::atomic<bool> is_called{false};
+        kstat2_register_optional(
+            "test:exit", "installs for a while",
+            [](kstat2_opt_id_t, int, void*) {
+                is_called = true;
+                is_called.notify_one();
+                const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
+                while (std::chrono::steady_clock::now() < end) kstat2_delete(publish("again", 1));
+                return 0;
+            },
+            nullptr);
+        publish("open", 1);
+        line.say('r');
+        is_called.wait(false);
+    });
+    ASSERT_EQ(provider.line().hear(), 'r');
+    Client client(path_of(provider.pid()));
+    const auto optionals = wire2::decode_optionals(client.ask(Op::kstat2_optional_list).body);
+    ASSERT_TRUE(optionals && optionals->size() == 1);
+    const wire2::SetOptional on{optionals->at(0).id, 1};
+    client.ask(Op::kstat2_optional_set, wire::bytes_of(on));
+    EXPECT_EQ(provider.wait(), 0);
 }
 
 TEST_F(Kstat2Publish, AChildPublishesNothingOfItsParents) {

@@ -2,6 +2,7 @@
 #include <sys/condvar.h>
 #include <sys/mutex.h>
 #include <sys/kstat.h>
+#include <sys/kstat2.h>
 #include <kstat.h>
 
 _Static_assert(KSTAT_DATA_LONG == KSTAT_DATA_INT64, "a long has 64 bits here");

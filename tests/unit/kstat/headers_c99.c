@@ -1,6 +1,7 @@
 /* The headers as strict C99 sees them, each first. */
 #include <kstat.h>
 #include <sys/kstat.h>
+#include <sys/kstat2.h>
 #include <sys/ksynch.h>
 #include <sys/mutex.h>
 
@@ -15,3 +16,10 @@ int c99_sees_the_types(void) {
 
 /* Solaris has gethrtime() in <sys/time.h>, whatever the standard. */
 hrtime_t c99_reads_the_clock(void) { return gethrtime(); }
+
+/* The second kind's structs are pairs only, so each is an array. */
+int c99_counts_the_pairs(void) {
+    static kstat2_io_t io;
+    KSTAT2_IO_READS(&io) = 1;
+    return (&io.nread)[2].value.integer == 1 && sizeof(io) == 12 * sizeof(kstat2_named_t);
+}

@@ -7,6 +7,7 @@
 
 extern "C" {
 int c99_sees_the_types(void);
+int c99_counts_the_pairs(void);
 int c11_sees_the_types(void);
 int lp32_sees_the_types(void);
 hrtime_t c99_reads_the_clock(void);
@@ -59,6 +60,7 @@ static_assert(KSTAT_FLAG_DORMANT == 0x10 && KSTAT_FLAG_INVALID == 0x20);
 
 TEST(KstatHeaders, CompileAsStrictC99AndC11AndWithout64BitLongs) {
     EXPECT_EQ(c99_sees_the_types(), 1);
+    EXPECT_EQ(c99_counts_the_pairs(), 1);
     EXPECT_EQ(c11_sees_the_types(), 1);
     EXPECT_EQ(lp32_sees_the_types(), KSTAT_DATA_INT32);
 }
