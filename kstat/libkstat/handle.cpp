@@ -1,8 +1,6 @@
 #include "handle.hpp"
 
-#include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,16 +19,10 @@ namespace blkscope::kstat {
 
 namespace {
 
-constexpr auto patience = std::chrono::seconds(1);
-
 // A kstat that is being reactivated becomes readable at any moment; one whose provider forgot to
 // install it never does.
 constexpr int attempts_max = 6;
 constexpr auto between_attempts = std::chrono::milliseconds(100);
-
-Deadline soon() {
-    return std::chrono::steady_clock::now() + patience;
-}
 
 // What the reader computed takes the way that a provider's reply does.
 int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
@@ -61,17 +53,13 @@ Handle::Handle() : kstat_ctl_t{0, nullptr, -1} {
 
 Handle::~Handle() {
     for (const auto& [kid, node] : nodes_) std::free(node->header.ks_data);
-    if (directory_.descriptor >= 0) close(directory_.descriptor);
     if (kc_kd >= 0) close(kc_kd);
 }
 
 // The chain's links follow the nodes on every way out: an exception may come after some were freed.
 bool Handle::update() try {
-    open_directory();
-    find_providers();
-    const Deadline deadline = soon();
-    for (auto& [name, provider] : providers_) provider.ask(deadline);
-    for (auto& [name, provider] : providers_) provider.hear(deadline);
+    directory_.reopen();  // none is as good as an empty one
+    look_around(directory_, providers_);
     bool changed = drop_gone();
     changed |= merge(nullptr, host_.kids, host_.list());
     for (auto& [name, provider] : providers_) {
@@ -87,31 +75,10 @@ bool Handle::update() try {
     throw;
 }
 
-void Handle::open_directory() {
-    if (directory_.descriptor >= 0) close(directory_.descriptor);
-    directory_.descriptor = ::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat status {};
-    if (directory_.descriptor >= 0 && fstat(directory_.descriptor, &status) == 0) {
-        directory_.owner = status.st_uid;
-    }
-}
-
-void Handle::find_providers() {
-    if (directory_.descriptor < 0) return;
-    const int again = openat(directory_.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR* const list = fdopendir(again);
-    if (list == nullptr) return;
-    while (const dirent* entry = readdir(list)) {
-        const std::string name = entry->d_name;
-        if (pid_of_socket(name)) providers_.try_emplace(name, directory_, name);
-    }
-    closedir(list);
-}
-
 bool Handle::drop_gone() {
     bool changed = false;
     for (auto at = providers_.begin(); at != providers_.end();) {
-        Provider& provider = at->second;
+        ListedProvider& provider = at->second;
         if (provider.is_gone() || provider.was_replaced()) changed |= forget_kstats_of(provider);
         provider.forget_replacement();
         at = provider.is_gone() ? providers_.erase(at) : std::next(at);
@@ -119,20 +86,20 @@ bool Handle::drop_gone() {
     return changed;
 }
 
-bool Handle::forget_kstats_of(Provider& provider) {
+bool Handle::forget_kstats_of(ListedProvider& provider) {
     for (const auto& [there, here] : provider.kids) remove(here);
     const bool changed = !provider.kids.empty();
     provider.kids.clear();
     return changed;
 }
 
-bool Handle::merge(Provider& provider) {
+bool Handle::merge(ListedProvider& provider) {
     const auto headers = provider.list();
     return headers && merge(&provider, provider.kids, *headers);
 }
 
 // Both lists ascend, and a number is never used twice: what is in both is the same kstat.
-bool Handle::merge(Provider* provider, std::map<kid_t, kid_t>& kids,
+bool Handle::merge(ListedProvider* provider, std::map<kid_t, kid_t>& kids,
                    const std::vector<kstat_t>& headers) {
     bool changed = false;
     auto known = kids.begin();
@@ -156,7 +123,7 @@ bool Handle::merge(Provider* provider, std::map<kid_t, kid_t>& kids,
     return changed;
 }
 
-kid_t Handle::add(Provider* provider, const kstat_t& header) {
+kid_t Handle::add(ListedProvider* provider, const kstat_t& header) {
     if (next_kid_ == std::numeric_limits<kid_t>::max()) throw std::bad_alloc();
     auto node = std::make_unique<Node>(Node{header, provider, header.ks_kid});
     const kid_t kid = next_kid_++;

@@ -13,12 +13,13 @@
 #include <kstat.h>
 
 #include <kstat/host/host.hpp>
+#include <kstat/reader/run_directory.hpp>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "provider.hpp"
+#include "listed_provider.hpp"
 
 namespace blkscope::kstat {
 
@@ -43,18 +44,16 @@ class Handle : public kstat_ctl_t {
   private:
     struct Node {
         kstat_t header;
-        Provider* provider;  // null: the host's, or the reader's own
-        kid_t kid_there;     // the provider's, or host's, number of it
+        ListedProvider* provider;  // null: the host's, or the reader's own
+        kid_t kid_there;           // the provider's, or host's, number of it
     };
 
-    void open_directory();
-    void find_providers();
     bool drop_gone();
-    bool merge(Provider& provider);
-    bool merge(Provider* provider, std::map<kid_t, kid_t>& kids,
+    bool merge(ListedProvider& provider);
+    bool merge(ListedProvider* provider, std::map<kid_t, kid_t>& kids,
                const std::vector<kstat_t>& headers);
-    bool forget_kstats_of(Provider& provider);
-    kid_t add(Provider* provider, const kstat_t& header);
+    bool forget_kstats_of(ListedProvider& provider);
+    kid_t add(ListedProvider* provider, const kstat_t& header);
     void remove(kid_t kid);
     void link();
     kid_t next_chain_id() const;
@@ -62,9 +61,9 @@ class Handle : public kstat_ctl_t {
     int read_host(const Node& node, kstat_t& ksp, void* buffer);
     int read_once(const Node& node, kstat_t& ksp, void* buffer);
 
-    Directory directory_{-1, 0};
+    RunDirectory directory_;
     host::Host host_;
-    std::map<std::string, Provider> providers_;
+    std::map<std::string, ListedProvider> providers_;
     std::map<kid_t, std::unique_ptr<Node>> nodes_;
     kid_t next_kid_ = 0;
     bool moved_on_ = false;

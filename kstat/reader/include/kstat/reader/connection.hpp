@@ -30,6 +30,10 @@ struct Directory {
     uid_t owner;
 };
 
+/// How long a provider may take over an answer.
+inline constexpr auto patience = std::chrono::seconds(1);
+Deadline soon();
+
 class Connection {
   public:
     /// Connects to the socket `name`, if it is one of somebody we believe: root, ourselves, or the

@@ -1,4 +1,4 @@
-// One provider as a reader knows it: its connection, and which of the reader's kstats are its own.
+// One provider as a reader knows it: its connection, and whether it has anything new.
 //
 //     unconnected ──connect──▶ greeting ──Welcome──▶ ready ◀──▶ (a request is out)
 //          ▲                       │                   │
@@ -7,13 +7,10 @@
 // A silent one is waited for once. From then on it costs nothing until its late reply is found.
 #pragma once
 
-#include <map>
+#include <kstat/reader/connection.hpp>
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
-
-#include "connection.hpp"
 
 namespace blkscope::kstat {
 
@@ -31,24 +28,22 @@ class Provider {
     /// The process is gone, and its kstats with it.
     bool is_gone() const { return connection_ == nullptr; }
 
-    /// True if another process has taken the place of the one that `kids` came from.
+    /// True if another process has taken the place of the one that was listed.
     bool was_replaced() const { return replaced_; }
     void forget_replacement() { replaced_ = false; }
 
-    /// True if its chain is not the one that `list` fetched last.
+    /// True if its chain is not the one that was listed last, which had this number.
     bool has_news() const { return chain_id_ != listed_chain_id_; }
-
-    /// The headers of all its kstats. Nothing: it fell silent or sent nonsense, and `kids` stand.
-    std::optional<std::vector<kstat_t>> list();
+    void note_listed(kid_t chain_id) { listed_chain_id_ = chain_id; }
 
     /// One request and its reply, in bounded time. Nothing: it is gone or silent.
     std::optional<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {});
 
+    /// Gives up a connection on which something came that no provider sends.
+    void drop() { connection_.reset(); }
+
     /// Whether its kstats may be written by us.
     bool may_be_written() const;
-
-    /// The provider's number of a kstat -> the reader's.
-    std::map<kid_t, kid_t> kids;
 
   private:
     bool connect(Deadline deadline);
@@ -57,7 +52,6 @@ class Provider {
     void understand(const Reply& reply);
     void understand_welcome(const Reply& reply);
     bool is_ready();
-    void drop() { connection_.reset(); }
 
     const Directory& directory_;
     std::string name_;

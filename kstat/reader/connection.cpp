@@ -1,5 +1,3 @@
-#include "connection.hpp"
-
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -8,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <kstat/reader/connection.hpp>
 #include <kstat/wire/run_directory.hpp>
 
 namespace blkscope::kstat {
@@ -57,6 +56,10 @@ bool connect_to(int socket, const Directory& directory, const std::string& name)
 }
 
 }  // namespace
+
+Deadline soon() {
+    return std::chrono::steady_clock::now() + patience;
+}
 
 std::unique_ptr<Connection> Connection::open(const Directory& directory, const std::string& name,
                                              Deadline deadline) {

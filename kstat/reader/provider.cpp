@@ -1,23 +1,8 @@
-#include "provider.hpp"
-
 #include <unistd.h>
 
-#include <cerrno>
+#include <kstat/reader/provider.hpp>
 
 namespace blkscope::kstat {
-
-namespace {
-
-constexpr auto patience = std::chrono::seconds(1);
-
-// More than any machine has, and few enough that a provider gone mad costs a reader 50 MB at most.
-constexpr size_t kstats_max = 1 << 18;
-
-Deadline soon() {
-    return std::chrono::steady_clock::now() + patience;
-}
-
-}  // namespace
 
 bool Provider::connect(Deadline deadline) {
     greeted_ = false;
@@ -84,27 +69,6 @@ void Provider::understand_welcome(const Reply& reply) {
     replaced_ = identity_ != 0;
     identity_ = welcome->identity;
     listed_chain_id_ = 0;  // which no chain has
-}
-
-std::optional<std::vector<kstat_t>> Provider::list() {
-    std::vector<kstat_t> headers;
-    std::optional<kid_t> chain_id;
-    for (bool more = true; more;) {
-        const wire::ListFrom from{headers.empty() ? 0 : headers.back().ks_kid, 0};
-        const auto reply = exchange(wire::Op::headers, wire::bytes_of(from));
-        if (!reply || reply->head.error != 0) return std::nullopt;
-        auto page = wire::decode_page(reply->body, from.after_kid);
-        if (!page || headers.size() + page->headers.size() > kstats_max) {
-            drop();
-            return std::nullopt;
-        }
-        headers.insert(headers.end(), page->headers.begin(), page->headers.end());
-        more = page->more;
-        // The first page's: if the chain changes between two pages, the next update lists again.
-        if (!chain_id) chain_id = reply->head.chain_id;
-    }
-    listed_chain_id_ = *chain_id;
-    return headers;
 }
 
 std::optional<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data) {

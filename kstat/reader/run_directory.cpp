@@ -1,0 +1,43 @@
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <kstat/reader/run_directory.hpp>
+#include <kstat/wire/run_directory.hpp>
+#include <memory>
+
+namespace blkscope::kstat {
+
+RunDirectory::~RunDirectory() {
+    if (directory_.descriptor >= 0) close(directory_.descriptor);
+}
+
+int RunDirectory::reopen() {
+    if (directory_.descriptor >= 0) close(directory_.descriptor);
+    directory_.descriptor = ::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (directory_.descriptor < 0) return errno;
+    struct stat status {};
+    if (fstat(directory_.descriptor, &status) == 0) directory_.owner = status.st_uid;
+    return 0;
+}
+
+std::vector<std::string> RunDirectory::sockets() const {
+    std::vector<std::string> names;
+    if (directory_.descriptor < 0) return names;
+    const int again = openat(directory_.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (again < 0) return names;
+    const std::unique_ptr<DIR, int (*)(DIR*)> list(fdopendir(again), closedir);
+    if (!list) {
+        close(again);
+        return names;
+    }
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own
+    while (const dirent* entry = readdir(list.get())) {
+        if (pid_of_socket(entry->d_name)) names.emplace_back(entry->d_name);
+    }
+    return names;
+}
+
+}  // namespace blkscope::kstat
