@@ -47,6 +47,7 @@
 #include "blockdev/error_counts.hpp"
 #include "blockdev/io_kstat.hpp"
 #include "blockdev/partitions.hpp"
+#include "blockdev/request_histograms.hpp"
 #include "blockdev/ring.hpp"
 #include "blockdev/timer.hpp"
 
@@ -76,6 +77,9 @@ class Device final : private SubmissionObserver {
 
     /// The live counters, in ticks, for the worker's own use.
     [[nodiscard]] const kstat_io_t& io() const { return disk_.io; }
+
+    /// The histograms of its requests; what is in them is read as kstats.
+    [[nodiscard]] RequestHistograms& histograms() { return histograms_; }
 
     /// A client came or went, or was given up because it stood still.
     void connection_opened();
@@ -152,6 +156,7 @@ class Device final : private SubmissionObserver {
     kstat::Seqlock seq_;
     IoKstat disk_;
     Partitions partitions_;
+    RequestHistograms histograms_;
     bool table_touched_ = false;
     uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
     kstat_intr_t intr_{};     // but for the spurious ones, which the ring counts
