@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <kstat/core/chain.hpp>
+#include <kstat/kstat2/maps.hpp>
+#include <kstat/kstat2/optionals.hpp>
 #include <kstat/server/fork.hpp>
 #include <kstat/server/publication.hpp>
 
@@ -17,15 +19,21 @@ void before_fork() {
     Publication::of_this_process().before_fork();
     OwnDescriptors::of_this_process().before_fork();
     Chain::of_this_process().before_fork();
+    kstat2::Optionals::of_this_process().before_fork();
+    kstat2::Maps::of_this_process().before_fork();
 }
 
 void after_fork_in_parent() {
+    kstat2::Maps::of_this_process().after_fork_in_parent();
+    kstat2::Optionals::of_this_process().after_fork_in_parent();
     Chain::of_this_process().after_fork_in_parent();
     OwnDescriptors::of_this_process().after_fork_in_parent();
     Publication::of_this_process().after_fork_in_parent();
 }
 
 void after_fork_in_child() {
+    kstat2::Maps::of_this_process().after_fork_in_child();
+    kstat2::Optionals::of_this_process().after_fork_in_child();
     Chain::of_this_process().after_fork_in_child();
     OwnDescriptors::of_this_process().after_fork_in_child();
     Publication::of_this_process().after_fork_in_child();

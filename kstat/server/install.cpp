@@ -1,8 +1,10 @@
 // Installing a kstat is what makes it visible to other processes, so it is the server's.
 #include <sys/kstat.h>
+#include <sys/kstat2.h>
 
 #include <kstat/core/chain.hpp>
 #include <kstat/core/report.hpp>
+#include <kstat/kstat2/maps.hpp>
 #include <kstat/server/publication.hpp>
 
 extern "C" void kstat_install(kstat_t* ksp) {
@@ -12,4 +14,16 @@ extern "C" void kstat_install(kstat_t* ksp) {
         return;
     }
     Publication::of_this_process().serve_somehow();
+}
+
+extern "C" void kstat2_install(kstat2_t* ksp) {
+    using namespace blkscope;
+    std::string why;
+    if (ksp == nullptr || !kstat2::Maps::of_this_process().install(ksp, why)) {
+        const bool known = ksp != nullptr && why != kstat2::no_such_kstat;
+        kstat::warn("kstat2_install('%s'): %s", known ? ksp->ks2_path : "",
+                    ksp == nullptr ? "ksp is NULL" : why.c_str());
+        return;
+    }
+    kstat::Publication::of_this_process().serve_somehow();
 }

@@ -62,7 +62,7 @@ void Publication::serve_somehow() noexcept try {
     failed_ = false;
 } catch (const std::exception& error) {
     warn(
-        "kstat_install: other processes cannot read the kstats of this one: %s; "
+        "kstat: other processes cannot read the kstats of this one: %s; "
         "set KSTAT_DIR to a directory that it may write",
         error.what());
 }

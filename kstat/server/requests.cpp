@@ -41,7 +41,7 @@ class Answering {
             case wire::Op::kstat2_read:
             case wire::Op::kstat2_optional_list:
             case wire::Op::kstat2_optional_set:
-                break;
+                return of_the_second_kind();
         }
         return error(EINVAL);
     }
@@ -99,6 +99,11 @@ class Answering {
             return error(EINVAL);
         }
         return error(write_kstat(chain_, head->kid, head->ndata, data));
+    }
+
+    Reply of_the_second_kind() {
+        const auto answered = answer_kstat2({}, session_, static_cast<wire::Op>(head_.op), rest_);
+        return encoded(answered.error, answered.body);
     }
 
     Reply error(int number) const { return encoded(number, {}); }

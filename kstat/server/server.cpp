@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <kstat/server/access.hpp>
 #include <kstat/server/connection.hpp>
 #include <kstat/server/server.hpp>
 #include <kstat/wire/run_directory.hpp>
@@ -60,14 +61,6 @@ std::vector<std::string> names_in(int directory) {
     while (const dirent* entry = readdir(list)) names.emplace_back(entry->d_name);
     closedir(list);
     return names;
-}
-
-uid_t peer_of(int socket) {
-    ucred peer{};
-    socklen_t size = sizeof peer;
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0)
-        return static_cast<uid_t>(-1);
-    return peer.uid;
 }
 
 }  // namespace
@@ -160,8 +153,12 @@ void Server::accept() {
 void Server::welcome(Protocol::socket socket) {
     if (connections_.size() == connections_max) ended(*connections_.front());
     ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
-    const uid_t peer = peer_of(socket.native_handle());
-    const Session session{identity_, peer == 0 || peer == geteuid()};
+    const Peer peer = peer_of(socket.native_handle());
+    const Access& access = Access::of_this_process();
+    const Session session{identity_,
+                          access.may_write(peer),
+                          false,
+                          {access.sees_private(peer), access.zone_of(peer)}};
     connections_.push_back(
         std::make_shared<Connection>(std::move(socket), weak_from_this(), session));
     connections_.back()->place = std::prev(connections_.end());

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <string>
 
 namespace blkscope::kstat {
 
@@ -25,5 +26,16 @@ void publish_on(boost::asio::io_context& io);
 /// Ends what publish_on() began: closes every connection and removes the socket, so that `io` may
 /// run out of work. Call it on the thread that runs `io`, or when none does.
 void unpublish();
+
+/// Lets the members of a group (a name or a number) read kstats with KSTAT2_MF_PRIV, as root and
+/// our own user may anyway; instead of the group that KSTAT_PRIV_GROUP names. For connections made
+/// from now on. Throws std::system_error: there is no such group.
+void set_private_group(const std::string& group);
+
+/// Says which readers are in zone `zone` (1 to 9999): those in a user namespace,
+/// "user:[4026532240]" as in /proc/PID/ns/user, or in a control group or below it,
+/// "/machine.slice/one". A zone may have several labels. For connections made from now on. Throws
+/// std::system_error: no such zone number or form of label.
+void set_zone(int zone, const std::string& label);
 
 }  // namespace blkscope::kstat

@@ -1,0 +1,62 @@
+// One kstat of the registry, and what is done to it while it is used alone.
+#pragma once
+
+#include <kstat/kstat2/maps.hpp>
+
+namespace blkscope::kstat2 {
+
+struct Entry {
+    kstat2_t map{};
+    Map info;  // what readers are told; its flags are those of `map`
+    std::vector<Metadata> md;
+    std::unique_ptr<kstat2_named_t[]> storage;  // unless the provider brings its own
+    std::unique_ptr<Histogram> histogram;
+    std::vector<zoneid_t> zones;
+    // Of a dormant one: its last values; what its pairs point at lies here.
+    Values kept;
+    std::vector<std::vector<kstat2_named_str_t>> kept_texts;
+    uint32_t revision = 0;  // how often it was installed or made dormant
+    uint32_t holds = 0;
+    bool is_gone = false;
+    bool is_used = false;
+    std::thread::id user;
+
+    std::span<kstat2_named_t> pairs() const {
+        return {static_cast<kstat2_named_t*>(map.ks2_data), map.ks2_ndata};
+    }
+    bool has(uint32_t flag) const { return (map.ks2_flags & flag) != 0; }
+    bool is_on_list_of(zoneid_t zone) const;
+    bool is_seen_by(const Viewer& viewer) const;
+};
+
+/// Takes ks2_lock for a scope, if there is one and the thread does not hold it yet.
+class [[nodiscard]] DataLock {
+  public:
+    explicit DataLock(const kstat2_t& map);
+    ~DataLock();
+    DataLock(const DataLock&) = delete;
+    DataLock& operator=(const DataLock&) = delete;
+
+  private:
+    kmutex_t* mutex_ = nullptr;
+};
+
+bool data_lock_is_held(const kstat2_t& map);
+
+/// Builds the fields of a kstat from its pairs. A reason if they are not in order.
+std::string describe_pairs(const Entry& entry, std::vector<Field>& fields);
+
+/// Runs ks2_update and copies everything, under ks2_lock. False: too much.
+bool take_values(Entry& entry, Values& values);
+
+/// Takes the last values of a kstat whose provider goes. Its pairs then point at what was kept:
+/// nothing may point into the provider any more.
+void keep_values(Entry& entry);
+
+/// Gives a provider that is back the arrays and strings that it has not set anew.
+void restore_kept(Entry& entry);
+
+/// Charges the queues of an I/O kstat's copy up to `now`.
+void charge_queues(const Map& info, Values& values, hrtime_t now);
+
+}  // namespace blkscope::kstat2

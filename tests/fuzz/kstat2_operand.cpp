@@ -1,0 +1,40 @@
+// Feeds any bytes to the parser of kstat2's operands.
+//
+// It may refuse them. What it takes comes back from what it made of it, and a statistic never hides
+// in a URI. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the corpus and
+// random bytes.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "kstat2/options.hpp"
+
+namespace {
+
+using namespace blkscope::kstat2_command;
+
+void require(bool truth) {
+    if (!truth) std::abort();
+}
+
+std::string text_of(const Operand& operand) {
+    return operand.statistic ? operand.uri + ":" + *operand.statistic : operand.uri;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    const std::string_view text(reinterpret_cast<const char*>(data), size);
+    const auto operand = parse_operand(text);
+    if (!operand) return 0;
+    constexpr std::string_view scheme = "kstat:";
+    require(operand->uri.starts_with("kstat:/"));
+    require(operand->uri.find_first_of(";:", scheme.size()) == std::string::npos);
+    require(operand->uri.find("//") == std::string::npos);
+    require(!operand->statistic || !operand->statistic->empty());
+    const auto again = parse_operand(text_of(*operand));
+    require(again && again->uri == operand->uri && again->statistic == operand->statistic);
+    return 0;
+}

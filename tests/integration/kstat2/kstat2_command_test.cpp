@@ -1,0 +1,240 @@
+// The programs kstat2 and kstat2adm, with a real provider that is written in C.
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "child_process.hpp"
+
+namespace blkscope {
+
+namespace {
+
+struct Outcome {
+    int status;
+    std::string out;
+    std::string err;
+};
+
+// c_provider2, until its standard input ends.
+class Provider2 {
+  public:
+    Provider2() {
+        std::array<int, 2> in{};
+        std::array<int, 2> out{};
+        if (pipe(in.data()) != 0 || pipe(out.data()) != 0) std::abort();
+        posix_spawn_file_actions_t actions;
+        posix_spawn_file_actions_init(&actions);
+        posix_spawn_file_actions_adddup2(&actions, in[0], 0);
+        posix_spawn_file_actions_adddup2(&actions, out[1], 1);
+        for (const int end : {in[0], in[1], out[0], out[1]}) {
+            posix_spawn_file_actions_addclose(&actions, end);
+        }
+        std::string name = C_PROVIDER2;
+        char* const argv[] = {name.data(), nullptr};
+        if (posix_spawn(&pid_, name.c_str(), &actions, nullptr, argv, environ) != 0) std::abort();
+        posix_spawn_file_actions_destroy(&actions);
+        close(in[0]);
+        close(out[1]);
+        input_ = in[1];
+        char byte = 0;
+        while (read(out[0], &byte, 1) == 1 && byte != '\n') {
+        }
+        is_ready = byte == '\n';
+        close(out[0]);
+    }
+    ~Provider2() {
+        close(input_);
+        waitpid(pid_, nullptr, 0);
+    }
+    Provider2(const Provider2&) = delete;
+    Provider2& operator=(const Provider2&) = delete;
+
+    bool is_ready = false;
+
+  private:
+    pid_t pid_ = -1;
+    int input_ = -1;
+};
+
+class Kstat2Command : public KstatProcesses {
+  protected:
+    // A command line as one would type it.
+    Outcome run(const std::string& command) const {
+        const std::string errors = directory + "/stderr";
+        FILE* const pipe = popen((command + " 2>" + errors).c_str(), "r");
+        std::string out;
+        std::array<char, 65536> part{};
+        size_t length = 0;
+        while ((length = std::fread(part.data(), 1, part.size(), pipe)) > 0) {
+            out.append(part.data(), length);
+        }
+        const int status = pclose(pipe);
+        std::ostringstream err;
+        err << std::ifstream(errors).rdbuf();
+        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out, err.str()};
+    }
+    Outcome kstat2(const std::string& arguments) const {
+        return run(KSTAT2_COMMAND " " + arguments);
+    }
+    Outcome kstat2adm(const std::string& arguments) const {
+        return run(KSTAT2ADM_COMMAND " " + arguments);
+    }
+};
+
+TEST_F(Kstat2Command, PrintsLinesForPrograms) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = kstat2("-p /misc/c_provider2/all | grep -v time");
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_EQ(outcome.out,
+              "kstat:/misc/c_provider2/all:events\t42\n"
+              "kstat:/misc/c_provider2/all:loads\t[10,20,30]\n"
+              "kstat:/misc/c_provider2/all:label\tone\\011two\n"
+              "kstat:/misc/c_provider2/all:colours\t[red,green]\n"
+              "kstat:/misc/c_provider2/all:sensor\t-\n");
+}
+
+TEST_F(Kstat2Command, PrintsOneStatisticWhateverItsSeparator) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    for (const char* operand :
+         {"'/misc/c_provider2/all;events'", "kstat:/misc/c_provider2/all:events"}) {
+        const Outcome outcome = kstat2(std::string("-p ") + operand + " | cut -f 2");
+        EXPECT_EQ(outcome.out, "42\n") << operand << outcome.err;
+    }
+}
+
+TEST_F(Kstat2Command, PrintsAPrefixesKstatsInTheOrderOfTheirUris) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = kstat2("-l /disk | cut -d: -f1,2 | uniq");
+    EXPECT_EQ(outcome.out,
+              "kstat:/disk/c_provider2/dev0/0\nkstat:/disk/c_provider2/dev0/0/latency\n");
+    EXPECT_EQ(kstat2("-q /dis").status, 1) << "a segment is whole or not meant";
+}
+
+TEST_F(Kstat2Command, UnitesWhatItsSelectorsSelect) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = kstat2(
+        "-l -g '*sleeper' -r '/0/lat' /misc/c_provider2/all:sensor "
+        "/misc/c_provider2/sleeper:number | grep -v time");
+    EXPECT_EQ(outcome.out,
+              "kstat:/disk/c_provider2/dev0/0/latency:buckets\n"
+              "kstat:/disk/c_provider2/dev0/0/latency:type\n"
+              "kstat:/disk/c_provider2/dev0/0/latency:range_min\n"
+              "kstat:/disk/c_provider2/dev0/0/latency:range_max\n"
+              "kstat:/disk/c_provider2/dev0/0/latency:stepping\n"
+              "kstat:/misc/c_provider2/all:sensor\n"
+              "kstat:/misc/c_provider2/sleeper:number\n");
+}
+
+TEST_F(Kstat2Command, DrawsAHistogramInTheUnitOfItsValues) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = kstat2("/disk/c_provider2/dev0/0/latency | head -4");
+    EXPECT_EQ(outcome.out,
+              "kstat:/disk/c_provider2/dev0/0/latency\n"
+              "        4.096 us – 8.191 us | ########################################"
+              " |          3 |  75.00 %\n"
+              "        8.192 us – 16.38 us |                                         "
+              " |          0 |  75.00 %\n"
+              "        16.38 us – 32.77 us | #############                           "
+              " |          1 | 100.00 %\n");
+}
+
+TEST_F(Kstat2Command, PrintsJson) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = kstat2("-j /misc/c_provider2/all /misc/c_provider2/sleeper");
+    const auto json = nlohmann::json::parse(outcome.out);
+    ASSERT_EQ(json.size(), 2u);
+    const auto& all = json[0];
+    EXPECT_EQ(all["uri"], "kstat:/misc/c_provider2/all");
+    EXPECT_EQ(all["desc"], "one of each type");
+    EXPECT_EQ(all["metatype"], "none");
+    EXPECT_EQ(all["flags"], nlohmann::json({"stable"}));
+    EXPECT_GE(all["snaptime"], all["crtime"]);
+    EXPECT_EQ(all["data"]["events"], 42);
+    EXPECT_EQ(all["data"]["loads"], nlohmann::json({10, 20, 30}));
+    EXPECT_EQ(all["data"]["label"], "one\ttwo");
+    EXPECT_TRUE(all["data"]["sensor"].is_null());
+    EXPECT_EQ(all["meta"]["sensor"]["type"], "temp_c");
+    EXPECT_EQ(json[1]["flags"], nlohmann::json({"dormant"}));
+}
+
+TEST_F(Kstat2Command, SaysByItsExitStatusWhetherAnythingMatched) {
+    EXPECT_EQ(kstat2("").status, 1);
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    EXPECT_EQ(kstat2("-q").status, 0);
+    EXPECT_EQ(kstat2("-q").out, "");
+    EXPECT_EQ(kstat2("-q /misc/c_provider2/all:missing").status, 1);
+    EXPECT_EQ(kstat2("-q -r '('").status, 2);
+    EXPECT_EQ(kstat2("-p -j").status, 2);
+    EXPECT_EQ(run("KSTAT_DIR=/dev/null " KSTAT2_COMMAND).status, 3);
+    EXPECT_EQ(kstat2("-p >/dev/full").status, 3);
+    EXPECT_EQ(kstat2("--help").status, 0);
+}
+
+TEST_F(Kstat2Command, ReportsAsOftenAsItIsAsked) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = kstat2("-p -T u -c 2 /misc/c_provider2/all:events");
+    std::istringstream lines(outcome.out);
+    int stamps = 0;
+    int values = 0;
+    for (std::string line; std::getline(lines, line);) {
+        (line.find('\t') == std::string::npos ? stamps : values) += 1;
+    }
+    EXPECT_EQ(stamps, 2);
+    EXPECT_EQ(values, 2);
+}
+
+TEST_F(Kstat2Command, EndsWhenNobodyReadsOn) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = run("timeout 20 " KSTAT2_COMMAND " -p -i 1 | head -1");
+    EXPECT_FALSE(outcome.out.empty());
+    EXPECT_EQ(outcome.err, "");
+}
+
+TEST_F(Kstat2Command, AdmSwitchesWhatItLists) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    EXPECT_EQ(kstat2adm("").out,
+              "IDENTIFIER         DEFAULT   STATE     PSTATE    DESCRIPTION\n"
+              "c_provider2:extra  disabled  disabled  disabled  costs something\n");
+    EXPECT_EQ(kstat2("-q /misc/c_provider2/optional").status, 1);
+    const Outcome enabled = kstat2adm("-v enable c_provider2:extra");
+    EXPECT_EQ(enabled.status, 0) << enabled.err;
+    EXPECT_EQ(enabled.out, "c_provider2:extra: enabled\n");
+    EXPECT_EQ(kstat2("-q /misc/c_provider2/optional").status, 0);
+    EXPECT_EQ(kstat2adm("default c_provider2:extra").status, 0);
+    EXPECT_EQ(kstat2("-q /misc/c_provider2/optional").status, 1);
+    EXPECT_EQ(kstat2adm("enable no:such").status, 1);
+    EXPECT_EQ(kstat2adm("enable").status, 1);
+}
+
+TEST_F(Kstat2Command, AdmTellsWhoMayNotFromWhatIsNot) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const std::string as_nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
+    const Outcome refused = run(as_nobody + KSTAT2ADM_COMMAND " enable c_provider2:extra");
+    EXPECT_EQ(refused.status, 2) << refused.err;
+    const Outcome names = run(as_nobody + KSTAT2_COMMAND " -l");
+    EXPECT_EQ(names.status, 0) << names.err;
+    EXPECT_NE(names.out.find("sleeper"), std::string::npos);
+    EXPECT_EQ(names.out.find("secret"), std::string::npos);
+}
+
+}  // namespace
+
+}  // namespace blkscope

@@ -1,0 +1,300 @@
+// libkstat2 with providers in processes of their own.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "kstat2_processes.hpp"
+
+namespace blkscope {
+
+namespace {
+
+using Names = std::vector<std::string>;
+
+class Kstat2Reader : public Kstat2Processes {};
+
+TEST_F(Kstat2Reader, SeesOneTreeOfAllProviders) {
+    const ChildProcess one(provide_count({"misc", "one", "a"}, 1));
+    const ChildProcess two(provide_count({"misc", "two", "b", "0"}, 2));
+    ASSERT_EQ(one.line().hear(), 'r');
+    ASSERT_EQ(two.line().hear(), 'r');
+    open2();
+    EXPECT_EQ(integer("kstat:/misc/one/a", "count"), 1u);
+    EXPECT_EQ(integer("/misc/two/b/0", "count"), 2u);
+    EXPECT_EQ(names("/"), Names{"misc"});
+    EXPECT_EQ(names("/misc/one/a"), (Names{"count", "crtime", "snaptime"}));
+    EXPECT_GE(integer("/misc/one/a", "snaptime"), integer("/misc/one/a", "crtime"));
+}
+
+TEST_F(Kstat2Reader, HasNoValuesBeforeTheFirstUpdate) {
+    const ChildProcess child(provide_count({"misc", "one", "a"}, 1));
+    ASSERT_EQ(child.line().hear(), 'r');
+    ASSERT_EQ(kstat2_open(&handle, nullptr), KSTAT2_S_OK);
+    ASSERT_NE(map("/misc/one/a"), nullptr);
+    EXPECT_EQ(nv("/misc/one/a", "count"), nullptr);
+    EXPECT_TRUE(names("/misc/one/a").empty());
+    kstat2_nv_meta_t meta{};
+    EXPECT_EQ(kstat2_nv_meta(map("/misc/one/a"), "count", &meta), KSTAT2_S_OK);
+    update();
+    EXPECT_EQ(integer("/misc/one/a", "count"), 1u);
+}
+
+TEST_F(Kstat2Reader, FollowsWhatComesAndGoes) {
+    const ChildProcess child([](const Line& line) {
+        kstat2_t* const first = publish_count({"misc", "one", "a"}, 1);
+        take_turns(line);
+        kstat2_delete(first);
+        publish_count({"misc", "one", "b"}, 2);
+        take_turns(line);
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    EXPECT_EQ(names("/misc/one"), Names{"a"});
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'r');
+    EXPECT_EQ(names("/misc/one"), Names{"a"}) << "the tree changes in updates only";
+    update();
+    EXPECT_EQ(names("/misc/one"), Names{"b"});
+    EXPECT_EQ(integer("/misc/one/b", "count"), 2u);
+}
+
+TEST_F(Kstat2Reader, KeepsAValueUntilTheNextUpdate) {
+    const ChildProcess child([](const Line& line) {
+        kstat2_t* const ksp = publish_count({"misc", "one", "a"}, 1);
+        take_turns(line);
+        KSTAT2_NAMED_PTR(ksp)->value.integer = 2;
+        take_turns(line);
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    EXPECT_EQ(integer("/misc/one/a", "count"), 1u);
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'r');
+    EXPECT_EQ(integer("/misc/one/a", "count"), 1u);
+    update();
+    EXPECT_EQ(integer("/misc/one/a", "count"), 2u);
+}
+
+TEST_F(Kstat2Reader, SelectsByTheWholeUri) {
+    const ChildProcess child([](const Line& line) {
+        publish_count({"misc", "one", "a"}, 1);
+        publish_count({"disk", "one", "a"}, 2);
+        take_turns(line);
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2("kstat:/disk/*");
+    EXPECT_EQ(names("/"), Names{"disk"});
+    EXPECT_EQ(integer("/disk/one/a", "count"), 2u);
+}
+
+TEST_F(Kstat2Reader, GoesWithItsProvider) {
+    ChildProcess child(provide_count({"misc", "one", "a"}, 1));
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    kstat2_mapref_t ref = nullptr;
+    ASSERT_EQ(kstat2_mapref_alloc(map("/misc/one/a"), &ref), KSTAT2_S_OK);
+    child.kill();
+    EXPECT_EQ(nv("/misc/one/a", "count"), nullptr);
+    kstat2_map_t still = nullptr;
+    EXPECT_EQ(kstat2_mapref_deref(ref, &still), KSTAT2_S_OK);
+    update();
+    EXPECT_EQ(names("/"), Names{});
+    EXPECT_EQ(kstat2_mapref_deref(ref, &still), KSTAT2_S_DEL_MAP);
+    EXPECT_EQ(still, nullptr);
+    EXPECT_EQ(kstat2_mapref_free(&ref), KSTAT2_S_OK);
+    EXPECT_EQ(ref, nullptr);
+}
+
+TEST_F(Kstat2Reader, LetsAReferenceSurviveUpdatesAndTheHandle) {
+    const ChildProcess child(provide_count({"misc", "one", "a"}, 1));
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    kstat2_mapref_t ref = nullptr;
+    ASSERT_EQ(kstat2_mapref_alloc(map("/misc/one/a"), &ref), KSTAT2_S_OK);
+    update();
+    kstat2_map_t found = nullptr;
+    EXPECT_EQ(kstat2_mapref_deref(ref, &found), KSTAT2_S_OK);
+    EXPECT_EQ(found, map("/misc/one/a"));
+    ASSERT_EQ(kstat2_close(&handle), KSTAT2_S_OK);
+    EXPECT_EQ(kstat2_mapref_deref(ref, &found), KSTAT2_S_DEL_MAP);
+    kstat2_mapref_free(&ref);
+}
+
+TEST_F(Kstat2Reader, WaitsForAStoppedProviderWithinBounds) {
+    const ChildProcess stopped(provide_count({"misc", "one", "a"}, 1));
+    const ChildProcess alive(provide_count({"misc", "two", "a"}, 2));
+    ASSERT_EQ(stopped.line().hear(), 'r');
+    ASSERT_EQ(alive.line().hear(), 'r');
+    open2();
+    stopped.stop();
+    EXPECT_LT(milliseconds([&] { update(); }), 5000);
+    EXPECT_LT(milliseconds([&] { EXPECT_EQ(nv("/misc/one/a", "count"), nullptr); }), 5000);
+    EXPECT_NE(map("/misc/one/a"), nullptr) << "it may come back";
+    EXPECT_EQ(integer("/misc/two/a", "count"), 2u);
+    EXPECT_LT(milliseconds([&] { update(); }), 500) << "waited for once only";
+    stopped.signal(SIGCONT);
+    EXPECT_TRUE(eventually([&] {
+        update();
+        return nv("/misc/one/a", "count") != nullptr;
+    }));
+}
+
+TEST_F(Kstat2Reader, PassesOverAProviderWithoutThisKind) {
+    const ChildProcess child(provide_counter("only_v1"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    EXPECT_EQ(names("/"), Names{});
+}
+
+TEST_F(Kstat2Reader, ShowsTheFirstOfTwoUnderOnePath) {
+    ChildProcess one(provide_count({"misc", "same", "a"}, 1));
+    ASSERT_EQ(one.line().hear(), 'r');
+    open2();
+    ChildProcess two(provide_count({"misc", "same", "a"}, 2));
+    ASSERT_EQ(two.line().hear(), 'r');
+    update();
+    EXPECT_EQ(integer("/misc/same/a", "count"), 1u);
+    one.kill();
+    update();
+    EXPECT_EQ(integer("/misc/same/a", "count"), 2u);
+}
+
+TEST_F(Kstat2Reader, TellsThatAKstatIsDormant) {
+    const ChildProcess child([](const Line& line) {
+        kstat2_t* const ksp = publish_count({"misc", "one", "a"}, 3, KSTAT2_FLAG_PERSISTENT);
+        take_turns(line);
+        kstat2_delete(ksp);
+        take_turns(line);
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    uint32_t flags = 77;
+    ASSERT_EQ(kstat2_map_flags(map("/misc/one/a"), &flags), KSTAT2_S_OK);
+    EXPECT_EQ(flags, uint32_t{KSTAT2_MAPF_NONE});
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'r');
+    update();
+    ASSERT_EQ(kstat2_map_flags(map("/misc/one/a"), &flags), KSTAT2_S_OK);
+    EXPECT_EQ(flags, uint32_t{KSTAT2_MAPF_DORM});
+    EXPECT_EQ(integer("/misc/one/a", "count"), 3u);
+}
+
+TEST_F(Kstat2Reader, HidesPrivateKstatsFromOthers) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    const ChildProcess child([](const Line& line) {
+        publish_count({"misc", "one", "open"}, 1);
+        publish_count({"misc", "one", "secret"}, 2, 0, KSTAT2_MF_PRIV);
+        take_turns(line);
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    EXPECT_EQ(integer("/misc/one/secret", "count"), 2u);
+    kstat2_close(&handle);
+    ChildProcess stranger([this](const Line& line) {
+        if (setgid(65534) != 0 || setuid(65534) != 0) return;
+        open2();
+        kstat2_map_t found = nullptr;
+        line.say(names("/misc/one") == Names{"open"} ? 'y' : 'n');
+        line.say(kstat2_lookup_map(handle, "/misc/one/secret", &found) == KSTAT2_S_NOT_FOUND ? 'y'
+                                                                                             : 'n');
+    });
+    EXPECT_EQ(stranger.line().hear(), 'y');
+    EXPECT_EQ(stranger.line().hear(), 'y');
+}
+
+TEST_F(Kstat2Reader, FindsNothingWhereThereIsNoRunDirectory) {
+    setenv("KSTAT_DIR", (directory + "/missing").c_str(), 1);
+    open2();
+    EXPECT_EQ(names("/"), Names{});
+}
+
+TEST_F(Kstat2Reader, IsNotPermittedWhatMayNotBeOpened) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    ChildProcess stranger([this](const Line& line) {
+        if (chmod(directory.c_str(), 0700) != 0 || setuid(65534) != 0) return;
+        kstat2_handle_t untouched = nullptr;
+        line.say(kstat2_open(&untouched, nullptr) == KSTAT2_S_NO_PERM ? 'y' : 'n');
+    });
+    EXPECT_EQ(stranger.line().hear(), 'y');
+}
+
+TEST_F(Kstat2Reader, FailsWhereTheSystemDoes) {
+    setenv("KSTAT_DIR", "/dev/null", 1);
+    kstat2_handle_t untouched = nullptr;
+    EXPECT_EQ(kstat2_open(&untouched, nullptr), KSTAT2_S_SYS_FAIL);
+    EXPECT_EQ(errno, ENOTDIR);
+    EXPECT_EQ(untouched, nullptr);
+}
+
+TEST_F(Kstat2Reader, SwitchesOptionalStatistics) {
+    const ChildProcess child([](const Line& line) {
+        static kstat2_t* extra = nullptr;
+        const auto toggle = [](kstat2_opt_id_t, int enable, void*) {
+            if (enable != 0) {
+                extra = publish_count({"misc", "one", "extra"}, 9);
+            } else {
+                kstat2_delete(extra);
+            }
+            return 0;
+        };
+        publish_count({"misc", "one", "a"}, 1);
+        kstat2_register_optional("one:extra", "costs something", toggle, nullptr);
+        take_turns(line);
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open2();
+    kstat2_optional_t* list = nullptr;
+    uint32_t count = 0;
+    ASSERT_EQ(kstat2_optional_list(handle, &list, &count), KSTAT2_S_OK);
+    ASSERT_EQ(count, 1u);
+    EXPECT_STREQ(list->id, "one:extra");
+    EXPECT_STREQ(list->desc, "costs something");
+    EXPECT_EQ(list->default_state, KSTAT2_OPT_DISABLE);
+    EXPECT_EQ(list->state, KSTAT2_OPT_DISABLE);
+    EXPECT_EQ(kstat2_optional_list_free(&list), KSTAT2_S_OK);
+    EXPECT_EQ(list, nullptr);
+
+    EXPECT_EQ(kstat2_optional_set_state(handle, "one:extra", KSTAT2_OPT_ENABLE), KSTAT2_S_OK);
+    update();
+    EXPECT_EQ(integer("/misc/one/extra", "count"), 9u);
+    EXPECT_EQ(kstat2_optional_set_state(handle, "one:extra", KSTAT2_OPT_DEFAULT), KSTAT2_S_OK);
+    update();
+    EXPECT_EQ(map("/misc/one/extra"), nullptr);
+    EXPECT_EQ(kstat2_optional_set_state(handle, "no:such", KSTAT2_OPT_ENABLE), KSTAT2_S_NOT_FOUND);
+}
+
+// Readers beside one another, each with what is its own, while providers come and go.
+TEST_F(Kstat2Reader, SurvivesProvidersThatComeAndGo) {
+    const ChildProcess steady(provide_count({"misc", "steady", "a"}, 1));
+    ASSERT_EQ(steady.line().hear(), 'r');
+    open2();
+    for (int round = 0; round < 20; ++round) {
+        ChildProcess passing([](const Line& line) {
+            line.say('r');
+            for (;;) {
+                kstat2_t* const above = publish_count({"misc", "passing", "a"}, 5);
+                kstat2_t* const below = publish_count({"misc", "passing", "a", "b"}, 6);
+                kstat2_delete(above);
+                kstat2_delete(below);
+            }
+        });
+        ASSERT_EQ(passing.line().hear(), 'r');
+        for (int i = 0; i < 20; ++i) {
+            update();
+            ASSERT_EQ(integer("/misc/steady/a", "count"), 1u);
+            const kstat2_map_t here = map("/misc/passing/a");
+            kstat2_nv_t found = nullptr;
+            if (here != nullptr && kstat2_map_get(here, "count", &found) == KSTAT2_S_OK) {
+                ASSERT_EQ(found->kstat2_integer, 5u);
+            }
+        }
+    }
+    update();
+    EXPECT_EQ(names("/misc"), Names{"steady"});
+}
+
+}  // namespace
+
+}  // namespace blkscope

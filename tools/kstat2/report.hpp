@@ -1,0 +1,23 @@
+// A report: what was read, written down.
+#ifndef KSTAT2_REPORT_HPP
+#define KSTAT2_REPORT_HPP
+
+#include <ctime>
+#include <string>
+#include <vector>
+
+#include "kstat2/options.hpp"
+#include "kstat2/statistic.hpp"
+
+namespace blkscope::kstat2_command {
+
+/// The report on `readings`, it being `now`; empty with -q.
+///
+/// With -T there is a line in front, but in JSON a member "time" in every object, so that the
+/// report is JSON as a whole.
+[[nodiscard]] std::string report(const Options& options, const std::vector<Reading>& readings,
+                                 std::time_t now);
+
+}  // namespace blkscope::kstat2_command
+
+#endif

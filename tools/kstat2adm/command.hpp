@@ -1,0 +1,45 @@
+// kstat2adm's command line, and its list.
+#ifndef KSTAT2ADM_COMMAND_HPP
+#define KSTAT2ADM_COMMAND_HPP
+
+#include <kstat2.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace blkscope::kstat2adm {
+
+/// A command line that was understood; without a state it asks for the list.
+struct Command {
+    bool verbose = false;  // -v
+    std::optional<kstat2_optional_state_t> state;
+    std::vector<std::string> ids;  // at least one if there is a state
+};
+
+/// A command line that asks for the help text.
+struct Help {};
+
+/// A command line that is not obeyed: what to print on standard error.
+struct Refusal {
+    std::string text;
+};
+
+/// Understands `arguments` (the program's name first).
+[[nodiscard]] std::variant<Command, Help, Refusal> parse_command(
+    std::span<const std::string> arguments);
+
+[[nodiscard]] std::string usage_text();
+[[nodiscard]] std::string help_text();
+
+/// The list, a line each under a line of titles.
+[[nodiscard]] std::string list_text(std::span<const kstat2_optional_t> optionals);
+
+/// What -v says of a state that was set.
+[[nodiscard]] std::string done_text(const std::string& id, kstat2_optional_state_t state);
+
+}  // namespace blkscope::kstat2adm
+
+#endif
