@@ -73,7 +73,7 @@ class RequestHistograms {
     void switch_on();
     /// Returns when no request is being counted any more.
     void switch_off();
-    [[nodiscard]] bool on() const { return on_.load(std::memory_order_relaxed); }
+    [[nodiscard]] bool on() const { return on_.load(std::memory_order_acquire); }
 
     /// The live counts, for kstats to point at and for tests.
     [[nodiscard]] Counts& counts() { return counts_; }

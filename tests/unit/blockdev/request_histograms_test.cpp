@@ -3,10 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <limits>
 #include <numeric>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "device_fixture.hpp"
@@ -195,6 +197,26 @@ TEST_F(RequestHistogramsTest, SwitchedOffTheyCountNothingAndSwitchedOnTheyBeginA
     EXPECT_EQ(of(Buf::Op::read).served, 0u);
     one(Buf::Op::read);
     EXPECT_EQ(counted(Buf::Op::read), 1u);
+}
+
+// A request is counted as a whole or not at all, and what is counted before a beginning is gone.
+TEST_F(RequestHistogramsTest, SwitchingWhileRequestsComeTearsNoneApart) {
+    make(4);
+    std::atomic<bool> ended{false};
+    std::thread other([&] {
+        while (!ended) {
+            device_->histograms().switch_off();
+            device_->histograms().switch_on();
+        }
+    });
+    for (int i = 0; i < 20'000; ++i) one(i % 2 == 0 ? Buf::Op::read : Buf::Op::write);
+    ended = true;
+    other.join();
+    EXPECT_EQ(counted(Buf::Op::read) + counted(Buf::Op::write), sum(counts().latency));
+    EXPECT_EQ(sum(counts().latency), sum(counts().depth));
+    const uint64_t before = counted(Buf::Op::read);
+    one(Buf::Op::read);
+    EXPECT_EQ(counted(Buf::Op::read), before + 1);
 }
 
 TEST(TickScale, ScalesAsSnapshotsDo) {
