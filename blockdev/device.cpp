@@ -41,7 +41,9 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClai
       block_bytes_(backing_->block_bytes()),
       queue_depth_(queue_depth),
       disk_(seq_, instance_.number(), name_, "disk"),
-      partitions_(seq_, instance_.number()) {
+      partitions_(seq_, instance_.number()),
+      histograms_(seq_),
+      histogram_kstats_(histograms_, name_, instance_.number()) {
     assert(queue_depth_ > 0);
     backing_->attach(ring_);
     publish_kstats();
@@ -94,6 +96,7 @@ void Device::strategy(Buf& buf) {
     buf.step = 0;
     buf.retries_left = retries_max;
     buf.state = Buf::State::waiting;
+    buf.met = disk_.io.wcnt + disk_.io.rcnt;
     buf.queued = transit(buf, kstat::waitq_enter);
     waitq_.push(buf);
     start();
@@ -213,6 +216,7 @@ void Device::account(Buf& buf) {
     const auto writing = seq_.write();
     buf.finished = kstat::now_unscaled();
     on_kstats(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
+    histograms_.count(buf);
     time_discard_or_flush(buf);
     add(counters.requests, 1);
     add(counters.bytes, buf.moved());

@@ -17,9 +17,10 @@ constinit HotClock hot_clock;
 
 namespace {
 
+using detail::scale_shift;
+
 __extension__ using Wide = __int128;
 
-constexpr unsigned scale_shift = 40;
 constexpr auto calibration_time = std::chrono::milliseconds(20);
 constexpr int brackets_per_end = 200;
 
@@ -105,6 +106,8 @@ void calibrate_clock() {
     static std::once_flag once;
     std::call_once(once, measure);
 }
+
+TickScale::TickScale() : multiplier_(static_cast<uint64_t>(multiplier())) {}
 
 hrtime_t to_ns(hrtime_t ticks) {
     const Wide scaled = static_cast<Wide>(ticks) * multiplier();

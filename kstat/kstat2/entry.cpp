@@ -194,8 +194,10 @@ bool take_values(Entry& entry, Values& values) {
     kstat2_t& map = entry.map;
     {
         const DataLock locked(map);
+        map.ks2_snaptime = 0;
         values.error = map.ks2_update == nullptr ? 0 : map.ks2_update(&map, KSTAT_READ);
-        values.snaptime = kstat::now_ns();
+        // An update that copies from elsewhere knows the moment of its copy.
+        values.snaptime = map.ks2_snaptime != 0 ? map.ks2_snaptime : kstat::now_ns();
         if (!copy_values(entry, values)) return false;
     }
     map.ks2_snaptime = values.snaptime;

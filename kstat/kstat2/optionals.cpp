@@ -50,6 +50,12 @@ kstat2_opt_id_t Optionals::add(const char* name, const char* desc, kstat2_opt_cb
     return id;
 }
 
+void Optionals::set_default(kstat2_opt_id_t id, bool on) {
+    const std::lock_guard lock(mutex_);
+    const auto at = offers_.find(id);
+    if (at != offers_.end()) at->second.what.is_on_by_default = on;
+}
+
 bool Optionals::remove(kstat2_opt_id_t id) {
     std::unique_lock lock(mutex_);
     if (is_mine()) {
@@ -84,6 +90,15 @@ int Optionals::set(kstat2_opt_id_t id, bool on) {
     if (error == 0) offer.what.is_on = on;
     end_change();
     return error < 0 ? EIO : error;
+}
+
+int Optionals::set_as_by_default(kstat2_opt_id_t id) {
+    std::unique_lock lock(mutex_);
+    const auto at = offers_.find(id);
+    if (at == offers_.end()) return ENOENT;
+    const bool on = at->second.what.is_on_by_default;
+    lock.unlock();
+    return set(id, on);
 }
 
 void Optionals::wait_for_change(std::unique_lock<std::mutex>& lock) {

@@ -31,7 +31,9 @@ Kstat2Answer set_optional(const Kstat2Source& source, const Session& session, wi
     if (!session.may_write) return {EPERM, {}};
     const auto request = wire2::decode_set_optional(body);
     if (!request) return {EINVAL, {}};
-    // All of them are off by default.
+    if (request->wanted == static_cast<uint32_t>(wire2::Switch::by_default)) {
+        return {source.optionals.set_as_by_default(request->id), {}};
+    }
     const bool on = request->wanted == static_cast<uint32_t>(wire2::Switch::on);
     return {source.optionals.set(request->id, on), {}};
 }

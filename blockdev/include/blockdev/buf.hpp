@@ -57,6 +57,7 @@ class Buf : public Completion {
     uint8_t step = 0;  // of an operation that takes several (a trim, then a sync)
     uint8_t way = 0;   // which of several it is being done in; the backing's own
     uint8_t retries_left = 0;
+    uint32_t met = 0;     // reads and writes that were in the device when it came
     uint64_t covers = 0;  // bytes that are done when the operation under way ends with 0
     Device* device = nullptr;
     IoKstat* partition = nullptr;  // that it lies in, if any

@@ -24,6 +24,9 @@
 //                        run queue has it for reads and writes; submit, a turn of the worker from
 //                        its first hand-over to the backing to the submission of all it prepared
 //     nbderr:N:nbdN,err  NAMED, device_error: see blockdev/error_counts.hpp
+// and, of the second kind,
+//     kstat:/disk/nbd/nbdN/N     the first of these; kstat:/partition/nbd/nbdN,P/N the second
+//     kstat:/disk/nbd/nbdN/N/... histograms: see blockdev/histogram_kstats.hpp
 //
 // Units:     bytes; ticks of gethrtime_unscaled() inside, nanoseconds in what readers get.
 // Ownership: owns its backing and its kstats; borrows the ring.
@@ -45,8 +48,10 @@
 #include "blockdev/backing.hpp"
 #include "blockdev/buf.hpp"
 #include "blockdev/error_counts.hpp"
+#include "blockdev/histogram_kstats.hpp"
 #include "blockdev/io_kstat.hpp"
 #include "blockdev/partitions.hpp"
+#include "blockdev/request_histograms.hpp"
 #include "blockdev/ring.hpp"
 #include "blockdev/timer.hpp"
 
@@ -76,6 +81,9 @@ class Device final : private SubmissionObserver {
 
     /// The live counters, in ticks, for the worker's own use.
     [[nodiscard]] const kstat_io_t& io() const { return disk_.io; }
+
+    /// The histograms of its requests; what is in them is read as kstats.
+    [[nodiscard]] RequestHistograms& histograms() { return histograms_; }
 
     /// A client came or went, or was given up because it stood still.
     void connection_opened();
@@ -152,6 +160,7 @@ class Device final : private SubmissionObserver {
     kstat::Seqlock seq_;
     IoKstat disk_;
     Partitions partitions_;
+    RequestHistograms histograms_;
     bool table_touched_ = false;
     uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
     kstat_intr_t intr_{};     // but for the spurious ones, which the ring counts
@@ -169,6 +178,7 @@ class Device final : private SubmissionObserver {
     OwnedKstat intr_kstat_;
     OwnedKstat timers_kstat_;
     OwnedKstat errors_kstat_;
+    HistogramKstats histogram_kstats_;
 };
 
 }  // namespace blkscope

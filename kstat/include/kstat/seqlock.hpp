@@ -71,6 +71,11 @@ class Seqlock {
         }
     }
 
+    /// Returns when the writes that were under way have ended.
+    void wait_for_writer() const {
+        static_cast<void>(read([] { return 0; }));
+    }
+
   private:
     std::atomic<uint32_t> sequence_{0};
 };

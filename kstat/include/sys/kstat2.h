@@ -176,7 +176,8 @@ typedef struct kstat2 {
     uint_t ks2_ndata;
     size_t ks2_data_size; /* bytes of the pairs */
     /* The next three may be set between create and install only. */
-    int (*ks2_update)(struct kstat2*, int); /* refreshes the values before a KSTAT_READ */
+    /* Refreshes the values before a KSTAT_READ; may set ks2_snaptime, which is now otherwise. */
+    int (*ks2_update)(struct kstat2*, int);
     void* ks2_private;                      /* the provider's own */
     void* ks2_lock;                         /* a kmutex_t held across a read, or NULL */
     void* ks2_reserved;                     /* the framework's */

@@ -25,6 +25,9 @@ class Optionals {
     kstat2_opt_id_t add(const char* name, const char* desc, kstat2_opt_cb_t callback, void* arg,
                         std::string& why);
 
+    /// Says how they are where nobody has asked for anything; they are off before it.
+    void set_default(kstat2_opt_id_t id, bool on);
+
     /// Waits for a callback under way. False: no such id.
     bool remove(kstat2_opt_id_t id);
 
@@ -33,6 +36,8 @@ class Optionals {
     /// Turns them on or off. Errors: ENOENT no such id; EDEADLK called from a callback; what the
     /// callback returned.
     int set(kstat2_opt_id_t id, bool on);
+    /// The same, to what set_default() said.
+    int set_as_by_default(kstat2_opt_id_t id);
 
     void before_fork() { mutex_.lock(); }
     void after_fork_in_parent() { mutex_.unlock(); }

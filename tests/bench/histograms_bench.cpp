@@ -1,0 +1,58 @@
+// What the histograms cost a request: all that is counted of one when it is done.
+//
+//     cmake --build --preset release --target histograms_bench
+//     build/release/bin/histograms_bench
+//
+// The times differ from request to request, as they do on a device: a bucket that is always the
+// same would be found by a branch predictor, and always be in the cache.
+#include <benchmark/benchmark.h>
+
+#include <array>
+#include <kstat/clock.hpp>
+#include <kstat/seqlock.hpp>
+#include <memory>
+#include <random>
+
+#include "blockdev/buf.hpp"
+#include "blockdev/request_histograms.hpp"
+
+namespace {
+
+using blkscope::Buf;
+using blkscope::RequestHistograms;
+
+// Bufs whose stamps say that they waited and were served some microseconds to milliseconds.
+std::array<Buf, 1024> finished_bufs(Buf::Op op) {
+    std::mt19937 random(20261121);
+    std::lognormal_distribution<double> ns(10, 1.5);
+    std::array<Buf, 1024> bufs;
+    for (Buf& buf : bufs) {
+        buf.op = op;
+        buf.bcount = op == Buf::Op::flush ? 0 : 4096;
+        buf.met = static_cast<uint32_t>(random() % 32);
+        buf.queued = blkscope::kstat::now_unscaled();
+        buf.started = buf.queued + blkscope::kstat::to_ticks(static_cast<hrtime_t>(ns(random)));
+        buf.finished = buf.started + blkscope::kstat::to_ticks(static_cast<hrtime_t>(ns(random)));
+    }
+    return bufs;
+}
+
+void count(benchmark::State& state, Buf::Op op, bool on) {
+    blkscope::kstat::calibrate_clock();
+    const blkscope::kstat::Seqlock seq;
+    const auto histograms = std::make_unique<RequestHistograms>(seq);
+    if (on) histograms->switch_on();
+    const auto bufs = finished_bufs(op);
+    size_t next = 0;
+    for (auto _ : state) {
+        histograms->count(bufs[next++ % bufs.size()]);
+        benchmark::ClobberMemory();
+    }
+}
+BENCHMARK_CAPTURE(count, read, Buf::Op::read, true);
+BENCHMARK_CAPTURE(count, flush, Buf::Op::flush, true);
+BENCHMARK_CAPTURE(count, switched_off, Buf::Op::read, false);
+
+}  // namespace
+
+BENCHMARK_MAIN();
