@@ -98,10 +98,10 @@ void Model::tell(std::string message) {
 }
 
 void Model::take_device(const DeviceLook& look, hrtime_t elapsed_ns) {
-    auto found =
+    const auto known =
         std::ranges::find_if(devices_, [&](const Tracked& t) { return same_device(t, look); });
-    const bool seen_before = found != devices_.end();
-    if (!seen_before) found = devices_.insert(devices_.end(), Tracked{});
+    const bool seen_before = known != devices_.end();
+    Tracked* found = seen_before ? &*known : &devices_.emplace_back();
     const DeviceLook* before = seen_before ? &found->last : nullptr;
     const bool same_life = seen_before && before->device.crtime == look.device.crtime;
     found->figures =
