@@ -110,11 +110,6 @@ int table_rows(int rows, size_t devices) {
     return static_cast<int>(std::min<size_t>(devices + 1, static_cast<size_t>(most)));
 }
 
-void draw_nothing_there(Screen& screen, const View& view) {
-    screen.put(0, 2, "no devices in " + view.place);
-    screen.put(0, 3, "start a server with 'blkscope serve'; it will appear here");
-}
-
 }  // namespace
 
 size_t selected_position(const std::vector<const Tracked*>& devices, const View& view) {
@@ -136,7 +131,7 @@ Screen render(const Model& model, const View& view, Size size, Style style) {
     draw_header(screen, devices.empty() ? nullptr : devices[selected], view);
     const int footer = size.rows - 1;
     if (devices.empty()) {
-        draw_nothing_there(screen, view);
+        screen.put(0, 2, view.nothing_there);
         draw_footer(screen, footer, model, view, 0);
         return screen;
     }

@@ -41,7 +41,7 @@ struct View {
     bool frozen = false;
     bool help = false;
     hrtime_t interval_ns = 0;
-    std::string place;  // where devices are looked for
+    std::string nothing_there;  // what to say when there is no device
 };
 
 /// Where in `devices` the selected one is; 0 if it is not there.

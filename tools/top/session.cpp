@@ -25,9 +25,9 @@ hrtime_t shorter_interval(hrtime_t interval_ns) {
     return found == intervals_ns.begin() ? interval_ns : *(found - 1);
 }
 
-Session::Session(hrtime_t interval_ns, std::string place) {
+Session::Session(hrtime_t interval_ns, std::string nothing_there) {
     view_.interval_ns = interval_ns;
-    view_.place = std::move(place);
+    view_.nothing_there = std::move(nothing_there);
 }
 
 void Session::take(const Look& look) {

@@ -26,8 +26,8 @@ enum class Answer {
 
 class Session {
   public:
-    /// `place` is where the devices are looked for, for the user to read when there are none.
-    Session(hrtime_t interval_ns, std::string place);
+    /// `nothing_there` is for the user to read when there is no device.
+    Session(hrtime_t interval_ns, std::string nothing_there);
 
     /// Takes in what the devices did. A frozen screen does not change: it is shown when it thaws.
     void take(const Look& look);

@@ -1,13 +1,16 @@
 #include "top/top.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <clocale>
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "top/batch.hpp"
 #include "top/events.hpp"
@@ -36,6 +39,13 @@ bool ends_the_run(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
+std::string nothing_there(const std::vector<std::string>& names) {
+    const std::string place = iostat::run_directory();
+    if (names.empty()) return "no devices in " + place + "; start a server with 'blkscope serve'";
+    return fmt::format("no device named {} in {}; 'blkscope list' shows those that are served",
+                       fmt::join(names, " or "), place);
+}
+
 // One run on a terminal.
 class ScreenRun {
   public:
@@ -44,7 +54,7 @@ class ScreenRun {
                   options.interval_ns(), true),
           looks_(options.count),
           reader_(options.devices),
-          session_(options.interval_ns(), iostat::run_directory()),
+          session_(options.interval_ns(), nothing_there(options.devices)),
           color_(options.color) {}
 
     /// The signal that ended it; 0: the user, the count, or a terminal that is no more.
@@ -130,8 +140,12 @@ int run_in_lines(const Options& options) {
     Looks looks(options.count);
     Reader reader(options.devices);
     Model model;
+    bool told = false;
     for (;;) {
         model.take(reader.look());
+        if (model.devices().empty() && !std::exchange(told, true)) {
+            fmt::print(stderr, "blkscope: top: {}\n", nothing_there(options.devices));
+        }
         print(batch_report(model));
         if (looks.was_the_last()) return 0;
         Event event;

@@ -18,7 +18,7 @@ constexpr Style rich{.utf8 = true, .color = true};
 
 // Half a minute of three devices: one with a burst that queues, one that is slow, one that idles.
 Session busy_session() {
-    Session session(one_second, "/run/kstat");
+    Session session(one_second, "no devices in /run/kstat");
     std::vector<DeviceLook> devices{idle_look("nbd0"), idle_look("nbd1"), idle_look("nbd2")};
     devices[1].size_bytes = uint64_t{2} << 40;
     devices[1].clients = 3;
@@ -137,7 +137,7 @@ TEST(TopRender, ADeviceWithoutHistogramsIsSaidToHaveNone) {
     DeviceLook sd0 = idle_look("sd0");
     sd0.latencies = {};
     sd0.clients.reset();
-    Session session(one_second, "/run/kstat");
+    Session session(one_second, "no devices in /run/kstat");
     session.take(look_at(first_look, {sd0}));
     const std::string text = session.render({.columns = 80, .rows = 24}, plain).text();
     EXPECT_NE(text.find("\nsd0 publishes no latency histograms\n"), std::string::npos) << text;
@@ -145,7 +145,7 @@ TEST(TopRender, ADeviceWithoutHistogramsIsSaidToHaveNone) {
 }
 
 TEST(TopRender, TheFirstScreenSaysThatItIsSinceTheCreation) {
-    Session session(one_second, "/run/kstat");
+    Session session(one_second, "no devices in /run/kstat");
     session.take(look_at(first_look, {idle_look("nbd0")}));
     const Screen screen = session.render({.columns = 80, .rows = 24}, plain);
     EXPECT_TRUE(screen.row_text(0).ends_with("since creation")) << screen.row_text(0);
@@ -154,7 +154,7 @@ TEST(TopRender, TheFirstScreenSaysThatItIsSinceTheCreation) {
 TEST(TopRender, DevicesThatHaveNoRoomAreCounted) {
     std::vector<DeviceLook> devices;
     for (int i = 0; i < 20; ++i) devices.push_back(idle_look("nbd" + std::to_string(i)));
-    Session session(one_second, "/run/kstat");
+    Session session(one_second, "no devices in /run/kstat");
     session.take(look_at(first_look, devices));
     const Screen screen = session.render({.columns = 80, .rows = 24}, plain);
     EXPECT_TRUE(screen.row_text(23).starts_with("13 more  ")) << screen.row_text(23);

@@ -27,7 +27,7 @@ class TopSession : public testing::Test {
         return row.substr(0, row.find("  "));
     }
 
-    Session session_{one_second, "/run/kstat"};
+    Session session_{one_second, "no devices in /run/kstat"};
     hrtime_t now_ = first_look;
 };
 
