@@ -75,6 +75,7 @@ bool LatencyReader::add(const std::string& uri, Latencies& to,
     const Bounds bounds = bounds_of(map);
     if (nv == nullptr || bounds == nullptr) return false;
     if (to.bounds == nullptr) to.bounds = bounds;
+    to.crtime = std::max(to.crtime, static_cast<hrtime_t>(integer(map, "crtime").value_or(0)));
     if (to.bounds != bounds || nv->kstat2_integers.length > bounds->size()) return false;
     const std::vector<uint64_t> counts(nv->kstat2_integers.array,
                                        nv->kstat2_integers.array + nv->kstat2_integers.length);

@@ -16,9 +16,10 @@ namespace blkscope::top {
 /// histograms of one shape.
 using Bounds = std::shared_ptr<const std::vector<uint64_t>>;
 
-/// What a device's latency histograms count since its creation, reads and writes together. Without
-/// bounds it publishes none.
+/// What a device's latency histograms count since their creation, reads and writes together.
+/// Without bounds it publishes none.
 struct Latencies {
+    hrtime_t crtime = 0;  // ns of CLOCK_MONOTONIC
     Bounds bounds;
     std::vector<uint64_t> wait;     // from strategy to start: in the wait queue
     std::vector<uint64_t> service;  // from start to done: in the run queue

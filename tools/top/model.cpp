@@ -40,18 +40,18 @@ iostat::Snapshot devices_of(const Look& look) {
     return devices;
 }
 
-// What was completed between two looks. A device whose life began in between has done all of it
-// since; of one that is seen for the first time it is not known what was done when.
+// What was completed between two looks. Histograms that were made in between have counted all of it
+// since; of those that are seen for the first time it is not known what they counted when.
 Column column_between(const DeviceLook* before, const DeviceLook& now, hrtime_t last_look,
                       hrtime_t elapsed_ns) {
     Column column{.elapsed_ns = elapsed_ns, .bounds = nullptr, .wait = {}, .service = {}};
     const Latencies& latencies = now.latencies;
-    const bool same_life = before != nullptr && before->device.crtime == now.device.crtime;
-    const bool born_meanwhile = last_look != 0 && now.device.crtime > last_look;
-    if (same_life && before->latencies.bounds != nullptr) {
+    const bool goes_on = before != nullptr && before->latencies.bounds != nullptr &&
+                         before->latencies.crtime == latencies.crtime;
+    if (goes_on) {
         column.wait = kstat2::difference(before->latencies.wait, latencies.wait);
         column.service = kstat2::difference(before->latencies.service, latencies.service);
-    } else if (born_meanwhile) {
+    } else if (last_look != 0 && latencies.crtime > last_look) {
         column.wait = latencies.wait;
         column.service = latencies.service;
     } else {

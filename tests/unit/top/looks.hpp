@@ -35,7 +35,8 @@ inline DeviceLook idle_look(const std::string& name) {
     look.block_bytes = 512;
     look.queue_depth = 8;
     look.clients = 1;
-    look.latencies = {.bounds = decades(),
+    look.latencies = {.crtime = look.device.crtime,
+                      .bounds = decades(),
                       .wait = std::vector<uint64_t>(decades()->size()),
                       .service = std::vector<uint64_t>(decades()->size())};
     return look;

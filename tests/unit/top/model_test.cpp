@@ -47,6 +47,7 @@ TEST(TopModel, ADeviceThatComesHasDoneAllOfItSince) {
     model.take(look_at(first_look, {idle_look("nbd0")}));
     DeviceLook young = idle_look("nbd1");
     young.device.crtime = first_look + 1;
+    young.latencies.crtime = first_look + 2;
     do_reads(young, 3, 2'000, 2'000);
     model.take(look_at(first_look + one_second, {idle_look("nbd0"), young}));
     EXPECT_EQ(model.devices()[1].history.ago(0).wait[1], 3u);
@@ -70,11 +71,27 @@ TEST(TopModel, ADeviceThatWasMadeAnewBeginsAtZero) {
     model.take(look_at(first_look, {nbd0}));
     DeviceLook anew = idle_look("nbd0");
     anew.device.crtime = first_look + one_second / 2;
+    anew.latencies.crtime = anew.device.crtime;
     do_reads(anew, 4, 2'000, 2'000);
     model.take(look_at(first_look + one_second, {anew}));
     EXPECT_DOUBLE_EQ(model.devices()[0].figures.reads, 8);  // 4 in half a second
     EXPECT_TRUE(model.devices()[0].since_creation);
     EXPECT_EQ(model.devices()[0].history.ago(0).wait[1], 4u);
+}
+
+TEST(TopModel, HistogramsThatAreSwitchedOffAndOnBeginAtZero) {
+    DeviceLook nbd0 = idle_look("nbd0");
+    do_reads(nbd0, 5, 2'000, 2'000);
+    Model model;
+    model.take(look_at(first_look, {nbd0}));
+    DeviceLook off = nbd0;
+    off.latencies = {};
+    model.take(look_at(first_look + one_second, {off}));
+    EXPECT_EQ(model.devices()[0].history.ago(0).bounds, nullptr);
+    nbd0.latencies.crtime = first_look + one_second + 1;
+    nbd0.latencies.wait[1] = 2;
+    model.take(look_at(first_look + 2 * one_second, {nbd0}));
+    EXPECT_EQ(model.devices()[0].history.ago(0).wait[1], 2u);
 }
 
 TEST(TopModel, ADeviceThatWentIsShownForTenLooksAndThenForgotten) {
