@@ -42,12 +42,12 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClai
       queue_depth_(queue_depth),
       disk_(seq_, instance_.number(), name_, "disk"),
       partitions_(seq_, instance_.number()),
-      histograms_(seq_) {
+      histograms_(seq_),
+      histogram_kstats_(histograms_, name_, instance_.number()) {
     assert(queue_depth_ > 0);
     backing_->attach(ring_);
     publish_kstats();
     read_table();
-    histograms_.switch_on();
     ring_.add_observer(*this);
 }
 

@@ -51,7 +51,7 @@ _blkscope() {
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
-                --read-only --description --no-list --max-connections --max-handshakes \
+                --read-only --description --no-list --no-histograms --max-connections --max-handshakes \
                 --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;

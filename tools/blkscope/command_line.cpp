@@ -124,6 +124,9 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     serve->add_flag_callback(
         "--no-list", [&options] { options.list = false; },
         "Tell the exports' names to nobody: a client must know one");
+    serve->add_flag_callback(
+        "--no-histograms", [&options] { options.histograms = false; },
+        "Count no times and sizes by bucket; 'kstat2adm enable blk:hist' begins");
     add_tls(*serve, options.tls);
     CLI::Option* attach = serve->add_option("--attach", options.attach_device,
                                             "Also attach the first export to this /dev/nbdX");

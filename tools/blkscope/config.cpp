@@ -188,6 +188,7 @@ ServiceConfig from_json(const Json& json) {
     }
     config.allow = top.texts("allow");
     top.flag("list", config.list);
+    top.flag("histograms", config.histograms);
     const nbd::AllowList tried(config.allow);
     if (const Json* limits_json = top.find("limits")) {
         Object limits(*limits_json, "limits");

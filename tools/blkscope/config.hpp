@@ -50,7 +50,8 @@ struct ServiceConfig {
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;
-    bool list = true;  // clients may ask what there is
+    bool list = true;        // clients may ask what there is
+    bool histograms = true;  // of the devices' requests, until kstat2adm says otherwise
     nbd::TlsOptions tls = {};
     std::vector<ExportConfig> exports;
 

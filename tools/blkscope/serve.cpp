@@ -181,6 +181,7 @@ ServiceConfig config_of(const ServeOptions& options) {
                          .handshakes_max = options.handshakes_max,
                          .handshake_seconds = options.handshake_seconds,
                          .list = options.list,
+                         .histograms = options.histograms,
                          .tls = options.tls,
                          .exports = {}};
     for (const std::string& text : options.backings) {

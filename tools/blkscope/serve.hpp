@@ -27,6 +27,7 @@ struct ServeOptions {
     bool direct = false;
     bool read_only = false;
     bool list = true;
+    bool histograms = true;
     std::string description;  // of every export; empty: the device's name and its backing
     nbd::TlsOptions tls;
     std::string attach_device;  // empty: none

@@ -14,6 +14,7 @@
 
 #include "blkscope/run_directory.hpp"
 #include "blockdev/backing.hpp"
+#include "blockdev/histogram_kstats.hpp"
 
 namespace blkscope {
 namespace {
@@ -71,6 +72,7 @@ Service::Service(boost::asio::io_context& io, ServiceConfig config, const Door& 
     : config_(std::move(config)),
       listens_itself_(door.sockets.empty() && !door.client),
       server_(io, server_options(config_)) {
+    HistogramSwitch::of_this_process().set_default(config_.histograms);
     int preferred = door.preferred_instance;
     for (const ExportConfig& exp : config_.exports) {
         server_.add(open(exp, preferred));
@@ -157,6 +159,9 @@ ServiceChange Service::change(ServiceConfig config) {
     listening_.insert(listening_.end(), new_ones.begin(), new_ones.end());
     stop_listening_unless(wanted);
     server_.set_limits(limits);
+    if (config.histograms != config_.histograms) {
+        HistogramSwitch::of_this_process().set_default(config.histograms);
+    }
     config_ = std::move(config);
     return change;
 }

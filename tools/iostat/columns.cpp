@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <string_view>
 
 namespace blkscope::iostat {
@@ -15,11 +16,13 @@ constexpr unsigned in_extended = 1;  // -x
 constexpr unsigned in_named = 2;     // -xn
 constexpr unsigned in_transfers = 4;
 constexpr unsigned in_rates = 8;
-constexpr unsigned in_errors = 16;  // -e, behind the others
+constexpr unsigned in_percentiles = 16;  // -q, behind those of -x
+constexpr unsigned in_errors = 32;       // -e, behind the others
 
 enum class Quantity {
     plain,
     milliseconds,  // with -u wider, with three decimals
+    percentile,    // of milliseconds; a dash where it is not a number
     rate,          // with -I the heading's last letter becomes i
     data           // a rate; with -M the heading's first letter becomes M
 };
@@ -45,6 +48,12 @@ constexpr std::array columns{
     Column{"asvc_t", &Figures::asvc_t, Quantity::milliseconds, 6, 1, in_named},
     Column{"%w", &Figures::w_percent, Quantity::plain, 3, 0, in_extended | in_named},
     Column{"%b", &Figures::b_percent, Quantity::plain, 3, 0, in_extended | in_named},
+    Column{"w_p50", &Figures::wait_p50, Quantity::percentile, 8, 3, in_percentiles},
+    Column{"w_p99", &Figures::wait_p99, Quantity::percentile, 8, 3, in_percentiles},
+    Column{"w_p99.9", &Figures::wait_p999, Quantity::percentile, 8, 3, in_percentiles},
+    Column{"a_p50", &Figures::service_p50, Quantity::percentile, 8, 3, in_percentiles},
+    Column{"a_p99", &Figures::service_p99, Quantity::percentile, 8, 3, in_percentiles},
+    Column{"a_p99.9", &Figures::service_p999, Quantity::percentile, 8, 3, in_percentiles},
     Column{"s/w", &Figures::soft_errors, Quantity::plain, 3, 0, in_errors},
     Column{"h/w", &Figures::hard_errors, Quantity::plain, 3, 0, in_errors},
     Column{"trn", &Figures::transport_errors, Quantity::plain, 3, 0, in_errors},
@@ -80,9 +89,10 @@ constexpr int fine_precision = 3;
 
 unsigned layouts(const Options& options) {
     const unsigned errors = options.errors ? in_errors : 0;
+    const unsigned percentiles = options.percentiles ? in_percentiles : 0;
     switch (options.mode) {
         case Mode::extended:
-            return errors | (options.names_last ? in_named : in_extended);
+            return errors | percentiles | (options.names_last ? in_named : in_extended);
         case Mode::transfers:
             return in_transfers;
         case Mode::rates:
@@ -108,8 +118,7 @@ int precision_of(const Column& column, const Options& options) {
 
 std::string heading(const Column& column, const Options& options) {
     std::string text(column.heading);
-    if (column.quantity == Quantity::plain || column.quantity == Quantity::milliseconds)
-        return text;
+    if (column.quantity != Quantity::rate && column.quantity != Quantity::data) return text;
     if (options.counts) text.back() = 'i';
     if (options.megabytes && column.quantity == Quantity::data) text.front() = 'M';
     return text;
@@ -152,8 +161,11 @@ std::vector<std::string> heading_cells(const Options& options) {
 
 std::vector<std::string> value_cells(const Figures& figures, const Options& options) {
     return cells(options, [&](const Column& column) {
-        return fmt::format("{:{}.{}f}", figures.*column.value, width_of(column, options),
-                           precision_of(column, options));
+        const double value = figures.*column.value;
+        const int width = width_of(column, options);
+        if (std::isnan(value))
+            return fmt::format("{:>{}}", options.comma_separated ? "" : "-", width);
+        return fmt::format("{:{}.{}f}", value, width, precision_of(column, options));
     });
 }
 

@@ -1,6 +1,7 @@
 #include "iostat/figures.hpp"
 
 #include <cstdint>
+#include <limits>
 
 namespace blkscope::iostat {
 
@@ -20,6 +21,24 @@ double bytes(u_longlong_t before, u_longlong_t now) {
 double span_ns(hrtime_t before, hrtime_t now) {
     return static_cast<double>(
         static_cast<int64_t>(static_cast<uint64_t>(now) - static_cast<uint64_t>(before)));
+}
+
+double percentile_ms(const std::optional<Histogram>& histogram, kstat2::PerMillion p) {
+    const auto ns = histogram ? percentile(*histogram, p) : std::nullopt;
+    // Up to the next microsecond, as it is shown: less would be too little to say.
+    return ns ? static_cast<double>((*ns + 999) / 1000) / 1e3
+              : std::numeric_limits<double>::quiet_NaN();
+}
+
+void find_percentiles(Figures& f, const Histograms& interval) {
+    const auto wait = of_transfers(interval, "wait");
+    const auto service = of_transfers(interval, "service");
+    f.wait_p50 = percentile_ms(wait, kstat2::p50);
+    f.wait_p99 = percentile_ms(wait, kstat2::p99);
+    f.wait_p999 = percentile_ms(wait, kstat2::p999);
+    f.service_p50 = percentile_ms(service, kstat2::p50);
+    f.service_p99 = percentile_ms(service, kstat2::p99);
+    f.service_p999 = percentile_ms(service, kstat2::p999);
 }
 
 }  // namespace
@@ -62,6 +81,8 @@ Figures figures(const Device* before, const Device& now, const Options& options)
     f.transport_errors = error_count(now.errors, 2);
     f.errors = f.soft_errors + f.hard_errors + f.transport_errors;
     f.elapsed_s = elapsed_ns / ns_per_s;
+    find_percentiles(
+        f, before == nullptr ? now.histograms : difference(before->histograms, now.histograms));
     return f;
 }
 

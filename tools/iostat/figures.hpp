@@ -27,6 +27,14 @@ struct Figures {
     double transport_errors;
     double errors;     // all three
     double elapsed_s;  // the interval
+    // Percentiles of the ms that reads and writes waited and were served: so many took no longer.
+    // Not a number if no histogram tells, or nothing was completed.
+    double wait_p50;
+    double wait_p99;
+    double wait_p999;
+    double service_p50;
+    double service_p99;
+    double service_p999;
 };
 
 /// A device that stands for several has their totals, and the mean of their percentages.

@@ -32,6 +32,7 @@ void add(Device& sum, const Device& device) {
     }
     if (!sum.errors.empty() || !device.errors.empty()) sum.errors = std::move(errors);
     sum.members += device.members;
+    sum.histograms.clear();  // theirs may be of different shapes
 }
 
 bool is_of_controller(const Device& device, std::string_view controller) {

@@ -18,6 +18,9 @@ struct Interval {
     /// Of one of the `devices`.
     [[nodiscard]] Figures figures_of(const Device& device, const Options& options) const;
 
+    /// What its histograms counted.
+    [[nodiscard]] Histograms histograms_of(const Device& device) const;
+
     [[nodiscard]] ProcessorFigures figures_of_processors(const Options& options) const {
         return processor_figures(processors_before, processors, options);
     }

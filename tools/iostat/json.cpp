@@ -1,6 +1,9 @@
 #include "iostat/json.hpp"
 
+#include <array>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <utility>
 
 #include "iostat/columns.hpp"
 
@@ -64,6 +67,70 @@ Json errors(const Device& device, const Figures& f) {
             {"transport", count(f.transport_errors)},
             {"total", count(f.errors)},
             {"records", records}};
+}
+
+const char* name_of(kstat2_nv_hist_type_t type) {
+    switch (type) {
+        case KSTAT2_NVHIST_LINEAR:
+            return "linear";
+        case KSTAT2_NVHIST_LOG2:
+            return "log2";
+        case KSTAT2_NVHIST_LOG10:
+            return "log10";
+        case KSTAT2_NVHIST_LOG10_LIN:
+            return "log10_lin";
+    }
+    return "unknown";
+}
+
+// counts[i] are the values below bounds[i] and not below the bound before; the last count is of
+// those that no bound is above.
+Json histogram_object(const Histogram& histogram) {
+    const uint64_t count = histogram.count();
+    if (count == 0) return {};
+    const kstat2::Buckets& shape = histogram.shape;
+    Json bounds = Json::array();
+    for (uint32_t i = 1; i < histogram.counts.size(); ++i) bounds.push_back(shape.lower(i));
+    return {{"type", name_of(shape.type())},
+            {"range_min", shape.range_min()},
+            {"range_max", shape.range_max()},
+            {"stepping", shape.stepping()},
+            {"unit", histogram.unit},
+            {"bounds", bounds},
+            {"counts", histogram.counts},
+            {"sum", histogram.sum ? Json(*histogram.sum) : Json()},
+            {"count", count}};
+}
+
+Json histograms_object(const Histograms& interval) {
+    Json object = Json::object();
+    for (const auto& [name, histogram] : interval) object[name] = histogram_object(histogram);
+    return object;
+}
+
+Json percentiles_object(const Histograms& interval) {
+    constexpr std::array<std::pair<const char*, kstat2::PerMillion>, 5> shares{
+        {{"p50_ns", kstat2::p50},
+         {"p90_ns", kstat2::p90},
+         {"p99_ns", kstat2::p99},
+         {"p99_9_ns", kstat2::p999},
+         {"max_ns", kstat2::whole}}};
+    Json object = Json::object();
+    for (const char* phase : {"wait", "service", "total"}) {
+        const auto histogram = of_transfers(interval, phase);
+        for (const auto& [key, p] : shares) {
+            const auto ns = histogram ? percentile(*histogram, p) : std::nullopt;
+            object[phase][key] = ns ? Json(*ns) : Json();
+        }
+    }
+    return object;
+}
+
+// Null where the device has none.
+void add_histograms(Json& object, const Histograms& interval) {
+    const bool any = !interval.empty();
+    object["percentiles"] = any ? percentiles_object(interval) : Json();
+    object["histograms"] = any ? histograms_object(interval) : Json();
 }
 
 Json device_object(const Device& device, const Figures& f) {
@@ -151,7 +218,9 @@ std::string json_report(const Interval& interval, const std::vector<std::string>
     for (const Device& device : interval.devices) {
         const Figures f = interval.figures_of(device, plain);
         if (options.idle_hidden && is_idle(f, options)) continue;
-        devices.push_back(device_object(device, f));
+        Json object = device_object(device, f);
+        if (options.histograms_wanted()) add_histograms(object, interval.histograms_of(device));
+        devices.push_back(std::move(object));
     }
     const ProcessorFigures processors = interval.figures_of_processors(plain);
     return line({{"schema", "blockdev.iostat/1"},

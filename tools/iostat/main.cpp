@@ -8,12 +8,14 @@
 #include <csignal>
 #include <cstdio>
 #include <ctime>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "cadence/cadence.hpp"
 #include "iostat/format.hpp"
+#include "iostat/histogram_reader.hpp"
 #include "iostat/json.hpp"
 #include "iostat/options.hpp"
 #include "iostat/reader.hpp"
@@ -71,6 +73,7 @@ class Run {
     Options options_;
     Cadence cadence_;
     Reader reader_;
+    HistogramReader histograms_;
     Reporter reporter_;
     Summary summary_;
     bool was_continued_ = false;
@@ -89,7 +92,8 @@ void Run::report_until_the_end() {
 }
 
 void Run::look() {
-    const std::vector<Device> devices = reader_.read();
+    std::vector<Device> devices = reader_.read();
+    if (options_.histograms_wanted()) histograms_.read_into(devices);
     const Processors processors = reader_.read_processors();
     const Snapshot shown = select(devices, options_);
     tell_what_is_missing(shown, processors.empty());
@@ -170,7 +174,7 @@ int main_program(std::vector<std::string> arguments) {
         }
     } catch (const OutputClosed&) {
         return 0;
-    } catch (const std::system_error& error) {
+    } catch (const std::runtime_error& error) {
         complain(std::string("iostat: ") + error.what() + "\n");
         return failed;
     }

@@ -17,7 +17,7 @@ namespace {
 
 // '+': the first operand ends the options. ':': a missing argument is told apart from an unknown
 // option.
-constexpr auto grammar = "+:hcCdDeEiIjmMnpPrsStuxXyYzl:T:";
+constexpr auto grammar = "+:hcCdDeEiIjLmMnpPqrsStuwxXyYzl:T:";
 
 std::optional<int> strict_decimal(std::string_view text) {
     int value = 0;
@@ -45,6 +45,9 @@ constexpr std::array flags{
     Flag{'t', &Options::tty},
     Flag{'e', &Options::errors},
     Flag{'E', &Options::listing},
+    Flag{'w', &Options::waits},
+    Flag{'L', &Options::latencies},
+    Flag{'q', &Options::percentiles},
     Flag{'C', &Options::controllers},
     Flag{'i', &Options::device_ids},
     Flag{'j', &Options::json},
@@ -83,7 +86,7 @@ class Parser {
     void take_limit(const char* argument);
     void take_stamp(char letter);
     std::optional<int> take_positive(std::string_view what, const std::string& operand);
-    void refuse_together(std::string_view letters);
+    void refuse_together(std::array<char, 2> letters);
 
     Options options_;
     std::optional<Refusal> refusal_;
@@ -124,7 +127,7 @@ void Parser::take(int letter, const char* argument) {
     }
 }
 
-void Parser::refuse_together(std::string_view letters) {
+void Parser::refuse_together(std::array<char, 2> letters) {
     refusal_ = wrong_usage(fmt::format("-{} and -{} are incompatible.\n", letters[0], letters[1]));
 }
 
@@ -147,9 +150,11 @@ void Parser::take_flag(int letter) {
 }
 
 void Parser::settle_classes() {
-    if (transfers_ && rates_) return refuse_together("dD");
+    if (transfers_ && rates_) return refuse_together({'d', 'D'});
     Options& o = options_;
-    const bool vertical = extended_ || o.errors || o.listing;
+    extended_ = extended_ || o.percentiles;
+    const bool tables = o.waits || o.latencies;
+    const bool vertical = extended_ || o.errors || o.listing || tables;
     if (o.paths != Paths::none && !vertical) extended_ = true;
     const bool any = extended_ || transfers_ || rates_ || vertical || o.cpu || o.tty;
     if (!any) {
@@ -162,6 +167,9 @@ void Parser::settle_classes() {
              : rates_     ? Mode::rates
                           : Mode::none;
     if (o.mode == Mode::transfers || o.mode == Mode::rates) {
+        // Errors give way there, as they always did; a table that was asked for has no place.
+        const char horizontal = transfers_ ? 'd' : 'D';
+        if (tables && !o.json) return refuse_together({horizontal, o.waits ? 'w' : 'L'});
         o.errors = false;
         o.listing = false;
     }
@@ -172,7 +180,7 @@ void Parser::settle_classes() {
 
 void Parser::check() {
     const Options& o = options_;
-    if (o.json && o.comma_separated) return refuse_together("jr");
+    if (o.json && o.comma_separated) return refuse_together({'j', 'r'});
     for (const Flag& flag : {Flag{'y', &Options::first_skipped}, Flag{'S', &Options::summary}}) {
         if (!(o.*flag.member) || o.interval_s) continue;
         refusal_ = wrong_usage(fmt::format("-{} needs an interval.\n", flag.letter));

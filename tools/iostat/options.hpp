@@ -35,11 +35,14 @@ enum class Paths {
 /// A command line that was understood.
 struct Options {
     Mode mode = Mode::transfers;
-    bool cpu = false;      // -c
-    bool tty = false;      // -t
-    bool errors = false;   // -e
-    bool listing = false;  // -E
-    bool json = false;     // -j: everything there is, whatever the classes
+    bool cpu = false;          // -c
+    bool tty = false;          // -t
+    bool errors = false;       // -e
+    bool listing = false;      // -E
+    bool waits = false;        // -w: histograms of times, by operation
+    bool latencies = false;    // -L: a histogram of latency, by powers of two
+    bool percentiles = false;  // -q: with -x, which it means
+    bool json = false;         // -j: everything there is, whatever the classes
     Paths paths = Paths::none;
     bool controllers = false;      // -C
     bool device_ids = false;       // -i: in the listing, instead of the serial number
@@ -63,11 +66,14 @@ struct Options {
 
     /// A line per device, and no end of places.
     [[nodiscard]] bool vertical() const {
-        return mode == Mode::extended || errors || listing || json;
+        return mode == Mode::extended || errors || listing || waits || latencies || json;
     }
 
     /// Whether devices are reported on at all.
     [[nodiscard]] bool devices_wanted() const { return mode != Mode::none || vertical(); }
+
+    /// Whether the histograms are read.
+    [[nodiscard]] bool histograms_wanted() const { return waits || latencies || percentiles; }
 
     /// Whether the error kstats are.
     [[nodiscard]] bool errors_wanted() const { return errors || listing || json; }

@@ -34,7 +34,8 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
                   .io = *static_cast<const kstat_io_t*>(ksp->ks_data),
                   .errors = {},
                   .mount_point = {},
-                  .device_id = {}};
+                  .device_id = {},
+                  .histograms = {}};
 }
 
 // The records of a NAMED kstat that was read; null if it cannot be.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "iostat/changes.hpp"
+#include "iostat/distribution.hpp"
 #include "iostat/format.hpp"
 #include "iostat/json.hpp"
 
@@ -33,6 +34,12 @@ std::string shown_name(const Device& device, const Options& options) {
 Figures Interval::figures_of(const Device& device, const Options& options) const {
     return figures(devices_before != nullptr ? find(*devices_before, device) : nullptr, device,
                    options);
+}
+
+Histograms Interval::histograms_of(const Device& device) const {
+    const Device* before = devices_before != nullptr ? find(*devices_before, device) : nullptr;
+    return before == nullptr ? device.histograms
+                             : difference(before->histograms, device.histograms);
 }
 
 std::string Reporter::report(const Snapshot& devices, const Processors& processors,
@@ -68,8 +75,21 @@ std::string Reporter::vertical(const Interval& interval) {
                horizontal_line({}, options_, interval.figures_of_processors(options_));
     }
     text += vertical_lines(interval);
+    text += tables(interval);
     if (options_.listing) text += listings(interval.devices);
     return text;
+}
+
+std::string Reporter::tables(const Interval& interval) const {
+    std::string waits = options_.waits ? wait_table_header(options_) : "";
+    std::string latencies = options_.latencies ? latency_table_header(options_) : "";
+    for (const Device& device : interval.devices) {
+        const Histograms histograms = interval.histograms_of(device);
+        if (options_.idle_hidden && is_idle(histograms)) continue;
+        if (options_.waits) waits += wait_table(device, histograms, options_);
+        if (options_.latencies) latencies += latency_table(device, histograms, options_);
+    }
+    return waits + latencies;
 }
 
 std::string Reporter::vertical_lines(const Interval& interval) {

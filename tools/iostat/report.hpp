@@ -38,6 +38,7 @@ class Reporter {
     [[nodiscard]] std::string text(const Interval& interval);
     [[nodiscard]] std::string vertical(const Interval& interval);
     [[nodiscard]] std::string vertical_lines(const Interval& interval);
+    [[nodiscard]] std::string tables(const Interval& interval) const;
     [[nodiscard]] std::string horizontal(const Interval& interval);
     [[nodiscard]] std::string listings(const Snapshot& devices) const;
     [[nodiscard]] bool has_header(const Snapshot& devices) const;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "iostat/errors.hpp"
+#include "iostat/histograms.hpp"
 #include "iostat/options.hpp"
 
 namespace blkscope::iostat {
@@ -33,6 +34,7 @@ struct Device {
     int members = 1;          // devices that were summed up
     std::string mount_point;  // with -m, of a disk of this machine; else empty
     std::string device_id;    // with -i, the same
+    Histograms histograms;    // with -w, -L or -q; empty for one that stands for several
 };
 
 using Snapshot = std::vector<Device>;

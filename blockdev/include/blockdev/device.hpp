@@ -24,6 +24,9 @@
 //                        run queue has it for reads and writes; submit, a turn of the worker from
 //                        its first hand-over to the backing to the submission of all it prepared
 //     nbderr:N:nbdN,err  NAMED, device_error: see blockdev/error_counts.hpp
+// and, of the second kind,
+//     kstat:/disk/nbd/nbdN/N     the first of these; kstat:/partition/nbd/nbdN,P/N the second
+//     kstat:/disk/nbd/nbdN/N/... histograms: see blockdev/histogram_kstats.hpp
 //
 // Units:     bytes; ticks of gethrtime_unscaled() inside, nanoseconds in what readers get.
 // Ownership: owns its backing and its kstats; borrows the ring.
@@ -45,6 +48,7 @@
 #include "blockdev/backing.hpp"
 #include "blockdev/buf.hpp"
 #include "blockdev/error_counts.hpp"
+#include "blockdev/histogram_kstats.hpp"
 #include "blockdev/io_kstat.hpp"
 #include "blockdev/partitions.hpp"
 #include "blockdev/request_histograms.hpp"
@@ -174,6 +178,7 @@ class Device final : private SubmissionObserver {
     OwnedKstat intr_kstat_;
     OwnedKstat timers_kstat_;
     OwnedKstat errors_kstat_;
+    HistogramKstats histogram_kstats_;
 };
 
 }  // namespace blkscope

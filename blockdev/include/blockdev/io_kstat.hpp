@@ -1,14 +1,19 @@
-// IoKstat: a kstat_io_t that a worker writes, published as a disk's or a partition's.
+// IoKstat: a kstat_io_t that a worker writes, published as a disk's or a partition's, in both
+// kinds:
+//
+//     nbd:0:nbd0, of class disk     kstat:/disk/nbd/nbd0/0
 //
 //     worker:  { writing = seq.write(); transition(stats.io, now); }      in ticks
 //     reader:  copy through seq, charge up to now, scale                  nanoseconds
 //
 // Ownership: owns the counters and the kstat; borrows the sequence lock of the device.
 // Threads:   `io` is the worker's; readers come on the kstat server's thread and never stall it.
-// Errors:    where the kstat cannot be created, published() is false; kstat_create() said why.
+// Errors:    where the first kind's cannot be created, published() is false; kstat_create() said
+// why.
 #pragma once
 
 #include <sys/kstat.h>
+#include <sys/kstat2.h>
 
 #include <kstat/seqlock.hpp>
 #include <memory>
@@ -23,6 +28,13 @@ struct KstatDelete {
 /// A kstat that is ours to delete.
 using OwnedKstat = std::unique_ptr<kstat_t, KstatDelete>;
 
+struct Kstat2Delete {
+    void operator()(kstat2_t* ksp) const { kstat2_delete(ksp); }
+};
+
+/// A kstat of the second kind that is ours to delete.
+using OwnedKstat2 = std::unique_ptr<kstat2_t, Kstat2Delete>;
+
 /// The module of a device's kstats, and its devices' name without the number.
 inline constexpr const char* device_module = "nbd";
 
@@ -34,15 +46,29 @@ class IoKstat {
 
     [[nodiscard]] bool published() const { return kstat_ != nullptr; }
     /// Takes it from the readers' sight; the counters stay.
-    void withdraw() { kstat_.reset(); }
+    void withdraw() {
+        kstat2_.reset();
+        kstat_.reset();
+    }
 
     kstat_io_t io{};  // in ticks
 
   private:
+    /// The counters at one moment, in nanoseconds.
+    struct Snapshot {
+        hrtime_t taken;
+        kstat_io_t io;
+    };
+
+    [[nodiscard]] Snapshot take_snapshot() const;
+    void publish(int instance, const std::string& name, const char* ks_class);
+    void publish_second_kind(int instance, const std::string& name, const char* category);
     static int snapshot(kstat_t* ksp, void* out, int rw);
+    static int update(kstat2_t* ksp, int rw);
 
     const kstat::Seqlock& seq_;
     OwnedKstat kstat_;
+    OwnedKstat2 kstat2_;
 };
 
 }  // namespace blkscope

@@ -89,6 +89,44 @@ inline ErrorRecords error_records() {
             {"Predictive Failure Analysis", 0U}};
 }
 
+/// A histogram of times as our devices publish them, of so many requests each.
+inline Histogram times(const std::vector<std::pair<uint64_t, uint64_t>>& ns_and_requests) {
+    Histogram histogram{.shape = {KSTAT2_NVHIST_LOG10_LIN, 3, 10, 20}, .counts = {}, .unit = "ns"};
+    histogram.counts.resize(histogram.shape.count());
+    histogram.sum = 0;
+    for (const auto& [ns, requests] : ns_and_requests) {
+        histogram.counts[histogram.shape.index(ns)] += requests;
+        *histogram.sum += ns * requests;
+    }
+    return histogram;
+}
+
+/// The same by powers of two.
+inline Histogram powers(const std::vector<std::pair<uint64_t, uint64_t>>& ns_and_requests) {
+    Histogram histogram{.shape = {KSTAT2_NVHIST_LOG2, 0, 0, 0}, .counts = {}, .unit = "ns"};
+    histogram.counts.resize(histogram.shape.count());
+    for (const auto& [ns, requests] : ns_and_requests) {
+        histogram.counts[histogram.shape.index(ns)] += requests;
+    }
+    return histogram;
+}
+
+/// 980 reads wait 5 us and take 120 us, 20 wait 3 ms and take 45 ms; two writes, and no flush yet.
+inline Device device_with_histograms(const std::string& name = "nbd0") {
+    Device device = busy_device(name);
+    device.histograms = {{"read_wait", times({{5'000, 980}, {3'000'000, 20}})},
+                         {"read_service", times({{120'000, 980}, {45'000'000, 20}})},
+                         {"read_total", times({{125'000, 980}, {48'000'000, 20}})},
+                         {"write_wait", times({{900, 2}})},
+                         {"write_service", times({{70'000, 2}})},
+                         {"write_total", times({{70'900, 2}})},
+                         {"flush_wait", times({})},
+                         {"flush_service", times({})},
+                         {"flush_total", times({})},
+                         {"latency", powers({{125'000, 980}, {48'000'000, 20}, {70'900, 2}})}};
+    return device;
+}
+
 inline std::vector<Device> idle_devices(const std::vector<std::string>& names) {
     std::vector<Device> devices;
     for (const std::string& name : names) devices.push_back(idle_device(name));

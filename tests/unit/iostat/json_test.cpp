@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "devices.hpp"
@@ -41,6 +42,56 @@ TEST(IostatJson, TheFirstLineCoversEachDevicesLife) {
     EXPECT_EQ(device["counters"]["written_bytes"], 2'048'000);
     EXPECT_EQ(device["counters"]["rlentime_ns"], 75 * one_second);
     EXPECT_TRUE(device["errors"].is_null());
+}
+
+TEST(IostatJson, HistogramsAreTheIntervalsWithOneBoundLessThanCounts) {
+    Options options = json_options();
+    options.waits = true;
+    Reporter reporter(options);
+    (void)reporter.report({device_with_histograms()});
+    Device later = one_second_later(device_with_histograms());
+    later.histograms.at("read_wait") = times({{5'000, 981}, {3'000'000, 22}});
+    const Json report = parsed(reporter.report({later}));
+    const Json& histogram = report["devices"][0]["histograms"]["read_wait"];
+    EXPECT_EQ(histogram["type"], "log10_lin");
+    EXPECT_EQ(histogram["range_min"], 3);
+    EXPECT_EQ(histogram["range_max"], 10);
+    EXPECT_EQ(histogram["stepping"], 20);
+    EXPECT_EQ(histogram["unit"], "ns");
+    EXPECT_EQ(histogram["count"], 3);
+    EXPECT_EQ(histogram["sum"], 5'000 + 2 * 3'000'000);
+    ASSERT_EQ(histogram["bounds"].size() + 1, histogram["counts"].size());
+    EXPECT_EQ(histogram["bounds"][0], 1'000);
+    EXPECT_EQ(histogram["bounds"].back(), 100'000'000'000);
+    const auto count_from = [&](uint64_t ns) {
+        const auto& bounds = histogram["bounds"];
+        const auto at = std::find(bounds.begin(), bounds.end(), ns) - bounds.begin();
+        return histogram["counts"].at(static_cast<size_t>(at) + 1).get<int>();
+    };
+    EXPECT_EQ(count_from(5'000), 1);
+    EXPECT_EQ(count_from(3'000'000), 2);
+    EXPECT_EQ(count_from(70'000), 0);
+    EXPECT_TRUE(report["devices"][0]["histograms"]["read_total"].is_null());  // nothing came
+    const Json& percentiles = report["devices"][0]["percentiles"];
+    EXPECT_EQ(percentiles["wait"]["p50_ns"], 3'499'999);
+    EXPECT_EQ(percentiles["wait"]["max_ns"], 3'499'999);
+    EXPECT_TRUE(percentiles["total"]["p99_9_ns"].is_null());
+}
+
+TEST(IostatJson, HistogramsAreThereOnDemandAndNullWhereThereAreNone) {
+    Reporter plain(json_options());
+    EXPECT_FALSE(
+        parsed(plain.report({device_with_histograms()}))["devices"][0].contains("histograms"));
+    for (bool Options::*wanted : {&Options::waits, &Options::latencies, &Options::percentiles}) {
+        Options options = json_options();
+        options.*wanted = true;
+        Reporter reporter(options);
+        const Json report =
+            parsed(reporter.report({device_with_histograms("nbd0"), busy_device()}));
+        EXPECT_EQ(report["devices"][0]["histograms"]["latency"]["count"], 1002);
+        EXPECT_TRUE(report["devices"][1]["histograms"].is_null());
+        EXPECT_TRUE(report["devices"][1]["percentiles"].is_null());
+    }
 }
 
 TEST(IostatJson, LaterLinesCoverAnInterval) {

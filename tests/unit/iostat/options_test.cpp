@@ -66,6 +66,32 @@ TEST(IostatOptions, ExtendedBeatsTheHorizontalModesWhicheverComesFirst) {
     EXPECT_EQ(accepted({"-Dx"}).mode, Mode::extended);
 }
 
+TEST(IostatOptions, TablesOfHistogramsAreAClassOfTheirOwn) {
+    for (const char* letters : {"-w", "-L", "-wL"}) {
+        const Options options = accepted({letters});
+        EXPECT_EQ(options.mode, Mode::none);
+        EXPECT_FALSE(options.cpu || options.tty);
+        EXPECT_TRUE(options.vertical() && options.devices_wanted() && options.histograms_wanted());
+    }
+    EXPECT_EQ(accepted({"-xw"}).mode, Mode::extended);
+    EXPECT_EQ(accepted({"-xdw"}).mode, Mode::extended);
+    EXPECT_EQ(accepted({"-w", "sd0"}).devices, Words{"sd0"});
+    EXPECT_FALSE(accepted({"-x"}).histograms_wanted());
+}
+
+TEST(IostatOptions, PercentilesMeanTheExtendedReport) {
+    EXPECT_EQ(accepted({"-q"}).mode, Mode::extended);
+    EXPECT_EQ(accepted({"-qd"}).mode, Mode::extended);
+    EXPECT_TRUE(accepted({"-xnq"}).histograms_wanted());
+}
+
+TEST(IostatOptions, TablesHaveNoPlaceBesideDevicesSideBySide) {
+    EXPECT_EQ(refused({"-dw"}).text, "-d and -w are incompatible.\n" + usage_text());
+    EXPECT_EQ(refused({"-LD"}).text, "-D and -L are incompatible.\n" + usage_text());
+    EXPECT_EQ(refused({"-dwL"}).status, 1);
+    EXPECT_TRUE(accepted({"-dwj"}).json);  // everything there is, whatever the classes
+}
+
 TEST(IostatOptions, TransfersAndRatesAreIncompatible) {
     for (const char* both : {"-dD", "-Dd", "-dxD"}) {
         EXPECT_EQ(refused({both}).status, 1);
@@ -203,8 +229,8 @@ TEST(IostatOptions, JsonIsNotCommaSeparated) {
 }
 
 TEST(IostatOptions, UnknownOptionsAndMissingArgumentsAreWrongUsage) {
-    EXPECT_EQ(refused({"-xq"}).status, 1);
-    EXPECT_EQ(refused({"-xq"}).text, "iostat: illegal option -- q\n" + usage_text());
+    EXPECT_EQ(refused({"-xk"}).status, 1);
+    EXPECT_EQ(refused({"-xk"}).text, "iostat: illegal option -- k\n" + usage_text());
     EXPECT_EQ(refused({"-T"}).text, "iostat: option requires an argument -- T\n" + usage_text());
 }
 

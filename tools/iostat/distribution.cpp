@@ -1,0 +1,307 @@
+#include "iostat/distribution.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+
+#include "iostat/format.hpp"
+
+namespace blkscope::iostat {
+
+namespace {
+
+constexpr std::array<std::string_view, 3> phases{"wait", "service", "total"};
+
+struct OperationName {
+    std::string_view kstat;    // as histograms are called
+    std::string_view heading;  // 8 characters at most
+};
+
+constexpr std::array operations{OperationName{"read", "read"}, OperationName{"write", "write"},
+                                OperationName{"flush", "flush"}, OperationName{"trim", "trim"},
+                                OperationName{"write_zeroes", "zeroes"}};
+constexpr size_t always_shown = 2;  // of the operations
+
+constexpr std::array percentiles{
+    std::pair<std::string_view, kstat2::PerMillion>{"p50", kstat2::p50},
+    std::pair<std::string_view, kstat2::PerMillion>{"p90", kstat2::p90},
+    std::pair<std::string_view, kstat2::PerMillion>{"p99", kstat2::p99},
+    std::pair<std::string_view, kstat2::PerMillion>{"p99.9", kstat2::p999},
+    std::pair<std::string_view, kstat2::PerMillion>{"max", kstat2::whole},
+};
+
+constexpr int bound_width = 7;
+constexpr int column_width = 8;
+constexpr std::string_view no_data = "-";
+constexpr std::string_view latency_name = "latency";
+
+const Histogram* find(const Histograms& histograms, std::string_view operation,
+                      std::string_view phase) {
+    const auto found = histograms.find(fmt::format("{}_{}", operation, phase));
+    return found == histograms.end() ? nullptr : &found->second;
+}
+
+// 1.5us, 20ms, 3s: as many places as a bound of a decade's steps has, at most three.
+std::string time_text(uint64_t ns) {
+    constexpr std::array<std::pair<double, std::string_view>, 3> units{
+        {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
+    const auto value = static_cast<double>(ns);
+    for (const auto& [size, name] : units) {
+        if (value >= size) return fmt::format("{:.3g}{}", value / size, name);
+    }
+    return ns == 0 ? "0" : fmt::format("{}ns", ns);
+}
+
+// Neighbouring buckets that are shown as one row: [first, last].
+struct Row {
+    uint32_t first;
+    uint32_t last;
+};
+
+// 1, 2, 4, 6 and 8 times a power of ten.
+bool begins_a_fifth(uint64_t bound) {
+    while (bound >= 10 && bound % 10 == 0) bound /= 10;
+    return bound == 1 || (bound < 10 && bound % 2 == 0);
+}
+
+// Fifths of a decade where the steps are parts of them, else each bucket by itself.
+std::vector<Row> rows_of(const kstat2::Buckets& shape) {
+    const bool gathered = shape.type() == KSTAT2_NVHIST_LOG10_LIN && shape.stepping() % 5 == 0;
+    std::vector<Row> rows;
+    for (uint32_t i = 0; i < shape.count(); ++i) {
+        if (!gathered || rows.empty() || begins_a_fifth(shape.lower(i))) {
+            rows.push_back({i, i});
+        } else {
+            rows.back().last = i;
+        }
+    }
+    return rows;
+}
+
+uint64_t count_in(const Histogram& histogram, const Row& row) {
+    uint64_t count = 0;
+    for (size_t i = row.first; i <= row.last && i < histogram.counts.size(); ++i) {
+        count += histogram.counts[i];
+    }
+    return count;
+}
+
+// The ends of a row, the upper one not included; of the last one, which has none, a dash.
+std::string bounds_text(const kstat2::Buckets& shape, const Row& row) {
+    const bool endless = row.last + 1 == shape.count();
+    return fmt::format("{:>{}} {:>{}}", time_text(shape.lower(row.first)), bound_width,
+                       endless ? std::string(no_data) : time_text(shape.lower(row.last + 1)),
+                       bound_width);
+}
+
+// The same with -r: whole nanoseconds, the upper one included, and nothing where there is none.
+std::string bounds_fields(const kstat2::Buckets& shape, const Row& row) {
+    const bool endless = row.last + 1 == shape.count();
+    return fmt::format("{},{}", shape.lower(row.first),
+                       endless ? "" : std::to_string(shape.upper(row.last)));
+}
+
+// One device's table of -w: a column is a histogram, or null where the device has none of the shape
+// that the rows have.
+struct Table {
+    std::vector<const Histogram*> columns;
+    const kstat2::Buckets& shape;
+
+    [[nodiscard]] bool empty_in(const Row& row) const {
+        return std::ranges::all_of(columns, [&](const Histogram* histogram) {
+            return histogram == nullptr || count_in(*histogram, row) == 0;
+        });
+    }
+};
+
+std::vector<OperationName> shown_operations(const Device& device, const Options& options) {
+    std::vector<OperationName> shown;
+    for (size_t i = 0; i < operations.size(); ++i) {
+        const Histogram* total = find(device.histograms, operations[i].kstat, "total");
+        const bool done = total != nullptr && total->count() > 0;
+        if (options.comma_separated || i < always_shown || done) shown.push_back(operations[i]);
+    }
+    return shown;
+}
+
+// The histogram whose shape the table has: that of a read's total time, if it is there.
+const Histogram* first_of(const Histograms& histograms) {
+    for (const OperationName& operation : operations) {
+        if (const Histogram* total = find(histograms, operation.kstat, "total")) return total;
+    }
+    return nullptr;
+}
+
+Table make_table(const Histograms& interval, const Histogram& first,
+                 const std::vector<OperationName>& shown) {
+    Table table{{}, first.shape};
+    for (const std::string_view phase : phases) {
+        for (const OperationName& operation : shown) {
+            const Histogram* histogram = find(interval, operation.kstat, phase);
+            table.columns.push_back(histogram != nullptr && histogram->like(first) ? histogram
+                                                                                   : nullptr);
+        }
+    }
+    return table;
+}
+
+// The rows from the first to the last that is not empty; with -r those that are not.
+std::vector<Row> shown_rows(const Table& table, const Options& options) {
+    std::vector<Row> rows;
+    if (options.comma_separated) {
+        for (uint32_t i = 0; i < table.shape.count(); ++i) rows.push_back({i, i});
+        std::erase_if(rows, [&](const Row& row) { return table.empty_in(row); });
+        return rows;
+    }
+    rows = rows_of(table.shape);
+    while (!rows.empty() && table.empty_in(rows.back())) rows.pop_back();
+    const auto first =
+        std::ranges::find_if(rows, [&](const Row& row) { return !table.empty_in(row); });
+    rows.erase(rows.begin(), first);
+    return rows;
+}
+
+std::string cells_of(const Table& table, const Row& row) {
+    std::string text;
+    for (const Histogram* histogram : table.columns) {
+        const std::string cell =
+            histogram != nullptr ? std::to_string(count_in(*histogram, row)) : std::string(no_data);
+        text += fmt::format(" {:>{}}", cell, column_width);
+    }
+    return text;
+}
+
+std::string fields_of(const Table& table, const Row& row) {
+    std::string text;
+    for (const Histogram* histogram : table.columns) {
+        text += histogram != nullptr ? fmt::format(",{}", count_in(*histogram, row)) : ",";
+    }
+    return text;
+}
+
+// In the last bucket, which has no end, it lies above what is shown.
+std::string percentile_text(const Histogram* histogram, kstat2::PerMillion p) {
+    if (histogram == nullptr) return std::string(no_data);
+    const auto bucket = kstat2::percentile_bucket(histogram->counts, p);
+    if (!bucket) return std::string(no_data);
+    const auto index = static_cast<uint32_t>(*bucket);
+    if (index + 1 >= histogram->shape.count())
+        return ">" + time_text(histogram->shape.lower(index));
+    return time_text(histogram->shape.lower(index + 1));
+}
+
+std::string percentile_lines(const Table& table) {
+    std::string text;
+    for (const auto& [name, p] : percentiles) {
+        text += fmt::format("{:>{}}", name, 2 * bound_width + 1);
+        for (const Histogram* histogram : table.columns) {
+            text += fmt::format(" {:>{}}", percentile_text(histogram, p), column_width);
+        }
+        text += '\n';
+    }
+    return text;
+}
+
+// Each phase stands over the middle of its columns.
+std::string wait_table_titles(const std::string& name, const std::vector<OperationName>& shown) {
+    std::string titles = fmt::format("{:<{}}", name, 2 * bound_width + 1);
+    std::string headings = fmt::format("{:>{}} {:>{}}", "from", bound_width, "to", bound_width);
+    for (const std::string_view phase : phases) {
+        const size_t width = shown.size() * (column_width + 1);
+        titles += fmt::format("{:^{}}", phase, width);
+        for (const OperationName& operation : shown) {
+            headings += fmt::format(" {:>{}}", operation.heading, column_width);
+        }
+    }
+    titles.erase(titles.find_last_not_of(' ') + 1);
+    return titles + "\n" + headings + "\n";
+}
+
+std::string without_data(const Device& device, std::string_view what, const Options& options) {
+    if (options.comma_separated) return {};
+    return fmt::format("{:<{}} {:>{}} {}\n", device.name, 2 * bound_width + 1, what, column_width,
+                       no_data);
+}
+
+double percent(uint64_t part, uint64_t whole) {
+    return 100 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string latency_lines(const Device& device, const Histogram& latency, const Options& options) {
+    std::string text;
+    const uint64_t all = latency.count();
+    uint64_t before = 0;
+    for (uint32_t i = 0; before < all; ++i) {
+        const Row row{i, i};
+        const uint64_t count = count_in(latency, row);
+        if (count == 0 && (before == 0 || options.comma_separated)) continue;
+        before += count;
+        text += options.comma_separated
+                    ? fmt::format("{},{},{},{:.2f},{:.2f}\n", csv_field(device.name),
+                                  bounds_fields(latency.shape, row), count, percent(count, all),
+                                  percent(before, all))
+                    : fmt::format("{} {:>{}} {:>7.2f} {:>10.2f}\n", bounds_text(latency.shape, row),
+                                  count, column_width, percent(count, all), percent(before, all));
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string wait_table_header(const Options& options) {
+    if (!options.comma_separated) return {};
+    std::string text = "device,from_ns,to_ns";
+    for (const std::string_view phase : phases) {
+        for (const OperationName& operation : operations) {
+            text += fmt::format(",{}_{}", operation.kstat, phase);
+        }
+    }
+    return text + "\n";
+}
+
+std::string wait_table(const Device& device, const Histograms& interval, const Options& options) {
+    const Histogram* first = first_of(interval);
+    if (first == nullptr) return without_data(device, "times", options);
+    const std::vector<OperationName> shown = shown_operations(device, options);
+    const Table table = make_table(interval, *first, shown);
+    const std::vector<Row> rows = shown_rows(table, options);
+    std::string text;
+    if (options.comma_separated) {
+        for (const Row& row : rows) {
+            text += fmt::format("{},{}{}\n", csv_field(device.name),
+                                bounds_fields(table.shape, row), fields_of(table, row));
+        }
+        return text;
+    }
+    text = wait_table_titles(device.name, shown);
+    for (const Row& row : rows) {
+        text += bounds_text(table.shape, row) + cells_of(table, row) + "\n";
+    }
+    return text + percentile_lines(table);
+}
+
+std::string latency_table_header(const Options& options) {
+    return options.comma_separated ? "device,from_ns,to_ns,count,density,cumulative\n" : "";
+}
+
+std::string latency_table(const Device& device, const Histograms& interval,
+                          const Options& options) {
+    const auto latency = interval.find(latency_name);
+    if (latency == interval.end()) return without_data(device, latency_name, options);
+    if (options.comma_separated) return latency_lines(device, latency->second, options);
+    return fmt::format("{:<{}} {:>{}}\n{:>{}} {:>{}} {:>{}} {:>7} {:>10}\n", device.name,
+                       2 * bound_width + 1, latency_name, column_width, "from", bound_width, "to",
+                       bound_width, "count", column_width, "density", "cumulative") +
+           latency_lines(device, latency->second, options);
+}
+
+bool is_idle(const Histograms& interval) {
+    return std::ranges::all_of(interval, [](const auto& named) {
+        return named.second.count() == 0 || !named.first.ends_with("_total");
+    });
+}
+
+}  // namespace blkscope::iostat

@@ -1,0 +1,119 @@
+#include "iostat/histogram_reader.hpp"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <stdexcept>
+#include <string>
+
+namespace blkscope::iostat {
+
+namespace {
+
+constexpr uint64_t ns_per_s = 1'000'000'000;
+
+void require(kstat2_status_t status, const char* what) {
+    if (status == KSTAT2_S_OK) return;
+    throw std::runtime_error(fmt::format("{}: {}", what, kstat2_status_string(status)));
+}
+
+// A value that means something now, or null.
+kstat2_nv_t value(kstat2_map_t map, const char* name, uint8_t type) {
+    kstat2_nv_t nv = nullptr;
+    if (kstat2_map_get(map, name, &nv) != KSTAT2_S_OK || nv->type != type) return nullptr;
+    return (nv->flags & KSTAT2_NVF_INVAL) == 0 ? nv : nullptr;
+}
+
+std::optional<uint64_t> integer(kstat2_map_t map, const char* name) {
+    const kstat2_nv_t nv = value(map, name, KSTAT2_NVVT_INT);
+    return nv != nullptr ? std::optional(nv->kstat2_integer) : std::nullopt;
+}
+
+// What a value of the histogram is one of.
+std::string unit_of(kstat2_map_t map) {
+    kstat2_nv_meta_t meta{};
+    if (kstat2_nv_meta(map, "buckets", &meta) != KSTAT2_S_OK) return {};
+    const bool nanoseconds = (meta.flags & KSTAT2_NVMF_FRACT) != 0 && meta.scale == ns_per_s &&
+                             (meta.type == KSTAT2_NVMT_T_ACC || meta.type == KSTAT2_NVMT_T_REL);
+    if (nanoseconds) return "ns";
+    if (meta.type == KSTAT2_NVMT_BYTES && meta.scale == 1) return "bytes";
+    return meta.type == KSTAT2_NVMT_CNT && meta.scale == 1 ? "requests" : "";
+}
+
+std::optional<Histogram> read_histogram(kstat2_map_t map) {
+    const kstat2_nv_t buckets = value(map, "buckets", KSTAT2_NVVT_INTS);
+    const auto type = integer(map, "type");
+    const auto min = integer(map, "range_min");
+    const auto max = integer(map, "range_max");
+    const auto stepping = integer(map, "stepping");
+    if (buckets == nullptr || !type || !min || !max || !stepping) return {};
+    if (*type > KSTAT2_NVHIST_LOG10_LIN) return {};
+    const kstat2::Buckets shape(static_cast<kstat2_nv_hist_type_t>(*type), *min, *max, *stepping);
+    const auto& [array, length] = buckets->kstat2_integers;
+    if (shape.why_invalid() != nullptr || length > shape.count()) return {};
+    return Histogram{.shape = shape,
+                     .counts = {array, array + length},
+                     .unit = unit_of(map),
+                     .crtime = static_cast<hrtime_t>(integer(map, "crtime").value_or(0))};
+}
+
+// The sums stand in a kstat of their own, under the histograms' names; a total is what its two
+// parts are together.
+void add_sums(Histograms& histograms, kstat2_map_t times) {
+    for (auto& [name, histogram] : histograms) {
+        histogram.sum = integer(times, name.c_str());
+        const std::string operation = name.substr(0, name.rfind('_'));
+        if (name != operation + "_total") continue;
+        const auto wait = integer(times, (operation + "_wait").c_str());
+        const auto service = integer(times, (operation + "_service").c_str());
+        if (wait && service) histogram.sum = *wait + *service;
+    }
+}
+
+Histograms read_histograms(kstat2_map_t device) {
+    Histograms histograms;
+    kstat2_mapiter_t iter = nullptr;
+    if (kstat2_mapiter_start(device, KSTAT2_NVK_MAP, &iter) != KSTAT2_S_OK) return histograms;
+    kstat2_nv_t child = nullptr;
+    kstat2_map_t times = nullptr;
+    while (kstat2_mapiter_next(iter, &child) == KSTAT2_S_OK) {
+        if (std::string_view(child->name) == "times") times = child->kstat2_map;
+        if (auto histogram = read_histogram(child->kstat2_map)) {
+            histograms.emplace(child->name, std::move(*histogram));
+        }
+    }
+    kstat2_mapiter_end(&iter);
+    if (times != nullptr) add_sums(histograms, times);
+    return histograms;
+}
+
+}  // namespace
+
+HistogramReader::~HistogramReader() {
+    if (handle_ != nullptr) kstat2_close(&handle_);
+}
+
+void HistogramReader::refresh() {
+    if (handle_ == nullptr) {
+        kstat2_matcher_list_t disks = nullptr;
+        require(kstat2_alloc_matcher_list(&disks), "match kstats");
+        kstat2_add_matcher(KSTAT2_M_GLOB, "/disk/*", disks);
+        const kstat2_status_t status = kstat2_open(&handle_, disks);
+        kstat2_free_matcher_list(&disks);
+        require(status, "open the histograms' kstats");
+    }
+    require(kstat2_update(handle_), "update the histograms' kstats");
+}
+
+void HistogramReader::read_into(std::vector<Device>& devices) {
+    refresh();
+    for (Device& device : devices) {
+        const std::string uri =
+            fmt::format("/disk/{}/{}/{}", device.module, device.name, device.instance);
+        kstat2_map_t map = nullptr;
+        if (kstat2_lookup_map(handle_, uri.c_str(), &map) != KSTAT2_S_OK) continue;
+        device.histograms = read_histograms(map);
+    }
+}
+
+}  // namespace blkscope::iostat
