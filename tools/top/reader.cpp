@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "iostat/host.hpp"
+#include "top/latencies.hpp"
 #include "top/model.hpp"
 
 namespace blkscope::top {
@@ -26,11 +27,12 @@ Reader::Reader(std::vector<std::string> names)
 
 Look Reader::look() {
     Look look;
-    latencies_.update();
-    for (iostat::Device& device : devices_.read()) {
-        if (!is_wanted(device)) continue;
+    std::vector<iostat::Device> devices = devices_.read();
+    std::erase_if(devices, [&](const iostat::Device& device) { return !is_wanted(device); });
+    histograms_.read_into(devices);
+    for (iostat::Device& device : devices) {
         DeviceLook one;
-        one.latencies = latencies_.read(device);
+        one.latencies = latencies_of(std::exchange(device.histograms, {}), bounds_);
         one.device = std::move(device);
         read_geometry(one);
         read_clients(one);

@@ -4,12 +4,11 @@
 
 #include <kstat.h>
 
-#include <memory>
 #include <string>
 #include <vector>
 
+#include "iostat/histogram_reader.hpp"
 #include "iostat/reader.hpp"
-#include "top/latency_reader.hpp"
 #include "top/look.hpp"
 
 namespace blkscope::top {
@@ -23,7 +22,7 @@ class Reader {
     /// Looks at the devices. What cannot be read, because its provider went away meanwhile, is left
     /// out.
     ///
-    /// Errors: throws std::system_error if the kstats cannot be had at all. The next look may.
+    /// Errors: throws std::runtime_error if the kstats cannot be had at all. The next look may.
     [[nodiscard]] Look look();
 
   private:
@@ -34,7 +33,8 @@ class Reader {
 
     std::vector<std::string> names_;
     iostat::Reader devices_;
-    LatencyReader latencies_;
+    iostat::HistogramReader histograms_;
+    Bounds bounds_;  // of the last histograms
 };
 
 }  // namespace blkscope::top

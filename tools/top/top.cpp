@@ -8,6 +8,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -94,7 +95,7 @@ class ScreenRun {
     void look() {
         try {
             session_.take(reader_.look());
-        } catch (const std::system_error& failure) {
+        } catch (const std::runtime_error& failure) {
             session_.tell(failure.what());  // the next look may do better
         }
         looks_done_ = looks_.was_the_last();
