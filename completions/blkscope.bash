@@ -6,6 +6,11 @@ _blkscope_uris() {
     "$1" list 2>/dev/null | awk '$NF ~ /^nbds?(\+unix)?:/ { print $NF }'
 }
 
+# _blkscope_served: the devices that are served, the first column of blkscope list.
+_blkscope_served() {
+    "$1" list 2>/dev/null | awk '$NF ~ /^nbds?(\+unix)?:/ { print $1 }'
+}
+
 # bash takes the word apart at : and =, so what it replaces is only what follows the last of them.
 _blkscope_offer() {
     local whole=${COMP_LINE:0:COMP_POINT} candidate common
@@ -27,13 +32,17 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list --help --version
+        _blkscope_offer serve attach detach list top --help --version
         return
     fi
     case $previous in
         --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
         --unix | --config | --tls-certs | --tls-psk) _blkscope_files "$word" && return ;;
         --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
+        --device)
+            # shellcheck disable=SC2046  # a word for each line
+            _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}") && return
+            ;;
         --tls) _blkscope_offer off on require && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
         --port | --allow | --queue-depth | --description | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
@@ -51,6 +60,7 @@ _blkscope() {
             ;;
         detach:-*) _blkscope_offer --force --help ;;
         list:-*) _blkscope_offer --help ;;
+        top:-*) _blkscope_offer --device --no-color --batch --help ;;
         serve:*)
             _blkscope_offer memory: null:
             _blkscope_files "$word"

@@ -14,6 +14,7 @@
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls.hpp"
 #include "driver/nbd/uri.hpp"
+#include "top/top.hpp"
 
 namespace blkscope {
 namespace {
@@ -216,10 +217,12 @@ int run(int argc, char** argv) {
     ServeOptions serve_options;
     AttachCommand attach_command;
     DetachCommand detach_command;
+    top::Options top_options;
     add_serve(app, serve_options);
     add_attach(app, attach_command);
     add_detach(app, detach_command);
     app.add_subcommand("list", "Show the exports and attached devices of this machine");
+    top::add_command(app, top_options);
     try {
         app.parse(argc, argv);
         require_something_to_serve(app, serve_options);
@@ -231,6 +234,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("attach")) attach(attach_command);
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list();
+        if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());
         return bad_usage;

@@ -1,4 +1,4 @@
-// blkscope's command line: serve, attach, detach, list.
+// blkscope's command line: serve, attach, detach, list, top.
 #pragma once
 
 namespace blkscope {

@@ -35,6 +35,10 @@ class Reader {
     /// Whether the last read found any device, wanted or not.
     [[nodiscard]] bool any_device() const;
 
+    /// The chain as the last read() left it, for what else is published beside the devices; null
+    /// if there was none.
+    [[nodiscard]] kstat_ctl_t* chain() const { return kc_.get(); }
+
   private:
     struct Close {
         void operator()(kstat_ctl_t* kc) const { kstat_close(kc); }

@@ -1,0 +1,66 @@
+#include "top/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <CLI/CLI.hpp>
+
+namespace blkscope::top {
+namespace {
+
+// What a command line leads to; throws what CLI11 throws.
+Options parse(std::vector<std::string> words) {
+    CLI::App app;
+    Options options;
+    add_command(app, options);
+    words.insert(words.begin(), "top");
+    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    app.parse(words);
+    return options;
+}
+
+TEST(TopOptions, WithoutAnyItLooksEverySecondAtAllDevicesForEver) {
+    const Options options = parse({});
+    EXPECT_EQ(options.interval_ns(), 1'000'000'000);
+    EXPECT_FALSE(options.count);
+    EXPECT_TRUE(options.devices.empty());
+    EXPECT_TRUE(options.color);
+    EXPECT_FALSE(options.batch);
+}
+
+TEST(TopOptions, TheIntervalMayBeAFractionAndACountMayFollow) {
+    const Options options = parse({"0.25", "8"});
+    EXPECT_EQ(options.interval_ns(), 250'000'000);
+    EXPECT_EQ(options.count, 8u);
+}
+
+TEST(TopOptions, DevicesAddUpAndDoNotEatTheInterval) {
+    const Options options = parse({"--device", "nbd0", "2", "--device", "nbd7"});
+    EXPECT_EQ(options.devices, (std::vector<std::string>{"nbd0", "nbd7"}));
+    EXPECT_EQ(options.interval_ns(), 2'000'000'000);
+}
+
+TEST(TopOptions, BatchHasTwoNames) {
+    EXPECT_TRUE(parse({"-b"}).batch);
+    EXPECT_TRUE(parse({"--batch", "--no-color"}).batch);
+    EXPECT_FALSE(parse({"--batch", "--no-color"}).color);
+}
+
+TEST(TopOptions, WhatIsNoIntervalOrCountIsRefused) {
+    for (const char* interval : {"0", "-1", "0.05", "4000", "x"}) {
+        EXPECT_THROW(static_cast<void>(parse({interval})), CLI::ParseError) << interval;
+    }
+    for (const char* count : {"0", "-1", "1.5", "x"}) {
+        EXPECT_THROW(static_cast<void>(parse({"1", count})), CLI::ParseError) << count;
+    }
+    EXPECT_THROW(static_cast<void>(parse({"1", "2", "3"})), CLI::ParseError);
+}
+
+TEST(TopOptions, ColorsAreAllowedUnlessNoColorSaysSomething) {
+    EXPECT_TRUE(color_allowed(nullptr));
+    EXPECT_TRUE(color_allowed(""));
+    EXPECT_FALSE(color_allowed("1"));
+    EXPECT_FALSE(color_allowed("0"));
+}
+
+}  // namespace
+}  // namespace blkscope::top

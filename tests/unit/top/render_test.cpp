@@ -1,0 +1,164 @@
+// Whole screens, held against those in screens/: what a user sees at each size.
+
+#include "top/render.hpp"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "looks.hpp"
+#include "top/session.hpp"
+
+namespace blkscope::top {
+namespace {
+
+constexpr Style plain{.utf8 = false, .color = false};
+constexpr Style rich{.utf8 = true, .color = true};
+
+// Half a minute of three devices: one with a burst that queues, one that is slow, one that idles.
+Session busy_session() {
+    Session session(one_second, "no devices in /run/kstat");
+    std::vector<DeviceLook> devices{idle_look("nbd0"), idle_look("nbd1"), idle_look("nbd2")};
+    devices[1].size_bytes = uint64_t{2} << 40;
+    devices[1].clients = 3;
+    session.take(look_at(first_look, devices));
+    for (int i = 1; i <= 30; ++i) {
+        const bool burst = i >= 12 && i < 20;
+        do_reads(devices[0], burst ? 4000 : 400, burst ? 2'000'000 : 3'000, 40'000);
+        do_reads(devices[0], 40, 30'000, burst ? 150'000 : 20'000);
+        do_reads(devices[1], 60, 1'500, 15'000'000);
+        session.take(look_at(first_look + i * one_second, devices));
+    }
+    return session;
+}
+
+std::string golden(const std::string& name) {
+    std::ifstream file(std::string(GOLDEN_SCREENS) + "/" + name);
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+void expect_golden(const std::string& name, const Screen& screen) {
+    EXPECT_EQ(screen.text(), golden(name)) << name << " is now:\n" << screen.text();
+}
+
+TEST(TopRender, TheUsualTerminal) {
+    expect_golden("80x24", busy_session().render({.columns = 80, .rows = 24}, rich));
+}
+
+TEST(TopRender, TheUsualTerminalWithoutUtf8AndColors) {
+    expect_golden("80x24-ascii", busy_session().render({.columns = 80, .rows = 24}, plain));
+}
+
+TEST(TopRender, ALargeTerminal) {
+    expect_golden("200x50", busy_session().render({.columns = 200, .rows = 50}, rich));
+}
+
+TEST(TopRender, ASmallTerminal) {
+    expect_golden("40x10", busy_session().render({.columns = 40, .rows = 10}, plain));
+}
+
+TEST(TopRender, TheHelpFitsTheUsualTerminal) {
+    Session session = busy_session();
+    session.press('h');
+    const Screen screen = session.render({.columns = 80, .rows = 24}, rich);
+    expect_golden("help", screen);
+    EXPECT_EQ(screen.row_text(23), "Any key goes back.");
+}
+
+// All sizes from nothing to the usual: it draws what it can and stays inside.
+TEST(TopRender, AnySizeWillDo) {
+    Session session = busy_session();
+    for (const bool help : {false, true}) {
+        for (int columns = 0; columns <= 82; ++columns) {
+            for (int rows = 0; rows <= 26; ++rows) {
+                const Screen screen = session.render({.columns = columns, .rows = rows}, rich);
+                ASSERT_EQ(screen.size(), (Size{.columns = columns, .rows = rows}));
+            }
+        }
+        if (!help) session.press('h');
+    }
+}
+
+TEST(TopRender, TheP99IsThereAsLongAsThereIsALineForIt) {
+    const Session session = busy_session();
+    for (int rows = 5; rows <= 40; ++rows) {
+        const std::string text = session.render({.columns = 80, .rows = rows}, plain).text();
+        EXPECT_NE(text.find("p99 "), std::string::npos) << rows << ":\n" << text;
+    }
+}
+
+TEST(TopRender, WaitIsAboveService) {
+    const std::string text = busy_session().render({.columns = 80, .rows = 24}, plain).text();
+    const size_t wait = text.find("\nwait ");
+    const size_t service = text.find("\nservice ");
+    ASSERT_NE(wait, std::string::npos);
+    ASSERT_NE(service, std::string::npos);
+    EXPECT_LT(wait, service);
+}
+
+TEST(TopRender, HotterCellsHaveHotterColors) {
+    const Screen screen = busy_session().render({.columns = 80, .rows = 24}, rich);
+    bool hottest = false;
+    for (int y = 0; y < 24; ++y) {
+        for (int x = 0; x < 80; ++x) {
+            const Cell& cell = screen.at(x, y);
+            if (cell.glyph == U'\u2588') {
+                EXPECT_GE(cell.role, heat_role(heat_levels - 1));
+                hottest = true;
+            }
+            if (cell.glyph == U'\u2591') {
+                EXPECT_LE(cell.role, heat_role(2));
+                EXPECT_GE(cell.role, heat_role(1));
+            }
+        }
+    }
+    EXPECT_TRUE(hottest);
+}
+
+TEST(TopRender, ThresholdsAreColored) {
+    const Screen screen = busy_session().render({.columns = 80, .rows = 24}, rich);
+    const std::string row = screen.row_text(3);  // nbd1, 15 ms a read
+    const size_t asvc = row.find("15.000");
+    ASSERT_NE(asvc, std::string::npos) << row;
+    EXPECT_EQ(screen.at(static_cast<int>(asvc), 3).role, Role::warning);
+}
+
+TEST(TopRender, AsciiMeansAscii) {
+    const Screen screen = busy_session().render({.columns = 80, .rows = 24}, plain);
+    for (int y = 0; y < 24; ++y) {
+        for (int x = 0; x < 80; ++x) EXPECT_LT(screen.at(x, y).glyph, U'\x7f');
+    }
+}
+
+TEST(TopRender, ADeviceWithoutHistogramsIsSaidToHaveNone) {
+    DeviceLook sd0 = idle_look("sd0");
+    sd0.latencies = {};
+    sd0.clients.reset();
+    Session session(one_second, "no devices in /run/kstat");
+    session.take(look_at(first_look, {sd0}));
+    const std::string text = session.render({.columns = 80, .rows = 24}, plain).text();
+    EXPECT_NE(text.find("\nsd0 publishes no latency histograms\n"), std::string::npos) << text;
+    EXPECT_EQ(text.find("client"), std::string::npos);
+}
+
+TEST(TopRender, TheFirstScreenSaysThatItIsSinceTheCreation) {
+    Session session(one_second, "no devices in /run/kstat");
+    session.take(look_at(first_look, {idle_look("nbd0")}));
+    const Screen screen = session.render({.columns = 80, .rows = 24}, plain);
+    EXPECT_TRUE(screen.row_text(0).ends_with("since creation")) << screen.row_text(0);
+}
+
+TEST(TopRender, DevicesThatHaveNoRoomAreCounted) {
+    std::vector<DeviceLook> devices;
+    for (int i = 0; i < 20; ++i) devices.push_back(idle_look("nbd" + std::to_string(i)));
+    Session session(one_second, "no devices in /run/kstat");
+    session.take(look_at(first_look, devices));
+    const Screen screen = session.render({.columns = 80, .rows = 24}, plain);
+    EXPECT_TRUE(screen.row_text(23).starts_with("13 more  ")) << screen.row_text(23);
+}
+
+}  // namespace
+}  // namespace blkscope::top

@@ -1,0 +1,107 @@
+#include "top/events.hpp"
+
+#include <poll.h>
+#include <sys/signalfd.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <system_error>
+
+namespace blkscope::top {
+
+namespace {
+
+constexpr hrtime_t ns_per_s = 1'000'000'000;
+
+int checked(int result, const char* what) {
+    if (result < 0) throw std::system_error(errno, std::generic_category(), what);
+    return result;
+}
+
+bool is_ignored(int signal) {
+    struct sigaction action {};
+    sigaction(signal, nullptr, &action);
+    return action.sa_handler == SIG_IGN;
+}
+
+// Gives the descriptor that they are read from.
+int hold_back(std::initializer_list<int> signals, sigset_t& before) {
+    sigset_t watched;
+    sigemptyset(&watched);
+    for (const int signal : signals) {
+        if (!is_ignored(signal)) sigaddset(&watched, signal);
+    }
+    const int fd = checked(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK), "top: signalfd");
+    pthread_sigmask(SIG_BLOCK, &watched, &before);
+    return fd;
+}
+
+}  // namespace
+
+Descriptor::~Descriptor() {
+    close(fd_);
+}
+
+Events::Events(std::initializer_list<int> signals, hrtime_t interval_ns, bool watch_input)
+    : signals_(hold_back(signals, before_)),
+      timer_(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
+                     "top: timerfd_create")),
+      watch_input_(watch_input) {
+    set_interval(interval_ns);
+}
+
+Events::~Events() {
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
+Event Events::wait() {
+    const int input = watch_input_ ? STDIN_FILENO : -1;  // poll(2) passes a negative one over
+    std::array<pollfd, 3> polled{pollfd{signals_.get(), POLLIN, 0}, pollfd{timer_.get(), POLLIN, 0},
+                                 pollfd{input, POLLIN, 0}};
+    while (poll(polled.data(), polled.size(), -1) < 0) {
+        if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "top: poll");
+    }
+    Event event;
+    event.signal = take_signal();
+    event.look = take_look();
+    event.input = (polled[2].revents & POLLIN) != 0;
+    event.hung_up = (polled[2].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0;
+    return event;
+}
+
+void Events::set_interval(hrtime_t interval_ns) {
+    itimerspec period{};
+    period.it_interval = {.tv_sec = interval_ns / ns_per_s, .tv_nsec = interval_ns % ns_per_s};
+    period.it_value = period.it_interval;
+    checked(timerfd_settime(timer_.get(), 0, &period, nullptr), "top: timerfd_settime");
+}
+
+bool Events::take_look() {
+    uint64_t expirations = 0;
+    return read(timer_.get(), &expirations, sizeof(expirations)) == sizeof(expirations);
+}
+
+int Events::take_signal() {
+    signalfd_siginfo info{};
+    const ssize_t got = read(signals_.get(), &info, sizeof(info));
+    return got == sizeof(info) ? static_cast<int>(info.ssi_signo) : 0;
+}
+
+void suffer(int signal) {
+    struct sigaction action {};
+    struct sigaction before {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, &before);
+    sigset_t one;
+    sigset_t mask;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    raise(signal);  // held back until the next line, unless it never was
+    pthread_sigmask(SIG_UNBLOCK, &one, &mask);
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    sigaction(signal, &before, nullptr);
+}
+
+}  // namespace blkscope::top

@@ -1,0 +1,66 @@
+// Events: what the loop waits for, in one poll: the next look, a key, a signal.
+//
+// The signals are held back and read from a descriptor, so nothing interrupts a look or a screen
+// that is half drawn, and no library handles them behind our back.
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <csignal>
+#include <initializer_list>
+
+namespace blkscope::top {
+
+/// A file descriptor that is ours to close.
+class Descriptor {
+  public:
+    explicit Descriptor(int fd) : fd_(fd) {}
+    ~Descriptor();
+    Descriptor(const Descriptor&) = delete;
+    Descriptor& operator=(const Descriptor&) = delete;
+    [[nodiscard]] int get() const { return fd_; }
+
+  private:
+    int fd_;
+};
+
+/// What has happened since the last one; several things may have.
+struct Event {
+    bool look = false;     // the next look is due
+    bool input = false;    // standard input has something, or has ended
+    bool hung_up = false;  // and nobody is at its other end
+    int signal = 0;        // one of those watched; 0: none
+};
+
+class Events {
+  public:
+    /// Holds `signals` back, but for those that whoever started us wants ignored, and starts the
+    /// clock. The descriptors and the signals' old state are given back at the end.
+    ///
+    /// Errors: throws std::system_error.
+    Events(std::initializer_list<int> signals, hrtime_t interval_ns, bool watch_input);
+    ~Events();
+    Events(const Events&) = delete;
+    Events& operator=(const Events&) = delete;
+
+    /// Sleeps until something happens. Looks that were missed meanwhile are one look.
+    [[nodiscard]] Event wait();
+
+    /// The next look is one interval from now, and so on.
+    void set_interval(hrtime_t interval_ns);
+
+  private:
+    [[nodiscard]] bool take_look();
+    [[nodiscard]] int take_signal();
+
+    sigset_t before_{};
+    Descriptor signals_;
+    Descriptor timer_;
+    bool watch_input_;
+};
+
+/// Does to this process what `signal` does when nobody watches it, held back or not: ends it, or
+/// stops it and returns when it goes on.
+void suffer(int signal);
+
+}  // namespace blkscope::top

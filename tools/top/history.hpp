@@ -1,0 +1,52 @@
+// The last while of a device's latencies, an interval after another: what a heatmap is drawn from.
+//
+//     oldest                     newest
+//       [c][c][c][ ][c] ... [c][c]        each column: what was completed between two looks
+//        512 at most        ago(1) ago(0)
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+#include "top/look.hpp"
+
+namespace blkscope::top {
+
+/// What came in one interval. Without bounds nothing is known of it: the device was not there, or
+/// publishes no histograms.
+struct Column {
+    hrtime_t elapsed_ns = 0;
+    Bounds bounds;
+    std::vector<uint64_t> wait;
+    std::vector<uint64_t> service;
+};
+
+class History {
+  public:
+    static constexpr size_t columns_max = 512;  // wider than terminals are
+
+    /// Takes in the newest column; the oldest goes when there are too many.
+    void add(Column column) {
+        columns_.push_back(std::move(column));
+        if (columns_.size() > columns_max) columns_.pop_front();
+    }
+
+    [[nodiscard]] size_t size() const { return columns_.size(); }
+
+    /// The newest is 0 ago; `columns` less than size().
+    [[nodiscard]] const Column& ago(size_t columns) const {
+        assert(columns < columns_.size());
+        return columns_[columns_.size() - 1 - columns];
+    }
+
+  private:
+    std::deque<Column> columns_;
+};
+
+}  // namespace blkscope::top

@@ -1,0 +1,157 @@
+#include "top/model.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <kstat/kstat2/percentiles.hpp>
+#include <utility>
+
+#include "iostat/changes.hpp"
+
+namespace blkscope::top {
+
+namespace {
+
+constexpr int message_looks = 10;
+
+struct SortRule {
+    const char* text;
+    double iostat::Figures::*figure;  // null: by name
+};
+
+// In the order of SortKey.
+constexpr std::array sort_rules{
+    SortRule{"name", nullptr},
+    SortRule{"r/s+w/s", &iostat::Figures::transfers},
+    SortRule{"wait", &iostat::Figures::wait},
+    SortRule{"wsvc_t", &iostat::Figures::wsvc_t},
+    SortRule{"asvc_t", &iostat::Figures::asvc_t},
+    SortRule{"%b", &iostat::Figures::b_percent},
+};
+
+const SortRule& rule(SortKey key) {
+    return sort_rules[static_cast<size_t>(key)];
+}
+
+iostat::Snapshot devices_of(const Look& look) {
+    iostat::Snapshot devices;
+    for (const DeviceLook& one : look.devices) devices.push_back(one.device);
+    return devices;
+}
+
+// What was completed between two looks. Histograms that were made in between have counted all of it
+// since; of those that are seen for the first time it is not known what they counted when.
+Column column_between(const DeviceLook* before, const DeviceLook& now, hrtime_t last_look,
+                      hrtime_t elapsed_ns) {
+    Column column{.elapsed_ns = elapsed_ns, .bounds = nullptr, .wait = {}, .service = {}};
+    const Latencies& latencies = now.latencies;
+    const bool goes_on = before != nullptr && before->latencies.bounds != nullptr &&
+                         before->latencies.crtime == latencies.crtime;
+    if (goes_on) {
+        column.wait = kstat2::difference(before->latencies.wait, latencies.wait);
+        column.service = kstat2::difference(before->latencies.service, latencies.service);
+    } else if (last_look != 0 && latencies.crtime > last_look) {
+        column.wait = latencies.wait;
+        column.service = latencies.service;
+    } else {
+        return column;
+    }
+    column.bounds = latencies.bounds;
+    return column;
+}
+
+}  // namespace
+
+iostat::Options column_options() {
+    iostat::Options options;
+    options.mode = iostat::Mode::extended;
+    options.names_last = true;
+    options.microseconds = true;
+    return options;
+}
+
+bool Tracked::is_stuck() const {
+    return !since_creation && figures.transfers == 0 && figures.actv >= 0.99 &&
+           figures.b_percent >= 99;
+}
+
+bool same_device(const Tracked& tracked, const DeviceLook& look) {
+    return iostat::same_kstat(tracked.last.device, look.device);
+}
+
+void Model::take(const Look& look) {
+    if (message_age_looks_++ >= message_looks) message_.clear();
+    tell_changes(look);
+    const hrtime_t elapsed_ns = time_ == 0 ? 0 : look.time - time_;
+    age_the_missing(look, elapsed_ns);
+    for (const DeviceLook& one : look.devices) take_device(one, elapsed_ns);
+    std::ranges::sort(devices_, [](const Tracked& one, const Tracked& other) {
+        return iostat::compare_names(one.name(), other.name()) < 0;
+    });
+    time_ = look.time;
+}
+
+void Model::tell(std::string message) {
+    message_ = std::move(message);
+    message_age_looks_ = 0;
+}
+
+void Model::take_device(const DeviceLook& look, hrtime_t elapsed_ns) {
+    const auto known =
+        std::ranges::find_if(devices_, [&](const Tracked& t) { return same_device(t, look); });
+    const bool seen_before = known != devices_.end();
+    Tracked* found = seen_before ? &*known : &devices_.emplace_back();
+    const DeviceLook* before = seen_before ? &found->last : nullptr;
+    const bool same_life = seen_before && before->device.crtime == look.device.crtime;
+    found->figures =
+        iostat::figures(seen_before ? &before->device : nullptr, look.device, column_options());
+    found->since_creation = !same_life;
+    if (elapsed_ns > 0) found->history.add(column_between(before, look, time_, elapsed_ns));
+    found->last = look;
+    found->looks_gone = 0;
+}
+
+void Model::age_the_missing(const Look& look, hrtime_t elapsed_ns) {
+    for (Tracked& tracked : devices_) {
+        const bool there = std::ranges::any_of(
+            look.devices, [&](const DeviceLook& one) { return same_device(tracked, one); });
+        if (there) continue;
+        ++tracked.looks_gone;
+        tracked.figures = {};
+        tracked.history.add(
+            {.elapsed_ns = elapsed_ns, .bounds = nullptr, .wait = {}, .service = {}});
+    }
+    std::erase_if(devices_, [](const Tracked& t) { return t.looks_gone > looks_kept; });
+}
+
+void Model::tell_changes(const Look& look) {
+    iostat::Snapshot present = devices_of(look);
+    if (time_ != 0) {
+        news_ = fmt::format("{}", fmt::join(iostat::device_changes(present_, present), "; "));
+        if (!news_.empty()) tell(news_);
+    }
+    present_ = std::move(present);
+}
+
+const char* sort_key_text(SortKey key) {
+    return rule(key).text;
+}
+
+SortKey next_sort_key(SortKey key) {
+    return static_cast<SortKey>((static_cast<size_t>(key) + 1) % sort_rules.size());
+}
+
+std::vector<const Tracked*> sorted_devices(const Model& model, SortKey key) {
+    std::vector<const Tracked*> devices;
+    for (const Tracked& tracked : model.devices()) devices.push_back(&tracked);
+    const auto figure = rule(key).figure;
+    // Stable: devices of equal figures keep the order of their names.
+    std::ranges::stable_sort(devices, [&](const Tracked* one, const Tracked* other) {
+        if (one->is_gone() != other->is_gone()) return other->is_gone();
+        return figure != nullptr && one->figures.*figure > other->figures.*figure;
+    });
+    return devices;
+}
+
+}  // namespace blkscope::top

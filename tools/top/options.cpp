@@ -1,0 +1,53 @@
+#include "top/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <cmath>
+
+namespace blkscope::top {
+
+namespace {
+
+constexpr double ns_per_s = 1e9;
+
+constexpr const char* notes =
+    "Each interval it shows what the devices did, as 'iostat -xnu' does, and for one of them "
+    "where\n"
+    "the time went: heatmaps of the time that requests waited, and that they were served.\n"
+    "\n"
+    "Keys: q quit, space freeze, 1-9 or j k or the arrows choose a device, s sorts, + - change "
+    "the\n"
+    "interval, h explains. If input or output is no terminal, it prints lines as 'iostat -xn' "
+    "does.\n"
+    "NO_COLOR in the environment is --no-color.\n"
+    "\n"
+    "  blkscope top\n"
+    "  blkscope top 0.5 --device nbd0\n"
+    "  blkscope top --batch 1 60 > minute.txt";
+
+}  // namespace
+
+hrtime_t Options::interval_ns() const {
+    return static_cast<hrtime_t>(std::llround(interval_s * ns_per_s));
+}
+
+void add_command(CLI::App& app, Options& options) {
+    CLI::App* top = app.add_subcommand("top", "Watch the devices: figures and latency heatmaps");
+    top->footer(notes);
+    top->add_option("interval", options.interval_s, "Seconds between looks")
+        ->capture_default_str()
+        ->check(CLI::Range(interval_s_min, interval_s_max));
+    top->add_option("count", options.count, "Looks, after which it ends (default: no end)")
+        ->check(CLI::PositiveNumber);
+    top->add_option("--device", options.devices, "Only this device; repeat for more (default: all)")
+        ->allow_extra_args(false);  // what follows the name is the interval
+    top->add_flag_callback(
+        "--no-color", [&options] { options.color = false; },
+        "Mark what is past a threshold with + and !");
+    top->add_flag("-b,--batch", options.batch, "Print lines, also on a terminal");
+}
+
+bool color_allowed(const char* no_color) {
+    return no_color == nullptr || *no_color == '\0';
+}
+
+}  // namespace blkscope::top

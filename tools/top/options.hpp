@@ -1,0 +1,39 @@
+// The command line of `blkscope top`.
+#pragma once
+
+#include <sys/kstat.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace blkscope::top {
+
+struct Options {
+    double interval_s = 1;
+    std::optional<unsigned> count;     // looks; none: until the user ends it
+    std::vector<std::string> devices;  // empty: all that are served
+    bool color = true;
+    bool batch = false;  // lines, also on a terminal
+
+    [[nodiscard]] hrtime_t interval_ns() const;
+};
+
+constexpr double interval_s_min = 0.1;
+constexpr double interval_s_max = 3600;
+
+/// Adds the subcommand `top`, which fills `options` when it is parsed.
+///
+/// Ownership: borrows `options` for as long as `app` lives.
+void add_command(CLI::App& app, Options& options);
+
+/// Whether the environment allows colours: NO_COLOR is not set, or empty.
+///
+/// Source: no-color.org.
+[[nodiscard]] bool color_allowed(const char* no_color);
+
+}  // namespace blkscope::top

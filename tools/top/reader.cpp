@@ -1,0 +1,78 @@
+#include "top/reader.hpp"
+
+#include <blkscope/geometry.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "iostat/host.hpp"
+#include "top/latencies.hpp"
+#include "top/model.hpp"
+
+namespace blkscope::top {
+
+namespace {
+
+iostat::Options reader_options(const std::vector<std::string>& names) {
+    iostat::Options options = column_options();
+    options.partitions = !names.empty();  // only for who asks for one
+    return options;
+}
+
+}  // namespace
+
+Reader::Reader(std::vector<std::string> names)
+    : names_(std::move(names)), devices_(reader_options(names_)) {}
+
+Look Reader::look() {
+    Look look;
+    std::vector<iostat::Device> devices = devices_.read();
+    std::erase_if(devices, [&](const iostat::Device& device) { return !is_wanted(device); });
+    histograms_.read_into(devices);
+    for (iostat::Device& device : devices) {
+        DeviceLook one;
+        one.latencies = latencies_of(std::exchange(device.histograms, {}), bounds_);
+        one.device = std::move(device);
+        read_geometry(one);
+        read_clients(one);
+        look.devices.push_back(std::move(one));
+    }
+    look.time = gethrtime();
+    return look;
+}
+
+bool Reader::is_wanted(const iostat::Device& device) const {
+    if (!names_.empty()) return std::ranges::find(names_, device.name) != names_.end();
+    return device.kind == iostat::Kind::disk && !iostat::is_host_device(device);
+}
+
+// The kstat nbd:0:nbd0,what of a device nbd:0:nbd0; null if it cannot be read.
+kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
+    const std::string name = device.name + "," + what;
+    kstat_t* ksp =
+        kstat_lookup(devices_.chain(), device.module.c_str(), device.instance, name.c_str());
+    if (ksp == nullptr || kstat_read(devices_.chain(), ksp, nullptr) == -1) return nullptr;
+    return ksp;
+}
+
+void Reader::read_geometry(DeviceLook& look) {
+    kstat_t* ksp = read_beside(look.device, "geometry");
+    blkscope_geometry_t geometry{};
+    if (ksp == nullptr || ksp->ks_data_size < sizeof(geometry)) return;
+    std::memcpy(&geometry, ksp->ks_data, sizeof(geometry));
+    if (geometry.version < BLKSCOPE_GEOMETRY_VERSION) return;
+    look.size_bytes = geometry.size_bytes;
+    look.block_bytes = geometry.sector_bytes;
+    look.queue_depth = geometry.queue_depth;
+}
+
+void Reader::read_clients(DeviceLook& look) {
+    kstat_t* ksp = read_beside(look.device, "cmds");
+    if (ksp == nullptr) return;
+    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, "connections"));
+    if (record == nullptr || record->data_type != KSTAT_DATA_UINT64) return;
+    look.clients = record->value.ui64;
+}
+
+}  // namespace blkscope::top

@@ -1,0 +1,184 @@
+#include "top/top.hpp"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <clocale>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+#include "top/batch.hpp"
+#include "top/events.hpp"
+#include "top/reader.hpp"
+#include "top/session.hpp"
+#include "top/terminal.hpp"
+
+namespace blkscope::top {
+
+namespace {
+
+// Counts the looks that were asked for; without a count there is no last one.
+class Looks {
+  public:
+    explicit Looks(std::optional<unsigned> count) : count_(count) {}
+
+    /// To be called behind each look.
+    [[nodiscard]] bool was_the_last() { return count_ && ++taken_ >= *count_; }
+
+  private:
+    std::optional<unsigned> count_;
+    unsigned taken_ = 0;
+};
+
+bool ends_the_run(int signal) {
+    return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
+}
+
+std::string nothing_there(const std::vector<std::string>& names) {
+    const std::string place = iostat::run_directory();
+    if (names.empty()) return "no devices in " + place + "; start a server with 'blkscope serve'";
+    return fmt::format("no device named {} in {}; 'blkscope list' shows those that are served",
+                       fmt::join(names, " or "), place);
+}
+
+// One run on a terminal.
+class ScreenRun {
+  public:
+    explicit ScreenRun(const Options& options)
+        : events_({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT},
+                  options.interval_ns(), true),
+          looks_(options.count),
+          reader_(options.devices),
+          session_(options.interval_ns(), nothing_there(options.devices)),
+          color_(options.color) {}
+
+    /// The signal that ended it; 0: the user, the count, or a terminal that is no more.
+    int go() {
+        session_.take(reader_.look());  // what fails here fails before the terminal is touched
+        if (looks_.was_the_last()) looks_done_ = true;
+        Terminal terminal(color_);
+        draw(terminal);
+        while (!looks_done_ && !quit_) {
+            const Event event = events_.wait();
+            if (event.hung_up) return 0;
+            if (ends_the_run(event.signal)) return event.signal;
+            handle(terminal, event);
+            draw(terminal);
+        }
+        return 0;
+    }
+
+  private:
+    void draw(Terminal& terminal) {
+        terminal.draw(session_.render(Terminal::size(), terminal.style()));
+    }
+
+    void handle(Terminal& terminal, const Event& event) {
+        if (event.signal == SIGTSTP) {
+            Terminal::suspend();
+            suffer(SIGTSTP);
+        }
+        if (event.signal == SIGCONT || event.signal == SIGWINCH || event.signal == SIGTSTP) {
+            draw(terminal);  // takes the terminal back, if it was given away
+            Terminal::renew();
+        }
+        if (event.look) look();
+        if (event.input) obey(Terminal::read_keys());
+    }
+
+    void look() {
+        try {
+            session_.take(reader_.look());
+        } catch (const std::runtime_error& failure) {
+            session_.tell(failure.what());  // the next look may do better
+        }
+        looks_done_ = looks_.was_the_last();
+    }
+
+    void obey(const std::string& keys) {
+        for (const char key : keys) {
+            const Answer answer = session_.press(key);
+            if (answer == Answer::quit) quit_ = true;
+            if (answer == Answer::interval) events_.set_interval(session_.interval_ns());
+        }
+    }
+
+    Events events_;
+    Looks looks_;
+    Reader reader_;
+    Session session_;
+    bool color_;
+    bool looks_done_ = false;
+    bool quit_ = false;
+};
+
+// A reader of our output that has had enough; no failure of ours.
+struct OutputClosed {};
+
+void print(std::string_view text) {
+    while (!text.empty()) {
+        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<size_t>(written));
+        } else if (errno == EPIPE) {
+            throw OutputClosed{};
+        } else if (errno != EINTR) {
+            throw std::system_error(errno, std::generic_category(), "top: cannot write");
+        }
+    }
+}
+
+// The signal that ended it; 0: the count.
+int run_in_lines(const Options& options) {
+    std::signal(SIGPIPE, SIG_IGN);  // write(2) tells
+    Events events({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, options.interval_ns(), false);
+    Looks looks(options.count);
+    Reader reader(options.devices);
+    Model model;
+    bool told = false;
+    for (;;) {
+        model.take(reader.look());
+        if (model.devices().empty() && !std::exchange(told, true)) {
+            fmt::print(stderr, "blkscope: top: {}\n", nothing_there(options.devices));
+        }
+        print(batch_report(model));
+        if (looks.was_the_last()) return 0;
+        Event event;
+        do {
+            event = events.wait();
+            if (ends_the_run(event.signal)) return event.signal;
+        } while (!event.look);
+    }
+}
+
+bool on_a_terminal() {
+    return isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+}
+
+int run_until_the_end(Options options) {
+    if (options.batch || !on_a_terminal()) return run_in_lines(options);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread
+    options.color = options.color && color_allowed(std::getenv("NO_COLOR"));
+    std::setlocale(LC_CTYPE, "");  // NOLINT(concurrency-mt-unsafe): the same
+    return ScreenRun(options).go();
+}
+
+}  // namespace
+
+void run(const Options& options) {
+    int signal = 0;
+    try {
+        signal = run_until_the_end(options);
+    } catch (const OutputClosed&) {
+        return;
+    }
+    if (signal != 0) suffer(signal);
+}
+
+}  // namespace blkscope::top
