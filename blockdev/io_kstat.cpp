@@ -10,8 +10,9 @@
 namespace blkscope {
 
 IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name,
-                 const char* ks_class)
-    : seq_(seq),
+                 const char* ks_class, uint32_t block_bytes)
+    : devstat(seq, instance, name, std::strcmp(ks_class, partition_class) == 0, block_bytes),
+      seq_(seq),
       // Virtual: the data is ours, in ticks; snapshot() copies and scales it.
       kstat_(kstat_create(device_module, instance, name.c_str(), ks_class, KSTAT_TYPE_IO, 1,
                           KSTAT_FLAG_VIRTUAL)) {

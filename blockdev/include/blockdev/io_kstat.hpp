@@ -1,4 +1,5 @@
-// IoKstat: a kstat_io_t that a worker writes, published as a disk's or a partition's.
+// IoKstat: a kstat_io_t that a worker writes, published as a disk's or a partition's; and beside it
+// what FreeBSD's statistics count of the same requests.
 //
 //     worker:  { writing = seq.write(); transition(stats.io, now); }      in ticks
 //     reader:  copy through seq, charge up to now, scale                  nanoseconds
@@ -14,6 +15,8 @@
 #include <memory>
 #include <string>
 
+#include "blockdev/devstat_counters.hpp"
+
 namespace blkscope {
 
 struct KstatDelete {
@@ -26,17 +29,26 @@ using OwnedKstat = std::unique_ptr<kstat_t, KstatDelete>;
 /// The module of a device's kstats, and its devices' name without the number.
 inline constexpr const char* device_module = "nbd";
 
+/// The classes of IO kstats that a device has.
+inline constexpr const char* disk_class = "disk";
+inline constexpr const char* partition_class = "partition";
+
 class IoKstat {
   public:
-    IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name, const char* ks_class);
+    IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name, const char* ks_class,
+            uint32_t block_bytes);
     IoKstat(const IoKstat&) = delete;
     IoKstat& operator=(const IoKstat&) = delete;
 
     [[nodiscard]] bool published() const { return kstat_ != nullptr; }
     /// Takes it from the readers' sight; the counters stay.
-    void withdraw() { kstat_.reset(); }
+    void withdraw() {
+        kstat_.reset();
+        devstat.withdraw();
+    }
 
     kstat_io_t io{};  // in ticks
+    DevstatCounters devstat;
 
   private:
     static int snapshot(kstat_t* ksp, void* out, int rw);
