@@ -27,9 +27,9 @@ namespace {
 
 using kstat::publish;
 
-// Copies that a reader tries before it gives out one whose sequences differ: its writer has stopped
-// in the middle, or is being stopped there again and again.
-constexpr int copies_max = 10'000;
+// How long a reader tries before it is given a copy whose sequences differ: the entry's writer has
+// stopped in the middle.
+constexpr hrtime_t patience_ns = 10'000'000;
 
 // An entry's memory, which its driver writes, and what readers see of it.
 struct Slot {
@@ -39,7 +39,8 @@ struct Slot {
 
     static void counters(const void* owner, Devstat& out) {
         const Devstat& live = static_cast<const Slot*>(owner)->live;
-        for (int tries = 1; !observe_counters(live, out) && tries < copies_max; ++tries) {
+        const hrtime_t began = gethrtime();
+        while (!observe_counters(live, out) && gethrtime() - began < patience_ns) {
             std::this_thread::yield();
         }
     }

@@ -1,7 +1,6 @@
 #include "gstat/snapshot.hpp"
 
 #include <algorithm>
-#include <kstat/devstat/bintime.hpp>
 
 namespace blkscope::gstat {
 
@@ -12,13 +11,6 @@ double seconds_between(const Snapshot& before, const Snapshot& now) {
 const Device* find(const Snapshot& before, const Device& device) {
     const auto at = std::ranges::find(before.devices, device.identity, &Device::identity);
     return at == before.devices.end() ? nullptr : &*at;
-}
-
-void charge_busy_time(Devstat& entry, hrtime_t now) {
-    const hrtime_t from = devstat::ns_of(entry.busy_from);
-    if (entry.start_count == entry.end_count || now <= from) return;
-    entry.busy_time = devstat::sum(entry.busy_time, devstat::bintime_of(now - from));
-    entry.busy_from = devstat::bintime_of(now);
 }
 
 void put_partitions_in_place(std::vector<Device>& devices) {

@@ -32,13 +32,6 @@ struct Snapshot {
 /// The same device earlier; null where it was not there yet.
 [[nodiscard]] const Device* find(const Snapshot& before, const Device& device);
 
-/// Adds to its busy time what has passed since its last request ended, if one is in flight: a
-/// request that lasts longer than the interval makes the device busy in each of them, not only in
-/// the last.
-///
-/// Units: nanoseconds of CLOCK_MONOTONIC.
-void charge_busy_time(Devstat& entry, hrtime_t now);
-
 /// The devices in the order of their list, each with its partitions behind it.
 void put_partitions_in_place(std::vector<Device>& devices);
 

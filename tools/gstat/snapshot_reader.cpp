@@ -1,5 +1,7 @@
 #include "gstat/snapshot_reader.hpp"
 
+#include <kstat/devstat/busy_time.hpp>
+
 namespace blkscope::gstat {
 
 Snapshot SnapshotReader::take() {
@@ -12,7 +14,7 @@ Snapshot SnapshotReader::take() {
     snapshot.uptime = gethrtime();
     for (const devstat::Reader::Known& known : reader_.entries()) {
         Device device{known.kid, known.name, known.anonymous(), known.entry};
-        charge_busy_time(device.entry, known.kstat->ks_snaptime);
+        devstat::charge_busy_time(device.entry, known.kstat->ks_snaptime);
         snapshot.devices.push_back(device);
     }
     put_partitions_in_place(snapshot.devices);

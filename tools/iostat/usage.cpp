@@ -29,6 +29,8 @@ How:
   -r     comma-separated                   -s  silent when devices come and go
   -j     a line of JSON per report, with everything; -I -M -T do not change it
   -T u   before each report, the seconds since 1970; -T d the date
+  --style freebsd   the report of FreeBSD's iostat, with its options: see
+                    iostat --style freebsd --help
 
   r/s w/s          reads, writes completed per second (rps wps; tps: both)
   kr/s kw/s        KiB read, written per second, with -M MiB (kps: both)
