@@ -145,6 +145,7 @@ using namespace blkscope::devstat;
 
 extern "C" {
 
+// NOLINTNEXTLINE(readability-function-size): the signature is FreeBSD's
 struct devstat* devstat_new_entry(const void* dev_name, int unit_number, uint32_t block_size,
                                   devstat_support_flags flags, devstat_type_flags device_type,
                                   devstat_priority priority) try {
@@ -182,6 +183,7 @@ void devstat_start_transaction_bio_t0(struct devstat* ds, struct bio* bp) {
     if (ds != nullptr) devstat_start_transaction(ds, &bp->bio_t0);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is FreeBSD's
 void devstat_end_transaction(struct devstat* ds, uint32_t bytes, devstat_tag_type tag_type,
                              devstat_trans_flags flags, const struct bintime* now,
                              const struct bintime* then) {

@@ -28,21 +28,22 @@ struct Snapshot {
 // Both doors look through one reader, so that an id means the same in a snapshot and in the tree.
 class View {
   public:
-    View() : lock_(mutex_) {
-        if (!reader_) reader_ = new Reader;  // never freed: a thread may outlive main
-        reader_->update();
+    View() : lock_(mutex) {
+        if (!reader) reader = new Reader;  // never freed: a thread may outlive main
+        reader->update();
     }
-    Reader* operator->() const { return reader_; }
+    Reader* operator->() const { return reader; }
 
   private:
-    static inline std::mutex mutex_;
-    static inline Reader* reader_ = nullptr;
+    static inline std::mutex mutex;
+    static inline Reader* reader = nullptr;
 
     std::lock_guard<std::mutex> lock_;
 };
 
 // An entry's id: its kstat's number, which is never used again. Nobody follows it.
 void* id_of(const Reader::Known& known) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an id in the form that libgeom has
     return reinterpret_cast<void*>(static_cast<uintptr_t>(known.kid) + 1);
 }
 

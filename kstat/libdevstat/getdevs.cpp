@@ -25,22 +25,22 @@ constexpr int fetches_max = 100;  // while devices come and go faster than they 
 // sockets are its parent's.
 class View {
   public:
-    View() : lock_(mutex_) {
-        if (!reader_) {
-            reader_ = new Reader;  // never freed: a thread may outlive main
-            owner_ = getpid();
-        } else if (owner_ != getpid()) {
-            reader_->reopen();
-            owner_ = getpid();
+    View() : lock_(mutex) {
+        if (!reader) {
+            reader = new Reader;  // never freed: a thread may outlive main
+            owner = getpid();
+        } else if (owner != getpid()) {
+            reader->reopen();
+            owner = getpid();
         }
     }
 
-    Reader* operator->() const { return reader_; }
+    Reader* operator->() const { return reader; }
 
   private:
-    static inline std::mutex mutex_;
-    static inline Reader* reader_ = nullptr;
-    static inline pid_t owner_ = 0;
+    static inline std::mutex mutex;
+    static inline Reader* reader = nullptr;
+    static inline pid_t owner = 0;
 
     std::lock_guard<std::mutex> lock_;
 };
@@ -51,6 +51,10 @@ auto look(Get get) {
     const View view;
     view->update();
     return get(*view.operator->());
+}
+
+std::string text_of(int error) {
+    return std::generic_category().message(error);
 }
 
 int refuse_kvm() {
@@ -69,8 +73,7 @@ auto number(kvm_t* kd, const std::string& function, const char* what, Get get)
     return fail(function + ": error getting " + what + "\n" + function + ": " +
                 error.code().message());
 } catch (const std::bad_alloc&) {
-    return fail(function + ": error getting " + what + "\n" + function + ": " +
-                std::strerror(ENOMEM));
+    return fail(function + ": error getting " + what + "\n" + function + ": " + text_of(ENOMEM));
 }
 
 // The generation and the devices behind it, as FreeBSD hands them out in one piece. An errno:
@@ -133,7 +136,7 @@ int fetch_into(devinfo& info, int room) {
         return 0;
     }
     return fail(std::string("devstat_getdevs: error getting device stats\ndevstat_getdevs: ") +
-                std::strerror(error));
+                text_of(error));
 }
 
 }  // namespace

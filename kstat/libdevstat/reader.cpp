@@ -82,8 +82,8 @@ bool Reader::add_new(const std::map<kid_t, kstat_t*>& present) {
     some_unread_ = false;
     std::vector<Known> found;
     for (const auto& [kid, kstat] : present) {
-        const auto is_known = [&](const Known& known) { return known.kid == kid; };
-        if (foreign_.contains(kid) || std::ranges::any_of(entries_, is_known)) continue;
+        const bool is_known = std::ranges::find(entries_, kid, &Known::kid) != entries_.end();
+        if (foreign_.contains(kid) || is_known) continue;
         Known known{kid, kstat, {}, {}};
         const Outcome outcome = take(known);
         known.name = name_of(*kstat, known.entry);

@@ -223,6 +223,7 @@ std::span<T> span_of(T* first, int count) {
 }  // namespace
 }  // namespace blkscope::devstat
 
+// NOLINTNEXTLINE(readability-function-size): the signature is FreeBSD's
 extern "C" __attribute__((visibility("default"))) int devstat_selectdevs(
     struct device_selection** dev_select, int* num_selected, int* num_selections,
     long* select_generation, long current_generation, struct devstat* devices, int numdevs,

@@ -113,6 +113,7 @@ std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> argu
                                                    bool to_terminal) {
     if (std::ranges::find(arguments, "--help") != arguments.end()) return Help{};
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     const auto argc = static_cast<int>(arguments.size());
@@ -128,7 +129,9 @@ std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> argu
         if (letter == ':') return wrong_usage(std::string("no value for -") + char(optopt));
         if (const auto refusal = take(options, letter, optarg)) return *refusal;
     }
-    if (optind < argc) return wrong_usage("unexpected operand '" + arguments[optind] + "'");
+    if (optind < argc) {
+        return wrong_usage("unexpected operand '" + arguments[static_cast<size_t>(optind)] + "'");
+    }
     settle(options, to_terminal);
     return options;
 }

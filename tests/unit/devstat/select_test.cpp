@@ -44,7 +44,11 @@ class DevstatSelect : public testing::Test {
         ASSERT_EQ(devstat_buildmatch(text.data(), &matches_, &num_matches_), 0);
     }
 
-    void no_matches() { num_matches_ = 0; }
+    void no_matches() {
+        std::free(matches_);
+        matches_ = nullptr;
+        num_matches_ = 0;
+    }
 
     int select(devstat_select_mode mode, Names names = {}, int maxshow = 10, int perf = 0) {
         std::vector<char*> pointers;

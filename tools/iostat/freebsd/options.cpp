@@ -200,6 +200,7 @@ bool take_style(std::vector<std::string>& arguments) {
 std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments) {
     if (std::ranges::find(arguments, "--help") != arguments.end()) return Help{};
     std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
     const auto argc = static_cast<int>(arguments.size());
