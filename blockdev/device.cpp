@@ -40,8 +40,8 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClai
       size_bytes_(backing_->size_bytes()),
       block_bytes_(backing_->block_bytes()),
       queue_depth_(queue_depth),
-      disk_(seq_, instance_.number(), name_, "disk"),
-      partitions_(seq_, instance_.number()),
+      disk_(seq_, instance_.number(), name_, disk_class, block_bytes_),
+      partitions_(seq_, instance_.number(), block_bytes_),
       histograms_(seq_),
       histogram_kstats_(histograms_, name_, instance_.number()) {
     assert(queue_depth_ > 0);
@@ -70,6 +70,13 @@ void Device::on_kstats(const Buf& buf, Transition transition) {
     if (buf.partition != nullptr) transition(buf.partition->io);
 }
 
+// The coming or going of any request, likewise, as FreeBSD counts it.
+template <class Count>
+void Device::on_devstats(const Buf& buf, Count count) {
+    count(disk_.devstat);
+    if (buf.partition != nullptr) count(buf.partition->devstat);
+}
+
 // Moves a buf from one queue to the next, and says when that was: one reading of the clock, so that
 // the queues and the request agree.
 template <class Transition>
@@ -78,6 +85,8 @@ hrtime_t Device::transit(const Buf& buf, Transition transition) {
     const auto writing = seq_.write();  // before the clock is read; see io_kstat.cpp
     const hrtime_t now = kstat::now_unscaled();
     on_kstats(buf, [&](kstat_io_t& io) { transition(io, now); });
+    if (buf.state == Buf::State::waiting)
+        on_devstats(buf, [&](auto& counts) { counts.begin(now); });
     return now;
 }
 
@@ -216,6 +225,7 @@ void Device::account(Buf& buf) {
     const auto writing = seq_.write();
     buf.finished = kstat::now_unscaled();
     on_kstats(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
+    on_devstats(buf, [&](DevstatCounters& counts) { counts.end(buf); });
     histograms_.count(buf);
     time_discard_or_flush(buf);
     add(counters.requests, 1);

@@ -11,8 +11,9 @@
 namespace blkscope {
 
 IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name,
-                 const char* ks_class)
-    : seq_(seq) {
+                 const char* ks_class, uint32_t block_bytes)
+    : devstat(seq, instance, name, std::strcmp(ks_class, partition_class) == 0, block_bytes),
+      seq_(seq) {
     publish(instance, name, ks_class);
     publish_second_kind(instance, name, ks_class);
 }

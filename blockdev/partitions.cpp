@@ -20,8 +20,7 @@ std::unique_ptr<IoKstat> Partitions::take(const Partition& where) {
 }
 
 void Partitions::replace(const std::vector<Partition>& table) {
-    std::erase_if(leaving_,
-                  [](const auto& stats) { return stats->io.wcnt == 0 && stats->io.rcnt == 0; });
+    std::erase_if(leaving_, [](const auto& stats) { return stats->devstat.idle(); });
     std::vector<Present> next;
     for (const Partition& where : table) next.push_back({where, take(where)});
     // Those that go leave first: a new one may have the name.
@@ -34,7 +33,8 @@ void Partitions::replace(const std::vector<Partition>& table) {
         if (present.stats) continue;
         const std::string device = device_module + std::to_string(instance_);
         const std::string name = device + "," + std::to_string(present.where.number);
-        present.stats = std::make_unique<IoKstat>(seq_, instance_, name, "partition");
+        present.stats =
+            std::make_unique<IoKstat>(seq_, instance_, name, partition_class, block_bytes_);
     }
     present_ = std::move(next);
 }

@@ -5,8 +5,9 @@ _iostat() {
     local word=${COMP_WORDS[COMP_CWORD]} program=${COMP_WORDS[0]} words
     case ${COMP_WORDS[COMP_CWORD - 1]}:$word in
         -T:*) words='d u' ;;
+        --style:*) words='freebsd solaris' ;;
         -l:*) return 0 ;;
-        *:-*) words="$("$program" --help 2>/dev/null | _iostat_options) --help" ;;
+        *:-*) words="$("$program" --help 2>/dev/null | _iostat_options) --help --style" ;;
         # A report has two lines of headers, and with -n the name at the end of each line.
         *) words=$("$program" -xn 2>/dev/null | awk 'NR > 2 { print $NF }') ;;
     esac

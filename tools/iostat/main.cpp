@@ -15,6 +15,8 @@
 
 #include "cadence/cadence.hpp"
 #include "iostat/format.hpp"
+#include "iostat/freebsd/options.hpp"
+#include "iostat/freebsd/run.hpp"
 #include "iostat/histogram_reader.hpp"
 #include "iostat/json.hpp"
 #include "iostat/options.hpp"
@@ -188,5 +190,9 @@ int main_program(std::vector<std::string> arguments) {
 int main(int argc, char** argv) {
     // The date is in the user's language; numbers are not.
     std::setlocale(LC_TIME, "");  // NOLINT(concurrency-mt-unsafe): before any thread could exist
-    return blkscope::iostat::main_program({argv, argv + argc});
+    std::vector<std::string> arguments{argv, argv + argc};
+    if (blkscope::iostat::freebsd::take_style(arguments)) {
+        return blkscope::iostat::freebsd::main_program(std::move(arguments));
+    }
+    return blkscope::iostat::main_program(std::move(arguments));
 }

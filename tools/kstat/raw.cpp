@@ -9,7 +9,7 @@ namespace blkscope::kstat_command {
 
 namespace {
 
-enum class Kind { i32, u32, u64, text };
+enum class Kind { i32, u32, u64, bintime, text };
 
 // Fields of one kind behind each other, by name; '-' is one that is not shown. A text has room for
 // `text_bytes`.
@@ -61,6 +61,27 @@ constexpr std::array mntinfo{
     Fields{Kind::text, "mik_curserver", 257},
 };
 
+// A record of libdevstat's: its version and size, and the struct devstat; see <sys/devicestat.h>.
+constexpr std::array devstat{
+    Fields{Kind::u32, "version - sequence0 - start_count end_count"},
+    Fields{Kind::bintime, "busy_from"},
+    Fields{Kind::u64, "-"},
+    Fields{Kind::u32, "device_number"},
+    Fields{Kind::text, "device_name", 16},
+    Fields{Kind::i32, "unit_number"},
+    Fields{Kind::u64,
+           "bytes_other bytes_read bytes_write bytes_free "
+           "operations_other operations_read operations_write operations_free"},
+    Fields{Kind::bintime,
+           "duration_other duration_read duration_write duration_free busy_time creation_time"},
+    Fields{Kind::u32, "block_size -"},
+    Fields{Kind::u64, "tags_simple tags_head tags_ordered"},
+    Fields{Kind::u32, "flags device_type priority -"},
+    Fields{Kind::u64, "id"},
+    Fields{Kind::u32, "sequence1"},
+};
+
+// Without a name it is that of all of a module's.
 struct Structure {
     std::string_view module;
     std::string_view name;
@@ -71,6 +92,7 @@ constexpr std::array structures{
     Structure{"cpu_stat", "cpu_stat", cpu_stat}, Structure{"unix", "var", var},
     Structure{"unix", "ncstats", ncstats},       Structure{"unix", "sysinfo", sysinfo},
     Structure{"unix", "vminfo", vminfo},         Structure{"nfs", "mntinfo", mntinfo},
+    Structure{"devstat", {}, devstat},
 };
 
 std::string without_digits(const char* field) {
@@ -82,8 +104,9 @@ std::string without_digits(const char* field) {
 const Structure* structure_of(const kstat_t& ksp) {
     const std::string module = without_digits(ksp.ks_module);
     const std::string name = without_digits(ksp.ks_name);
-    const auto* const found = std::ranges::find_if(
-        structures, [&](const Structure& s) { return s.module == module && s.name == name; });
+    const auto* const found = std::ranges::find_if(structures, [&](const Structure& s) {
+        return s.module == module && (s.name.empty() || s.name == name);
+    });
     return found == structures.end() ? nullptr : found;
 }
 
@@ -101,6 +124,8 @@ size_t bytes_of(const Fields& fields) {
             return 4;
         case Kind::u64:
             return 8;
+        case Kind::bintime:
+            return 16;
         case Kind::text:
             return fields.text_bytes;
     }
@@ -114,6 +139,15 @@ Integer load(const char* from) {
     return value;
 }
 
+// Seconds, and units of 2^-64 s behind them: to the nearest nanosecond.
+Moment bintime(const char* from) {
+    constexpr uint64_t ns_per_s = 1'000'000'000;
+    constexpr uint64_t half = uint64_t{1} << 31;
+    const uint64_t high = load<uint64_t>(from + 8) >> 32;
+    return {load<int64_t>(from) * hrtime_t{ns_per_s} +
+            static_cast<hrtime_t>((high * ns_per_s + half) >> 32)};
+}
+
 Value value_of(const Fields& fields, const char* from) {
     switch (fields.kind) {
         case Kind::i32:
@@ -122,6 +156,8 @@ Value value_of(const Fields& fields, const char* from) {
             return uint64_t{load<uint32_t>(from)};
         case Kind::u64:
             return load<uint64_t>(from);
+        case Kind::bintime:
+            return bintime(from);
         case Kind::text:
             break;
     }

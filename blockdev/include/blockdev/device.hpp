@@ -24,6 +24,7 @@
 //                        run queue has it for reads and writes; submit, a turn of the worker from
 //                        its first hand-over to the backing to the submission of all it prepared
 //     nbderr:N:nbdN,err  NAMED, device_error: see blockdev/error_counts.hpp
+//     devstat:N:nbdN,devstat  RAW, devstat: see blockdev/devstat_counters.hpp; partitions too
 // and, of the second kind,
 //     kstat:/disk/nbd/nbdN/N     the first of these; kstat:/partition/nbd/nbdN,P/N the second
 //     kstat:/disk/nbd/nbdN/N/... histograms: see blockdev/histogram_kstats.hpp
@@ -118,6 +119,8 @@ class Device final : private SubmissionObserver {
     hrtime_t transit(const Buf& buf, Transition transition);
     template <class Transition>
     void on_kstats(const Buf& buf, Transition transition);
+    template <class Count>
+    void on_devstats(const Buf& buf, Count count);
     [[nodiscard]] bool touches_table(const Buf& buf) const;
     void table_may_have_changed();
     void read_table();

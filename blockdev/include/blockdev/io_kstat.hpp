@@ -1,7 +1,7 @@
 // IoKstat: a kstat_io_t that a worker writes, published as a disk's or a partition's, in both
-// kinds:
+// kinds; and beside it what FreeBSD's statistics count of the same requests:
 //
-//     nbd:0:nbd0, of class disk     kstat:/disk/nbd/nbd0/0
+//     nbd:0:nbd0, of class disk     kstat:/disk/nbd/nbd0/0     devstat:0:nbd0,devstat
 //
 //     worker:  { writing = seq.write(); transition(stats.io, now); }      in ticks
 //     reader:  copy through seq, charge up to now, scale                  nanoseconds
@@ -18,6 +18,8 @@
 #include <kstat/seqlock.hpp>
 #include <memory>
 #include <string>
+
+#include "blockdev/devstat_counters.hpp"
 
 namespace blkscope {
 
@@ -38,9 +40,14 @@ using OwnedKstat2 = std::unique_ptr<kstat2_t, Kstat2Delete>;
 /// The module of a device's kstats, and its devices' name without the number.
 inline constexpr const char* device_module = "nbd";
 
+/// The classes of IO kstats that a device has.
+inline constexpr const char* disk_class = "disk";
+inline constexpr const char* partition_class = "partition";
+
 class IoKstat {
   public:
-    IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name, const char* ks_class);
+    IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name, const char* ks_class,
+            uint32_t block_bytes);
     IoKstat(const IoKstat&) = delete;
     IoKstat& operator=(const IoKstat&) = delete;
 
@@ -49,9 +56,11 @@ class IoKstat {
     void withdraw() {
         kstat2_.reset();
         kstat_.reset();
+        devstat.withdraw();
     }
 
     kstat_io_t io{};  // in ticks
+    DevstatCounters devstat;
 
   private:
     /// The counters at one moment, in nanoseconds.

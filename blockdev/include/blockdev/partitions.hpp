@@ -28,7 +28,8 @@ namespace blkscope {
 
 class Partitions {
   public:
-    Partitions(const kstat::Seqlock& seq, int instance) : seq_(seq), instance_(instance) {}
+    Partitions(const kstat::Seqlock& seq, int instance, uint32_t block_bytes)
+        : seq_(seq), instance_(instance), block_bytes_(block_bytes) {}
 
     [[nodiscard]] bool empty() const { return present_.empty(); }
 
@@ -52,6 +53,7 @@ class Partitions {
 
     const kstat::Seqlock& seq_;
     int instance_;
+    uint32_t block_bytes_;
     std::vector<Present> present_;                   // by first byte
     std::vector<std::unique_ptr<IoKstat>> leaving_;  // requests may still be in them
 };

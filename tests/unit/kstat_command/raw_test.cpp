@@ -47,6 +47,22 @@ TEST(KstatRaw, AStructureIsKnownByItsNamesWithoutDigits) {
     EXPECT_TRUE(known("nfs", "mntinfo"));
 }
 
+TEST(KstatRaw, AnEntryOfDevstatIsKnownByItsModule) {
+    EXPECT_TRUE(known("devstat", "nbd0,devstat"));
+    Raw<uint64_t> raw("devstat", "nbd0,devstat", 37);
+    raw.words[3] = 12;                 // busy_from: seconds
+    raw.words[4] = uint64_t{1} << 63;  // and half of one
+    std::memcpy(reinterpret_cast<char*>(raw.words.data()) + 52, "nbd\0", 4);
+    const auto shown = raw.shown();
+    EXPECT_EQ(shown.at("busy_from"), "12.500000000");
+    EXPECT_EQ(shown.at("device_name"), "nbd");
+    EXPECT_EQ(shown.at("bytes_other"), "9");
+    EXPECT_EQ(shown.at("operations_free"), "16");
+    EXPECT_EQ(shown.at("tags_simple"), "30");
+    EXPECT_EQ(shown.at("id"), "35");
+    EXPECT_EQ(shown.at("sequence1"), "36");
+}
+
 TEST(KstatRaw, NeitherABeginningNorALongerNameIsEnough) {
     EXPECT_FALSE(known("unix", "v"));
     EXPECT_FALSE(known("unix", ""));

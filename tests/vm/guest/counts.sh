@@ -19,8 +19,29 @@ agree() {
     # 6.1 also counts the empty request that carries an fsync's flush among its writes (measured here:
     # one write of 4 KiB and one fsync are two writes of 8 sectors together).
     same "writes" "$(kstat_grew "$1" "$2" io writes)" $(($(kernel_grew "$1" "$2" 5) - flushes))
+    agree_with_devstat "$1" "$2"
     same "errors" "$(sed -n 's/.*_errors=//p' "$2.cmds" | sort -u)" 0
     contained "$1" "$2"
+}
+
+# The same run in FreeBSD's form: the third of the readings.
+agree_with_devstat() {
+    for kind in read write; do
+        same "devstat's ${kind}s" "$(kstat_grew "$1" "$2" devstat ${kind}_operations)" \
+            "$(kstat_grew "$1" "$2" io ${kind}s)"
+    done
+    same "devstat's bytes read" "$(kstat_grew "$1" "$2" devstat read_bytes)" "$(kstat_grew "$1" "$2" io nread)"
+    same "devstat's bytes written" "$(kstat_grew "$1" "$2" devstat write_bytes)" \
+        "$(kstat_grew "$1" "$2" io nwritten)"
+    same "devstat's discards" "$(kstat_grew "$1" "$2" devstat free_operations)" "$(kernel_grew "$1" "$2" 12)"
+    same "devstat's bytes discarded" "$(kstat_grew "$1" "$2" devstat free_bytes)" \
+        $((512 * $(kernel_grew "$1" "$2" 14)))
+    same "devstat's others" "$(kstat_grew "$1" "$2" devstat other_operations)" "$(kernel_grew "$1" "$2" 16)"
+    same "devstat's in flight" "$(kstat "$2.devstat" in_flight)" 0
+    stays=$(($(kstat_grew "$1" "$2" devstat read_duration) + $(kstat_grew "$1" "$2" devstat write_duration)))
+    apart=$((stays - $(kstat_grew "$1" "$2" io wlentime) - $(kstat_grew "$1" "$2" io rlentime)))
+    # Each of the eight numbers is rounded to a nanosecond.
+    [ ${apart#-} -le 8 ] || fail "$1 to $2: devstat's durations are $apart ns off the kstat's"
 }
 
 # A request's stay with us lies within its stay with the kernel, whose two counters are cut to whole

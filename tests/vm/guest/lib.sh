@@ -124,11 +124,12 @@ kstat() {
 }
 
 # snapshot NAME: once nothing is under way any more, the counters of both sides in NAME.kernel (see
-# `kernel`), NAME.io and NAME.cmds.
+# `kernel`), NAME.io, NAME.cmds and NAME.devstat.
 snapshot() {
     within 10 is_quiet "$1"
     disk stat >"$1.kernel"
     kstat-io nbd "${device#nbd}" "$device,cmds" >"$1.cmds"
+    devstat-io "$device" >"$1.devstat"
 }
 
 # The kernel first: with nothing under way there, nothing comes to us after this look.

@@ -1,0 +1,28 @@
+#include "gstat/filter.hpp"
+
+#include <gtest/gtest.h>
+
+namespace blkscope::gstat {
+namespace {
+
+TEST(GstatFilter, FindsAnExpressionAnywhereInTheName) {
+    EXPECT_TRUE(Filter("nbd").shows("nbd0"));
+    EXPECT_TRUE(Filter("^nbd(0|7)$").shows("nbd7"));
+    EXPECT_FALSE(Filter("^nbd(0|7)$").shows("nbd10"));
+    EXPECT_FALSE(Filter(",").shows("nbd0"));
+}
+
+TEST(GstatFilter, WithoutOneEverythingIsShown) {
+    EXPECT_TRUE(Filter("").shows("nbd0"));
+}
+
+TEST(GstatFilter, OneThatIsNoExpressionSaysWhy) {
+    EXPECT_FALSE(Filter("a|b").problem());
+    const Filter broken("(a");
+    ASSERT_TRUE(broken.problem());
+    EXPECT_FALSE(broken.problem()->empty());
+    EXPECT_TRUE(broken.shows("nbd0"));
+}
+
+}  // namespace
+}  // namespace blkscope::gstat

@@ -1,0 +1,139 @@
+#include "gstat/options.hpp"
+
+#include <regex.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <optional>
+#include <string_view>
+
+#include "gstat/filter.hpp"
+
+namespace blkscope::gstat {
+namespace {
+
+constexpr auto synopsis = "usage: gstat [-abBcCdops] [-f filter] [-I interval]\n";
+
+constexpr auto explanation =
+    R"(
+Shows what each block device is doing: live on a terminal, else one report.
+
+  -a           only devices that are at least 0.1 percent busy
+  -b           one report, after one interval, and exit
+  -B           reports without end, one after the other
+  -c           consumers too: on FreeBSD those of GEOM, here there are none
+  -C           reports as comma-separated values, without end
+  -d           deletes (trims): d/s, kBps, ms/d
+  -f filter    only devices whose name this extended regular expression finds
+  -I interval  between reports: a number and us, ms or s (us without; 1 s)
+  -o           other operations (flushes): o/s, ms/o
+  -p           physical devices only, no partitions
+  -s           the mean size: kB
+
+  L(q)         requests that are in the device now, waiting or being served
+  ops/s        operations per second: r/s reads, w/s writes, d/s deletes,
+               o/s others
+  kBps         KiB per second
+  ms/r ...     mean milliseconds from a request's arrival to its answer
+  %busy        percent of the time that any request was in the device; green,
+               magenta above 50, red above 80
+
+Keys: > and < double and halve the interval, f sets the filter, F clears it,
+      c shows consumers, q ends.
+)";
+
+// The letters that stand for themselves.
+struct Flag {
+    char letter;
+    bool Options::*member;
+};
+
+constexpr std::array flags{
+    Flag{'a', &Options::active_only}, Flag{'b', &Options::once},
+    Flag{'B', &Options::batch},       Flag{'c', &Options::consumers},
+    Flag{'C', &Options::csv},         Flag{'d', &Options::deletes},
+    Flag{'o', &Options::others},      Flag{'p', &Options::physical_only},
+    Flag{'s', &Options::sizes},
+};
+
+Refusal wrong_usage(const std::string& why) {
+    return {"gstat: " + why + "\n" + synopsis};
+}
+
+// A number above 0 and its unit.
+std::optional<std::chrono::microseconds> interval_of(std::string_view text) {
+    uint64_t number = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    constexpr uint64_t number_max = 1'000'000'000;
+    if (error != std::errc{} || number == 0 || number > number_max) return {};
+    const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
+    if (unit.empty() || unit == "us") return std::chrono::microseconds(number);
+    if (unit == "ms") return std::chrono::milliseconds(number);
+    if (unit == "s") return std::chrono::seconds(number);
+    return {};
+}
+
+std::optional<Refusal> take(Options& options, int letter, const char* argument) {
+    if (letter == 'f') {
+        options.filter = argument;
+        if (const auto why = Filter(options.filter).problem()) {
+            return Refusal{"gstat: invalid filter '" + options.filter + "': " + *why + "\n"};
+        }
+        return {};
+    }
+    if (letter == 'I') {
+        const auto interval = interval_of(argument);
+        if (!interval) return wrong_usage("invalid interval '" + std::string(argument) + "'");
+        options.interval = *interval;
+        return {};
+    }
+    const auto* const flag =
+        std::ranges::find_if(flags, [&](const Flag& f) { return f.letter == letter; });
+    if (flag == flags.end()) return Refusal{synopsis};
+    options.*flag->member = true;
+    return {};
+}
+
+// -C is endless, and so is -B; without them a report that nobody sees on a screen is one.
+void settle(Options& options, bool to_terminal) {
+    options.batch |= options.csv;
+    if (!options.batch && !to_terminal) options.once = true;
+    options.batch |= options.once;
+}
+
+}  // namespace
+
+std::string help_text() {
+    return std::string(synopsis) + explanation;
+}
+
+std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments,
+                                                   bool to_terminal) {
+    if (std::ranges::find(arguments, "--help") != arguments.end()) return Help{};
+    std::vector<char*> argv;
+    argv.reserve(arguments.size() + 1);
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    const auto argc = static_cast<int>(arguments.size());
+
+    Options options;
+    opterr = 0;
+    optind = 0;  // makes glibc start anew, however far an earlier call came
+    int letter = 0;
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): called once, before any thread could exist
+    while ((letter = getopt(argc, argv.data(), "+:abBcCdf:hI:ops")) != -1) {
+        if (letter == 'h') return Help{};
+        if (letter == '?') return wrong_usage(std::string("unknown option -") + char(optopt));
+        if (letter == ':') return wrong_usage(std::string("no value for -") + char(optopt));
+        if (const auto refusal = take(options, letter, optarg)) return *refusal;
+    }
+    if (optind < argc) {
+        return wrong_usage("unexpected operand '" + arguments[static_cast<size_t>(optind)] + "'");
+    }
+    settle(options, to_terminal);
+    return options;
+}
+
+}  // namespace blkscope::gstat

@@ -1,0 +1,41 @@
+// From two snapshots to lines of text: the columns of FreeBSD's gstat, and its CSV.
+#ifndef GSTAT_REPORT_HPP
+#define GSTAT_REPORT_HPP
+
+#include <string>
+#include <vector>
+
+#include "gstat/filter.hpp"
+#include "gstat/options.hpp"
+#include "gstat/snapshot.hpp"
+
+namespace blkscope::gstat {
+
+/// A device's line in three parts: what stands before the %busy, that, and what stands behind it.
+struct Line {
+    std::string figures;
+    std::string busy;
+    std::string name;
+    double busy_percent;
+
+    [[nodiscard]] std::string text() const { return figures + busy + name; }
+};
+
+/// `dT: 1.000s  w: 1.000s`, and the filter.
+[[nodiscard]] std::string first_line(const Options& options, double elapsed_s);
+
+/// The names of the columns.
+[[nodiscard]] std::string header(const Options& options);
+
+/// A line for each device that the options and the filter leave.
+[[nodiscard]] std::vector<Line> lines(const Options& options, const Filter& filter,
+                                      const Snapshot& before, const Snapshot& now);
+
+/// The same for programs. A device that was being written in the middle of is left out.
+[[nodiscard]] std::string csv_header(const Options& options);
+[[nodiscard]] std::string csv_lines(const Options& options, const Filter& filter,
+                                    const Snapshot& before, const Snapshot& now);
+
+}  // namespace blkscope::gstat
+
+#endif

@@ -1,0 +1,32 @@
+#include "gstat/snapshot.hpp"
+
+#include <algorithm>
+
+namespace blkscope::gstat {
+
+double seconds_between(const Snapshot& before, const Snapshot& now) {
+    return static_cast<double>(now.uptime - before.uptime) / 1e9;
+}
+
+const Device* find(const Snapshot& before, const Device& device) {
+    const auto at = std::ranges::find(before.devices, device.identity, &Device::identity);
+    return at == before.devices.end() ? nullptr : &*at;
+}
+
+void put_partitions_in_place(std::vector<Device>& devices) {
+    std::vector<Device> ordered;
+    for (const Device& device : devices) {
+        if (device.is_partition) continue;
+        ordered.push_back(device);
+        std::ranges::copy_if(devices, std::back_inserter(ordered), [&](const Device& other) {
+            return other.is_partition && other.name.starts_with(device.name + ",");
+        });
+    }
+    // Those of nobody's: an entry without a name that is no partition of a device that we know.
+    std::ranges::copy_if(devices, std::back_inserter(ordered), [&](const Device& device) {
+        return std::ranges::find(ordered, device.identity, &Device::identity) == ordered.end();
+    });
+    devices = std::move(ordered);
+}
+
+}  // namespace blkscope::gstat

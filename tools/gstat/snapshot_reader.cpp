@@ -1,0 +1,24 @@
+#include "gstat/snapshot_reader.hpp"
+
+#include <kstat/devstat/busy_time.hpp>
+
+namespace blkscope::gstat {
+
+Snapshot SnapshotReader::take() {
+    reader_.update();
+    // Devices that came meanwhile are there at the next look; of those that went, the last is
+    // shown.
+    static_cast<void>(reader_.read());
+    Snapshot snapshot;
+    clock_gettime(CLOCK_REALTIME, &snapshot.when);
+    snapshot.uptime = gethrtime();
+    for (const devstat::Reader::Known& known : reader_.entries()) {
+        Device device{known.kid, known.name, known.anonymous(), known.entry};
+        devstat::charge_busy_time(device.entry, known.kstat->ks_snaptime);
+        snapshot.devices.push_back(device);
+    }
+    put_partitions_in_place(snapshot.devices);
+    return snapshot;
+}
+
+}  // namespace blkscope::gstat

@@ -1,0 +1,21 @@
+// Takes snapshots of the machine's devices.
+#ifndef GSTAT_SNAPSHOT_READER_HPP
+#define GSTAT_SNAPSHOT_READER_HPP
+
+#include "gstat/snapshot.hpp"
+#include "libdevstat/reader.hpp"
+
+namespace blkscope::gstat {
+
+/// Threads: one. Errors: std::system_error.
+class SnapshotReader {
+  public:
+    [[nodiscard]] Snapshot take();
+
+  private:
+    devstat::Reader reader_;
+};
+
+}  // namespace blkscope::gstat
+
+#endif

@@ -1,0 +1,57 @@
+// The devices that FreeBSD's style shows, as libdevstat selects them, over the last interval.
+#ifndef IOSTAT_FREEBSD_DEVICES_HPP
+#define IOSTAT_FREEBSD_DEVICES_HPP
+
+#include <devstat.h>
+
+#include <vector>
+
+#include "iostat/freebsd/options.hpp"
+#include "iostat/freebsd/report.hpp"
+
+namespace blkscope::iostat::freebsd {
+
+/// Threads: one. Errors: std::runtime_error, with libdevstat's words.
+class Devices {
+  public:
+    /// Refuses a match that libdevstat does not understand.
+    explicit Devices(const Options& options);
+    ~Devices();
+    Devices(const Devices&) = delete;
+    Devices& operator=(const Devices&) = delete;
+
+    /// Reads them all, and selects. True: those that are shown are others, or stand elsewhere.
+    bool look();
+
+    /// Those that are shown, since the last look but one; since their creation where there is none.
+    [[nodiscard]] std::vector<Shown> shown() const;
+
+    [[nodiscard]] bool none_at_all() const { return now_.info.numdevs == 0; }
+
+  private:
+    struct Look {
+        Look() { stats.dinfo = &info; }
+        statinfo stats{};
+        devinfo info{};
+    };
+
+    bool select();
+    void count_bytes();
+    [[nodiscard]] const Devstat* earlier(uint32_t device_number) const;
+
+    const Options& options_;
+    std::vector<std::string> names_;
+    std::vector<char*> drives_;  // into names_
+    devstat_match* matches_ = nullptr;
+    int num_matches_ = 0;
+    Look now_;
+    Look before_;
+    device_selection* selection_ = nullptr;
+    int selected_ = 0;
+    int selections_ = 0;
+    long generation_ = 0;
+};
+
+}  // namespace blkscope::iostat::freebsd
+
+#endif

@@ -1,0 +1,235 @@
+#include "iostat/freebsd/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+namespace blkscope::iostat::freebsd {
+namespace {
+
+constexpr auto cpu_title = "            cpu";
+constexpr auto cpu_columns = " us ni sy in id";
+
+// The figures of one device.
+class Figures {
+  public:
+    explicit Figures(const Shown& device) : now_(device.now), elapsed_s_(device.elapsed_s) {
+        if (device.before) before_ = *device.before;
+        if (elapsed_s_ <= 0) elapsed_s_ = 1;  // no time to divide by: the totals
+    }
+
+    [[nodiscard]] double operator()(devstat_metric metric) {
+        long double value = 0;
+        compute(metric, &value);
+        return static_cast<double>(value);
+    }
+
+    [[nodiscard]] uint64_t count(devstat_metric metric) {
+        uint64_t value = 0;
+        compute(metric, &value);
+        return value;
+    }
+
+    [[nodiscard]] double megabytes(devstat_metric metric) {
+        return static_cast<double>(count(metric)) / (1024 * 1024);
+    }
+
+    [[nodiscard]] double kilobytes(devstat_metric metric) {
+        return static_cast<double>(count(metric)) / 1024;
+    }
+
+    // More than all of the time is all of it: the clock was read beside the device.
+    [[nodiscard]] double busy_percent() { return std::min((*this)(DSM_BUSY_PCT), 100.0); }
+
+    [[nodiscard]] double elapsed_s() const { return static_cast<double>(elapsed_s_); }
+
+  private:
+    void compute(devstat_metric metric, void* value) {
+        [[maybe_unused]] const int result =
+            devstat_compute_statistics(&now_, &before_, elapsed_s_, metric, value, DSM_NONE);
+        assert(result == 0);
+    }
+
+    Devstat now_;
+    Devstat before_{};
+    long double elapsed_s_;
+};
+
+std::string usual_columns(const Options& options, Figures& of) {
+    if (options.totals) {
+        return fmt::format(" {:5.2f} {:3} {:5.2f} ", of(DSM_KB_PER_TRANSFER),
+                           of.count(DSM_TOTAL_TRANSFERS), of.megabytes(DSM_TOTAL_BYTES));
+    }
+    return fmt::format(" {:5.2f} {:3.0f} {:5.2f} ", of(DSM_KB_PER_TRANSFER),
+                       of(DSM_TRANSFERS_PER_SECOND), of(DSM_MB_PER_SECOND));
+}
+
+// A column without a blank in front of it, unless the text fills it.
+std::string column(const std::string& text, size_t width) {
+    return text.size() < width ? std::string(width - text.size(), ' ') + text : " " + text;
+}
+
+// sps, tps and msps; with -I the counts. One decimal of a millisecond as long as there is room.
+std::string old_columns(const Options& options, Figures& of) {
+    const double blocks = options.kilobytes ? of.kilobytes(DSM_TOTAL_BYTES)
+                                            : static_cast<double>(of.count(DSM_TOTAL_BLOCKS));
+    const auto transfers = static_cast<double>(of.count(DSM_TOTAL_TRANSFERS));
+    const double by = options.totals ? 1 : of.elapsed_s();
+    const double ms = of(DSM_MS_PER_TRANSACTION);
+    return column(fmt::format("{:.0f}", blocks / by), 4) +
+           column(fmt::format("{:.0f}", transfers / by), 4) +
+           column(fmt::format("{:.{}f}", ms, ms < 100 ? 1 : 0), 5) + " ";
+}
+
+std::string machine_cpu(const Machine& machine) {
+    std::string text;
+    for (const double percent : machine.cpu) text += fmt::format(" {:2.0f}", std::rint(percent));
+    return text;
+}
+
+std::string machine_tty(const Machine& machine) {
+    return fmt::format("{:4.0f} {:5.0f}", machine.characters_in, machine.characters_out);
+}
+
+std::string short_report(const Options& options, const std::vector<Shown>& devices,
+                         const Machine& machine) {
+    std::string text;
+    if (options.tty) text += machine_tty(machine);
+    for (const Shown& device : devices) {
+        Figures of(device);
+        text += options.old_columns ? old_columns(options, of) : usual_columns(options, of);
+    }
+    if (options.cpu) text += machine_cpu(machine);
+    return text + "\n";
+}
+
+// Whole numbers are cut, as the original's are.
+std::string extended_line(const Options& options, const Shown& device, Figures& of) {
+    const std::string name = fmt::format("{:<8.8} ", device.name);
+    if (options.totals) {
+        return name + fmt::format("{:11.1f} {:11.1f} {:12.1f} {:12.1f} {:4} {:10.1f} {:9.1f} ",
+                                  static_cast<double>(of.count(DSM_TOTAL_TRANSFERS_READ)),
+                                  static_cast<double>(of.count(DSM_TOTAL_TRANSFERS_WRITE)),
+                                  of.kilobytes(DSM_TOTAL_BYTES_READ),
+                                  of.kilobytes(DSM_TOTAL_BYTES_WRITE), of.count(DSM_QUEUE_LENGTH),
+                                  of(DSM_TOTAL_DURATION), of(DSM_TOTAL_BUSY_TIME));
+    }
+    const auto whole = [&](devstat_metric metric) { return static_cast<long>(of(metric)); };
+    return name +
+           fmt::format("{:7} {:7} {:8.1f} {:8.1f} {:5} {:5} {:5} {:5} {:4} {:3.0f} ",
+                       whole(DSM_TRANSFERS_PER_SECOND_READ), whole(DSM_TRANSFERS_PER_SECOND_WRITE),
+                       of(DSM_MB_PER_SECOND_READ) * 1024, of(DSM_MB_PER_SECOND_WRITE) * 1024,
+                       whole(DSM_MS_PER_TRANSACTION_READ), whole(DSM_MS_PER_TRANSACTION_WRITE),
+                       whole(DSM_MS_PER_TRANSACTION_OTHER), whole(DSM_MS_PER_TRANSACTION),
+                       of.count(DSM_QUEUE_LENGTH), of.busy_percent());
+}
+
+// Whether anything of it would show in the columns.
+bool does_something(Figures& of) {
+    constexpr double per_second = 0.05;
+    constexpr double megabytes = 0.0005 / 1024;
+    constexpr double percent = 0.5;
+    return of(DSM_TRANSFERS_PER_SECOND_READ) > per_second ||
+           of(DSM_TRANSFERS_PER_SECOND_WRITE) > per_second ||
+           of(DSM_MB_PER_SECOND_READ) > megabytes || of(DSM_MB_PER_SECOND_WRITE) > megabytes ||
+           of.busy_percent() > percent;
+}
+
+std::string extended_header(const Options& options) {
+    std::string text = "                        extended device statistics  ";
+    if (options.tty) text += "      tty";
+    text += options.totals
+                ? "\ndevice           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i  "
+                  "    sb/i  "
+                : "\ndevice       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b  ";
+    if (options.tty) text += "tin  tout";
+    return text + "\n";
+}
+
+// The processors stand above, the terminals behind the first device.
+std::string extended_report(const Options& options, const std::vector<Shown>& devices,
+                            const Machine& machine) {
+    std::string text;
+    if (options.cpu) {
+        text += std::string(cpu_title) + "\n" + cpu_columns + "\n" + machine_cpu(machine) + "\n";
+    }
+    text += extended_header(options);
+    bool first = options.tty;
+    for (const Shown& device : devices) {
+        Figures of(device);
+        if (options.idle_hidden && !does_something(of)) continue;
+        text += extended_line(options, device, of);
+        if (first) text += machine_tty(machine);
+        first = false;
+        text += "\n";
+    }
+    return text;
+}
+
+constexpr auto help =
+    R"(usage: iostat --style=freebsd [-CdhIKoTxz] [-c count] [-n devs]
+              [-t type,if,pass] [-w wait] [drives] [wait [count]]
+
+Reports as FreeBSD's iostat does, from the same counters that gstat reads. The
+first report is since each device was created.
+
+  -C          us ni sy in id of the processors (the default without -d and -x)
+  -c count    reports, one a second where -w does not say otherwise
+  -d          devices only                -h  the busiest first
+  -I          totals of the interval      -K  with -o: blocks of 1024 bytes
+  -n devs     at most so many devices     -o  sps tps msps: blocks and transfers
+  -T          tin tout of terminals           per second, ms per transfer
+  -t type,if,pass   only devices of this type (da, cd, ...) and interface
+  -w wait     seconds between reports, and no end without -c
+  -x          a line per device           -z  with -x: no idle devices
+)";
+
+}  // namespace
+
+std::string help_text() {
+    return help;
+}
+
+std::string header(const Options& options, const std::vector<Shown>& devices) {
+    if (options.extended) return {};
+    std::string titles;
+    std::string columns;
+    if (options.tty) {
+        titles += "       tty";
+        columns += " tin  tout";
+    }
+    for (const Shown& device : devices) {
+        titles += fmt::format("{:>{}.6} ", device.name, options.old_columns ? 13 : 16);
+        columns += options.old_columns
+                       ? (options.totals ? " blk xfr msps " : " sps tps msps ")
+                       : (options.totals ? "  KB/t xfrs   MB " : "  KB/t tps  MB/s ");
+    }
+    if (options.cpu) {
+        titles += cpu_title;
+        columns += cpu_columns;
+    }
+    return titles + "\n" + columns + "\n";
+}
+
+std::string report(const Options& options, const std::vector<Shown>& devices,
+                   const Machine& machine) {
+    return options.extended ? extended_report(options, devices, machine)
+                            : short_report(options, devices, machine);
+}
+
+std::array<double, CPUSTATES> cpu_percentages(const std::array<long, CPUSTATES>& before,
+                                              const std::array<long, CPUSTATES>& now) {
+    std::array<double, CPUSTATES> percentages{};
+    double total = 0;
+    for (size_t i = 0; i < now.size(); ++i) {
+        percentages[i] = static_cast<double>(now[i] - before[i]);
+        total += percentages[i];
+    }
+    if (total <= 0) return {};
+    for (double& percentage : percentages) percentage *= 100 / total;
+    return percentages;
+}
+
+}  // namespace blkscope::iostat::freebsd

@@ -1,0 +1,205 @@
+#include "iostat/freebsd/run.hpp"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <fstream>
+#include <string_view>
+
+#include "cadence/cadence.hpp"
+#include "iostat/freebsd/devices.hpp"
+#include "iostat/freebsd/options.hpp"
+#include "iostat/freebsd/report.hpp"
+#include "iostat/reader.hpp"
+#include "iostat/signals.hpp"
+
+namespace blkscope::iostat::freebsd {
+namespace {
+
+using CpuTime = std::array<long, CPUSTATES>;
+
+constexpr int failed = 1;
+
+// False: nobody reads it any more.
+bool print(const std::string& text) {
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
+           std::fflush(stdout) == 0;
+}
+
+void complain(const std::string& text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);  // nowhere to tell of a failure
+}
+
+// Where the processors' time went since the system's start. Waiting for I/O is idle, and interrupts
+// of both kinds are one. Source: proc(5), /proc/stat.
+CpuTime read_cpu_time() {
+    std::ifstream in("/proc/stat");
+    std::string cpu;
+    long user = 0;
+    long nice = 0;
+    long system = 0;
+    long idle = 0;
+    long io_wait = 0;
+    long hard = 0;
+    long soft = 0;
+    in >> cpu >> user >> nice >> system >> idle >> io_wait >> hard >> soft;
+    CpuTime time{};
+    time[CP_USER] = user;
+    time[CP_NICE] = nice;
+    time[CP_SYS] = system;
+    time[CP_INTR] = hard + soft;
+    time[CP_IDLE] = idle + io_wait;
+    return time;
+}
+
+// Lines between two headers: what a terminal shows beside one.
+int lines_per_header() {
+    constexpr int usual = 20;
+    winsize size{};
+    const bool known = ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 3;
+    return known ? size.ws_row - 3 : usual;
+}
+
+// The terminals and the processors, over the last interval.
+class Host {
+  public:
+    explicit Host(const Options& options) : options_(options), reader_(reader_options()) {}
+
+    Machine look(hrtime_t now);
+
+  private:
+    // Nothing but what belongs to the processors.
+    static iostat::Options reader_options() {
+        iostat::Options options;
+        options.disks = false;
+        return options;
+    }
+
+    const Options& options_;
+    iostat::Reader reader_;
+    CpuTime cpu_{};
+    uint64_t characters_in_ = 0;
+    uint64_t characters_out_ = 0;
+    hrtime_t when_ = 0;  // the system's start, at first
+};
+
+Machine Host::look(hrtime_t now) {
+    Machine machine;
+    if (options_.cpu) {
+        const CpuTime cpu = read_cpu_time();
+        machine.cpu = cpu_percentages(cpu_, cpu);
+        cpu_ = cpu;
+    }
+    if (!options_.tty) return machine;
+    static_cast<void>(reader_.read());
+    uint64_t in = 0;
+    uint64_t out = 0;
+    for (const Processor& processor : reader_.read_processors()) {
+        in += processor.characters_in;
+        out += processor.characters_out;
+    }
+    const double seconds = std::max(static_cast<double>(now - when_) / 1e9, 1e-3);
+    machine.characters_in = static_cast<double>(in - characters_in_) / seconds;
+    machine.characters_out = static_cast<double>(out - characters_out_) / seconds;
+    characters_in_ = in;
+    characters_out_ = out;
+    when_ = now;
+    return machine;
+}
+
+// One run, from the first report to the last.
+class Run {
+  public:
+    explicit Run(const Options& options)
+        : options_(options),
+          devices_(options),
+          host_(options),
+          cadence_(gethrtime(), std::chrono::nanoseconds(options.wait).count(), !options.count) {}
+
+    void report_until_the_end();
+
+  private:
+    bool look();
+    void tell_what_is_missing(const std::vector<Shown>& shown);
+    void wait_for_the_next();
+
+    const Options& options_;
+    Devices devices_;
+    Host host_;
+    Cadence cadence_;
+    int lines_left_ = 0;  // until the next header
+    bool told_ = false;
+};
+
+// Once. What is missing shows as nothing.
+void Run::tell_what_is_missing(const std::vector<Shown>& shown) {
+    if (!shown.empty() || told_) return;
+    told_ = true;
+    if (devices_.none_at_all()) {
+        complain("iostat: no devices in " + run_directory() +
+                 "; start a server with 'blkscope serve'\n");
+    } else if (!options_.drives.empty() || !options_.matches.empty()) {
+        complain("iostat: no such device in " + run_directory() +
+                 "; 'gstat' shows those that there are\n");
+    }
+}
+
+// False: nobody reads it any more.
+bool Run::look() {
+    const bool others = devices_.look();
+    const std::vector<Shown> shown = devices_.shown();
+    tell_what_is_missing(shown);
+    const Machine machine = host_.look(gethrtime());
+    std::string text;
+    if (others || lines_left_ == 0) {
+        text = header(options_, shown);
+        lines_left_ = lines_per_header();
+    }
+    --lines_left_;
+    return print(text + report(options_, shown, machine));
+}
+
+void Run::wait_for_the_next() {
+    const hrtime_t wake = cadence_.next_wake(gethrtime(), take_continuation());
+    while (ending_signal() == 0 && !sleep_until(wake)) {
+        if (take_continuation()) lines_left_ = 0;
+    }
+}
+
+// A signal that ends it is answered with what has happened until then.
+void Run::report_until_the_end() {
+    for (int number = 1;; ++number) {
+        if (!look() || ending_signal() != 0) return;
+        if (options_.count && number == *options_.count) return;
+        wait_for_the_next();
+    }
+}
+
+}  // namespace
+
+int main_program(std::vector<std::string> arguments) {
+    const auto parsed = parse_options(std::move(arguments));
+    if (const auto* refusal = std::get_if<Refusal>(&parsed)) {
+        complain(refusal->text);
+        return failed;
+    }
+    try {
+        watch_signals();
+        if (std::holds_alternative<Help>(parsed)) {
+            print(help_text());
+        } else {
+            const auto& options = std::get<Options>(parsed);
+            complain(options.warnings);
+            Run(options).report_until_the_end();
+        }
+    } catch (const std::exception& error) {
+        complain(std::string("iostat: ") + error.what() + "\n");
+        return failed;
+    }
+    return 0;
+}
+
+}  // namespace blkscope::iostat::freebsd
