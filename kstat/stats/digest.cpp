@@ -215,6 +215,11 @@ void Digest::create(size_t n, unsigned precision) {
     with_tree(data_, dtype_, [&](auto* tree) { create_in(tree, n, precision); });
 }
 
+void Digest::compress() {
+    const bool all_single = samples() == centroids();
+    if (!all_single) with_tree(data_, dtype_, [](auto* tree) { stats::compress(tree); });
+}
+
 void Digest::reset() {
     create(centroids_max(), fraction_bits());
 }

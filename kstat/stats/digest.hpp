@@ -14,7 +14,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <memory>
+#include <vector>
 
 #include "numeric.hpp"
 
@@ -32,6 +32,15 @@ struct Centroid {
 /// Ownership: borrows the bytes. Threads: the blob's writer.
 class Digest {
   public:
+    /// A centroid's values lie around its mean, half of them below it; one of a single value is
+    /// that value. So the mean answers for the rank in the middle, a single value for its whole
+    /// rank, and between two answers we draw a line.
+    struct Answer {
+        double from;  // ranks; from == to where it is but a point
+        double to;
+        double value;
+    };
+
     /// data must be one: see is_digest_sound().
     Digest(void* data, int dtype) : data_(static_cast<std::byte*>(data)), dtype_(dtype) {}
 
@@ -48,6 +57,10 @@ class Digest {
     /// Units:  `fixed` in 2^-fraction_bits().
     /// Errors: EOVERFLOW if a mean or a count could not hold it; the digest is as it was.
     int add(Wide fixed, int64_t weight);
+    /// Merges neighbours as add() does when there is no room. What came since the last time lies
+    /// between centroids that may span it, which spoils their order; so quantiles are asked of a
+    /// copy after this. Values that are all still single stay so.
+    void compress();
     /// Adds all that another counted. Errors: the last of add()'s.
     int merge(const Digest& other);
 
@@ -69,6 +82,8 @@ class Digest {
     double cdf(double x, double min, double max) const;
 
   private:
+    std::vector<Answer> answers(double min, double max) const;
+
     std::byte* data_;
     int dtype_;
 };

@@ -10,16 +10,9 @@ namespace blkscope::stats {
 
 namespace {
 
-// A centroid's values lie around its mean, half of them below it; one of a single value is that
-// value. So the mean answers for the rank in the middle, a single value for its whole rank, and
-// between two answers we draw a line.
-struct Answer {
-    double from;  // ranks; from == to where it is but a point
-    double to;
-    double value;
-};
+using Answer = Digest::Answer;
 
-std::vector<Answer> answers(const Digest& digest, double min, double max) {
+std::vector<Answer> answers_of(const Digest& digest, double min, double max) {
     std::vector<Answer> all;
     double before = 0;
     const auto samples = static_cast<double>(digest.samples());
@@ -44,9 +37,19 @@ std::vector<Answer> answers(const Digest& digest, double min, double max) {
 
 }  // namespace
 
+std::vector<Answer> Digest::answers(double min, double max) const {
+    std::vector<std::byte> bytes(data_, data_ + size_for(dtype_, centroids_max()));
+    Digest copy(bytes.data(), dtype_);
+    copy.compress();
+    return answers_of(copy, min, max);
+}
+
 double Digest::quantile(double q, double min, double max) const {
+    // The last centroid may be a single value while the largest one went into its neighbour.
+    if (q <= 0 && !std::isnan(min)) return min;
+    if (q >= 1 && !std::isnan(max)) return max;
     const double rank = q * static_cast<double>(samples());
-    const std::vector<Answer> all = answers(*this, min, max);
+    const std::vector<Answer> all = answers(min, max);
     const auto after = std::find_if(all.begin(), all.end(),
                                     [&](const Answer& answer) { return rank <= answer.to; });
     if (after == all.end()) return all.back().value;
@@ -58,7 +61,7 @@ double Digest::quantile(double q, double min, double max) const {
 
 double Digest::cdf(double x, double min, double max) const {
     const auto count = static_cast<double>(samples());
-    const std::vector<Answer> all = answers(*this, min, max);
+    const std::vector<Answer> all = answers(min, max);
     const auto above = std::find_if(all.begin(), all.end(),
                                     [&](const Answer& answer) { return answer.value > x; });
     if (above == all.end()) return 1;

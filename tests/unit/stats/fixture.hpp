@@ -37,6 +37,17 @@ inline BlobPtr blob_with(vsd_dtype dtype, std::vector<voistatspec> specs, uint32
     return blob_of(tpl);
 }
 
+/// The manual's example, made once.
+inline int example_template() {
+    static const int tpl = [] {
+        const int made = stats_tpl_alloc("EX", 0);
+        EXPECT_EQ(add(made, 0, VSD_DTYPE_INT_S64, {STATS_VSS_MIN()}, SB_VOI_RELUPDATE, "v0"), 0);
+        EXPECT_EQ(add(made, 2, VSD_DTYPE_INT_U32, {STATS_VSS_SUM(), STATS_VSS_MAX()}, 0, "v2"), 0);
+        return made;
+    }();
+    return tpl;
+}
+
 inline std::string text_of(statsblob* blob, sb_str_fmt fmt, uint32_t flags = 0) {
     sbuf* const buf = sbuf_new_auto();
     EXPECT_EQ(stats_blob_tostr(blob, buf, fmt, flags), 0);
