@@ -59,7 +59,8 @@ struct Fed {
 int feed(sb_visit* visit, void* context) {
     auto& fed = *static_cast<Fed*>(context);
     voistatdata value{};
-    value.int64.u64 = fed.number++ * 0x9e3779b97f4a7c15 >> (fed.number % 64);
+    ++fed.number;
+    value.int64.u64 = fed.number * 0x9e3779b97f4a7c15 >> (fed.number % 64);
     for (const uint32_t flags : {0, SB_VOI_RELUPDATE})
         stats_v1_voi_update(reinterpret_cast<statsblobv1*>(fed.blob), visit->voi_id,
                             visit->voi_dtype, &value, flags);
