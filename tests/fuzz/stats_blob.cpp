@@ -34,7 +34,7 @@ class Copy {
 void render(statsblob* blob) {
     sbuf* const text = sbuf_new_auto();
     for (const auto fmt : {SB_STRFMT_FREEFORM, SB_STRFMT_JSON})
-        for (const uint32_t flags : {0, SB_TOSTR_OBJDUMP})
+        for (const uint32_t flags : {uint32_t{0}, uint32_t{SB_TOSTR_OBJDUMP}})
             check(stats_blob_tostr(blob, text, fmt, flags) == 0);
     sbuf_delete(text);
 }
@@ -61,7 +61,7 @@ int feed(sb_visit* visit, void* context) {
     voistatdata value{};
     ++fed.number;
     value.int64.u64 = fed.number * 0x9e3779b97f4a7c15 >> (fed.number % 64);
-    for (const uint32_t flags : {0, SB_VOI_RELUPDATE})
+    for (const uint32_t flags : {uint32_t{0}, uint32_t{SB_VOI_RELUPDATE}})
         stats_v1_voi_update(reinterpret_cast<statsblobv1*>(fed.blob), visit->voi_id,
                             visit->voi_dtype, &value, flags);
     return 0;

@@ -539,7 +539,7 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
 #define VSD_CONSTDVHIST_FIELDPTR(hist, hist_dtype, field) \
     VSD_DVHIST_FIELD(hist, const, hist_dtype, (const void *)&, field)
 
-#ifdef __cplusplus
+#if defined(__cplusplus) && __cplusplus >= 201402L
 #define STATS_INLINE_ constexpr
 #else
 #define STATS_INLINE_ static inline
@@ -547,7 +547,7 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
 
 STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #ifdef __cplusplus
-    voistatdata_numeric number{};
+    struct voistatdata_numeric number = {};
     number.int64.u64 = val;
     return number;
 #else
@@ -562,7 +562,9 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define CRBKT(lb) DRBKT(lb, lb)
 
 #ifdef __cplusplus
+#if __cplusplus >= 201402L
 #include <sys/stats_builders.hpp>
+#endif
 #else
 /* Specifications. What they point to lives as long as the block that they are written in. */
 #define STATS_VSS(st, vsf, dt, hlp, hlpi)                                                  \

@@ -15,6 +15,10 @@ int compare(const Node* a, const Node* b) {
     return a->key < b->key ? -1 : (a->key > b->key ? 1 : 0);
 }
 
+// A head ends in an array without a length, which is GNU's in C++.
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+
 struct Node8 {
     ARB8_ENTRY() link;
     int key;
@@ -38,6 +42,8 @@ struct Node32 {
 ARB32_HEAD(Tree32, Node32);
 ARB_PROTOTYPE_STATIC(Tree32, Node32, link, compare);
 ARB_GENERATE_STATIC(Tree32, Node32, link, compare)
+
+#pragma GCC diagnostic pop
 
 }  // namespace arb_test
 

@@ -51,7 +51,7 @@ TEST(StatsLayout, ScriptedUpdatesChangeTheBytesThatTheyShould) {
     const uint8_t data[] = {4,    3,    2,    1,    4,    3,    2,    1,    0xfe, 0xff, 0xff, 0xff,
                             0xff, 0xff, 0xff, 0xff, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff};
     std::copy(std::begin(data), std::end(data), expected.begin() + 112);
-    for (const size_t valid : {56 + 8 + 7, 56 + 16 + 7, 80 + 24 + 7}) expected[valid] = 1;
+    for (const size_t valid : {56u + 8 + 7, 56u + 16 + 7, 80u + 24 + 7}) expected[valid] = 1;
     EXPECT_EQ(std::vector<uint8_t>(bytes, bytes + owner->cursz), expected);
 }
 

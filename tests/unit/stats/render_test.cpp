@@ -139,8 +139,7 @@ TEST(StatsText, JsonOfEveryShapeIsJson) {
                                             stats_vss_hist(buckets), stats_vss_tdgst(digest)},
                                            SB_VOI_RELUPDATE);
             for (int fed = 0; fed < 2; ++fed) {
-                for (const uint32_t flags :
-                     {0, SB_TOSTR_META, SB_TOSTR_OBJDUMP, SB_TOSTR_META | SB_TOSTR_OBJDUMP}) {
+                for (uint32_t flags = 0; flags <= (SB_TOSTR_META | SB_TOSTR_OBJDUMP); ++flags) {
                     const auto parsed =
                         nlohmann::json::parse(text_of(blob.get(), SB_STRFMT_JSON, flags));
                     const bool meta = (flags & SB_TOSTR_META) != 0;

@@ -54,7 +54,7 @@ TEST(StatsValidate, KnowsAnotherAbiAndByteOrder) {
 void use(std::vector<uint64_t>& memory) {
     auto* const blob = reinterpret_cast<statsblob*>(memory.data());
     sbuf* const text = sbuf_new_auto();
-    for (const uint32_t flags : {0, SB_TOSTR_OBJDUMP})
+    for (const uint32_t flags : {uint32_t{0}, uint32_t{SB_TOSTR_OBJDUMP}})
         EXPECT_EQ(stats_blob_tostr(blob, text, SB_STRFMT_JSON, flags), 0);
     sbuf_delete(text);
     double value = 0;
