@@ -1,0 +1,478 @@
+/*
+ * Fixed-point numbers that say themselves where their point is.
+ *
+ * Source compatible with <sys/qmath.h> of FreeBSD 13 and later: same types, same macros, same
+ * representation. Written anew, after qmath(3).
+ *
+ * A Q number is a plain integer of which the bits mean
+ *
+ *     sign (signed types) | integer part | fraction | control (3 bits)
+ *
+ * The sign stands for itself: the rest is a magnitude, not a two's complement. The control bits c
+ * encode how many bits the fraction has: ((c & 3) + 1) * 2, or * 16 if c & 4, so one of 2, 4, 6, 8,
+ * 16, 32, 48 and 64, as far as the type has room. Values are truncated towards zero.
+ *
+ * Arithmetic macros take a pointer to the number that they change and return 0 or an errno value:
+ *
+ *     EOVERFLOW  the result does not fit; the number is as it was
+ *     EINVAL     a division by zero, or a negative result of a product or quotient in an unsigned
+ *                number; the number is as it was
+ *     ERANGE     the operands' precisions differ and the number is as it was; or the result was too
+ *                small for the precision, and the number is 0
+ *
+ * Where it differs from the original: quotients of numbers with fractions are exact to their last
+ * bit; operations that do not fit are refused in every case; comparisons and copies of numbers of
+ * different precision go by value. Macros evaluate their arguments more than once, as there.
+ */
+#ifndef _SYS_QMATH_H_
+#define _SYS_QMATH_H_
+
+#include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#pragma GCC system_header /* macros of GNU C, as the original's */
+
+typedef int8_t s8q_t;
+typedef uint8_t u8q_t;
+typedef int16_t s16q_t;
+typedef uint16_t u16q_t;
+typedef int32_t s32q_t;
+typedef uint32_t u32q_t;
+typedef int64_t s64q_t;
+typedef uint64_t u64q_t;
+typedef s64q_t smaxq_t;
+typedef u64q_t umaxq_t;
+
+__extension__ typedef unsigned __int128 q_wide_; /* a product of two magnitudes fits */
+
+/* A Q number or an integer without its C type: what the macros hand to the functions. */
+struct q_num_ {
+    uint64_t raw;
+    unsigned bits; /* of its type */
+    int is_signed;
+};
+
+struct q_int_ {
+    uint64_t mag;
+    int neg;
+};
+
+#define Q_NCBITS ((uint32_t)3)
+
+/* Its C type; a value in that type. */
+#define Q_BT(q) __typeof(q)
+#define Q_TC(q, v) ((Q_BT(q))(v))
+#define Q_U64_(n) ((uint64_t)(n))
+
+/* Of any numeric type: is it signed, and is the value negative? Q numbers too. */
+#define Q_SIGNED(n) ((Q_BT(n))(-1) < (Q_BT(n))1)
+#define Q_LTZ(n) (Q_SIGNED(n) && (Q_U64_(n) & Q_SRAWMASK(n)) != 0)
+
+/* Magnitudes: of an integer, of a Q number. */
+#define Q_MAG_(n) (Q_LTZ(n) ? (uint64_t)0 - Q_U64_(n) : Q_U64_(n))
+#define Q_ABS(n) Q_TC(n, Q_MAG_(n))
+#define Q_QABS(q) Q_TC(q, Q_SIGNED(q) ? Q_U64_(q) & ~Q_SRAWMASK(q) : Q_U64_(q))
+
+/* Counts of bits: of the type, of the fraction by its encoding, at most, and really; of the integer
+ * part. Shifts count from the least significant bit. */
+#define Q_NTBITS(q) ((uint32_t)(sizeof(q) * 8))
+#define Q_NFCBITS(q) ((uint32_t)(((Q_U64_(q) & 3) + 1) << ((Q_U64_(q) & 4) ? 4 : 1)))
+#define Q_MINNFBITS(q) ((uint32_t)2)
+#define Q_MAXNFBITS(q) ((uint32_t)(Q_NTBITS(q) - (uint32_t)Q_SIGNED(q) - Q_NCBITS))
+#define Q_NFBITS(q) (Q_NFCBITS(q) > Q_MAXNFBITS(q) ? Q_MAXNFBITS(q) : Q_NFCBITS(q))
+#define Q_RPSHFT(q) (Q_NCBITS + Q_NFBITS(q))
+#define Q_NIBITS(q) ((uint32_t)(Q_NTBITS(q) - (uint32_t)Q_SIGNED(q) - Q_RPSHFT(q)))
+#define Q_SIGNSHFT(q) (Q_NTBITS(q) - 1)
+#define Q_RELPREC(a, b) ((int)Q_NFBITS(a) - (int)Q_NFBITS(b))
+#define Q_PRECEQ(a, b) (Q_NFBITS(a) == Q_NFBITS(b))
+
+/* Control bits for n bits of fraction, rounded up to what can be encoded. */
+#define Q_CTRLINI(n) (((n) <= 8) ? (((n)-1) >> 1) : (4 | (((n)-1) >> 4)))
+
+/* Control bits and sign: masks, get, set. */
+#define Q_CRAWMASK(q) ((uint64_t)7)
+#define Q_SRAWMASK(q) ((uint64_t)1 << Q_SIGNSHFT(q))
+#define Q_GCRAW(q) (Q_U64_(q) & Q_CRAWMASK(q))
+#define Q_GCVAL(q) Q_GCRAW(q)
+#define Q_SCVAL(q, c) ((q) = Q_TC(q, (Q_U64_(q) & ~Q_CRAWMASK(q)) | Q_U64_(c)))
+#define Q_SIGNBIT_(q, neg) ((Q_SIGNED(q) && (neg)) ? Q_SRAWMASK(q) : 0)
+#define Q_SSIGN(q, neg) ((q) = Q_TC(q, (Q_U64_(q) & ~Q_SIGNBIT_(q, 1)) | Q_SIGNBIT_(q, neg)))
+
+/* All bits of the magnitude ("IF"), those of the integer part ("I"), those of the fraction ("F"):
+ * mask, largest and smallest value; RAW where they are, ABSVAL and VAL moved down. */
+#define Q_IFMAX_(q) (((uint64_t)1 << Q_MAXNFBITS(q)) - 1)
+#define Q_FMAX_(q) (((uint64_t)1 << Q_NFBITS(q)) - 1)
+#define Q_VAL_(q, abs) Q_TC(q, Q_LTZ(q) ? (uint64_t)0 - (abs) : (abs))
+
+#define Q_IFRAWMASK(q) Q_TC(q, Q_IFMAX_(q) << Q_NCBITS)
+#define Q_IFMAXVAL(q) Q_TC(q, Q_IFMAX_(q))
+#define Q_IFMINVAL(q) Q_TC(q, Q_SIGNED(q) ? (uint64_t)0 - Q_IFMAX_(q) : 0)
+#define Q_IFVALFMASK(q) Q_TC(q, Q_FMAX_(q))
+#define Q_IFVALIMASK(q) Q_TC(q, ~Q_FMAX_(q))
+#define Q_GIFABS_(q) ((Q_U64_(q) >> Q_NCBITS) & Q_IFMAX_(q))
+#define Q_GIFRAW(q) Q_TC(q, Q_GIFABS_(q) << Q_NCBITS)
+#define Q_GIFABSVAL(q) Q_TC(q, Q_GIFABS_(q))
+#define Q_GIFVAL(q) Q_VAL_(q, Q_GIFABS_(q))
+#define Q_SIFVAL(q, v) ((q) = Q_TC(q, q_made_(Q_NUM_(q), Q_MAG_(v), Q_LTZ(v))))
+#define Q_SIFVALS(q, iv, fv)                                                             \
+    ((q) = Q_TC(q, q_made_(Q_NUM_(q), (Q_MAG_(iv) << Q_NFBITS(q)) | Q_MAG_(fv),          \
+                           Q_LTZ(iv) || Q_LTZ(fv))))
+
+#define Q_IRAWMASK(q) Q_TC(q, (Q_IFMAX_(q) & ~Q_FMAX_(q)) << Q_NCBITS)
+#define Q_IMAXVAL(q) Q_TC(q, Q_IFMAX_(q) >> Q_NFBITS(q))
+#define Q_IMINVAL(q) Q_TC(q, Q_SIGNED(q) ? (uint64_t)0 - (Q_IFMAX_(q) >> Q_NFBITS(q)) : 0)
+#define Q_GIABS_(q) (Q_GIFABS_(q) >> Q_NFBITS(q))
+#define Q_GIRAW(q) Q_TC(q, Q_GIABS_(q) << Q_RPSHFT(q))
+#define Q_GIABSVAL(q) Q_TC(q, Q_GIABS_(q))
+#define Q_GIVAL(q) Q_VAL_(q, Q_GIABS_(q))
+#define Q_SIVAL(q, iv) \
+    ((q) = Q_TC(q, q_made_(Q_NUM_(q), (Q_MAG_(iv) << Q_NFBITS(q)) | Q_GFABS_(q), Q_LTZ(iv))))
+
+#define Q_FRAWMASK(q) Q_TC(q, Q_FMAX_(q) << Q_NCBITS)
+#define Q_FMAXVAL(q) Q_TC(q, Q_FMAX_(q))
+#define Q_GFABS_(q) (Q_GIFABS_(q) & Q_FMAX_(q))
+#define Q_GFRAW(q) Q_TC(q, Q_GFABS_(q) << Q_NCBITS)
+#define Q_GFABSVAL(q) Q_TC(q, Q_GFABS_(q))
+#define Q_GFVAL(q) Q_VAL_(q, Q_GFABS_(q))
+#define Q_SFVAL(q, fv)                                                                    \
+    ((q) = Q_TC(q, q_made_(Q_NUM_(q), (Q_GIABS_(q) << Q_NFBITS(q)) | Q_MAG_(fv), Q_LTZ(fv))))
+
+/* An integer moved to where a number's integer part is among its IF bits, and back. */
+#define Q_SHL(q, iv) Q_TC(q, Q_LTZ(iv) ? (uint64_t)0 - (Q_MAG_(iv) << Q_NFBITS(q)) : Q_U64_(iv) << Q_NFBITS(q))
+#define Q_SHR(q, v) Q_TC(q, Q_LTZ(v) ? (uint64_t)0 - (Q_MAG_(v) >> Q_NFBITS(q)) : Q_U64_(v) >> Q_NFBITS(q))
+
+/* From a macro's argument to what the functions below take. */
+#define Q_NUM_(q) q_num_of_(Q_U64_(q), sizeof(q), Q_SIGNED(q))
+#define Q_INT_(i) q_int_of_(Q_MAG_(i), Q_LTZ(i))
+#define Q_INOUT_(p) (p), sizeof(*(p)), Q_SIGNED(*(p))
+
+static inline struct q_num_ q_num_of_(uint64_t raw, size_t bytes, int is_signed) {
+    struct q_num_ n;
+    n.bits = (unsigned)bytes * 8;
+    n.raw = bytes < 8 ? raw & (((uint64_t)1 << n.bits) - 1) : raw; /* undoes the sign extension */
+    n.is_signed = is_signed;
+    return n;
+}
+
+static inline struct q_int_ q_int_of_(uint64_t mag, int neg) {
+    struct q_int_ i;
+    i.mag = mag;
+    i.neg = neg;
+    return i;
+}
+
+static inline struct q_num_ q_load_(const void *p, size_t bytes, int is_signed) {
+    uint8_t b8;
+    uint16_t b16;
+    uint32_t b32;
+    uint64_t b64;
+    switch (bytes) {
+        case 1: return memcpy(&b8, p, 1), q_num_of_(b8, bytes, is_signed);
+        case 2: return memcpy(&b16, p, 2), q_num_of_(b16, bytes, is_signed);
+        case 4: return memcpy(&b32, p, 4), q_num_of_(b32, bytes, is_signed);
+        default: return memcpy(&b64, p, 8), q_num_of_(b64, bytes, is_signed);
+    }
+}
+
+static inline void q_store_(void *p, size_t bytes, uint64_t raw) {
+    const uint8_t b8 = (uint8_t)raw;
+    const uint16_t b16 = (uint16_t)raw;
+    const uint32_t b32 = (uint32_t)raw;
+    switch (bytes) {
+        case 1: memcpy(p, &b8, 1); return;
+        case 2: memcpy(p, &b16, 2); return;
+        case 4: memcpy(p, &b32, 4); return;
+        default: memcpy(p, &raw, 8); return;
+    }
+}
+
+static inline unsigned q_room_(struct q_num_ n) { return n.bits - (unsigned)n.is_signed - 3; }
+
+static inline unsigned q_nfbits_(struct q_num_ n) {
+    const unsigned encoded = (unsigned)((n.raw & 3) + 1) << ((n.raw & 4) != 0 ? 4 : 1);
+    return encoded < q_room_(n) ? encoded : q_room_(n);
+}
+
+static inline uint64_t q_max_(struct q_num_ n) { return ((uint64_t)1 << q_room_(n)) - 1; }
+static inline uint64_t q_mag_(struct q_num_ n) { return (n.raw >> 3) & q_max_(n); }
+static inline int q_neg_(struct q_num_ n) {
+    return n.is_signed && ((n.raw >> (n.bits - 1)) & 1) != 0;
+}
+
+/* The bits of a number like n with another value. */
+static inline uint64_t q_made_(struct q_num_ n, uint64_t mag, int neg) {
+    const uint64_t sign = n.is_signed && neg ? (uint64_t)1 << (n.bits - 1) : 0;
+    return (n.raw & 7) | ((mag & q_max_(n)) << 3) | sign;
+}
+
+/* The end of every operation: a value of any width into *p, if it can be. */
+static inline int q_put_(void *p, struct q_num_ like, q_wide_ mag, int neg) {
+    if (mag > q_max_(like) || (neg && mag != 0 && !like.is_signed)) return EOVERFLOW;
+    q_store_(p, like.bits / 8, q_made_(like, (uint64_t)mag, neg && mag != 0));
+    return 0;
+}
+
+/* The same for an operand that was not 0, of a result that should not be. */
+static inline int q_put_nonzero_(void *p, struct q_num_ like, q_wide_ mag, int neg) {
+    const int error = q_put_(p, like, mag, neg);
+    return error == 0 && mag == 0 ? ERANGE : error;
+}
+
+static inline int q_sum_(void *p, struct q_num_ a, q_wide_ b, int b_neg) {
+    const q_wide_ mag = q_mag_(a);
+    const int neg = q_neg_(a);
+    if (neg == b_neg) return q_put_(p, a, mag + b, neg);
+    return mag >= b ? q_put_(p, a, mag - b, neg) : q_put_(p, a, b - mag, b_neg);
+}
+
+static inline int q_addq_(void *p, size_t bytes, int is_signed, struct q_num_ b, int subtract) {
+    const struct q_num_ a = q_load_(p, bytes, is_signed);
+    if (q_nfbits_(a) != q_nfbits_(b)) return ERANGE;
+    return q_sum_(p, a, q_mag_(b), q_neg_(b) != subtract);
+}
+
+static inline int q_addi_(void *p, size_t bytes, int is_signed, struct q_int_ i, int subtract) {
+    const struct q_num_ a = q_load_(p, bytes, is_signed);
+    return q_sum_(p, a, (q_wide_)i.mag << q_nfbits_(a), i.neg != subtract);
+}
+
+static inline int q_mulq_(void *p, size_t bytes, int is_signed, struct q_num_ b) {
+    const struct q_num_ a = q_load_(p, bytes, is_signed);
+    const q_wide_ product = (q_wide_)q_mag_(a) * q_mag_(b);
+    if (q_nfbits_(a) != q_nfbits_(b)) return ERANGE;
+    if (!is_signed && q_neg_(b)) return EINVAL;
+    if (product == 0) return q_put_(p, a, 0, 0);
+    return q_put_nonzero_(p, a, product >> q_nfbits_(a), q_neg_(a) != q_neg_(b));
+}
+
+static inline int q_muli_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
+    const struct q_num_ a = q_load_(p, bytes, is_signed);
+    if (!is_signed && i.neg) return EINVAL;
+    return q_put_(p, a, (q_wide_)q_mag_(a) * i.mag, q_neg_(a) != i.neg);
+}
+
+static inline int q_divq_(void *p, size_t bytes, int is_signed, struct q_num_ b) {
+    const struct q_num_ a = q_load_(p, bytes, is_signed);
+    if (q_nfbits_(a) != q_nfbits_(b)) return ERANGE;
+    if (q_mag_(b) == 0 || (!is_signed && q_neg_(b))) return EINVAL;
+    if (q_mag_(a) == 0) return 0;
+    return q_put_nonzero_(p, a, ((q_wide_)q_mag_(a) << q_nfbits_(a)) / q_mag_(b),
+                          q_neg_(a) != q_neg_(b));
+}
+
+static inline int q_divi_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
+    const struct q_num_ a = q_load_(p, bytes, is_signed);
+    if (i.mag == 0 || (!is_signed && i.neg)) return EINVAL;
+    if (q_mag_(a) == 0) return 0;
+    return q_put_nonzero_(p, a, q_mag_(a) / i.mag, q_neg_(a) != i.neg);
+}
+
+static inline int q_fraci_(void *p, size_t bytes, int is_signed, struct q_int_ in,
+                           struct q_int_ id) {
+    const struct q_num_ a = q_load_(p, bytes, is_signed);
+    if (id.mag == 0) return EINVAL;
+    if (in.mag == 0) return q_put_(p, a, 0, 0);
+    if (!is_signed && in.neg != id.neg) return EINVAL;
+    return q_put_nonzero_(p, a, ((q_wide_)in.mag << q_nfbits_(a)) / id.mag, in.neg != id.neg);
+}
+
+/* Can b be in a number like `to` without loss? Then its magnitude there is in *mag. */
+static inline int q_fit_(struct q_num_ to, struct q_num_ b, uint64_t *mag) {
+    const unsigned have = q_nfbits_(b);
+    const unsigned want = q_nfbits_(to);
+    q_wide_ value = q_mag_(b);
+    if (want >= have)
+        value <<= want - have;
+    else if ((value & (((q_wide_)1 << (have - want)) - 1)) != 0)
+        return EOVERFLOW;
+    else
+        value >>= have - want;
+    if (value > q_max_(to) || (q_neg_(b) && value != 0 && !to.is_signed)) return EOVERFLOW;
+    *mag = (uint64_t)value;
+    return 0;
+}
+
+static inline int q_canrepq_(struct q_num_ a, struct q_num_ b) {
+    uint64_t mag;
+    return q_fit_(b, a, &mag);
+}
+
+static inline int q_canrepi_(struct q_num_ q, struct q_int_ i) {
+    const int fits = i.mag <= q_max_(q) >> q_nfbits_(q) && (!i.neg || q.is_signed);
+    return fits ? 0 : EOVERFLOW;
+}
+
+static inline int q_copy_(void *p, size_t bytes, int is_signed, struct q_num_ b, int with_control) {
+    struct q_num_ to = q_load_(p, bytes, is_signed);
+    uint64_t mag = 0;
+    int error;
+    if (with_control) to.raw = (to.raw & ~(uint64_t)7) | (b.raw & 7);
+    error = q_fit_(to, b, &mag);
+    return error != 0 ? error : q_put_(p, to, mag, q_neg_(b));
+}
+
+static inline int q_copyi_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
+    const struct q_num_ to = q_load_(p, bytes, is_signed);
+    const int error = q_canrepi_(to, i);
+    return error != 0 ? error : q_put_(p, to, (q_wide_)i.mag << q_nfbits_(to), i.neg);
+}
+
+/* Below 0, 0 or above as a is less than, equal to or greater than b. */
+static inline int q_cmp_(struct q_num_ a, struct q_num_ b) {
+    const q_wide_ x = (q_wide_)q_mag_(a) << (64 - q_nfbits_(a));
+    const q_wide_ y = (q_wide_)q_mag_(b) << (64 - q_nfbits_(b));
+    const int x_neg = q_neg_(a) && x != 0;
+    const int y_neg = q_neg_(b) && y != 0;
+    if (x_neg != y_neg) return x_neg ? -1 : 1;
+    if (x == y) return 0;
+    return (x < y) != x_neg ? -1 : 1;
+}
+
+static inline double q_double_(struct q_num_ q) {
+    const double value = (double)q_mag_(q) / (double)((uint64_t)1 << q_nfbits_(q));
+    return q_neg_(q) ? -value : value;
+}
+
+/* .digits in binary, cut off after nfbits. Eighteen digits are finer than any number's last bit. */
+static inline uint64_t q_binary_(const char *digits, unsigned nfbits) {
+    uint64_t value = 0;
+    uint64_t one = 1;
+    uint64_t bits = 0;
+    unsigned i;
+    for (i = 0; i < 18 && digits[i] >= '0' && digits[i] <= '9'; ++i) {
+        value = value * 10 + (uint64_t)(digits[i] - '0');
+        one *= 10;
+    }
+    for (i = 0; i < nfbits; ++i) {
+        value *= 2;
+        bits <<= 1;
+        if (value >= one) {
+            bits |= 1;
+            value -= one;
+        }
+    }
+    return bits;
+}
+
+/* Renders an integer part; returns the end, or NULL if it does not fit in [s, end). */
+static inline char *q_integer_(uint64_t part, unsigned base, char *s, const char *end) {
+    char digits[64]; /* backwards */
+    int n = 0;
+    do {
+        digits[n++] = "0123456789abcdef"[part % base];
+        part /= base;
+    } while (part != 0);
+    if (end - s <= n) return NULL; /* the NUL too */
+    while (n > 0) *s++ = digits[--n];
+    return s;
+}
+
+static inline char *q_tostr_(struct q_num_ q, int prec, unsigned base, char *buf, ptrdiff_t size) {
+    const unsigned nf = q_nfbits_(q);
+    uint64_t fraction = q_mag_(q) & (((uint64_t)1 << nf) - 1);
+    const char *const end = buf + (size > 0 ? size : 0);
+    char *s = buf;
+    if (size <= 0) return NULL;
+    if (prec < 0 || prec > (int)nf) prec = (int)nf;
+    *buf = '\0';
+    if (end - s > 1 && q_neg_(q)) *s++ = '-';
+    s = q_integer_(q_mag_(q) >> nf, base, s, end);
+    if (s == NULL || (prec > 0 && end - s < prec + 2)) {
+        *buf = '\0';
+        return NULL;
+    }
+    if (prec > 0) *s++ = '.';
+    for (; prec > 0; --prec) {
+        const q_wide_ shifted = (q_wide_)fraction * base;
+        *s++ = "0123456789abcdef"[(unsigned)(shifted >> nf)];
+        fraction = (uint64_t)(shifted & (((q_wide_)1 << nf) - 1));
+    }
+    *s = '\0';
+    return s;
+}
+
+static inline int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
+
+/* Bits that a digit of a base is worth; bases that are no power of two are rounded. */
+#define Q_BITSPERBASEDOWN(base) (q_fls_(Q_U64_(base)) - 1)
+#define Q_BITSPERBASEUP(base) \
+    (q_fls_(Q_U64_(base)) - (__builtin_popcountll(Q_U64_(base)) == 1))
+#define Q_BITSPERBASE(base, rnd) Q_BITSPERBASE##rnd(base)
+
+/* Characters that a number's text takes at most, with sign, point and NUL. */
+#define Q_NIBITS2NCHARS(nbits, base) \
+    (((nbits) + (uint32_t)Q_BITSPERBASEDOWN(base) - 1) / (uint32_t)Q_BITSPERBASEDOWN(base))
+#define Q_NFBITS2NCHARS(nbits, base) (nbits)
+#define Q_MAXSTRLEN(q, base)                                                             \
+    (3 + Q_NIBITS2NCHARS(Q_NIBITS(q), base) + Q_NFBITS2NCHARS(Q_NFBITS(q), base) + \
+     (uint32_t)Q_SIGNED(q))
+
+/* Renders q with prec digits behind the point (all that it has, if prec is negative or too many; no
+ * point for 0) in base 2 to 16. Returns a pointer to the NUL, or NULL, with s empty, if slen bytes
+ * are too few. */
+#define Q_TOSTR(q, prec, base, s, slen) \
+    q_tostr_(Q_NUM_(q), (int)(prec), (unsigned)(base), (s), (ptrdiff_t)(slen))
+
+/* The decimal fraction .dfv with nfbits binary digits; dfv is the digits themselves: 05 is .05. */
+#define Q_DFV2BFV(dfv, nfbits) q_binary_("" #dfv, (unsigned)(nfbits))
+
+/* Makes *q the number iv.dfv with n bits of fraction or the next more. In two steps: iv may ask
+ * about *q. */
+#define Q_INI(q, iv, dfv, n) \
+    ((void)(*(q) = Q_TC(*(q), Q_CTRLINI(n))), Q_SIFVALS(*(q), iv, Q_DFV2BFV(dfv, Q_NFBITS(*(q)))))
+
+#define Q_Q2F(q) ((float)q_double_(Q_NUM_(q)))
+#define Q_Q2D(q) (q_double_(Q_NUM_(q)))
+
+#define Q_QLTQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) < 0)
+#define Q_QLEQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) <= 0)
+#define Q_QGTQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) > 0)
+#define Q_QGEQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) >= 0)
+#define Q_QEQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) == 0)
+#define Q_QNEQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) != 0)
+#define Q_QMAXQ(a, b) (Q_QGTQ(a, b) ? (a) : (b))
+#define Q_QMINQ(a, b) (Q_QLTQ(a, b) ? (a) : (b))
+
+/* 0 if b can have the value of a (q that of the integer i) without loss, else EOVERFLOW. */
+#define Q_QCANREPQ(a, b) q_canrepq_(Q_NUM_(a), Q_NUM_(b))
+#define Q_QCANREPI(q, i) q_canrepi_(Q_NUM_(q), Q_INT_(i))
+
+/* 0 if *a and b can be added as they are. */
+#define Q_NORMPREC(a, b) (Q_PRECEQ(*(a), b) ? 0 : ERANGE)
+
+/* Copies: with the control bits; the value only; an integer. */
+#define Q_QCLONEQ(l, r) q_copy_(Q_INOUT_(l), Q_NUM_(r), 1)
+#define Q_QCPYVALQ(l, r) q_copy_(Q_INOUT_(l), Q_NUM_(r), 0)
+#define Q_QCPYVALI(q, i) q_copyi_(Q_INOUT_(q), Q_INT_(i))
+
+#define Q_QADDQ(a, b) q_addq_(Q_INOUT_(a), Q_NUM_(b), 0)
+#define Q_QSUBQ(a, b) q_addq_(Q_INOUT_(a), Q_NUM_(b), 1)
+#define Q_QMULQ(a, b) q_mulq_(Q_INOUT_(a), Q_NUM_(b))
+#define Q_QDIVQ(a, b) q_divq_(Q_INOUT_(a), Q_NUM_(b))
+#define Q_QADDI(q, i) q_addi_(Q_INOUT_(q), Q_INT_(i), 0)
+#define Q_QSUBI(q, i) q_addi_(Q_INOUT_(q), Q_INT_(i), 1)
+#define Q_QMULI(q, i) q_muli_(Q_INOUT_(q), Q_INT_(i))
+#define Q_QDIVI(q, i) q_divi_(Q_INOUT_(q), Q_INT_(i))
+#define Q_QFRACI(q, in, id) q_fraci_(Q_INOUT_(q), Q_INT_(in), Q_INT_(id))
+
+/* What printf needs to show all about q: printf(Q_DEBUG(q, "", "\n", 0)). With incfmt the format
+ * itself follows. */
+#define Q_DEBUGFMT(q, prefmt, postfmt)                                                             \
+    prefmt "\"%s\"@%p\n\ttype=%c%uq_t, Qm.n=Q%u.%u, rpshft=%u, imin=0x%jx, imax=0x%jx\n"            \
+           "\tqraw=0x%0*jx\n\timask=0x%0*jx, fmask=0x%0*jx, cmask=0x%0*jx, ifmask=0x%0*jx\n"        \
+           "\tiraw=0x%0*jx, iabsval=0x%jx, ival=0x%jx\n\tfraw=0x%0*jx, fabsval=0x%jx, fval=0x%jx%s" \
+    postfmt
+#define Q_HEX_(q, v) ((uintmax_t)(Q_U64_(v) & (~(uint64_t)0 >> (64 - Q_NTBITS(q)))))
+#define Q_PADHEX_(q, v) (int)(sizeof(q) * 2), Q_HEX_(q, v)
+#define Q_DEBUG(q, prefmt, postfmt, incfmt)                                                      \
+    Q_DEBUGFMT(q, prefmt, postfmt), #q, (const void *)&(q), Q_SIGNED(q) ? 's' : 'u', Q_NTBITS(q), \
+        Q_NIBITS(q), Q_NFBITS(q), Q_RPSHFT(q), Q_HEX_(q, Q_IMINVAL(q)), Q_HEX_(q, Q_IMAXVAL(q)),  \
+        Q_PADHEX_(q, q), Q_PADHEX_(q, Q_IRAWMASK(q)), Q_PADHEX_(q, Q_FRAWMASK(q)),                \
+        Q_PADHEX_(q, Q_CRAWMASK(q)), Q_PADHEX_(q, Q_IFRAWMASK(q)), Q_PADHEX_(q, Q_GIRAW(q)),      \
+        Q_HEX_(q, Q_GIABSVAL(q)), Q_HEX_(q, Q_GIVAL(q)), Q_PADHEX_(q, Q_GFRAW(q)),                \
+        Q_HEX_(q, Q_GFABSVAL(q)), Q_HEX_(q, Q_GFVAL(q)),                                          \
+        (incfmt) ? "\nfmt:" Q_DEBUGFMT(q, "", "") : ""
+
+#endif /* _SYS_QMATH_H_ */

@@ -1,0 +1,748 @@
+/*
+ * Statistics of anything that has values: sums, extremes, histograms and t-digests, in one piece of
+ * memory without pointers.
+ *
+ * Source and binary compatible with <sys/stats.h> of FreeBSD 13 and later (ABI 1, 64-bit machines):
+ * same names, same layouts. Written anew, after stats(3). Link libstats, and libsbuf to render.
+ *
+ * A template says which variables of interest (VOIs) there are, of which type, and which statistics
+ * are kept of each. A blob is made from a template, fed with values, and then copied, read, rendered
+ * as text or JSON, or walked.
+ *
+ *     struct voistatspec vss[] = {STATS_VSS_SUM(), STATS_VSS_MAX(), STATS_VSS_TDGSTCLUST64(100, 16)};
+ *     int tpl = stats_tpl_alloc("requests", 0);
+ *     stats_tpl_add_voistats(tpl, 0, "latency", VSD_DTYPE_INT_U64, NVSS(vss), vss, 0);
+ *     struct statsblob *sb = stats_blob_alloc(tpl, 0);
+ *     stats_voi_update_abs_u64(sb, 0, nanoseconds);
+ *     stats_blob_destroy(sb);
+ *
+ * Errors: an errno value; functions that return an id return it negative. Threads: a blob is the
+ * caller's to lock; templates are locked inside. <blkscope/stats.h> has what FreeBSD does not:
+ * quantiles, the merging of blobs, the check of blobs that came from elsewhere.
+ */
+#ifndef _SYS_STATS_H_
+#define _SYS_STATS_H_
+
+#include <errno.h>
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/arb.h>
+#include <sys/qmath.h>
+
+#pragma GCC system_header /* flexible arrays in unions, as the original's */
+
+#ifndef EFTYPE
+#define EFTYPE 79 /* the type is another one: FreeBSD's number */
+#endif
+
+/* Code that FreeBSD shares between its kernel and programs has these. */
+#ifndef VNET
+#define VNET(n) n
+#define VNET_DEFINE(t, n) static t n __attribute__((__unused__))
+#endif
+
+#define TPL_MAX_NAME_LEN 64
+#define STATS_TPL_MAX_STR_SPEC_LEN (TPL_MAX_NAME_LEN + 13) /* "name":hash */
+
+struct sbuf;
+
+enum sb_str_fmt { SB_STRFMT_FREEFORM = 0, SB_STRFMT_JSON, SB_STRFMT_NUM_FMTS };
+
+/* Kinds of statistics. VOISTATE keeps the last value of a VOI with relative updates. */
+enum voi_stype {
+    VS_STYPE_VOISTATE = 0,
+    VS_STYPE_SUM,
+    VS_STYPE_MAX,
+    VS_STYPE_MIN,
+    VS_STYPE_HIST,
+    VS_STYPE_TDGST,
+    VS_NUM_STYPES
+};
+
+/* Types of values and of what is stored of them. The histograms count in continuous ranges (CR),
+ * discrete ranges (DR) or discrete values (DV). */
+enum vsd_dtype {
+    VSD_DTYPE_VOISTATE = 0,
+    VSD_DTYPE_INT_S32,
+    VSD_DTYPE_INT_U32,
+    VSD_DTYPE_INT_S64,
+    VSD_DTYPE_INT_U64,
+    VSD_DTYPE_INT_SLONG,
+    VSD_DTYPE_INT_ULONG,
+    VSD_DTYPE_Q_S32,
+    VSD_DTYPE_Q_U32,
+    VSD_DTYPE_Q_S64,
+    VSD_DTYPE_Q_U64,
+    VSD_DTYPE_CRHIST32,
+    VSD_DTYPE_DRHIST32,
+    VSD_DTYPE_DVHIST32,
+    VSD_DTYPE_CRHIST64,
+    VSD_DTYPE_DRHIST64,
+    VSD_DTYPE_DVHIST64,
+    VSD_DTYPE_TDGSTCLUST32,
+    VSD_DTYPE_TDGSTCLUST64,
+    VSD_NUM_DTYPES
+};
+
+/*
+ * What a statistic stores. In a blob nothing is padded between statistics, so one that takes 64 bits
+ * may lie at an odd multiple of 4.
+ */
+struct voistatdata_int32 {
+    union {
+        int32_t s32;
+        uint32_t u32;
+    };
+};
+
+struct voistatdata_int64 {
+    union {
+        int64_t s64;
+        uint64_t u64;
+    };
+};
+
+struct voistatdata_intlong {
+    union {
+        long slong;
+        unsigned long ulong;
+    };
+};
+
+struct voistatdata_q32 {
+    union {
+        s32q_t sq32;
+        u32q_t uq32;
+    };
+};
+
+struct voistatdata_q64 {
+    union {
+        s64q_t sq64;
+        u64q_t uq64;
+    };
+};
+
+/* Any value in 64 bits, a narrower one in those that are less significant. */
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+#define STATS_PAD_BEFORE_ uint32_t pad;
+#define STATS_PAD_BEHIND_
+#else
+#define STATS_PAD_BEFORE_
+#define STATS_PAD_BEHIND_ uint32_t pad;
+#endif
+struct voistatdata_numeric {
+    union {
+        struct {
+            STATS_PAD_BEFORE_
+            union {
+                int32_t s32;
+                uint32_t u32;
+            };
+            STATS_PAD_BEHIND_
+        } int32;
+        struct {
+            STATS_PAD_BEFORE_
+            union {
+                s32q_t sq32;
+                u32q_t uq32;
+            };
+            STATS_PAD_BEHIND_
+        } q32;
+        struct voistatdata_intlong intlong;
+        struct voistatdata_int64 int64;
+        struct voistatdata_q64 q64;
+    };
+};
+#undef STATS_PAD_BEFORE_
+#undef STATS_PAD_BEHIND_
+
+/* Histograms. oob counts values that no bucket took. Lower bounds belong to their bucket, upper
+ * bounds do not; the last continuous range has no end. */
+struct voistatdata_crhist32 {
+    uint32_t oob;
+    struct {
+        struct voistatdata_numeric lb;
+        uint32_t cnt;
+    } bkts[];
+};
+
+struct voistatdata_crhist64 {
+    uint64_t oob;
+    struct {
+        struct voistatdata_numeric lb;
+        uint64_t cnt;
+    } bkts[];
+};
+
+struct voistatdata_drhist32 {
+    uint32_t oob;
+    struct {
+        struct voistatdata_numeric lb, ub;
+        uint32_t cnt;
+    } bkts[];
+};
+
+struct voistatdata_drhist64 {
+    uint64_t oob;
+    struct {
+        struct voistatdata_numeric lb, ub;
+        uint64_t cnt;
+    } bkts[];
+};
+
+struct voistatdata_dvhist32 {
+    uint32_t oob;
+    struct {
+        struct voistatdata_numeric val;
+        uint32_t cnt;
+    } bkts[];
+};
+
+struct voistatdata_dvhist64 {
+    uint64_t oob;
+    struct {
+        struct voistatdata_numeric val;
+        uint64_t cnt;
+    } bkts[];
+};
+
+struct voistatdata_hist {
+    union {
+        struct voistatdata_crhist32 crhist32;
+        struct voistatdata_crhist64 crhist64;
+        struct voistatdata_dvhist32 dvhist32;
+        struct voistatdata_dvhist64 dvhist64;
+        struct voistatdata_drhist32 drhist32;
+        struct voistatdata_drhist64 drhist64;
+    };
+};
+
+/* t-digests: centroids, each the mean mu of cnt values, in a tree ordered by mu. smplcnt is the sum
+ * of all cnt, compcnt how often centroids were merged to make room. */
+struct voistatdata_tdgstctd32 {
+    ARB16_ENTRY() ctdlnk;
+    s32q_t mu;
+    int32_t cnt;
+};
+
+struct voistatdata_tdgstctd64 {
+    ARB16_ENTRY() ctdlnk;
+    s64q_t mu;
+    int64_t cnt;
+};
+
+struct voistatdata_tdgstctd {
+    union {
+        struct voistatdata_tdgstctd32 tdgstctd32;
+        struct voistatdata_tdgstctd64 tdgstctd64;
+    };
+};
+
+struct voistatdata_tdgstclust32 {
+    uint32_t smplcnt;
+    uint32_t compcnt;
+    ARB16_HEAD(ctdth32, voistatdata_tdgstctd32) ctdtree;
+};
+
+struct voistatdata_tdgstclust64 {
+    uint64_t smplcnt;
+    uint32_t compcnt;
+    ARB16_HEAD(ctdth64, voistatdata_tdgstctd64) ctdtree;
+};
+
+struct voistatdata_tdgst {
+    union {
+        struct voistatdata_tdgstclust32 tdgstclust32;
+        struct voistatdata_tdgstclust64 tdgstclust64;
+    };
+};
+
+struct voistatdata {
+    union {
+        struct voistatdata_int32 int32;
+        struct voistatdata_int64 int64;
+        struct voistatdata_intlong intlong;
+        struct voistatdata_q32 q32;
+        struct voistatdata_q64 q64;
+        struct voistatdata_crhist32 crhist32;
+        struct voistatdata_crhist64 crhist64;
+        struct voistatdata_dvhist32 dvhist32;
+        struct voistatdata_dvhist64 dvhist64;
+        struct voistatdata_drhist32 drhist32;
+        struct voistatdata_drhist64 drhist64;
+        struct voistatdata_tdgstclust32 tdgstclust32;
+        struct voistatdata_tdgstclust64 tdgstclust64;
+    };
+};
+
+/*
+ * Specifications of statistics. A helper turns what it is told into the initial data (iv, vsdsz);
+ * a specification without a helper brings its own.
+ */
+#define VSD_HIST_LBOUND_INF 0x01 /* one more bucket in front, from the type's smallest value */
+#define VSD_HIST_UBOUND_INF 0x02 /* one more behind, to its largest */
+
+struct stats_hist_bkt {
+    struct voistatdata_numeric lb, ub;
+};
+
+struct vss_hist_hlpr_info {
+    enum hist_bkt_alloc { BKT_LIN, BKT_EXP, BKT_LINEXP, BKT_USR } scheme;
+    enum vsd_dtype voi_dtype;
+    enum vsd_dtype hist_dtype;
+    uint32_t flags;
+    struct voistatdata_numeric lb; /* of Q VOIs a Q number; steps are integers */
+    struct voistatdata_numeric ub;
+    union {
+        struct {
+            uint64_t stepinc;
+        } lin;
+        struct {
+            uint64_t stepbase;
+            uint64_t stepexp;
+        } exp;
+        struct {
+            uint64_t stepbase;
+            uint64_t linstepdiv;
+        } linexp;
+        struct {
+            uint16_t nbkts;
+            const struct stats_hist_bkt *bkts;
+        } usr;
+    };
+};
+
+struct vss_tdgst_hlpr_info {
+    enum vsd_dtype voi_dtype;
+    enum vsd_dtype tdgst_dtype;
+    uint32_t nctds; /* centroids */
+    uint32_t prec;  /* bits of mu's fraction, rounded up to 2, 4, 6, 8, 16, 32 or 48 */
+} __attribute__((__aligned__(sizeof(void *))));
+
+struct vss_numeric_hlpr_info {
+    uint32_t prec; /* of sums and extremes of Q numbers */
+};
+
+struct vss_hlpr_info {
+    union {
+        struct vss_tdgst_hlpr_info tdgst;
+        struct vss_hist_hlpr_info hist;
+        struct vss_numeric_hlpr_info numeric;
+    };
+};
+
+struct voistatspec;
+typedef int (*vss_hlpr_fn)(enum vsd_dtype, struct voistatspec *, struct vss_hlpr_info *);
+
+struct voistatspec {
+    vss_hlpr_fn hlpr;
+    struct vss_hlpr_info *hlprinfo;
+    struct voistatdata *iv;
+    size_t vsdsz; /* of iv, bytes */
+    uint32_t flags;
+    enum vsd_dtype vs_dtype : 8;
+    enum voi_stype stype : 8;
+};
+
+/* Blobs, as far as they are public. */
+#define STATS_ABI_V1 1
+struct statsblobv1;
+
+enum sb_endianness { SB_UE = 0, SB_LE, SB_BE };
+
+struct statsblob {
+    uint8_t abi;
+    uint8_t endian;
+    uint16_t flags;
+    uint16_t maxsz; /* of its memory, bytes */
+    uint16_t cursz; /* of the blob */
+    uint8_t opaque[];
+} __attribute__((__aligned__(sizeof(void *))));
+
+struct voi_meta {
+    char *name;
+    char *desc;
+};
+
+struct metablob {
+    char *tplname;
+    uint32_t tplhash;
+    struct voi_meta *voi_meta; /* one per VOI slot of the template; a vacant one's name is NULL */
+};
+
+struct statsblob_tpl {
+    struct metablob *mb;
+    struct statsblob *sb;
+};
+
+struct stats_tpl_sample_rate {
+    int32_t tpl_slot_id;
+    uint32_t tpl_sample_pct;
+};
+
+/* What a walk shows of each statistic. */
+#define SB_IT_FIRST_CB 0x0001      /* the first call */
+#define SB_IT_LAST_CB 0x0002       /* the last one */
+#define SB_IT_FIRST_VOI 0x0004     /* a statistic of the first VOI */
+#define SB_IT_LAST_VOI 0x0008      /* of the last VOI */
+#define SB_IT_FIRST_VOISTAT 0x0010 /* the first of its VOI */
+#define SB_IT_LAST_VOISTAT 0x0020  /* the last of its VOI */
+#define SB_IT_NULLVOI 0x0040
+#define SB_IT_NULLVOISTAT 0x0080
+
+struct sb_visit {
+    struct voistatdata *vs_data;
+    uint32_t tplhash;
+    uint32_t flags;
+    int16_t voi_id;
+    int16_t vs_dsz;
+    uint16_t vs_errs;
+    enum vsd_dtype voi_dtype : 8;
+    enum vsd_dtype vs_dtype : 8;
+    int8_t vs_stype;
+};
+typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
+
+#define SB_VOI_RELUPDATE 0x00000001
+
+#define SB_CLONE_RSTSRC 0x0001        /* a snapshot: reset the source after it was copied */
+#define SB_CLONE_ALLOCDST 0x0002      /* allocate the copy */
+#define SB_CLONE_USRDSTNOFAULT 0x0004 /* a kernel's; here they change nothing */
+#define SB_CLONE_USRDST 0x0008
+
+#define SB_TOSTR_OBJDUMP 0x00000001 /* all that is stored */
+#define SB_TOSTR_META 0x00000002    /* names, from the template with the blob's hash */
+
+#define LIM_MIN 0
+#define LIM_MAX 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern const char *vs_stype2name[VS_NUM_STYPES];
+extern const char *vs_stype2desc[VS_NUM_STYPES];
+extern const char *vsd_dtype2name[VSD_NUM_DTYPES];
+extern const size_t vsd_dtype2size[VSD_NUM_DTYPES];
+extern const struct voistatdata_numeric numeric_limits[2][VSD_DTYPE_Q_U64 + 1];
+
+int stats_v1_tpl_alloc(const char *name, uint32_t flags);
+int stats_v1_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
+                              enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss,
+                              uint32_t flags);
+int stats_v1_blob_init(struct statsblobv1 *sb, uint32_t tpl_id, uint32_t flags);
+struct statsblobv1 *stats_v1_blob_alloc(uint32_t tpl_id, uint32_t flags);
+int stats_v1_blob_clone(struct statsblobv1 **dst, size_t dstmaxsz, struct statsblobv1 *src,
+                        uint32_t flags);
+void stats_v1_blob_destroy(struct statsblobv1 *sb);
+int stats_v1_blob_snapshot(struct statsblobv1 **dst, size_t dstmaxsz, struct statsblobv1 *src,
+                           uint32_t flags);
+int stats_v1_blob_tostr(struct statsblobv1 *sb, struct sbuf *buf, enum sb_str_fmt fmt,
+                        uint32_t flags);
+int stats_v1_blob_visit(struct statsblobv1 *sb, stats_blob_visitcb_t func, void *usrctx);
+int stats_v1_voi_update(struct statsblobv1 *sb, int32_t voi_id, enum vsd_dtype voi_dtype,
+                        struct voistatdata *voival, uint32_t flags);
+int stats_v1_voistat_fetch_dptr(struct statsblobv1 *sb, int32_t voi_id, enum voi_stype stype,
+                                enum vsd_dtype *retdtype, struct voistatdata **retvsd,
+                                size_t *retvsdsz);
+
+int stats_vss_hlpr_init(enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss);
+void stats_vss_hlpr_cleanup(uint32_t nvss, struct voistatspec *vss);
+int stats_vss_hist_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+                        struct vss_hist_hlpr_info *info);
+int stats_vss_numeric_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+                           struct vss_numeric_hlpr_info *info);
+int stats_vss_tdgst_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
+                         struct vss_tdgst_hlpr_info *info);
+
+int stats_tpl_fetch(int tpl_id, struct statsblob_tpl **tpl);
+int stats_tpl_fetch_allocid(const char *name, uint32_t hash);
+int stats_tpl_id2name(uint32_t tpl_id, char *buf, size_t len);
+int stats_tpl_sample_rollthedice(struct stats_tpl_sample_rate *rates, int nrates, void *seed_bytes,
+                                 size_t seed_len);
+int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dtype,
+                            enum vsd_dtype vsd_dtype, size_t vsd_sz, enum sb_str_fmt fmt,
+                            struct sbuf *buf, int objdump);
+
+#ifdef __cplusplus
+}
+#endif
+
+/* Members by name, as the macros need them. */
+#define TYPEOF_MEMBER(type, member) __typeof(((type *)0)->member)
+#define TYPEOF_MEMBER_PTR(type, member) __typeof(*(((type *)0)->member))
+#define SIZEOF_MEMBER(type, member) sizeof(TYPEOF_MEMBER(type, member))
+
+/* A pointer to data as a pointer to data of a type. */
+#define _VSD(cnst, type, ptr) ((cnst struct voistatdata_##type *)(ptr))
+#define VSD(type, ptr) _VSD(, type, ptr)
+#define CONSTVSD(type, ptr) _VSD(const, type, ptr)
+
+#define NVSS(vss_slots) (sizeof((vss_slots)) / sizeof(struct voistatspec))
+
+/* Between sizes and counts of buckets and centroids. */
+#define HIST_VSDSZ2NBKTS(htype, dsz)                   \
+    (((dsz) - sizeof(struct voistatdata_##htype)) /    \
+     sizeof(TYPEOF_MEMBER(struct voistatdata_##htype, bkts[0])))
+#define HIST_NBKTS2VSDSZ(htype, nbkts)         \
+    (sizeof(struct voistatdata_##htype) +      \
+     ((nbkts) * sizeof(TYPEOF_MEMBER_PTR(struct voistatdata_##htype, bkts))))
+#define TDGST_NCTRS2VSDSZ(tdtype, nctds)       \
+    (sizeof(struct voistatdata_##tdtype) +     \
+     ((nctds) * sizeof(TYPEOF_MEMBER_PTR(struct voistatdata_##tdtype, ctdtree.arb_nodes))))
+
+/* A histogram's field by its type at run time. */
+#define VSD_HIST_FIELD(hist, cnst, hist_dtype, op, field)                                  \
+    ((hist_dtype) == VSD_DTYPE_CRHIST32   ? op(_VSD(cnst, crhist32, hist)->field)          \
+     : (hist_dtype) == VSD_DTYPE_DRHIST32 ? op(_VSD(cnst, drhist32, hist)->field)          \
+     : (hist_dtype) == VSD_DTYPE_DVHIST32 ? op(_VSD(cnst, dvhist32, hist)->field)          \
+     : (hist_dtype) == VSD_DTYPE_CRHIST64 ? op(_VSD(cnst, crhist64, hist)->field)          \
+     : (hist_dtype) == VSD_DTYPE_DRHIST64 ? op(_VSD(cnst, drhist64, hist)->field)          \
+                                          : op(_VSD(cnst, dvhist64, hist)->field))
+#define VSD_HIST_FIELDVAL(hist, hist_dtype, field) VSD_HIST_FIELD(hist, , hist_dtype, , field)
+#define VSD_CONSTHIST_FIELDVAL(hist, hist_dtype, field) \
+    VSD_HIST_FIELD(hist, const, hist_dtype, , field)
+#define VSD_HIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_HIST_FIELD(hist, , hist_dtype, (void *)&, field)
+#define VSD_CONSTHIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_HIST_FIELD(hist, const, hist_dtype, (const void *)&, field)
+
+#define STATS_HIST2_FIELD_(k32, k64, is32, hist, cnst, op, field) \
+    ((is32) ? op(_VSD(cnst, k32, hist)->field) : op(_VSD(cnst, k64, hist)->field))
+#define VSD_CRHIST_FIELD(hist, cnst, hist_dtype, op, field) \
+    STATS_HIST2_FIELD_(crhist32, crhist64, (hist_dtype) == VSD_DTYPE_CRHIST32, hist, cnst, op, field)
+#define VSD_CRHIST_FIELDVAL(hist, hist_dtype, field) VSD_CRHIST_FIELD(hist, , hist_dtype, , field)
+#define VSD_CONSTCRHIST_FIELDVAL(hist, hist_dtype, field) \
+    VSD_CRHIST_FIELD(hist, const, hist_dtype, , field)
+#define VSD_CRHIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_CRHIST_FIELD(hist, , hist_dtype, (void *)&, field)
+#define VSD_CONSTCRHIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_CRHIST_FIELD(hist, const, hist_dtype, (const void *)&, field)
+#define VSD_DRHIST_FIELD(hist, cnst, hist_dtype, op, field) \
+    STATS_HIST2_FIELD_(drhist32, drhist64, (hist_dtype) == VSD_DTYPE_DRHIST32, hist, cnst, op, field)
+#define VSD_DRHIST_FIELDVAL(hist, hist_dtype, field) VSD_DRHIST_FIELD(hist, , hist_dtype, , field)
+#define VSD_CONSTDRHIST_FIELDVAL(hist, hist_dtype, field) \
+    VSD_DRHIST_FIELD(hist, const, hist_dtype, , field)
+#define VSD_DRHIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_DRHIST_FIELD(hist, , hist_dtype, (void *)&, field)
+#define VSD_CONSTDRHIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_DRHIST_FIELD(hist, const, hist_dtype, (const void *)&, field)
+#define VSD_DVHIST_FIELD(hist, cnst, hist_dtype, op, field) \
+    STATS_HIST2_FIELD_(dvhist32, dvhist64, (hist_dtype) == VSD_DTYPE_DVHIST32, hist, cnst, op, field)
+#define VSD_DVHIST_FIELDVAL(hist, hist_dtype, field) VSD_DVHIST_FIELD(hist, , hist_dtype, , field)
+#define VSD_CONSTDVHIST_FIELDVAL(hist, hist_dtype, field) \
+    VSD_DVHIST_FIELD(hist, const, hist_dtype, , field)
+#define VSD_DVHIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_DVHIST_FIELD(hist, , hist_dtype, (void *)&, field)
+#define VSD_CONSTDVHIST_FIELDPTR(hist, hist_dtype, field) \
+    VSD_DVHIST_FIELD(hist, const, hist_dtype, (const void *)&, field)
+
+#if defined(__cplusplus) && __cplusplus >= 201402L
+#define STATS_INLINE_ constexpr
+#else
+#define STATS_INLINE_ static inline
+#endif
+
+STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
+#ifdef __cplusplus
+    struct voistatdata_numeric number = {};
+    number.int64.u64 = val;
+    return number;
+#else
+    struct voistatdata_numeric number;
+    number.int64.u64 = val;
+    return number;
+#endif
+}
+
+#define DRBKT(lb, ub) {stats_ctor_vsd_numeric((uint64_t)(lb)), stats_ctor_vsd_numeric((uint64_t)(ub))}
+#define DVBKT(val) DRBKT(val, val)
+#define CRBKT(lb) DRBKT(lb, lb)
+
+#ifdef __cplusplus
+#if __cplusplus >= 201402L
+#include <sys/stats_builders.hpp>
+#endif
+#else
+/* Specifications. What they point to lives as long as the block that they are written in. */
+#define STATS_VSS(st, vsf, dt, hlp, hlpi)                                                  \
+    ((struct voistatspec){.stype = (st), .flags = (vsf), .vs_dtype = (dt), .hlpr = (hlp), \
+                          .hlprinfo = (hlpi)})
+#define STATS_VSS_NUMERIC_(st, hlpi) \
+    STATS_VSS(st, 0, (enum vsd_dtype)0, (vss_hlpr_fn)(void (*)(void)) & stats_vss_numeric_hlpr, hlpi)
+#define STATS_VSS_SUM() STATS_VSS_NUMERIC_(VS_STYPE_SUM, NULL)
+#define STATS_VSS_MAX() STATS_VSS_NUMERIC_(VS_STYPE_MAX, NULL)
+#define STATS_VSS_MIN() STATS_VSS_NUMERIC_(VS_STYPE_MIN, NULL)
+
+/* Those of Q numbers with n bits of fraction, not FreeBSD's. Without, it is STATS_Q_PREC_DEFAULT. */
+#define STATS_VSS_PREC_(n) ((struct vss_hlpr_info *)&(struct vss_numeric_hlpr_info){.prec = (n)})
+#define STATS_VSS_SUM_PREC(n) STATS_VSS_NUMERIC_(VS_STYPE_SUM, STATS_VSS_PREC_(n))
+#define STATS_VSS_MAX_PREC(n) STATS_VSS_NUMERIC_(VS_STYPE_MAX, STATS_VSS_PREC_(n))
+#define STATS_VSS_MIN_PREC(n) STATS_VSS_NUMERIC_(VS_STYPE_MIN, STATS_VSS_PREC_(n))
+
+#define STATS_VSS_HIST(htype, hist_hlpr_info)                                                   \
+    STATS_VSS(VS_STYPE_HIST, 0, htype, (vss_hlpr_fn)(void (*)(void)) & stats_vss_hist_hlpr,     \
+              (struct vss_hlpr_info *)(hist_hlpr_info))
+#define STATS_VSS_TDIGEST(tdtype, tdgst_hlpr_info)                                              \
+    STATS_VSS(VS_STYPE_TDGST, 0, tdtype, (vss_hlpr_fn)(void (*)(void)) & stats_vss_tdgst_hlpr,  \
+              (struct vss_hlpr_info *)(tdgst_hlpr_info))
+
+#define TDGST_HLPR_INFO(dt, nc, nf) \
+    (&(struct vss_tdgst_hlpr_info){.tdgst_dtype = (dt), .nctds = (nc), .prec = (nf)})
+#define STATS_VSS_TDGSTCLUST32(nctds, prec) \
+    STATS_VSS_TDIGEST(VSD_DTYPE_TDGSTCLUST32, TDGST_HLPR_INFO(VSD_DTYPE_TDGSTCLUST32, nctds, prec))
+#define STATS_VSS_TDGSTCLUST64(nctds, prec) \
+    STATS_VSS_TDIGEST(VSD_DTYPE_TDGSTCLUST64, TDGST_HLPR_INFO(VSD_DTYPE_TDGSTCLUST64, nctds, prec))
+
+#define HBKTS(...) ((struct voistatdata_numeric[][2]){__VA_ARGS__})
+
+#define HIST_HLPR_INFO_LIN_FIELDS(si) .lin.stepinc = (si)
+#define HIST_HLPR_INFO_EXP_FIELDS(sb, se) .exp.stepbase = (sb), .exp.stepexp = (se)
+#define HIST_HLPR_INFO_LINEXP_FIELDS(nss, sb) .linexp.linstepdiv = (nss), .linexp.stepbase = (sb)
+#define HIST_HLPR_INFO_USR_FIELDS(bbs)                                              \
+    .usr.bkts = (TYPEOF_MEMBER(struct vss_hist_hlpr_info, usr.bkts))(bbs),          \
+    .usr.nbkts = (uint16_t)(sizeof(bbs) / sizeof(struct voistatdata_numeric[2]))
+#define HIST_HLPR_INFO(dt, sch, f, lbd, ubd, bkthlpr_fields)          \
+    (&(struct vss_hist_hlpr_info){.scheme = (sch),                    \
+                                  .hist_dtype = (dt),                 \
+                                  .flags = (f),                       \
+                                  .lb = stats_ctor_vsd_numeric(lbd),  \
+                                  .ub = stats_ctor_vsd_numeric(ubd),  \
+                                  bkthlpr_fields})
+
+#define STATS_VSS_LIN_(dt, lb, ub, stepinc, f) \
+    STATS_VSS_HIST(dt, HIST_HLPR_INFO(dt, BKT_LIN, f, lb, ub, HIST_HLPR_INFO_LIN_FIELDS(stepinc)))
+#define STATS_VSS_EXP_(dt, lb, ub, stepbase, stepexp, f) \
+    STATS_VSS_HIST(                                      \
+        dt, HIST_HLPR_INFO(dt, BKT_EXP, f, lb, ub, HIST_HLPR_INFO_EXP_FIELDS(stepbase, stepexp)))
+#define STATS_VSS_LINEXP_(dt, lb, ub, nlinsteps, stepbase, f)      \
+    STATS_VSS_HIST(dt, HIST_HLPR_INFO(dt, BKT_LINEXP, f, lb, ub,   \
+                                      HIST_HLPR_INFO_LINEXP_FIELDS(nlinsteps, stepbase)))
+#define STATS_VSS_USR_(dt, bkts, f) \
+    STATS_VSS_HIST(dt, HIST_HLPR_INFO(dt, BKT_USR, f, 0, 0, HIST_HLPR_INFO_USR_FIELDS(bkts)))
+
+#define STATS_VSS_CRHIST32_LIN(lb, ub, stepinc, vsdflags) \
+    STATS_VSS_LIN_(VSD_DTYPE_CRHIST32, lb, ub, stepinc, vsdflags)
+#define STATS_VSS_CRHIST32_EXP(lb, ub, stepbase, stepexp, vsdflags) \
+    STATS_VSS_EXP_(VSD_DTYPE_CRHIST32, lb, ub, stepbase, stepexp, vsdflags)
+#define STATS_VSS_CRHIST32_LINEXP(lb, ub, nlinsteps, stepbase, vsdflags) \
+    STATS_VSS_LINEXP_(VSD_DTYPE_CRHIST32, lb, ub, nlinsteps, stepbase, vsdflags)
+#define STATS_VSS_CRHIST32_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_CRHIST32, bkts, vsdflags)
+#define STATS_VSS_DRHIST32_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DRHIST32, bkts, vsdflags)
+#define STATS_VSS_DVHIST32_USR(vals, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DVHIST32, vals, vsdflags)
+#define STATS_VSS_CRHIST64_LIN(lb, ub, stepinc, vsdflags) \
+    STATS_VSS_LIN_(VSD_DTYPE_CRHIST64, lb, ub, stepinc, vsdflags)
+#define STATS_VSS_CRHIST64_EXP(lb, ub, stepbase, stepexp, vsdflags) \
+    STATS_VSS_EXP_(VSD_DTYPE_CRHIST64, lb, ub, stepbase, stepexp, vsdflags)
+#define STATS_VSS_CRHIST64_LINEXP(lb, ub, nlinsteps, stepbase, vsdflags) \
+    STATS_VSS_LINEXP_(VSD_DTYPE_CRHIST64, lb, ub, nlinsteps, stepbase, vsdflags)
+#define STATS_VSS_CRHIST64_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_CRHIST64, bkts, vsdflags)
+#define STATS_VSS_DRHIST64_USR(bkts, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DRHIST64, bkts, vsdflags)
+#define STATS_VSS_DVHIST64_USR(vals, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DVHIST64, vals, vsdflags)
+#endif /* C */
+
+/* Fraction bits of sums and extremes of Q VOIs whose specification does not say. */
+#define STATS_Q_PREC_DEFAULT 8
+
+/* The public names, which are the current ABI's. */
+static inline int stats_tpl_alloc(const char *name, uint32_t flags) {
+    return stats_v1_tpl_alloc(name, flags);
+}
+
+/* Adds a VOI to a template, with what is kept of it. */
+static inline int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
+                                         enum vsd_dtype voi_dtype, uint32_t nvss,
+                                         struct voistatspec *vss, uint32_t flags) {
+    int error = stats_vss_hlpr_init(voi_dtype, nvss, vss);
+    if (error == 0)
+        error = stats_v1_tpl_add_voistats(tpl_id, voi_id, voi_name, voi_dtype, nvss, vss, flags);
+    stats_vss_hlpr_cleanup(nvss, vss);
+    return error;
+}
+
+static inline int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags) {
+    return stats_v1_blob_init((struct statsblobv1 *)sb, tpl_id, flags);
+}
+
+static inline struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags) {
+    return (struct statsblob *)stats_v1_blob_alloc(tpl_id, flags);
+}
+
+static inline int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
+                                   uint32_t flags) {
+    return stats_v1_blob_clone((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
+                               flags);
+}
+
+static inline int stats_blob_snapshot(struct statsblob **dst, size_t dstmaxsz,
+                                      struct statsblob *src, uint32_t flags) {
+    return stats_v1_blob_snapshot((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
+                                  flags);
+}
+
+static inline void stats_blob_destroy(struct statsblob *sb) {
+    stats_v1_blob_destroy((struct statsblobv1 *)sb);
+}
+
+static inline int stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx) {
+    return stats_v1_blob_visit((struct statsblobv1 *)sb, func, usrctx);
+}
+
+static inline int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum sb_str_fmt fmt,
+                                   uint32_t flags) {
+    return stats_v1_blob_tostr((struct statsblobv1 *)sb, buf, fmt, flags);
+}
+
+static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
+                                           enum voi_stype stype, enum vsd_dtype *retdtype,
+                                           struct voistatdata **retvsd, size_t *retvsdsz) {
+    return stats_v1_voistat_fetch_dptr((struct statsblobv1 *)sb, voi_id, stype, retdtype, retvsd,
+                                       retvsdsz);
+}
+
+/* For each type: fetch a sum or extreme, and feed a value. No blob (NULL), nothing to do. */
+#define STATS_FETCH_(suffix, ctype, dtype)                                                         \
+    static inline int stats_voistat_fetch_##suffix(struct statsblob *sb, int32_t voi_id,           \
+                                                   enum voi_stype stype, ctype *ret) {             \
+        struct voistatdata *vsd = NULL;                                                            \
+        enum vsd_dtype vs_dtype = VSD_DTYPE_VOISTATE;                                              \
+        const int error = stats_voistat_fetch_dptr(sb, voi_id, stype, &vs_dtype, &vsd, NULL);      \
+        if (error != 0) return error;                                                              \
+        if (vs_dtype != (dtype)) return EFTYPE;                                                    \
+        __builtin_memcpy(ret, vsd, sizeof(*ret)); /* it may be misaligned */                       \
+        return 0;                                                                                  \
+    }
+#define STATS_UPDATE_(how, suffix, ctype, dtype, member, flags)                                    \
+    static inline int stats_voi_update_##how##_##suffix(struct statsblob *sb, int32_t voi_id,      \
+                                                        ctype voival) {                            \
+        struct voistatdata value;                                                                  \
+        if (sb == NULL) return 0;                                                                  \
+        value.member = voival;                                                                     \
+        return stats_v1_voi_update((struct statsblobv1 *)sb, voi_id, (dtype), &value, (flags));    \
+    }
+#define STATS_TYPE_(suffix, ctype, dtype, member)                        \
+    STATS_UPDATE_(abs, suffix, ctype, dtype, member, 0)                  \
+    STATS_UPDATE_(rel, suffix, ctype, dtype, member, SB_VOI_RELUPDATE)
+STATS_FETCH_(s32, int32_t, VSD_DTYPE_INT_S32)
+STATS_FETCH_(u32, uint32_t, VSD_DTYPE_INT_U32)
+STATS_FETCH_(s64, int64_t, VSD_DTYPE_INT_S64)
+STATS_FETCH_(u64, uint64_t, VSD_DTYPE_INT_U64)
+STATS_FETCH_(slong, long, VSD_DTYPE_INT_SLONG)
+STATS_FETCH_(ulong, unsigned long, VSD_DTYPE_INT_ULONG)
+STATS_TYPE_(s32, int32_t, VSD_DTYPE_INT_S32, int32.s32)
+STATS_TYPE_(u32, uint32_t, VSD_DTYPE_INT_U32, int32.u32)
+STATS_TYPE_(s64, int64_t, VSD_DTYPE_INT_S64, int64.s64)
+STATS_TYPE_(u64, uint64_t, VSD_DTYPE_INT_U64, int64.u64)
+STATS_TYPE_(slong, long, VSD_DTYPE_INT_SLONG, intlong.slong)
+STATS_TYPE_(ulong, unsigned long, VSD_DTYPE_INT_ULONG, intlong.ulong)
+STATS_TYPE_(sq32, s32q_t, VSD_DTYPE_Q_S32, q32.sq32)
+STATS_TYPE_(uq32, u32q_t, VSD_DTYPE_Q_U32, q32.uq32)
+STATS_TYPE_(sq64, s64q_t, VSD_DTYPE_Q_S64, q64.sq64)
+STATS_TYPE_(uq64, u64q_t, VSD_DTYPE_Q_U64, q64.uq64)
+#undef STATS_FETCH_
+#undef STATS_UPDATE_
+#undef STATS_TYPE_
+
+#endif /* _SYS_STATS_H_ */

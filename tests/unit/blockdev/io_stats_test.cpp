@@ -1,0 +1,108 @@
+// What a device's requests took, as a reader of its kstat sees it.
+#include "blockdev/io_stats.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <kstat/core/chain.hpp>
+#include <kstat/core/operations.hpp>
+#include <thread>
+#include <vector>
+
+namespace blkscope {
+namespace {
+
+class IoStatsKstat : public testing::Test {
+  protected:
+    // The kstat stats:0:nbd0; in memory that is aligned as a blob should be.
+    statsblob* read() {
+        kstat::Name full{};
+        kstat_set_string(full.module, "stats");
+        kstat_set_string(full.name, "nbd0");
+        auto& chain = kstat::Chain::of_this_process();
+        kid_t kid = 0;
+        {
+            const auto held = chain.hold(full, ALL_ZONES);
+            if (!held) return nullptr;
+            kid = held->get()->ks_kid;
+        }
+        const std::vector<std::byte> data = kstat::read_kstat(chain, kid).data;
+        memory_.assign((data.size() + 7) / 8, 0);
+        std::memcpy(memory_.data(), data.data(), data.size());
+        EXPECT_EQ(stats_blob_validate(memory_.data(), data.size()), 0);
+        return reinterpret_cast<statsblob*>(memory_.data());
+    }
+
+    static uint64_t of(statsblob* blob, int32_t voi, voi_stype stype) {
+        uint64_t value = 0;
+        EXPECT_EQ(stats_voistat_fetch_u64(blob, voi, stype, &value), 0);
+        return value;
+    }
+
+    std::vector<uint64_t> memory_;
+};
+
+TEST_F(IoStatsKstat, IsABlobWithWhatTheRequestsTook) {
+    IoStats stats(0, "nbd0", 1);
+    ASSERT_TRUE(stats.published());
+    for (uint64_t i = 1; i <= 1000; ++i) {
+        stats.done({.write = false,
+                    .wait_ns = 10 * i,
+                    .service_ns = 1000 * i,
+                    .size_bytes = 4096,
+                    .depth = 1 + i % 8});
+    }
+    stats.done(
+        {.write = true, .wait_ns = 7, .service_ns = 5'000'000, .size_bytes = 65536, .depth = 1});
+    statsblob* const blob = read();
+    ASSERT_NE(blob, nullptr);
+    EXPECT_EQ(of(blob, IoStats::read_service, VS_STYPE_MAX), 1'000'000u);
+    EXPECT_EQ(of(blob, IoStats::read_wait, VS_STYPE_SUM), 5'005'000u);
+    EXPECT_EQ(of(blob, IoStats::write_service, VS_STYPE_MIN), 5'000'000u);
+    EXPECT_EQ(of(blob, IoStats::write_wait, VS_STYPE_MAX), 7u);
+    EXPECT_EQ(of(blob, IoStats::size, VS_STYPE_MAX), 65536u);
+    EXPECT_EQ(of(blob, IoStats::depth, VS_STYPE_MAX), 8u);
+    double median = 0;
+    ASSERT_EQ(stats_voi_quantile(blob, IoStats::read_service, 0.5, &median), 0);
+    EXPECT_NEAR(median, 500'000, 10'000);
+}
+
+TEST_F(IoStatsKstat, TakesOneRequestInSoMany) {
+    IoStats stats(0, "nbd0", 100);
+    for (int i = 0; i < 1000; ++i)
+        stats.done({.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
+    EXPECT_EQ(of(read(), IoStats::read_service, VS_STYPE_SUM), 10u);
+}
+
+TEST_F(IoStatsKstat, OfEveryNoneIsNotThere) {
+    IoStats stats(0, "nbd0", 0);
+    EXPECT_FALSE(stats.published());
+    stats.done({.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
+    EXPECT_EQ(read(), nullptr);
+}
+
+TEST_F(IoStatsKstat, TwoDevicesShareATemplate) {
+    const int tpl = IoStats::make_template();
+    ASSERT_GE(tpl, 0);
+    EXPECT_EQ(IoStats::make_template(), tpl);
+    EXPECT_EQ(stats_tpl_fetch_allocid("blkscope.io", 0), tpl);
+}
+
+TEST_F(IoStatsKstat, AReaderSeesWholeBlobsWhileTheWorkerIsAtIt) {
+    IoStats stats(0, "nbd0", 1);
+    constexpr uint64_t requests = 20'000;
+    std::thread worker([&] {
+        for (uint64_t i = 0; i < requests; ++i)
+            stats.done({.write = false,
+                        .wait_ns = 1,
+                        .service_ns = i * 7919 % 100'000,
+                        .size_bytes = 512,
+                        .depth = 1});
+    });
+    for (int i = 0; i < 50; ++i) ASSERT_NE(read(), nullptr);  // and validates each
+    worker.join();
+    EXPECT_EQ(of(read(), IoStats::read_wait, VS_STYPE_SUM) + stats.let_go(), requests);
+}
+
+}  // namespace
+}  // namespace blkscope
