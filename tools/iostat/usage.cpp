@@ -33,8 +33,7 @@ How:
   -j     a line of JSON per report, with everything; -I -M -T do not change it
          (histograms and percentiles only with -w, -L or -q)
   -T u   before each report, the seconds since 1970; -T d the date
-  --style freebsd   the report of FreeBSD's iostat, with its options: see
-                    iostat --style freebsd --help
+  --style freebsd   the report and the options of FreeBSD's iostat: add --help
 
   r/s w/s          reads, writes completed per second (rps wps; tps: both)
   kr/s kw/s        KiB read, written per second, with -M MiB (kps: both)
