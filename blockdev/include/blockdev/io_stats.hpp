@@ -9,9 +9,8 @@
 // Units:     nanoseconds, bytes, requests.
 // Ownership: owns the blob and its kstat.
 // Threads:   done() is the worker's. Readers come on the kstat server's thread, and take a lock
-// that
-//            the worker takes for a sampled request only; if a reader holds it, that sample is let
-//            go and counted, so the worker never waits.
+//            that the worker takes for a sampled request only; if a reader holds it, that sample is
+//            let go and counted, so the worker never waits.
 // Errors:    without memory there is no blob and done() does nothing; where the kstat cannot be
 //            created, published() is false and kstat_create() said why.
 #pragma once
