@@ -320,8 +320,9 @@ TEST_F(FrontDoor, SystemdsOwnActivatorStartsItAtTheFirstClient) {
 class AllowedDoor : public FrontDoor {
   protected:
     uint16_t serve_on_port(const std::vector<std::string>& options) {
-        std::vector<std::string> arguments{"memory:1M", "--port", "0"};
+        std::vector<std::string> arguments{"--port", "0"};
         arguments.insert(arguments.end(), options.begin(), options.end());
+        arguments.push_back("memory:1M");  // last: no option takes it for its own
         serve_with(arguments);
         const std::string said = server_->output();
         return static_cast<uint16_t>(std::stoi(said.substr(said.find("127.0.0.1:") + 10)));

@@ -85,8 +85,7 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         .add_option("--allow", options.allow,
                     "An address or network (10.0.0.0/8, ::1) whose TCP clients may connect; "
                     "repeat for more (default: all)")
-        ->expected(1)
-        ->take_all();
+        ->allow_extra_args(false);  // what follows the network may be a backing
     serve
         .add_flag("--stdio", options.stdio,
                   "Serve the one client whose socket is standard input and output")
