@@ -27,11 +27,14 @@ class TopInATerminal : public ServedDevice {
     void open_terminal(const std::string& columns = "80", const std::string& rows = "24",
                        const std::string& locale = "C.UTF-8") {
         const std::filesystem::path bin = std::filesystem::path(BLKSCOPE_BINARY).parent_path();
-        const CommandResult opened =
-            tmux({"new-session", "-d", "-x", columns, "-y", rows,
-                  "env -u NO_COLOR PS1='ready> ' LC_ALL=" + locale + " PATH=" + bin.string() +
-                      ":\"$PATH\" bash --norc --noprofile"});
-        ASSERT_EQ(opened.status, 0) << opened.output;
+        const std::string shell = "env -u NO_COLOR PS1='ready> ' LC_ALL=" + locale +
+                                  " PATH=" + bin.string() + ":\"$PATH\" bash --norc --noprofile";
+        // Once in a while tmux's own server ends before its client has reached it.
+        CommandResult opened;
+        ASSERT_TRUE(eventually([&] {
+            opened = tmux({"new-session", "-d", "-x", columns, "-y", rows, shell});
+            return opened.status == 0;
+        })) << opened.output;
         terminal_open_ = true;
         ASSERT_TRUE(shows("ready>")) << screen();
     }

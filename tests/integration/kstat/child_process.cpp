@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 #include <thread>
 
 // Children of a test that has threads start threads themselves.
@@ -99,7 +100,11 @@ KstatProcesses::KstatProcesses()
 
 KstatProcesses::~KstatProcesses() {
     if (kc != nullptr) kstat_close(kc);
-    std::filesystem::remove_all(directory);
+    // A provider that ends just now takes its own socket away while the folder is walked.
+    std::error_code walked_into_nothing;
+    for (int attempt = 0; attempt < 10 && std::filesystem::exists(directory); ++attempt) {
+        std::filesystem::remove_all(directory, walked_into_nothing);
+    }
 }
 
 void KstatProcesses::open() {
