@@ -65,6 +65,7 @@ int power_of_prefix(int prefix) {
 
 extern "C" {
 
+// NOLINTNEXTLINE(readability-function-size): the parameters are FreeBSD's
 int humanize_number(char* buffer, size_t size, int64_t number, const char* suffix, int scale,
                     int flags) {
     if (buffer == nullptr || suffix == nullptr || scale < 0) return -1;

@@ -314,6 +314,7 @@ using namespace blkscope::freebsd;
 
 extern "C" {
 
+// NOLINTNEXTLINE(readability-function-size): the parameters are FreeBSD's
 int sysctl(const int* name, unsigned int namelen, void* oldp, size_t* oldlenp, const void* newp,
            size_t /*newlen*/) {
     return guarded([=] {

@@ -2,7 +2,8 @@
  * Below the C library's own <sys/cdefs.h>: the words that FreeBSD's programs put beside their
  * declarations. Every header of the C library includes this one, as on FreeBSD.
  *
- * Not __used, which is the name of a member in the C library's <spawn.h>.
+ * Not __used, which is the name of a member in the C library's <spawn.h>. __unused is one in a few of
+ * Linux' own headers (<linux/icmp.h>), which programs for FreeBSD do not include.
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_CDEFS_H
 #define _BLKSCOPE_FREEBSD_SYS_CDEFS_H
