@@ -1,28 +1,53 @@
-// libkvm: every answer is that there is no kernel memory to read.
+// libkvm: a handle for this machine, which has no kernel memory to read.
 #include <kvm.h>
 #include <limits.h>
+#include <sys/resource.h>
+#include <sys/sysctl.h>
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+struct __kvm {
+    char why[64];
+};
+
+// libdevstat knows it by its name: it is the one handle that means what NULL does.
+kvm_t kvm_this_machine{"there is no kernel memory to read here"};
 
 namespace {
 
-char why[] = "there is no kernel memory to read here";
+// A core file is another machine, or another time; no file at all is this one, as are these two.
+bool means_this_machine(const char* corefile) {
+    return corefile == nullptr || std::strcmp(corefile, "/dev/null") == 0 ||
+           std::strcmp(corefile, "/dev/mem") == 0;
+}
+
+kvm_t* open(const char* corefile) {
+    if (means_this_machine(corefile)) return &kvm_this_machine;
+    errno = ENOTSUP;
+    return nullptr;
+}
 
 }  // namespace
 
 extern "C" {
 
-kvm_t* kvm_openfiles(const char*, const char*, const char*, int, char* errbuf) {
-    if (errbuf != nullptr) std::snprintf(errbuf, _POSIX2_LINE_MAX, "%s", why);
-    errno = ENOTSUP;
-    return nullptr;
+kvm_t* kvm_openfiles(const char*, const char* corefile, const char*, int, char* errbuf) {
+    kvm_t* const kd = open(corefile);
+    if (kd == nullptr && errbuf != nullptr) {
+        std::snprintf(errbuf, _POSIX2_LINE_MAX, "%s: %s", corefile, kvm_this_machine.why);
+    }
+    return kd;
 }
 
-kvm_t* kvm_open(const char*, const char*, const char*, int, const char* errstr) {
-    if (errstr != nullptr) std::fprintf(stderr, "%s: %s\n", errstr, why);
-    errno = ENOTSUP;
-    return nullptr;
+kvm_t* kvm_open(const char*, const char* corefile, const char*, int, const char* errstr) {
+    kvm_t* const kd = open(corefile);
+    if (kd == nullptr && errstr != nullptr) {
+        std::fprintf(stderr, "%s: %s: %s\n", errstr, corefile, kvm_this_machine.why);
+    }
+    return kd;
 }
 
 int kvm_close(kvm_t*) {
@@ -30,17 +55,30 @@ int kvm_close(kvm_t*) {
 }
 
 char* kvm_geterr(kvm_t*) {
-    return why;
+    return kvm_this_machine.why;
 }
 
-int kvm_nlist(kvm_t*, struct nlist*) {
-    errno = ENOTSUP;
-    return -1;
+int kvm_nlist(kvm_t*, struct nlist* nl) {
+    int missing = 0;
+    for (; nl->n_name != nullptr && nl->n_name[0] != '\0'; ++nl, ++missing) {
+        nl->n_type = 0;
+        nl->n_value = 0;
+    }
+    return missing;
 }
 
 ssize_t kvm_read(kvm_t*, unsigned long, void*, size_t) {
     errno = ENOTSUP;
     return -1;
+}
+
+int kvm_getcptime(kvm_t*, long* times) {
+    size_t size = CPUSTATES * sizeof *times;
+    return sysctlbyname("kern.cp_time", times, &size, nullptr, 0);
+}
+
+int kvm_getloadavg(kvm_t*, double averages[], int count) {
+    return getloadavg(averages, count);
 }
 
 }  // extern "C"

@@ -1,16 +1,25 @@
-// sysctlbyname: the names of freebsd/include/sys/sysctl.h.
+// sysctl: the names of freebsd/include/sys/sysctl.h, in one table with their numbers.
 #include <devstat.h>
 #include <kstat.h>
+#include <sys/param.h>
+#include <sys/resource.h>
 #include <sys/sysctl.h>
+#include <sys/time.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <limits>
 #include <memory>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace blkscope::freebsd {
@@ -33,33 +42,161 @@ int answer(T value, Bytes& bytes) {
     return 0;
 }
 
-int all_devices(Bytes& bytes) {
-    devinfo info{};
-    statinfo stats{};
-    stats.dinfo = &info;
-    const int result = devstat_getdevs(nullptr, &stats);
-    const std::unique_ptr<uint8_t, void (*)(void*)> memory(info.mem_ptr, std::free);
-    if (result < 0) return EBUSY;
-    bytes.resize(sizeof(long) + static_cast<size_t>(info.numdevs) * sizeof(struct ::devstat));
-    std::memcpy(bytes.data(), info.mem_ptr, bytes.size());
+// With its NUL.
+int text(std::string_view value, Bytes& bytes) {
+    bytes.assign(value.size() + 1, std::byte{});
+    std::memcpy(bytes.data(), value.data(), value.size());
     return 0;
 }
 
-// Waiting for I/O is idle, and interrupts of both kinds are one. Source: proc(5), /proc/stat.
-int cpu_time(Bytes& bytes) {
-    std::ifstream in("/proc/stat");
-    std::string cpu;
+int number_of_devices(Bytes& bytes) {
+    return answer(devstat_getnumdevs(nullptr), bytes);
+}
+
+int generation(Bytes& bytes) {
+    return answer(devstat_getgeneration(nullptr), bytes);
+}
+
+int version_of_entries(Bytes& bytes) {
+    return answer(devstat_getversion(nullptr), bytes);
+}
+
+// What all devices count, with the memory it is in.
+struct Devices {
+    Devices() {
+        stats.dinfo = &info;
+        error = devstat_getdevs(nullptr, &stats) < 0 ? EBUSY : 0;
+    }
+    ~Devices() { std::free(info.mem_ptr); }
+    Devices(const Devices&) = delete;
+    Devices& operator=(const Devices&) = delete;
+
+    devinfo info{};
+    statinfo stats{};
+    int error;
+};
+
+int all_devices(Bytes& bytes) {
+    const Devices devices;
+    if (devices.error != 0) return devices.error;
+    const auto count = static_cast<size_t>(devices.info.numdevs);
+    bytes.resize(sizeof(long) + count * sizeof(struct ::devstat));
+    std::memcpy(bytes.data(), devices.info.mem_ptr, bytes.size());
+    return 0;
+}
+
+int names_of_devices(Bytes& bytes) {
+    const Devices devices;
+    if (devices.error != 0) return devices.error;
+    std::string names;
+    for (int i = 0; i < devices.info.numdevs; ++i) {
+        const struct ::devstat& entry = devices.info.devices[i];
+        if (i > 0) names += ' ';
+        names += entry.device_name + std::to_string(entry.unit_number);
+    }
+    return text(names, bytes);
+}
+
+using CpuTime = std::array<long, CPUSTATES>;
+
+// Of a line of /proc/stat, behind its name. Waiting for I/O is idle, and interrupts of both kinds
+// are one. Source: proc(5).
+bool read_times(std::istream& line, CpuTime& time) {
     std::array<long, 7> linux_time{};  // user nice system idle iowait irq softirq
-    in >> cpu;
-    for (long& time : linux_time) in >> time;
-    if (!in) return EIO;
-    std::array<long, CPUSTATES> time{};
+    for (long& of_one : linux_time) line >> of_one;
     time[CP_USER] = linux_time[0];
     time[CP_NICE] = linux_time[1];
     time[CP_SYS] = linux_time[2];
     time[CP_IDLE] = linux_time[3] + linux_time[4];
     time[CP_INTR] = linux_time[5] + linux_time[6];
-    bytes = bytes_of(time);
+    return static_cast<bool>(line);
+}
+
+// That of all processors is called cpu, the others cpu0, cpu1, ...
+std::vector<CpuTime> cpu_times_of(bool all) {
+    std::ifstream in("/proc/stat");
+    std::vector<CpuTime> times;
+    for (std::string line; std::getline(in, line) && line.starts_with("cpu");) {
+        std::istringstream words(line);
+        std::string name;
+        words >> name;
+        CpuTime time{};
+        if ((name == "cpu") == all && read_times(words, time)) times.push_back(time);
+    }
+    return times;
+}
+
+int cpu_times(bool all, Bytes& bytes) {
+    for (const CpuTime& time : cpu_times_of(all)) {
+        const Bytes one = bytes_of(time);
+        bytes.insert(bytes.end(), one.begin(), one.end());
+    }
+    return bytes.empty() ? EIO : 0;
+}
+
+int cpu_time(Bytes& bytes) {
+    return cpu_times(true, bytes);
+}
+
+int cpu_time_of_each(Bytes& bytes) {
+    return cpu_times(false, bytes);
+}
+
+// The unit of /proc/stat.
+int clock_rate(Bytes& bytes) {
+    const int hz = static_cast<int>(sysconf(_SC_CLK_TCK));
+    bytes = bytes_of(clockinfo{hz, 1'000'000 / hz, 0, hz, hz});
+    return 0;
+}
+
+int boot_time(Bytes& bytes) {
+    std::ifstream in("/proc/stat");
+    timeval booted{};
+    for (std::string word; in >> word;) {
+        if (word != "btime") continue;
+        in >> booted.tv_sec;
+        bytes = bytes_of(booted);
+        return in ? 0 : EIO;
+    }
+    return EIO;
+}
+
+int load_average(Bytes& bytes) {
+    std::array<double, 3> averages{};
+    if (getloadavg(averages.data(), 3) != 3) return EIO;
+    loadavg load{};
+    load.fscale = FSCALE;
+    for (size_t i = 0; i < averages.size(); ++i) {
+        load.ldavg[i] = static_cast<fixpt_t>(std::lround(averages[i] * FSCALE));
+    }
+    bytes = bytes_of(load);
+    return 0;
+}
+
+template <char (utsname::*member)[sizeof utsname::sysname]>
+int of_uname(Bytes& bytes) {
+    utsname names{};
+    if (uname(&names) != 0) return errno;
+    return text(names.*member, bytes);
+}
+
+int release_date(Bytes& bytes) {
+    bytes = bytes_of(__FreeBSD_version);
+    return 0;
+}
+
+template <int pages>
+int memory(Bytes& bytes) {
+    bytes = bytes_of(static_cast<unsigned long>(sysconf(pages)) *
+                     static_cast<unsigned long>(sysconf(_SC_PAGESIZE)));
+    return 0;
+}
+
+// T is int or unsigned int: more pages than that holds are as many as it holds.
+template <class T, int what>
+int of_sysconf(Bytes& bytes) {
+    const long most = std::numeric_limits<T>::max();
+    bytes = bytes_of(static_cast<T>(std::min(sysconf(what), most)));
     return 0;
 }
 
@@ -79,38 +216,89 @@ int characters(const char* record, Bytes& bytes) {
     return 0;
 }
 
-// An errno.
-int look_up(const std::string& name, Bytes& bytes) {
-    if (name == "kern.devstat.numdevs") return answer(devstat_getnumdevs(nullptr), bytes);
-    if (name == "kern.devstat.generation") return answer(devstat_getgeneration(nullptr), bytes);
-    if (name == "kern.devstat.version") return answer(devstat_getversion(nullptr), bytes);
-    if (name == "kern.devstat.all") return all_devices(bytes);
-    if (name == "kern.cp_time") return cpu_time(bytes);
-    if (name == "kern.tty_nin") return characters("rawch", bytes);
-    if (name == "kern.tty_nout") return characters("outch", bytes);
-    if (name == "hw.ncpu") return answer(static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN)), bytes);
-    return ENOENT;
+int read_characters(Bytes& bytes) {
+    return characters("rawch", bytes);
 }
 
-int sysctl_by_name(const char* name, void* oldp, size_t* oldlenp, const void* newp) {
+int written_characters(Bytes& bytes) {
+    return characters("outch", bytes);
+}
+
+struct Entry {
+    std::string_view name;
+    std::array<int, 2> number;
+    int (*get)(Bytes& bytes);  // an errno
+};
+
+// Numbers from 256 on are ours: FreeBSD, too, gives these names one when they are made.
+constexpr auto entries = std::to_array<Entry>({
+    {"kern.ostype", {CTL_KERN, KERN_OSTYPE}, of_uname<&utsname::sysname>},
+    {"kern.osrelease", {CTL_KERN, KERN_OSRELEASE}, of_uname<&utsname::release>},
+    {"kern.version", {CTL_KERN, KERN_VERSION}, of_uname<&utsname::version>},
+    {"kern.hostname", {CTL_KERN, KERN_HOSTNAME}, of_uname<&utsname::nodename>},
+    {"kern.osreldate", {CTL_KERN, KERN_OSRELDATE}, release_date},
+    {"kern.clockrate", {CTL_KERN, KERN_CLOCKRATE}, clock_rate},
+    {"kern.boottime", {CTL_KERN, KERN_BOOTTIME}, boot_time},
+    {"kern.devstat.numdevs", {CTL_KERN, 256}, number_of_devices},
+    {"kern.devstat.generation", {CTL_KERN, 257}, generation},
+    {"kern.devstat.version", {CTL_KERN, 258}, version_of_entries},
+    {"kern.devstat.all", {CTL_KERN, 259}, all_devices},
+    {"kern.disks", {CTL_KERN, 260}, names_of_devices},
+    {"kern.cp_time", {CTL_KERN, 261}, cpu_time},
+    {"kern.cp_times", {CTL_KERN, 262}, cpu_time_of_each},
+    {"kern.tty_nin", {CTL_KERN, 263}, read_characters},
+    {"kern.tty_nout", {CTL_KERN, 264}, written_characters},
+    {"kern.smp.cpus", {CTL_KERN, 265}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},
+    {"kern.smp.maxcpus", {CTL_KERN, 266}, of_sysconf<int, _SC_NPROCESSORS_CONF>},
+    {"hw.machine", {CTL_HW, HW_MACHINE}, of_uname<&utsname::machine>},
+    {"hw.machine_arch", {CTL_HW, HW_MACHINE_ARCH}, of_uname<&utsname::machine>},
+    {"hw.ncpu", {CTL_HW, HW_NCPU}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},
+    {"hw.physmem", {CTL_HW, HW_PHYSMEM}, memory<_SC_PHYS_PAGES>},
+    {"hw.realmem", {CTL_HW, HW_REALMEM}, memory<_SC_PHYS_PAGES>},
+    {"hw.usermem", {CTL_HW, HW_USERMEM}, memory<_SC_AVPHYS_PAGES>},
+    {"hw.pagesize", {CTL_HW, HW_PAGESIZE}, of_sysconf<int, _SC_PAGESIZE>},
+    {"vm.loadavg", {CTL_VM, VM_LOADAVG}, load_average},
+    {"vm.stats.vm.v_page_size", {CTL_VM, 256}, of_sysconf<unsigned, _SC_PAGESIZE>},
+    {"vm.stats.vm.v_page_count", {CTL_VM, 257}, of_sysconf<unsigned, _SC_PHYS_PAGES>},
+    {"vm.stats.vm.v_free_count", {CTL_VM, 258}, of_sysconf<unsigned, _SC_AVPHYS_PAGES>},
+});
+
+// NULL: there is none.
+template <class Is>
+const Entry* find(Is is) {
+    const auto* const found = std::find_if(entries.begin(), entries.end(), is);
+    return found == entries.end() ? nullptr : found;
+}
+
+const Entry* find_name(std::string_view name) {
+    return find([name](const Entry& entry) { return entry.name == name; });
+}
+
+// An errno.
+int read(const Entry* entry, void* oldp, size_t* oldlenp, const void* newp) {
+    if (entry == nullptr) return ENOENT;
     if (newp != nullptr) return EPERM;
     Bytes bytes;
-    if (const int error = look_up(name, bytes)) return error;
+    if (const int error = entry->get(bytes)) return error;
     if (oldlenp == nullptr) return 0;
-    const size_t room = *oldlenp;
-    *oldlenp = bytes.size();
-    if (oldp == nullptr) return 0;
-    if (room < bytes.size()) return ENOMEM;
-    std::memcpy(oldp, bytes.data(), bytes.size());
+    const size_t room = oldp == nullptr ? bytes.size() : *oldlenp;
+    *oldlenp = std::min(room, bytes.size());
+    if (oldp != nullptr) std::memcpy(oldp, bytes.data(), *oldlenp);
+    return room < bytes.size() ? ENOMEM : 0;
+}
+
+int numbers_of(const Entry* entry, int* numbers, size_t* count) {
+    if (entry == nullptr) return ENOENT;
+    if (*count < entry->number.size()) return ENOMEM;
+    *count = entry->number.size();
+    std::copy(entry->number.begin(), entry->number.end(), numbers);
     return 0;
 }
 
-}  // namespace
-}  // namespace blkscope::freebsd
-
-extern "C" int sysctlbyname(const char* name, void* oldp, size_t* oldlenp, const void* newp,
-                            size_t /*newlen*/) try {
-    const int error = blkscope::freebsd::sysctl_by_name(name, oldp, oldlenp, newp);
+// What the C functions return for an errno that `work` finds.
+template <class Work>
+int guarded(Work work) try {
+    const int error = work();
     if (error == 0) return 0;
     errno = error;
     return -1;
@@ -118,3 +306,32 @@ extern "C" int sysctlbyname(const char* name, void* oldp, size_t* oldlenp, const
     errno = ENOMEM;
     return -1;
 }
+
+}  // namespace
+}  // namespace blkscope::freebsd
+
+using namespace blkscope::freebsd;
+
+extern "C" {
+
+// NOLINTNEXTLINE(readability-function-size): the parameters are FreeBSD's
+int sysctl(const int* name, unsigned int namelen, void* oldp, size_t* oldlenp, const void* newp,
+           size_t /*newlen*/) {
+    return guarded([=] {
+        const auto is_it = [=](const Entry& entry) {
+            return std::equal(name, name + namelen, entry.number.begin(), entry.number.end());
+        };
+        return read(find(is_it), oldp, oldlenp, newp);
+    });
+}
+
+int sysctlbyname(const char* name, void* oldp, size_t* oldlenp, const void* newp,
+                 size_t /*newlen*/) {
+    return guarded([=] { return read(find_name(name), oldp, oldlenp, newp); });
+}
+
+int sysctlnametomib(const char* name, int* mibp, size_t* sizep) {
+    return guarded([=] { return numbers_of(find_name(name), mibp, sizep); });
+}
+
+}  // extern "C"

@@ -5,8 +5,9 @@
  * library exports these ten functions and devstat_errbuf, and nothing else.
  *
  * What there is to read are the devices of every provider in the run directory ($KSTAT_DIR, else
- * /run/kstat for root, else $XDG_RUNTIME_DIR/kstat); each entry travels as a RAW kstat. kd must be
- * NULL: there is no kernel memory to read, and any other handle is answered with an error.
+ * /run/kstat for root, else $XDG_RUNTIME_DIR/kstat); each entry travels as a RAW kstat. kd is NULL
+ * or what libkvm's functions return, which means this machine; any other handle is answered with an
+ * error: there is no kernel memory to read.
  *
  * Units:   as <sys/devicestat.h>; etime and snap_time are seconds.
  * Threads: the functions that take a kd share one view of the list, under a lock. devstat_errbuf is

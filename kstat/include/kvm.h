@@ -1,8 +1,9 @@
 /*
  * libkvm, FreeBSD's door to kernel memory, which is closed here: programs that name it compile, and
- * link with -lkvm, and every function says that there is nothing to read.
+ * link with -lkvm. There is one handle, for this machine, which libdevstat takes for NULL; nothing
+ * can be read through it.
  *
- * Threads: any. Errors: as each says; there are no handles, so none is ever used.
+ * Threads: any. Errors: as each says.
  */
 #ifndef _KVM_H
 #define _KVM_H
@@ -27,17 +28,22 @@ struct nlist {
 };
 #endif
 
-/* NULL; why is in errbuf (of _POSIX2_LINE_MAX bytes), or behind errstr on standard error. */
+/*
+ * The handle, where corefile is NULL, /dev/mem or /dev/null. Of another file NULL, and why is in
+ * errbuf (of _POSIX2_LINE_MAX bytes), or behind errstr on standard error.
+ */
 kvm_t *kvm_openfiles(const char *execfile, const char *corefile, const char *swapfile, int flags,
                      char *errbuf);
 kvm_t *kvm_open(const char *execfile, const char *corefile, const char *swapfile, int flags,
                 const char *errstr);
 
 int kvm_close(kvm_t *kd);                          /* 0 */
-char *kvm_geterr(kvm_t *kd);                       /* why */
-int kvm_nlist(kvm_t *kd, struct nlist *nl);        /* -1 */
+char *kvm_geterr(kvm_t *kd);                       /* why nothing can be read */
+int kvm_nlist(kvm_t *kd, struct nlist *nl);        /* how many there are: none is found */
 ssize_t kvm_read(kvm_t *kd, unsigned long address, /* -1 */
                  void *buf, size_t nbytes);
+int kvm_getcptime(kvm_t *kd, long *times);         /* kern.cp_time; 0, or -1 */
+int kvm_getloadavg(kvm_t *kd, double averages[], int count); /* as getloadavg(3) */
 
 #ifdef __cplusplus
 }

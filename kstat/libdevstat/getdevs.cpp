@@ -16,6 +16,10 @@
 #include "errors.hpp"
 #include "reader.hpp"
 
+// libkvm's handle for this machine, which means what NULL does. Weak: only programs that link
+// libkvm have it.
+extern "C" __attribute__((weak)) char kvm_this_machine[];
+
 namespace blkscope::devstat {
 namespace {
 
@@ -57,6 +61,10 @@ std::string text_of(int error) {
     return std::generic_category().message(error);
 }
 
+bool is_this_machine(const kvm_t* kd) {
+    return kd == nullptr || static_cast<const void*>(kd) == kvm_this_machine;
+}
+
 int refuse_kvm() {
     return fail(
         "readkmem_nl: error getting name list (kvm_nlist): there is no kernel memory to read; pass "
@@ -67,7 +75,7 @@ int refuse_kvm() {
 template <class Get>
 auto number(kvm_t* kd, const std::string& function, const char* what, Get get)
     -> decltype(get(std::declval<Reader&>())) try {
-    if (kd != nullptr) return refuse_kvm();
+    if (!is_this_machine(kd)) return refuse_kvm();
     return look(get);
 } catch (const std::system_error& error) {
     return fail(function + ": error getting " + what + "\n" + function + ": " +
@@ -178,7 +186,7 @@ EXPORT int devstat_checkversion(kvm_t* kd) {
 }
 
 EXPORT int devstat_getdevs(kvm_t* kd, struct statinfo* stats) {
-    if (kd != nullptr) return static_cast<int>(refuse_kvm());
+    if (!is_this_machine(kd)) return refuse_kvm();
     if (stats->dinfo == nullptr) return fail("devstat_getdevs: stats->dinfo was NULL");
     devinfo& info = *stats->dinfo;
     stats->snap_time = uptime();

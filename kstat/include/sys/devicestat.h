@@ -18,6 +18,7 @@
 
 #include <stdint.h>
 #include <sys/queue.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <time.h>
 

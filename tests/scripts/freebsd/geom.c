@@ -1,6 +1,6 @@
 /*
- * What monitors use beside libdevstat: libgeom's snapshots and names, sysctlbyname, and libkvm, which has
- * nothing to give. C and C++ compilers both take it.
+ * What monitors use beside libdevstat: libgeom's snapshots and names, sysctlbyname, and libkvm, whose
+ * handle means this machine. C and C++ compilers both take it.
  */
 #include <sys/types.h>
 #include <sys/sysctl.h>
@@ -99,18 +99,42 @@ sysctls(void)
 		errx(1, "kern.nothing is something");
 }
 
-int
-main(void)
+/* A handle for this machine is as good as NULL; of another one there is none. */
+static void
+kernel(void)
 {
 	static struct nlist namelist[] = {
 		{ "_tk_nin", 0, 0, 0, 0 },
 		{ NULL, 0, 0, 0, 0 },
 	};
 	char errbuf[_POSIX2_LINE_MAX];
+	double load[3];
+	kvm_t *kd;
+	long cp_time[CPUSTATES], ticks;
 
-	if (kvm_openfiles(NULL, NULL, NULL, O_RDONLY, errbuf) != NULL)
-		errx(1, "a kvm handle");
-	printf("%s; %s\n", errbuf, namelist[0].n_name);
+	if ((kd = kvm_openfiles(NULL, "/dev/null", NULL, O_RDONLY, errbuf)) == NULL)
+		errx(1, "kvm_openfiles: %s", errbuf);
+	if (devstat_checkversion(kd) != 0 || devstat_getnumdevs(kd) != 1)
+		errx(1, "%s", devstat_errbuf);
+	if (kvm_nlist(kd, namelist) != 1 || namelist[0].n_value != 0 ||
+	    kvm_read(kd, namelist[0].n_value, &ticks, sizeof(ticks)) != -1)
+		errx(1, "kernel memory");
+	if (kvm_getcptime(kd, cp_time) != 0 || cp_time[CP_IDLE] <= 0)
+		errx(1, "kvm_getcptime");
+	if (kvm_getloadavg(kd, load, 3) != 3)
+		errx(1, "kvm_getloadavg");
+	printf("%s\n", kvm_geterr(kd));
+	(void)kvm_close(kd);
+	if (kvm_openfiles(NULL, "vmcore.0", NULL, O_RDONLY, errbuf) != NULL)
+		errx(1, "a handle of a core");
+	printf("%s\n", errbuf);
+}
+
+int
+main(void)
+{
+
+	kernel();
 	sysctls();
 	providers();
 	return (0);

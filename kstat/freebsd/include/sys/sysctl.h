@@ -1,16 +1,28 @@
 /*
- * sysctlbyname(3) of FreeBSD, for the names that monitors of devices ask for:
+ * sysctl(3) of FreeBSD, for the names that monitors ask for. Link -lkvm.
  *
- *     kern.devstat.numdevs      int
- *     kern.devstat.generation   long
- *     kern.devstat.version      int
- *     kern.devstat.all          a long, the generation, and the struct devstats behind it
- *     kern.cp_time              long [CPUSTATES], ticks
- *     kern.tty_nin, kern.tty_nout   long, characters
- *     hw.ncpu                   int
+ *     kern.devstat.numdevs, .version          int
+ *     kern.devstat.generation                 long
+ *     kern.devstat.all                        a long, the generation, and then struct devstats
+ *     kern.disks                              text: the devices, with a blank between them
+ *     kern.cp_time                            long [CPUSTATES], in ticks of kern.clockrate's stathz
+ *     kern.cp_times                           as many of those as there are processors
+ *     kern.clockrate                          struct clockinfo
+ *     kern.boottime                           struct timeval
+ *     kern.tty_nin, kern.tty_nout             long, characters
+ *     kern.ostype, .osrelease, .version, .hostname   text: what uname(2) says
+ *     kern.osreldate                          int, __FreeBSD_version
+ *     kern.smp.cpus, .maxcpus, hw.ncpu        int
+ *     hw.machine, hw.machine_arch             text
+ *     hw.physmem, hw.realmem, hw.usermem      unsigned long, bytes: all, all, and what is free
+ *     hw.pagesize                             int, bytes
+ *     vm.loadavg                              struct loadavg
+ *     vm.stats.vm.v_page_size, .v_page_count, .v_free_count   unsigned int
  *
- * Threads: any. Errors: -1; ENOENT any other name, ENOMEM oldp is too small, EPERM a new value, EBUSY
- * the devices changed meanwhile.
+ * Texts end in a NUL, which counts.
+ *
+ * Threads: any. Errors: -1; ENOENT any other name, ENOMEM oldp is too small and holds what fitted,
+ * EPERM a new value, EBUSY the devices changed meanwhile.
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
 #define _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
@@ -22,8 +34,40 @@
 extern "C" {
 #endif
 
-/* oldp may be NULL: *oldlenp is then set to the bytes that are needed. */
+/* The numbers of names that have one; the rest get theirs from sysctlnametomib. */
+#define CTL_MAXNAME 24
+#define CTL_KERN 1
+#define CTL_VM 2
+#define CTL_HW 6
+
+#define KERN_OSTYPE 1
+#define KERN_OSRELEASE 2
+#define KERN_VERSION 4
+#define KERN_HOSTNAME 10
+#define KERN_CLOCKRATE 12
+#define KERN_BOOTTIME 21
+#define KERN_OSRELDATE 24
+
+#define VM_LOADAVG 2
+
+#define HW_MACHINE 1
+#define HW_NCPU 3
+#define HW_PHYSMEM 5
+#define HW_USERMEM 6
+#define HW_PAGESIZE 7
+#define HW_MACHINE_ARCH 11
+#define HW_REALMEM 12
+
+/*
+ * oldp may be NULL: *oldlenp is then set to the bytes that are needed; else it is the room at oldp,
+ * and becomes what was written.
+ */
+int sysctl(const int *name, unsigned int namelen, void *oldp, size_t *oldlenp, const void *newp,
+           size_t newlen);
 int sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp, size_t newlen);
+
+/* The numbers of a name: at most *sizep of them, which becomes how many they are. */
+int sysctlnametomib(const char *name, int *mibp, size_t *sizep);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,7 @@
+/* Where older programs look for CPUSTATES. */
+#ifndef _BLKSCOPE_FREEBSD_SYS_DKSTAT_H
+#define _BLKSCOPE_FREEBSD_SYS_DKSTAT_H
+
+#include <sys/resource.h>
+
+#endif

@@ -1,0 +1,206 @@
+/*
+ * Below the C library's own <sys/time.h>: FreeBSD's binary times, and what its clocks are called.
+ *
+ *     struct bintime   seconds, and a fraction in units of 2^-64 s; never negative in its fraction
+ *     sbintime_t       one number of 2^-32 s
+ *
+ * Conversions round towards the past, but for those to an sbintime_t from decimal units, which
+ * round up, so that the way there and back loses nothing. Source: bintime(9), timespecadd(3).
+ */
+#ifndef _BLKSCOPE_FREEBSD_SYS_TIME_H
+#define _BLKSCOPE_FREEBSD_SYS_TIME_H
+
+#pragma GCC system_header /* for include_next */
+
+#include <stdint.h>
+#include_next <sys/time.h>
+#include <sys/types.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef _BLKSCOPE_BINTIME
+#define _BLKSCOPE_BINTIME
+struct bintime {
+    time_t sec;
+    uint64_t frac;
+};
+#endif
+
+#define bintime_clear(a) ((a)->sec = (a)->frac = 0)
+#define bintime_isset(a) ((a)->sec || (a)->frac)
+#define bintime_cmp(a, b, operator_) \
+    ((a)->sec == (b)->sec ? ((a)->frac operator_(b)->frac) : ((a)->sec operator_(b)->sec))
+
+/* Adds 2^-64 s so many times. */
+static inline void bintime_addx(struct bintime *to, uint64_t fraction) {
+    to->frac += fraction;
+    if (to->frac < fraction) to->sec++;
+}
+
+static inline void bintime_add(struct bintime *to, const struct bintime *from) {
+    bintime_addx(to, from->frac);
+    to->sec += from->sec;
+}
+
+static inline void bintime_sub(struct bintime *from, const struct bintime *what) {
+    if (from->frac < what->frac) from->sec--;
+    from->frac -= what->frac;
+    from->sec -= what->sec;
+}
+
+static inline void bintime_mul(struct bintime *time_, unsigned int times) {
+    const uint64_t low = (time_->frac & 0xffffffffu) * times;
+    const uint64_t high = (time_->frac >> 32) * times + (low >> 32);
+    time_->sec = time_->sec * times + (time_t)(high >> 32);
+    time_->frac = high << 32 | (low & 0xffffffffu);
+}
+
+/* By 2^by, which is between -63 and 63. */
+static inline void bintime_shift(struct bintime *time_, int by) {
+    if (by > 0) {
+        time_->sec = (time_t)((uint64_t)time_->sec << by | time_->frac >> (64 - by));
+        time_->frac <<= by;
+    } else if (by < 0) {
+        time_->frac = time_->frac >> -by | (uint64_t)time_->sec << (64 + by);
+        time_->sec >>= -by;
+    }
+}
+
+/* Decimal parts of a second in a fraction, and back; `parts` are there in a second. */
+static inline long _blkscope_parts_of(uint64_t fraction, uint64_t parts) {
+    return (long)((fraction >> 32) * parts >> 32);
+}
+static inline uint64_t _blkscope_fraction_of(long part, uint64_t parts) {
+    return (uint64_t)part * (UINT64_MAX / parts);
+}
+
+static inline void bintime2timespec(const struct bintime *from, struct timespec *to) {
+    to->tv_sec = from->sec;
+    to->tv_nsec = _blkscope_parts_of(from->frac, 1000000000);
+}
+static inline void timespec2bintime(const struct timespec *from, struct bintime *to) {
+    to->sec = from->tv_sec;
+    to->frac = _blkscope_fraction_of(from->tv_nsec, 1000000000);
+}
+static inline void bintime2timeval(const struct bintime *from, struct timeval *to) {
+    to->tv_sec = from->sec;
+    to->tv_usec = _blkscope_parts_of(from->frac, 1000000);
+}
+static inline void timeval2bintime(const struct timeval *from, struct bintime *to) {
+    to->sec = from->tv_sec;
+    to->frac = _blkscope_fraction_of(from->tv_usec, 1000000);
+}
+
+#define SBT_1S ((sbintime_t)1 << 32)
+#define SBT_1M (SBT_1S * 60)
+#define SBT_1MS (SBT_1S / 1000)
+#define SBT_1US (SBT_1S / 1000000)
+#define SBT_1NS (SBT_1S / 1000000000) /* 4: beware of sums */
+#define SBT_MAX INT64_MAX
+
+static inline int sbintime_getsec(sbintime_t sbt) {
+    return (int)(sbt >> 32);
+}
+
+static inline struct bintime sbttobt(sbintime_t sbt) {
+    struct bintime time_;
+    time_.sec = (time_t)(sbt >> 32);
+    time_.frac = (uint64_t)sbt << 32;
+    return time_;
+}
+static inline sbintime_t bttosbt(const struct bintime time_) {
+    return (sbintime_t)((uint64_t)time_.sec << 32 | time_.frac >> 32);
+}
+
+static inline int64_t _blkscope_from_sbt(sbintime_t sbt, int64_t parts) {
+    return (sbt >> 32) * parts + (int64_t)(((uint64_t)sbt & 0xffffffffu) * (uint64_t)parts >> 32);
+}
+static inline sbintime_t _blkscope_to_sbt(int64_t units, int64_t parts) {
+    int64_t seconds = units / parts;
+    int64_t rest = units % parts;
+    if (rest < 0) {
+        --seconds;
+        rest += parts;
+    }
+    return (sbintime_t)((uint64_t)seconds << 32) + ((rest << 32) + parts - 1) / parts;
+}
+
+static inline int64_t sbttons(sbintime_t sbt) {
+    return _blkscope_from_sbt(sbt, 1000000000);
+}
+static inline int64_t sbttous(sbintime_t sbt) {
+    return _blkscope_from_sbt(sbt, 1000000);
+}
+static inline int64_t sbttoms(sbintime_t sbt) {
+    return _blkscope_from_sbt(sbt, 1000);
+}
+static inline sbintime_t nstosbt(int64_t ns) {
+    return _blkscope_to_sbt(ns, 1000000000);
+}
+static inline sbintime_t ustosbt(int64_t us) {
+    return _blkscope_to_sbt(us, 1000000);
+}
+static inline sbintime_t mstosbt(int64_t ms) {
+    return _blkscope_to_sbt(ms, 1000);
+}
+
+static inline struct timespec sbttots(sbintime_t sbt) {
+    struct timespec time_;
+    time_.tv_sec = (time_t)(sbt >> 32);
+    time_.tv_nsec = (long)sbttons((sbintime_t)((uint64_t)sbt & 0xffffffffu));
+    return time_;
+}
+static inline sbintime_t tstosbt(struct timespec time_) {
+    return (sbintime_t)((uint64_t)time_.tv_sec << 32) + nstosbt(time_.tv_nsec);
+}
+static inline struct timeval sbttotv(sbintime_t sbt) {
+    struct timeval time_;
+    time_.tv_sec = (time_t)(sbt >> 32);
+    time_.tv_usec = (suseconds_t)sbttous((sbintime_t)((uint64_t)sbt & 0xffffffffu));
+    return time_;
+}
+static inline sbintime_t tvtosbt(struct timeval time_) {
+    return (sbintime_t)((uint64_t)time_.tv_sec << 32) + ustosbt(time_.tv_usec);
+}
+
+#define timespecclear(a) ((a)->tv_sec = (a)->tv_nsec = 0)
+#define timespecisset(a) ((a)->tv_sec || (a)->tv_nsec)
+#define timespeccmp(a, b, operator_)                                   \
+    ((a)->tv_sec == (b)->tv_sec ? ((a)->tv_nsec operator_(b)->tv_nsec) \
+                                : ((a)->tv_sec operator_(b)->tv_sec))
+#define timespecadd(a, b, sum)                        \
+    do {                                              \
+        (sum)->tv_sec = (a)->tv_sec + (b)->tv_sec;    \
+        (sum)->tv_nsec = (a)->tv_nsec + (b)->tv_nsec; \
+        if ((sum)->tv_nsec >= 1000000000L) {          \
+            (sum)->tv_sec++;                          \
+            (sum)->tv_nsec -= 1000000000L;            \
+        }                                             \
+    } while (0)
+#define timespecsub(a, b, difference)                        \
+    do {                                                     \
+        (difference)->tv_sec = (a)->tv_sec - (b)->tv_sec;    \
+        (difference)->tv_nsec = (a)->tv_nsec - (b)->tv_nsec; \
+        if ((difference)->tv_nsec < 0) {                     \
+            (difference)->tv_sec--;                          \
+            (difference)->tv_nsec += 1000000000L;            \
+        }                                                    \
+    } while (0)
+
+/* kern.clockrate */
+struct clockinfo {
+    int hz;   /* ticks in a second */
+    int tick; /* microseconds in a tick */
+    int spare;
+    int stathz; /* in this unit are kern.cp_time and its sisters */
+    int profhz;
+};
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

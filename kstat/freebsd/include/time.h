@@ -1,0 +1,19 @@
+/* Below the C library's own <time.h>: what FreeBSD calls Linux' clocks. */
+#ifndef _BLKSCOPE_FREEBSD_TIME_H
+#define _BLKSCOPE_FREEBSD_TIME_H
+
+#pragma GCC system_header /* for include_next */
+
+#include_next <time.h>
+
+/* Neither goes on while the machine sleeps. */
+#define CLOCK_UPTIME CLOCK_MONOTONIC
+#define CLOCK_UPTIME_PRECISE CLOCK_MONOTONIC
+#define CLOCK_UPTIME_FAST CLOCK_MONOTONIC_COARSE
+#define CLOCK_MONOTONIC_PRECISE CLOCK_MONOTONIC
+#define CLOCK_MONOTONIC_FAST CLOCK_MONOTONIC_COARSE
+#define CLOCK_REALTIME_PRECISE CLOCK_REALTIME
+#define CLOCK_REALTIME_FAST CLOCK_REALTIME_COARSE
+#define CLOCK_SECOND CLOCK_REALTIME_COARSE
+
+#endif

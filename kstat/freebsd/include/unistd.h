@@ -1,0 +1,29 @@
+/*
+ * Below the C library's own <unistd.h>: FreeBSD's getopt, which stops at the first word that is no
+ * option, and begins anew, at optind, once optreset is set. optarg, optind, opterr and optopt are
+ * the C library's; so is getopt_long, which does not look at optreset. Link -lkvm.
+ */
+#ifndef _BLKSCOPE_FREEBSD_UNISTD_H
+#define _BLKSCOPE_FREEBSD_UNISTD_H
+
+#pragma GCC system_header /* for include_next */
+
+#include_next <unistd.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+extern int optreset;
+
+int freebsd_getopt(int argc, char *const argv[], const char *options);
+#define getopt freebsd_getopt
+
+/* __FreeBSD_version of <sys/param.h>. */
+int getosreldate(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

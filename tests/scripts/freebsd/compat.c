@@ -1,0 +1,348 @@
+/*
+ * What FreeBSD has in its C library and its headers, and Linux has not, as programs use it that come with
+ * FreeBSD or were written there. Prints nothing if all of it is as FreeBSD's manual says. C and C++
+ * compilers both take it.
+ */
+#include <sys/cdefs.h>
+__FBSDID("$FreeBSD$");
+
+#include <sys/param.h>
+#include <sys/dkstat.h>
+#include <sys/queue.h>
+#include <sys/resource.h>
+#include <sys/sysctl.h>
+#include <sys/time.h>
+
+#include <devstat.h>
+#include <err.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <kvm.h>
+#include <libutil.h>
+#include <nlist.h>
+#include <osreldate.h>
+#include <paths.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sysexits.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifdef __cplusplus
+#include <memory>
+#include <string>
+#endif
+
+#if __FreeBSD_version < 1400000
+#error "an old FreeBSD"
+#endif
+
+#define MUST(what) do {							\
+	if (!(what))							\
+		errx(EX_SOFTWARE, "%d: %s", __LINE__, #what);		\
+} while (0)
+
+static void usage(void) __dead2;
+static void say(char *to, size_t size, const char *fmt, ...) __printflike(3, 4);
+
+static void
+usage(void)
+{
+
+	fprintf(stderr, "usage: %s\n", getprogname());
+	exit(EX_USAGE);
+}
+
+static void
+say(char *to, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	(void)vsnprintf(to, size, fmt, ap);
+	va_end(ap);
+}
+
+static void
+binary_times(int signo __unused)
+{
+	struct bintime a, b;
+	struct timespec ts, sum;
+	struct timeval tv;
+
+	a.sec = 1;
+	a.frac = UINT64_C(3) << 62;		/* 1.75 s */
+	b.sec = 0;
+	b.frac = UINT64_C(1) << 63;		/* 0.5 s */
+	bintime_add(&a, &b);
+	MUST(a.sec == 2 && a.frac == UINT64_C(1) << 62);
+	MUST(bintime_cmp(&a, &b, >) && bintime_cmp(&b, &a, !=));
+	bintime_sub(&a, &b);
+	MUST(a.sec == 1 && a.frac == UINT64_C(3) << 62);
+	bintime2timespec(&a, &ts);
+	MUST(ts.tv_sec == 1 && ts.tv_nsec == 750000000);
+	bintime2timeval(&a, &tv);
+	MUST(tv.tv_sec == 1 && tv.tv_usec == 750000);
+	MUST(bttosbt(a) == SBT_1S + SBT_1S / 4 * 3);
+	bintime_addx(&a, UINT64_C(1) << 62);
+	MUST(a.sec == 2 && a.frac == 0 && bintime_isset(&a));
+	bintime_shift(&a, -2);
+	MUST(a.sec == 0 && a.frac == UINT64_C(1) << 63);
+	bintime_mul(&a, 5);
+	MUST(a.sec == 2 && a.frac == UINT64_C(1) << 63);
+	bintime_shift(&a, 3);
+	MUST(a.sec == 20 && a.frac == 0);
+	bintime_clear(&a);
+	MUST(!bintime_isset(&a));
+
+	ts.tv_sec = 7;
+	ts.tv_nsec = 500000000;
+	timespec2bintime(&ts, &a);
+	MUST(a.sec == 7 && a.frac > UINT64_MAX / 1000 * 499 &&
+	    a.frac <= UINT64_C(1) << 63);
+	MUST(devstat_compute_etime(&a, NULL) > 7.4L);
+	tv.tv_sec = 7;
+	tv.tv_usec = 500000;
+	timeval2bintime(&tv, &b);
+	MUST(b.sec == 7 && bintime_cmp(&b, &a, >=));
+	for (int64_t ns = -2000000000; ns < 2000000000; ns += 12345678)
+		MUST(sbttons(nstosbt(ns)) == ns);
+	MUST(sbttots(tstosbt(ts)).tv_nsec == ts.tv_nsec);
+	MUST(sbttotv(tvtosbt(tv)).tv_usec == tv.tv_usec);
+	MUST(sbttobt(SBT_1S * 3).sec == 3 && sbttoms(SBT_1M) == 60000);
+
+	timespecadd(&ts, &ts, &sum);
+	MUST(sum.tv_sec == 15 && sum.tv_nsec == 0);
+	MUST(timespeccmp(&sum, &ts, >));
+	timespecsub(&sum, &ts, &sum);
+	MUST(timespeccmp(&sum, &ts, ==));
+	MUST(clock_gettime(CLOCK_UPTIME, &ts) == 0 && timespecisset(&ts));
+}
+
+struct item {
+	int value;
+	STAILQ_ENTRY(item) tail;
+	LIST_ENTRY(item) list;
+};
+
+static void
+queues(void)
+{
+	STAILQ_HEAD(, item) queue = STAILQ_HEAD_INITIALIZER(queue);
+	LIST_HEAD(, item) list = LIST_HEAD_INITIALIZER(list);
+	struct item *it, *next;
+	int i, sum;
+
+	for (i = 0; i < 4; i++) {
+		if ((it = (struct item *)calloc(1, sizeof(*it))) == NULL)
+			err(EX_OSERR, "calloc");
+		it->value = i;
+		STAILQ_INSERT_TAIL(&queue, it, tail);
+		LIST_INSERT_HEAD(&list, it, list);
+	}
+	MUST(STAILQ_LAST(&queue, item, tail)->value == 3);
+	it = STAILQ_FIRST(&queue);
+	STAILQ_REMOVE_AFTER(&queue, it, tail);
+	it = STAILQ_NEXT(it, tail);
+	sum = 0;
+	STAILQ_FOREACH_FROM(it, &queue, tail)
+		sum += it->value;
+	MUST(sum == 2 + 3);
+	LIST_FOREACH_SAFE(it, &list, list, next) {
+		LIST_REMOVE(it, list);
+		free(it);
+	}
+	MUST(LIST_EMPTY(&list));
+}
+
+static void
+texts(void)
+{
+	char buf[8], wide[64];
+	const char *errstr;
+	void *memory;
+	char *constant;
+	uint64_t expanded;
+
+	MUST(strlcpy(buf, "devstat", sizeof(buf)) == 7 && strcmp(buf, "devstat") == 0);
+	MUST(strlcat(buf, "ics", sizeof(buf)) == 10 && strcmp(buf, "devstat") == 0);
+	MUST(strlcpy(buf, "libdevstat", sizeof(buf)) == 10 && strcmp(buf, "libdevs") == 0);
+	MUST(strnstr("kern.devstat", "dev", 7) == NULL);
+	MUST(strtonum("12", 1, 12, &errstr) == 12 && errstr == NULL);
+	MUST(strtonum("13", 1, 12, &errstr) == 0 && strcmp(errstr, "too large") == 0);
+	MUST(strtonum("0", 1, 12, &errstr) == 0 && strcmp(errstr, "too small") == 0);
+	MUST(strtonum("1x", 1, 12, &errstr) == 0 && strcmp(errstr, "invalid") == 0);
+	MUST(strerror_r(ENOENT, wide, sizeof(wide)) == 0);
+	MUST((memory = reallocf(NULL, 10)) != NULL);
+	free(memory);
+	say(wide, sizeof(wide), "%s %zu", "da", nitems(buf));
+	MUST(strcmp(wide, "da 8") == 0);
+	MUST(asprintf(&constant, "%s%d", "da", 0) == 3);
+	free(constant);
+	constant = __DECONST(char *, "text");
+	MUST(__predict_true(constant[0] == 't'));
+
+	MUST(humanize_number(buf, 5, 999, "", HN_AUTOSCALE, HN_NOSPACE | HN_B) == 4);
+	MUST(strcmp(buf, "999B") == 0);
+	MUST(humanize_number(buf, 5, 1536, "", HN_AUTOSCALE, HN_NOSPACE | HN_DECIMAL) == 4);
+	MUST(strcmp(buf, "1.5K") == 0);
+	MUST(humanize_number(buf, 5, INT64_C(10) << 30, "", HN_AUTOSCALE, HN_NOSPACE) == 3);
+	MUST(strcmp(buf, "10G") == 0);
+	MUST(humanize_number(wide, sizeof(wide), 2000000, "B", 2, HN_DIVISOR_1000) == 4);
+	MUST(strcmp(wide, "2 MB") == 0);
+	MUST(humanize_number(buf, 7, -4096, "", HN_AUTOSCALE, HN_IEC_PREFIXES) == 5);
+	MUST(strcmp(buf, "-4 Ki") == 0);
+	MUST(humanize_number(buf, 5, 1 << 20, "", HN_GETSCALE, HN_NOSPACE) == 2);
+	MUST(humanize_number(buf, 2, 1, "", HN_AUTOSCALE, HN_NOSPACE) == -1);
+	MUST(humanize_number(buf, 5, 1, "", 0, HN_DIVISOR_1000 | HN_IEC_PREFIXES) == -1);
+	MUST(expand_number("10k", &expanded) == 0 && expanded == 10240);
+	MUST(expand_number("2GB", &expanded) == 0 && expanded == UINT64_C(2) << 30);
+	MUST(expand_number("99E", &expanded) == -1 && errno == ERANGE);
+	MUST(expand_number("k", &expanded) == -1 && errno == EINVAL);
+}
+
+/* Two passes over the same words, as iostat makes them. */
+static void
+options(void)
+{
+	char *words[] = { __DECONST(char *, "monitor"), __DECONST(char *, "-xw"),
+	    __DECONST(char *, "5"), __DECONST(char *, "-n3"),
+	    __DECONST(char *, "vbd0"), __DECONST(char *, "-z"), NULL };
+	int c, pass, seen;
+
+	for (pass = 0; pass < 2; pass++) {
+		optreset = 1;
+		optind = 1;
+		seen = 0;
+		while ((c = getopt((int)nitems(words) - 1, words, "n:w:xz")) != -1) {
+			switch (c) {
+			case 'x':
+				seen |= 1;
+				break;
+			case 'w':
+				MUST(strcmp(optarg, "5") == 0);
+				seen |= 2;
+				break;
+			case 'n':
+				MUST(atoi(optarg) == 3);
+				seen |= 4;
+				break;
+			default:
+				usage();
+			}
+		}
+		MUST(seen == 7);
+		MUST(optind == 4 && strcmp(words[optind], "vbd0") == 0);
+	}
+	opterr = 0;
+	optreset = optind = 1;
+	MUST(getopt(2, words, "x") == 'x');
+	MUST(getopt(2, words, "x") == '?' && optopt == 'w');
+	optreset = optind = 1;
+	MUST(getopt(2, words, ":xw:") == 'x');
+	MUST(getopt(2, words, ":xw:") == ':' && optopt == 'w');
+	MUST(getopt(2, words, ":xw:") == -1);
+}
+
+static int
+an_int(const char *name)
+{
+	size_t len;
+	int value;
+
+	len = sizeof(value);
+	if (sysctlbyname(name, &value, &len, NULL, 0) == -1 || len != sizeof(value))
+		err(EX_OSERR, "%s", name);
+	return (value);
+}
+
+static void
+sysctls(void)
+{
+	long cp_time[CPUSTATES], *cp_times;
+	struct clockinfo clockrate;
+	struct loadavg load;
+	struct timeval boottime;
+	char hostname[256], host[256];
+	unsigned long physmem;
+	size_t len, mib_len;
+	int mib[CTL_MAXNAME], ncpu;
+
+	mib[0] = CTL_HW;
+	mib[1] = HW_NCPU;
+	len = sizeof(ncpu);
+	MUST(sysctl(mib, 2, &ncpu, &len, NULL, 0) == 0 && ncpu > 0);
+	MUST(ncpu == an_int("hw.ncpu") && ncpu == an_int("kern.smp.cpus"));
+	mib[1] = HW_PHYSMEM;
+	len = sizeof(physmem);
+	MUST(sysctl(mib, 2, &physmem, &len, NULL, 0) == 0);
+	MUST(an_int("hw.pagesize") == getpagesize());
+	MUST(physmem / (unsigned long)getpagesize() ==
+	    (unsigned long)an_int("vm.stats.vm.v_page_count"));
+	mib[1] = 9999;
+	MUST(sysctl(mib, 2, NULL, &len, NULL, 0) == -1 && errno == ENOENT);
+	MUST(an_int("kern.osreldate") == getosreldate());
+
+	mib[0] = CTL_KERN;
+	mib[1] = KERN_BOOTTIME;
+	len = sizeof(boottime);
+	MUST(sysctl(mib, 2, &boottime, &len, NULL, 0) == 0);
+	MUST(boottime.tv_sec > 0 && boottime.tv_sec <= time(NULL));
+	mib[1] = KERN_HOSTNAME;
+	len = sizeof(hostname);
+	MUST(sysctl(mib, 2, hostname, &len, NULL, 0) == 0);
+	MUST(gethostname(host, sizeof(host)) == 0 && strcmp(host, hostname) == 0);
+	MUST(len == strlen(host) + 1);
+	len = 1;
+	MUST(sysctl(mib, 2, hostname, &len, NULL, 0) == -1 && errno == ENOMEM);
+	MUST(len == 1 && hostname[0] == host[0]);
+	MUST(sysctl(mib, 2, NULL, NULL, "other", 5) == -1 && errno == EPERM);
+
+	len = sizeof(clockrate);
+	MUST(sysctlbyname("kern.clockrate", &clockrate, &len, NULL, 0) == 0);
+	MUST(clockrate.stathz == sysconf(_SC_CLK_TCK));
+	len = sizeof(load);
+	MUST(sysctlbyname("vm.loadavg", &load, &len, NULL, 0) == 0);
+	MUST(load.fscale == FSCALE);
+
+	mib_len = nitems(mib);
+	MUST(sysctlnametomib("kern.cp_time", mib, &mib_len) == 0);
+	len = sizeof(cp_time);
+	MUST(sysctl(mib, (u_int)mib_len, cp_time, &len, NULL, 0) == 0);
+	MUST(len == sizeof(cp_time) && cp_time[CP_IDLE] > 0);
+	MUST(sysctlbyname("kern.cp_times", NULL, &len, NULL, 0) == 0);
+	MUST(len == (size_t)ncpu * sizeof(cp_time));
+	if ((cp_times = (long *)malloc(len)) == NULL)
+		err(EX_OSERR, "malloc");
+	MUST(sysctlbyname("kern.cp_times", cp_times, &len, NULL, 0) == 0);
+	MUST(cp_times[CP_IDLE] > 0 && cp_times[CP_IDLE] <= cp_time[CP_IDLE] + 1000);
+	free(cp_times);
+	mib_len = 1;
+	MUST(sysctlnametomib("kern.cp_time", mib, &mib_len) == -1 && errno == ENOMEM);
+	MUST(sysctlnametomib("kern.nothing", mib, &mib_len) == -1 && errno == ENOENT);
+}
+
+int
+main(int argc, char **argv)
+{
+	struct winsize window;
+
+	if (ioctl(fileno(stdout), TIOCGWINSZ, &window) == -1)
+		window.ws_row = 20;
+	MUST(window.ws_row < 10000);
+	if (argc != 1)
+		usage();
+	setprogname(argv[0]);
+	MUST(strcmp(getprogname(), strrchr(argv[0], '/') + 1) == 0);
+	binary_times(0);
+	queues();
+	texts();
+	options();
+	sysctls();
+#ifdef __cplusplus
+	MUST(*std::make_shared<std::string>("C++") == "C++");
+#endif
+	return (EX_OK);
+}
