@@ -127,6 +127,11 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     serve->add_flag_callback(
         "--no-histograms", [&options] { options.histograms = false; },
         "Count no times and sizes by bucket; 'kstat2adm enable blk:hist' begins");
+    serve
+        ->add_option("--stats-rate", options.stats_rate,
+                     "One read or write in so many is in 'blkscope stats'; 0 for none")
+        ->capture_default_str()
+        ->check(CLI::Range(0U, stats_rate_max));
     add_tls(*serve, options.tls);
     CLI::Option* attach = serve->add_option("--attach", options.attach_device,
                                             "Also attach the first export to this /dev/nbdX");
