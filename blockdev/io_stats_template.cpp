@@ -9,9 +9,9 @@ namespace blkscope {
 namespace {
 
 constexpr uint32_t centroids = 100;
-constexpr uint32_t fraction_bits = 4;  // means up to 2^56 ns, in sixteenths
+constexpr uint32_t fraction_bits = 16;  // of means up to 2^44 ns, which is five hours
 
-// Of times and sizes: eight buckets each power of two, up to 10 s and 64 MiB.
+// Up to 10 s and 64 MiB. More goes into the last bucket.
 constexpr uint64_t time_max_ns = 10'000'000'000;
 constexpr uint64_t size_max_bytes = uint64_t{64} << 20;
 
@@ -19,7 +19,7 @@ struct Variable {
     const char* name;
     uint64_t least;
     uint64_t most;
-    uint64_t steps;  // buckets each power of two
+    uint64_t steps;  // up to a power of two; half of them begin at the one before
 };
 
 // In the order of IoStatsTemplate::Voi. A bucket begins at 1 µs and at a sector: below is one more.
