@@ -32,7 +32,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list top --help --version
+        _blkscope_offer serve attach detach list stats top --help --version
         return
     fi
     case $previous in
@@ -60,6 +60,7 @@ _blkscope() {
             ;;
         detach:-*) _blkscope_offer --force --help ;;
         list:-*) _blkscope_offer --help ;;
+        stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --no-color --batch --help ;;
         serve:*)
             _blkscope_offer memory: null:
@@ -72,6 +73,10 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
+        stats:*)
+            # shellcheck disable=SC2046  # a word for each line
+            _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
+            ;;
     esac
     return 0
 }

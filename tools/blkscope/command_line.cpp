@@ -14,6 +14,7 @@
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls.hpp"
 #include "driver/nbd/uri.hpp"
+#include "stats/stats.hpp"
 #include "top/top.hpp"
 
 namespace blkscope {
@@ -222,11 +223,13 @@ int run(int argc, char** argv) {
     ServeOptions serve_options;
     AttachCommand attach_command;
     DetachCommand detach_command;
+    stats_command::Options stats_options;
     top::Options top_options;
     add_serve(app, serve_options);
     add_attach(app, attach_command);
     add_detach(app, detach_command);
     app.add_subcommand("list", "Show the exports and attached devices of this machine");
+    stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     try {
         app.parse(argc, argv);
@@ -239,6 +242,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("attach")) attach(attach_command);
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list();
+        if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());
