@@ -1,5 +1,6 @@
 #include "blockdev/device.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <kstat/clock.hpp>
@@ -32,7 +33,7 @@ void leave_runq(kstat_io_t& io, const Buf& buf) {
 }  // namespace
 
 Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClaim instance,
-               uint32_t queue_depth)
+               uint32_t queue_depth, uint32_t stats_rate)
     : instance_(std::move(instance)),
       name_(device_module + std::to_string(instance_.number())),
       ring_(ring),
@@ -43,6 +44,7 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClai
       disk_(seq_, instance_.number(), name_, disk_class, block_bytes_),
       partitions_(seq_, instance_.number(), block_bytes_),
       histograms_(seq_),
+      stats_(instance_.number(), name_, stats_rate),
       histogram_kstats_(histograms_, name_, instance_.number()) {
     assert(queue_depth_ > 0);
     backing_->attach(ring_);
@@ -188,6 +190,7 @@ void Device::done(Buf& buf) {
     assert(buf.state == Buf::State::running && active_ > 0);
     --active_;
     account(buf);
+    sample(buf);
     buf.state = Buf::State::idle;
     buf.iodone(buf);
     start();
@@ -232,6 +235,22 @@ void Device::account(Buf& buf) {
     add(counters.bytes, buf.moved());
     count_outcome(buf);
     if (touches_table(buf)) table_touched_ = true;
+}
+
+// One read or write in so many, by the stamps that the queues and the histograms have. Outside the
+// sequence lock, for it takes longer than readers of the counters should have to wait.
+void Device::sample(const Buf& buf) {
+    if constexpr (!accounting) return;
+    if (!buf.in_queues() || !stats_.due()) return;
+    // The counter may be read a little early or late: two moments that close may change places.
+    const auto ns = [&](hrtime_t from, hrtime_t to) {
+        return scale_.to_ns(static_cast<uint64_t>(std::max<hrtime_t>(to - from, 0)));
+    };
+    stats_.take({.write = buf.op == Buf::Op::write,
+                 .wait_ns = ns(buf.queued, buf.started),
+                 .service_ns = ns(buf.started, buf.finished),
+                 .size_bytes = buf.bcount,
+                 .depth = buf.met});
 }
 
 void Device::time_discard_or_flush(const Buf& buf) {

@@ -32,7 +32,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list top --help --version
+        _blkscope_offer serve attach detach list stats top --help --version
         return
     fi
     case $previous in
@@ -45,14 +45,14 @@ _blkscope() {
             ;;
         --tls) _blkscope_offer off on require && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --description | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
+        --port | --allow | --queue-depth | --stats-rate | --description | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
-                --read-only --description --no-list --no-histograms --max-connections --max-handshakes \
-                --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --read-only --description --no-list --no-histograms --stats-rate --max-connections \
+                --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)
@@ -60,6 +60,7 @@ _blkscope() {
             ;;
         detach:-*) _blkscope_offer --force --help ;;
         list:-*) _blkscope_offer --help ;;
+        stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --no-color --batch --help ;;
         serve:*)
             _blkscope_offer memory: null:
@@ -72,6 +73,10 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
+        stats:*)
+            # shellcheck disable=SC2046  # a word for each line
+            _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
+            ;;
     esac
     return 0
 }

@@ -49,7 +49,7 @@ Export::Export(Worker& its_worker, ExportOptions options)
       read_only(options.read_only),
       is_default(options.is_default),
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
-             options.queue_depth),
+             options.queue_depth, options.stats_rate),
       backing_(device.backing().describe()) {}
 
 ExportInfo Export::info() const {

@@ -1,4 +1,5 @@
-// What the histograms cost a request: all that is counted of one when it is done.
+// What the histograms cost a request: all that is counted of one when it is done. And what the
+// statistics blob costs one that is taken into it, of which there is one in `serve --stats-rate`.
 //
 //     cmake --build --preset release --target histograms_bench
 //     build/release/bin/histograms_bench
@@ -14,6 +15,7 @@
 #include <random>
 
 #include "blockdev/buf.hpp"
+#include "blockdev/io_stats.hpp"
 #include "blockdev/request_histograms.hpp"
 
 namespace {
@@ -52,6 +54,27 @@ void count(benchmark::State& state, Buf::Op op, bool on) {
 BENCHMARK_CAPTURE(count, read, Buf::Op::read, true);
 BENCHMARK_CAPTURE(count, flush, Buf::Op::flush, true);
 BENCHMARK_CAPTURE(count, switched_off, Buf::Op::read, false);
+
+void take_into_blob(benchmark::State& state, uint32_t rate) {
+    blkscope::IoStats stats(0, "nbd0", rate);
+    std::mt19937 random(20261121);
+    std::lognormal_distribution<double> ns(10, 1.5);
+    std::array<blkscope::IoStats::Request, 1024> requests{};
+    for (auto& request : requests) {
+        request = {.write = random() % 4 == 0,
+                   .wait_ns = static_cast<uint64_t>(ns(random)),
+                   .service_ns = static_cast<uint64_t>(ns(random)),
+                   .size_bytes = uint64_t{512} << random() % 8,
+                   .depth = random() % 32};
+    }
+    size_t next = 0;
+    for (auto _ : state) {
+        if (stats.due()) stats.take(requests[next++ % requests.size()]);
+        benchmark::ClobberMemory();
+    }
+}
+BENCHMARK_CAPTURE(take_into_blob, each, 1);
+BENCHMARK_CAPTURE(take_into_blob, one_in_64, 64);
 
 }  // namespace
 

@@ -14,6 +14,7 @@
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls.hpp"
 #include "driver/nbd/uri.hpp"
+#include "stats/stats.hpp"
 #include "top/top.hpp"
 
 namespace blkscope {
@@ -126,6 +127,11 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     serve->add_flag_callback(
         "--no-histograms", [&options] { options.histograms = false; },
         "Count no times and sizes by bucket; 'kstat2adm enable blk:hist' begins");
+    serve
+        ->add_option("--stats-rate", options.stats_rate,
+                     "One read or write in so many is in 'blkscope stats'; 0 for none")
+        ->capture_default_str()
+        ->check(CLI::Range(0U, stats_rate_max));
     add_tls(*serve, options.tls);
     CLI::Option* attach = serve->add_option("--attach", options.attach_device,
                                             "Also attach the first export to this /dev/nbdX");
@@ -216,11 +222,13 @@ int run(int argc, char** argv) {
     ServeOptions serve_options;
     AttachCommand attach_command;
     DetachCommand detach_command;
+    stats_command::Options stats_options;
     top::Options top_options;
     add_serve(app, serve_options);
     add_attach(app, attach_command);
     add_detach(app, detach_command);
     app.add_subcommand("list", "Show the exports and attached devices of this machine");
+    stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     try {
         app.parse(argc, argv);
@@ -233,6 +241,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("attach")) attach(attach_command);
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list();
+        if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());

@@ -1,4 +1,4 @@
-// blkscope's command line: serve, attach, detach, list, top.
+// blkscope's command line: serve, attach, detach, list, stats, top.
 #pragma once
 
 namespace blkscope {

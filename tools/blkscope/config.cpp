@@ -66,12 +66,12 @@ class Object {
         value = json->get<bool>();
     }
 
-    void number(const std::string& key, unsigned& value, unsigned largest) {
+    void number(const std::string& key, unsigned& value, unsigned largest, unsigned least = 1) {
         const Json* json = find(key);
         if (json == nullptr) return;
-        if (!json->is_number_unsigned() || json->get<uint64_t>() < 1 ||
+        if (!json->is_number_unsigned() || json->get<uint64_t>() < least ||
             json->get<uint64_t>() > largest) {
-            refuse(path_of(key), fmt::format("{} is not 1 to {}", json->dump(), largest));
+            refuse(path_of(key), fmt::format("{} is not {} to {}", json->dump(), least, largest));
         }
         value = json->get<unsigned>();
     }
@@ -141,6 +141,7 @@ ExportConfig parse_export(const Json& json, const std::string& path) {
     object.flag("direct", exp.direct);
     object.flag("default", exp.is_default);
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
+    object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
     object.no_others();
     return exp;
 }

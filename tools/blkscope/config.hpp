@@ -27,6 +27,11 @@ struct ListenAddress {
     bool operator==(const ListenAddress&) const = default;
 };
 
+/// One read or write in so many is in a device's statistics; 0: none. One in 64 costs a request
+/// a dozen nanoseconds: see docs/performance.md.
+inline constexpr uint32_t stats_rate_default = 64;
+inline constexpr unsigned stats_rate_max = 1'000'000;
+
 struct ExportConfig {
     std::string name;
     std::string description = {};  // empty: the device's name and the backing
@@ -35,6 +40,7 @@ struct ExportConfig {
     bool direct = false;
     bool is_default = false;
     uint32_t queue_depth = 32;
+    uint32_t stats_rate = stats_rate_default;
 
     bool operator==(const ExportConfig&) const = default;
 };

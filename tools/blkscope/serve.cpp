@@ -191,7 +191,8 @@ ServiceConfig config_of(const ServeOptions& options) {
                                   .backing = std::move(spec.backing),
                                   .read_only = options.read_only,
                                   .direct = options.direct,
-                                  .queue_depth = options.queue_depth});
+                                  .queue_depth = options.queue_depth,
+                                  .stats_rate = options.stats_rate});
     }
     require_distinct_names(config);
     if (options.port)

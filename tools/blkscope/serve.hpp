@@ -21,6 +21,7 @@ struct ServeOptions {
     bool stdio = false;              // the only client is at standard input and output
     std::vector<std::string> allow;  // addresses and networks; empty: everyone
     uint32_t queue_depth = 32;
+    uint32_t stats_rate = stats_rate_default;
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;

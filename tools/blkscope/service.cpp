@@ -91,6 +91,7 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
         .instance =
             in_run_directory([&] { return kstat::claim_instance("nbd", preferred_instance); }),
         .queue_depth = exp.queue_depth,
+        .stats_rate = exp.stats_rate,
         .read_only = exp.read_only,
         .is_default = exp.is_default,
     };

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <span>
 
+#include "kstat/blob.hpp"
+
 namespace blkscope::kstat_command {
 
 namespace {
@@ -167,10 +169,11 @@ Value value_of(const Fields& fields, const char* from) {
 }  // namespace
 
 bool is_known_raw(const kstat_t& ksp) {
-    return structure_of(ksp) != nullptr;
+    return is_blob(ksp) || structure_of(ksp) != nullptr;
 }
 
 std::vector<Statistic> decode_raw(const kstat_t& ksp) {
+    if (is_blob(ksp)) return decode_blob(ksp);
     const Structure* const structure = structure_of(ksp);
     if (structure == nullptr || ksp.ks_data == nullptr) return {};
     std::vector<Statistic> statistics;

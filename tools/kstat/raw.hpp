@@ -7,6 +7,9 @@
 //     unix:var            struct var      unix:ncstats   struct ncstats
 //     unix:sysinfo        sysinfo_t       nfs:mntinfo    struct mntinfo_kstat
 //
+// And two kinds by their module alone: an entry of libdevstat's (devstat), and a blob of stats(3)
+// (stats), which says itself what is in it.
+//
 // Source: illumos' <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>, for the order
 // and the width of the fields.
 #ifndef KSTAT_RAW_HPP
@@ -23,7 +26,8 @@ namespace blkscope::kstat_command {
 /// Whether the header's names are those of a known structure.
 [[nodiscard]] bool is_known_raw(const kstat_t& ksp);
 
-/// The structure's fields; none if it is not known, or if there is less data than it has.
+/// The structure's fields; none if it is not known, or if there is less data than it has. Of a blob
+/// what blob.hpp says.
 [[nodiscard]] std::vector<Statistic> decode_raw(const kstat_t& ksp);
 
 }  // namespace blkscope::kstat_command

@@ -25,6 +25,7 @@
 //                        its first hand-over to the backing to the submission of all it prepared
 //     nbderr:N:nbdN,err  NAMED, device_error: see blockdev/error_counts.hpp
 //     devstat:N:nbdN,devstat  RAW, devstat: see blockdev/devstat_counters.hpp; partitions too
+//     stats:N:nbdN       RAW, misc: see blockdev/io_stats.hpp
 // and, of the second kind,
 //     kstat:/disk/nbd/nbdN/N     the first of these; kstat:/partition/nbd/nbdN,P/N the second
 //     kstat:/disk/nbd/nbdN/N/... histograms: see blockdev/histogram_kstats.hpp
@@ -41,6 +42,7 @@
 
 #include <array>
 #include <cstdint>
+#include <kstat/clock.hpp>
 #include <kstat/instance.hpp>
 #include <kstat/seqlock.hpp>
 #include <memory>
@@ -51,6 +53,7 @@
 #include "blockdev/error_counts.hpp"
 #include "blockdev/histogram_kstats.hpp"
 #include "blockdev/io_kstat.hpp"
+#include "blockdev/io_stats.hpp"
 #include "blockdev/partitions.hpp"
 #include "blockdev/request_histograms.hpp"
 #include "blockdev/ring.hpp"
@@ -60,9 +63,10 @@ namespace blkscope {
 
 class Device final : private SubmissionObserver {
   public:
-    /// `instance` makes the device's name: nbd and the number.
+    /// `instance` makes the device's name: nbd and the number. One read or write in `stats_rate` is
+    /// taken into its IoStats; 0: none is, and there are none.
     Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClaim instance,
-           uint32_t queue_depth);
+           uint32_t queue_depth, uint32_t stats_rate = 0);
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -112,6 +116,7 @@ class Device final : private SubmissionObserver {
     void done(Buf& buf);
     void flush_done(Buf& leader);
     void account(Buf& buf);
+    void sample(const Buf& buf);
     void count_outcome(const Buf& buf);
     void count_completion();
 
@@ -164,6 +169,8 @@ class Device final : private SubmissionObserver {
     IoKstat disk_;
     Partitions partitions_;
     RequestHistograms histograms_;
+    const kstat::TickScale scale_;
+    IoStats stats_;
     bool table_touched_ = false;
     uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
     kstat_intr_t intr_{};     // but for the spurious ones, which the ring counts

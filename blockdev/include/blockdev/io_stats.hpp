@@ -1,17 +1,17 @@
-// IoStats: what a device's requests took, as a blob of stats(3): service and wait times of reads
-// and writes, sizes, and the depth that a request met, each with its extremes, a log-linear
-// histogram and a t-digest. Published as the RAW kstat stats:N:nbdN; a reader finds the names in
-// the template "blkscope.io", which it makes with make_template() too.
+// IoStats: what a device's requests took, as a blob of stats(3): see io_stats_template.hpp for what
+// is in it. Published as the RAW kstat stats:N:nbdN.
 //
 // A request costs some hundreds of nanoseconds here, so only one in `every` is taken, which leaves
-// the distributions true and the sums a share.
+// the distributions true and the sums a share. Which one that is follows from the order in which
+// they are done, and from nothing else.
 //
 // Units:     nanoseconds, bytes, requests.
 // Ownership: owns the blob and its kstat.
-// Threads:   done() is the worker's. Readers come on the kstat server's thread, and take a lock
+// Threads:   due() and take() are the worker's. Readers come on the kstat server's thread, and take
+// a lock
 //            that the worker takes for a sampled request only; if a reader holds it, that sample is
 //            let go and counted, so the worker never waits.
-// Errors:    without memory there is no blob and done() does nothing; where the kstat cannot be
+// Errors:    without memory there is no blob and take() does nothing; where the kstat cannot be
 //            created, published() is false and kstat_create() said why.
 #pragma once
 
@@ -23,21 +23,13 @@
 #include <string>
 
 #include "blockdev/io_kstat.hpp"
+#include "blockdev/io_stats_template.hpp"
 
 namespace blkscope {
 
 class IoStats {
   public:
-    /// The variables of the template, in its order.
-    enum Voi : int32_t {
-        read_service,
-        read_wait,
-        write_service,
-        write_wait,
-        size,
-        depth,
-        voi_count
-    };
+    using enum IoStatsTemplate::Voi;
 
     /// A read or a write that is done.
     struct Request {
@@ -45,7 +37,7 @@ class IoStats {
         uint64_t wait_ns;
         uint64_t service_ns;
         uint64_t size_bytes;
-        uint64_t depth;  // requests with the backing when it was started, itself included
+        uint64_t depth;  // reads and writes in the device when it came
     };
 
     /// every: one request in so many is taken; 0 for none.
@@ -55,23 +47,20 @@ class IoStats {
 
     [[nodiscard]] bool published() const { return kstat_ != nullptr; }
 
-    /// Counts a request, or lets it pass: the common case, which is a decrement.
-    void done(const Request& request) {
-        if (--left_ == 0) take(request);
-    }
+    /// Whether the request that is done now is to be taken. Rarely so: for most it is a decrement.
+    [[nodiscard]] bool due() { return --left_ == 0; }
+
+    /// Takes the request that is due.
+    void take(const Request& request);
 
     /// Samples that a reader was in the way of.
     [[nodiscard]] uint64_t let_go() const { return let_go_.load(std::memory_order_relaxed); }
-
-    /// The number of the template, the same at every call; negative errno if it cannot be made.
-    static int make_template();
 
   private:
     struct Destroy {
         void operator()(statsblob* blob) const { stats_blob_destroy(blob); }
     };
 
-    void take(const Request& request);
     void feed(const Request& request);
     static int snapshot(kstat_t* ksp, void* out, int rw);
 

@@ -46,7 +46,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
         "limits": {"connections": 9, "handshakes": 3, "handshake-timeout": 4},
         "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
-                     "direct": true, "queue-depth": 7, "default": true}]
+                     "direct": true, "queue-depth": 7, "stats-rate": 0, "default": true}]
     })");
     ServiceConfig expected{.listen = {{.unix_path = "/run/lab.sock"},
                                       {.host = "127.0.0.1", .port = 10809},
@@ -67,7 +67,8 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                         .read_only = true,
                                         .direct = true,
                                         .is_default = true,
-                                        .queue_depth = 7}}};
+                                        .queue_depth = 7,
+                                        .stats_rate = 0}}};
     EXPECT_EQ(config, expected);
 }
 

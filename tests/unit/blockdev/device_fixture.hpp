@@ -46,10 +46,10 @@ class DeviceTest : public testing::Test {
         std::filesystem::remove_all(directory_);
     }
 
-    void make(uint32_t depth, uint32_t block_bytes = 1) {
+    void make(uint32_t depth, uint32_t block_bytes = 1, uint32_t stats_rate = 0) {
         auto backing = std::make_unique<ScriptedBacking>(device_bytes, block_bytes);
         backing_ = backing.get();
-        give(std::move(backing), depth);
+        give(std::move(backing), depth, stats_rate);
     }
 
     void finish_first(int32_t result) {
@@ -57,9 +57,9 @@ class DeviceTest : public testing::Test {
         ring_->dispatch();
     }
 
-    void give(std::unique_ptr<Backing> backing, uint32_t depth) {
+    void give(std::unique_ptr<Backing> backing, uint32_t depth, uint32_t stats_rate = 0) {
         device_ = std::make_unique<Device>(*ring_, std::move(backing), kstat::claim_instance("nbd"),
-                                           depth);
+                                           depth, stats_rate);
     }
 
     /// The data of a kstat of this process, as a reader would get it; empty where there is none.

@@ -9,10 +9,16 @@
 #include <thread>
 #include <vector>
 
+#include "device_fixture.hpp"
+
 namespace blkscope {
 namespace {
 
-class IoStatsKstat : public testing::Test {
+void done(IoStats& stats, const IoStats::Request& request) {
+    if (stats.due()) stats.take(request);
+}
+
+class BlobReader {
   protected:
     // The kstat stats:0:nbd0; in memory that is aligned as a blob should be.
     statsblob* read() {
@@ -39,21 +45,31 @@ class IoStatsKstat : public testing::Test {
         return value;
     }
 
+    static uint64_t count(statsblob* blob, int32_t voi) {
+        voistatdata* digest = nullptr;
+        EXPECT_EQ(stats_voistat_fetch_dptr(blob, voi, VS_STYPE_TDGST, nullptr, &digest, nullptr),
+                  0);
+        return digest->tdgstclust64.smplcnt;
+    }
+
     std::vector<uint64_t> memory_;
 };
+
+class IoStatsKstat : public BlobReader, public testing::Test {};
+class IoStatsOfADevice : public BlobReader, public DeviceTest {};
 
 TEST_F(IoStatsKstat, IsABlobWithWhatTheRequestsTook) {
     IoStats stats(0, "nbd0", 1);
     ASSERT_TRUE(stats.published());
     for (uint64_t i = 1; i <= 1000; ++i) {
-        stats.done({.write = false,
-                    .wait_ns = 10 * i,
-                    .service_ns = 1000 * i,
-                    .size_bytes = 4096,
-                    .depth = 1 + i % 8});
+        done(stats, {.write = false,
+                     .wait_ns = 10 * i,
+                     .service_ns = 1000 * i,
+                     .size_bytes = 4096,
+                     .depth = 1 + i % 8});
     }
-    stats.done(
-        {.write = true, .wait_ns = 7, .service_ns = 5'000'000, .size_bytes = 65536, .depth = 1});
+    done(stats,
+         {.write = true, .wait_ns = 7, .service_ns = 5'000'000, .size_bytes = 65536, .depth = 1});
     statsblob* const blob = read();
     ASSERT_NE(blob, nullptr);
     EXPECT_EQ(of(blob, IoStats::read_service, VS_STYPE_MAX), 1'000'000u);
@@ -70,21 +86,21 @@ TEST_F(IoStatsKstat, IsABlobWithWhatTheRequestsTook) {
 TEST_F(IoStatsKstat, TakesOneRequestInSoMany) {
     IoStats stats(0, "nbd0", 100);
     for (int i = 0; i < 1000; ++i)
-        stats.done({.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
+        done(stats, {.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
     EXPECT_EQ(of(read(), IoStats::read_service, VS_STYPE_SUM), 10u);
 }
 
 TEST_F(IoStatsKstat, OfEveryNoneIsNotThere) {
     IoStats stats(0, "nbd0", 0);
     EXPECT_FALSE(stats.published());
-    stats.done({.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
+    done(stats, {.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
     EXPECT_EQ(read(), nullptr);
 }
 
 TEST_F(IoStatsKstat, TwoDevicesShareATemplate) {
-    const int tpl = IoStats::make_template();
+    const int tpl = IoStatsTemplate::make();
     ASSERT_GE(tpl, 0);
-    EXPECT_EQ(IoStats::make_template(), tpl);
+    EXPECT_EQ(IoStatsTemplate::make(), tpl);
     EXPECT_EQ(stats_tpl_fetch_allocid("blkscope.io", 0), tpl);
 }
 
@@ -93,15 +109,71 @@ TEST_F(IoStatsKstat, AReaderSeesWholeBlobsWhileTheWorkerIsAtIt) {
     constexpr uint64_t requests = 20'000;
     std::thread worker([&] {
         for (uint64_t i = 0; i < requests; ++i)
-            stats.done({.write = false,
-                        .wait_ns = 1,
-                        .service_ns = i * 7919 % 100'000,
-                        .size_bytes = 512,
-                        .depth = 1});
+            done(stats, {.write = false,
+                         .wait_ns = 1,
+                         .service_ns = i * 7919 % 100'000,
+                         .size_bytes = 512,
+                         .depth = 1});
     });
     for (int i = 0; i < 50; ++i) ASSERT_NE(read(), nullptr);  // and validates each
     worker.join();
     EXPECT_EQ(of(read(), IoStats::read_wait, VS_STYPE_SUM) + stats.let_go(), requests);
+}
+
+// The requests that leave as the third, sixth ... are in it, with the times that their own stamps
+// say, and the others are not.
+TEST_F(IoStatsOfADevice, HasEveryThirdRequestWithItsOwnStamps) {
+    make(2, 1, 3);
+    const kstat::TickScale scale;
+    uint64_t service = 0;
+    uint64_t wait = 0;
+    uint64_t bytes = 0;
+    std::vector<std::unique_ptr<TestBuf>> bufs;
+    for (uint32_t i = 0; i < 30; ++i) {
+        bufs.push_back(std::make_unique<TestBuf>(Buf::Op::read, 0, 512 * (i + 1)));
+        device_->strategy(*bufs.back());
+    }
+    for (uint32_t i = 0; i < 30; ++i) {
+        TestBuf& buf = *bufs[i];
+        finish_first(static_cast<int32_t>(buf.bcount));
+        ASSERT_EQ(buf.done, 1);
+        if (i % 3 != 2) continue;
+        service += scale.to_ns(static_cast<uint64_t>(buf.finished - buf.started));
+        wait += scale.to_ns(static_cast<uint64_t>(buf.started - buf.queued));
+        bytes += buf.bcount;
+    }
+    statsblob* const blob = read();
+    ASSERT_NE(blob, nullptr);
+    EXPECT_EQ(count(blob, IoStats::read_service), 10u);
+    EXPECT_EQ(of(blob, IoStats::read_service, VS_STYPE_SUM), service);
+    EXPECT_EQ(of(blob, IoStats::read_wait, VS_STYPE_SUM), wait);
+    EXPECT_EQ(of(blob, IoStats::size, VS_STYPE_SUM), bytes);
+    EXPECT_EQ(of(blob, IoStats::depth, VS_STYPE_SUM),
+              2u + 5 + 8 + 11 + 14 + 17 + 20 + 23 + 26 + 29);
+    EXPECT_EQ(count(blob, IoStats::write_service), 0u);
+}
+
+TEST_F(IoStatsOfADevice, CountsReadsAndWritesFailedOrNotAndNothingElse) {
+    make(2, 1, 1);
+    for (const Buf::Op op : {Buf::Op::flush, Buf::Op::trim, Buf::Op::cache}) {
+        TestBuf other(op);
+        device_->strategy(other);
+        finish_first(static_cast<int32_t>(other.bcount));
+        ASSERT_EQ(other.done, 1);
+    }
+    TestBuf failing(Buf::Op::write, 0, 4096);
+    device_->strategy(failing);
+    finish_first(-EIO);
+    statsblob* const blob = read();
+    ASSERT_NE(blob, nullptr);
+    EXPECT_EQ(count(blob, IoStats::read_service), 0u);
+    EXPECT_EQ(count(blob, IoStats::write_service), 1u);
+    EXPECT_EQ(of(blob, IoStats::size, VS_STYPE_SUM), 4096u);
+}
+
+TEST_F(IoStatsOfADevice, AreNotThereWithoutARate) {
+    make(2);
+    EXPECT_EQ(read(), nullptr);
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
 #include "kstat/raw.hpp"
 
+#include <blkscope/stats.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <map>
 #include <numeric>
 
+#include "blockdev/io_stats_template.hpp"
 #include "kstat/format.hpp"
 
 namespace blkscope::kstat_command {
@@ -61,6 +63,48 @@ TEST(KstatRaw, AnEntryOfDevstatIsKnownByItsModule) {
     EXPECT_EQ(shown.at("tags_simple"), "30");
     EXPECT_EQ(shown.at("id"), "35");
     EXPECT_EQ(shown.at("sequence1"), "36");
+}
+
+// A blob as a device's is, with a few times in it.
+Raw<uint64_t> a_blob() {
+    statsblob* const blob = stats_blob_alloc(static_cast<uint32_t>(IoStatsTemplate::make()), 0);
+    for (const uint64_t ns : {500, 1500, 1500, 1'000'000}) {
+        EXPECT_EQ(stats_voi_update_abs_u64(blob, IoStatsTemplate::write_service, ns), 0);
+    }
+    Raw<uint64_t> raw("stats", "nbd0", (blob->cursz + 7u) / 8);
+    std::memcpy(raw.words.data(), blob, blob->cursz);
+    raw.ksp.ks_data_size = blob->cursz;
+    stats_blob_destroy(blob);
+    return raw;
+}
+
+TEST(KstatRaw, ABlobOfStatsIsTakenApartByItsVariables) {
+    const Raw<uint64_t> raw = a_blob();
+    EXPECT_TRUE(is_known_raw(raw.ksp));
+    const auto shown = raw.shown();
+    EXPECT_EQ(shown.at("write_service_ns_count"), "4");
+    EXPECT_EQ(shown.at("write_service_ns_sum"), "1003500");
+    EXPECT_EQ(shown.at("write_service_ns_min"), "500");
+    EXPECT_EQ(shown.at("write_service_ns_max"), "1000000");
+    EXPECT_EQ(shown.at("write_service_ns_p50"), "1500");
+    EXPECT_EQ(shown.at("write_service_ns_p99.9"), "1000000");
+    EXPECT_EQ(shown.at("write_service_ns_bucket_0000000000"), "1");
+    EXPECT_EQ(shown.at("write_service_ns_bucket_0000001280"), "2");
+    EXPECT_EQ(shown.at("read_wait_ns_count"), "0");
+    EXPECT_FALSE(shown.contains("read_wait_ns_min"));
+    EXPECT_FALSE(shown.contains("write_service_ns_bucket_0000001024"));
+    EXPECT_FALSE(shown.contains("write_service_ns_outside"));
+}
+
+TEST(KstatRaw, ABlobThatIsNoneSaysSo) {
+    using Shown = std::map<std::string, std::string>;
+    const Raw<uint64_t> zeroes("stats", "nbd0", 0);
+    EXPECT_EQ(zeroes.shown(), (Shown{}));
+    Raw<uint64_t> cut = a_blob();
+    --cut.ksp.ks_data_size;
+    EXPECT_EQ(cut.shown(), (Shown{{"error", "not a blob of stats(3)"}}));
+    cut.words[0] = 0x0909;
+    EXPECT_EQ(cut.shown(), (Shown{{"error", "a blob of another machine or version of stats(3)"}}));
 }
 
 TEST(KstatRaw, NeitherABeginningNorALongerNameIsEnough) {

@@ -1,0 +1,79 @@
+#include "stats/reader.hpp"
+
+#include <kstat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <iterator>
+#include <memory>
+#include <system_error>
+#include <utility>
+
+#include "iostat/histogram_reader.hpp"
+
+namespace blkscope::stats_command {
+
+namespace {
+
+constexpr std::string_view stats_module = "stats";
+
+std::string text(const char (&field)[KSTAT_STRLEN]) {
+    return {field, strnlen(field, sizeof field)};
+}
+
+bool is_wanted(const kstat_t& ksp, const std::vector<std::string>& names) {
+    if (ksp.ks_type != KSTAT_TYPE_RAW || text(ksp.ks_module) != stats_module) return false;
+    return names.empty() || std::ranges::find(names, text(ksp.ks_name)) != names.end();
+}
+
+Device device_of(const kstat_t& ksp) {
+    Device device{
+        .name = text(ksp.ks_name), .instance = ksp.ks_instance, .snaptime = ksp.ks_snaptime};
+    auto blob = read_blob(
+        {static_cast<const std::byte*>(ksp.ks_data), static_cast<size_t>(ksp.ks_data_size)});
+    if (auto* variables = std::get_if<Variables>(&blob)) {
+        device.variables = std::move(*variables);
+    } else {
+        device.trouble = std::get<std::string>(blob);
+    }
+    return device;
+}
+
+// nbd of nbd0: the module in which the device has its other kstats.
+std::string module_of(const std::string& name) {
+    return name.substr(0, name.find_last_not_of("0123456789") + 1);
+}
+
+void read_histograms(std::vector<Device>& devices) {
+    std::vector<iostat::Device> readings;
+    for (const Device& device : devices) {
+        iostat::Device& reading = readings.emplace_back();
+        reading.module = module_of(device.name);
+        reading.instance = device.instance;
+        reading.name = device.name;
+    }
+    iostat::HistogramReader().read_into(readings);
+    for (size_t i = 0; i < devices.size(); ++i) {
+        devices[i].histograms = std::move(readings[i].histograms);
+    }
+}
+
+}  // namespace
+
+std::vector<Device> read_devices(const std::vector<std::string>& names) {
+    const std::unique_ptr<kstat_ctl_t, int (*)(kstat_ctl_t*)> chain(kstat_open(), kstat_close);
+    if (!chain) throw std::system_error(errno, std::generic_category(), "stats: read kstats");
+    std::vector<Device> devices;
+    for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (!is_wanted(*ksp, names) || kstat_read(chain.get(), ksp, nullptr) < 0) continue;
+        devices.push_back(device_of(*ksp));
+    }
+    std::ranges::sort(devices, [](const Device& one, const Device& other) {
+        return iostat::compare_names(one.name, other.name) < 0;
+    });
+    read_histograms(devices);
+    return devices;
+}
+
+}  // namespace blkscope::stats_command

@@ -1,0 +1,58 @@
+#include "stats/stats.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <ctime>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+#include "iostat/reader.hpp"
+#include "stats/json.hpp"
+#include "stats/reader.hpp"
+#include "stats/table.hpp"
+
+namespace blkscope::stats_command {
+
+namespace {
+
+void require_all(const std::vector<std::string>& names, const std::vector<Device>& devices) {
+    const std::string place = iostat::run_directory();
+    if (names.empty() && devices.empty()) {
+        throw std::runtime_error(
+            "stats: no device in " + place +
+            " has any; 'blkscope serve' publishes them, unless --stats-rate is 0");
+    }
+    for (const std::string& name : names) {
+        if (std::ranges::find(devices, name, &Device::name) != devices.end()) continue;
+        throw std::runtime_error(
+            fmt::format("stats: no device {} in {} has any; 'blkscope list' shows what is served",
+                        name, place));
+    }
+}
+
+std::string tables(const std::vector<Device>& devices) {
+    std::string out;
+    for (const Device& device : devices) {
+        if (!out.empty()) out += '\n';
+        out += table(device);
+    }
+    return out;
+}
+
+}  // namespace
+
+void run(const Options& options) {
+    const std::vector<Device> devices = read_devices(options.devices);
+    require_all(options.devices, devices);
+    const std::string report = options.json ? json(devices, std::time(nullptr)) : tables(devices);
+    if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() ||
+        std::fflush(stdout) != 0) {
+        throw std::system_error(errno, std::generic_category(), "stats: cannot write");
+    }
+}
+
+}  // namespace blkscope::stats_command
