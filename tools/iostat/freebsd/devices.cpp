@@ -23,7 +23,9 @@ std::span<Devstat> devices_of(const devinfo& info) {
 Devices::Devices(const Options& options) : options_(options), names_(options.drives) {
     for (std::string& name : names_) drives_.push_back(name.data());
     for (std::string match : options.matches) {
-        checked(devstat_buildmatch(match.data(), &matches_, &num_matches_));
+        if (devstat_buildmatch(match.data(), &matches_, &num_matches_) == 0) continue;
+        std::free(matches_);  // which may have grown, and this object will have no destructor
+        throw std::runtime_error(devstat_errbuf);
     }
 }
 
