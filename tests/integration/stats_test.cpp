@@ -82,7 +82,7 @@ TEST_F(ServedStats, AreOfOneRequestInSoMany) {
     ASSERT_EQ(devices.size(), 1u);
     EXPECT_EQ(devices[0].variables.at(0).count, 3u);  // the 5th, 10th and 15th
     EXPECT_EQ(devices[0].variables.at(2).count, 2u);  // the 20th and 25th
-    EXPECT_EQ(devices[0].variables.at(4).sum, stats_command::Number(uint64_t{5 * 4096}));
+    EXPECT_EQ(devices[0].variables.at(4).sum, stats_command::Number(uint64_t{5} * 4096));
 }
 
 TEST_F(ServedStats, ArePrintedAsATableAsJsonAndLineByLine) {
