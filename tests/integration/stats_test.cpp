@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <numbers>
 #include <string>
 #include <vector>
 
@@ -21,9 +24,14 @@ constexpr uint64_t mib = uint64_t{1} << 20;
 constexpr std::pair<size_t, kstat2::PerMillion> shares[] = {
     {0, kstat2::p50}, {1, kstat2::p90}, {2, kstat2::p99}, {3, kstat2::p999}};
 
-/// How far from the share that was asked for the rank of a digest's answer may be: docs/stats.md
-/// has 0.0038 as the worst of 100 centroids.
-constexpr kstat2::PerMillion rank_error = 4000;
+/// How far from the share that was asked for the rank of a digest's answer may be, whatever the
+/// values: it lies between the means of two neighbours of 100 centroids, each of which may span
+/// 2 pi / 100 * sqrt(q (1 - q)) of the ranks.
+kstat2::PerMillion rank_error(kstat2::PerMillion share) {
+    const double q = static_cast<double>(share) / kstat2::whole;
+    const double span = 2 * std::numbers::pi / 100 * std::sqrt(q * (1 - q));
+    return static_cast<kstat2::PerMillion>(std::ceil(2 * span * kstat2::whole));
+}
 
 /// Where a digest and the histogram of the same requests disagree: the answer lies neither in the
 /// buckets from that of the share less the digest's error to that of the share and the error, nor
@@ -34,9 +42,9 @@ std::string disagreement(const Variable& variable, const iostat::Histogram& hist
                std::to_string(histogram.count());
     }
     for (const auto& [index, share] : shares) {
-        const auto from = kstat2::percentile_bucket(histogram.counts, share - rank_error);
-        const auto to = kstat2::percentile_bucket(histogram.counts,
-                                                  std::min(share + rank_error, kstat2::whole));
+        const auto from = kstat2::percentile_bucket(histogram.counts, share - rank_error(share));
+        const auto to = kstat2::percentile_bucket(
+            histogram.counts, std::min(share + rank_error(share), kstat2::whole));
         if (!from || !to || index >= variable.quantiles.size()) return "nothing was counted";
         const auto& [name, value] = variable.quantiles[index];
         const size_t bucket = histogram.shape.index(static_cast<uint64_t>(value));
@@ -82,7 +90,7 @@ TEST_F(ServedStats, AreOfOneRequestInSoMany) {
     ASSERT_EQ(devices.size(), 1u);
     EXPECT_EQ(devices[0].variables.at(0).count, 3u);  // the 5th, 10th and 15th
     EXPECT_EQ(devices[0].variables.at(2).count, 2u);  // the 20th and 25th
-    EXPECT_EQ(devices[0].variables.at(4).sum, stats_command::Number(uint64_t{5 * 4096}));
+    EXPECT_EQ(devices[0].variables.at(4).sum, stats_command::Number(uint64_t{5} * 4096));
 }
 
 TEST_F(ServedStats, ArePrintedAsATableAsJsonAndLineByLine) {

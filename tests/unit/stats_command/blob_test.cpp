@@ -38,7 +38,8 @@ Variables read(const Bytes& bytes) {
 int other_template() {
     static const int tpl = [] {
         const int made = stats_tpl_alloc("test.other", 0);
-        auto buckets = stats_hist_lin(VSD_DTYPE_CRHIST32, -20, 20, 10, VSD_HIST_LBOUND_INF);
+        auto buckets = stats_hist_lin(VSD_DTYPE_CRHIST32, static_cast<uint64_t>(-20), 20, 10,
+                                      VSD_HIST_LBOUND_INF);
         voistatspec specs[] = {STATS_VSS_SUM(), STATS_VSS_MIN(), stats_vss_hist(buckets)};
         EXPECT_EQ(stats_tpl_add_voistats(static_cast<uint32_t>(made), 2, "drift", VSD_DTYPE_INT_S32,
                                          NVSS(specs), specs, 0),
