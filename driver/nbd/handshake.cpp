@@ -120,8 +120,16 @@ std::optional<ContextQuestion> parse_context_question(std::span<const std::byte>
 
 }  // namespace
 
-Handshake::Handshake(const Exports& exports, HandshakeLimits limits, TlsMode tls)
-    : exports_(exports), limits_(limits), tls_(tls) {}
+std::optional<ReplyForm> reply_form(std::string_view word) {
+    if (word == "simple") return ReplyForm::simple;
+    if (word == "structured") return ReplyForm::structured;
+    if (word == "extended") return ReplyForm::extended;
+    return std::nullopt;
+}
+
+Handshake::Handshake(const Exports& exports, HandshakeLimits limits, TlsMode tls,
+                     ReplyForm replies_max)
+    : exports_(exports), limits_(limits), tls_(tls), replies_max_(replies_max) {}
 
 std::array<std::byte, greeting_bytes> Handshake::greeting() {
     constexpr std::uint16_t flags = handshake_flag::fixed_newstyle | handshake_flag::no_zeroes;
@@ -183,6 +191,20 @@ bool Handshake::too_many_options() const {
     return options_seen_ > limits_.options_max + for_list;
 }
 
+// Metadata contexts are for block status, which there is in chunks only.
+bool Handshake::is_known() const {
+    switch (option_) {
+        case Option::structured_reply:
+        case Option::list_meta_context:
+        case Option::set_meta_context:
+            return replies_max_ != ReplyForm::simple;
+        case Option::extended_headers:
+            return replies_max_ == ReplyForm::extended;
+        default:
+            return true;
+    }
+}
+
 // Whether the data of the option at hand is looked at; the rest is read and forgotten.
 bool Handshake::is_parsed() const {
     const bool has_data = option_ == Option::export_name || option_ == Option::info ||
@@ -225,6 +247,7 @@ Step Handshake::answer() {
     if (stopping_) return answer_stopping();
     if (option_ == Option::starttls) return answer_starttls();
     if (tls_ == TlsMode::require && !in_tls_) return answer_without_tls();
+    if (!is_known()) return answer_unsupported();
     switch (option_) {
         case Option::export_name:
             return answer_export_name();

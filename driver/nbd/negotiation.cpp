@@ -23,12 +23,13 @@ using boost::system::error_code;
 }  // namespace
 
 Negotiation::Negotiation(Server& server, const Exports& names,
-                         std::shared_ptr<const TlsContext> tls, Socket socket)
+                         std::shared_ptr<const TlsContext> tls, ReplyForm replies_max,
+                         Socket socket)
     : server_(&server),
       socket_(std::move(socket)),
       deadline_(socket_.get_executor()),
       tls_context_(std::move(tls)),
-      handshake_(names, {}, tls_context_ ? tls_context_->mode() : TlsMode::off),
+      handshake_(names, {}, tls_context_ ? tls_context_->mode() : TlsMode::off, replies_max),
       greeting_(Handshake::greeting()) {}
 
 Negotiation::~Negotiation() = default;

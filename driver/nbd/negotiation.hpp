@@ -31,7 +31,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
 
     /// Without a `tls` there is none.
     Negotiation(Server& server, const Exports& names, std::shared_ptr<const TlsContext> tls,
-                Socket socket);
+                ReplyForm replies_max, Socket socket);
     ~Negotiation();
 
     void start(std::chrono::milliseconds deadline);

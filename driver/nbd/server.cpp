@@ -205,8 +205,8 @@ void Server::admit(Socket socket) {
     error_code ignored;
     socket.set_option(asio::ip::tcp::no_delay(true), ignored);
     socket.set_option(asio::socket_base::keep_alive(true), ignored);
-    negotiations_.push_back(
-        std::make_shared<Negotiation>(*this, names_, options_.tls, std::move(socket)));
+    negotiations_.push_back(std::make_shared<Negotiation>(*this, names_, options_.tls,
+                                                          options_.replies, std::move(socket)));
     negotiations_.back()->start(options_.handshake_time);
 }
 

@@ -272,6 +272,17 @@ TEST_F(NbdCommands, HiddenExportsAreServedToWhoKnowsTheirNames) {
     nbd_close(nbd);
 }
 
+TEST_F(NbdCommands, WithSimpleRepliesOnlyLibnbdReadsAndWritesWithoutBlockStatus) {
+    serve("memory:1M", {"--replies", "simple"});
+    Client client(uri("memory"));
+    EXPECT_EQ(nbd_get_structured_replies_negotiated(client.get()), 0);
+    EXPECT_EQ(nbd_can_meta_context(client.get(), LIBNBD_CONTEXT_BASE_ALLOCATION), 0);
+    EXPECT_EQ(client.try_write(512, 512), 0);
+    EXPECT_EQ(client.try_read(0, 65536), 0);
+    EXPECT_EQ(status(client, 0, 512), Descriptors{});
+    EXPECT_NE(error_, 0);
+}
+
 TEST_F(NbdCommands, ANameOf4096BytesOfUtf8IsServed) {
     std::string name;
     while (name.size() < 4096) name += "é";

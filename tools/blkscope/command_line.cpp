@@ -124,6 +124,12 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     serve->add_flag_callback(
         "--no-list", [&options] { options.list = false; },
         "Tell the exports' names to nobody: a client must know one");
+    serve
+        ->add_option_function<std::string>(
+            "--replies",
+            [&](const std::string& word) { options.replies = nbd::reply_form(word).value(); },
+            "The richest form of replies that clients may ask for; default extended")
+        ->check(CLI::IsMember({"simple", "structured", "extended"}));
     serve->add_flag_callback(
         "--no-histograms", [&options] { options.histograms = false; },
         "Count no times and sizes by bucket; 'kstat2adm enable blk:hist' begins");

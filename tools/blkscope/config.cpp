@@ -180,6 +180,14 @@ nbd::TlsOptions parse_tls(const Json& json) {
     return tls;
 }
 
+nbd::ReplyForm parse_replies(const std::string& word) {
+    const auto found = nbd::reply_form(word);
+    if (!found) {
+        refuse("replies", fmt::format("'{}' is neither simple, structured nor extended", word));
+    }
+    return *found;
+}
+
 ServiceConfig from_json(const Json& json) {
     Object top(json, "");
     ServiceConfig config;
@@ -190,6 +198,11 @@ ServiceConfig from_json(const Json& json) {
     config.allow = top.texts("allow");
     top.flag("list", config.list);
     top.flag("histograms", config.histograms);
+    if (top.find("replies") != nullptr) {
+        std::string replies;
+        top.text("replies", replies);
+        config.replies = parse_replies(replies);
+    }
     const nbd::AllowList tried(config.allow);
     if (const Json* limits_json = top.find("limits")) {
         Object limits(*limits_json, "limits");

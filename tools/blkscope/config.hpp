@@ -58,6 +58,7 @@ struct ServiceConfig {
     unsigned handshake_seconds = 10;
     bool list = true;        // clients may ask what there is
     bool histograms = true;  // of the devices' requests, until kstat2adm says otherwise
+    nbd::ReplyForm replies = nbd::ReplyForm::extended;  // at most
     nbd::TlsOptions tls = {};
     std::vector<ExportConfig> exports;
 

@@ -182,6 +182,7 @@ ServiceConfig config_of(const ServeOptions& options) {
                          .handshake_seconds = options.handshake_seconds,
                          .list = options.list,
                          .histograms = options.histograms,
+                         .replies = options.replies,
                          .tls = options.tls,
                          .exports = {}};
     for (const std::string& text : options.backings) {

@@ -29,6 +29,7 @@ struct ServeOptions {
     bool read_only = false;
     bool list = true;
     bool histograms = true;
+    nbd::ReplyForm replies = nbd::ReplyForm::extended;
     std::string description;  // of every export; empty: the device's name and its backing
     nbd::TlsOptions tls;
     std::string attach_device;  // empty: none

@@ -26,7 +26,8 @@ nbd::Server::Options server_options(const ServiceConfig& config) {
             .list = config.list,
             .handshakes_max = config.handshakes_max,
             .allow = nbd::AllowList(config.allow),
-            .tls = nbd::TlsContext::open(config.tls)};
+            .tls = nbd::TlsContext::open(config.tls),
+            .replies = config.replies};
 }
 
 const ExportConfig* find(const ServiceConfig& config, const std::string& name) {

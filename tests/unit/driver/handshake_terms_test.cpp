@@ -7,6 +7,7 @@
 namespace blkscope::nbd::testing {
 namespace {
 
+constexpr std::uint32_t err_unsup = 0x80000001;
 constexpr std::uint32_t err_invalid = 0x80000003;
 constexpr std::uint32_t err_unknown = 0x80000006;
 constexpr std::uint32_t err_too_big = 0x80000009;
@@ -87,6 +88,42 @@ TEST_F(HandshakeTerms, ExportNameTellsOfDfWithStructuredRepliesAndClosesWithExte
 
     Handshake fresh(exports);
     EXPECT_EQ(play(fresh, fixed + extended + option(1, "disk")).next, Step::Next::close);
+}
+
+// ---- A server that has only simpler ones ----
+
+/// The error that a server with `replies_max` answers to an option, or `ack`.
+std::uint32_t answer_of(ReplyForm replies_max, const Exports& exports, const std::string& before,
+                        const std::string& asked) {
+    Handshake handshake(exports, {}, TlsMode::off, replies_max);
+    play(handshake, fixed + before);
+    const std::string sent = play(handshake, asked).sent;
+    for (const std::uint32_t type : {ack, err_unsup}) {
+        if (sent.substr(12, 4) == u32(type)) return type;
+    }
+    return 0;
+}
+
+TEST_F(HandshakeTerms, WithSimpleRepliesOnlyWhateverNeedsChunksIsUnknown) {
+    for (const std::string& asked :
+         {structured, extended, option(9, contexts("disk", {allocation})),
+          option(10, contexts("disk", {allocation})), option(9, "short"), option(10, "")}) {
+        EXPECT_EQ(answer_of(ReplyForm::simple, exports, "", asked), err_unsup);
+    }
+    Handshake simple(exports, {}, TlsMode::off, ReplyForm::simple);
+    const Outcome outcome =
+        play(simple, fixed + structured + extended + option(7, question("disk")));
+    EXPECT_EQ(outcome.next, Step::Next::transmission);
+    EXPECT_EQ(outcome.terms, Terms{});
+}
+
+TEST_F(HandshakeTerms, WithStructuredRepliesOnlyExtendedHeadersAreUnknown) {
+    EXPECT_EQ(answer_of(ReplyForm::structured, exports, "", structured), ack);
+    EXPECT_EQ(answer_of(ReplyForm::structured, exports, "", extended), err_unsup);
+    EXPECT_EQ(answer_of(ReplyForm::structured, exports, structured, extended), err_unsup);
+    EXPECT_EQ(
+        answer_of(ReplyForm::structured, exports, structured, option(10, contexts("disk", {}))),
+        ack);
 }
 
 // ---- Block sizes ----

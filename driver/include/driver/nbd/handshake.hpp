@@ -59,6 +59,9 @@ enum class TlsMode {
     require,  // nothing but STARTTLS and ABORT is answered without it
 };
 
+/// simple, structured, extended.
+std::optional<ReplyForm> reply_form(std::string_view word);
+
 /// What a client and the server have agreed on: how they talk in the transmission phase.
 struct Terms {
     ReplyForm replies = ReplyForm::simple;
@@ -99,8 +102,9 @@ struct Step {
 ///            the end, is the caller's bug, and aborts.
 class Handshake {
   public:
+    /// Forms of replies beyond `replies_max` are unknown to it, as they are to older servers.
     explicit Handshake(const Exports& exports, HandshakeLimits limits = {},
-                       TlsMode tls = TlsMode::off);
+                       TlsMode tls = TlsMode::off, ReplyForm replies_max = ReplyForm::extended);
 
     /// What the server says first, and all it says to a client that says nothing.
     [[nodiscard]] static std::array<std::byte, greeting_bytes> greeting();
@@ -123,6 +127,7 @@ class Handshake {
     void expect_option() { expect(State::option_header, option_header_bytes, true); }
     [[nodiscard]] bool too_many_options() const;
     [[nodiscard]] bool is_parsed() const;
+    [[nodiscard]] bool is_known() const;
 
     Step take_client_flags();
     Step take_option_header();
@@ -155,6 +160,7 @@ class Handshake {
     const Exports& exports_;
     const HandshakeLimits limits_;
     const TlsMode tls_;
+    const ReplyForm replies_max_;
     bool in_tls_ = false;
     bool stopping_ = false;
 

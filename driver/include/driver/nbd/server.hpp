@@ -69,6 +69,7 @@ class Server {
         unsigned handshakes_max = 64;                      // at once
         AllowList allow = {};
         std::shared_ptr<const TlsContext> tls = {};  // null for none
+        ReplyForm replies = ReplyForm::extended;     // at most; each client chooses
     };
 
     Server(boost::asio::io_context& io, const Options& options);
