@@ -226,10 +226,18 @@ TEST_F(Kstat2Command, AdmTellsWhoMayNotFromWhatIsNot) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
     const Provider2 provider;
     ASSERT_TRUE(provider.is_ready);
-    const std::string as_nobody = "setpriv --reuid 65534 --regid 65534 --clear-groups ";
-    const Outcome refused = run(as_nobody + KSTAT2ADM_COMMAND " enable c_provider2:extra");
+    // Copied: somebody else may not enter the folder that this was built in.
+    const std::string programs = directory + "/programs/";
+    const Outcome copied =
+        run("install -D -m 755 -t " + programs +
+            " " KSTAT2ADM_COMMAND " " KSTAT2_COMMAND " && install -m 755 " LIBKSTAT2 " " +
+            programs + "libkstat2.so.1");
+    ASSERT_EQ(copied.status, 0) << copied.err;
+    const std::string as_nobody = "LD_LIBRARY_PATH=" + programs +
+                                  " setpriv --reuid 65534 --regid 65534 --clear-groups " + programs;
+    const Outcome refused = run(as_nobody + "kstat2adm enable c_provider2:extra");
     EXPECT_EQ(refused.status, 2) << refused.err;
-    const Outcome names = run(as_nobody + KSTAT2_COMMAND " -l");
+    const Outcome names = run(as_nobody + "kstat2 -l");
     EXPECT_EQ(names.status, 0) << names.err;
     EXPECT_NE(names.out.find("sleeper"), std::string::npos);
     EXPECT_EQ(names.out.find("secret"), std::string::npos);
