@@ -4,6 +4,7 @@
 #include <cerrno>
 
 #include "blockdev/device.hpp"
+#include "blockdev/lane.hpp"
 
 namespace blkscope {
 
@@ -36,7 +37,7 @@ bool Buf::declined() const {
 }
 
 void Buf::complete(int32_t result) {
-    device->complete(*this, result);
+    lane->device().complete(*this, result);
 }
 
 }  // namespace blkscope

@@ -36,25 +36,22 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClai
                uint32_t queue_depth, uint32_t stats_rate)
     : instance_(std::move(instance)),
       name_(device_module + std::to_string(instance_.number())),
-      ring_(ring),
-      backing_(std::move(backing)),
-      size_bytes_(backing_->size_bytes()),
-      block_bytes_(backing_->block_bytes()),
+      size_bytes_(backing->size_bytes()),
+      block_bytes_(backing->block_bytes()),
       queue_depth_(queue_depth),
       disk_(seq_, instance_.number(), name_, disk_class, block_bytes_),
       partitions_(seq_, instance_.number(), block_bytes_),
       histograms_(seq_),
       stats_(instance_.number(), name_, stats_rate),
+      first_lane_(*this, ring, std::move(backing)),
       histogram_kstats_(histograms_, name_, instance_.number()) {
     assert(queue_depth_ > 0);
-    backing_->attach(ring_);
     publish_kstats();
     read_table();
-    ring_.add_observer(*this);
 }
 
 Device::~Device() {
-    ring_.remove_observer(*this);
+    assert(lanes_.size() == 1);  // the first
 }
 
 bool Device::valid(const Buf& buf) const {
@@ -79,145 +76,203 @@ void Device::on_devstats(const Buf& buf, Count count) {
     if (buf.partition != nullptr) count(buf.partition->devstat);
 }
 
+// The clock of another processor may be a few ticks behind: what is counted one after the other
+// must not seem to run backwards for that.
+hrtime_t Device::read_clock() {
+    latest_ = std::max(latest_, kstat::now_unscaled());
+    return latest_;
+}
+
 // Moves a buf from one queue to the next, and says when that was: one reading of the clock, so that
 // the queues and the request agree.
 template <class Transition>
 hrtime_t Device::transit(const Buf& buf, Transition transition) {
     if constexpr (!accounting) return 0;
     const auto writing = seq_.write();  // before the clock is read; see io_kstat.cpp
-    const hrtime_t now = kstat::now_unscaled();
+    const hrtime_t now = read_clock();
     on_kstats(buf, [&](kstat_io_t& io) { transition(io, now); });
     if (buf.state == Buf::State::waiting)
         on_devstats(buf, [&](auto& counts) { counts.begin(now); });
     return now;
 }
 
-void Device::strategy(Buf& buf) {
+void Device::strategy(Buf& buf, Lane& lane) {
     assert(buf.state == Buf::State::idle);
     buf.error = 0;
     buf.resid = buf.bcount;
     buf.extents.clear();
+    lane.ring_.hold(lock_);
     if (!valid(buf)) {
         buf.error = EINVAL;
         errors_.refused();
         return buf.iodone(buf);
     }
-    buf.device = this;
+    buf.lane = &lane;
     buf.partition = partitions_.find(buf.offset, buf.bcount);
     buf.step = 0;
     buf.retries_left = retries_max;
     buf.state = Buf::State::waiting;
     buf.met = disk_.io.wcnt + disk_.io.rcnt;
     buf.queued = transit(buf, kstat::waitq_enter);
-    waitq_.push(buf);
-    start();
+    lane.waitq_.push(buf);
+    start(lane);
+}
+
+// The one that has the fewest bufs running, of those that have any waiting; where that is equal the
+// one that asks, which costs nobody a message.
+Lane* Device::next_lane(Lane& here) {
+    Lane* next = here.waitq_.empty() ? nullptr : &here;
+    for (Lane* lane : lanes_) {
+        if (lane->waitq_.empty()) continue;
+        if (next == nullptr || lane->active_ < next->active_) next = lane;
+    }
+    return next;
 }
 
 // Hands bufs to the backing while the device has depth for them. It only prepares: the worker
 // submits once per turn, however many requests that turn brought.
-void Device::start() {
-    while (active_ < queue_depth_ && !waitq_.empty()) {
-        Buf& buf = waitq_.pop();
+void Device::start(Lane& here) {
+    for (;;) {
+        here.ring_.hold(lock_);  // a backing that moves the bytes itself lets go of it
+        if (active_ == queue_depth_) return;
+        Lane* const lane = next_lane(here);
+        if (lane == nullptr) return;
+        Buf& buf = lane->waitq_.pop();
         buf.state = Buf::State::running;
         buf.started = transit(buf, kstat::waitq_to_runq);
         if (buf.op == Buf::Op::flush) {
-            run_flush(buf, buf.started);
+            run_flush(buf, here);
         } else {
-            run(buf, buf.started);
+            call(buf, here);
         }
     }
 }
 
-void Device::run(Buf& buf, hrtime_t now) {
+// From here on it runs: on its own worker's ring.
+void Device::call(Buf& buf, Lane& here) {
     ++active_;
-    if (buf.must_be_stable() && sync_error_ != 0) return ring_.completed(buf, -sync_error_);
-    submit(buf, now);
+    ++buf.lane->active_;
+    if (buf.lane == &here) return run(buf);
+    buf.state = Buf::State::called;
+    buf.lane->ring_.post(buf, 0);
+}
+
+void Device::run(Buf& buf) {
+    if (buf.must_be_stable() && sync_error_ != 0) {
+        return buf.lane->ring_.completed(buf, -sync_error_);
+    }
+    submit(buf, buf.started);
 }
 
 void Device::submit(Buf& buf, hrtime_t now) {
-    if (!submitted_) {
-        submitted_ = true;
-        first_submitted_ = now;
-        ring_.announce_submission();
+    Lane& lane = *buf.lane;
+    if (!lane.submitted_) {
+        lane.submitted_ = true;
+        lane.first_submitted_ = now;
+        lane.ring_.announce_submission();
     }
     buf.covers = buf.resid;
     if (buf.op == Buf::Op::block_status) return list_extents(buf);
     if (buf.op == Buf::Op::read && reads_only_holes(buf)) {
-        return ring_.completed(buf, static_cast<int32_t>(buf.resid));
+        return lane.ring_.completed(buf, static_cast<int32_t>(buf.resid));
     }
-    backing_->prepare(buf);
+    lane.backing_->prepare(buf);
 }
 
-void Device::submitting(hrtime_t now) {
-    if (!submitted_) return;  // another device's turn
-    submitted_ = false;
+void Device::submitting(Lane& lane, hrtime_t now) {
+    lane.ring_.hold(lock_);
     const auto writing = seq_.write();
-    if constexpr (accounting) timers_[submit_timer].event(first_submitted_, now);
+    // The worker reads its own clock for all devices: see read_clock().
+    const hrtime_t submitted = std::max(now, lane.first_submitted_);
+    if constexpr (accounting) timers_[submit_timer].event(lane.first_submitted_, submitted);
 }
 
 // A flush that is running may have begun before the writes that this one must cover had ended, so
 // it cannot stand in for it; the next one can, and for all that have come by then.
-void Device::run_flush(Buf& buf, hrtime_t now) {
+void Device::run_flush(Buf& buf, Lane& here) {
     if (flushing_) return next_flush_.push(buf);
     flushing_ = true;
     add(syncs_, 1);
-    run(buf, now);
+    call(buf, here);
 }
 
 // The ring's turn is the wake-up: the first completion of it is the interrupt, the others came in
 // its wake.
-void Device::count_completion() {
-    const uint64_t turn = ring_.turn();
-    uint_t& count = intr_.intrs[turn == last_turn_ ? KSTAT_INTR_MULTSVC : KSTAT_INTR_HARD];
-    last_turn_ = turn;
+void Device::count_completion(Lane& lane) {
+    const uint64_t turn = lane.ring_.turn();
+    uint_t& count = intr_.intrs[turn == lane.last_turn_ ? KSTAT_INTR_MULTSVC : KSTAT_INTR_HARD];
+    lane.last_turn_ = turn;
     kstat::publish(count, count + 1);
 }
 
 void Device::complete(Buf& buf, int32_t result) {
-    if constexpr (accounting) count_completion();
+    Lane& lane = *buf.lane;
+    lane.ring_.hold(lock_);
+    if (buf.state == Buf::State::called) {
+        buf.state = Buf::State::running;
+        return run(buf);
+    }
+    if (buf.state == Buf::State::ended) return give_back(buf, lane);
+    if constexpr (accounting) count_completion(lane);
     switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
         case Buf::Next::again:
             return submit(buf, kstat::now_unscaled());
         case Buf::Next::finish:
-            if (backing_->more(buf)) return submit(buf, kstat::now_unscaled());
+            if (lane.backing_->more(buf)) return submit(buf, kstat::now_unscaled());
             if (buf.error != 0 && buf.syncs()) sync_error_ = buf.error;
             return buf.op == Buf::Op::flush ? flush_done(buf) : done(buf);
     }
 }
 
-// Gives the buf back. iodone comes last: after it the buf may be someone else's.
 void Device::done(Buf& buf) {
-    assert(buf.state == Buf::State::running && active_ > 0);
-    --active_;
+    assert(buf.state == Buf::State::running);
+    Lane& lane = *buf.lane;
+    ended(buf);
     account(buf);
     sample(buf);
+    give_back(buf, lane);
+    start(lane);
+}
+
+void Device::ended(Buf& buf) {
+    assert(active_ > 0 && buf.lane->active_ > 0);
+    --active_;
+    --buf.lane->active_;
+}
+
+// iodone comes last: after it the buf may be someone else's. It is called by the buf's own worker.
+void Device::give_back(Buf& buf, Lane& here) {
+    if (buf.lane != &here) {
+        buf.state = Buf::State::ended;
+        return buf.lane->ring_.post(buf, 0);
+    }
     buf.state = Buf::State::idle;
     buf.iodone(buf);
-    start();
 }
 
 // Ends a flush and those that it served, and starts the one that the later ones wait for.
 void Device::flush_done(Buf& leader) {
-    const int error = leader.error;
-    const auto finish = [&](Buf& buf) {
+    Lane& here = *leader.lane;
+    const auto finish = [&, error = leader.error](Buf& buf) {
+        here.ring_.hold(lock_);
         buf.error = error;
         account(buf);
-        buf.state = Buf::State::idle;
-        buf.iodone(buf);
+        give_back(buf, here);
     };
-    --active_;
+    ended(leader);
     flushing_ = false;
     BufQueue served;
     while (!this_flush_.empty()) served.push(this_flush_.pop());
     if (!next_flush_.empty()) {
         Buf& next = next_flush_.pop();
         while (!next_flush_.empty()) this_flush_.push(next_flush_.pop());
-        run_flush(next, kstat::now_unscaled());
+        run_flush(next, here);
     }
     finish(leader);
     while (!served.empty()) finish(served.pop());
+    here.ring_.hold(lock_);
     table_may_have_changed();
-    start();
+    start(here);
 }
 
 // Counts a request that leaves the device, failed or not, with the bytes that it moved: what left
@@ -226,7 +281,7 @@ void Device::account(Buf& buf) {
     if constexpr (!accounting) return;
     Counters& counters = counters_[static_cast<size_t>(buf.op)];
     const auto writing = seq_.write();
-    buf.finished = kstat::now_unscaled();
+    buf.finished = read_clock();
     on_kstats(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
     on_devstats(buf, [&](DevstatCounters& counts) { counts.end(buf); });
     histograms_.count(buf);
@@ -279,21 +334,29 @@ void Device::count_outcome(const Buf& buf) {
     }
 }
 
-void Device::connection_opened() {
+void Device::connection_opened(Lane& lane) {
+    lane.ring_.hold(lock_);
     add(connections_, 1);
     add(connections_total_, 1);
     uint_t& handed_over = intr_.intrs[KSTAT_INTR_SOFT];
     kstat::publish(handed_over, handed_over + 1);
 }
 
-void Device::connection_closed() {
+void Device::connection_closed(Lane& lane) {
+    lane.ring_.hold(lock_);
     kstat::publish(connections_, connections_ - 1);
     if (connections_ == 0) table_may_have_changed();
 }
 
-void Device::connection_given_up() {
+void Device::connection_given_up(Lane& lane) {
+    lane.ring_.hold(lock_);
     uint_t& given_up = intr_.intrs[KSTAT_INTR_WATCHDOG];
     kstat::publish(given_up, given_up + 1);
+}
+
+void Device::request_refused(Lane& lane) {
+    lane.ring_.hold(lock_);
+    errors_.refused();
 }
 
 }  // namespace blkscope

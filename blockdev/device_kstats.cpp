@@ -101,7 +101,7 @@ void Device::publish_errors() {
     kstat.ks_data_size = error_records * sizeof(kstat_named_t);
     kstat_named_t* record = KSTAT_NAMED_PTR(&kstat);
     for (const char* name : error_totals) kstat_named_init(record++, name, KSTAT_DATA_UINT32);
-    const std::array<const char*, identity.size()> texts{vendor, keep(product_of(*backing_)),
+    const std::array<const char*, identity.size()> texts{vendor, keep(product_of(backing())),
                                                          BLKSCOPE_VERSION, unknown_serial};
     for (size_t i = 0; i < identity.size(); ++i) {
         add_string(kstat, *record++, identity[i], texts[i]);
@@ -131,7 +131,7 @@ int Device::update_intr(kstat_t* ksp, int rw) {
     const auto& device = *static_cast<const Device*>(ksp->ks_private);
     uint_t* counts = KSTAT_INTR_PTR(ksp)->intrs;
     for (size_t i = 0; i < KSTAT_NUM_INTRS; ++i) counts[i] = kstat::observe(device.intr_.intrs[i]);
-    counts[KSTAT_INTR_SPURIOUS] = device.ring_.empty_wakeups();
+    counts[KSTAT_INTR_SPURIOUS] = device.empty_wakeups();
     return 0;
 }
 

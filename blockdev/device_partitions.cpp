@@ -22,10 +22,10 @@ void Device::table_may_have_changed() {
 }
 
 void Device::read_table() {
-    PartitionTable table = read_partition_table(size_bytes_, block_bytes_,
-                                                [this](uint64_t offset, std::span<std::byte> to) {
-                                                    return backing_->read_now(offset, to);
-                                                });
+    PartitionTable table = read_partition_table(
+        size_bytes_, block_bytes_, [this](uint64_t offset, std::span<std::byte> to) {
+            return first_lane_.backing_->read_now(offset, to);
+        });
     if (!table.problem.empty() && table.problem != table_problem_) {
         std::fprintf(stderr,
                      "blkscope: %s: partition table ignored: %s; look at it with sfdisk --verify\n",

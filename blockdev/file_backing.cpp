@@ -79,12 +79,31 @@ FileBacking::FileBacking(const std::string& path, const BackingOptions& options)
     try {
         measure(options.direct);
         if (regular_ && !direct_ && !read_only_ && MappedFile::pays(fd_)) {
-            mapped_.map(fd_, size_bytes_);
+            file_->mapped.map(fd_, size_bytes_);
         }
     } catch (...) {
         ::close(fd_);
         throw;
     }
+}
+
+FileBacking::FileBacking(const FileBacking& other)
+    : Backing(),
+      path_(other.path_),
+      fd_(::fcntl(other.fd_, F_DUPFD_CLOEXEC, 0)),
+      size_bytes_(other.size_bytes_),
+      block_bytes_(other.block_bytes_),
+      trim_bytes_(other.trim_bytes_),
+      regular_(other.regular_),
+      direct_(other.direct_),
+      read_only_(other.read_only_),
+      rotational_(other.rotational_),
+      file_(other.file_) {
+    if (fd_ < 0) fail("open " + path_ + " for one more worker");
+}
+
+std::unique_ptr<Backing> FileBacking::another() const {
+    return std::unique_ptr<Backing>(new FileBacking(*this));  // its constructor is private
 }
 
 FileBacking::~FileBacking() {
@@ -110,7 +129,7 @@ void FileBacking::measure(bool direct) {
     rotational_ = on_rotational_disk(S_ISBLK(info.st_mode) ? info.st_rdev : info.st_dev);
     if (regular_) {
         size_bytes_ = static_cast<uint64_t>(info.st_size);
-        sparse_ = static_cast<uint64_t>(info.st_blocks) * stat_block_bytes < size_bytes_;
+        file_->sparse = static_cast<uint64_t>(info.st_blocks) * stat_block_bytes < size_bytes_;
         if (direct) block_bytes_ = direct_alignment(fd_);
     } else if (S_ISBLK(info.st_mode)) {
         int sector = 512;
@@ -179,7 +198,8 @@ void FileBacking::prepare_write(Buf& buf) {
     const std::byte* from = buf.data + buf.moved();
     const uint64_t at = buf.offset + buf.moved();
     if (writes_inline(buf)) {
-        if (mapped_.try_write(at, {from, buf.resid})) {
+        ring_->let_go();
+        if (file_->mapped.try_write(at, {from, buf.resid})) {
             return ring_->completed(buf, static_cast<int32_t>(buf.resid));
         }
         const ssize_t moved = ::pwrite(fd_, from, buf.resid, static_cast<off_t>(at));
@@ -196,7 +216,7 @@ void FileBacking::prepare_write(Buf& buf) {
 void FileBacking::prepare_trim(Buf& buf) {
     const uint64_t first = (buf.offset + trim_bytes_ - 1) / trim_bytes_ * trim_bytes_;
     const uint64_t end = (buf.offset + buf.bcount) / trim_bytes_ * trim_bytes_;
-    if (!can_punch_ || first >= end) return ring_->completed(buf, 0);
+    if (!file_->can_punch || first >= end) return ring_->completed(buf, 0);
     prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(first), static_cast<off_t>(end - first));
@@ -208,8 +228,8 @@ void FileBacking::prepare_trim(Buf& buf) {
 FileBacking::Zeroing FileBacking::zeroing_for(const Buf& buf) const {
     const bool aligned = buf.offset % trim_bytes_ == 0 && buf.bcount % trim_bytes_ == 0;
     if (buf.fast_zero && !aligned) return Zeroing::none;
-    if (can_punch_ && !buf.no_hole) return Zeroing::punch;
-    if (can_zero_range_ && (regular_ || !buf.fast_zero)) return Zeroing::zero_range;
+    if (file_->can_punch && !buf.no_hole) return Zeroing::punch;
+    if (file_->can_zero_range && (regular_ || !buf.fast_zero)) return Zeroing::zero_range;
     return buf.fast_zero ? Zeroing::none : Zeroing::write;
 }
 
@@ -307,10 +327,10 @@ bool FileBacking::more(Buf& buf) {
 // A trim that cannot be done is done.
 bool FileBacking::more_of_trim(Buf& buf) {
     if (!unsupported(buf.error)) {
-        sparse_ = sparse_ || regular_;
+        if (regular_) file_->sparse = true;
         return false;
     }
-    can_punch_ = false;
+    file_->can_punch = false;
     buf.error = 0;
     buf.resid = 0;
     return false;
@@ -320,7 +340,7 @@ bool FileBacking::more_of_trim(Buf& buf) {
 bool FileBacking::more_of_zeroes(Buf& buf) {
     const Zeroing way{buf.way};
     if (!unsupported(buf.error)) {
-        sparse_ = sparse_ || regular_;
+        if (regular_) file_->sparse = true;
         return false;
     }
     if (way == Zeroing::write || way == Zeroing::none) return false;
@@ -330,7 +350,7 @@ bool FileBacking::more_of_zeroes(Buf& buf) {
 }
 
 void FileBacking::forget_zeroing(Zeroing way) {
-    (way == Zeroing::punch ? can_punch_ : can_zero_range_) = false;
+    (way == Zeroing::punch ? file_->can_punch : file_->can_zero_range) = false;
 }
 
 }  // namespace blkscope

@@ -7,6 +7,8 @@
 // stall the worker when the kernel throttles dirty pages; --direct never does.
 #pragma once
 
+#include <atomic>
+#include <memory>
 #include <string>
 
 #include "blockdev/backing.hpp"
@@ -23,10 +25,12 @@ class FileBacking : public Backing {
     [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
     [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
     void attach(Ring& ring) override;
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override;
     void prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
-    [[nodiscard]] bool sparse() const override { return sparse_; }
+    [[nodiscard]] bool sparse() const override { return file_->sparse; }
     [[nodiscard]] bool rotational() const override { return rotational_; }
     [[nodiscard]] bool has_cache() const override { return !direct_; }
     bool more(Buf& buf) override;
@@ -34,6 +38,16 @@ class FileBacking : public Backing {
   private:
     /// The ways to make zeroes, best first.
     enum class Zeroing : uint8_t { punch, zero_range, write, none };
+
+    /// What all backings of one file know of it.
+    struct File {
+        std::atomic<bool> can_punch{true};
+        std::atomic<bool> can_zero_range{true};
+        std::atomic<bool> sparse{false};  // it had holes when it was opened, or has got some
+        MappedFile mapped;                // for small writes, where that pays
+    };
+
+    FileBacking(const FileBacking& other);
 
     void open_file(const BackingOptions& options);
     void measure(bool direct);
@@ -61,11 +75,8 @@ class FileBacking : public Backing {
     bool regular_ = false;
     bool direct_ = false;
     bool read_only_ = false;
-    bool can_punch_ = true;
-    bool can_zero_range_ = true;
-    bool sparse_ = false;  // it had holes when it was opened, or has got some
     bool rotational_ = false;
-    MappedFile mapped_;  // for small writes, where that pays
+    std::shared_ptr<File> file_ = std::make_shared<File>();
 };
 
 }  // namespace blkscope

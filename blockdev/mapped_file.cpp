@@ -86,7 +86,9 @@ bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
     if (start_ == nullptr || from.size() > write_bytes_max) return false;
     assert(offset <= size_bytes_ && from.size() <= size_bytes_ - offset);
     std::byte* const to = start_ + offset;
-    return is_cached(to, to + from.size()) && copy(to, from);
+    if (from.empty() || !is_cached(to, to + from.size())) return false;
+    const auto held = stripes_.hold(offset, from.size());
+    return copy(to, from);
 }
 
 bool MappedFile::is_cached(std::byte* first, const std::byte* end) const {

@@ -2,36 +2,37 @@
 // Both complete within prepare(), without the kernel.
 #pragma once
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "blockdev/backing.hpp"
-#include "blockdev/page_set.hpp"
+#include "blockdev/memory_store.hpp"
 
 namespace blkscope {
 
 class MemoryBacking : public Backing {
   public:
-    explicit MemoryBacking(uint64_t size_bytes);
-    ~MemoryBacking() override;
+    explicit MemoryBacking(uint64_t size_bytes)
+        : MemoryBacking(std::make_shared<MemoryStore>(size_bytes)) {}
 
     [[nodiscard]] std::string describe() const override { return "memory"; }
-    [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
+    [[nodiscard]] uint64_t size_bytes() const override { return store_->size_bytes(); }
     void attach(Ring& ring) override { ring_ = &ring; }
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override;
     void prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
-    [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
+    [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override {
+        return store_->extent_at(offset, limit);
+    }
     [[nodiscard]] bool sparse() const override { return true; }
 
   private:
-    void write(uint64_t offset, std::span<const std::byte> data);
+    explicit MemoryBacking(std::shared_ptr<MemoryStore> store) : store_(std::move(store)) {}
     void zero(Buf& buf);
-    void fill(uint64_t offset, uint64_t bytes);
-    void empty(uint64_t offset, uint64_t bytes);
-    void clear_part(uint64_t offset, uint64_t bytes);
 
-    uint64_t size_bytes_;
-    std::byte* memory_ = nullptr;
-    PageSet written_;  // a page that is not in it is zeroes, and not there
+    std::shared_ptr<MemoryStore> store_;
     Ring* ring_ = nullptr;
 };
 
@@ -42,6 +43,10 @@ class NullBacking : public Backing {
     [[nodiscard]] std::string describe() const override { return "null"; }
     [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
     void attach(Ring& ring) override { ring_ = &ring; }
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override {
+        return std::make_unique<NullBacking>(size_bytes_);
+    }
     void prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     /// All of it is a hole. Its reads are answered with zeroes all the same: what a read costs is

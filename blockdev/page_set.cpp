@@ -27,27 +27,32 @@ void PageSet::set(uint64_t first, uint64_t end, bool value) {
         const uint64_t bit = first % word_bits;
         const uint64_t count = std::min(end - first, word_bits - bit);
         const uint64_t mask = (~uint64_t{0} >> (word_bits - count)) << bit;
-        uint64_t& word = words_[first / word_bits];
-        const uint64_t wanted = value ? word | mask : word & ~mask;
-        if (word != wanted) word = wanted;  // a page of zeroes that stays one is not made resident
+        const uint64_t was = word(first);
+        const uint64_t wanted = value ? was | mask : was & ~mask;
+        if (was != wanted) {  // a page of zeroes that stays one is not made resident
+            std::atomic_ref<uint64_t>(words_[first / word_bits])
+                .store(wanted, std::memory_order_relaxed);
+        }
         first += count;
     }
 }
 
-uint64_t PageSet::run(uint64_t first, uint64_t end) const {
+PageSet::Run PageSet::run(uint64_t first, uint64_t end) const {
     // With the bits of a set run turned over, every run is one of zeroes.
-    const uint64_t turn = contains(first) ? ~uint64_t{0} : 0;
+    const bool present = contains(first);
+    const uint64_t turn = present ? ~uint64_t{0} : 0;
     uint64_t at = first;
     while (at < end) {
         const uint64_t bit = at % word_bits;
-        const uint64_t others = (words_[at / word_bits] ^ turn) >> bit;
+        const uint64_t others = (word(at) ^ turn) >> bit;
         if (others != 0) {
             at += static_cast<uint64_t>(std::countr_zero(others));
             break;
         }
         at += word_bits - bit;
     }
-    return std::min(at, end) - first;
+    // Somebody may have changed the first of them meanwhile.
+    return {std::max<uint64_t>(std::min(at, end) - first, 1), present};
 }
 
 }  // namespace blkscope

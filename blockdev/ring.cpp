@@ -1,5 +1,6 @@
 #include "blockdev/ring.hpp"
 
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -47,6 +48,12 @@ Ring::Ring(unsigned entries) {
                                  "; see that kernel.io_uring_disabled is 0 and no container's "
                                  "seccomp profile forbids it");
     }
+    signal_event_ = eventfd(0, EFD_CLOEXEC);
+    if (signal_event_ < 0) {
+        const int reason = errno;
+        io_uring_queue_exit(&ring_);
+        throw std::runtime_error("eventfd: " + std::generic_category().message(reason));
+    }
     // Without a table (a kernel before 5.19) operations name plain descriptors.
     if (io_uring_register_files_sparse(&ring_, file_table_size) < 0) return;
     for (int index = file_table_size; index-- > 0;) free_files_.push_back(index);
@@ -54,6 +61,7 @@ Ring::Ring(unsigned entries) {
 
 Ring::~Ring() {
     io_uring_queue_exit(&ring_);
+    ::close(signal_event_);
 }
 
 void Ring::enable() {
@@ -63,11 +71,13 @@ void Ring::enable() {
         throw std::system_error(errno, std::generic_category(), "enable io_uring");
     }
     io_uring_register_ring_fd(&ring_);  // spares a descriptor look-up per wait; optional
+    watch_signal();
 }
 
 io_uring_sqe* Ring::next_entry() {
     io_uring_sqe* entry = io_uring_get_sqe(&ring_);
     while (entry == nullptr) {
+        let_go();
         const int submitted = io_uring_submit(&ring_);
         // EBUSY: the kernel holds completions back until we take some; they are taken at the next
         // dispatch(), and get_events() makes room for them meanwhile.
@@ -77,26 +87,66 @@ io_uring_sqe* Ring::next_entry() {
     return entry;
 }
 
-void Ring::completed(Completion& completion, int32_t result) {
+void Ring::List::append(Completion& completion, int32_t result) {
     completion.result_ = result;
     completion.next_ = nullptr;
-    *inline_end_ = &completion;
-    inline_end_ = &completion.next_;
+    *end = &completion;
+    end = &completion.next_;
+}
+
+void Ring::List::take_over(List& other) {
+    if (other.first == nullptr) return;
+    *end = other.first;
+    end = other.end;
+    other.first = nullptr;
+    other.end = &other.first;
+}
+
+void Ring::completed(Completion& completion, int32_t result) {
+    inline_.append(completion, result);
 }
 
 void Ring::completed_later(Completion& completion, int32_t result) {
-    completion.result_ = result;
-    completion.next_ = nullptr;
-    *later_end_ = &completion;
-    later_end_ = &completion.next_;
+    later_.append(completion, result);
 }
 
-void Ring::take_over_later() {
-    if (later_first_ == nullptr) return;
-    *inline_end_ = later_first_;
-    inline_end_ = later_end_;
-    later_first_ = nullptr;
-    later_end_ = &later_first_;
+// ---- From other threads ----
+
+void Ring::post(Completion& completion, int32_t result) {
+    bool first = false;
+    {
+        const std::lock_guard lock(posted_mutex_);
+        first = posted_.first == nullptr;
+        posted_.append(completion, result);
+        any_posted_.store(true, std::memory_order_release);
+    }
+    if (first) wake();  // for the others it is awake already, or about to be
+}
+
+void Ring::wake() {
+    eventfd_write(signal_event_, 1);
+}
+
+void Ring::watch_signal() {
+    prepare(signal_, [&](io_uring_sqe* entry) {
+        io_uring_prep_read(entry, signal_event_, &signal_count_, sizeof signal_count_, 0);
+    });
+}
+
+void Ring::take_over_posted() {
+    if (!any_posted_.load(std::memory_order_acquire)) return;
+    const std::lock_guard lock(posted_mutex_);
+    any_posted_.store(false, std::memory_order_relaxed);
+    inline_.take_over(posted_);
+}
+
+// ---- The worker's turn ----
+
+// One at a time: two workers that each held one and wanted the other's would wait for ever.
+void Ring::take(Lock& lock) {
+    let_go();
+    lock.lock();
+    held_ = &lock;
 }
 
 // One clock reading for all of the turn.
@@ -108,7 +158,8 @@ void Ring::tell_observers() {
 
 void Ring::wait(bool sleep) {
     if (announce_) tell_observers();
-    const unsigned wanted = sleep && inline_first_ == nullptr && later_first_ == nullptr ? 1 : 0;
+    let_go();
+    const unsigned wanted = sleep && inline_.first == nullptr && later_.first == nullptr ? 1 : 0;
     slept_ = wanted != 0;
     const int submitted = io_uring_submit_and_wait(&ring_, wanted);
     // EINTR, EAGAIN (memory), EBUSY (completions to be taken first): the next turn tries again.
@@ -117,8 +168,9 @@ void Ring::wait(bool sleep) {
 
 void Ring::dispatch() {
     ++turn_;
-    take_over_later();
-    bool brought_something = inline_first_ != nullptr;
+    inline_.take_over(later_);
+    take_over_posted();
+    bool brought_something = inline_.first != nullptr;
     io_uring_cqe* entry = nullptr;
     while (io_uring_peek_cqe(&ring_, &entry) == 0) {
         auto* completion = static_cast<Completion*>(io_uring_cqe_get_data(entry));
@@ -133,10 +185,10 @@ void Ring::dispatch() {
 }
 
 void Ring::dispatch_inline() {
-    while (inline_first_ != nullptr) {
-        Completion* completion = inline_first_;
-        inline_first_ = completion->next_;
-        if (inline_first_ == nullptr) inline_end_ = &inline_first_;
+    while (inline_.first != nullptr) {
+        Completion* completion = inline_.first;
+        inline_.first = completion->next_;
+        if (inline_.first == nullptr) inline_.end = &inline_.first;
         completion->complete(completion->result_);
     }
 }

@@ -46,14 +46,14 @@ _blkscope() {
         --tls) _blkscope_offer off on require && return ;;
         --replies) _blkscope_offer simple structured extended && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --description | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
+        --port | --allow | --queue-depth | --stats-rate | --description | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
                 --read-only --description --no-list --replies --no-histograms --stats-rate \
-                --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --workers --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)

@@ -69,23 +69,24 @@ Buf::Op op_of(Command type) {
 
 }  // namespace
 
-Connection::Connection(Worker& worker, Export& exp, const Terms& terms, int socket,
+Connection::Connection(Worker& worker, Export& exp, Lane& lane, const Terms& terms, int socket,
                        std::unique_ptr<TlsSession> tls)
     : worker_(worker),
       export_(exp),
+      lane_(lane),
       rules_(rules_for(exp, terms)),
       header_bytes_(terms.replies == ReplyForm::extended ? extended_request_bytes : request_bytes),
       socket_(socket),
       rx_(std::make_unique_for_overwrite<std::byte[]>(rx_capacity)),
       send_iov_(std::make_unique_for_overwrite<iovec[]>(send_iov_max)),
       tls_(std::move(tls)) {
-    export_.device.connection_opened();
+    export_.device.connection_opened(lane_);
     receive();
 }
 
 Connection::~Connection() {
     assert(finished());
-    export_.device.connection_closed();
+    export_.device.connection_closed(lane_);
     ::close(socket_);
 }
 
@@ -127,7 +128,7 @@ void Connection::kill(std::string_view why) {
 }
 
 void Connection::give_up(std::string_view why) {
-    if (state_ != State::dead) export_.device.connection_given_up();
+    if (state_ != State::dead) export_.device.connection_given_up(lane_);
     kill(why);
 }
 
@@ -268,7 +269,7 @@ bool Connection::serve(const Request& header, size_t bytes_taken) {
     if (error != 0) {
         request->error = error;
         request->refused = true;
-        export_.device.request_refused();
+        export_.device.request_refused(lane_);
         turn_down(*request, payload);
         return true;
     }
@@ -375,7 +376,7 @@ void Connection::skip_payload() {
 
 void Connection::submit(PendingRequest& request) {
     ++in_device_;
-    export_.device.strategy(request);
+    export_.device.strategy(request, lane_);
 }
 
 void Connection::iodone(Buf& buf) {

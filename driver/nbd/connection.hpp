@@ -44,8 +44,8 @@ class Worker;
 class Connection {
   public:
     /// Takes over a connected stream socket in blocking mode, negotiated for `exp` on these terms,
-    /// and the TLS that was begun on it, if any.
-    Connection(Worker& worker, Export& exp, const Terms& terms, int socket,
+    /// and the TLS that was begun on it, if any. `lane` is the worker's to the export's device.
+    Connection(Worker& worker, Export& exp, Lane& lane, const Terms& terms, int socket,
                std::unique_ptr<TlsSession> tls);
     ~Connection();
     Connection(const Connection&) = delete;
@@ -68,7 +68,7 @@ class Connection {
     /// One second has passed. Seconds for which the client has owed us a byte, to take or to give.
     unsigned tick();
 
-    [[nodiscard]] const Export& exp() const { return export_; }
+    [[nodiscard]] Export& exp() const { return export_; }
 
     /// It stalls because others hold what it needs, not because it has its own share.
     [[nodiscard]] bool waits_for_others() const { return waits_for_others_; }
@@ -140,6 +140,7 @@ class Connection {
 
     Worker& worker_;
     Export& export_;
+    Lane& lane_;
     const RequestRules rules_;
     const size_t header_bytes_;  // of a request
     int socket_;

@@ -4,12 +4,16 @@
 //     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri
 //     nbd:N:nbdN,geometry  RAW, class misc: sizes and limits as negotiated, <blkscope/geometry.h>
 //
-// Threads: made and destroyed on its worker's thread while that has one. Immutable in between, but
-//          for what is published, which is the control thread's, and the device, its worker's.
+// It belongs to one worker; others may serve clients of it, too, as its visitors.
+//
+// Threads: made and destroyed on its worker's thread while that has one, and destroyed when there
+//          are no visitors any more. Immutable in between, but for what is published, which is the
+//          control thread's, the device, and the number of visitors, which is any thread's.
 #pragma once
 
 #include <sys/kstat.h>
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 
@@ -42,6 +46,7 @@ struct Export {
     std::string description;
     bool read_only;
     bool is_default;
+    std::atomic<unsigned> visitors{0};  // clients that other workers have, or are about to get
     Device device;
 
   private:

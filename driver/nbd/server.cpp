@@ -44,6 +44,15 @@ Server::~Server() {
 
 // ---- Exports ----
 
+Worker& Server::make_worker() {
+    workers_.push_back(std::make_unique<Worker>());
+    workers_.back()->when_connection_ended([this] {
+        if (when_idle_) asio::post(io_, [this] { look_for_idleness(); });
+    });
+    if (started_) workers_.back()->start();
+    return *workers_.back();
+}
+
 // A worker of its own for each export while there may be more workers; then the one with the
 // fewest.
 Worker& Server::next_worker() {
@@ -52,12 +61,25 @@ Worker& Server::next_worker() {
                          [](const auto& a, const auto& b) { return a->exports() < b->exports(); });
     const bool idle = fewest != workers_.end() && (*fewest)->exports() == 0;
     if (idle || (fewest != workers_.end() && workers_.size() >= options_.workers)) return **fewest;
-    workers_.push_back(std::make_unique<Worker>());
-    workers_.back()->when_connection_ended([this] {
-        if (when_idle_) asio::post(io_, [this] { look_for_idleness(); });
-    });
-    if (started_) workers_.back()->start();
-    return *workers_.back();
+    return make_worker();
+}
+
+// The export's own, unless another has fewer clients; a new one while there may be more and none is
+// without. So two clients of one disk have two processors.
+Worker& Server::worker_for(const Export& exp) {
+    if (exp.worker.connections() == 0 || !exp.device.backing().shareable()) return exp.worker;
+    const auto fewest = std::min_element(
+        workers_.begin(), workers_.end(),
+        [](const auto& a, const auto& b) { return a->connections() < b->connections(); });
+    if ((*fewest)->connections() > 0 && workers_.size() < options_.workers) {
+        try {
+            return make_worker();
+        } catch (const std::exception& error) {
+            log_->print(fmt::format("no worker for one more client, which will share one: {}",
+                                    error.what()));
+        }
+    }
+    return (*fewest)->connections() < exp.worker.connections() ? **fewest : exp.worker;
 }
 
 std::unique_ptr<Export> Server::make(ExportOptions options) {
@@ -67,8 +89,11 @@ std::unique_ptr<Export> Server::make(ExportOptions options) {
 }
 
 void Server::retire(std::unique_ptr<Export> exp) {
-    Worker& worker = exp->worker;
-    worker.retire(std::move(exp));
+    Worker& owner = exp->worker;
+    for (const auto& worker : workers_) {
+        if (worker.get() != &owner) worker->end_clients(exp->serial);
+    }
+    owner.retire(std::move(exp));
 }
 
 void Server::add(ExportOptions options) {
@@ -227,7 +252,7 @@ void Server::negotiated(Negotiation& negotiation, uint64_t export_serial, const 
     if (exp == exports_.end()) {
         ::close(socket);
     } else {
-        (*exp)->worker.hand_over(**exp, terms, socket, std::move(tls));
+        worker_for(**exp).hand_over(**exp, terms, socket, std::move(tls));
     }
     ended(negotiation);
 }

@@ -1,7 +1,6 @@
 #include "driver/nbd/worker.hpp"
 
 #include <fmt/format.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -30,8 +29,6 @@ constexpr uint32_t large_bytes = Arena::slot_bytes_max + 1;
 }  // namespace
 
 Worker::Worker() : ring_(ring_entries), requests_(request_count) {
-    inbox_event_ = eventfd(0, EFD_CLOEXEC);
-    if (inbox_event_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
     connections_.reserve(connections_expected);
     changed_.reserve(connections_expected);
     stalled_.reserve(connections_expected);
@@ -41,9 +38,8 @@ Worker::Worker() : ring_(ring_entries), requests_(request_count) {
 }
 
 Worker::~Worker() {
-    assert(!thread_.joinable() && connections_.empty() && leaving_.empty());
-    for (const Arrival& arrival : inbox_) ::close(arrival.socket);
-    ::close(inbox_event_);
+    assert(!thread_.joinable() && connections_.empty() && visits_.empty() && leaving_.empty());
+    for (const Arrival& arrival : inbox_.arrivals) ::close(arrival.socket);
 }
 
 // ---- From other threads ----
@@ -52,14 +48,22 @@ void Worker::start() {
     thread_ = std::thread(&Worker::run, this);
 }
 
-void Worker::hand_over(Export& exp, const Terms& terms, int socket,
-                       std::unique_ptr<TlsSession> tls) {
+// Puts something into the inbox and has the worker look.
+template <class Change>
+void Worker::send(Change change) {
     {
         const std::lock_guard lock(inbox_mutex_);
-        inbox_.push_back({&exp, terms, socket, std::move(tls)});
-        connection_count_.fetch_add(1);
+        change(inbox_);
+        has_mail_.store(true, std::memory_order_release);
     }
-    eventfd_write(inbox_event_, 1);
+    ring_.wake();
+}
+
+void Worker::hand_over(Export& exp, const Terms& terms, int socket,
+                       std::unique_ptr<TlsSession> tls) {
+    connection_count_.fetch_add(1);
+    if (&exp.worker != this) exp.visitors.fetch_add(1);
+    send([&](Inbox& inbox) { inbox.arrivals.push_back({&exp, terms, socket, std::move(tls)}); });
 }
 
 // On the worker's thread, and back when it is done; what it throws is thrown here.
@@ -67,11 +71,7 @@ void Worker::call(std::function<void()> what) {
     if (!thread_.joinable()) return what();
     std::packaged_task<void()> task(std::move(what));
     std::future<void> done = task.get_future();
-    {
-        const std::lock_guard lock(inbox_mutex_);
-        inbox_calls_.push_back(std::move(task));
-    }
-    eventfd_write(inbox_event_, 1);
+    send([&](Inbox& inbox) { inbox.calls.push_back(std::move(task)); });
     done.get();
 }
 
@@ -82,19 +82,18 @@ std::unique_ptr<Export> Worker::make_export(ExportOptions options) {
     return exp;
 }
 
+void Worker::end_clients(uint64_t export_serial) {
+    send([&](Inbox& inbox) { inbox.endings.push_back(export_serial); });
+}
+
 void Worker::retire(std::unique_ptr<Export> exp) {
     --exports_;
     if (!thread_.joinable()) return exp.reset();  // nobody was served
-    {
-        const std::lock_guard lock(inbox_mutex_);
-        inbox_leaving_.push_back(std::move(exp));
-    }
-    eventfd_write(inbox_event_, 1);
+    send([&](Inbox& inbox) { inbox.leaving.push_back(std::move(exp)); });
 }
 
 void Worker::stop() {
-    stop_requested_.store(true);
-    eventfd_write(inbox_event_, 1);
+    send([&](Inbox&) { stop_requested_.store(true); });
 }
 
 bool Worker::join(std::optional<std::chrono::steady_clock::time_point> deadline) {
@@ -108,43 +107,33 @@ bool Worker::join(std::optional<std::chrono::steady_clock::time_point> deadline)
 
 void Worker::run() {
     ring_.enable();
-    watch_inbox();
     watch_clock();
     while (!stopping_ || !connections_.empty() || !leaving_.empty()) {
         ring_.wait(yielded_.empty());
         resume(yielded_, &Connection::in_yielded_list);
         ring_.dispatch();
+        look_into_inbox();
         resume(stalled_, &Connection::in_stalled_list);
         serve_changed();
         see_off();
     }
+    ring_.let_go();
     ended_.set_value();
 }
 
-void Worker::watch_inbox() {
-    ring_.prepare(inbox_operation_, [&](io_uring_sqe* entry) {
-        io_uring_prep_read(entry, inbox_event_, &inbox_signal_, sizeof inbox_signal_, 0);
-    });
-}
-
-void Worker::take_inbox(int32_t) {
-    std::vector<Arrival> arrivals;
-    std::vector<std::unique_ptr<Export>> leaving;
-    std::vector<std::packaged_task<void()>> calls;
+void Worker::look_into_inbox() {
+    if (!has_mail_.load(std::memory_order_acquire)) return;
+    Inbox mail;
     {
         const std::lock_guard lock(inbox_mutex_);
-        arrivals.swap(inbox_);
-        leaving.swap(inbox_leaving_);
-        calls.swap(inbox_calls_);
+        std::swap(mail, inbox_);
+        has_mail_.store(false, std::memory_order_relaxed);
         stopping_ = stop_requested_.load();
     }
-    for (Arrival& arrival : arrivals) {
-        connections_.push_back(std::make_unique<Connection>(
-            *this, *arrival.exp, arrival.terms, arrival.socket, std::move(arrival.tls)));
-    }
-    for (auto& exp : leaving) begin_to_leave(std::move(exp));
-    for (auto& task : calls) task();
-    watch_inbox();
+    for (Arrival& arrival : mail.arrivals) admit(std::move(arrival));
+    for (const uint64_t serial : mail.endings) begin_to_end(serial);
+    for (auto& exp : mail.leaving) begin_to_leave(std::move(exp));
+    for (auto& task : mail.calls) task();
 }
 
 void Worker::watch_clock() {
@@ -155,7 +144,7 @@ void Worker::watch_clock() {
 
 void Worker::tick(int32_t) {
     give_up_on_idle_holders();
-    for (const auto& leaver : leaving_) hurry_up(*leaver);
+    for (Ending& ending : endings_) hurry_up(ending);
     watch_clock();
 }
 
@@ -175,12 +164,57 @@ bool Worker::others_wait(const Connection& holder) const {
     });
 }
 
+// ---- Exports of other workers ----
+
+void Worker::admit(Arrival arrival) {
+    Export& exp = *arrival.exp;
+    try {
+        Lane& lane = lane_to(exp);
+        connections_.push_back(std::make_unique<Connection>(
+            *this, exp, lane, arrival.terms, arrival.socket, std::move(arrival.tls)));
+    } catch (const std::system_error& error) {  // out of descriptors
+        log(exp, error.what());
+        ::close(arrival.socket);
+        gone(exp);
+    }
+}
+
+Lane& Worker::lane_to(Export& exp) {
+    if (&exp.worker == this) return exp.device.first_lane();
+    auto visit = std::find_if(visits_.begin(), visits_.end(),
+                              [&](const Visit& known) { return known.exp == &exp; });
+    if (visit == visits_.end()) {
+        visit = visits_.insert(visit, {&exp, exp.device.open_lane(ring_), 0});
+    }
+    ++visit->clients;
+    return *visit->lane;
+}
+
+// Without a client the lane goes, too: the export may, from here on.
+void Worker::leave(Export& exp) {
+    const auto visit = std::find_if(visits_.begin(), visits_.end(),
+                                    [&](const Visit& known) { return known.exp == &exp; });
+    if (--visit->clients == 0) visits_.erase(visit);
+}
+
+// A client is not there any more.
+void Worker::gone(Export& exp) {
+    connection_count_.fetch_sub(1);
+    if (Worker& owner = exp.worker; &owner != this && exp.visitors.fetch_sub(1) == 1) owner.wake();
+    if (connection_ended_) connection_ended_();
+}
+
 // ---- Exports that leave ----
 
-void Worker::begin_to_leave(std::unique_ptr<Export> exp) {
+void Worker::begin_to_end(uint64_t export_serial) {
     for (const auto& connection : connections_) {
-        if (&connection->exp() == exp.get()) connection->end();
+        if (connection->exp().serial == export_serial) connection->end();
     }
+    if (has_clients(export_serial)) endings_.push_back({export_serial, 0});
+}
+
+void Worker::begin_to_leave(std::unique_ptr<Export> exp) {
+    begin_to_end(exp->serial);
     auto leaver = std::make_unique<Leaver>();
     leaver->op = Buf::Op::flush;
     leaver->iodone = last_flush_done;
@@ -189,19 +223,25 @@ void Worker::begin_to_leave(std::unique_ptr<Export> exp) {
     leaving_.push_back(std::move(leaver));
 }
 
-bool Worker::has_clients(const Export& exp) const {
-    return std::any_of(connections_.begin(), connections_.end(),
-                       [&](const auto& connection) { return &connection->exp() == &exp; });
+bool Worker::has_clients(uint64_t export_serial) const {
+    return std::any_of(connections_.begin(), connections_.end(), [&](const auto& connection) {
+        return connection->exp().serial == export_serial;
+    });
 }
 
 // Without clients nothing is written any more: what they wrote is flushed, even if they did not ask
 // for it, and then the device has nothing to do.
 void Worker::see_off() {
+    if (!endings_.empty()) {
+        std::erase_if(endings_,
+                      [&](const Ending& ending) { return !has_clients(ending.export_serial); });
+    }
     if (leaving_.empty()) return;
     for (const auto& leaver : leaving_) {
-        if (leaver->flushing || has_clients(*leaver->exp)) continue;
+        Export& exp = *leaver->exp;
+        if (leaver->flushing || exp.visitors.load() > 0 || has_clients(exp.serial)) continue;
         leaver->flushing = true;
-        leaver->exp->device.strategy(*leaver);
+        exp.device.strategy(*leaver);
     }
     std::erase_if(leaving_, [](const auto& leaver) { return leaver->flushed; });
 }
@@ -216,10 +256,10 @@ void Worker::last_flush_done(Buf& buf) {
                leaver.exp->device.name(), std::strerror(buf.error));
 }
 
-void Worker::hurry_up(Leaver& leaver) {
-    if (++leaver.seconds < leave_seconds_max) return;
+void Worker::hurry_up(Ending& ending) {
+    if (++ending.seconds < leave_seconds_max) return;
     for (const auto& connection : connections_) {
-        if (&connection->exp() == leaver.exp.get()) {
+        if (connection->exp().serial == ending.export_serial) {
             connection->give_up("does not take its replies, and its export goes");
         }
     }
@@ -278,14 +318,16 @@ void Worker::serve_changed() {
 }
 
 void Worker::drop(Connection& connection) {
+    Export& exp = connection.exp();
     std::erase(stalled_, &connection);
     std::erase(yielded_, &connection);
     std::erase_if(connections_, [&](const auto& owned) { return owned.get() == &connection; });
-    connection_count_.fetch_sub(1);
-    if (connection_ended_) connection_ended_();
+    if (&exp.worker != this) leave(exp);
+    gone(exp);
 }
 
 void Worker::log(const Export& exp, std::string_view why) {
+    ring_.let_go();  // who reads our standard error may be slow
     log_.print(fmt::format("{}: connection closed: {}", exp.device.name(), why));
 }
 

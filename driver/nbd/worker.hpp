@@ -8,13 +8,16 @@
 // One wait() per turn is the only system call, however much the turn brought. Nothing blocks and
 // nothing allocates between a request's header and its reply.
 //
-// An export that leaves is seen off: its clients are ended, its backing is flushed, and it is
-// destroyed, on the thread that its device belongs to.
+// An export belongs to one worker, and its clients may be with any: for those of another worker's
+// export a worker opens a lane to the device, and closes it after the last of them.
 //
-// Ownership: owns its ring, memory and connections, and the exports that leave; the others outlive
-//            run().
-// Threads:   construction, make_export(), retire() and stop() on the control thread; hand_over()
-//            and the counts from any; all else on the worker's own thread.
+// An export that leaves is seen off: its clients are ended, wherever they are, its backing is
+// flushed, and it is destroyed, on the thread of the worker that it belongs to.
+//
+// Ownership: owns its ring, memory and connections, its lanes to others' exports, and the exports
+//            that leave; the others outlive run().
+// Threads:   construction, make_export(), retire(), end_clients() and stop() on the control thread;
+//            hand_over(), wake() and the counts from any; all else on the worker's own thread.
 // Errors:    the constructor throws std::system_error or std::runtime_error (no memory, no
 // io_uring).
 #pragma once
@@ -55,16 +58,20 @@ class Worker {
     /// Makes an export of the worker's; on its thread, if it has started. Waits for it.
     std::unique_ptr<Export> make_export(ExportOptions options);
 
-    /// Answers what the export's clients have asked, disconnects them (one that does not take its
-    /// replies after some seconds), flushes the backing and destroys the export; in that order, and
-    /// without waiting for it.
+    /// Answers what the clients of the export with this serial have asked and disconnects them (one
+    /// that does not take its replies after some seconds), without waiting for it.
+    void end_clients(uint64_t export_serial);
+
+    /// The same for an export of its own; when the other workers' clients have gone, too, flushes
+    /// the backing and destroys the export.
     void retire(std::unique_ptr<Export> exp);
 
     /// Exports that it was given and that were not retired.
     [[nodiscard]] unsigned exports() const { return exports_; }
 
     /// Gives a negotiated socket (blocking mode) to the worker, which owns it from here, and the
-    /// TLS that was begun on it, if any.
+    /// TLS that was begun on it, if any. Only an export whose backing is shareable() may be
+    /// another worker's.
     void hand_over(Export& exp, const Terms& terms, int socket, std::unique_ptr<TlsSession> tls);
 
     /// Ends the thread once all exports, which were retired before, have left.
@@ -74,6 +81,9 @@ class Worker {
 
     /// No export left with data that could not be flushed; any thread.
     [[nodiscard]] bool all_flushed() const { return all_flushed_.load(); }
+
+    /// Has it look around, for something that it waits for has come true; any thread.
+    void wake() { ring_.wake(); }
 
     /// Connections that it has now; any thread.
     [[nodiscard]] unsigned connections() const { return connection_count_.load(); }
@@ -107,11 +117,23 @@ class Worker {
         std::unique_ptr<TlsSession> tls;
     };
 
+    /// Its way to an export of another worker, while it has clients of it.
+    struct Visit {
+        Export* exp;
+        std::unique_ptr<Lane> lane;
+        unsigned clients;
+    };
+
+    /// An export whose clients are to go.
+    struct Ending {
+        uint64_t export_serial;
+        unsigned seconds;
+    };
+
     /// An export that leaves. It is its own last flush.
     struct Leaver : Buf {
         Worker* worker = nullptr;
         std::unique_ptr<Export> exp;
-        unsigned seconds = 0;
         bool flushing = false;
         bool flushed = false;
     };
@@ -129,13 +151,19 @@ class Worker {
     };
 
     void run();
-    void watch_inbox();
-    void take_inbox(int32_t result);
+    template <class Change>
+    void send(Change change);
+    void look_into_inbox();
     void call(std::function<void()> what);
+    void admit(Arrival arrival);
+    Lane& lane_to(Export& exp);
+    void leave(Export& exp);
+    void gone(Export& exp);
+    void begin_to_end(uint64_t export_serial);
     void begin_to_leave(std::unique_ptr<Export> exp);
     void see_off();
-    void hurry_up(Leaver& leaver);
-    [[nodiscard]] bool has_clients(const Export& exp) const;
+    void hurry_up(Ending& ending);
+    [[nodiscard]] bool has_clients(uint64_t export_serial) const;
     static void last_flush_done(Buf& buf);
     void watch_clock();
     void tick(int32_t result);
@@ -155,15 +183,19 @@ class Worker {
     std::vector<Connection*> resuming_;
     Connection* first_in_line_ = nullptr;  // waits for a large piece; nobody overtakes it
 
-    Operation inbox_operation_{*this, &Worker::take_inbox};
+    std::vector<Visit> visits_;
     Operation clock_operation_{*this, &Worker::tick};
     __kernel_timespec tick_interval_{};
-    uint64_t inbox_signal_ = 0;
-    int inbox_event_ = -1;
+    struct Inbox {
+        std::vector<Arrival> arrivals;
+        std::vector<uint64_t> endings;  // serials of exports
+        std::vector<std::unique_ptr<Export>> leaving;
+        std::vector<std::packaged_task<void()>> calls;
+    };
     std::mutex inbox_mutex_;
-    std::vector<Arrival> inbox_;
-    std::vector<std::unique_ptr<Export>> inbox_leaving_;
-    std::vector<std::packaged_task<void()>> inbox_calls_;
+    Inbox inbox_;
+    std::atomic<bool> has_mail_{false};
+    std::vector<Ending> endings_;
     std::vector<std::unique_ptr<Leaver>> leaving_;
     std::atomic<bool> stop_requested_{false};
     bool stopping_ = false;

@@ -371,7 +371,7 @@ TEST_F(TlsWire, AClientThatDoesNotReadIsHeldBackAndServedWhenItDoes) {
 
 // They have all the memory that there is, and sleep; someone else waits for some.
 TEST_F(TlsWire, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
-    serve_tls("require");
+    serve_tls("require", {"--workers", "1"});  // they share its memory
     constexpr uint32_t bytes = 128 << 10;
     WireClient sleepers[] = {WireClient(socket_, with_certificate()),
                              WireClient(socket_, with_certificate())};

@@ -92,6 +92,10 @@ void add_door(CLI::App& serve, ServeOptions& options) {
                   "Serve the one client whose socket is standard input and output")
         ->excludes(socket)
         ->excludes(port);
+    serve
+        .add_option("--workers", options.workers,
+                    "Threads that serve, made as clients need them (default: one a processor)")
+        ->check(CLI::Range(1U, workers_max));
     serve.add_option("--max-connections", options.connections_max, "Clients at once")
         ->capture_default_str()
         ->check(CLI::Range(1U, clients_max));

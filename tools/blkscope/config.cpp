@@ -206,6 +206,7 @@ ServiceConfig from_json(const Json& json) {
     const nbd::AllowList tried(config.allow);
     if (const Json* limits_json = top.find("limits")) {
         Object limits(*limits_json, "limits");
+        limits.number("workers", config.workers, workers_max);
         limits.number("connections", config.connections_max, clients_max);
         limits.number("handshakes", config.handshakes_max, clients_max);
         limits.number("handshake-timeout", config.handshake_seconds, handshake_seconds_max);

@@ -48,11 +48,13 @@ struct ExportConfig {
 /// The ranges in which the numbers may lie.
 inline constexpr unsigned queue_depth_max = 1024;
 inline constexpr unsigned clients_max = 65536;
+inline constexpr unsigned workers_max = 64;
 inline constexpr unsigned handshake_seconds_max = 3600;
 
 struct ServiceConfig {
     std::vector<ListenAddress> listen;  // empty: a Unix socket in the run directory
     std::vector<std::string> allow;     // empty: every address
+    unsigned workers = 0;  // at most; 0: one a processor
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;

@@ -177,6 +177,7 @@ ExportSpec parse_export_spec(const std::string& text) {
 ServiceConfig config_of(const ServeOptions& options) {
     ServiceConfig config{.listen = {},
                          .allow = options.allow,
+                         .workers = options.workers,
                          .connections_max = options.connections_max,
                          .handshakes_max = options.handshakes_max,
                          .handshake_seconds = options.handshake_seconds,

@@ -22,6 +22,7 @@ struct ServeOptions {
     std::vector<std::string> allow;  // addresses and networks; empty: everyone
     uint32_t queue_depth = 32;
     uint32_t stats_rate = stats_rate_default;
+    unsigned workers = 0;  // at most; 0: one a processor
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;

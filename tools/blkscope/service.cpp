@@ -20,7 +20,8 @@ namespace blkscope {
 namespace {
 
 nbd::Server::Options server_options(const ServiceConfig& config) {
-    return {.workers = std::max(1U, std::thread::hardware_concurrency()),
+    const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
+    return {.workers = config.workers > 0 ? config.workers : processors,
             .handshake_time = std::chrono::seconds(config.handshake_seconds),
             .connections_max = config.connections_max,
             .list = config.list,

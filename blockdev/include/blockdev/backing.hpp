@@ -1,7 +1,8 @@
 // Backing: where a device's bytes are. It turns a running Buf into operations on a ring.
 //
 // Ownership: prepare() borrows the buf until its operation has completed.
-// Threads:   open on any thread; attach() once, and from then on the device's worker only.
+// Threads:   open on any thread; attach() once, and from then on the ring's worker only, but for
+//            another(). Where several workers serve a device each has a backing of its own.
 // Errors:    opening throws std::system_error; a request's failure is its completion's -errno.
 #pragma once
 
@@ -30,6 +31,13 @@ class Backing {
 
     /// Once. The ring outlives the backing.
     virtual void attach(Ring& ring) = 0;
+
+    /// Whether there can be another() one.
+    [[nodiscard]] virtual bool shareable() const { return false; }
+    /// The same bytes for another worker, not attached yet: what is written through one is read
+    /// through the other, and made stable by a flush of either. Any thread; null where that cannot
+    /// be, std::system_error where it should but is not possible now.
+    [[nodiscard]] virtual std::unique_ptr<Backing> another() const { return nullptr; }
 
     /// Prepares what is left of the buf (resid bytes, or the step it is at), so that the buf's
     /// complete() is called when that has ended.

@@ -2,13 +2,19 @@
 //
 //     idle ── strategy() ──▶ waiting ── start() ──▶ running ── done() ──▶ idle, iodone
 //              queued                    started                finished
+//                                   │                      │
+//                                   └─▶ called             └─▶ ended      on their way to the
+//                                   worker
+//                                                                         of the buf's lane, if it
+//                                                                         was another that had them
+//                                                                         so
 //
 // The caller fills in what it wants and hands the buf to Device::strategy(); the device owns it
 // until it calls iodone, which is the last thing that it does with it.
 //
 // Units:     offset, bcount, resid in bytes; the three stamps in ticks of gethrtime_unscaled().
 // Ownership: the caller owns buf and data, and lends both from strategy() to iodone.
-// Threads:   the worker of the device's ring.
+// Threads:   the worker of the lane that it was handed to, which has iodone called, too.
 // Errors:    `error` is an errno, 0 for success; then resid is 0.
 // Source:    buf(9S), strategy(9E), biodone(9F).
 #pragma once
@@ -24,14 +30,14 @@
 
 namespace blkscope {
 
-class Device;
 class IoKstat;
+class Lane;
 
 class Buf : public Completion {
   public:
     enum class Op : uint8_t { read, write, flush, trim, write_zeroes, cache, block_status };
     static constexpr size_t op_count = 7;
-    enum class State : uint8_t { idle, waiting, running };
+    enum class State : uint8_t { idle, waiting, called, running, ended };
     enum class Next : uint8_t { again, finish };
 
     // What is asked.
@@ -57,9 +63,9 @@ class Buf : public Completion {
     uint8_t step = 0;  // of an operation that takes several (a trim, then a sync)
     uint8_t way = 0;   // which of several it is being done in; the backing's own
     uint8_t retries_left = 0;
-    uint32_t met = 0;     // reads and writes that were in the device when it came
-    uint64_t covers = 0;  // bytes that are done when the operation under way ends with 0
-    Device* device = nullptr;
+    uint32_t met = 0;              // reads and writes that were in the device when it came
+    uint64_t covers = 0;           // bytes that are done when the operation under way ends with 0
+    Lane* lane = nullptr;          // by which it came
     IoKstat* partition = nullptr;  // that it lies in, if any
     Buf* next = nullptr;           // in the queue that it is in
 

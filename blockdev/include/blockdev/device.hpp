@@ -12,6 +12,10 @@
 // serves all of them. A flush that failed stays failed: after a failed fsync(2) the kernel may have
 // dropped the data, so no later flush may claim that it is safe.
 //
+// Several workers may serve a device, each through a lane of its own (blockdev/lane.hpp): the
+// queues and all that is counted are under one lock, which a worker takes once for a batch of
+// requests, so that there is one writer at a time. The bytes move outside of it.
+//
 // The partition table is read when the device is made; again, if a write may have changed it, when
 // a flush has ended or the last client leaves.
 //
@@ -32,8 +36,10 @@
 //
 // Units:     bytes; ticks of gethrtime_unscaled() inside, nanoseconds in what readers get.
 // Ownership: owns its backing and its kstats; borrows the ring.
-// Threads:   the worker's only; constructed and destroyed by it, or while the ring has no worker.
-//            Readers of its kstats copy through a sequence lock and never stall it.
+// Threads:   constructed and destroyed by the ring's worker, or while it has none; a lane's
+// requests
+//            on the worker of that lane, and calls that take a lane. Readers of its kstats copy
+//            through a sequence lock and never stall a worker.
 // Errors:    the constructor throws std::system_error; a request's failure is in Buf::error.
 // Source:    strategy(9E), kstat_queue(9F), blkdev's and sd's use of kstat_io.
 #pragma once
@@ -46,7 +52,9 @@
 #include <kstat/instance.hpp>
 #include <kstat/seqlock.hpp>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "blockdev/backing.hpp"
 #include "blockdev/buf.hpp"
@@ -54,6 +62,8 @@
 #include "blockdev/histogram_kstats.hpp"
 #include "blockdev/io_kstat.hpp"
 #include "blockdev/io_stats.hpp"
+#include "blockdev/lane.hpp"
+#include "blockdev/lock.hpp"
 #include "blockdev/partitions.hpp"
 #include "blockdev/request_histograms.hpp"
 #include "blockdev/ring.hpp"
@@ -61,7 +71,7 @@
 
 namespace blkscope {
 
-class Device final : private SubmissionObserver {
+class Device final {
   public:
     /// `instance` makes the device's name: nbd and the number. One read or write in `stats_rate` is
     /// taken into its IoStats; 0: none is, and there are none.
@@ -73,13 +83,23 @@ class Device final : private SubmissionObserver {
 
     [[nodiscard]] const std::string& name() const { return name_; }
     [[nodiscard]] int instance() const { return instance_.number(); }
-    [[nodiscard]] const Backing& backing() const { return *backing_; }
+    [[nodiscard]] const Backing& backing() const { return *first_lane_.backing_; }
     [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }
     [[nodiscard]] uint32_t queue_depth() const { return queue_depth_; }
 
-    /// Accepts a request. iodone is called later, from Ring::dispatch(), or at once for a request
-    /// that lies outside the device or is not aligned to it (EINVAL), which touches no queue.
-    void strategy(Buf& buf);
+    /// That of the ring that it was made for.
+    [[nodiscard]] Lane& first_lane() { return first_lane_; }
+
+    /// Another worker's, which comes from that worker; nullptr where the backing is not
+    /// shareable(). It goes when all its requests are done, and before the device. Throws as
+    /// Backing::another().
+    std::unique_ptr<Lane> open_lane(Ring& ring);
+
+    /// Accepts a request by the first lane or another. iodone is called later, from
+    /// Ring::dispatch(), or at once for a request that lies outside the device or is not aligned to
+    /// it (EINVAL), which touches no queue.
+    void strategy(Buf& buf) { strategy(buf, first_lane_); }
+    void strategy(Buf& buf, Lane& lane);
 
     /// What an operation of a running buf came to; from Buf::complete().
     void complete(Buf& buf, int32_t result);
@@ -91,34 +111,45 @@ class Device final : private SubmissionObserver {
     [[nodiscard]] RequestHistograms& histograms() { return histograms_; }
 
     /// A client came or went, or was given up because it stood still.
-    void connection_opened();
-    void connection_closed();
-    void connection_given_up();
+    void connection_opened(Lane& lane);
+    void connection_closed(Lane& lane);
+    void connection_given_up(Lane& lane);
 
     /// A client asked for what this device does not do; it was told so, and strategy() not asked.
-    void request_refused() { errors_.refused(); }
+    void request_refused(Lane& lane);
 
   private:
+    friend class Lane;
+
     struct Counters {
         uint64_t requests = 0;
         uint64_t bytes = 0;
         uint64_t errors = 0;
     };
 
+    void add_lane(Lane& lane);
+    void remove_lane(Lane& lane);
+    [[nodiscard]] uint32_t empty_wakeups() const;
+
     [[nodiscard]] bool valid(const Buf& buf) const;
-    void start();
-    void run(Buf& buf, hrtime_t now);
+    [[nodiscard]] Lane* next_lane(Lane& here);
+    void start(Lane& here);
+    void call(Buf& buf, Lane& here);
+    void run(Buf& buf);
     void submit(Buf& buf, hrtime_t now);
     void list_extents(Buf& buf);
     bool reads_only_holes(Buf& buf);
-    void submitting(hrtime_t now) override;
-    void run_flush(Buf& buf, hrtime_t now);
+    void submitting(Lane& lane, hrtime_t now);
+    void run_flush(Buf& buf, Lane& here);
+    void ended(Buf& buf);
     void done(Buf& buf);
     void flush_done(Buf& leader);
+    void give_back(Buf& buf, Lane& here);
     void account(Buf& buf);
     void sample(const Buf& buf);
     void count_outcome(const Buf& buf);
-    void count_completion();
+    void count_completion(Lane& lane);
+    hrtime_t read_clock();
 
     template <class Transition>
     hrtime_t transit(const Buf& buf, Transition transition);
@@ -151,18 +182,17 @@ class Device final : private SubmissionObserver {
     kstat::InstanceClaim instance_;
     std::string name_;
 
-    // What a request touches, together.
-    Ring& ring_;
-    std::unique_ptr<Backing> backing_;
     uint64_t size_bytes_;
     uint32_t block_bytes_;
     uint32_t queue_depth_;
+
+    // From here on under the lock, but for what readers observe.
+    Lock lock_;
     uint32_t active_ = 0;
-    int sync_error_ = 0;            // sticky
-    hrtime_t first_submitted_ = 0;  // of this turn
-    bool submitted_ = false;        // something, in this turn
-    bool flushing_ = false;         // one flush is with the backing
-    BufQueue waitq_;
+    int sync_error_ = 0;     // sticky
+    bool flushing_ = false;  // one flush is with the backing
+    hrtime_t latest_ = 0;    // that the clock was read as
+    std::vector<Lane*> lanes_;
     BufQueue next_flush_;  // flushes that the next one serves
     BufQueue this_flush_;  // flushes that the running one serves, besides its leader
     kstat::Seqlock seq_;
@@ -172,8 +202,7 @@ class Device final : private SubmissionObserver {
     const kstat::TickScale scale_;
     IoStats stats_;
     bool table_touched_ = false;
-    uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
-    kstat_intr_t intr_{};     // but for the spurious ones, which the ring counts
+    kstat_intr_t intr_{};  // but for the spurious ones, which the rings count
     std::array<Timer, timer_count> timers_{};
     std::array<Counters, Buf::op_count> counters_{};
     uint64_t syncs_ = 0;  // flushes that reached the backing
@@ -182,6 +211,12 @@ class Device final : private SubmissionObserver {
 
     ErrorCounts errors_;
     std::string table_problem_;  // what was last said about it
+
+    mutable std::mutex
+        lanes_mutex_;  // taken for lanes_, too, to change it or to read without lock_
+    uint32_t empty_wakeups_before_ = 0;  // of lanes that have gone
+
+    Lane first_lane_;
 
     // Last, so that no reader comes any more when the rest goes.
     OwnedKstat cmds_kstat_;

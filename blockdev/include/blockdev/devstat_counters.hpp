@@ -15,8 +15,8 @@
 //
 // Units:     ticks of gethrtime_unscaled() inside; struct bintime in what readers get.
 // Ownership: owns the counters and the entry; borrows the device's sequence lock.
-// Threads:   begin() and end() are the worker's, inside the sequence lock. Readers come on the
-// kstat
+// Threads:   begin() and end() are a worker's, under the device's lock and inside the sequence
+// lock. Readers come on the kstat
 //            server's thread and never stall it.
 // Source:    devstat(9); devstat_start_transaction, devstat_end_transaction.
 #pragma once

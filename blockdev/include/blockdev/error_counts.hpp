@@ -6,7 +6,7 @@
 //     any other failure                                      Hard, and its cause where the errno
 //                                                            names one
 //
-// Threads: written by the device's worker; each count may be observed by any thread.
+// Threads: written by a worker, under the device's lock; each count may be observed by any thread.
 // Source:  blkdev's and sd's use of their error kstats; the Linux block layer's errnos
 //          (blk_errors[] in block/blk-core.c, Linux 6.1).
 #pragma once

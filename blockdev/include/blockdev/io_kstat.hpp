@@ -7,9 +7,9 @@
 //     reader:  copy through seq, charge up to now, scale                  nanoseconds
 //
 // Ownership: owns the counters and the kstat; borrows the sequence lock of the device.
-// Threads:   `io` is the worker's; readers come on the kstat server's thread and never stall it.
-// Errors:    where the first kind's cannot be created, published() is false; kstat_create() said
-// why.
+// Threads:   `io` is a worker's, under the device's lock; readers come on the kstat server's thread
+// and never stall it. Errors:    where the first kind's cannot be created, published() is false;
+// kstat_create() said why.
 #pragma once
 
 #include <sys/kstat.h>

@@ -7,8 +7,8 @@
 //
 // Units:     nanoseconds, bytes, requests.
 // Ownership: owns the blob and its kstat.
-// Threads:   due() and take() are the worker's. Readers come on the kstat server's thread, and take
-// a lock
+// Threads:   due() and take() are a worker's, under the device's lock. Readers come on the kstat
+// server's thread, and take a lock
 //            that the worker takes for a sampled request only; if a reader holds it, that sample is
 //            let go and counted, so the worker never waits.
 // Errors:    without memory there is no blob and take() does nothing; where the kstat cannot be

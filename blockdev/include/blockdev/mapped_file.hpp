@@ -12,13 +12,16 @@
 // What was written stays mapped, and counts as the process's (RssFile) until the kernel takes it
 // back. To map anew from time to time, so that it does not, costs a fault per folio each time.
 //
-// Threads: one. Errors: none; try_write() is false where it did not write.
+// Threads: map() before the others; try_write() any. Of two writes that overlap one is later.
+// Errors:  none; try_write() is false where it did not write.
 // Source:  mmap(2), mincore(2); ext4_write_begin() and block_write_begin() of Linux 6.16.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
+
+#include "blockdev/stripes.hpp"
 
 namespace blkscope {
 
@@ -45,6 +48,7 @@ class MappedFile {
 
     std::byte* start_ = nullptr;
     uint64_t size_bytes_ = 0;
+    Stripes stripes_;
 };
 
 }  // namespace blkscope

@@ -11,7 +11,7 @@
 //
 // Ownership: owns the kstats; borrows the device's sequence lock. A partition that has gone keeps
 //            its counters until its last request has left it.
-// Threads:   the device's worker, or whoever opens the device.
+// Threads:   a worker, under the device's lock, or whoever opens the device.
 // Errors:    a kstat that cannot be created is missing; the requests are served all the same.
 #pragma once
 

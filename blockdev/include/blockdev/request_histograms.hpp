@@ -15,7 +15,8 @@
 //
 // Units:     nanoseconds, and requests; waited and served in ticks of gethrtime_unscaled().
 // Ownership: owns the counts, which kstats may borrow as they are.
-// Threads:   count() by the device's worker only, inside its sequence lock's write; the arrays may
+// Threads:   count() by a worker, under the device's lock and inside its sequence lock's write; the
+// arrays may
 //            be read meanwhile, each number for itself. switch_on() and switch_off(): one thread,
 //            another than the worker's or not.
 // Errors:    none.

@@ -8,9 +8,13 @@
 //        ▲                                                                  │ prepares more
 //        └──────────────────────────────────────────────────────────────────┘
 //
+// What several workers share has a lock. A worker takes it when it first needs it in a turn, and
+// keeps it until something takes long or the turn ends: so a batch of requests costs one locking.
+//
 // Ownership: an operation borrows its Completion until complete() has been called for it.
-// Threads:   made on any thread; from enable() on, the worker's only. When the worker has ended,
-//            what is left may be removed from it on any one thread.
+// Threads:   made on any thread; from enable() on, the worker's only, but for post() and wake(),
+//            which are any thread's. When the worker has ended, what is left may be removed from it
+//            on any one thread.
 // Errors:    set-up throws std::runtime_error, enable() std::system_error. Operations report -errno
 // to their Completion. Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
 #pragma once
@@ -18,9 +22,13 @@
 #include <liburing.h>
 #include <sys/kstat.h>
 
+#include <atomic>
 #include <cstdint>
 #include <kstat/seqlock.hpp>
+#include <mutex>
 #include <vector>
+
+#include "blockdev/lock.hpp"
 
 namespace blkscope {
 
@@ -82,6 +90,24 @@ class Ring {
     /// go first. The next wait() does not sleep.
     void completed_later(Completion& completion, int32_t result);
 
+    /// Has complete() called in the worker's next turn, which comes at once: for another thread
+    /// that is done with what the worker waits for. Not again before that.
+    void post(Completion& completion, int32_t result);
+
+    /// Has the worker's wait() return, even if nothing has completed.
+    void wake();
+
+    /// Takes `lock` for the worker, unless it has it. It has one at a time.
+    void hold(Lock& lock) {
+        if (held_ != &lock) take(lock);
+    }
+    /// Before anything that takes long, and for what has to be destroyed.
+    void let_go() {
+        if (held_ == nullptr) return;
+        held_->unlock();
+        held_ = nullptr;
+    }
+
     /// Submits what was prepared and sleeps until at least one operation has completed; without
     /// `sleep` it only submits.
     void wait(bool sleep = true);
@@ -108,22 +134,49 @@ class Ring {
     void unregister_file(int index);
 
   private:
+    /// Completions without the kernel, linked through themselves.
+    struct List {
+        void append(Completion& completion, int32_t result);
+        void take_over(List& other);
+
+        Completion* first = nullptr;
+        Completion** end = &first;
+    };
+
+    /// The wake-up from other threads; it is watched for as long as there is a worker.
+    class Signal final : public Completion {
+      public:
+        explicit Signal(Ring& ring) : ring_(ring) {}
+        void complete(int32_t) override { ring_.watch_signal(); }
+
+      private:
+        Ring& ring_;
+    };
+
     io_uring_sqe* next_entry();
     void tell_observers();
-    void take_over_later();
+    void take(Lock& lock);
+    void watch_signal();
+    void take_over_posted();
     void dispatch_inline();
 
     io_uring ring_{};
-    Completion* inline_first_ = nullptr;
-    Completion** inline_end_ = &inline_first_;
-    Completion* later_first_ = nullptr;
-    Completion** later_end_ = &later_first_;
+    Lock* held_ = nullptr;
+    List inline_;
+    List later_;
     std::vector<int> free_files_;  // indexes into the table, the next one last
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
     uint64_t turn_ = 0;
     bool slept_ = false;  // since the last dispatch()
     uint32_t empty_wakeups_ = 0;
+
+    Signal signal_{*this};
+    int signal_event_ = -1;
+    uint64_t signal_count_ = 0;  // what the event was read as
+    std::atomic<bool> any_posted_{false};
+    std::mutex posted_mutex_;
+    List posted_;
 };
 
 }  // namespace blkscope

@@ -15,7 +15,8 @@
 //
 // Units:     `now` in the ticks of the kstat_io_t's times: gethrtime_unscaled() on a live one.
 // Ownership: borrows `io` for the call.
-// Threads:   one writer. Each field is stored atomically and in program order, so that a reader may
+// Threads:   one writer at a time. Each field is stored atomically and in program order, so that a
+// reader may
 //            copy through a sequence lock (kstat/seqlock.hpp) meanwhile.
 // Errors:    none to report. Leaving an empty queue is the caller's bug, and aborts.
 // Source:    kstat_queue(9F), kstat_io(9S).

@@ -1,5 +1,5 @@
-// A sequence lock: one writer that never waits, readers that copy and, if the writer was at it
-// meanwhile, copy again.
+// A sequence lock: one writer at a time, which never waits, readers that copy and, if the writer
+// was at it meanwhile, copy again.
 //
 //     writer   odd | store ... store | even          (kstat::publish stores)
 //     reader   load seq, copy, load seq: both the same and even, or again
@@ -7,7 +7,8 @@
 // Every field is moved atomically (publish, observe), stores release and loads acquire, which is
 // free on x86 and orders them without a fence (the thread sanitizer knows no fences).
 //
-// Threads: write() by one thread only; read() by any.
+// Threads: write() by one thread at a time (several of them order themselves by a lock of their
+//          own); read() by any.
 #pragma once
 
 #include <atomic>

@@ -45,7 +45,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "histograms": false,
         "replies": "structured",
         "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
-        "limits": {"connections": 9, "handshakes": 3, "handshake-timeout": 4},
+        "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4},
         "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
                      "direct": true, "queue-depth": 7, "stats-rate": 0, "default": true}]
     })");
@@ -53,6 +53,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                       {.host = "127.0.0.1", .port = 10809},
                                       {.host = "::1", .port = 0}},
                            .allow = {"127.0.0.1", "fd00::/8"},
+                           .workers = 3,
                            .connections_max = 9,
                            .handshakes_max = 3,
                            .handshake_seconds = 4,

@@ -30,6 +30,21 @@ struct TestBuf : Buf {
     int done = 0;
 };
 
+/// The data of a kstat of this process, as a reader would get it; empty where there is none.
+inline std::vector<std::byte> read_data(const char* module, const std::string& name) {
+    kstat::Name full{};
+    kstat_set_string(full.module, module);
+    kstat_set_string(full.name, name.c_str());
+    auto& chain = kstat::Chain::of_this_process();
+    kid_t kid = 0;
+    {
+        const auto held = chain.hold(full, ALL_ZONES);
+        if (!held) return {};
+        kid = held->get()->ks_kid;
+    }
+    return kstat::read_kstat(chain, kid).data;
+}
+
 class DeviceTest : public testing::Test {
   protected:
     void SetUp() override {
@@ -60,21 +75,6 @@ class DeviceTest : public testing::Test {
     void give(std::unique_ptr<Backing> backing, uint32_t depth, uint32_t stats_rate = 0) {
         device_ = std::make_unique<Device>(*ring_, std::move(backing), kstat::claim_instance("nbd"),
                                            depth, stats_rate);
-    }
-
-    /// The data of a kstat of this process, as a reader would get it; empty where there is none.
-    static std::vector<std::byte> read_data(const char* module, const std::string& name) {
-        kstat::Name full{};
-        kstat_set_string(full.module, module);
-        kstat_set_string(full.name, name.c_str());
-        auto& chain = kstat::Chain::of_this_process();
-        kid_t kid = 0;
-        {
-            const auto held = chain.hold(full, ALL_ZONES);
-            if (!held) return {};
-            kid = held->get()->ks_kid;
-        }
-        return kstat::read_kstat(chain, kid).data;
     }
 
     /// One of those with a fixed record, or the record `index`.

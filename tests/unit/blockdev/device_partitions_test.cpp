@@ -144,12 +144,12 @@ TEST_F(DevicePartitions, AFlushAfterAWriteToTheTableReadsItAgain) {
 
 TEST_F(DevicePartitions, TheLastClientsLeavingReadsAWrittenTableAgain) {
     make_from(DiskImage(device_bytes), 4);
-    device_->connection_opened();
-    device_->connection_opened();
+    device_->connection_opened(device_->first_lane());
+    device_->connection_opened(device_->first_lane());
     write_table(three());
-    device_->connection_closed();
+    device_->connection_closed(device_->first_lane());
     EXPECT_FALSE(there(1));
-    device_->connection_closed();
+    device_->connection_closed(device_->first_lane());
     EXPECT_TRUE(there(1));
 }
 

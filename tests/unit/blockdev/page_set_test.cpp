@@ -11,15 +11,15 @@ namespace {
 TEST(PageSet, BeginsEmpty) {
     const PageSet set(1000);
     EXPECT_FALSE(set.contains(0));
-    EXPECT_EQ(set.run(0, 1000), 1000u);
+    EXPECT_EQ(set.run(0, 1000).pages, 1000u);
 }
 
 TEST(PageSet, ARunEndsAtItsLimit) {
     PageSet set(1000);
     set.add(10, 500);
-    EXPECT_EQ(set.run(10, 200), 190u);
-    EXPECT_EQ(set.run(499, 1000), 1u);
-    EXPECT_EQ(set.run(500, 1000), 500u);
+    EXPECT_EQ(set.run(10, 200).pages, 190u);
+    EXPECT_EQ(set.run(499, 1000).pages, 1u);
+    EXPECT_EQ(set.run(500, 1000).pages, 500u);
 }
 
 // Whatever is added and removed, it says what a vector of bool says.
@@ -39,7 +39,7 @@ TEST(PageSet, AgreesWithAPlainVector) {
         uint64_t run = 0;
         while (at + run < pages && model[at + run] == model[at]) ++run;
         ASSERT_EQ(set.contains(at), model[at]);
-        ASSERT_EQ(set.run(at, pages), run);
+        ASSERT_EQ(set.run(at, pages).pages, run);
     }
 }
 

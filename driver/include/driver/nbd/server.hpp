@@ -62,7 +62,9 @@ struct ExportOptions {
 class Server {
   public:
     struct Options {
-        unsigned workers = 1;  // at most; one is made for each export until there are so many
+        /// At most: one is made for each export until there are so many, then one for a client that
+        /// would have to share one.
+        unsigned workers = 1;
         std::chrono::milliseconds handshake_time{10'000};  // from the greeting to transmission
         unsigned connections_max = 256;                    // handshakes included
         bool list = true;                                  // clients may ask what there is
@@ -123,7 +125,9 @@ class Server {
     using Exps = std::vector<std::unique_ptr<Export>>;
 
     std::unique_ptr<Export> make(ExportOptions options);
+    Worker& make_worker();
     Worker& next_worker();
+    Worker& worker_for(const Export& exp);
     void retire(std::unique_ptr<Export> exp);
     void rename();
     void publish();
