@@ -32,6 +32,10 @@ struct ListenAddress {
 inline constexpr uint32_t stats_rate_default = 64;
 inline constexpr unsigned stats_rate_max = 1'000'000;
 
+/// What Linux' own nbd driver keeps under way on a connection. Two clients that share a shallower
+/// device take turns with it, and with their processors: see docs/performance.md.
+inline constexpr uint32_t queue_depth_default = 128;
+
 struct ExportConfig {
     std::string name;
     std::string description = {};  // empty: the device's name and the backing
@@ -39,7 +43,7 @@ struct ExportConfig {
     bool read_only = false;
     bool direct = false;
     bool is_default = false;
-    uint32_t queue_depth = 32;
+    uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;
 
     bool operator==(const ExportConfig&) const = default;

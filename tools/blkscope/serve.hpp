@@ -20,7 +20,7 @@ struct ServeOptions {
     std::string bind_address = "127.0.0.1";
     bool stdio = false;              // the only client is at standard input and output
     std::vector<std::string> allow;  // addresses and networks; empty: everyone
-    uint32_t queue_depth = 32;
+    uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;
     unsigned workers = 0;  // at most; 0: one a processor
     unsigned connections_max = 256;

@@ -96,7 +96,8 @@ TEST(Config, AWrongValueHasItsKey) {
         {R"("limits": {"connections": 0})", "limits.connections: 0 is not 1 to 65536"},
         {R"("limits": {"handshakes": -1})", "limits.handshakes: -1 is not 1 to"},
         {R"("limits": {"handshake-timeout": 1.5})", "limits.handshake-timeout: 1.5 is not"},
-        {R"("limits": {"conections": 5})", "limits.conections: no such key; there are connections"},
+        {R"("limits": {"conections": 5})",
+         "limits.conections: no such key; there are workers, connections"},
         {R"("limit": {})",
          "limit: no such key; there are listen, allow, list, histograms, replies, limits, tls, "
          "exports"},
