@@ -9,6 +9,7 @@
 #include <memory>
 #include <vector>
 
+#include "raw_client.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -249,6 +250,24 @@ TEST_F(Nbd, AStartThatFailsSaysInOneLineWhatWhyAndWhatToDo) {
     refused({"memory:1M"},
             "opening the run directory " + file +
                 ": Not a directory; set KSTAT_DIR to a directory that you may write");
+}
+
+// More than a socket holds that was left as it is made: the next reads go on while the client looks
+// at these.
+TEST_F(Nbd, RepliesLeaveBeforeAUnixClientTakesAnyOfThem) {
+    constexpr int kernel_default = 212992;
+    int limit = 0;
+    std::ifstream("/proc/sys/net/core/wmem_max") >> limit;
+    if (limit < kernel_default) GTEST_SKIP() << "net.core.wmem_max has been lowered";
+    serve("memory:1M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    constexpr uint32_t each = 72 << 10;
+    constexpr size_t all = 4 * (nbd::simple_reply_bytes + each);
+    for (int i = 0; i < 4; ++i) client.request(0, 0, each);
+    ASSERT_TRUE(client.send());
+    EXPECT_TRUE(eventually([&] { return client.waiting() == all; })) << client.waiting();
+    EXPECT_EQ(client.receive(all).size(), all);
 }
 
 TEST_F(Nbd, TcpServesTheSameDevice) {

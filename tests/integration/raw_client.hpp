@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -80,6 +81,12 @@ class RawClient {
             got.insert(got.end(), part, part + n);
         }
         return got;
+    }
+
+    /// What the socket holds for us to read.
+    [[nodiscard]] size_t waiting() const {
+        int bytes = 0;
+        return ::ioctl(fd_, FIONREAD, &bytes) == 0 ? static_cast<size_t>(bytes) : 0;
     }
 
     /// True if the server closes the connection, whatever it says before.
