@@ -28,6 +28,7 @@
 #include <mutex>
 #include <vector>
 
+#include "blockdev/busy_wait.hpp"
 #include "blockdev/lock.hpp"
 
 namespace blkscope {
@@ -109,7 +110,7 @@ class Ring {
     }
 
     /// Submits what was prepared and sleeps until at least one operation has completed; without
-    /// `sleep` it only submits.
+    /// `sleep` it only submits. Where that pays it looks out for a while before it sleeps.
     void wait(bool sleep = true);
 
     /// Calls complete() for all that has completed, in the order of its completion.
@@ -155,6 +156,8 @@ class Ring {
 
     io_uring_sqe* next_entry();
     void tell_observers();
+    int submit_and_sleep();
+    bool look_out(hrtime_t since);
     void take(Lock& lock);
     void watch_signal();
     void take_over_posted();
@@ -170,6 +173,8 @@ class Ring {
     uint64_t turn_ = 0;
     bool slept_ = false;  // since the last dispatch()
     uint32_t empty_wakeups_ = 0;
+    BusyWait busy_wait_;
+    uint64_t idle_turn_ = 0;  // the last one with nothing left to do
 
     Signal signal_{*this};
     int signal_event_ = -1;
