@@ -47,7 +47,7 @@ int set_up(unsigned entries, io_uring& ring) {
 
 }  // namespace
 
-Ring::Ring(unsigned entries) {
+Ring::Ring(unsigned entries, bool busy_wait) : may_look_out_(busy_wait) {
     kstat::calibrate_clock();  // before the first device on it takes a time
     const int error = set_up(entries, ring_);
     if (error < 0) {
@@ -174,6 +174,7 @@ void Ring::wait(bool sleep) {
 
 // What is submitted often completes at once: that was no idle wait, and says nothing of the next.
 int Ring::submit_and_sleep() {
+    if (!may_look_out_) return io_uring_submit_and_wait(&ring_, 1);
     const int submitted = io_uring_submit(&ring_);
     if (submitted < 0 || io_uring_cq_ready(&ring_) > 0) return submitted;
     const bool busy = turn_ - idle_turn_ > busy_turns_max;

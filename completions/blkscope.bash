@@ -53,7 +53,7 @@ _blkscope() {
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
                 --read-only --description --no-list --replies --no-histograms --stats-rate \
-                --workers --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)

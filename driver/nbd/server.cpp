@@ -45,12 +45,12 @@ Server::~Server() {
 // ---- Exports ----
 
 Worker& Server::make_worker() {
-    workers_.push_back(std::make_unique<Worker>());
-    workers_.back()->when_connection_ended([this] {
+    auto worker = std::make_unique<Worker>(options_.busy_wait);
+    worker->when_connection_ended([this] {
         if (when_idle_) asio::post(io_, [this] { look_for_idleness(); });
     });
-    if (started_) workers_.back()->start();
-    return *workers_.back();
+    if (started_) worker->start();
+    return *workers_.emplace_back(std::move(worker));
 }
 
 // A worker of its own for each export while there may be more workers; then the one with the
@@ -195,9 +195,9 @@ void Server::stop_listening(const Uri& address) {
 // ---- Clients ----
 
 void Server::set_limits(const Options& options) {
-    const unsigned workers = options_.workers;
-    options_ = options;
-    options_.workers = workers;
+    const Options before = std::exchange(options_, options);
+    options_.workers = before.workers;
+    options_.busy_wait = before.busy_wait;
     rename();  // whether it may be listed stands in the list
 }
 

@@ -28,7 +28,7 @@ constexpr uint32_t large_bytes = Arena::slot_bytes_max + 1;
 
 }  // namespace
 
-Worker::Worker() : ring_(ring_entries), requests_(request_count) {
+Worker::Worker(bool busy_wait) : ring_(ring_entries, busy_wait), requests_(request_count) {
     connections_.reserve(connections_expected);
     changed_.reserve(connections_expected);
     stalled_.reserve(connections_expected);

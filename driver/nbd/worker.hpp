@@ -45,7 +45,8 @@ namespace blkscope::nbd {
 
 class Worker {
   public:
-    Worker();
+    /// With busy_wait it looks out for a while before it sleeps, where that pays.
+    explicit Worker(bool busy_wait = true);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;

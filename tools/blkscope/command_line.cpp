@@ -96,6 +96,9 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         .add_option("--workers", options.workers,
                     "Threads that serve, made as clients need them (default: one a processor)")
         ->check(CLI::Range(1U, workers_max));
+    serve.add_flag_callback(
+        "--no-busy-wait", [&options] { options.busy_wait = false; },
+        "Sleep at once when there is nothing to do");
     serve.add_option("--max-connections", options.connections_max, "Clients at once")
         ->capture_default_str()
         ->check(CLI::Range(1U, clients_max));

@@ -198,6 +198,7 @@ ServiceConfig from_json(const Json& json) {
     config.allow = top.texts("allow");
     top.flag("list", config.list);
     top.flag("histograms", config.histograms);
+    top.flag("busy-wait", config.busy_wait);
     if (top.find("replies") != nullptr) {
         std::string replies;
         top.text("replies", replies);

@@ -58,7 +58,8 @@ inline constexpr unsigned handshake_seconds_max = 3600;
 struct ServiceConfig {
     std::vector<ListenAddress> listen;  // empty: a Unix socket in the run directory
     std::vector<std::string> allow;     // empty: every address
-    unsigned workers = 0;  // at most; 0: one a processor
+    unsigned workers = 0;               // at most; 0: one a processor
+    bool busy_wait = true;              // where it pays
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;

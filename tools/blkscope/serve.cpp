@@ -178,6 +178,7 @@ ServiceConfig config_of(const ServeOptions& options) {
     ServiceConfig config{.listen = {},
                          .allow = options.allow,
                          .workers = options.workers,
+                         .busy_wait = options.busy_wait,
                          .connections_max = options.connections_max,
                          .handshakes_max = options.handshakes_max,
                          .handshake_seconds = options.handshake_seconds,

@@ -23,6 +23,7 @@ struct ServeOptions {
     uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;
     unsigned workers = 0;  // at most; 0: one a processor
+    bool busy_wait = true;
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;

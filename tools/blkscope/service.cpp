@@ -22,6 +22,7 @@ namespace {
 nbd::Server::Options server_options(const ServiceConfig& config) {
     const unsigned processors = std::max(1U, std::thread::hardware_concurrency());
     return {.workers = config.workers > 0 ? config.workers : processors,
+            .busy_wait = config.busy_wait,
             .handshake_time = std::chrono::seconds(config.handshake_seconds),
             .connections_max = config.connections_max,
             .list = config.list,

@@ -9,6 +9,10 @@
 // first. A file that shrank, and a full disk, show as SIGBUS, which is caught; then nothing is lost
 // by writing in the ordinary way, which says what was wrong.
 //
+// When the kernel has written pages to the disk it takes the right to write to them away, page by
+// page, and gives it back page by page, walking all of the folio each time. A range where copies
+// begin to take long is therefore unmapped: its next write maps each folio whole again.
+//
 // What was written stays mapped, and counts as the process's (RssFile) until the kernel takes it
 // back. To map anew from time to time, so that it does not, costs a fault per folio each time.
 //
@@ -20,6 +24,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "blockdev/stripes.hpp"
 
@@ -45,10 +50,13 @@ class MappedFile {
 
   private:
     [[nodiscard]] bool is_cached(std::byte* first, const std::byte* end) const;
+    void took_long(uint64_t offset);
 
     std::byte* start_ = nullptr;
     uint64_t size_bytes_ = 0;
     Stripes stripes_;
+    // By range: how many long copies are still to be put up with there, for they map it.
+    std::vector<uint8_t> patience_;
 };
 
 }  // namespace blkscope

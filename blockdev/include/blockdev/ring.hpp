@@ -67,7 +67,8 @@ class SubmissionObserver {
 class Ring {
   public:
     /// `entries`: operations that one wait() submits at most at once; more are submitted earlier.
-    explicit Ring(unsigned entries);
+    /// With `busy_wait` wait() may look out for a while before it sleeps.
+    explicit Ring(unsigned entries, bool busy_wait = true);
     ~Ring();
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
@@ -173,6 +174,7 @@ class Ring {
     uint64_t turn_ = 0;
     bool slept_ = false;  // since the last dispatch()
     uint32_t empty_wakeups_ = 0;
+    const bool may_look_out_;
     BusyWait busy_wait_;
     uint64_t idle_turn_ = 0;  // the last one with nothing left to do
 

@@ -43,6 +43,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "allow": ["127.0.0.1", "fd00::/8"],
         "list": false,
         "histograms": false,
+        "busy-wait": false,
         "replies": "structured",
         "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
         "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4},
@@ -54,6 +55,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                       {.host = "::1", .port = 0}},
                            .allow = {"127.0.0.1", "fd00::/8"},
                            .workers = 3,
+                           .busy_wait = false,
                            .connections_max = 9,
                            .handshakes_max = 3,
                            .handshake_seconds = 4,
@@ -99,7 +101,8 @@ TEST(Config, AWrongValueHasItsKey) {
         {R"("limits": {"conections": 5})",
          "limits.conections: no such key; there are workers, connections"},
         {R"("limit": {})",
-         "limit: no such key; there are listen, allow, list, histograms, replies, limits, tls, "
+         "limit: no such key; there are listen, allow, list, histograms, busy-wait, replies, "
+         "limits, tls, "
          "exports"},
         {R"("replies": "complex")", "replies: 'complex' is neither simple, structured nor"},
         {R"("replies": true)", "replies: not a string"},

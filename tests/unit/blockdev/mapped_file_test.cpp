@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -60,6 +61,22 @@ TEST_F(MappedFileTest, MoreThanItTakesIsLeftToOthers) {
     EXPECT_TRUE(write(1, std::string(65536, 'x')));  // seventeen pages of 4 KiB
     EXPECT_FALSE(write(0, std::string(65537, 'x')));
     EXPECT_EQ(read(0, 2), ".x");
+}
+
+// Whatever is unmapped meanwhile, and mapped again.
+TEST_F(MappedFileTest, WritesBetweenSyncsAreAllThere) {
+    std::string expected = read(0, size_bytes);
+    std::mt19937 random(1);
+    for (int i = 0; i < 2000; ++i) {
+        const uint64_t at = random() % (size_bytes - 4096);
+        const std::string text(1 + random() % 4096, static_cast<char>('a' + i % 26));
+        ASSERT_TRUE(write(at, text));
+        expected.replace(at, text.size(), text);
+        if (i % 100 == 0) {
+            ASSERT_EQ(fdatasync(fd_), 0);
+        }
+    }
+    EXPECT_TRUE(read(0, size_bytes) == expected);
 }
 
 TEST_F(MappedFileTest, AFileThatShrankDoesNotEndTheProcess) {

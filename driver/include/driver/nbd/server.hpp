@@ -65,6 +65,7 @@ class Server {
         /// At most: one is made for each export until there are so many, then one for a client that
         /// would have to share one.
         unsigned workers = 1;
+        bool busy_wait = true;  // they may look out for a while before they sleep, where that pays
         std::chrono::milliseconds handshake_time{10'000};  // from the greeting to transmission
         unsigned connections_max = 256;                    // handshakes included
         bool list = true;                                  // clients may ask what there is
@@ -85,7 +86,7 @@ class Server {
     /// nothing. After start().
     void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
 
-    /// For clients that come from now on; the number of workers stays.
+    /// For clients that come from now on; what concerns workers stays.
     void set_limits(const Options& options);
 
     /// Each gives the address without an export's name, by which the listener is known from here.
