@@ -141,27 +141,27 @@ void Device::start(Lane& here) {
         buf.state = Buf::State::running;
         buf.started = transit(buf, kstat::waitq_to_runq);
         if (buf.op == Buf::Op::flush) {
-            run_flush(buf, here);
+            run_flush(buf, here, buf.started);
         } else {
-            call(buf, here);
+            call(buf, here, buf.started);
         }
     }
 }
 
 // From here on it runs: on its own worker's ring.
-void Device::call(Buf& buf, Lane& here) {
+void Device::call(Buf& buf, Lane& here, hrtime_t now) {
     ++active_;
     ++buf.lane->active_;
-    if (buf.lane == &here) return run(buf);
+    if (buf.lane == &here) return run(buf, now);
     buf.state = Buf::State::called;
     buf.lane->ring_.post(buf, 0);
 }
 
-void Device::run(Buf& buf) {
+void Device::run(Buf& buf, hrtime_t now) {
     if (buf.must_be_stable() && sync_error_ != 0) {
         return buf.lane->ring_.completed(buf, -sync_error_);
     }
-    submit(buf, buf.started);
+    submit(buf, now);
 }
 
 void Device::submit(Buf& buf, hrtime_t now) {
@@ -189,11 +189,11 @@ void Device::submitting(Lane& lane, hrtime_t now) {
 
 // A flush that is running may have begun before the writes that this one must cover had ended, so
 // it cannot stand in for it; the next one can, and for all that have come by then.
-void Device::run_flush(Buf& buf, Lane& here) {
+void Device::run_flush(Buf& buf, Lane& here, hrtime_t now) {
     if (flushing_) return next_flush_.push(buf);
     flushing_ = true;
     add(syncs_, 1);
-    call(buf, here);
+    call(buf, here, now);
 }
 
 // The ring's turn is the wake-up: the first completion of it is the interrupt, the others came in
@@ -210,7 +210,7 @@ void Device::complete(Buf& buf, int32_t result) {
     lane.ring_.hold(lock_);
     if (buf.state == Buf::State::called) {
         buf.state = Buf::State::running;
-        return run(buf);
+        return run(buf, kstat::now_unscaled());
     }
     if (buf.state == Buf::State::ended) return give_back(buf, lane);
     if constexpr (accounting) count_completion(lane);
@@ -266,7 +266,7 @@ void Device::flush_done(Buf& leader) {
     if (!next_flush_.empty()) {
         Buf& next = next_flush_.pop();
         while (!next_flush_.empty()) this_flush_.push(next_flush_.pop());
-        run_flush(next, here);
+        run_flush(next, here, kstat::now_unscaled());
     }
     finish(leader);
     while (!served.empty()) finish(served.pop());

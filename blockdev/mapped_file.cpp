@@ -113,8 +113,9 @@ bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
 void MappedFile::took_long(uint64_t offset) {
     const uint64_t range = offset / range_bytes;
     const std::atomic_ref<uint8_t> patience(patience_[range]);
-    if (patience > 0) {
-        --patience;
+    // Another worker may be here, too: what it takes off may be lost, but never goes below none.
+    if (const uint8_t left = patience; left > 0) {
+        patience = static_cast<uint8_t>(left - 1);
         return;
     }
     patience = long_copies_max;

@@ -207,7 +207,6 @@ bool Ring::look_out(hrtime_t since) {
 void Ring::dispatch() {
     ++turn_;
     inline_.take_over(later_);
-    take_over_posted();
     bool brought_something = inline_.first != nullptr;
     io_uring_cqe* entry = nullptr;
     while (io_uring_peek_cqe(&ring_, &entry) == 0) {
@@ -217,6 +216,9 @@ void Ring::dispatch() {
         io_uring_cqe_seen(&ring_, entry);
         if (completion != nullptr) completion->complete(result);
     }
+    // After the loop: the signal may have been among what it took, and will not come again for
+    // them.
+    take_over_posted();
     dispatch_inline();
     if (slept_ && !brought_something) kstat::publish(empty_wakeups_, empty_wakeups_ + 1);
     slept_ = false;

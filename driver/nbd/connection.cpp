@@ -107,6 +107,7 @@ Connection::Connection(Worker& worker, Export& exp, Lane& lane, const Terms& ter
 Connection::~Connection() {
     assert(finished());
     export_.device.connection_closed(lane_);
+    worker_.ring().let_go();
     ::close(socket_);
 }
 

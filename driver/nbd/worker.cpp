@@ -114,6 +114,7 @@ void Worker::run() {
         ring_.dispatch();
         look_into_inbox();
         resume(stalled_, &Connection::in_stalled_list);
+        ring_.let_go();
         serve_changed();
         see_off();
     }
@@ -133,6 +134,7 @@ void Worker::look_into_inbox() {
     for (Arrival& arrival : mail.arrivals) admit(std::move(arrival));
     for (const uint64_t serial : mail.endings) begin_to_end(serial);
     for (auto& exp : mail.leaving) begin_to_leave(std::move(exp));
+    ring_.let_go();  // to make an export takes longer than others should wait for a device
     for (auto& task : mail.calls) task();
 }
 
@@ -172,7 +174,7 @@ void Worker::admit(Arrival arrival) {
         Lane& lane = lane_to(exp);
         connections_.push_back(std::make_unique<Connection>(
             *this, exp, lane, arrival.terms, arrival.socket, std::move(arrival.tls)));
-    } catch (const std::system_error& error) {  // out of descriptors
+    } catch (const std::system_error& error) {  // no lane: out of descriptors
         log(exp, error.what());
         ::close(arrival.socket);
         gone(exp);
@@ -243,6 +245,7 @@ void Worker::see_off() {
         leaver->flushing = true;
         exp.device.strategy(*leaver);
     }
+    ring_.let_go();  // the same for its end
     std::erase_if(leaving_, [](const auto& leaver) { return leaver->flushed; });
 }
 

@@ -134,13 +134,13 @@ class Device final {
     [[nodiscard]] bool valid(const Buf& buf) const;
     [[nodiscard]] Lane* next_lane(Lane& here);
     void start(Lane& here);
-    void call(Buf& buf, Lane& here);
-    void run(Buf& buf);
+    void call(Buf& buf, Lane& here, hrtime_t now);
+    void run(Buf& buf, hrtime_t now);
     void submit(Buf& buf, hrtime_t now);
     void list_extents(Buf& buf);
     bool reads_only_holes(Buf& buf);
     void submitting(Lane& lane, hrtime_t now);
-    void run_flush(Buf& buf, Lane& here);
+    void run_flush(Buf& buf, Lane& here, hrtime_t now);
     void ended(Buf& buf);
     void done(Buf& buf);
     void flush_done(Buf& leader);

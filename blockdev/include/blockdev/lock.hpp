@@ -1,7 +1,8 @@
 // Lock: what the workers of one device take turns by.
 //
-// It is held for as long as a batch of requests takes to be counted, some microseconds, and never
-// through a system call. Whoever meets it held turns a few times on the spot before he sleeps.
+// It is held for as long as a batch of requests takes to be counted, some microseconds; longer only
+// while a partition table is read that somebody has written. Whoever meets it held turns a few
+// times on the spot before he sleeps.
 //
 // Threads: any; released by the one that took it.
 // Errors:  none.

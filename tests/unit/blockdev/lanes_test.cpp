@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -271,6 +272,34 @@ TEST_F(LanesTest, ALaneThatGoesLeavesTheDeviceToTheOthers) {
     finish_b(4096);
     settle();
     EXPECT_EQ(again.ended_on, b_.id());
+}
+
+// The signal may then be taken with those completions, and does not come again.
+TEST_F(LanesTest, WhatIsPostedWhileCompletionsAreTakenIsNotForgotten) {
+    struct Posted final : Completion {
+        void complete(int32_t) override { done.set_value(); }
+        std::promise<void> done;
+    };
+    struct Posting final : Completion {
+        void complete(int32_t) override {
+            std::thread([this] { ring->post(*posted, 0); }).join();
+        }
+        Ring* ring = nullptr;
+        Posted* posted = nullptr;
+    };
+    for (int i = 0; i < 50; ++i) {
+        Posted posted;
+        Posting posting;
+        posting.ring = &a_.ring();
+        posting.posted = &posted;
+        auto done = posted.done.get_future();
+        a_.run([&] { a_.ring().prepare(posting, [](auto* entry) { io_uring_prep_nop(entry); }); });
+        if (done.wait_for(std::chrono::seconds(20)) != std::future_status::ready) {
+            ADD_FAILURE() << "posted and not called, round " << i;
+            a_.ring().wake();
+            done.wait();
+        }
+    }
 }
 
 // ---- With real backings ----
