@@ -1,5 +1,6 @@
 #include "blockdev/ring.hpp"
 
+#include <poll.h>
 #include <sched.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
@@ -81,17 +82,33 @@ void Ring::enable() {
     watch_signal();
 }
 
-io_uring_sqe* Ring::next_entry() {
-    io_uring_sqe* entry = io_uring_get_sqe(&ring_);
-    while (entry == nullptr) {
+void Ring::make_room(unsigned entries) {
+    while (io_uring_sq_space_left(&ring_) < entries) {
         let_go();
         const int submitted = io_uring_submit(&ring_);
         // EBUSY: the kernel holds completions back until we take some; they are taken at the next
         // dispatch(), and get_events() makes room for them meanwhile.
         if (submitted < 0) io_uring_get_events(&ring_);
-        entry = io_uring_get_sqe(&ring_);
     }
-    return entry;
+}
+
+io_uring_sqe* Ring::next_entry() {
+    make_room(1);
+    return io_uring_get_sqe(&ring_);
+}
+
+// The next entry begins when these two have ended: a link does not reach beyond one submission, and
+// a hard one holds after the time has run out, too.
+void Ring::link_to_writable(int socket) {
+    make_room(3);
+    io_uring_sqe* entry = next_entry();
+    io_uring_prep_poll_add(entry, socket, POLLOUT);
+    entry->flags |= IOSQE_IO_HARDLINK;
+    io_uring_sqe_set_data(entry, nullptr);
+    entry = next_entry();
+    io_uring_prep_link_timeout(entry, &writable_patience_, 0);
+    entry->flags |= IOSQE_IO_HARDLINK;
+    io_uring_sqe_set_data(entry, nullptr);
 }
 
 void Ring::List::append(Completion& completion, int32_t result) {

@@ -1,5 +1,7 @@
 #include "driver/nbd/connection.hpp"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -74,13 +76,17 @@ Buf::Op op_of(Command type) {
     }
 }
 
-// A TCP socket is left alone: its room grows as the connection needs it until somebody sets it. A
-// refusal costs speed and nothing else.
+bool is_unix(int socket) {
+    int domain = 0;
+    socklen_t bytes = sizeof domain;
+    return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
+}
+
+// Not for a TCP socket: its room grows as the connection needs it until somebody sets it. A refusal
+// costs speed and nothing else.
 void make_room_to_send(int socket) {
     int value = 0;
     socklen_t bytes = sizeof value;
-    if (getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &value, &bytes) != 0 || value != AF_UNIX) return;
-    bytes = sizeof value;
     if (getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &value, &bytes) != 0) return;
     if (value >= 2 * unix_send_bytes) return;  // net.core.wmem_default has been raised
     setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &unix_send_bytes, sizeof unix_send_bytes);
@@ -99,7 +105,10 @@ Connection::Connection(Worker& worker, Export& exp, Lane& lane, const Terms& ter
       rx_(std::make_unique_for_overwrite<std::byte[]>(rx_capacity)),
       send_iov_(std::make_unique_for_overwrite<iovec[]>(send_iov_max)),
       tls_(std::move(tls)) {
-    make_room_to_send(socket_);
+    if (is_unix(socket_)) {
+        make_room_to_send(socket_);
+        pacing_.emplace();
+    }
     export_.device.connection_opened(lane_);
     receive();
 }
@@ -176,19 +185,39 @@ void Connection::receive() {
     }
     const size_t room = large_writes_ ? header_bytes_ - rx_end_ : rx_capacity - rx_end_;
     if (tls_ != nullptr) return receive_decrypted(room);
-    receive_iov_[1] = {rx_.get() + rx_end_, room};
     receiving_.under_way = true;
-    if (payload_ == nullptr) {
-        return worker_.ring().prepare(receiving_, [&](io_uring_sqe* entry) {
-            io_uring_prep_recv(entry, socket_, receive_iov_[1].iov_base, room, 0);
-        });
-    }
+    if (payload_ == nullptr) return receive_into(rx_.get() + rx_end_, room);
+    receive_iov_[1] = {rx_.get() + rx_end_, room};
     receive_iov_[0] = {payload_->data + payload_bytes_, payload_->bcount - payload_bytes_};
     receive_message_.msg_iov = receive_iov_;
     receive_message_.msg_iovlen = 2;
     worker_.ring().prepare(receiving_, [&](io_uring_sqe* entry) {
         io_uring_prep_recvmsg(entry, socket_, &receive_message_, 0);
     });
+}
+
+void Connection::receive_into(std::byte* to, size_t room) {
+    const auto prepare = [&](io_uring_sqe* entry) {
+        io_uring_prep_recv(entry, socket_, to, room, 0);
+    };
+    if (pacing_ && pacing_->hold()) {
+        return worker_.ring().prepare_when_writable(socket_, receiving_, prepare);
+    }
+    worker_.ring().prepare(receiving_, prepare);
+}
+
+// A payload is received at once: the client stands still until all of it is taken. What TLS has
+// decrypted is no receive.
+void Connection::receive_behind_replies() {
+    if (in_stalled_list || in_yielded_list) return;  // resume() comes here again
+    if (payload_ != nullptr || large_writes_ || tls_ != nullptr) return receive();
+    worker_.receives_next(*this);
+}
+
+bool Connection::receive_next() {
+    put_off_ = in_device_ > 0 && !put_off_;
+    if (!put_off_) receive();
+    return !put_off_;
 }
 
 void Connection::received(int32_t result) {
@@ -210,7 +239,7 @@ void Connection::received(int32_t result) {
     }
     rx_end_ += bytes;
     parse();
-    receive();
+    receive_behind_replies();
 }
 
 // Takes in a share at a time: the replies of the first requests go out while the data of the next
@@ -224,7 +253,7 @@ void Connection::parse() {
 
 void Connection::resume() {
     parse();
-    receive();
+    receive_behind_replies();
 }
 
 // Takes one step through the rx buffer; false when it needs more bytes, or more room.
@@ -451,9 +480,19 @@ size_t Connection::gather() {
 
 void Connection::send() {
     sending_.under_way = true;
+    if (pacing_) tell_pacing();
     worker_.ring().prepare(sending_, [&](io_uring_sqe* entry) {
         io_uring_prep_sendmsg(entry, socket_, &send_message_, MSG_NOSIGNAL | MSG_WAITALL);
     });
+}
+
+void Connection::tell_pacing() {
+    if (pacing_->asks_what_is_left()) {
+        int left = 0;
+        if (ioctl(socket_, SIOCOUTQ, &left) != 0 || left < 0) left = 0;
+        pacing_->found_left(static_cast<uint64_t>(left));
+    }
+    pacing_->sent(send_bytes_);
 }
 
 // A send may end early all the same; the rest of the list goes out next.

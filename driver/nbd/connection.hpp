@@ -5,7 +5,8 @@
 //
 // One receive takes whatever the socket holds and one send gathers all replies that are ready, so
 // at depth the kernel is entered per batch, not per request. There is at most one receive and one
-// send on the ring at a time: the stream keeps its order.
+// send on the ring at a time: the stream keeps its order. What can be answered in this turn or the
+// next is, before more is received: the client brings more in the meantime, and need not wake us.
 //
 // What a client can hold is bounded: requests, and bytes of the arena. Past that we stop reading
 // until replies have gone out; a client that sends without reading is held back, not buffered.
@@ -32,6 +33,7 @@
 #include <string_view>
 
 #include "driver/nbd/export.hpp"
+#include "driver/nbd/pacing.hpp"
 #include "driver/nbd/pending_request.hpp"
 #include "driver/nbd/protocol.hpp"
 #include "driver/nbd/request_rules.hpp"
@@ -62,6 +64,10 @@ class Connection {
     /// Puts the replies that are ready on the ring, if no send is under way.
     void send_replies();
 
+    /// Puts the next receive on the ring. False: not yet, for the device may answer what it has
+    /// until the next turn.
+    bool receive_next();
+
     /// Goes on parsing after a stall or a share; where it still cannot it stands in line again.
     void resume();
 
@@ -80,6 +86,7 @@ class Connection {
     bool in_changed_list = false;
     bool in_stalled_list = false;
     bool in_yielded_list = false;
+    bool in_receiving_list = false;
 
   private:
     enum class State : uint8_t { open, ending, dead };
@@ -99,6 +106,8 @@ class Connection {
     };
 
     void receive();
+    void receive_into(std::byte* to, size_t room);
+    void receive_behind_replies();
     void received(int32_t result);
     void parse();
     bool parse_one();
@@ -122,6 +131,7 @@ class Connection {
     void list_replies();
     size_t gather();
     void send();
+    void tell_pacing();
     void release_sent();
     void sent(int32_t result);
     void skip_sent(size_t bytes);
@@ -157,6 +167,8 @@ class Connection {
     uint64_t skip_bytes_ = 0;            // of it, still to come
     bool large_writes_ = false;          // the last request was one
     uint64_t share_bytes_ = 0;           // of data, taken in this turn
+    bool put_off_ = false;               // the next receive, by one turn
+    std::optional<Pacing> pacing_;       // of a Unix socket
     iovec receive_iov_[2]{};
     msghdr receive_message_{};
 

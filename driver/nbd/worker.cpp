@@ -33,6 +33,7 @@ Worker::Worker(bool busy_wait) : ring_(ring_entries, busy_wait), requests_(reque
     changed_.reserve(connections_expected);
     stalled_.reserve(connections_expected);
     yielded_.reserve(connections_expected);
+    receiving_.reserve(connections_expected);
     resuming_.reserve(connections_expected);
     tick_interval_.tv_sec = 1;
 }
@@ -109,13 +110,14 @@ void Worker::run() {
     ring_.enable();
     watch_clock();
     while (!stopping_ || !connections_.empty() || !leaving_.empty()) {
-        ring_.wait(yielded_.empty());
+        ring_.wait(yielded_.empty() && receiving_.empty());
         resume(yielded_, &Connection::in_yielded_list);
         ring_.dispatch();
         look_into_inbox();
         resume(stalled_, &Connection::in_stalled_list);
         ring_.let_go();
         serve_changed();
+        receive_next();
         see_off();
     }
     ring_.let_go();
@@ -294,6 +296,19 @@ void Worker::yielded(Connection& connection) {
     yielded_.push_back(&connection);
 }
 
+void Worker::receives_next(Connection& connection) {
+    if (connection.in_receiving_list) return;
+    connection.in_receiving_list = true;
+    receiving_.push_back(&connection);
+}
+
+void Worker::receive_next() {
+    std::erase_if(receiving_, [](Connection* connection) {
+        connection->in_receiving_list = !connection->receive_next();
+        return !connection->in_receiving_list;
+    });
+}
+
 // Whoever still finds no room stands at the end of the list again, in the same order.
 void Worker::resume(std::vector<Connection*>& list, bool Connection::*in_list) {
     if (list.empty()) return;
@@ -324,6 +339,7 @@ void Worker::drop(Connection& connection) {
     Export& exp = connection.exp();
     std::erase(stalled_, &connection);
     std::erase(yielded_, &connection);
+    std::erase(receiving_, &connection);
     std::erase_if(connections_, [&](const auto& owned) { return owned.get() == &connection; });
     if (&exp.worker != this) leave(exp);
     gone(exp);

@@ -3,7 +3,7 @@
 //
 //     wait ─▶ let those that yielded go on ─▶ dispatch completions ─▶ let stalled clients go on
 //      ▲                                                                       │
-//      └──────────────────────── put replies on the ring ◀─────────────────────┘
+//      └─── put receives on the ring ◀─── put replies on the ring ◀────────────┘
 //
 // One wait() per turn is the only system call, however much the turn brought. Nothing blocks and
 // nothing allocates between a request's header and its reply.
@@ -107,6 +107,9 @@ class Worker {
     /// Has had its share of this turn; goes on in the next, which comes without sleeping.
     void yielded(Connection& connection);
 
+    /// Receives next, after the replies of this turn, or those of the next one.
+    void receives_next(Connection& connection);
+
     /// Tells that a connection to `exp` was closed, and why.
     void log(const Export& exp, std::string_view why);
 
@@ -172,6 +175,7 @@ class Worker {
     void resume(std::vector<Connection*>& list, bool Connection::*in_list);
     [[nodiscard]] bool others_wait(const Connection& holder) const;
     void serve_changed();
+    void receive_next();
     void drop(Connection& connection);
 
     Ring ring_;
@@ -181,6 +185,7 @@ class Worker {
     std::vector<Connection*> changed_;
     std::vector<Connection*> stalled_;
     std::vector<Connection*> yielded_;
+    std::vector<Connection*> receiving_;
     std::vector<Connection*> resuming_;
     Connection* first_in_line_ = nullptr;  // waits for a large piece; nobody overtakes it
 

@@ -194,6 +194,26 @@ TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
     expect_undisturbed();
 }
 
+// It is asked for more after a while all the same: else both sides would wait for the other to
+// read.
+TEST_F(Hostile, AClientThatSendsALongWriteBeforeItTakesItsRepliesIsServed) {
+    constexpr size_t reads = 32;
+    constexpr size_t reply = nbd::simple_reply_bytes + 4096;
+    serve("memory:16M");
+    RawClient client(socket_);
+    client.enter_transmission();
+    for (size_t batch = 1; batch <= 2; ++batch) {  // together past a quarter of the socket's room
+        for (size_t i = 0; i < reads; ++i) client.request(0, i * 4096, 4096);
+        ASSERT_TRUE(client.send());
+        ASSERT_TRUE(eventually([&] { return client.waiting() == batch * reads * reply; }));
+    }
+    client.request(1, 0, 4 * mib);
+    client.text(std::string(4 * mib, 'w'));
+    ASSERT_TRUE(client.send());
+    EXPECT_EQ(client.receive(2 * reads * reply).size(), 2 * reads * reply);
+    EXPECT_EQ(client.reply_error(), 0);
+}
+
 // As a suspended machine's does: it has its whole share of the memory, which nobody else wants.
 TEST_F(Hostile, AClientThatSleepsLongerThanOthersWouldWaitIsServedWhenItWakes) {
     serve("memory:64M");

@@ -84,6 +84,13 @@ class Ring {
         io_uring_sqe_set_data(entry, &completion);
     }
 
+    /// The same for one that begins when the socket is writable, or after some milliseconds.
+    template <class Prepare>
+    void prepare_when_writable(int socket, Completion& completion, Prepare prepare_entry) {
+        link_to_writable(socket);
+        prepare(completion, prepare_entry);
+    }
+
     /// Reports the end of an operation that needed no kernel. complete() is called from dispatch(),
     /// never from here, so that a caller in the middle of a list is not re-entered.
     void completed(Completion& completion, int32_t result);
@@ -156,6 +163,8 @@ class Ring {
     };
 
     io_uring_sqe* next_entry();
+    void make_room(unsigned entries);
+    void link_to_writable(int socket);
     void tell_observers();
     int submit_and_sleep();
     bool look_out(hrtime_t since);
@@ -177,6 +186,8 @@ class Ring {
     const bool may_look_out_;
     BusyWait busy_wait_;
     uint64_t idle_turn_ = 0;  // the last one with nothing left to do
+    // Long for a peer that reads, and no harm to one that waits for us to read first.
+    __kernel_timespec writable_patience_{.tv_sec = 0, .tv_nsec = 2'000'000};
 
     Signal signal_{*this};
     int signal_event_ = -1;
