@@ -190,21 +190,25 @@ void FileBacking::prepare(Buf& buf) {
 }
 
 // A request that must be on the disk before it is answered sleeps anyway: it goes to the ring.
-bool FileBacking::writes_inline(const Buf& buf) const {
-    return regular_ && !direct_ && !buf.fua && buf.resid <= inline_write_bytes_max;
+bool FileBacking::may_leave_the_ring(const Buf& buf) const {
+    return regular_ && !direct_ && !buf.fua;
 }
 
 void FileBacking::prepare_write(Buf& buf) {
     const std::byte* from = buf.data + buf.moved();
     const uint64_t at = buf.offset + buf.moved();
-    if (writes_inline(buf)) {
+    if (may_leave_the_ring(buf) && file_->mapped.takes(buf.resid)) {
         ring_->let_go();
         if (file_->mapped.try_write(at, {from, buf.resid})) {
             return ring_->completed(buf, static_cast<int32_t>(buf.resid));
         }
+    }
+    if (may_leave_the_ring(buf) && buf.resid <= inline_write_bytes_max) {
+        ring_->let_go();
         const ssize_t moved = ::pwrite(fd_, from, buf.resid, static_cast<off_t>(at));
         return ring_->completed(buf, moved < 0 ? -errno : static_cast<int32_t>(moved));
     }
+    if (buf.fua) file_->mapped.flushing();
     prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_write(entry, fd, from, static_cast<unsigned>(buf.resid), at);
         if (buf.fua) entry->rw_flags = RWF_DSYNC;
@@ -274,6 +278,7 @@ void FileBacking::prepare_cache(Buf& buf) {
 
 void FileBacking::prepare_sync(Buf& buf) {
     if (read_only_) return ring_->completed(buf, 0);
+    file_->mapped.flushing();
     prepare_on_file(buf, [](io_uring_sqe* entry, int fd) {
         io_uring_prep_fsync(entry, fd, IORING_FSYNC_DATASYNC);
     });

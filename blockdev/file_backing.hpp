@@ -44,14 +44,14 @@ class FileBacking : public Backing {
         std::atomic<bool> can_punch{true};
         std::atomic<bool> can_zero_range{true};
         std::atomic<bool> sparse{false};  // it had holes when it was opened, or has got some
-        MappedFile mapped;                // for small writes, where that pays
+        MappedFile mapped;                // for writes, where that pays
     };
 
     FileBacking(const FileBacking& other);
 
     void open_file(const BackingOptions& options);
     void measure(bool direct);
-    [[nodiscard]] bool writes_inline(const Buf& buf) const;
+    [[nodiscard]] bool may_leave_the_ring(const Buf& buf) const;
     void prepare_write(Buf& buf);
     void prepare_trim(Buf& buf);
     void prepare_zeroes(Buf& buf);

@@ -58,9 +58,29 @@ TEST_F(MappedFileTest, WhatIsNotInThePageCacheIsLeftToOthers) {
 }
 
 TEST_F(MappedFileTest, MoreThanItTakesIsLeftToOthers) {
-    EXPECT_TRUE(write(1, std::string(65536, 'x')));  // seventeen pages of 4 KiB
-    EXPECT_FALSE(write(0, std::string(65537, 'x')));
+    EXPECT_TRUE(write(1, std::string(131072, 'x')));  // thirty-three pages of 4 KiB
+    EXPECT_FALSE(write(0, std::string(131073, 'x')));
     EXPECT_EQ(read(0, 2), ".x");
+}
+
+TEST_F(MappedFileTest, LargeWritesArePartOfItWhenTheyHaveCoveredTheFileTwice) {
+    constexpr uint64_t large = 131072;
+    const auto writes_until_taken = [&] {
+        uint64_t writes = 0;
+        while (!file_.takes(large)) ++writes;
+        return writes;
+    };
+    EXPECT_EQ(writes_until_taken(), 2 * size_bytes / large);
+    EXPECT_TRUE(file_.takes(large));
+    EXPECT_FALSE(file_.takes(large + 1));
+    file_.flushing();
+    EXPECT_TRUE(file_.takes(4096));
+    EXPECT_EQ(writes_until_taken(), 2 * size_bytes / large);
+}
+
+TEST_F(MappedFileTest, WithoutAMappingItTakesNothing) {
+    MappedFile unmapped;
+    EXPECT_FALSE(unmapped.takes(1));
 }
 
 // Whatever is unmapped meanwhile, and mapped again.
@@ -73,6 +93,21 @@ TEST_F(MappedFileTest, WritesBetweenSyncsAreAllThere) {
         ASSERT_TRUE(write(at, text));
         expected.replace(at, text.size(), text);
         if (i % 100 == 0) {
+            ASSERT_EQ(fdatasync(fd_), 0);
+        }
+    }
+    EXPECT_TRUE(read(0, size_bytes) == expected);
+}
+
+TEST_F(MappedFileTest, LargeWritesBetweenSyncsAreAllThere) {
+    std::string expected = read(0, size_bytes);
+    std::mt19937 random(2);
+    for (int i = 0; i < 300; ++i) {
+        const uint64_t at = random() % (size_bytes - 131072);
+        const std::string text(65537 + random() % 65536, static_cast<char>('a' + i % 26));
+        ASSERT_TRUE(write(at, text));
+        expected.replace(at, text.size(), text);
+        if (i % 20 == 0) {
             ASSERT_EQ(fdatasync(fd_), 0);
         }
     }
