@@ -222,7 +222,10 @@ bool Connection::receive_next() {
 
 void Connection::received(int32_t result) {
     receiving_.under_way = false;
-    if (state_ == State::open && (result == -EINTR || result == -EAGAIN)) return receive();
+    // ECANCELED: the kernel had no memory for the wait that this was linked to.
+    if (state_ == State::open && (result == -EINTR || result == -EAGAIN || result == -ECANCELED)) {
+        return receive();
+    }
     if (result == 0) end();
     if (result < 0) kill(std::strerror(-result));
     if (state_ != State::open) {
