@@ -194,7 +194,8 @@ int Ring::submit_and_sleep() {
     if (!may_look_out_) return io_uring_submit_and_wait(&ring_, 1);
     const int submitted = io_uring_submit(&ring_);
     if (submitted < 0 || io_uring_cq_ready(&ring_) > 0) return submitted;
-    const bool busy = turn_ - idle_turn_ > busy_turns_max;
+    const bool busy = turn_ - idle_turn_ > busy_turns_max && !expects_soon_;
+    expects_soon_ = false;
     idle_turn_ = turn_;
     if (busy) return io_uring_submit_and_wait(&ring_, 1);
     const hrtime_t since = kstat::now_unscaled();

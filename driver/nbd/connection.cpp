@@ -23,6 +23,9 @@ constexpr uint64_t bytes_held_max = uint64_t{16} << 20;  // more only for a sing
 // One that is served in pieces of its payload, so that the payload can be received in place.
 constexpr uint64_t large_write_bytes = 16384;
 
+// A client's socket has room for one or two of these: it stands still while we do not receive.
+constexpr uint64_t filling_write_bytes = 65536;
+
 // A refused write's data is read and dropped, so that the stream stays in step; past this it is
 // not worth the client's bandwidth.
 constexpr uint64_t skip_bytes_max = uint64_t{128} << 20;
@@ -187,6 +190,7 @@ void Connection::receive() {
     if (tls_ != nullptr) return receive_decrypted(room);
     receiving_.under_way = true;
     if (payload_ == nullptr) return receive_into(rx_.get() + rx_end_, room);
+    if (payload_->bcount >= filling_write_bytes) worker_.ring().expect_soon();
     receive_iov_[1] = {rx_.get() + rx_end_, room};
     receive_iov_[0] = {payload_->data + payload_bytes_, payload_->bcount - payload_bytes_};
     receive_message_.msg_iov = receive_iov_;

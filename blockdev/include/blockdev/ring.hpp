@@ -121,6 +121,10 @@ class Ring {
     /// `sleep` it only submits. Where that pays it looks out for a while before it sleeps.
     void wait(bool sleep = true);
 
+    /// Someone stands still until what it has begun to send is taken: in the next wait() more of it
+    /// is looked out for, however much there was to do before.
+    void expect_soon() { expects_soon_ = true; }
+
     /// Calls complete() for all that has completed, in the order of its completion.
     void dispatch();
 
@@ -180,6 +184,7 @@ class Ring {
     std::vector<int> free_files_;  // indexes into the table, the next one last
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
+    bool expects_soon_ = false;  // in the next wait()
     uint64_t turn_ = 0;
     bool slept_ = false;  // since the last dispatch()
     uint32_t empty_wakeups_ = 0;
