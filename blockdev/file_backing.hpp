@@ -3,8 +3,9 @@
 // All operations go through the ring but one: a buffered write to a regular file. ext4 has no
 // non-blocking form of it, so the ring hands each to a kernel worker, which costs several times a
 // plain pwrite(2); small ones are therefore written on the spot (docs/performance.md), and those
-// that the page cache has room for already through a mapping, where that is cheaper still. That can
-// stall the worker when the kernel throttles dirty pages; --direct never does.
+// that the page cache has room for already, larger ones too where flushes are rare, through a
+// mapping, where that is cheaper still. That can stall the worker when the kernel throttles dirty
+// pages; --direct never does.
 #pragma once
 
 #include <atomic>

@@ -99,14 +99,14 @@ io_uring_sqe* Ring::next_entry() {
 
 // The next entry begins when these two have ended: a link does not reach beyond one submission, and
 // a hard one holds after the time has run out, too.
-void Ring::link_to_writable(int socket) {
+void Ring::link_to_writable(int socket, const __kernel_timespec& patience) {
     make_room(3);
     io_uring_sqe* entry = next_entry();
     io_uring_prep_poll_add(entry, socket, POLLOUT);
     entry->flags |= IOSQE_IO_HARDLINK;
     io_uring_sqe_set_data(entry, nullptr);
     entry = next_entry();
-    io_uring_prep_link_timeout(entry, &writable_patience_, 0);
+    io_uring_prep_link_timeout(entry, const_cast<__kernel_timespec*>(&patience), 0);
     entry->flags |= IOSQE_IO_HARDLINK;
     io_uring_sqe_set_data(entry, nullptr);
 }

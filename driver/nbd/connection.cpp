@@ -40,6 +40,9 @@ constexpr uint64_t share_bytes_max = uint64_t{256} << 10;
 // docs/performance.md).
 constexpr int unix_send_bytes = 208 << 10;
 
+// Of a receive: long for a client that reads, and no harm to one that waits for us to read first.
+constexpr __kernel_timespec hold_time_max{.tv_sec = 0, .tv_nsec = 2'000'000};
+
 // A client that takes less while others wait for the memory is as good as one that takes nothing.
 constexpr uint64_t slow_bytes_per_second = uint64_t{4} << 20;
 
@@ -205,7 +208,7 @@ void Connection::receive_into(std::byte* to, size_t room) {
         io_uring_prep_recv(entry, socket_, to, room, 0);
     };
     if (pacing_ && pacing_->hold()) {
-        return worker_.ring().prepare_when_writable(socket_, receiving_, prepare);
+        return worker_.ring().prepare_when_writable(socket_, hold_time_max, receiving_, prepare);
     }
     worker_.ring().prepare(receiving_, prepare);
 }

@@ -49,7 +49,7 @@ class MappedFile {
     /// come to more than twice the file between two flushes.
     [[nodiscard]] bool takes(uint64_t bytes);
 
-    /// All pages are about to be written to the disk, and will have to be mapped anew.
+    /// Pages are about to be written to the disk, and will have to be mapped anew.
     void flushing() { large_bytes_.store(0, std::memory_order_relaxed); }
 
     /// Copies `from`, 128 KiB at most, to the file at `offset`. False: that is to be written

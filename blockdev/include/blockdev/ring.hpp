@@ -84,10 +84,12 @@ class Ring {
         io_uring_sqe_set_data(entry, &completion);
     }
 
-    /// The same for one that begins when the socket is writable, or after some milliseconds.
+    /// The same for one that begins when the socket is writable, or when `patience` is over, which
+    /// must outlive the next wait().
     template <class Prepare>
-    void prepare_when_writable(int socket, Completion& completion, Prepare prepare_entry) {
-        link_to_writable(socket);
+    void prepare_when_writable(int socket, const __kernel_timespec& patience,
+                               Completion& completion, Prepare prepare_entry) {
+        link_to_writable(socket, patience);
         prepare(completion, prepare_entry);
     }
 
@@ -121,8 +123,8 @@ class Ring {
     /// `sleep` it only submits. Where that pays it looks out for a while before it sleeps.
     void wait(bool sleep = true);
 
-    /// Someone stands still until what it has begun to send is taken: in the next wait() more of it
-    /// is looked out for, however much there was to do before.
+    /// Someone stands still until what it has begun to send is taken: when there is next nothing to
+    /// do, more of it is looked out for, however much there was to do before.
     void expect_soon() { expects_soon_ = true; }
 
     /// Calls complete() for all that has completed, in the order of its completion.
@@ -168,7 +170,7 @@ class Ring {
 
     io_uring_sqe* next_entry();
     void make_room(unsigned entries);
-    void link_to_writable(int socket);
+    void link_to_writable(int socket, const __kernel_timespec& patience);
     void tell_observers();
     int submit_and_sleep();
     bool look_out(hrtime_t since);
@@ -184,15 +186,13 @@ class Ring {
     std::vector<int> free_files_;  // indexes into the table, the next one last
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
-    bool expects_soon_ = false;  // in the next wait()
+    bool expects_soon_ = false;  // since it was last idle
     uint64_t turn_ = 0;
     bool slept_ = false;  // since the last dispatch()
     uint32_t empty_wakeups_ = 0;
     const bool may_look_out_;
     BusyWait busy_wait_;
     uint64_t idle_turn_ = 0;  // the last one with nothing left to do
-    // Long for a peer that reads, and no harm to one that waits for us to read first.
-    __kernel_timespec writable_patience_{.tv_sec = 0, .tv_nsec = 2'000'000};
 
     Signal signal_{*this};
     int signal_event_ = -1;
