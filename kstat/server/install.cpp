@@ -17,13 +17,13 @@ extern "C" void kstat_install(kstat_t* ksp) {
 }
 
 extern "C" void kstat2_install(kstat2_t* ksp) {
-    using namespace blkscope;
+    // In full: <sys/kstat.h> and <sys/kstat2.h> have structures with the names of the namespaces.
     std::string why;
-    if (ksp == nullptr || !kstat2::Maps::of_this_process().install(ksp, why)) {
-        const bool known = ksp != nullptr && why != kstat2::no_such_kstat;
-        kstat::warn("kstat2_install('%s'): %s", known ? ksp->ks2_path : "",
-                    ksp == nullptr ? "ksp is NULL" : why.c_str());
+    if (ksp == nullptr || !blkscope::kstat2::Maps::of_this_process().install(ksp, why)) {
+        const bool known = ksp != nullptr && why != blkscope::kstat2::no_such_kstat;
+        blkscope::kstat::warn("kstat2_install('%s'): %s", known ? ksp->ks2_path : "",
+                              ksp == nullptr ? "ksp is NULL" : why.c_str());
         return;
     }
-    kstat::Publication::of_this_process().serve_somehow();
+    blkscope::kstat::Publication::of_this_process().serve_somehow();
 }
