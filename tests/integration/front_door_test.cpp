@@ -112,8 +112,9 @@ TEST_F(FrontDoor, AReloadAddsReplacesAndRemovesAndDisturbsNobodyElse) {
     reload("reloaded " + path("lab.json") + ": 1 added, 1 replaced, 1 removed\n");
 
     EXPECT_EQ(stays.read(0, 512), std::vector<char>(512, 's'));
-    EXPECT_NE(replaced.try_read(0, 512), 0);
-    EXPECT_NE(removed.try_read(0, 512), 0);
+    // Each worker ends its own clients: one may answer a request that comes in between.
+    EXPECT_TRUE(eventually([&] { return replaced.try_read(0, 512) != 0; }));
+    EXPECT_TRUE(eventually([&] { return removed.try_read(0, 512) != 0; }));
     EXPECT_EQ(nbd_get_size(Client(uri("b")).get()), 4 << 20);
     EXPECT_EQ(nbd_get_size(Client(uri("d")).get()), 5 << 20);
     EXPECT_THROW(Client(uri("c")), std::runtime_error);
