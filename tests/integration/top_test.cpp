@@ -5,11 +5,24 @@
 #include <algorithm>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "served_device.hpp"
 
 namespace blkscope::test {
 namespace {
+
+/// A client that reads for as long as it is there.
+class Reads {
+  public:
+    explicit Reads(const std::string& uri)
+        : thread_([uri](const std::stop_token& stop) {
+              for (Client client(uri); !stop.stop_requested();) client.read(0, 4096);
+          }) {}
+
+  private:
+    std::jthread thread_;
+};
 
 class TopInATerminal : public ServedDevice {
   protected:
@@ -100,17 +113,15 @@ class TopInATerminal : public ServedDevice {
         std::filesystem::remove(path("over"));
     }
 
-    /// Reads until the screen shows that it was noticed.
-    void read_until_noticed() {
-        Client client(uri());
-        EXPECT_TRUE(eventually([&] {
-            for (int i = 0; i < 20; ++i) client.read(0, 4096);
+    /// The top row is that of a device at work.
+    bool shows_work() {
+        return eventually([&] {
             const auto all = rows();
             return std::ranges::any_of(all, [](const std::string& row) {
                 return row.starts_with('>') && row.find(" 0.0 ") != 1 && row.ends_with("nbd0") &&
                        row.find_first_of("123456789") < 9;
             });
-        })) << screen();
+        });
     }
 
   private:
@@ -122,7 +133,8 @@ TEST_F(TopInATerminal, ShowsADeviceAtAnySizeAndLeavesTheTerminalAsItWas) {
     serve("memory:64M", {"--queue-depth", "4"});
     open_terminal();
     start_top();
-    read_until_noticed();
+    const Reads reads(uri());
+    EXPECT_TRUE(shows_work()) << screen();
     const auto small = rows();
     ASSERT_EQ(small.size(), 24u);
     EXPECT_TRUE(small[0].starts_with("nbd0  64 MiB  1 client  up 0:")) << small[0];
@@ -287,7 +299,8 @@ TEST_F(TopInATerminal, IsAsciiWhereTheLocaleIs) {
     for (const std::string locale : {"C.UTF-8", "C"}) {
         open_terminal("80", "24", locale);
         start_top();
-        read_until_noticed();
+        const Reads reads(uri());
+        EXPECT_TRUE(shows_work()) << screen();
         EXPECT_TRUE(shows(locale == "C" ? "us|" : "us\u2502")) << screen();
         const std::string text = screen();
         const bool ascii = std::ranges::all_of(text, [](char c) { return (c & 0x80) == 0; });
