@@ -61,7 +61,10 @@ class TopInATerminal : public ServedDevice {
         tmux({"send-keys", "-l", line});
         press("Enter");
     }
-    void press(const std::string& key) { tmux({"send-keys", key}); }
+    void press(const std::string& key) {
+        const CommandResult pressed = tmux({"send-keys", key});
+        EXPECT_EQ(pressed.status, 0) << key << ": " << pressed.output;
+    }
     void resize(const std::string& columns, const std::string& rows) {
         tmux({"resize-window", "-x", columns, "-y", rows});
     }

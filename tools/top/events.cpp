@@ -26,16 +26,10 @@ bool is_ignored(int signal) {
     return action.sa_handler == SIG_IGN;
 }
 
-// Gives the descriptor that they are read from.
-int hold_back(std::initializer_list<int> signals, sigset_t& before) {
-    sigset_t watched;
-    sigemptyset(&watched);
-    for (const int signal : signals) {
-        if (!is_ignored(signal)) sigaddset(&watched, signal);
-    }
-    const int fd = checked(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK), "top: signalfd");
-    pthread_sigmask(SIG_BLOCK, &watched, &before);
-    return fd;
+void never_run(int) {}
+
+int watch(const sigset_t& signals) {
+    return checked(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK), "top: signalfd");
 }
 
 }  // namespace
@@ -44,16 +38,36 @@ Descriptor::~Descriptor() {
     close(fd_);
 }
 
+HeldSignals::HeldSignals(std::initializer_list<int> signals) {
+    sigemptyset(&all_);
+    for (const int signal : signals) {
+        if (!is_ignored(signal)) sigaddset(&all_, signal);
+    }
+    pthread_sigmask(SIG_BLOCK, &all_, &mask_before_);
+    // curses ignores a SIGTSTP of the default action while it draws, and one that was held back is
+    // lost with that. A handler of somebody else's it leaves alone.
+    struct sigaction action {};
+    action.sa_handler = never_run;
+    for (const int signal : signals) {
+        if (sigismember(&all_, signal) == 0) continue;
+        struct sigaction before {};
+        sigaction(signal, &action, &before);
+        actions_before_.emplace_back(signal, before);
+    }
+}
+
+HeldSignals::~HeldSignals() {
+    for (const auto& [signal, action] : actions_before_) sigaction(signal, &action, nullptr);
+    pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
+}
+
 Events::Events(std::initializer_list<int> signals, hrtime_t interval_ns, bool watch_input)
-    : signals_(hold_back(signals, before_)),
+    : held_(signals),
+      signals_(watch(held_.all())),
       timer_(checked(timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                      "top: timerfd_create")),
       watch_input_(watch_input) {
     set_interval(interval_ns);
-}
-
-Events::~Events() {
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
 }
 
 Event Events::wait() {

@@ -8,6 +8,8 @@
 
 #include <csignal>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 namespace blkscope::top {
 
@@ -22,6 +24,22 @@ class Descriptor {
 
   private:
     int fd_;
+};
+
+/// Signals that are not delivered for as long as this is there, except those that whoever started
+/// us wants ignored. What they did before, they do again afterwards.
+class HeldSignals {
+  public:
+    explicit HeldSignals(std::initializer_list<int> signals);
+    ~HeldSignals();
+    HeldSignals(const HeldSignals&) = delete;
+    HeldSignals& operator=(const HeldSignals&) = delete;
+    [[nodiscard]] const sigset_t& all() const { return all_; }
+
+  private:
+    sigset_t all_{};
+    sigset_t mask_before_{};
+    std::vector<std::pair<int, struct sigaction>> actions_before_;
 };
 
 /// What has happened since the last one; several things may have.
@@ -39,9 +57,6 @@ class Events {
     ///
     /// Errors: throws std::system_error.
     Events(std::initializer_list<int> signals, hrtime_t interval_ns, bool watch_input);
-    ~Events();
-    Events(const Events&) = delete;
-    Events& operator=(const Events&) = delete;
 
     /// Sleeps until something happens. Looks that were missed meanwhile are one look.
     [[nodiscard]] Event wait();
@@ -53,7 +68,7 @@ class Events {
     [[nodiscard]] bool take_look();
     [[nodiscard]] int take_signal();
 
-    sigset_t before_{};
+    HeldSignals held_;
     Descriptor signals_;
     Descriptor timer_;
     bool watch_input_;

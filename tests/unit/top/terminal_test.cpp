@@ -1,0 +1,43 @@
+// What the terminal does beside what it shows: nothing to the signals that are watched.
+#include "top/terminal.hpp"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+#include <cstdlib>
+
+#include "top/events.hpp"
+
+namespace blkscope::top {
+namespace {
+
+// curses turns job control off while it draws: what was typed before must not be lost with that.
+TEST(TopTerminal, ASignalThatComesBeforeADrawingIsThereBehindIt) {
+    setenv("TERM", "ansi", 1);
+    for (const int signal : {SIGTSTP, SIGINT, SIGTERM, SIGWINCH}) {
+        Events events({SIGTSTP, SIGINT, SIGTERM, SIGWINCH}, 10'000'000'000, false);
+        testing::internal::CaptureStdout();
+        {
+            Terminal terminal(false);
+            kill(getpid(), signal);
+            terminal.draw(Screen({.columns = 80, .rows = 24}));
+        }
+        EXPECT_NE(testing::internal::GetCapturedStdout(), "");
+        EXPECT_EQ(events.wait().signal, signal);
+    }
+}
+
+TEST(TopEvents, AtTheEndSignalsDoWhatTheyDidBefore) {
+    struct sigaction before {};
+    struct sigaction behind {};
+    sigaction(SIGTSTP, nullptr, &before);
+    { const Events events({SIGTSTP}, 1'000'000'000, false); }
+    sigaction(SIGTSTP, nullptr, &behind);
+    EXPECT_EQ(before.sa_handler, behind.sa_handler);
+    sigset_t blocked;
+    pthread_sigmask(SIG_BLOCK, nullptr, &blocked);
+    EXPECT_EQ(sigismember(&blocked, SIGTSTP), 0);
+}
+
+}  // namespace
+}  // namespace blkscope::top
