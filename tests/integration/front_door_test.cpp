@@ -310,7 +310,8 @@ TEST_F(FrontDoor, SystemdsOwnActivatorStartsItAtTheFirstClient) {
     Process activator({"systemd-socket-activate", "-l", path("activated"), "-E",
                        "KSTAT_DIR=" + folder_.string(), BLKSCOPE_BINARY, "serve", "memory:1M"},
                       path("activator.log"));
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("activated")); }));
+    ASSERT_TRUE(
+        eventually([&] { return activator.output().find("Listening on") != std::string::npos; }));
     EXPECT_EQ(Client(uri_at("activated")).try_write(0, 512), 0) << activator.output();
     activator.signal(SIGTERM);
     EXPECT_EQ(activator.wait(), 0) << activator.output();
