@@ -6,9 +6,9 @@
 #include <kstat/server/requests.hpp>
 #include <kstat/wire/kstat2.hpp>
 
+namespace blkscope {
 namespace {
 
-using namespace blkscope;
 namespace wire = kstat::wire;
 
 void check(bool condition) {
@@ -116,3 +116,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     }
     return 0;
 }
+
+}  // namespace blkscope

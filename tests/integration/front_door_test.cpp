@@ -135,7 +135,7 @@ TEST_F(FrontDoor, ARemovedExportAnswersWhatItHasAccepted) {
     std::vector<int64_t> writes;
     for (uint64_t i = 0; i < 200; ++i) {
         writes.push_back(nbd_aio_pwrite(client.get(), data.data(), data.size(), i * data.size(),
-                                        NBD_NULL_COMPLETION, 0));
+                                        nbd_completion_callback{}, 0));
         ASSERT_GE(writes.back(), 0);
     }
     configure(a);

@@ -163,7 +163,7 @@ TEST_F(Hostile, ARequestInSingleBytesIsServed) {
     client.text("12345678");
     client.request(0, 0, 8);
     std::vector<char> bytes;
-    for (const uint64_t cookie : {1, 2}) {
+    for (const uint64_t cookie : {1u, 2u}) {
         std::string header("\x25\x60\x95\x13\0\0\0", 7);
         header += static_cast<char>(cookie == 1 ? 1 : 0);
         header += std::string(7, '\0') + static_cast<char>(cookie) + std::string(8, '\0') +

@@ -233,7 +233,7 @@ TEST_F(NbdCommands, TheLargestRequestsOfManyClientsTakeTurns) {
         nbd_handle* nbd = clients.emplace_back(nbd_create());
         nbd_set_handshake_flags(nbd, 0);
         ASSERT_EQ(nbd_connect_uri(nbd, uri().c_str()), 0) << nbd_get_error();
-        ASSERT_GE(nbd_aio_pread(nbd, into.data(), into.size(), 0, NBD_NULL_COMPLETION, 0), 0);
+        ASSERT_GE(nbd_aio_pread(nbd, into.data(), into.size(), 0, nbd_completion_callback{}, 0), 0);
     }
     for (nbd_handle* nbd : clients) {
         while (nbd_aio_in_flight(nbd) > 0) ASSERT_GE(nbd_poll(nbd, 20'000), 0);

@@ -275,7 +275,7 @@ void Server::fill_the_socket(Client& client) {
     static std::array<char, 32768> data;
     for (size_t i = 0; i < reads; ++i) {
         ASSERT_GE(nbd_aio_pread(client.get(), data.data(), data.size(), i * data.size(),
-                                NBD_NULL_COMPLETION, 0),
+                                nbd_completion_callback{}, 0),
                   0);
     }
     ASSERT_TRUE(eventually([&] { return read_io().reads == reads; }));

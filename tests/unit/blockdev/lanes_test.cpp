@@ -196,8 +196,8 @@ TEST_F(LanesTest, TheDepthIsTheDevicesAndTheLaneWithFewerRunningGoesFirst) {
     make_scripted(4);
     std::vector<std::unique_ptr<NotingBuf>> bufs;
     for (int i = 0; i < 16; ++i) bufs.push_back(std::make_unique<NotingBuf>(Buf::Op::read));
-    for (int i = 0; i < 8; ++i) from_a(*bufs[i]);
-    for (int i = 8; i < 16; ++i) from_b(*bufs[i]);
+    for (size_t i = 0; i < 8; ++i) from_a(*bufs[i]);
+    for (size_t i = 8; i < 16; ++i) from_b(*bufs[i]);
     EXPECT_EQ(held_by_a(), 4u);
     EXPECT_EQ(held_by_b(), 0u);
     finish_a(4096);  // its room goes to the lane that has nothing running, though others came first
@@ -214,7 +214,7 @@ TEST_F(LanesTest, TheDepthIsTheDevicesAndTheLaneWithFewerRunningGoesFirst) {
         if (held_by_a() > 0) finish_a(4096);
         if (held_by_b() > 0) finish_b(4096);
     }
-    for (int i = 0; i < 16; ++i) {
+    for (size_t i = 0; i < 16; ++i) {
         EXPECT_EQ(bufs[i]->done, 1);
         EXPECT_EQ(bufs[i]->ended_on, i < 8 ? a_.id() : b_.id()) << i;
     }

@@ -49,13 +49,13 @@ TEST(KstatSelector, EmptyAndMissingFieldsMatchAnything) {
 }
 
 TEST(KstatSelector, FiveFieldsAreTooMany) {
-    EXPECT_THROW(parse_selector("a:b:c:d:e"), BadPattern);
-    EXPECT_THROW(parse_selector("a:b:c:d:"), BadPattern);
-    EXPECT_THROW(parse_selector("::::"), BadPattern);
+    EXPECT_THROW((void)parse_selector("a:b:c:d:e"), BadPattern);
+    EXPECT_THROW((void)parse_selector("a:b:c:d:"), BadPattern);
+    EXPECT_THROW((void)parse_selector("::::"), BadPattern);
 }
 
 TEST(KstatSelector, AColonSplitsEvenARegularExpression) {
-    EXPECT_THROW(parse_selector("/[[:digit:]]/:1:2"), BadPattern);
+    EXPECT_THROW((void)parse_selector("/[[:digit:]]/:1:2"), BadPattern);
     const Selector selector = parse_selector("/a:b/");  // two shell patterns
     EXPECT_TRUE(selector.module.matches("/a"));
     EXPECT_TRUE(selector.instance.matches("b/"));

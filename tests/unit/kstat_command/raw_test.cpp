@@ -68,7 +68,7 @@ TEST(KstatRaw, AnEntryOfDevstatIsKnownByItsModule) {
 // A blob as a device's is, with a few times in it.
 Raw<uint64_t> a_blob() {
     statsblob* const blob = stats_blob_alloc(static_cast<uint32_t>(IoStatsTemplate::make()), 0);
-    for (const uint64_t ns : {500, 1500, 1500, 1'000'000}) {
+    for (const uint64_t ns : {500u, 1500u, 1500u, 1'000'000u}) {
         EXPECT_EQ(stats_voi_update_abs_u64(blob, IoStatsTemplate::write_service, ns), 0);
     }
     Raw<uint64_t> raw("stats", "nbd0", (blob->cursz + 7u) / 8);

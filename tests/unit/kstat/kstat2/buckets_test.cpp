@@ -200,7 +200,7 @@ TEST(Kstat2Buckets, Log10IsDecadesOfOneStep) {
 }
 
 TEST(Kstat2Buckets, StepsThatAreAMultipleOfTenDivideADecadeEvenly) {
-    for (const uint64_t steps : {10, 20, 50, 100}) {
+    for (const uint64_t steps : {10u, 20u, 50u, 100u}) {
         const Buckets buckets = decades(2, 4, steps);
         for (uint64_t value = 100; value < 100'000; ++value) {
             const unsigned k = value < 1000 ? 2 : value < 10'000 ? 3 : 4;
