@@ -104,14 +104,16 @@ class Inspector {
         if (index == ARB_NULLIDX) return 0;
         if (!exists(index) || seen_[static_cast<size_t>(index)] || depth > 32) return -1;
         seen_[static_cast<size_t>(index)] = true;
-        const auto& link = node(index).link;
-        const bool red = link.arbe_color == ARB_RED;
-        if (link.arbe_parent_idx != parent || (!red && link.arbe_color != ARB_BLACK)) return -1;
+        // Member by member, each where the packed node has it: `link` itself may be misaligned.
+        const auto& here = node(index);
+        const bool red = here.link.arbe_color == ARB_RED;
+        if (here.link.arbe_parent_idx != parent || (!red && here.link.arbe_color != ARB_BLACK))
+            return -1;
         if (red && parent != ARB_NULLIDX && node(parent).link.arbe_color == ARB_RED) return -1;
-        const int left = blacks(link.arbe_left_idx, index, depth + 1);
+        const int left = blacks(here.link.arbe_left_idx, index, depth + 1);
         if (left < 0) return -1;
         order_.push_back(index);
-        const int right = blacks(link.arbe_right_idx, index, depth + 1);
+        const int right = blacks(here.link.arbe_right_idx, index, depth + 1);
         return left == right ? left + (red ? 0 : 1) : -1;
     }
 
