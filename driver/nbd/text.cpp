@@ -1,6 +1,6 @@
 #include <cstdint>
-#include <driver/nbd/protocol.hpp>
-#include <driver/nbd/text.hpp>
+#include "driver/nbd/protocol.hpp"
+#include "driver/nbd/text.hpp"
 
 namespace blkscope::nbd {
 namespace {

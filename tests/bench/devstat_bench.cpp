@@ -14,7 +14,7 @@
 #include <kstat/seqlock.hpp>
 #include <string>
 
-#include "blockdev/devstat_counters.hpp"
+#include "blockdev/accounting/devstat_counters.hpp"
 
 namespace {
 

@@ -14,9 +14,9 @@
 #include <memory>
 #include <random>
 
-#include "blockdev/buf.hpp"
-#include "blockdev/io_stats.hpp"
-#include "blockdev/request_histograms.hpp"
+#include "blockdev/queue/buf.hpp"
+#include "blockdev/accounting/io_stats.hpp"
+#include "blockdev/accounting/request_histograms.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // in and for whether exports are listed, then the stream.
 #include <algorithm>
 #include <cstdlib>
-#include <driver/nbd/handshake.hpp>
+#include "driver/nbd/handshake/handshake.hpp"
 #include <string>
 
 namespace {

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "driver/nbd/export.hpp"
+#include "driver/nbd/server/export.hpp"
 #include "driver/nbd/protocol.hpp"
-#include "driver/nbd/tls_session.hpp"
-#include "driver/nbd/worker.hpp"
+#include "driver/nbd/tls/tls_session.hpp"
+#include "driver/nbd/transmission/worker.hpp"
 
 namespace {
 

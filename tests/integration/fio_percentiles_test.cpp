@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "driver/nbd/server.hpp"
+#include "driver/nbd/server/server.hpp"
 #include "iostat/histogram_reader.hpp"
 #include "served_device.hpp"
 

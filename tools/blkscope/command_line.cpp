@@ -12,7 +12,7 @@
 #include "blkscope/list.hpp"
 #include "blkscope/serve.hpp"
 #include "driver/attach/attach.hpp"
-#include "driver/nbd/tls.hpp"
+#include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
 #include "stats/stats.hpp"
 #include "top/top.hpp"

@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "driver/nbd/allow_list.hpp"
+#include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/text.hpp"
 
 namespace blkscope {

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-#include "driver/nbd/tls.hpp"
+#include "driver/nbd/tls/tls.hpp"
 
 namespace blkscope {
 

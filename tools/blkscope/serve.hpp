@@ -8,7 +8,7 @@
 
 #include "blkscope/config.hpp"
 #include "driver/attach/attach.hpp"
-#include "driver/nbd/tls.hpp"
+#include "driver/nbd/tls/tls.hpp"
 
 namespace blkscope {
 

@@ -13,8 +13,8 @@
 #include <thread>
 
 #include "blkscope/run_directory.hpp"
-#include "blockdev/backing.hpp"
-#include "blockdev/histogram_kstats.hpp"
+#include "blockdev/backing/backing.hpp"
+#include "blockdev/accounting/histogram_kstats.hpp"
 
 namespace blkscope {
 namespace {

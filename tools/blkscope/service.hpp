@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "blkscope/config.hpp"
-#include "driver/nbd/server.hpp"
+#include "driver/nbd/server/server.hpp"
 
 namespace blkscope {
 

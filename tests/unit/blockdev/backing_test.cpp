@@ -1,4 +1,4 @@
-#include "blockdev/backing.hpp"
+#include "blockdev/backing/backing.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "blockdev/device.hpp"
+#include "blockdev/device/device.hpp"
 
 namespace blkscope {
 namespace {

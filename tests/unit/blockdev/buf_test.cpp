@@ -1,4 +1,4 @@
-#include "blockdev/buf.hpp"
+#include "blockdev/queue/buf.hpp"
 
 #include <gtest/gtest.h>
 

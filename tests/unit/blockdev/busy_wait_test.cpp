@@ -1,4 +1,4 @@
-#include "blockdev/busy_wait.hpp"
+#include "blockdev/ring/busy_wait.hpp"
 
 #include <gtest/gtest.h>
 

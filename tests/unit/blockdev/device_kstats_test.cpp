@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "blockdev/error_counts.hpp"
+#include "blockdev/accounting/error_counts.hpp"
 #include "device_fixture.hpp"
 
 namespace blkscope {

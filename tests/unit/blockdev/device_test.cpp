@@ -1,4 +1,4 @@
-#include "blockdev/device.hpp"
+#include "blockdev/device/device.hpp"
 
 #include <gtest/gtest.h>
 

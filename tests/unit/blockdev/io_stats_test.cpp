@@ -1,5 +1,5 @@
 // What a device's requests took, as a reader of its kstat sees it.
-#include "blockdev/io_stats.hpp"
+#include "blockdev/accounting/io_stats.hpp"
 
 #include <gtest/gtest.h>
 

@@ -16,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-#include "blockdev/device.hpp"
+#include "blockdev/device/device.hpp"
 #include "device_fixture.hpp"
 
 namespace blkscope {

@@ -1,4 +1,4 @@
-#include "blockdev/mapped_file.hpp"
+#include "blockdev/backing/mapped_file.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "blockdev/page_set.hpp"
+#include "blockdev/backing/page_set.hpp"
 
 #include <gtest/gtest.h>
 

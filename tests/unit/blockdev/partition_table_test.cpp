@@ -1,4 +1,4 @@
-#include "blockdev/partition_table.hpp"
+#include "blockdev/device/partition_table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "blockdev/ring.hpp"
+#include "blockdev/ring/ring.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

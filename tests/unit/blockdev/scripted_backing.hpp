@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "blockdev/backing.hpp"
+#include "blockdev/backing/backing.hpp"
 
 namespace blkscope {
 

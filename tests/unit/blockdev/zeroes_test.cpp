@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "blockdev/device.hpp"
+#include "blockdev/device/device.hpp"
 
 namespace blkscope {
 namespace {

@@ -1,5 +1,5 @@
 // Which addresses an allow list lets in, and which entries it refuses.
-#include "driver/nbd/allow_list.hpp"
+#include "driver/nbd/server/allow_list.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
 // Which names find which export, and which lists are refused.
 #include <gtest/gtest.h>
 
-#include <driver/nbd/exports.hpp>
-#include <driver/nbd/protocol.hpp>
+#include "driver/nbd/handshake/exports.hpp"
+#include "driver/nbd/protocol.hpp"
 #include <system_error>
 
 namespace blkscope::nbd {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <driver/nbd/handshake.hpp>
+#include "driver/nbd/handshake/handshake.hpp"
 #include <limits>
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-#include "driver/nbd/log_limit.hpp"
+#include "driver/nbd/server/log_limit.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "driver/nbd/pacing.hpp"
+#include "driver/nbd/transmission/pacing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <array>
-#include <driver/nbd/protocol.hpp>
+#include "driver/nbd/protocol.hpp"
 #include <limits>
 #include <utility>
 

@@ -1,5 +1,5 @@
 // Replies byte for byte: each form, each kind of end, and the descriptors of block status.
-#include "driver/nbd/reply.hpp"
+#include "driver/nbd/transmission/reply.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Which request gets which error, command by command.
-#include "driver/nbd/request_rules.hpp"
+#include "driver/nbd/transmission/request_rules.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // How a server takes its leave of its backings: flushed, failed, or not answering.
-#include "driver/nbd/server.hpp"
+#include "driver/nbd/server/server.hpp"
 
 #include <gtest/gtest.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 // Which strings may cross the wire, and how they are shown.
 #include <gtest/gtest.h>
 
-#include <driver/nbd/protocol.hpp>
-#include <driver/nbd/text.hpp>
+#include "driver/nbd/protocol.hpp"
+#include "driver/nbd/text.hpp"
 
 namespace blkscope::nbd {
 namespace {

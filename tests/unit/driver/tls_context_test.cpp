@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <driver/nbd/tls.hpp>
+#include "driver/nbd/tls/tls.hpp"
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>

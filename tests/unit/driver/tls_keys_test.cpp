@@ -1,4 +1,4 @@
-#include "driver/nbd/tls_keys.hpp"
+#include "driver/nbd/tls/tls_keys.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // A session against OpenSSL's own client, their bytes carried by the test.
-#include "driver/nbd/tls_session.hpp"
+#include "driver/nbd/tls/tls_session.hpp"
 
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "credentials.hpp"
-#include "driver/nbd/tls.hpp"
+#include "driver/nbd/tls/tls.hpp"
 #include "tls_client.hpp"
 
 namespace blkscope::nbd {

@@ -7,7 +7,7 @@
 #include <map>
 #include <numeric>
 
-#include "blockdev/io_stats_template.hpp"
+#include "blockdev/accounting/io_stats_template.hpp"
 #include "kstat/format.hpp"
 
 namespace blkscope::kstat_command {

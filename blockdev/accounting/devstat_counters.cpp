@@ -1,0 +1,77 @@
+#include "blockdev/accounting/devstat_counters.hpp"
+
+#include <algorithm>
+#include <kstat/clock.hpp>
+#include <kstat/devstat/bintime.hpp>
+
+#include "blockdev/accounting/io_kstat.hpp"
+
+namespace blkscope {
+namespace {
+
+// What counts as a block of a device that takes any number of bytes.
+constexpr uint32_t sector_bytes = 512;
+
+devstat::Identity identity_of(int instance, const std::string& name, bool is_partition,
+                              uint32_t block_bytes, const void* id) {
+    devstat::Identity identity;
+    identity.name = device_module;
+    identity.unit = instance;
+    identity.block_size = std::max(block_bytes, sector_bytes);
+    identity.type = static_cast<devstat_type_flags>(DEVSTAT_TYPE_DIRECT | DEVSTAT_TYPE_IF_OTHER);
+    identity.priority = DEVSTAT_PRIORITY_DISK;
+    identity.anonymous = is_partition;
+    identity.label = name;
+    identity.id = id;
+    return identity;
+}
+
+bintime bintime_of_ticks(hrtime_t ticks) {
+    return devstat::bintime_of(kstat::to_ns(ticks));
+}
+
+}  // namespace
+
+DevstatCounters::DevstatCounters(const kstat::Seqlock& seq, int instance, const std::string& name,
+                                 bool is_partition, uint32_t block_bytes)
+    : seq_(seq),
+      entry_(std::in_place, identity_of(instance, name, is_partition, block_bytes, this), this,
+             fill) {
+    if (!entry_->publish()) entry_.reset();  // kstat_create() said why; the kstat_io is there
+}
+
+DevstatCounters::Counters DevstatCounters::observe(const Counters& live) {
+    Counters copy;
+    copy.starts = kstat::observe(live.starts);
+    copy.ends = kstat::observe(live.ends);
+    copy.busy_from = kstat::observe(live.busy_from);
+    copy.busy_time = kstat::observe(live.busy_time);
+    for (size_t i = 0; i < copy.kinds.size(); ++i) {
+        copy.kinds[i].bytes = kstat::observe(live.kinds[i].bytes);
+        copy.kinds[i].operations = kstat::observe(live.kinds[i].operations);
+        copy.kinds[i].duration = kstat::observe(live.kinds[i].duration);
+    }
+    return copy;
+}
+
+// The sequences count updates that have begun and ended: in a copy without a write in it both are
+// the starts and the ends together, so nothing has to be counted for them.
+void DevstatCounters::fill(const void* owner, devstat::Devstat& out) {
+    const auto& counters = *static_cast<const DevstatCounters*>(owner);
+    kstat::make_stores_visible();
+    const Counters copy = counters.seq_.read([&] { return observe(counters.live_); });
+    out.sequence0 = copy.starts + copy.ends;
+    out.sequence1 = out.sequence0;
+    out.start_count = copy.starts;
+    out.end_count = copy.ends;
+    out.busy_from = bintime_of_ticks(copy.busy_from);
+    out.busy_time = bintime_of_ticks(copy.busy_time);
+    for (size_t kind = 0; kind < copy.kinds.size(); ++kind) {
+        out.bytes[kind] = copy.kinds[kind].bytes;
+        out.operations[kind] = copy.kinds[kind].operations;
+        out.duration[kind] = bintime_of_ticks(copy.kinds[kind].duration);
+        out.tag_types[DEVSTAT_TAG_SIMPLE] += out.operations[kind];  // NBD orders nothing
+    }
+}
+
+}  // namespace blkscope

@@ -1,0 +1,112 @@
+// DevstatCounters: what FreeBSD's device statistics count of a disk or a partition, kept beside its
+// kstat_io_t and published as an entry of <devstat.h>.
+//
+//     strategy()            done()
+//         |---- duration ------|          of each request, by kind: waiting is part of it
+//     |------- busy_time ------------|    from the first of several to the last; each end pays
+//                                         for what has passed since the end before
+//
+// A read is a READ, a write a WRITE, a trim a FREE; write_zeroes is a FREE where it may leave a
+// hole, else a WRITE; flush, cache and block_status are NO_DATA, and have no bytes. All requests
+// count, so that what is in flight is the sum of both queues of kstat_io_t, and of the others.
+//
+// A disk is an entry of the list, nbdN. A partition has an entry without a name of its own, as
+// those of FreeBSD's partitions have: only its kstat is named.
+//
+// Units:     ticks of gethrtime_unscaled() inside; struct bintime in what readers get.
+// Ownership: owns the counters and the entry; borrows the device's sequence lock.
+// Threads:   begin() and end() are a worker's, under the device's lock and inside the sequence
+// lock. Readers come on the kstat
+//            server's thread and never stall it.
+// Source:    devstat(9); devstat_start_transaction, devstat_end_transaction.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <kstat/devstat/entry.hpp>
+#include <kstat/seqlock.hpp>
+#include <optional>
+#include <string>
+
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope {
+
+class DevstatCounters {
+  public:
+    /// `name` is that of the disk's or partition's kstat.
+    DevstatCounters(const kstat::Seqlock& seq, int instance, const std::string& name,
+                    bool is_partition, uint32_t block_bytes);
+    DevstatCounters(const DevstatCounters&) = delete;
+    DevstatCounters& operator=(const DevstatCounters&) = delete;
+
+    /// Takes it from the readers' sight; the counters stay.
+    void withdraw() { entry_.reset(); }
+
+    /// No request that came has still to leave.
+    [[nodiscard]] bool idle() const { return live_.starts == live_.ends; }
+
+    /// A request has come.
+    void begin(hrtime_t now) {
+        if (idle()) kstat::publish(live_.busy_from, now);
+        kstat::publish(live_.starts, live_.starts + 1);
+    }
+
+    /// It leaves, stamped: `queued` is what begin() was given.
+    void end(const Buf& buf) {
+        PerKind& kind = live_.kinds[kind_of(buf)];
+        if (&kind != &live_.kinds[DEVSTAT_NO_DATA]) add(kind.bytes, buf.moved());
+        add(kind.operations, uint64_t{1});
+        add(kind.duration, buf.finished - buf.queued);
+        add(live_.busy_time, buf.finished - live_.busy_from);
+        kstat::publish(live_.busy_from, buf.finished);
+        kstat::publish(live_.ends, live_.ends + 1);
+    }
+
+  private:
+    struct PerKind {
+        uint64_t bytes = 0;
+        uint64_t operations = 0;
+        hrtime_t duration = 0;
+    };
+
+    struct Counters {
+        uint32_t starts = 0;
+        uint32_t ends = 0;
+        hrtime_t busy_from = 0;
+        hrtime_t busy_time = 0;
+        std::array<PerKind, DEVSTAT_N_TRANS_FLAGS> kinds{};
+    };
+
+    template <class T>
+    static void add(T& counter, T n) {
+        kstat::publish(counter, counter + n);
+    }
+    static devstat_trans_flags kind_of(const Buf& buf);
+    static Counters observe(const Counters& live);
+    static void fill(const void* owner, devstat::Devstat& out);
+
+    const kstat::Seqlock& seq_;
+    Counters live_;
+    std::optional<devstat::Entry> entry_;  // last, so that no reader comes when the rest goes
+};
+
+inline devstat_trans_flags DevstatCounters::kind_of(const Buf& buf) {
+    switch (buf.op) {
+        case Buf::Op::read:
+            return DEVSTAT_READ;
+        case Buf::Op::write:
+            return DEVSTAT_WRITE;
+        case Buf::Op::trim:
+            return DEVSTAT_FREE;
+        case Buf::Op::write_zeroes:
+            return buf.no_hole ? DEVSTAT_WRITE : DEVSTAT_FREE;
+        case Buf::Op::flush:
+        case Buf::Op::cache:
+        case Buf::Op::block_status:
+            break;
+    }
+    return DEVSTAT_NO_DATA;
+}
+
+}  // namespace blkscope

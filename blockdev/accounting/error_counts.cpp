@@ -1,0 +1,64 @@
+#include "blockdev/accounting/error_counts.hpp"
+
+#include <cerrno>
+#include <kstat/seqlock.hpp>
+
+namespace blkscope {
+namespace {
+
+void increment(uint32_t& count) {
+    kstat::publish(count, count + 1);
+}
+
+// True where the operation did not get as far as the medium: the kernel would not take it, or the
+// link to the disk failed or timed out.
+bool refused_on_the_way(int error) {
+    switch (error) {
+        case EINVAL:
+        case EBADF:
+        case EFAULT:
+        case ENOSYS:
+        case EOPNOTSUPP:
+        case EPERM:
+        case ECANCELED:
+        case ENOMEM:
+        case ENOLINK:
+        case ETIMEDOUT:
+            return true;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+void ErrorCounts::failed(int error) {
+    if (refused_on_the_way(error)) return increment(transport);
+    increment(hard);
+    switch (error) {
+        case EIO:
+        case ENODATA:  // the block layer's "critical medium error"
+        case EILSEQ:   // ... and its failed protection information
+            return increment(media);
+        case ENODEV:
+        case ENXIO:
+        case ENOMEDIUM:
+            return increment(no_device);
+        case EAGAIN:
+        case EBUSY:
+            return increment(not_ready);
+        default:
+            return;  // a full file system, say: hard, for no cause that has a record
+    }
+}
+
+void ErrorCounts::recovered() {
+    increment(soft);
+    increment(recoverable);
+}
+
+void ErrorCounts::refused() {
+    increment(illegal);
+}
+
+}  // namespace blkscope

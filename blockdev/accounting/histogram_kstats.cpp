@@ -1,0 +1,177 @@
+#include "blockdev/accounting/histogram_kstats.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <kstat/kstat2/optionals.hpp>
+#include <utility>
+
+namespace blkscope {
+namespace {
+
+// In the order of Buf::Op.
+constexpr std::array<const char*, RequestHistograms::operation_count> operation_names{
+    "read", "write", "flush", "trim", "write_zeroes"};
+
+constexpr uint64_t ns_per_s = 1'000'000'000;
+
+// A path below the device's own.
+struct Segments {
+    std::array<const char*, 5> text;
+
+    Segments(const std::string& device, const std::string& instance, const char* what)
+        : text{"disk", device_module, device.c_str(), instance.c_str(), what} {}
+};
+
+}  // namespace
+
+HistogramKstats::HistogramKstats(RequestHistograms& histograms, const std::string& name,
+                                 int instance)
+    : histograms_(histograms), name_(name), instance_(std::to_string(instance)) {
+    HistogramSwitch::of_this_process().add(*this);
+}
+
+HistogramKstats::~HistogramKstats() {
+    HistogramSwitch::of_this_process().remove(*this);
+}
+
+void HistogramKstats::publish() {
+    if (!kstats_.empty()) return;
+    histograms_.switch_on();
+    for (size_t i = 0; i < operation_names.size(); ++i) publish_operation(i);
+    RequestHistograms::Counts& counts = histograms_.counts();
+    publish_histogram("latency", RequestHistograms::powers_of_2, KSTAT2_NVMT_T_ACC, counts.latency,
+                      "reads and writes by the time from their arrival to their end");
+    publish_histogram("depth", RequestHistograms::depth_steps, KSTAT2_NVMT_CNT, counts.depth,
+                      "reads and writes by how many of them were in the device before them");
+    publish_times();
+}
+
+void HistogramKstats::withdraw() {
+    kstats_.clear();
+    histograms_.switch_off();
+}
+
+void HistogramKstats::publish_operation(size_t index) {
+    const std::string name = operation_names[index];
+    RequestHistograms::Operation& operation = histograms_.counts().operations[index];
+    publish_latencies(name + "_wait", operation.wait, "requests by the time that they waited");
+    publish_latencies(name + "_service", operation.service,
+                      "requests by the time that they were with the backing");
+    publish_latencies(name + "_total", operation.total,
+                      "requests by the time from their arrival to their end");
+    if (index == static_cast<size_t>(Buf::Op::flush)) return;
+    publish_histogram(name + "_size", RequestHistograms::powers_of_2, KSTAT2_NVMT_BYTES,
+                      operation.size, "requests by the bytes that they asked for");
+}
+
+void HistogramKstats::publish_latencies(const std::string& what,
+                                        RequestHistograms::Latencies& counts, const char* desc) {
+    publish_histogram(what, RequestHistograms::latency_steps, KSTAT2_NVMT_T_ACC, counts, desc);
+}
+
+void HistogramKstats::publish_histogram(const std::string& what, const kstat2::Buckets& shape,
+                                        kstat2_nv_metatype_t content, std::span<uint64_t> counts,
+                                        const char* desc) {
+    const bool times = content == KSTAT2_NVMT_T_ACC;
+    Segments path(name_, instance_, what.c_str());
+    keep(OwnedKstat2(kstat2_create_histogram(
+        path.text.data(), path.text.size(), ALL_ZONES, shape.type(), content, times ? ns_per_s : 1,
+        times ? KSTAT2_NVMF_FRACT : KSTAT2_NVMF_NONE, counts.data(),
+        static_cast<uint16_t>(counts.size()), shape.range_min(), shape.range_max(),
+        shape.stepping(), 0, desc, KSTAT2_MF_STABLE)));
+}
+
+// What a histogram does not tell: the sum of its values.
+void HistogramKstats::publish_times() {
+    constexpr std::array<const char*, 2 * operation_names.size()> names{
+        "read_wait",         "read_service",        "write_wait", "write_service",
+        "flush_wait",        "flush_service",       "trim_wait",  "trim_service",
+        "write_zeroes_wait", "write_zeroes_service"};
+    std::array<kstat2_md_t, names.size()> metadata{};
+    metadata.fill({.type = KSTAT2_NVMT_T_ACC,
+                   .flags = KSTAT2_NVMF_FRACT,
+                   .scale = ns_per_s,
+                   .descr = "of all requests together",
+                   .v1_data_type = -1});
+    Segments path(name_, instance_, "times");
+    OwnedKstat2 kstat(kstat2_create(
+        path.text.data(), path.text.size(), ALL_ZONES, nullptr, names.size(), 0, metadata.data(),
+        "how long requests waited and were served, in all", KSTAT2_MF_STABLE));
+    if (!kstat) return;
+    kstat2_named_t* pair = KSTAT2_NAMED_PTR(kstat.get());
+    for (const char* name : names) kstat2_nv_init(pair++, name, KSTAT2_NVVT_INT, KSTAT2_NVF_NONE);
+    kstat->ks2_private = this;
+    kstat->ks2_update = update_times;
+    keep(std::move(kstat));
+}
+
+int HistogramKstats::update_times(kstat2_t* ksp, int rw) {
+    if (rw == KSTAT_WRITE) return EACCES;
+    const auto& kstats = *static_cast<const HistogramKstats*>(ksp->ks2_private);
+    const auto ns = [](const uint64_t& ticks) {
+        return static_cast<uint64_t>(kstat::to_ns(static_cast<hrtime_t>(kstat::observe(ticks))));
+    };
+    kstat2_named_t* pair = KSTAT2_NAMED_PTR(ksp);
+    for (const RequestHistograms::Operation& operation : kstats.histograms_.counts().operations) {
+        (pair++)->value.integer = ns(operation.waited);
+        (pair++)->value.integer = ns(operation.served);
+    }
+    return 0;
+}
+
+// Without one that could not be created, there are the others.
+void HistogramKstats::keep(OwnedKstat2 kstat) {
+    if (!kstat) return;
+    kstat2_install(kstat.get());
+    kstats_.push_back(std::move(kstat));
+}
+
+// ---- The switch ----
+
+HistogramSwitch& HistogramSwitch::of_this_process() {
+    static auto& instance = *new HistogramSwitch;  // never destroyed: readers may still come
+    return instance;
+}
+
+HistogramSwitch::HistogramSwitch()
+    : id_(kstat2_register_optional("blk:hist", "histograms of the block devices' requests",
+                                   switched, this)) {
+    set_default(true);
+}
+
+bool HistogramSwitch::on() const {
+    const std::lock_guard lock(mutex_);
+    return on_;
+}
+
+void HistogramSwitch::set_default(bool on) {
+    auto& optionals = kstat2::Optionals::of_this_process();
+    optionals.set_default(id_, on);
+    if (optionals.set(id_, on) != 0) apply(on);  // without the framework there is no other switch
+}
+
+int HistogramSwitch::switched(kstat2_opt_id_t /*id*/, int enable, void* self) {
+    static_cast<HistogramSwitch*>(self)->apply(enable != 0);
+    return 0;
+}
+
+void HistogramSwitch::apply(bool on) {
+    const std::lock_guard lock(mutex_);
+    on_ = on;
+    for (HistogramKstats* device : devices_) on ? device->publish() : device->withdraw();
+}
+
+void HistogramSwitch::add(HistogramKstats& device) {
+    const std::lock_guard lock(mutex_);
+    devices_.push_back(&device);
+    if (on_) device.publish();
+}
+
+void HistogramSwitch::remove(HistogramKstats& device) {
+    const std::lock_guard lock(mutex_);
+    std::erase(devices_, &device);
+    device.withdraw();
+}
+
+}  // namespace blkscope

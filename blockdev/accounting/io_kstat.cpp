@@ -1,0 +1,86 @@
+#include "blockdev/accounting/io_kstat.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <kstat/clock.hpp>
+#include <kstat/queues.hpp>
+#include <kstat/snapshot.hpp>
+
+namespace blkscope {
+
+IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name,
+                 const char* ks_class, uint32_t block_bytes)
+    : devstat(seq, instance, name, std::strcmp(ks_class, partition_class) == 0, block_bytes),
+      seq_(seq) {
+    publish(instance, name, ks_class);
+    publish_second_kind(instance, name, ks_class);
+}
+
+// Virtual: the data is ours, in ticks; snapshot() copies and scales it.
+void IoKstat::publish(int instance, const std::string& name, const char* ks_class) {
+    kstat_.reset(kstat_create(device_module, instance, name.c_str(), ks_class, KSTAT_TYPE_IO, 1,
+                              KSTAT_FLAG_VIRTUAL));
+    if (!kstat_) return;
+    kstat_->ks_data = &io;
+    kstat_->ks_private = this;
+    kstat_->ks_snapshot = snapshot;
+    kstat_install(kstat_.get());
+}
+
+void IoKstat::publish_second_kind(int instance, const std::string& name, const char* category) {
+    const std::string number = std::to_string(instance);
+    std::array<const char*, 4> path{category, device_module, name.c_str(), number.c_str()};
+    kstat2_.reset(kstat2_create_with_template(
+        path.data(), path.size(), ALL_ZONES, kstat2_lookup_template(KSTAT2_MT_IO), 0, nullptr,
+        "reads and writes, and the two queues they stand in", KSTAT2_MF_STABLE));
+    if (!kstat2_) return;
+    kstat2_->ks2_private = this;
+    kstat2_->ks2_update = update;
+    kstat2_install(kstat2_.get());
+}
+
+IoKstat::Snapshot IoKstat::take_snapshot() const {
+    // The worker opens its write before it reads the clock. So once its stores are visible, a
+    // transition that was stamped before `now` is in the copy, or holds the copy up until it is.
+    // One that was stamped after `now` may be in it too: then its moment is the snapshot's.
+    const hrtime_t asked = kstat::now_unscaled();
+    kstat::make_stores_visible();
+    const kstat_io_t copy = seq_.read([&] { return kstat::observe(io); });
+    const hrtime_t now = std::max({asked, copy.wlastupdate, copy.rlastupdate});
+    return {kstat::to_ns(now), kstat::io_snapshot(copy, now)};
+}
+
+int IoKstat::snapshot(kstat_t* ksp, void* out, int rw) {
+    if (rw == KSTAT_WRITE) return EACCES;
+    const Snapshot now = static_cast<const IoKstat*>(ksp->ks_private)->take_snapshot();
+    ksp->ks_snaptime = now.taken;
+    std::memcpy(out, &now.io, sizeof now.io);
+    return 0;
+}
+
+int IoKstat::update(kstat2_t* ksp, int rw) {
+    if (rw == KSTAT_WRITE) return EACCES;
+    const Snapshot now = static_cast<const IoKstat*>(ksp->ks2_private)->take_snapshot();
+    const auto set = [](kstat2_named_t& pair, auto value) {
+        pair.value.integer = static_cast<uint64_t>(value);
+    };
+    kstat2_io_t& pairs = *KSTAT2_IO_PTR(ksp);
+    ksp->ks2_snaptime = now.taken;
+    set(pairs.nread, now.io.nread);
+    set(pairs.nwritten, now.io.nwritten);
+    set(pairs.reads, now.io.reads);
+    set(pairs.writes, now.io.writes);
+    set(pairs.wtime, now.io.wtime);
+    set(pairs.wlentime, now.io.wlentime);
+    set(pairs.wlastupdate, now.io.wlastupdate);
+    set(pairs.rtime, now.io.rtime);
+    set(pairs.rlentime, now.io.rlentime);
+    set(pairs.rlastupdate, now.io.rlastupdate);
+    set(pairs.wcnt, now.io.wcnt);
+    set(pairs.rcnt, now.io.rcnt);
+    return 0;
+}
+
+}  // namespace blkscope

@@ -1,0 +1,83 @@
+// IoKstat: a kstat_io_t that a worker writes, published as a disk's or a partition's, in both
+// kinds; and beside it what FreeBSD's statistics count of the same requests:
+//
+//     nbd:0:nbd0, of class disk     kstat:/disk/nbd/nbd0/0     devstat:0:nbd0,devstat
+//
+//     worker:  { writing = seq.write(); transition(stats.io, now); }      in ticks
+//     reader:  copy through seq, charge up to now, scale                  nanoseconds
+//
+// Ownership: owns the counters and the kstat; borrows the sequence lock of the device.
+// Threads:   `io` is a worker's, under the device's lock; readers come on the kstat server's thread
+// and never stall it. Errors:    where the first kind's cannot be created, published() is false;
+// kstat_create() said why.
+#pragma once
+
+#include <sys/kstat.h>
+#include <sys/kstat2.h>
+
+#include <kstat/seqlock.hpp>
+#include <memory>
+#include <string>
+
+#include "blockdev/accounting/devstat_counters.hpp"
+
+namespace blkscope {
+
+struct KstatDelete {
+    void operator()(kstat_t* ksp) const { kstat_delete(ksp); }
+};
+
+/// A kstat that is ours to delete.
+using OwnedKstat = std::unique_ptr<kstat_t, KstatDelete>;
+
+struct Kstat2Delete {
+    void operator()(kstat2_t* ksp) const { kstat2_delete(ksp); }
+};
+
+/// A kstat of the second kind that is ours to delete.
+using OwnedKstat2 = std::unique_ptr<kstat2_t, Kstat2Delete>;
+
+/// The module of a device's kstats, and its devices' name without the number.
+inline constexpr const char* device_module = "nbd";
+
+/// The classes of IO kstats that a device has.
+inline constexpr const char* disk_class = "disk";
+inline constexpr const char* partition_class = "partition";
+
+class IoKstat {
+  public:
+    IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name, const char* ks_class,
+            uint32_t block_bytes);
+    IoKstat(const IoKstat&) = delete;
+    IoKstat& operator=(const IoKstat&) = delete;
+
+    [[nodiscard]] bool published() const { return kstat_ != nullptr; }
+    /// Takes it from the readers' sight; the counters stay.
+    void withdraw() {
+        kstat2_.reset();
+        kstat_.reset();
+        devstat.withdraw();
+    }
+
+    kstat_io_t io{};  // in ticks
+    DevstatCounters devstat;
+
+  private:
+    /// The counters at one moment, in nanoseconds.
+    struct Snapshot {
+        hrtime_t taken;
+        kstat_io_t io;
+    };
+
+    [[nodiscard]] Snapshot take_snapshot() const;
+    void publish(int instance, const std::string& name, const char* ks_class);
+    void publish_second_kind(int instance, const std::string& name, const char* category);
+    static int snapshot(kstat_t* ksp, void* out, int rw);
+    static int update(kstat2_t* ksp, int rw);
+
+    const kstat::Seqlock& seq_;
+    OwnedKstat kstat_;
+    OwnedKstat2 kstat2_;
+};
+
+}  // namespace blkscope

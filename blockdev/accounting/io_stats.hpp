@@ -1,0 +1,75 @@
+// IoStats: what a device's requests took, as a blob of stats(3): see io_stats_template.hpp for what
+// is in it. Published as the RAW kstat stats:N:nbdN.
+//
+// A request costs some hundreds of nanoseconds here, so only one in `every` is taken, which leaves
+// the distributions true and the sums a share. Which one that is follows from the order in which
+// they are done, and from nothing else.
+//
+// Units:     nanoseconds, bytes, requests.
+// Ownership: owns the blob and its kstat.
+// Threads:   due() and take() are a worker's, under the device's lock. Readers come on the kstat
+// server's thread, and take a lock
+//            that the worker takes for a sampled request only; if a reader holds it, that sample is
+//            let go and counted, so the worker never waits.
+// Errors:    without memory there is no blob and take() does nothing; where the kstat cannot be
+//            created, published() is false and kstat_create() said why.
+#pragma once
+
+#include <blkscope/stats.h>
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "blockdev/accounting/io_kstat.hpp"
+#include "blockdev/accounting/io_stats_template.hpp"
+
+namespace blkscope {
+
+class IoStats {
+  public:
+    using enum IoStatsTemplate::Voi;
+
+    /// A read or a write that is done.
+    struct Request {
+        bool write;
+        uint64_t wait_ns;
+        uint64_t service_ns;
+        uint64_t size_bytes;
+        uint64_t depth;  // reads and writes in the device when it came
+    };
+
+    /// every: one request in so many is taken; 0 for none.
+    IoStats(int instance, const std::string& name, uint32_t every);
+    IoStats(const IoStats&) = delete;
+    IoStats& operator=(const IoStats&) = delete;
+
+    [[nodiscard]] bool published() const { return kstat_ != nullptr; }
+
+    /// Whether the request that is done now is to be taken. Rarely so: for most it is a decrement.
+    [[nodiscard]] bool due() { return --left_ == 0; }
+
+    /// Takes the request that is due.
+    void take(const Request& request);
+
+    /// Samples that a reader was in the way of.
+    [[nodiscard]] uint64_t let_go() const { return let_go_.load(std::memory_order_relaxed); }
+
+  private:
+    struct Destroy {
+        void operator()(statsblob* blob) const { stats_blob_destroy(blob); }
+    };
+
+    void feed(const Request& request);
+    static int snapshot(kstat_t* ksp, void* out, int rw);
+
+    std::unique_ptr<statsblob, Destroy> blob_;
+    uint64_t every_;
+    uint64_t left_;
+    std::atomic<uint64_t> let_go_{0};
+    std::atomic_flag busy_;
+    OwnedKstat kstat_;  // last: gone before what its readers read
+};
+
+}  // namespace blkscope

@@ -1,0 +1,42 @@
+#include "blockdev/accounting/partitions.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace blkscope {
+
+IoKstat* Partitions::find_among_present(uint64_t offset, uint64_t bytes) const {
+    const auto next = std::ranges::upper_bound(
+        present_, offset, {}, [](const Present& present) { return present.where.first_byte; });
+    if (next == present_.begin()) return nullptr;
+    const Present& candidate = *(next - 1);
+    return offset + bytes <= candidate.where.end() ? candidate.stats.get() : nullptr;
+}
+
+// The counters of a partition that is there already, and in the same place.
+std::unique_ptr<IoKstat> Partitions::take(const Partition& where) {
+    const auto found = std::ranges::find(present_, where, &Present::where);
+    return found == present_.end() ? nullptr : std::move(found->stats);
+}
+
+void Partitions::replace(const std::vector<Partition>& table) {
+    std::erase_if(leaving_, [](const auto& stats) { return stats->devstat.idle(); });
+    std::vector<Present> next;
+    for (const Partition& where : table) next.push_back({where, take(where)});
+    // Those that go leave first: a new one may have the name.
+    for (Present& gone : present_) {
+        if (!gone.stats) continue;
+        gone.stats->withdraw();
+        leaving_.push_back(std::move(gone.stats));
+    }
+    for (Present& present : next) {
+        if (present.stats) continue;
+        const std::string device = device_module + std::to_string(instance_);
+        const std::string name = device + "," + std::to_string(present.where.number);
+        present.stats =
+            std::make_unique<IoKstat>(seq_, instance_, name, partition_class, block_bytes_);
+    }
+    present_ = std::move(next);
+}
+
+}  // namespace blkscope

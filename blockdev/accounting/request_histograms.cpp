@@ -1,0 +1,18 @@
+#include "blockdev/accounting/request_histograms.hpp"
+
+namespace blkscope {
+
+void RequestHistograms::switch_off() {
+    on_.store(false, std::memory_order_relaxed);
+    // From here on the worker sees it; what began before has the sequence lock, and is waited for.
+    kstat::make_stores_visible();
+    seq_.wait_for_writer();
+}
+
+void RequestHistograms::switch_on() {
+    switch_off();
+    counts_ = {};
+    on_.store(true, std::memory_order_release);
+}
+
+}  // namespace blkscope

@@ -1,0 +1,120 @@
+// RequestHistograms: how the times, sizes and meeting queues of a device's requests are spread.
+//
+//     queued ──── wait ────▶ started ──── service ────▶ finished       the buf's own stamps, those
+//     └───────────────────── total ─────────────────────────┘          that kstat_io is fed with
+//
+// A request is counted once, when it is done, failed or not: in wait, service, total and size of
+// its operation; a read or write also in `latency` (its total time again, by powers of two) and in
+// `depth` (how many reads and writes were in the device when it came). A flush has no size. Cache
+// and block_status operations, for which nobody waits, and requests that strategy() refused are not
+// counted.
+//
+// Times are counted in the LOG10_LIN steps of a twentieth from 1 us to 100 s. The shapes are known
+// at compile time, so that a bucket is found in a few instructions: the histograms' share of a
+// request is held to a hundredth.
+//
+// Units:     nanoseconds, and requests; waited and served in ticks of gethrtime_unscaled().
+// Ownership: owns the counts, which kstats may borrow as they are.
+// Threads:   count() by a worker, under the device's lock and inside its sequence lock's write; the
+// arrays may
+//            be read meanwhile, each number for itself. switch_on() and switch_off(): one thread,
+//            another than the worker's or not.
+// Errors:    none.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <kstat/clock.hpp>
+#include <kstat/kstat2/buckets.hpp>
+#include <kstat/seqlock.hpp>
+
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope {
+
+class RequestHistograms {
+  public:
+    static constexpr size_t operation_count = 5;  // those of Buf::Op before cache
+
+    static constexpr kstat2::Buckets latency_steps{KSTAT2_NVHIST_LOG10_LIN, 3, 10, 20};
+    static constexpr kstat2::Buckets powers_of_2{KSTAT2_NVHIST_LOG2, 0, 0, 0};
+    /// One by one up to 256, then 257 or more.
+    static constexpr kstat2::Buckets depth_steps{KSTAT2_NVHIST_LINEAR, 1, 257, 1};
+
+    using Latencies = std::array<uint64_t, latency_steps.count()>;
+    using Powers = std::array<uint64_t, powers_of_2.count()>;
+    using Depths = std::array<uint64_t, depth_steps.count()>;
+
+    struct Operation {
+        uint64_t waited = 0;  // ticks, all requests together
+        uint64_t served = 0;
+        Latencies wait{};
+        Latencies service{};
+        Latencies total{};
+        Powers size{};
+    };
+
+    struct Counts {
+        std::array<Operation, operation_count> operations{};  // in the order of Buf::Op
+        Powers latency{};
+        Depths depth{};
+    };
+
+    explicit RequestHistograms(const kstat::Seqlock& seq) : seq_(seq) {}
+    RequestHistograms(const RequestHistograms&) = delete;
+    RequestHistograms& operator=(const RequestHistograms&) = delete;
+
+    /// Counts a request whose three stamps and `met` are set, unless switched off.
+    void count(const Buf& buf);
+
+    /// From 0. Returns when no request is being counted any more, and begins with the next.
+    void switch_on();
+    /// Returns when no request is being counted any more.
+    void switch_off();
+    [[nodiscard]] bool on() const { return on_.load(std::memory_order_acquire); }
+
+    /// The live counts, for kstats to point at and for tests.
+    [[nodiscard]] Counts& counts() { return counts_; }
+    [[nodiscard]] const Counts& counts() const { return counts_; }
+
+  private:
+    // Only the worker writes them; a reader needs each number whole, and no order between them.
+    static void add(uint64_t& count, uint64_t n = 1) {
+        std::atomic_ref<uint64_t>(count).store(count + n, std::memory_order_relaxed);
+    }
+    void count_transfer(const Buf& buf, uint64_t total_ns);
+
+    const kstat::Seqlock& seq_;
+    const kstat::TickScale scale_;
+    std::atomic<bool> on_{false};
+    Counts counts_;
+};
+
+inline void RequestHistograms::count(const Buf& buf) {
+    const auto index = static_cast<size_t>(buf.op);
+    if (index >= operation_count || !on()) return;
+    Operation& operation = counts_.operations[index];
+    // The counter may be read a little early or late: two moments that close may change places.
+    const auto waited = static_cast<uint64_t>(std::max<hrtime_t>(buf.started - buf.queued, 0));
+    const auto served = static_cast<uint64_t>(std::max<hrtime_t>(buf.finished - buf.started, 0));
+    const uint64_t wait_ns = scale_.to_ns(waited);
+    const uint64_t service_ns = scale_.to_ns(served);
+    add(operation.waited, waited);
+    add(operation.served, served);
+    add(operation.wait[latency_steps.index(wait_ns)]);
+    add(operation.service[latency_steps.index(service_ns)]);
+    add(operation.total[latency_steps.index(wait_ns + service_ns)]);
+    if (buf.op == Buf::Op::flush) return;
+    add(operation.size[powers_of_2.index(buf.bcount)]);
+    if (buf.in_queues()) count_transfer(buf, wait_ns + service_ns);
+}
+
+inline void RequestHistograms::count_transfer(const Buf& buf, uint64_t total_ns) {
+    add(counts_.latency[powers_of_2.index(total_ns)]);
+    add(counts_.depth[depth_steps.index(buf.met)]);
+}
+
+}  // namespace blkscope

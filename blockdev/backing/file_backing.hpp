@@ -1,0 +1,83 @@
+// A regular file or a block device, through the page cache or past it.
+//
+// All operations go through the ring but one: a buffered write to a regular file. ext4 has no
+// non-blocking form of it, so the ring hands each to a kernel worker, which costs several times a
+// plain pwrite(2); small ones are therefore written on the spot (docs/performance.md), and those
+// that the page cache has room for already, larger ones too where flushes are rare, through a
+// mapping, where that is cheaper still. That can stall the worker when the kernel throttles dirty
+// pages; --direct never does.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+
+#include "blockdev/backing/backing.hpp"
+#include "blockdev/backing/mapped_file.hpp"
+
+namespace blkscope {
+
+class FileBacking : public Backing {
+  public:
+    FileBacking(const std::string& path, const BackingOptions& options);
+    ~FileBacking() override;
+
+    [[nodiscard]] std::string describe() const override { return path_; }
+    [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
+    [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
+    void attach(Ring& ring) override;
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override;
+    void prepare(Buf& buf) override;
+    bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
+    [[nodiscard]] bool sparse() const override { return file_->sparse; }
+    [[nodiscard]] bool rotational() const override { return rotational_; }
+    [[nodiscard]] bool has_cache() const override { return !direct_; }
+    bool more(Buf& buf) override;
+
+  private:
+    /// The ways to make zeroes, best first.
+    enum class Zeroing : uint8_t { punch, zero_range, write, none };
+
+    /// What all backings of one file know of it.
+    struct File {
+        std::atomic<bool> can_punch{true};
+        std::atomic<bool> can_zero_range{true};
+        std::atomic<bool> sparse{false};  // it had holes when it was opened, or has got some
+        MappedFile mapped;                // for writes, where that pays
+    };
+
+    FileBacking(const FileBacking& other);
+
+    void open_file(const BackingOptions& options);
+    void measure(bool direct);
+    [[nodiscard]] bool may_leave_the_ring(const Buf& buf) const;
+    void prepare_write(Buf& buf);
+    void prepare_trim(Buf& buf);
+    void prepare_zeroes(Buf& buf);
+    void prepare_fallocate(Buf& buf, int mode);
+    void prepare_cache(Buf& buf);
+    void prepare_sync(Buf& buf);
+    [[nodiscard]] Zeroing zeroing_for(const Buf& buf) const;
+    void forget_zeroing(Zeroing way);
+    bool more_of_trim(Buf& buf);
+    bool more_of_zeroes(Buf& buf);
+    template <class Prepare>
+    void prepare_on_file(Buf& buf, Prepare prepare);
+
+    std::string path_;
+    int fd_ = -1;
+    int fixed_ = -1;  // index in the ring's file table, -1 for none
+    Ring* ring_ = nullptr;
+    uint64_t size_bytes_ = 0;
+    uint32_t block_bytes_ = 1;
+    uint32_t trim_bytes_ = 1;  // what fallocate's ranges must be aligned to
+    bool regular_ = false;
+    bool direct_ = false;
+    bool read_only_ = false;
+    bool rotational_ = false;
+    std::shared_ptr<File> file_ = std::make_shared<File>();
+};
+
+}  // namespace blkscope

@@ -1,0 +1,66 @@
+#include "blockdev/backing/memory_backing.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+namespace blkscope {
+
+std::unique_ptr<Backing> MemoryBacking::another() const {
+    return std::unique_ptr<Backing>(new MemoryBacking(store_));  // its constructor is private
+}
+
+void MemoryBacking::prepare(Buf& buf) {
+    switch (buf.op) {
+        case Buf::Op::read:
+            ring_->let_go();
+            store_->read(buf.offset, {buf.data, buf.bcount});
+            return ring_->completed(buf, static_cast<int32_t>(buf.bcount));
+        case Buf::Op::write:
+            ring_->let_go();
+            store_->write(buf.offset, {buf.data, buf.bcount});
+            return ring_->completed(buf, static_cast<int32_t>(buf.bcount));
+        case Buf::Op::trim:
+        case Buf::Op::write_zeroes:
+            ring_->let_go();
+            return zero(buf);
+        case Buf::Op::flush:
+        case Buf::Op::cache:
+        case Buf::Op::block_status:
+            return ring_->completed(buf, 0);
+    }
+}
+
+bool MemoryBacking::read_now(uint64_t offset, std::span<std::byte> to) {
+    const uint64_t size = store_->size_bytes();
+    if (offset > size || to.size() > size - offset) return false;
+    store_->read(offset, to);
+    return true;
+}
+
+// A share of it, and the rest in the turns to come: millions of pages are not touched in one go.
+void MemoryBacking::zero(Buf& buf) {
+    constexpr uint64_t share = MemoryStore::empty_bytes_max;
+    const uint64_t offset = buf.offset + buf.moved();
+    buf.covers = std::min(buf.resid, (offset / share + 1) * share - offset);
+    if (buf.no_hole) {
+        store_->fill(offset, buf.covers);
+    } else {
+        store_->empty(offset, buf.covers);
+    }
+    if (buf.covers < buf.resid) return ring_->completed_later(buf, 0);
+    ring_->completed(buf, 0);
+}
+
+void NullBacking::prepare(Buf& buf) {
+    const bool transfer = buf.in_queues();
+    ring_->let_go();
+    if (buf.op == Buf::Op::read) std::memset(buf.data, 0, buf.bcount);
+    ring_->completed(buf, transfer ? static_cast<int32_t>(buf.bcount) : 0);
+}
+
+bool NullBacking::read_now(uint64_t, std::span<std::byte> to) {
+    std::ranges::fill(to, std::byte{0});
+    return true;
+}
+
+}  // namespace blkscope

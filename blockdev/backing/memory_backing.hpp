@@ -1,0 +1,61 @@
+// Memory, all zeroes at first and gone with the process; and null, which forgets what is written.
+// Both complete within prepare(), without the kernel.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "blockdev/backing/backing.hpp"
+#include "blockdev/backing/memory_store.hpp"
+
+namespace blkscope {
+
+class MemoryBacking : public Backing {
+  public:
+    explicit MemoryBacking(uint64_t size_bytes)
+        : MemoryBacking(std::make_shared<MemoryStore>(size_bytes)) {}
+
+    [[nodiscard]] std::string describe() const override { return "memory"; }
+    [[nodiscard]] uint64_t size_bytes() const override { return store_->size_bytes(); }
+    void attach(Ring& ring) override { ring_ = &ring; }
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override;
+    void prepare(Buf& buf) override;
+    bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override {
+        return store_->extent_at(offset, limit);
+    }
+    [[nodiscard]] bool sparse() const override { return true; }
+
+  private:
+    explicit MemoryBacking(std::shared_ptr<MemoryStore> store) : store_(std::move(store)) {}
+    void zero(Buf& buf);
+
+    std::shared_ptr<MemoryStore> store_;
+    Ring* ring_ = nullptr;
+};
+
+class NullBacking : public Backing {
+  public:
+    explicit NullBacking(uint64_t size_bytes) : size_bytes_(size_bytes) {}
+
+    [[nodiscard]] std::string describe() const override { return "null"; }
+    [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
+    void attach(Ring& ring) override { ring_ = &ring; }
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override {
+        return std::make_unique<NullBacking>(size_bytes_);
+    }
+    void prepare(Buf& buf) override;
+    bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    /// All of it is a hole. Its reads are answered with zeroes all the same: what a read costs is
+    /// what it is for.
+    [[nodiscard]] Extent extent_at(uint64_t, uint64_t limit) override { return {limit, true}; }
+
+  private:
+    uint64_t size_bytes_;
+    Ring* ring_ = nullptr;
+};
+
+}  // namespace blkscope

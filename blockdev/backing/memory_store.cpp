@@ -1,0 +1,113 @@
+#include "blockdev/backing/memory_store.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+// The pages of the page map. Those of the system may be larger: MADV_DONTNEED is refused then for a
+// range that does not suit it, and the range is written with zeroes instead.
+constexpr uint64_t page_bytes = 4096;
+
+constexpr uint64_t look_up_bytes_max = uint64_t{16} << 30;  // far less than a millisecond
+
+}  // namespace
+
+MemoryStore::MemoryStore(uint64_t size_bytes)
+    : size_bytes_(size_bytes), written_((size_bytes + page_bytes - 1) / page_bytes) {
+    // Two stripes never share a word of the page map.
+    static_assert(Stripes::stripe_bytes % (page_bytes * PageSet::word_bits) == 0);
+    void* memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        throw std::system_error(errno, std::generic_category(),
+                                "reserve " + std::to_string(size_bytes) + " bytes of memory");
+    }
+    memory_ = static_cast<std::byte*>(memory);
+}
+
+MemoryStore::~MemoryStore() {
+    munmap(memory_, size_bytes_);
+}
+
+// move(at, bytes) for each part of the range that lies in one stripe, while that is held.
+template <class Move>
+void MemoryStore::by_stripe(uint64_t offset, uint64_t bytes, Move move) {
+    while (bytes > 0) {
+        const uint64_t part =
+            std::min(bytes, Stripes::stripe_bytes - offset % Stripes::stripe_bytes);
+        const auto held = stripes_.hold(offset, part);
+        move(offset, part);
+        offset += part;
+        bytes -= part;
+    }
+}
+
+void MemoryStore::read(uint64_t offset, std::span<std::byte> to) {
+    by_stripe(offset, to.size(), [&](uint64_t at, uint64_t bytes) {
+        std::memcpy(to.data() + (at - offset), memory_ + at, bytes);
+    });
+}
+
+void MemoryStore::write(uint64_t offset, std::span<const std::byte> from) {
+    by_stripe(offset, from.size(), [&](uint64_t at, uint64_t bytes) {
+        std::memcpy(memory_ + at, from.data() + (at - offset), bytes);
+        written_.add(at / page_bytes, (at + bytes - 1) / page_bytes + 1);
+    });
+}
+
+void MemoryStore::fill(uint64_t offset, uint64_t bytes) {
+    by_stripe(offset, bytes, [&](uint64_t at, uint64_t part) {
+        std::memset(memory_ + at, 0, part);
+        written_.add(at / page_bytes, (at + part - 1) / page_bytes + 1);
+    });
+}
+
+// Whole pages go; what is left at the edges is cleared.
+void MemoryStore::empty(uint64_t offset, uint64_t bytes) {
+    const uint64_t end = offset + bytes;
+    const uint64_t first_page = (offset + page_bytes - 1) / page_bytes * page_bytes;
+    const uint64_t last_page = end / page_bytes * page_bytes;
+    if (first_page >= last_page) return clear_part(offset, bytes);
+    clear_part(offset, first_page - offset);
+    clear_part(last_page, end - last_page);
+    give_back(first_page, last_page - first_page);
+}
+
+void MemoryStore::give_back(uint64_t first, uint64_t bytes) {
+    {
+        const auto held = stripes_.hold(first, bytes);
+        if (madvise(memory_ + first, bytes, MADV_DONTNEED) == 0) {
+            return written_.remove(first / page_bytes, (first + bytes) / page_bytes);
+        }
+    }
+    fill(first, bytes);
+}
+
+// Less than a page, or parts of two: one that was never written to is not made resident for it.
+void MemoryStore::clear_part(uint64_t offset, uint64_t bytes) {
+    while (bytes > 0) {
+        const uint64_t part = std::min(bytes, page_bytes - offset % page_bytes);
+        by_stripe(offset, part, [&](uint64_t at, uint64_t count) {
+            if (written_.contains(at / page_bytes)) std::memset(memory_ + at, 0, count);
+        });
+        offset += part;
+        bytes -= part;
+    }
+}
+
+Extent MemoryStore::extent_at(uint64_t offset, uint64_t limit) const {
+    const uint64_t bytes = std::min(limit, look_up_bytes_max);
+    const uint64_t first = offset / page_bytes;
+    const uint64_t end = (offset + bytes + page_bytes - 1) / page_bytes;
+    const PageSet::Run run = written_.run(first, end);
+    return {std::min((first + run.pages) * page_bytes - offset, bytes), !run.present};
+}
+
+}  // namespace blkscope

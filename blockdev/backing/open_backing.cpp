@@ -1,0 +1,68 @@
+#include <charconv>
+#include <limits>
+#include <stdexcept>
+#include <string_view>
+
+#include "blockdev/backing/backing.hpp"
+#include "blockdev/backing/file_backing.hpp"
+#include "blockdev/backing/memory_backing.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr std::string_view memory_prefix = "memory:";
+constexpr std::string_view null_prefix = "null:";
+
+// The bytes that a size's last letter stands for, 0 for a letter that stands for none.
+uint64_t unit_bytes(char letter) {
+    switch (letter) {
+        case 'k':
+        case 'K':
+            return uint64_t{1} << 10;
+        case 'm':
+        case 'M':
+            return uint64_t{1} << 20;
+        case 'g':
+        case 'G':
+            return uint64_t{1} << 30;
+        case 't':
+        case 'T':
+            return uint64_t{1} << 40;
+        default:
+            return 0;
+    }
+}
+
+}  // namespace
+
+uint64_t parse_size(const std::string& text) {
+    // A device's last byte must have an offset that the kernel can name.
+    constexpr auto largest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
+    const auto bad = [&] {
+        return std::invalid_argument(
+            "size '" + text + "': not a positive number with K, M, G, T or nothing behind it");
+    };
+    uint64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || number == 0) throw bad();
+    uint64_t unit = 1;
+    if (at != end) {
+        unit = unit_bytes(*at);
+        if (unit == 0 || at + 1 != end) throw bad();
+    }
+    if (number > largest / unit) throw bad();
+    return number * unit;
+}
+
+std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options) {
+    if (spec.starts_with(memory_prefix)) {
+        return std::make_unique<MemoryBacking>(parse_size(spec.substr(memory_prefix.size())));
+    }
+    if (spec.starts_with(null_prefix)) {
+        return std::make_unique<NullBacking>(parse_size(spec.substr(null_prefix.size())));
+    }
+    return std::make_unique<FileBacking>(spec, options);
+}
+
+}  // namespace blkscope

@@ -1,0 +1,58 @@
+#include "blockdev/backing/page_set.hpp"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <system_error>
+
+namespace blkscope {
+
+PageSet::PageSet(uint64_t pages) : bytes_((pages + word_bits - 1) / word_bits * sizeof(uint64_t)) {
+    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        throw std::system_error(errno, std::generic_category(), "reserve memory for a page map");
+    }
+    words_ = static_cast<uint64_t*>(memory);
+}
+
+PageSet::~PageSet() {
+    munmap(words_, bytes_);
+}
+
+void PageSet::set(uint64_t first, uint64_t end, bool value) {
+    while (first < end) {
+        const uint64_t bit = first % word_bits;
+        const uint64_t count = std::min(end - first, word_bits - bit);
+        const uint64_t mask = (~uint64_t{0} >> (word_bits - count)) << bit;
+        const uint64_t was = word(first);
+        const uint64_t wanted = value ? was | mask : was & ~mask;
+        if (was != wanted) {  // a page of zeroes that stays one is not made resident
+            std::atomic_ref<uint64_t>(words_[first / word_bits])
+                .store(wanted, std::memory_order_relaxed);
+        }
+        first += count;
+    }
+}
+
+PageSet::Run PageSet::run(uint64_t first, uint64_t end) const {
+    // With the bits of a set run turned over, every run is one of zeroes.
+    const bool present = contains(first);
+    const uint64_t turn = present ? ~uint64_t{0} : 0;
+    uint64_t at = first;
+    while (at < end) {
+        const uint64_t bit = at % word_bits;
+        const uint64_t others = (word(at) ^ turn) >> bit;
+        if (others != 0) {
+            at += static_cast<uint64_t>(std::countr_zero(others));
+            break;
+        }
+        at += word_bits - bit;
+    }
+    // Somebody may have changed the first of them meanwhile.
+    return {std::max<uint64_t>(std::min(at, end) - first, 1), present};
+}
+
+}  // namespace blkscope

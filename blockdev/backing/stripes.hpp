@@ -1,0 +1,71 @@
+// Stripes: locks for ranges of a device's bytes that are moved by the workers themselves.
+//
+//     bytes     |  256 KiB  |  256 KiB  |  256 KiB  | ...
+//     lock         0           1           2          ... and again from 0 after the last
+//
+// What is moved under one hold() is moved whole: nobody sees half of it, as a disk never shows half
+// a sector.
+//
+// Units:   bytes.
+// Threads: any.
+// Errors:  none.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+
+#include "blockdev/ring/lock.hpp"
+
+namespace blkscope {
+
+class Stripes {
+  public:
+    static constexpr uint64_t stripe_bytes = uint64_t{256} << 10;
+    static constexpr uint64_t hold_bytes_max = uint64_t{8} << 20;
+
+    /// The locks of a range, from construction to destruction.
+    class [[nodiscard]] Held {
+      public:
+        Held(Stripes& stripes, uint64_t offset, uint64_t bytes)
+            : stripes_(stripes), first_(offset / stripe_bytes % count) {
+            const uint64_t last = (offset + bytes - 1) / stripe_bytes;
+            end_ = first_ + static_cast<size_t>(last - offset / stripe_bytes) + 1;
+            assert(bytes > 0 && bytes <= hold_bytes_max);
+            each([](Lock& lock) { lock.lock(); });
+        }
+        ~Held() {
+            each([](Lock& lock) { lock.unlock(); });
+        }
+        Held(const Held&) = delete;
+        Held& operator=(const Held&) = delete;
+
+      private:
+        // In the order of the locks, so that two holders never wait for each other: first those
+        // that the range comes round to again.
+        template <class Call>
+        void each(Call call) {
+            for (size_t i = count; i < end_; ++i) call(stripes_.locks_[i - count]);
+            for (size_t i = first_; i < std::min(end_, count); ++i) call(stripes_.locks_[i]);
+        }
+
+        Stripes& stripes_;
+        size_t first_;
+        size_t end_;
+    };
+
+    /// For 1 to hold_bytes_max bytes.
+    Held hold(uint64_t offset, uint64_t bytes) { return {*this, offset, bytes}; }
+
+  private:
+    static constexpr size_t count = 64;
+    static_assert(hold_bytes_max / stripe_bytes < count, "each lock is taken once");
+
+    struct alignas(64) Padded : Lock {};  // a cache line each
+
+    std::array<Padded, count> locks_;
+};
+
+}  // namespace blkscope

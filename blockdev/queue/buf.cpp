@@ -1,0 +1,43 @@
+#include "blockdev/queue/buf.hpp"
+
+#include <cassert>
+#include <cerrno>
+
+#include "blockdev/device/device.hpp"
+#include "blockdev/device/lane.hpp"
+
+namespace blkscope {
+
+Buf::Next Buf::absorb(int32_t result) {
+    assert(state == State::running);
+
+    if ((result == -EINTR || result == -EAGAIN) && retries_left > 0) {
+        // Bounded: a file that never says anything else must not hold a run-queue slot for ever.
+        --retries_left;
+        return Next::again;
+    }
+    if (result < 0) {
+        error = -result;
+        return Next::finish;
+    }
+    const uint64_t done = in_queues() || result > 0 ? static_cast<uint64_t>(result) : covers;
+    assert(done <= resid);
+    resid -= done;
+    if (resid == 0 || extents.full()) return Next::finish;
+    if (done == 0) {
+        // The backing file ends before the device does: someone truncated it under us.
+        error = EIO;
+        return Next::finish;
+    }
+    return Next::again;
+}
+
+bool Buf::declined() const {
+    return op == Op::write_zeroes && fast_zero && error == EOPNOTSUPP;
+}
+
+void Buf::complete(int32_t result) {
+    lane->device().complete(*this, result);
+}
+
+}  // namespace blkscope

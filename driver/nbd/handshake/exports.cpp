@@ -1,0 +1,84 @@
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <cassert>
+#include <cstdint>
+#include "driver/nbd/handshake/exports.hpp"
+#include "driver/nbd/protocol.hpp"
+#include "driver/nbd/text.hpp"
+#include <limits>
+#include <system_error>
+#include <utility>
+
+namespace blkscope::nbd {
+namespace {
+
+// What a user named wrongly is theirs to mend.
+void check_strings(const ExportInfo& exp) {
+    if (!valid_string(exp.name)) {
+        throw std::system_error(std::make_error_code(std::errc::invalid_argument),
+                                fmt::format("export name \"{}\" is not UTF-8 of at most {} bytes",
+                                            printable(exp.name), string_bytes_max));
+    }
+    if (!valid_string(exp.description)) {
+        throw std::system_error(
+            std::make_error_code(std::errc::invalid_argument),
+            fmt::format("description of export \"{}\" is not UTF-8 of at most {} bytes",
+                        printable(exp.name), string_bytes_max));
+    }
+}
+
+// The rest is ours: the code that made the device computed it.
+void check_numbers(const ExportInfo& exp) {
+    namespace flag = transmission_flag;
+    // Clients keep offsets in a signed 64-bit integer.
+    assert(exp.size_bytes <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+    assert((exp.transmission_flags & flag::has_flags) != 0);
+    // The handshake adds them for a client that has negotiated what they need.
+    assert((exp.transmission_flags & (flag::send_df | flag::block_status_payload)) == 0);
+    assert((exp.transmission_flags & flag::send_fast_zero) == 0 ||
+           (exp.transmission_flags & flag::send_write_zeroes) != 0);
+
+    const BlockSize& block = exp.block_size;
+    assert(std::has_single_bit(block.minimum) && block.minimum <= 65536);
+    assert(std::has_single_bit(block.preferred) && block.preferred >= 512);
+    assert(block.preferred >= block.minimum && block.preferred <= block.maximum);
+    assert(block.maximum == std::numeric_limits<std::uint32_t>::max() ||
+           block.maximum % block.minimum == 0);
+}
+
+}  // namespace
+
+Exports::Exports(std::vector<ExportInfo> list, bool may_be_listed)
+    : list_(std::move(list)), may_be_listed_(may_be_listed) {
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+        check_strings(list_[i]);
+        check_numbers(list_[i]);
+        const auto same_name = [&](const ExportInfo& exp) { return exp.name == list_[i].name; };
+        const auto here = list_.begin() + static_cast<std::ptrdiff_t>(i);
+        if (std::any_of(list_.begin(), here, same_name)) {
+            throw std::system_error(
+                std::make_error_code(std::errc::file_exists),
+                fmt::format("export name \"{}\" is given twice", printable(list_[i].name)));
+        }
+        if (!list_[i].is_default) continue;
+        if (default_) {
+            throw std::system_error(
+                std::make_error_code(std::errc::invalid_argument),
+                fmt::format("exports \"{}\" and \"{}\" are both the default",
+                            printable(list_[*default_].name), printable(list_[i].name)));
+        }
+        default_ = i;
+    }
+    if (!default_ && list_.size() == 1) default_ = 0;
+}
+
+std::optional<std::size_t> Exports::find(std::string_view name) const {
+    const auto named =
+        std::find_if(begin(), end(), [&](const auto& exp) { return exp.name == name; });
+    if (named != end()) return static_cast<std::size_t>(named - begin());
+    return name.empty() ? default_ : std::nullopt;
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,115 @@
+#include "driver/nbd/server/export.hpp"
+
+#include <blkscope/geometry.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "driver/nbd/transmission/worker.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+static_assert(BLKSCOPE_GEOMETRY_READ_ONLY == transmission_flag::read_only &&
+              BLKSCOPE_GEOMETRY_FLUSH == transmission_flag::send_flush &&
+              BLKSCOPE_GEOMETRY_FUA == transmission_flag::send_fua &&
+              BLKSCOPE_GEOMETRY_ROTATIONAL == transmission_flag::rotational &&
+              BLKSCOPE_GEOMETRY_TRIM == transmission_flag::send_trim &&
+              BLKSCOPE_GEOMETRY_WRITE_ZEROES == transmission_flag::send_write_zeroes &&
+              BLKSCOPE_GEOMETRY_CACHE == transmission_flag::send_cache &&
+              BLKSCOPE_GEOMETRY_FAST_ZERO == transmission_flag::send_fast_zero &&
+              BLKSCOPE_GEOMETRY_MULTI_CONN == transmission_flag::can_multi_conn);
+
+constexpr uint32_t preferred_block_bytes = 4096;
+constexpr uint32_t sector_bytes_min = 512;
+constexpr uint32_t payload_bytes_max = uint32_t{32}
+                                       << 20;  // what clients are told; the usual limit
+
+// One file or memory behind one cache: what is acknowledged on one connection is seen on all, and a
+// flush on any covers it. That is CAN_MULTI_CONN.
+uint16_t transmission_flags(const Backing& backing, bool read_only) {
+    namespace flag = transmission_flag;
+    constexpr uint16_t writable =
+        flag::send_fua | flag::send_trim | flag::send_write_zeroes | flag::send_fast_zero;
+    uint16_t flags = flag::has_flags | flag::send_flush | flag::can_multi_conn;
+    flags |= read_only ? flag::read_only : writable;
+    if (backing.has_cache()) flags |= flag::send_cache;
+    if (backing.rotational()) flags |= flag::rotational;
+    return flags;
+}
+
+}  // namespace
+
+Export::Export(Worker& its_worker, ExportOptions options)
+    : worker(its_worker),
+      name(std::move(options.name)),
+      description(std::move(options.description)),
+      read_only(options.read_only),
+      is_default(options.is_default),
+      device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
+             options.queue_depth, options.stats_rate),
+      backing_(device.backing().describe()) {}
+
+ExportInfo Export::info() const {
+    const uint32_t minimum = device.backing().block_bytes();
+    return {
+        .name = name,
+        .description = description.empty() ? device.name() + ": " + backing_ : description,
+        .size_bytes = device.size_bytes(),
+        .transmission_flags = transmission_flags(device.backing(), read_only),
+        .block_size = {minimum, std::max(minimum, preferred_block_bytes), payload_bytes_max},
+        .is_default = is_default,
+    };
+}
+
+void Export::publish(const std::string& its_uri) {
+    kstat_.reset();  // readers of the old one are done with uri_ when it has gone
+    uri_ = its_uri;
+    published_ = true;
+    publish_names();
+    publish_geometry();
+}
+
+// Null where it cannot be: kstat_create() said why, and the export is served all the same.
+OwnedKstat Export::create_kstat(const char* what, uchar_t type, uint_t records) const {
+    const std::string kstat_name = device.name() + "," + what;
+    return OwnedKstat(kstat_create(device_module, device.instance(), kstat_name.c_str(), "misc",
+                                   type, records, 0));
+}
+
+void Export::publish_names() {
+    std::array<std::pair<const char*, std::string*>, 3> records{
+        {{"name", &name}, {"backing", &backing_}, {"uri", &uri_}}};
+    kstat_ = create_kstat("export", KSTAT_TYPE_NAMED, records.size());
+    if (!kstat_) return;
+    kstat_named_t* record = KSTAT_NAMED_PTR(kstat_);
+    for (const auto& [record_name, text] : records) {
+        kstat_named_init(record, record_name, KSTAT_DATA_STRING);
+        kstat_named_setstr(record++, text->c_str());
+    }
+    kstat_install(kstat_.get());
+}
+
+void Export::publish_geometry() {
+    geometry_kstat_.reset();
+    geometry_kstat_ = create_kstat("geometry", KSTAT_TYPE_RAW, sizeof(blkscope_geometry));
+    if (!geometry_kstat_) return;
+    const ExportInfo told = info();
+    const blkscope_geometry geometry{
+        .version = BLKSCOPE_GEOMETRY_VERSION,
+        .transmission_flags = told.transmission_flags,
+        .size_bytes = told.size_bytes,
+        .sector_bytes = std::max(sector_bytes_min, told.block_size.minimum),
+        .block_bytes_min = told.block_size.minimum,
+        .block_bytes_preferred = told.block_size.preferred,
+        .block_bytes_max = told.block_size.maximum,
+        .queue_depth = device.queue_depth(),
+        .reserved = 0,
+    };
+    std::memcpy(geometry_kstat_->ks_data, &geometry, sizeof geometry);
+    kstat_install(geometry_kstat_.get());
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,35 @@
+#include "driver/nbd/server/log_limit.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+namespace blkscope::nbd {
+
+bool LogLimit::admit(Time now) {
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(now - given_back_);
+    spent_ -= static_cast<unsigned>(std::min<int64_t>(spent_, seconds.count()));
+    given_back_ += seconds;
+    if (spent_ == burst) {
+        ++left_out_;
+        return false;
+    }
+    ++spent_;
+    return true;
+}
+
+uint64_t LogLimit::take_left_out() {
+    return std::exchange(left_out_, 0);
+}
+
+void LogLimit::print(std::string_view line) {
+    if (!admit(std::chrono::steady_clock::now())) return;
+    if (const uint64_t lines = take_left_out()) {
+        fmt::print(stderr, "blkscope: {} lines about clients left out\n", lines);
+    }
+    fmt::print(stderr, "blkscope: {}\n", line);
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,111 @@
+// The part of a Negotiation that is behind STARTTLS.
+//
+//     start_tls ─▶ shake_hands ◀─▶ socket          until both sides have agreed
+//                      ▼
+//     read_decrypted ─▶ step ─▶ write_encrypted    as in clear text, through the session
+//
+// From the STARTTLS on, every byte that the socket brings goes to the session, so one that someone
+// slipped in behind it in clear text is never an option: it breaks the handshake.
+
+#include <fmt/format.h>
+
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <cerrno>
+
+#include "driver/nbd/server/log_limit.hpp"
+#include "driver/nbd/server/negotiation.hpp"
+#include "driver/nbd/server/server.hpp"
+#include "driver/nbd/tls/tls_session.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+
+// More than any chain of certificates in use; OpenSSL's own limits are for each message only.
+constexpr size_t handshake_bytes_max = size_t{64} << 10;
+
+}  // namespace
+
+void Negotiation::start_tls() {
+    tls_ = std::make_unique<TlsSession>(tls_context_);
+    shake_hands();
+}
+
+void Negotiation::shake_hands() {
+    const int result = tls_->handshake();
+    if (result == -EPROTO) return fail_tls();
+    flush([this, result] {
+        if (result == 0) return read();
+        if (tls_bytes_ > handshake_bytes_max) return refuse_long_handshake();
+        receive_encrypted([this] { shake_hands(); });
+    });
+}
+
+void Negotiation::refuse_long_handshake() {
+    server_->log_->print(
+        fmt::format("TLS handshake failed: longer than {} bytes", handshake_bytes_max));
+    end();
+}
+
+// The client is told why, as far as TLS has words for it.
+void Negotiation::fail_tls() {
+    server_->log_->print(fmt::format("TLS handshake failed: {}", tls_->failure()));
+    flush([this] { end(); });
+}
+
+void Negotiation::read_decrypted() {
+    received_.resize(handshake_.wanted());
+    const int32_t result = tls_->read(received_);
+    if (result > 0) {
+        received_.resize(static_cast<size_t>(result));
+        return step();
+    }
+    if (result == -EPROTO) return fail_tls();
+    if (result == 0) return end();
+    flush([this] { receive_encrypted([this] { read_decrypted(); }); });
+}
+
+// `bytes` may be more than the session has room for: the list of very many exports.
+void Negotiation::write_encrypted(std::span<const std::byte> bytes, Step::Next next) {
+    // An iovec serves both directions, so its pointer is not to constant bytes.
+    const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    const int32_t result = tls_->write({&piece, 1});
+    if (result < 0) return fail_tls();
+    const auto rest = bytes.subspan(static_cast<size_t>(result));
+    if (rest.empty() && next == Step::Next::close) tls_->close();
+    flush([this, rest, next] {
+        if (rest.empty()) return written(next);
+        write_encrypted(rest, next);
+    });
+}
+
+template <class Then>
+void Negotiation::receive_encrypted(Then then) {
+    const std::span<std::byte> room = tls_->input();
+    socket_.async_read_some(asio::buffer(room.data(), room.size()),
+                            [self = shared_from_this(), then](error_code error, size_t bytes) {
+                                if (error || self->server_ == nullptr) return self->end();
+                                self->tls_bytes_ += bytes;
+                                self->tls_->received(bytes);
+                                then();
+                            });
+}
+
+// Sends what the session has to say, then goes on.
+template <class Then>
+void Negotiation::flush(Then then) {
+    const std::span<const std::byte> bytes = tls_->output();
+    if (bytes.empty()) return then();
+    asio::async_write(
+        socket_, asio::buffer(bytes.data(), bytes.size()),
+        [self = shared_from_this(), then, size = bytes.size()](error_code error, size_t) {
+            if (error || self->server_ == nullptr) return self->end();
+            self->tls_->sent(size);
+            then();
+        });
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,222 @@
+#include <fmt/format.h>
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/ssl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include "driver/nbd/tls/tls.hpp"
+#include <filesystem>
+#include <new>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "driver/nbd/tls/tls_error.hpp"
+#include "driver/nbd/tls/tls_keys.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t file_bytes_max = size_t{1} << 20;
+
+// Only what authenticates as it encrypts and agrees on a fresh key. A client that offers the use of
+// a shared key has one, and may have no certificate, so that comes first, as TLS 1.3 has it.
+constexpr const char* ciphers =
+    "ECDHE-PSK-CHACHA20-POLY1305:DHE-PSK-AES128-GCM-SHA256:DHE-PSK-AES256-GCM-SHA384:"
+    "DHE-PSK-CHACHA20-POLY1305:"
+    "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL:!eNULL";
+
+// The first is the fastest where the processor knows AES, and one that any shared key can be used
+// with: those are bound to SHA-256.
+constexpr const char* ciphers_1_3 =
+    "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+constexpr unsigned char session_context[] = "blkscope";
+
+// OpenSSL's place for what a program wants to find again.
+constexpr int keys_index = 0;
+
+constexpr const char* make_certificate = "make it with certtool or openssl";
+constexpr const char* make_key = "make one with psktool -u NAME -p FILE";
+
+[[noreturn]] void fail(const std::string& what, std::string_view why, std::string_view todo) {
+    throw std::invalid_argument(fmt::format("{}: {}; {}", what, why, todo));
+}
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+File open_file(const std::string& path, std::string_view todo) {
+    File file(std::fopen(path.c_str(), "re"), std::fclose);
+    if (!file) {
+        const int error = errno;
+        fail(path, std::generic_category().message(error),
+             error == ENOENT ? todo : "see who may read it");
+    }
+    return file;
+}
+
+// A key that any user can read protects from none of them.
+void warn_if_exposed(const std::string& path) {
+    struct stat info {};
+    if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return;
+    fmt::print(stderr, "blkscope: {}: every user may read this key; chmod 600 it\n", path);
+}
+
+// OpenSSL would ask for it on the terminal.
+int no_passphrase(char*, int, int, void*) {
+    return -1;
+}
+
+std::string read_text(const std::string& path) {
+    const File file = open_file(path, make_key);
+    std::string text(file_bytes_max, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
+    if (std::ferror(file.get()) != 0)
+        fail(path, std::generic_category().message(EIO), "see that it is a file");
+    return text;
+}
+
+// TLS 1.2's callback, which OpenSSL also asks for the external keys of TLS 1.3.
+unsigned find_key(SSL* session, const char* name, unsigned char* to, unsigned bytes_max) {
+    const auto* keys =
+        static_cast<const TlsKeys*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(session), keys_index));
+    const TlsKeys::Key* key = keys->find(name);
+    if (key == nullptr || key->size() > bytes_max) return 0;
+    std::copy(key->begin(), key->end(), to);
+    return static_cast<unsigned>(key->size());
+}
+
+// Who gives them takes the server for one that uses them.
+void require_none(const TlsOptions& options) {
+    constexpr std::string_view why = "without effect, for TLS is off";
+    constexpr std::string_view todo = "add --tls require, or --tls on";
+    if (!options.certificates.empty()) fail("--tls-certs", why, todo);
+    if (!options.psk_file.empty()) fail("--tls-psk", why, todo);
+    if (options.verify_peer) fail("--tls-verify-peer", why, todo);
+}
+
+void set_rules(SSL_CTX* context) {
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    SSL_CTX_set_options(context, SSL_OP_NO_TICKET | SSL_OP_NO_RENEGOTIATION |
+                                     SSL_OP_NO_COMPRESSION | SSL_OP_CIPHER_SERVER_PREFERENCE);
+    SSL_CTX_set_num_tickets(context, 0);
+    SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+    SSL_CTX_set_dh_auto(context, 1);
+    // A shared key of TLS 1.3 is a session to OpenSSL, and belongs to a context where clients are
+    // verified.
+    SSL_CTX_set_session_id_context(context, session_context, sizeof session_context);
+    SSL_CTX_set_default_passwd_cb(context, no_passphrase);
+    if (SSL_CTX_set_cipher_list(context, ciphers) != 1 ||
+        SSL_CTX_set_ciphersuites(context, ciphers_1_3) != 1) {
+        throw std::runtime_error("TLS: OpenSSL's configuration leaves none of our ciphers");
+    }
+}
+
+void load_chain(SSL_CTX* context, const std::string& path) {
+    open_file(path, make_certificate);
+    if (SSL_CTX_use_certificate_chain_file(context, path.c_str()) == 1) return;
+    fail(path, "no certificate that can be used: " + tls_error_text(), make_certificate);
+}
+
+void load_private_key(SSL_CTX* context, const std::string& path, const std::string& chain) {
+    using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
+    const File file = open_file(path, make_certificate);
+    const Key key(PEM_read_PrivateKey(file.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
+    if (!key) {
+        fail(path, "no private key that can be used: " + tls_error_text(),
+             "it must not have a passphrase");
+    }
+    if (SSL_CTX_use_PrivateKey(context, key.get()) != 1) {
+        fail(path, "not the key of " + chain + ": " + tls_error_text(),
+             "give the two that were made together");
+    }
+    warn_if_exposed(path);
+}
+
+}  // namespace
+
+std::string tls_error_text() {
+    const unsigned long error = ERR_peek_last_error();
+    const char* reason = ERR_reason_error_string(error);
+    std::string text = reason != nullptr ? reason : "no reason given";
+    if (reason == nullptr && ERR_SYSTEM_ERROR(error)) {
+        text = std::generic_category().message(ERR_GET_REASON(error));
+    }
+    ERR_clear_error();
+    return text;
+}
+
+std::optional<TlsMode> tls_mode(std::string_view word) {
+    if (word == "off") return TlsMode::off;
+    if (word == "on") return TlsMode::on;
+    if (word == "require") return TlsMode::require;
+    return std::nullopt;
+}
+
+std::shared_ptr<const TlsContext> TlsContext::open(const TlsOptions& options) {
+    if (options.mode == TlsMode::off) {
+        require_none(options);
+        return nullptr;
+    }
+    if (options.certificates.empty() && options.psk_file.empty()) {
+        fail("--tls", "neither certificates nor keys", "give --tls-certs DIR or --tls-psk FILE");
+    }
+    if (options.verify_peer && options.certificates.empty()) {
+        fail("--tls-verify-peer", "no certificates to verify with", "give --tls-certs DIR");
+    }
+    return std::shared_ptr<const TlsContext>(new TlsContext(options));
+}
+
+TlsContext::TlsContext(const TlsOptions& options)
+    : mode_(options.mode), context_(SSL_CTX_new(TLS_server_method())) {
+    if (!context_) throw std::bad_alloc();
+    set_rules(context_.get());
+    if (!options.certificates.empty()) load_certificates(options);
+    if (!options.psk_file.empty()) load_keys(options.psk_file);
+}
+
+TlsContext::~TlsContext() = default;
+
+void TlsContext::Free::operator()(ssl_ctx_st* context) const {
+    SSL_CTX_free(context);
+}
+
+void TlsContext::load_certificates(const TlsOptions& options) {
+    const fs::path folder = options.certificates;
+    const std::string chain = folder / "server-cert.pem";
+    load_chain(context_.get(), chain);
+    load_private_key(context_.get(), folder / "server-key.pem", chain);
+    if (options.verify_peer) require_signed_by(folder / "ca-cert.pem");
+}
+
+void TlsContext::require_signed_by(const std::string& authority) {
+    open_file(authority, make_certificate);
+    STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(authority.c_str());
+    if (names == nullptr ||
+        SSL_CTX_load_verify_locations(context_.get(), authority.c_str(), nullptr) != 1) {
+        fail(authority, "no certificate that can be used: " + tls_error_text(), make_certificate);
+    }
+    SSL_CTX_set_client_CA_list(context_.get(), names);  // so that a client knows which one to show
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+}
+
+void TlsContext::load_keys(const std::string& path) {
+    std::string text = read_text(path);
+    try {
+        keys_ = std::make_unique<const TlsKeys>(TlsKeys::parse(text));
+    } catch (const std::invalid_argument& error) {
+        OPENSSL_cleanse(text.data(), text.size());
+        fail(path, error.what(), make_key);
+    }
+    OPENSSL_cleanse(text.data(), text.size());
+    warn_if_exposed(path);
+    SSL_CTX_set_ex_data(context_.get(), keys_index, const_cast<TlsKeys*>(keys_.get()));
+    SSL_CTX_set_psk_server_callback(context_.get(), find_key);
+}
+
+}  // namespace blkscope::nbd

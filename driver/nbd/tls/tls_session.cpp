@@ -1,0 +1,227 @@
+#include "driver/nbd/tls/tls_session.hpp"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include "driver/nbd/tls/tls.hpp"
+#include <new>
+#include <string_view>
+#include <utility>
+
+#include "driver/nbd/tls/tls_error.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+// What a record may be longer than its plaintext: header, nonce, tag and the type of its content.
+constexpr size_t record_overhead_max = 256;
+
+// Kept free of data, for answers to the client's wishes for new keys and for the last words.
+constexpr size_t control_bytes = 1024;
+
+}  // namespace
+
+// OpenSSL's way to our two buffers. A memory BIO of its own would grow with what is in it.
+struct TlsSessionBio {
+    static int read(BIO* bio, char* to, int bytes_max) {
+        TlsSession& session = session_of(bio);
+        BIO_clear_retry_flags(bio);
+        const size_t bytes =
+            std::min(static_cast<size_t>(bytes_max), session.input_end_ - session.input_begin_);
+        if (bytes == 0) {
+            BIO_set_retry_read(bio);
+            return -1;
+        }
+        std::memcpy(to, session.input_.get() + session.input_begin_, bytes);
+        session.input_begin_ += bytes;
+        return static_cast<int>(bytes);
+    }
+
+    static int write(BIO* bio, const char* from, int bytes) {
+        TlsSession& session = session_of(bio);
+        BIO_clear_retry_flags(bio);
+        if (static_cast<size_t>(bytes) > session.output_room()) {
+            BIO_set_retry_write(bio);
+            return -1;
+        }
+        std::memcpy(session.output_.get() + session.output_end_, from, static_cast<size_t>(bytes));
+        session.output_end_ += static_cast<size_t>(bytes);
+        return bytes;
+    }
+
+    static long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }
+
+    static TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(BIO_get_data(bio)); }
+
+    // Never freed: sessions may be on any thread when the program ends.
+    static BIO_METHOD* method() {
+        static BIO_METHOD* const the_one = [] {
+            BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "blkscope");
+            if (made == nullptr) throw std::bad_alloc();
+            BIO_meth_set_read(made, read);
+            BIO_meth_set_write(made, write);
+            BIO_meth_set_ctrl(made, control);
+            return made;
+        }();
+        return the_one;
+    }
+};
+
+TlsSession::TlsSession(std::shared_ptr<const TlsContext> context)
+    : context_(std::move(context)),
+      input_(std::make_unique_for_overwrite<std::byte[]>(input_bytes_max)),
+      output_(std::make_unique_for_overwrite<std::byte[]>(output_bytes_max)),
+      record_(std::make_unique_for_overwrite<std::byte[]>(record_bytes_max)) {
+    BIO* bio = BIO_new(TlsSessionBio::method());
+    if (bio == nullptr) throw std::bad_alloc();
+    BIO_set_data(bio, this);
+    BIO_set_init(bio, 1);
+    ssl_ = SSL_new(context_->get());
+    if (ssl_ == nullptr) {
+        BIO_free(bio);
+        throw std::bad_alloc();
+    }
+    SSL_set_bio(ssl_, bio, bio);  // which takes the one reference for both
+    SSL_set_accept_state(ssl_);
+}
+
+TlsSession::~TlsSession() {
+    SSL_free(ssl_);
+}
+
+// ---- To and from the socket ----
+
+std::span<std::byte> TlsSession::input() {
+    const size_t left = input_end_ - input_begin_;
+    std::memmove(input_.get(), input_.get() + input_begin_, left);
+    input_begin_ = 0;
+    input_end_ = left;
+    return {input_.get() + left, input_bytes_max - left};
+}
+
+void TlsSession::received(size_t bytes) {
+    assert(bytes <= input_bytes_max - input_end_);
+    input_end_ += bytes;
+}
+
+std::span<const std::byte> TlsSession::output() const {
+    return {output_.get() + output_begin_, output_end_ - output_begin_};
+}
+
+void TlsSession::sent(size_t bytes) {
+    assert(bytes <= output_end_ - output_begin_);
+    output_begin_ += bytes;
+    if (output_begin_ == output_end_) output_begin_ = output_end_ = 0;
+}
+
+size_t TlsSession::output_room() const {
+    return output_bytes_max - output_end_;
+}
+
+// ---- To and from the client ----
+
+// What an operation of OpenSSL's that did not succeed means.
+int32_t TlsSession::outcome(int result) {
+    switch (SSL_get_error(ssl_, result)) {
+        case SSL_ERROR_WANT_READ:
+            return -EAGAIN;
+        case SSL_ERROR_ZERO_RETURN:
+            return 0;
+        case SSL_ERROR_WANT_WRITE:
+            failure_ = "the client asks for new keys and does not read them";
+            return -EPROTO;
+        default:
+            failure_ = tls_error_text();
+    }
+    if (const long verified = SSL_get_verify_result(ssl_); verified != X509_V_OK) {
+        failure_.append(" (").append(X509_verify_cert_error_string(verified)).append(")");
+    }
+    return -EPROTO;
+}
+
+int TlsSession::handshake() {
+    ERR_clear_error();
+    const int result = SSL_accept(ssl_);
+    if (result == 1) return 0;
+    const int32_t why = outcome(result);
+    if (why == 0) failure_ = "the client ended it";
+    return why == 0 ? -EPROTO : why;
+}
+
+int32_t TlsSession::read(std::span<std::byte> to) {
+    if (!failure_.empty()) return -EPROTO;
+    size_t taken = 0;
+    while (taken < to.size()) {
+        size_t bytes = 0;
+        ERR_clear_error();
+        const int result = SSL_read_ex(ssl_, to.data() + taken, to.size() - taken, &bytes);
+        if (result != 1) {
+            const int32_t why = outcome(result);
+            if (taken == 0) return why;
+            break;  // it says so again
+        }
+        taken += bytes;
+    }
+    return static_cast<int32_t>(taken);
+}
+
+bool TlsSession::in_record() const {
+    // Between the header and the first byte of what it announces nothing is pending yet.
+    const bool in_body = std::string_view(SSL_rstate_string(ssl_)) == "RB";
+    return input_begin_ != input_end_ || SSL_has_pending(ssl_) == 1 || in_body;
+}
+
+bool TlsSession::write_record(const void* data, size_t bytes) {
+    size_t written = 0;
+    ERR_clear_error();
+    const int result = SSL_write_ex(ssl_, data, bytes, &written);
+    assert(result != 1 || written == bytes);
+    if (result == 1) return true;
+    outcome(result);
+    if (failure_.empty()) failure_ = "a record could not be written";
+    return false;
+}
+
+int32_t TlsSession::write(std::span<const iovec> pieces) {
+    if (!failure_.empty()) return -EPROTO;
+    size_t taken = 0;
+    size_t at = 0;  // in the first of the pieces that are left
+    while (!pieces.empty() &&
+           output_room() >= record_bytes_max + record_overhead_max + control_bytes) {
+        // From its place if one piece fills the record, else from many places by way of record_.
+        const auto* whole = static_cast<const std::byte*>(pieces[0].iov_base) + at;
+        size_t bytes = 0;
+        const bool direct = pieces[0].iov_len - at >= record_bytes_max;
+        while (!pieces.empty() && bytes < record_bytes_max) {
+            const auto* from = static_cast<const std::byte*>(pieces[0].iov_base) + at;
+            const size_t part = std::min(pieces[0].iov_len - at, record_bytes_max - bytes);
+            if (!direct) std::memcpy(record_.get() + bytes, from, part);
+            bytes += part;
+            at += part;
+            if (at < pieces[0].iov_len) break;
+            pieces = pieces.subspan(1);
+            at = 0;
+        }
+        if (bytes == 0) break;  // nothing but empty pieces
+        if (!write_record(direct ? whole : record_.get(), bytes)) return -EPROTO;
+        taken += bytes;
+    }
+    return static_cast<int32_t>(taken);
+}
+
+void TlsSession::close() {
+    if (closed_) return;
+    closed_ = true;
+    if (!failure_.empty()) return;
+    ERR_clear_error();
+    SSL_shutdown(ssl_);
+    ERR_clear_error();
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,90 @@
+#include "driver/nbd/transmission/arena.hpp"
+
+#include <sys/mman.h>
+
+#include <bit>
+#include <cassert>
+#include <cerrno>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+constexpr size_t granules_for(size_t bytes) {
+    return (bytes + Arena::granule_bytes - 1) / Arena::granule_bytes;
+}
+
+constexpr uint64_t low_bits(size_t count) {
+    return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
+}
+
+}  // namespace
+
+static_assert(Arena::granules == 64, "granules_used_ has a bit for each");
+
+Arena::Arena() : classes_{{{4096, 2048, {}}, {32768, 256, {}}, {slot_bytes_max, 256, {}}}} {
+    memory_bytes_ = piece_bytes_max;
+    for (const Class& c : classes_) memory_bytes_ += c.slot_bytes * c.slots;
+    void* memory = mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (memory == MAP_FAILED) {
+        throw std::system_error(errno, std::generic_category(), "reserve memory for requests");
+    }
+    memory_ = static_cast<std::byte*>(memory);
+    std::byte* at = memory_;
+    for (Class& c : classes_) {
+        c.free.reserve(c.slots);
+        for (size_t i = c.slots; i-- > 0;) c.free.push_back(at + i * c.slot_bytes);
+        at += c.slot_bytes * c.slots;
+    }
+    runs_ = at;
+}
+
+Arena::~Arena() {
+    munmap(memory_, memory_bytes_);
+}
+
+Arena::Class* Arena::class_of(size_t bytes) {
+    for (Class& c : classes_) {
+        if (bytes <= c.slot_bytes) return &c;
+    }
+    return nullptr;
+}
+
+std::byte* Arena::acquire(size_t bytes) {
+    assert(bytes > 0 && bytes <= piece_bytes_max);
+    Class* c = class_of(bytes);
+    if (c == nullptr) return acquire_run(granules_for(bytes));
+    if (c->free.empty()) return nullptr;
+    std::byte* piece = c->free.back();
+    c->free.pop_back();
+    return piece;
+}
+
+std::byte* Arena::acquire_run(size_t count) {
+    const uint64_t run = low_bits(count);
+    for (size_t first = 0; first + count <= granules; ++first) {
+        const uint64_t clash = granules_used_ & (run << first);
+        if (clash == 0) {
+            granules_used_ |= run << first;
+            return runs_ + first * granule_bytes;
+        }
+        // Nothing that starts before the last clash can be free either.
+        first = 63 - static_cast<size_t>(std::countl_zero(clash));
+    }
+    return nullptr;
+}
+
+void Arena::release(std::byte* piece, size_t bytes) {
+    if (Class* c = class_of(bytes)) {
+        assert(c->free.size() < c->slots);
+        c->free.push_back(piece);
+        return;
+    }
+    const auto first = static_cast<size_t>(piece - runs_) / granule_bytes;
+    const uint64_t run = low_bits(granules_for(bytes)) << first;
+    assert((granules_used_ & run) == run);
+    granules_used_ &= ~run;
+}
+
+}  // namespace blkscope

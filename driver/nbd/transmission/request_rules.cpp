@@ -1,0 +1,102 @@
+#include "driver/nbd/transmission/request_rules.hpp"
+
+#include <cerrno>
+
+namespace blkscope::nbd {
+namespace {
+
+bool writes(Command command) {
+    return command == Command::write || command == Command::trim ||
+           command == Command::write_zeroes;
+}
+
+// True for a range that does not lie within `size` bytes. No sum that could wrap.
+bool outside(uint64_t offset, uint64_t length, uint64_t size) {
+    return offset > size || length > size - offset;
+}
+
+}  // namespace
+
+uint64_t RequestRules::payload_bytes(const Request& header) const {
+    if (terms.replies == ReplyForm::extended) {
+        return (header.flags & command_flag::payload_len) != 0 ? header.length : 0;
+    }
+    return header.type == Command::write ? header.length : 0;
+}
+
+// In the order in which other servers look, so that a request with several faults gets the same
+// answer from all.
+int RequestRules::refusal(const Request& header) const {
+    if (data_bytes(header) > payload_bytes_max) return EINVAL;
+    if (writes(header.type) && read_only) return EPERM;
+    if (const int error = refusal_of_range(header)) return error;
+    return refusal_of_flags(header);
+}
+
+int RequestRules::refusal_of_range(const Request& header) const {
+    switch (header.type) {
+        case Command::read:
+        case Command::write:
+        case Command::trim:
+        case Command::cache:
+        case Command::write_zeroes:
+        case Command::block_status:
+            break;
+        case Command::flush:
+            return header.offset != 0 || header.length != 0 ? EINVAL : 0;
+        case Command::disc:    // has no reply, and is not asked about
+        case Command::resize:  // not offered
+            return EINVAL;
+        default:
+            return EINVAL;  // a number without a name
+    }
+    if (outside(header.offset, header.length, size_bytes)) {
+        const bool grows = header.type == Command::write || header.type == Command::write_zeroes;
+        return grows ? ENOSPC : EINVAL;
+    }
+    // The kernel has been seen to send an empty trim; it asks for nothing, and gets it.
+    return header.length == 0 && header.type != Command::trim ? EINVAL : 0;
+}
+
+// FUA is taken on every command, as clients are known to set it; where nothing is written it says
+// nothing.
+uint16_t RequestRules::allowed_flags(Command command) const {
+    const bool chunked = terms.replies != ReplyForm::simple;
+    const bool extended = terms.replies == ReplyForm::extended;
+    switch (command) {
+        case Command::read:
+            return chunked ? command_flag::fua | command_flag::df : command_flag::fua;
+        case Command::write:
+            return extended ? command_flag::fua | command_flag::payload_len : command_flag::fua;
+        case Command::write_zeroes:
+            return command_flag::fua | command_flag::no_hole | command_flag::fast_zero;
+        case Command::block_status:
+            return command_flag::fua | command_flag::req_one;
+        default:
+            return command_flag::fua;
+    }
+}
+
+int RequestRules::refusal_of_flags(const Request& header) const {
+    if ((header.flags & ~allowed_flags(header.type)) != 0) return EINVAL;
+    if (header.type == Command::block_status && !terms.allocation) return EINVAL;
+    const bool must_say_payload =
+        header.type == Command::write && terms.replies == ReplyForm::extended;
+    return must_say_payload && (header.flags & command_flag::payload_len) == 0 ? EINVAL : 0;
+}
+
+bool has_status_payload(const Request& header, ReplyForm form) {
+    return form == ReplyForm::extended && header.type == Command::block_status &&
+           (header.flags & command_flag::payload_len) != 0 && header.length == status_payload_bytes;
+}
+
+std::optional<Request> with_status_payload(
+    const Request& header, std::span<const std::byte, status_payload_bytes> payload) {
+    if (load_be<uint32_t>(payload.subspan<8, 4>()) != base_allocation_id) return std::nullopt;
+    Request request = header;
+    request.flags &= static_cast<uint16_t>(~command_flag::payload_len);
+    request.length = load_be<uint64_t>(payload.first<8>());
+    return request;
+}
+
+}  // namespace blkscope::nbd
