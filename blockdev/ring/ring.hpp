@@ -2,7 +2,8 @@
 //
 // Everything that a worker waits for is an operation on its ring: backing reads and writes, socket
 // receives and sends, timers, hand-overs. Preparing an operation costs no system call; wait()
-// submits all that were prepared since the last one and sleeps until something has completed.
+// submits all that were prepared since the last one and sleeps until something has completed. The
+// system calls themselves are the Kernel's (blockdev/ring/kernel.hpp), which a simulator replaces.
 //
 //     prepare  prepare  prepare ── wait() ──▶ kernel ──▶ dispatch() ─▶ Completion::complete ...
 //        ▲                                                                  │ prepares more
@@ -16,7 +17,8 @@
 //            which are any thread's. When the worker has ended, what is left may be removed from it
 //            on any one thread.
 // Errors:    set-up throws std::runtime_error, enable() std::system_error. Operations report -errno
-// to their Completion. Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
+//            to their Completion.
+// Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
 #pragma once
 
 #include <liburing.h>
@@ -29,6 +31,7 @@
 #include <vector>
 
 #include "blockdev/ring/busy_wait.hpp"
+#include "blockdev/ring/kernel.hpp"
 #include "blockdev/ring/lock.hpp"
 
 namespace blkscope {
@@ -68,10 +71,15 @@ class Ring {
   public:
     /// `entries`: operations that one wait() submits at most at once; more are submitted earlier.
     /// With `busy_wait` wait() may look out for a while before it sleeps.
-    explicit Ring(unsigned entries, bool busy_wait = true);
+    explicit Ring(unsigned entries, bool busy_wait = true, Kernel& kernel = linux_kernel());
     ~Ring();
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
+
+    /// What it runs on; outlives it.
+    [[nodiscard]] Kernel& kernel() const { return kernel_; }
+    /// The kernel's clock.
+    [[nodiscard]] hrtime_t now() const { return kernel_.now(); }
 
     /// Makes the calling thread the ring's worker.
     void enable();
@@ -170,6 +178,8 @@ class Ring {
 
     io_uring_sqe* next_entry();
     void make_room(unsigned entries);
+    bool next_completion(Completion*& completion, int32_t& result);
+    void set_completions_aside();
     void link_to_writable(int socket, const __kernel_timespec& patience);
     void tell_observers();
     int submit_and_sleep();
@@ -179,6 +189,7 @@ class Ring {
     void take_over_posted();
     void dispatch_inline();
 
+    Kernel& kernel_;
     io_uring ring_{};
     Lock* held_ = nullptr;
     List inline_;

@@ -1,0 +1,211 @@
+#include <linux/sockios.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cassert>
+#include <cerrno>
+#include <csetjmp>
+#include <csignal>
+#include <cstring>
+#include <kstat/clock.hpp>
+
+#include "blockdev/ring/kernel.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr unsigned completion_queue_factor = 8;  // room for what a turn's completions prepare
+constexpr size_t pages_asked_max = 64;           // by one mincore(2)
+
+// Best first. DEFER_TASKRUN runs completions only when the worker asks for them, which batches them
+// and never interrupts it; TASKRUN_FLAG tells in shared memory that there are some. Older kernels
+// have less.
+constexpr unsigned setup_flags[] = {
+    IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
+        IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
+    IORING_SETUP_COOP_TASKRUN | IORING_SETUP_TASKRUN_FLAG | IORING_SETUP_SUBMIT_ALL |
+        IORING_SETUP_R_DISABLED,
+    IORING_SETUP_R_DISABLED,
+};
+
+// A system call's result in the kernel's own form.
+template <class Result>
+Result or_error(Result result) {
+    return result < 0 ? static_cast<Result>(-errno) : result;
+}
+
+size_t page_bytes() {
+    static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return bytes;
+}
+
+// Where a copy goes back to when its memory is gone; volatile, for only the handler reads it.
+thread_local sigjmp_buf* volatile landing = nullptr;
+struct sigaction before_us;
+
+void on_bus_error(int signal) {
+    if (landing != nullptr) siglongjmp(*landing, 1);
+    sigaction(signal, &before_us, nullptr);  // not ours: the access is made again, and meets that
+}
+
+void catch_bus_errors() {
+    static const bool once = [] {
+        struct sigaction action {};
+        action.sa_handler = on_bus_error;
+        action.sa_flags = SA_NODEFER;  // left by a jump, which does not unblock the signal
+        return sigaction(SIGBUS, &action, &before_us) == 0;
+    }();
+    static_cast<void>(once);
+}
+
+class LinuxKernel final : public Kernel {
+  public:
+    int set_up(unsigned entries, io_uring& ring) override;
+    void tear_down(io_uring& ring) override { io_uring_queue_exit(&ring); }
+    int enable(io_uring& ring) override;
+    int submit(io_uring& ring, unsigned wait_for) override {
+        return wait_for == 0 ? io_uring_submit(&ring) : io_uring_submit_and_wait(&ring, wait_for);
+    }
+    int take_completions(io_uring& ring) override { return io_uring_get_events(&ring); }
+    int reserve_files(io_uring& ring, unsigned count) override {
+        return io_uring_register_files_sparse(&ring, count);
+    }
+    int set_file(io_uring& ring, unsigned index, int fd) override {
+        return io_uring_register_files_update(&ring, index, &fd, 1);
+    }
+    int open_event() override { return or_error(eventfd(0, EFD_CLOEXEC)); }
+    void signal_event(int event) override { eventfd_write(event, 1); }
+
+    ssize_t pread(int fd, std::span<std::byte> to, uint64_t at) override {
+        return or_error(::pread(fd, to.data(), to.size(), static_cast<off_t>(at)));
+    }
+    ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override {
+        return or_error(::pwrite(fd, from.data(), from.size(), static_cast<off_t>(at)));
+    }
+    int64_t seek(int fd, uint64_t at, int whence) override {
+        return or_error(::lseek(fd, static_cast<off_t>(at), whence));
+    }
+    int64_t file_bytes(int fd) override;
+    std::byte* map(int fd, uint64_t bytes) override;
+    void unmap(std::byte* start, uint64_t bytes) override { munmap(start, bytes); }
+    bool copy(std::byte* to, std::span<const std::byte> from) override;
+    bool is_cached(const std::byte* first, uint64_t bytes) override;
+    void forget(std::byte* first, uint64_t bytes) override { madvise(first, bytes, MADV_DONTNEED); }
+
+    void shutdown(int socket, int how) override { ::shutdown(socket, how); }
+    ssize_t send_now(int socket, std::span<const std::byte> bytes) override {
+        return or_error(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
+    }
+    int64_t unsent_bytes(int socket) override;
+    bool is_unix(int socket) override;
+    void set_send_buffer(int socket, int bytes) override;
+    void close(int fd) override { ::close(fd); }
+
+    hrtime_t now() override { return kstat::now_unscaled(); }
+};
+
+int LinuxKernel::set_up(unsigned entries, io_uring& ring) {
+    int error = -EINVAL;
+    for (const unsigned flags : setup_flags) {
+        io_uring_params params{};
+        params.flags = flags | IORING_SETUP_CQSIZE;
+        params.cq_entries = entries * completion_queue_factor;
+        error = io_uring_queue_init_params(entries, &ring, &params);
+        if (error != -EINVAL) break;
+    }
+    return error;
+}
+
+int LinuxKernel::enable(io_uring& ring) {
+    // Debian 12's liburing declares io_uring_enable_rings() and does not export it.
+    const long result = or_error(
+        syscall(__NR_io_uring_register, ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0));
+    if (result < 0) return static_cast<int>(result);
+    io_uring_register_ring_fd(&ring);  // spares a descriptor look-up per wait; optional
+    return 0;
+}
+
+int64_t LinuxKernel::file_bytes(int fd) {
+    struct stat info {};
+    const int result = or_error(fstat(fd, &info));
+    return result < 0 ? result : static_cast<int64_t>(info.st_size);
+}
+
+std::byte* LinuxKernel::map(int fd, uint64_t bytes) {
+    void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (start == MAP_FAILED) return nullptr;
+    catch_bus_errors();
+    return static_cast<std::byte*>(start);
+}
+
+// The fences keep the compiler from moving the copy's stores out of the part that a jump ends.
+bool LinuxKernel::copy(std::byte* to, std::span<const std::byte> from) {
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0) != 0) {
+        landing = nullptr;
+        return false;
+    }
+    landing = &here;
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    std::memcpy(to, from.data(), from.size());
+    std::atomic_signal_fence(std::memory_order_seq_cst);
+    landing = nullptr;
+    return true;
+}
+
+bool LinuxKernel::is_cached(const std::byte* first, uint64_t bytes) {
+    std::array<unsigned char, pages_asked_max> cached{};
+    const auto address = reinterpret_cast<uintptr_t>(first);
+    uintptr_t page = address - address % page_bytes();
+    const uintptr_t end = address + bytes;
+    while (page < end) {
+        const size_t pages =
+            std::min((end - page + page_bytes() - 1) / page_bytes(), pages_asked_max);
+        assert(pages > 0 && pages <= cached.size());
+        if (mincore(reinterpret_cast<void*>(page), pages * page_bytes(), cached.data()) != 0) {
+            return false;
+        }
+        const auto is_there = [](unsigned char flags) { return (flags & 1) != 0; };
+        if (!std::all_of(cached.begin(), cached.begin() + pages, is_there)) return false;
+        page += pages * page_bytes();
+    }
+    return true;
+}
+
+int64_t LinuxKernel::unsent_bytes(int socket) {
+    int bytes = 0;
+    const int result = or_error(ioctl(socket, SIOCOUTQ, &bytes));
+    return result < 0 ? result : bytes;
+}
+
+bool LinuxKernel::is_unix(int socket) {
+    int domain = 0;
+    socklen_t bytes = sizeof domain;
+    return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
+}
+
+// The kernel gives a Unix socket twice what is asked for. A refusal costs speed and nothing else.
+void LinuxKernel::set_send_buffer(int socket, int bytes) {
+    int value = 0;
+    socklen_t value_bytes = sizeof value;
+    if (getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &value, &value_bytes) != 0) return;
+    if (value >= 2 * bytes) return;  // net.core.wmem_default has been raised
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+}
+
+}  // namespace
+
+Kernel& linux_kernel() {
+    static LinuxKernel kernel;
+    return kernel;
+}
+
+}  // namespace blkscope
