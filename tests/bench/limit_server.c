@@ -6,12 +6,15 @@
  * statistics and trusts its client: a yardstick for tests/bench/compare, not a server to use.
  *
  * usage: limit_server SOCKET SIZE_MIB [structured]
+ *        SOCKET is the path of a Unix socket, or digits: a TCP port of 127.0.0.1
  * Source: the NBD protocol's "Fixed newstyle negotiation", "Simple reply" and "Structured reply
  *         chunk" sections.
  */
 #define _GNU_SOURCE
 #include <endian.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -226,7 +229,24 @@ static void transmit(int fd) {
     }
 }
 
-static int listen_at(const char* path) {
+static int is_port(const char* text) {
+    return text[0] != '\0' && strspn(text, "0123456789") == strlen(text);
+}
+
+static int listen_at_port(const char* digits) {
+    const struct sockaddr_in address = {.sin_family = AF_INET,
+                                        .sin_port = htons((uint16_t)atoi(digits)),
+                                        .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const int on = 1;
+    if (fd < 0) return -1;
+    /* Accepted connections have it from here: replies do not wait for more. */
+    if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on) != 0) return -1;
+    if (bind(fd, (const struct sockaddr*)&address, sizeof address) != 0) return -1;
+    return listen(fd, 64) == 0 ? fd : -1;
+}
+
+static int listen_at_path(const char* path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     if (strlen(path) >= sizeof address.sun_path) {
         errno = ENAMETOOLONG;
@@ -235,7 +255,7 @@ static int listen_at(const char* path) {
     strcpy(address.sun_path, path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || bind(fd, (struct sockaddr*)&address, sizeof address) != 0) return -1;
-    return listen(fd, 16) == 0 ? fd : -1;
+    return listen(fd, 64) == 0 ? fd : -1;
 }
 
 int main(int argc, char** argv) {
@@ -246,7 +266,9 @@ int main(int argc, char** argv) {
     offers_structured = argc == 4;
     disk_bytes = (uint64_t)atoll(argv[2]) << 20;
     disk = mmap(NULL, disk_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const int listener = disk == MAP_FAILED ? -1 : listen_at(argv[1]);
+    const int listener = disk == MAP_FAILED ? -1
+                         : is_port(argv[1]) ? listen_at_port(argv[1])
+                                            : listen_at_path(argv[1]);
     if (listener < 0) {
         fprintf(stderr, "limit_server: %s: %s\n", argv[1], strerror(errno));
         return 1;
