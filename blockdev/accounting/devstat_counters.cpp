@@ -34,9 +34,9 @@ bintime bintime_of_ticks(hrtime_t ticks) {
 
 DevstatCounters::DevstatCounters(const kstat::Seqlock& seq, int instance, const std::string& name,
                                  bool is_partition, uint32_t block_bytes)
-    : seq_(seq),
-      entry_(std::in_place, identity_of(instance, name, is_partition, block_bytes, this), this,
-             fill) {
+    : seq_(seq) {
+    if (instance < 0) return;
+    entry_.emplace(identity_of(instance, name, is_partition, block_bytes, this), this, fill);
     if (!entry_->publish()) entry_.reset();  // kstat_create() said why; the kstat_io is there
 }
 

@@ -34,7 +34,8 @@ namespace blkscope {
 
 class DevstatCounters {
   public:
-    /// `name` is that of the disk's or partition's kstat.
+    /// `name` is that of the disk's or partition's kstat. With a negative instance nothing is
+    /// published.
     DevstatCounters(const kstat::Seqlock& seq, int instance, const std::string& name,
                     bool is_partition, uint32_t block_bytes);
     DevstatCounters(const DevstatCounters&) = delete;

@@ -14,6 +14,7 @@ IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& nam
                  const char* ks_class, uint32_t block_bytes)
     : devstat(seq, instance, name, std::strcmp(ks_class, partition_class) == 0, block_bytes),
       seq_(seq) {
+    if (instance < 0) return;
     publish(instance, name, ks_class);
     publish_second_kind(instance, name, ks_class);
 }

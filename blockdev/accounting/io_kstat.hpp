@@ -16,29 +16,12 @@
 #include <sys/kstat2.h>
 
 #include <kstat/seqlock.hpp>
-#include <memory>
 #include <string>
 
 #include "blockdev/accounting/devstat_counters.hpp"
+#include "blockdev/accounting/owned_kstat.hpp"
 
 namespace blkscope {
-
-struct KstatDelete {
-    void operator()(kstat_t* ksp) const { kstat_delete(ksp); }
-};
-
-/// A kstat that is ours to delete.
-using OwnedKstat = std::unique_ptr<kstat_t, KstatDelete>;
-
-struct Kstat2Delete {
-    void operator()(kstat2_t* ksp) const { kstat2_delete(ksp); }
-};
-
-/// A kstat of the second kind that is ours to delete.
-using OwnedKstat2 = std::unique_ptr<kstat2_t, Kstat2Delete>;
-
-/// The module of a device's kstats, and its devices' name without the number.
-inline constexpr const char* device_module = "nbd";
 
 /// The classes of IO kstats that a device has.
 inline constexpr const char* disk_class = "disk";
@@ -46,6 +29,7 @@ inline constexpr const char* partition_class = "partition";
 
 class IoKstat {
   public:
+    /// With a negative instance nothing is published.
     IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name, const char* ks_class,
             uint32_t block_bytes);
     IoKstat(const IoKstat&) = delete;

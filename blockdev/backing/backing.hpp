@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -39,9 +40,10 @@ class Backing {
     /// be, std::system_error where it should but is not possible now.
     [[nodiscard]] virtual std::unique_ptr<Backing> another() const { return nullptr; }
 
-    /// Prepares what is left of the buf (resid bytes, or the step it is at), so that the buf's
-    /// complete() is called when that has ended.
-    virtual void prepare(Buf& buf) = 0;
+    /// Does what is left of the buf (resid bytes, or the step it is at). The result where the backing
+    /// did it on the spot, with the device's lock unlocked where that takes long. Nothing where it
+    /// prepared an operation: the buf's complete() is called when that has ended.
+    virtual std::optional<int32_t> prepare(Buf& buf) = 0;
 
     /// Reads at once, without the ring, for what the device itself wants to know: false where it
     /// cannot give all of it. May block for as long as the disk takes.

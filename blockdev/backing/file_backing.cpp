@@ -160,14 +160,15 @@ void FileBacking::attach(Ring& ring) {
 }
 
 template <class Prepare>
-void FileBacking::prepare_on_file(Buf& buf, Prepare prepare) {
+std::optional<int32_t> FileBacking::prepare_on_file(Buf& buf, Prepare prepare) {
     ring_->prepare(buf, [&](io_uring_sqe* entry) {
         prepare(entry, fixed_ >= 0 ? fixed_ : fd_);
         if (fixed_ >= 0) entry->flags |= IOSQE_FIXED_FILE;
     });
+    return std::nullopt;
 }
 
-void FileBacking::prepare(Buf& buf) {
+std::optional<int32_t> FileBacking::prepare(Buf& buf) {
     switch (buf.op) {
         case Buf::Op::read:
             return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
@@ -185,8 +186,9 @@ void FileBacking::prepare(Buf& buf) {
         case Buf::Op::cache:
             return prepare_cache(buf);
         case Buf::Op::block_status:
-            return ring_->completed(buf, 0);  // the device asks extent_at()
+            return 0;  // the device asks extent_at()
     }
+    return 0;
 }
 
 // A request that must be on the disk before it is answered sleeps anyway: it goes to the ring.
@@ -194,22 +196,22 @@ bool FileBacking::may_leave_the_ring(const Buf& buf) const {
     return regular_ && !direct_ && !buf.fua;
 }
 
-void FileBacking::prepare_write(Buf& buf) {
+std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
     const std::byte* from = buf.data + buf.moved();
     const uint64_t at = buf.offset + buf.moved();
     if (may_leave_the_ring(buf) && file_->mapped.takes(buf.resid)) {
         ring_->let_go();
         if (file_->mapped.try_write(at, {from, buf.resid})) {
-            return ring_->completed(buf, static_cast<int32_t>(buf.resid));
+            return static_cast<int32_t>(buf.resid);
         }
     }
     if (may_leave_the_ring(buf) && buf.resid <= inline_write_bytes_max) {
         ring_->let_go();
         const ssize_t moved = ::pwrite(fd_, from, buf.resid, static_cast<off_t>(at));
-        return ring_->completed(buf, moved < 0 ? -errno : static_cast<int32_t>(moved));
+        return moved < 0 ? -errno : static_cast<int32_t>(moved);
     }
     if (buf.fua) file_->mapped.flushing();
-    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_write(entry, fd, from, static_cast<unsigned>(buf.resid), at);
         if (buf.fua) entry->rw_flags = RWF_DSYNC;
     });
@@ -217,11 +219,11 @@ void FileBacking::prepare_write(Buf& buf) {
 
 // A hint, so it may do less: only whole blocks inside the range, nothing where the file system
 // cannot.
-void FileBacking::prepare_trim(Buf& buf) {
+std::optional<int32_t> FileBacking::prepare_trim(Buf& buf) {
     const uint64_t first = (buf.offset + trim_bytes_ - 1) / trim_bytes_ * trim_bytes_;
     const uint64_t end = (buf.offset + buf.bcount) / trim_bytes_ * trim_bytes_;
-    if (!file_->can_punch || first >= end) return ring_->completed(buf, 0);
-    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+    if (!file_->can_punch || first >= end) return 0;
+    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(first), static_cast<off_t>(end - first));
     });
@@ -237,13 +239,13 @@ FileBacking::Zeroing FileBacking::zeroing_for(const Buf& buf) const {
     return buf.fast_zero ? Zeroing::none : Zeroing::write;
 }
 
-void FileBacking::prepare_zeroes(Buf& buf) {
-    if (buf.resid == 0) return ring_->completed(buf, 0);
+std::optional<int32_t> FileBacking::prepare_zeroes(Buf& buf) {
+    if (buf.resid == 0) return 0;
     const uint64_t at = buf.offset + buf.moved();
     const uint64_t to_aligned = (trim_bytes_ - at % trim_bytes_) % trim_bytes_;
     const Zeroing way = zeroing_for(buf);
     buf.way = static_cast<uint8_t>(way);
-    if (way == Zeroing::none) return ring_->completed(buf, -EOPNOTSUPP);
+    if (way == Zeroing::none) return -EOPNOTSUPP;
     if (way != Zeroing::write && to_aligned == 0 && buf.resid >= trim_bytes_) {
         return prepare_fallocate(
             buf, way == Zeroing::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
@@ -251,15 +253,15 @@ void FileBacking::prepare_zeroes(Buf& buf) {
     const bool edge = way != Zeroing::write && to_aligned > 0;
     const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
     buf.covers = 0;  // the result says how much was written
-    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_write(entry, fd, zeroes(), static_cast<unsigned>(bytes), at);
     });
 }
 
 // Of what is left, all that is whole blocks.
-void FileBacking::prepare_fallocate(Buf& buf, int mode) {
+std::optional<int32_t> FileBacking::prepare_fallocate(Buf& buf, int mode) {
     buf.covers = buf.resid / trim_bytes_ * trim_bytes_;
-    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(buf.offset + buf.moved()),
                                 static_cast<off_t>(buf.covers));
@@ -267,19 +269,19 @@ void FileBacking::prepare_fallocate(Buf& buf, int mode) {
 }
 
 // Reading ahead into the page cache; past it there is nothing to bring nearer.
-void FileBacking::prepare_cache(Buf& buf) {
-    if (direct_) return ring_->completed(buf, 0);
+std::optional<int32_t> FileBacking::prepare_cache(Buf& buf) {
+    if (direct_) return 0;
     buf.covers = std::min(buf.resid, read_ahead_bytes);
-    prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fadvise(entry, fd, buf.offset + buf.moved(), static_cast<off_t>(buf.covers),
                               POSIX_FADV_WILLNEED);
     });
 }
 
-void FileBacking::prepare_sync(Buf& buf) {
-    if (read_only_) return ring_->completed(buf, 0);
+std::optional<int32_t> FileBacking::prepare_sync(Buf& buf) {
+    if (read_only_) return 0;
     file_->mapped.flushing();
-    prepare_on_file(buf, [](io_uring_sqe* entry, int fd) {
+    return prepare_on_file(buf, [](io_uring_sqe* entry, int fd) {
         io_uring_prep_fsync(entry, fd, IORING_FSYNC_DATASYNC);
     });
 }

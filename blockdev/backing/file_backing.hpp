@@ -10,6 +10,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "blockdev/backing/backing.hpp"
@@ -28,7 +29,7 @@ class FileBacking : public Backing {
     void attach(Ring& ring) override;
     [[nodiscard]] bool shareable() const override { return true; }
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
-    void prepare(Buf& buf) override;
+    std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
     [[nodiscard]] bool sparse() const override { return file_->sparse; }
@@ -53,18 +54,18 @@ class FileBacking : public Backing {
     void open_file(const BackingOptions& options);
     void measure(bool direct);
     [[nodiscard]] bool may_leave_the_ring(const Buf& buf) const;
-    void prepare_write(Buf& buf);
-    void prepare_trim(Buf& buf);
-    void prepare_zeroes(Buf& buf);
-    void prepare_fallocate(Buf& buf, int mode);
-    void prepare_cache(Buf& buf);
-    void prepare_sync(Buf& buf);
+    std::optional<int32_t> prepare_write(Buf& buf);
+    std::optional<int32_t> prepare_trim(Buf& buf);
+    std::optional<int32_t> prepare_zeroes(Buf& buf);
+    std::optional<int32_t> prepare_fallocate(Buf& buf, int mode);
+    std::optional<int32_t> prepare_cache(Buf& buf);
+    std::optional<int32_t> prepare_sync(Buf& buf);
     [[nodiscard]] Zeroing zeroing_for(const Buf& buf) const;
     void forget_zeroing(Zeroing way);
     bool more_of_trim(Buf& buf);
     bool more_of_zeroes(Buf& buf);
     template <class Prepare>
-    void prepare_on_file(Buf& buf, Prepare prepare);
+    std::optional<int32_t> prepare_on_file(Buf& buf, Prepare prepare);
 
     std::string path_;
     int fd_ = -1;

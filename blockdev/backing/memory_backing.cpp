@@ -1,6 +1,7 @@
 #include "blockdev/backing/memory_backing.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 
 namespace blkscope {
@@ -9,16 +10,17 @@ std::unique_ptr<Backing> MemoryBacking::another() const {
     return std::unique_ptr<Backing>(new MemoryBacking(store_));  // its constructor is private
 }
 
-void MemoryBacking::prepare(Buf& buf) {
+std::optional<int32_t> MemoryBacking::prepare(Buf& buf) {
+    assert(ring_ != nullptr && buf.state == Buf::State::running);
     switch (buf.op) {
         case Buf::Op::read:
             ring_->let_go();
             store_->read(buf.offset, {buf.data, buf.bcount});
-            return ring_->completed(buf, static_cast<int32_t>(buf.bcount));
+            return static_cast<int32_t>(buf.bcount);
         case Buf::Op::write:
             ring_->let_go();
             store_->write(buf.offset, {buf.data, buf.bcount});
-            return ring_->completed(buf, static_cast<int32_t>(buf.bcount));
+            return static_cast<int32_t>(buf.bcount);
         case Buf::Op::trim:
         case Buf::Op::write_zeroes:
             ring_->let_go();
@@ -26,8 +28,9 @@ void MemoryBacking::prepare(Buf& buf) {
         case Buf::Op::flush:
         case Buf::Op::cache:
         case Buf::Op::block_status:
-            return ring_->completed(buf, 0);
+            return 0;
     }
+    return 0;
 }
 
 bool MemoryBacking::read_now(uint64_t offset, std::span<std::byte> to) {
@@ -38,7 +41,7 @@ bool MemoryBacking::read_now(uint64_t offset, std::span<std::byte> to) {
 }
 
 // A share of it, and the rest in the turns to come: millions of pages are not touched in one go.
-void MemoryBacking::zero(Buf& buf) {
+std::optional<int32_t> MemoryBacking::zero(Buf& buf) {
     constexpr uint64_t share = MemoryStore::empty_bytes_max;
     const uint64_t offset = buf.offset + buf.moved();
     buf.covers = std::min(buf.resid, (offset / share + 1) * share - offset);
@@ -47,15 +50,17 @@ void MemoryBacking::zero(Buf& buf) {
     } else {
         store_->empty(offset, buf.covers);
     }
-    if (buf.covers < buf.resid) return ring_->completed_later(buf, 0);
-    ring_->completed(buf, 0);
+    assert(buf.covers <= buf.resid);
+    if (buf.covers == buf.resid) return 0;
+    ring_->completed_later(buf, 0);
+    return std::nullopt;
 }
 
-void NullBacking::prepare(Buf& buf) {
+std::optional<int32_t> NullBacking::prepare(Buf& buf) {
     const bool transfer = buf.in_queues();
     ring_->let_go();
     if (buf.op == Buf::Op::read) std::memset(buf.data, 0, buf.bcount);
-    ring_->completed(buf, transfer ? static_cast<int32_t>(buf.bcount) : 0);
+    return transfer ? static_cast<int32_t>(buf.bcount) : 0;
 }
 
 bool NullBacking::read_now(uint64_t, std::span<std::byte> to) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,7 @@ class MemoryBacking : public Backing {
     void attach(Ring& ring) override { ring_ = &ring; }
     [[nodiscard]] bool shareable() const override { return true; }
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
-    void prepare(Buf& buf) override;
+    std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override {
         return store_->extent_at(offset, limit);
@@ -30,7 +31,7 @@ class MemoryBacking : public Backing {
 
   private:
     explicit MemoryBacking(std::shared_ptr<MemoryStore> store) : store_(std::move(store)) {}
-    void zero(Buf& buf);
+    std::optional<int32_t> zero(Buf& buf);
 
     std::shared_ptr<MemoryStore> store_;
     Ring* ring_ = nullptr;
@@ -47,7 +48,7 @@ class NullBacking : public Backing {
     [[nodiscard]] std::unique_ptr<Backing> another() const override {
         return std::make_unique<NullBacking>(size_bytes_);
     }
-    void prepare(Buf& buf) override;
+    std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     /// All of it is a hole. Its reads are answered with zeroes all the same: what a read costs is
     /// what it is for.

@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <span>
 
-#include "blockdev/queue/extent.hpp"
 #include "blockdev/backing/page_set.hpp"
 #include "blockdev/backing/stripes.hpp"
+#include "blockdev/queue/extent.hpp"
 
 namespace blkscope {
 

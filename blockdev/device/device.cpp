@@ -3,360 +3,269 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <kstat/clock.hpp>
-#include <kstat/queues.hpp>
+#include <cstdio>
+#include <cstring>
 #include <utility>
+
+#include "blockdev/accounting/accounting.hpp"
+#include "blockdev/device/extents.hpp"
 
 namespace blkscope {
 namespace {
 
-// Off in a build that measures what the accounting costs, and in no other: BLKSCOPE_ACCOUNTING.
-constexpr bool accounting = BLKSCOPE_ACCOUNTING != 0;
-
-constexpr uint8_t retries_max = 16;  // of EINTR and EAGAIN, per request
-
-// Adds to a counter that only the worker writes and readers observe.
-void add(uint64_t& counter, uint64_t n) {
-    kstat::publish(counter, counter + n);
-}
-
-// The end of a read's or write's stay, with the bytes that it moved.
-void leave_runq(kstat_io_t& io, const Buf& buf) {
-    const bool reading = buf.op == Buf::Op::read;
-    u_longlong_t& bytes = reading ? io.nread : io.nwritten;
-    uint_t& operations = reading ? io.reads : io.writes;
-    kstat::runq_exit(io, buf.finished);
-    kstat::publish(bytes, bytes + buf.moved());
-    kstat::publish(operations, operations + 1);
+Subject subject_of(const Backing& backing, const std::optional<kstat::InstanceClaim>& instance,
+                   uint32_t stats_rate) {
+    const int number = instance ? instance->number() : -1;
+    const std::string text = backing.describe();
+    return {.instance = number,
+            .name = instance ? device_module + std::to_string(number) : device_module,
+            .size_bytes = backing.size_bytes(),
+            .block_bytes = backing.block_bytes(),
+            .stats_rate = stats_rate,
+            .product = text.substr(text.rfind('/') + 1)};  // npos + 1 is 0: no folder, all of it
 }
 
 }  // namespace
 
-Device::Device(Ring& ring, std::unique_ptr<Backing> backing, kstat::InstanceClaim instance,
-               uint32_t queue_depth, uint32_t stats_rate)
+Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
+               std::optional<kstat::InstanceClaim> instance, uint32_t queue_depth,
+               uint32_t stats_rate)
     : instance_(std::move(instance)),
-      name_(device_module + std::to_string(instance_.number())),
-      size_bytes_(backing->size_bytes()),
-      block_bytes_(backing->block_bytes()),
-      queue_depth_(queue_depth),
-      disk_(seq_, instance_.number(), name_, disk_class, block_bytes_),
-      partitions_(seq_, instance_.number(), block_bytes_),
-      histograms_(seq_),
-      stats_(instance_.number(), name_, stats_rate),
-      first_lane_(*this, ring, std::move(backing)),
-      histogram_kstats_(histograms_, name_, instance_.number()) {
-    assert(queue_depth_ > 0);
-    publish_kstats();
-    read_table();
+      subject_(subject_of(*backing, instance_, stats_rate)),
+      queue_(queue_depth),
+      table_(subject_),
+      accounting_(std::make_unique<Accounting>(subject_)),
+      first_lane_(std::make_unique<Lane>(*this, ring, std::move(backing))) {
+    assert(subject_.block_bytes > 0 && subject_.size_bytes % subject_.block_bytes == 0);
+    accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
 }
 
 Device::~Device() {
-    assert(lanes_.size() == 1);  // the first
+    assert(lanes_ == 1);  // the first
+    assert(queue_.idle());
+    first_lane_.reset();
+    assert(lanes_ == 0);
+}
+
+std::unique_ptr<Lane> Device::open_lane(Ring& ring) {
+    std::unique_ptr<Backing> another = backing().another();
+    return another ? std::make_unique<Lane>(*this, ring, std::move(another)) : nullptr;
 }
 
 bool Device::valid(const Buf& buf) const {
     if (buf.op == Buf::Op::flush) return true;
-    if (buf.offset > size_bytes_ || buf.bcount > size_bytes_ - buf.offset) return false;
-    return buf.offset % block_bytes_ == 0 && buf.bcount % block_bytes_ == 0;
-}
-
-// A transition of a read or write: of the disk's queues and, at the same moment, of those of the
-// partition that it lies in.
-template <class Transition>
-void Device::on_kstats(const Buf& buf, Transition transition) {
-    if (!buf.in_queues()) return;
-    transition(disk_.io);
-    if (buf.partition != nullptr) transition(buf.partition->io);
-}
-
-// The coming or going of any request, likewise, as FreeBSD counts it.
-template <class Count>
-void Device::on_devstats(const Buf& buf, Count count) {
-    count(disk_.devstat);
-    if (buf.partition != nullptr) count(buf.partition->devstat);
+    const auto& [size, block] = std::pair{subject_.size_bytes, subject_.block_bytes};
+    if (buf.offset > size || buf.bcount > size - buf.offset) return false;
+    return buf.offset % block == 0 && buf.bcount % block == 0;
 }
 
 // The clock of another processor may be a few ticks behind: what is counted one after the other
 // must not seem to run backwards for that.
-hrtime_t Device::read_clock() {
-    latest_ = std::max(latest_, kstat::now_unscaled());
+hrtime_t Device::read_clock(const Lane& lane) {
+    latest_ = std::max(latest_, lane.ring_.now());
     return latest_;
 }
 
-// Moves a buf from one queue to the next, and says when that was: one reading of the clock, so that
-// the queues and the request agree.
-template <class Transition>
-hrtime_t Device::transit(const Buf& buf, Transition transition) {
-    if constexpr (!accounting) return 0;
-    const auto writing = seq_.write();  // before the clock is read; see io_kstat.cpp
-    const hrtime_t now = read_clock();
-    on_kstats(buf, [&](kstat_io_t& io) { transition(io, now); });
-    if (buf.state == Buf::State::waiting)
-        on_devstats(buf, [&](auto& counts) { counts.begin(now); });
-    return now;
-}
+// ---- In ----
 
 void Device::strategy(Buf& buf, Lane& lane) {
     assert(buf.state == Buf::State::idle);
+    assert(&lane.device_ == this);
+    assert(buf.iodone != nullptr);
     buf.error = 0;
     buf.resid = buf.bcount;
     buf.extents.clear();
     lane.ring_.hold(lock_);
     if (!valid(buf)) {
         buf.error = EINVAL;
-        errors_.refused();
+        accounting_->errors().refused();
         return buf.iodone(buf);
     }
     buf.lane = &lane;
-    buf.partition = partitions_.find(buf.offset, buf.bcount);
+    buf.partition = accounting_->io().partitions().find(buf.offset, buf.bcount);
     buf.step = 0;
-    buf.retries_left = retries_max;
+    buf.retries_left = Buf::retries_max;
+    buf.met = io().wcnt + io().rcnt;
     buf.state = Buf::State::waiting;
-    buf.met = disk_.io.wcnt + disk_.io.rcnt;
-    buf.queued = transit(buf, kstat::waitq_enter);
-    lane.waitq_.push(buf);
+    accounting_->entered(buf, [&] { return read_clock(lane); });
+    queue_.enter(buf);
     start(lane);
 }
 
-// The one that has the fewest bufs running, of those that have any waiting; where that is equal the
-// one that asks, which costs nobody a message.
-Lane* Device::next_lane(Lane& here) {
-    Lane* next = here.waitq_.empty() ? nullptr : &here;
-    for (Lane* lane : lanes_) {
-        if (lane->waitq_.empty()) continue;
-        if (next == nullptr || lane->active_ < next->active_) next = lane;
-    }
-    return next;
-}
-
-// Hands bufs to the backing while the device has depth for them. It only prepares: the worker
-// submits once per turn, however many requests that turn brought.
+// Hands bufs out for as long as the queue gives any. It only prepares: the worker submits once per
+// turn, however many requests that turn brought.
 void Device::start(Lane& here) {
     for (;;) {
-        here.ring_.hold(lock_);  // a backing that moves the bytes itself lets go of it
-        if (active_ == queue_depth_) return;
-        Lane* const lane = next_lane(here);
-        if (lane == nullptr) return;
-        Buf& buf = lane->waitq_.pop();
-        buf.state = Buf::State::running;
-        buf.started = transit(buf, kstat::waitq_to_runq);
-        if (buf.op == Buf::Op::flush) {
-            run_flush(buf, here, buf.started);
-        } else {
-            call(buf, here, buf.started);
-        }
+        here.ring_.hold(lock_);  // a backing that moves the bytes itself unlocks it
+        const DeviceQueue::Turn turn = queue_.next();
+        if (turn.buf == nullptr) return;
+        turn.buf->state = Buf::State::running;
+        accounting_->started(*turn.buf, [&] { return read_clock(here); });
+        if (turn.runs) hand_out(*turn.buf, here);
     }
 }
 
-// From here on it runs: on its own worker's ring.
-void Device::call(Buf& buf, Lane& here, hrtime_t now) {
-    ++active_;
+// A request runs on the ring of the worker that brought it. To another worker it goes as a message.
+void Device::hand_out(Buf& buf, Lane& here) {
+    assert(buf.state == Buf::State::running);
     ++buf.lane->active_;
-    if (buf.lane == &here) return run(buf, now);
+    if (buf.op == Buf::Op::flush) accounting_->commands().synced();
+    if (buf.lane == &here) return run(buf, From::call);
     buf.state = Buf::State::called;
     buf.lane->ring_.post(buf, 0);
 }
 
-void Device::run(Buf& buf, hrtime_t now) {
-    if (buf.must_be_stable() && sync_error_ != 0) {
-        return buf.lane->ring_.completed(buf, -sync_error_);
-    }
-    submit(buf, now);
+// Goes on until the kernel has an operation of the buf, or the buf is done.
+void Device::run(Buf& buf, From from) {
+    std::optional<int32_t> result = begin(buf);
+    while (result && take_in(buf, *result, from)) result = begin(buf);
 }
 
-void Device::submit(Buf& buf, hrtime_t now) {
+// The result, if there is one on the spot.
+std::optional<int32_t> Device::begin(Buf& buf) {
+    assert(buf.state == Buf::State::running);
     Lane& lane = *buf.lane;
-    if (!lane.submitted_) {
-        lane.submitted_ = true;
-        lane.first_submitted_ = now;
-        lane.ring_.announce_submission();
-    }
+    // A flush goes on all the same: what can be synced is.
+    if (sync_error_ != 0 && buf.must_be_stable() && buf.op != Buf::Op::flush) return -sync_error_;
+    lane.announce_submission(buf.started);
     buf.covers = buf.resid;
-    if (buf.op == Buf::Op::block_status) return list_extents(buf);
-    if (buf.op == Buf::Op::read && reads_only_holes(buf)) {
-        return lane.ring_.completed(buf, static_cast<int32_t>(buf.resid));
+    if (buf.op == Buf::Op::block_status) return list_extents(buf, *lane.backing_, lane.ring_);
+    if (buf.op == Buf::Op::read && reads_only_holes(buf, *lane.backing_, lane.ring_)) {
+        return static_cast<int32_t>(buf.resid);
     }
-    lane.backing_->prepare(buf);
+    return lane.backing_->prepare(buf);
 }
 
-void Device::submitting(Lane& lane, hrtime_t now) {
-    lane.ring_.hold(lock_);
-    const auto writing = seq_.write();
-    // The worker reads its own clock for all devices: see read_clock().
-    const hrtime_t submitted = std::max(now, lane.first_submitted_);
-    if constexpr (accounting) timers_[submit_timer].event(lane.first_submitted_, submitted);
-}
-
-// A flush that is running may have begun before the writes that this one must cover had ended, so
-// it cannot stand in for it; the next one can, and for all that have come by then.
-void Device::run_flush(Buf& buf, Lane& here, hrtime_t now) {
-    if (flushing_) return next_flush_.push(buf);
-    flushing_ = true;
-    add(syncs_, 1);
-    call(buf, here, now);
-}
-
-// The ring's turn is the wake-up: the first completion of it is the interrupt, the others came in
-// its wake.
-void Device::count_completion(Lane& lane) {
-    const uint64_t turn = lane.ring_.turn();
-    uint_t& count = intr_.intrs[turn == lane.last_turn_ ? KSTAT_INTR_MULTSVC : KSTAT_INTR_HARD];
-    lane.last_turn_ = turn;
-    kstat::publish(count, count + 1);
-}
+// ---- Out ----
 
 void Device::complete(Buf& buf, int32_t result) {
     Lane& lane = *buf.lane;
-    lane.ring_.hold(lock_);
+    assert(&lane.device_ == this);
+    if (buf.state == Buf::State::ended) {  // and counted, where it ended
+        lane.ring_.hold(lock_);
+        buf.state = Buf::State::idle;
+        return buf.iodone(buf);
+    }
     if (buf.state == Buf::State::called) {
+        lane.ring_.hold(lock_);
         buf.state = Buf::State::running;
-        return run(buf, kstat::now_unscaled());
+        run(buf, From::dispatch);
+    } else if (take_in(buf, result, From::dispatch)) {
+        run(buf, From::dispatch);
     }
-    if (buf.state == Buf::State::ended) return give_back(buf, lane);
-    if constexpr (accounting) count_completion(lane);
-    switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
-        case Buf::Next::again:
-            return submit(buf, kstat::now_unscaled());
-        case Buf::Next::finish:
-            if (lane.backing_->more(buf)) return submit(buf, kstat::now_unscaled());
-            if (buf.error != 0 && buf.syncs()) sync_error_ = buf.error;
-            return buf.op == Buf::Op::flush ? flush_done(buf) : done(buf);
-    }
-}
-
-void Device::done(Buf& buf) {
-    assert(buf.state == Buf::State::running);
-    Lane& lane = *buf.lane;
-    ended(buf);
-    account(buf);
-    sample(buf);
-    give_back(buf, lane);
     start(lane);
 }
 
-void Device::ended(Buf& buf) {
-    assert(active_ > 0 && buf.lane->active_ > 0);
-    --active_;
-    --buf.lane->active_;
-}
-
-// iodone comes last: after it the buf may be someone else's. It is called by the buf's own worker.
-void Device::give_back(Buf& buf, Lane& here) {
-    if (buf.lane != &here) {
-        buf.state = Buf::State::ended;
-        return buf.lane->ring_.post(buf, 0);
+// Takes in the result of one operation. True: the request has more to do.
+bool Device::take_in(Buf& buf, int32_t result, From from) {
+    Lane& lane = *buf.lane;
+    lane.ring_.hold(lock_);
+    accounting_->completed(lane.ring_.turn(), lane.last_turn_);
+    switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
+        case Buf::Next::again:
+            return true;
+        case Buf::Next::finish:
+            if (lane.backing_->more(buf)) return true;
+            done(buf, from);
+            return false;
     }
-    buf.state = Buf::State::idle;
-    buf.iodone(buf);
+    return false;
 }
 
-// Ends a flush and those that it served, and starts the one that the later ones wait for.
-void Device::flush_done(Buf& leader) {
+void Device::done(Buf& buf, From from) {
+    assert(buf.state == Buf::State::running);
+    Lane& lane = *buf.lane;
+    assert(lane.active_ > 0);
+    --lane.active_;
+    note_sync(buf);
+    if (buf.op == Buf::Op::flush) return flush_done(buf, from);
+    queue_.ended(buf);
+    end(buf, lane, from);
+}
+
+// Ends a flush and those that it served, and runs the one that the later ones wait for.
+void Device::flush_done(Buf& leader, From from) {
     Lane& here = *leader.lane;
-    const auto finish = [&, error = leader.error](Buf& buf) {
-        here.ring_.hold(lock_);
-        buf.error = error;
-        account(buf);
-        give_back(buf, here);
-    };
-    ended(leader);
-    flushing_ = false;
     BufQueue served;
-    while (!this_flush_.empty()) served.push(this_flush_.pop());
-    if (!next_flush_.empty()) {
-        Buf& next = next_flush_.pop();
-        while (!next_flush_.empty()) this_flush_.push(next_flush_.pop());
-        run_flush(next, here, kstat::now_unscaled());
+    Buf* const next = queue_.end_flush(leader, served);
+    const int error = leader.error;
+    end(leader, here, from);
+    while (!served.empty()) {
+        Buf& buf = served.pop();
+        buf.error = error;
+        end(buf, here, from);
     }
-    finish(leader);
-    while (!served.empty()) finish(served.pop());
     here.ring_.hold(lock_);
-    table_may_have_changed();
-    start(here);
+    look_at_table();
+    if (next != nullptr) hand_out(*next, here);
 }
 
-// Counts a request that leaves the device, failed or not, with the bytes that it moved: what left
-// the run queue is in the operations, so that lentime / operations is the mean stay.
-void Device::account(Buf& buf) {
-    if constexpr (!accounting) return;
-    Counters& counters = counters_[static_cast<size_t>(buf.op)];
-    const auto writing = seq_.write();
-    buf.finished = read_clock();
-    on_kstats(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
-    on_devstats(buf, [&](DevstatCounters& counts) { counts.end(buf); });
-    histograms_.count(buf);
-    time_discard_or_flush(buf);
-    add(counters.requests, 1);
-    add(counters.bytes, buf.moved());
-    count_outcome(buf);
-    if (touches_table(buf)) table_touched_ = true;
-}
-
-// One read or write in so many, by the stamps that the queues and the histograms have. Outside the
-// sequence lock, for it takes longer than readers of the counters should have to wait.
-void Device::sample(const Buf& buf) {
-    if constexpr (!accounting) return;
-    if (!buf.in_queues() || !stats_.due()) return;
-    // The counter may be read a little early or late: two moments that close may change places.
-    const auto ns = [&](hrtime_t from, hrtime_t to) {
-        return scale_.to_ns(static_cast<uint64_t>(std::max<hrtime_t>(to - from, 0)));
-    };
-    stats_.take({.write = buf.op == Buf::Op::write,
-                 .wait_ns = ns(buf.queued, buf.started),
-                 .service_ns = ns(buf.started, buf.finished),
-                 .size_bytes = buf.bcount,
-                 .depth = buf.met});
-}
-
-void Device::time_discard_or_flush(const Buf& buf) {
-    const auto event = [&](TimerIndex timer) { timers_[timer].event(buf.started, buf.finished); };
-    switch (buf.op) {
-        case Buf::Op::flush:
-            return event(flush_timer);
-        case Buf::Op::trim:
-            return event(trim_timer);
-        case Buf::Op::write_zeroes:
-            return event(write_zeroes_timer);
-        case Buf::Op::read:
-        case Buf::Op::write:
-        case Buf::Op::cache:
-        case Buf::Op::block_status:
-            return;  // the queues tell of the first two; nobody waits for the others
+// Counts a request that leaves the device, failed or not, and gives it back: iodone comes last, for
+// after it the buf may be someone else's. It is called by the buf's own worker, from dispatch().
+void Device::end(Buf& buf, Lane& here, From from) {
+    here.ring_.hold(lock_);  // an iodone before this one may have unlocked it
+    accounting_->ended(buf, [&] { return read_clock(here); });
+    table_.ended(buf, !accounting_->io().partitions().empty());
+    const bool own = buf.lane == &here;
+    if (own && from == From::dispatch) {
+        buf.state = Buf::State::idle;
+        return buf.iodone(buf);
     }
+    buf.state = Buf::State::ended;
+    if (own) return here.ring_.completed(buf, 0);
+    buf.lane->ring_.post(buf, 0);
 }
 
-void Device::count_outcome(const Buf& buf) {
-    if (buf.error != 0) {
-        add(counters_[static_cast<size_t>(buf.op)].errors, 1);
-        if (!buf.declined()) errors_.failed(buf.error);
-    } else if (buf.retries_left != retries_max) {
-        errors_.recovered();
+void Device::note_sync(Buf& buf) {
+    if (!buf.syncs()) return;
+    if (buf.error != 0 && sync_error_ == 0) {
+        sync_error_ = buf.error;
+        accounting_->commands().sync_failed(sync_error_);
+        std::fprintf(stderr,
+                     "blkscope: %s: sync: %s; data may be lost, so FLUSH and FUA fail until the "
+                     "export is served anew\n",
+                     subject_.name.c_str(), std::strerror(sync_error_));
     }
+    if (buf.op == Buf::Op::flush) buf.error = sync_error_;
+}
+
+// Those few blocks are read at once, and the device's other workers wait: the page cache has them,
+// unless the backing is direct.
+void Device::look_at_table() {
+    if (!table_.touched()) return;
+    accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
+}
+
+// ---- Clients, and what is read of the counters ----
+
+const kstat_io_t& Device::io() const {
+    return accounting_->io().disk();
+}
+
+RequestHistograms& Device::histograms() {
+    return accounting_->histograms();
 }
 
 void Device::connection_opened(Lane& lane) {
     lane.ring_.hold(lock_);
-    add(connections_, 1);
-    add(connections_total_, 1);
-    uint_t& handed_over = intr_.intrs[KSTAT_INTR_SOFT];
-    kstat::publish(handed_over, handed_over + 1);
+    accounting_->commands().connection_opened();
+    accounting_->interrupts().handed_over();
 }
 
 void Device::connection_closed(Lane& lane) {
     lane.ring_.hold(lock_);
-    kstat::publish(connections_, connections_ - 1);
-    if (connections_ == 0) table_may_have_changed();
+    accounting_->commands().connection_closed();
+    if (accounting_->commands().connections() == 0) look_at_table();
 }
 
 void Device::connection_given_up(Lane& lane) {
     lane.ring_.hold(lock_);
-    uint_t& given_up = intr_.intrs[KSTAT_INTR_WATCHDOG];
-    kstat::publish(given_up, given_up + 1);
+    accounting_->interrupts().given_up();
 }
 
 void Device::request_refused(Lane& lane) {
     lane.ring_.hold(lock_);
-    errors_.refused();
+    accounting_->errors().refused();
 }
 
 }  // namespace blkscope

@@ -6,10 +6,8 @@
 //
 // A request stays with the worker that brought it: it is prepared on that worker's ring and given
 // back there. Only when the device has room again for a request of another worker does it change
-// hands, as a message to that worker's ring.
-//
-// Each lane has a wait queue of its own; the lane with the fewest requests running goes first, so
-// that no worker can keep the others out.
+// hands, as a message to that worker's ring. The order of starting is one for all lanes: see
+// blockdev/queue/device_queue.hpp.
 //
 // Ownership: the device owns its first lane, and lends itself to the others, which go before it.
 // Threads:   made, used and destroyed on the ring's worker, or while that has none; what the device
@@ -42,12 +40,18 @@ class Lane final : private SubmissionObserver {
   private:
     friend class Device;
 
+    /// Something was handed to the backing at `now`; the first of a turn begins the submit timer.
+    void announce_submission(hrtime_t now) {
+        if (submitted_) return;
+        submitted_ = true;
+        first_submitted_ = now;
+        ring_.announce_submission();
+    }
     void submitting(hrtime_t now) override;
 
     Device& device_;
     Ring& ring_;
     std::unique_ptr<Backing> backing_;
-    uint32_t empty_wakeups_before_;  // of the ring, which are not the device's
 
     // The worker's alone.
     hrtime_t first_submitted_ = 0;  // of this turn
@@ -56,7 +60,6 @@ class Lane final : private SubmissionObserver {
     // Under the device's lock.
     uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
     uint32_t active_ = 0;     // of its bufs, with the backing
-    BufQueue waitq_;
 };
 
 }  // namespace blkscope

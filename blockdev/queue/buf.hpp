@@ -3,11 +3,8 @@
 //     idle ── strategy() ──▶ waiting ── start() ──▶ running ── done() ──▶ idle, iodone
 //              queued                    started                finished
 //                                   │                      │
-//                                   └─▶ called             └─▶ ended      on their way to the
-//                                   worker
-//                                                                         of the buf's lane, if it
-//                                                                         was another that had them
-//                                                                         so
+//                                   └─▶ called             └─▶ ended      on their way to the worker
+//                                                                         of the buf's own lane
 //
 // The caller fills in what it wants and hands the buf to Device::strategy(); the device owns it
 // until it calls iodone, which is the last thing that it does with it.
@@ -39,6 +36,7 @@ class Buf : public Completion {
     static constexpr size_t op_count = 7;
     enum class State : uint8_t { idle, waiting, called, running, ended };
     enum class Next : uint8_t { again, finish };
+    static constexpr uint8_t retries_max = 16;  // of EINTR and EAGAIN, per request
 
     // What is asked.
     Op op = Op::read;

@@ -32,6 +32,21 @@ class Fifo {
         return item;
     }
 
+    [[nodiscard]] T& front() const {
+        assert(first_ != nullptr);
+        return *first_;
+    }
+
+    /// Moves all of the other one behind what is here.
+    void take_over(Fifo& other) {
+        assert(this != &other);
+        if (other.empty()) return;
+        *end_ = other.first_;
+        end_ = other.end_;
+        other.first_ = nullptr;
+        other.end_ = &other.first_;
+    }
+
   private:
     T* first_ = nullptr;
     T** end_ = &first_;

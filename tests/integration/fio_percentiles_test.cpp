@@ -38,8 +38,8 @@ class SlowBacking final : public Backing {
     [[nodiscard]] std::string describe() const override { return "slow"; }
     [[nodiscard]] uint64_t size_bytes() const override { return uint64_t{1} << 30; }
     void attach(Ring& ring) override { ring_ = &ring; }
-    void prepare(Buf& buf) override {
-        if (!buf.in_queues()) return ring_->completed(buf, 0);
+    std::optional<int32_t> prepare(Buf& buf) override {
+        if (!buf.in_queues()) return 0;
         Timeout& timeout = timeouts_[requests_ % timeouts_.size()];
         const int64_t ns = plan_ns_[requests_++ % plan_ns_.size()];
         timeout.buf = &buf;
@@ -48,6 +48,7 @@ class SlowBacking final : public Backing {
         ring_->prepare(timeout, [&](io_uring_sqe* entry) {
             io_uring_prep_timeout(entry, &timeout.length, 0, 0);
         });
+        return std::nullopt;
     }
 
   private:

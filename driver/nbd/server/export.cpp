@@ -68,6 +68,7 @@ void Export::publish(const std::string& its_uri) {
     kstat_.reset();  // readers of the old one are done with uri_ when it has gone
     uri_ = its_uri;
     published_ = true;
+    if (device.instance() < 0) return;
     publish_names();
     publish_geometry();
 }

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <string>
 
+#include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/device/device.hpp"
 #include "driver/nbd/handshake/handshake.hpp"
 #include "driver/nbd/server/server.hpp"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <kstat/clock.hpp>
 #include <memory>
 #include <random>
 #include <string>

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <kstat/clock.hpp>
 #include <kstat/core/chain.hpp>
 #include <kstat/core/operations.hpp>
 #include <thread>

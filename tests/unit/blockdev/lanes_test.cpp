@@ -16,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "blockdev/accounting/request_histograms.hpp"
 #include "blockdev/device/device.hpp"
 #include "device_fixture.hpp"
 
@@ -192,24 +193,26 @@ TEST_F(LanesTest, ARequestEndsOnTheWorkerThatBroughtIt) {
     EXPECT_EQ(b.ended_on, b_.id());
 }
 
-TEST_F(LanesTest, TheDepthIsTheDevicesAndTheLaneWithFewerRunningGoesFirst) {
+TEST_F(LanesTest, TheDepthIsTheDevicesAndThoseThatCameFirstGoFirst) {
     make_scripted(4);
     std::vector<std::unique_ptr<NotingBuf>> bufs;
     for (int i = 0; i < 16; ++i) bufs.push_back(std::make_unique<NotingBuf>(Buf::Op::read));
-    for (size_t i = 0; i < 8; ++i) from_a(*bufs[i]);
-    for (size_t i = 8; i < 16; ++i) from_b(*bufs[i]);
+    for (size_t i = 0; i < 6; ++i) from_a(*bufs[i]);
+    for (size_t i = 8; i < 12; ++i) from_b(*bufs[i]);
+    for (size_t i = 6; i < 8; ++i) from_a(*bufs[i]);
+    for (size_t i = 12; i < 16; ++i) from_b(*bufs[i]);
     EXPECT_EQ(held_by_a(), 4u);
     EXPECT_EQ(held_by_b(), 0u);
-    finish_a(4096);  // its room goes to the lane that has nothing running, though others came first
-    EXPECT_EQ(held_by_a(), 3u);
-    EXPECT_EQ(held_by_b(), 1u);
     finish_a(4096);
-    EXPECT_EQ(held_by_a(), 2u);
-    EXPECT_EQ(held_by_b(), 2u);
-    finish_a(4096);  // with equal shares each keeps its own
+    finish_a(4096);  // the two that came next are the lane's own
+    EXPECT_EQ(held_by_a(), 4u);
+    EXPECT_EQ(held_by_b(), 0u);
+    for (int i = 0; i < 4; ++i) finish_a(4096);  // then four came by the other lane
+    EXPECT_EQ(held_by_a(), 0u);
+    EXPECT_EQ(held_by_b(), 4u);
     finish_b(4096);
-    EXPECT_EQ(held_by_a(), 2u);
-    EXPECT_EQ(held_by_b(), 2u);
+    EXPECT_EQ(held_by_a(), 1u);
+    EXPECT_EQ(held_by_b(), 3u);
     while (held_by_a() + held_by_b() > 0) {
         if (held_by_a() > 0) finish_a(4096);
         if (held_by_b() > 0) finish_b(4096);
@@ -253,6 +256,8 @@ TEST_F(LanesTest, AFlushThatFailsFailsForAllWorkersForGood) {
     EXPECT_EQ(flush.error, EIO);
     NotingBuf later(Buf::Op::flush);
     from_a(later);
+    EXPECT_EQ(held_by_a(), 1u);  // what can still be synced is
+    finish_a(0);
     settle();
     EXPECT_EQ(later.error, EIO);
     EXPECT_EQ(held_by_a(), 0u);

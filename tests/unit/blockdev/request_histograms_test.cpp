@@ -1,10 +1,13 @@
 // What the histograms count of the requests that walk through a device.
 
+#include "blockdev/accounting/request_histograms.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <kstat/clock.hpp>
 #include <limits>
 #include <numeric>
 #include <random>

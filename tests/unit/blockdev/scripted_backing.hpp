@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -24,7 +25,10 @@ class ScriptedBacking : public Backing {
     [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
     [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
     void attach(Ring& ring) override { ring_ = &ring; }
-    void prepare(Buf& buf) override { held.push_back(&buf); }
+    std::optional<int32_t> prepare(Buf& buf) override {
+        held.push_back(&buf);
+        return std::nullopt;
+    }
     bool read_now(uint64_t offset, std::span<std::byte> to) override {
         ++reads_at_once;
         if (offset > contents.size() || to.size() > contents.size() - offset) return false;

@@ -29,14 +29,15 @@ class ScriptedFlushes final : public Backing {
     [[nodiscard]] std::string describe() const override { return "scripted"; }
     [[nodiscard]] uint64_t size_bytes() const override { return 1 << 20; }
     void attach(Ring& ring) override { ring_ = &ring; }
-    void prepare(Buf& buf) override {
+    std::optional<int32_t> prepare(Buf& buf) override {
         ++script_.flushes;
-        if (script_.gate < 0) return ring_->completed(buf, script_.outcome);
+        if (script_.gate < 0) return script_.outcome;
         opened_.buf = &buf;
         opened_.ring = ring_;
         ring_->prepare(opened_, [&](io_uring_sqe* entry) {
             io_uring_prep_poll_add(entry, script_.gate, POLLIN);
         });
+        return std::nullopt;
     }
     bool more(Buf& buf) override {
         buf.resid = 0;

@@ -1,0 +1,140 @@
+// Accounting: everything that is counted of a device's requests, as a fixed list of observers.
+//
+//     strategy() ── entered ──▶ start() ── started ──▶ done() ── ended ──▶ gone ──▶ iodone
+//                     │                      │                     │         │
+//                     ▼                      ▼                     ▼         ▼
+//       IoCounts      queues                 queues                queues
+//       CommandCounts                                              requests, bytes, errors
+//       ...
+//       SampledStats                                                         a sample
+//
+// The clock is read once for each event, and that reading is the request's own stamp. So the queues,
+// the histograms and the statistics agree to the tick. Up to `ended` an observer is told inside the
+// device's sequence lock, which readers wait for: what takes longer is done in `gone`.
+//
+// To add an observer, write a class with the constructor (const kstat::Seqlock&, const Subject&) and
+// with any of the four functions, and name it in the list at the end of this file.
+//
+// Units:     ticks of the kernel's clock.
+// Ownership: owns the observers, their counters and their kstats.
+// Threads:   events by one worker at a time, under the device's lock. Readers of kstats copy through
+//            the sequence lock and never stall a worker.
+// Errors:    the constructor throws std::runtime_error where a kstat cannot be created.
+#pragma once
+
+#include <kstat/seqlock.hpp>
+
+#include "blockdev/accounting/command_counts.hpp"
+#include "blockdev/accounting/error_kstat.hpp"
+#include "blockdev/accounting/histogram_counts.hpp"
+#include "blockdev/accounting/interrupt_counts.hpp"
+#include "blockdev/accounting/io_counts.hpp"
+#include "blockdev/accounting/sampled_stats.hpp"
+#include "blockdev/accounting/subject.hpp"
+#include "blockdev/accounting/timer_counts.hpp"
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope {
+
+/// Tells each observer of the events that it has a function for.
+template <class... Each>
+class ObserverList : private Each... {
+  public:
+    ObserverList(const kstat::Seqlock& seq, const Subject& subject) : Each(seq, subject)... {}
+
+    template <class One>
+    [[nodiscard]] One& get() {
+        return *this;
+    }
+
+    void entered(const Buf& buf) {
+        const auto tell = [&](auto& observer) {
+            if constexpr (requires { observer.entered(buf); }) observer.entered(buf);
+        };
+        (tell(static_cast<Each&>(*this)), ...);
+    }
+    void started(const Buf& buf) {
+        const auto tell = [&](auto& observer) {
+            if constexpr (requires { observer.started(buf); }) observer.started(buf);
+        };
+        (tell(static_cast<Each&>(*this)), ...);
+    }
+    void ended(const Buf& buf) {
+        const auto tell = [&](auto& observer) {
+            if constexpr (requires { observer.ended(buf); }) observer.ended(buf);
+        };
+        (tell(static_cast<Each&>(*this)), ...);
+    }
+    void gone(const Buf& buf) {
+        const auto tell = [&](auto& observer) {
+            if constexpr (requires { observer.gone(buf); }) observer.gone(buf);
+        };
+        (tell(static_cast<Each&>(*this)), ...);
+    }
+};
+
+class Accounting {
+  public:
+    explicit Accounting(const Subject& subject) : observers_(seq_, subject) {}
+    Accounting(const Accounting&) = delete;
+    Accounting& operator=(const Accounting&) = delete;
+
+    // ---- Of a request: `clock` is read inside the sequence lock; see io_kstat.cpp ----
+
+    template <class Clock>
+    void entered(Buf& buf, Clock clock) {
+        if constexpr (!enabled) return;
+        const auto writing = seq_.write();
+        buf.queued = clock();
+        observers_.entered(buf);
+    }
+    template <class Clock>
+    void started(Buf& buf, Clock clock) {
+        if constexpr (!enabled) return;
+        const auto writing = seq_.write();
+        buf.started = clock();
+        observers_.started(buf);
+    }
+    template <class Clock>
+    void ended(Buf& buf, Clock clock) {
+        if constexpr (!enabled) return;
+        {
+            const auto writing = seq_.write();
+            buf.finished = clock();
+            observers_.ended(buf);
+        }
+        observers_.gone(buf);
+    }
+
+    // ---- Of the device ----
+
+    /// A turn's operations were submitted; the first of them was handed to the backing at `from`.
+    void submitted(hrtime_t from, hrtime_t to) {
+        if constexpr (!enabled) return;
+        const auto writing = seq_.write();
+        observers_.get<TimerCounts>().submitted(from, to);
+    }
+    /// An operation has completed in this turn of the ring.
+    void completed(uint64_t turn, uint64_t& last_turn) {
+        if constexpr (enabled) interrupts().completed(turn, last_turn);
+    }
+
+    [[nodiscard]] IoCounts& io() { return observers_.get<IoCounts>(); }
+    [[nodiscard]] CommandCounts& commands() { return observers_.get<CommandCounts>(); }
+    [[nodiscard]] ErrorKstat& errors() { return observers_.get<ErrorKstat>(); }
+    [[nodiscard]] InterruptCounts& interrupts() { return observers_.get<InterruptCounts>(); }
+    [[nodiscard]] RequestHistograms& histograms() {
+        return observers_.get<HistogramCounts>().histograms();
+    }
+
+  private:
+    // Off in a build that measures what the accounting costs, and in no other.
+    static constexpr bool enabled = BLKSCOPE_ACCOUNTING != 0;
+
+    kstat::Seqlock seq_;
+    ObserverList<IoCounts, HistogramCounts, TimerCounts, CommandCounts, ErrorKstat, InterruptCounts,
+                 SampledStats>
+        observers_;
+};
+
+}  // namespace blkscope

@@ -1,0 +1,57 @@
+// CommandCounts: requests, bytes and errors by operation, and the clients that asked.
+//
+// Published: nbd:N:nbdN,cmds, NAMED of class misc. Beside the operations it has `syncs`, the flushes
+// that reached the backing, `connections` now and in all, and `sync_error`: the errno with which a
+// sync has failed, 0 for none. From then on each flush and each write with FUA fails with it.
+//
+// Ownership: owns the counters and the kstat.
+// Threads:   a worker, under the device's lock; readers observe each number for itself.
+// Errors:    the constructor throws std::runtime_error.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <kstat/seqlock.hpp>
+
+#include "blockdev/accounting/owned_kstat.hpp"
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope {
+
+class CommandCounts {
+  public:
+    CommandCounts(const kstat::Seqlock& seq, const Subject& subject);
+
+    void ended(const Buf& buf) {
+        Counters& counters = counters_[static_cast<size_t>(buf.op)];
+        add(counters.requests, 1);
+        add(counters.bytes, buf.moved());
+        if (buf.error != 0) add(counters.errors, 1);
+    }
+
+    void synced() { add(syncs_, 1); }
+    void sync_failed(int error) { kstat::publish(sync_error_, static_cast<uint64_t>(error)); }
+
+    void connection_opened();
+    void connection_closed();
+    [[nodiscard]] uint64_t connections() const { return connections_; }
+
+  private:
+    struct Counters {
+        uint64_t requests = 0;
+        uint64_t bytes = 0;
+        uint64_t errors = 0;
+    };
+
+    static void add(uint64_t& counter, uint64_t n) { kstat::publish(counter, counter + n); }
+    static int update(kstat_t* ksp, int rw);
+
+    std::array<Counters, Buf::op_count> counters_{};
+    uint64_t syncs_ = 0;
+    uint64_t connections_ = 0;
+    uint64_t connections_total_ = 0;
+    uint64_t sync_error_ = 0;
+    OwnedKstat kstat_;  // last: gone before what its readers read
+};
+
+}  // namespace blkscope

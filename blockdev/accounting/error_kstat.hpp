@@ -1,0 +1,42 @@
+// ErrorKstat: a device's errors, counted at the end of each request.
+//
+// Published: nbderr:N:nbdN,err, NAMED of class device_error. It is persistent, as those of sd and
+// blkdev are: the errors can be read when the device has gone.
+//
+// Ownership: owns the counts and the kstat.
+// Threads:   a worker, under the device's lock; readers observe each number for itself.
+// Errors:    the constructor throws std::runtime_error.
+#pragma once
+
+#include <cstdint>
+#include <kstat/seqlock.hpp>
+
+#include "blockdev/accounting/error_counts.hpp"
+#include "blockdev/accounting/owned_kstat.hpp"
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope {
+
+class ErrorKstat {
+  public:
+    ErrorKstat(const kstat::Seqlock& seq, const Subject& subject);
+
+    void ended(const Buf& buf) {
+        if (buf.error != 0) {
+            if (!buf.declined()) counts_.failed(buf.error);
+        } else if (buf.retries_left != Buf::retries_max) {
+            counts_.recovered();
+        }
+    }
+    /// A request that was not accepted: the client's mistake.
+    void refused() { counts_.refused(); }
+
+  private:
+    static int update(kstat_t* ksp, int rw);
+
+    ErrorCounts counts_;
+    uint64_t size_bytes_;
+    OwnedKstat kstat_;  // last: gone before what its readers read
+};
+
+}  // namespace blkscope

@@ -1,0 +1,59 @@
+// InterruptCounts: what woke workers up for a device.
+//
+// Published: nbd:N:nbdN,intr, INTR of class controller.
+//     hard      turns of a worker in which an operation of the device completed
+//     multsvc   further completions in such a turn
+//     soft      clients handed over
+//     watchdog  clients closed because they stood still
+//     spurious  wake-ups with nothing to do, of all rings that have a lane into the device
+//
+// Ownership: owns the counters and the kstat; borrows each ring from ring_joined() to ring_left().
+// Threads:   a worker, under the device's lock. A reader takes a mutex of its own for the rings, so
+//            that no reader waits for a worker.
+// Errors:    the constructor throws std::runtime_error.
+#pragma once
+
+#include <cstdint>
+#include <kstat/seqlock.hpp>
+#include <mutex>
+#include <vector>
+
+#include "blockdev/accounting/owned_kstat.hpp"
+
+namespace blkscope {
+
+class Ring;
+
+class InterruptCounts {
+  public:
+    InterruptCounts(const kstat::Seqlock& seq, const Subject& subject);
+
+    /// An operation has completed in this turn; `last_turn` is that of the lane's last completion.
+    void completed(uint64_t turn, uint64_t& last_turn) {
+        add(turn == last_turn ? KSTAT_INTR_MULTSVC : KSTAT_INTR_HARD);
+        last_turn = turn;
+    }
+    void handed_over() { add(KSTAT_INTR_SOFT); }
+    void given_up() { add(KSTAT_INTR_WATCHDOG); }
+
+    void ring_joined(const Ring& ring);
+    void ring_left(const Ring& ring);
+
+  private:
+    struct Joined {
+        const Ring* ring;
+        uint32_t empty_wakeups_before;  // which are not the device's
+    };
+
+    void add(size_t index) { kstat::publish(counts_.intrs[index], counts_.intrs[index] + 1); }
+    [[nodiscard]] uint32_t empty_wakeups() const;
+    static int update(kstat_t* ksp, int rw);
+
+    kstat_intr_t counts_{};  // but for the spurious ones, which the rings count
+    mutable std::mutex rings_mutex_;
+    std::vector<Joined> rings_;
+    uint32_t empty_wakeups_before_ = 0;  // of rings that have left
+    OwnedKstat kstat_;                   // last: gone before what its readers read
+};
+
+}  // namespace blkscope

@@ -1,0 +1,56 @@
+// TimerCounts: how long a device's other operations take.
+//
+// Published: nbd:N:nbdN,timers, TIMER of class misc.
+//     flush, trim, write_zeroes  from start() to done(), as the run queue has it for reads and writes
+//     submit                     a turn of the worker, from its first hand-over to the backing to the
+//                                submission of all that the turn prepared
+//
+// Units:     ticks inside, nanoseconds in what readers get.
+// Ownership: owns the counters and the kstat; borrows the sequence lock.
+// Threads:   a worker, under the device's lock and inside its sequence lock.
+// Errors:    the constructor throws std::runtime_error.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <kstat/seqlock.hpp>
+
+#include "blockdev/accounting/owned_kstat.hpp"
+#include "blockdev/accounting/timer.hpp"
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope {
+
+class TimerCounts {
+  public:
+    TimerCounts(const kstat::Seqlock& seq, const Subject& subject);
+
+    void ended(const Buf& buf) {
+        switch (buf.op) {
+            case Buf::Op::flush:
+                return timers_[flush].event(buf.started, buf.finished);
+            case Buf::Op::trim:
+                return timers_[trim].event(buf.started, buf.finished);
+            case Buf::Op::write_zeroes:
+                return timers_[write_zeroes].event(buf.started, buf.finished);
+            case Buf::Op::read:
+            case Buf::Op::write:
+            case Buf::Op::cache:
+            case Buf::Op::block_status:
+                return;  // the queues tell of the first two; nobody waits for the others
+        }
+    }
+    void submitted(hrtime_t from, hrtime_t to) { timers_[submit].event(from, to); }
+
+  private:
+    enum Index : size_t { flush, trim, write_zeroes, submit, count };
+
+    static int update(kstat_t* ksp, int rw);
+
+    const kstat::Seqlock& seq_;
+    std::array<Timer, count> timers_{};
+    OwnedKstat kstat_;  // last: gone before what its readers read
+};
+
+}  // namespace blkscope

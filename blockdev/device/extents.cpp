@@ -1,0 +1,60 @@
+#include "blockdev/device/extents.hpp"
+
+#include <cassert>
+#include <kstat/clock.hpp>
+
+namespace blkscope {
+namespace {
+
+// Of the worker's time, for one request and turn: a badly fragmented file has a million extents,
+// and the other clients do not wait for them.
+constexpr hrtime_t list_ns_max = 100'000;
+
+// A shorter read is cheaper to do than to ask about: a look-up is a system call.
+constexpr uint64_t hole_read_bytes_min = uint64_t{64} << 10;
+
+}  // namespace
+
+// The list ends early when it has no more room, which leaves a resid and is no error.
+std::optional<int32_t> list_extents(Buf& buf, Backing& backing, Ring& ring) {
+    assert(buf.op == Buf::Op::block_status && buf.extents.wanted());
+    ring.let_go();
+    const hrtime_t began = ring.now();
+    uint64_t listed = 0;
+    bool room = true;
+    bool time = true;
+    while (room && time && listed < buf.resid) {
+        const Extent extent =
+            backing.extent_at(buf.offset + buf.moved() + listed, buf.resid - listed);
+        assert(extent.bytes > 0 && extent.bytes <= buf.resid - listed);
+        room = buf.extents.append(extent);
+        if (room) listed += extent.bytes;
+        time = kstat::to_ns(ring.now() - began) < list_ns_max;
+    }
+    buf.covers = listed;
+    if (!room || listed == buf.resid) return 0;
+    ring.completed_later(buf, 0);
+    return std::nullopt;
+}
+
+bool reads_only_holes(Buf& buf, Backing& backing, Ring& ring) {
+    assert(buf.op == Buf::Op::read);
+    if (!buf.extents.wanted() || buf.bcount < hole_read_bytes_min || !backing.sparse() ||
+        buf.moved() > 0) {
+        return false;
+    }
+    ring.let_go();
+    buf.extents.clear();
+    uint64_t listed = 0;
+    while (listed < buf.bcount) {
+        const Extent extent = backing.extent_at(buf.offset + listed, buf.bcount - listed);
+        assert(extent.bytes > 0 && extent.bytes <= buf.bcount - listed);
+        if (!buf.extents.append(extent)) break;
+        listed += extent.bytes;
+    }
+    if (listed < buf.bcount) buf.extents.end_with_data(buf.bcount - listed);
+    const auto extents = buf.extents.items();
+    return extents.size() == 1 && extents.front().hole;
+}
+
+}  // namespace blkscope

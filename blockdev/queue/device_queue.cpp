@@ -1,0 +1,57 @@
+#include "blockdev/queue/device_queue.hpp"
+
+#include <cassert>
+
+namespace blkscope {
+
+DeviceQueue::DeviceQueue(uint32_t depth) : depth_(depth) {
+    assert(depth_ > 0);
+}
+
+bool DeviceQueue::idle() const {
+    return running_ == 0 && waiting_.empty() && gathered_.empty();
+}
+
+void DeviceQueue::enter(Buf& buf) {
+    assert(buf.state == Buf::State::waiting);
+    waiting_.push(buf);
+}
+
+DeviceQueue::Turn DeviceQueue::next() {
+    assert(running_ <= depth_);
+    if (waiting_.empty()) return {};
+    const bool flush = waiting_.front().op == Buf::Op::flush;
+    if (flush && flush_ != nullptr) {
+        Buf& buf = waiting_.pop();
+        gathered_.push(buf);
+        return {&buf, false};
+    }
+    if (running_ == depth_) return {};
+    Buf& buf = waiting_.pop();
+    ++running_;
+    if (flush) flush_ = &buf;
+    return {&buf, true};
+}
+
+void DeviceQueue::ended(const Buf& buf) {
+    assert(running_ > 0);
+    assert(&buf != flush_);
+    --running_;
+}
+
+Buf* DeviceQueue::end_flush(const Buf& leader, BufQueue& served) {
+    assert(running_ > 0);
+    assert(flush_ == &leader);
+    --running_;
+    flush_ = nullptr;
+    served.take_over(served_);
+    if (gathered_.empty()) return nullptr;
+    Buf& next = gathered_.pop();
+    served_.take_over(gathered_);
+    flush_ = &next;
+    ++running_;  // the place of the one that has ended
+    assert(running_ <= depth_);
+    return &next;
+}
+
+}  // namespace blkscope

@@ -1,0 +1,151 @@
+// Which request starts now: the rules of DeviceQueue, without ring, clock, lock or thread.
+#include "blockdev/queue/device_queue.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <vector>
+
+namespace blkscope {
+namespace {
+
+/// A request that has come and waits.
+struct Waiting : Buf {
+    explicit Waiting(Op what) {
+        op = what;
+        state = State::waiting;
+    }
+};
+
+std::vector<Buf*> items(BufQueue& queue) {
+    std::vector<Buf*> all;
+    while (!queue.empty()) all.push_back(&queue.pop());
+    return all;
+}
+
+TEST(DeviceQueue, GivesNothingWhenNothingCame) {
+    DeviceQueue queue(4);
+    EXPECT_EQ(queue.next().buf, nullptr);
+    EXPECT_TRUE(queue.idle());
+}
+
+TEST(DeviceQueue, StartsInTheOrderOfArrivalUpToItsDepth) {
+    DeviceQueue queue(2);
+    Waiting first(Buf::Op::read);
+    Waiting second(Buf::Op::write);
+    Waiting third(Buf::Op::trim);
+    for (Buf* buf : {&first, &second, &third}) queue.enter(*buf);
+    EXPECT_EQ(queue.next().buf, &first);
+    EXPECT_EQ(queue.next().buf, &second);
+    EXPECT_EQ(queue.next().buf, nullptr);
+    queue.ended(second);
+    const DeviceQueue::Turn turn = queue.next();
+    EXPECT_EQ(turn.buf, &third);
+    EXPECT_TRUE(turn.runs);
+}
+
+// Whoever has the most running does not go before a request that came earlier by another lane.
+TEST(DeviceQueue, NoLaneKeepsAnotherOut) {
+    DeviceQueue queue(1);
+    std::deque<Waiting> many;
+    Waiting lonely(Buf::Op::read);
+    for (int i = 0; i < 220; ++i) queue.enter(many.emplace_back(Buf::Op::read));
+    queue.enter(lonely);
+    Waiting late(Buf::Op::read);
+    queue.enter(late);
+    for (int i = 0; i < 220; ++i) {
+        const Buf* started = queue.next().buf;
+        ASSERT_NE(started, &lonely);
+        queue.ended(*started);
+    }
+    EXPECT_EQ(queue.next().buf, &lonely);
+}
+
+TEST(DeviceQueue, AFlushWaitsForThoseThatCameBeforeItToHaveAPlace) {
+    DeviceQueue queue(1);
+    Waiting read(Buf::Op::read);
+    Waiting flush(Buf::Op::flush);
+    queue.enter(read);
+    queue.enter(flush);
+    EXPECT_EQ(queue.next().buf, &read);
+    EXPECT_EQ(queue.next().buf, nullptr);
+    queue.ended(read);
+    EXPECT_EQ(queue.next().buf, &flush);
+}
+
+TEST(DeviceQueue, FlushesAreGatheredWhileOneRunsAndHoldNoDepth) {
+    DeviceQueue queue(1);
+    Waiting running(Buf::Op::flush);
+    Waiting second(Buf::Op::flush);
+    Waiting third(Buf::Op::flush);
+    for (Buf* buf : {&running, &second, &third}) queue.enter(*buf);
+    EXPECT_TRUE(queue.next().runs);
+    EXPECT_FALSE(queue.next().runs);  // at full depth
+    EXPECT_FALSE(queue.next().runs);
+    EXPECT_EQ(queue.running(), 1U);
+
+    BufQueue served;
+    EXPECT_EQ(queue.end_flush(running, served), &second);
+    EXPECT_TRUE(served.empty());  // those gathered came after it began
+    EXPECT_EQ(queue.running(), 1U);
+    EXPECT_EQ(queue.end_flush(second, served), nullptr);
+    EXPECT_EQ(items(served), std::vector<Buf*>{&third});
+    EXPECT_TRUE(queue.idle());
+}
+
+TEST(DeviceQueue, AFlushThatComesWhileTheGatheredOneRunsWaitsForTheNext) {
+    DeviceQueue queue(8);
+    Waiting one(Buf::Op::flush);
+    Waiting two(Buf::Op::flush);
+    Waiting three(Buf::Op::flush);
+    queue.enter(one);
+    queue.enter(two);
+    static_cast<void>(queue.next());
+    static_cast<void>(queue.next());
+    BufQueue served;
+    ASSERT_EQ(queue.end_flush(one, served), &two);
+    queue.enter(three);
+    EXPECT_FALSE(queue.next().runs);
+    EXPECT_EQ(queue.end_flush(two, served), &three);
+    EXPECT_TRUE(served.empty());
+}
+
+// Whatever comes and ends in whatever order: the depth is kept, the order is kept, and each request
+// gets its turn once.
+TEST(DeviceQueue, KeepsDepthAndOrderWhateverHappens) {
+    std::mt19937 random(20261122);  // a fixed seed: a failure can be run again
+    for (int round = 0; round < 200; ++round) {
+        DeviceQueue queue(1 + static_cast<uint32_t>(random() % 5));
+        std::deque<Waiting> all;
+        std::vector<Buf*> running;
+        size_t turns = 0;
+        for (int step = 0; step < 400; ++step) {
+            if (random() % 2 == 0 && all.size() < 150) {
+                queue.enter(all.emplace_back(random() % 4 == 0 ? Buf::Op::flush : Buf::Op::read));
+            } else if (!running.empty()) {
+                const size_t which = random() % running.size();
+                Buf* ending = running[which];
+                running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
+                BufQueue served;
+                Buf* next = nullptr;
+                if (ending->op == Buf::Op::flush) {
+                    next = queue.end_flush(*ending, served);
+                } else {
+                    queue.ended(*ending);
+                }
+                if (next != nullptr) running.push_back(next);
+            }
+            for (DeviceQueue::Turn turn = queue.next(); turn.buf != nullptr; turn = queue.next()) {
+                ASSERT_EQ(turn.buf, &all[turns++]);
+                if (turn.runs) running.push_back(turn.buf);
+            }
+            ASSERT_EQ(queue.running(), running.size());
+            ASSERT_LE(queue.running(), queue.depth());
+        }
+    }
+}
+
+}  // namespace
+}  // namespace blkscope
