@@ -107,7 +107,7 @@ std::unique_ptr<Backing> FileBacking::another() const {
 }
 
 FileBacking::~FileBacking() {
-    if (ring_ != nullptr) ring_->unregister_file(fixed_);
+    if (ring_ != nullptr) ring_->uring().remove_file(fixed_);
     ::close(fd_);
 }
 
@@ -156,7 +156,7 @@ void FileBacking::measure(bool direct) {
 
 void FileBacking::attach(Ring& ring) {
     ring_ = &ring;
-    fixed_ = ring.register_file(fd_);
+    fixed_ = ring.uring().add_file(fd_);
 }
 
 template <class Prepare>

@@ -1,0 +1,70 @@
+// Completion: what an operation on a ring reports to, and lists of those that completed without the
+// kernel.
+//
+// Ownership: a list borrows what is in it. A completion is in at most one list at a time.
+// Threads:   one at a time.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+
+namespace blkscope {
+
+class Completion {
+  public:
+    /// `result` as the operation's system call would return it, or -errno.
+    virtual void complete(int32_t result) = 0;
+
+  protected:
+    Completion() = default;
+    Completion(const Completion&) = default;
+    Completion& operator=(const Completion&) = default;
+    virtual ~Completion() = default;
+
+  private:
+    friend class CompletionList;
+    Completion* next_ = nullptr;
+    int32_t result_ = 0;
+};
+
+/// Completions and their results, in order, linked through themselves.
+class CompletionList {
+  public:
+    CompletionList() = default;
+    CompletionList(const CompletionList&) = delete;
+    CompletionList& operator=(const CompletionList&) = delete;
+
+    [[nodiscard]] bool empty() const { return first_ == nullptr; }
+
+    void append(Completion& completion, int32_t result) {
+        completion.result_ = result;
+        completion.next_ = nullptr;
+        *end_ = &completion;
+        end_ = &completion.next_;
+    }
+
+    /// Moves all of the other one behind what is here.
+    void take_over(CompletionList& other) {
+        assert(this != &other);
+        if (other.empty()) return;
+        *end_ = other.first_;
+        end_ = other.end_;
+        other.first_ = nullptr;
+        other.end_ = &other.first_;
+    }
+
+    /// Takes the first one out, then calls its complete(), which may append more.
+    void complete_first() {
+        assert(!empty());
+        Completion* const completion = first_;
+        first_ = completion->next_;
+        if (first_ == nullptr) end_ = &first_;
+        completion->complete(completion->result_);
+    }
+
+  private:
+    Completion* first_ = nullptr;
+    Completion** end_ = &first_;
+};
+
+}  // namespace blkscope

@@ -1,0 +1,49 @@
+#include "blockdev/ring/idle_wait.hpp"
+
+#include <sched.h>
+
+#include <cassert>
+#include <kstat/clock.hpp>
+
+namespace blkscope {
+namespace {
+
+// A client with one request at a time leaves a worker idle after so many turns: header, payload,
+// data, reply. With more under way, requests that queue up while it sleeps are served for less.
+constexpr uint64_t busy_turns_max = 4;
+
+}  // namespace
+
+int IdleWait::wait(Uring& uring, uint64_t turn) {
+    assert(turn >= idle_turn_);
+    if (!may_spin_) return uring.submit(1);
+    const int submitted = uring.submit(0);
+    if (submitted < 0 || uring.ready()) return submitted;
+    const bool busy = turn - idle_turn_ > busy_turns_max && !expects_soon_;
+    expects_soon_ = false;
+    idle_turn_ = turn;
+    if (busy) return uring.submit(1);
+    const hrtime_t since = uring.kernel().now();
+    if (busy_wait_.pays()) return spin(uring, since) ? 0 : uring.submit(1);
+    const int error = uring.submit(1);
+    busy_wait_.slept(static_cast<uint64_t>(kstat::to_ns(uring.kernel().now() - since)));
+    return error;
+}
+
+// True if something has completed. It makes way for whatever is ready to run on this processor,
+// which may be the client that it waits for: alone on the processor that costs a fraction of a
+// microsecond.
+bool IdleWait::spin(Uring& uring, hrtime_t since) {
+    uint64_t ns = 0;
+    bool found = false;
+    while (!found && ns <= BusyWait::look_ns_max) {
+        sched_yield();
+        uring.take_held_back();
+        found = uring.ready();
+        ns = static_cast<uint64_t>(kstat::to_ns(uring.kernel().now() - since));
+    }
+    busy_wait_.looked(ns, found);
+    return found;
+}
+
+}  // namespace blkscope

@@ -1,0 +1,81 @@
+#include "blockdev/ring/uring.hpp"
+
+#include <cerrno>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+constexpr int file_table_size = 64;
+
+}  // namespace
+
+Uring::Uring(Kernel& kernel, unsigned entries) : kernel_(kernel) {
+    assert(entries > 0);
+    const int error = kernel_.set_up(entries, ring_);
+    if (error < 0) {
+        throw std::runtime_error("set up io_uring: " + std::generic_category().message(-error) +
+                                 "; see that kernel.io_uring_disabled is 0 and no container's "
+                                 "seccomp profile forbids it");
+    }
+    // Without a table (a kernel before 5.19) operations name plain descriptors.
+    if (kernel_.reserve_files(ring_, file_table_size) < 0) return;
+    for (int index = file_table_size; index-- > 0;) free_files_.push_back(index);
+}
+
+Uring::~Uring() {
+    kernel_.tear_down(ring_);
+}
+
+void Uring::enable() {
+    const int error = kernel_.enable(ring_);
+    if (error < 0) throw std::system_error(-error, std::generic_category(), "enable io_uring");
+}
+
+io_uring_sqe* Uring::entry() {
+    io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
+    assert(entry != nullptr);
+    return entry;
+}
+
+int Uring::submit(unsigned wait_for) {
+    const int submitted = kernel_.submit(ring_, wait_for);
+    assert(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY);
+    return submitted;
+}
+
+void Uring::take_held_back() {
+    constexpr unsigned held_back = IORING_SQ_TASKRUN | IORING_SQ_CQ_OVERFLOW;
+    if ((IO_URING_READ_ONCE(*ring_.sq.kflags) & held_back) != 0) kernel_.take_completions(ring_);
+}
+
+bool Uring::next(Completion*& completion, int32_t& result) {
+    if (!ready()) take_held_back();
+    if (!ready()) return false;
+    const unsigned head = *ring_.cq.khead;
+    const io_uring_cqe& entry = ring_.cq.cqes[head & *ring_.cq.kring_mask];
+    completion = static_cast<Completion*>(io_uring_cqe_get_data(&entry));
+    result = entry.res;
+    io_uring_cq_advance(&ring_, 1);
+    return true;
+}
+
+int Uring::add_file(int fd) {
+    if (free_files_.empty()) return -1;
+    const int index = free_files_.back();
+    assert(index >= 0 && index < file_table_size);
+    if (kernel_.set_file(ring_, static_cast<unsigned>(index), fd) < 0) return -1;
+    free_files_.pop_back();
+    return index;
+}
+
+// Not the worker, once that has ended: the kernel refuses, and the ring's own end does it.
+void Uring::remove_file(int index) {
+    if (index < 0 || kernel_.set_file(ring_, static_cast<unsigned>(index), -1) < 0) return;
+    assert(free_files_.size() < file_table_size);
+    free_files_.push_back(index);
+}
+
+}  // namespace blkscope
