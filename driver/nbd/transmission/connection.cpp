@@ -1,9 +1,5 @@
 #include "driver/nbd/transmission/connection.hpp"
 
-#include <linux/sockios.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
@@ -82,22 +78,6 @@ Buf::Op op_of(Command type) {
     }
 }
 
-bool is_unix(int socket) {
-    int domain = 0;
-    socklen_t bytes = sizeof domain;
-    return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
-}
-
-// Not for a TCP socket: its room grows as the connection needs it until somebody sets it. A refusal
-// costs speed and nothing else.
-void make_room_to_send(int socket) {
-    int value = 0;
-    socklen_t bytes = sizeof value;
-    if (getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &value, &bytes) != 0) return;
-    if (value >= 2 * unix_send_bytes) return;  // net.core.wmem_default has been raised
-    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &unix_send_bytes, sizeof unix_send_bytes);
-}
-
 }  // namespace
 
 Connection::Connection(Worker& worker, Export& exp, Lane& lane, const Terms& terms, int socket,
@@ -111,8 +91,9 @@ Connection::Connection(Worker& worker, Export& exp, Lane& lane, const Terms& ter
       rx_(std::make_unique_for_overwrite<std::byte[]>(rx_capacity)),
       send_iov_(std::make_unique_for_overwrite<iovec[]>(send_iov_max)),
       tls_(std::move(tls)) {
-    if (is_unix(socket_)) {
-        make_room_to_send(socket_);
+    // Not for a TCP socket: its room grows as the connection needs it until somebody sets it.
+    if (kernel().is_unix(socket_)) {
+        kernel().set_send_buffer(socket_, unix_send_bytes);
         pacing_.emplace();
     }
     export_.device.connection_opened(lane_);
@@ -123,7 +104,11 @@ Connection::~Connection() {
     assert(finished());
     export_.device.connection_closed(lane_);
     worker_.ring().let_go();
-    ::close(socket_);
+    kernel().close(socket_);
+}
+
+Kernel& Connection::kernel() const {
+    return worker_.ring().kernel();
 }
 
 bool Connection::finished() const {
@@ -139,7 +124,7 @@ void Connection::end() {
     waits_for_others_ = false;
     worker_.leave_line(*this);
     if (receiving_.under_way) {
-        ::shutdown(socket_, SHUT_RD);  // received() hears of it
+        kernel().shutdown(socket_, SHUT_RD);  // received() hears of it
     } else {
         drop_payload();
     }
@@ -159,7 +144,7 @@ void Connection::kill(std::string_view why) {
     end();
     state_ = State::dead;
     if (!why.empty()) worker_.log(export_, why);
-    ::shutdown(socket_, SHUT_RDWR);
+    kernel().shutdown(socket_, SHUT_RDWR);
     while (!ready_.empty()) release(ready_.pop());
 }
 
@@ -498,9 +483,8 @@ void Connection::send() {
 
 void Connection::tell_pacing() {
     if (pacing_->asks_what_is_left()) {
-        int left = 0;
-        if (ioctl(socket_, SIOCOUTQ, &left) != 0 || left < 0) left = 0;
-        pacing_->found_left(static_cast<uint64_t>(left));
+        pacing_->found_left(
+            static_cast<uint64_t>(std::max<int64_t>(kernel().unsent_bytes(socket_), 0)));
     }
     pacing_->sent(send_bytes_);
 }

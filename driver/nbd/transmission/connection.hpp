@@ -32,12 +32,12 @@
 #include <optional>
 #include <string_view>
 
+#include "driver/nbd/protocol.hpp"
 #include "driver/nbd/server/export.hpp"
+#include "driver/nbd/tls/tls_session.hpp"
 #include "driver/nbd/transmission/pacing.hpp"
 #include "driver/nbd/transmission/pending_request.hpp"
-#include "driver/nbd/protocol.hpp"
 #include "driver/nbd/transmission/request_rules.hpp"
-#include "driver/nbd/tls/tls_session.hpp"
 
 namespace blkscope::nbd {
 
@@ -135,6 +135,7 @@ class Connection {
     void release_sent();
     void sent(int32_t result);
     void skip_sent(size_t bytes);
+    [[nodiscard]] Kernel& kernel() const;
     [[nodiscard]] size_t rx_bytes() const { return rx_end_ - rx_begin_; }
 
     void receive_decrypted(size_t room);

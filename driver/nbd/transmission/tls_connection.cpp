@@ -73,7 +73,7 @@ void Connection::cut_off() {
 void Connection::fail_tls() {
     const std::span<const std::byte> alert = tls_->output();
     if (!sending_.under_way) {
-        ::send(socket_, alert.data(), alert.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+        kernel().send_now(socket_, alert);
     }
     kill("TLS: " + tls_->failure());
 }

@@ -1,7 +1,6 @@
 #include "driver/nbd/transmission/worker.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cassert>
@@ -28,7 +27,8 @@ constexpr uint32_t large_bytes = Arena::slot_bytes_max + 1;
 
 }  // namespace
 
-Worker::Worker(bool busy_wait) : ring_(ring_entries, busy_wait), requests_(request_count) {
+Worker::Worker(bool busy_wait, Kernel& kernel)
+    : ring_(ring_entries, busy_wait, kernel), requests_(request_count) {
     connections_.reserve(connections_expected);
     changed_.reserve(connections_expected);
     stalled_.reserve(connections_expected);
@@ -40,12 +40,14 @@ Worker::Worker(bool busy_wait) : ring_(ring_entries, busy_wait), requests_(reque
 
 Worker::~Worker() {
     assert(!thread_.joinable() && connections_.empty() && visits_.empty() && leaving_.empty());
-    for (const Arrival& arrival : inbox_.arrivals) ::close(arrival.socket);
+    for (const Arrival& arrival : inbox_.arrivals) ring_.kernel().close(arrival.socket);
 }
 
 // ---- From other threads ----
 
 void Worker::start() {
+    assert(!begun_);
+    begun_ = true;
     thread_ = std::thread(&Worker::run, this);
 }
 
@@ -89,7 +91,7 @@ void Worker::end_clients(uint64_t export_serial) {
 
 void Worker::retire(std::unique_ptr<Export> exp) {
     --exports_;
-    if (!thread_.joinable()) return exp.reset();  // nobody was served
+    if (!begun_) return exp.reset();  // nobody was served
     send([&](Inbox& inbox) { inbox.leaving.push_back(std::move(exp)); });
 }
 
@@ -107,21 +109,44 @@ bool Worker::join(std::optional<std::chrono::steady_clock::time_point> deadline)
 // ---- The loop ----
 
 void Worker::run() {
+    enter();
+    while (!finished()) {
+        wait();
+        turn();
+    }
+    ended_.set_value();
+}
+
+void Worker::begin() {
+    assert(!begun_ && !thread_.joinable());
+    enter();
+    begun_ = true;
+}
+
+void Worker::enter() {
     ring_.enable();
     watch_clock();
-    while (!stopping_ || !connections_.empty() || !leaving_.empty()) {
-        ring_.wait(yielded_.empty() && receiving_.empty());
-        resume(yielded_, &Connection::in_yielded_list);
-        ring_.dispatch();
-        look_into_inbox();
-        resume(stalled_, &Connection::in_stalled_list);
-        ring_.let_go();
-        serve_changed();
-        receive_next();
-        see_off();
-    }
+}
+
+bool Worker::finished() const {
+    return stopping_ && connections_.empty() && leaving_.empty();
+}
+
+void Worker::wait() {
+    ring_.wait(yielded_.empty() && receiving_.empty());
+}
+
+// The device's lock is given back before the turn ends: what follows it may end devices.
+void Worker::turn() {
+    resume(yielded_, &Connection::in_yielded_list);
+    ring_.dispatch();
+    look_into_inbox();
+    resume(stalled_, &Connection::in_stalled_list);
     ring_.let_go();
-    ended_.set_value();
+    serve_changed();
+    receive_next();
+    see_off();
+    ring_.let_go();
 }
 
 void Worker::look_into_inbox() {
@@ -178,7 +203,7 @@ void Worker::admit(Arrival arrival) {
             *this, exp, lane, arrival.terms, arrival.socket, std::move(arrival.tls)));
     } catch (const std::system_error& error) {  // no lane: out of descriptors
         log(exp, error.what());
-        ::close(arrival.socket);
+        ring_.kernel().close(arrival.socket);
         gone(exp);
     }
 }

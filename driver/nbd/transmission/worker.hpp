@@ -33,20 +33,20 @@
 #include <thread>
 #include <vector>
 
-#include "driver/nbd/transmission/arena.hpp"
 #include "blockdev/ring/ring.hpp"
-#include "driver/nbd/transmission/connection.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/log_limit.hpp"
-#include "driver/nbd/transmission/pending_request.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
+#include "driver/nbd/transmission/arena.hpp"
+#include "driver/nbd/transmission/connection.hpp"
+#include "driver/nbd/transmission/pending_request.hpp"
 
 namespace blkscope::nbd {
 
 class Worker {
   public:
-    /// With busy_wait it looks out for a while before it sleeps, where that pays.
-    explicit Worker(bool busy_wait = true);
+    /// With `busy_wait` the worker spins before it sleeps, where that pays.
+    explicit Worker(bool busy_wait = true, Kernel& kernel = linux_kernel());
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -54,7 +54,21 @@ class Worker {
     /// Called on the worker's thread when a connection has gone. Before start().
     void when_connection_ended(std::function<void()> call) { connection_ended_ = std::move(call); }
 
+    /// Starts the worker's thread.
     void start();
+
+    // ---- Without a thread ----
+    // Instead of start() a caller may do the thread's work itself: begin(), then wait() and turn()
+    // in turns until finished().
+
+    /// Makes the calling thread the worker's. Throws std::system_error.
+    void begin();
+    /// Submits what the last turn prepared and sleeps until there is something to do.
+    void wait();
+    /// All that follows a wait(): completions, messages, replies, the next receives.
+    void turn();
+    /// Stopped, and no connection and no closing export is left.
+    [[nodiscard]] bool finished() const;
 
     /// Makes an export of the worker's; on its thread, if it has started. Waits for it.
     std::unique_ptr<Export> make_export(ExportOptions options);
@@ -155,6 +169,7 @@ class Worker {
     };
 
     void run();
+    void enter();
     template <class Change>
     void send(Change change);
     void look_into_inbox();
@@ -205,6 +220,7 @@ class Worker {
     std::vector<std::unique_ptr<Leaver>> leaving_;
     std::atomic<bool> stop_requested_{false};
     bool stopping_ = false;
+    bool begun_ = false;  // the control thread's
     std::promise<void> ended_;
     std::future<void> end_ = ended_.get_future();
     unsigned exports_ = 0;  // the control thread's
