@@ -24,6 +24,11 @@ class Fifo {
         end_ = &(item.*next);
     }
 
+    [[nodiscard]] T& front() {
+        assert(first_ != nullptr);
+        return *first_;
+    }
+
     T& pop() {
         assert(first_ != nullptr);
         T& item = *first_;

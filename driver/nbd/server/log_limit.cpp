@@ -25,7 +25,11 @@ uint64_t LogLimit::take_left_out() {
 }
 
 void LogLimit::print(std::string_view line) {
-    if (!admit(std::chrono::steady_clock::now())) return;
+    print(line, std::chrono::steady_clock::now());
+}
+
+void LogLimit::print(std::string_view line, Time now) {
+    if (!admit(now)) return;
     if (const uint64_t lines = take_left_out()) {
         fmt::print(stderr, "blkscope: {} lines about clients left out\n", lines);
     }

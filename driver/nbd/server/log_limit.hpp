@@ -25,6 +25,8 @@ class LogLimit {
 
     /// Writes `blkscope: <line>` to standard error, if it may.
     void print(std::string_view line);
+    /// The same at `now`, for a caller with a clock of its own.
+    void print(std::string_view line, Time now);
 
   private:
     unsigned spent_ = 0;  // of the burst; one is given back each second

@@ -53,6 +53,14 @@ Arena::Class* Arena::class_of(size_t bytes) {
 
 std::byte* Arena::acquire(size_t bytes) {
     assert(bytes > 0 && bytes <= piece_bytes_max);
+    std::byte* const piece = acquire_from(bytes);
+    if (piece == nullptr) return nullptr;
+    ++pieces_out_;
+    touched_ = true;
+    return piece;
+}
+
+std::byte* Arena::acquire_from(size_t bytes) {
     Class* c = class_of(bytes);
     if (c == nullptr) return acquire_run(granules_for(bytes));
     if (c->free.empty()) return nullptr;
@@ -76,6 +84,8 @@ std::byte* Arena::acquire_run(size_t count) {
 }
 
 void Arena::release(std::byte* piece, size_t bytes) {
+    assert(pieces_out_ > 0 && piece >= memory_ && piece < memory_ + memory_bytes_);
+    --pieces_out_;
     if (Class* c = class_of(bytes)) {
         assert(c->free.size() < c->slots);
         c->free.push_back(piece);
@@ -85,6 +95,13 @@ void Arena::release(std::byte* piece, size_t bytes) {
     const uint64_t run = low_bits(granules_for(bytes)) << first;
     assert((granules_used_ & run) == run);
     granules_used_ &= ~run;
+}
+
+// A refusal leaves the pages resident and harms nothing else.
+void Arena::give_back_pages() {
+    assert(idle());
+    madvise(memory_, memory_bytes_, MADV_DONTNEED);
+    touched_ = false;
 }
 
 }  // namespace blkscope

@@ -38,6 +38,12 @@ class Arena {
     /// Gives back what acquire(bytes) gave.
     void release(std::byte* piece, size_t bytes);
 
+    [[nodiscard]] bool idle() const { return pieces_out_ == 0; }
+    /// Pages may be resident: a piece was acquired since the last give_back_pages().
+    [[nodiscard]] bool touched() const { return touched_; }
+    /// Returns all pages to the system; only while idle(). The addresses stay reserved.
+    void give_back_pages();
+
   private:
     struct Class {
         size_t slot_bytes;
@@ -46,6 +52,7 @@ class Arena {
     };
 
     Class* class_of(size_t bytes);
+    std::byte* acquire_from(size_t bytes);
     std::byte* acquire_run(size_t count);
 
     std::array<Class, 3> classes_;
@@ -53,6 +60,8 @@ class Arena {
     size_t memory_bytes_ = 0;
     std::byte* runs_ = nullptr;
     uint64_t granules_used_ = 0;  // a bit each
+    size_t pieces_out_ = 0;
+    bool touched_ = false;
 };
 
 }  // namespace blkscope

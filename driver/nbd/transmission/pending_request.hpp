@@ -4,11 +4,13 @@
 // It is the device's Buf and what the wire adds to it, so nothing is looked up or allocated on the
 // way back.
 //
-// Ownership: the pool owns all; a connection has one from acquire() to release().
+// Ownership: the pool owns all but each session's reserve; a session has one from acquire() to
+//            release().
 // Threads:   one worker.
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -18,7 +20,7 @@
 
 namespace blkscope::nbd {
 
-class Connection;
+class Session;
 
 /// Extents that one read tells apart; what lies behind them is sent as data.
 inline constexpr size_t read_extents_max = 8;
@@ -28,9 +30,11 @@ inline constexpr size_t reply_head_bytes_max = extended_reply_bytes + 12;
 
 struct PendingRequest : Buf {
     uint64_t cookie = 0;
-    Connection* connection = nullptr;
+    Session* session = nullptr;
     PendingRequest* next_reply = nullptr;
-    uint32_t held_bytes = 0;  // of the arena, at `data`; 0 for none
+    uint32_t held_bytes = 0;  // of memory, at `data`; 0 for none
+    bool of_reserve = false;  // the session's own; the pool has no part in it
+    uint64_t wire_bytes = 0;  // of the whole reply, once it is listed
     Command command = Command::read;
     bool refused = false;  // it has not been with the device
 
@@ -47,6 +51,13 @@ struct PendingRequest : Buf {
 
 using ReplyQueue = Fifo<PendingRequest, &PendingRequest::next_reply>;
 
+/// Makes `request`, whose memory is there, what the header asks for. `chunked`: the client takes
+/// replies in chunks, and with them holes.
+void begin_request(PendingRequest& request, const Request& header, bool chunked);
+
+/// What the data of a request takes of memory.
+[[nodiscard]] uint64_t memory_for(const Request& header);
+
 class RequestPool {
   public:
     explicit RequestPool(size_t count) : all_(count) {
@@ -62,7 +73,10 @@ class RequestPool {
         return request;
     }
 
-    void release(PendingRequest& request) { free_.push_back(&request); }
+    void release(PendingRequest& request) {
+        assert(!request.of_reserve && free_.size() < all_.size());
+        free_.push_back(&request);
+    }
 
   private:
     std::vector<PendingRequest> all_;

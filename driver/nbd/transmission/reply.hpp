@@ -21,8 +21,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "driver/nbd/transmission/pending_request.hpp"
 #include "driver/nbd/protocol.hpp"
+#include "driver/nbd/transmission/pending_request.hpp"
 
 namespace blkscope::nbd {
 

@@ -1,25 +1,20 @@
-// Worker: one thread with one ring, and all that happens on it: the connections that were handed to
-// it, the devices behind them, and the memory that their requests use.
+// Worker: one thread with one ring, and the turn that everything on it takes part in.
 //
-//     wait ─▶ let those that yielded go on ─▶ dispatch completions ─▶ let stalled clients go on
+//     wait ─▶ sessions that yielded go on ─▶ completions ─▶ mail ─▶ sessions that waited go on
 //      ▲                                                                       │
-//      └─── put receives on the ring ◀─── put replies on the ring ◀────────────┘
+//      └─── receives go on the ring ◀─── replies go on the ring ◀──────────────┘
 //
 // One wait() per turn is the only system call, however much the turn brought. Nothing blocks and
 // nothing allocates between a request's header and its reply.
 //
-// An export belongs to one worker, and its clients may be with any: for those of another worker's
-// export a worker opens a lane to the device, and closes it after the last of them.
+// An export belongs to one worker. Its clients may be with any worker (visits.hpp).
 //
-// An export that leaves is seen off: its clients are ended, wherever they are, its backing is
-// flushed, and it is destroyed, on the thread of the worker that it belongs to.
-//
-// Ownership: owns its ring, memory and connections, its lanes to others' exports, and the exports
-//            that leave; the others outlive run().
-// Threads:   construction, make_export(), retire(), end_clients() and stop() on the control thread;
-//            hand_over(), wake() and the counts from any; all else on the worker's own thread.
+// Ownership: owns its ring, sessions and lanes, and the exports that close; other exports outlive
+//            their sessions.
+// Threads:   construction, start(), make_export(), retire(), end_clients() and stop() on the control
+//            thread; hand_over(), wake() and the counts on any; the rest on the worker's thread.
 // Errors:    the constructor throws std::system_error or std::runtime_error (no memory, no
-// io_uring).
+//            io_uring), start() and begin() std::system_error.
 #pragma once
 
 #include <atomic>
@@ -27,23 +22,20 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string_view>
 #include <thread>
-#include <vector>
 
 #include "blockdev/ring/ring.hpp"
 #include "driver/nbd/server/export.hpp"
-#include "driver/nbd/server/log_limit.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
-#include "driver/nbd/transmission/arena.hpp"
-#include "driver/nbd/transmission/connection.hpp"
-#include "driver/nbd/transmission/pending_request.hpp"
+#include "driver/nbd/transmission/closing_exports.hpp"
+#include "driver/nbd/transmission/mailbox.hpp"
+#include "driver/nbd/transmission/sessions.hpp"
+#include "driver/nbd/transmission/visits.hpp"
 
 namespace blkscope::nbd {
 
-class Worker {
+class Worker final : private SessionsOwner {
   public:
     /// With `busy_wait` the worker spins before it sleeps, where that pays.
     explicit Worker(bool busy_wait = true, Kernel& kernel = linux_kernel());
@@ -51,17 +43,17 @@ class Worker {
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// Called on the worker's thread when a connection has gone. Before start().
+    /// Called on the worker's thread when a connection has closed. Before start().
     void when_connection_ended(std::function<void()> call) { connection_ended_ = std::move(call); }
 
-    /// Starts the worker's thread.
+    /// Starts the worker's thread, and throws if that cannot do its work.
     void start();
 
     // ---- Without a thread ----
     // Instead of start() a caller may do the thread's work itself: begin(), then wait() and turn()
     // in turns until finished().
 
-    /// Makes the calling thread the worker's. Throws std::system_error.
+    /// Makes the calling thread the worker's.
     void begin();
     /// Submits what the last turn prepared and sleeps until there is something to do.
     void wait();
@@ -70,14 +62,14 @@ class Worker {
     /// Stopped, and no connection and no closing export is left.
     [[nodiscard]] bool finished() const;
 
-    /// Makes an export of the worker's; on its thread, if it has started. Waits for it.
+    /// Makes an export of the worker's; on its thread, if it has one. Waits for it.
     std::unique_ptr<Export> make_export(ExportOptions options);
 
     /// Answers what the clients of the export with this serial have asked and disconnects them (one
     /// that does not take its replies after some seconds), without waiting for it.
     void end_clients(uint64_t export_serial);
 
-    /// The same for an export of its own; when the other workers' clients have gone, too, flushes
+    /// The same for an export of its own; when the other workers' clients have closed, too, flushes
     /// the backing and destroys the export.
     void retire(std::unique_ptr<Export> exp);
 
@@ -89,13 +81,13 @@ class Worker {
     /// another worker's.
     void hand_over(Export& exp, const Terms& terms, int socket, std::unique_ptr<TlsSession> tls);
 
-    /// Ends the thread once all exports, which were retired before, have left.
+    /// Ends the thread once all exports, which were retired before, have closed.
     void stop();
     /// False if that has not happened by then; without a time it waits.
     bool join(std::optional<std::chrono::steady_clock::time_point> deadline);
 
-    /// No export left with data that could not be flushed; any thread.
-    [[nodiscard]] bool all_flushed() const { return all_flushed_.load(); }
+    /// No export closed with data that could not be flushed; any thread.
+    [[nodiscard]] bool all_flushed() const { return closing_.all_flushed(); }
 
     /// Has it look around, for something that it waits for has come true; any thread.
     void wake() { ring_.wake(); }
@@ -103,132 +95,46 @@ class Worker {
     /// Connections that it has now; any thread.
     [[nodiscard]] unsigned connections() const { return connection_count_.load(); }
 
-    // ---- For its connections ----
     [[nodiscard]] Ring& ring() { return ring_; }
-    [[nodiscard]] Arena& arena() { return arena_; }
-    [[nodiscard]] RequestPool& requests() { return requests_; }
-
-    /// Memory for one request's data, or nullptr: used up, or someone stands in line before you.
-    std::byte* acquire(Connection& connection, uint32_t bytes);
-
-    /// Has replies to send, or has come to its end; looked at once per turn.
-    void changed(Connection& connection);
-
-    /// Waits for room; goes on when something has been given back.
-    void stalled(Connection& connection);
-    void leave_line(Connection& connection);
-
-    /// Has had its share of this turn; goes on in the next, which comes without sleeping.
-    void yielded(Connection& connection);
-
-    /// Receives next, after the replies of this turn, or those of the next one.
-    void receives_next(Connection& connection);
-
-    /// Tells that a connection to `exp` was closed, and why.
-    void log(const Export& exp, std::string_view why);
 
   private:
-    struct Arrival {
-        Export* exp;
-        Terms terms;
-        int socket;
-        std::unique_ptr<TlsSession> tls;
-    };
-
-    /// Its way to an export of another worker, while it has clients of it.
-    struct Visit {
-        Export* exp;
-        std::unique_ptr<Lane> lane;
-        unsigned clients;
-    };
-
-    /// An export whose clients are to go.
-    struct Ending {
-        uint64_t export_serial;
-        unsigned seconds;
-    };
-
-    /// An export that leaves. It is its own last flush.
-    struct Leaver : Buf {
-        Worker* worker = nullptr;
-        std::unique_ptr<Export> exp;
-        bool flushing = false;
-        bool flushed = false;
-    };
-
-    /// An operation that reports to a member function.
-    class Operation : public Completion {
+    /// Tells the worker of each second that passes.
+    class Ticker final : public Completion {
       public:
-        using Handler = void (Worker::*)(int32_t);
-        Operation(Worker& worker, Handler handler) : worker_(worker), handler_(handler) {}
-        void complete(int32_t result) override { (worker_.*handler_)(result); }
+        explicit Ticker(Worker& worker) : worker_(worker) {}
+        void begin();
+        void complete(int32_t result) override;
 
       private:
         Worker& worker_;
-        Handler handler_;
+        __kernel_timespec interval_{.tv_sec = 1, .tv_nsec = 0};
     };
 
-    void run();
     void enter();
-    template <class Change>
-    void send(Change change);
-    void look_into_inbox();
-    void call(std::function<void()> what);
-    void admit(Arrival arrival);
-    Lane& lane_to(Export& exp);
-    void leave(Export& exp);
-    void gone(Export& exp);
-    void begin_to_end(uint64_t export_serial);
-    void begin_to_leave(std::unique_ptr<Export> exp);
-    void see_off();
-    void hurry_up(Ending& ending);
-    [[nodiscard]] bool has_clients(uint64_t export_serial) const;
-    static void last_flush_done(Buf& buf);
-    void watch_clock();
-    void tick(int32_t result);
-    void give_up_on_idle_holders();
-    void resume(std::vector<Connection*>& list, bool Connection::*in_list);
-    [[nodiscard]] bool others_wait(const Connection& holder) const;
-    void serve_changed();
-    void receive_next();
-    void drop(Connection& connection);
+    void run();
+    void read_mail();
+    void admit(Mail::Arrival arrival);
+    void session_closed(Export& exp) override;
+    void connection_closed(Export& exp);
 
     Ring ring_;
-    Arena arena_;
-    RequestPool requests_;
-    std::vector<std::unique_ptr<Connection>> connections_;
-    std::vector<Connection*> changed_;
-    std::vector<Connection*> stalled_;
-    std::vector<Connection*> yielded_;
-    std::vector<Connection*> receiving_;
-    std::vector<Connection*> resuming_;
-    Connection* first_in_line_ = nullptr;  // waits for a large piece; nobody overtakes it
-
-    std::vector<Visit> visits_;
-    Operation clock_operation_{*this, &Worker::tick};
-    __kernel_timespec tick_interval_{};
-    struct Inbox {
-        std::vector<Arrival> arrivals;
-        std::vector<uint64_t> endings;  // serials of exports
-        std::vector<std::unique_ptr<Export>> leaving;
-        std::vector<std::packaged_task<void()>> calls;
-    };
-    std::mutex inbox_mutex_;
-    Inbox inbox_;
-    std::atomic<bool> has_mail_{false};
-    std::vector<Ending> endings_;
-    std::vector<std::unique_ptr<Leaver>> leaving_;
-    std::atomic<bool> stop_requested_{false};
+    Mailbox mailbox_{ring_};
+    Sessions sessions_{ring_, *this};
+    Visits visits_{ring_};
+    ClosingExports closing_{sessions_};
+    Ticker ticker_{*this};
     bool stopping_ = false;
-    bool begun_ = false;  // the control thread's
+
+    // The control thread's.
+    bool begun_ = false;
+    unsigned exports_ = 0;
+    std::thread thread_;
+
+    std::promise<void> entered_;  // by the thread, or why it could not
     std::promise<void> ended_;
     std::future<void> end_ = ended_.get_future();
-    unsigned exports_ = 0;  // the control thread's
     std::atomic<unsigned> connection_count_{0};
-    std::atomic<bool> all_flushed_{true};
     std::function<void()> connection_ended_;
-    LogLimit log_;
-    std::thread thread_;
 };
 
 }  // namespace blkscope::nbd

@@ -1,0 +1,73 @@
+#include "driver/nbd/transmission/closing_exports.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+#include "driver/nbd/transmission/session_limits.hpp"
+
+namespace blkscope::nbd {
+
+ClosingExports::~ClosingExports() {
+    assert(closing_.empty());
+}
+
+void ClosingExports::end_clients(uint64_t export_serial) {
+    sessions_.end_clients(export_serial);
+    if (sessions_.has_clients(export_serial)) endings_.push_back({export_serial, 0});
+}
+
+void ClosingExports::close(std::unique_ptr<Export> exp) {
+    assert(exp != nullptr);
+    end_clients(exp->serial);
+    auto closing = std::make_unique<Closing>();
+    closing->op = Buf::Op::flush;
+    closing->iodone = flushed;
+    closing->owner = this;
+    closing->exp = std::move(exp);
+    closing_.push_back(std::move(closing));
+}
+
+void ClosingExports::advance() {
+    if (!endings_.empty()) {
+        std::erase_if(endings_, [&](const Ending& ending) {
+            return !sessions_.has_clients(ending.export_serial);
+        });
+    }
+    if (closing_.empty()) return;
+    for (const auto& closing : closing_) flush(*closing);
+    sessions_.ring().let_go();  // an export's end takes longer than others should wait for a device
+    std::erase_if(closing_, [](const auto& closing) { return closing->flushed; });
+}
+
+// Without clients nothing is written any more: what they wrote is flushed, even if they did not ask
+// for it, and then the device has nothing to do.
+void ClosingExports::flush(Closing& closing) {
+    Export& exp = *closing.exp;
+    if (closing.flushing || exp.visitors.load() > 0 || sessions_.has_clients(exp.serial)) return;
+    closing.flushing = true;
+    exp.device.strategy(closing);
+}
+
+void ClosingExports::flushed(Buf& buf) {
+    auto& closing = static_cast<Closing&>(buf);
+    assert(closing.flushing && !closing.flushed);
+    closing.flushed = true;
+    if (buf.error == 0) return;
+    closing.owner->all_flushed_.store(false);
+    fmt::print(stderr,
+               "blkscope: {}: flush at the end: {}; data that was not flushed before may be lost\n",
+               closing.exp->device.name(), std::strerror(buf.error));
+}
+
+void ClosingExports::tick() {
+    for (Ending& ending : endings_) {
+        if (++ending.seconds < close_seconds_max) continue;
+        sessions_.give_up_clients(ending.export_serial,
+                                  "does not take its replies, and its export closes");
+    }
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,158 @@
+#include "driver/nbd/transmission/parser.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+#include <utility>
+
+namespace blkscope::nbd {
+namespace {
+
+static_assert(Parser::rx_bytes_max > extended_request_bytes + status_payload_bytes);
+static_assert(extended_request_bytes >= request_bytes);
+
+}  // namespace
+
+Parser::Parser(const RequestRules& rules)
+    : rules_(rules),
+      header_bytes_(rules.terms.replies == ReplyForm::extended ? extended_request_bytes
+                                                               : request_bytes),
+      rx_(std::make_unique_for_overwrite<std::byte[]>(rx_bytes_max)) {}
+
+bool Parser::is_between_requests() const {
+    return state_ == State::header && rx_bytes() == 0;
+}
+
+bool Parser::is_in_payload() const {
+    return state_ == State::payload || state_ == State::skipping;
+}
+
+// ---- Bytes in ----
+
+std::span<const iovec> Parser::places() {
+    assert(incoming_bytes_ == 0 && state_ != State::over);
+    if (rx_begin_ > 0) {
+        std::memmove(rx_.get(), rx_.get() + rx_begin_, rx_bytes());
+        rx_end_ -= std::exchange(rx_begin_, 0);
+    }
+    const size_t room = after_large_write_ ? header_bytes_ - rx_end_ : rx_bytes_max - rx_end_;
+    assert(room > 0 && room <= rx_bytes_max - rx_end_);
+    size_t count = 0;
+    if (state_ == State::payload) {
+        assert(done_ < total_ && rx_end_ == 0);
+        places_[count++] = {place_ + done_, total_ - done_};
+    }
+    places_[count++] = {rx_.get() + rx_end_, room};
+    return {places_.data(), count};
+}
+
+void Parser::received(size_t bytes) {
+    assert(bytes > 0 && incoming_bytes_ == 0);
+    if (state_ == State::payload) {
+        const auto in_place = std::min<uint64_t>(bytes, total_ - done_);
+        done_ += in_place;
+        bytes -= in_place;
+    }
+    assert(bytes <= rx_bytes_max - rx_end_);
+    rx_end_ += bytes;
+}
+
+// ---- Requests out ----
+
+Parser::Event Parser::next() {
+    switch (state_) {
+        case State::header:
+            return next_request();
+        case State::payload:
+            return take_payload();
+        case State::skipping:
+            return skip_payload();
+        case State::over:
+            break;
+    }
+    return last_;
+}
+
+Parser::Event Parser::refuse_stream(Event why) {
+    state_ = State::over;
+    last_ = why;
+    return why;
+}
+
+std::optional<Request> Parser::parse_header() const {
+    const std::byte* from = rx_.get() + rx_begin_;
+    if (rules_.terms.replies == ReplyForm::extended) {
+        return parse_extended_request(
+            std::span<const std::byte, extended_request_bytes>(from, extended_request_bytes));
+    }
+    return parse_request(std::span<const std::byte, request_bytes>(from, request_bytes));
+}
+
+Parser::Event Parser::next_request() {
+    if (incoming_bytes_ > 0) return Event::request;
+    if (rx_bytes() < header_bytes_) return Event::need_bytes;
+    const auto header = parse_header();
+    if (!header) return refuse_stream(Event::lost);
+    if (header->type == Command::disc) return refuse_stream(Event::disconnect);
+    incoming_.header = *header;
+    size_t bytes = header_bytes_;
+    if (has_status_payload(*header, rules_.terms.replies)) {
+        after_large_write_ = false;  // the payload is waited for in the rx buffer
+        if (rx_bytes() < header_bytes_ + status_payload_bytes) return Event::need_bytes;
+        if (find_status_payload()) bytes += status_payload_bytes;
+    }
+    incoming_bytes_ = bytes;
+    incoming_.refusal = rules_.refusal(incoming_.header);
+    incoming_.payload_bytes = rules_.payload_bytes(incoming_.header);
+    incoming_.ends_stream = incoming_.refusal != 0 && incoming_.payload_bytes > skip_bytes_max;
+    return Event::request;
+}
+
+// False: the payload asks for what there is not. The request is then refused as it came, and its
+// payload is skipped like any other.
+bool Parser::find_status_payload() {
+    const auto request = with_status_payload(
+        incoming_.header, std::span<const std::byte, status_payload_bytes>(
+                              rx_.get() + rx_begin_ + header_bytes_, status_payload_bytes));
+    if (request) incoming_.header = *request;
+    return request.has_value();
+}
+
+void Parser::take(std::byte* place) {
+    assert(state_ == State::header && incoming_bytes_ > 0 && incoming_bytes_ <= rx_bytes());
+    rx_begin_ += std::exchange(incoming_bytes_, 0);
+    const bool refused = incoming_.refusal != 0;
+    const uint64_t payload = incoming_.payload_bytes;
+    after_large_write_ = !refused && payload >= large_write_bytes;
+    if (incoming_.ends_stream || payload == 0) return;
+    assert(refused || place != nullptr);
+    state_ = refused ? State::skipping : State::payload;
+    place_ = place;
+    total_ = payload;
+    done_ = 0;
+}
+
+// Moves the payload's bytes from the rx buffer to their place.
+Parser::Event Parser::take_payload() {
+    const auto bytes = std::min<uint64_t>(rx_bytes(), total_ - done_);
+    if (bytes > 0) std::memcpy(place_ + done_, rx_.get() + rx_begin_, bytes);
+    rx_begin_ += bytes;
+    done_ += bytes;
+    assert(done_ <= total_);
+    if (done_ < total_) return Event::need_bytes;
+    state_ = State::header;
+    place_ = nullptr;
+    return Event::payload_complete;
+}
+
+Parser::Event Parser::skip_payload() {
+    const auto bytes = std::min<uint64_t>(rx_bytes(), total_ - done_);
+    rx_begin_ += bytes;
+    done_ += bytes;
+    assert(done_ <= total_);
+    if (done_ < total_) return Event::need_bytes;
+    state_ = State::header;
+    return Event::payload_complete;
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,61 @@
+#include "driver/nbd/transmission/pending_request.hpp"
+
+#include "driver/nbd/transmission/reply.hpp"
+#include "driver/nbd/transmission/request_rules.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+Buf::Op op_of(Command type) {
+    switch (type) {
+        case Command::write:
+            return Buf::Op::write;
+        case Command::flush:
+            return Buf::Op::flush;
+        case Command::trim:
+            return Buf::Op::trim;
+        case Command::write_zeroes:
+            return Buf::Op::write_zeroes;
+        case Command::cache:
+            return Buf::Op::cache;
+        case Command::block_status:
+            return Buf::Op::block_status;
+        default:
+            return Buf::Op::read;
+    }
+}
+
+// A block status lists extents in its piece of memory, where its descriptors will be. A read lists
+// them in the request, if its client takes holes.
+std::span<Extent> room_for_extents(PendingRequest& request, const Request& header, bool chunked) {
+    const bool one_chunk = (header.flags & command_flag::df) != 0;
+    if (header.type == Command::block_status && request.data != nullptr) {
+        const bool one = (header.flags & command_flag::req_one) != 0;
+        return {reinterpret_cast<Extent*>(request.data), one ? 1 : status_extents_max};
+    }
+    if (header.type == Command::read && !one_chunk && chunked) return request.holes;
+    return {};
+}
+
+}  // namespace
+
+uint64_t memory_for(const Request& header) {
+    return header.type == Command::block_status ? status_bytes : data_bytes(header);
+}
+
+void begin_request(PendingRequest& request, const Request& header, bool chunked) {
+    assert((request.data != nullptr) == (request.held_bytes > 0));
+    request.cookie = header.cookie;
+    request.command = header.type;
+    request.refused = false;
+    request.op = op_of(header.type);
+    request.fua = (header.flags & command_flag::fua) != 0 &&
+                  (request.op == Buf::Op::write || request.discards());
+    request.no_hole = (header.flags & command_flag::no_hole) != 0;
+    request.fast_zero = (header.flags & command_flag::fast_zero) != 0;
+    request.offset = header.offset;
+    request.bcount = header.type == Command::flush ? 0 : header.length;
+    request.extents = ExtentList(room_for_extents(request, header, chunked));
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,92 @@
+// Replies: the ready replies of one client, and what of them is on its way.
+//
+//     push ─▶ [ ready ] ── next() ─▶ [ on the wire: pieces ] ── taken() ─▶ released
+//
+// All replies that are ready go out in one list of pieces. A send takes at most send_bytes_max of
+// the list, so that a client's progress through a long reply is noticed. A request is released as
+// soon as its last byte is sent.
+//
+// Units:     bytes.
+// Ownership: borrows requests from push() until they are released.
+// Threads:   one worker.
+// Errors:    none.
+#pragma once
+
+#include <sys/uio.h>
+
+#include <cassert>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "driver/nbd/protocol.hpp"
+#include "driver/nbd/transmission/pending_request.hpp"
+#include "driver/nbd/transmission/reply.hpp"
+
+namespace blkscope::nbd {
+
+class Replies {
+  public:
+    /// Of one send.
+    static constexpr size_t send_bytes_max = size_t{1} << 20;
+
+    explicit Replies(ReplyForm form);
+    Replies(const Replies&) = delete;
+    Replies& operator=(const Replies&) = delete;
+
+    /// Encodes the request's reply and puts it behind the others.
+    void push(PendingRequest& request);
+
+    [[nodiscard]] bool empty() const { return ready_.empty() && on_the_wire_.empty(); }
+
+    /// The pieces to be sent next, at least one; only if not empty(). They stay where they are
+    /// until taken().
+    std::span<iovec> next();
+    /// Of the pieces that next() gave.
+    [[nodiscard]] size_t next_bytes() const { return window_bytes_; }
+
+    /// So many bytes of these pieces are sent. Calls `release` with each request that is done.
+    template <class Release>
+    void taken(size_t bytes, Release release) {
+        skip(bytes);
+        while (!on_the_wire_.empty() && on_the_wire_.front().wire_bytes <= sent_bytes_) {
+            PendingRequest& request = on_the_wire_.pop();
+            sent_bytes_ -= request.wire_bytes;
+            release(request);
+        }
+        assert(!on_the_wire_.empty() || (sent_bytes_ == 0 && first_ == end_));
+    }
+
+    /// Calls `release` with each request whose reply no send has begun with.
+    template <class Release>
+    void drop_ready(Release release) {
+        while (!ready_.empty()) release(ready_.pop());
+    }
+    /// And with all others. Not while a send is under way.
+    template <class Release>
+    void drop_all(Release release) {
+        drop_ready(release);
+        while (!on_the_wire_.empty()) release(on_the_wire_.pop());
+        first_ = end_ = window_end_ = 0;
+        sent_bytes_ = window_bytes_ = withheld_bytes_ = 0;
+    }
+
+  private:
+    void gather();
+    void skip(size_t bytes);
+
+    const ReplyForm form_;
+    ReplyQueue ready_;
+    ReplyQueue on_the_wire_;
+    uint64_t sent_bytes_ = 0;  // of the first one there
+
+    std::unique_ptr<iovec[]> pieces_;
+    size_t first_ = 0;           // not sent yet
+    size_t end_ = 0;             // of the list
+    size_t window_end_ = 0;      // of what next() gave
+    size_t window_bytes_ = 0;    // of that
+    size_t withheld_bytes_ = 0;  // of its last piece, which go with the next send
+};
+
+}  // namespace blkscope::nbd

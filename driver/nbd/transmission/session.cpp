@@ -1,0 +1,306 @@
+#include "driver/nbd/transmission/session.hpp"
+
+#include <cassert>
+#include <utility>
+
+#include "driver/nbd/transmission/session_limits.hpp"
+#include "driver/nbd/transmission/sessions.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+// A client's socket has room for one or two of these: it stands still while we do not receive.
+constexpr uint64_t filling_write_bytes = 65536;
+
+RequestRules rules_for(const Export& exp, const Terms& terms) {
+    return {.size_bytes = exp.device.size_bytes(),
+            // A client that has not asked for the limit may not know it.
+            .payload_bytes_max =
+                terms.block_sizes ? exp.info().block_size.maximum : Arena::piece_bytes_max,
+            .read_only = exp.read_only,
+            .terms = terms};
+}
+
+}  // namespace
+
+Session::Session(Sessions& sessions, Export& exp, Lane& lane, const Terms& terms, int socket,
+                 std::unique_ptr<TlsSession> tls)
+    : sessions_(sessions),
+      export_(exp),
+      lane_(lane),
+      chunked_(terms.replies != ReplyForm::simple),
+      parser_(rules_for(exp, terms)),
+      replies_(terms.replies),
+      transport_(make_transport(*this, sessions.ring(), socket, std::move(tls))) {
+    export_.device.connection_opened(lane_);
+    receive();
+}
+
+Session::~Session() {
+    assert(finished());
+    assert(requests_held_ == 0 && bytes_held_ == 0 && incoming_ == nullptr);
+    export_.device.connection_closed(lane_);
+    sessions_.ring().let_go();
+}
+
+bool Session::finished() const {
+    const bool idle = in_device_ == 0 && !transport_->is_receiving() && !transport_->is_sending();
+    if (state_ == State::open || !idle || !replies_.empty()) return false;
+    return state_ == State::dead || transport_->has_said_all();
+}
+
+// ---- The end ----
+
+void Session::end() {
+    if (state_ != State::open) return;
+    state_ = State::ending;
+    lacks_memory_ = false;
+    IntakeEntry::unlist();
+    sessions_.memory().leave_line(*this);
+    if (transport_->is_receiving()) {
+        transport_->stop_receiving();  // received() hears of it
+    } else {
+        drop_payload();
+    }
+    sessions_.needs_attention(*this);
+}
+
+// A payload that will never be whole. Not while a receive is under way: it writes there.
+void Session::drop_payload() {
+    assert(!transport_->is_receiving());
+    if (incoming_ != nullptr) release(*std::exchange(incoming_, nullptr));
+}
+
+void Session::kill(std::string_view why) {
+    if (state_ == State::dead) return;
+    end();
+    state_ = State::dead;
+    if (!why.empty()) sessions_.log(export_, why);
+    transport_->cut();
+    const auto drop = [this](PendingRequest& request) { release(request); };
+    if (transport_->is_sending()) return replies_.drop_ready(drop);
+    replies_.drop_all(drop);
+}
+
+void Session::give_up(std::string_view why) {
+    if (state_ != State::dead) export_.device.connection_given_up(lane_);
+    kill(why);
+}
+
+void Session::tick() {
+    const bool waits = transport_->is_sending() || incoming_ != nullptr;
+    const uint64_t moved = transport_->bytes_moved() - bytes_moved_;
+    if (waits && moved < progress_bytes_min) {
+        ++idle_seconds_;
+    } else {
+        idle_seconds_ = 0;
+        bytes_moved_ = transport_->bytes_moved();
+    }
+    reserve_.tick();
+    lacks_memory_ = false;  // a client that still waits for room asks again in this turn
+}
+
+bool Session::hogs_memory() const {
+    const uint32_t own = reserve_.is_out() ? 1 : 0;
+    assert(requests_held_ >= own);
+    return idle_seconds_ >= idle_seconds_max && requests_held_ > own;
+}
+
+// ---- Receiving ----
+
+void Session::receive() {
+    if (state_ != State::open || transport_->is_receiving() || IntakeEntry::is_listed()) return;
+    if (parser_.payload_bytes() >= filling_write_bytes) sessions_.ring().expect_soon();
+    transport_->receive(parser_.places());
+}
+
+// A payload is received at once: the client stands still until all of it is taken.
+void Session::receive_behind_replies() {
+    if (state_ != State::open || IntakeEntry::is_listed()) return;  // resume() comes here again
+    const bool in_place = parser_.payload_bytes() > 0 || parser_.expects_large_write();
+    if (in_place || transport_->has_read_ahead()) return receive();
+    sessions_.receives_next(*this);
+}
+
+bool Session::receive_next() {
+    put_off_ = in_device_ > 0 && !put_off_;
+    if (!put_off_) receive();
+    return !put_off_;
+}
+
+void Session::received(int32_t result) {
+    if (result <= 0) stream_ended(result);
+    if (state_ != State::open) {
+        drop_payload();
+        return sessions_.needs_attention(*this);
+    }
+    parser_.received(static_cast<size_t>(result));
+    parse();
+    receive_behind_replies();
+}
+
+void Session::stream_ended(int32_t result) {
+    assert(result <= 0);
+    if (result < 0) return kill(transport_->reason(result));
+    if (transport_->was_cut_off() && !parser_.is_between_requests()) {
+        return kill("its TLS stream was cut off in the middle of a request");
+    }
+    end();
+}
+
+// Takes in a share at a time: the replies of the first requests go out while the data of the next
+// ones is read, and that data is still in the processor's cache then.
+void Session::parse() {
+    share_bytes_ = 0;
+    while (state_ == State::open && parse_one()) {
+        if (share_bytes_ >= share_bytes_max) return sessions_.yields(*this);
+    }
+}
+
+void Session::resume() {
+    assert(!transport_->is_receiving() && !IntakeEntry::is_listed());
+    parse();
+    receive_behind_replies();
+}
+
+// Takes one step through the stream; false when it needs more bytes, or more room.
+bool Session::parse_one() {
+    switch (parser_.next()) {
+        case Parser::Event::need_bytes:
+            return false;
+        case Parser::Event::request:
+            return take_in();
+        case Parser::Event::payload_complete:
+            payload_complete();
+            return true;
+        case Parser::Event::disconnect:
+            end();
+            return false;
+        case Parser::Event::lost:
+            break;
+    }
+    kill("wrong magic in a request: the stream is lost");
+    return false;
+}
+
+// False: no room; the parser keeps the request.
+bool Session::take_in() {
+    const Parser::Incoming& incoming = parser_.incoming();
+    const uint64_t bytes = incoming.refusal == 0 ? memory_for(incoming.header) : 0;
+    PendingRequest* const request = admit(static_cast<uint32_t>(bytes));
+    if (request == nullptr) {
+        sessions_.waits_for_room(*this);
+        return false;
+    }
+    request->session = this;
+    request->iodone = iodone;
+    begin_request(*request, incoming.header, chunked_);
+    share_bytes_ += bytes;
+    parser_.take(request->data);
+    if (incoming.refusal != 0) {
+        refuse(*request);
+    } else if (incoming.payload_bytes > 0) {
+        incoming_ = request;
+    } else {
+        submit(*request);
+    }
+    return true;
+}
+
+// Answers a refused request: one with a payload when that has been read, for a client that is still
+// sending it (libnbd) takes a reply before that for a broken server.
+void Session::refuse(PendingRequest& request) {
+    const Parser::Incoming& incoming = parser_.incoming();
+    request.error = incoming.refusal;
+    request.refused = true;
+    export_.device.request_refused(lane_);
+    if (parser_.is_in_payload()) {
+        incoming_ = &request;
+        return;
+    }
+    reply(request);
+    if (incoming.ends_stream) end();
+}
+
+void Session::payload_complete() {
+    assert(incoming_ != nullptr);
+    PendingRequest& request = *std::exchange(incoming_, nullptr);
+    request.refused ? reply(request) : submit(request);
+}
+
+// A request with room for its data, or nullptr: this client has its share, or there is no memory.
+PendingRequest* Session::admit(uint32_t data_bytes) {
+    assert(requests_held_ <= requests_held_max);
+    lacks_memory_ = false;
+    if (requests_held_ == requests_held_max) return nullptr;
+    if (bytes_held_ > 0 && bytes_held_ + data_bytes > bytes_held_max) return nullptr;
+    SharedMemory& memory = sessions_.memory();
+    PendingRequest* request = memory.acquire(*this, data_bytes);
+    lacks_memory_ = request == nullptr;
+    if (request == nullptr) request = reserve_.acquire(data_bytes);
+    if (request == nullptr) {
+        memory.stand_in_line(*this, data_bytes);
+        return nullptr;
+    }
+    if (request->of_reserve) memory.leave_line(*this);
+    ++requests_held_;
+    bytes_held_ += data_bytes;
+    return request;
+}
+
+// ---- Through the device and back ----
+
+// The request may be done, and its session in line for attention, when strategy() returns.
+void Session::submit(PendingRequest& request) {
+    ++in_device_;
+    assert(in_device_ <= requests_held_);
+    export_.device.strategy(request, lane_);
+}
+
+void Session::iodone(Buf& buf) {
+    auto& request = static_cast<PendingRequest&>(buf);
+    Session& session = *request.session;
+    assert(session.in_device_ > 0);
+    --session.in_device_;
+    session.reply(request);
+}
+
+void Session::reply(PendingRequest& request) {
+    sessions_.needs_attention(*this);
+    if (state_ == State::dead) return release(request);
+    replies_.push(request);
+}
+
+void Session::release(PendingRequest& request) {
+    assert(request.session == this && requests_held_ > 0 && bytes_held_ >= request.held_bytes);
+    bytes_held_ -= request.held_bytes;
+    --requests_held_;
+    if (!request.of_reserve) return sessions_.memory().release(request);
+    reserve_.release(request);
+    sessions_.memory().note_release();
+}
+
+// ---- Sending ----
+
+void Session::serve() {
+    if (transport_->is_sending() || state_ == State::dead) return;
+    if (!replies_.empty()) {
+        const std::span<iovec> pieces = replies_.next();
+        return transport_->send(pieces, replies_.next_bytes());
+    }
+    const bool all_answered = in_device_ == 0 && !transport_->is_receiving();
+    if (state_ == State::ending && all_answered) transport_->say_farewell();
+}
+
+void Session::sent(int32_t result) {
+    sessions_.needs_attention(*this);
+    const auto done = [this](PendingRequest& request) { release(request); };
+    if (result < 0) {
+        // A client that has said that it ends may be gone before its last replies.
+        kill(state_ == State::open ? transport_->reason(result) : "");
+    }
+    if (state_ == State::dead) return replies_.drop_all(done);
+    replies_.taken(static_cast<size_t>(result), done);
+}
+
+}  // namespace blkscope::nbd

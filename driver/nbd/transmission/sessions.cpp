@@ -1,0 +1,95 @@
+#include "driver/nbd/transmission/sessions.hpp"
+
+#include <fmt/format.h>
+
+#include <cassert>
+#include <chrono>
+#include <kstat/clock.hpp>
+#include <utility>
+
+namespace blkscope::nbd {
+
+Sessions::~Sessions() {
+    assert(all_.empty() && may_sleep() && waiting_.empty());
+}
+
+void Sessions::open(Export& exp, Lane& lane, const Terms& terms, int socket,
+                    std::unique_ptr<TlsSession> tls) {
+    auto session = std::make_unique<Session>(*this, exp, lane, terms, socket, std::move(tls));
+    all_.add(*session.release());  // close() has it back
+}
+
+void Sessions::close(Session& session) {
+    assert(all_.has(session) && session.finished());
+    Export& exp = session.exp();
+    std::unique_ptr<Session>(&session).reset();
+    owner_.session_closed(exp);
+}
+
+// ---- The clients of one export ----
+
+bool Sessions::has_clients(uint64_t export_serial) const {
+    return all_.any_of(
+        [&](const Session& session) { return session.exp().serial == export_serial; });
+}
+
+void Sessions::end_clients(uint64_t export_serial) {
+    all_.for_each([&](Session& session) {
+        if (session.exp().serial == export_serial) session.end();
+    });
+}
+
+void Sessions::give_up_clients(uint64_t export_serial, std::string_view why) {
+    assert(!why.empty());
+    all_.for_each([&](Session& session) {
+        if (session.exp().serial == export_serial) session.give_up(why);
+    });
+}
+
+// ---- A worker's turn ----
+
+void Sessions::resume_yielded() {
+    yielded_.drain([](Session& session) { session.resume(); });
+}
+
+// A session that still finds no room waits at the end of the list again, in the same order.
+void Sessions::resume_waiting() {
+    if (waiting_.empty() || !memory_.take_released()) return;
+    waiting_.drain([](Session& session) { session.resume(); });
+}
+
+void Sessions::serve_all() {
+    attention_.drain([this](Session& session) {
+        session.serve();
+        if (session.finished()) close(session);
+    });
+}
+
+void Sessions::receive_all() {
+    receiving_.drain([this](Session& session) {
+        if (!session.receive_next()) receiving_.add(session);
+    });
+}
+
+// A client that has used up its own share waits for itself: it may sleep for as long as it likes.
+// One that holds memory for which another waits may not.
+void Sessions::tick() {
+    unsigned lacking = 0;
+    all_.for_each([&](const Session& session) { lacking += session.lacks_memory() ? 1 : 0; });
+    all_.for_each([&](Session& session) {
+        const unsigned others = lacking - (session.lacks_memory() ? 1 : 0);
+        session.tick();
+        if (others == 0 || !session.hogs_memory()) return;
+        session.give_up("holds memory that others wait for, and neither sends nor takes");
+    });
+    memory_.tick(!all_.empty());
+}
+
+void Sessions::log(const Export& exp, std::string_view why) {
+    ring_.let_go();  // a reader of our standard error may be slow
+    const std::chrono::nanoseconds now(kstat::to_ns(ring_.now()));
+    log_.print(fmt::format("{}: connection closed: {}", exp.device.name(), why),
+               LogLimit::Time(now));
+}
+
+}  // namespace blkscope::nbd

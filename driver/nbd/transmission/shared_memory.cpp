@@ -1,0 +1,63 @@
+#include "driver/nbd/transmission/shared_memory.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace blkscope::nbd {
+namespace {
+
+constexpr size_t request_count = 4096;
+
+// With clients: a pause of so long between two requests costs the next ones some page faults.
+constexpr unsigned idle_seconds_to_give_back = 5;
+
+}  // namespace
+
+SharedMemory::SharedMemory() : requests_(request_count) {}
+
+PendingRequest* SharedMemory::acquire(const Session& client, uint32_t bytes) {
+    if (is_large(bytes) && first_in_line_ != nullptr && first_in_line_ != &client) return nullptr;
+    PendingRequest* const request = requests_.acquire();
+    if (request == nullptr) return nullptr;
+    request->data = bytes > 0 ? arena_.acquire(bytes) : nullptr;
+    request->held_bytes = bytes;
+    if (bytes > 0 && request->data == nullptr) {
+        requests_.release(*request);
+        return nullptr;
+    }
+    if (is_large(bytes)) leave_line(client);
+    used_ = true;
+    return request;
+}
+
+void SharedMemory::release(PendingRequest& request) {
+    if (request.held_bytes > 0) arena_.release(request.data, request.held_bytes);
+    requests_.release(request);
+    released_ = true;
+}
+
+void SharedMemory::stand_in_line(const Session& client, uint32_t bytes) {
+    if (is_large(bytes) && first_in_line_ == nullptr) first_in_line_ = &client;
+}
+
+void SharedMemory::leave_line(const Session& client) {
+    if (first_in_line_ != &client) return;
+    first_in_line_ = nullptr;
+    released_ = true;
+}
+
+bool SharedMemory::take_released() {
+    return std::exchange(released_, false);
+}
+
+void SharedMemory::tick(bool any_clients) {
+    released_ = true;  // whatever a client waits for, it looks again once a second
+    const bool idle = !std::exchange(used_, false) && arena_.idle();
+    idle_seconds_ = idle ? idle_seconds_ + 1 : 0;
+    if (!arena_.touched() || !arena_.idle()) return;
+    if (any_clients && idle_seconds_ < idle_seconds_to_give_back) return;
+    arena_.give_back_pages();
+    assert(!arena_.touched());
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,150 @@
+#include "driver/nbd/transmission/tls_transport.hpp"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <utility>
+
+namespace blkscope::nbd {
+
+TlsTransport::TlsTransport(TransportOwner& owner, Ring& ring, int socket,
+                           std::unique_ptr<TlsSession> tls)
+    : Transport(owner, ring, socket), tls_(std::move(tls)) {
+    assert(tls_ != nullptr);
+}
+
+// ---- Receiving ----
+
+void TlsTransport::receive(std::span<const iovec> places) {
+    assert(!receiving_ && !places.empty() && places.size() <= places_max);
+    receiving_ = true;
+    std::copy(places.begin(), places.end(), places_.begin());
+    places_count_ = places.size();
+    decrypt();
+}
+
+// Fills the places with what can be decrypted now, and asks the socket for more where that is
+// nothing.
+void TlsTransport::decrypt() {
+    assert(receiving_);
+    int32_t result = 0;
+    for (size_t i = 0; i < places_count_; ++i) {
+        auto* const to = static_cast<std::byte*>(places_[i].iov_base);
+        const int32_t bytes = tls_->read({to, places_[i].iov_len});
+        if (bytes < 0 && result == 0) result = bytes;
+        if (bytes > 0) result += bytes;
+        if (bytes < static_cast<int32_t>(places_[i].iov_len)) break;
+    }
+    if (result == -EAGAIN && !stopped_) {
+        if (!sending_ && !tls_->output().empty()) start_send();
+        return start_receive();
+    }
+    if (result == -EAGAIN) result = 0;
+    if (result < 0) fail();
+    ring_.completed(decrypt_operation_, result);
+}
+
+void TlsTransport::start_receive() {
+    const std::span<std::byte> room = tls_->input();
+    assert(!room.empty());
+    ring_.prepare(receive_operation_, [&](io_uring_sqe* entry) {
+        io_uring_prep_recv(entry, socket_, room.data(), room.size(), 0);
+    });
+}
+
+// The socket has ended and TLS has not: the client vanished, or someone cuts its stream off. Some
+// clients never say that they end, so only the owner knows whether anything is lost.
+void TlsTransport::encrypted_received(int32_t result) {
+    assert(receiving_);
+    if (stopped_) return decrypted(0);
+    if (result < 0 && !is_interrupted(result)) return decrypted(result);
+    if (result == 0) {
+        cut_off_ = true;
+        return decrypted(tls_->in_record() ? -ECONNRESET : 0);
+    }
+    if (result > 0) {
+        bytes_moved_ += static_cast<uint32_t>(result);
+        tls_->received(static_cast<size_t>(result));
+    }
+    decrypt();
+}
+
+void TlsTransport::decrypted(int32_t result) {
+    receiving_ = false;
+    if (!sending_ && !tls_->output().empty() && tls_->failure().empty()) start_send();
+    owner_.received(result);
+}
+
+// The client is told why in TLS's words, if its socket takes them at once.
+void TlsTransport::fail() {
+    const std::span<const std::byte> alert = tls_->output();
+    if (!sending_ && !alert.empty()) ring_.kernel().send_now(socket_, alert);
+}
+
+std::string TlsTransport::reason(int32_t result) const {
+    if (result == -EPROTO && !tls_->failure().empty()) return "TLS: " + tls_->failure();
+    if (cut_off_ && result == -ECONNRESET) {
+        return "its TLS stream was cut off in the middle of a request";
+    }
+    return Transport::reason(result);
+}
+
+// ---- Sending ----
+
+// The pieces go into the session's output as far as there is room.
+void TlsTransport::send(std::span<iovec> pieces, [[maybe_unused]] size_t bytes) {
+    assert(!sending_ && pieces_bytes_ == 0 && !pieces.empty() && bytes > 0);
+    sending_ = true;
+    const int32_t taken = tls_->write({pieces.data(), pieces.size()});
+    if (taken < 0) {
+        sending_ = false;
+        fail();
+        sending_ = true;
+        return ring_.completed(failed_operation_, taken);
+    }
+    pieces_bytes_ = static_cast<size_t>(taken);
+    assert(pieces_bytes_ <= bytes);
+    start_send();
+}
+
+void TlsTransport::start_send() {
+    const std::span<const std::byte> bytes = tls_->output();
+    assert(!bytes.empty());
+    sending_ = true;
+    ring_.prepare(send_operation_, [&](io_uring_sqe* entry) {
+        io_uring_prep_send(entry, socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL);
+    });
+}
+
+void TlsTransport::encrypted_sent(int32_t result) {
+    assert(sending_);
+    if (result > 0) {
+        bytes_moved_ += static_cast<uint32_t>(result);
+        tls_->sent(static_cast<size_t>(result));
+    }
+    const bool goes_on = result > 0 || is_interrupted(result);
+    if (goes_on && !tls_->output().empty()) return start_send();
+    sending_ = false;
+    const auto taken = static_cast<int32_t>(std::exchange(pieces_bytes_, 0));
+    owner_.sent(goes_on ? taken : result);
+}
+
+void TlsTransport::send_failed(int32_t result) {
+    assert(sending_ && result < 0);
+    sending_ = false;
+    owner_.sent(result);
+}
+
+void TlsTransport::say_farewell() {
+    assert(!sending_);
+    tls_->close();
+    if (!tls_->output().empty()) start_send();
+}
+
+bool TlsTransport::has_said_all() const {
+    return tls_->closed() && tls_->output().empty();
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,61 @@
+// TlsTransport: a TlsSession between the socket and the owner.
+//
+//     socket ── recv ──▶ session ── read ──▶ places ──▶ owner.received()
+//     socket ◀── send ── session ◀── write ── pieces
+//
+// Decrypted bytes complete through the ring as received ones do, so that one client's backlog does
+// not go before the other clients'. A send takes as many bytes as the session's output has room for,
+// and ends when all of them are in the socket.
+//
+// What TLS has to send for itself (new keys, an alert, its farewell) goes out as soon as no other
+// send is under way.
+//
+// Everything else is as in transport.hpp.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <string>
+
+#include "driver/nbd/tls/tls_session.hpp"
+#include "driver/nbd/transmission/transport.hpp"
+
+namespace blkscope::nbd {
+
+class TlsTransport final : public Transport {
+  public:
+    TlsTransport(TransportOwner& owner, Ring& ring, int socket, std::unique_ptr<TlsSession> tls);
+
+    void receive(std::span<const iovec> places) override;
+    void send(std::span<iovec> pieces, size_t bytes) override;
+    void say_farewell() override;
+
+    [[nodiscard]] bool has_read_ahead() const override { return true; }
+    [[nodiscard]] bool has_said_all() const override;
+    [[nodiscard]] bool was_cut_off() const override { return cut_off_; }
+    [[nodiscard]] std::string reason(int32_t result) const override;
+
+  private:
+    void decrypt();
+    void start_receive();
+    void encrypted_received(int32_t result);
+    void decrypted(int32_t result);
+    void fail();
+    void start_send();
+    void encrypted_sent(int32_t result);
+    void send_failed(int32_t result);
+
+    std::unique_ptr<TlsSession> tls_;
+    bool cut_off_ = false;
+    size_t pieces_bytes_ = 0;  // of the pieces, in the session's output
+
+    std::array<iovec, places_max> places_{};
+    size_t places_count_ = 0;
+
+    Operation<TlsTransport, &TlsTransport::encrypted_received> receive_operation_{*this};
+    Operation<TlsTransport, &TlsTransport::decrypted> decrypt_operation_{*this};
+    Operation<TlsTransport, &TlsTransport::encrypted_sent> send_operation_{*this};
+    Operation<TlsTransport, &TlsTransport::send_failed> failed_operation_{*this};
+};
+
+}  // namespace blkscope::nbd

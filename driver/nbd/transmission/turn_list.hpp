@@ -1,0 +1,143 @@
+// TurnList: the objects of a worker that have something to do, in the order in which they came.
+//
+//     list ─▶ entry ─▶ entry ─▶ [mark of a walk] ─▶ entry     entries that came during the walk
+//
+// An entry is a base of the object, so listing allocates nothing, and the entry itself knows its
+// list. A walk puts a mark at the end and stops there: an object that is added during the walk is
+// left for the next one. Any entry may be removed, added or destroyed during a walk.
+//
+// Ownership: borrows what is in the list. The list outlives its entries' membership.
+// Threads:   one.
+// Errors:    none. An entry that is added while another list over the same tag has it is a bug.
+#pragma once
+
+#include <cassert>
+
+namespace blkscope::nbd {
+
+template <class T, class Tag>
+class TurnList;
+
+/// What an object derives from to be in a list over `Tag`; in one of them at a time.
+template <class Tag>
+class TurnEntry {
+  public:
+    TurnEntry(const TurnEntry&) = delete;
+    TurnEntry& operator=(const TurnEntry&) = delete;
+
+    [[nodiscard]] bool is_listed() const { return list_ != nullptr; }
+
+    /// Takes the entry out of the list that has it, if any.
+    void unlist() {
+        if (list_ == nullptr) return;
+        assert(next_->previous_ == this && previous_->next_ == this);
+        previous_->next_ = next_;
+        next_->previous_ = previous_;
+        previous_ = next_ = this;
+        list_ = nullptr;
+    }
+
+  protected:
+    TurnEntry() = default;
+    ~TurnEntry() { unlist(); }
+
+  private:
+    template <class, class>
+    friend class TurnList;
+
+    TurnEntry* previous_ = this;
+    TurnEntry* next_ = this;
+    const void* list_ = nullptr;  // that has the entry
+    bool is_mark_ = false;        // of a walk, and no object
+};
+
+template <class T, class Tag>
+class TurnList {
+    using Entry = TurnEntry<Tag>;
+
+  public:
+    TurnList() = default;
+    ~TurnList() { assert(empty()); }
+    TurnList(const TurnList&) = delete;
+    TurnList& operator=(const TurnList&) = delete;
+
+    [[nodiscard]] bool empty() const { return head_.next_ == &head_; }
+    [[nodiscard]] bool has(const T& item) const { return entry_of(item).list_ == this; }
+
+    /// Adds `item` at the end, unless the list has it.
+    void add(T& item) {
+        Entry& entry = item;
+        if (entry.list_ == this) return;
+        assert(entry.list_ == nullptr);
+        append(entry);
+    }
+
+    /// Takes each object out that was in the list when the walk began, and gives it to `take`.
+    template <class Take>
+    void drain(Take take) {
+        if (empty()) return;
+        Mark mark(*this);
+        for (;;) {
+            Entry* entry = head_.next_;
+            while (entry->is_mark_ && entry != &mark) entry = entry->next_;  // of another walk
+            if (entry == &mark) return;
+            assert(entry->list_ == this && !entry->is_mark_);
+            entry->unlist();
+            take(static_cast<T&>(*entry));
+        }
+    }
+
+    /// Shows each object that was in the list when the walk began, and still is, to `look`.
+    template <class Look>
+    void for_each(Look look) {
+        if (empty()) return;
+        Mark end(*this);
+        Mark place(*this);  // behind the object that was looked at last
+        for (Entry* entry = head_.next_; entry != &end; entry = place.next_) {
+            place.move_behind(*entry);
+            if (!entry->is_mark_) look(static_cast<T&>(*entry));
+        }
+    }
+
+    /// Whether `holds` is true of any object. `holds` changes no list.
+    template <class Holds>
+    [[nodiscard]] bool any_of(Holds holds) const {
+        for (const Entry* entry = head_.next_; entry != &head_; entry = entry->next_) {
+            if (!entry->is_mark_ && holds(static_cast<const T&>(*entry))) return true;
+        }
+        return false;
+    }
+
+  private:
+    struct Head : Entry {};
+
+    /// A place in the list for as long as a walk lasts.
+    struct Mark : Entry {
+        explicit Mark(TurnList& list) {
+            this->is_mark_ = true;
+            list.append(*this);
+        }
+        void move_behind(Entry& entry) {
+            const void* const list = this->list_;
+            this->unlist();
+            insert(*this, entry, list);
+        }
+    };
+
+    static const Entry& entry_of(const T& item) { return item; }
+
+    static void insert(Entry& entry, Entry& behind, const void* list) {
+        assert(entry.list_ == nullptr && list != nullptr);
+        entry.previous_ = &behind;
+        entry.next_ = behind.next_;
+        entry.next_->previous_ = &entry;
+        behind.next_ = &entry;
+        entry.list_ = list;
+    }
+
+    void append(Entry& entry) { insert(entry, *head_.previous_, this); }
+
+    Head head_;
+};
+
+}  // namespace blkscope::nbd
