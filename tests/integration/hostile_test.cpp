@@ -34,6 +34,12 @@ constexpr uint64_t grown_kib(uint64_t touched_mib) {
 #endif
 }
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;
+#else
+constexpr bool sanitized = false;
+#endif
+
 class Hostile : public ServedDevice {
   protected:
     /// The bystander that must notice nothing.
@@ -43,12 +49,16 @@ class Hostile : public ServedDevice {
         EXPECT_EQ(client.try_read(0, 4096), 0);
     }
 
-    uint64_t resident_kib() {
+    uint64_t resident_kib() { return status_kib("VmRSS:"); }
+    uint64_t anonymous_kib() { return status_kib("RssAnon:"); }
+
+    uint64_t status_kib(const std::string& what) {
         std::ifstream status("/proc/" + std::to_string(server_->pid()) + "/status");
         std::string line;
         while (std::getline(status, line)) {
-            if (line.starts_with("VmRSS:")) return std::stoull(line.substr(6));
+            if (line.starts_with(what)) return std::stoull(line.substr(what.size()));
         }
+        ADD_FAILURE() << "no " << what;
         return 0;
     }
 
@@ -248,6 +258,126 @@ TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
         return sleepers[0]->hung_up(std::chrono::milliseconds(0)) ||
                sleepers[1]->hung_up(std::chrono::milliseconds(0));
     }));
+}
+
+// Clients that take all of a worker's memory and keep it stop nobody: each client has a reserve.
+class MemoryHogs : public Hostile {
+  protected:
+    static constexpr auto stall_max = std::chrono::milliseconds(sanitized ? 2000 : 250);
+
+    void serve_two() { serve("victim=memory:64M", {"other=memory:64M", "--workers", "1"}); }
+
+    RawClient& hog() {
+        hogs_.push_back(std::make_unique<RawClient>(socket_));
+        hogs_.back()->enter_transmission("other");
+        return *hogs_.back();
+    }
+
+    /// The longest that a client of the other export waits for one read of so many bytes, while
+    /// reading for so long.
+    std::chrono::milliseconds longest_stall(uint32_t bytes, std::chrono::milliseconds span) {
+        using Clock = std::chrono::steady_clock;
+        RawClient victim(socket_);
+        victim.enter_transmission("victim");
+        Clock::duration longest{};
+        const auto end = Clock::now() + span;
+        while (Clock::now() < end && !HasFailure()) {
+            const auto asked = Clock::now();
+            victim.request(0, 0, bytes);
+            EXPECT_TRUE(victim.send());
+            EXPECT_EQ(victim.receive(nbd::simple_reply_bytes + bytes).size(),
+                      nbd::simple_reply_bytes + bytes);
+            longest = std::max(longest, Clock::now() - asked);
+        }
+        return std::chrono::duration_cast<std::chrono::milliseconds>(longest);
+    }
+
+    std::vector<std::unique_ptr<RawClient>> hogs_;
+};
+
+TEST_F(MemoryHogs, TwoThatAskForSixtyFourMebibytesAndTakeNothing) {
+    serve_two();
+    for (int i = 0; i < 2; ++i) {
+        hog().request(0, 0, 64 * mib);
+        ASSERT_TRUE(hogs_.back()->send());
+    }
+    EXPECT_LT(longest_stall(256 << 10, std::chrono::seconds(3)), stall_max);
+}
+
+TEST_F(MemoryHogs, EightWithReadsOfAMebibyte) {
+    serve_two();
+    for (int i = 0; i < 8; ++i) {
+        RawClient& mute = hog();
+        for (int n = 0; n < 32; ++n) mute.request(0, 0, mib);
+        ASSERT_TRUE(mute.send());
+    }
+    EXPECT_LT(longest_stall(256 << 10, std::chrono::seconds(3)), stall_max);
+    EXPECT_LT(longest_stall(2 * mib, std::chrono::seconds(1)), stall_max);
+}
+
+TEST_F(MemoryHogs, TwentyThatFillThePoolAndTheSmallestPieces) {
+    serve_two();
+    for (int i = 0; i < 20; ++i) {
+        RawClient& mute = hog();
+        // The socket takes some replies before the rest is held.
+        for (int n = 0; n < 512; ++n) mute.request(0, 0, 4096);
+        ASSERT_TRUE(mute.send());
+    }
+    EXPECT_LT(longest_stall(4096, std::chrono::seconds(2)), stall_max);
+    EXPECT_LT(longest_stall(256 << 10, std::chrono::seconds(1)), stall_max);
+}
+
+TEST_F(MemoryHogs, HalfSentWritesAndWritesByTheByte) {
+    serve_two();
+    for (int i = 0; i < 6; ++i) {
+        hog().request(1, 0, 16 * mib);
+        hogs_.back()->text(std::string(1000, 'h'));
+        ASSERT_TRUE(hogs_.back()->send());
+    }
+    for (int second = 0; second < 3; ++second) {
+        for (const auto& drips : hogs_) drips->send_now("d", 1, MSG_DONTWAIT);
+        EXPECT_LT(longest_stall(256 << 10, std::chrono::seconds(1)), stall_max);
+    }
+}
+
+// A client in line for more than its reserve is not kept there by one that gives a byte a second.
+TEST_F(MemoryHogs, OneThatDripsIsClosedForALargeRequestThatWaits) {
+    serve_two();
+    hog().request(1, 0, 64 * mib);
+    ASSERT_TRUE(hogs_.back()->text("first").send());
+    ASSERT_TRUE(eventually([&] { return read_command_count("connections", "nbd1") == 1; }));
+    RawClient waiting(socket_);
+    waiting.enter_transmission("victim");
+    const auto asked = std::chrono::steady_clock::now();
+    waiting.request(0, 0, 4 * mib);
+    ASSERT_TRUE(waiting.send());
+    ASSERT_TRUE(eventually([&] {
+        hogs_[0]->send_now("d", 1, MSG_DONTWAIT);
+        return hogs_[0]->hung_up(std::chrono::milliseconds(900));
+    }));
+    EXPECT_EQ(waiting.receive(16 + 4 * mib).size(), 16 + 4 * mib);
+    EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(14));
+}
+
+TEST_F(MemoryHogs, MemoryGoesBackToTheSystemWhenTheClientsHaveLeft) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "SKIPPED: the sanitizer's own memory is anonymous, too";
+#endif
+    serve("memory:16M", {"--workers", "1"});
+    expect_undisturbed();
+    ASSERT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    const uint64_t before = anonymous_kib();
+    for (int i = 0; i < 4; ++i) {
+        hogs_.push_back(std::make_unique<RawClient>(socket_));
+        hogs_.back()->enter_transmission();
+        for (int n = 0; n < 16; ++n) hogs_.back()->request(0, 0, mib);
+        ASSERT_TRUE(hogs_.back()->send());
+    }
+    EXPECT_TRUE(eventually([&] { return anonymous_kib() > before + 48 * 1024; }));
+    hogs_.clear();
+    EXPECT_TRUE(eventually([&] { return anonymous_kib() < before + 4 * 1024; }))
+        << anonymous_kib() << " KiB, " << before << " before";
+    expect_undisturbed();
 }
 
 TEST_F(Hostile, AClientThatHasFinishedSendingGetsAllItsReplies) {

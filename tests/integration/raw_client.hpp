@@ -103,10 +103,11 @@ class RawClient {
     }
 
     /// The whole handshake, with EXPORT_NAME.
-    void enter_transmission() {
+    void enter_transmission(const std::string& export_name = "") {
         receive(nbd::greeting_bytes);
         number(uint32_t{3});
-        option(1, 0);
+        option(1, static_cast<uint32_t>(export_name.size()));
+        text(export_name);
         ASSERT_TRUE(send());
         ASSERT_EQ(receive(10).size(), 10u);
     }

@@ -522,6 +522,38 @@ TEST_F(TlsWire, ATamperedRecordEndsTheConnectionAndNothingOfItIsDone) {
     other.expect_served();
 }
 
+// Requests that take long, many that are answered at once, and a record that ends the connection:
+// the end comes while replies are being sent. Each such client must be looked at again.
+TEST_F(TlsWire, ABadRecordBehindABacklogEndsTheConnectionForGood) {
+    constexpr int limit = 8;
+    serve_tls("require", {"--max-connections", std::to_string(limit), "--workers", "1"},
+              "memory:1G");
+    std::vector<std::unique_ptr<WireClient>> clients;
+    for (int i = 0; i < limit; ++i) {
+        clients.push_back(std::make_unique<WireClient>(socket_, with_certificate()));
+        clients.back()->enter_transmission();
+    }
+    for (const auto& client : clients) {
+        TlsClient& tls = client->tls();
+        tls.write(request(nbd::Command::write_zeroes, 0, 1 << 30));
+        for (int n = 0; n < 80; ++n) tls.write(request(nbd::Command::read, 0, 4096));
+        std::string stream = tls.take();
+        tls.write(request(nbd::Command::read, 0, 4096));
+        std::string spoilt = tls.take();
+        spoilt.back() = static_cast<char>(spoilt.back() ^ 1);
+        ASSERT_TRUE(client->send(stream + spoilt));
+    }
+    EXPECT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    clients.clear();
+    EXPECT_TRUE(eventually([&] {
+        WireClient honest(socket_, with_certificate());
+        return honest.receive(nbd::greeting_bytes).size() == nbd::greeting_bytes;
+    }));
+    const auto stopped = std::chrono::steady_clock::now();
+    stop_server();
+    EXPECT_LT(std::chrono::steady_clock::now() - stopped, std::chrono::seconds(10));
+}
+
 // ---- Abuse of the handshake ----
 
 TEST_F(TlsWire, AClientThatStartsTlsAndFallsSilentIsDroppedInTime) {

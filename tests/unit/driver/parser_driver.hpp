@@ -1,0 +1,97 @@
+// Plays a stream to a Parser in pieces, and tells what it made of it.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/nbd/transmission/arena.hpp"
+#include "driver/nbd/transmission/parser.hpp"
+
+namespace blkscope::nbd::testing {
+
+using Event = Parser::Event;
+
+/// One event, with what belongs to it.
+struct Seen {
+    Event event{};
+    Request header;
+    int refusal = 0;
+    std::string payload;
+
+    friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+template <class T>
+void append(std::string& to, T value) {
+    for (int shift = static_cast<int>(sizeof(T)) * 8 - 8; shift >= 0; shift -= 8) {
+        to.push_back(static_cast<char>(static_cast<uint64_t>(value) >> shift));
+    }
+}
+
+/// The header in the form that goes with these replies.
+inline void append_request(std::string& to, ReplyForm form, const Request& header) {
+    const bool extended = form == ReplyForm::extended;
+    append(to, extended ? extended_request_magic : request_magic);
+    append(to, header.flags);
+    append(to, static_cast<uint16_t>(header.type));
+    append(to, header.cookie);
+    append(to, header.offset);
+    if (extended) return append(to, header.length);
+    append(to, static_cast<uint32_t>(header.length));
+}
+
+inline RequestRules rules_for(ReplyForm form, uint64_t device_bytes) {
+    return {.size_bytes = device_bytes,
+            .payload_bytes_max = Arena::piece_bytes_max,
+            .read_only = false,
+            .terms = {.replies = form, .allocation = true, .block_sizes = false}};
+}
+
+/// Puts bytes where the parser wants them; gives how many of them that was.
+inline size_t give(Parser& parser, std::string_view bytes) {
+    size_t given = 0;
+    for (const iovec& place : parser.places()) {
+        const size_t part = std::min(place.iov_len, bytes.size() - given);
+        if (part > 0) std::memcpy(place.iov_base, bytes.data() + given, part);
+        given += part;
+    }
+    if (given > 0) parser.received(given);
+    return given;
+}
+
+/// All events of the stream, which comes in pieces as long as `piece` says.
+template <class Piece>
+std::vector<Seen> play(const RequestRules& rules, std::string_view stream, Piece piece) {
+    Parser parser(rules);
+    std::vector<Seen> all;
+    std::vector<std::byte> place;
+    for (;;) {
+        const Event event = parser.next();
+        if (event == Event::need_bytes) {
+            if (stream.empty()) return all;
+            stream.remove_prefix(give(parser, stream.substr(0, piece())));
+            continue;
+        }
+        Seen& seen = all.emplace_back();
+        seen.event = event;
+        if (event == Event::lost || event == Event::disconnect) return all;
+        const Parser::Incoming& incoming = parser.incoming();
+        seen.header = incoming.header;
+        seen.refusal = incoming.refusal;
+        if (event == Event::payload_complete) {
+            seen.payload.assign(reinterpret_cast<const char*>(place.data()), place.size());
+            continue;
+        }
+        place.assign(seen.refusal == 0 ? incoming.payload_bytes : 0, std::byte{0});
+        const bool ends = incoming.ends_stream;
+        parser.take(place.empty() ? nullptr : place.data());
+        if (ends) return all;
+    }
+}
+
+}  // namespace blkscope::nbd::testing

@@ -1,0 +1,179 @@
+// What of the replies goes out next, and when a request is released.
+#include "driver/nbd/transmission/replies.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "driver/nbd/transmission/reserve.hpp"
+#include "driver/nbd/transmission/shared_memory.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+constexpr size_t mib = size_t{1} << 20;
+
+class RepliesTest : public ::testing::Test {
+  protected:
+    PendingRequest& ready_read(size_t bytes) {
+        PendingRequest& request = requests_.emplace_back();
+        data_.emplace_back(bytes, static_cast<char>('a' + requests_.size() % 26));
+        request.command = Command::read;
+        request.op = Buf::Op::read;
+        request.cookie = requests_.size();
+        request.bcount = bytes;
+        request.data = reinterpret_cast<std::byte*>(data_.back().data());
+        replies_.push(request);
+        return request;
+    }
+
+    // Has at most `most` bytes of what is next sent; gives what was released.
+    std::vector<uint64_t> send(size_t most) {
+        std::vector<uint64_t> released;
+        replies_.next();
+        replies_.taken(std::min(most, replies_.next_bytes()),
+                       [&](PendingRequest& request) { released.push_back(request.cookie); });
+        return released;
+    }
+
+    std::deque<PendingRequest> requests_;
+    std::deque<std::string> data_;
+    Replies replies_{ReplyForm::simple};
+};
+
+TEST_F(RepliesTest, ALongReplyGoesOutInPieces) {
+    ready_read(3 * mib);
+    size_t sends = 0;
+    std::vector<uint64_t> released;
+    while (!replies_.empty()) {
+        ASSERT_EQ(released.size(), 0u);
+        size_t bytes = 0;
+        for (const iovec& piece : replies_.next()) bytes += piece.iov_len;
+        EXPECT_EQ(bytes, replies_.next_bytes());
+        EXPECT_LE(bytes, Replies::send_bytes_max);
+        replies_.taken(bytes, [&](PendingRequest& r) { released.push_back(r.cookie); });
+        ++sends;
+    }
+    EXPECT_EQ(released, std::vector<uint64_t>{1});
+    EXPECT_EQ(sends, 4u);
+}
+
+TEST_F(RepliesTest, ARequestIsReleasedWithItsLastByte) {
+    ready_read(1000);
+    ready_read(2000);
+    EXPECT_EQ(send(1015), std::vector<uint64_t>{});
+    EXPECT_EQ(send(1), std::vector<uint64_t>{1});
+    ready_read(10);  // behind what is on the wire
+    EXPECT_EQ(send(2015), std::vector<uint64_t>{});
+    EXPECT_EQ(send(1), std::vector<uint64_t>{2});
+    EXPECT_EQ(send(26), std::vector<uint64_t>{3});
+    EXPECT_TRUE(replies_.empty());
+}
+
+TEST_F(RepliesTest, WhateverIsSentAtATimeTheStreamIsTheSame) {
+    std::mt19937 random(20261122);
+    std::string expected;
+    for (int i = 0; i < 700; ++i) {  // more than one list holds
+        PendingRequest& request = ready_read(1 + random() % 9000);
+        expected.append(reinterpret_cast<const char*>(request.heads.data()), request.head_bytes);
+        expected += data_.back();
+    }
+    std::string sent;
+    uint64_t last = 0;
+    while (!replies_.empty()) {
+        const auto pieces = replies_.next();
+        size_t left = 1 + random() % replies_.next_bytes();
+        const size_t bytes = left;
+        for (const iovec& piece : pieces) {
+            const size_t part = std::min(left, piece.iov_len);
+            sent.append(static_cast<const char*>(piece.iov_base), part);
+            left -= part;
+        }
+        replies_.taken(bytes, [&](PendingRequest& r) { EXPECT_EQ(r.cookie, ++last); });
+    }
+    EXPECT_EQ(last, 700u);
+    EXPECT_EQ(sent, expected);
+}
+
+TEST_F(RepliesTest, WhatIsDroppedIsReleased) {
+    ready_read(1000);
+    send(10);
+    ready_read(1000);
+    size_t released = 0;
+    replies_.drop_ready([&](PendingRequest&) { ++released; });
+    EXPECT_EQ(released, 1u);
+    EXPECT_FALSE(replies_.empty());
+    replies_.drop_all([&](PendingRequest&) { ++released; });
+    EXPECT_EQ(released, 2u);
+    EXPECT_TRUE(replies_.empty());
+}
+
+TEST(Reserve, LendsOneRequestOfUpToItsSize) {
+    Reserve reserve;
+    EXPECT_EQ(reserve.acquire(reserve_bytes_max + 1), nullptr);
+    PendingRequest* request = reserve.acquire(reserve_bytes_max);
+    ASSERT_NE(request, nullptr);
+    EXPECT_TRUE(reserve.is_out());
+    std::memset(request->data, 'r', reserve_bytes_max);
+    EXPECT_EQ(reserve.acquire(1), nullptr);
+    reserve.release(*request);
+    for (int second = 0; second < 5; ++second) reserve.tick();
+    request = reserve.acquire(4096);
+    ASSERT_NE(request, nullptr);
+    EXPECT_EQ(request->data[0], std::byte{0}) << "its pages were not given back";
+    reserve.release(*request);
+    request = reserve.acquire(0);
+    ASSERT_NE(request, nullptr);
+    EXPECT_EQ(request->data, nullptr);
+    reserve.release(*request);
+}
+
+TEST(SharedMemory, UnusedPagesGoBackToTheSystem) {
+    SharedMemory memory;
+    // A session is only an address here.
+    const auto& client = *reinterpret_cast<const Session*>(&memory);
+    const auto touch = [&] {
+        PendingRequest* request = memory.acquire(client, 4096);
+        const std::byte before = request->data[0];
+        request->data[0] = std::byte{1};
+        memory.release(*request);
+        return before;
+    };
+    touch();
+    memory.tick(true);
+    EXPECT_EQ(touch(), std::byte{1}) << "a pause of a second is none";
+    memory.tick(false);
+    EXPECT_EQ(touch(), std::byte{0}) << "without clients nothing is kept";
+    for (int second = 0; second < 10; ++second) memory.tick(true);
+    EXPECT_EQ(touch(), std::byte{0}) << "clients that are idle need nothing";
+}
+
+TEST(SharedMemory, NoLargeRequestOvertakesTheFirstInLine) {
+    SharedMemory memory;
+    const char addresses[2]{};
+    const auto& first = *reinterpret_cast<const Session*>(&addresses[0]);
+    const auto& second = *reinterpret_cast<const Session*>(&addresses[1]);
+    PendingRequest* all = memory.acquire(first, 64 * mib);
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(memory.acquire(second, mib), nullptr);
+    memory.stand_in_line(second, mib);
+    EXPECT_FALSE(memory.take_released());
+    memory.release(*all);
+    EXPECT_TRUE(memory.take_released());
+    EXPECT_EQ(memory.acquire(first, mib), nullptr);
+    PendingRequest* small = memory.acquire(first, 4096);  // of another kind
+    ASSERT_NE(small, nullptr);
+    PendingRequest* one = memory.acquire(second, mib);
+    ASSERT_NE(one, nullptr);
+    PendingRequest* other = memory.acquire(first, mib);
+    ASSERT_NE(other, nullptr);
+    for (PendingRequest* request : {small, one, other}) memory.release(*request);
+}
+
+}  // namespace
+}  // namespace blkscope::nbd

@@ -1,0 +1,100 @@
+// A worker without a thread, and one that cannot begin.
+#include "driver/nbd/transmission/worker.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include "blockdev/backing/backing.hpp"
+#include "delegating_kernel.hpp"
+#include "parser_driver.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+class WorkerTest : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        char folder[] = "/tmp/worker_test.XXXXXX";
+        ASSERT_NE(mkdtemp(folder), nullptr);
+        folder_ = folder;
+        setenv("KSTAT_DIR", folder, 1);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    static std::unique_ptr<Export> make_export(Worker& worker) {
+        return worker.make_export({.name = "memory",
+                                   .description = {},
+                                   .backing = open_backing("memory:1M", {}),
+                                   .instance = kstat::claim_instance("nbd")});
+    }
+
+    std::string folder_;
+};
+
+// The kernel refuses to enable a ring, as it does when the process may not have more of them.
+class NoRings final : public blkscope::testing::DelegatingKernel {
+  public:
+    int enable(io_uring&) override { return -EPERM; }
+};
+
+TEST_F(WorkerTest, ARingThatCannotBeEnabledIsAFailureOfStart) {
+    NoRings kernel;
+    Worker worker(true, kernel);
+    try {
+        worker.start();
+        FAIL() << "it has started";
+    } catch (const std::system_error& error) {
+        EXPECT_EQ(error.code().value(), EPERM);
+        EXPECT_NE(std::string(error.what()).find("enable io_uring"), std::string::npos);
+    }
+    worker.stop();
+    EXPECT_TRUE(worker.join({}));
+}
+
+TEST_F(WorkerTest, ACallerMayDoTheThreadsWork) {
+    int sockets[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    std::string stream;
+    testing::append_request(stream, ReplyForm::simple, {.type = Command::read, .length = 512});
+    testing::append_request(stream, ReplyForm::simple, {.type = Command::disc});
+    ASSERT_EQ(send(sockets[0], stream.data(), stream.size(), 0),
+              static_cast<ssize_t>(stream.size()));
+
+    Worker worker(false);
+    unsigned closed = 0;
+    worker.when_connection_ended([&] { ++closed; });
+    worker.begin();
+    auto exp = make_export(worker);
+    worker.hand_over(*exp, {}, sockets[1], nullptr);
+    EXPECT_EQ(worker.connections(), 1u);
+    while (closed == 0) {
+        worker.wait();
+        worker.turn();
+    }
+    char reply[1024];
+    EXPECT_EQ(recv(sockets[0], reply, sizeof reply, 0), 16 + 512);
+    EXPECT_EQ(recv(sockets[0], reply, sizeof reply, 0), 0);
+    close(sockets[0]);
+    EXPECT_EQ(worker.connections(), 0u);
+    EXPECT_FALSE(worker.finished());
+
+    worker.retire(std::move(exp));
+    worker.stop();
+    for (int turns = 0; !worker.finished(); ++turns) {
+        ASSERT_LT(turns, 100);
+        worker.wait();
+        worker.turn();
+    }
+    EXPECT_TRUE(worker.all_flushed());
+    EXPECT_TRUE(worker.join({}));
+}
+
+}  // namespace
+}  // namespace blkscope::nbd
