@@ -1,5 +1,7 @@
 // What a client may say once it has an export, to the real thing: a worker with its ring, a socket
 // and a device of memory. A first byte for what was negotiated, then the stream.
+//
+// The parser alone reads the stream twice, in one piece and cut up: both must be the same requests.
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -9,12 +11,14 @@
 #include <filesystem>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "driver/nbd/server/export.hpp"
 #include "driver/nbd/protocol.hpp"
+#include "driver/nbd/server/export.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
 #include "driver/nbd/transmission/worker.hpp"
+#include "unit/driver/parser_driver.hpp"
 
 namespace {
 
@@ -113,6 +117,17 @@ void check_frames(std::span<const std::byte> taken, ReplyForm form) {
     }
 }
 
+// In pieces of 1, 2, 3 ... bytes, which cut every header sooner or later.
+void check_parser(std::string_view stream, bool read_only, const Terms& terms) {
+    const RequestRules rules{.size_bytes = uint64_t{128} << 10,
+                             .payload_bytes_max = Arena::piece_bytes_max,
+                             .read_only = read_only,
+                             .terms = terms};
+    const auto whole = testing::play(rules, stream, [&] { return stream.size(); });
+    size_t piece = 0;
+    check(testing::play(rules, stream, [&] { return piece = piece % 61 + 1; }) == whole);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -123,7 +138,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const Terms terms{.replies = forms[data[0] & 3],
                       .allocation = (data[0] & 4) != 0,
                       .block_sizes = (data[0] & 8) != 0};
-    const auto taken = served.play({data + 1, size - 1}, (data[0] & 16) != 0, terms);
+    const bool read_only = (data[0] & 16) != 0;
+    check_parser({reinterpret_cast<const char*>(data) + 1, size - 1}, read_only, terms);
+    const auto taken = served.play({data + 1, size - 1}, read_only, terms);
     if (terms.replies != ReplyForm::simple) check_frames(taken, terms.replies);
     return 0;
 }
