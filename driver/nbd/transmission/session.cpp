@@ -30,6 +30,7 @@ Session::Session(Sessions& sessions, Export& exp, Lane& lane, const Terms& terms
       lane_(lane),
       chunked_(terms.replies != ReplyForm::simple),
       parser_(rules_for(exp, terms)),
+      memory_(sessions.memory()),
       replies_(terms.replies),
       transport_(make_transport(*this, sessions.ring(), socket, std::move(tls))) {
     export_.device.connection_opened(lane_);
@@ -38,7 +39,7 @@ Session::Session(Sessions& sessions, Export& exp, Lane& lane, const Terms& terms
 
 Session::~Session() {
     assert(finished());
-    assert(requests_held_ == 0 && bytes_held_ == 0 && incoming_ == nullptr);
+    assert(memory_.requests_held() == 0 && incoming_ == nullptr);
     export_.device.connection_closed(lane_);
     sessions_.ring().let_go();
 }
@@ -54,9 +55,8 @@ bool Session::finished() const {
 void Session::end() {
     if (state_ != State::open) return;
     state_ = State::ending;
-    lacks_memory_ = false;
     IntakeEntry::unlist();
-    sessions_.memory().leave_line(*this);
+    memory_.stop_waiting();
     if (transport_->is_receiving()) {
         transport_->stop_receiving();  // received() hears of it
     } else {
@@ -68,7 +68,7 @@ void Session::end() {
 // A payload that will never be whole. Not while a receive is under way: it writes there.
 void Session::drop_payload() {
     assert(!transport_->is_receiving());
-    if (incoming_ != nullptr) release(*std::exchange(incoming_, nullptr));
+    if (incoming_ != nullptr) memory_.release(*std::exchange(incoming_, nullptr));
 }
 
 void Session::kill(std::string_view why) {
@@ -77,7 +77,7 @@ void Session::kill(std::string_view why) {
     state_ = State::dead;
     if (!why.empty()) sessions_.log(export_, why);
     transport_->cut();
-    const auto drop = [this](PendingRequest& request) { release(request); };
+    const auto drop = [this](PendingRequest& request) { memory_.release(request); };
     if (transport_->is_sending()) return replies_.drop_ready(drop);
     replies_.drop_all(drop);
 }
@@ -88,22 +88,8 @@ void Session::give_up(std::string_view why) {
 }
 
 void Session::tick() {
-    const bool waits = transport_->is_sending() || incoming_ != nullptr;
-    const uint64_t moved = transport_->bytes_moved() - bytes_moved_;
-    if (waits && moved < progress_bytes_min) {
-        ++idle_seconds_;
-    } else {
-        idle_seconds_ = 0;
-        bytes_moved_ = transport_->bytes_moved();
-    }
-    reserve_.tick();
-    lacks_memory_ = false;  // a client that still waits for room asks again in this turn
-}
-
-bool Session::hogs_memory() const {
-    const uint32_t own = reserve_.is_out() ? 1 : 0;
-    assert(requests_held_ >= own);
-    return idle_seconds_ >= idle_seconds_max && requests_held_ > own;
+    const bool owes = transport_->is_sending() || incoming_ != nullptr;
+    memory_.tick(owes, transport_->bytes_moved());
 }
 
 // ---- Receiving ----
@@ -170,9 +156,12 @@ bool Session::parse_one() {
             return false;
         case Parser::Event::request:
             return take_in();
-        case Parser::Event::payload_complete:
-            payload_complete();
+        case Parser::Event::payload_complete: {
+            assert(incoming_ != nullptr);
+            PendingRequest& request = *std::exchange(incoming_, nullptr);
+            request.refused ? reply(request) : submit(request);
             return true;
+        }
         case Parser::Event::disconnect:
             end();
             return false;
@@ -187,7 +176,7 @@ bool Session::parse_one() {
 bool Session::take_in() {
     const Parser::Incoming& incoming = parser_.incoming();
     const uint64_t bytes = incoming.refusal == 0 ? memory_for(incoming.header) : 0;
-    PendingRequest* const request = admit(static_cast<uint32_t>(bytes));
+    PendingRequest* const request = memory_.acquire(static_cast<uint32_t>(bytes));
     if (request == nullptr) {
         sessions_.waits_for_room(*this);
         return false;
@@ -222,38 +211,12 @@ void Session::refuse(PendingRequest& request) {
     if (incoming.ends_stream) end();
 }
 
-void Session::payload_complete() {
-    assert(incoming_ != nullptr);
-    PendingRequest& request = *std::exchange(incoming_, nullptr);
-    request.refused ? reply(request) : submit(request);
-}
-
-// A request with room for its data, or nullptr: this client has its share, or there is no memory.
-PendingRequest* Session::admit(uint32_t data_bytes) {
-    assert(requests_held_ <= requests_held_max);
-    lacks_memory_ = false;
-    if (requests_held_ == requests_held_max) return nullptr;
-    if (bytes_held_ > 0 && bytes_held_ + data_bytes > bytes_held_max) return nullptr;
-    SharedMemory& memory = sessions_.memory();
-    PendingRequest* request = memory.acquire(*this, data_bytes);
-    lacks_memory_ = request == nullptr;
-    if (request == nullptr) request = reserve_.acquire(data_bytes);
-    if (request == nullptr) {
-        memory.stand_in_line(*this, data_bytes);
-        return nullptr;
-    }
-    if (request->of_reserve) memory.leave_line(*this);
-    ++requests_held_;
-    bytes_held_ += data_bytes;
-    return request;
-}
-
 // ---- Through the device and back ----
 
 // The request may be done, and its session in line for attention, when strategy() returns.
 void Session::submit(PendingRequest& request) {
     ++in_device_;
-    assert(in_device_ <= requests_held_);
+    assert(in_device_ <= memory_.requests_held());
     export_.device.strategy(request, lane_);
 }
 
@@ -267,17 +230,8 @@ void Session::iodone(Buf& buf) {
 
 void Session::reply(PendingRequest& request) {
     sessions_.needs_attention(*this);
-    if (state_ == State::dead) return release(request);
+    if (state_ == State::dead) return memory_.release(request);
     replies_.push(request);
-}
-
-void Session::release(PendingRequest& request) {
-    assert(request.session == this && requests_held_ > 0 && bytes_held_ >= request.held_bytes);
-    bytes_held_ -= request.held_bytes;
-    --requests_held_;
-    if (!request.of_reserve) return sessions_.memory().release(request);
-    reserve_.release(request);
-    sessions_.memory().note_release();
 }
 
 // ---- Sending ----
@@ -294,7 +248,7 @@ void Session::serve() {
 
 void Session::sent(int32_t result) {
     sessions_.needs_attention(*this);
-    const auto done = [this](PendingRequest& request) { release(request); };
+    const auto done = [this](PendingRequest& request) { memory_.release(request); };
     if (result < 0) {
         // A client that has said that it ends may be gone before its last replies.
         kill(state_ == State::open ? transport_->reason(result) : "");

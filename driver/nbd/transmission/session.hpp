@@ -6,10 +6,8 @@
 // What can be answered in this turn or the next is answered before more is received: the client
 // brings more in the meantime, and need not wake the worker.
 //
-// What a client can have in hand is bounded: requests, and bytes of memory. Past that the session
-// stops receiving until replies have gone out: a client that sends without reading is held back.
-// Memory is shared with the worker's other clients; when it is used up the session goes on with its
-// reserve, one request at a time.
+// What a client can have in hand is bounded (client_memory.hpp). Past that the session stops
+// receiving until replies have gone out: a client that sends without reading is held back.
 //
 //     open ──▶ ending   nothing more is read (DISC, end of stream, shutdown); replies still go out
 //       └────▶ dead     the socket is of no use (reset, lost stream); what is under way is awaited
@@ -27,10 +25,10 @@
 
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
+#include "driver/nbd/transmission/client_memory.hpp"
 #include "driver/nbd/transmission/parser.hpp"
 #include "driver/nbd/transmission/pending_request.hpp"
 #include "driver/nbd/transmission/replies.hpp"
-#include "driver/nbd/transmission/reserve.hpp"
 #include "driver/nbd/transmission/transport.hpp"
 #include "driver/nbd/transmission/turn_list.hpp"
 
@@ -73,16 +71,13 @@ class Session final : public SessionEntry,
     /// Goes on parsing after a wait; where it still cannot it stands in line again.
     void resume();
 
-    /// One second has passed, and with it what lacks_memory() said of it.
+    /// One second has passed.
     void tick();
 
     [[nodiscard]] Export& exp() const { return export_; }
 
-    /// For the last idle_seconds_max it has had something to take or to give and moved less than
-    /// progress_bytes_min, and it holds memory that is shared.
-    [[nodiscard]] bool hogs_memory() const;
-    /// In the last second there was no shared memory for a request of this client.
-    [[nodiscard]] bool lacks_memory() const { return lacks_memory_; }
+    /// What it has in hand.
+    [[nodiscard]] const ClientMemory& memory() const { return memory_; }
 
     /// Nothing of it is with the device or the kernel any more.
     [[nodiscard]] bool finished() const;
@@ -99,13 +94,10 @@ class Session final : public SessionEntry,
     bool parse_one();
     bool take_in();
     void refuse(PendingRequest& request);
-    void payload_complete();
     void drop_payload();
-    PendingRequest* admit(uint32_t data_bytes);
     void submit(PendingRequest& request);
     static void iodone(Buf& buf);
     void reply(PendingRequest& request);
-    void release(PendingRequest& request);
 
     Sessions& sessions_;
     Export& export_;
@@ -118,16 +110,9 @@ class Session final : public SessionEntry,
     uint64_t share_bytes_ = 0;            // of data, taken in this turn
     bool put_off_ = false;                // the next receive, by one turn
 
-    Reserve reserve_;
+    ClientMemory memory_;
     uint32_t in_device_ = 0;
-    uint32_t requests_held_ = 0;
-    uint64_t bytes_held_ = 0;
-    bool lacks_memory_ = false;
-
     Replies replies_;
-    uint64_t bytes_moved_ = 0;  // by the transport, when the seconds below began
-    unsigned idle_seconds_ = 0;
-
     std::unique_ptr<Transport> transport_;
 };
 

@@ -75,11 +75,11 @@ void Sessions::receive_all() {
 // One that holds memory for which another waits may not.
 void Sessions::tick() {
     unsigned lacking = 0;
-    all_.for_each([&](const Session& session) { lacking += session.lacks_memory() ? 1 : 0; });
+    all_.for_each([&](const Session& session) { lacking += session.memory().lacks() ? 1 : 0; });
     all_.for_each([&](Session& session) {
-        const unsigned others = lacking - (session.lacks_memory() ? 1 : 0);
+        const unsigned others = lacking - (session.memory().lacks() ? 1 : 0);
         session.tick();
-        if (others == 0 || !session.hogs_memory()) return;
+        if (others == 0 || !session.memory().hogs()) return;
         session.give_up("holds memory that others wait for, and neither sends nor takes");
     });
     memory_.tick(!all_.empty());

@@ -15,7 +15,8 @@ constexpr unsigned idle_seconds_to_give_back = 5;
 
 SharedMemory::SharedMemory() : requests_(request_count) {}
 
-PendingRequest* SharedMemory::acquire(const Session& client, uint32_t bytes) {
+PendingRequest* SharedMemory::acquire(const ClientMemory& client, uint32_t bytes) {
+    assert(bytes <= Arena::piece_bytes_max);
     if (is_large(bytes) && first_in_line_ != nullptr && first_in_line_ != &client) return nullptr;
     PendingRequest* const request = requests_.acquire();
     if (request == nullptr) return nullptr;
@@ -31,16 +32,18 @@ PendingRequest* SharedMemory::acquire(const Session& client, uint32_t bytes) {
 }
 
 void SharedMemory::release(PendingRequest& request) {
+    assert(!request.of_reserve);
+    assert((request.held_bytes > 0) == (request.data != nullptr));
     if (request.held_bytes > 0) arena_.release(request.data, request.held_bytes);
     requests_.release(request);
     released_ = true;
 }
 
-void SharedMemory::stand_in_line(const Session& client, uint32_t bytes) {
+void SharedMemory::stand_in_line(const ClientMemory& client, uint32_t bytes) {
     if (is_large(bytes) && first_in_line_ == nullptr) first_in_line_ = &client;
 }
 
-void SharedMemory::leave_line(const Session& client) {
+void SharedMemory::leave_line(const ClientMemory& client) {
     if (first_in_line_ != &client) return;
     first_in_line_ = nullptr;
     released_ = true;

@@ -18,6 +18,8 @@
 
 namespace blkscope::nbd {
 
+class ClientMemory;
+
 class SharedMemory {
   public:
     SharedMemory();
@@ -26,12 +28,12 @@ class SharedMemory {
 
     /// A request for `client` with `bytes` of memory. Where that is a large piece, and there is
     /// room, the client no longer stands in line.
-    PendingRequest* acquire(const Session& client, uint32_t bytes);
+    PendingRequest* acquire(const ClientMemory& client, uint32_t bytes);
     void release(PendingRequest& request);
 
     /// The client waits for `bytes`: the first to wait for a large piece is at the head of the line.
-    void stand_in_line(const Session& client, uint32_t bytes);
-    void leave_line(const Session& client);
+    void stand_in_line(const ClientMemory& client, uint32_t bytes);
+    void leave_line(const ClientMemory& client);
 
     /// Whether something became free since the last call; waiting clients may try again.
     bool take_released();
@@ -46,7 +48,7 @@ class SharedMemory {
 
     Arena arena_;
     RequestPool requests_;
-    const Session* first_in_line_ = nullptr;
+    const ClientMemory* first_in_line_ = nullptr;
     bool released_ = false;
     bool used_ = false;  // since the last tick
     unsigned idle_seconds_ = 0;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "driver/nbd/transmission/client_memory.hpp"
 #include "driver/nbd/transmission/reserve.hpp"
 #include "driver/nbd/transmission/shared_memory.hpp"
 
@@ -135,8 +136,7 @@ TEST(Reserve, LendsOneRequestOfUpToItsSize) {
 
 TEST(SharedMemory, UnusedPagesGoBackToTheSystem) {
     SharedMemory memory;
-    // A session is only an address here.
-    const auto& client = *reinterpret_cast<const Session*>(&memory);
+    const ClientMemory client(memory);
     const auto touch = [&] {
         PendingRequest* request = memory.acquire(client, 4096);
         const std::byte before = request->data[0];
@@ -153,11 +153,40 @@ TEST(SharedMemory, UnusedPagesGoBackToTheSystem) {
     EXPECT_EQ(touch(), std::byte{0}) << "clients that are idle need nothing";
 }
 
+TEST(ClientMemory, GoesOnWithItsReserveAndHoldsAShareAtMost) {
+    SharedMemory shared;
+    ClientMemory hog(shared);
+    ClientMemory victim(shared);
+    PendingRequest* all = hog.acquire(64 * mib);
+    ASSERT_NE(all, nullptr);
+    EXPECT_EQ(hog.acquire(4096), nullptr);  // its share is used up; it lacks nothing
+    EXPECT_FALSE(hog.lacks());
+    PendingRequest* own = victim.acquire(2 * mib);
+    ASSERT_NE(own, nullptr);
+    EXPECT_TRUE(own->of_reserve);
+    EXPECT_TRUE(victim.lacks());
+    EXPECT_EQ(victim.acquire(mib), nullptr);
+    for (unsigned second = 0; second < idle_seconds_max; ++second) {
+        EXPECT_FALSE(hog.hogs());
+        hog.tick(true, second);  // a byte a second is no progress
+        victim.tick(true, 0);
+    }
+    EXPECT_TRUE(hog.hogs());
+    EXPECT_FALSE(victim.hogs()) << "it holds nothing that is shared";
+    hog.tick(true, progress_bytes_min + idle_seconds_max);
+    EXPECT_FALSE(hog.hogs());
+    hog.release(*all);
+    victim.release(*own);
+    std::vector<PendingRequest*> requests;
+    while (PendingRequest* request = hog.acquire(4096)) requests.push_back(request);
+    EXPECT_EQ(requests.size(), requests_held_max);
+    for (PendingRequest* request : requests) hog.release(*request);
+}
+
 TEST(SharedMemory, NoLargeRequestOvertakesTheFirstInLine) {
     SharedMemory memory;
-    const char addresses[2]{};
-    const auto& first = *reinterpret_cast<const Session*>(&addresses[0]);
-    const auto& second = *reinterpret_cast<const Session*>(&addresses[1]);
+    const ClientMemory first(memory);
+    const ClientMemory second(memory);
     PendingRequest* all = memory.acquire(first, 64 * mib);
     ASSERT_NE(all, nullptr);
     EXPECT_EQ(memory.acquire(second, mib), nullptr);

@@ -1,0 +1,65 @@
+#include "driver/nbd/transmission/client_memory.hpp"
+
+#include <cassert>
+
+#include "driver/nbd/transmission/session_limits.hpp"
+
+namespace blkscope::nbd {
+
+ClientMemory::~ClientMemory() {
+    assert(requests_held_ == 0 && bytes_held_ == 0);
+    shared_.leave_line(*this);
+}
+
+// A client that has used up its own share lacks nothing: it waits for itself.
+PendingRequest* ClientMemory::acquire(uint32_t data_bytes) {
+    assert(requests_held_ <= requests_held_max);
+    lacks_ = false;
+    if (requests_held_ == requests_held_max) return nullptr;
+    if (bytes_held_ > 0 && bytes_held_ + data_bytes > bytes_held_max) return nullptr;
+    PendingRequest* request = shared_.acquire(*this, data_bytes);
+    lacks_ = request == nullptr;
+    if (request == nullptr) request = reserve_.acquire(data_bytes);
+    if (request == nullptr) {
+        shared_.stand_in_line(*this, data_bytes);
+        return nullptr;
+    }
+    if (request->of_reserve) shared_.leave_line(*this);
+    ++requests_held_;
+    bytes_held_ += data_bytes;
+    return request;
+}
+
+void ClientMemory::release(PendingRequest& request) {
+    assert(requests_held_ > 0 && bytes_held_ >= request.held_bytes);
+    bytes_held_ -= request.held_bytes;
+    --requests_held_;
+    if (!request.of_reserve) return shared_.release(request);
+    reserve_.release(request);
+    shared_.note_release();
+}
+
+void ClientMemory::stop_waiting() {
+    lacks_ = false;
+    shared_.leave_line(*this);
+}
+
+void ClientMemory::tick(bool owes, uint64_t bytes_moved) {
+    assert(bytes_moved >= bytes_moved_);
+    if (owes && bytes_moved - bytes_moved_ < progress_bytes_min) {
+        ++idle_seconds_;
+    } else {
+        idle_seconds_ = 0;
+        bytes_moved_ = bytes_moved;
+    }
+    reserve_.tick();
+    lacks_ = false;  // a client that still waits asks again in this turn
+}
+
+bool ClientMemory::hogs() const {
+    const uint32_t own = reserve_.is_out() ? 1 : 0;
+    assert(requests_held_ >= own);
+    return idle_seconds_ >= idle_seconds_max && requests_held_ > own;
+}
+
+}  // namespace blkscope::nbd
