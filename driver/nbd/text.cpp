@@ -1,6 +1,8 @@
-#include <cstdint>
-#include "driver/nbd/protocol.hpp"
 #include "driver/nbd/text.hpp"
+
+#include <cstdint>
+
+#include "driver/nbd/protocol.hpp"
 
 namespace blkscope::nbd {
 namespace {

@@ -1,15 +1,17 @@
+#include "driver/nbd/handshake/exports.hpp"
+
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <bit>
 #include <cassert>
 #include <cstdint>
-#include "driver/nbd/handshake/exports.hpp"
-#include "driver/nbd/protocol.hpp"
-#include "driver/nbd/text.hpp"
 #include <limits>
 #include <system_error>
 #include <utility>
+
+#include "driver/nbd/protocol.hpp"
+#include "driver/nbd/text.hpp"
 
 namespace blkscope::nbd {
 namespace {

@@ -1,0 +1,250 @@
+#include "driver/nbd/handshake/option_answers.hpp"
+
+#include <fmt/core.h>
+
+#include <cassert>
+#include <utility>
+
+#include "driver/nbd/handshake/option_questions.hpp"
+#include "driver/nbd/text.hpp"
+
+namespace blkscope::nbd {
+
+// Metadata contexts are for block status, which there is in chunks only.
+bool OptionAnswers::is_known() const {
+    switch (question_.option) {
+        case Option::structured_reply:
+        case Option::list_meta_context:
+        case Option::set_meta_context:
+            return settings_.replies_max != ReplyForm::simple;
+        case Option::extended_headers:
+            return settings_.replies_max == ReplyForm::extended;
+        default:
+            return true;
+    }
+}
+
+bool OptionAnswers::is_parsed(Option option, std::uint32_t bytes) const {
+    switch (option) {
+        case Option::export_name:
+        case Option::info:
+        case Option::go:
+        case Option::list_meta_context:
+        case Option::set_meta_context:
+            return bytes <= settings_.parsed_bytes_max;
+        default:
+            return false;
+    }
+}
+
+Step OptionAnswers::answer(const Question& question) {
+    assert(question.data.empty() || question.data.size() == question.bytes);
+    question_ = question;
+    replies_.begin(question_.option);
+    if (question_.option == Option::abort) {
+        replies_.reply(OptionReply::ack, 0);
+        return close({});
+    }
+    if (stopping_) return answer_stopping();
+    if (question_.option == Option::starttls) return answer_starttls();
+    if (settings_.tls == TlsMode::require && !in_tls_) return answer_without_tls();
+    if (!is_known()) return answer_unsupported();
+    switch (question_.option) {
+        case Option::export_name:
+            return answer_export_name();
+        case Option::list:
+            return answer_list();
+        case Option::info:
+        case Option::go:
+            return answer_info_or_go();
+        case Option::structured_reply:
+            return answer_structured_reply();
+        case Option::extended_headers:
+            return answer_extended_headers();
+        case Option::list_meta_context:
+        case Option::set_meta_context:
+            return answer_meta_context();
+        case Option::peek_export:
+            return answer_unsupported();
+        case Option::abort:
+        case Option::starttls:
+            break;  // above
+    }
+    return answer_unsupported();  // a number without a name
+}
+
+Step OptionAnswers::answer_without_tls() {
+    // EXPORT_NAME has no way to say no.
+    if (question_.option == Option::export_name)
+        return close("an export was asked for without TLS");
+    return refuse(OptionReply::err_tls_reqd, "this server requires TLS");
+}
+
+Step OptionAnswers::answer_starttls() {
+    if (question_.bytes > 0) return refuse_data();
+    if (settings_.tls == TlsMode::off)
+        return refuse(OptionReply::err_policy, "this server has no TLS");
+    if (in_tls_) return refuse(OptionReply::err_invalid, "TLS has been started already");
+    in_tls_ = true;
+    forget_agreements();
+    replies_.reply(OptionReply::ack, 0);
+    return {.send = {}, .next = Step::Next::start_tls, .reason = {}};
+}
+
+Step OptionAnswers::answer_stopping() {
+    // EXPORT_NAME has no way to say no.
+    if (question_.option == Option::export_name)
+        return close("an export was asked for while stopping");
+    return refuse(OptionReply::err_shutdown, "the server is shutting down");
+}
+
+// What options before TLS have brought about. Anyone on the way may have said them; the client says
+// its own again.
+void OptionAnswers::forget_agreements() {
+    terms_ = {};
+    contexts_of_.clear();
+    listed_ = false;
+}
+
+// The one option that is not answered by an option reply, and cannot be refused.
+Step OptionAnswers::answer_export_name() {
+    const std::string_view name = as_text(question_.data);
+    if (terms_.replies == ReplyForm::extended) {
+        return close("EXPORT_NAME from a client with extended headers");
+    }
+    if (!valid_string(name)) return close("an export name that is not UTF-8, or holds a NUL");
+    const auto found = exports_.find(name);
+    if (!found) return close(fmt::format("no export \"{}\"", printable(name)));
+
+    replies_.put(exports_[*found].size_bytes);
+    replies_.put(flags_of(exports_[*found]));
+    if (!no_zeroes_) replies_.put_zeroes(export_name_zeroes);
+    return transmission(*found, name);
+}
+
+Step OptionAnswers::answer_list() {
+    if (question_.bytes > 0) return refuse_data();
+    if (!exports_.may_be_listed()) {
+        return refuse(OptionReply::err_policy, "the exports of this server are not listed");
+    }
+    // Once only: its answer is by far the longest, and it bought the client further options.
+    if (listed_) return refuse(OptionReply::err_invalid, "the exports have been listed already");
+    listed_ = true;
+    for (const ExportInfo& exp : exports_) replies_.listed(exp);
+    return acknowledge();
+}
+
+// Both give the same answer, so that what INFO said still holds at GO.
+Step OptionAnswers::answer_info_or_go() {
+    if (!is_parsed(question_.option, question_.bytes))
+        return refuse(OptionReply::err_too_big, "the option is too long");
+    const auto question = parse_info_question(question_.data);
+    if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
+    const auto found = exports_.find(question->exp);
+    if (!found) return refuse_name(question->exp);
+
+    replies_.infos(exports_[*found], flags_of(exports_[*found]), question->name,
+                   question->description);
+    if (question_.option == Option::info) return acknowledge();
+    replies_.reply(OptionReply::ack, 0);
+    terms_.block_sizes = question->block_sizes;
+    return transmission(*found, question->exp);
+}
+
+Step OptionAnswers::answer_structured_reply() {
+    if (question_.bytes > 0) return refuse_data();
+    switch (terms_.replies) {
+        case ReplyForm::simple:
+            terms_.replies = ReplyForm::structured;
+            return acknowledge();
+        case ReplyForm::structured:
+            return refuse(OptionReply::err_invalid, "structured replies are negotiated already");
+        case ReplyForm::extended:
+            break;  // which are structured, and more
+    }
+    return refuse(OptionReply::err_ext_header_reqd, "extended headers are negotiated already");
+}
+
+Step OptionAnswers::answer_extended_headers() {
+    if (question_.bytes > 0) return refuse_data();
+    if (terms_.replies == ReplyForm::extended) {
+        return refuse(OptionReply::err_invalid, "extended headers are negotiated already");
+    }
+    terms_.replies = ReplyForm::extended;
+    return acknowledge();
+}
+
+// LIST tells what there is; SET selects it for the export that it names, and nothing else stays
+// selected, even where it fails.
+Step OptionAnswers::answer_meta_context() {
+    const bool selects = question_.option == Option::set_meta_context;
+    if (selects) terms_.allocation = false;
+    if (!is_parsed(question_.option, question_.bytes))
+        return refuse(OptionReply::err_too_big, "the option is too long");
+    if (selects && terms_.replies == ReplyForm::simple) {
+        return refuse(OptionReply::err_invalid, "structured replies have not been negotiated");
+    }
+    const auto question = parse_context_question(question_.data);
+    if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
+    if (!exports_.find(question->exp)) return refuse_name(question->exp);
+
+    const bool wildcard = !question->any_query || question->names_all_of_base;
+    if (question->names_allocation || (wildcard && !selects)) {
+        replies_.reply(OptionReply::meta_context, sizeof(std::uint32_t) + base_allocation.size());
+        replies_.put(selects ? base_allocation_id : std::uint32_t{0});
+        replies_.put(base_allocation);
+    }
+    if (selects) {
+        terms_.allocation = question->names_allocation;
+        contexts_of_ = question->exp;
+    }
+    return acknowledge();
+}
+
+// An export's flags, and those that what was negotiated adds to them.
+std::uint16_t OptionAnswers::flags_of(const ExportInfo& exp) const {
+    std::uint16_t flags = exp.transmission_flags;
+    if (terms_.replies != ReplyForm::simple) flags |= transmission_flag::send_df;
+    if (terms_.replies == ReplyForm::extended) flags |= transmission_flag::block_status_payload;
+    return flags;
+}
+
+Step OptionAnswers::answer_unsupported() {
+    return refuse(
+        OptionReply::err_unsup,
+        fmt::format("option {} is not supported", static_cast<std::uint32_t>(question_.option)));
+}
+
+Step OptionAnswers::refuse_name(std::string_view name) {
+    return refuse(OptionReply::err_unknown, fmt::format("no export \"{}\"", printable(name)));
+}
+
+Step OptionAnswers::refuse_data() {
+    return refuse(
+        OptionReply::err_invalid,
+        fmt::format("option {} takes no data", static_cast<std::uint32_t>(question_.option)));
+}
+
+Step OptionAnswers::acknowledge() {
+    replies_.reply(OptionReply::ack, 0);
+    return {.send = {}, .reason = {}};
+}
+
+Step OptionAnswers::refuse(OptionReply error, std::string_view why) {
+    replies_.refuse(error, why);
+    return {.send = {}, .reason = {}};
+}
+
+Step OptionAnswers::close(std::string reason) {
+    reason_ = std::move(reason);
+    return {.send = {}, .next = Step::Next::close, .reason = reason_};
+}
+
+Step OptionAnswers::transmission(std::size_t exp, std::string_view name) {
+    assert(exp < exports_.size());
+    if (name != contexts_of_) terms_.allocation = false;  // they were another's
+    return {
+        .send = {}, .next = Step::Next::transmission, .exp = exp, .terms = terms_, .reason = {}};
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,55 @@
+// OptionReplies: what is sent in answer to an option, as bytes.
+//
+// Units:     bytes.
+// Ownership: owns the bytes, which stay until clear().
+// Threads:   one at a time.
+// Errors:    none.
+// Source:    the NBD protocol document, "Option reply types".
+#pragma once
+
+#include <array>
+#include <cassert>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "driver/nbd/handshake/exports.hpp"
+#include "driver/nbd/protocol.hpp"
+
+namespace blkscope::nbd {
+
+class OptionReplies {
+  public:
+    /// From here on replies are to this option.
+    void begin(Option option) { option_ = option; }
+    void clear() { bytes_.clear(); }
+    [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
+
+    template <std::unsigned_integral T>
+    void put(T value) {
+        std::array<std::byte, sizeof(T)> bytes{};
+        store_be<T>(bytes, value);
+        bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
+    }
+    void put(std::string_view text);
+    void put_zeroes(std::size_t bytes) { bytes_.resize(bytes_.size() + bytes); }
+
+    /// The head of a reply; `data_bytes` of data are put next.
+    void reply(OptionReply type, std::size_t data_bytes);
+    void refuse(OptionReply error, std::string_view why);
+    /// An export's line of a LIST.
+    void listed(const ExportInfo& exp);
+    /// What INFO and GO tell of an export, whose flags are these.
+    void infos(const ExportInfo& exp, std::uint16_t flags, bool name, bool description);
+
+  private:
+    void text_info(Info what, std::string_view text);
+
+    Option option_{};
+    std::vector<std::byte> bytes_;
+};
+
+}  // namespace blkscope::nbd
