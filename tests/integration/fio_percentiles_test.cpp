@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/server.hpp"
 #include "iostat/histogram_reader.hpp"
 #include "served_device.hpp"
@@ -92,7 +93,7 @@ class FioPercentiles : public testing::Test {
     }
 
     void serve(std::vector<int64_t> plan_ns, uint32_t queue_depth) {
-        server_ = std::make_unique<nbd::Server>(io_, nbd::Server::Options{});
+        server_ = std::make_unique<nbd::Server>(executor_, nbd::Server::Options{});
         server_->add({.name = "slow",
                       .description = {},
                       .backing = std::make_unique<SlowBacking>(std::move(plan_ns)),
@@ -142,6 +143,7 @@ class FioPercentiles : public testing::Test {
 
   private:
     boost::asio::io_context io_;
+    nbd::AsioExecutor executor_{io_};
     std::unique_ptr<nbd::Server> server_;
     std::thread control_;
 };

@@ -23,6 +23,7 @@
 #include "blkscope/notify.hpp"
 #include "blkscope/run_directory.hpp"
 #include "blkscope/service.hpp"
+#include "driver/nbd/server/asio_executor.hpp"
 
 namespace blkscope {
 namespace {
@@ -213,7 +214,8 @@ void serve(const ServeOptions& options) {
     // Before any thread is made: what a signal does must be settled when it can come.
     asio::signal_set signals(io, SIGINT, SIGTERM);
     in_run_directory([&] { kstat::publish_on(io); });
-    Service service(io, std::move(config), door);
+    nbd::AsioExecutor executor(io);
+    Service service(executor, std::move(config), door);
     nbd::Server& server = service.server();
     Reloader reloader(io, service, options.config_path);
     if (door.client) server.when_idle([&] { io.stop(); });

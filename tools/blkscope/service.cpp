@@ -71,10 +71,10 @@ std::string default_socket_path() {
 
 }  // namespace
 
-Service::Service(boost::asio::io_context& io, ServiceConfig config, const Door& door)
+Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door)
     : config_(std::move(config)),
       listens_itself_(door.sockets.empty() && !door.client),
-      server_(io, server_options(config_)) {
+      server_(executor, server_options(config_)) {
     HistogramSwitch::of_this_process().set_default(config_.histograms);
     int preferred = door.preferred_instance;
     for (const ExportConfig& exp : config_.exports) {

@@ -5,7 +5,6 @@
 //          std::invalid_argument; after change() has thrown everything is as it was.
 #pragma once
 
-#include <boost/asio/io_context.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,7 +32,7 @@ struct ServiceChange {
 class Service {
   public:
     /// Opens all backings and listens; `start()` of the server is left to the caller.
-    Service(boost::asio::io_context& io, ServiceConfig config, const Door& door);
+    Service(nbd::Executor& executor, ServiceConfig config, const Door& door);
 
     /// Exports whose configuration is the same stay, and with them their clients; others come and
     /// go. Limits hold for clients to come.

@@ -1,36 +1,27 @@
 #include "driver/nbd/server/allow_list.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <charconv>
+#include <span>
 #include <stdexcept>
 
 namespace blkscope::nbd {
 namespace {
 
-namespace ip = boost::asio::ip;
-using Bytes = std::vector<unsigned char>;
+using Bytes = std::span<const unsigned char>;
 
 constexpr unsigned byte_bits = 8;
 
-Bytes bytes_of(const ip::address& address) {
-    if (address.is_v4()) {
-        const auto bytes = address.to_v4().to_bytes();
-        return {bytes.begin(), bytes.end()};
-    }
-    const ip::address_v6 v6 = address.to_v6();
-    if (v6.is_v4_mapped()) return bytes_of(ip::make_address_v4(ip::v4_mapped, v6));
-    const auto bytes = v6.to_bytes();
-    return {bytes.begin(), bytes.end()};
-}
-
-bool bit(const Bytes& bytes, unsigned index) {
+bool bit(Bytes bytes, unsigned index) {
     return (bytes[index / byte_bits] >> (byte_bits - 1 - index % byte_bits) & 1) != 0;
 }
 
 // Whether the first `bits` of both are the same. As numbers, never as text: as text 10.0.0.1 is a
 // part of 110.0.0.1 and of 10.0.0.12.
-bool same_prefix(const Bytes& one, const Bytes& other, unsigned bits) {
+bool same_prefix(Bytes one, Bytes other, unsigned bits) {
     if (one.size() != other.size()) return false;
+    assert(bits <= one.size() * byte_bits);
     for (unsigned i = 0; i < bits; ++i) {
         if (bit(one, i) != bit(other, i)) return false;
     }
@@ -59,18 +50,17 @@ AllowList::AllowList(const std::vector<std::string>& entries) {
 
 AllowList::Network AllowList::parse(const std::string& entry) {
     const size_t slash = entry.find('/');
-    boost::system::error_code error;
-    const ip::address address = ip::make_address(entry.substr(0, slash), error);
-    if (error) refuse(entry, "not an IP address or network; give one, as in 10.0.0.0/8 or ::1");
-    Network network{bytes_of(address), 0};
-    const auto bits = static_cast<unsigned>(network.address.size()) * byte_bits;
-    network.prefix_bits = bits;
+    const auto address = IpAddress::parse(entry.substr(0, slash));
+    if (!address) refuse(entry, "not an IP address or network; give one, as in 10.0.0.0/8 or ::1");
+    const Bytes bytes = address->bytes();
+    const auto bits = static_cast<unsigned>(bytes.size()) * byte_bits;
+    Network network{*address, bits};
     if (slash == std::string::npos) return network;
     network.prefix_bits =
-        parse_prefix(entry, std::string_view(entry).substr(slash + 1), network.address.size());
+        parse_prefix(entry, std::string_view(entry).substr(slash + 1), bytes.size());
     // 10.1.2.3/8 is a slip as often as not, and would let in more than its author thinks.
     for (unsigned i = network.prefix_bits; i < bits; ++i) {
-        if (bit(network.address, i)) {
+        if (bit(bytes, i)) {
             refuse(entry,
                    "the address has bits behind the prefix; give the network's first "
                    "address, or the address alone");
@@ -79,11 +69,10 @@ AllowList::Network AllowList::parse(const std::string& entry) {
     return network;
 }
 
-bool AllowList::allows(const ip::address& client) const {
+bool AllowList::allows(const IpAddress& client) const {
     if (networks_.empty()) return true;
-    const Bytes address = bytes_of(client);
     return std::any_of(networks_.begin(), networks_.end(), [&](const Network& network) {
-        return same_prefix(address, network.address, network.prefix_bits);
+        return same_prefix(client.bytes(), network.address.bytes(), network.prefix_bits);
     });
 }
 

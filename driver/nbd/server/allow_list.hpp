@@ -10,9 +10,10 @@
 // Source:  RFC 4632, RFC 4291 section 2.5.5.2.
 #pragma once
 
-#include <boost/asio/ip/address.hpp>
 #include <string>
 #include <vector>
+
+#include "driver/nbd/server/peer.hpp"
 
 namespace blkscope::nbd {
 
@@ -21,11 +22,11 @@ class AllowList {
     AllowList() = default;
     explicit AllowList(const std::vector<std::string>& entries);
 
-    [[nodiscard]] bool allows(const boost::asio::ip::address& client) const;
+    [[nodiscard]] bool allows(const IpAddress& client) const;
 
   private:
     struct Network {
-        std::vector<unsigned char> address;  // 4 or 16 bytes
+        IpAddress address;
         unsigned prefix_bits;
     };
     static Network parse(const std::string& entry);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <utility>
 
@@ -12,6 +13,7 @@ bool LogLimit::admit(Time now) {
     const auto seconds = std::chrono::floor<std::chrono::seconds>(now - given_back_);
     spent_ -= static_cast<unsigned>(std::min<int64_t>(spent_, seconds.count()));
     given_back_ += seconds;
+    assert(spent_ <= burst);
     if (spent_ == burst) {
         ++left_out_;
         return false;

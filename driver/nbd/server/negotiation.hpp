@@ -3,13 +3,12 @@
 // taken in early, and gives up when the deadline passes. Once TLS has begun, what was read early is
 // ciphertext, and stays in the session, which goes to the worker with the socket.
 //
-// Ownership: shared by its pending operations; the server holds it too, to be able to stop it.
+// Ownership: shared by its pending operations; the host holds it too, to be able to stop it.
 // Threads:   the control thread.
+// Errors:    none to its host: a client's failure is logged where it says something, and ends it.
 #pragma once
 
 #include <array>
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -18,29 +17,53 @@
 #include <vector>
 
 #include "driver/nbd/handshake/handshake.hpp"
+#include "driver/nbd/server/executor.hpp"
 #include "driver/nbd/tls/tls.hpp"
 
 namespace blkscope::nbd {
 
-class Server;
 class TlsSession;
 
 class Negotiation : public std::enable_shared_from_this<Negotiation> {
   public:
-    using Socket = boost::asio::generic::stream_protocol::socket;
+    /// The part that begins negotiations and hears what comes of them. One of negotiated() and
+    /// ended() is called, once and last, unless stop() came before.
+    class Host {
+      public:
+        virtual ~Host() = default;
+        /// The descriptor and the session, which is null without TLS, are the host's from here.
+        virtual void negotiated(Negotiation& negotiation, uint64_t export_serial,
+                                const Terms& terms, int socket,
+                                std::unique_ptr<TlsSession> tls) = 0;
+        virtual void ended(Negotiation& negotiation) = 0;
+        /// Of the export at this place in the list of names.
+        [[nodiscard]] virtual uint64_t serial_of(size_t export_index) const = 0;
+        virtual void log(std::string_view line) = 0;
+    };
 
-    /// Without a `tls` there is none.
-    Negotiation(Server& server, const Exports& names, std::shared_ptr<const TlsContext> tls,
-                ReplyForm replies_max, Socket socket);
+    /// What clients are offered. The names may change while a handshake is under way.
+    struct Offer {
+        const Exports& names;
+        std::shared_ptr<const TlsContext> tls = {};  // without one there is none
+        ReplyForm replies_max = ReplyForm::extended;
+    };
+
+    Negotiation(Host& host, Executor& executor, Offer offer, std::unique_ptr<StreamSocket> socket);
     ~Negotiation();
+    Negotiation(const Negotiation&) = delete;
+    Negotiation& operator=(const Negotiation&) = delete;
 
     void start(std::chrono::milliseconds deadline);
 
-    /// Closes the socket; the server hears nothing of it any more.
+    /// Closes the socket; the host hears nothing of it any more.
     void stop();
 
+    [[nodiscard]] const Peer& peer() const { return socket_->peer(); }
+
   private:
+    [[nodiscard]] bool stopped() const { return host_ == nullptr; }
     void read();
+    void receive();
     void step();
     void write(std::span<const std::byte> bytes, Step::Next next);
     void written(Step::Next next);
@@ -59,15 +82,16 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     template <class Then>
     void flush(Then then);
 
-    Server* server_;
-    Socket socket_;
-    boost::asio::steady_timer deadline_;
+    Host* host_;  // nullptr once stopped
+    std::unique_ptr<StreamSocket> socket_;
+    std::unique_ptr<Timer> deadline_;
     std::shared_ptr<const TlsContext> tls_context_;
     std::unique_ptr<TlsSession> tls_;  // from STARTTLS on
     size_t tls_bytes_ = 0;             // of ciphertext received
     Handshake handshake_;
     std::array<std::byte, greeting_bytes> greeting_;
     std::vector<std::byte> received_;
+    size_t received_bytes_ = 0;   // of received_, in clear text; the rest has to come
     uint64_t export_serial_ = 0;  // what it asked for; the export may have gone since
     Terms terms_;
 };

@@ -1,21 +1,69 @@
-// Who is at the other end of a socket: for the allow list, and for the log.
+// Peer: who is at the other end of a socket, for the allow list, the log, and a fair share of the
+// handshakes.
 //
-// Threads: any that has the socket. Errors: none; one that is gone already is nobody.
+// Units:     ports in the host's byte order.
+// Threads:   a value; Peer::of() from any that has the socket.
+// Errors:    none; a client that has gone already is unknown.
+// Source:    unix(7) SO_PEERCRED; RFC 4291 section 2.5.5.2 (IPv4 in IPv6).
 #pragma once
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/ip/address.hpp>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <tuple>
+#include <vector>
 
 namespace blkscope::nbd {
 
-using ClientSocket = boost::asio::generic::stream_protocol::socket;
+/// An IPv4 or IPv6 address: 4 or 16 bytes in network order. An IPv4 address within IPv6
+/// (::ffff:192.0.2.7) is the IPv4 address.
+class IpAddress {
+  public:
+    static constexpr size_t v4_bytes = 4;
+    static constexpr size_t v6_bytes = 16;
 
-/// The client's address; nothing for a Unix socket.
-std::optional<boost::asio::ip::address> peer_address(const ClientSocket& socket);
+    /// Nothing for a text that is no address. A zone, as in fe80::1%eth0, is left out.
+    static std::optional<IpAddress> parse(const std::string& text);
+    explicit IpAddress(std::span<const unsigned char> bytes);
 
-/// What the log calls it: "192.0.2.7 port 4711", "process 815".
-std::string peer_text(ClientSocket& socket);
+    [[nodiscard]] std::span<const unsigned char> bytes() const { return bytes_; }
+    [[nodiscard]] bool is_v6() const { return bytes_.size() == v6_bytes; }
+    [[nodiscard]] std::string text() const;
+
+    auto operator<=>(const IpAddress&) const = default;
+
+  private:
+    std::vector<unsigned char> bytes_;
+};
+
+struct Peer {
+    enum class Kind : uint8_t { unknown, process, address };
+
+    Kind kind = Kind::unknown;
+    std::optional<IpAddress> address = {};  // of Kind::address
+    uint16_t port = 0;
+    pid_t pid = 0;  // of Kind::process
+    uid_t uid = 0;
+
+    static Peer of(int socket);
+    /// `port` and `address` of a TCP endpoint; unknown for another family.
+    static Peer of_address(const sockaddr_storage& from);
+
+    /// What the log calls it: "192.0.2.7 port 4711", "process 815 of user 1000", "a client".
+    [[nodiscard]] std::string text() const;
+
+    using Key = std::tuple<Kind, std::vector<unsigned char>, uid_t, pid_t>;
+    /// Equal for the same client: a process and its user, or an address.
+    [[nodiscard]] Key client_key() const;
+    /// Equal for all that one person may easily have many of: the processes of a user, the
+    /// connections of an IPv4 address, the addresses with the same 64 leading bits of IPv6.
+    [[nodiscard]] Key owner_key() const;
+};
 
 }  // namespace blkscope::nbd

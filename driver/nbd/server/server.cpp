@@ -1,11 +1,9 @@
 #include "driver/nbd/server/server.hpp"
 
 #include <fmt/format.h>
-#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/post.hpp>
 #include <cassert>
 #include <iterator>
 #include <system_error>
@@ -13,20 +11,23 @@
 
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/listener.hpp"
-#include "driver/nbd/server/log_limit.hpp"
-#include "driver/nbd/server/negotiation.hpp"
-#include "driver/nbd/server/peer.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
 #include "driver/nbd/transmission/worker.hpp"
 
 namespace blkscope::nbd {
 namespace {
 
-namespace asio = boost::asio;
-using boost::system::error_code;
-
 bool same_address(const Uri& one, const Uri& other) {
     return one.socket_path == other.socket_path && one.host == other.host && one.port == other.port;
+}
+
+Reception::Rules rules(const Server::Options& options) {
+    return {.handshake_time = options.handshake_time,
+            .connections_max = options.connections_max,
+            .handshakes_max = options.handshakes_max,
+            .allow = options.allow,
+            .tls = options.tls,
+            .replies = options.replies};
 }
 
 bool has_address(const Uri& uri) {
@@ -35,8 +36,11 @@ bool has_address(const Uri& uri) {
 
 }  // namespace
 
-Server::Server(asio::io_context& io, const Options& options)
-    : io_(io), options_(options), names_({}), log_(std::make_unique<LogLimit>()) {}
+Server::Server(Executor& executor, const Options& options)
+    : executor_(executor),
+      options_(options),
+      names_({}),
+      reception_(executor, *this, names_, rules(options)) {}
 
 Server::~Server() {
     stop();
@@ -47,7 +51,7 @@ Server::~Server() {
 Worker& Server::make_worker() {
     auto worker = std::make_unique<Worker>(options_.busy_wait);
     worker->when_connection_ended([this] {
-        if (when_idle_) asio::post(io_, [this] { look_for_idleness(); });
+        if (when_idle_) executor_.post([this] { look_for_idleness(); });
     });
     if (started_) worker->start();
     return *workers_.emplace_back(std::move(worker));
@@ -75,8 +79,8 @@ Worker& Server::worker_for(const Export& exp) {
         try {
             return make_worker();
         } catch (const std::exception& error) {
-            log_->print(fmt::format("no worker for one more client, which will share one: {}",
-                                    error.what()));
+            reception_.log(fmt::format("no worker for one more client, which will share one: {}",
+                                       error.what()));
         }
     }
     return (*fewest)->connections() < exp.worker.connections() ? **fewest : exp.worker;
@@ -141,10 +145,12 @@ void Server::publish() {
 }
 
 const std::string& Server::device_name(size_t index) const {
+    assert(index < exports_.size());
     return exports_[index]->device.name();
 }
 
 uint64_t Server::serial_of(size_t export_index) const {
+    assert(export_index < exports_.size());
     return exports_[export_index]->serial;
 }
 
@@ -161,34 +167,37 @@ std::vector<Uri> Server::uris(size_t index) const {
 
 // ---- Listening ----
 
-Uri Server::listen(std::shared_ptr<Listener> listener) {
+Uri Server::listen(std::unique_ptr<Acceptor> acceptor) {
+    auto listener = std::make_unique<Listener>(executor_, std::move(acceptor));
     // Unix sockets first: what is near is what a client on this machine should take.
     const bool local = listener->address().host.empty();
     Uri address = listener->address();
-    if (started_) listener->start(*this);
+    if (started_) start(*listener);
     listeners_.insert(local ? listeners_.begin() : listeners_.end(), std::move(listener));
     publish();
     return address;
 }
 
+void Server::start(Listener& listener) {
+    listener.start(
+        [this](std::unique_ptr<StreamSocket> socket) { reception_.admit(std::move(socket)); });
+}
+
 Uri Server::listen_unix(const std::string& path) {
-    return listen(Listener::on_unix(io_, path));
+    return listen(executor_.listen_unix(path));
 }
 
 Uri Server::listen_tcp(const std::string& address, uint16_t port) {
-    return listen(Listener::on_tcp(io_, address, port));
+    return listen(executor_.listen_tcp(address, port));
 }
 
 Uri Server::listen_on(int socket) {
-    return listen(Listener::on_descriptor(io_, socket));
+    return listen(executor_.listen_on(socket));
 }
 
 void Server::stop_listening(const Uri& address) {
-    std::erase_if(listeners_, [&](const auto& listener) {
-        if (!same_address(listener->address(), address)) return false;
-        listener->stop();
-        return true;
-    });
+    std::erase_if(listeners_,
+                  [&](const auto& listener) { return same_address(listener->address(), address); });
     publish();
 }
 
@@ -198,54 +207,24 @@ void Server::set_limits(const Options& options) {
     const Options before = std::exchange(options_, options);
     options_.workers = before.workers;
     options_.busy_wait = before.busy_wait;
+    reception_.set_rules(rules(options_));
     rename();  // whether it may be listed stands in the list
 }
 
-size_t Server::connections() const {
-    size_t count = negotiations_.size();
+size_t Server::served() const {
+    size_t count = 0;
     for (const auto& worker : workers_) count += worker->connections();
     return count;
 }
 
-// Why a client that has just come is turned away; empty for a welcome one.
-std::string Server::why_not(const Socket& socket) const {
-    const auto address = peer_address(socket);
-    if (address && !options_.allow.allows(*address)) return "its address is not allowed";
-    if (negotiations_.size() >= options_.handshakes_max) {
-        return fmt::format("{} handshakes are under way, and no more are allowed",
-                           negotiations_.size());
-    }
-    if (connections() >= options_.connections_max) {
-        return fmt::format("there are {} connections, and no more are allowed", connections());
-    }
-    return {};
-}
-
-void Server::admit(Socket socket) {
-    if (const std::string why = why_not(socket); !why.empty()) {
-        return log_->print(fmt::format("{} turned away: {}", peer_text(socket), why));
-    }
-    // Small replies must not wait for more, and a client whose machine is gone must not keep its
-    // place for ever. Not a TCP socket: there is nothing to set.
-    error_code ignored;
-    socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-    socket.set_option(asio::socket_base::keep_alive(true), ignored);
-    negotiations_.push_back(std::make_shared<Negotiation>(*this, names_, options_.tls,
-                                                          options_.replies, std::move(socket)));
-    negotiations_.back()->start(options_.handshake_time);
-}
-
 void Server::serve_client(int socket) {
-    sockaddr_storage address{};
-    socklen_t bytes = sizeof address;
-    getsockname(socket, reinterpret_cast<sockaddr*>(&address), &bytes);
-    const int protocol = address.ss_family == AF_UNIX ? 0 : IPPROTO_TCP;
-    admit(Socket(io_, asio::generic::stream_protocol(address.ss_family, protocol), socket));
+    reception_.admit(executor_.take_socket(socket));
 }
 
 // The export may have gone since the client was told that it has it.
-void Server::negotiated(Negotiation& negotiation, uint64_t export_serial, const Terms& terms,
-                        int socket, std::unique_ptr<TlsSession> tls) {
+void Server::serve(uint64_t export_serial, const Terms& terms, int socket,
+                   std::unique_ptr<TlsSession> tls) {
+    assert(socket >= 0);
     const auto exp = std::find_if(exports_.begin(), exports_.end(), [&](const auto& candidate) {
         return candidate->serial == export_serial;
     });
@@ -254,16 +233,10 @@ void Server::negotiated(Negotiation& negotiation, uint64_t export_serial, const 
     } else {
         worker_for(**exp).hand_over(**exp, terms, socket, std::move(tls));
     }
-    ended(negotiation);
-}
-
-void Server::ended(Negotiation& negotiation) {
-    std::erase_if(negotiations_, [&](const auto& held) { return held.get() == &negotiation; });
-    look_for_idleness();
 }
 
 void Server::look_for_idleness() {
-    if (when_idle_ && connections() == 0) when_idle_();
+    if (when_idle_ && reception_.handshakes() + served() == 0) when_idle_();
 }
 
 // ---- From start to stop ----
@@ -273,14 +246,12 @@ void Server::start() {
     started_ = true;
     publish();
     for (const auto& worker : workers_) worker->start();
-    for (const auto& listener : listeners_) listener->start(*this);
+    for (const auto& listener : listeners_) start(*listener);
 }
 
 void Server::close_door() {
-    for (const auto& listener : listeners_) listener->stop();
     listeners_.clear();
-    for (const auto& negotiation : negotiations_) negotiation->stop();
-    negotiations_.clear();
+    reception_.close();
 }
 
 bool Server::stop(std::optional<std::chrono::seconds> limit) {
@@ -289,7 +260,7 @@ bool Server::stop(std::optional<std::chrono::seconds> limit) {
     exports_.clear();
     for (const auto& worker : workers_) worker->stop();
     std::optional<std::chrono::steady_clock::time_point> deadline;
-    if (limit) deadline = std::chrono::steady_clock::now() + *limit;
+    if (limit) deadline = executor_.now() + *limit;
     return std::all_of(workers_.begin(), workers_.end(),
                        [&](const auto& worker) { return worker->join(deadline); });
 }

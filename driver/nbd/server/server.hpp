@@ -1,11 +1,11 @@
 // Server: exports, the workers that serve them, and the door through which clients come.
 //
-//     accept ─▶ Negotiation (handshake, with a deadline) ─▶ Worker::hand_over
+//     Listener ─▶ Reception, Negotiation (a handshake with a deadline) ─▶ Worker::hand_over
 //
-// The control thread runs the io_context: listening, handshakes, deadlines. No byte of a disk
+// The control thread runs the executor: listening, handshakes, deadlines. No byte of a disk
 // passes through it; once negotiated, a connection is its worker's.
 //
-// Order of calls: add() each export, listen_*(), start(); then run the io_context. From then on
+// Order of calls: add() each export, listen_*(), start(); then run the executor. From then on
 // exports come and go with change(), and listeners too. stop() or the destructor ends every client
 // (requests that were accepted are answered), flushes every backing and joins the workers.
 //
@@ -15,15 +15,13 @@
 // A client is turned away (its connection closed, with a line in the log) if its address is not
 // allowed, or if there are as many as there may be.
 //
-// Ownership: borrows the io_context; owns exports, devices, workers, listeners and handshakes.
-// Threads:   the one that runs the io_context.
+// Ownership: borrows the executor; owns exports, devices, workers, listeners and handshakes.
+// Threads:   the one that runs the executor.
 // Errors:    std::system_error or another std::runtime_error from add(), change() and listen_*(),
 //            std::invalid_argument for an address that is none; a client's failure ends that client
 //            only.
 #pragma once
 
-#include <boost/asio/generic/stream_protocol.hpp>
-#include <boost/asio/io_context.hpp>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -34,8 +32,10 @@
 #include <vector>
 
 #include "blockdev/backing/backing.hpp"
-#include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/handshake/handshake.hpp"
+#include "driver/nbd/server/allow_list.hpp"
+#include "driver/nbd/server/executor.hpp"
+#include "driver/nbd/server/reception.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
 
@@ -43,9 +43,6 @@ namespace blkscope::nbd {
 
 struct Export;
 class Listener;
-class LogLimit;
-class Negotiation;
-class TlsSession;
 class Worker;
 
 struct ExportOptions {
@@ -59,7 +56,7 @@ struct ExportOptions {
     bool is_default = false;  // answers to the empty name too
 };
 
-class Server {
+class Server final : private Reception::Owner {
   public:
     struct Options {
         /// At most: one is made for each export until there are so many, then one for a client that
@@ -75,8 +72,8 @@ class Server {
         ReplyForm replies = ReplyForm::extended;     // at most; each client chooses
     };
 
-    Server(boost::asio::io_context& io, const Options& options);
-    ~Server();
+    Server(Executor& executor, const Options& options);
+    ~Server() override;
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
@@ -119,10 +116,6 @@ class Server {
     [[nodiscard]] std::vector<Uri> uris(size_t index) const;
 
   private:
-    friend class Listener;
-    friend class Negotiation;
-    using Socket = boost::asio::generic::stream_protocol::socket;
-
     using Exps = std::vector<std::unique_ptr<Export>>;
 
     std::unique_ptr<Export> make(ExportOptions options);
@@ -132,19 +125,18 @@ class Server {
     void retire(std::unique_ptr<Export> exp);
     void rename();
     void publish();
-    Uri listen(std::shared_ptr<Listener> listener);
+    Uri listen(std::unique_ptr<Acceptor> acceptor);
+    void start(Listener& listener);
     void close_door();
 
-    void admit(Socket socket);
-    [[nodiscard]] std::string why_not(const Socket& socket) const;
-    void negotiated(Negotiation& negotiation, uint64_t export_serial, const Terms& terms,
-                    int socket, std::unique_ptr<TlsSession> tls);
-    void ended(Negotiation& negotiation);
-    [[nodiscard]] uint64_t serial_of(size_t export_index) const;
-    [[nodiscard]] size_t connections() const;
+    [[nodiscard]] size_t served() const override;
+    [[nodiscard]] uint64_t serial_of(size_t export_index) const override;
+    void serve(uint64_t export_serial, const Terms& terms, int socket,
+               std::unique_ptr<TlsSession> tls) override;
+    void handshake_ended() override { look_for_idleness(); }
     void look_for_idleness();
 
-    boost::asio::io_context& io_;
+    Executor& executor_;
     Options options_;
     bool started_ = false;
     uint64_t next_serial_ = 0;
@@ -152,9 +144,8 @@ class Server {
     std::vector<std::unique_ptr<Worker>> workers_;
     Exps exports_;
     Exports names_;  // of exports_, in their order; handshakes look into it
-    std::vector<std::shared_ptr<Listener>> listeners_;
-    std::vector<std::shared_ptr<Negotiation>> negotiations_;
-    std::unique_ptr<LogLimit> log_;
+    std::vector<std::unique_ptr<Listener>> listeners_;
+    Reception reception_;
 };
 
 }  // namespace blkscope::nbd

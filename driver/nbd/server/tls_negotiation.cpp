@@ -9,20 +9,14 @@
 
 #include <fmt/format.h>
 
-#include <boost/asio/buffer.hpp>
-#include <boost/asio/write.hpp>
+#include <cassert>
 #include <cerrno>
 
-#include "driver/nbd/server/log_limit.hpp"
 #include "driver/nbd/server/negotiation.hpp"
-#include "driver/nbd/server/server.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
 
 namespace blkscope::nbd {
 namespace {
-
-namespace asio = boost::asio;
-using boost::system::error_code;
 
 // More than any chain of certificates in use; OpenSSL's own limits are for each message only.
 constexpr size_t handshake_bytes_max = size_t{64} << 10;
@@ -45,14 +39,13 @@ void Negotiation::shake_hands() {
 }
 
 void Negotiation::refuse_long_handshake() {
-    server_->log_->print(
-        fmt::format("TLS handshake failed: longer than {} bytes", handshake_bytes_max));
+    host_->log(fmt::format("TLS handshake failed: longer than {} bytes", handshake_bytes_max));
     end();
 }
 
 // The client is told why, as far as TLS has words for it.
 void Negotiation::fail_tls() {
-    server_->log_->print(fmt::format("TLS handshake failed: {}", tls_->failure()));
+    host_->log(fmt::format("TLS handshake failed: {}", tls_->failure()));
     flush([this] { end(); });
 }
 
@@ -84,14 +77,12 @@ void Negotiation::write_encrypted(std::span<const std::byte> bytes, Step::Next n
 
 template <class Then>
 void Negotiation::receive_encrypted(Then then) {
-    const std::span<std::byte> room = tls_->input();
-    socket_.async_read_some(asio::buffer(room.data(), room.size()),
-                            [self = shared_from_this(), then](error_code error, size_t bytes) {
-                                if (error || self->server_ == nullptr) return self->end();
-                                self->tls_bytes_ += bytes;
-                                self->tls_->received(bytes);
-                                then();
-                            });
+    socket_->async_read_some(tls_->input(), [self = shared_from_this(), then](int32_t result) {
+        if (result <= 0 || self->stopped()) return self->end();
+        self->tls_bytes_ += static_cast<size_t>(result);
+        self->tls_->received(static_cast<size_t>(result));
+        then();
+    });
 }
 
 // Sends what the session has to say, then goes on.
@@ -99,13 +90,11 @@ template <class Then>
 void Negotiation::flush(Then then) {
     const std::span<const std::byte> bytes = tls_->output();
     if (bytes.empty()) return then();
-    asio::async_write(
-        socket_, asio::buffer(bytes.data(), bytes.size()),
-        [self = shared_from_this(), then, size = bytes.size()](error_code error, size_t) {
-            if (error || self->server_ == nullptr) return self->end();
-            self->tls_->sent(size);
-            then();
-        });
+    socket_->async_write(bytes, [self = shared_from_this(), then, size = bytes.size()](int error) {
+        if (error != 0 || self->stopped()) return self->end();
+        self->tls_->sent(size);
+        then();
+    });
 }
 
 }  // namespace blkscope::nbd

@@ -11,7 +11,7 @@ namespace blkscope::nbd {
 namespace {
 
 bool allows(const std::vector<std::string>& entries, const char* client) {
-    return AllowList(entries).allows(boost::asio::ip::make_address(client));
+    return AllowList(entries).allows(IpAddress::parse(client).value());
 }
 
 TEST(AllowList, WithoutEntriesAllowsEveryone) {

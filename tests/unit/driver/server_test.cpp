@@ -13,6 +13,8 @@
 #include <memory>
 #include <string>
 
+#include "driver/nbd/server/asio_executor.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -80,7 +82,8 @@ class ServerTest : public testing::Test {
 
 TEST_F(ServerTest, FlushesEachBackingOnceAtItsEnd) {
     boost::asio::io_context io;
-    Server server(io, {.workers = 2});
+    AsioExecutor executor(io);
+    Server server(executor, {.workers = 2});
     for (const char* name : {"a", "b", "c"}) server.add(exp(name));
     server.start();
     EXPECT_TRUE(server.stop());
@@ -90,7 +93,8 @@ TEST_F(ServerTest, FlushesEachBackingOnceAtItsEnd) {
 
 TEST_F(ServerTest, FlushesTheBackingOfAnExportThatGoes) {
     boost::asio::io_context io;
-    Server server(io, {});
+    AsioExecutor executor(io);
+    Server server(executor, {});
     server.add(exp("a"));
     server.add(exp("b"));
     server.start();
@@ -104,7 +108,8 @@ TEST_F(ServerTest, FlushesTheBackingOfAnExportThatGoes) {
 TEST_F(ServerTest, TellsOfABackingThatCouldNotBeFlushed) {
     script_.outcome = -EIO;
     boost::asio::io_context io;
-    Server server(io, {});
+    AsioExecutor executor(io);
+    Server server(executor, {});
     server.add(exp("a"));
     server.start();
     testing::internal::CaptureStderr();
@@ -117,7 +122,8 @@ TEST_F(ServerTest, TellsOfABackingThatCouldNotBeFlushed) {
 TEST_F(ServerTest, WaitsNoLongerThanItIsToldForABackingThatDoesNotAnswer) {
     script_.gate = eventfd(0, EFD_CLOEXEC);
     boost::asio::io_context io;
-    Server server(io, {});
+    AsioExecutor executor(io);
+    Server server(executor, {});
     server.add(exp("a"));
     server.start();
     EXPECT_FALSE(server.stop(std::chrono::seconds(1)));
@@ -128,7 +134,8 @@ TEST_F(ServerTest, WaitsNoLongerThanItIsToldForABackingThatDoesNotAnswer) {
 
 TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
     boost::asio::io_context io;
-    Server server(io, {});
+    AsioExecutor executor(io);
+    Server server(executor, {});
     server.add(exp("a"));
     server.add(exp("b"));
     server.start();
@@ -145,7 +152,8 @@ TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
 
 TEST_F(ServerTest, OneThatNeverStartedHasNothingToFlush) {
     boost::asio::io_context io;
-    Server server(io, {});
+    AsioExecutor executor(io);
+    Server server(executor, {});
     server.add(exp("a"));
     EXPECT_TRUE(server.stop());
     EXPECT_EQ(script_.flushes, 0);

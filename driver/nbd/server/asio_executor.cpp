@@ -1,0 +1,284 @@
+// Each object here shares its Asio object with the handlers that are under way: a handler may run
+// once more after its owner has closed it, finds it closed, and drops its call.
+#include "driver/nbd/server/asio_executor.hpp"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/basic_socket_acceptor.hpp>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/error.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <boost/asio/write.hpp>
+#include <cassert>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include "driver/nbd/server/listening_socket.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+namespace asio = boost::asio;
+using boost::system::error_code;
+using Protocol = asio::generic::stream_protocol;
+
+// Asio's own errors beside those of the system, of which the end of a stream is the only one here.
+int errno_of(const error_code& error) {
+    assert(error);
+    return error.category() == boost::system::system_category() ? error.value() : EPIPE;
+}
+
+Protocol protocol_of(int family) {
+    return Protocol(family, family == AF_UNIX ? 0 : IPPROTO_TCP);
+}
+
+// ---- Timer ----
+
+class AsioTimer final : public Timer {
+  public:
+    explicit AsioTimer(asio::io_context& io) : state_(std::make_shared<State>(io)) {}
+    ~AsioTimer() override { AsioTimer::cancel(); }
+    AsioTimer(const AsioTimer&) = delete;
+    AsioTimer& operator=(const AsioTimer&) = delete;
+
+    void start(std::chrono::nanoseconds after, std::function<void()> call) override {
+        cancel();
+        state_->timer.expires_after(after);
+        state_->timer.async_wait(
+            [state = state_, alarm = state_->alarm, call = std::move(call)](error_code error) {
+                if (!error && alarm == state->alarm) call();
+            });
+    }
+
+    // The alarm may have been queued already, and then Asio does not take it back.
+    void cancel() override {
+        ++state_->alarm;
+        state_->timer.cancel();
+    }
+
+  private:
+    struct State {
+        explicit State(asio::io_context& io) : timer(io) {}
+        asio::steady_timer timer;
+        uint64_t alarm = 0;  // the last one that was set or cancelled
+    };
+    std::shared_ptr<State> state_;
+};
+
+// ---- StreamSocket ----
+
+class AsioSocket final : public StreamSocket {
+  public:
+    // Takes over the descriptor; not if it throws.
+    AsioSocket(asio::io_context& io, int family, int descriptor, Peer peer)
+        : state_(std::make_shared<State>(io, family, descriptor)), peer_(std::move(peer)) {}
+    ~AsioSocket() override { AsioSocket::close(); }
+    AsioSocket(const AsioSocket&) = delete;
+    AsioSocket& operator=(const AsioSocket&) = delete;
+
+    void async_read_some(std::span<std::byte> to, Received received) override {
+        assert(!to.empty() && !state_->reading);
+        state_->reading = true;
+        state_->socket.async_read_some(
+            asio::buffer(to.data(), to.size()),
+            [state = state_, received = std::move(received)](error_code error, size_t bytes) {
+                state->reading = false;
+                if (state->closed) return;
+                if (error == asio::error::eof) return received(0);
+                received(error ? -errno_of(error) : static_cast<int32_t>(bytes));
+            });
+    }
+
+    void async_write(std::span<const std::byte> bytes, Sent sent) override {
+        assert(!bytes.empty() && !state_->writing);
+        state_->writing = true;
+        asio::async_write(state_->socket, asio::buffer(bytes.data(), bytes.size()),
+                          [state = state_, sent = std::move(sent)](error_code error, size_t) {
+                              state->writing = false;
+                              if (!state->closed) sent(error ? errno_of(error) : 0);
+                          });
+    }
+
+    void set_transmission_options() override {
+        const int on = 1;
+        const int socket = state_->socket.native_handle();
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+    }
+
+    // The worker's operations block in the kernel, not in a thread, so the socket is a blocking one
+    // again: a non-blocking one would fail them with EAGAIN.
+    int release() override {
+        assert(!state_->closed);
+        state_->closed = true;
+        error_code error;
+        const int socket = state_->socket.release(error);
+        if (error) {
+            state_->socket.close(error);
+            return -EBADF;
+        }
+        const int flags = ::fcntl(socket, F_GETFL);
+        if (flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0) return socket;
+        const int why = errno;
+        ::close(socket);
+        return -why;
+    }
+
+    void close() override {
+        state_->closed = true;
+        error_code ignored;
+        state_->socket.close(ignored);
+    }
+
+    const Peer& peer() const override { return peer_; }
+
+  private:
+    struct State {
+        State(asio::io_context& io, int family, int descriptor)
+            : socket(io, protocol_of(family), descriptor) {}
+        Protocol::socket socket;
+        bool closed = false;
+        bool reading = false;
+        bool writing = false;
+    };
+    std::shared_ptr<State> state_;
+    Peer peer_;
+};
+
+// ---- Acceptor ----
+
+class AsioAcceptor final : public Acceptor {
+  public:
+    // Takes over the descriptor; not if it throws.
+    AsioAcceptor(asio::io_context& io, const ListeningSocket& listening)
+        : state_(std::make_shared<State>(io)), address_(listening.address), path_(listening.path) {
+        sockaddr_storage self{};
+        socklen_t bytes = sizeof self;
+        getsockname(listening.descriptor, reinterpret_cast<sockaddr*>(&self), &bytes);
+        state_->acceptor.assign(protocol_of(self.ss_family), listening.descriptor);
+        error_code ignored;
+        state_->acceptor.native_non_blocking(true, ignored);
+    }
+    ~AsioAcceptor() override { AsioAcceptor::close(); }
+    AsioAcceptor(const AsioAcceptor&) = delete;
+    AsioAcceptor& operator=(const AsioAcceptor&) = delete;
+
+    void async_accept(Accepted accepted) override {
+        assert(!state_->closed);
+        wait(state_, std::move(accepted));
+    }
+
+    void close() override {
+        if (state_->closed) return;
+        state_->closed = true;
+        error_code ignored;
+        state_->acceptor.close(ignored);
+        if (!path_.empty()) ::unlink(path_.c_str());
+    }
+
+    const Uri& address() const override { return address_; }
+
+  private:
+    struct State {
+        explicit State(asio::io_context& context) : io(context), acceptor(context) {}
+        asio::io_context& io;
+        asio::basic_socket_acceptor<Protocol> acceptor;
+        bool closed = false;
+    };
+
+    // Asio's own accept leaves the descriptor open in programs that this one starts.
+    static void wait(const std::shared_ptr<State>& state, Accepted accepted) {
+        state->acceptor.async_wait(
+            asio::socket_base::wait_read,
+            [state, accepted = std::move(accepted)](error_code error) mutable {
+                if (state->closed) return;
+                if (error) return accepted(errno_of(error), nullptr);
+                accept(state, std::move(accepted));
+            });
+    }
+
+    static void accept(const std::shared_ptr<State>& state, Accepted accepted) {
+        sockaddr_storage from{};
+        socklen_t bytes = sizeof from;
+        const int socket =
+            ::accept4(state->acceptor.native_handle(), reinterpret_cast<sockaddr*>(&from), &bytes,
+                      SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (socket < 0) {
+            const int error = errno;
+            // The client went while it was in the queue.
+            const bool again = error == EAGAIN || error == EINTR || error == ECONNABORTED;
+            return again ? wait(state, std::move(accepted)) : accepted(error, nullptr);
+        }
+        // A Unix socket's client may have no address, but all have credentials.
+        const bool local = from.ss_family != AF_INET && from.ss_family != AF_INET6;
+        std::unique_ptr<StreamSocket> made;
+        try {
+            made = std::make_unique<AsioSocket>(state->io, local ? AF_UNIX : from.ss_family, socket,
+                                                local ? Peer::of(socket) : Peer::of_address(from));
+        } catch (const boost::system::system_error& failure) {
+            ::close(socket);
+            return accepted(errno_of(failure.code()), nullptr);
+        }
+        accepted(0, std::move(made));
+    }
+
+    std::shared_ptr<State> state_;
+    Uri address_;
+    std::string path_;  // of a Unix socket that is ours to remove
+};
+
+[[noreturn]] void rethrow(const boost::system::system_error& failure, const std::string& what) {
+    throw std::system_error(errno_of(failure.code()), std::generic_category(), what);
+}
+
+// Of a socket that this program has made.
+std::unique_ptr<Acceptor> own(asio::io_context& io, const ListeningSocket& listening) {
+    try {
+        return std::make_unique<AsioAcceptor>(io, listening);
+    } catch (const boost::system::system_error& failure) {
+        ::close(listening.descriptor);
+        rethrow(failure, "listen on " + listening.address.text());
+    }
+}
+
+}  // namespace
+
+void AsioExecutor::post(std::function<void()> call) {
+    asio::post(io_, std::move(call));
+}
+
+std::unique_ptr<Timer> AsioExecutor::make_timer() {
+    return std::make_unique<AsioTimer>(io_);
+}
+
+std::unique_ptr<StreamSocket> AsioExecutor::take_socket(int descriptor) {
+    sockaddr_storage self{};
+    socklen_t bytes = sizeof self;
+    getsockname(descriptor, reinterpret_cast<sockaddr*>(&self), &bytes);
+    return std::make_unique<AsioSocket>(io_, self.ss_family, descriptor, Peer::of(descriptor));
+}
+
+std::unique_ptr<Acceptor> AsioExecutor::listen_unix(const std::string& path) {
+    return own(io_, listening_unix_socket(path));
+}
+
+std::unique_ptr<Acceptor> AsioExecutor::listen_tcp(const std::string& address, uint16_t port) {
+    return own(io_, listening_tcp_socket(address, port));
+}
+
+std::unique_ptr<Acceptor> AsioExecutor::listen_on(int descriptor) {
+    try {
+        return std::make_unique<AsioAcceptor>(io_, given_listening_socket(descriptor));
+    } catch (const boost::system::system_error& failure) {
+        rethrow(failure, "listen on descriptor " + std::to_string(descriptor));
+    }
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,86 @@
+// Reception: lets clients in. It knows the allow list and the limits, and owns the handshakes.
+//
+//     Listener ─▶ admit ─▶ Negotiation ─▶ negotiated: the owner's from here
+//                   │           └───────▶ ended
+//                   └─▶ turned away, with a line in the log
+//
+// Ownership: borrows executor, owner, names and log; owns the handshakes and their sockets.
+// Threads:   the control thread.
+// Errors:    none; a client's failure ends that client only.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/nbd/server/allow_list.hpp"
+#include "driver/nbd/server/executor.hpp"
+#include "driver/nbd/server/log_limit.hpp"
+#include "driver/nbd/server/negotiation.hpp"
+
+namespace blkscope::nbd {
+
+class Reception final : private Negotiation::Host {
+  public:
+    /// The part that serves the clients that have negotiated.
+    class Owner {
+      public:
+        virtual ~Owner() = default;
+        /// Connections that it serves.
+        [[nodiscard]] virtual size_t served() const = 0;
+        [[nodiscard]] virtual uint64_t serial_of(size_t export_index) const = 0;
+        /// `socket` and `tls` are the owner's from here.
+        virtual void serve(uint64_t export_serial, const Terms& terms, int socket,
+                           std::unique_ptr<TlsSession> tls) = 0;
+        /// A handshake has ended, one way or the other.
+        virtual void handshake_ended() = 0;
+    };
+
+    struct Rules {
+        std::chrono::milliseconds handshake_time{};
+        unsigned connections_max = 0;  // handshakes included
+        unsigned handshakes_max = 0;
+        AllowList allow = {};
+        std::shared_ptr<const TlsContext> tls = {};
+        ReplyForm replies = ReplyForm::extended;
+    };
+
+    Reception(Executor& executor, Owner& owner, const Exports& names, Rules rules);
+    ~Reception() override;
+    Reception(const Reception&) = delete;
+    Reception& operator=(const Reception&) = delete;
+
+    /// For clients that come from now on.
+    void set_rules(Rules rules) { rules_ = std::move(rules); }
+
+    void admit(std::unique_ptr<StreamSocket> socket);
+
+    /// Ends all handshakes.
+    void close();
+
+    [[nodiscard]] size_t handshakes() const { return negotiations_.size(); }
+
+    /// Writes a line about clients, if there are not too many.
+    void log(std::string_view line) override { log_.print(line, executor_.now()); }
+
+  private:
+    void negotiated(Negotiation& negotiation, uint64_t export_serial, const Terms& terms,
+                    int socket, std::unique_ptr<TlsSession> tls) override;
+    void ended(Negotiation& negotiation) override;
+    [[nodiscard]] uint64_t serial_of(size_t export_index) const override;
+
+    [[nodiscard]] std::string why_not(const Peer& peer) const;
+    [[nodiscard]] size_t connections() const { return handshakes() + owner_.served(); }
+
+    Executor& executor_;
+    Owner& owner_;
+    const Exports& names_;
+    Rules rules_;
+    std::vector<std::shared_ptr<Negotiation>> negotiations_;
+    LogLimit log_;
+};
+
+}  // namespace blkscope::nbd
