@@ -8,12 +8,17 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <csignal>
+#include <deque>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "raw_client.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -342,18 +347,93 @@ TEST_F(AllowedDoor, LetsInWhoeverIsOnTheList) {
     })) << server_->output();
 }
 
-TEST_F(AllowedDoor, TurnsAwayMoreHandshakesThanAllowedAndServesTheOthers) {
+TEST_F(AllowedDoor, AHandshakeBeyondTheLimitTakesTheOldestsPlaceAndNoServedClients) {
     const uint16_t port = serve_on_port({"--max-handshakes", "2"});
     const std::string server = "nbd://127.0.0.1:" + std::to_string(port);
     Client served(server);
     Caller one("127.0.0.1", port);
     Caller two("127.0.0.1", port);
     EXPECT_TRUE(one.greeted() && two.greeted());
-    EXPECT_FALSE(Caller("127.0.0.1", port).greeted());
+    Caller three("127.0.0.1", port);
+    EXPECT_TRUE(three.greeted());
+    EXPECT_TRUE(one.dropped(5'000));
+    EXPECT_FALSE(two.dropped(100));
     EXPECT_EQ(served.try_write(0, 512), 0);
     EXPECT_TRUE(eventually([&] {
-        return server_->output().find("2 handshakes are under way") != std::string::npos;
+        return server_->output().find("it has 2 of the 2 under way") != std::string::npos;
     })) << server_->output();
+}
+
+// What an attacker at one address does with handshakes, and nothing else.
+class Attack {
+  public:
+    Attack(const std::string& from, uint16_t port) : from_(from), port_(port) {
+        for (int i = 0; i < 100; ++i) call();
+        thread_ = std::thread([this] {
+            while (!stop_) call();
+        });
+    }
+    ~Attack() {
+        stop_ = true;
+        thread_.join();
+    }
+    Attack(const Attack&) = delete;
+    Attack& operator=(const Attack&) = delete;
+
+    [[nodiscard]] unsigned calls() const { return calls_; }
+
+  private:
+    // One more, and where there are too many the oldest goes.
+    void call() {
+        callers_.push_back(std::make_unique<Caller>(from_, port_));
+        if (callers_.size() > 128) callers_.pop_front();
+        ++calls_;
+    }
+
+    std::string from_;
+    uint16_t port_;
+    std::deque<std::unique_ptr<Caller>> callers_;
+    std::atomic<unsigned> calls_{0};
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+TEST_F(AllowedDoor, IdleHandshakesOfOneAddressKeepNoOtherOut) {
+    const uint16_t port = serve_on_port({});
+    std::vector<std::unique_ptr<Caller>> idle;
+    for (int i = 0; i < 150; ++i) idle.push_back(std::make_unique<Caller>("127.0.0.66", port));
+    EXPECT_TRUE(idle.back()->greeted());
+    for (int i = 0; i < 30; ++i) {
+        const auto since = std::chrono::steady_clock::now();
+        Client honest("nbd://127.0.0.1:" + std::to_string(port));
+        EXPECT_EQ(honest.try_write(0, 512), 0);
+        EXPECT_LT(std::chrono::steady_clock::now() - since, std::chrono::seconds(5));
+    }
+}
+
+TEST_F(AllowedDoor, AFloodOfHandshakesFromOneAddressKeepsNoOtherOut) {
+    const uint16_t port = serve_on_port({});
+    const Attack attack("127.0.0.66", port);
+    for (int i = 0; i < 30; ++i) {
+        Client honest("nbd://127.0.0.1:" + std::to_string(port));
+        EXPECT_EQ(honest.try_write(0, 512), 0);
+    }
+    EXPECT_GT(attack.calls(), 100u);
+    const std::string said = server_->output();
+    EXPECT_NE(said.find("handshake with 127.0.0.66 port "), std::string::npos) << said;
+    EXPECT_EQ(said.find("handshake with 127.0.0.1 port "), std::string::npos) << said;
+}
+
+// On a Unix socket: this process is the attacker, another program the client.
+TEST_F(FrontDoor, IdleHandshakesOfOneProcessKeepNoOtherOut) {
+    serve("memory:1M");
+    std::vector<std::unique_ptr<RawClient>> idle;
+    for (int i = 0; i < 100; ++i) idle.push_back(std::make_unique<RawClient>(socket_));
+    for (int i = 0; i < 5; ++i) succeed({"nbdinfo", "--size", uri()});
+    const std::string said = server_->output();
+    EXPECT_NE(said.find("handshake with process " + std::to_string(getpid()) + " of user "),
+              std::string::npos)
+        << said;
 }
 
 TEST_F(AllowedDoor, AClientThatDoesNotNegotiateInTimeMakesRoomForAnother) {

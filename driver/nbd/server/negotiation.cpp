@@ -11,8 +11,9 @@
 namespace blkscope::nbd {
 
 Negotiation::Negotiation(Host& host, Executor& executor, Offer offer,
-                         std::unique_ptr<StreamSocket> socket)
+                         std::unique_ptr<StreamSocket> socket, uint64_t number)
     : host_(&host),
+      number_(number),
       socket_(std::move(socket)),
       deadline_(executor.make_timer()),
       tls_context_(std::move(offer.tls)),

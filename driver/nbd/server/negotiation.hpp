@@ -48,7 +48,9 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
         ReplyForm replies_max = ReplyForm::extended;
     };
 
-    Negotiation(Host& host, Executor& executor, Offer offer, std::unique_ptr<StreamSocket> socket);
+    /// `number` is for the host to know it by.
+    Negotiation(Host& host, Executor& executor, Offer offer, std::unique_ptr<StreamSocket> socket,
+                uint64_t number = 0);
     ~Negotiation();
     Negotiation(const Negotiation&) = delete;
     Negotiation& operator=(const Negotiation&) = delete;
@@ -58,6 +60,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     /// Closes the socket; the host hears nothing of it any more.
     void stop();
 
+    [[nodiscard]] uint64_t number() const { return number_; }
     [[nodiscard]] const Peer& peer() const { return socket_->peer(); }
 
   private:
@@ -83,6 +86,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     void flush(Then then);
 
     Host* host_;  // nullptr once stopped
+    uint64_t number_;
     std::unique_ptr<StreamSocket> socket_;
     std::unique_ptr<Timer> deadline_;
     std::shared_ptr<const TlsContext> tls_context_;

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
 #include <utility>
 
@@ -11,40 +10,72 @@
 namespace blkscope::nbd {
 
 Reception::Reception(Executor& executor, Owner& owner, const Exports& names, Rules rules)
-    : executor_(executor), owner_(owner), names_(names), rules_(std::move(rules)) {}
+    : executor_(executor), owner_(owner), names_(names) {
+    set_rules(std::move(rules));
+}
 
 Reception::~Reception() {
     close();
 }
 
+void Reception::set_rules(Rules rules) {
+    assert(rules.handshakes_max > 0 && rules.connections_max > 0);
+    rules_ = std::move(rules);
+}
+
 // Why a client that has just come is turned away; empty for a welcome one.
 std::string Reception::why_not(const Peer& peer) const {
     if (peer.address && !rules_.allow.allows(*peer.address)) return "its address is not allowed";
-    if (handshakes() >= rules_.handshakes_max) {
-        return fmt::format("{} handshakes are under way, and no more are allowed", handshakes());
-    }
-    if (connections() >= rules_.connections_max) {
-        return fmt::format("there are {} connections, and no more are allowed", connections());
+    if (owner_.served() >= rules_.connections_max) {
+        return fmt::format("there are {} connections, and no more are allowed", owner_.served());
     }
     return {};
 }
 
+bool Reception::full() const {
+    return handshakes() >= rules_.handshakes_max ||
+           handshakes() + owner_.served() >= rules_.connections_max;
+}
+
+void Reception::end_one_for(const Peer& newcomer) {
+    const auto number = shares_.first_to_go(newcomer);
+    assert(number);
+    const auto found = negotiations_.find(*number);
+    assert(found != negotiations_.end());
+    const std::shared_ptr<Negotiation> leaver = std::move(found->second);
+    log(fmt::format("handshake with {} ended to make room for {}: it has {} of the {} under way",
+                    leaver->peer().text(), newcomer.text(), shares_.of_client(leaver->peer()),
+                    handshakes()));
+    leaver->stop();
+    shares_.leave(*number);
+    negotiations_.erase(found);
+    assert(shares_.size() == negotiations_.size());
+}
+
 void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     assert(socket != nullptr);
-    if (const std::string why = why_not(socket->peer()); !why.empty()) {
-        return log(fmt::format("{} turned away: {}", socket->peer().text(), why));
+    const Peer peer = socket->peer();
+    if (const std::string why = why_not(peer); !why.empty()) {
+        return log(fmt::format("{} turned away: {}", peer.text(), why));
     }
+    while (full()) end_one_for(peer);  // more than one where a reload has lowered a limit
     socket->set_transmission_options();
     Host& host = *this;
-    negotiations_.push_back(std::make_shared<Negotiation>(
-        host, executor_, Negotiation::Offer{names_, rules_.tls, rules_.replies},
-        std::move(socket)));
-    assert(handshakes() <= rules_.handshakes_max);
-    negotiations_.back()->start(rules_.handshake_time);
+    const auto number = ++last_number_;
+    shares_.enter(number, peer);
+    const auto negotiation = std::make_shared<Negotiation>(
+        host, executor_, Negotiation::Offer{names_, rules_.tls, rules_.replies}, std::move(socket),
+        number);
+    negotiations_.emplace(number, negotiation);
+    assert(shares_.size() == handshakes() && handshakes() <= rules_.handshakes_max);
+    negotiation->start(rules_.handshake_time);
 }
 
 void Reception::close() {
-    for (const auto& negotiation : negotiations_) negotiation->stop();
+    for (const auto& [number, negotiation] : negotiations_) {
+        negotiation->stop();
+        shares_.leave(number);
+    }
     negotiations_.clear();
 }
 
@@ -60,9 +91,10 @@ void Reception::negotiated(Negotiation& negotiation, uint64_t export_serial, con
 }
 
 void Reception::ended(Negotiation& negotiation) {
-    [[maybe_unused]] const size_t before = handshakes();
-    std::erase_if(negotiations_, [&](const auto& held) { return held.get() == &negotiation; });
-    assert(handshakes() + 1 == before);
+    const auto found = negotiations_.find(negotiation.number());
+    assert(found != negotiations_.end() && found->second.get() == &negotiation);
+    shares_.leave(found->first);
+    negotiations_.erase(found);
     owner_.handshake_ended();
 }
 

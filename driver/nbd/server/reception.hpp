@@ -4,6 +4,9 @@
 //                   │           └───────▶ ended
 //                   └─▶ turned away, with a line in the log
 //
+// A newcomer always finds a place for its handshake: where there is none, one that is under way ends,
+// and PeerShares says which. Only clients that have negotiated fill the server.
+//
 // Ownership: borrows executor, owner, names and log; owns the handshakes and their sockets.
 // Threads:   the control thread.
 // Errors:    none; a client's failure ends that client only.
@@ -11,15 +14,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/server/executor.hpp"
 #include "driver/nbd/server/log_limit.hpp"
 #include "driver/nbd/server/negotiation.hpp"
+#include "driver/nbd/server/peer_shares.hpp"
 
 namespace blkscope::nbd {
 
@@ -54,7 +58,7 @@ class Reception final : private Negotiation::Host {
     Reception& operator=(const Reception&) = delete;
 
     /// For clients that come from now on.
-    void set_rules(Rules rules) { rules_ = std::move(rules); }
+    void set_rules(Rules rules);
 
     void admit(std::unique_ptr<StreamSocket> socket);
 
@@ -73,13 +77,17 @@ class Reception final : private Negotiation::Host {
     [[nodiscard]] uint64_t serial_of(size_t export_index) const override;
 
     [[nodiscard]] std::string why_not(const Peer& peer) const;
+    [[nodiscard]] bool full() const;
+    void end_one_for(const Peer& newcomer);
     [[nodiscard]] size_t connections() const { return handshakes() + owner_.served(); }
 
     Executor& executor_;
     Owner& owner_;
     const Exports& names_;
     Rules rules_;
-    std::vector<std::shared_ptr<Negotiation>> negotiations_;
+    std::map<PeerShares::Number, std::shared_ptr<Negotiation>> negotiations_;
+    PeerShares shares_;  // of the same numbers
+    PeerShares::Number last_number_ = 0;
     LogLimit log_;
 };
 

@@ -13,7 +13,8 @@
 // they are disconnected, its backing is flushed and closed. Clients of others notice nothing.
 //
 // A client is turned away (its connection closed, with a line in the log) if its address is not
-// allowed, or if there are as many as there may be.
+// allowed, or if as many as there may be are served. Where only handshakes are in its way, one of
+// the busiest client's ends in its favour.
 //
 // Ownership: borrows the executor; owns exports, devices, workers, listeners and handshakes.
 // Threads:   the one that runs the executor.
