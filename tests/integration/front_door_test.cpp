@@ -424,6 +424,62 @@ TEST_F(AllowedDoor, AFloodOfHandshakesFromOneAddressKeepsNoOtherOut) {
     EXPECT_EQ(said.find("handshake with 127.0.0.1 port "), std::string::npos) << said;
 }
 
+// ---- Descriptors ----
+
+class FewDescriptors : public FrontDoor {
+  protected:
+    void serve_with_descriptors(const std::string& soft_and_hard,
+                                const std::vector<std::string>& options) {
+        std::vector<std::string> command{
+            "prlimit",  "--nofile=" + soft_and_hard, BLKSCOPE_BINARY, "serve", "--unix", socket_,
+            "memory:1M"};
+        command.insert(command.end(), options.begin(), options.end());
+        server_ = start_process(command);
+    }
+    // Clients that are served, until one is not.
+    std::vector<std::unique_ptr<Client>> fill(size_t clients_max) {
+        std::vector<std::unique_ptr<Client>> clients;
+        try {
+            while (clients.size() < clients_max) clients.push_back(std::make_unique<Client>(uri()));
+        } catch (const std::runtime_error&) {
+        }
+        return clients;
+    }
+};
+
+TEST_F(FewDescriptors, ASoftLimitIsRaisedToTheHardOne) {
+    NEEDS("prlimit");
+    serve_with_descriptors("32:4096", {});
+    EXPECT_EQ(fill(60).size(), 60u);
+    EXPECT_EQ(server_->output().find("--max-connections"), std::string::npos);
+}
+
+TEST_F(FewDescriptors, WithoutAnyClientsAreTurnedAwayAtOnceAndToldOf) {
+    NEEDS("prlimit");
+    serve_with_descriptors("48:48", {"--max-connections", "100"});
+    EXPECT_NE(server_->output().find("of them cannot be had with 48 descriptors; raise the limit"),
+              std::string::npos)
+        << server_->output();
+    auto clients = fill(100);
+    EXPECT_GT(clients.size(), 10u);
+    EXPECT_LT(clients.size(), 48u);
+    EXPECT_TRUE(eventually([&] {
+        return server_->output().find("turned away: no descriptors left: Too many open files") !=
+               std::string::npos;
+    })) << server_->output();
+    for (const auto& client : clients) EXPECT_EQ(client->try_write(0, 512), 0);
+    clients.pop_back();
+    EXPECT_TRUE(eventually([&] { return fill(1).size() == 1; }));
+}
+
+TEST_F(FewDescriptors, IdleHandshakesDoNotHoldTheLastOnes) {
+    NEEDS("prlimit");
+    serve_with_descriptors("48:48", {"--max-handshakes", "1000", "--max-connections", "1000"});
+    std::vector<std::unique_ptr<RawClient>> idle;
+    for (int i = 0; i < 100; ++i) idle.push_back(std::make_unique<RawClient>(socket_));
+    for (int i = 0; i < 5; ++i) succeed({"nbdinfo", "--size", uri()});
+}
+
 // On a Unix socket: this process is the attacker, another program the client.
 TEST_F(FrontDoor, IdleHandshakesOfOneProcessKeepNoOtherOut) {
     serve("memory:1M");

@@ -24,6 +24,7 @@
 #include "blkscope/run_directory.hpp"
 #include "blkscope/service.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
+#include "driver/nbd/server/descriptors.hpp"
 
 namespace blkscope {
 namespace {
@@ -96,6 +97,13 @@ ServiceConfig find_config(const ServeOptions& options) {
     return options.config_path.empty() ? config_of(options) : read_config(options.config_path);
 }
 
+// Too few for as many clients as there may be: the user should hear of it before the last of them.
+void warn_of_descriptors(const Service& service) {
+    const std::string shortage = nbd::descriptor_shortage(
+        nbd::descriptor_limit(), nbd::open_descriptors(), service.server().descriptors_to_come());
+    if (!shortage.empty()) fmt::print(stderr, "blkscope: {}\n", shortage);
+}
+
 // The file again, at each SIGHUP, for as long as the process is there: while it stops too, when the
 // signal has nothing to say but must not kill.
 class Reloader {
@@ -123,6 +131,7 @@ class Reloader {
             std::vector<std::string> come = change.added;
             come.insert(come.end(), change.replaced.begin(), change.replaced.end());
             if (!come.empty()) service_.announce(come);
+            warn_of_descriptors(service_);
             fmt::print("reloaded {}: {} added, {} replaced, {} removed\n", path_,
                        change.added.size(), change.replaced.size(), change.removed.size());
             std::fflush(stdout);
@@ -207,6 +216,7 @@ ServiceConfig config_of(const ServeOptions& options) {
 
 void serve(const ServeOptions& options) {
     require_attachable(options);
+    nbd::raise_descriptor_limit();
     const Door door = find_door(options);
     ServiceConfig config = find_config(options);
     std::signal(SIGPIPE, SIG_IGN);
@@ -221,6 +231,7 @@ void serve(const ServeOptions& options) {
     if (door.client) server.when_idle([&] { io.stop(); });
     server.start();
     if (door.client) server.serve_client(*door.client);
+    warn_of_descriptors(service);
     service.announce();
     notify_manager("READY=1");
     run(io, service, options, signals);

@@ -39,6 +39,7 @@ class Service {
     ServiceChange change(ServiceConfig config);
 
     [[nodiscard]] nbd::Server& server() { return server_; }
+    [[nodiscard]] const nbd::Server& server() const { return server_; }
 
     /// A line for each export and address: the device's name and the URI. Only those named, unless
     /// there are none.

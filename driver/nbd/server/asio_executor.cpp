@@ -157,8 +157,12 @@ class AsioSocket final : public StreamSocket {
 class AsioAcceptor final : public Acceptor {
   public:
     // Takes over the descriptor; not if it throws.
-    AsioAcceptor(asio::io_context& io, const ListeningSocket& listening)
-        : state_(std::make_shared<State>(io)), address_(listening.address), path_(listening.path) {
+    AsioAcceptor(asio::io_context& io, std::shared_ptr<SpareDescriptor> spare,
+                 const ListeningSocket& listening)
+        : state_(std::make_shared<State>(io)),
+          spare_(std::move(spare)),
+          address_(listening.address),
+          path_(listening.path) {
         sockaddr_storage self{};
         socklen_t bytes = sizeof self;
         getsockname(listening.descriptor, reinterpret_cast<sockaddr*>(&self), &bytes);
@@ -174,6 +178,15 @@ class AsioAcceptor final : public Acceptor {
         assert(!state_->closed);
         wait(state_, std::move(accepted));
     }
+
+    std::unique_ptr<StreamSocket> accept_with_spare() override {
+        assert(!state_->closed);
+        if (!spare_->give_up()) return nullptr;
+        std::unique_ptr<StreamSocket> socket;
+        return accept(*state_, socket) == 0 ? std::move(socket) : nullptr;
+    }
+
+    void restore_spare() override { spare_->restore(); }
 
     void close() override {
         if (state_->closed) return;
@@ -205,31 +218,36 @@ class AsioAcceptor final : public Acceptor {
     }
 
     static void accept(const std::shared_ptr<State>& state, Accepted accepted) {
+        std::unique_ptr<StreamSocket> socket;
+        const int error = accept(*state, socket);
+        // The client went while it was in the queue.
+        const bool again = error == EAGAIN || error == EINTR || error == ECONNABORTED;
+        if (again) return wait(state, std::move(accepted));
+        accepted(error, std::move(socket));
+    }
+
+    // The errno, or 0 and a socket.
+    static int accept(State& state, std::unique_ptr<StreamSocket>& to) {
         sockaddr_storage from{};
         socklen_t bytes = sizeof from;
         const int socket =
-            ::accept4(state->acceptor.native_handle(), reinterpret_cast<sockaddr*>(&from), &bytes,
+            ::accept4(state.acceptor.native_handle(), reinterpret_cast<sockaddr*>(&from), &bytes,
                       SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (socket < 0) {
-            const int error = errno;
-            // The client went while it was in the queue.
-            const bool again = error == EAGAIN || error == EINTR || error == ECONNABORTED;
-            return again ? wait(state, std::move(accepted)) : accepted(error, nullptr);
-        }
+        if (socket < 0) return errno;
         // A Unix socket's client may have no address, but all have credentials.
         const bool local = from.ss_family != AF_INET && from.ss_family != AF_INET6;
-        std::unique_ptr<StreamSocket> made;
         try {
-            made = std::make_unique<AsioSocket>(state->io, local ? AF_UNIX : from.ss_family, socket,
-                                                local ? Peer::of(socket) : Peer::of_address(from));
+            to = std::make_unique<AsioSocket>(state.io, local ? AF_UNIX : from.ss_family, socket,
+                                              local ? Peer::of(socket) : Peer::of_address(from));
         } catch (const boost::system::system_error& failure) {
             ::close(socket);
-            return accepted(errno_of(failure.code()), nullptr);
+            return errno_of(failure.code());
         }
-        accepted(0, std::move(made));
+        return 0;
     }
 
     std::shared_ptr<State> state_;
+    std::shared_ptr<SpareDescriptor> spare_;
     Uri address_;
     std::string path_;  // of a Unix socket that is ours to remove
 };
@@ -239,9 +257,10 @@ class AsioAcceptor final : public Acceptor {
 }
 
 // Of a socket that this program has made.
-std::unique_ptr<Acceptor> own(asio::io_context& io, const ListeningSocket& listening) {
+std::unique_ptr<Acceptor> own(asio::io_context& io, std::shared_ptr<SpareDescriptor> spare,
+                              const ListeningSocket& listening) {
     try {
-        return std::make_unique<AsioAcceptor>(io, listening);
+        return std::make_unique<AsioAcceptor>(io, std::move(spare), listening);
     } catch (const boost::system::system_error& failure) {
         ::close(listening.descriptor);
         rethrow(failure, "listen on " + listening.address.text());
@@ -266,16 +285,16 @@ std::unique_ptr<StreamSocket> AsioExecutor::take_socket(int descriptor) {
 }
 
 std::unique_ptr<Acceptor> AsioExecutor::listen_unix(const std::string& path) {
-    return own(io_, listening_unix_socket(path));
+    return own(io_, spare_, listening_unix_socket(path));
 }
 
 std::unique_ptr<Acceptor> AsioExecutor::listen_tcp(const std::string& address, uint16_t port) {
-    return own(io_, listening_tcp_socket(address, port));
+    return own(io_, spare_, listening_tcp_socket(address, port));
 }
 
 std::unique_ptr<Acceptor> AsioExecutor::listen_on(int descriptor) {
     try {
-        return std::make_unique<AsioAcceptor>(io_, given_listening_socket(descriptor));
+        return std::make_unique<AsioAcceptor>(io_, spare_, given_listening_socket(descriptor));
     } catch (const boost::system::system_error& failure) {
         rethrow(failure, "listen on descriptor " + std::to_string(descriptor));
     }

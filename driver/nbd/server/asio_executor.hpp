@@ -1,7 +1,8 @@
 // AsioExecutor: an Executor that is a Boost.Asio io_context, with real sockets and real time. The
 // caller runs the io_context.
 //
-// Ownership: borrows the io_context.
+// Ownership: borrows the io_context; owns one descriptor that is kept for need, which its acceptors
+//            share.
 // Threads:   the one that runs the io_context; post() from any.
 // Errors:    as the interface says.
 // Source:    Boost.Asio 1.74; accept4(2).
@@ -11,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "driver/nbd/server/descriptors.hpp"
 #include "driver/nbd/server/executor.hpp"
 
 namespace blkscope::nbd {
@@ -30,6 +32,7 @@ class AsioExecutor final : public Executor {
 
   private:
     boost::asio::io_context& io_;
+    std::shared_ptr<SpareDescriptor> spare_ = std::make_shared<SpareDescriptor>();
 };
 
 }  // namespace blkscope::nbd

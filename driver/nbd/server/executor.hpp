@@ -80,6 +80,13 @@ class Acceptor {
 
     virtual void async_accept(Accepted accepted) = 0;
 
+    /// For when async_accept() has said that there are no descriptors left (EMFILE, ENFILE): the
+    /// first connection in the queue, by the one descriptor that is kept for that. Null if there
+    /// is no connection, or none of them can be had so. restore_spare() follows.
+    [[nodiscard]] virtual std::unique_ptr<StreamSocket> accept_with_spare() = 0;
+    /// Keeps a descriptor again, if there is one now.
+    virtual void restore_spare() = 0;
+
     /// Removes the socket's file if this listener made it. Again is allowed.
     virtual void close() = 0;
 

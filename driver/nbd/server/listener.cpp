@@ -1,6 +1,7 @@
 #include "driver/nbd/server/listener.hpp"
 
 #include <cassert>
+#include <cerrno>
 #include <chrono>
 #include <utility>
 
@@ -21,9 +22,9 @@ Listener::~Listener() {
     stop();
 }
 
-void Listener::start(Take take) {
-    assert(!take_);
-    take_ = std::move(take);
+void Listener::start(Host& host) {
+    assert(host_ == nullptr);
+    host_ = &host;
     accept();
 }
 
@@ -38,12 +39,23 @@ void Listener::stop() {
     pause_->cancel();
 }
 
+// False if that did not help.
+bool Listener::accept_in_need(int error) {
+    assert(error != 0 && host_ != nullptr);
+    auto socket = acceptor_->accept_with_spare();
+    const bool any = socket != nullptr;
+    if (any) host_->admit_in_need(std::move(socket), error);
+    acceptor_->restore_spare();
+    return any;
+}
+
 void Listener::accepted(int error, std::unique_ptr<StreamSocket> socket) {
-    assert((error == 0) == (socket != nullptr));
+    assert((error == 0) == (socket != nullptr) && host_ != nullptr);
     if (error == 0) {
-        take_(std::move(socket));
+        host_->admit(std::move(socket));
         return accept();
     }
+    if ((error == EMFILE || error == ENFILE) && accept_in_need(error)) return accept();
     pause_->start(accept_pause, [this] { accept(); });
 }
 

@@ -1,13 +1,15 @@
 // Listener: takes the clients of one listening socket, one after the other.
 //
-// Ownership: owns the acceptor. A client's socket goes to the one who takes it.
+// When the process has no descriptors left, a client that waits in the queue would wait until it
+// gives up, and nobody would know why. The one descriptor that is kept for that lets it in, and the
+// host decides whose place it gets, or none.
+//
+// Ownership: owns the acceptor, borrows the host. A client's socket is the host's.
 // Threads:   the control thread.
-// Errors:    none; where accepting fails it tries again after a pause.
+// Errors:    none; where accepting fails otherwise it tries again after a pause.
 #pragma once
 
-#include <functional>
 #include <memory>
-#include <string_view>
 
 #include "driver/nbd/server/executor.hpp"
 
@@ -15,14 +17,23 @@ namespace blkscope::nbd {
 
 class Listener {
   public:
+    /// The part that gets the clients.
+    class Host {
+      public:
+        virtual ~Host() = default;
+        virtual void admit(std::unique_ptr<StreamSocket> socket) = 0;
+        /// There are no descriptors left but this client's: `error` says which kind of none. A
+        /// descriptor is free again when this returns.
+        virtual void admit_in_need(std::unique_ptr<StreamSocket> socket, int error) = 0;
+    };
+
     Listener(Executor& executor, std::unique_ptr<Acceptor> acceptor);
     ~Listener();
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    using Take = std::function<void(std::unique_ptr<StreamSocket>)>;
-    /// From now on `take` gets the clients that come.
-    void start(Take take);
+    /// From now on `host` gets the clients that come.
+    void start(Host& host);
     /// No client comes any more. Again is allowed.
     void stop();
 
@@ -32,10 +43,11 @@ class Listener {
   private:
     void accept();
     void accepted(int error, std::unique_ptr<StreamSocket> socket);
+    bool accept_in_need(int error);
 
     std::unique_ptr<Acceptor> acceptor_;
     std::unique_ptr<Timer> pause_;
-    Take take_;
+    Host* host_ = nullptr;  // once started
 };
 
 }  // namespace blkscope::nbd

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cassert>
+#include <system_error>
 #include <utility>
 
 #include "driver/nbd/tls/tls_session.hpp"
@@ -52,15 +53,20 @@ void Reception::end_one_for(const Peer& newcomer) {
     assert(shares_.size() == negotiations_.size());
 }
 
+void Reception::turn_away(const Peer& peer, std::string_view why) {
+    assert(!why.empty());
+    log(fmt::format("{} turned away: {}", peer.text(), why));
+}
+
 void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     assert(socket != nullptr);
     const Peer peer = socket->peer();
     if (const std::string why = why_not(peer); !why.empty()) {
-        return log(fmt::format("{} turned away: {}", peer.text(), why));
+        return turn_away(peer, why);
     }
     while (full()) end_one_for(peer);  // more than one where a reload has lowered a limit
     socket->set_transmission_options();
-    Host& host = *this;
+    Negotiation::Host& host = *this;
     const auto number = ++last_number_;
     shares_.enter(number, peer);
     const auto negotiation = std::make_shared<Negotiation>(
@@ -69,6 +75,17 @@ void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     negotiations_.emplace(number, negotiation);
     assert(shares_.size() == handshakes() && handshakes() <= rules_.handshakes_max);
     negotiation->start(rules_.handshake_time);
+}
+
+// A handshake that is idle must not hold the descriptor that a client could be served with.
+void Reception::admit_in_need(std::unique_ptr<StreamSocket> socket, int error) {
+    assert(socket != nullptr && error != 0);
+    const Peer peer = socket->peer();
+    if (handshakes() == 0) {
+        return turn_away(peer, "no descriptors left: " + std::generic_category().message(error));
+    }
+    end_one_for(peer);
+    admit(std::move(socket));
 }
 
 void Reception::close() {

@@ -21,13 +21,14 @@
 
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/server/executor.hpp"
+#include "driver/nbd/server/listener.hpp"
 #include "driver/nbd/server/log_limit.hpp"
 #include "driver/nbd/server/negotiation.hpp"
 #include "driver/nbd/server/peer_shares.hpp"
 
 namespace blkscope::nbd {
 
-class Reception final : private Negotiation::Host {
+class Reception final : public Listener::Host, private Negotiation::Host {
   public:
     /// The part that serves the clients that have negotiated.
     class Owner {
@@ -60,7 +61,9 @@ class Reception final : private Negotiation::Host {
     /// For clients that come from now on.
     void set_rules(Rules rules);
 
-    void admit(std::unique_ptr<StreamSocket> socket);
+    void admit(std::unique_ptr<StreamSocket> socket) override;
+    /// In place of a handshake that is under way; without any it is turned away.
+    void admit_in_need(std::unique_ptr<StreamSocket> socket, int error) override;
 
     /// Ends all handshakes.
     void close();
@@ -79,6 +82,7 @@ class Reception final : private Negotiation::Host {
     [[nodiscard]] std::string why_not(const Peer& peer) const;
     [[nodiscard]] bool full() const;
     void end_one_for(const Peer& newcomer);
+    void turn_away(const Peer& peer, std::string_view why);
     [[nodiscard]] size_t connections() const { return handshakes() + owner_.served(); }
 
     Executor& executor_;

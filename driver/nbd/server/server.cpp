@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "driver/nbd/server/descriptors.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/listener.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
@@ -172,15 +173,10 @@ Uri Server::listen(std::unique_ptr<Acceptor> acceptor) {
     // Unix sockets first: what is near is what a client on this machine should take.
     const bool local = listener->address().host.empty();
     Uri address = listener->address();
-    if (started_) start(*listener);
+    if (started_) listener->start(reception_);
     listeners_.insert(local ? listeners_.begin() : listeners_.end(), std::move(listener));
     publish();
     return address;
-}
-
-void Server::start(Listener& listener) {
-    listener.start(
-        [this](std::unique_ptr<StreamSocket> socket) { reception_.admit(std::move(socket)); });
 }
 
 Uri Server::listen_unix(const std::string& path) {
@@ -239,6 +235,14 @@ void Server::look_for_idleness() {
     if (when_idle_ && reception_.handshakes() + served() == 0) when_idle_();
 }
 
+size_t Server::descriptors_to_come() const {
+    const size_t workers = options_.workers - std::min<size_t>(options_.workers, workers_.size());
+    const size_t now = reception_.handshakes() + served();
+    const size_t clients =
+        options_.connections_max - std::min<size_t>(options_.connections_max, now);
+    return workers * worker_descriptors + clients;
+}
+
 // ---- From start to stop ----
 
 void Server::start() {
@@ -246,7 +250,7 @@ void Server::start() {
     started_ = true;
     publish();
     for (const auto& worker : workers_) worker->start();
-    for (const auto& listener : listeners_) start(*listener);
+    for (const auto& listener : listeners_) listener->start(reception_);
 }
 
 void Server::close_door() {

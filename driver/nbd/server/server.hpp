@@ -104,6 +104,9 @@ class Server final : private Reception::Owner {
 
     void start();
 
+    /// How many more this server opens when it has as many workers and clients as it may have.
+    [[nodiscard]] size_t descriptors_to_come() const;
+
     /// False when the workers have not ended within `limit`, because a backing does not answer:
     /// then only the end of the process ends them. Without a limit it waits for as long as it
     /// takes. `all_flushed()` tells whether all that clients wrote is on stable storage.
@@ -127,7 +130,6 @@ class Server final : private Reception::Owner {
     void rename();
     void publish();
     Uri listen(std::unique_ptr<Acceptor> acceptor);
-    void start(Listener& listener);
     void close_door();
 
     [[nodiscard]] size_t served() const override;

@@ -143,6 +143,26 @@ TEST_F(ReceptionTest, AFloodCannotFillTheLog) {
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), LogLimit::burst);
 }
 
+// The last descriptor is an honest client's, while idle handshakes have the others.
+TEST_F(ReceptionTest, InNeedOfDescriptorsAHandshakeMakesRoom) {
+    const auto idle = connect("192.0.2.66");
+    const auto wire = std::make_shared<FakeWire>();
+    reception_.admit_in_need(executor_.connect(wire, at("192.0.2.1")), EMFILE);
+    EXPECT_TRUE(idle->server_closed);
+    wire->send(std::as_bytes(std::span(go)));
+    executor_.run();
+    EXPECT_EQ(owner_.came, 1u);
+}
+
+TEST_F(ReceptionTest, InNeedOfDescriptorsAClientIsTurnedAwayWhereNoneCanBeHad) {
+    ::testing::internal::CaptureStderr();
+    const auto wire = std::make_shared<FakeWire>();
+    reception_.admit_in_need(executor_.connect(wire, at("192.0.2.1")), EMFILE);
+    EXPECT_TRUE(wire->server_closed);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(),
+              "blkscope: 192.0.2.1 port 0 turned away: no descriptors left: Too many open files\n");
+}
+
 TEST_F(ReceptionTest, ClosedItHasNothingLeftToCall) {
     for (int i = 0; i < 70; ++i) connect("192.0.2.66");
     reception_.close();

@@ -1,0 +1,66 @@
+#include "driver/nbd/server/descriptors.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <filesystem>
+#include <iterator>
+#include <limits>
+#include <system_error>
+
+namespace blkscope::nbd {
+namespace {
+
+// Readers of the statistics, and what a reload opens before it closes.
+constexpr size_t reserved_descriptors = 16;
+
+}  // namespace
+
+void raise_descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max) return;
+    assert(limit.rlim_cur < limit.rlim_max);
+    limit.rlim_cur = limit.rlim_max;
+    setrlimit(RLIMIT_NOFILE, &limit);  // refused, the limit stays, and is warned of
+}
+
+uint64_t descriptor_limit() {
+    rlimit limit{};
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return std::numeric_limits<uint64_t>::max();
+    return limit.rlim_cur;
+}
+
+size_t open_descriptors() {
+    std::error_code error;
+    const std::filesystem::directory_iterator all("/proc/self/fd", error);
+    if (error) return 0;
+    const auto count = static_cast<size_t>(std::distance(begin(all), end(all)));
+    return count > 0 ? count - 1 : 0;  // the directory itself was one of them
+}
+
+std::string descriptor_shortage(uint64_t limit, size_t open, size_t to_come) {
+    const uint64_t needed = uint64_t{open} + to_come + reserved_descriptors;
+    if (needed <= limit) return {};
+    return fmt::format(
+        "--max-connections: {} of them cannot be had with {} descriptors; raise the limit to {}, "
+        "as in ulimit -n {} or LimitNOFILE={}",
+        needed - limit, limit, needed, needed, needed);
+}
+
+bool SpareDescriptor::give_up() {
+    if (descriptor_ < 0) restore();
+    if (descriptor_ < 0) return false;
+    ::close(descriptor_);
+    descriptor_ = -1;
+    return true;
+}
+
+void SpareDescriptor::restore() {
+    if (descriptor_ < 0) descriptor_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert(descriptor_ >= -1);
+}
+
+}  // namespace blkscope::nbd
