@@ -18,12 +18,12 @@
 #include <kstat/clock.hpp>
 
 #include "blockdev/ring/kernel.hpp"
+#include "blockdev/ring/set_up_failure.hpp"
 
 namespace blkscope {
 namespace {
 
-constexpr unsigned completion_queue_factor = 8;  // room for what a turn's completions prepare
-constexpr size_t pages_asked_max = 64;           // by one mincore(2)
+constexpr size_t pages_asked_max = 64;  // by one mincore(2)
 
 // Best first. DEFER_TASKRUN runs completions only when the worker asks for them, which batches them
 // and never interrupts it; TASKRUN_FLAG tells in shared memory that there are some. Older kernels

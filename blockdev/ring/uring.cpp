@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "blockdev/ring/set_up_failure.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -16,9 +18,7 @@ Uring::Uring(Kernel& kernel, unsigned entries) : kernel_(kernel) {
     assert(entries > 0);
     const int error = kernel_.set_up(entries, ring_);
     if (error < 0) {
-        throw std::runtime_error("set up io_uring: " + std::generic_category().message(-error) +
-                                 "; see that kernel.io_uring_disabled is 0 and no container's "
-                                 "seccomp profile forbids it");
+        throw std::runtime_error(set_up_failure(-error, ring_memory_bytes(entries)));
     }
     // Without a table (a kernel before 5.19) operations name plain descriptors.
     if (kernel_.reserve_files(ring_, file_table_size) < 0) return;

@@ -1,0 +1,60 @@
+#include "blockdev/ring/set_up_failure.hpp"
+
+#include <cassert>
+#include <cerrno>
+#include <cstdint>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+constexpr size_t kib = 1024;
+constexpr size_t page_bytes = 4096;
+
+constexpr size_t submission_bytes = 64;           // struct io_uring_sqe
+constexpr size_t completion_bytes = 16;           // struct io_uring_cqe
+constexpr size_t index_bytes = sizeof(uint32_t);  // into the submissions
+constexpr size_t header_bytes = 512;              // heads and tails, no more than that
+
+constexpr size_t whole_pages(size_t bytes) {
+    return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+std::string todo(int error, size_t ring_bytes) {
+    switch (error) {
+        case ENOMEM:
+            return "each worker's ring takes " + std::to_string(ring_bytes / kib) +
+                   " KiB of RLIMIT_MEMLOCK, which all rings of a user share: raise it (ulimit -l, "
+                   "LimitMEMLOCK=), have fewer workers (--workers), or free memory";
+        case EPERM:
+            return "see that kernel.io_uring_disabled is 0 and no container's seccomp profile "
+                   "forbids it";
+        case ENOSYS:
+            return "this kernel has no io_uring, or a container's seccomp profile hides it; it "
+                   "takes Linux 5.19 or later";
+        case EMFILE:
+        case ENFILE:
+            return "raise the limit of descriptors, as in ulimit -n 4096";
+        case EINVAL:
+            return "this kernel's io_uring is too old; it takes Linux 5.19 or later";
+        default:
+            return "see what the kernel's log says";
+    }
+}
+
+}  // namespace
+
+size_t ring_memory_bytes(size_t entries) {
+    assert(entries > 0);
+    const size_t queues =
+        header_bytes + entries * completion_queue_factor * completion_bytes + entries * index_bytes;
+    return whole_pages(entries * submission_bytes) + whole_pages(queues);
+}
+
+std::string set_up_failure(int error, size_t ring_bytes) {
+    assert(error > 0);
+    return "set up io_uring: " + std::generic_category().message(error) + "; " +
+           todo(error, ring_bytes);
+}
+
+}  // namespace blkscope
