@@ -56,8 +56,11 @@ bool is_abandoned_temporary(const std::string& name) {
 
 std::vector<std::string> names_in(int directory) {
     std::vector<std::string> names;
-    DIR* const list = fdopendir(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    Descriptor again(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (again.get() < 0) return names;
+    DIR* const list = fdopendir(again.get());
     if (list == nullptr) return names;
+    again.release();  // the list's from here, and not before
     while (const dirent* entry = readdir(list)) names.emplace_back(entry->d_name);
     closedir(list);
     return names;
