@@ -244,7 +244,25 @@ TEST_F(TlsClients, AClientOfAnotherAuthorityIsRefusedAndTheLogSaysWhy) {
                   fs::copy_options::overwrite_existing);
     expect_refused({"nbdinfo", "--size", x509_uri(strangers)}, "TLS fatal alert");
     EXPECT_TRUE(said("TLS handshake failed: certificate verify failed"));
+    EXPECT_TRUE(said("blkscope: 127.0.0.1 port "));
     EXPECT_EQ(succeed({"nbdinfo", "--size", x509_uri()}), size_text);
+}
+
+TEST_F(TlsClients, AClientWithAnUnknownKeyIsNamedInTheLogWithItsKeysName) {
+    NEEDS("nbdinfo");
+    serve_tls("require");
+    make_key(path("strangers"), "mallory");
+    const std::string uri =
+        "nbds://mallory@" + tcp_address() + "/?tls-psk-file=" + path("strangers") + "/keys.psk";
+    EXPECT_NE(run({"nbdinfo", "--size", uri}).status, 0);
+    EXPECT_TRUE(said(": TLS handshake with an unknown key, \"mallory\"\n"));
+    EXPECT_TRUE(said("blkscope: 127.0.0.1 port "));
+}
+
+TEST_F(TlsClients, AnExpiredCertificateIsWarnedOfAtTheStart) {
+    make_certificates(pki_, {.from_seconds = -7200, .to_seconds = -3600});
+    serve_tls("require");
+    EXPECT_TRUE(said(pki_ + "/server-cert.pem: the certificate expired on 20"));
 }
 
 TEST_F(TlsClients, AClientWithoutACertificateIsRefusedOnlyWhereItIsVerified) {

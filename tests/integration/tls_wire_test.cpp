@@ -186,6 +186,10 @@ constexpr uint64_t client_kib_max = 512;
 
 class TlsWire : public TlsServedDevice {
   protected:
+    /// As the server's log calls the clients of this test.
+    static std::string this_process() {
+        return "process " + std::to_string(getpid()) + " of user " + std::to_string(getuid());
+    }
     uint64_t resident_kib() {
         std::ifstream status("/proc/" + std::to_string(server_->pid()) + "/status");
         for (std::string word; status >> word;) {
@@ -516,6 +520,7 @@ TEST_F(TlsWire, ATamperedRecordEndsTheConnectionAndNothingOfItIsDone) {
     EXPECT_EQ(client.hear(1), "");
     EXPECT_EQ(client.status(), Status::failed);  // the alert
     EXPECT_TRUE(said("connection closed: TLS: decryption failed or bad record mac"));
+    EXPECT_TRUE(said("bad record mac; the client is " + this_process()));
     EXPECT_EQ(read_command_count("write_requests"), 0u);
     WireClient other(socket_, with_certificate());
     other.enter_transmission();
@@ -585,6 +590,7 @@ TEST_F(TlsWire, AHandshakeThatIsTooLongIsDropped) {
     }
     client.receive_to_the_end();
     EXPECT_TRUE(said("TLS handshake failed: longer than 65536 bytes"));
+    EXPECT_TRUE(said(this_process() + ": TLS handshake failed: longer"));
 }
 
 TEST_F(TlsWire, RandomBytesInPlaceOfTlsHurtNobody) {

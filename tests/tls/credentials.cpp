@@ -20,8 +20,6 @@ namespace fs = std::filesystem;
 using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
 using Certificate = std::unique_ptr<X509, void (*)(X509*)>;
 
-constexpr long valid_seconds = 24L * 3600;
-
 void require(bool done, const char* what) {
     if (!done) throw std::runtime_error(std::string("make credentials: ") + what);
 }
@@ -38,14 +36,14 @@ void add_extension(X509* certificate, int what, const char* value) {
     X509_EXTENSION_free(extension);
 }
 
-Certificate make_certificate(const std::string& name, EVP_PKEY* key) {
+Certificate make_certificate(const std::string& name, EVP_PKEY* key, const Validity& valid = {}) {
     Certificate certificate(X509_new(), X509_free);
     require(certificate != nullptr, "certificate");
     X509* to = certificate.get();
     X509_set_version(to, X509_VERSION_3);
     ASN1_INTEGER_set_uint64(X509_get_serialNumber(to), std::random_device{}());
-    X509_gmtime_adj(X509_getm_notBefore(to), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(to), valid_seconds);
+    X509_gmtime_adj(X509_getm_notBefore(to), valid.from_seconds);
+    X509_gmtime_adj(X509_getm_notAfter(to), valid.to_seconds);
     X509_set_pubkey(to, key);
     const auto* text = reinterpret_cast<const unsigned char*>(name.c_str());
     X509_NAME_add_entry_by_txt(X509_get_subject_name(to), "CN", MBSTRING_UTF8, text, -1, -1, 0);
@@ -77,7 +75,7 @@ void write_key(const fs::path& path, EVP_PKEY* key) {
 
 }  // namespace
 
-void make_certificates(const fs::path& folder) {
+void make_certificates(const fs::path& folder, const Validity& of_server) {
     fs::create_directories(folder);
     const Key authority_key = make_private_key();
     const Certificate authority = make_certificate("authority of a test", authority_key.get());
@@ -85,17 +83,18 @@ void make_certificates(const fs::path& folder) {
     sign(authority.get(), authority.get(), authority_key.get());
     write_certificate(folder / "ca-cert.pem", authority.get());
 
-    const auto make_for = [&](const std::string& who, const char* usage, const char* names) {
+    const auto make_for = [&](const std::string& who, const char* usage, const char* names,
+                              const Validity& valid) {
         const Key key = make_private_key();
-        const Certificate certificate = make_certificate(who, key.get());
+        const Certificate certificate = make_certificate(who, key.get(), valid);
         add_extension(certificate.get(), NID_ext_key_usage, usage);
         if (names != nullptr) add_extension(certificate.get(), NID_subject_alt_name, names);
         sign(certificate.get(), authority.get(), authority_key.get());
         write_certificate(folder / (who + "-cert.pem"), certificate.get());
         write_key(folder / (who + "-key.pem"), key.get());
     };
-    make_for("server", "serverAuth", "DNS:localhost,IP:127.0.0.1");
-    make_for("client", "clientAuth", nullptr);
+    make_for("server", "serverAuth", "DNS:localhost,IP:127.0.0.1", of_server);
+    make_for("client", "clientAuth", nullptr, {});
 }
 
 void make_key(const fs::path& folder, const std::string& name) {

@@ -7,10 +7,16 @@
 
 namespace blkscope::test {
 
+/// From when to when a certificate is valid, from now.
+struct Validity {
+    long from_seconds = -3600;
+    long to_seconds = 24L * 3600;
+};
+
 /// Writes ca-cert.pem, server-cert.pem and server-key.pem (for localhost and 127.0.0.1),
 /// client-cert.pem and client-key.pem to `folder`, which it makes. Two calls make two authorities
 /// that know nothing of each other.
-void make_certificates(const std::filesystem::path& folder);
+void make_certificates(const std::filesystem::path& folder, const Validity& of_server = {});
 
 /// Writes keys.psk to `folder`, which it makes: one key of 32 bytes for `name`. The same name has
 /// the same key.

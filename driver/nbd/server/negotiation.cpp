@@ -112,6 +112,7 @@ void Negotiation::hand_over() {
     const int socket = socket_->release();
     if (socket < 0) return end();
     stop();
+    if (tls_) tls_->name_client(peer().text());
     host.negotiated(*this, export_serial_, terms_, socket, std::move(tls_));
 }
 

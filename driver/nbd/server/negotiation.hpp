@@ -78,6 +78,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     void shake_hands();
     void refuse_long_handshake();
     void fail_tls();
+    void log_tls(std::string_view what);
     void read_decrypted();
     void write_encrypted(std::span<const std::byte> bytes, Step::Next next);
     template <class Then>

@@ -30,6 +30,9 @@ void Negotiation::start_tls() {
 
 void Negotiation::shake_hands() {
     const int result = tls_->handshake();
+    if (const auto name = tls_->take_unknown_key()) {
+        log_tls(fmt::format("with an unknown key, \"{}\"", *name));
+    }
     if (result == -EPROTO) return fail_tls();
     flush([this, result] {
         if (result == 0) return read();
@@ -38,14 +41,19 @@ void Negotiation::shake_hands() {
     });
 }
 
+void Negotiation::log_tls(std::string_view what) {
+    assert(!stopped());
+    host_->log(fmt::format("{}: TLS handshake {}", peer().text(), what));
+}
+
 void Negotiation::refuse_long_handshake() {
-    host_->log(fmt::format("TLS handshake failed: longer than {} bytes", handshake_bytes_max));
+    log_tls(fmt::format("failed: longer than {} bytes", handshake_bytes_max));
     end();
 }
 
 // The client is told why, as far as TLS has words for it.
 void Negotiation::fail_tls() {
-    host_->log(fmt::format("TLS handshake failed: {}", tls_->failure()));
+    log_tls(fmt::format("failed: {}", tls_->failure()));
     flush([this] { end(); });
 }
 

@@ -6,7 +6,8 @@
 //
 // Threads: made on any; then constant, and used by all at once.
 // Errors:  TlsContext::open throws std::invalid_argument, saying which file is wrong, why, and what
-//          to do. A file that other users may read is warned of on standard error.
+//          to do. A key that other users may read and a certificate that has expired or is
+//          not valid yet are warned of on standard error.
 // Source:  RFC 5246, RFC 8446, RFC 4279 (PSK); qemu's and libvirt's names for the files of a
 //          certificate directory; psktool(1)'s format of keys.
 #pragma once

@@ -5,17 +5,20 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstdio>
-#include "driver/nbd/tls/tls.hpp"
+#include <ctime>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
 
+#include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/tls/tls_error.hpp"
 #include "driver/nbd/tls/tls_keys.hpp"
+#include "driver/nbd/tls/tls_session.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -86,7 +89,13 @@ unsigned find_key(SSL* session, const char* name, unsigned char* to, unsigned by
     const auto* keys =
         static_cast<const TlsKeys*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(session), keys_index));
     const TlsKeys::Key* key = keys->find(name);
-    if (key == nullptr || key->size() > bytes_max) return 0;
+    if (key == nullptr) {
+        auto* const asking = static_cast<TlsSession*>(SSL_get_app_data(session));
+        assert(asking != nullptr);
+        asking->offered_unknown_key(name);
+        return 0;
+    }
+    if (key->size() > bytes_max) return 0;
     std::copy(key->begin(), key->end(), to);
     return static_cast<unsigned>(key->size());
 }
@@ -121,6 +130,40 @@ void load_chain(SSL_CTX* context, const std::string& path) {
     open_file(path, make_certificate);
     if (SSL_CTX_use_certificate_chain_file(context, path.c_str()) == 1) return;
     fail(path, "no certificate that can be used: " + tls_error_text(), make_certificate);
+}
+
+std::string date_text(const ASN1_TIME* time) {
+    std::tm date{};
+    if (ASN1_TIME_to_tm(time, &date) != 1) return "a date that cannot be read";
+    return fmt::format("{}-{:02}-{:02} {:02}:{:02} UTC", date.tm_year + 1900, date.tm_mon + 1,
+                       date.tm_mday, date.tm_hour, date.tm_min);
+}
+
+// What is wrong with the time that a certificate is for; empty if nothing is.
+std::string untimely(const X509* certificate) {
+    const ASN1_TIME* const from = X509_get0_notBefore(certificate);
+    const ASN1_TIME* const to = X509_get0_notAfter(certificate);
+    if (X509_cmp_current_time(from) > 0) return "is not valid before " + date_text(from);
+    if (X509_cmp_current_time(to) < 0) return "expired on " + date_text(to);
+    return {};
+}
+
+// Clients that verify refuse such a server, and may not say why.
+void warn_if_untimely(SSL_CTX* context, const std::string& path) {
+    const auto warn = [&](const X509* certificate, std::string_view which) {
+        const std::string why = untimely(certificate);
+        if (why.empty()) return;
+        fmt::print(stderr, "blkscope: {}: {} {}, and clients refuse it; make a new one\n", path,
+                   which, why);
+    };
+    const X509* const own = SSL_CTX_get0_certificate(context);
+    assert(own != nullptr);
+    warn(own, "the certificate");
+    STACK_OF(X509)* issuers = nullptr;
+    SSL_CTX_get0_chain_certs(context, &issuers);
+    for (int i = 0; i < sk_X509_num(issuers); ++i) {
+        warn(sk_X509_value(issuers, i), fmt::format("certificate {} of the chain", i + 2));
+    }
 }
 
 void load_private_key(SSL_CTX* context, const std::string& path, const std::string& chain) {
@@ -190,6 +233,7 @@ void TlsContext::load_certificates(const TlsOptions& options) {
     const fs::path folder = options.certificates;
     const std::string chain = folder / "server-cert.pem";
     load_chain(context_.get(), chain);
+    warn_if_untimely(context_.get(), chain);
     load_private_key(context_.get(), folder / "server-key.pem", chain);
     if (options.verify_peer) require_signed_by(folder / "ca-cert.pem");
 }

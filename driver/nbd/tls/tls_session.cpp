@@ -9,11 +9,12 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
-#include "driver/nbd/tls/tls.hpp"
 #include <new>
 #include <string_view>
 #include <utility>
 
+#include "driver/nbd/text.hpp"
+#include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/tls/tls_error.hpp"
 
 namespace blkscope::nbd {
@@ -89,6 +90,7 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context)
     }
     SSL_set_bio(ssl_, bio, bio);  // which takes the one reference for both
     SSL_set_accept_state(ssl_);
+    SSL_set_app_data(ssl_, this);  // for the context, when it is asked for a key
 }
 
 TlsSession::~TlsSession() {
@@ -142,7 +144,20 @@ int32_t TlsSession::outcome(int result) {
     if (const long verified = SSL_get_verify_result(ssl_); verified != X509_V_OK) {
         failure_.append(" (").append(X509_verify_cert_error_string(verified)).append(")");
     }
+    if (!client_.empty()) failure_.append("; the client is ").append(client_);
     return -EPROTO;
+}
+
+// A client may offer as many names as a message has room for; the log gets one of them.
+void TlsSession::offered_unknown_key(std::string_view name) {
+    if (unknown_key_ || unknown_key_taken_) return;
+    unknown_key_ = printable(name);
+    assert(unknown_key_->size() <= printable_bytes_max);
+}
+
+std::optional<std::string> TlsSession::take_unknown_key() {
+    unknown_key_taken_ = unknown_key_taken_ || unknown_key_.has_value();
+    return std::exchange(unknown_key_, std::nullopt);
 }
 
 int TlsSession::handshake() {

@@ -24,8 +24,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
+#include <utility>
 
 struct ssl_st;
 struct bio_st;
@@ -75,8 +78,17 @@ class TlsSession {
     void close();
     [[nodiscard]] bool closed() const { return closed_; }
 
-    /// One line of ASCII; empty unless failed.
+    /// One line of ASCII; empty unless failed. Once the client has a name, it ends with that.
     [[nodiscard]] const std::string& failure() const { return failure_; }
+
+    /// How the log calls the client, for those who know only the session.
+    void name_client(std::string name) { client_ = std::move(name); }
+
+    /// For the context: the client offers the use of a shared key of this name, and there is none.
+    void offered_unknown_key(std::string_view name);
+    /// The first such name, as it may stand in the log; nothing if there was none or it was taken
+    /// before.
+    [[nodiscard]] std::optional<std::string> take_unknown_key();
 
   private:
     static constexpr size_t record_bytes_max = size_t{16} << 10;  // of plaintext
@@ -100,6 +112,9 @@ class TlsSession {
 
     bool closed_ = false;
     std::string failure_;
+    std::string client_;  // empty until it has a name
+    std::optional<std::string> unknown_key_;
+    bool unknown_key_taken_ = false;
 };
 
 }  // namespace blkscope::nbd

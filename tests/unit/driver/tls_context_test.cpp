@@ -6,14 +6,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
-#include "driver/nbd/tls/tls.hpp"
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 
 #include "credentials.hpp"
+#include "driver/nbd/tls/tls.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -72,6 +73,36 @@ TEST_F(TlsContextTest, OpensWhatIsWholeAndSaysNothing) {
     EXPECT_EQ(warning(x509()), "");
     EXPECT_EQ(warning(psk()), "");
     EXPECT_EQ(TlsContext::open(psk())->mode(), TlsMode::require);
+}
+
+TEST_F(TlsContextTest, WarnsOfACertificateThatHasExpired) {
+    test::make_certificates(folder_, {.from_seconds = -7200, .to_seconds = -3600});
+    const std::string said = warning(x509());
+    EXPECT_EQ(
+        said.rfind("blkscope: " + path("server-cert.pem") + ": the certificate expired on 20", 0),
+        0u)
+        << said;
+    EXPECT_NE(said.find(" UTC, and clients refuse it; make a new one\n"), std::string::npos)
+        << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+TEST_F(TlsContextTest, WarnsOfACertificateThatIsNotValidYet) {
+    test::make_certificates(folder_, {.from_seconds = 3600, .to_seconds = 7200});
+    const std::string said = warning(x509());
+    EXPECT_NE(said.find(": the certificate is not valid before 20"), std::string::npos) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+}
+
+// A client gets the whole chain, and refuses it for one link.
+TEST_F(TlsContextTest, WarnsOfAnyCertificateOfTheChain) {
+    const fs::path old = folder_ / "old";
+    test::make_certificates(old, {.from_seconds = -7200, .to_seconds = -3600});
+    std::ifstream link(old / "server-cert.pem");
+    std::ofstream(path("server-cert.pem"), std::ios::app) << link.rdbuf();
+    const std::string said = warning(x509());
+    EXPECT_NE(said.find(": certificate 2 of the chain expired on 20"), std::string::npos) << said;
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
 TEST_F(TlsContextTest, OffIsNoneAndTakesNoCredentials) {

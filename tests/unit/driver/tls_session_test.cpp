@@ -107,6 +107,40 @@ TEST_F(TlsTest, CertificatesAndKeysServeBothVersions) {
     }
 }
 
+TEST_F(TlsTest, TellsOnceWhichUnknownKeyAClientOffered) {
+    const std::filesystem::path keys = folder_ / "mallory";
+    test::make_key(keys, "mal\"lory");
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        // In TLS 1.3 certificates step in, which this client takes unseen.
+        EXPECT_EQ(connect(both_kinds(), {.version = version, .keys = keys}),
+                  version == TLS1_3_VERSION);
+        EXPECT_EQ(session_->take_unknown_key(), "mal\\x22lory");
+        EXPECT_EQ(session_->take_unknown_key(), std::nullopt);
+        session_->offered_unknown_key("another");
+        EXPECT_EQ(session_->take_unknown_key(), std::nullopt);
+        EXPECT_TRUE(connect(both_kinds(), {.version = version, .keys = folder_}));
+        EXPECT_EQ(session_->take_unknown_key(), std::nullopt);
+    }
+}
+
+TEST_F(TlsTest, ALongUnknownKeyIsCutShort) {
+    ASSERT_TRUE(connect());
+    session_->offered_unknown_key(std::string(10'000, '\n'));
+    const auto said = session_->take_unknown_key();
+    ASSERT_TRUE(said);
+    EXPECT_LT(said->size(), 300u);
+}
+
+TEST_F(TlsTest, AFailureNamesTheClientOnceItHasAName) {
+    ASSERT_TRUE(connect());
+    session_->name_client("192.0.2.7 port 4711");
+    to_server("no record of TLS");
+    std::string none;
+    EXPECT_EQ(read(none, 16), -EPROTO);
+    EXPECT_TRUE(session_->failure().ends_with("; the client is 192.0.2.7 port 4711"))
+        << session_->failure();
+}
+
 TEST_F(TlsTest, EachKindServesAlone) {
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         EXPECT_TRUE(connect({.mode = TlsMode::on, .certificates = folder_},
