@@ -34,8 +34,7 @@ std::string Reception::why_not(const Peer& peer) const {
 }
 
 bool Reception::full() const {
-    return handshakes() >= rules_.handshakes_max ||
-           handshakes() + owner_.served() >= rules_.connections_max;
+    return handshakes() >= rules_.handshakes_max || connections() >= rules_.connections_max;
 }
 
 void Reception::end_one_for(const Peer& newcomer) {
@@ -81,6 +80,7 @@ void Reception::admit(std::unique_ptr<StreamSocket> socket) {
 void Reception::admit_in_need(std::unique_ptr<StreamSocket> socket, int error) {
     assert(socket != nullptr && error != 0);
     const Peer peer = socket->peer();
+    if (const std::string why = why_not(peer); !why.empty()) return turn_away(peer, why);
     if (handshakes() == 0) {
         return turn_away(peer, "no descriptors left: " + std::generic_category().message(error));
     }

@@ -163,6 +163,22 @@ TEST_F(ReceptionTest, InNeedOfDescriptorsAClientIsTurnedAwayWhereNoneCanBeHad) {
               "blkscope: 192.0.2.1 port 0 turned away: no descriptors left: Too many open files\n");
 }
 
+// Not on the list, and yet it might cost others their places.
+TEST_F(ReceptionTest, AClientThatIsNotAllowedMakesNobodyGo) {
+    Reception::Rules strict = rules(256, 1);
+    strict.allow = AllowList({"192.0.2.1"});
+    reception_.set_rules(strict);
+    const auto honest = connect("192.0.2.1");
+    ::testing::internal::CaptureStderr();
+    EXPECT_TRUE(connect("192.0.2.66")->server_closed);
+    const auto wire = std::make_shared<FakeWire>();
+    reception_.admit_in_need(executor_.connect(wire, at("192.0.2.66")), EMFILE);
+    EXPECT_TRUE(wire->server_closed);
+    EXPECT_FALSE(honest->server_closed);
+    EXPECT_EQ(reception_.handshakes(), 1u);
+    ::testing::internal::GetCapturedStderr();
+}
+
 TEST_F(ReceptionTest, ClosedItHasNothingLeftToCall) {
     for (int i = 0; i < 70; ++i) connect("192.0.2.66");
     reception_.close();
