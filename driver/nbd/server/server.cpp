@@ -37,9 +37,10 @@ bool has_address(const Uri& uri) {
 
 }  // namespace
 
-Server::Server(Executor& executor, const Options& options)
+Server::Server(Executor& executor, const Options& options, WorkerSource source)
     : executor_(executor),
       options_(options),
+      source_(std::move(source)),
       names_({}),
       reception_(executor, *this, names_, rules(options)) {}
 
@@ -50,12 +51,19 @@ Server::~Server() {
 // ---- Exports ----
 
 Worker& Server::make_worker() {
-    auto worker = std::make_unique<Worker>(options_.busy_wait);
+    auto worker = source_.make ? source_.make(options_.busy_wait)
+                               : std::make_unique<Worker>(options_.busy_wait);
+    assert(worker != nullptr);
     worker->when_connection_ended([this] {
         if (when_idle_) executor_.post([this] { look_for_idleness(); });
     });
-    if (started_) worker->start();
+    if (started_) start(*worker);
     return *workers_.emplace_back(std::move(worker));
+}
+
+void Server::start(Worker& worker) {
+    if (source_.start) return source_.start(worker);
+    worker.start();
 }
 
 // A worker of its own for each export while there may be more workers; then the one with the
@@ -249,7 +257,7 @@ void Server::start() {
     rename();
     started_ = true;
     publish();
-    for (const auto& worker : workers_) worker->start();
+    for (const auto& worker : workers_) start(*worker);
     for (const auto& listener : listeners_) listener->start(reception_);
 }
 

@@ -57,6 +57,15 @@ struct ExportOptions {
     bool is_default = false;  // answers to the empty name too
 };
 
+/// Where a server's workers come from. A simulator makes them on a kernel of its own and gives them
+/// no thread.
+struct WorkerSource {
+    /// Null: one on this machine's kernel.
+    std::function<std::unique_ptr<Worker>(bool busy_wait)> make = {};
+    /// Null: in a thread of its own.
+    std::function<void(Worker&)> start = {};
+};
+
 class Server final : private Reception::Owner {
   public:
     struct Options {
@@ -73,7 +82,7 @@ class Server final : private Reception::Owner {
         ReplyForm replies = ReplyForm::extended;     // at most; each client chooses
     };
 
-    Server(Executor& executor, const Options& options);
+    Server(Executor& executor, const Options& options, WorkerSource source = {});
     ~Server() override;
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -124,6 +133,7 @@ class Server final : private Reception::Owner {
 
     std::unique_ptr<Export> make(ExportOptions options);
     Worker& make_worker();
+    void start(Worker& worker);
     Worker& next_worker();
     Worker& worker_for(const Export& exp);
     void retire(std::unique_ptr<Export> exp);
@@ -141,6 +151,7 @@ class Server final : private Reception::Owner {
 
     Executor& executor_;
     Options options_;
+    WorkerSource source_;
     bool started_ = false;
     uint64_t next_serial_ = 0;
     std::function<void()> when_idle_;

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "driver/nbd/server/asio_executor.hpp"
+#include "driver/nbd/transmission/worker.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -148,6 +149,31 @@ TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
     added.push_back(exp("c"));
     server.change({"a"}, std::move(added));
     EXPECT_EQ(server.exports(), 2u);
+}
+
+// As a simulator does, which has a kernel of its own and no threads.
+TEST_F(ServerTest, TakesItsWorkersFromWhereItIsTold) {
+    boost::asio::io_context io;
+    AsioExecutor executor(io);
+    std::vector<Worker*> made;
+    std::vector<Worker*> begun;
+    const auto make = [&](bool busy_wait) {
+        auto worker = std::make_unique<Worker>(busy_wait);
+        made.push_back(worker.get());
+        return worker;
+    };
+    const auto start = [&](Worker& worker) {
+        begun.push_back(&worker);
+        worker.start();
+    };
+    Server server(executor, {.workers = 2}, {.make = make, .start = start});
+    for (const char* name : {"a", "b", "c"}) server.add(exp(name));
+    EXPECT_EQ(made.size(), 2u);
+    EXPECT_TRUE(begun.empty());
+    server.start();
+    EXPECT_EQ(begun, made);
+    EXPECT_TRUE(server.stop());
+    EXPECT_EQ(script_.flushes, 3);
 }
 
 TEST_F(ServerTest, OneThatNeverStartedHasNothingToFlush) {
