@@ -18,7 +18,7 @@ namespace blkscope {
 /// completions of a turn prepare.
 inline constexpr unsigned completion_queue_factor = 8;
 
-/// What the kernel keeps in memory for a ring with so many submissions.
+/// The memory that the kernel keeps for a ring with so many submissions.
 [[nodiscard]] size_t ring_memory_bytes(size_t entries);
 
 /// `error` is an errno; `ring_bytes` what the ring would have held.

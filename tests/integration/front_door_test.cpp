@@ -364,7 +364,7 @@ TEST_F(AllowedDoor, AHandshakeBeyondTheLimitTakesTheOldestsPlaceAndNoServedClien
     })) << server_->output();
 }
 
-// What an attacker at one address does with handshakes, and nothing else.
+// An attacker at one address, who begins handshakes and does nothing else.
 class Attack {
   public:
     Attack(const std::string& from, uint16_t port) : from_(from), port_(port) {
@@ -450,7 +450,8 @@ class FewDescriptors : public FrontDoor {
 TEST_F(FewDescriptors, ASoftLimitIsRaisedToTheHardOne) {
     NEEDS("prlimit");
     serve_with_descriptors("32:4096", {});
-    EXPECT_EQ(fill(60).size(), 60u);
+    // liburing raises it a little by itself, so there are many clients.
+    EXPECT_EQ(fill(150).size(), 150u);
     EXPECT_EQ(server_->output().find("--max-connections"), std::string::npos);
 }
 

@@ -25,7 +25,7 @@ void raise_descriptor_limit();
 /// Those that this process has now.
 [[nodiscard]] size_t open_descriptors();
 
-/// What to tell a user when `to_come` more than are `open` now, and some for those who read the
+/// A line for the user when `to_come` more than are `open` now, and some for those who read the
 /// statistics, are above `limit`. Empty when they are not.
 [[nodiscard]] std::string descriptor_shortage(uint64_t limit, size_t open, size_t to_come);
 

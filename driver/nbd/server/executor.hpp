@@ -31,7 +31,7 @@
 
 namespace blkscope::nbd {
 
-/// One alarm at a time.
+/// An alarm, one at a time.
 class Timer {
   public:
     virtual ~Timer() = default;

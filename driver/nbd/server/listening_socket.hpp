@@ -23,7 +23,7 @@ struct ListeningSocket {
 ListeningSocket listening_unix_socket(const std::string& path);
 /// `port` 0 takes a free one.
 ListeningSocket listening_tcp_socket(const std::string& address, uint16_t port);
-/// One that listens already, by a descriptor that was given to this program.
+/// A socket that listens already, by a descriptor that was given to this program.
 ListeningSocket given_listening_socket(int descriptor);
 
 }  // namespace blkscope::nbd

@@ -41,7 +41,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
         virtual void log(std::string_view line) = 0;
     };
 
-    /// What clients are offered. The names may change while a handshake is under way.
+    /// The offer to clients. The names may change while a handshake is under way.
     struct Offer {
         const Exports& names;
         std::shared_ptr<const TlsContext> tls = {};  // without one there is none

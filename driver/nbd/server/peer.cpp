@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<unsigned char, 12> v4_mapped_prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-// What a provider gives to one customer, who may use any address in it.
+// A provider gives so many leading bytes to one customer, who may use any address behind them.
 constexpr size_t v6_network_bytes = 8;
 
 std::span<const unsigned char> without_v6_wrap(std::span<const unsigned char> bytes) {

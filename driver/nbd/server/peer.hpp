@@ -55,7 +55,7 @@ struct Peer {
     /// `port` and `address` of a TCP endpoint; unknown for another family.
     static Peer of_address(const sockaddr_storage& from);
 
-    /// What the log calls it: "192.0.2.7 port 4711", "process 815 of user 1000", "a client".
+    /// The name in the log: "192.0.2.7 port 4711", "process 815 of user 1000", "a client".
     [[nodiscard]] std::string text() const;
 
     using Key = std::tuple<Kind, std::vector<unsigned char>, uid_t, pid_t>;

@@ -1,4 +1,4 @@
-// Reception: lets clients in. It knows the allow list and the limits, and owns the handshakes.
+// Reception: lets clients in, by the allow list and the limits, and owns their handshakes.
 //
 //     Listener ─▶ admit ─▶ Negotiation ─▶ negotiated: the owner's from here
 //                   │           └───────▶ ended

@@ -139,7 +139,7 @@ std::string date_text(const ASN1_TIME* time) {
                        date.tm_mday, date.tm_hour, date.tm_min);
 }
 
-// What is wrong with the time that a certificate is for; empty if nothing is.
+// Why a certificate is not valid now; empty if it is.
 std::string untimely(const X509* certificate) {
     const ASN1_TIME* const from = X509_get0_notBefore(certificate);
     const ASN1_TIME* const to = X509_get0_notAfter(certificate);

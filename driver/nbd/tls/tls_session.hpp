@@ -78,7 +78,7 @@ class TlsSession {
     void close();
     [[nodiscard]] bool closed() const { return closed_; }
 
-    /// One line of ASCII; empty unless failed. Once the client has a name, it ends with that.
+    /// One line of ASCII; empty unless failed. Once the client has a name, the line ends with that.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
     /// How the log calls the client, for those who know only the session.

@@ -1,5 +1,5 @@
-// Descriptors: the limit, the warning, and the one that is kept for need. What changes a limit does
-// so in a child process.
+// Descriptors: the limit, the warning, and the one that is kept for need. Limits are changed in child
+// processes only.
 #include "driver/nbd/server/descriptors.hpp"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// Who gets in, on an executor of the test's own: limits, and clients that want to keep others out.
+// Admission of clients, on an executor of the test's own: limits, and clients that want to keep others out.
 #include "driver/nbd/server/reception.hpp"
 
 #include <gtest/gtest.h>
