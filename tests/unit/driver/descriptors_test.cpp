@@ -134,6 +134,9 @@ int listen_without_descriptors(const std::string& path) {
 }
 
 TEST(Descriptors, AListenerWithoutAnyTurnsClientsAwayAtOnce) {
+#ifdef __SANITIZE_ADDRESS__
+    GTEST_SKIP() << "SKIPPED: the sanitizer needs a descriptor to look at an object";
+#endif
     char folder[] = "/tmp/blkscope_test.XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
     const std::string path = std::string(folder) + "/socket";
