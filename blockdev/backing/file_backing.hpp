@@ -15,17 +15,19 @@
 
 #include "blockdev/backing/backing.hpp"
 #include "blockdev/backing/mapped_file.hpp"
+#include "blockdev/backing/open_file.hpp"
 
 namespace blkscope {
 
 class FileBacking : public Backing {
   public:
-    FileBacking(const std::string& path, const BackingOptions& options);
+    /// Takes the descriptors over; `kernel` outlives it.
+    explicit FileBacking(const OpenFile& file, Kernel& kernel = linux_kernel());
     ~FileBacking() override;
 
-    [[nodiscard]] std::string describe() const override { return path_; }
-    [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
-    [[nodiscard]] uint32_t block_bytes() const override { return block_bytes_; }
+    [[nodiscard]] std::string describe() const override { return is_.name; }
+    [[nodiscard]] uint64_t size_bytes() const override { return is_.size_bytes; }
+    [[nodiscard]] uint32_t block_bytes() const override { return is_.block_bytes; }
     void attach(Ring& ring) override;
     [[nodiscard]] bool shareable() const override { return true; }
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
@@ -33,26 +35,31 @@ class FileBacking : public Backing {
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
     [[nodiscard]] bool sparse() const override { return file_->sparse; }
-    [[nodiscard]] bool rotational() const override { return rotational_; }
-    [[nodiscard]] bool has_cache() const override { return !direct_; }
+    [[nodiscard]] bool rotational() const override { return is_.rotational; }
+    [[nodiscard]] bool has_cache() const override { return !is_.direct; }
     bool more(Buf& buf) override;
 
   private:
     /// The ways to make zeroes, best first.
     enum class Zeroing : uint8_t { punch, zero_range, write, none };
 
-    /// What all backings of one file know of it.
+    /// What all backings of one file share; the last one closes the file.
     struct File {
+        File(const OpenFile& is, Kernel& runs_on);
+        ~File();
+        File(const File&) = delete;
+        File& operator=(const File&) = delete;
+
+        Kernel& kernel;
+        const OpenFile open;
         std::atomic<bool> can_punch{true};
         std::atomic<bool> can_zero_range{true};
-        std::atomic<bool> sparse{false};  // it had holes when it was opened, or has got some
-        MappedFile mapped;                // for writes, where that pays
+        std::atomic<bool> sparse;  // it had holes when it was opened, or has got some
+        MappedFile mapped;         // for writes, where mapping pays
     };
 
-    FileBacking(const FileBacking& other);
+    explicit FileBacking(std::shared_ptr<File> file);
 
-    void open_file(const BackingOptions& options);
-    void measure(bool direct);
     [[nodiscard]] bool may_leave_the_ring(const Buf& buf) const;
     std::optional<int32_t> prepare_write(Buf& buf);
     std::optional<int32_t> prepare_trim(Buf& buf);
@@ -67,18 +74,11 @@ class FileBacking : public Backing {
     template <class Prepare>
     std::optional<int32_t> prepare_on_file(Buf& buf, Prepare prepare);
 
-    std::string path_;
-    int fd_ = -1;
-    int fixed_ = -1;  // index in the ring's file table, -1 for none
+    std::shared_ptr<File> file_;
+    const OpenFile& is_;  // file_->open
+    Kernel& kernel_;      // file_->kernel
+    int fixed_ = -1;      // index in the ring's file table, -1 for none
     Ring* ring_ = nullptr;
-    uint64_t size_bytes_ = 0;
-    uint32_t block_bytes_ = 1;
-    uint32_t trim_bytes_ = 1;  // what fallocate's ranges must be aligned to
-    bool regular_ = false;
-    bool direct_ = false;
-    bool read_only_ = false;
-    bool rotational_ = false;
-    std::shared_ptr<File> file_ = std::make_shared<File>();
 };
 
 }  // namespace blkscope

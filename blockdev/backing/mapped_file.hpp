@@ -6,7 +6,7 @@
 // no difference: the data is in the page cache, and fdatasync(2) brings it to the disk.
 //
 // Only what is in the page cache is written here: anything else would have to be read from the disk
-// first. A file that shrank, and a full disk, show as SIGBUS, which is caught; then nothing is lost
+// first. A file that shrank, and a full disk, show as SIGBUS, which Kernel::copy() catches; then nothing is lost
 // by writing in the ordinary way, which says what was wrong.
 //
 // When the kernel has written pages to the disk it takes the right to write to them away, page by
@@ -28,6 +28,7 @@
 #include <vector>
 
 #include "blockdev/backing/stripes.hpp"
+#include "blockdev/ring/kernel.hpp"
 
 namespace blkscope {
 
@@ -38,12 +39,9 @@ class MappedFile {
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
 
-    /// Whether this pays on the file's file system, with this kernel.
-    static bool pays(int fd);
-
     /// Maps the file, which is open for reading and writing and stays open. Where it cannot be
-    /// mapped, nothing will be written.
-    void map(int fd, uint64_t size_bytes);
+    /// mapped, nothing will be written. `kernel` outlives it.
+    void map(Kernel& kernel, int fd, uint64_t size_bytes);
 
     /// Whether a write of so many bytes is for us: up to 64 KiB, and up to 128 KiB if such writes
     /// come to more than twice the file between two flushes.
@@ -57,10 +55,10 @@ class MappedFile {
     bool try_write(uint64_t offset, std::span<const std::byte> from);
 
   private:
-    [[nodiscard]] bool is_cached(std::byte* first, const std::byte* end) const;
     void took_long(uint64_t range);
     void unmap(uint64_t range);
 
+    Kernel* kernel_ = nullptr;
     std::byte* start_ = nullptr;
     uint64_t size_bytes_ = 0;
     Stripes stripes_;

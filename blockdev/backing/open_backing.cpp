@@ -6,6 +6,7 @@
 #include "blockdev/backing/backing.hpp"
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/backing/memory_backing.hpp"
+#include "blockdev/backing/open_file.hpp"
 
 namespace blkscope {
 namespace {
@@ -62,7 +63,7 @@ std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOpti
     if (spec.starts_with(null_prefix)) {
         return std::make_unique<NullBacking>(parse_size(spec.substr(null_prefix.size())));
     }
-    return std::make_unique<FileBacking>(spec, options);
+    return std::make_unique<FileBacking>(open_file(spec, options));
 }
 
 }  // namespace blkscope

@@ -25,7 +25,7 @@ class MappedFileTest : public ::testing::Test {
         unlink(path);
         const std::string dots(size_bytes, '.');
         ASSERT_EQ(pwrite(fd_, dots.data(), dots.size(), 0), static_cast<ssize_t>(size_bytes));
-        file_.map(fd_, size_bytes);
+        file_.map(linux_kernel(), fd_, size_bytes);
     }
     void TearDown() override { close(fd_); }
 
@@ -130,7 +130,7 @@ TEST_F(MappedFileTest, ItGoesOnThroughAsManyMappingsAsItTakes) {
 TEST_F(MappedFileTest, WithoutAMappingNothingIsWritten) {
     MappedFile unmapped;
     EXPECT_FALSE(unmapped.try_write(0, {}));
-    unmapped.map(-1, size_bytes);
+    unmapped.map(linux_kernel(), -1, size_bytes);
     EXPECT_FALSE(unmapped.try_write(0, {}));
 }
 

@@ -1,0 +1,136 @@
+#include "blockdev/backing/open_file.hpp"
+
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/utsname.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+
+namespace blkscope {
+namespace {
+
+constexpr uint64_t stat_block_bytes = 512;
+constexpr uint32_t direct_block_bytes_fallback = 4096;  // where the kernel does not say
+
+[[noreturn]] void fail(const std::string& what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+// What direct I/O on a regular file must be aligned to.
+uint32_t direct_alignment(int fd) {
+#ifdef STATX_DIOALIGN
+    struct statx info {};
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 &&
+        (info.stx_mask & STATX_DIOALIGN) != 0 && info.stx_dio_offset_align != 0) {
+        return info.stx_dio_offset_align;
+    }
+#else
+    (void)fd;
+#endif
+    return direct_block_bytes_fallback;
+}
+
+// What the kernel says of a disk, or of the disk that a partition is on; false where it says
+// nothing (a network file system, an overlay).
+bool on_rotational_disk(dev_t device) {
+    const std::string at =
+        "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
+    for (const char* queue : {"/queue/rotational", "/../queue/rotational"}) {
+        char answer = '0';
+        if (std::ifstream(at + queue) >> answer) return answer == '1';
+    }
+    return false;
+}
+
+// ext4 keeps large folios since Linux 6.16, which make a small pwrite(2) dear.
+bool mapping_pays(int fd) {
+    struct statfs file_system {};
+    utsname kernel{};
+    if (fstatfs(fd, &file_system) != 0 || uname(&kernel) != 0) return false;
+    int major = 0;
+    int minor = 0;
+    if (std::sscanf(kernel.release, "%d.%d", &major, &minor) != 2) return false;
+    return file_system.f_type == EXT4_SUPER_MAGIC && (major > 6 || (major == 6 && minor >= 16));
+}
+
+void measure(OpenFile& file) {
+    struct stat info {};
+    if (fstat(file.fd, &info) < 0) fail("stat " + file.name);
+    file.regular = S_ISREG(info.st_mode);
+    file.rotational = on_rotational_disk(S_ISBLK(info.st_mode) ? info.st_rdev : info.st_dev);
+    if (file.regular) {
+        file.size_bytes = static_cast<uint64_t>(info.st_size);
+        file.sparse = static_cast<uint64_t>(info.st_blocks) * stat_block_bytes < file.size_bytes;
+        if (file.direct) file.block_bytes = direct_alignment(file.fd);
+        file.mapping_pays = !file.direct && !file.read_only && mapping_pays(file.fd);
+    } else if (S_ISBLK(info.st_mode)) {
+        int sector = 512;
+        if (ioctl(file.fd, BLKGETSIZE64, &file.size_bytes) < 0 ||
+            ioctl(file.fd, BLKSSZGET, &sector) < 0) {
+            fail("size " + file.name);
+        }
+        assert(sector > 0);
+        file.trim_bytes = static_cast<uint32_t>(sector);
+        if (file.direct) file.block_bytes = file.trim_bytes;
+    } else {
+        throw std::invalid_argument("open " + file.name +
+                                    ": neither a regular file nor a block device");
+    }
+}
+
+void check_size(const OpenFile& file) {
+    if (file.size_bytes == 0) {
+        throw std::invalid_argument("open " + file.name +
+                                    ": it is empty; give it a size, as in truncate -s 1G " +
+                                    file.name);
+    }
+    if (file.size_bytes % file.block_bytes != 0) {
+        throw std::invalid_argument(
+            "open " + file.name + ": its size, " + std::to_string(file.size_bytes) +
+            " bytes, is not a multiple of the " + std::to_string(file.block_bytes) +
+            " that direct I/O needs; serve it without --direct");
+    }
+}
+
+// dup(2) would share the description, which hears of an error once.
+int open_witness(int fd) {
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+}
+
+}  // namespace
+
+OpenFile open_file(const std::string& path, const BackingOptions& options) {
+    OpenFile file;
+    file.name = path;
+    file.direct = options.direct;
+    file.read_only = options.read_only;
+    // O_NONBLOCK: a FIFO by mistake must not hang the start; files and disks ignore it.
+    const int flags = O_CLOEXEC | O_NONBLOCK | (file.read_only ? O_RDONLY : O_RDWR) |
+                      (file.direct ? O_DIRECT : 0);
+    file.fd = ::open(path.c_str(), flags);
+    if (file.fd < 0) fail("open " + path);
+    ::fcntl(file.fd, F_SETFL, flags & ~O_NONBLOCK);
+    try {
+        measure(file);
+        check_size(file);
+    } catch (...) {
+        ::close(file.fd);
+        throw;
+    }
+    if (!file.read_only) file.witness = open_witness(file.fd);
+    return file;
+}
+
+}  // namespace blkscope

@@ -1,0 +1,39 @@
+// OpenFile: a regular file or a block device that has been opened and measured.
+//
+// Opening and measuring happen once, at start, and use real paths. A FileBacking needs only what
+// stands here, so a simulator makes one over a descriptor of its own kernel.
+//
+// Units:     bytes.
+// Ownership: the descriptors belong to the FileBacking that is made of it.
+// Errors:    open_file() throws std::system_error or std::invalid_argument.
+// Source:    open(2), stat(2), statx(2) with STATX_DIOALIGN, BLKGETSIZE64, BLKSSZGET.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "blockdev/backing/backing.hpp"
+
+namespace blkscope {
+
+struct OpenFile {
+    std::string name;
+    int fd = -1;
+    /// A second open file description, used for nothing but to ask after a failed write whether a
+    /// sync has failed (the kernel tells each description once). -1: there is none.
+    int witness = -1;
+    uint64_t size_bytes = 0;
+    uint32_t block_bytes = 1;  // offset and length of a request are multiples of this
+    uint32_t trim_bytes = 1;   // offset and length of fallocate's ranges are multiples of this
+    bool regular = false;
+    bool direct = false;
+    bool read_only = false;
+    bool rotational = false;
+    bool sparse = false;        // the file has holes
+    bool mapping_pays = false;  // writes through a mapping may be cheaper than pwrite(2)
+};
+
+/// Opens and measures the file or block device at `path`.
+OpenFile open_file(const std::string& path, const BackingOptions& options);
+
+}  // namespace blkscope
