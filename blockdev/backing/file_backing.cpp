@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <system_error>
 #include <utility>
@@ -89,7 +90,7 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
                                    static_cast<unsigned>(buf.resid), buf.offset + buf.moved());
             });
         case Buf::Op::write:
-            return prepare_write(buf);
+            return buf.step == 0 ? prepare_write(buf) : prepare_witness(buf);
         case Buf::Op::flush:
             return prepare_sync(buf);
         case Buf::Op::trim:
@@ -235,7 +236,17 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
     return {std::min(static_cast<uint64_t>(hole - at), limit), false};
 }
 
+// The witness is another description of the file, so it is not in the ring's table.
+std::optional<int32_t> FileBacking::prepare_witness(Buf& buf) {
+    assert(buf.step == 1 && buf.fua && is_.witness >= 0);
+    ring_->prepare(buf, [&](io_uring_sqe* entry) {
+        io_uring_prep_fsync(entry, is_.witness, IORING_FSYNC_DATASYNC);
+    });
+    return std::nullopt;
+}
+
 bool FileBacking::more(Buf& buf) {
+    if (buf.op == Buf::Op::write) return more_of_write(buf);
     if (!buf.discards()) return false;
     if (buf.step == 0 && (buf.op == Buf::Op::trim ? more_of_trim(buf) : more_of_zeroes(buf))) {
         return true;
@@ -243,6 +254,31 @@ bool FileBacking::more(Buf& buf) {
     if (buf.error != 0 || !buf.fua || buf.step == 1) return false;
     buf.step = 1;
     return true;
+}
+
+// A FUA write is one operation, and its error does not say whether the write or the sync failed.
+// After a failed sync, each description of the file is told of it once: the witness, too. If the
+// witness is not, the write failed for itself, as on a full disk, and nothing that was promised is
+// lost.
+//
+//     step 0: write ── error ──▶ step 1: sync of the witness ──▶ error: a sync has failed
+//                                                            └─▶ none: step 2, the write's error
+bool FileBacking::more_of_write(Buf& buf) {
+    assert(buf.step <= 1);
+    if (buf.step == 0) {
+        if (buf.error == 0 || !buf.fua) return false;
+        buf.step = 1;
+        if (is_.witness < 0) return false;  // nobody can tell, so it counts as a failed sync
+        const bool fits = buf.error <= std::numeric_limits<uint8_t>::max();
+        buf.way = static_cast<uint8_t>(fits ? buf.error : EIO);
+        buf.error = 0;
+        return true;
+    }
+    if (buf.error != 0) return false;
+    assert(buf.way != 0);
+    buf.error = buf.way;
+    buf.step = 2;
+    return false;
 }
 
 // A trim that cannot be done is done.

@@ -59,7 +59,7 @@ class Buf : public Completion {
     // The device's and the backing's own.
     State state = State::idle;
     uint8_t step = 0;  // of an operation that takes several (a trim, then a sync)
-    uint8_t way = 0;   // which of several it is being done in; the backing's own
+    uint8_t way = 0;   // the backing's own: how it is being done, or a write's error in step 1
     uint8_t retries_left = 0;
     uint32_t met = 0;              // reads and writes that were in the device when it came
     uint64_t covers = 0;           // bytes that are done when the operation under way ends with 0
@@ -73,9 +73,10 @@ class Buf : public Completion {
     [[nodiscard]] bool must_be_stable() const { return fua || op == Op::flush; }
     /// It leaves zeroes, or nothing, where there was data, and is made stable by a step of its own.
     [[nodiscard]] bool discards() const { return op == Op::trim || op == Op::write_zeroes; }
-    /// What it is doing now makes data stable, so if that fails, data may have been lost. The first
-    /// step of a trim does not.
-    [[nodiscard]] bool syncs() const { return must_be_stable() && (!discards() || step > 0); }
+    /// The step under way only makes data stable, so if it fails, data may have been lost. A
+    /// write's first step does not count, FUA or not: if it fails, nobody was promised its data.
+    /// A backing that learns that the sync in it has failed sets step to 1.
+    [[nodiscard]] bool syncs() const { return op == Op::flush || (fua && step == 1); }
     /// It was not done because it would not have been fast, as the caller wanted it: no failure.
     [[nodiscard]] bool declined() const;
     [[nodiscard]] uint64_t moved() const { return bcount - resid; }

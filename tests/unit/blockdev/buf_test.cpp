@@ -62,6 +62,17 @@ TEST(Buf, AFlushFinishesWithNothingMoved) {
     EXPECT_EQ(buf.error, 0);
 }
 
+TEST(Buf, TheSecondStepOfAWriteMovesNothing) {
+    Buf buf = running_read(4096);
+    buf.op = Buf::Op::write;
+    buf.fua = true;
+    buf.step = 1;
+    EXPECT_EQ(buf.absorb(-EINTR), Buf::Next::again);
+    EXPECT_EQ(buf.absorb(0), Buf::Next::finish);
+    EXPECT_EQ(buf.error, 0);
+    EXPECT_EQ(buf.resid, 4096u);
+}
+
 TEST(BufQueue, GivesBackInTheOrderOfArrival) {
     Buf a;
     Buf b;

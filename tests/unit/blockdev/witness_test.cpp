@@ -1,0 +1,195 @@
+// A FUA write that fails for itself must not be taken for a failed sync, and the other way round.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <stdlib.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <kstat/instance.hpp>
+#include <memory>
+#include <string>
+
+#include "blockdev/backing/file_backing.hpp"
+#include "blockdev/device/device.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr uint64_t mib = uint64_t{1} << 20;
+
+Buf failed_fua_write(int error) {
+    Buf buf;
+    buf.op = Buf::Op::write;
+    buf.fua = true;
+    buf.bcount = buf.resid = 4096;
+    buf.state = Buf::State::running;
+    buf.error = error;
+    return buf;
+}
+
+TEST(FailedFuaWrite, IsNoSyncUntilTheWitnessHasSpoken) {
+    EXPECT_FALSE(failed_fua_write(EIO).syncs());
+    Buf flush;
+    flush.op = Buf::Op::flush;
+    EXPECT_TRUE(flush.syncs());
+}
+
+class Witness : public testing::Test {
+  protected:
+    void SetUp() override {
+        char path[] = "/var/tmp/witness_test.XXXXXX";
+        ASSERT_NE(mkdtemp(path), nullptr);
+        folder_ = path;
+        setenv("KSTAT_DIR", path, 1);
+        disks_ = folder_ / "disks";
+        std::filesystem::create_directory(disks_);
+    }
+    void TearDown() override {
+        device_.reset();
+        ring_.reset();
+        std::free(data_);
+        if (mounted_) {
+            EXPECT_EQ(umount(disks_.c_str()), 0) << std::strerror(errno);
+        }
+        std::filesystem::remove_all(folder_);
+    }
+
+    std::string image() {
+        const std::string path = disks_ / "disk.img";
+        std::ofstream(path).flush();
+        std::filesystem::resize_file(path, 8 * mib);
+        return path;
+    }
+
+    void serve(const std::string& path) {
+        ring_ = std::make_unique<Ring>(32);
+        ring_->enable();
+        data_ = static_cast<std::byte*>(std::aligned_alloc(4096, mib));
+        std::memset(data_, 'w', mib);
+        device_ = std::make_unique<Device>(*ring_, open_backing(path, {}),
+                                           kstat::claim_instance("nbd"), 8);
+    }
+
+    struct Request : Buf {
+        bool done = false;
+    };
+
+    /// Its errno.
+    int perform(Buf::Op op, uint64_t offset, uint64_t bytes, bool fua = false) {
+        Request request;
+        request.op = op;
+        request.offset = offset;
+        request.bcount = bytes;
+        request.fua = fua;
+        request.no_hole = op == Buf::Op::write_zeroes;
+        request.data = data_;
+        request.iodone = [](Buf& buf) { static_cast<Request&>(buf).done = true; };
+        device_->strategy(request);
+        ring_->dispatch();
+        while (!request.done) {
+            ring_->wait();
+            ring_->dispatch();
+        }
+        return request.error;
+    }
+
+    std::filesystem::path folder_;
+    std::filesystem::path disks_;
+    bool mounted_ = false;
+    std::unique_ptr<Ring> ring_;
+    std::unique_ptr<Device> device_;
+    std::byte* data_ = nullptr;
+};
+
+TEST_F(Witness, IsADescriptionOfItsOwn) {
+    const OpenFile file = open_file(image(), {});
+    FileBacking backing(file);
+    ASSERT_GE(file.witness, 0);
+    ASSERT_EQ(lseek(file.fd, 4096, SEEK_SET), 4096);
+    EXPECT_EQ(lseek(file.witness, 0, SEEK_CUR), 0);  // a shared description shares its position
+    EXPECT_EQ(open_file(image(), {.read_only = true}).witness, -1);
+}
+
+TEST_F(Witness, ThatHeardOfNoFailureLeavesTheWriteItsOwnError) {
+    FileBacking backing(open_file(image(), {}));
+    Buf buf = failed_fua_write(ENOSPC);
+    ASSERT_TRUE(backing.more(buf));
+    EXPECT_EQ(buf.step, 1);
+    EXPECT_EQ(buf.absorb(0), Buf::Next::finish);
+    EXPECT_FALSE(backing.more(buf));
+    EXPECT_EQ(buf.error, ENOSPC);
+    EXPECT_EQ(buf.resid, 4096u);
+    EXPECT_FALSE(buf.syncs());
+}
+
+TEST_F(Witness, ThatHeardOfAFailureMakesItAFailedSync) {
+    FileBacking backing(open_file(image(), {}));
+    Buf buf = failed_fua_write(ENOSPC);
+    ASSERT_TRUE(backing.more(buf));
+    EXPECT_EQ(buf.absorb(-EIO), Buf::Next::finish);
+    EXPECT_FALSE(backing.more(buf));
+    EXPECT_EQ(buf.error, EIO);
+    EXPECT_TRUE(buf.syncs());
+}
+
+TEST_F(Witness, ThatIsMissingMakesEveryFailedFuaWriteAFailedSync) {
+    OpenFile file = open_file(image(), {});
+    ASSERT_EQ(close(file.witness), 0);
+    file.witness = -1;
+    FileBacking backing(file);
+    Buf buf = failed_fua_write(ENOSPC);
+    EXPECT_FALSE(backing.more(buf));
+    EXPECT_EQ(buf.error, ENOSPC);
+    EXPECT_TRUE(buf.syncs());
+}
+
+TEST_F(Witness, IsNotAskedWithoutFuaOrWithoutAnError) {
+    FileBacking backing(open_file(image(), {}));
+    Buf plain = failed_fua_write(ENOSPC);
+    plain.fua = false;
+    EXPECT_FALSE(backing.more(plain));
+    EXPECT_EQ(plain.error, ENOSPC);
+    Buf good = failed_fua_write(0);
+    EXPECT_FALSE(backing.more(good));
+    EXPECT_FALSE(plain.syncs() || good.syncs());
+}
+
+// On a small file system of our own.
+class FullDisk : public Witness {
+  protected:
+    void SetUp() override {
+        Witness::SetUp();
+        if (mount("tmpfs", disks_.c_str(), "tmpfs", 0, "size=1M") != 0) {
+            GTEST_SKIP() << "SKIPPED: cannot mount a file system here: " << std::strerror(errno);
+        }
+        mounted_ = true;
+        const std::string path = image();
+        std::ofstream(disks_ / "filler") << std::string(mib - 16384, 'f');
+        serve(path);
+        ASSERT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+    }
+    void make_room() { std::filesystem::remove(disks_ / "filler"); }
+};
+
+TEST_F(FullDisk, AFuaWriteThatFindsNoSpaceLeavesLaterFlushesAndFuaWritesAlone) {
+    EXPECT_EQ(perform(Buf::Op::write, mib, 65536, true), ENOSPC);
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+    make_room();
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+    EXPECT_EQ(perform(Buf::Op::write, mib, 65536, true), 0);
+}
+
+TEST_F(FullDisk, ZeroingThatFindsNoSpaceLeavesLaterFlushesAlone) {
+    EXPECT_EQ(perform(Buf::Op::write_zeroes, mib, mib, true), ENOSPC);
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+    make_room();
+    EXPECT_EQ(perform(Buf::Op::write_zeroes, mib, 65536, true), 0);
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+}
+
+}  // namespace
+}  // namespace blkscope
