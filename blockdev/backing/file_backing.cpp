@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <kstat/clock.hpp>
 #include <limits>
 #include <memory>
 #include <system_error>
@@ -21,6 +22,8 @@ namespace {
 constexpr uint32_t inline_write_bytes_max = 65536;
 // Written at once, where there is no better way to make zeroes.
 constexpr uint64_t zeroes_bytes = uint64_t{1} << 20;
+// In `way` of a write without FUA: `covers` says when the ring got it.
+constexpr uint8_t timed_by_ring = 1;
 constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 
 // Aligned as direct I/O needs it, and all of it the kernel's one page of zeroes.
@@ -57,7 +60,9 @@ FileBacking::FileBacking(const OpenFile& file, Kernel& kernel)
     : FileBacking(std::make_shared<File>(file, kernel)) {}
 
 FileBacking::FileBacking(std::shared_ptr<File> file)
-    : file_(std::move(file)), is_(file_->open), kernel_(file_->kernel) {}
+    : file_(std::move(file)), is_(file_->open), kernel_(file_->kernel) {
+    if (file_->mapped.usable()) choice_.emplace(is_.size_bytes);
+}
 
 std::unique_ptr<Backing> FileBacking::another() const {
     return std::unique_ptr<Backing>(new FileBacking(file_));  // its constructor is private
@@ -105,29 +110,76 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
     return 0;
 }
 
-// A request that must be on the disk before it is answered sleeps anyway: it goes to the ring.
-bool FileBacking::may_leave_the_ring(const Buf& buf) const {
-    return is_.regular && !is_.direct && !buf.fua;
-}
-
 std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
-    const std::byte* from = buf.data + buf.moved();
-    const uint64_t at = buf.offset + buf.moved();
-    if (may_leave_the_ring(buf) && file_->mapped.takes(buf.resid)) {
-        ring_->let_go();
-        if (file_->mapped.try_write(at, {from, buf.resid})) {
-            return static_cast<int32_t>(buf.resid);
-        }
+    buf.way = 0;
+    // A write that must be on the disk before it is answered sleeps anyway: it goes to the ring.
+    if (is_.regular && !is_.direct && !buf.fua) {
+        if (const std::optional<int32_t> moved = write_now(buf)) return moved;
     }
-    if (may_leave_the_ring(buf) && buf.resid <= inline_write_bytes_max) {
-        ring_->let_go();
-        return static_cast<int32_t>(kernel_.pwrite(is_.fd, {from, buf.resid}, at));
-    }
-    if (buf.fua) file_->mapped.flushing();
     return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_write(entry, fd, from, static_cast<unsigned>(buf.resid), at);
+        io_uring_prep_write(entry, fd, buf.data + buf.moved(), static_cast<unsigned>(buf.resid),
+                            buf.offset + buf.moved());
         if (buf.fua) entry->rw_flags = RWF_DSYNC;
     });
+}
+
+// Writes on the spot, by copy or pwrite(2); nothing: the ring is to do it.
+std::optional<int32_t> FileBacking::write_now(Buf& buf) {
+    assert(buf.moved() + buf.resid == buf.bcount);
+    const bool small = buf.resid <= inline_write_bytes_max;
+    const bool chosen = choice_ && buf.resid > 0 && buf.resid <= WriteChoice::write_bytes_max;
+    if (!small && !chosen) return std::nullopt;
+    ring_->let_go();
+    if (chosen) {
+        if (const std::optional<int32_t> moved = write_cached(buf)) return moved;
+    }
+    if (!small || buf.way != 0) return std::nullopt;
+    const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
+    return static_cast<int32_t>(kernel_.pwrite(is_.fd, from, buf.offset + buf.moved()));
+}
+
+// The cheapest way for a write to the page cache. A large one to what is not there may have to wait
+// for the disk, so it is left to the ring.
+std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
+    using Way = WriteChoice::Way;
+    const uint64_t at = buf.offset + buf.moved();
+    const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
+    MappedFile& mapped = file_->mapped;
+    if (!mapped.usable()) return std::nullopt;
+    const Way way = choice_->choose(at, from.size());
+    const hrtime_t began = kernel_.now();
+    auto moved = static_cast<ssize_t>(from.size());
+    if (way == Way::map && !mapped.try_write(at, from)) return std::nullopt;
+    if (way != Way::map && from.size() > inline_write_bytes_max &&
+        !mapped.is_cached(at, from.size())) {
+        return std::nullopt;
+    }
+    if (way == Way::ring) {
+        buf.way = timed_by_ring;
+        buf.covers = static_cast<uint64_t>(began);  // a write's result says what it has done
+        return std::nullopt;
+    }
+    if (way == Way::pwrite) {
+        const auto held = mapped.hold(at, from.size());
+        moved = kernel_.pwrite(is_.fd, from, at);
+    }
+    const int64_t ns = kstat::to_ns(kernel_.now() - began);
+    if (moved == static_cast<ssize_t>(from.size())) choice_->took(way, at, from.size(), ns);
+    if (way == Way::map && choice_->should_unmap(at, from.size(), ns)) mapped.unmap(at);
+    return static_cast<int32_t>(moved);
+}
+
+// The kernel does one write to a file at a time, so a write's own time begins when it was prepared
+// or when the one before had ended, whichever is later.
+void FileBacking::ring_write_ended(Buf& buf) {
+    assert(buf.op == Buf::Op::write && choice_ && buf.way == timed_by_ring);
+    const hrtime_t now = kernel_.now();
+    const hrtime_t began = std::max(static_cast<hrtime_t>(buf.covers), ring_write_ended_);
+    ring_write_ended_ = now;
+    buf.way = 0;
+    if (buf.error != 0 || buf.bcount > WriteChoice::write_bytes_max) return;
+    choice_->took(WriteChoice::Way::ring, buf.offset, buf.bcount,
+                  kstat::to_ns(std::max<hrtime_t>(now - began, 0)));
 }
 
 // A hint, so it may do less: only whole blocks inside the range, nothing where the file system
@@ -193,7 +245,7 @@ std::optional<int32_t> FileBacking::prepare_cache(Buf& buf) {
 
 std::optional<int32_t> FileBacking::prepare_sync(Buf& buf) {
     if (is_.read_only) return 0;
-    file_->mapped.flushing();
+    file_->mapped.check_size();
     return prepare_on_file(buf, [](io_uring_sqe* entry, int fd) {
         io_uring_prep_fsync(entry, fd, IORING_FSYNC_DATASYNC);
     });
@@ -266,6 +318,7 @@ bool FileBacking::more(Buf& buf) {
 bool FileBacking::more_of_write(Buf& buf) {
     assert(buf.step <= 1);
     if (buf.step == 0) {
+        if (!buf.fua && buf.way == timed_by_ring) ring_write_ended(buf);
         if (buf.error == 0 || !buf.fua) return false;
         buf.step = 1;
         if (is_.witness < 0) return false;  // nobody can tell, so it counts as a failed sync

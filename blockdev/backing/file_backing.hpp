@@ -2,10 +2,15 @@
 //
 // All operations go through the ring but one: a buffered write to a regular file. ext4 has no
 // non-blocking form of it, so the ring hands each to a kernel worker, which costs several times a
-// plain pwrite(2); small ones are therefore written on the spot (docs/performance.md), and those
-// that the page cache has room for already, larger ones too where flushes are rare, through a
-// mapping, where that is cheaper still. That can stall the worker when the kernel throttles dirty
-// pages; --direct never does.
+// plain pwrite(2). Small ones are therefore written on the spot, by pwrite or by a copy to a mapping,
+// as WriteChoice finds cheapest (docs/performance.md). Such a write can stall the worker when the
+// kernel throttles dirty pages; --direct never does.
+//
+// After a failed FUA write, another description of the file tells whether a sync has failed.
+//
+// Ownership: the file's descriptors and its mapping belong to all backings of one file together.
+// Threads:   as Backing; each worker has a backing, and what they share is atomic or locked.
+// Errors:    a request's failure is its completion's -errno.
 #pragma once
 
 #include <atomic>
@@ -16,6 +21,7 @@
 #include "blockdev/backing/backing.hpp"
 #include "blockdev/backing/mapped_file.hpp"
 #include "blockdev/backing/open_file.hpp"
+#include "blockdev/backing/write_choice.hpp"
 
 namespace blkscope {
 
@@ -60,8 +66,10 @@ class FileBacking : public Backing {
 
     explicit FileBacking(std::shared_ptr<File> file);
 
-    [[nodiscard]] bool may_leave_the_ring(const Buf& buf) const;
     std::optional<int32_t> prepare_write(Buf& buf);
+    std::optional<int32_t> write_now(Buf& buf);
+    std::optional<int32_t> write_cached(Buf& buf);
+    void ring_write_ended(Buf& buf);
     std::optional<int32_t> prepare_trim(Buf& buf);
     std::optional<int32_t> prepare_zeroes(Buf& buf);
     std::optional<int32_t> prepare_fallocate(Buf& buf, int mode);
@@ -81,6 +89,8 @@ class FileBacking : public Backing {
     Kernel& kernel_;      // file_->kernel
     int fixed_ = -1;      // index in the ring's file table, -1 for none
     Ring* ring_ = nullptr;
+    std::optional<WriteChoice> choice_;  // where mapping pays
+    hrtime_t ring_write_ended_ = 0;      // the last one
 };
 
 }  // namespace blkscope

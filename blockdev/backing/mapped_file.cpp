@@ -3,90 +3,100 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
-#include <kstat/clock.hpp>
+#include <limits>
+#include <mutex>
 
 namespace blkscope {
-namespace {
-
-constexpr size_t small_bytes_max = 65536;
-constexpr size_t write_bytes_max = 131072;
-
-// What is unmapped at a time: the largest folio of x86-64's page cache. A copy takes long if it met
-// a folio of 256 KiB or more, so half as many as are put up with map all of it, and a range that a
-// client writes to once or twice between its flushes is left alone.
-constexpr uint64_t range_bytes = uint64_t{2} << 20;
-constexpr uint8_t long_copies_max = 16;
-
-// A copy of 4 KiB takes 0.3 us, with a small folio's fault 3 us, with a large one's 10 to 50 us.
-constexpr int64_t long_ns_min = 8'000;
-constexpr int64_t bytes_per_ns = 8;  // of the copy itself
-
-// A copy of 128 KiB that met one fault takes less, and one that met a fault for each page more.
-constexpr int64_t fault_each_page_ns_min = 60'000;
-constexpr size_t many_pages_bytes = 32768;
-
-// Large writes pay when each page that a flush has made us map anew is written several times.
-constexpr uint64_t times_between_flushes = 2;
-
-}  // namespace
 
 MappedFile::~MappedFile() {
     if (start_ != nullptr) kernel_->unmap(start_, size_bytes_);
 }
 
-void MappedFile::map(Kernel& kernel, int fd, uint64_t size_bytes) {
-    assert(start_ == nullptr && size_bytes > 0);
+// A page of page tables begins at a multiple of what it maps, whatever the mapping begins at.
+void MappedFile::map(Kernel& kernel, int fd, uint64_t size_bytes, size_t ranges) {
+    assert(start_ == nullptr && size_bytes > 0 && ranges > 0);
     std::byte* const start = kernel.map(fd, size_bytes);
     if (start == nullptr) return;
     kernel_ = &kernel;
+    fd_ = fd;
     start_ = start;
     size_bytes_ = size_bytes;
-    patience_.resize(size_bytes / range_bytes + 1);
+    skew_ = reinterpret_cast<uintptr_t>(start) % range_bytes;
+    const size_t count = range_at(size_bytes - 1) + 1;
+    assert(count <= std::numeric_limits<uint32_t>::max());
+    slots_max_ = std::min(ranges, count);
+    marks_.resize(count);
+    slots_.reserve(slots_max_);
+    usable_ = true;
 }
 
-bool MappedFile::takes(uint64_t bytes) {
-    if (start_ == nullptr) return false;
-    if (bytes <= small_bytes_max) return true;
-    const uint64_t before = large_bytes_.fetch_add(bytes, std::memory_order_relaxed);
-    return bytes <= write_bytes_max && before / times_between_flushes >= size_bytes_;
+size_t MappedFile::range_at(uint64_t offset) const {
+    assert(offset < size_bytes_);
+    return (skew_ + offset) / range_bytes;
+}
+
+bool MappedFile::is_cached(uint64_t offset, uint64_t bytes) const {
+    if (!usable()) return false;
+    assert(offset <= size_bytes_ && bytes <= size_bytes_ - offset);
+    return kernel_->is_cached(start_ + offset, bytes);
 }
 
 bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
-    if (start_ == nullptr || from.size() > write_bytes_max) return false;
-    assert(offset <= size_bytes_ && from.size() <= size_bytes_ - offset);
-    std::byte* const to = start_ + offset;
-    if (from.empty() || !kernel_->is_cached(to, from.size())) return false;
+    if (from.empty() || from.size() > write_bytes_max || !is_cached(offset, from.size())) {
+        return false;
+    }
+    const size_t first = range_at(offset);
+    const size_t last = range_at(offset + from.size() - 1);
+    touch(first);
+    if (last != first) touch(last);
     const auto held = stripes_.hold(offset, from.size());
-    const hrtime_t began = kernel_->now();
-    if (!kernel_->copy(to, from)) return false;
-    const int64_t ns = kstat::to_ns(kernel_->now() - began);
-    const int64_t faults_ns = ns - static_cast<int64_t>(from.size()) / bytes_per_ns;
-    const bool many_pages = from.size() >= many_pages_bytes;
-    if (many_pages && faults_ns > fault_each_page_ns_min) {
-        unmap(offset / range_bytes);
-    } else if (faults_ns > long_ns_min) {
-        took_long(offset / range_bytes);
-    }
-    return true;
+    return kernel_->copy(start_ + offset, from);
 }
 
-// Unmapped, a range costs a long copy for each of its folios, and each of these maps one. Longer
-// ones after that mean that the kernel has written it to the disk again.
-void MappedFile::took_long(uint64_t range) {
-    const std::atomic_ref<uint8_t> patience(patience_[range]);
-    // Another worker may be here, too: what it takes off may be lost, but never goes below none.
-    if (const uint8_t left = patience; left > 0) {
-        patience = static_cast<uint8_t>(left - 1);
-    } else {
-        unmap(range);
-    }
+void MappedFile::touch(size_t range) {
+    assert(range < marks_.size());
+    const std::atomic_ref<uint8_t> mark(marks_[range]);
+    const uint8_t was = mark.load(std::memory_order_relaxed);
+    if (was == used) return;
+    if (was == mapped) return mark.store(used, std::memory_order_relaxed);
+    enter(range);
 }
 
-void MappedFile::unmap(uint64_t range) {
-    std::atomic_ref<uint8_t>{patience_[range]} = long_copies_max;
-    const uint64_t first = range * range_bytes;
-    assert(first < size_bytes_);
-    kernel_->forget(start_ + first, std::min(range_bytes, size_bytes_ - first));
+// Another worker may copy to the range that is forgotten here. One page of page tables is then there
+// uncounted, until that range is next forgotten.
+void MappedFile::enter(size_t range) {
+    const std::lock_guard locked(slots_lock_);
+    const auto mark = [&](size_t at) { return std::atomic_ref<uint8_t>(marks_[at]); };
+    if (mark(range) != none) return;  // another worker was first
+    assert(slots_.size() <= slots_max_);
+    mark(range) = mapped;
+    if (slots_.size() < slots_max_) return slots_.push_back(static_cast<uint32_t>(range));
+    for (; mark(slots_[hand_]) == used; hand_ = (hand_ + 1) % slots_max_) {
+        mark(slots_[hand_]) = mapped;
+    }
+    assert(hand_ < slots_max_ && mark(slots_[hand_]) == mapped);
+    mark(slots_[hand_]) = none;
+    forget(slots_[hand_]);
+    slots_[hand_] = static_cast<uint32_t>(range);
+    hand_ = (hand_ + 1) % slots_max_;
+}
+
+void MappedFile::forget(size_t range) {
+    assert(range < marks_.size());
+    const uint64_t first = std::max(range * range_bytes, skew_) - skew_;
+    const uint64_t end = std::min((range + 1) * range_bytes - skew_, size_bytes_);
+    assert(first < end && end <= size_bytes_);
+    kernel_->forget(start_ + first, end - first);
+}
+
+void MappedFile::unmap(uint64_t offset) {
+    if (start_ != nullptr) forget(range_at(offset));
+}
+
+void MappedFile::check_size() {
+    if (!usable()) return;
+    const int64_t bytes = kernel_->file_bytes(fd_);
+    if (bytes < static_cast<int64_t>(size_bytes_)) usable_ = false;
 }
 
 }  // namespace blkscope

@@ -9,12 +9,15 @@
 // first. A file that shrank, and a full disk, show as SIGBUS, which Kernel::copy() catches; then nothing is lost
 // by writing in the ordinary way, which says what was wrong.
 //
-// When the kernel has written pages to the disk it takes the right to write to them away, page by
-// page, and gives it back page by page, walking all of the folio each time. A range where copies
-// begin to take long is therefore unmapped: its next write maps each folio whole again.
+// When a write goes this way, and when a range is unmapped so that its next write maps each folio as a
+// whole, is decided elsewhere: blockdev/backing/write_choice.hpp.
 //
 // What was written stays mapped, and counts as the process's (RssFile) until the kernel takes it
-// back. To map anew from time to time, so that it does not, costs a fault per folio each time.
+// back. Page tables cost 4 KiB for each range of 2 MiB that has been written to, so only so many
+// ranges stay mapped; past that the one that was not used for longest, roughly, is unmapped.
+//
+//     ranges of the file   |  2 MiB  |  2 MiB  |  2 MiB  | ...    mark: none, mapped, used of late
+//     slots                [ 7 | 0 | 3 | ... ]  hand ──▶          the mapped ones; a clock
 //
 // Threads: map() before the others; those any. Of two writes that overlap one is later.
 // Errors:  none; try_write() is false where it did not write.
@@ -29,42 +32,67 @@
 
 #include "blockdev/backing/stripes.hpp"
 #include "blockdev/ring/kernel.hpp"
+#include "blockdev/ring/lock.hpp"
 
 namespace blkscope {
 
 class MappedFile {
   public:
+    static constexpr uint64_t range_bytes = uint64_t{2} << 20;  // that a page of page tables maps
+    static constexpr size_t write_bytes_max = size_t{128} << 10;
+    static constexpr size_t ranges_max = size_t{32} << 10;  // 128 MiB of page tables
+
     MappedFile() = default;
     ~MappedFile();
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
 
-    /// Maps the file, which is open for reading and writing and stays open. Where it cannot be
-    /// mapped, nothing will be written. `kernel` outlives it.
-    void map(Kernel& kernel, int fd, uint64_t size_bytes);
+    /// Maps the file, which is open for reading and writing and stays open, and keeps at most
+    /// `ranges` of it mapped. Where it cannot be mapped, nothing will be written. `kernel` outlives
+    /// it.
+    void map(Kernel& kernel, int fd, uint64_t size_bytes, size_t ranges = ranges_max);
 
-    /// Whether a write of so many bytes is for us: up to 64 KiB, and up to 128 KiB if such writes
-    /// come to more than twice the file between two flushes.
-    [[nodiscard]] bool takes(uint64_t bytes);
+    /// Whether writes may succeed.
+    [[nodiscard]] bool usable() const { return usable_.load(std::memory_order_relaxed); }
+    /// Whether the page cache has all of these bytes; false where nothing is mapped.
+    [[nodiscard]] bool is_cached(uint64_t offset, uint64_t bytes) const;
 
-    /// Pages are about to be written to the disk, and will have to be mapped anew.
-    void flushing() { large_bytes_.store(0, std::memory_order_relaxed); }
-
-    /// Copies `from`, 128 KiB at most, to the file at `offset`. False: that is to be written
+    /// Copies `from`, write_bytes_max at most, to the file at `offset`. False: that is to be written
     /// otherwise; some of it may have been written.
     bool try_write(uint64_t offset, std::span<const std::byte> from);
 
+    /// Unmaps the range that `offset` is in; its next write maps it again.
+    void unmap(uint64_t offset);
+
+    /// To be called now and then: once the file is shorter than it was, no more is written here. A
+    /// copy behind the end of a file, in its last page, would be lost without an error.
+    void check_size();
+
+    /// Keeps copies out of the bytes while another way of writing is under way.
+    Stripes::Held hold(uint64_t offset, uint64_t bytes) { return stripes_.hold(offset, bytes); }
+
+    [[nodiscard]] size_t mapped_ranges() const { return slots_.size(); }
+
   private:
-    void took_long(uint64_t range);
-    void unmap(uint64_t range);
+    enum Mark : uint8_t { none, mapped, used };
+
+    [[nodiscard]] size_t range_at(uint64_t offset) const;
+    void touch(size_t range);
+    void enter(size_t range);
+    void forget(size_t range);
 
     Kernel* kernel_ = nullptr;
+    int fd_ = -1;
     std::byte* start_ = nullptr;
     uint64_t size_bytes_ = 0;
+    uint64_t skew_ = 0;  // of the start, behind a range's first address
+    std::atomic<bool> usable_{false};
     Stripes stripes_;
-    std::atomic<uint64_t> large_bytes_{0};  // in large writes since the last flush
-    // By range: how many long copies are still to be put up with there, for they map it.
-    std::vector<uint8_t> patience_;
+    std::vector<uint8_t> marks_;  // by range
+    Lock slots_lock_;
+    std::vector<uint32_t> slots_;  // the ranges that are mapped
+    size_t slots_max_ = 0;
+    size_t hand_ = 0;
 };
 
 }  // namespace blkscope

@@ -5,7 +5,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <random>
 #include <string>
 #include <vector>
@@ -63,24 +66,12 @@ TEST_F(MappedFileTest, MoreThanItTakesIsLeftToOthers) {
     EXPECT_EQ(read(0, 2), ".x");
 }
 
-TEST_F(MappedFileTest, LargeWritesArePartOfItWhenTheyHaveCoveredTheFileTwice) {
-    constexpr uint64_t large = 131072;
-    const auto writes_until_taken = [&] {
-        uint64_t writes = 0;
-        while (!file_.takes(large)) ++writes;
-        return writes;
-    };
-    EXPECT_EQ(writes_until_taken(), 2 * size_bytes / large);
-    EXPECT_TRUE(file_.takes(large));
-    EXPECT_FALSE(file_.takes(large + 1));
-    file_.flushing();
-    EXPECT_TRUE(file_.takes(4096));
-    EXPECT_EQ(writes_until_taken(), 2 * size_bytes / large);
-}
-
-TEST_F(MappedFileTest, WithoutAMappingItTakesNothing) {
+TEST_F(MappedFileTest, WithoutAMappingItIsNotUsable) {
     MappedFile unmapped;
-    EXPECT_FALSE(unmapped.takes(1));
+    EXPECT_FALSE(unmapped.usable());
+    EXPECT_FALSE(unmapped.is_cached(0, 1));
+    EXPECT_TRUE(file_.usable());
+    EXPECT_TRUE(file_.is_cached(0, size_bytes));
 }
 
 // Whatever is unmapped meanwhile, and mapped again.
@@ -92,6 +83,7 @@ TEST_F(MappedFileTest, WritesBetweenSyncsAreAllThere) {
         const std::string text(1 + random() % 4096, static_cast<char>('a' + i % 26));
         ASSERT_TRUE(write(at, text));
         expected.replace(at, text.size(), text);
+        if (i % 30 == 0) file_.unmap(at);
         if (i % 100 == 0) {
             ASSERT_EQ(fdatasync(fd_), 0);
         }
@@ -107,6 +99,7 @@ TEST_F(MappedFileTest, LargeWritesBetweenSyncsAreAllThere) {
         const std::string text(65537 + random() % 65536, static_cast<char>('a' + i % 26));
         ASSERT_TRUE(write(at, text));
         expected.replace(at, text.size(), text);
+        if (i % 30 == 0) file_.unmap(at);
         if (i % 20 == 0) {
             ASSERT_EQ(fdatasync(fd_), 0);
         }
@@ -118,6 +111,78 @@ TEST_F(MappedFileTest, AFileThatShrankDoesNotEndTheProcess) {
     ASSERT_EQ(ftruncate(fd_, 4096), 0);
     EXPECT_FALSE(write(8192, "x"));
     EXPECT_TRUE(write(0, "x"));
+}
+
+// Its last page is still there, so a copy behind the file's end would succeed and be lost.
+TEST_F(MappedFileTest, AFileThatWasFoundShorterIsNotWrittenToAnyMore) {
+    file_.check_size();
+    EXPECT_TRUE(write(1500, "x"));
+    ASSERT_EQ(ftruncate(fd_, 1000), 0);
+    file_.check_size();
+    EXPECT_FALSE(file_.usable());
+    EXPECT_FALSE(write(1500, "x"));
+    EXPECT_FALSE(write(0, "x"));
+}
+
+uint64_t page_table_kib() {
+    std::ifstream status("/proc/self/status");
+    std::string word;
+    while (status >> word) {
+        if (word == "VmPTE:" && status >> word) return std::stoull(word);
+    }
+    return 0;
+}
+
+// A sparse file of 200 GiB with a cached page in each hundred MiB.
+class SparseMappedFile : public ::testing::Test {
+  protected:
+    static constexpr uint64_t sparse_bytes = uint64_t{200} << 30;
+    static constexpr uint64_t apart = uint64_t{100} << 20;
+    static constexpr uint64_t writes = sparse_bytes / apart;
+
+    void SetUp() override {
+        char path[] = "/var/tmp/blkscope_sparse.XXXXXX";
+        fd_ = mkstemp(path);
+        ASSERT_GE(fd_, 0);
+        unlink(path);
+        if (ftruncate(fd_, static_cast<off_t>(sparse_bytes)) != 0) {
+            GTEST_SKIP() << "SKIPPED: no sparse file of 200 GiB here: " << std::strerror(errno);
+        }
+        for (uint64_t i = 0; i < writes; ++i) {
+            ASSERT_EQ(pwrite(fd_, "-", 1, static_cast<off_t>(i * apart)), 1);
+        }
+    }
+    void TearDown() override { close(fd_); }
+
+    /// KiB of page tables after one write to each of those pages.
+    uint64_t grown_by(size_t ranges) {
+        MappedFile file;
+        file.map(linux_kernel(), fd_, sparse_bytes, ranges);
+        const uint64_t before = page_table_kib();
+        const std::byte mark{'+'};
+        for (uint64_t i = 0; i < writes; ++i) {
+            EXPECT_TRUE(file.try_write(i * apart, {&mark, 1}));
+            EXPECT_LE(file.mapped_ranges(), ranges);
+        }
+        const uint64_t after = page_table_kib();
+        return after - std::min(before, after);
+    }
+
+    int fd_ = -1;
+};
+
+TEST_F(SparseMappedFile, KeepsNoMoreRangesMappedThanItMay) {
+    const uint64_t all = grown_by(writes);
+    const uint64_t few = grown_by(100);
+    for (uint64_t i = 0; i < writes; ++i) {
+        char is = '?';
+        ASSERT_EQ(pread(fd_, &is, 1, static_cast<off_t>(i * apart)), 1);
+        ASSERT_EQ(is, '+');
+    }
+    ASSERT_GE(all, writes * 4);  // a page of tables each
+    if (few >= all) GTEST_SKIP() << "SKIPPED: this kernel keeps empty page tables (PT_RECLAIM)";
+    // 400 KiB, and the levels above them.
+    EXPECT_LE(few, 100 * 4 + 1024);
 }
 
 TEST_F(MappedFileTest, ItGoesOnThroughAsManyMappingsAsItTakes) {

@@ -158,6 +158,18 @@ TEST_F(Witness, IsNotAskedWithoutFuaOrWithoutAnError) {
     EXPECT_FALSE(plain.syncs() || good.syncs());
 }
 
+// A device that answers without asking the backing leaves `way` as an earlier use of the buf had it.
+TEST_F(Witness, IsAskedWhateverWayTheBufWentBefore) {
+    FileBacking backing(open_file(image(), {}));
+    for (const int way : {0, 1, 255}) {
+        Buf buf = failed_fua_write(EIO);
+        buf.way = static_cast<uint8_t>(way);
+        EXPECT_TRUE(backing.more(buf));
+        EXPECT_EQ(buf.step, 1);
+        EXPECT_EQ(buf.way, EIO);
+    }
+}
+
 // On a small file system of our own.
 class FullDisk : public Witness {
   protected:

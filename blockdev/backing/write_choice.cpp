@@ -1,0 +1,186 @@
+#include "blockdev/backing/write_choice.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <new>
+
+namespace blkscope {
+namespace {
+
+// The classes of sizes, each up to this many bytes, and how many writes cover a range twice.
+constexpr std::array<uint64_t, 4> class_bytes_max{4096, 16384, 65536, WriteChoice::write_bytes_max};
+constexpr uint16_t two_laps(size_t size_class) {
+    return static_cast<uint16_t>(2 * WriteChoice::range_bytes / class_bytes_max[size_class]);
+}
+
+constexpr uint16_t own_count_min = 8;    // of a range, or the mean of all ranges is taken
+constexpr uint16_t all_count_max = 256;  // writes that the mean of all ranges runs over
+constexpr float outlier_times = 8;       // a longer write counts as this many times the mean
+
+// How often others than the best way are tried: every so many writes. A mapping gets cheaper by
+// being used, so trials of it come in numbers; those of the others only refresh what is known.
+constexpr uint64_t trial_of_mapping_first = 2;  // while the allowance lasts
+constexpr uint64_t trial_of_mapping = 8;
+constexpr uint64_t trial_of_others = 256;
+constexpr uint64_t trials_per_ring_trial = 16;
+
+// A copy of 4 KiB takes 0.3 us, with a small folio's fault 3 us, with a large one's 10 to 50 us.
+constexpr int64_t long_ns_min = 8'000;
+constexpr int64_t bytes_per_ns = 8;  // of the copy itself
+// A copy of 128 KiB that met one fault takes less, and one that met a fault for each page more.
+constexpr int64_t fault_each_page_ns_min = 60'000;
+constexpr uint64_t many_pages_bytes = 32768;
+
+// A range that a client writes to once or twice between its flushes is left alone.
+constexpr uint8_t long_faults_max = 16;
+constexpr float faults_weight = 8;
+
+// Copies are watched for a part of a lap, while most of them still meet pages that are not mapped.
+constexpr uint64_t watched_bytes = uint64_t{512} << 10;
+constexpr uint64_t copies_watched_max = 64;
+constexpr float helped_share = 0.6F;    // of the faults before, at most, are left after it
+constexpr float forget_share = 0.999F;  // what unmapping would bring may change
+
+constexpr size_t index(WriteChoice::Way way) {
+    return static_cast<size_t>(way);
+}
+
+}  // namespace
+
+WriteChoice::WriteChoice(uint64_t size_bytes)
+    : range_count_(size_bytes / range_bytes + 1),
+      ranges_(static_cast<Range*>(std::calloc(range_count_, sizeof(Range)))) {
+    if (ranges_ == nullptr) throw std::bad_alloc();
+}
+
+size_t WriteChoice::class_of(uint64_t bytes) {
+    assert(bytes > 0 && bytes <= write_bytes_max);
+    size_t size_class = 0;
+    while (bytes > class_bytes_max[size_class]) ++size_class;
+    return size_class;
+}
+
+const WriteChoice::Range& WriteChoice::range_of(uint64_t offset) const {
+    assert(offset / range_bytes < range_count_);
+    return ranges_[offset / range_bytes];
+}
+
+void WriteChoice::average(Mean& mean, float ns, uint16_t window) {
+    assert(ns > 0 && mean.count <= window);
+    if (mean.count < window) ++mean.count;
+    const float counted = mean.count == 1 ? ns : std::min(ns, mean.ns * outlier_times);
+    mean.ns += (counted - mean.ns) / mean.count;
+}
+
+float WriteChoice::cost(Way way, const Range& range, size_t size_class) const {
+    const Mean& own = range.costs[size_class][index(way)];
+    return own.count >= own_count_min ? own.ns : all_[size_class][index(way)].ns;
+}
+
+int64_t WriteChoice::cost_ns(Way way, uint64_t offset, uint64_t bytes) const {
+    return static_cast<int64_t>(cost(way, range_of(offset), class_of(bytes)));
+}
+
+// A way that was never taken costs 0, so each is taken once first.
+WriteChoice::Way WriteChoice::best(const Range& range, size_t size_class) const {
+    const bool large = class_bytes_max[size_class] > ring_above_bytes;
+    Way way = Way::map;
+    for (const Way other : {Way::pwrite, Way::ring}) {
+        if (other == Way::ring && !large) continue;
+        if (cost(other, range, size_class) < cost(way, range, size_class)) way = other;
+    }
+    return way;
+}
+
+// Knuth's generator; its upper half is random enough for this.
+bool WriteChoice::one_in(uint64_t count) {
+    assert(count > 0);
+    random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+    return (random_ >> 32) % count == 0;
+}
+
+bool WriteChoice::is_time_to_try(Way best_way, size_t size_class) {
+    const Spent& spent = spent_[size_class];
+    const int64_t left = (size_class == 0 ? small_allowance_ns : allowance_ns) - spent.trials_ns;
+    const bool allowed = left > 0;
+    if (!allowed && -left * trial_share >= spent.total_ns) return false;
+    if (best_way == Way::map) return one_in(trial_of_others);
+    return one_in(allowed ? trial_of_mapping_first : trial_of_mapping);
+}
+
+WriteChoice::Way WriteChoice::trial(Way best_way, size_t size_class) {
+    const bool large = class_bytes_max[size_class] > ring_above_bytes;
+    if (large && best_way != Way::ring && one_in(trials_per_ring_trial)) return Way::ring;
+    return best_way == Way::map ? Way::pwrite : Way::map;
+}
+
+WriteChoice::Way WriteChoice::choose(uint64_t offset, uint64_t bytes) {
+    const Range& range = range_of(offset);
+    const size_t size_class = class_of(bytes);
+    const Way way = best(range, size_class);
+    if (cost(way, range, size_class) == 0 || !is_time_to_try(way, size_class)) return way;
+    return trial(way, size_class);
+}
+
+void WriteChoice::took(Way way, uint64_t offset, uint64_t bytes, int64_t ns) {
+    const size_t size_class = class_of(bytes);
+    const auto taken = static_cast<float>(std::max<int64_t>(ns, 1));
+    const Range& now = range_of(offset);
+    spent_[size_class].total_ns += std::max<int64_t>(ns, 0);
+    if (const Way best_way = best(now, size_class); best_way != way) {
+        spent_[size_class].trials_ns +=
+            std::max<int64_t>(ns - static_cast<int64_t>(cost(best_way, now, size_class)), 0);
+    }
+    average(ranges_[offset / range_bytes].costs[size_class][index(way)], taken,
+            two_laps(size_class));
+    average(all_[size_class][index(way)], taken, all_count_max);
+}
+
+bool WriteChoice::should_unmap(uint64_t offset, uint64_t bytes, int64_t ns) {
+    const size_t size_class = class_of(bytes);
+    assert(offset / range_bytes < range_count_);
+    Range& range = ranges_[offset / range_bytes];
+    const int64_t faults_ns = std::max<int64_t>(ns - static_cast<int64_t>(bytes) / bytes_per_ns, 0);
+    if (range.to_watch > 0) {
+        watch(range, faults_ns);
+        return false;
+    }
+    range.faults_ns += (static_cast<float>(faults_ns) - range.faults_ns) / faults_weight;
+    const bool fault_each_page = bytes >= many_pages_bytes && faults_ns > fault_each_page_ns_min;
+    if (fault_each_page) {
+        range.long_faults = long_faults_max;
+    } else if (faults_ns > long_ns_min) {
+        ++range.long_faults;
+    }
+    if (range.long_faults < long_faults_max) return false;
+    range.long_faults = 0;
+    if (!unmapping_helps(range, size_class)) return false;
+    range.watched = 0;
+    range.watched_ns = 0;
+    range.watched_class = static_cast<uint8_t>(size_class);
+    range.to_watch = static_cast<uint8_t>(std::min(watched_bytes / bytes, copies_watched_max));
+    assert(range.to_watch > 0);
+    return true;
+}
+
+// A copy after the range was unmapped.
+void WriteChoice::watch(Range& range, int64_t faults_ns) {
+    assert(range.to_watch > 0 && range.watched < copies_watched_max);
+    ++range.watched;
+    range.watched_ns += static_cast<float>(faults_ns);
+    if (--range.to_watch > 0) return;
+    range.unmapped_ns = std::max(range.watched_ns / static_cast<float>(range.watched), 1.0F);
+    range.faults_ns = range.unmapped_ns;
+    float& all = unmapped_ns_[range.watched_class];
+    all += (range.unmapped_ns - all) / (all == 0 ? 1 : faults_weight);
+}
+
+// Where it was never seen what unmapping brings, it is tried.
+bool WriteChoice::unmapping_helps(Range& range, size_t size_class) {
+    const bool own = range.unmapped_ns > 0 && range.watched_class == size_class;
+    const float expected = own ? range.unmapped_ns : unmapped_ns_[size_class];
+    range.unmapped_ns *= forget_share;
+    return expected < helped_share * range.faults_ns;
+}
+
+}  // namespace blkscope
