@@ -20,7 +20,7 @@ constexpr float outlier_times = 8;       // a longer write counts as this many t
 // How often others than the best way are tried: every so many writes. A mapping gets cheaper by
 // being used, so trials of it come in numbers; those of the others only refresh what is known.
 constexpr uint64_t trial_of_mapping_first = 2;  // while the allowance lasts
-constexpr uint64_t trial_of_mapping = 8;
+constexpr uint64_t trial_of_mapping = 4;
 constexpr uint64_t trial_of_others = 256;
 constexpr uint64_t trials_per_ring_trial = 16;
 

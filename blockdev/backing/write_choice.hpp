@@ -44,7 +44,7 @@ class WriteChoice {
 
     /// For trials of up to 4 KiB, and of larger writes, which gain more by a mapping in use.
     static constexpr int64_t small_allowance_ns = 50'000'000;
-    static constexpr int64_t allowance_ns = 200'000'000;
+    static constexpr int64_t allowance_ns = 400'000'000;
     static constexpr int64_t trial_share = 32;  // one part of this many of all time is for trials
 
     /// For a file of so many bytes.
