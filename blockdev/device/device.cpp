@@ -25,6 +25,14 @@ Subject subject_of(const Backing& backing, const std::optional<kstat::InstanceCl
             .product = text.substr(text.rfind('/') + 1)};  // npos + 1 is 0: no folder, all of it
 }
 
+// Whether a request lies inside the device and is aligned to it.
+bool valid(const Buf& buf, const Subject& subject) {
+    if (buf.op == Buf::Op::flush) return true;
+    const uint64_t size = subject.size_bytes;
+    if (buf.offset > size || buf.bcount > size - buf.offset) return false;
+    return buf.offset % subject.block_bytes == 0 && buf.bcount % subject.block_bytes == 0;
+}
+
 }  // namespace
 
 Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
@@ -52,13 +60,6 @@ std::unique_ptr<Lane> Device::open_lane(Ring& ring) {
     return another ? std::make_unique<Lane>(*this, ring, std::move(another)) : nullptr;
 }
 
-bool Device::valid(const Buf& buf) const {
-    if (buf.op == Buf::Op::flush) return true;
-    const auto& [size, block] = std::pair{subject_.size_bytes, subject_.block_bytes};
-    if (buf.offset > size || buf.bcount > size - buf.offset) return false;
-    return buf.offset % block == 0 && buf.bcount % block == 0;
-}
-
 // The clock of another processor may be a few ticks behind: what is counted one after the other
 // must not seem to run backwards for that.
 hrtime_t Device::read_clock(const Lane& lane) {
@@ -76,7 +77,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     buf.resid = buf.bcount;
     buf.extents.clear();
     lane.ring_.hold(lock_);
-    if (!valid(buf)) {
+    if (!valid(buf, subject_)) {
         buf.error = EINVAL;
         accounting_->errors().refused();
         return buf.iodone(buf);
@@ -236,7 +237,7 @@ void Device::look_at_table() {
     accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
 }
 
-// ---- Clients, and what is read of the counters ----
+// ---- What is read of the counters ----
 
 const kstat_io_t& Device::io() const {
     return accounting_->io().disk();
@@ -244,28 +245,6 @@ const kstat_io_t& Device::io() const {
 
 RequestHistograms& Device::histograms() {
     return accounting_->histograms();
-}
-
-void Device::connection_opened(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->commands().connection_opened();
-    accounting_->interrupts().handed_over();
-}
-
-void Device::connection_closed(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->commands().connection_closed();
-    if (accounting_->commands().connections() == 0) look_at_table();
-}
-
-void Device::connection_given_up(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->interrupts().given_up();
-}
-
-void Device::request_refused(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->errors().refused();
 }
 
 }  // namespace blkscope

@@ -95,21 +95,12 @@ class Device final {
     /// The histograms of its requests; what is in them is read as kstats.
     [[nodiscard]] RequestHistograms& histograms();
 
-    /// A client came or went, or was closed because it stood still.
-    void connection_opened(Lane& lane);
-    void connection_closed(Lane& lane);
-    void connection_given_up(Lane& lane);
-
-    /// A client asked for what this device does not do, and was told so without strategy().
-    void request_refused(Lane& lane);
-
   private:
     friend class Lane;
 
     /// Where a request ends: inside its ring's dispatch(), or inside a call of the device's user.
     enum class From : uint8_t { dispatch, call };
 
-    [[nodiscard]] bool valid(const Buf& buf) const;
     void start(Lane& here);
     void hand_out(Buf& buf, Lane& here);
     void run(Buf& buf, From from);

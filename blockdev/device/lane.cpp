@@ -30,6 +30,30 @@ Lane::~Lane() {
     ring_.remove_observer(*this);
 }
 
+void Lane::connection_opened() {
+    ring_.hold(device_.lock_);
+    device_.accounting_->commands().connection_opened();
+    device_.accounting_->interrupts().handed_over();
+}
+
+// The last client's leaving is a moment to look at the partition table.
+void Lane::connection_closed() {
+    ring_.hold(device_.lock_);
+    CommandCounts& commands = device_.accounting_->commands();
+    commands.connection_closed();
+    if (commands.connections() == 0) device_.look_at_table();
+}
+
+void Lane::connection_given_up() {
+    ring_.hold(device_.lock_);
+    device_.accounting_->interrupts().given_up();
+}
+
+void Lane::request_refused() {
+    ring_.hold(device_.lock_);
+    device_.accounting_->errors().refused();
+}
+
 // The worker reads one clock for all its devices; it may be a few ticks behind the device's own.
 void Lane::submitting(hrtime_t now) {
     if (!submitted_) return;  // another device's turn

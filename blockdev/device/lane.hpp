@@ -37,6 +37,15 @@ class Lane final : private SubmissionObserver {
 
     [[nodiscard]] Device& device() const { return device_; }
 
+    // ---- What the device counts of clients that are no requests ----
+
+    /// A client came or went, or was closed because it stood still.
+    void connection_opened();
+    void connection_closed();
+    void connection_given_up();
+    /// A client asked for what the device does not do, and was told so without strategy().
+    void request_refused();
+
   private:
     friend class Device;
 

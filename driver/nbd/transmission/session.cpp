@@ -33,14 +33,14 @@ Session::Session(Sessions& sessions, Export& exp, Lane& lane, const Terms& terms
       memory_(sessions.memory()),
       replies_(terms.replies),
       transport_(make_transport(*this, sessions.ring(), socket, std::move(tls))) {
-    export_.device.connection_opened(lane_);
+    lane_.connection_opened();
     receive();
 }
 
 Session::~Session() {
     assert(finished());
     assert(memory_.requests_held() == 0 && incoming_ == nullptr);
-    export_.device.connection_closed(lane_);
+    lane_.connection_closed();
     sessions_.ring().let_go();
 }
 
@@ -83,7 +83,7 @@ void Session::kill(std::string_view why) {
 }
 
 void Session::give_up(std::string_view why) {
-    if (state_ != State::dead) export_.device.connection_given_up(lane_);
+    if (state_ != State::dead) lane_.connection_given_up();
     kill(why);
 }
 
@@ -202,7 +202,7 @@ void Session::refuse(PendingRequest& request) {
     const Parser::Incoming& incoming = parser_.incoming();
     request.error = incoming.refusal;
     request.refused = true;
-    export_.device.request_refused(lane_);
+    lane_.request_refused();
     if (parser_.is_in_payload()) {
         incoming_ = &request;
         return;

@@ -118,7 +118,7 @@ TEST_F(DeviceKstats, ARefusedRequestIsIllegalAndNothingElse) {
     make(1);
     TestBuf buf(Buf::Op::read, device_bytes, 512);
     device_->strategy(buf);
-    device_->request_refused(device_->first_lane());
+    device_->first_lane().request_refused();
     EXPECT_EQ(errors(), (Counts{{"Illegal Request", 2}}));
 }
 
@@ -170,10 +170,10 @@ TEST_F(DeviceKstats, AWakeUpThatBringsNothingIsSpurious) {
 
 TEST_F(DeviceKstats, HandOversAndClientsGivenUpAreCounted) {
     make(1);
-    device_->connection_opened(device_->first_lane());
-    device_->connection_opened(device_->first_lane());
-    device_->connection_given_up(device_->first_lane());
-    device_->connection_closed(device_->first_lane());
+    device_->first_lane().connection_opened();
+    device_->first_lane().connection_opened();
+    device_->first_lane().connection_given_up();
+    device_->first_lane().connection_closed();
     EXPECT_EQ(intr().intrs[KSTAT_INTR_SOFT], 2u);
     EXPECT_EQ(intr().intrs[KSTAT_INTR_WATCHDOG], 1u);
 }

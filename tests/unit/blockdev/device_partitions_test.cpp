@@ -145,12 +145,12 @@ TEST_F(DevicePartitions, AFlushAfterAWriteToTheTableReadsItAgain) {
 
 TEST_F(DevicePartitions, TheLastClientsLeavingReadsAWrittenTableAgain) {
     make_from(DiskImage(device_bytes), 4);
-    device_->connection_opened(device_->first_lane());
-    device_->connection_opened(device_->first_lane());
+    device_->first_lane().connection_opened();
+    device_->first_lane().connection_opened();
     write_table(three());
-    device_->connection_closed(device_->first_lane());
+    device_->first_lane().connection_closed();
     EXPECT_FALSE(there(1));
-    device_->connection_closed(device_->first_lane());
+    device_->first_lane().connection_closed();
     EXPECT_TRUE(there(1));
 }
 
