@@ -1,5 +1,7 @@
 #include "blockdev/accounting/request_histograms.hpp"
 
+#include <cassert>
+
 namespace blkscope {
 
 void RequestHistograms::switch_off() {
@@ -11,7 +13,8 @@ void RequestHistograms::switch_off() {
 
 void RequestHistograms::switch_on() {
     switch_off();
-    counts_ = {};
+    assert(!on());
+    counts_.clear();
     on_.store(true, std::memory_order_release);
 }
 

@@ -14,12 +14,13 @@
 // request is held to a hundredth.
 //
 // Units:     nanoseconds, and requests; waited and served in ticks of gethrtime_unscaled().
-// Ownership: owns the counts, which kstats may borrow as they are.
+// Ownership: owns the counts, which kstats may borrow as they are. They are 24 KiB, of which a device
+//            without requests has no page resident.
 // Threads:   count() by a worker, under the device's lock and inside its sequence lock's write; the
 // arrays may
 //            be read meanwhile, each number for itself. switch_on() and switch_off(): one thread,
 //            another than the worker's or not.
-// Errors:    none.
+// Errors:    the constructor throws std::bad_alloc.
 #pragma once
 
 #include <algorithm>
@@ -31,6 +32,7 @@
 #include <kstat/kstat2/buckets.hpp>
 #include <kstat/seqlock.hpp>
 
+#include "blockdev/accounting/counter_pages.hpp"
 #include "blockdev/queue/buf.hpp"
 
 namespace blkscope {
@@ -49,18 +51,19 @@ class RequestHistograms {
     using Depths = std::array<uint64_t, depth_steps.count()>;
 
     struct Operation {
-        uint64_t waited = 0;  // ticks, all requests together
-        uint64_t served = 0;
-        Latencies wait{};
-        Latencies service{};
-        Latencies total{};
-        Powers size{};
+        uint64_t waited;  // ticks, all requests together
+        uint64_t served;
+        Latencies wait;
+        Latencies service;
+        Latencies total;
+        Powers size;
     };
 
+    /// Zero at first, in memory of the kernel's: see blockdev/accounting/counter_pages.hpp.
     struct Counts {
-        std::array<Operation, operation_count> operations{};  // in the order of Buf::Op
-        Powers latency{};
-        Depths depth{};
+        std::array<Operation, operation_count> operations;  // in the order of Buf::Op
+        Powers latency;
+        Depths depth;
     };
 
     explicit RequestHistograms(const kstat::Seqlock& seq) : seq_(seq) {}
@@ -77,8 +80,8 @@ class RequestHistograms {
     [[nodiscard]] bool on() const { return on_.load(std::memory_order_acquire); }
 
     /// The live counts, for kstats to point at and for tests.
-    [[nodiscard]] Counts& counts() { return counts_; }
-    [[nodiscard]] const Counts& counts() const { return counts_; }
+    [[nodiscard]] Counts& counts() { return *counts_; }
+    [[nodiscard]] const Counts& counts() const { return *counts_; }
 
   private:
     // Only the worker writes them; a reader needs each number whole, and no order between them.
@@ -90,13 +93,13 @@ class RequestHistograms {
     const kstat::Seqlock& seq_;
     const kstat::TickScale scale_;
     std::atomic<bool> on_{false};
-    Counts counts_;
+    CounterPages<Counts> counts_;
 };
 
 inline void RequestHistograms::count(const Buf& buf) {
     const auto index = static_cast<size_t>(buf.op);
     if (index >= operation_count || !on()) return;
-    Operation& operation = counts_.operations[index];
+    Operation& operation = (*counts_).operations[index];
     // The counter may be read a little early or late: two moments that close may change places.
     const auto waited = static_cast<uint64_t>(std::max<hrtime_t>(buf.started - buf.queued, 0));
     const auto served = static_cast<uint64_t>(std::max<hrtime_t>(buf.finished - buf.started, 0));
@@ -113,8 +116,8 @@ inline void RequestHistograms::count(const Buf& buf) {
 }
 
 inline void RequestHistograms::count_transfer(const Buf& buf, uint64_t total_ns) {
-    add(counts_.latency[powers_of_2.index(total_ns)]);
-    add(counts_.depth[depth_steps.index(buf.met)]);
+    add((*counts_).latency[powers_of_2.index(total_ns)]);
+    add((*counts_).depth[depth_steps.index(buf.met)]);
 }
 
 }  // namespace blkscope

@@ -3,10 +3,13 @@
 #include "blockdev/accounting/request_histograms.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstring>
 #include <kstat/clock.hpp>
 #include <limits>
 #include <numeric>
@@ -220,6 +223,38 @@ TEST_F(RequestHistogramsTest, SwitchingWhileRequestsComeTearsNoneApart) {
     const uint64_t before = counted(Buf::Op::read);
     one(Buf::Op::read);
     EXPECT_EQ(counted(Buf::Op::read), before + 1);
+}
+
+// ---- The memory of the counts ----
+
+// Resident pages of the counts. They must not have been read before: the shared page of zeroes
+// counts as resident then.
+size_t resident_pages(const Histograms::Counts& counts) {
+    const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    std::vector<unsigned char> resident((sizeof counts + page - 1) / page);
+    void* const start = const_cast<Histograms::Counts*>(&counts);
+    EXPECT_EQ(mincore(start, sizeof counts, resident.data()), 0) << std::strerror(errno);
+    return static_cast<size_t>(std::count_if(resident.begin(), resident.end(),
+                                             [](unsigned char state) { return (state & 1) != 0; }));
+}
+
+TEST_F(RequestHistogramsTest, TheCountsOfAnIdleDeviceAreNotResident) {
+    make(4);
+    ASSERT_TRUE(device_->histograms().on());
+    EXPECT_EQ(resident_pages(counts()), 0u);
+    one(Buf::Op::read);
+    EXPECT_GT(resident_pages(counts()), 0u);
+    EXPECT_EQ(counted(Buf::Op::read), 1u);
+}
+
+TEST_F(RequestHistogramsTest, ABeginningAtZeroGivesThePagesBack) {
+    make(4);
+    one(Buf::Op::read);
+    one(Buf::Op::write);
+    ASSERT_GT(resident_pages(counts()), 0u);
+    device_->histograms().switch_on();
+    EXPECT_EQ(resident_pages(counts()), 0u);
+    EXPECT_EQ(counted(Buf::Op::read) + counted(Buf::Op::write), 0u);
 }
 
 TEST(TickScale, ScalesAsSnapshotsDo) {

@@ -1,0 +1,61 @@
+// CounterPages: counters in memory that costs nothing until one of them is counted.
+//
+//     made        all zero, no page resident        one mapping, 4 KiB pages
+//     written     the pages that were written to    a counter in use keeps its page
+//     cleared     all zero, no page resident        the kernel takes the pages back
+//
+// A server of many exports has many counters of devices that nobody uses. On the heap each of them
+// would take its memory when it is set to zero. Here the kernel reads zeroes from one page that all
+// share, and gives a page of its own to the first write. Huge pages are refused: one counter would
+// make 2 MiB resident.
+//
+// Units:     bytes.
+// Ownership: owns the mapping. What lies in it needs no construction and no destruction.
+// Threads:   clear() while nobody writes. Readers may read meanwhile: each number is what it was,
+//            or 0.
+// Errors:    the constructor throws std::bad_alloc.
+// Source:    mmap(2), madvise(2); of MADV_DONTNEED: "zero-fill-on-demand pages".
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+namespace blkscope {
+
+/// The memory, without a type.
+class CounterMapping {
+  public:
+    explicit CounterMapping(size_t size_bytes);
+    ~CounterMapping();
+    CounterMapping(const CounterMapping&) = delete;
+    CounterMapping& operator=(const CounterMapping&) = delete;
+
+    [[nodiscard]] void* start() const { return start_; }
+    void clear();
+
+  private:
+    const size_t size_bytes_;
+    void* const start_;
+};
+
+/// One T, all of whose bytes are zero at first.
+template <class T>
+class CounterPages {
+    static_assert(std::is_trivially_default_constructible_v<T>, "a constructor would write");
+    static_assert(std::is_trivially_destructible_v<T>);
+
+  public:
+    CounterPages() : mapping_(sizeof(T)) {}
+
+    [[nodiscard]] T& operator*() { return *counters_; }
+    [[nodiscard]] const T& operator*() const { return *counters_; }
+
+    /// Sets all to zero, and gives the pages back.
+    void clear() { mapping_.clear(); }
+
+  private:
+    CounterMapping mapping_;
+    T* const counters_ = static_cast<T*>(mapping_.start());
+};
+
+}  // namespace blkscope
