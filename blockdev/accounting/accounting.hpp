@@ -114,6 +114,12 @@ class Accounting {
         const auto writing = seq_.write();
         observers_.get<TimerCounts>().submitted(from, to);
     }
+    /// A client has come.
+    void connection_opened() {
+        commands().connection_opened();
+        interrupts().handed_over();
+        observers_.get<SampledStats>().connection_opened();
+    }
     /// An operation has completed in this turn of the ring.
     void completed(uint64_t turn, uint64_t& last_turn) {
         if constexpr (enabled) interrupts().completed(turn, last_turn);

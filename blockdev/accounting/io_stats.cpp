@@ -1,29 +1,53 @@
 #include "blockdev/accounting/io_stats.hpp"
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <thread>
+#include <utility>
 
 namespace blkscope {
+namespace {
+
+// A blob without samples, for readers of devices that have none of their own yet. nullptr: there is
+// no memory for one, or no template.
+statsblob* empty_blob() {
+    static statsblob* const blob = [] {  // never destroyed: readers may still come
+        const int tpl = IoStatsTemplate::make();
+        return tpl < 0 ? nullptr : stats_blob_alloc(static_cast<uint32_t>(tpl), 0);
+    }();
+    return blob;
+}
+
+}  // namespace
 
 IoStats::IoStats(int instance, const std::string& name, uint32_t every)
     : every_(every), left_(every) {
-    const int tpl = IoStatsTemplate::make();
-    if (every == 0 || tpl < 0) return;
-    blob_.reset(stats_blob_alloc(static_cast<uint32_t>(tpl), 0));
-    if (blob_ == nullptr) return;
+    const statsblob* const empty = every == 0 ? nullptr : empty_blob();
+    if (empty == nullptr) return;
     // Virtual: the blob is ours, and snapshot() copies it while the worker is not at it.
-    kstat_.reset(kstat_create("stats", instance, name.c_str(), "misc", KSTAT_TYPE_RAW, blob_->cursz,
+    kstat_.reset(kstat_create("stats", instance, name.c_str(), "misc", KSTAT_TYPE_RAW, empty->cursz,
                               KSTAT_FLAG_VIRTUAL));
     if (!kstat_) return;
-    kstat_->ks_data = blob_.get();
     kstat_->ks_private = this;
     kstat_->ks_snapshot = snapshot;
     kstat_install(kstat_.get());
 }
 
+void IoStats::prepare() {
+    if (blob_ != nullptr || !published()) return;
+    std::unique_ptr<statsblob, Destroy> made(
+        stats_blob_alloc(static_cast<uint32_t>(IoStatsTemplate::make()), 0));
+    if (made == nullptr) return;
+    assert(made->cursz == empty_blob()->cursz);  // the size that readers were told
+    while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
+    blob_ = std::move(made);
+    busy_.clear(std::memory_order_release);
+}
+
 void IoStats::take(const Request& request) {
     left_ = every_;
+    prepare();
     if (blob_ == nullptr) return;
     if (busy_.test_and_set(std::memory_order_acquire)) {
         let_go_.fetch_add(1, std::memory_order_relaxed);
@@ -45,7 +69,9 @@ int IoStats::snapshot(kstat_t* ksp, void* out, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     auto& stats = *static_cast<IoStats*>(ksp->ks_private);
     while (stats.busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
-    std::memcpy(out, stats.blob_.get(), stats.blob_->cursz);
+    const statsblob* const blob = stats.blob_ != nullptr ? stats.blob_.get() : empty_blob();
+    assert(blob->cursz == ksp->ks_data_size);
+    std::memcpy(out, blob, blob->cursz);
     stats.busy_.clear(std::memory_order_release);
     ksp->ks_snaptime = gethrtime();
     return 0;

@@ -6,8 +6,12 @@
 // they are done, and from nothing else.
 //
 // Units:     nanoseconds, bytes, requests.
+// A blob is 22 KiB, and most exports of a large server have no client. The blob is therefore made when
+// the first client comes, or at the first sample if no client was announced. Until then a reader gets
+// a blob without samples, which all devices of the process share. Template and size are the same.
+//
 // Ownership: owns the blob and its kstat.
-// Threads:   due() and take() are a worker's, under the device's lock. Readers come on the kstat
+// Threads:   prepare(), due() and take() are a worker's, under the device's lock. Readers come on the kstat
 // server's thread, and take a lock
 //            that the worker takes for a sampled request only; if a reader holds it, that sample is
 //            let go and counted, so the worker never waits.
@@ -47,6 +51,10 @@ class IoStats {
 
     [[nodiscard]] bool published() const { return kstat_ != nullptr; }
 
+    /// Makes the blob, unless it is there: from here on take() needs no memory.
+    void prepare();
+    [[nodiscard]] bool prepared() const { return blob_ != nullptr; }
+
     /// Whether the request that is done now is to be taken. Rarely so: for most it is a decrement.
     [[nodiscard]] bool due() { return --left_ == 0; }
 
@@ -64,7 +72,7 @@ class IoStats {
     void feed(const Request& request);
     static int snapshot(kstat_t* ksp, void* out, int rw);
 
-    std::unique_ptr<statsblob, Destroy> blob_;
+    std::unique_ptr<statsblob, Destroy> blob_;  // set under the device's lock and while busy_
     uint64_t every_;
     uint64_t left_;
     std::atomic<uint64_t> let_go_{0};

@@ -21,6 +21,9 @@ class SampledStats {
     SampledStats(const kstat::Seqlock&, const Subject& subject)
         : stats_(subject.instance, subject.name, subject.published() ? subject.stats_rate : 0) {}
 
+    /// A client has come: its requests are to find all memory there.
+    void connection_opened() { stats_.prepare(); }
+
     void gone(const Buf& buf) {
         if (buf.in_queues() && stats_.due()) take(buf);
     }

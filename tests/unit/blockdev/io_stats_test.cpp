@@ -2,6 +2,7 @@
 #include "blockdev/accounting/io_stats.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cstring>
 #include <kstat/clock.hpp>
@@ -96,6 +97,63 @@ TEST_F(IoStatsKstat, OfEveryNoneIsNotThere) {
     EXPECT_FALSE(stats.published());
     done(stats, {.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
     EXPECT_EQ(read(), nullptr);
+}
+
+// ---- The memory of the blob ----
+
+TEST_F(IoStatsKstat, AReaderOfABlobThatIsNotThereYetGetsOneWithoutSamples) {
+    IoStats stats(0, "nbd0", 1);
+    EXPECT_FALSE(stats.prepared());
+    statsblob* const blob = read();
+    ASSERT_NE(blob, nullptr);
+    for (int32_t voi = 0; voi < IoStatsTemplate::voi_count; ++voi) EXPECT_EQ(count(blob, voi), 0u);
+    EXPECT_FALSE(stats.prepared()) << "a reader costs no memory";
+}
+
+TEST_F(IoStatsKstat, TheFirstSampleMakesTheBlobIfNoClientDid) {
+    IoStats stats(0, "nbd0", 2);
+    const size_t empty_bytes = read()->cursz;
+    const IoStats::Request request{
+        .write = true, .wait_ns = 1, .service_ns = 1, .size_bytes = 512, .depth = 1};
+    done(stats, request);
+    EXPECT_FALSE(stats.prepared());
+    done(stats, request);
+    EXPECT_TRUE(stats.prepared());
+    statsblob* const blob = read();
+    EXPECT_EQ(blob->cursz, empty_bytes);
+    EXPECT_EQ(count(blob, IoStats::write_service), 1u);
+}
+
+TEST_F(IoStatsKstat, ASecondClientLeavesTheBlobAsItIs) {
+    IoStats stats(0, "nbd0", 1);
+    stats.prepare();
+    ASSERT_TRUE(stats.prepared());
+    done(stats, {.write = false, .wait_ns = 0, .service_ns = 1, .size_bytes = 512, .depth = 1});
+    stats.prepare();
+    EXPECT_EQ(count(read(), IoStats::read_service), 1u);
+}
+
+TEST_F(IoStatsOfADevice, TakeTheirMemoryWhenTheFirstClientComes) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP()
+        << "SKIPPED: the sanitizer has a heap of its own, of which mallinfo2() knows nothing";
+#endif
+    const auto in_use = [] { return mallinfo2().uordblks; };
+    make(2, 1, 1);
+    statsblob* const blob = read();
+    ASSERT_NE(blob, nullptr);
+    const size_t blob_bytes = blob->cursz;
+    const size_t without_client = in_use();
+    device_->connection_opened(device_->first_lane());
+    const size_t with_client = in_use();
+    EXPECT_GE(with_client, without_client + blob_bytes);
+    device_->connection_opened(device_->first_lane());
+    TestBuf buf(Buf::Op::read);
+    device_->strategy(buf);
+    finish_first(4096);
+    ASSERT_EQ(buf.done, 1);
+    EXPECT_EQ(in_use(), with_client) << "the sample finds its memory there";
+    EXPECT_EQ(count(read(), IoStats::read_service), 1u);
 }
 
 TEST_F(IoStatsKstat, TwoDevicesShareATemplate) {
