@@ -1,10 +1,12 @@
 #include "entry.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cstring>
 #include <kstat/clock.hpp>
 #include <kstat/wire/kstat2.hpp>
 #include <set>
+#include <utility>
 
 namespace blkscope::kstat2 {
 
@@ -103,7 +105,7 @@ bool copy_values(const Entry& entry, Values& values) {
     const auto pairs = entry.pairs();
     values.values.resize(pairs.size());
     for (size_t i = 0; i < pairs.size(); ++i) {
-        if (!copy.add(pairs[i], entry.info.fields[i].type, values.values[i])) return false;
+        if (!copy.add(pairs[i], entry.info->fields[i].type, values.values[i])) return false;
     }
     return true;
 }
@@ -134,6 +136,11 @@ void point_at(kstat2_named_t& pair, Value& kept, std::vector<kstat2_named_str_t>
     }
 }
 
+// The C structure's names are not constant, and nobody writes to them.
+char* name_of(const Field& field) {
+    return const_cast<char*>(field.name.c_str());
+}
+
 bool is_null(const kstat2_named_t& pair) {
     switch (pair.type) {
         case KSTAT2_NVVT_INTS:
@@ -149,6 +156,32 @@ bool is_null(const kstat2_named_t& pair) {
 
 }  // namespace
 
+Map Entry::shown() const {
+    Map shown;
+    shown.kid = kid;
+    shown.crtime = crtime;
+    shown.path = path;
+    shown.desc = info->desc;
+    shown.metatype = info->metatype;
+    shown.metaflags = info->metaflags;
+    shown.flags = has(KSTAT2_FLAG_DORMANT) ? KSTAT2_MAPF_DORM : KSTAT2_MAPF_NONE;
+    shown.fields = info->fields;
+    return shown;
+}
+
+void Entry::describe(SharedDescription other) {
+    assert(other != nullptr);
+    if (info != nullptr && !info->fields.empty()) {
+        assert(other->fields.size() == info->fields.size());
+        const size_t named = std::min(info->fields.size(), pairs().size());
+        for (size_t i = 0; i < named; ++i) {
+            char*& name = pairs()[i].name.ptr;
+            if (name == name_of(info->fields[i])) name = name_of(other->fields[i]);
+        }
+    }
+    info = std::move(other);
+}
+
 bool Entry::is_on_list_of(zoneid_t zone) const {
     return std::any_of(zones.begin(), zones.end(),
                        [zone](zoneid_t own) { return own == zone || own == ALL_ZONES; });
@@ -156,7 +189,7 @@ bool Entry::is_on_list_of(zoneid_t zone) const {
 
 bool Entry::is_seen_by(const Viewer& viewer) const {
     if (has(KSTAT2_FLAG_INVALID) || is_gone) return false;
-    if ((info.metaflags & KSTAT2_MF_PRIV) != 0 && !viewer.sees_private) return false;
+    if ((info->metaflags & KSTAT2_MF_PRIV) != 0 && !viewer.sees_private) return false;
     return is_on_list_of(viewer.zone);
 }
 
@@ -204,7 +237,7 @@ bool take_values(Entry& entry, Values& values) {
     values.kid = map.ks2_kid;
     values.flags = KSTAT2_MAPF_NONE;
     if (values.error == 0) {
-        charge_queues(entry.info, values, values.snaptime);
+        charge_queues(entry.info->metatype, values, values.snaptime);
     } else {
         for (Value& value : values.values) value.flags |= KSTAT2_NVF_INVAL;
     }
@@ -215,7 +248,7 @@ void keep_values(Entry& entry) {
     Values last;
     if (!take_values(entry, last)) {
         last.values.clear();
-        for (const Field& field : entry.info.fields) {
+        for (const Field& field : entry.info->fields) {
             last.values.push_back(empty_value(field.type));
             last.values.back().flags = KSTAT2_NVF_INVAL;
         }
@@ -223,28 +256,33 @@ void keep_values(Entry& entry) {
     last.error = 0;
     last.flags = KSTAT2_MAPF_DORM;
     // Only now: pairs may have pointed at what was kept the last time.
-    entry.kept = std::move(last);
-    Values& kept = entry.kept;
+    if (!entry.kept) entry.kept = std::make_unique<Entry::Kept>();
+    Values& kept = entry.kept->values;
+    kept = std::move(last);
     if (entry.histogram) return;
-    entry.kept_texts.resize(kept.values.size());
+    auto& texts = entry.kept->texts;
+    texts.resize(kept.values.size());
     for (size_t i = 0; i < kept.values.size(); ++i) {
         kstat2_named_t& pair = entry.pairs()[i];
-        pair.name.ptr = entry.info.fields[i].name.data();
-        point_at(pair, kept.values[i], entry.kept_texts[i]);
+        pair.name.ptr = name_of(entry.info->fields[i]);
+        point_at(pair, kept.values[i], texts[i]);
     }
 }
 
 void restore_kept(Entry& entry) {
     if (entry.histogram) return;
-    for (size_t i = 0; i < entry.kept.values.size(); ++i) {
+    assert(entry.kept != nullptr);
+    Values& kept = entry.kept->values;
+    assert(kept.values.size() <= entry.pairs().size());
+    for (size_t i = 0; i < kept.values.size(); ++i) {
         kstat2_named_t& pair = entry.pairs()[i];
-        if (pair.type != entry.info.fields[i].type || !is_null(pair)) continue;
-        point_at(pair, entry.kept.values[i], entry.kept_texts[i]);
+        if (pair.type != entry.info->fields[i].type || !is_null(pair)) continue;
+        point_at(pair, kept.values[i], entry.kept->texts[i]);
     }
 }
 
-void charge_queues(const Map& info, Values& values, hrtime_t now) {
-    if (info.metatype != KSTAT2_MT_IO && info.metatype != KSTAT2_MT_QUEUE) return;
+void charge_queues(uint16_t metatype, Values& values, hrtime_t now) {
+    if (metatype != KSTAT2_MT_IO && metatype != KSTAT2_MT_QUEUE) return;
     // The two queues are the last eight pairs of both templates.
     const size_t first = values.values.size() - 8;
     const auto until = static_cast<uint64_t>(now);

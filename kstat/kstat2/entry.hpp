@@ -3,18 +3,27 @@
 
 #include <kstat/kstat2/maps.hpp>
 
+#include "description.hpp"
+
 namespace blkscope::kstat2 {
 
 struct Entry {
     kstat2_t map{};
-    Map info;  // what readers are told; its flags are those of `map`
-    std::vector<Metadata> md;
+    // What a provider might overwrite in `map`, for the framework.
+    kid_t kid = 0;
+    hrtime_t crtime = 0;
+    std::string path;
+    SharedDescription info;                     // what readers are told
+    std::vector<Metadata> md;                   // of the pairs, from create to install
     std::unique_ptr<kstat2_named_t[]> storage;  // unless the provider brings its own
     std::unique_ptr<Histogram> histogram;
     std::vector<zoneid_t> zones;
     // Of a dormant one: its last values; what its pairs point at lies here.
-    Values kept;
-    std::vector<std::vector<kstat2_named_str_t>> kept_texts;
+    struct Kept {
+        Values values;
+        std::vector<std::vector<kstat2_named_str_t>> texts;
+    };
+    std::unique_ptr<Kept> kept;
     uint32_t revision = 0;  // how often it was installed or made dormant
     uint32_t holds = 0;
     bool is_gone = false;
@@ -24,6 +33,11 @@ struct Entry {
     std::span<kstat2_named_t> pairs() const {
         return {static_cast<kstat2_named_t*>(map.ks2_data), map.ks2_ndata};
     }
+    /// What a reader's list has of it.
+    Map shown() const;
+    /// Gives it another description. Pairs that have their names from the old one get them from the
+    /// new one.
+    void describe(SharedDescription other);
     bool has(uint32_t flag) const { return (map.ks2_flags & flag) != 0; }
     bool is_on_list_of(zoneid_t zone) const;
     bool is_seen_by(const Viewer& viewer) const;
@@ -57,6 +71,6 @@ void keep_values(Entry& entry);
 void restore_kept(Entry& entry);
 
 /// Charges the queues of an I/O kstat's copy up to `now`.
-void charge_queues(const Map& info, Values& values, hrtime_t now);
+void charge_queues(uint16_t metatype, Values& values, hrtime_t now);
 
 }  // namespace blkscope::kstat2

@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <kstat/kstat2/histogram.hpp>
 #include <new>
+#include <utility>
 
 namespace blkscope::kstat2 {
 
@@ -8,15 +9,16 @@ void Histogram::Free::operator()(void* memory) const {
     std::free(memory);
 }
 
-Histogram::Histogram(const Buckets& shape, std::span<uint64_t> own, kstat2_named_t& pair)
-    : shape_(shape),
+Histogram::Histogram(std::shared_ptr<const Buckets> shape, std::span<uint64_t> own,
+                     kstat2_named_t& pair)
+    : shape_(std::move(shape)),
       pair_(pair),
       buckets_(own.data()),
       capacity_(static_cast<uint32_t>(own.size())),
-      grows_(own.empty() && shape.type() == KSTAT2_NVHIST_LINEAR) {
-    assert(shape.why_invalid() == nullptr);
+      grows_(own.empty() && shape_->type() == KSTAT2_NVHIST_LINEAR) {
+    assert(shape_->why_invalid() == nullptr);
     if (own.empty()) {
-        capacity_ = shape.count();
+        capacity_ = shape_->count();
         // calloc, as it leaves fresh pages of the kernel untouched.
         memory_.reset(static_cast<uint64_t*>(std::calloc(capacity_, sizeof(uint64_t))));
         if (!memory_) throw std::bad_alloc();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <kstat/clock.hpp>
@@ -7,6 +8,7 @@
 #include <kstat/wire/kstat2.hpp>
 #include <limits>
 #include <new>
+#include <utility>
 
 #include "entry.hpp"
 
@@ -29,24 +31,21 @@ void set_zones(Entry& entry, const Wanted& wanted) {
     if ((wanted.flags & KSTAT2_FLAG_GZ_VIS) != 0) entry.zones.push_back(GLOBAL_ZONEID);
 }
 
-void set_description(Entry& entry, const Wanted& wanted) {
-    entry.info.desc = wanted.desc;
-    entry.info.metaflags = wanted.metaflags;
-    entry.md = wanted.md;
-}
-
-void init_pairs(Entry& entry, const std::vector<Field>& fields) {
+// Of a template or a histogram; the pairs of others are named by their provider.
+void init_pairs(Entry& entry) {
+    const std::vector<Field>& fields = entry.info->fields;
+    assert(fields.empty() || fields.size() == entry.pairs().size());
     for (size_t i = 0; i < fields.size(); ++i) {
-        kstat2_nv_init(&entry.pairs()[i], entry.info.fields[i].name.c_str(), fields[i].type,
-                       KSTAT2_NVF_NONE);
+        kstat2_nv_init(&entry.pairs()[i], fields[i].name.c_str(), fields[i].type, KSTAT2_NVF_NONE);
     }
 }
 
 // After the pairs are named: "buckets", "type", "range_min", "range_max", "stepping".
-void attach_histogram(Entry& entry, const WantedHistogram& wanted) {
+void attach_histogram(Entry& entry, const WantedHistogram& wanted, Commons& commons) {
     const Buckets& shape = wanted.shape;
     const auto pairs = entry.pairs();
-    entry.histogram = std::make_unique<Histogram>(shape, wanted.own, pairs[0]);
+    entry.histogram =
+        std::make_unique<Histogram>(commons.shapes.share(shape), wanted.own, pairs[0]);
     const bool ranged =
         shape.type() == KSTAT2_NVHIST_LINEAR || shape.type() == KSTAT2_NVHIST_LOG10_LIN;
     pairs[1].value.integer = shape.type();
@@ -54,13 +53,6 @@ void attach_histogram(Entry& entry, const WantedHistogram& wanted) {
     pairs[3].value.integer = ranged ? shape.range_max() : 0;
     pairs[4].value.integer = ranged ? shape.stepping() : 0;
     entry.map.ks2_reserved = entry.histogram.get();
-}
-
-bool is_same_shape(const Buckets& one, const Buckets& other) {
-    if (one.type() != other.type()) return false;
-    if (one.type() == KSTAT2_NVHIST_LOG2 || one.type() == KSTAT2_NVHIST_LOG10) return true;
-    return one.range_min() == other.range_min() && one.range_max() == other.range_max() &&
-           one.stepping() == other.stepping();
 }
 
 void fill_header(kstat2_t& map, const Wanted& wanted) {
@@ -74,29 +66,29 @@ void fill_header(kstat2_t& map, const Wanted& wanted) {
     map.ks2_data_size = wanted.ndata * sizeof(kstat2_named_t);
 }
 
-void fill(Entry& entry, const Wanted& wanted) {
+void fill(Entry& entry, const Wanted& wanted, Commons& commons) {
     fill_header(entry.map, wanted);
     if (wanted.data == nullptr) entry.storage = std::make_unique<kstat2_named_t[]>(wanted.ndata);
     entry.map.ks2_data = wanted.data != nullptr ? wanted.data : entry.storage.get();
-    entry.info.crtime = entry.map.ks2_crtime;
-    entry.info.path = wanted.path;
-    entry.info.metatype = wanted.metatype;
-    entry.info.fields = wanted.fields;
-    set_description(entry, wanted);
+    entry.crtime = entry.map.ks2_crtime;
+    entry.path = wanted.path;
+    entry.md = wanted.md;
+    entry.describe(commons.descriptions.share(
+        {wanted.desc, wanted.metatype, wanted.metaflags, wanted.fields}));
     set_zones(entry, wanted);
-    init_pairs(entry, wanted.fields);
-    if (wanted.histogram) attach_histogram(entry, *wanted.histogram);
+    init_pairs(entry);
+    if (wanted.histogram) attach_histogram(entry, *wanted.histogram, commons);
 }
 
 // What a dormant kstat must have in common with the one that takes it over; a reason if not. Pairs
 // that are named later are compared when it is installed.
 std::string difference(const Entry& entry, const Wanted& wanted) {
-    if (entry.info.metatype != wanted.metatype) return "another metatype";
+    if (entry.info->metatype != wanted.metatype) return "another metatype";
     if (entry.map.ks2_ndata != wanted.ndata) return "another number of pairs";
     if (wanted.data != nullptr) return "storage of the provider's";
     if (!wanted.histogram) return {};
-    if (!is_same_shape(entry.histogram->shape(), wanted.histogram->shape)) return "another shape";
-    const Metadata& own = entry.info.fields[0].md;
+    if (!SameShape()(entry.histogram->shape(), wanted.histogram->shape)) return "another shape";
+    const Metadata& own = entry.info->fields[0].md;
     const Metadata& other = wanted.fields[0].md;
     if (own.type != other.type || own.scale != other.scale || own.flags != other.flags) {
         return "another content_type, scale or md_flags";
@@ -128,7 +120,7 @@ Use::~Use() {
     if (entry_ != nullptr) maps_->end_use(*entry_);
 }
 
-Maps::Maps() = default;
+Maps::Maps() : commons_(std::make_unique<Commons>()) {}
 Maps::~Maps() = default;
 
 Maps& Maps::of_this_process() {
@@ -162,7 +154,11 @@ kstat2_t* Maps::wake(Entry& entry, const Wanted& wanted, std::string& why) {
         why = "invalid reactivation of dormant kstat: " + what;
         return nullptr;
     }
-    set_description(entry, wanted);
+    Description woken = *entry.info;
+    woken.desc = wanted.desc;
+    woken.metaflags = wanted.metaflags;
+    entry.describe(commons_->descriptions.share(std::move(woken)));
+    entry.md = wanted.md;
     set_zones(entry, wanted);
     entry.map.ks2_flags |= KSTAT2_FLAG_INVALID;
     if (entry.histogram) entry.histogram->resume();
@@ -175,30 +171,31 @@ kstat2_t* Maps::add(const Wanted& wanted, std::string& why) {
         return nullptr;
     }
     auto entry = std::make_unique<Entry>();
-    fill(*entry, wanted);
+    fill(*entry, wanted, *commons_);
     kstat2_t* const map = &entry->map;
     Entry* const added = entries_.emplace(map, std::move(entry)).first->second.get();
-    added->info.kid = map->ks2_kid = ++last_kid_;
+    added->kid = map->ks2_kid = ++last_kid_;
     by_kid_.emplace(map->ks2_kid, added);
-    by_path_.emplace(wanted.path, added);
+    by_path_.emplace(added->path, added);
+    assert(by_kid_.size() == by_path_.size());
     return map;
 }
 
 // One name for two things inside one map: a pair, and a kstat below.
-std::string Maps::clash(const std::string& path, const std::vector<Field>& fields) const {
+std::string Maps::clash(std::string_view path, const std::vector<Field>& fields) const {
     for (size_t slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
         const Entry* const above = find(path.substr(0, slash));
-        const auto segment = first_segment(std::string_view(path).substr(slash + 1));
-        if (above != nullptr && is_pair_of(above->info.fields, segment)) {
-            return "'" + std::string(segment) + "' is a pair of " + above->info.path;
+        const auto segment = first_segment(path.substr(slash + 1));
+        if (above != nullptr && is_pair_of(above->info->fields, segment)) {
+            return "'" + std::string(segment) + "' is a pair of " + above->path;
         }
     }
-    const std::string inside = path + "/";
+    const std::string inside = std::string(path) + "/";
     for (auto at = by_path_.lower_bound(inside);
          at != by_path_.end() && at->first.starts_with(inside); ++at) {
-        const auto segment = first_segment(std::string_view(at->first).substr(inside.size()));
-        if (is_pair_of(fields, segment)) return "its pair is the path of " + at->first;
+        const auto segment = first_segment(at->first.substr(inside.size()));
+        if (is_pair_of(fields, segment)) return "its pair is the path of " + at->second->path;
     }
     return {};
 }
@@ -206,26 +203,27 @@ std::string Maps::clash(const std::string& path, const std::vector<Field>& field
 // Of a kstat that is used: its pairs become what readers are told.
 bool Maps::describe(Entry& entry, std::string& why) {
     if (entry.has(KSTAT2_FLAG_DORMANT)) restore_kept(entry);
-    std::vector<Field> fields;
-    why = describe_pairs(entry, fields);
+    Map described = entry.shown();
+    described.fields.clear();
+    why = describe_pairs(entry, described.fields);
     if (!why.empty()) return false;
     // A second time, or of a template: the names are fixed.
-    if (!entry.info.fields.empty() && !same_names_and_types(entry.info.fields, fields)) {
+    const std::vector<Field>& before = entry.info->fields;
+    if (!before.empty() && !same_names_and_types(before, described.fields)) {
         why = "its pairs are not those that it had";
         return false;
     }
-    Map described = entry.info;
-    described.fields = fields;
     if (wire::encoded_size(described) > wire::map_size_max) {
         why = "its names and descriptions take more than 1 MiB";
         return false;
     }
     const std::lock_guard lock(mutex_);
-    why = clash(entry.info.path, fields);
+    why = clash(entry.path, described.fields);
     if (!why.empty()) return false;
-    // Assigned one by one: the pairs' names may be these strings.
-    if (entry.info.fields.empty()) entry.info.fields = std::move(fields);
-    for (size_t i = 0; i < entry.info.fields.size(); ++i) entry.info.fields[i].md = entry.md[i];
+    entry.describe(
+        commons_->descriptions.share({std::move(described.desc), described.metatype,
+                                      described.metaflags, std::move(described.fields)}));
+    entry.md = {};  // it is in the fields now
     return true;
 }
 
@@ -311,7 +309,8 @@ void Maps::forget(Entry& entry) {
     // One inherited over fork() is in no index, and its number may be another's by now.
     if (at == by_kid_.end() || at->second != &entry) return;
     by_kid_.erase(at);
-    by_path_.erase(entry.info.path);
+    by_path_.erase(entry.path);
+    assert(by_kid_.size() == by_path_.size());
 }
 
 template <class Find>
@@ -410,9 +409,8 @@ Maps::Page Maps::list(const Viewer& viewer, kid_t after, size_t size) const {
             page.more = true;
             break;
         }
-        page.maps.push_back(entry.info);
-        if (entry.has(KSTAT2_FLAG_DORMANT)) page.maps.back().flags = KSTAT2_MAPF_DORM;
-        size -= std::min(size, wire::encoded_size(entry.info));
+        page.maps.push_back(entry.shown());
+        size -= std::min(size, wire::encoded_size(page.maps.back()));
     }
     return page;
 }
@@ -425,7 +423,8 @@ Reading Maps::read(const Viewer& viewer, kid_t kid) try {
     if (!used) return {ENXIO, {}};
     Entry& entry = used->entry();
     if (entry.has(KSTAT2_FLAG_DORMANT)) {
-        Values values = entry.kept;
+        assert(entry.kept != nullptr);
+        Values values = entry.kept->values;
         values.snaptime = entry.map.ks2_snaptime = kstat::now_ns();
         return {0, std::move(values)};
     }
@@ -446,7 +445,7 @@ Entry* Maps::find(kid_t kid) const {
     return at == by_kid_.end() ? nullptr : at->second;
 }
 
-Entry* Maps::find(const std::string& path) const {
+Entry* Maps::find(std::string_view path) const {
     const auto at = by_path_.find(path);
     return at == by_path_.end() ? nullptr : at->second;
 }

@@ -26,14 +26,14 @@ class Histogram {
     /// Attaches to the pair "buckets", which is in the same storage as the rest of the kstat and
     /// outlives this. `own` is the provider's array, or empty for one of ours; then throws
     /// std::bad_alloc.
-    Histogram(const Buckets& shape, std::span<uint64_t> own, kstat2_named_t& pair);
+    Histogram(std::shared_ptr<const Buckets> shape, std::span<uint64_t> own, kstat2_named_t& pair);
 
-    const Buckets& shape() const { return shape_; }
+    const Buckets& shape() const { return *shape_; }
 
     /// Counts one occurrence, unless the histogram is stopped.
     void add(uint64_t value) {
         if (!counts_.load(std::memory_order_relaxed)) return;
-        const uint32_t wanted = shape_.index(value);
+        const uint32_t wanted = shape_->index(value);
         const uint32_t i = wanted < capacity_ ? wanted : capacity_ - 1;
         std::atomic_ref(buckets_[i]).fetch_add(1, std::memory_order_relaxed);
         if (grows_) show(i + 1);
@@ -57,7 +57,7 @@ class Histogram {
         }
     }
 
-    Buckets shape_;
+    const std::shared_ptr<const Buckets> shape_;  // with others that have the same
     kstat2_named_t& pair_;
     std::unique_ptr<uint64_t[], Free> memory_;
     uint64_t* buckets_;

@@ -23,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <unordered_map>
 #include <vector>
@@ -65,6 +66,7 @@ struct Wanted {
 };
 
 class Maps;
+struct Commons;
 struct Entry;
 
 /// The exclusive use of one kstat, until destruction.
@@ -148,7 +150,7 @@ class Maps {
     std::optional<Use> use(const kstat2_t* ksp);
     kstat2_t* wake(Entry& entry, const Wanted& wanted, std::string& why);
     kstat2_t* add(const Wanted& wanted, std::string& why);
-    std::string clash(const std::string& path, const std::vector<Field>& fields) const;
+    std::string clash(std::string_view path, const std::vector<Field>& fields) const;
     bool describe(Entry& entry, std::string& why);
     void check_removable(const Entry* entry) const;
     bool remove_used(std::optional<Use> used);
@@ -158,14 +160,15 @@ class Maps {
     uint64_t generation_locked(const Viewer& viewer) const;
     Entry* find(const kstat2_t* ksp) const;
     Entry* find(kid_t kid) const;
-    Entry* find(const std::string& path) const;
+    Entry* find(std::string_view path) const;
 
     mutable std::mutex mutex_;
     // Counts ends of uses, for waiters; not a condition variable, which fork() would break.
     std::atomic<uint32_t> ends_{0};
     std::unordered_map<const kstat2_t*, std::unique_ptr<Entry>> entries_;
     std::map<kid_t, Entry*> by_kid_;
-    std::map<std::string, Entry*> by_path_;
+    std::map<std::string_view, Entry*> by_path_;  // the entries' own paths
+    std::unique_ptr<Commons> commons_;            // what its kstats share
     kid_t last_kid_ = 0;
 };
 
