@@ -247,25 +247,4 @@ RequestHistograms& Device::histograms() {
     return accounting_->histograms();
 }
 
-void Device::connection_opened(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->connection_opened();
-}
-
-void Device::connection_closed(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->commands().connection_closed();
-    if (accounting_->commands().connections() == 0) look_at_table();
-}
-
-void Device::connection_given_up(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->interrupts().given_up();
-}
-
-void Device::request_refused(Lane& lane) {
-    lane.ring_.hold(lock_);
-    accounting_->errors().refused();
-}
-
 }  // namespace blkscope

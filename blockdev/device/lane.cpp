@@ -32,8 +32,7 @@ Lane::~Lane() {
 
 void Lane::connection_opened() {
     ring_.hold(device_.lock_);
-    device_.accounting_->commands().connection_opened();
-    device_.accounting_->interrupts().handed_over();
+    device_.accounting_->connection_opened();
 }
 
 // The last client's leaving is a moment to look at the partition table.

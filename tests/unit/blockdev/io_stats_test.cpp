@@ -144,10 +144,10 @@ TEST_F(IoStatsOfADevice, TakeTheirMemoryWhenTheFirstClientComes) {
     ASSERT_NE(blob, nullptr);
     const size_t blob_bytes = blob->cursz;
     const size_t without_client = in_use();
-    device_->connection_opened(device_->first_lane());
+    device_->first_lane().connection_opened();
     const size_t with_client = in_use();
     EXPECT_GE(with_client, without_client + blob_bytes);
-    device_->connection_opened(device_->first_lane());
+    device_->first_lane().connection_opened();
     TestBuf buf(Buf::Op::read);
     device_->strategy(buf);
     finish_first(4096);
