@@ -16,6 +16,8 @@
 #include <system_error>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -116,10 +118,11 @@ std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
     if (is_.regular && !is_.direct && !buf.fua) {
         if (const std::optional<int32_t> moved = write_now(buf)) return moved;
     }
+    const std::byte* const from = buf.data + (planted("rest-from-start") ? 0 : buf.moved());
     return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_write(entry, fd, buf.data + buf.moved(), static_cast<unsigned>(buf.resid),
+        io_uring_prep_write(entry, fd, from, static_cast<unsigned>(buf.resid),
                             buf.offset + buf.moved());
-        if (buf.fua) entry->rw_flags = RWF_DSYNC;
+        if (buf.fua && !planted("fua-dropped")) entry->rw_flags = RWF_DSYNC;
     });
 }
 
@@ -189,8 +192,9 @@ std::optional<int32_t> FileBacking::prepare_trim(Buf& buf) {
     const uint64_t end = (buf.offset + buf.bcount) / is_.trim_bytes * is_.trim_bytes;
     if (!file_->can_punch || first >= end) return 0;
     return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_fallocate(entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-                                static_cast<off_t>(first), static_cast<off_t>(end - first));
+        io_uring_prep_fallocate(
+            entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+            static_cast<off_t>(end - first + (planted("trim-too-far") ? 512 : 0)));
     });
 }
 
@@ -304,6 +308,7 @@ bool FileBacking::more(Buf& buf) {
         return true;
     }
     if (buf.error != 0 || !buf.fua || buf.step == 1) return false;
+    if (planted("zeroes-not-synced")) return false;
     buf.step = 1;
     return true;
 }
@@ -321,6 +326,7 @@ bool FileBacking::more_of_write(Buf& buf) {
         if (!buf.fua && buf.way == timed_by_ring) ring_write_ended(buf);
         if (buf.error == 0 || !buf.fua) return false;
         buf.step = 1;
+        if (planted("fua-failure-sticks")) return false;
         if (is_.witness < 0) return false;  // nobody can tell, so it counts as a failed sync
         const bool fits = buf.error <= std::numeric_limits<uint8_t>::max();
         buf.way = static_cast<uint8_t>(fits ? buf.error : EIO);

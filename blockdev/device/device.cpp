@@ -9,6 +9,7 @@
 
 #include "blockdev/accounting/accounting.hpp"
 #include "blockdev/device/extents.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 namespace {
@@ -164,6 +165,7 @@ bool Device::take_in(Buf& buf, int32_t result, From from) {
     accounting_->completed(lane.ring_.turn(), lane.last_turn_);
     switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
         case Buf::Next::again:
+            if (planted("run-queue-twice")) accounting_->entered(buf, [&] { return latest_; });
             return true;
         case Buf::Next::finish:
             if (lane.backing_->more(buf)) return true;
@@ -193,7 +195,7 @@ void Device::flush_done(Buf& leader, From from) {
     end(leader, here, from);
     while (!served.empty()) {
         Buf& buf = served.pop();
-        buf.error = error;
+        buf.error = planted("gathered-flush-succeeds") ? 0 : error;
         end(buf, here, from);
     }
     here.ring_.hold(lock_);
@@ -219,7 +221,7 @@ void Device::end(Buf& buf, Lane& here, From from) {
 
 void Device::note_sync(Buf& buf) {
     if (!buf.syncs()) return;
-    if (buf.error != 0 && sync_error_ == 0) {
+    if (buf.error != 0 && sync_error_ == 0 && !planted("sync-forgotten")) {
         sync_error_ = buf.error;
         accounting_->commands().sync_failed(sync_error_);
         std::fprintf(stderr,

@@ -5,13 +5,15 @@
 
 #include "blockdev/device/device.hpp"
 #include "blockdev/device/lane.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 
 Buf::Next Buf::absorb(int32_t result) {
     assert(state == State::running);
 
-    if ((result == -EINTR || result == -EAGAIN) && retries_left > 0) {
+    if ((result == -EINTR || result == -EAGAIN) && retries_left > 0 &&
+        !planted("interrupted-fails")) {
         // Bounded: a file that never says anything else must not hold a run-queue slot for ever.
         --retries_left;
         return Next::again;

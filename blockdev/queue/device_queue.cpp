@@ -2,7 +2,25 @@
 
 #include <cassert>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope {
+namespace {
+
+// A planted defect: one lane's requests go before all others. Otherwise the order is as it was.
+void stay_with_lane(BufQueue& waiting) {
+    BufQueue first;
+    BufQueue rest;
+    const Lane* const lane = waiting.front().lane;
+    while (!waiting.empty()) {
+        Buf& buf = waiting.pop();
+        (buf.lane == lane ? first : rest).push(buf);
+    }
+    waiting.take_over(first);
+    waiting.take_over(rest);
+}
+
+}  // namespace
 
 DeviceQueue::DeviceQueue(uint32_t depth) : depth_(depth) {
     assert(depth_ > 0);
@@ -20,10 +38,11 @@ void DeviceQueue::enter(Buf& buf) {
 DeviceQueue::Turn DeviceQueue::next() {
     assert(running_ <= depth_);
     if (waiting_.empty()) return {};
+    if (planted("lane-starves")) stay_with_lane(waiting_);
     const bool flush = waiting_.front().op == Buf::Op::flush;
     if (flush && flush_ != nullptr) {
         Buf& buf = waiting_.pop();
-        gathered_.push(buf);
+        (planted("flush-joins") ? served_ : gathered_).push(buf);
         return {&buf, false};
     }
     if (running_ == depth_) return {};
@@ -36,6 +55,7 @@ DeviceQueue::Turn DeviceQueue::next() {
 void DeviceQueue::ended(const Buf& buf) {
     assert(running_ > 0);
     assert(&buf != flush_);
+    if (planted("place-kept") && buf.error != 0) return;
     --running_;
 }
 

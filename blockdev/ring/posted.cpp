@@ -5,6 +5,8 @@
 #include <string>
 #include <system_error>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope {
 
 Posted::Posted(Kernel& kernel) : kernel_(kernel), event_(kernel.open_event()) {
@@ -25,7 +27,7 @@ void Posted::post(Completion& completion, int32_t result) {
         list_.append(completion, result);
         any_.store(true, std::memory_order_release);
     }
-    if (first) wake();  // for the others the worker is awake already, or about to be
+    if (first && !planted("wake-up-lost")) wake();  // for the others the worker is awake already, or about to be
 }
 
 void Posted::watch(io_uring_sqe& entry) {

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -128,7 +130,7 @@ void Parser::take(std::byte* place) {
     assert(refused || place != nullptr);
     state_ = refused ? State::skipping : State::payload;
     place_ = place;
-    total_ = payload;
+    total_ = refused && planted("skip-off-by-one") ? payload - 1 : payload;
     done_ = 0;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cassert>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -44,6 +46,7 @@ void PlainTransport::start_receive(bool may_hold) {
 
 void PlainTransport::received(int32_t result) {
     assert(receiving_);
+    if (is_interrupted(result) && !stopped_ && planted("receive-forgotten")) return;
     if (is_interrupted(result) && !stopped_) return start_receive(false);
     receiving_ = false;
     if (is_interrupted(result)) result = 0;
@@ -74,7 +77,8 @@ void PlainTransport::start_send() {
 
 void PlainTransport::sent(int32_t result) {
     assert(sending_);
-    if (is_interrupted(result)) return start_send();  // of a socket that is cut it fails at once
+    const bool again = is_interrupted(result) && !planted("send-interrupted");
+    if (again) return start_send();  // of a socket that is cut it fails at once
     sending_ = false;
     if (result > 0) bytes_moved_ += static_cast<uint32_t>(result);
     owner_.sent(result);

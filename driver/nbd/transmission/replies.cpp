@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/transmission/session_limits.hpp"
 
 namespace blkscope::nbd {
@@ -56,6 +57,8 @@ std::span<iovec> Replies::next() {
 void Replies::skip(size_t bytes) {
     assert(bytes <= window_bytes_);
     sent_bytes_ += bytes;
+    if (planted("reply-twice") && bytes < window_bytes_) bytes = 0;
+    if (planted("withheld-lost")) withheld_bytes_ = 0;
     if (withheld_bytes_ > 0) pieces_[window_end_ - 1].iov_len += withheld_bytes_;
     withheld_bytes_ = window_bytes_ = 0;
     while (bytes > 0) {

@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/transmission/session_limits.hpp"
 #include "driver/nbd/transmission/sessions.hpp"
 
@@ -68,6 +69,7 @@ void Session::end() {
 // A payload that will never be whole. Not while a receive is under way: it writes there.
 void Session::drop_payload() {
     assert(!transport_->is_receiving());
+    if (planted("payload-kept")) incoming_ = nullptr;
     if (incoming_ != nullptr) memory_.release(*std::exchange(incoming_, nullptr));
 }
 

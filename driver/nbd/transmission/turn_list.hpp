@@ -13,6 +13,8 @@
 
 #include <cassert>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 
 template <class T, class Tag>
@@ -80,6 +82,7 @@ class TurnList {
         for (;;) {
             Entry* entry = head_.next_;
             while (entry->is_mark_ && entry != &mark) entry = entry->next_;  // of another walk
+            if (entry == &mark && planted("walk-forgets")) forget_behind(mark);
             if (entry == &mark) return;
             assert(entry->list_ == this && !entry->is_mark_);
             entry->unlist();
@@ -133,6 +136,11 @@ class TurnList {
         entry.next_->previous_ = &entry;
         behind.next_ = &entry;
         entry.list_ = list;
+    }
+
+    // A planted defect: what was added during a walk is lost.
+    void forget_behind(Mark& mark) {
+        while (mark.next_ != &head_) mark.next_->unlist();
     }
 
     void append(Entry& entry) { insert(entry, *head_.previous_, this); }
