@@ -1,0 +1,513 @@
+#include "client.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+namespace blkscope::simulation {
+namespace {
+
+using nbd::Chunk;
+using nbd::Command;
+using nbd::Error;
+using nbd::ReplyForm;
+
+constexpr uint64_t one_gift_in = 8;  // a push of less than there is
+constexpr size_t out_bytes_max = 1 << 20;
+constexpr uint64_t look_ns_max = 3'000;
+
+template <class T>
+T load(const std::byte* from) {
+    return nbd::load_be<T>(std::span<const std::byte, sizeof(T)>(from, sizeof(T)));
+}
+
+}  // namespace
+
+Client::Client(const World& world, Random random, const ClientPlan& plan,
+               std::shared_ptr<SimulatedSocket> socket)
+    : timeline_(world.timeline),
+      random_(random),
+      plan_(plan),
+      socket_(std::move(socket)),
+      oracle_(world.oracle),
+      judge_(world.judge),
+      next_cookie_(random_.next()) {
+    socket_->changed = [this] { look_soon(1); };
+}
+
+Client::~Client() {
+    *alive_ = false;
+    if (!gone_) socket_->changed = nullptr;
+}
+
+void Client::start() {
+    look_soon(static_cast<hrtime_t>(random_.between(1, 50'000)));
+}
+
+void Client::leave(bool reset) {
+    if (gone_) return;
+    gone_ = true;
+    over_ = true;
+    socket_->close(reset);
+}
+
+std::string Client::describe() const {
+    static constexpr const char* manners[] = {"honest", "stalling", "vanishing", "garbage", "half"};
+    return std::string(manners[static_cast<size_t>(plan_.manner)]) + " client, form " +
+           std::to_string(static_cast<int>(plan_.form)) + ", made " + std::to_string(made_) +
+           ", unanswered " + std::to_string(asked_.size());
+}
+
+void Client::complain(const std::string& what) {
+    judge_.fail(describe() + ": " + what);
+}
+
+void Client::look_soon(hrtime_t delay) {
+    if (look_is_due_ || gone_) return;
+    look_is_due_ = true;
+    timeline_.after(delay, [this, alive = alive_] {
+        if (!*alive) return;
+        look_is_due_ = false;
+        if (!gone_) look();
+    });
+}
+
+void Client::look() {
+    if (!reads_no_more_) take();
+    if (gone_ || over_) return;
+    make_requests();
+    push();
+    finish();
+}
+
+// ---- Replies ----
+
+void Client::take() {
+    std::vector<std::byte> part(random_.between(1, plan_.take_bytes_max));
+    const int64_t result = socket_->receive(part);
+    if (result == -EAGAIN) return;
+    if (result <= 0) return closed(result);
+    timeline_.note(static_cast<uint64_t>(result));
+    in_.insert(in_.end(), part.begin(), part.begin() + result);
+    while (!gone_ && parse_one()) {
+    }
+    if (in_first_ > in_.size() / 2) {
+        in_.erase(in_.begin(), in_.begin() + static_cast<ptrdiff_t>(in_first_));
+        in_first_ = 0;
+    }
+    const uint64_t pause = static_cast<uint64_t>(plan_.pause_ns_max);
+    if (!gone_) look_soon(static_cast<hrtime_t>(1 + random_.below(pause + look_ns_max)));
+}
+
+void Client::closed(int64_t result) {
+    const bool expected = may_be_closed_ || misbehaved_ || (said_goodbye_ && asked_.empty());
+    if (!expected) {
+        complain("closed with " + std::to_string(result) + ", " +
+                 (said_goodbye_ ? "after its goodbye" : "in the middle"));
+    }
+    leave(false);
+}
+
+bool Client::chunked(const Asked& asked) const {
+    if (plan_.form == ReplyForm::simple) return false;
+    if (plan_.form == ReplyForm::extended) return true;
+    return asked.request.type == Command::read || asked.request.type == Command::block_status;
+}
+
+Client::Asked* Client::find(uint64_t cookie) {
+    const auto found = asked_.find(cookie);
+    if (found == asked_.end()) {
+        complain("a reply to what it has not asked, or a second one");
+        leave(true);
+        return nullptr;
+    }
+    return &found->second;
+}
+
+bool Client::parse_one() {
+    const size_t there = in_.size() - in_first_;
+    if (there < sizeof(uint32_t)) return false;
+    const auto magic = load<uint32_t>(&in_[in_first_]);
+    if (magic == nbd::simple_reply_magic && plan_.form != ReplyForm::extended) {
+        return parse_simple();
+    }
+    if (magic == nbd::structured_reply_magic && plan_.form == ReplyForm::structured) {
+        return parse_chunk(false);
+    }
+    if (magic == nbd::extended_reply_magic && plan_.form == ReplyForm::extended) {
+        return parse_chunk(true);
+    }
+    complain("no reply begins like this");
+    leave(true);
+    return false;
+}
+
+bool Client::parse_simple() {
+    const size_t there = in_.size() - in_first_;
+    if (there < nbd::simple_reply_bytes) return false;
+    const std::byte* from = &in_[in_first_];
+    const auto error = static_cast<Error>(load<uint32_t>(from + 4));
+    const auto cookie = load<uint64_t>(from + 8);
+    Asked* const asked = find(cookie);
+    if (asked == nullptr) return false;
+    if (chunked(*asked)) complain("a simple reply where chunks were agreed");
+    size_t bytes = nbd::simple_reply_bytes;
+    if (asked->request.type == Command::read && error == Error::none) {
+        bytes += asked->request.length;
+        if (there < bytes) return false;
+        std::memcpy(asked->data.data(), from + nbd::simple_reply_bytes, asked->request.length);
+        asked->covered = asked->request.length;
+    }
+    in_first_ += bytes;
+    answered(cookie, error);
+    return true;
+}
+
+bool Client::parse_chunk(bool extended) {
+    const size_t there = in_.size() - in_first_;
+    const size_t head = extended ? nbd::extended_reply_bytes : nbd::structured_reply_bytes;
+    if (there < head) return false;
+    const std::byte* from = &in_[in_first_];
+    const auto flags = load<uint16_t>(from + 4);
+    const auto type = static_cast<Chunk>(load<uint16_t>(from + 6));
+    const auto cookie = load<uint64_t>(from + 8);
+    const uint64_t bytes = extended ? load<uint64_t>(from + 24) : load<uint32_t>(from + 16);
+    Asked* const asked = find(cookie);
+    if (asked == nullptr) return false;
+    if (bytes > asked->request.length + 65536) {
+        complain("a chunk longer than what was asked");
+        leave(true);
+        return false;
+    }
+    if (there < head + bytes) return false;
+    const std::span<const std::byte> payload(from + head, bytes);
+    Error error = Error::none;
+    if (type == Chunk::error || type == Chunk::error_offset) {
+        if (bytes < 6) return complain("an error without a number"), false;
+        error = static_cast<Error>(load<uint32_t>(payload.data()));
+        if (error == Error::none) complain("an error that is none");
+        asked->failed = true;
+    } else {
+        take_chunk(*asked, type, payload);
+    }
+    in_first_ += head + bytes;
+    if ((flags & nbd::chunk_flag::done) != 0) answered(cookie, error);
+    return true;
+}
+
+void Client::take_chunk(Asked& asked, Chunk type, std::span<const std::byte> payload) {
+    const nbd::Request& request = asked.request;
+    const bool extended = plan_.form == ReplyForm::extended;
+    if (type == Chunk::none) {
+        if (request.type == Command::read || request.type == Command::block_status) {
+            complain("nothing where data was asked for");
+        }
+        return;
+    }
+    if (type == Chunk::block_status || type == Chunk::block_status_ext) {
+        if (extended != (type == Chunk::block_status_ext)) complain("the wrong block status");
+        return take_extents(asked, payload, extended);
+    }
+    const bool hole = type == Chunk::offset_hole;
+    if ((!hole && type != Chunk::offset_data) || request.type != Command::read ||
+        payload.size() < (hole ? 12U : 9U)) {
+        return complain("a chunk that was not asked for");
+    }
+    const auto at = load<uint64_t>(payload.data());
+    const uint64_t bytes = hole ? load<uint32_t>(payload.data() + 8) : payload.size() - 8;
+    if (at < request.offset || at - request.offset > request.length ||
+        bytes > request.length - (at - request.offset)) {
+        return complain("data from outside of what was asked");
+    }
+    std::byte* const to = asked.data.data() + (at - request.offset);
+    if (hole) {
+        std::memset(to, 0, bytes);
+    } else {
+        std::memcpy(to, payload.data() + 8, bytes);
+    }
+    asked.covered += bytes;
+}
+
+void Client::take_extents(Asked& asked, std::span<const std::byte> payload, bool extended) {
+    const size_t head = extended ? 8 : 4;
+    const size_t each = extended ? 16 : 8;
+    if (asked.request.type != Command::block_status || payload.size() < head + each ||
+        (payload.size() - head) % each != 0) {
+        return complain("extents that make no sense");
+    }
+    uint64_t covered = 0;
+    for (size_t at = head; at < payload.size(); at += each) {
+        const uint64_t bytes =
+            extended ? load<uint64_t>(&payload[at]) : load<uint32_t>(&payload[at]);
+        if (bytes == 0) complain("an empty extent");
+        covered += bytes;
+    }
+    if (covered > asked.request.length) complain("extents beyond what was asked");
+    asked.covered = covered;
+}
+
+void Client::answered(uint64_t cookie, Error error) {
+    const auto found = asked_.find(cookie);
+    assert(found != asked_.end());
+    const Asked asked = std::move(found->second);
+    asked_.erase(found);
+    const nbd::Request& request = asked.request;
+    const hrtime_t now = timeline_.now();
+    const bool good = error == Error::none;
+    ++judge_.answers;
+    ++answered_;
+    timeline_.note(request.cookie ^ static_cast<uint64_t>(error));
+    if (asked.sent == 0) complain("a reply to what it has not sent yet");
+    if (plan_.wait_ns_max > 0 && now - asked.sent > plan_.wait_ns_max) {
+        complain("waited for " + std::to_string(now - asked.sent) + " ns, longer than " +
+                 std::to_string(plan_.wait_ns_max));
+    }
+    if (asked.to_refuse && good) return complain("what was wrong was done");
+    if (asked.write != 0) {
+        oracle_.end_write(asked.write, good, (request.flags & nbd::command_flag::fua) != 0, now);
+    }
+    if (!good) return judge_error(asked, error);
+    const bool through = asked.write != 0 && (request.flags & nbd::command_flag::fua) != 0;
+    if ((through || request.type == Command::flush) && oracle_.must_fail(asked.made)) {
+        return complain("made stable, long after a sync had failed");
+    }
+    if (request.type == Command::flush) {
+        const std::string lost = oracle_.flushed(asked.made, now);
+        if (!lost.empty()) complain("not on the disk after a flush: " + lost);
+    }
+    if (request.type == Command::write) {
+        ++writes;
+        written_bytes += request.length;
+    }
+    if (request.type != Command::read) return;
+    ++reads;
+    read_bytes += request.length;
+    if (asked.covered != request.length) return complain("data is missing, or came twice");
+    if (!plan_.content) return;
+    const std::string wrong = oracle_.check_read(request.offset, asked.data, asked.made, now);
+    if (!wrong.empty()) complain("read: " + wrong);
+}
+
+void Client::judge_error(const Asked& asked, Error error) {
+    if (asked.to_refuse) return;
+    const bool fast = (asked.request.flags & nbd::command_flag::fast_zero) != 0;
+    if (error == Error::enotsup && fast) return;
+    if (error != Error::eio && error != Error::enospc) complain("an error that was not made");
+    if (asked.request.type == Command::flush) {
+        ++judge_.sync_errors;
+        return;
+    }
+    ++judge_.other_errors;
+    const bool writes_it = asked.request.type != Command::read;
+    if (writes_it && (asked.request.flags & nbd::command_flag::fua) != 0) ++judge_.through_errors;
+}
+
+// ---- Requests ----
+
+void Client::make_requests() {
+    while (!said_goodbye_ && !misbehaved_ && made_ < plan_.requests &&
+           asked_.size() < plan_.depth && out_.size() - out_first_ < out_bytes_max) {
+        if (!honest() && made_ >= plan_.misbehaves_after) return misbehave();
+        const bool wrong = random_.one_in(plan_.wrong_one_in);
+        put(wrong ? draw_wrong_request() : draw_request(), wrong);
+        ++made_;
+        if (plan_.think_ns_max > 0) {
+            const auto pause = static_cast<uint64_t>(plan_.think_ns_max);
+            look_soon(static_cast<hrtime_t>(random_.between(1, pause)));
+            return;
+        }
+    }
+}
+
+nbd::Request Client::draw_request() {
+    static constexpr Command mixes[4][8] = {
+        {Command::read, Command::write, Command::write, Command::read, Command::flush,
+         Command::trim, Command::write_zeroes, Command::block_status},
+        {Command::write, Command::write, Command::flush, Command::write, Command::flush,
+         Command::write_zeroes, Command::read, Command::trim},
+        {Command::read, Command::read, Command::read, Command::read, Command::read, Command::write,
+         Command::cache, Command::write},
+        {Command::write, Command::read, Command::write, Command::read, Command::write,
+         Command::read, Command::write, Command::read}};
+    nbd::Request request;
+    request.type = mixes[plan_.mix % 4][random_.below(8)];
+    if (request.type == Command::block_status && plan_.form == ReplyForm::simple) {
+        request.type = Command::read;
+    }
+    if (request.type == Command::flush) return request;
+    const uint64_t block = plan_.block_bytes;
+    const uint64_t space = random_.one_in(4) ? oracle_.bytes() : plan_.hot_bytes;
+    const uint64_t blocks = std::min(space, oracle_.bytes()) / block;
+    const uint64_t most = std::min(blocks, plan_.request_bytes_max / block);
+    const uint64_t length = random_.one_in(2) ? random_.between(1, std::min<uint64_t>(most, 8))
+                                              : random_.between(1, most);
+    request.offset = random_.below(blocks - length + 1) * block;
+    request.length = length * block;
+    const bool writes_it = request.type == Command::write || request.type == Command::trim ||
+                           request.type == Command::write_zeroes;
+    if (writes_it && random_.one_in(5)) request.flags |= nbd::command_flag::fua;
+    if (request.type == Command::write_zeroes) {
+        if (random_.one_in(3)) request.flags |= nbd::command_flag::no_hole;
+        if (random_.one_in(6)) request.flags |= nbd::command_flag::fast_zero;
+    }
+    if (request.type == Command::read && plan_.form != ReplyForm::simple && random_.one_in(8)) {
+        request.flags |= nbd::command_flag::df;
+    }
+    if (request.type == Command::block_status && random_.one_in(3)) {
+        request.flags |= nbd::command_flag::req_one;
+    }
+    return request;
+}
+
+nbd::Request Client::draw_wrong_request() {
+    nbd::Request request;
+    request.offset = oracle_.bytes();
+    request.length = random_.between(1, plan_.request_bytes_max);
+    switch (random_.below(4)) {
+        case 0:
+            request.type = Command::read;
+            break;
+        case 1:
+            request.type = Command{77};
+            break;
+        case 2:
+            request.type = Command::trim;
+            request.offset = 0;
+            request.flags = nbd::command_flag::df;
+            break;
+        default:
+            request.type = Command::write;  // its data follows, and is skipped
+            break;
+    }
+    return request;
+}
+
+void Client::put(const nbd::Request& drawn, bool to_refuse) {
+    nbd::Request request = drawn;
+    request.cookie = next_cookie_++;
+    Asked asked;
+    asked.made = timeline_.now();
+    asked.to_refuse = to_refuse;
+    std::vector<std::byte> payload;
+    if (request.type == Command::write) {
+        payload.resize(request.length);
+        if (plan_.form == ReplyForm::extended) request.flags |= nbd::command_flag::payload_len;
+    }
+    if (!to_refuse) {
+        using Effect = Oracle::Effect;
+        const bool zeroes = request.type == Command::write_zeroes;
+        const bool trims = request.type == Command::trim;
+        if (zeroes || trims || request.type == Command::write) {
+            const Effect effect =
+                zeroes ? Effect::zeroes : (trims ? Effect::maybe_zeroes : Effect::data);
+            asked.write =
+                oracle_.begin_write(request.offset, request.length, effect, timeline_.now());
+        }
+        if (request.type == Command::write) oracle_.fill(asked.write, payload);
+        if (request.type == Command::read) asked.data.resize(request.length);
+    }
+    asked.request = request;
+    put_header(request);
+    out_.insert(out_.end(), payload.begin(), payload.end());
+    asked.end = out_pushed_ + (out_.size() - out_first_);
+    asked_.emplace(request.cookie, std::move(asked));
+}
+
+void Client::put_header(const nbd::Request& request) {
+    const bool extended = plan_.form == ReplyForm::extended;
+    std::vector<std::byte> header(extended ? nbd::extended_request_bytes : nbd::request_bytes);
+    const auto put = [&]<class T>(size_t at, T value) {
+        nbd::store_be<T>(std::span<std::byte, sizeof(T)>(&header[at], sizeof(T)), value);
+    };
+    put(0, extended ? nbd::extended_request_magic : nbd::request_magic);
+    put(4, request.flags);
+    put(6, static_cast<uint16_t>(request.type));
+    put(8, request.cookie);
+    put(16, request.offset);
+    if (extended) {
+        put(24, request.length);
+    } else {
+        put(24, static_cast<uint32_t>(request.length));
+    }
+    out_.insert(out_.end(), header.begin(), header.end());
+}
+
+// From here on nobody looks at whether the client is answered.
+void Client::misbehave() {
+    misbehaved_ = true;
+    switch (plan_.manner) {
+        case ClientPlan::Manner::honest:
+            return;
+        case ClientPlan::Manner::stalls:
+            reads_no_more_ = true;
+            return;
+        case ClientPlan::Manner::vanishes:
+            return leave(random_.one_in(2));
+        case ClientPlan::Manner::garbage:
+            for (uint64_t i = random_.between(1, 4096); i > 0; --i) {
+                out_.push_back(static_cast<std::byte>(random_.next() & 0xff));
+            }
+            return;
+        case ClientPlan::Manner::half: {
+            nbd::Request request;
+            request.type = Command::write;
+            request.length = std::max<uint64_t>(plan_.request_bytes_max, 512);
+            request.length = std::min(request.length, oracle_.bytes());
+            if (plan_.form == ReplyForm::extended) request.flags = nbd::command_flag::payload_len;
+            put_header(request);
+            if (random_.one_in(2)) {
+                out_.resize(out_.size() - random_.between(1, 20));
+            } else {
+                out_.resize(out_.size() + random_.below(request.length));
+            }
+            return;
+        }
+    }
+}
+
+void Client::push() {
+    if (gone_) return;
+    while (out_first_ < out_.size()) {
+        size_t bytes = out_.size() - out_first_;
+        const bool part = random_.one_in(one_gift_in);
+        if (part) bytes = random_.between(1, bytes);
+        const int64_t result = socket_->send({&out_[out_first_], bytes});
+        if (result == -EAGAIN) return;  // `changed` tells of room
+        if (result < 0) return;         // closed(): the next receive tells why
+        out_first_ += static_cast<size_t>(result);
+        out_pushed_ += static_cast<uint64_t>(result);
+        for (auto& [cookie, asked] : asked_) {
+            if (asked.sent == 0 && asked.end <= out_pushed_) asked.sent = timeline_.now();
+        }
+        if (part) return look_soon(static_cast<hrtime_t>(random_.between(1, 20'000)));
+    }
+    out_.clear();
+    out_first_ = 0;
+}
+
+void Client::finish() {
+    if (gone_ || misbehaved_ || !honest()) return;
+    if (made_ < plan_.requests || said_goodbye_) return;
+    const bool waits = asked_.size() > 0;
+    const uint64_t way = random_.below(3);
+    if (waits && way == 0) return;
+    if (way == 2 && waits) return;
+    said_goodbye_ = true;
+    if (way == 0) return leave(false);
+    if (way == 1) {
+        nbd::Request request;
+        request.type = Command::disc;
+        request.cookie = next_cookie_++;
+        put_header(request);
+        return push();
+    }
+    if (out_first_ < out_.size()) {
+        said_goodbye_ = false;
+        return;
+    }
+    socket_->shut_down(false, true);
+}
+
+}  // namespace blkscope::simulation

@@ -1,0 +1,338 @@
+#include "device_life.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "blockdev/backing/file_backing.hpp"
+#include "blockdev/backing/memory_backing.hpp"
+#include "blockdev/device/device.hpp"
+#include "client.hpp"
+#include "simulated_kernel.hpp"
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr uint64_t device_stream = 0x64657669;
+constexpr unsigned ring_entries = 64;
+constexpr uint64_t turn_ns_max = 3'000;
+constexpr hrtime_t patience_ns = 2'000'000'000;
+constexpr uint64_t blocks_max = 24;
+
+/// The record of a request that is done.
+struct Stay {
+    Buf::Op op = Buf::Op::read;
+    hrtime_t queued = 0;
+    hrtime_t started = 0;
+    hrtime_t finished = 0;
+};
+
+class DeviceLife {
+  public:
+    DeviceLife(uint64_t seed, const Cuts& cuts);
+    ~DeviceLife();
+    DeviceLife(const DeviceLife&) = delete;
+    DeviceLife& operator=(const DeviceLife&) = delete;
+
+    Outcome run();
+
+  private:
+    struct Party;
+
+    struct Asker : Buf {
+        Party* party = nullptr;
+        uint32_t write = 0;
+        hrtime_t made = 0;
+        bool out = false;
+        std::vector<std::byte> bytes;
+    };
+
+    /// One ring, its lane, and those who ask on it.
+    struct Party {
+        DeviceLife* life = nullptr;
+        unsigned ring_number = 0;
+        std::unique_ptr<Ring> ring;
+        std::unique_ptr<Lane> lane;
+        std::vector<std::unique_ptr<Asker>> askers;
+        std::vector<Asker*> ready;
+        unsigned left = 0;  // requests still to be made
+        bool begun = false;
+    };
+
+    void make_device(Random& random);
+    void drive(Party& party);
+    void ask(Asker& asker);
+    static void done(Buf& buf);
+    void judge(Asker& asker);
+    void check_times();
+    void check_order();
+    void check_depth();
+
+    Timeline timeline_;
+    Judge judge_;
+    Random random_;
+    SimulatedKernel kernel_;
+    std::shared_ptr<SimulatedFile> file_;
+    std::unique_ptr<Oracle> oracle_;
+    std::vector<std::unique_ptr<Party>> parties_;
+    std::unique_ptr<Device> device_;
+    std::vector<Stay> stays_;
+    uint64_t read_bytes_ = 0;
+    uint64_t written_bytes_ = 0;
+    unsigned out_ = 0;
+    std::string plan_;
+};
+
+DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
+    : random_(seed, device_stream), kernel_(timeline_, seed) {
+    if (!cuts.no_faults && random_.one_in(2)) {
+        kernel_.faults.short_transfer = random_.between(2, 20);
+        kernel_.faults.interrupted = random_.between(5, 100);
+        kernel_.faults.short_submit = random_.between(2, 20);
+        kernel_.faults.write_error = random_.one_in(2) ? random_.between(10, 100) : 0;
+        kernel_.faults.read_error = random_.one_in(2) ? random_.between(10, 100) : 0;
+    }
+    kernel_.disk.ns_max = static_cast<hrtime_t>(random_.between(2'000, 200'000));
+    const auto rings = static_cast<unsigned>(random_.between(1, 3));
+    for (unsigned i = 0; i < std::min(rings, cuts.workers_max); ++i) {
+        auto party = std::make_unique<Party>();
+        party->life = this;
+        party->ring_number = kernel_.rings();
+        party->ring = std::make_unique<Ring>(ring_entries, false, kernel_);
+        party->left = std::min(static_cast<unsigned>(random_.between(20, 150)), cuts.requests_max);
+        const uint64_t askers = random_.between(1, 8);
+        for (uint64_t j = 0; j < askers; ++j) {
+            party->askers.push_back(std::make_unique<Asker>());
+            party->askers.back()->party = party.get();
+            party->ready.push_back(party->askers.back().get());
+        }
+        kernel_.when_ready(party->ring_number, [this, at = party.get()] { drive(*at); });
+        parties_.push_back(std::move(party));
+    }
+    make_device(random_);
+}
+
+// After a failure nothing is in a state to be taken down.
+DeviceLife::~DeviceLife() {
+    if (!judge_.failed()) return;
+    for (auto& party : parties_) static_cast<void>(party.release());
+    static_cast<void>(device_.release());
+}
+
+void DeviceLife::make_device(Random& random) {
+    const uint64_t bytes = page_bytes * random.between(4, 64);
+    const std::vector<std::byte> content(bytes);
+    std::unique_ptr<Backing> backing;
+    if (random.one_in(4)) {
+        backing = std::make_unique<MemoryBacking>(bytes);
+    } else {
+        file_ = std::make_shared<SimulatedFile>(content);
+        OpenFile open;
+        open.name = "simulated";
+        open.fd = kernel_.open_file(file_);
+        open.witness = kernel_.open_file(file_);
+        open.size_bytes = bytes;
+        open.regular = true;
+        open.direct = random.one_in(2);
+        open.block_bytes = sector_bytes;
+        backing = std::make_unique<FileBacking>(open, kernel_);
+    }
+    oracle_ = std::make_unique<Oracle>(content);
+    if (file_) oracle_->watch(file_->disk());
+    static constexpr uint32_t depths[] = {1, 2, 3, 8, 64};
+    const uint32_t depth = depths[random.below(5)];
+    plan_ = std::string(file_ ? "file" : "memory") + ", " + std::to_string(bytes / page_bytes) +
+            " pages, depth " + std::to_string(depth) + ", " + std::to_string(parties_.size()) +
+            " rings";
+    device_ = std::make_unique<Device>(*parties_[0]->ring, std::move(backing), std::nullopt, depth);
+}
+
+Outcome DeviceLife::run() {
+    for (auto& party : parties_) drive(*party);
+    const auto all_done = [&] {
+        return out_ == 0 && std::all_of(parties_.begin(), parties_.end(),
+                                        [](const auto& party) { return party->left == 0; });
+    };
+    hrtime_t since = timeline_.now();
+    size_t seen = 0;
+    while (!judge_.failed() && !all_done()) {
+        if (!timeline_.step()) judge_.fail("nothing happens any more, and requests are not done");
+        if (stays_.size() != seen) since = timeline_.now();
+        seen = stays_.size();
+        if (timeline_.now() - since > patience_ns) judge_.fail("a request is not done");
+    }
+    if (!judge_.failed()) {
+        check_times();
+        check_order();
+        check_depth();
+    }
+    if (!judge_.failed()) {
+        for (size_t i = 1; i < parties_.size(); ++i) parties_[i]->lane.reset();
+        device_.reset();
+        for (auto& party : parties_) party->ring.reset();
+        if (kernel_.open_descriptors() > 0) judge_.fail("descriptors left open");
+    }
+    return {judge_.verdict(),
+            timeline_.hash(),
+            timeline_.happened(),
+            stays_.size(),
+            static_cast<unsigned>(parties_.size()),
+            plan_};
+}
+
+void DeviceLife::drive(Party& party) {
+    if (judge_.failed()) return;
+    if (!party.begun) {
+        party.begun = true;
+        party.ring->enable();
+        if (party.ring_number > 0) party.lane = device_->open_lane(*party.ring);
+    } else {
+        party.ring->dispatch();
+    }
+    const std::vector<Asker*> ready = std::exchange(party.ready, {});
+    for (Asker* asker : ready) {
+        if (party.left == 0) break;
+        --party.left;
+        ask(*asker);
+    }
+    timeline_.spend(static_cast<hrtime_t>(random_.between(1, turn_ns_max)));
+    const bool rests = party.ready.empty();
+    party.ring->wait(rests || party.left == 0);
+    if (kernel_.asleep(party.ring_number)) return;
+    timeline_.after(static_cast<hrtime_t>(random_.between(1, turn_ns_max)),
+                    [this, &party] { drive(party); });
+}
+
+void DeviceLife::ask(Asker& asker) {
+    static constexpr Buf::Op ops[] = {Buf::Op::read,  Buf::Op::write,        Buf::Op::read,
+                                      Buf::Op::write, Buf::Op::write_zeroes, Buf::Op::flush,
+                                      Buf::Op::trim,  Buf::Op::write};
+    const hrtime_t now = timeline_.now();
+    assert(!asker.out && asker.state == Buf::State::idle);
+    asker.op = ops[random_.below(8)];
+    asker.fua = asker.op != Buf::Op::read && asker.op != Buf::Op::flush && random_.one_in(4);
+    const uint64_t blocks = oracle_->bytes() / sector_bytes;
+    const uint64_t count = random_.between(1, std::min(blocks, blocks_max));
+    asker.offset = random_.below(blocks - count + 1) * sector_bytes;
+    asker.bcount = count * sector_bytes;
+    asker.write = 0;
+    asker.bytes.resize(asker.bcount);
+    asker.data = asker.bytes.data();
+    if (asker.op == Buf::Op::flush) asker.offset = asker.bcount = 0;
+    using Effect = Oracle::Effect;
+    if (asker.op == Buf::Op::write || asker.discards()) {
+        const bool trims = asker.op == Buf::Op::trim;
+        const Effect zeroes = trims ? Effect::maybe_zeroes : Effect::zeroes;
+        const Effect effect = asker.op == Buf::Op::write ? Effect::data : zeroes;
+        asker.write = oracle_->begin_write(asker.offset, asker.bcount, effect, now);
+        if (asker.op == Buf::Op::write) oracle_->fill(asker.write, asker.bytes);
+    }
+    asker.made = now;
+    asker.iodone = done;
+    asker.out = true;
+    ++out_;
+    Party& party = *asker.party;
+    device_->strategy(asker, party.lane ? *party.lane : device_->first_lane());
+}
+
+void DeviceLife::done(Buf& buf) {
+    auto& asker = static_cast<Asker&>(buf);
+    asker.party->life->judge(asker);
+    asker.party->ready.push_back(&asker);
+}
+
+void DeviceLife::judge(Asker& asker) {
+    if (!asker.out) return judge_.fail("a request was done twice");
+    asker.out = false;
+    --out_;
+    const hrtime_t now = timeline_.now();
+    timeline_.note(static_cast<uint64_t>(asker.error));
+    timeline_.note(static_cast<uint64_t>(asker.finished));
+    stays_.push_back({asker.op, asker.queued, asker.started, asker.finished});
+    if (asker.queued > asker.started || asker.started > asker.finished) {
+        judge_.fail("a request's times are out of order");
+    }
+    if (asker.op == Buf::Op::read) read_bytes_ += asker.moved();
+    if (asker.op == Buf::Op::write) written_bytes_ += asker.moved();
+    if (asker.write != 0) oracle_->end_write(asker.write, asker.error == 0, asker.fua, now);
+    if (asker.op == Buf::Op::flush && asker.error == 0) {
+        const std::string lost = oracle_->flushed(asker.made, now);
+        if (!lost.empty()) judge_.fail("not on the disk after a flush: " + lost);
+    }
+    if (asker.error != 0 && kernel_.other_failures + kernel_.interruptions == 0) {
+        judge_.fail("a request failed for nothing");
+    }
+    if (asker.op != Buf::Op::read || asker.error != 0) return;
+    const std::string wrong = oracle_->check_read(asker.offset, asker.bytes, asker.made, now);
+    if (!wrong.empty()) judge_.fail("read: " + wrong);
+}
+
+void DeviceLife::check_times() {
+    const kstat_io_t& io = device_->io();
+    hrtime_t waited = 0;
+    hrtime_t ran = 0;
+    uint64_t reads = 0;
+    uint64_t writes = 0;
+    for (const Stay& stay : stays_) {
+        reads += stay.op == Buf::Op::read ? 1 : 0;
+        writes += stay.op == Buf::Op::write ? 1 : 0;
+        if (stay.op != Buf::Op::read && stay.op != Buf::Op::write) continue;
+        waited += stay.started - stay.queued;
+        ran += stay.finished - stay.started;
+    }
+    if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a queue is not empty at the end");
+    if (io.wlentime != waited || io.rlentime != ran) {
+        judge_.fail("wlentime " + std::to_string(io.wlentime) + " and rlentime " +
+                    std::to_string(io.rlentime) + ", but stays of " + std::to_string(waited) +
+                    " and " + std::to_string(ran));
+    }
+    if (io.reads != reads || io.writes != writes || io.nread != read_bytes_ ||
+        io.nwritten != written_bytes_) {
+        judge_.fail("counted " + std::to_string(io.reads) + " reads and " +
+                    std::to_string(io.writes) + " writes of " + std::to_string(reads) + " and " +
+                    std::to_string(writes) + ", or not all bytes");
+    }
+}
+
+// Flushes that wait for one that runs are no exception to the order, but start when that has ended.
+void DeviceLife::check_order() {
+    std::vector<Stay> stays = stays_;
+    std::erase_if(stays, [](const Stay& stay) { return stay.op == Buf::Op::flush; });
+    std::sort(stays.begin(), stays.end(),
+              [](const Stay& a, const Stay& b) { return a.queued < b.queued; });
+    for (size_t i = 1; i < stays.size(); ++i) {
+        const bool later = stays[i].queued > stays[i - 1].queued;
+        if (later && stays[i].started < stays[i - 1].started) {
+            return judge_.fail("a request started before one that had come earlier");
+        }
+    }
+}
+
+void DeviceLife::check_depth() {
+    std::vector<std::pair<hrtime_t, int>> changes;
+    for (const Stay& stay : stays_) {
+        if (stay.op == Buf::Op::flush) continue;
+        changes.emplace_back(stay.started, 1);
+        changes.emplace_back(stay.finished, -1);
+    }
+    std::sort(changes.begin(), changes.end());
+    int64_t running = 0;
+    for (const auto& [when, change] : changes) {
+        running += change;
+        if (running > static_cast<int64_t>(device_->queue_depth())) {
+            return judge_.fail("more requests ran than the device has depth");
+        }
+    }
+}
+
+}  // namespace
+
+Outcome live_device(uint64_t seed, const Cuts& cuts) {
+    DeviceLife life(seed, cuts);
+    return life.run();
+}
+
+}  // namespace blkscope::simulation

@@ -1,0 +1,207 @@
+// The same code on Linux and on the simulated kernel comes to the same.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blockdev/ring/ring.hpp"
+#include "simulated_kernel.hpp"
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr uint64_t file_bytes = 65536;
+
+struct Result final : Completion {
+    void complete(int32_t result) override { results->push_back(result); }
+    std::vector<int32_t>* results = nullptr;
+};
+
+/// A kernel with a file, a socket, and what its peer does.
+class World {
+  public:
+    virtual ~World() = default;
+    World() = default;
+    World(const World&) = delete;
+    World& operator=(const World&) = delete;
+
+    virtual Kernel& kernel() = 0;
+    virtual void wait(Ring& ring) = 0;
+    virtual void peer_sends(const std::string& text) = 0;
+    virtual void peer_closes() = 0;
+
+    int file = -1;
+    int socket = -1;
+};
+
+class LinuxWorld final : public World {
+  public:
+    LinuxWorld() {
+        char path[] = "/tmp/kernel_test.XXXXXX";
+        file = mkstemp(path);
+        unlink(path);
+        if (ftruncate(file, file_bytes) != 0) std::abort();
+        int ends[2];
+        if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) std::abort();
+        socket = ends[0];
+        peer_ = ends[1];
+    }
+    ~LinuxWorld() override {
+        close(file);
+        close(socket);
+        if (peer_ >= 0) close(peer_);
+    }
+    LinuxWorld(const LinuxWorld&) = delete;
+    LinuxWorld& operator=(const LinuxWorld&) = delete;
+
+    Kernel& kernel() override { return linux_kernel(); }
+    void wait(Ring& ring) override { ring.wait(); }
+    void peer_sends(const std::string& text) override {
+        if (send(peer_, text.data(), text.size(), 0) < 0) std::abort();
+    }
+    void peer_closes() override {
+        close(peer_);
+        peer_ = -1;
+    }
+
+  private:
+    int peer_ = -1;
+};
+
+class SimulatedWorld final : public World {
+  public:
+    explicit SimulatedWorld(uint64_t seed) : random_(seed, 1), kernel_(timeline_, seed) {
+        file = kernel_.open_file(std::make_shared<SimulatedFile>(file_bytes));
+        auto [ours, theirs] = SimulatedSocket::pair(timeline_, random_, Wire{});
+        socket = kernel_.open_socket(ours);
+        peer_ = theirs;
+    }
+    Kernel& kernel() override { return kernel_; }
+    void wait(Ring& ring) override {
+        ring.wait();
+        while (kernel_.asleep(0) && timeline_.step()) {
+        }
+    }
+    void peer_sends(const std::string& text) override {
+        peer_->send(std::as_bytes(std::span(text)));
+    }
+    void peer_closes() override { peer_->close(); }
+
+  private:
+    Timeline timeline_;
+    Random random_;
+    SimulatedKernel kernel_;
+    std::shared_ptr<SimulatedSocket> peer_;
+};
+
+/// Each operation in its turn, and what it came to.
+class Script {
+  public:
+    explicit Script(World& world) : world_(world), ring_(16, false, world.kernel()) {
+        ring_.enable();
+        result_.results = &results_;
+    }
+
+    template <class Prepare>
+    void operation(Prepare prepare) {
+        const size_t before = results_.size();
+        ring_.prepare(result_, prepare);
+        run_until(before + 1);
+    }
+
+    void run_until(size_t results) {
+        while (results_.size() < results) {
+            world_.wait(ring_);
+            ring_.dispatch();
+        }
+    }
+
+    std::vector<int32_t> play() {
+        std::vector<char> out(8192, 'a');
+        std::vector<char> in(8192, 'b');
+        const int fd = world_.file;
+        operation([&](auto* at) { io_uring_prep_write(at, fd, out.data(), 8192, 4096); });
+        operation([&](auto* at) { io_uring_prep_read(at, fd, in.data(), 8192, 4096); });
+        EXPECT_EQ(in, out);
+        operation([&](auto* at) { io_uring_prep_read(at, fd, in.data(), 8192, file_bytes - 512); });
+        operation([&](auto* at) { io_uring_prep_read(at, fd, in.data(), 8192, file_bytes); });
+        operation([&](auto* at) { io_uring_prep_fsync(at, fd, IORING_FSYNC_DATASYNC); });
+        operation([&](auto* at) {
+            io_uring_prep_fallocate(at, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 4096, 4096);
+        });
+        operation([&](auto* at) { io_uring_prep_read(at, fd, in.data(), 4096, 4096); });
+        EXPECT_EQ(in[0], 0);
+        operation([&](auto* at) { io_uring_prep_nop(at); });
+        __kernel_timespec soon{.tv_sec = 0, .tv_nsec = 1'000'000};
+        operation([&](auto* at) { io_uring_prep_timeout(at, &soon, 0, 0); });
+        play_sockets();
+        return results_;
+    }
+
+  private:
+    void play_sockets() {
+        char text[64] = {};
+        const int socket = world_.socket;
+        world_.peer_sends("twelve bytes");
+        operation([&](auto* at) { io_uring_prep_recv(at, socket, text, 6, 0); });
+        operation([&](auto* at) { io_uring_prep_recv(at, socket, text + 6, 6, MSG_WAITALL); });
+        EXPECT_STREQ(text, "twelve bytes");
+        operation([&](auto* at) { io_uring_prep_send(at, socket, text, 12, MSG_NOSIGNAL); });
+        world_.peer_sends("four");
+        const __kernel_timespec patience{.tv_sec = 10, .tv_nsec = 0};
+        const size_t before = results_.size();
+        ring_.prepare_when_writable(socket, patience, result_, [&](io_uring_sqe* at) {
+            io_uring_prep_recv(at, socket, text, sizeof text, 0);
+        });
+        run_until(before + 1);
+        ring_.completed(result_, 42);
+        run_until(before + 2);
+        ring_.post(result_, 43);
+        run_until(before + 3);
+    }
+
+    World& world_;
+    Ring ring_;
+    Result result_;
+    std::vector<int32_t> results_;
+};
+
+TEST(SimulatedKernel, ComesToWhatLinuxComesTo) {
+    LinuxWorld real;
+    const std::vector<int32_t> expected = Script(real).play();
+    for (uint64_t seed = 1; seed <= 50; ++seed) {
+        SimulatedWorld simulated(seed);
+        EXPECT_EQ(Script(simulated).play(), expected) << "seed " << seed;
+    }
+}
+
+TEST(SimulatedFile, KeepsWhatWasSyncedThroughACrash) {
+    Random random(1, 1);
+    SimulatedFile file(8192);
+    const std::vector<std::byte> ones(4096, std::byte{1});
+    file.write(0, ones);
+    file.sync();
+    file.write(4096, ones);
+    const std::vector<std::byte> left = file.crash(random);
+    EXPECT_EQ(std::memcmp(left.data(), ones.data(), 4096), 0);
+}
+
+TEST(SimulatedFile, LosesWhatAFailedSyncHasGivenUp) {
+    Random random(1, 1);
+    SimulatedFile file(65536);
+    const std::vector<std::byte> ones(65536, std::byte{1});
+    file.write(0, ones);
+    file.fail_sync(random);
+    file.sync();
+    EXPECT_NE(std::memcmp(file.disk().data(), ones.data(), ones.size()), 0);
+    EXPECT_EQ(file.errors(), 1U);
+}
+
+}  // namespace
+}  // namespace blkscope::simulation

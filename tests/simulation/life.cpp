@@ -1,0 +1,139 @@
+#include "life.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <utility>
+
+#include "boot.hpp"
+#include "device_life.hpp"
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr uint64_t plan_stream = 0x706c616e;
+constexpr uint64_t device_life_each = 4;  // one life in so many is a device's alone
+
+hrtime_t up_to(Random& random, uint64_t most) {
+    return static_cast<hrtime_t>(random.between(1, most));
+}
+
+// Mostly calm, sometimes rough.
+Faults draw_faults(Random& random) {
+    Faults faults;
+    if (random.one_in(2)) return faults;
+    const auto rate = [&] { return random.one_in(2) ? 0 : random.between(5, 200); };
+    faults.short_transfer = random.one_in(2) ? random.between(2, 20) : 0;
+    faults.interrupted = rate();
+    faults.read_error = rate();
+    faults.write_error = rate();
+    faults.sync_error = random.one_in(3) ? random.between(4, 60) : 0;
+    faults.submit_error = random.one_in(2) ? random.between(3, 50) : 0;
+    faults.short_submit = random.one_in(2) ? random.between(2, 20) : 0;
+    return faults;
+}
+
+Disk draw_disk(Random& random) {
+    Disk disk;
+    static constexpr uint64_t slowest[] = {5'000, 50'000, 500'000};
+    disk.ns_max = up_to(random, slowest[random.below(3)]);
+    disk.ns_min = std::max<hrtime_t>(1, disk.ns_max / static_cast<hrtime_t>(random.between(1, 20)));
+    disk.can_punch = !random.one_in(6);
+    disk.can_zero_range = !random.one_in(6);
+    return disk;
+}
+
+ExportPlan draw_export(Random& random) {
+    static constexpr Medium media[] = {Medium::memory,   Medium::null,   Medium::buffered,
+                                       Medium::buffered, Medium::direct, Medium::direct};
+    ExportPlan plan;
+    plan.medium = media[random.below(6)];
+    plan.bytes = random.one_in(16) ? uint64_t{4} << 20 : page_bytes * random.between(4, 64);
+    static constexpr uint32_t depths[] = {1, 1, 2, 3, 8, 32, 128};
+    plan.depth = depths[random.below(7)];
+    plan.worker = static_cast<unsigned>(random.below(16));
+    return plan;
+}
+
+ClientPlan draw_client(Random& random, const ExportPlan& exp) {
+    using Manner = ClientPlan::Manner;
+    static constexpr Manner manners[] = {Manner::stalls, Manner::vanishes, Manner::garbage,
+                                         Manner::half};
+    ClientPlan plan;
+    if (random.one_in(4)) plan.manner = manners[random.below(4)];
+    plan.form = static_cast<nbd::ReplyForm>(random.below(3));
+    plan.requests = static_cast<unsigned>(random.between(5, 60));
+    plan.depth =
+        static_cast<unsigned>(random.one_in(3) ? random.between(1, 2) : random.between(1, 32));
+    plan.misbehaves_after = static_cast<unsigned>(random.below(plan.requests));
+    if (random.one_in(3)) plan.think_ns_max = up_to(random, 200'000);
+    if (random.one_in(4)) plan.pause_ns_max = up_to(random, 300'000);
+    const bool large = random.one_in(12);
+    plan.take_bytes_max = !large && random.one_in(4) ? random.between(64, 4096) : 65536;
+    plan.request_bytes_max = large ? exp.bytes : random.between(1, 16) * page_bytes;
+    plan.request_bytes_max = std::min<uint64_t>(plan.request_bytes_max, exp.bytes);
+    plan.hot_bytes = random.between(2, 16) * page_bytes;
+    plan.wrong_one_in = random.one_in(2) ? 0 : 16;
+    plan.mix = static_cast<unsigned>(random.below(4));
+    if (random.one_in(8)) plan.requests *= 4;
+    return plan;
+}
+
+LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
+    Random random(seed, plan_stream);
+    LifePlan plan;
+    plan.workers = std::min(static_cast<unsigned>(random.between(1, 3)), cuts.workers_max);
+    plan.faults = draw_faults(random);
+    plan.disk = draw_disk(random);
+    const uint64_t exports = random.one_in(2) ? 1 : random.between(1, 3);
+    for (uint64_t i = 0; i < exports; ++i) plan.exports.push_back(draw_export(random));
+    const uint64_t clients = random.between(1, 6);
+    for (uint64_t i = 0; i < clients; ++i) {
+        const auto exp = static_cast<unsigned>(random.below(exports));
+        plan.client_export.push_back(exp);
+        plan.clients.push_back(draw_client(random, plan.exports[exp]));
+    }
+    if (random.one_in(3)) plan.boots = static_cast<unsigned>(random.between(2, 3));
+    plan.reloads = random.one_in(4);
+    plan.cuts = cuts;
+    if (cuts.no_faults) plan.faults = {};
+    if (cuts.no_crash) plan.boots = 1;
+    return plan;
+}
+
+std::string describe(const LifePlan& plan) {
+    static constexpr const char* media[] = {"memory", "null", "buffered", "direct"};
+    std::ostringstream text;
+    text << plan.workers << " workers, " << plan.boots << " boots"
+         << (plan.reloads ? ", reload" : "");
+    for (const ExportPlan& exp : plan.exports) {
+        text << "; " << media[static_cast<size_t>(exp.medium)] << ' ' << exp.bytes / page_bytes
+             << " pages, depth " << exp.depth;
+    }
+    text << "; " << plan.clients.size() << " clients";
+    return text.str();
+}
+
+}  // namespace
+
+Outcome live(uint64_t seed, const Cuts& cuts) {
+    if (seed % device_life_each == 0) return live_device(seed, cuts);
+    const LifePlan plan = draw_plan(seed, cuts);
+    Outcome outcome;
+    outcome.plan = describe(plan);
+    Timeline timeline;
+    Judge judge;
+    std::vector<std::vector<std::byte>> contents;
+    for (const ExportPlan& exp : plan.exports) contents.emplace_back(exp.bytes);
+    for (unsigned number = 0; number < plan.boots && !judge.failed(); ++number) {
+        Boot boot(timeline, seed, plan, judge, number);
+        boot.run(contents, number + 1 < plan.boots);
+        outcome.clients += boot.clients_come();
+    }
+    outcome.verdict = judge.verdict();
+    outcome.hash = timeline.hash();
+    outcome.events = timeline.happened();
+    outcome.answers = judge.answers;
+    return outcome;
+}
+
+}  // namespace blkscope::simulation

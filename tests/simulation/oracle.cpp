@@ -1,0 +1,155 @@
+#include "oracle.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <cstring>
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr unsigned block_shift = 32;
+constexpr uint64_t flushes_between_looks = 4;
+
+uint64_t word_of(std::span<const std::byte> block) {
+    uint64_t word = 0;
+    std::memcpy(&word, block.data(), sizeof word);
+    return word;
+}
+
+bool uniform(std::span<const std::byte> block) {
+    return std::memcmp(block.data(), block.data() + sizeof(uint64_t),
+                       block.size() - sizeof(uint64_t)) == 0;
+}
+
+uint64_t word_for(uint64_t block, uint32_t write) {
+    return block << block_shift | write;
+}
+
+}  // namespace
+
+Oracle::Oracle(std::span<const std::byte> content)
+    : initial_(content.size() / block_bytes), of_block_(initial_.size()) {
+    assert(content.size() % block_bytes == 0);
+    for (uint64_t i = 0; i < initial_.size(); ++i) {
+        initial_[i] = word_of(content.subspan(i * block_bytes, block_bytes));
+    }
+    // Blocks that survived a crash bear numbers of an earlier boot: new ones begin behind them.
+    uint64_t last = 0;
+    for (const uint64_t word : initial_) last = std::max(last, word & 0xffff'ffff);
+    writes_.resize(last + 1);
+    writes_[0] = {0, initial_.size(), Effect::data, true, 0, 0, 0};
+}
+
+uint32_t Oracle::begin_write(uint64_t at, uint64_t count, Effect effect, hrtime_t now) {
+    assert(at % block_bytes == 0 && count % block_bytes == 0);
+    assert(at <= bytes() && count <= bytes() - at);
+    Write write;
+    write.first = at / block_bytes;
+    write.end = (at + count) / block_bytes;
+    write.effect = effect;
+    write.begun = now;
+    writes_.push_back(write);
+    const auto number = static_cast<uint32_t>(writes_.size() - 1);
+    for (uint64_t i = write.first; i < write.end; ++i) of_block_[i].push_back(number);
+    return number;
+}
+
+void Oracle::fill(uint32_t number, std::span<std::byte> to) const {
+    const Write& write = writes_.at(number);
+    assert(to.size() == (write.end - write.first) * block_bytes);
+    std::byte* at = to.data();
+    for (uint64_t block = write.first; block < write.end; ++block) {
+        const uint64_t word = word_for(block, number);
+        for (uint64_t i = 0; i < block_bytes / sizeof word; ++i) {
+            std::memcpy(at, &word, sizeof word);
+            at += sizeof word;
+        }
+    }
+}
+
+void Oracle::end_write(uint32_t number, bool succeeded, bool stable, hrtime_t now) {
+    Write& write = writes_.at(number);
+    assert(write.ended == never && write.begun <= now);
+    write.ended = now;
+    write.succeeded = succeeded;
+    if (succeeded && stable && promises_) write.stable = now;
+}
+
+std::string Oracle::flushed(hrtime_t since, hrtime_t now) {
+    if (!promises_) return {};
+    for (Write& write : writes_) {
+        if (write.succeeded && write.ended < since) write.stable = std::min(write.stable, now);
+    }
+    const bool looks = disk_ != nullptr && ++flushes_ % flushes_between_looks == 0;
+    return looks ? check_disk(*disk_, now) : "";
+}
+
+void Oracle::sync_failed(hrtime_t known_at) {
+    promises_ = false;
+    known_at_ = std::min(known_at_, known_at);
+}
+
+// Another write was begun after this one had ended, and counts for whoever looks: it was answered
+// before `since`, or, after a crash, was stable.
+bool Oracle::over(uint64_t block, const Write& write, hrtime_t since, bool after_crash) const {
+    const auto& later = of_block_[block];
+    return std::any_of(later.rbegin(), later.rend(), [&](uint32_t number) {
+        const Write& other = writes_[number];
+        if (!other.succeeded || other.effect == Effect::maybe_zeroes) return false;
+        if (other.begun <= write.ended) return false;
+        return after_crash ? other.stable <= since : other.ended < since;
+    });
+}
+
+std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data, hrtime_t since,
+                                hrtime_t now, bool after_crash) const {
+    const std::string where = "block " + std::to_string(block) + ": ";
+    if (!uniform(data)) return where + "not one value";
+    const uint64_t word = word_of(data);
+    const auto allowed = [&](const Write& write) {
+        return write.begun <= now && !over(block, write, since, after_crash);
+    };
+    if (word == initial_[block] && allowed(writes_[0])) return {};
+    if (word == 0) {
+        const auto& writes = of_block_[block];
+        const bool zeroed = std::any_of(writes.begin(), writes.end(), [&](uint32_t number) {
+            return writes_[number].effect != Effect::data && allowed(writes_[number]);
+        });
+        return zeroed ? "" : where + "zeroes that nobody wrote, or that were overwritten";
+    }
+    const uint64_t number = word & 0xffff'ffff;
+    if (word >> block_shift != block) {
+        return where + "has the data of block " + std::to_string(word >> block_shift);
+    }
+    if (number >= writes_.size() || writes_[number].effect != Effect::data ||
+        block < writes_[number].first || block >= writes_[number].end) {
+        return where + "has what nobody wrote";
+    }
+    if (!allowed(writes_[number])) {
+        return where + "has write " + std::to_string(number) + ", which is over";
+    }
+    return {};
+}
+
+std::string Oracle::check_read(uint64_t at, std::span<const std::byte> data, hrtime_t since,
+                               hrtime_t now) const {
+    assert(at % block_bytes == 0 && data.size() % block_bytes == 0);
+    for (uint64_t i = 0; i < data.size(); i += block_bytes) {
+        std::string wrong =
+            check_block((at + i) / block_bytes, data.subspan(i, block_bytes), since, now, false);
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+std::string Oracle::check_disk(std::span<const std::byte> disk, hrtime_t now) const {
+    assert(disk.size() == bytes());
+    for (uint64_t i = 0; i < disk.size(); i += block_bytes) {
+        std::string wrong =
+            check_block(i / block_bytes, disk.subspan(i, block_bytes), now, now, true);
+        if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+}  // namespace blkscope::simulation

@@ -1,0 +1,203 @@
+// The simulated kernel's files.
+
+#include <linux/falloc.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+
+#include "simulated_kernel.hpp"
+
+namespace blkscope::simulation {
+
+hrtime_t SimulatedKernel::disk_time() {
+    assert(disk.ns_min > 0 && disk.ns_min <= disk.ns_max);
+    return static_cast<hrtime_t>(
+        random_.between(static_cast<uint64_t>(disk.ns_min), static_cast<uint64_t>(disk.ns_max)));
+}
+
+// The effect of an operation happens at one moment between its beginning and its end.
+void SimulatedKernel::begin_on_file(const OperationRef& operation) {
+    assert(operation->on->file != nullptr);
+    const hrtime_t whole = disk_time();
+    const hrtime_t first =
+        random_.one_in(2) ? 0 : static_cast<hrtime_t>(random_.below(static_cast<uint64_t>(whole)));
+    timeline_.after(first, [this, operation, rest = whole - first] {
+        const int32_t result = do_on_file(*operation);
+        timeline_.after(rest, [this, operation, result] { end(operation, result); });
+    });
+}
+
+int32_t SimulatedKernel::do_on_file(Operation& operation) {
+    if (operation.ring->gone) return 0;
+    if (const int32_t error = file_fault(operation); error < 0) return error;
+    if (random_.one_in(16)) operation.on->file->write_back_some(random_);
+    switch (operation.entry.opcode) {
+        case IORING_OP_READ:
+            return read_file(operation);
+        case IORING_OP_WRITE:
+            return write_file(operation);
+        case IORING_OP_FSYNC:
+            return sync_file(operation);
+        case IORING_OP_FALLOCATE:
+            return allocate(operation);
+        default:
+            return 0;
+    }
+}
+
+int32_t SimulatedKernel::file_fault(const Operation& operation) {
+    const uint8_t what = operation.entry.opcode;
+    if (chance(faults.interrupted)) {
+        ++interruptions;
+        return random_.one_in(2) ? -EINTR : -EAGAIN;
+    }
+    const bool reads = what == IORING_OP_READ;
+    const bool writes = what == IORING_OP_WRITE || what == IORING_OP_FALLOCATE;
+    if (reads && chance(faults.read_error)) {
+        ++other_failures;
+        return -EIO;
+    }
+    if (writes && chance(faults.write_error)) {
+        ++other_failures;
+        return random_.one_in(2) ? -EIO : -ENOSPC;
+    }
+    return 0;
+}
+
+int32_t SimulatedKernel::read_file(Operation& operation) {
+    const Entry& entry = operation.entry;
+    uint64_t bytes = entry.len;
+    if (bytes > sector_bytes && chance(faults.short_transfer)) {
+        bytes = random_.between(1, bytes / sector_bytes) * sector_bytes;
+    }
+    bytes = std::min<uint64_t>(bytes, entry.len);
+    return static_cast<int32_t>(
+        operation.on->file->read(entry.off, {reinterpret_cast<std::byte*>(entry.addr), bytes}));
+}
+
+// Cut between two sectors only: a disk never shows half of one.
+int32_t SimulatedKernel::write_file(Operation& operation) {
+    const Entry& entry = operation.entry;
+    SimulatedFile& file = *operation.on->file;
+    uint64_t bytes = entry.len;
+    if (bytes > sector_bytes && chance(faults.short_transfer)) {
+        bytes = random_.between(1, bytes / sector_bytes) * sector_bytes;
+    }
+    if (entry.off >= file.bytes()) return -EFBIG;
+    bytes = std::min(bytes, file.bytes() - entry.off);
+    file.write(entry.off, {reinterpret_cast<const std::byte*>(entry.addr), bytes});
+    if ((entry.op_flags & RWF_DSYNC) == 0) return static_cast<int32_t>(bytes);
+    // The sync of a write tells of any failure since this description was last told.
+    if (const int32_t error = told_error(operation); error < 0) return error;
+    file.sync(entry.off, bytes);
+    return static_cast<int32_t>(bytes);
+}
+
+int32_t SimulatedKernel::told_error(Operation& operation) {
+    SimulatedFile& file = *operation.on->file;
+    if (chance(faults.sync_error)) {
+        file.fail_sync(random_);
+        ++sync_failures;
+    }
+    if (operation.on->errors_seen == file.errors()) return 0;
+    operation.on->errors_seen = file.errors();
+    return -EIO;
+}
+
+int32_t SimulatedKernel::sync_file(Operation& operation) {
+    SimulatedFile& file = *operation.on->file;
+    if (const int32_t error = told_error(operation); error < 0) return error;
+    file.sync();
+    return 0;
+}
+
+int32_t SimulatedKernel::allocate(Operation& operation) {
+    const Entry& entry = operation.entry;
+    SimulatedFile& file = *operation.on->file;
+    const auto mode = static_cast<int>(entry.len);
+    const uint64_t bytes = entry.addr;
+    const bool punches = (mode & FALLOC_FL_PUNCH_HOLE) != 0;
+    if (punches && !disk.can_punch) return -EOPNOTSUPP;
+    if (!punches && !disk.can_zero_range) return -EOPNOTSUPP;
+    assert(punches || (mode & FALLOC_FL_ZERO_RANGE) != 0);
+    if (entry.off >= file.bytes() || bytes > file.bytes() - entry.off) return -EINVAL;
+    file.zero(entry.off, bytes, punches);
+    return 0;
+}
+
+// ---- Direct calls ----
+
+ssize_t SimulatedKernel::pread(int fd, std::span<std::byte> to, uint64_t at) {
+    return static_cast<ssize_t>(description(fd).file->read(at, to));
+}
+
+ssize_t SimulatedKernel::pwrite(int fd, std::span<const std::byte> from, uint64_t at) {
+    SimulatedFile& file = *description(fd).file;
+    timeline_.spend(disk.ns_min);
+    if (chance(faults.interrupted)) {
+        ++interruptions;
+        return random_.one_in(2) ? -EINTR : -EAGAIN;
+    }
+    if (chance(faults.write_error)) {
+        ++other_failures;
+        return random_.one_in(2) ? -EIO : -ENOSPC;
+    }
+    if (at >= file.bytes()) return -EFBIG;
+    uint64_t bytes = std::min<uint64_t>(from.size(), file.bytes() - at);
+    if (bytes > sector_bytes && chance(faults.short_transfer)) {
+        bytes = std::min(bytes, random_.between(1, bytes / sector_bytes) * sector_bytes);
+    }
+    file.write(at, from.first(bytes));
+    return static_cast<ssize_t>(bytes);
+}
+
+int64_t SimulatedKernel::seek(int fd, uint64_t at, int whence) {
+    timeline_.spend(disk.ns_min);
+    return description(fd).file->seek(at, whence);
+}
+
+int64_t SimulatedKernel::file_bytes(int fd) {
+    return static_cast<int64_t>(description(fd).file->bytes());
+}
+
+std::byte* SimulatedKernel::map(int fd, uint64_t bytes) {
+    SimulatedFile& file = *description(fd).file;
+    if (bytes > file.bytes() || random_.one_in(4)) return nullptr;
+    mappings_[file.memory()] = &file;
+    return file.memory();
+}
+
+void SimulatedKernel::unmap(std::byte* start, uint64_t bytes) {
+    const auto mapping = mappings_.find(start);
+    assert(mapping != mappings_.end() && bytes <= mapping->second->bytes());
+    mappings_.erase(mapping);
+}
+
+bool SimulatedKernel::copy(std::byte* to, std::span<const std::byte> from) {
+    auto mapping = mappings_.upper_bound(to);
+    assert(mapping != mappings_.begin());
+    --mapping;
+    const auto at = static_cast<uint64_t>(to - mapping->first);
+    assert(at <= mapping->second->bytes() && from.size() <= mapping->second->bytes() - at);
+    timeline_.spend(random_.one_in(8) ? disk.ns_max : disk.ns_min);
+    if (chance(faults.write_error)) return false;
+    mapping->second->write(at, from);
+    return true;
+}
+
+bool SimulatedKernel::is_cached(const std::byte* first, uint64_t bytes) {
+    assert(bytes > 0);
+    auto mapping = mappings_.upper_bound(first);
+    assert(mapping != mappings_.begin());
+    return !random_.one_in(4);
+}
+
+void SimulatedKernel::forget(std::byte* first, uint64_t bytes) {
+    assert(bytes > 0);
+    auto mapping = mappings_.upper_bound(first);
+    assert(mapping != mappings_.begin());
+}
+
+}  // namespace blkscope::simulation

@@ -1,0 +1,75 @@
+// SimulatedFile: a regular file with a page cache and a disk behind it.
+//
+//     write ─▶ cache ── sync, or write-back at any time ──▶ disk
+//                                                            │
+//     what a crash leaves ◀── disk, and any of the sectors ──┘
+//                             that were not synced
+//
+// A sector of 512 bytes is written whole or not at all. A failed sync gives up some sectors: these
+// stay in the cache, are clean, and are not on the disk, as with Linux. The error is told once to
+// each open description (errseq).
+//
+// Units:  bytes; sectors of 512.
+// Source: fsync(2); Linux' Documentation/core-api/errseq.rst.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "random.hpp"
+
+namespace blkscope::simulation {
+
+inline constexpr uint64_t sector_bytes = 512;
+inline constexpr uint64_t page_bytes = 4096;
+
+class SimulatedFile {
+  public:
+    explicit SimulatedFile(uint64_t bytes);
+    explicit SimulatedFile(std::vector<std::byte> content);
+
+    [[nodiscard]] uint64_t bytes() const { return cache_.size(); }
+    [[nodiscard]] std::byte* memory() { return cache_.data(); }
+
+    uint64_t read(uint64_t at, std::span<std::byte> to) const;
+    /// Ranges lie within the file.
+    void write(uint64_t at, std::span<const std::byte> from);
+    void zero(uint64_t at, uint64_t bytes, bool leave_hole);
+    /// Of a copy into the mapping.
+    void written(uint64_t at, uint64_t bytes);
+
+    /// Brings all unsynced sectors of the range to the disk.
+    void sync(uint64_t at, uint64_t bytes);
+    void sync() { sync(0, bytes()); }
+    /// A sync that fails: of the unsynced sectors some are written, some given up.
+    void fail_sync(Random& random);
+    /// The kernel writes one sector back for itself.
+    void write_back_some(Random& random);
+
+    /// The content of the disk after the power has failed.
+    [[nodiscard]] std::vector<std::byte> crash(Random& random) const;
+    [[nodiscard]] const std::vector<std::byte>& disk() const { return disk_; }
+
+    /// lseek(2) with SEEK_DATA or SEEK_HOLE.
+    [[nodiscard]] int64_t seek(uint64_t at, int whence) const;
+
+    /// Called when a sync has failed.
+    std::function<void()> when_sync_failed;
+
+    /// Failed syncs so far; a description that has seen fewer is told of them.
+    [[nodiscard]] uint64_t errors() const { return errors_; }
+
+  private:
+    [[nodiscard]] uint64_t sectors() const { return unsynced_.size(); }
+
+    std::vector<std::byte> cache_;
+    std::vector<std::byte> disk_;
+    std::vector<bool> unsynced_;   // by sector
+    std::vector<bool> allocated_;  // by page
+    uint64_t errors_ = 0;
+};
+
+}  // namespace blkscope::simulation

@@ -1,0 +1,219 @@
+// SimulatedKernel: io_uring, files and sockets in plain memory and virtual time.
+//
+//     Ring ── entries ──▶ submit() ─▶ Operation ── at a time from the seed ──▶ completion
+//      ▲                                  │ linked ones follow                     │
+//      └────── woken when one is there ◀──┴────────────────────────────────────────┘
+//
+// submit() never sleeps. A ring that would have slept is `asleep` until something has completed; the
+// scheduler then gives its worker a turn. What the real kernel may do, this one does now and then:
+// EINTR, EAGAIN and EBUSY from submit(), short submissions, completions that are held back until
+// they are asked for, a full completion queue, short transfers.
+//
+// Units:     bytes; nanoseconds, which are the ticks.
+// Ownership: descriptors belong to the caller, as with the system calls. Memory of an operation is
+//            borrowed until its completion.
+// Threads:   one.
+// Errors:    as the system calls. What no real kernel could be asked for aborts.
+// Source:    io_uring_enter(2), io_uring_setup(2).
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "blockdev/ring/kernel.hpp"
+#include "random.hpp"
+#include "simulated_file.hpp"
+#include "simulated_socket.hpp"
+#include "timeline.hpp"
+
+namespace blkscope::simulation {
+
+/// Each fault happens once in so many operations; 0: never.
+struct Faults {
+    uint64_t short_transfer = 0;
+    uint64_t interrupted = 0;  // EINTR or EAGAIN of a file operation or a socket's
+    uint64_t read_error = 0;
+    uint64_t write_error = 0;  // EIO or ENOSPC of a write or a fallocate
+    uint64_t sync_error = 0;
+    uint64_t submit_error = 0;
+    uint64_t short_submit = 0;
+};
+
+/// How long an operation on a file takes.
+struct Disk {
+    hrtime_t ns_min = 1'000;
+    hrtime_t ns_max = 100'000;
+    bool can_punch = true;
+    bool can_zero_range = true;
+};
+
+class SimulatedKernel final : public Kernel {
+  public:
+    SimulatedKernel(Timeline& timeline, uint64_t seed);
+    ~SimulatedKernel();
+
+    Faults faults;
+    Disk disk;
+
+    // ---- The scheduler's ----
+
+    /// Calls `wake` when the ring has something to take while it is asleep.
+    void when_ready(unsigned ring, std::function<void()> wake);
+    /// Rings are numbered in the order of their making.
+    [[nodiscard]] bool asleep(unsigned ring) const { return rings_.at(ring)->asleep; }
+    [[nodiscard]] unsigned rings() const { return static_cast<unsigned>(rings_.size()); }
+
+    int open_file(std::shared_ptr<SimulatedFile> file, bool direct = false);
+    int open_socket(std::shared_ptr<SimulatedSocket> socket);
+    /// A second descriptor of the same open description.
+    int duplicate(int fd);
+    [[nodiscard]] unsigned open_descriptors() const;
+    /// Operations on files and sockets that have begun and not ended.
+    [[nodiscard]] uint64_t operations() const { return operations_; }
+
+    /// Failures that were made: of syncs, and of all else.
+    uint64_t sync_failures = 0;
+    uint64_t other_failures = 0;
+    uint64_t interruptions = 0;
+
+    // ---- Kernel ----
+
+    int set_up(unsigned entries, io_uring& ring) override;
+    void tear_down(io_uring& ring) override;
+    int enable(io_uring& ring) override;
+    int submit(io_uring& ring, unsigned wait_for) override;
+    int take_completions(io_uring& ring) override;
+    int reserve_files(io_uring& ring, unsigned count) override;
+    int set_file(io_uring& ring, unsigned index, int fd) override;
+    int open_event() override;
+    void signal_event(int event) override;
+    ssize_t pread(int fd, std::span<std::byte> to, uint64_t at) override;
+    ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override;
+    int64_t seek(int fd, uint64_t at, int whence) override;
+    int64_t file_bytes(int fd) override;
+    std::byte* map(int fd, uint64_t bytes) override;
+    void unmap(std::byte* start, uint64_t bytes) override;
+    bool copy(std::byte* to, std::span<const std::byte> from) override;
+    bool is_cached(const std::byte* first, uint64_t bytes) override;
+    void forget(std::byte* first, uint64_t bytes) override;
+    void shutdown(int socket, int how) override;
+    ssize_t send_now(int socket, std::span<const std::byte> bytes) override;
+    int64_t unsent_bytes(int socket) override;
+    bool is_unix(int socket) override;
+    void set_send_buffer(int socket, int bytes) override;
+    void close(int fd) override;
+    hrtime_t now() override;
+
+  private:
+    struct Operation;
+    using OperationRef = std::shared_ptr<Operation>;
+
+    /// The object that a descriptor is open on.
+    struct Description {
+        std::shared_ptr<SimulatedFile> file;
+        std::shared_ptr<SimulatedSocket> socket;
+        bool direct = false;
+        uint64_t errors_seen = 0;  // of the file
+        uint64_t count = 0;        // of an event
+        std::vector<OperationRef> waiting;
+    };
+    using DescriptionRef = std::shared_ptr<Description>;
+
+    struct Entries {
+        unsigned head = 0;
+        unsigned tail = 0;
+        unsigned mask = 0;
+        unsigned count = 0;
+        unsigned flags = 0;
+        unsigned dropped = 0;
+    };
+
+    struct RingState {
+        Entries sq;
+        Entries cq;
+        std::vector<io_uring_sqe> sqes;
+        std::vector<unsigned> array;
+        std::vector<io_uring_cqe> cqes;
+        std::deque<io_uring_cqe> held_back;
+        std::vector<DescriptionRef> files;
+        std::vector<OperationRef> timeouts;
+        bool defers = false;  // completions are held back until they are asked for
+        bool enabled = false;
+        bool asleep = false;
+        bool gone = false;
+        unsigned refusals = 0;  // one behind the other
+        std::function<void()> wake;
+    };
+
+    /// The fields of an entry that are needed here.
+    struct Entry {
+        uint8_t opcode = 0;
+        uint8_t flags = 0;
+        int fd = -1;
+        uint64_t off = 0;
+        uint64_t addr = 0;
+        uint32_t len = 0;
+        uint32_t op_flags = 0;  // of the write, the message or the poll
+        uint64_t user_data = 0;
+    };
+
+    /// An entry that was submitted.
+    struct Operation {
+        RingState* ring = nullptr;
+        Entry entry;
+        DescriptionRef on;
+        std::vector<iovec> pieces;
+        size_t piece = 0;
+        uint64_t moved = 0;
+        bool transfers = false;  // it is on a file or a socket
+        bool ended = false;
+        bool scheduled = false;   // a socket's transfer is about to happen
+        OperationRef next;        // linked behind
+        OperationRef time_limit;  // of this one
+    };
+
+    RingState& state(const io_uring& ring) { return *rings_.at(static_cast<size_t>(ring.ring_fd)); }
+    Description& description(int fd);
+    bool chance(uint64_t one_in) { return random_.one_in(one_in); }
+    hrtime_t disk_time();
+
+    unsigned take_entries(RingState& ring, unsigned most);
+    OperationRef make_operation(RingState& ring, const io_uring_sqe& entry);
+    void list_pieces(Operation& operation);
+    void begin(const OperationRef& operation);
+    void end(const OperationRef& operation, int32_t result);
+    void follow(const OperationRef& operation, bool failed);
+    void post(RingState& ring, uint64_t user_data, int32_t result);
+    void publish(RingState& ring);
+
+    void begin_on_file(const OperationRef& operation);
+    int32_t do_on_file(Operation& operation);
+    int32_t read_file(Operation& operation);
+    int32_t write_file(Operation& operation);
+    int32_t told_error(Operation& operation);
+    int32_t sync_file(Operation& operation);
+    int32_t allocate(Operation& operation);
+    int32_t file_fault(const Operation& operation);
+    void wait_for_event(const OperationRef& operation);
+    void wait_for_socket(const OperationRef& operation);
+    void look_at(const DescriptionRef& on);
+    [[nodiscard]] bool may_go_on(const Operation& operation) const;
+    void go_on(const OperationRef& operation);
+    void receive(const OperationRef& operation);
+    void send(const OperationRef& operation);
+    void limit_time(const OperationRef& operation);
+    void cancel(const OperationRef& operation);
+
+    Timeline& timeline_;
+    Random random_;
+    std::vector<std::unique_ptr<RingState>> rings_;
+    std::vector<DescriptionRef> descriptors_;
+    std::map<const std::byte*, SimulatedFile*> mappings_;
+    uint64_t operations_ = 0;
+};
+
+}  // namespace blkscope::simulation
