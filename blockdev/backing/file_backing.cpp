@@ -56,6 +56,7 @@ FileBacking::File::File(const OpenFile& is, Kernel& runs_on)
 FileBacking::File::~File() {
     kernel.close(open.fd);
     if (open.witness >= 0) kernel.close(open.witness);
+    if (open.flusher >= 0) kernel.close(open.flusher);
 }
 
 FileBacking::FileBacking(const OpenFile& file, Kernel& kernel)
@@ -97,7 +98,7 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
                                    static_cast<unsigned>(buf.resid), buf.offset + buf.moved());
             });
         case Buf::Op::write:
-            return buf.step == 0 ? prepare_write(buf) : prepare_witness(buf);
+            return buf.step == 0 ? prepare_write(buf) : sync_by(is_.witness, buf);
         case Buf::Op::flush:
             return prepare_sync(buf);
         case Buf::Op::trim:
@@ -250,6 +251,7 @@ std::optional<int32_t> FileBacking::prepare_cache(Buf& buf) {
 std::optional<int32_t> FileBacking::prepare_sync(Buf& buf) {
     if (is_.read_only) return 0;
     file_->mapped.check_size();
+    if (buf.op == Buf::Op::flush && is_.flusher >= 0) return sync_by(is_.flusher, buf);
     return prepare_on_file(buf, [](io_uring_sqe* entry, int fd) {
         io_uring_prep_fsync(entry, fd, IORING_FSYNC_DATASYNC);
     });
@@ -292,11 +294,11 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
     return {std::min(static_cast<uint64_t>(hole - at), limit), false};
 }
 
-// The witness is another description of the file, so it is not in the ring's table.
-std::optional<int32_t> FileBacking::prepare_witness(Buf& buf) {
-    assert(buf.step == 1 && buf.fua && is_.witness >= 0);
+// By another description of the file, which is not in the ring's table.
+std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
+    assert(description >= 0 && description != is_.fd);
     ring_->prepare(buf, [&](io_uring_sqe* entry) {
-        io_uring_prep_fsync(entry, is_.witness, IORING_FSYNC_DATASYNC);
+        io_uring_prep_fsync(entry, description, IORING_FSYNC_DATASYNC);
     });
     return std::nullopt;
 }

@@ -77,7 +77,7 @@ class FileBacking : public Backing {
     std::optional<int32_t> prepare_sync(Buf& buf);
     [[nodiscard]] Zeroing zeroing_for(const Buf& buf) const;
     void forget_zeroing(Zeroing way);
-    std::optional<int32_t> prepare_witness(Buf& buf);
+    std::optional<int32_t> sync_by(int description, Buf& buf);
     bool more_of_write(Buf& buf);
     bool more_of_trim(Buf& buf);
     bool more_of_zeroes(Buf& buf);

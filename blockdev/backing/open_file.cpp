@@ -104,7 +104,7 @@ void check_size(const OpenFile& file) {
 }
 
 // dup(2) would share the description, which hears of an error once.
-int open_witness(int fd) {
+int open_again(int fd) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
     return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
@@ -129,7 +129,9 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
         ::close(file.fd);
         throw;
     }
-    if (!file.read_only) file.witness = open_witness(file.fd);
+    if (file.read_only) return file;
+    file.witness = open_again(file.fd);
+    file.flusher = open_again(file.fd);
     return file;
 }
 

@@ -22,6 +22,9 @@ struct OpenFile {
     /// A second open file description, used for nothing but to ask after a failed write whether a
     /// sync has failed (the kernel tells each description once). -1: there is none.
     int witness = -1;
+    /// A third one, by which flushes sync. The kernel tells each description of a failure once, so
+    /// what a write with FUA was told by `fd` is told to a flush as well. -1: flushes use `fd`.
+    int flusher = -1;
     uint64_t size_bytes = 0;
     uint32_t block_bytes = 1;  // offset and length of a request are multiples of this
     uint32_t trim_bytes = 1;   // offset and length of fallocate's ranges are multiples of this
