@@ -1,8 +1,6 @@
 #include "blockdev/backing/file_backing.hpp"
 
 #include <fcntl.h>
-#include <linux/falloc.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +11,6 @@
 #include <kstat/clock.hpp>
 #include <limits>
 #include <memory>
-#include <system_error>
 #include <utility>
 
 #include "blockdev/ring/planted.hpp"
@@ -22,32 +19,14 @@ namespace blkscope {
 namespace {
 
 constexpr uint32_t inline_write_bytes_max = 65536;
-// Written at once, where there is no better way to make zeroes.
-constexpr uint64_t zeroes_bytes = uint64_t{1} << 20;
 // In `way` of a write without FUA: `covers` says when the ring got it.
 constexpr uint8_t timed_by_ring = 1;
 constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 
-// Aligned as direct I/O needs it, and all of it the kernel's one page of zeroes.
-const void* zeroes() {
-    static const void* const memory = [] {
-        void* made = mmap(nullptr, zeroes_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (made == MAP_FAILED) {
-            throw std::system_error(errno, std::generic_category(), "reserve memory for zeroes");
-        }
-        return made;
-    }();
-    return memory;
-}
-
-bool unsupported(int error) {
-    return error == EOPNOTSUPP || error == ENOSYS;
-}
-
 }  // namespace
 
 FileBacking::File::File(const OpenFile& is, Kernel& runs_on)
-    : kernel(runs_on), open(is), sparse(is.sparse) {
+    : kernel(runs_on), open(is), holes(is.sparse) {
     assert(is.fd >= 0 && is.size_bytes > 0);
     assert(is.block_bytes > 0 && is.trim_bytes > 0 && is.size_bytes % is.block_bytes == 0);
     if (is.regular && is.mapping_pays) mapped.map(runs_on, is.fd, is.size_bytes);
@@ -63,7 +42,11 @@ FileBacking::FileBacking(const OpenFile& file, Kernel& kernel)
     : FileBacking(std::make_shared<File>(file, kernel)) {}
 
 FileBacking::FileBacking(std::shared_ptr<File> file)
-    : file_(std::move(file)), is_(file_->open), kernel_(file_->kernel) {
+    : file_(std::move(file)),
+      is_(file_->open),
+      kernel_(file_->kernel),
+      on_ring_(is_.fd),
+      zeroing_(is_, file_->holes, on_ring_) {
     if (file_->mapped.usable()) choice_.emplace(is_.size_bytes);
 }
 
@@ -71,29 +54,10 @@ std::unique_ptr<Backing> FileBacking::another() const {
     return std::unique_ptr<Backing>(new FileBacking(file_));  // its constructor is private
 }
 
-FileBacking::~FileBacking() {
-    if (ring_ != nullptr) ring_->uring().remove_file(fixed_);
-}
-
-void FileBacking::attach(Ring& ring) {
-    assert(ring_ == nullptr && &ring.kernel() == &kernel_);
-    ring_ = &ring;
-    fixed_ = ring.uring().add_file(is_.fd);
-}
-
-template <class Prepare>
-std::optional<int32_t> FileBacking::prepare_on_file(Buf& buf, Prepare prepare) {
-    ring_->prepare(buf, [&](io_uring_sqe* entry) {
-        prepare(entry, fixed_ >= 0 ? fixed_ : is_.fd);
-        if (fixed_ >= 0) entry->flags |= IOSQE_FIXED_FILE;
-    });
-    return std::nullopt;
-}
-
 std::optional<int32_t> FileBacking::prepare(Buf& buf) {
     switch (buf.op) {
         case Buf::Op::read:
-            return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+            return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
                 io_uring_prep_read(entry, fd, buf.data + buf.moved(),
                                    static_cast<unsigned>(buf.resid), buf.offset + buf.moved());
             });
@@ -102,9 +66,9 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
         case Buf::Op::flush:
             return prepare_sync(buf);
         case Buf::Op::trim:
-            return buf.step == 0 ? prepare_trim(buf) : prepare_sync(buf);
+            return buf.step == 0 ? zeroing_.prepare_trim(buf) : prepare_sync(buf);
         case Buf::Op::write_zeroes:
-            return buf.step == 0 ? prepare_zeroes(buf) : prepare_sync(buf);
+            return buf.step == 0 ? zeroing_.prepare_zeroes(buf) : prepare_sync(buf);
         case Buf::Op::cache:
             return prepare_cache(buf);
         case Buf::Op::block_status:
@@ -120,7 +84,7 @@ std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
         if (const std::optional<int32_t> moved = write_now(buf)) return moved;
     }
     const std::byte* const from = buf.data + (planted("rest-from-start") ? 0 : buf.moved());
-    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+    return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_write(entry, fd, from, static_cast<unsigned>(buf.resid),
                             buf.offset + buf.moved());
         if (buf.fua && !planted("fua-dropped")) entry->rw_flags = RWF_DSYNC;
@@ -133,7 +97,7 @@ std::optional<int32_t> FileBacking::write_now(Buf& buf) {
     const bool small = buf.resid <= inline_write_bytes_max;
     const bool chosen = choice_ && buf.resid > 0 && buf.resid <= WriteChoice::write_bytes_max;
     if (!small && !chosen) return std::nullopt;
-    ring_->let_go();
+    on_ring_.ring().let_go();
     if (chosen) {
         if (const std::optional<int32_t> moved = write_cached(buf)) return moved;
     }
@@ -186,63 +150,11 @@ void FileBacking::ring_write_ended(Buf& buf) {
                   kstat::to_ns(std::max<hrtime_t>(now - began, 0)));
 }
 
-// A hint, so it may do less: only whole blocks inside the range, nothing where the file system
-// cannot.
-std::optional<int32_t> FileBacking::prepare_trim(Buf& buf) {
-    const uint64_t first = (buf.offset + is_.trim_bytes - 1) / is_.trim_bytes * is_.trim_bytes;
-    const uint64_t end = (buf.offset + buf.bcount) / is_.trim_bytes * is_.trim_bytes;
-    if (!file_->can_punch || first >= end) return 0;
-    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_fallocate(
-            entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
-            static_cast<off_t>(end - first + (planted("trim-too-far") ? 512 : 0)));
-    });
-}
-
-// Without fast_zero there is always a way; with it, only those that cost no more than a write. What
-// a disk does to zero a range that stays provisioned, nobody knows, and it may be to write it.
-FileBacking::Zeroing FileBacking::zeroing_for(const Buf& buf) const {
-    const bool aligned = buf.offset % is_.trim_bytes == 0 && buf.bcount % is_.trim_bytes == 0;
-    if (buf.fast_zero && !aligned) return Zeroing::none;
-    if (file_->can_punch && !buf.no_hole) return Zeroing::punch;
-    if (file_->can_zero_range && (is_.regular || !buf.fast_zero)) return Zeroing::zero_range;
-    return buf.fast_zero ? Zeroing::none : Zeroing::write;
-}
-
-std::optional<int32_t> FileBacking::prepare_zeroes(Buf& buf) {
-    if (buf.resid == 0) return 0;
-    const uint64_t at = buf.offset + buf.moved();
-    const uint64_t to_aligned = (is_.trim_bytes - at % is_.trim_bytes) % is_.trim_bytes;
-    const Zeroing way = zeroing_for(buf);
-    buf.way = static_cast<uint8_t>(way);
-    if (way == Zeroing::none) return -EOPNOTSUPP;
-    if (way != Zeroing::write && to_aligned == 0 && buf.resid >= is_.trim_bytes) {
-        return prepare_fallocate(
-            buf, way == Zeroing::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
-    }
-    const bool edge = way != Zeroing::write && to_aligned > 0;
-    const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
-    buf.covers = 0;  // the result says how much was written
-    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_write(entry, fd, zeroes(), static_cast<unsigned>(bytes), at);
-    });
-}
-
-// Of what is left, all that is whole blocks.
-std::optional<int32_t> FileBacking::prepare_fallocate(Buf& buf, int mode) {
-    buf.covers = buf.resid / is_.trim_bytes * is_.trim_bytes;
-    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE,
-                                static_cast<off_t>(buf.offset + buf.moved()),
-                                static_cast<off_t>(buf.covers));
-    });
-}
-
 // Reading ahead into the page cache; past it there is nothing to bring nearer.
 std::optional<int32_t> FileBacking::prepare_cache(Buf& buf) {
     if (is_.direct) return 0;
     buf.covers = std::min(buf.resid, read_ahead_bytes);
-    return prepare_on_file(buf, [&](io_uring_sqe* entry, int fd) {
+    return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fadvise(entry, fd, buf.offset + buf.moved(), static_cast<off_t>(buf.covers),
                               POSIX_FADV_WILLNEED);
     });
@@ -252,7 +164,7 @@ std::optional<int32_t> FileBacking::prepare_sync(Buf& buf) {
     if (is_.read_only) return 0;
     file_->mapped.check_size();
     if (buf.op == Buf::Op::flush && is_.flusher >= 0) return sync_by(is_.flusher, buf);
-    return prepare_on_file(buf, [](io_uring_sqe* entry, int fd) {
+    return on_ring_.prepare(buf, [](io_uring_sqe* entry, int fd) {
         io_uring_prep_fsync(entry, fd, IORING_FSYNC_DATASYNC);
     });
 }
@@ -297,7 +209,7 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
 // By another description of the file, which is not in the ring's table.
 std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
     assert(description >= 0 && description != is_.fd);
-    ring_->prepare(buf, [&](io_uring_sqe* entry) {
+    on_ring_.ring().prepare(buf, [&](io_uring_sqe* entry) {
         io_uring_prep_fsync(entry, description, IORING_FSYNC_DATASYNC);
     });
     return std::nullopt;
@@ -306,9 +218,7 @@ std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
 bool FileBacking::more(Buf& buf) {
     if (buf.op == Buf::Op::write) return more_of_write(buf);
     if (!buf.discards()) return false;
-    if (buf.step == 0 && (buf.op == Buf::Op::trim ? more_of_trim(buf) : more_of_zeroes(buf))) {
-        return true;
-    }
+    if (buf.step == 0 && zeroing_.more(buf)) return true;
     if (buf.error != 0 || !buf.fua || buf.step == 1) return false;
     if (planted("zeroes-not-synced")) return false;
     buf.step = 1;
@@ -340,35 +250,6 @@ bool FileBacking::more_of_write(Buf& buf) {
     buf.error = buf.way;
     buf.step = 2;
     return false;
-}
-
-// A trim that cannot be done is done.
-bool FileBacking::more_of_trim(Buf& buf) {
-    if (!unsupported(buf.error)) {
-        if (is_.regular) file_->sparse = true;
-        return false;
-    }
-    file_->can_punch = false;
-    buf.error = 0;
-    buf.resid = 0;
-    return false;
-}
-
-// The next way is tried where the best one is not to be had, now and from now on.
-bool FileBacking::more_of_zeroes(Buf& buf) {
-    const Zeroing way{buf.way};
-    if (!unsupported(buf.error)) {
-        if (is_.regular) file_->sparse = true;
-        return false;
-    }
-    if (way == Zeroing::write || way == Zeroing::none) return false;
-    forget_zeroing(way);
-    buf.error = 0;
-    return true;
-}
-
-void FileBacking::forget_zeroing(Zeroing way) {
-    (way == Zeroing::punch ? file_->can_punch : file_->can_zero_range) = false;
 }
 
 }  // namespace blkscope

@@ -13,14 +13,15 @@
 // Errors:    a request's failure is its completion's -errno.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/backing/file_zeroing.hpp"
 #include "blockdev/backing/mapped_file.hpp"
 #include "blockdev/backing/open_file.hpp"
+#include "blockdev/backing/ring_file.hpp"
 #include "blockdev/backing/write_choice.hpp"
 
 namespace blkscope {
@@ -29,26 +30,22 @@ class FileBacking : public Backing {
   public:
     /// Takes the descriptors over; `kernel` outlives it.
     explicit FileBacking(const OpenFile& file, Kernel& kernel = linux_kernel());
-    ~FileBacking() override;
 
     [[nodiscard]] std::string describe() const override { return is_.name; }
     [[nodiscard]] uint64_t size_bytes() const override { return is_.size_bytes; }
     [[nodiscard]] uint32_t block_bytes() const override { return is_.block_bytes; }
-    void attach(Ring& ring) override;
+    void attach(Ring& ring) override { on_ring_.attach(ring, kernel_); }
     [[nodiscard]] bool shareable() const override { return true; }
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
-    [[nodiscard]] bool sparse() const override { return file_->sparse; }
+    [[nodiscard]] bool sparse() const override { return file_->holes.sparse; }
     [[nodiscard]] bool rotational() const override { return is_.rotational; }
     [[nodiscard]] bool has_cache() const override { return !is_.direct; }
     bool more(Buf& buf) override;
 
   private:
-    /// The ways to make zeroes, best first.
-    enum class Zeroing : uint8_t { punch, zero_range, write, none };
-
     /// What all backings of one file share; the last one closes the file.
     struct File {
         File(const OpenFile& is, Kernel& runs_on);
@@ -58,10 +55,8 @@ class FileBacking : public Backing {
 
         Kernel& kernel;
         const OpenFile open;
-        std::atomic<bool> can_punch{true};
-        std::atomic<bool> can_zero_range{true};
-        std::atomic<bool> sparse;  // it had holes when it was opened, or has got some
-        MappedFile mapped;         // for writes, where mapping pays
+        FileHoles holes;
+        MappedFile mapped;  // for writes, where mapping pays
     };
 
     explicit FileBacking(std::shared_ptr<File> file);
@@ -70,25 +65,16 @@ class FileBacking : public Backing {
     std::optional<int32_t> write_now(Buf& buf);
     std::optional<int32_t> write_cached(Buf& buf);
     void ring_write_ended(Buf& buf);
-    std::optional<int32_t> prepare_trim(Buf& buf);
-    std::optional<int32_t> prepare_zeroes(Buf& buf);
-    std::optional<int32_t> prepare_fallocate(Buf& buf, int mode);
     std::optional<int32_t> prepare_cache(Buf& buf);
     std::optional<int32_t> prepare_sync(Buf& buf);
-    [[nodiscard]] Zeroing zeroing_for(const Buf& buf) const;
-    void forget_zeroing(Zeroing way);
     std::optional<int32_t> sync_by(int description, Buf& buf);
     bool more_of_write(Buf& buf);
-    bool more_of_trim(Buf& buf);
-    bool more_of_zeroes(Buf& buf);
-    template <class Prepare>
-    std::optional<int32_t> prepare_on_file(Buf& buf, Prepare prepare);
 
     std::shared_ptr<File> file_;
     const OpenFile& is_;  // file_->open
     Kernel& kernel_;      // file_->kernel
-    int fixed_ = -1;      // index in the ring's file table, -1 for none
-    Ring* ring_ = nullptr;
+    RingFile on_ring_;    // gone before the last owner closes the file
+    FileZeroing zeroing_;
     std::optional<WriteChoice> choice_;  // where mapping pays
     hrtime_t ring_write_ended_ = 0;      // the last one
 };

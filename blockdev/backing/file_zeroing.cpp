@@ -1,0 +1,119 @@
+#include "blockdev/backing/file_zeroing.hpp"
+
+#include <fcntl.h>
+#include <linux/falloc.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <system_error>
+
+#include "blockdev/ring/planted.hpp"
+
+namespace blkscope {
+namespace {
+
+// Written at once, where there is no better way to make zeroes.
+constexpr uint64_t zeroes_bytes = uint64_t{1} << 20;
+
+// Aligned as direct I/O needs it, and all of it the kernel's one page of zeroes.
+const void* zeroes() {
+    static const void* const memory = [] {
+        void* made = mmap(nullptr, zeroes_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        if (made == MAP_FAILED) {
+            throw std::system_error(errno, std::generic_category(), "reserve memory for zeroes");
+        }
+        return made;
+    }();
+    return memory;
+}
+
+bool unsupported(int error) {
+    return error == EOPNOTSUPP || error == ENOSYS;
+}
+
+}  // namespace
+
+// A hint, so it may do less: only whole blocks inside the range, nothing where the file system
+// cannot.
+std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
+    const uint64_t first = (buf.offset + is_.trim_bytes - 1) / is_.trim_bytes * is_.trim_bytes;
+    const uint64_t end = (buf.offset + buf.bcount) / is_.trim_bytes * is_.trim_bytes;
+    if (!holes_.can_punch || first >= end) return 0;
+    return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
+        io_uring_prep_fallocate(
+            entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
+            static_cast<off_t>(end - first + (planted("trim-too-far") ? 512 : 0)));
+    });
+}
+
+// Without fast_zero there is always a way; with it, only those that cost no more than a write. What
+// a disk does to zero a range that stays provisioned, nobody knows, and it may be to write it.
+FileZeroing::Way FileZeroing::way_for(const Buf& buf) const {
+    const bool aligned = buf.offset % is_.trim_bytes == 0 && buf.bcount % is_.trim_bytes == 0;
+    if (buf.fast_zero && !aligned) return Way::none;
+    if (holes_.can_punch && !buf.no_hole) return Way::punch;
+    if (holes_.can_zero_range && (is_.regular || !buf.fast_zero)) return Way::zero_range;
+    return buf.fast_zero ? Way::none : Way::write;
+}
+
+std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
+    if (buf.resid == 0) return 0;
+    const uint64_t at = buf.offset + buf.moved();
+    const uint64_t to_aligned = (is_.trim_bytes - at % is_.trim_bytes) % is_.trim_bytes;
+    const Way way = way_for(buf);
+    buf.way = static_cast<uint8_t>(way);
+    if (way == Way::none) return -EOPNOTSUPP;
+    if (way != Way::write && to_aligned == 0 && buf.resid >= is_.trim_bytes) {
+        return prepare_fallocate(buf,
+                                 way == Way::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
+    }
+    const bool edge = way != Way::write && to_aligned > 0;
+    const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
+    buf.covers = 0;  // the result says how much was written
+    return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
+        io_uring_prep_write(entry, fd, zeroes(), static_cast<unsigned>(bytes), at);
+    });
+}
+
+// Of what is left, all that is whole blocks.
+std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode) {
+    buf.covers = buf.resid / is_.trim_bytes * is_.trim_bytes;
+    return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
+        io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE,
+                                static_cast<off_t>(buf.offset + buf.moved()),
+                                static_cast<off_t>(buf.covers));
+    });
+}
+
+// A trim that cannot be done is done.
+bool FileZeroing::more_of_trim(Buf& buf) {
+    if (!unsupported(buf.error)) {
+        if (is_.regular) holes_.sparse = true;
+        return false;
+    }
+    holes_.can_punch = false;
+    buf.error = 0;
+    buf.resid = 0;
+    return false;
+}
+
+// The next way is tried where the best one is not to be had, now and from now on.
+bool FileZeroing::more_of_zeroes(Buf& buf) {
+    const Way way{buf.way};
+    if (!unsupported(buf.error)) {
+        if (is_.regular) holes_.sparse = true;
+        return false;
+    }
+    if (way == Way::write || way == Way::none) return false;
+    forget(way);
+    buf.error = 0;
+    return true;
+}
+
+void FileZeroing::forget(Way way) {
+    (way == Way::punch ? holes_.can_punch : holes_.can_zero_range) = false;
+}
+
+}  // namespace blkscope

@@ -1,0 +1,68 @@
+// FileZeroing: how a file gets zeroes or holes, by the best way that its file system has.
+//
+//     punch        fallocate(2), leaves a hole           trim, and zeroes that need not be provisioned
+//     zero_range   fallocate(2), the range stays         zeroes that must stay provisioned
+//     write        from memory that is all zeroes        edges that are no whole block, and the rest
+//
+// A way that the file system has refused once is not tried again, by any backing of the file.
+//
+// Units:     bytes.
+// Ownership: borrows what the constructor gets, which belongs to the backing and its file.
+// Threads:   as Backing; FileHoles is atomic, because all backings of one file share it.
+// Errors:    a request's failure is its completion's -errno.
+// Source:    fallocate(2).
+#pragma once
+
+#include <atomic>
+#include <cassert>
+#include <cstdint>
+#include <optional>
+
+#include "blockdev/backing/open_file.hpp"
+#include "blockdev/backing/ring_file.hpp"
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope {
+
+/// What is known of a file's holes; all backings of the file share it.
+struct FileHoles {
+    explicit FileHoles(bool has_holes) : sparse(has_holes) {}
+
+    std::atomic<bool> can_punch{true};       // until the file system has refused it
+    std::atomic<bool> can_zero_range{true};  // as can_punch
+    std::atomic<bool> sparse;  // the file had holes when it was opened, or has got some
+};
+
+class FileZeroing {
+  public:
+    FileZeroing(const OpenFile& file, FileHoles& holes, RingFile& on_ring)
+        : is_(file), holes_(holes), on_ring_(on_ring) {
+        assert(is_.trim_bytes > 0);
+    }
+
+    // Both as Backing::prepare(), for the first step of a trim or write_zeroes.
+    std::optional<int32_t> prepare_trim(Buf& buf);
+    std::optional<int32_t> prepare_zeroes(Buf& buf);
+
+    /// An operation of the first step has ended. True: another way is to be tried.
+    bool more(Buf& buf) {
+        assert(buf.discards());
+        return buf.op == Buf::Op::trim ? more_of_trim(buf) : more_of_zeroes(buf);
+    }
+
+  private:
+    /// The ways to make zeroes, best first.
+    enum class Way : uint8_t { punch, zero_range, write, none };
+
+    [[nodiscard]] Way way_for(const Buf& buf) const;
+    std::optional<int32_t> prepare_fallocate(Buf& buf, int mode);
+    bool more_of_trim(Buf& buf);
+    bool more_of_zeroes(Buf& buf);
+    void forget(Way way);
+
+    const OpenFile& is_;
+    FileHoles& holes_;
+    RingFile& on_ring_;
+};
+
+}  // namespace blkscope
