@@ -22,6 +22,7 @@
 // Errors:    the constructor throws std::runtime_error where a kstat cannot be created.
 #pragma once
 
+#include <cassert>
 #include <kstat/seqlock.hpp>
 
 #include "blockdev/accounting/command_counts.hpp"
@@ -84,6 +85,7 @@ class Accounting {
     template <class Clock>
     void entered(Buf& buf, Clock clock) {
         if constexpr (!enabled) return;
+        assert(buf.state == Buf::State::waiting);
         const auto writing = seq_.write();
         buf.queued = clock();
         observers_.entered(buf);
@@ -91,6 +93,7 @@ class Accounting {
     template <class Clock>
     void started(Buf& buf, Clock clock) {
         if constexpr (!enabled) return;
+        assert(buf.state == Buf::State::running);
         const auto writing = seq_.write();
         buf.started = clock();
         observers_.started(buf);
@@ -98,6 +101,7 @@ class Accounting {
     template <class Clock>
     void ended(Buf& buf, Clock clock) {
         if constexpr (!enabled) return;
+        assert(buf.state == Buf::State::running);
         {
             const auto writing = seq_.write();
             buf.finished = clock();

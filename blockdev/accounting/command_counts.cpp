@@ -29,6 +29,7 @@ CommandCounts::CommandCounts(const kstat::Seqlock&, const Subject& subject) {
         }
     }
     for (const char* name : other_names) kstat_named_init(record++, name, KSTAT_DATA_UINT64);
+    assert(record == KSTAT_NAMED_PTR(kstat_) + record_count);
     kstat_install(kstat_.get());
 }
 
@@ -56,6 +57,7 @@ int CommandCounts::update(kstat_t* ksp, int rw) {
     put(counts.connections_);
     put(counts.connections_total_);
     put(counts.sync_error_);
+    assert(record == KSTAT_NAMED_PTR(ksp) + record_count);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <kstat/seqlock.hpp>
 
@@ -23,6 +24,7 @@ class CommandCounts {
     CommandCounts(const kstat::Seqlock& seq, const Subject& subject);
 
     void ended(const Buf& buf) {
+        assert(static_cast<size_t>(buf.op) < counters_.size());
         Counters& counters = counters_[static_cast<size_t>(buf.op)];
         add(counters.requests, 1);
         add(counters.bytes, buf.moved());
@@ -30,7 +32,10 @@ class CommandCounts {
     }
 
     void synced() { add(syncs_, 1); }
-    void sync_failed(int error) { kstat::publish(sync_error_, static_cast<uint64_t>(error)); }
+    void sync_failed(int error) {
+        assert(error > 0);
+        kstat::publish(sync_error_, static_cast<uint64_t>(error));
+    }
 
     void connection_opened();
     void connection_closed();

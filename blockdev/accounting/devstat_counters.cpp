@@ -1,6 +1,7 @@
 #include "blockdev/accounting/devstat_counters.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <kstat/clock.hpp>
 #include <kstat/devstat/bintime.hpp>
 
@@ -14,6 +15,7 @@ constexpr uint32_t sector_bytes = 512;
 
 devstat::Identity identity_of(int instance, const std::string& name, bool is_partition,
                               uint32_t block_bytes, const void* id) {
+    assert(instance >= 0);
     devstat::Identity identity;
     identity.name = device_module;
     identity.unit = instance;

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstdint>
 #include <kstat/devstat/entry.hpp>
 #include <kstat/seqlock.hpp>
@@ -55,6 +56,7 @@ class DevstatCounters {
 
     /// It leaves, stamped: `queued` is what begin() was given.
     void end(const Buf& buf) {
+        assert(!idle());
         PerKind& kind = live_.kinds[kind_of(buf)];
         if (&kind != &live_.kinds[DEVSTAT_NO_DATA]) add(kind.bytes, buf.moved());
         add(kind.operations, uint64_t{1});

@@ -1,5 +1,6 @@
 #include "blockdev/accounting/error_counts.hpp"
 
+#include <cassert>
 #include <cerrno>
 #include <kstat/seqlock.hpp>
 
@@ -33,6 +34,7 @@ bool refused_on_the_way(int error) {
 }  // namespace
 
 void ErrorCounts::failed(int error) {
+    assert(error > 0);
     if (refused_on_the_way(error)) return increment(transport);
     increment(hard);
     switch (error) {

@@ -1,6 +1,7 @@
 #include "blockdev/accounting/error_kstat.hpp"
 
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <mutex>
 #include <set>
@@ -58,6 +59,7 @@ ErrorKstat::ErrorKstat(const kstat::Seqlock&, const Subject& subject)
     }
     kstat_named_init(record++, "Size", KSTAT_DATA_UINT64);
     for (const char* cause : causes) kstat_named_init(record++, cause, KSTAT_DATA_UINT32);
+    assert(record == KSTAT_NAMED_PTR(&kstat) + record_count);
     kstat_install(&kstat);
 }
 
@@ -75,6 +77,7 @@ int ErrorKstat::update(kstat_t* ksp, int rw) {
                                   &counts.recoverable, &counts.illegal}) {
         (record++)->value.ui32 = kstat::observe(*count);
     }
+    assert(record == KSTAT_NAMED_PTR(ksp) + record_count - 1);
     record->value.ui32 = 0;  // nothing predicts failures of a file
     return 0;
 }

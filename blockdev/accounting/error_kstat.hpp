@@ -8,6 +8,7 @@
 // Errors:    the constructor throws std::runtime_error.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <kstat/seqlock.hpp>
 
@@ -22,6 +23,7 @@ class ErrorKstat {
     ErrorKstat(const kstat::Seqlock& seq, const Subject& subject);
 
     void ended(const Buf& buf) {
+        assert(buf.retries_left <= Buf::retries_max);
         if (buf.error != 0) {
             if (!buf.declined()) counts_.failed(buf.error);
         } else if (buf.retries_left != Buf::retries_max) {

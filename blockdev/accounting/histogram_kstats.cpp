@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <kstat/kstat2/optionals.hpp>
 #include <utility>
@@ -53,6 +54,7 @@ void HistogramKstats::withdraw() {
 }
 
 void HistogramKstats::publish_operation(size_t index) {
+    assert(index < operation_names.size());
     const std::string name = operation_names[index];
     RequestHistograms::Operation& operation = histograms_.counts().operations[index];
     publish_latencies(name + "_wait", operation.wait, "requests by the time that they waited");
@@ -73,6 +75,8 @@ void HistogramKstats::publish_latencies(const std::string& what,
 void HistogramKstats::publish_histogram(const std::string& what, const kstat2::Buckets& shape,
                                         kstat2_nv_metatype_t content, std::span<uint64_t> counts,
                                         const char* desc) {
+    assert(counts.size() == shape.count());
+    assert(counts.size() <= UINT16_MAX);
     const bool times = content == KSTAT2_NVMT_T_ACC;
     Segments path(name_, instance_, what.c_str());
     keep(OwnedKstat2(kstat2_create_histogram(
@@ -117,6 +121,7 @@ int HistogramKstats::update_times(kstat2_t* ksp, int rw) {
         (pair++)->value.integer = ns(operation.waited);
         (pair++)->value.integer = ns(operation.served);
     }
+    assert(pair == KSTAT2_NAMED_PTR(ksp) + 2 * operation_names.size());
     return 0;
 }
 
@@ -164,13 +169,15 @@ void HistogramSwitch::apply(bool on) {
 
 void HistogramSwitch::add(HistogramKstats& device) {
     const std::lock_guard lock(mutex_);
+    assert(std::ranges::find(devices_, &device) == devices_.end());
     devices_.push_back(&device);
     if (on_) device.publish();
 }
 
 void HistogramSwitch::remove(HistogramKstats& device) {
     const std::lock_guard lock(mutex_);
-    std::erase(devices_, &device);
+    [[maybe_unused]] const auto removed = std::erase(devices_, &device);
+    assert(removed == 1);
     device.withdraw();
 }
 

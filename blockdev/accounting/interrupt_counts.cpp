@@ -16,6 +16,7 @@ InterruptCounts::InterruptCounts(const kstat::Seqlock&, const Subject& subject) 
 
 void InterruptCounts::ring_joined(const Ring& ring) {
     const std::lock_guard guard(rings_mutex_);
+    assert(std::ranges::find(rings_, &ring, &Joined::ring) == rings_.end());
     rings_.push_back({&ring, ring.empty_wakeups()});
 }
 

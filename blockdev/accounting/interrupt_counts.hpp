@@ -13,6 +13,7 @@
 // Errors:    the constructor throws std::runtime_error.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <kstat/seqlock.hpp>
 #include <mutex>
@@ -30,6 +31,7 @@ class InterruptCounts {
 
     /// An operation has completed in this turn; `last_turn` is that of the lane's last completion.
     void completed(uint64_t turn, uint64_t& last_turn) {
+        assert(turn >= last_turn);
         add(turn == last_turn ? KSTAT_INTR_MULTSVC : KSTAT_INTR_HARD);
         last_turn = turn;
     }
@@ -45,7 +47,10 @@ class InterruptCounts {
         uint32_t empty_wakeups_before;  // which are not the device's
     };
 
-    void add(size_t index) { kstat::publish(counts_.intrs[index], counts_.intrs[index] + 1); }
+    void add(size_t index) {
+        assert(index < KSTAT_NUM_INTRS);
+        kstat::publish(counts_.intrs[index], counts_.intrs[index] + 1);
+    }
     [[nodiscard]] uint32_t empty_wakeups() const;
     static int update(kstat_t* ksp, int rw);
 

@@ -13,6 +13,7 @@
 // Source:    kstat_queue(9F), devstat(9).
 #pragma once
 
+#include <cassert>
 #include <kstat/queues.hpp>
 #include <kstat/seqlock.hpp>
 #include <vector>
@@ -63,6 +64,7 @@ class IoCounts {
 };
 
 inline void IoCounts::leave_runq(kstat_io_t& io, const Buf& buf) {
+    assert(buf.in_queues());
     const bool reading = buf.op == Buf::Op::read;
     u_longlong_t& bytes = reading ? io.nread : io.nwritten;
     uint_t& operations = reading ? io.reads : io.writes;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <kstat/clock.hpp>
@@ -21,6 +22,7 @@ IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& nam
 
 // Virtual: the data is ours, in ticks; snapshot() copies and scales it.
 void IoKstat::publish(int instance, const std::string& name, const char* ks_class) {
+    assert(kstat_ == nullptr);
     kstat_.reset(kstat_create(device_module, instance, name.c_str(), ks_class, KSTAT_TYPE_IO, 1,
                               KSTAT_FLAG_VIRTUAL));
     if (!kstat_) return;
@@ -33,6 +35,7 @@ void IoKstat::publish(int instance, const std::string& name, const char* ks_clas
 void IoKstat::publish_second_kind(int instance, const std::string& name, const char* category) {
     const std::string number = std::to_string(instance);
     std::array<const char*, 4> path{category, device_module, name.c_str(), number.c_str()};
+    assert(kstat2_ == nullptr);
     kstat2_.reset(kstat2_create_with_template(
         path.data(), path.size(), ALL_ZONES, kstat2_lookup_template(KSTAT2_MT_IO), 0, nullptr,
         "reads and writes, and the two queues they stand in", KSTAT2_MF_STABLE));
@@ -57,6 +60,7 @@ int IoKstat::snapshot(kstat_t* ksp, void* out, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     const Snapshot now = static_cast<const IoKstat*>(ksp->ks_private)->take_snapshot();
     ksp->ks_snaptime = now.taken;
+    assert(ksp->ks_data_size == sizeof now.io);
     std::memcpy(out, &now.io, sizeof now.io);
     return 0;
 }

@@ -46,6 +46,7 @@ void IoStats::prepare() {
 }
 
 void IoStats::take(const Request& request) {
+    assert(every_ > 0);
     left_ = every_;
     prepare();
     if (blob_ == nullptr) return;
@@ -58,6 +59,7 @@ void IoStats::take(const Request& request) {
 }
 
 void IoStats::feed(const Request& request) {
+    assert(blob_ != nullptr);
     stats_voi_update_abs_u64(blob_.get(), request.write ? write_service : read_service,
                              request.service_ns);
     stats_voi_update_abs_u64(blob_.get(), request.write ? write_wait : read_wait, request.wait_ns);

@@ -2,6 +2,7 @@
 
 #include <blkscope/stats.h>
 
+#include <cassert>
 #include <cstdint>
 
 namespace blkscope {
@@ -29,6 +30,8 @@ constexpr Variable variables[IoStatsTemplate::voi_count] = {
     {"size_bytes", 512, size_max_bytes, 2},     {"depth", 1, 1024, 4}};
 
 int add_variable(int tpl, int32_t id) {
+    assert(id >= 0);
+    assert(id < IoStatsTemplate::voi_count);
     const Variable& variable = variables[id];
     auto buckets = stats_hist_linexp(VSD_DTYPE_CRHIST64, variable.least, variable.most,
                                      variable.steps, 2, VSD_HIST_LBOUND_INF);

@@ -6,6 +6,7 @@
 #include <sys/kstat.h>
 #include <sys/kstat2.h>
 
+#include <cassert>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -38,6 +39,9 @@ struct KstatShape {
 /// `nbd:N:nbdN,WHAT`, not installed yet. `owner` is what `update` finds in ks_private.
 inline OwnedKstat create_device_kstat(const Subject& subject, const KstatShape& shape, void* owner,
                                       int (*update)(kstat_t*, int)) {
+    assert(subject.published());
+    assert(shape.records > 0);
+    assert(update != nullptr);
     const std::string name = subject.name + "," + shape.what;
     OwnedKstat kstat(kstat_create(device_module, subject.instance, name.c_str(), shape.ks_class,
                                   shape.type, shape.records, 0));

@@ -1,6 +1,7 @@
 #include "blockdev/accounting/partitions.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 namespace blkscope {
@@ -10,6 +11,7 @@ IoKstat* Partitions::find_among_present(uint64_t offset, uint64_t bytes) const {
         present_, offset, {}, [](const Present& present) { return present.where.first_byte; });
     if (next == present_.begin()) return nullptr;
     const Present& candidate = *(next - 1);
+    assert(candidate.stats != nullptr);
     return offset + bytes <= candidate.where.end() ? candidate.stats.get() : nullptr;
 }
 
@@ -20,6 +22,7 @@ std::unique_ptr<IoKstat> Partitions::take(const Partition& where) {
 }
 
 void Partitions::replace(const std::vector<Partition>& table) {
+    assert(std::ranges::is_sorted(table, {}, &Partition::first_byte));
     std::erase_if(leaving_, [](const auto& stats) { return stats->devstat.idle(); });
     std::vector<Present> next;
     for (const Partition& where : table) next.push_back({where, take(where)});
@@ -33,6 +36,7 @@ void Partitions::replace(const std::vector<Partition>& table) {
         if (present.stats) continue;
         const std::string device = device_module + std::to_string(instance_);
         const std::string name = device + "," + std::to_string(present.where.number);
+        assert(present.where.number > 0);
         present.stats =
             std::make_unique<IoKstat>(seq_, instance_, name, partition_class, block_bytes_);
     }

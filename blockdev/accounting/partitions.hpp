@@ -15,6 +15,7 @@
 // Errors:    a kstat that cannot be created is missing; the requests are served all the same.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <kstat/seqlock.hpp>
 #include <memory>
@@ -35,6 +36,7 @@ class Partitions {
 
     /// The partition that holds all of the range, or nullptr. The sum must not wrap.
     [[nodiscard]] IoKstat* find(uint64_t offset, uint64_t bytes) const {
+        assert(bytes <= UINT64_MAX - offset);
         return present_.empty() ? nullptr : find_among_present(offset, bytes);
     }
 

@@ -7,6 +7,7 @@
 
 #include <sys/kstat.h>
 
+#include <cassert>
 #include <kstat/clock.hpp>
 #include <kstat/seqlock.hpp>
 
@@ -21,9 +22,11 @@ struct Timer {
     hrtime_t stopped = 0;
 
     void event(hrtime_t from, hrtime_t to) {
+        assert(from <= to);
         const hrtime_t took = to - from;
         if (took < shortest || events == 0) kstat::publish(shortest, took);
         if (took > longest) kstat::publish(longest, took);
+        assert(shortest <= longest);
         kstat::publish(elapsed, elapsed + took);
         kstat::publish(started, from);
         kstat::publish(stopped, to);

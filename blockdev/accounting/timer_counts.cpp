@@ -1,6 +1,7 @@
 #include "blockdev/accounting/timer_counts.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 
 namespace blkscope {
@@ -12,6 +13,7 @@ TimerCounts::TimerCounts(const kstat::Seqlock& seq, const Subject& subject) : se
         create_device_kstat(subject, {"timers", "misc", KSTAT_TYPE_TIMER, count}, this, update);
     kstat_timer_t* timer = KSTAT_TIMER_PTR(kstat_);
     for (const char* name : names) kstat_timer_init(timer++, name);
+    assert(timer == KSTAT_TIMER_PTR(kstat_) + count);
     kstat_install(kstat_.get());
 }
 

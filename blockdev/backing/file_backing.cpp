@@ -55,6 +55,11 @@ std::unique_ptr<Backing> FileBacking::another() const {
 }
 
 std::optional<int32_t> FileBacking::prepare(Buf& buf) {
+    assert(buf.state == Buf::State::running);
+    assert(buf.op == Buf::Op::flush || buf.offset <= is_.size_bytes);
+    assert(buf.op == Buf::Op::flush || buf.bcount <= is_.size_bytes - buf.offset);
+    assert(!buf.in_queues() || buf.resid <= std::numeric_limits<uint32_t>::max());
+    assert(!buf.in_queues() || buf.data != nullptr || buf.bcount == 0);
     switch (buf.op) {
         case Buf::Op::read:
             return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
@@ -109,6 +114,7 @@ std::optional<int32_t> FileBacking::write_now(Buf& buf) {
 // The cheapest way for a write to the page cache. A large one to what is not there may have to wait
 // for the disk, so it is left to the ring.
 std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
+    assert(choice_.has_value());
     using Way = WriteChoice::Way;
     const uint64_t at = buf.offset + buf.moved();
     const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
@@ -153,6 +159,7 @@ void FileBacking::ring_write_ended(Buf& buf) {
 // Reading ahead into the page cache; past it there is nothing to bring nearer.
 std::optional<int32_t> FileBacking::prepare_cache(Buf& buf) {
     if (is_.direct) return 0;
+    assert(buf.op == Buf::Op::cache);
     buf.covers = std::min(buf.resid, read_ahead_bytes);
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fadvise(entry, fd, buf.offset + buf.moved(), static_cast<off_t>(buf.covers),
@@ -191,6 +198,7 @@ bool FileBacking::read_now(uint64_t offset, std::span<std::byte> to) {
 // lseek(2) moves the descriptor's position, which nothing else uses.
 Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
     assert(limit > 0 && offset < is_.size_bytes);
+    assert(limit <= is_.size_bytes - offset);
     if (!is_.regular) return {limit, false};
     const auto at = static_cast<int64_t>(offset);
     const int64_t data = kernel_.seek(is_.fd, offset, SEEK_DATA);
@@ -208,6 +216,7 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
 
 // By another description of the file, which is not in the ring's table.
 std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
+    assert(buf.op == Buf::Op::flush || buf.step == 1);
     assert(description >= 0 && description != is_.fd);
     on_ring_.ring().prepare(buf, [&](io_uring_sqe* entry) {
         io_uring_prep_fsync(entry, description, IORING_FSYNC_DATASYNC);
@@ -218,6 +227,7 @@ std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
 bool FileBacking::more(Buf& buf) {
     if (buf.op == Buf::Op::write) return more_of_write(buf);
     if (!buf.discards()) return false;
+    assert(buf.step <= 1);
     if (buf.step == 0 && zeroing_.more(buf)) return true;
     if (buf.error != 0 || !buf.fua || buf.step == 1) return false;
     if (planted("zeroes-not-synced")) return false;

@@ -38,9 +38,12 @@ bool unsupported(int error) {
 // A hint, so it may do less: only whole blocks inside the range, nothing where the file system
 // cannot.
 std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
+    assert(buf.op == Buf::Op::trim);
+    assert(buf.step == 0);
     const uint64_t first = (buf.offset + is_.trim_bytes - 1) / is_.trim_bytes * is_.trim_bytes;
     const uint64_t end = (buf.offset + buf.bcount) / is_.trim_bytes * is_.trim_bytes;
     if (!holes_.can_punch || first >= end) return 0;
+    assert(end <= is_.size_bytes);
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(
             entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
@@ -59,6 +62,8 @@ FileZeroing::Way FileZeroing::way_for(const Buf& buf) const {
 }
 
 std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
+    assert(buf.op == Buf::Op::write_zeroes);
+    assert(buf.step == 0);
     if (buf.resid == 0) return 0;
     const uint64_t at = buf.offset + buf.moved();
     const uint64_t to_aligned = (is_.trim_bytes - at % is_.trim_bytes) % is_.trim_bytes;
@@ -71,6 +76,7 @@ std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
     }
     const bool edge = way != Way::write && to_aligned > 0;
     const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
+    assert(bytes > 0);
     buf.covers = 0;  // the result says how much was written
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_write(entry, fd, zeroes(), static_cast<unsigned>(bytes), at);
@@ -79,7 +85,9 @@ std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
 
 // Of what is left, all that is whole blocks.
 std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode) {
+    assert((buf.offset + buf.moved()) % is_.trim_bytes == 0);
     buf.covers = buf.resid / is_.trim_bytes * is_.trim_bytes;
+    assert(buf.covers > 0);  // the file system would refuse a range of none
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(buf.offset + buf.moved()),

@@ -47,6 +47,7 @@ bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
     }
     const size_t first = range_at(offset);
     const size_t last = range_at(offset + from.size() - 1);
+    assert(last - first <= 1);  // a write is shorter than a range
     touch(first);
     if (last != first) touch(last);
     const auto held = stripes_.hold(offset, from.size());
@@ -71,6 +72,7 @@ void MappedFile::enter(size_t range) {
     assert(slots_.size() <= slots_max_);
     mark(range) = mapped;
     if (slots_.size() < slots_max_) return slots_.push_back(static_cast<uint32_t>(range));
+    assert(hand_ < slots_.size());
     for (; mark(slots_[hand_]) == used; hand_ = (hand_ + 1) % slots_max_) {
         mark(slots_[hand_]) = mapped;
     }

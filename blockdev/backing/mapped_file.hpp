@@ -25,6 +25,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -69,7 +70,11 @@ class MappedFile {
     void check_size();
 
     /// Keeps copies out of the bytes while another way of writing is under way.
-    Stripes::Held hold(uint64_t offset, uint64_t bytes) { return stripes_.hold(offset, bytes); }
+    Stripes::Held hold(uint64_t offset, uint64_t bytes) {
+        assert(offset < size_bytes_);
+        assert(bytes <= size_bytes_ - offset);
+        return stripes_.hold(offset, bytes);
+    }
 
     [[nodiscard]] size_t mapped_ranges() const { return slots_.size(); }
 

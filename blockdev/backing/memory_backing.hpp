@@ -2,6 +2,7 @@
 // Both complete within prepare(), without the kernel.
 #pragma once
 
+#include <cassert>
 #include <memory>
 #include <optional>
 #include <string>
@@ -19,7 +20,10 @@ class MemoryBacking : public Backing {
 
     [[nodiscard]] std::string describe() const override { return "memory"; }
     [[nodiscard]] uint64_t size_bytes() const override { return store_->size_bytes(); }
-    void attach(Ring& ring) override { ring_ = &ring; }
+    void attach(Ring& ring) override {
+        assert(ring_ == nullptr);
+        ring_ = &ring;
+    }
     [[nodiscard]] bool shareable() const override { return true; }
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
     std::optional<int32_t> prepare(Buf& buf) override;
@@ -43,7 +47,10 @@ class NullBacking : public Backing {
 
     [[nodiscard]] std::string describe() const override { return "null"; }
     [[nodiscard]] uint64_t size_bytes() const override { return size_bytes_; }
-    void attach(Ring& ring) override { ring_ = &ring; }
+    void attach(Ring& ring) override {
+        assert(ring_ == nullptr);
+        ring_ = &ring;
+    }
     [[nodiscard]] bool shareable() const override { return true; }
     [[nodiscard]] std::unique_ptr<Backing> another() const override {
         return std::make_unique<NullBacking>(size_bytes_);

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <string>
@@ -25,6 +26,7 @@ MemoryStore::MemoryStore(uint64_t size_bytes)
     : size_bytes_(size_bytes), written_((size_bytes + page_bytes - 1) / page_bytes) {
     // Two stripes never share a word of the page map.
     static_assert(Stripes::stripe_bytes % (page_bytes * PageSet::word_bits) == 0);
+    assert(size_bytes > 0);
     void* memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
@@ -41,6 +43,8 @@ MemoryStore::~MemoryStore() {
 // move(at, bytes) for each part of the range that lies in one stripe, while that is held.
 template <class Move>
 void MemoryStore::by_stripe(uint64_t offset, uint64_t bytes, Move move) {
+    assert(offset <= size_bytes_);
+    assert(bytes <= size_bytes_ - offset);
     while (bytes > 0) {
         const uint64_t part =
             std::min(bytes, Stripes::stripe_bytes - offset % Stripes::stripe_bytes);
@@ -73,6 +77,8 @@ void MemoryStore::fill(uint64_t offset, uint64_t bytes) {
 
 // Whole pages go; what is left at the edges is cleared.
 void MemoryStore::empty(uint64_t offset, uint64_t bytes) {
+    assert(bytes <= empty_bytes_max);
+    assert(bytes <= size_bytes_ - offset);
     const uint64_t end = offset + bytes;
     const uint64_t first_page = (offset + page_bytes - 1) / page_bytes * page_bytes;
     const uint64_t last_page = end / page_bytes * page_bytes;
@@ -83,6 +89,10 @@ void MemoryStore::empty(uint64_t offset, uint64_t bytes) {
 }
 
 void MemoryStore::give_back(uint64_t first, uint64_t bytes) {
+    assert(first % page_bytes == 0);
+    assert(bytes % page_bytes == 0);
+    assert(first <= size_bytes_);
+    assert(bytes <= size_bytes_ - first);
     {
         const auto held = stripes_.hold(first, bytes);
         if (madvise(memory_ + first, bytes, MADV_DONTNEED) == 0) {
@@ -94,6 +104,7 @@ void MemoryStore::give_back(uint64_t first, uint64_t bytes) {
 
 // Less than a page, or parts of two: one that was never written to is not made resident for it.
 void MemoryStore::clear_part(uint64_t offset, uint64_t bytes) {
+    assert(bytes < 2 * page_bytes);
     while (bytes > 0) {
         const uint64_t part = std::min(bytes, page_bytes - offset % page_bytes);
         by_stripe(offset, part, [&](uint64_t at, uint64_t count) {
@@ -105,6 +116,9 @@ void MemoryStore::clear_part(uint64_t offset, uint64_t bytes) {
 }
 
 Extent MemoryStore::extent_at(uint64_t offset, uint64_t limit) const {
+    assert(limit > 0);
+    assert(offset < size_bytes_);
+    assert(limit <= size_bytes_ - offset);
     const uint64_t bytes = std::min(limit, look_up_bytes_max);
     const uint64_t first = offset / page_bytes;
     const uint64_t end = (offset + bytes + page_bytes - 1) / page_bytes;

@@ -65,6 +65,7 @@ bool mapping_pays(int fd) {
 }
 
 void measure(OpenFile& file) {
+    assert(file.fd >= 0);
     struct stat info {};
     if (fstat(file.fd, &info) < 0) fail("stat " + file.name);
     file.regular = S_ISREG(info.st_mode);
@@ -95,6 +96,7 @@ void check_size(const OpenFile& file) {
                                     ": it is empty; give it a size, as in truncate -s 1G " +
                                     file.name);
     }
+    assert(file.block_bytes > 0);
     if (file.size_bytes % file.block_bytes != 0) {
         throw std::invalid_argument(
             "open " + file.name + ": its size, " + std::to_string(file.size_bytes) +
@@ -105,6 +107,7 @@ void check_size(const OpenFile& file) {
 
 // dup(2) would share the description, which hears of an error once.
 int open_again(int fd) {
+    assert(fd >= 0);
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
     return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }

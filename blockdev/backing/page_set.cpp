@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cassert>
 #include <cerrno>
 #include <system_error>
 
 namespace blkscope {
 
 PageSet::PageSet(uint64_t pages) : bytes_((pages + word_bits - 1) / word_bits * sizeof(uint64_t)) {
+    assert(pages > 0);
     void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
@@ -23,6 +25,8 @@ PageSet::~PageSet() {
 }
 
 void PageSet::set(uint64_t first, uint64_t end, bool value) {
+    assert(first <= end);
+    assert(end <= bytes_ * bits_per_byte);
     while (first < end) {
         const uint64_t bit = first % word_bits;
         const uint64_t count = std::min(end - first, word_bits - bit);
@@ -38,6 +42,8 @@ void PageSet::set(uint64_t first, uint64_t end, bool value) {
 }
 
 PageSet::Run PageSet::run(uint64_t first, uint64_t end) const {
+    assert(first < end);
+    assert(end <= bytes_ * bits_per_byte);
     // With the bits of a set run turned over, every run is one of zeroes.
     const bool present = contains(first);
     const uint64_t turn = present ? ~uint64_t{0} : 0;

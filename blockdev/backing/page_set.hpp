@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -40,8 +41,11 @@ class PageSet {
     [[nodiscard]] Run run(uint64_t first, uint64_t end) const;
 
   private:
+    static constexpr uint64_t bits_per_byte = 8;
+
     /// That with the bit of `page`.
     [[nodiscard]] uint64_t word(uint64_t page) const {
+        assert(page < bytes_ * bits_per_byte);
         return std::atomic_ref<uint64_t>(words_[page / word_bits]).load(std::memory_order_relaxed);
     }
     void set(uint64_t first, uint64_t end, bool value);

@@ -34,6 +34,8 @@ class Stripes {
             const uint64_t last = (offset + bytes - 1) / stripe_bytes;
             end_ = first_ + static_cast<size_t>(last - offset / stripe_bytes) + 1;
             assert(bytes > 0 && bytes <= hold_bytes_max);
+            assert(offset <= UINT64_MAX - bytes);
+            assert(end_ - first_ <= count);  // each lock once
             each([](Lock& lock) { lock.lock(); });
         }
         ~Held() {

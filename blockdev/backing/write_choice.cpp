@@ -50,6 +50,7 @@ constexpr size_t index(WriteChoice::Way way) {
 WriteChoice::WriteChoice(uint64_t size_bytes)
     : range_count_(size_bytes / range_bytes + 1),
       ranges_(static_cast<Range*>(std::calloc(range_count_, sizeof(Range)))) {
+    assert(size_bytes > 0);
     if (ranges_ == nullptr) throw std::bad_alloc();
 }
 
@@ -69,10 +70,14 @@ void WriteChoice::average(Mean& mean, float ns, uint16_t window) {
     assert(ns > 0 && mean.count <= window);
     if (mean.count < window) ++mean.count;
     const float counted = mean.count == 1 ? ns : std::min(ns, mean.ns * outlier_times);
+    assert(mean.count > 0);
     mean.ns += (counted - mean.ns) / mean.count;
+    assert(mean.ns > 0);  // or the way would count as never taken
 }
 
 float WriteChoice::cost(Way way, const Range& range, size_t size_class) const {
+    assert(index(way) < way_count);
+    assert(size_class < class_count);
     const Mean& own = range.costs[size_class][index(way)];
     return own.count >= own_count_min ? own.ns : all_[size_class][index(way)].ns;
 }
@@ -100,6 +105,7 @@ bool WriteChoice::one_in(uint64_t count) {
 }
 
 bool WriteChoice::is_time_to_try(Way best_way, size_t size_class) {
+    assert(size_class < class_count);
     const Spent& spent = spent_[size_class];
     const int64_t left = (size_class == 0 ? small_allowance_ns : allowance_ns) - spent.trials_ns;
     const bool allowed = left > 0;
@@ -131,6 +137,7 @@ void WriteChoice::took(Way way, uint64_t offset, uint64_t bytes, int64_t ns) {
         spent_[size_class].trials_ns +=
             std::max<int64_t>(ns - static_cast<int64_t>(cost(best_way, now, size_class)), 0);
     }
+    assert(spent_[size_class].trials_ns <= spent_[size_class].total_ns);
     average(ranges_[offset / range_bytes].costs[size_class][index(way)], taken,
             two_laps(size_class));
     average(all_[size_class][index(way)], taken, all_count_max);
@@ -171,12 +178,14 @@ void WriteChoice::watch(Range& range, int64_t faults_ns) {
     if (--range.to_watch > 0) return;
     range.unmapped_ns = std::max(range.watched_ns / static_cast<float>(range.watched), 1.0F);
     range.faults_ns = range.unmapped_ns;
+    assert(range.watched_class < class_count);
     float& all = unmapped_ns_[range.watched_class];
     all += (range.unmapped_ns - all) / (all == 0 ? 1 : faults_weight);
 }
 
 // Where it was never seen what unmapping brings, it is tried.
 bool WriteChoice::unmapping_helps(Range& range, size_t size_class) {
+    assert(size_class < class_count);
     const bool own = range.unmapped_ns > 0 && range.watched_class == size_class;
     const float expected = own ? range.unmapped_ns : unmapped_ns_[size_class];
     range.unmapped_ns *= forget_share;

@@ -51,6 +51,8 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
 
 Device::~Device() {
     assert(lanes_ == 1);  // the first
+    assert(io().wcnt == 0);
+    assert(io().rcnt == 0);
     assert(queue_.idle());
     first_lane_.reset();
     assert(lanes_ == 0);
@@ -74,6 +76,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     assert(buf.state == Buf::State::idle);
     assert(&lane.device_ == this);
     assert(buf.iodone != nullptr);
+    assert(static_cast<size_t>(buf.op) < Buf::op_count);
     buf.error = 0;
     buf.resid = buf.bcount;
     buf.extents.clear();
@@ -101,6 +104,7 @@ void Device::start(Lane& here) {
         here.ring_.hold(lock_);  // a backing that moves the bytes itself unlocks it
         const DeviceQueue::Turn turn = queue_.next();
         if (turn.buf == nullptr) return;
+        assert(turn.buf->state == Buf::State::waiting);
         turn.buf->state = Buf::State::running;
         accounting_->started(*turn.buf, [&] { return read_clock(here); });
         if (turn.runs) hand_out(*turn.buf, here);
@@ -111,6 +115,7 @@ void Device::start(Lane& here) {
 void Device::hand_out(Buf& buf, Lane& here) {
     assert(buf.state == Buf::State::running);
     ++buf.lane->active_;
+    assert(buf.lane->active_ <= queue_.running());
     if (buf.op == Buf::Op::flush) accounting_->commands().synced();
     if (buf.lane == &here) return run(buf, From::call);
     buf.state = Buf::State::called;
@@ -126,6 +131,7 @@ void Device::run(Buf& buf, From from) {
 // The result, if there is one on the spot.
 std::optional<int32_t> Device::begin(Buf& buf) {
     assert(buf.state == Buf::State::running);
+    assert(buf.step <= 1);  // step 2 is the end of a write
     Lane& lane = *buf.lane;
     // A flush goes on all the same: what can be synced is.
     if (sync_error_ != 0 && buf.must_be_stable() && buf.op != Buf::Op::flush) return -sync_error_;
@@ -144,11 +150,13 @@ void Device::complete(Buf& buf, int32_t result) {
     Lane& lane = *buf.lane;
     assert(&lane.device_ == this);
     if (buf.state == Buf::State::ended) {  // and counted, where it ended
+        assert(result == 0);
         lane.ring_.hold(lock_);
         buf.state = Buf::State::idle;
         return buf.iodone(buf);
     }
     if (buf.state == Buf::State::called) {
+        assert(result == 0);
         lane.ring_.hold(lock_);
         buf.state = Buf::State::running;
         run(buf, From::dispatch);
@@ -178,6 +186,8 @@ bool Device::take_in(Buf& buf, int32_t result, From from) {
 void Device::done(Buf& buf, From from) {
     assert(buf.state == Buf::State::running);
     Lane& lane = *buf.lane;
+    assert(buf.error >= 0);
+    assert(buf.error != 0 || buf.resid == 0 || buf.extents.full());
     assert(lane.active_ > 0);
     --lane.active_;
     note_sync(buf);
@@ -188,6 +198,7 @@ void Device::done(Buf& buf, From from) {
 
 // Ends a flush and those that it served, and runs the one that the later ones wait for.
 void Device::flush_done(Buf& leader, From from) {
+    assert(leader.op == Buf::Op::flush);
     Lane& here = *leader.lane;
     BufQueue served;
     Buf* const next = queue_.end_flush(leader, served);
@@ -195,6 +206,7 @@ void Device::flush_done(Buf& leader, From from) {
     end(leader, here, from);
     while (!served.empty()) {
         Buf& buf = served.pop();
+        assert(buf.op == Buf::Op::flush);
         buf.error = planted("gathered-flush-succeeds") ? 0 : error;
         end(buf, here, from);
     }
@@ -206,6 +218,7 @@ void Device::flush_done(Buf& leader, From from) {
 // Counts a request that leaves the device, failed or not, and gives it back: iodone comes last, for
 // after it the buf may be someone else's. It is called by the buf's own worker, from dispatch().
 void Device::end(Buf& buf, Lane& here, From from) {
+    assert(buf.state == Buf::State::running);
     here.ring_.hold(lock_);  // an iodone before this one may have unlocked it
     accounting_->ended(buf, [&] { return read_clock(here); });
     table_.ended(buf, !accounting_->io().partitions().empty());

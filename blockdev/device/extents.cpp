@@ -31,6 +31,7 @@ std::optional<int32_t> list_extents(Buf& buf, Backing& backing, Ring& ring) {
         if (room) listed += extent.bytes;
         time = kstat::to_ns(ring.now() - began) < list_ns_max;
     }
+    assert(listed <= buf.resid);
     buf.covers = listed;
     if (!room || listed == buf.resid) return 0;
     ring.completed_later(buf, 0);
@@ -54,6 +55,7 @@ bool reads_only_holes(Buf& buf, Backing& backing, Ring& ring) {
     }
     if (listed < buf.bcount) buf.extents.end_with_data(buf.bcount - listed);
     const auto extents = buf.extents.items();
+    assert(!extents.empty());
     return extents.size() == 1 && extents.front().hole;
 }
 

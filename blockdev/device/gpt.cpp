@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <boost/crc.hpp>
+#include <cassert>
 #include <cstring>
 
 #include "blockdev/device/table_reader.hpp"
@@ -33,6 +34,7 @@ struct Header {
 
 Header read_header(const SectorReader& disk) {
     std::vector<std::byte> sector = disk.read(1, 1);
+    assert(sector.size() >= header_bytes_min);
     if (std::memcmp(sector.data(), signature, signature_bytes) != 0) {
         throw BadTable("a protective MBR, but no GPT");
     }
@@ -67,6 +69,7 @@ std::vector<std::byte> read_entries(const SectorReader& disk, const Header& head
     if (header.entries_at < 2) throw BadTable("the GPT entries lie over its header");
     const uint64_t sectors = (bytes + disk.sector_bytes() - 1) / disk.sector_bytes();
     std::vector<std::byte> entries = disk.read(header.entries_at, sectors);
+    assert(entries.size() >= bytes);
     entries.resize(bytes);
     if (crc_of(entries) != header.entries_crc) {
         throw BadTable("the CRC of the GPT entries is wrong");
@@ -84,6 +87,7 @@ bool has_gpt(const SectorReader& disk) {
 std::vector<Partition> read_gpt(const SectorReader& disk) {
     const Header header = read_header(disk);
     const std::vector<std::byte> entries = read_entries(disk, header);
+    assert(entries.size() == size_t{header.entries} * header.entry_bytes);
     std::vector<Partition> partitions;
     for (uint32_t i = 0; i < header.entries; ++i) {
         const auto entry =

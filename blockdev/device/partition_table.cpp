@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 
 #include "blockdev/device/table_reader.hpp"
 
@@ -36,6 +37,7 @@ using Entries = std::array<Entry, entries>;
 
 // The entries of a boot record, master or extended; its magic is the caller's to look at.
 Entries entries_of(std::span<const std::byte> sector) {
+    assert(sector.size() >= magic_at + sizeof magic);
     Entries result{};
     for (size_t i = 0; i < entries; ++i) {
         const auto from = sector.subspan(entries_at + i * entry_bytes, entry_bytes);
@@ -112,6 +114,7 @@ void check(std::vector<Partition>& partitions) {
 }
 
 std::vector<Partition> read_table(uint64_t size_bytes, uint32_t block_bytes, const ReadDisk& read) {
+    assert(block_bytes > 0);
     const SectorReader small(size_bytes, small_sector_bytes, read);
     const SectorReader large(size_bytes, large_sector_bytes, read);
     const SectorReader& disk = block_bytes >= large_sector_bytes ? large : small;

@@ -21,7 +21,9 @@ class BadTable : public std::runtime_error {
 class SectorReader {
   public:
     SectorReader(uint64_t size_bytes, uint32_t sector_bytes, const ReadDisk& read)
-        : sectors_(size_bytes / sector_bytes), sector_bytes_(sector_bytes), read_(read) {}
+        : sectors_(size_bytes / sector_bytes), sector_bytes_(sector_bytes), read_(read) {
+        assert(sector_bytes > 0);
+    }
 
     [[nodiscard]] uint64_t sectors() const { return sectors_; }
     [[nodiscard]] uint32_t sector_bytes() const { return sector_bytes_; }
@@ -43,6 +45,8 @@ class SectorReader {
 
     /// A partition of these sectors, which must be on the disk.
     [[nodiscard]] Partition partition(uint32_t number, uint64_t first, uint64_t count) const {
+        assert(number > 0);
+        assert(count > 0);
         if (!holds(first, count)) {
             throw BadTable("partition " + std::to_string(number) + " ends beyond the disk");
         }

@@ -11,6 +11,9 @@ namespace blkscope {
 
 Buf::Next Buf::absorb(int32_t result) {
     assert(state == State::running);
+    assert(resid <= bcount);
+    assert(retries_left <= retries_max);
+    assert(error == 0);  // Backing::more() forgave any before
 
     if ((result == -EINTR || result == -EAGAIN) && retries_left > 0 &&
         !planted("interrupted-fails")) {
@@ -40,6 +43,7 @@ bool Buf::declined() const {
 }
 
 void Buf::complete(int32_t result) {
+    assert(lane != nullptr);
     lane->device().complete(*this, result);
 }
 

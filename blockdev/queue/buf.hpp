@@ -18,6 +18,7 @@
 
 #include <sys/kstat.h>
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 
@@ -79,7 +80,10 @@ class Buf : public Completion {
     [[nodiscard]] bool syncs() const { return op == Op::flush || (fua && step == 1); }
     /// It was not done because it would not have been fast, as the caller wanted it: no failure.
     [[nodiscard]] bool declined() const;
-    [[nodiscard]] uint64_t moved() const { return bcount - resid; }
+    [[nodiscard]] uint64_t moved() const {
+        assert(resid <= bcount);
+        return bcount - resid;
+    }
 
     /// Takes in one completion (`result` as the ring gives it: bytes moved, or -errno) and says
     /// whether the rest goes round again.

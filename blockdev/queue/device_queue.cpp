@@ -32,13 +32,17 @@ bool DeviceQueue::idle() const {
 
 void DeviceQueue::enter(Buf& buf) {
     assert(buf.state == Buf::State::waiting);
+    assert(&buf != flush_);
     waiting_.push(buf);
 }
 
 DeviceQueue::Turn DeviceQueue::next() {
     assert(running_ <= depth_);
+    assert(flush_ == nullptr || running_ > 0);
+    assert(flush_ != nullptr || gathered_.empty());
     if (waiting_.empty()) return {};
     if (planted("lane-starves")) stay_with_lane(waiting_);
+    assert(waiting_.front().state == Buf::State::waiting);
     const bool flush = waiting_.front().op == Buf::Op::flush;
     if (flush && flush_ != nullptr) {
         Buf& buf = waiting_.pop();
@@ -54,7 +58,7 @@ DeviceQueue::Turn DeviceQueue::next() {
 
 void DeviceQueue::ended(const Buf& buf) {
     assert(running_ > 0);
-    assert(&buf != flush_);
+    assert(buf.op != Buf::Op::flush);
     if (planted("place-kept") && buf.error != 0) return;
     --running_;
 }
@@ -62,12 +66,14 @@ void DeviceQueue::ended(const Buf& buf) {
 Buf* DeviceQueue::end_flush(const Buf& leader, BufQueue& served) {
     assert(running_ > 0);
     assert(flush_ == &leader);
+    assert(served.empty());
     --running_;
     flush_ = nullptr;
     served.take_over(served_);
     if (gathered_.empty()) return nullptr;
     Buf& next = gathered_.pop();
     served_.take_over(gathered_);
+    assert(next.op == Buf::Op::flush);
     flush_ = &next;
     ++running_;  // the place of the one that has ended
     assert(running_ <= depth_);

@@ -6,6 +6,7 @@
 // Errors:    none.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 #include <span>
 
@@ -27,7 +28,10 @@ class ExtentList {
 
     /// False when there is no room for it, which ends the list.
     bool append(const Extent& extent) {
+        assert(extent.bytes > 0);
+        assert(count_ <= memory_.size());
         if (count_ > 0 && memory_[count_ - 1].hole == extent.hole) {
+            assert(extent.bytes <= UINT64_MAX - memory_[count_ - 1].bytes);
             memory_[count_ - 1].bytes += extent.bytes;
         } else if (count_ < memory_.size()) {
             memory_[count_++] = extent;
@@ -39,6 +43,9 @@ class ExtentList {
 
     /// Has the last one stand for data, and for so many bytes more.
     void end_with_data(uint64_t more_bytes) {
+        assert(count_ > 0);
+        assert(full_);
+        assert(more_bytes > 0);
         memory_[count_ - 1] = {memory_[count_ - 1].bytes + more_bytes, false};
         full_ = false;
     }
@@ -51,7 +58,10 @@ class ExtentList {
     [[nodiscard]] bool full() const { return full_; }
     /// Whether anyone wants to know.
     [[nodiscard]] bool wanted() const { return !memory_.empty(); }
-    [[nodiscard]] std::span<const Extent> items() const { return memory_.first(count_); }
+    [[nodiscard]] std::span<const Extent> items() const {
+        assert(count_ <= memory_.size());
+        return memory_.first(count_);
+    }
 
   private:
     std::span<Extent> memory_;

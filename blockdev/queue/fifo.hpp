@@ -19,7 +19,8 @@ class Fifo {
     [[nodiscard]] bool empty() const { return first_ == nullptr; }
 
     void push(T& item) {
-        item.*next = nullptr;
+        assert(item.*next == nullptr);  // the item is in no queue
+        assert(end_ != &(item.*next));  // nor the last one of this queue
         *end_ = &item;
         end_ = &(item.*next);
     }
@@ -34,6 +35,7 @@ class Fifo {
         T& item = *first_;
         first_ = item.*next;
         if (first_ == nullptr) end_ = &first_;
+        item.*next = nullptr;
         return item;
     }
 

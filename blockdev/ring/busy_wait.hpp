@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 namespace blkscope {
@@ -51,6 +52,8 @@ class BusyWait {
     void count(bool is_short) {
         balance_ = is_short ? std::min(balance_ + 1, balance_max)
                             : std::min(balance_, std::max(balance_ - long_wait, 0));
+        assert(balance_ >= others_ran);
+        assert(balance_ <= balance_max);
     }
 
     int balance_ = 0;

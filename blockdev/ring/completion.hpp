@@ -38,7 +38,8 @@ class CompletionList {
 
     void append(Completion& completion, int32_t result) {
         completion.result_ = result;
-        completion.next_ = nullptr;
+        assert(completion.next_ == nullptr);  // the completion is in no list
+        assert(end_ != &completion.next_);    // nor the last one of this list
         *end_ = &completion;
         end_ = &completion.next_;
     }
@@ -59,6 +60,7 @@ class CompletionList {
         Completion* const completion = first_;
         first_ = completion->next_;
         if (first_ == nullptr) end_ = &first_;
+        completion->next_ = nullptr;
         completion->complete(completion->result_);
     }
 

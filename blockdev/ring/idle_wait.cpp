@@ -34,6 +34,7 @@ int IdleWait::wait(Uring& uring, uint64_t turn) {
 // which may be the client that it waits for: alone on the processor that costs a fraction of a
 // microsecond.
 bool IdleWait::spin(Uring& uring, hrtime_t since) {
+    assert(may_spin_);
     uint64_t ns = 0;
     bool found = false;
     while (!found && ns <= BusyWait::look_ns_max) {

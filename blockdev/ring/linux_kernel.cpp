@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
+#include <climits>
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
@@ -79,18 +80,22 @@ class LinuxKernel final : public Kernel {
         return io_uring_register_files_sparse(&ring, count);
     }
     int set_file(io_uring& ring, unsigned index, int fd) override {
+        assert(fd >= -1);
         return io_uring_register_files_update(&ring, index, &fd, 1);
     }
     int open_event() override { return or_error(eventfd(0, EFD_CLOEXEC)); }
     void signal_event(int event) override { eventfd_write(event, 1); }
 
     ssize_t pread(int fd, std::span<std::byte> to, uint64_t at) override {
+        assert(at <= INT64_MAX);
         return or_error(::pread(fd, to.data(), to.size(), static_cast<off_t>(at)));
     }
     ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override {
+        assert(at <= INT64_MAX);
         return or_error(::pwrite(fd, from.data(), from.size(), static_cast<off_t>(at)));
     }
     int64_t seek(int fd, uint64_t at, int whence) override {
+        assert(at <= INT64_MAX);
         return or_error(::lseek(fd, static_cast<off_t>(at), whence));
     }
     int64_t file_bytes(int fd) override;
@@ -107,12 +112,17 @@ class LinuxKernel final : public Kernel {
     int64_t unsent_bytes(int socket) override;
     bool is_unix(int socket) override;
     void set_send_buffer(int socket, int bytes) override;
-    void close(int fd) override { ::close(fd); }
+    void close(int fd) override {
+        assert(fd >= 0);
+        ::close(fd);
+    }
 
     hrtime_t now() override { return kstat::now_unscaled(); }
 };
 
 int LinuxKernel::set_up(unsigned entries, io_uring& ring) {
+    assert(entries > 0);
+    assert(entries <= UINT_MAX / completion_queue_factor);
     int error = -EINVAL;
     for (const unsigned flags : setup_flags) {
         io_uring_params params{};
@@ -140,6 +150,7 @@ int64_t LinuxKernel::file_bytes(int fd) {
 }
 
 std::byte* LinuxKernel::map(int fd, uint64_t bytes) {
+    assert(bytes > 0);
     void* const start = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (start == MAP_FAILED) return nullptr;
     catch_bus_errors();
@@ -148,6 +159,8 @@ std::byte* LinuxKernel::map(int fd, uint64_t bytes) {
 
 // The fences keep the compiler from moving the copy's stores out of the part that a jump ends.
 bool LinuxKernel::copy(std::byte* to, std::span<const std::byte> from) {
+    assert(to != nullptr);
+    assert(landing == nullptr);  // a copy within a copy would land in the wrong place
     sigjmp_buf here;
     if (sigsetjmp(here, 0) != 0) {
         landing = nullptr;
@@ -165,6 +178,7 @@ bool LinuxKernel::is_cached(const std::byte* first, uint64_t bytes) {
     std::array<unsigned char, pages_asked_max> cached{};
     const auto address = reinterpret_cast<uintptr_t>(first);
     uintptr_t page = address - address % page_bytes();
+    assert(bytes <= UINTPTR_MAX - address);
     const uintptr_t end = address + bytes;
     while (page < end) {
         const size_t pages =
@@ -194,6 +208,8 @@ bool LinuxKernel::is_unix(int socket) {
 
 // The kernel gives a Unix socket twice what is asked for. A refusal costs speed and nothing else.
 void LinuxKernel::set_send_buffer(int socket, int bytes) {
+    assert(bytes > 0);
+    assert(bytes <= INT_MAX / 2);
     int value = 0;
     socklen_t value_bytes = sizeof value;
     if (getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &value, &value_bytes) != 0) return;

@@ -11,17 +11,28 @@
 
 #include <pthread.h>
 
+#include <cassert>
+
 namespace blkscope {
 
 class Lock {
   public:
     Lock() = default;
-    ~Lock() { pthread_mutex_destroy(&mutex_); }
+    ~Lock() {
+        [[maybe_unused]] const int error = pthread_mutex_destroy(&mutex_);
+        assert(error == 0);  // EBUSY: the lock is still held
+    }
     Lock(const Lock&) = delete;
     Lock& operator=(const Lock&) = delete;
 
-    void lock() { pthread_mutex_lock(&mutex_); }
-    void unlock() { pthread_mutex_unlock(&mutex_); }
+    void lock() {
+        [[maybe_unused]] const int error = pthread_mutex_lock(&mutex_);
+        assert(error == 0);
+    }
+    void unlock() {
+        [[maybe_unused]] const int error = pthread_mutex_unlock(&mutex_);
+        assert(error == 0);
+    }
 
   private:
     pthread_mutex_t mutex_ = PTHREAD_ADAPTIVE_MUTEX_INITIALIZER_NP;

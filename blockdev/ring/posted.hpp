@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <mutex>
 
@@ -34,7 +35,10 @@ class Posted final : private Completion {
     void take_over(CompletionList& list);
 
   private:
-    void complete(int32_t) override { watched_ = false; }
+    void complete(int32_t) override {
+        assert(watched_);
+        watched_ = false;
+    }
 
     Kernel& kernel_;
     int event_;

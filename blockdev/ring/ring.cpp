@@ -25,6 +25,7 @@ void Ring::enable() {
 // The first of `together` entries that are submitted together. Where the kernel takes nothing more
 // until some completions are taken, the next dispatch() has those that are set aside here.
 io_uring_sqe* Ring::next_entry(unsigned together) {
+    assert(together > 0);
     while (uring_.room() < together) {
         let_go();
         if (uring_.submit(0) >= 0) continue;

@@ -24,6 +24,7 @@
 #include <liburing.h>
 #include <sys/kstat.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cstdint>
 #include <kstat/seqlock.hpp>
@@ -124,8 +125,14 @@ class Ring {
     void dispatch();
 
     /// Tells the observer of submissions, of those that someone asked for, until it is removed.
-    void add_observer(SubmissionObserver& observer) { observers_.push_back(&observer); }
-    void remove_observer(SubmissionObserver& observer) { std::erase(observers_, &observer); }
+    void add_observer(SubmissionObserver& observer) {
+        assert(std::count(observers_.begin(), observers_.end(), &observer) == 0);
+        observers_.push_back(&observer);
+    }
+    void remove_observer(SubmissionObserver& observer) {
+        [[maybe_unused]] const auto removed = std::erase(observers_, &observer);
+        assert(removed == 1);
+    }
     /// The next submission is worth a clock reading: all observers are told of it.
     void announce_submission() { announce_ = true; }
 

@@ -1,5 +1,7 @@
 #include "blockdev/ring/uring.hpp"
 
+#include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <stdexcept>
 #include <string>
@@ -63,6 +65,7 @@ bool Uring::next(Completion*& completion, int32_t& result) {
 }
 
 int Uring::add_file(int fd) {
+    assert(fd >= 0);
     if (free_files_.empty()) return -1;
     const int index = free_files_.back();
     assert(index >= 0 && index < file_table_size);
@@ -73,8 +76,10 @@ int Uring::add_file(int fd) {
 
 // Not the worker, once that has ended: the kernel refuses, and the ring's own end does it.
 void Uring::remove_file(int index) {
+    assert(index < file_table_size);
     if (index < 0 || kernel_.set_file(ring_, static_cast<unsigned>(index), -1) < 0) return;
     assert(free_files_.size() < file_table_size);
+    assert(std::ranges::find(free_files_, index) == free_files_.end());
     free_files_.push_back(index);
 }
 
