@@ -55,6 +55,8 @@ class StreamSocket {
     virtual void async_read_some(std::span<std::byte> to, Received received) = 0;
     /// Sends all of `bytes`, which are some.
     virtual void async_write(std::span<const std::byte> bytes, Sent sent) = 0;
+    /// The next async_write() is the last. Without effect where the transport has no farewell.
+    virtual void set_last_write() {}
 
     /// Small replies do not wait for more; a client whose machine is gone loses its place. Without
     /// effect where the transport has no such option.

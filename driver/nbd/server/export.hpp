@@ -20,7 +20,7 @@
 #include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/device/device.hpp"
 #include "driver/nbd/handshake/handshake.hpp"
-#include "driver/nbd/server/server.hpp"
+#include "driver/nbd/server/export_options.hpp"
 
 namespace blkscope::nbd {
 

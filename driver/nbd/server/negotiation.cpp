@@ -6,6 +6,7 @@
 #include <cassert>
 #include <utility>
 
+#include "driver/nbd/server/tls_stream.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
 
 namespace blkscope::nbd {
@@ -47,6 +48,7 @@ void Negotiation::end() {
     const std::shared_ptr<Negotiation> self = shared_from_this();
     Host& host = *host_;
     stop();
+    assert(stopped());
     host.ended(*this);
 }
 
@@ -56,25 +58,28 @@ void Negotiation::log(std::string_view what) {
 }
 
 void Negotiation::read() {
-    if (tls_) return read_decrypted();
+    assert(!stopped());
+    assert(handshake_.wanted() > 0);
     received_.resize(handshake_.wanted());
     received_bytes_ = 0;
     receive();
 }
 
-// In clear text: until all that the machine wants is there.
+// Until all that the machine wants is there.
 void Negotiation::receive() {
-    assert(received_bytes_ <= received_.size());
+    assert(!stopped());
     if (received_bytes_ == received_.size()) return step();
     socket_->async_read_some(std::span(received_).subspan(received_bytes_),
                              [self = shared_from_this()](int32_t result) {
                                  if (result <= 0 || self->stopped()) return self->end();
                                  self->received_bytes_ += static_cast<size_t>(result);
+                                 assert(self->received_bytes_ <= self->received_.size());
                                  self->receive();
                              });
 }
 
 void Negotiation::step() {
+    assert(!stopped());
     const Step step = handshake_.feed(received_);
     terms_ = step.terms;
     if (step.next == Step::Next::transmission) export_serial_ = host_->serial_of(step.exp);
@@ -84,8 +89,9 @@ void Negotiation::step() {
 
 // `bytes` belong to the handshake, which is not fed again before they are out.
 void Negotiation::write(std::span<const std::byte> bytes, Step::Next next) {
+    assert(!stopped());
     if (bytes.empty()) return written(next);
-    if (tls_) return write_encrypted(bytes, next);
+    if (next == Step::Next::close) socket_->set_last_write();
     socket_->async_write(bytes, [self = shared_from_this(), next](int error) {
         if (error != 0) return self->end();
         self->written(next);
@@ -107,13 +113,35 @@ void Negotiation::written(Step::Next next) {
 }
 
 void Negotiation::hand_over() {
+    assert(!stopped());
     const std::shared_ptr<Negotiation> self = shared_from_this();
     Host& host = *host_;
     const int socket = socket_->release();
     if (socket < 0) return end();
     stop();
-    if (tls_) tls_->name_client(peer().text());
     host.negotiated(*this, export_serial_, terms_, socket, std::move(tls_));
+}
+
+// ---- TLS ----
+
+void Negotiation::start_tls() {
+    assert(!stopped());
+    assert(tls_context_ != nullptr);
+    assert(tls_ == nullptr);
+    tls_ = std::make_unique<TlsSession>(tls_context_);
+    auto stream = std::make_unique<TlsStream>(std::move(socket_), *tls_,
+                                              [this](std::string_view what) { log_tls(what); });
+    TlsStream& encrypted = *stream;
+    socket_ = std::move(stream);
+    encrypted.handshake([self = shared_from_this()](int error) {
+        if (error != 0 || self->stopped()) return self->end();
+        self->read();
+    });
+}
+
+void Negotiation::log_tls(std::string_view what) {
+    assert(!stopped());
+    host_->log(fmt::format("{}: TLS handshake {}", peer().text(), what));
 }
 
 }  // namespace blkscope::nbd

@@ -1,7 +1,8 @@
 // Negotiation: moves a client's handshake between its socket and the state machine, which has all
 // the rules. Reads exactly the bytes that the machine wants, so nothing of the next phase is ever
-// taken in early, and gives up when the deadline passes. Once TLS has begun, what was read early is
-// ciphertext, and stays in the session, which goes to the worker with the socket.
+// taken in early, and gives up when the deadline passes. Once TLS has begun, the socket is a
+// TlsStream. What was read early is ciphertext then, and stays in the session, which goes to the
+// worker with the socket.
 //
 // Ownership: shared by its pending operations; the host holds it too, to be able to stop it.
 // Threads:   the control thread.
@@ -75,28 +76,18 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     void log(std::string_view what);
 
     void start_tls();
-    void shake_hands();
-    void refuse_long_handshake();
-    void fail_tls();
     void log_tls(std::string_view what);
-    void read_decrypted();
-    void write_encrypted(std::span<const std::byte> bytes, Step::Next next);
-    template <class Then>
-    void receive_encrypted(Then then);
-    template <class Then>
-    void flush(Then then);
 
     Host* host_;  // nullptr once stopped
     uint64_t number_;
-    std::unique_ptr<StreamSocket> socket_;
+    std::unique_ptr<TlsSession> tls_;       // from STARTTLS on
+    std::unique_ptr<StreamSocket> socket_;  // from STARTTLS on a TlsStream
     std::unique_ptr<Timer> deadline_;
     std::shared_ptr<const TlsContext> tls_context_;
-    std::unique_ptr<TlsSession> tls_;  // from STARTTLS on
-    size_t tls_bytes_ = 0;             // of ciphertext received
     Handshake handshake_;
     std::array<std::byte, greeting_bytes> greeting_;
     std::vector<std::byte> received_;
-    size_t received_bytes_ = 0;   // of received_, in clear text; the rest has to come
+    size_t received_bytes_ = 0;   // of received_; the rest has to come
     uint64_t export_serial_ = 0;  // what it asked for; the export may have gone since
     Terms terms_;
 };

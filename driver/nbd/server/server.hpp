@@ -1,6 +1,8 @@
 // Server: exports, the workers that serve them, and the door through which clients come.
 //
-//     Listener ─▶ Reception, Negotiation (a handshake with a deadline) ─▶ Worker::hand_over
+//     Listeners ─▶ Reception, Negotiation (a handshake with a deadline) ─▶ Worker::hand_over
+//                      ServedExports: what there is ──────────────────┘
+//                      Workers: which of them gets an export or a client
 //
 // The control thread runs the executor: listening, handshakes, deadlines. No byte of a disk
 // passes through it; once negotiated, a connection is its worker's.
@@ -26,45 +28,23 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <kstat/instance.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "blockdev/backing/backing.hpp"
 #include "driver/nbd/handshake/handshake.hpp"
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/server/executor.hpp"
+#include "driver/nbd/server/export_options.hpp"
+#include "driver/nbd/server/listeners.hpp"
 #include "driver/nbd/server/reception.hpp"
+#include "driver/nbd/server/served_exports.hpp"
+#include "driver/nbd/server/workers.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
 
 namespace blkscope::nbd {
-
-struct Export;
-class Listener;
-class Worker;
-
-struct ExportOptions {
-    std::string name;
-    std::string description;  // for clients; empty: the device's name and its backing
-    std::unique_ptr<Backing> backing;
-    std::optional<kstat::InstanceClaim> instance;  // without one nothing is published of it
-    uint32_t queue_depth = 128;
-    uint32_t stats_rate = 0;  // one read or write in so many is in its statistics; 0: none
-    bool read_only = false;
-    bool is_default = false;  // answers to the empty name too
-};
-
-/// Where a server's workers come from. A simulator makes them on a kernel of its own and gives them
-/// no thread.
-struct WorkerSource {
-    /// Null: one on this machine's kernel.
-    std::function<std::unique_ptr<Worker>(bool busy_wait)> make = {};
-    /// Null: in a thread of its own.
-    std::function<void(Worker&)> start = {};
-};
 
 class Server final : private Reception::Owner {
   public:
@@ -129,18 +109,8 @@ class Server final : private Reception::Owner {
     [[nodiscard]] std::vector<Uri> uris(size_t index) const;
 
   private:
-    using Exps = std::vector<std::unique_ptr<Export>>;
-
-    std::unique_ptr<Export> make(ExportOptions options);
-    Worker& make_worker();
-    void start(Worker& worker);
-    Worker& next_worker();
-    Worker& worker_for(const Export& exp);
-    void retire(std::unique_ptr<Export> exp);
-    void rename();
-    void publish();
     Uri listen(std::unique_ptr<Acceptor> acceptor);
-    void close_door();
+    void publish();
 
     [[nodiscard]] size_t served() const override;
     [[nodiscard]] uint64_t serial_of(size_t export_index) const override;
@@ -151,14 +121,11 @@ class Server final : private Reception::Owner {
 
     Executor& executor_;
     Options options_;
-    WorkerSource source_;
     bool started_ = false;
-    uint64_t next_serial_ = 0;
     std::function<void()> when_idle_;
-    std::vector<std::unique_ptr<Worker>> workers_;
-    Exps exports_;
-    Exports names_;  // of exports_, in their order; handshakes look into it
-    std::vector<std::unique_ptr<Listener>> listeners_;
+    Workers workers_;
+    ServedExports exports_;
+    Listeners listeners_;
     Reception reception_;
 };
 

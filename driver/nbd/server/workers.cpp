@@ -1,0 +1,116 @@
+#include "driver/nbd/server/workers.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <exception>
+#include <utility>
+
+#include "driver/nbd/server/export.hpp"
+#include "driver/nbd/transmission/worker.hpp"
+
+namespace blkscope::nbd {
+
+Workers::Workers(const Options& options, WorkerSource source, Calls calls)
+    : options_(options), source_(std::move(source)), calls_(std::move(calls)) {
+    assert(calls_.connection_ended != nullptr);
+    assert(calls_.log != nullptr);
+}
+
+Workers::~Workers() = default;
+
+Worker& Workers::make() {
+    auto worker = source_.make ? source_.make(options_.busy_wait)
+                               : std::make_unique<Worker>(options_.busy_wait);
+    assert(worker != nullptr);
+    assert(worker->exports() == 0);
+    assert(worker->connections() == 0);
+    worker->when_connection_ended(calls_.connection_ended);
+    if (started_) start(*worker);
+    return *workers_.emplace_back(std::move(worker));
+}
+
+void Workers::start(Worker& worker) {
+    assert(started_);
+    if (source_.start) return source_.start(worker);
+    worker.start();
+}
+
+void Workers::start() {
+    assert(!started_);
+    started_ = true;
+    for (const auto& worker : workers_) start(*worker);
+}
+
+// A worker of its own for each export while there may be more workers; then the one with the
+// fewest.
+Worker& Workers::for_export() {
+    const auto fewest =
+        std::min_element(workers_.begin(), workers_.end(),
+                         [](const auto& a, const auto& b) { return a->exports() < b->exports(); });
+    const bool idle = fewest != workers_.end() && (*fewest)->exports() == 0;
+    if (idle || (fewest != workers_.end() && workers_.size() >= options_.count_max)) {
+        return **fewest;
+    }
+    return make();
+}
+
+// The export's own, unless another has fewer clients; a new one while there may be more and none is
+// without. So two clients of one disk have two processors.
+Worker& Workers::for_client(const Export& exp) {
+    assert(started_);
+    assert(!workers_.empty());
+    if (exp.worker.connections() == 0 || !exp.device.backing().shareable()) return exp.worker;
+    const auto fewest = std::min_element(
+        workers_.begin(), workers_.end(),
+        [](const auto& a, const auto& b) { return a->connections() < b->connections(); });
+    assert(fewest != workers_.end());
+    if ((*fewest)->connections() > 0 && workers_.size() < options_.count_max) {
+        try {
+            return make();
+        } catch (const std::exception& error) {
+            calls_.log(fmt::format("no worker for one more client, which will share one: {}",
+                                   error.what()));
+        }
+    }
+    return (*fewest)->connections() < exp.worker.connections() ? **fewest : exp.worker;
+}
+
+std::unique_ptr<Export> Workers::make_export(ExportOptions options) {
+    assert(options.backing != nullptr);
+    return for_export().make_export(std::move(options));
+}
+
+void Workers::retire(std::unique_ptr<Export> exp) {
+    assert(exp != nullptr);
+    assert(!workers_.empty());
+    Worker& owner = exp->worker;
+    for (const auto& worker : workers_) {
+        if (worker.get() != &owner) worker->end_clients(exp->serial);
+    }
+    owner.retire(std::move(exp));
+}
+
+size_t Workers::connections() const {
+    size_t count = 0;
+    for (const auto& worker : workers_) count += worker->connections();
+    return count;
+}
+
+size_t Workers::to_come() const {
+    return options_.count_max - std::min<size_t>(options_.count_max, workers_.size());
+}
+
+bool Workers::stop(std::optional<std::chrono::steady_clock::time_point> deadline) {
+    for (const auto& worker : workers_) worker->stop();
+    return std::all_of(workers_.begin(), workers_.end(),
+                       [&](const auto& worker) { return worker->join(deadline); });
+}
+
+bool Workers::all_flushed() const {
+    return std::all_of(workers_.begin(), workers_.end(),
+                       [](const auto& worker) { return worker->all_flushed(); });
+}
+
+}  // namespace blkscope::nbd
