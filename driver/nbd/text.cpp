@@ -1,5 +1,6 @@
 #include "driver/nbd/text.hpp"
 
+#include <cassert>
 #include <cstdint>
 
 #include "driver/nbd/protocol.hpp"
@@ -10,6 +11,7 @@ namespace {
 constexpr std::size_t printable_source_bytes = 64;
 
 constexpr std::uint8_t byte_at(std::string_view text, std::size_t at) {
+    assert(at < text.size());
     return static_cast<std::uint8_t>(text[at]);
 }
 

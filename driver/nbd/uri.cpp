@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <charconv>
 #include <stdexcept>
 #include <string_view>
@@ -159,6 +160,7 @@ std::string Uri::text() const {
     const auto scheme = std::find_if(schemes.begin(), schemes.end(), [&](const Scheme& one) {
         return one.local == local && one.tls == tls;
     });
+    assert(scheme != schemes.end());
     std::string out(scheme->text);
     if (!user.empty()) out += encode(user, false) + "@";
     if (!local) {

@@ -1,6 +1,7 @@
 // The exports a server offers, as its clients see them.
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -49,7 +50,10 @@ class Exports {
     /// export marked so or, where none is, the only one there is.
     [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 
-    [[nodiscard]] const ExportInfo& operator[](std::size_t index) const { return list_[index]; }
+    [[nodiscard]] const ExportInfo& operator[](std::size_t index) const {
+        assert(index < list_.size());
+        return list_[index];
+    }
     [[nodiscard]] std::size_t size() const { return list_.size(); }
     [[nodiscard]] auto begin() const { return list_.begin(); }
     [[nodiscard]] auto end() const { return list_.end(); }

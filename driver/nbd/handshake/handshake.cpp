@@ -45,6 +45,7 @@ std::size_t Handshake::wanted() const {
 
 Step Handshake::feed(std::span<const std::byte> bytes) {
     assert(state_ != State::ended);
+    assert(missing_ > 0);
     assert(bytes.size() <= wanted());
     replies_.clear();
     // It grows with what has come, never by what is announced.
@@ -73,6 +74,8 @@ void Handshake::expect(State state, std::size_t bytes, bool keep) {
 }
 
 Step Handshake::take_client_flags() {
+    assert(state_ == State::client_flags);
+    assert(in_.size() == client_flags_bytes);
     const auto flags = get<std::uint32_t>(in_, 0);
     if ((flags & ~(client_flag::fixed_newstyle | client_flag::no_zeroes)) != 0) {
         return close(fmt::format("client flags {:#x} hold one that was not offered", flags));
@@ -91,6 +94,8 @@ bool Handshake::too_many_options() const {
 
 // Everything that closes before the data is read is decided here.
 Step Handshake::take_option_header() {
+    assert(state_ == State::option_header);
+    assert(in_.size() == option_header_bytes);
     const auto magic = get<std::uint64_t>(in_, 0);
     option_ = Option{get<std::uint32_t>(in_, 8)};
     option_bytes_ = get<std::uint32_t>(in_, 12);
@@ -119,6 +124,8 @@ Step Handshake::take_option_header() {
 }
 
 Step Handshake::answer() {
+    assert(state_ == State::option_data);
+    assert(missing_ == 0);
     Step step = answers_.answer({.option = option_, .bytes = option_bytes_, .data = in_});
     const bool goes_on = step.next == Step::Next::go_on || step.next == Step::Next::start_tls;
     if (goes_on) {
@@ -135,6 +142,7 @@ Step Handshake::go_on() {
 }
 
 Step Handshake::close(std::string reason) {
+    assert(!reason.empty());
     expect(State::ended, 0, false);
     reason_ = std::move(reason);
     return {.send = replies_.bytes(), .next = Step::Next::close, .reason = reason_};

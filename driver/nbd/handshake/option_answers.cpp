@@ -108,6 +108,7 @@ void OptionAnswers::forget_agreements() {
 
 // The one option that is not answered by an option reply, and cannot be refused.
 Step OptionAnswers::answer_export_name() {
+    assert(question_.option == Option::export_name);
     const std::string_view name = as_text(question_.data);
     if (terms_.replies == ReplyForm::extended) {
         return close("EXPORT_NAME from a client with extended headers");
@@ -138,6 +139,7 @@ Step OptionAnswers::answer_list() {
 Step OptionAnswers::answer_info_or_go() {
     if (!is_parsed(question_.option, question_.bytes))
         return refuse(OptionReply::err_too_big, "the option is too long");
+    assert(question_.data.size() == question_.bytes);
     const auto question = parse_info_question(question_.data);
     if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
     const auto found = exports_.find(question->exp);
@@ -178,12 +180,14 @@ Step OptionAnswers::answer_extended_headers() {
 // selected, even where it fails.
 Step OptionAnswers::answer_meta_context() {
     const bool selects = question_.option == Option::set_meta_context;
+    assert(selects || question_.option == Option::list_meta_context);
     if (selects) terms_.allocation = false;
     if (!is_parsed(question_.option, question_.bytes))
         return refuse(OptionReply::err_too_big, "the option is too long");
     if (selects && terms_.replies == ReplyForm::simple) {
         return refuse(OptionReply::err_invalid, "structured replies have not been negotiated");
     }
+    assert(question_.data.size() == question_.bytes);
     const auto question = parse_context_question(question_.data);
     if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
     if (!exports_.find(question->exp)) return refuse_name(question->exp);
@@ -242,6 +246,8 @@ Step OptionAnswers::close(std::string reason) {
 
 Step OptionAnswers::transmission(std::size_t exp, std::string_view name) {
     assert(exp < exports_.size());
+    assert(!stopping_);
+    assert(in_tls_ || settings_.tls != TlsMode::require);
     if (name != contexts_of_) terms_.allocation = false;  // they were another's
     return {
         .send = {}, .next = Step::Next::transmission, .exp = exp, .terms = terms_, .reason = {}};

@@ -1,5 +1,7 @@
 #include "driver/nbd/handshake/option_questions.hpp"
 
+#include <cassert>
+
 #include "driver/nbd/text.hpp"
 
 namespace blkscope::nbd {
@@ -52,6 +54,7 @@ std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data)
     if (!valid_string(question.exp)) return std::nullopt;
     for (std::size_t i = 0; i < wishes; ++i) {
         const std::size_t at = around_name + name_bytes + i * sizeof(std::uint16_t);
+        assert(at + sizeof(std::uint16_t) <= data.size());
         note_wish(question, Info{get<std::uint16_t>(data, at)});
     }
     return question;

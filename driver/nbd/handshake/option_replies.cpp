@@ -16,6 +16,7 @@ void OptionReplies::reply(OptionReply type, std::size_t data_bytes) {
 }
 
 void OptionReplies::refuse(OptionReply error, std::string_view why) {
+    assert((static_cast<std::uint32_t>(error) & 0x8000'0000) != 0);
     reply(error, why.size());
     put(why);
 }

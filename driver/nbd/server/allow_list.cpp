@@ -14,6 +14,7 @@ using Bytes = std::span<const unsigned char>;
 constexpr unsigned byte_bits = 8;
 
 bool bit(Bytes bytes, unsigned index) {
+    assert(index / byte_bits < bytes.size());
     return (bytes[index / byte_bits] >> (byte_bits - 1 - index % byte_bits) & 1) != 0;
 }
 

@@ -49,6 +49,7 @@ class AsioTimer final : public Timer {
     AsioTimer& operator=(const AsioTimer&) = delete;
 
     void start(std::chrono::nanoseconds after, std::function<void()> call) override {
+        assert(call != nullptr);
         cancel();
         state_->timer.expires_after(after);
         state_->timer.async_wait(
@@ -84,7 +85,9 @@ class AsioSocket final : public StreamSocket {
     AsioSocket& operator=(const AsioSocket&) = delete;
 
     void async_read_some(std::span<std::byte> to, Received received) override {
-        assert(!to.empty() && !state_->reading);
+        assert(!to.empty());
+        assert(!state_->reading);
+        assert(!state_->closed);
         state_->reading = true;
         state_->socket.async_read_some(
             asio::buffer(to.data(), to.size()),
@@ -97,7 +100,9 @@ class AsioSocket final : public StreamSocket {
     }
 
     void async_write(std::span<const std::byte> bytes, Sent sent) override {
-        assert(!bytes.empty() && !state_->writing);
+        assert(!bytes.empty());
+        assert(!state_->writing);
+        assert(!state_->closed);
         state_->writing = true;
         asio::async_write(state_->socket, asio::buffer(bytes.data(), bytes.size()),
                           [state = state_, sent = std::move(sent)](error_code error, size_t) {
@@ -117,6 +122,8 @@ class AsioSocket final : public StreamSocket {
     // again: a non-blocking one would fail them with EAGAIN.
     int release() override {
         assert(!state_->closed);
+        assert(!state_->reading);
+        assert(!state_->writing);
         state_->closed = true;
         error_code error;
         const int socket = state_->socket.release(error);
@@ -270,6 +277,7 @@ std::unique_ptr<Acceptor> own(asio::io_context& io, std::shared_ptr<SpareDescrip
 }  // namespace
 
 void AsioExecutor::post(std::function<void()> call) {
+    assert(call != nullptr);
     asio::post(io_, std::move(call));
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstring>
 #include <utility>
 
@@ -109,6 +110,8 @@ void Export::publish_geometry() {
         .queue_depth = device.queue_depth(),
         .reserved = 0,
     };
+    assert(geometry_kstat_->ks_data != nullptr);
+    assert(geometry_kstat_->ks_data_size == sizeof geometry);
     std::memcpy(geometry_kstat_->ks_data, &geometry, sizeof geometry);
     kstat_install(geometry_kstat_.get());
 }

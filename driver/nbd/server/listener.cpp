@@ -29,6 +29,7 @@ void Listener::start(Host& host) {
 }
 
 void Listener::accept() {
+    assert(host_ != nullptr);
     acceptor_->async_accept([this](int error, std::unique_ptr<StreamSocket> socket) {
         accepted(error, std::move(socket));
     });
@@ -41,7 +42,8 @@ void Listener::stop() {
 
 // False if that did not help.
 bool Listener::accept_in_need(int error) {
-    assert(error != 0 && host_ != nullptr);
+    assert(error != 0);
+    assert(host_ != nullptr);
     auto socket = acceptor_->accept_with_spare();
     const bool any = socket != nullptr;
     if (any) host_->admit_in_need(std::move(socket), error);
@@ -50,7 +52,8 @@ bool Listener::accept_in_need(int error) {
 }
 
 void Listener::accepted(int error, std::unique_ptr<StreamSocket> socket) {
-    assert((error == 0) == (socket != nullptr) && host_ != nullptr);
+    assert((error == 0) == (socket != nullptr));
+    assert(host_ != nullptr);
     if (error == 0) {
         host_->admit(std::move(socket));
         return accept();

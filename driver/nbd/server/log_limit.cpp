@@ -19,6 +19,7 @@ bool LogLimit::admit(Time now) {
         return false;
     }
     ++spent_;
+    assert(spent_ <= burst);
     return true;
 }
 

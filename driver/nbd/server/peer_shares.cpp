@@ -29,11 +29,14 @@ void PeerShares::leave(Number number) {
     subtract(owners_, found->second.owner);
     subtract(clients_, found->second.client);
     members_.erase(found);
-    assert(members_.empty() == owners_.empty() && members_.empty() == clients_.empty());
+    assert(members_.empty() == owners_.empty());
+    assert(members_.empty() == clients_.empty());
+    assert(owners_.size() <= clients_.size());
 }
 
 size_t PeerShares::of_client(const Peer& peer) const {
     const auto found = clients_.find(peer.client_key());
+    assert(found == clients_.end() || found->second > 0);
     return found == clients_.end() ? 0 : found->second;
 }
 

@@ -20,7 +20,8 @@ Reception::~Reception() {
 }
 
 void Reception::set_rules(Rules rules) {
-    assert(rules.handshakes_max > 0 && rules.connections_max > 0);
+    assert(rules.handshakes_max > 0);
+    assert(rules.connections_max > 0);
     rules_ = std::move(rules);
 }
 
@@ -94,6 +95,7 @@ void Reception::close() {
         shares_.leave(number);
     }
     negotiations_.clear();
+    assert(shares_.size() == 0);
 }
 
 uint64_t Reception::serial_of(size_t export_index) const {
@@ -112,6 +114,7 @@ void Reception::ended(Negotiation& negotiation) {
     assert(found != negotiations_.end() && found->second.get() == &negotiation);
     shares_.leave(found->first);
     negotiations_.erase(found);
+    assert(shares_.size() == handshakes());
     owner_.handshake_ended();
 }
 

@@ -41,6 +41,7 @@ struct TlsSessionBio {
         }
         std::memcpy(to, session.input_.get() + session.input_begin_, bytes);
         session.input_begin_ += bytes;
+        assert(session.input_begin_ <= session.input_end_);
         return static_cast<int>(bytes);
     }
 
@@ -58,7 +59,10 @@ struct TlsSessionBio {
 
     static long control(BIO*, int what, long, void*) { return what == BIO_CTRL_FLUSH ? 1 : 0; }
 
-    static TlsSession& session_of(BIO* bio) { return *static_cast<TlsSession*>(BIO_get_data(bio)); }
+    static TlsSession& session_of(BIO* bio) {
+        assert(BIO_get_data(bio) != nullptr);
+        return *static_cast<TlsSession*>(BIO_get_data(bio));
+    }
 
     // Never freed: sessions may be on any thread when the program ends.
     static BIO_METHOD* method() {
@@ -79,6 +83,7 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context)
       input_(std::make_unique_for_overwrite<std::byte[]>(input_bytes_max)),
       output_(std::make_unique_for_overwrite<std::byte[]>(output_bytes_max)),
       record_(std::make_unique_for_overwrite<std::byte[]>(record_bytes_max)) {
+    assert(context_ != nullptr);
     BIO* bio = BIO_new(TlsSessionBio::method());
     if (bio == nullptr) throw std::bad_alloc();
     BIO_set_data(bio, this);
@@ -100,6 +105,7 @@ TlsSession::~TlsSession() {
 // ---- To and from the socket ----
 
 std::span<std::byte> TlsSession::input() {
+    assert(input_begin_ <= input_end_);
     const size_t left = input_end_ - input_begin_;
     std::memmove(input_.get(), input_.get() + input_begin_, left);
     input_begin_ = 0;
@@ -113,6 +119,7 @@ void TlsSession::received(size_t bytes) {
 }
 
 std::span<const std::byte> TlsSession::output() const {
+    assert(output_begin_ <= output_end_);
     return {output_.get() + output_begin_, output_end_ - output_begin_};
 }
 
@@ -123,6 +130,7 @@ void TlsSession::sent(size_t bytes) {
 }
 
 size_t TlsSession::output_room() const {
+    assert(output_end_ <= output_bytes_max);
     return output_bytes_max - output_end_;
 }
 
@@ -182,6 +190,7 @@ int32_t TlsSession::read(std::span<std::byte> to) {
             break;  // it says so again
         }
         taken += bytes;
+        assert(taken <= to.size());
     }
     return static_cast<int32_t>(taken);
 }
@@ -193,6 +202,9 @@ bool TlsSession::in_record() const {
 }
 
 bool TlsSession::write_record(const void* data, size_t bytes) {
+    assert(bytes > 0);
+    assert(bytes <= record_bytes_max);
+    assert(!closed_);
     size_t written = 0;
     ERR_clear_error();
     const int result = SSL_write_ex(ssl_, data, bytes, &written);

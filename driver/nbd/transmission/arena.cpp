@@ -38,6 +38,7 @@ Arena::Arena() : classes_{{{4096, 2048, {}}, {32768, 256, {}}, {slot_bytes_max, 
         at += c.slot_bytes * c.slots;
     }
     runs_ = at;
+    assert(runs_ + piece_bytes_max == memory_ + memory_bytes_);
 }
 
 Arena::~Arena() {
@@ -71,6 +72,8 @@ std::byte* Arena::acquire_from(size_t bytes) {
 
 std::byte* Arena::acquire_run(size_t count) {
     const uint64_t run = low_bits(count);
+    assert(count > 0);
+    assert(count <= granules);
     for (size_t first = 0; first + count <= granules; ++first) {
         const uint64_t clash = granules_used_ & (run << first);
         if (clash == 0) {
@@ -84,17 +87,21 @@ std::byte* Arena::acquire_run(size_t count) {
 }
 
 void Arena::release(std::byte* piece, size_t bytes) {
-    assert(pieces_out_ > 0 && piece >= memory_ && piece < memory_ + memory_bytes_);
+    assert(pieces_out_ > 0);
+    assert(piece >= memory_);
+    assert(piece + bytes <= memory_ + memory_bytes_);
     --pieces_out_;
     if (Class* c = class_of(bytes)) {
         assert(c->free.size() < c->slots);
         c->free.push_back(piece);
         return;
     }
+    assert(piece >= runs_);
     const auto first = static_cast<size_t>(piece - runs_) / granule_bytes;
     const uint64_t run = low_bits(granules_for(bytes)) << first;
     assert((granules_used_ & run) == run);
     granules_used_ &= ~run;
+    assert(pieces_out_ > 0 || granules_used_ == 0);
 }
 
 // A refusal leaves the pages resident and harms nothing else.

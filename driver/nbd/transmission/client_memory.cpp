@@ -25,15 +25,18 @@ PendingRequest* ClientMemory::acquire(uint32_t data_bytes) {
         return nullptr;
     }
     if (request->of_reserve) shared_.leave_line(*this);
+    assert(request->held_bytes == data_bytes);
     ++requests_held_;
     bytes_held_ += data_bytes;
     return request;
 }
 
 void ClientMemory::release(PendingRequest& request) {
-    assert(requests_held_ > 0 && bytes_held_ >= request.held_bytes);
+    assert(requests_held_ > 0);
+    assert(bytes_held_ >= request.held_bytes);
     bytes_held_ -= request.held_bytes;
     --requests_held_;
+    assert(requests_held_ > 0 || bytes_held_ == 0);
     if (!request.of_reserve) return shared_.release(request);
     reserve_.release(request);
     shared_.note_release();

@@ -55,7 +55,9 @@ void ClosingExports::flush(Closing& closing) {
 
 void ClosingExports::flushed(Buf& buf) {
     auto& closing = static_cast<Closing&>(buf);
-    assert(closing.flushing && !closing.flushed);
+    assert(closing.owner != nullptr);
+    assert(closing.flushing);
+    assert(!closing.flushed);
     closing.flushed = true;
     if (buf.error == 0) return;
     closing.owner->all_flushed_.store(false);

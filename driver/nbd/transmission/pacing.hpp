@@ -14,6 +14,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cassert>
 #include <cstdint>
 
 namespace blkscope::nbd {
@@ -34,6 +35,7 @@ class Pacing {
     /// The client still had so much to take after the hold.
     void found_left(uint64_t bytes) {
         held_ = false;
+        assert(skips_ <= skips_max);
         skips_ = bytes >= left_min ? skips_ / 2 : std::min(2 * skips_ + 1, skips_max);
         skip_ = skips_;
     }

@@ -32,7 +32,9 @@ bool Parser::is_in_payload() const {
 // ---- Bytes in ----
 
 std::span<const iovec> Parser::places() {
-    assert(incoming_bytes_ == 0 && state_ != State::over);
+    assert(incoming_bytes_ == 0);
+    assert(state_ != State::over);
+    assert(rx_begin_ <= rx_end_);
     if (rx_begin_ > 0) {
         std::memmove(rx_.get(), rx_.get() + rx_begin_, rx_bytes());
         rx_end_ -= std::exchange(rx_begin_, 0);
@@ -76,12 +78,15 @@ Parser::Event Parser::next() {
 }
 
 Parser::Event Parser::refuse_stream(Event why) {
+    assert(incoming_bytes_ == 0);
+    assert(why == Event::lost || why == Event::disconnect);
     state_ = State::over;
     last_ = why;
     return why;
 }
 
 std::optional<Request> Parser::parse_header() const {
+    assert(rx_bytes() >= header_bytes_);
     const std::byte* from = rx_.get() + rx_begin_;
     if (rules_.terms.replies == ReplyForm::extended) {
         return parse_extended_request(
@@ -103,6 +108,7 @@ Parser::Event Parser::next_request() {
         if (rx_bytes() < header_bytes_ + status_payload_bytes) return Event::need_bytes;
         if (find_status_payload()) bytes += status_payload_bytes;
     }
+    assert(bytes <= rx_bytes());
     incoming_bytes_ = bytes;
     incoming_.refusal = rules_.refusal(incoming_.header);
     incoming_.payload_bytes = rules_.payload_bytes(incoming_.header);
@@ -113,6 +119,7 @@ Parser::Event Parser::next_request() {
 // False: the payload asks for what there is not. The request is then refused as it came, and its
 // payload is skipped like any other.
 bool Parser::find_status_payload() {
+    assert(rx_bytes() >= header_bytes_ + status_payload_bytes);
     const auto request = with_status_payload(
         incoming_.header, std::span<const std::byte, status_payload_bytes>(
                               rx_.get() + rx_begin_ + header_bytes_, status_payload_bytes));
@@ -121,7 +128,9 @@ bool Parser::find_status_payload() {
 }
 
 void Parser::take(std::byte* place) {
-    assert(state_ == State::header && incoming_bytes_ > 0 && incoming_bytes_ <= rx_bytes());
+    assert(state_ == State::header);
+    assert(incoming_bytes_ > 0);
+    assert(incoming_bytes_ <= rx_bytes());
     rx_begin_ += std::exchange(incoming_bytes_, 0);
     const bool refused = incoming_.refusal != 0;
     const uint64_t payload = incoming_.payload_bytes;
@@ -136,6 +145,8 @@ void Parser::take(std::byte* place) {
 
 // Moves the payload's bytes from the rx buffer to their place.
 Parser::Event Parser::take_payload() {
+    assert(place_ != nullptr);
+    assert(done_ <= total_);
     const auto bytes = std::min<uint64_t>(rx_bytes(), total_ - done_);
     if (bytes > 0) std::memcpy(place_ + done_, rx_.get() + rx_begin_, bytes);
     rx_begin_ += bytes;
@@ -148,6 +159,8 @@ Parser::Event Parser::take_payload() {
 }
 
 Parser::Event Parser::skip_payload() {
+    assert(done_ <= total_);
+    assert(incoming_bytes_ == 0);
     const auto bytes = std::min<uint64_t>(rx_bytes(), total_ - done_);
     rx_begin_ += bytes;
     done_ += bytes;

@@ -30,6 +30,7 @@ Buf::Op op_of(Command type) {
 std::span<Extent> room_for_extents(PendingRequest& request, const Request& header, bool chunked) {
     const bool one_chunk = (header.flags & command_flag::df) != 0;
     if (header.type == Command::block_status && request.data != nullptr) {
+        assert(request.held_bytes >= status_bytes);
         const bool one = (header.flags & command_flag::req_one) != 0;
         return {reinterpret_cast<Extent*>(request.data), one ? 1 : status_extents_max};
     }
@@ -45,6 +46,7 @@ uint64_t memory_for(const Request& header) {
 
 void begin_request(PendingRequest& request, const Request& header, bool chunked) {
     assert((request.data != nullptr) == (request.held_bytes > 0));
+    assert(header.type != Command::disc);
     request.cookie = header.cookie;
     request.command = header.type;
     request.refused = false;

@@ -19,7 +19,10 @@ PlainTransport::PlainTransport(TransportOwner& owner, Ring& ring, int socket)
 }
 
 void PlainTransport::receive(std::span<const iovec> places) {
-    assert(!receiving_ && !places.empty() && places.size() <= places_max);
+    assert(!receiving_);
+    assert(!stopped_);
+    assert(!places.empty());
+    assert(places.size() <= places_max);
     receiving_ = true;
     std::copy(places.begin(), places.end(), places_.begin());
     receive_message_.msg_iov = places_.data();
@@ -30,6 +33,7 @@ void PlainTransport::receive(std::span<const iovec> places) {
 // A receive into two places is never held: a client with a payload to send stands still until all
 // of the payload is taken.
 void PlainTransport::start_receive(bool may_hold) {
+    assert(receiving_);
     if (receive_message_.msg_iovlen > 1) {
         return ring_.prepare(receive_operation_, [&](io_uring_sqe* entry) {
             io_uring_prep_recvmsg(entry, socket_, &receive_message_, 0);
@@ -55,7 +59,9 @@ void PlainTransport::received(int32_t result) {
 }
 
 void PlainTransport::send(std::span<iovec> pieces, size_t bytes) {
-    assert(!sending_ && !pieces.empty() && bytes > 0);
+    assert(!sending_);
+    assert(!pieces.empty());
+    assert(bytes > 0);
     sending_ = true;
     send_message_.msg_iov = pieces.data();
     send_message_.msg_iovlen = pieces.size();
@@ -70,6 +76,7 @@ void PlainTransport::send(std::span<iovec> pieces, size_t bytes) {
 }
 
 void PlainTransport::start_send() {
+    assert(sending_);
     ring_.prepare(send_operation_, [&](io_uring_sqe* entry) {
         io_uring_prep_sendmsg(entry, socket_, &send_message_, MSG_NOSIGNAL | MSG_WAITALL);
     });

@@ -18,12 +18,15 @@ Replies::Replies(ReplyForm form)
 
 void Replies::push(PendingRequest& request) {
     encode_reply(request, form_);
+    assert(request.head_bytes > 0);
     ready_.push(request);
 }
 
 // Lists what is ready, as far as the list goes; the rest is next.
 void Replies::gather() {
-    assert(first_ == end_ && sent_bytes_ == 0);
+    assert(first_ == end_);
+    assert(sent_bytes_ == 0);
+    assert(on_the_wire_.empty());
     first_ = 0;
     size_t count = 0;
     while (!ready_.empty() && count + reply_pieces_max <= pieces_max) {
@@ -34,12 +37,14 @@ void Replies::gather() {
         for (size_t i = begin; i < count; ++i) request.wire_bytes += pieces_[i].iov_len;
         on_the_wire_.push(request);
     }
-    assert(count > 0 && count <= pieces_max);
+    assert(count > 0);
+    assert(count <= pieces_max);
     end_ = count;
 }
 
 std::span<iovec> Replies::next() {
-    assert(!empty() && withheld_bytes_ == 0);
+    assert(!empty());
+    assert(withheld_bytes_ == 0);
     if (first_ == end_) gather();
     window_bytes_ = 0;
     window_end_ = first_;
@@ -48,9 +53,12 @@ std::span<iovec> Replies::next() {
     }
     if (window_bytes_ > send_bytes_max) {
         withheld_bytes_ = window_bytes_ - send_bytes_max;
+        assert(withheld_bytes_ < pieces_[window_end_ - 1].iov_len);
         pieces_[window_end_ - 1].iov_len -= withheld_bytes_;
         window_bytes_ = send_bytes_max;
     }
+    assert(window_end_ > first_);
+    assert(window_bytes_ > 0);
     return {&pieces_[first_], window_end_ - first_};
 }
 
@@ -62,6 +70,7 @@ void Replies::skip(size_t bytes) {
     if (withheld_bytes_ > 0) pieces_[window_end_ - 1].iov_len += withheld_bytes_;
     withheld_bytes_ = window_bytes_ = 0;
     while (bytes > 0) {
+        assert(first_ < window_end_);
         iovec& piece = pieces_[first_];
         const size_t part = std::min(bytes, piece.iov_len);
         piece.iov_base = static_cast<std::byte*>(piece.iov_base) + part;

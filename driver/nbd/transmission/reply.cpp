@@ -34,7 +34,10 @@ class Heads {
         request.chunks = 1;
         request.payload_bytes = 0;
     }
-    ~Heads() { request_.head_bytes = static_cast<uint32_t>(at_ - request_.heads.data()); }
+    ~Heads() {
+        request_.head_bytes = static_cast<uint32_t>(at_ - request_.heads.data());
+        assert(request_.head_bytes <= request_.heads.size());
+    }
     Heads(const Heads&) = delete;
     Heads& operator=(const Heads&) = delete;
 
@@ -51,6 +54,7 @@ class Heads {
             encode_extended_chunk(to, flags, type, request_.cookie, request_.offset, bytes);
             at_ = to.data() + to.size();
         } else {
+            assert(bytes <= UINT32_MAX);
             const std::span<std::byte, structured_reply_bytes> to(at_, structured_reply_bytes);
             encode_structured_chunk(to, flags, type, request_.cookie, static_cast<uint32_t>(bytes));
             at_ = to.data() + to.size();
@@ -63,6 +67,7 @@ class Heads {
     }
 
     void hole(uint64_t at, uint64_t bytes, bool last) {
+        assert(bytes <= UINT32_MAX);
         chunk(Chunk::offset_hole, hole_bytes, last);
         at_ = put(put(at_, at), static_cast<uint32_t>(bytes));
     }
@@ -133,6 +138,8 @@ uint32_t write_extended(std::span<const Extent> extents, std::byte* to) {
 
 void encode_status(PendingRequest& request, ReplyForm form, Heads& heads) {
     const auto extents = request.extents.items();
+    assert(extents.size() <= status_extents_max);
+    assert(extents.empty() || request.data != nullptr);
     const bool extended = form == ReplyForm::extended;
     const uint32_t count =
         extended ? write_extended(extents, request.data) : write_compact(extents, request.data);
@@ -148,6 +155,7 @@ void encode_read(PendingRequest& request, Heads& heads) {
         request.payload_bytes = request.bcount;
         return heads.data(request.offset, request.bcount, true);
     }
+    assert(extents.size() <= read_extents_max);
     request.chunks = static_cast<uint32_t>(extents.size());
     uint64_t at = request.offset;
     for (const Extent& extent : extents) {
@@ -155,6 +163,7 @@ void encode_read(PendingRequest& request, Heads& heads) {
         extent.hole ? heads.hole(at, extent.bytes, last) : heads.data(at, extent.bytes, last);
         at += extent.bytes;
     }
+    assert(at == request.offset + request.bcount);
 }
 
 size_t head_bytes_of(const Extent& extent, ReplyForm form) {
@@ -198,6 +207,8 @@ size_t list_pieces(PendingRequest& request, ReplyForm form, iovec* to) {
         data += extent.bytes;
     }
     assert(head == request.heads.data() + request.head_bytes);
+    assert(data == request.data + request.bcount);
+    assert(count <= reply_pieces_max);
     return count;
 }
 

@@ -1,5 +1,6 @@
 #include "driver/nbd/transmission/request_rules.hpp"
 
+#include <cassert>
 #include <cerrno>
 
 namespace blkscope::nbd {
@@ -92,6 +93,8 @@ bool has_status_payload(const Request& header, ReplyForm form) {
 
 std::optional<Request> with_status_payload(
     const Request& header, std::span<const std::byte, status_payload_bytes> payload) {
+    assert(header.type == Command::block_status);
+    assert(header.length == status_payload_bytes);
     if (load_be<uint32_t>(payload.subspan<8, 4>()) != base_allocation_id) return std::nullopt;
     Request request = header;
     request.flags &= static_cast<uint16_t>(~command_flag::payload_len);

@@ -24,6 +24,7 @@ PendingRequest* Reserve::acquire(uint32_t data_bytes) {
         if (memory == MAP_FAILED) return nullptr;
         memory_ = static_cast<std::byte*>(memory);
     }
+    assert(data_bytes == 0 || memory_ != nullptr);
     out_ = true;
     idle_seconds_ = 0;
     touched_ = touched_ || data_bytes > 0;
@@ -33,7 +34,9 @@ PendingRequest* Reserve::acquire(uint32_t data_bytes) {
 }
 
 void Reserve::release([[maybe_unused]] PendingRequest& request) {
-    assert(out_ && &request == &request_);
+    assert(out_);
+    assert(&request == &request_);
+    assert(request_.held_bytes <= reserve_bytes_max);
     out_ = false;
 }
 

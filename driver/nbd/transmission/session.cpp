@@ -85,6 +85,7 @@ void Session::kill(std::string_view why) {
 }
 
 void Session::give_up(std::string_view why) {
+    assert(!why.empty());
     if (state_ != State::dead) lane_.connection_given_up();
     kill(why);
 }
@@ -98,6 +99,7 @@ void Session::tick() {
 
 void Session::receive() {
     if (state_ != State::open || transport_->is_receiving() || IntakeEntry::is_listed()) return;
+    assert(incoming_ != nullptr || !parser_.is_in_payload());
     if (parser_.payload_bytes() >= filling_write_bytes) sessions_.ring().expect_soon();
     transport_->receive(parser_.places());
 }
@@ -117,6 +119,8 @@ bool Session::receive_next() {
 }
 
 void Session::received(int32_t result) {
+    assert(!transport_->is_receiving());
+    assert(!IntakeEntry::is_listed());
     if (result <= 0) stream_ended(result);
     if (state_ != State::open) {
         drop_payload();
@@ -176,13 +180,16 @@ bool Session::parse_one() {
 
 // False: no room; the parser keeps the request.
 bool Session::take_in() {
+    assert(incoming_ == nullptr);
     const Parser::Incoming& incoming = parser_.incoming();
     const uint64_t bytes = incoming.refusal == 0 ? memory_for(incoming.header) : 0;
+    assert(bytes <= Arena::piece_bytes_max);
     PendingRequest* const request = memory_.acquire(static_cast<uint32_t>(bytes));
     if (request == nullptr) {
         sessions_.waits_for_room(*this);
         return false;
     }
+    assert(request->held_bytes == bytes);
     request->session = this;
     request->iodone = iodone;
     begin_request(*request, incoming.header, chunked_);
@@ -202,6 +209,8 @@ bool Session::take_in() {
 // sending it (libnbd) takes a reply before that for a broken server.
 void Session::refuse(PendingRequest& request) {
     const Parser::Incoming& incoming = parser_.incoming();
+    assert(incoming.refusal != 0);
+    assert(incoming_ == nullptr);
     request.error = incoming.refusal;
     request.refused = true;
     lane_.request_refused();
@@ -217,6 +226,8 @@ void Session::refuse(PendingRequest& request) {
 
 // The request may be done, and its session in line for attention, when strategy() returns.
 void Session::submit(PendingRequest& request) {
+    assert(!request.refused);
+    assert(request.session == this);
     ++in_device_;
     assert(in_device_ <= memory_.requests_held());
     export_.device.strategy(request, lane_);
@@ -224,6 +235,7 @@ void Session::submit(PendingRequest& request) {
 
 void Session::iodone(Buf& buf) {
     auto& request = static_cast<PendingRequest&>(buf);
+    assert(request.session != nullptr);
     Session& session = *request.session;
     assert(session.in_device_ > 0);
     --session.in_device_;
@@ -231,6 +243,7 @@ void Session::iodone(Buf& buf) {
 }
 
 void Session::reply(PendingRequest& request) {
+    assert(request.session == this);
     sessions_.needs_attention(*this);
     if (state_ == State::dead) return memory_.release(request);
     replies_.push(request);
@@ -249,6 +262,7 @@ void Session::serve() {
 }
 
 void Session::sent(int32_t result) {
+    assert(!transport_->is_sending());
     sessions_.needs_attention(*this);
     const auto done = [this](PendingRequest& request) { memory_.release(request); };
     if (result < 0) {
@@ -256,6 +270,7 @@ void Session::sent(int32_t result) {
         kill(state_ == State::open ? transport_->reason(result) : "");
     }
     if (state_ == State::dead) return replies_.drop_all(done);
+    assert(result >= 0);
     replies_.taken(static_cast<size_t>(result), done);
 }
 

@@ -15,6 +15,7 @@ Sessions::~Sessions() {
 
 void Sessions::open(Export& exp, Lane& lane, const Terms& terms, int socket,
                     std::unique_ptr<TlsSession> tls) {
+    assert(socket >= 0);
     auto session = std::make_unique<Session>(*this, exp, lane, terms, socket, std::move(tls));
     all_.add(*session.release());  // close() has it back
 }
@@ -78,6 +79,7 @@ void Sessions::tick() {
     all_.for_each([&](const Session& session) { lacking += session.memory().lacks() ? 1 : 0; });
     all_.for_each([&](Session& session) {
         const unsigned others = lacking - (session.memory().lacks() ? 1 : 0);
+        assert(others <= lacking);
         session.tick();
         if (others == 0 || !session.memory().hogs()) return;
         session.give_up("holds memory that others wait for, and neither sends nor takes");
@@ -86,6 +88,7 @@ void Sessions::tick() {
 }
 
 void Sessions::log(const Export& exp, std::string_view why) {
+    assert(!why.empty());
     ring_.let_go();  // a reader of our standard error may be slow
     const std::chrono::nanoseconds now(kstat::to_ns(ring_.now()));
     log_.print(fmt::format("{}: connection closed: {}", exp.device.name(), why),

@@ -20,6 +20,7 @@ PendingRequest* SharedMemory::acquire(const ClientMemory& client, uint32_t bytes
     if (is_large(bytes) && first_in_line_ != nullptr && first_in_line_ != &client) return nullptr;
     PendingRequest* const request = requests_.acquire();
     if (request == nullptr) return nullptr;
+    assert(!request->of_reserve);
     request->data = bytes > 0 ? arena_.acquire(bytes) : nullptr;
     request->held_bytes = bytes;
     if (bytes > 0 && request->data == nullptr) {
@@ -40,6 +41,7 @@ void SharedMemory::release(PendingRequest& request) {
 }
 
 void SharedMemory::stand_in_line(const ClientMemory& client, uint32_t bytes) {
+    assert(bytes <= Arena::piece_bytes_max);
     if (is_large(bytes) && first_in_line_ == nullptr) first_in_line_ = &client;
 }
 

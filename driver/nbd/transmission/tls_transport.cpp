@@ -18,7 +18,10 @@ TlsTransport::TlsTransport(TransportOwner& owner, Ring& ring, int socket,
 // ---- Receiving ----
 
 void TlsTransport::receive(std::span<const iovec> places) {
-    assert(!receiving_ && !places.empty() && places.size() <= places_max);
+    assert(!receiving_);
+    assert(!stopped_);
+    assert(!places.empty());
+    assert(places.size() <= places_max);
     receiving_ = true;
     std::copy(places.begin(), places.end(), places_.begin());
     places_count_ = places.size();
@@ -47,6 +50,7 @@ void TlsTransport::decrypt() {
 }
 
 void TlsTransport::start_receive() {
+    assert(receiving_);
     const std::span<std::byte> room = tls_->input();
     assert(!room.empty());
     ring_.prepare(receive_operation_, [&](io_uring_sqe* entry) {
@@ -72,6 +76,7 @@ void TlsTransport::encrypted_received(int32_t result) {
 }
 
 void TlsTransport::decrypted(int32_t result) {
+    assert(receiving_);
     receiving_ = false;
     if (!sending_ && !tls_->output().empty() && tls_->failure().empty()) start_send();
     owner_.received(result);
@@ -95,7 +100,11 @@ std::string TlsTransport::reason(int32_t result) const {
 
 // The pieces go into the session's output as far as there is room.
 void TlsTransport::send(std::span<iovec> pieces, [[maybe_unused]] size_t bytes) {
-    assert(!sending_ && pieces_bytes_ == 0 && !pieces.empty() && bytes > 0);
+    assert(!sending_);
+    assert(pieces_bytes_ == 0);
+    assert(!pieces.empty());
+    assert(bytes > 0);
+    assert(!tls_->closed());
     sending_ = true;
     const int32_t taken = tls_->write({pieces.data(), pieces.size()});
     if (taken < 0) {
@@ -132,13 +141,17 @@ void TlsTransport::encrypted_sent(int32_t result) {
 }
 
 void TlsTransport::send_failed(int32_t result) {
-    assert(sending_ && result < 0);
+    assert(sending_);
+    assert(result < 0);
+    assert(pieces_bytes_ == 0);
     sending_ = false;
     owner_.sent(result);
 }
 
 void TlsTransport::say_farewell() {
     assert(!sending_);
+    assert(!receiving_);
+    assert(pieces_bytes_ == 0);
     tls_->close();
     if (!tls_->output().empty()) start_send();
 }

@@ -37,6 +37,8 @@ void Worker::start() {
 
 void Worker::hand_over(Export& exp, const Terms& terms, int socket,
                        std::unique_ptr<TlsSession> tls) {
+    assert(socket >= 0);
+    assert(&exp.worker == this || exp.device.backing().shareable());
     connection_count_.fetch_add(1);
     if (&exp.worker != this) exp.visitors.fetch_add(1);
     mailbox_.send([&](Mail& mail) {
@@ -56,6 +58,7 @@ std::unique_ptr<Export> Worker::make_export(ExportOptions options) {
     }
     made.get();  // throws what the constructor has thrown
     assert(exp != nullptr);
+    assert(&exp->worker == this);
     ++exports_;
     return exp;
 }
@@ -65,13 +68,16 @@ void Worker::end_clients(uint64_t export_serial) {
 }
 
 void Worker::retire(std::unique_ptr<Export> exp) {
-    assert(exports_ > 0 && &exp->worker == this);
+    assert(exports_ > 0);
+    assert(exp != nullptr);
+    assert(&exp->worker == this);
     --exports_;
     if (!begun_) return exp.reset();  // nobody was served
     mailbox_.send([&](Mail& mail) { mail.closing.push_back(std::move(exp)); });
 }
 
 void Worker::stop() {
+    assert(exports_ == 0);
     mailbox_.send([](Mail& mail) { mail.stop = true; });
 }
 
@@ -154,7 +160,10 @@ void Worker::Ticker::complete(int32_t) {
 // ---- Sessions ----
 
 void Worker::admit(Mail::Arrival arrival) {
+    assert(arrival.exp != nullptr);
+    assert(arrival.socket >= 0);
     Export& exp = *arrival.exp;
+    assert(&exp.worker == this || exp.visitors.load() > 0);
     try {
         Lane& lane = &exp.worker == this ? exp.device.first_lane() : visits_.open_lane(exp);
         sessions_.open(exp, lane, arrival.terms, arrival.socket, std::move(arrival.tls));
@@ -174,6 +183,7 @@ void Worker::session_closed(Export& exp) {
 // The worker of the export may wait for its last visitor.
 void Worker::connection_closed(Export& exp) {
     assert(connection_count_.load() > 0);
+    assert(&exp.worker == this || exp.visitors.load() > 0);
     connection_count_.fetch_sub(1);
     if (Worker& owner = exp.worker; &owner != this && exp.visitors.fetch_sub(1) == 1) owner.wake();
     if (connection_ended_) connection_ended_();
