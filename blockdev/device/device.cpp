@@ -124,8 +124,15 @@ void Device::hand_out(Buf& buf, Lane& here) {
 
 // Goes on until the kernel has an operation of the buf, or the buf is done.
 void Device::run(Buf& buf, From from) {
-    std::optional<int32_t> result = begin(buf);
-    while (result && take_in(buf, *result, from)) result = begin(buf);
+    for (;;) {
+        // A flush goes on all the same: what can be synced is.
+        if (sync_error_ != 0 && buf.must_be_stable() && buf.op != Buf::Op::flush) {
+            buf.error = sync_error_;
+            return done(buf, from);
+        }
+        const std::optional<int32_t> result = begin(buf);
+        if (!result || !take_in(buf, *result, from)) return;
+    }
 }
 
 // The result, if there is one on the spot.
@@ -133,8 +140,6 @@ std::optional<int32_t> Device::begin(Buf& buf) {
     assert(buf.state == Buf::State::running);
     assert(buf.step <= 1);  // step 2 is the end of a write
     Lane& lane = *buf.lane;
-    // A flush goes on all the same: what can be synced is.
-    if (sync_error_ != 0 && buf.must_be_stable() && buf.op != Buf::Op::flush) return -sync_error_;
     lane.announce_submission(buf.started);
     buf.covers = buf.resid;
     if (buf.op == Buf::Op::block_status) return list_extents(buf, *lane.backing_, lane.ring_);

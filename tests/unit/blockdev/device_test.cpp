@@ -158,6 +158,31 @@ TEST_F(DeviceTest, AFlushThatFailedStaysFailed) {
     EXPECT_EQ(fua.done, 1);
 }
 
+/// Tries another way of zeroing where one is not to be had, as a file does.
+struct OtherWays final : ScriptedBacking {
+    OtherWays() : ScriptedBacking(device_bytes) {}
+    bool more(Buf& buf) override {
+        if (!buf.discards() || buf.error != EOPNOTSUPP) return false;
+        buf.error = 0;
+        return true;
+    }
+};
+
+// The error of the sync is not one of the backing's, which would go round with it for ever.
+TEST_F(DeviceTest, ASyncThatIsNotSupportedFailsZeroesWithFuaAtOnce) {
+    auto backing = std::make_unique<OtherWays>();
+    backing_ = backing.get();
+    give(std::move(backing), 4);
+    TestBuf flush(Buf::Op::flush), zeroes(Buf::Op::write_zeroes);
+    zeroes.fua = true;
+    device_->strategy(flush);
+    finish_first(-EOPNOTSUPP);
+    device_->strategy(zeroes);
+    ring_->dispatch();
+    EXPECT_EQ(zeroes.error, EOPNOTSUPP);
+    EXPECT_EQ(zeroes.done, 1);
+}
+
 TEST_F(DeviceTest, ATrimThatFailedBeforeItsSyncLeavesFlushesAlone) {
     make(4);
     TestBuf trim(Buf::Op::trim), flush(Buf::Op::flush);
