@@ -8,7 +8,7 @@
 namespace blkscope {
 
 Ring::Ring(unsigned entries, bool busy_wait, Kernel& kernel)
-    : uring_(kernel, entries), posted_(kernel), idle_wait_(busy_wait) {
+    : posted_(kernel), uring_(kernel, entries), idle_wait_(busy_wait) {
     kstat::calibrate_clock();  // before the first device on it takes a time
 }
 

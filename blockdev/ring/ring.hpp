@@ -150,8 +150,8 @@ class Ring {
     void link_to_writable(int socket, const __kernel_timespec& patience);
     void take(Lock& lock);
 
+    Posted posted_;  // outlives uring_, whose kernel may write to what is watched
     Uring uring_;
-    Posted posted_;
     IdleWait idle_wait_;
     Lock* held_ = nullptr;
     CompletionList inline_;
