@@ -163,10 +163,10 @@ int64_t SimulatedKernel::file_bytes(int fd) {
 }
 
 std::byte* SimulatedKernel::map(int fd, uint64_t bytes) {
-    SimulatedFile& file = *description(fd).file;
-    if (bytes > file.bytes() || random_.one_in(4)) return nullptr;
-    mappings_[file.memory()] = &file;
-    return file.memory();
+    const std::shared_ptr<SimulatedFile>& file = description(fd).file;
+    if (bytes > file->bytes() || random_.one_in(4)) return nullptr;
+    mappings_[file->memory()] = file;
+    return file->memory();
 }
 
 void SimulatedKernel::unmap(std::byte* start, uint64_t bytes) {

@@ -212,7 +212,7 @@ class SimulatedKernel final : public Kernel {
     Random random_;
     std::vector<std::unique_ptr<RingState>> rings_;
     std::vector<DescriptionRef> descriptors_;
-    std::map<const std::byte*, SimulatedFile*> mappings_;
+    std::map<const std::byte*, std::shared_ptr<SimulatedFile>> mappings_;  // outlive descriptors
     uint64_t operations_ = 0;
 };
 
