@@ -38,27 +38,36 @@ void ServedExports::offer(bool may_be_listed) {
     assert(names_.size() == exports_.size());
 }
 
+// All that can fail comes first. An index in the list of names is one in exports_, so both change
+// together, or neither.
 void ServedExports::change(const std::vector<std::string>& removed,
                            std::vector<ExportOptions> added) {
     assert(names_.size() == exports_.size());
     const auto stays = [&](const std::unique_ptr<Export>& exp) {
         return std::find(removed.begin(), removed.end(), exp->name) == removed.end();
     };
+    List comers;
+    std::vector<ExportInfo> infos;
+    for (const auto& exp : exports_) {
+        if (stays(exp)) infos.push_back(exp->info());
+    }
+    try {
+        for (ExportOptions& options : added) {
+            comers.push_back(make(std::move(options)));
+            infos.push_back(comers.back()->info());
+        }
+        Exports names(std::move(infos), names_.may_be_listed());
+        exports_.reserve(exports_.size() + comers.size());
+        names_ = std::move(names);
+    } catch (...) {
+        for (auto& exp : comers) workers_.retire(std::move(exp));
+        throw;
+    }
     const auto first_leaver = std::stable_partition(exports_.begin(), exports_.end(), stays);
     List leavers(std::make_move_iterator(first_leaver), std::make_move_iterator(exports_.end()));
     exports_.erase(first_leaver, exports_.end());
-    const size_t kept = exports_.size();
-    assert(kept + leavers.size() == names_.size());
-    try {
-        for (ExportOptions& options : added) exports_.push_back(make(std::move(options)));
-        offer(names_.may_be_listed());
-    } catch (...) {
-        for (size_t i = kept; i < exports_.size(); ++i) workers_.retire(std::move(exports_[i]));
-        exports_.resize(kept);
-        std::move(leavers.begin(), leavers.end(), std::back_inserter(exports_));
-        assert(names_.size() == exports_.size());
-        throw;
-    }
+    std::move(comers.begin(), comers.end(), std::back_inserter(exports_));
+    assert(names_.size() == exports_.size());
     for (auto& exp : leavers) workers_.retire(std::move(exp));
 }
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -13,8 +14,10 @@
 #include <memory>
 #include <string>
 
+#include "blockdev/backing/memory_backing.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/transmission/worker.hpp"
+#include "handshake_client.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -60,7 +63,7 @@ class ScriptedFlushes final : public Backing {
     Opened opened_;
 };
 
-class ServerTest : public testing::Test {
+class ServerTest : public ::testing::Test {
   protected:
     void SetUp() override {
         char path[] = "/tmp/blkscope_test.XXXXXX";
@@ -113,9 +116,9 @@ TEST_F(ServerTest, TellsOfABackingThatCouldNotBeFlushed) {
     Server server(executor, {});
     server.add(exp("a"));
     server.start();
-    testing::internal::CaptureStderr();
+    ::testing::internal::CaptureStderr();
     EXPECT_TRUE(server.stop());
-    const std::string said = testing::internal::GetCapturedStderr();
+    const std::string said = ::testing::internal::GetCapturedStderr();
     EXPECT_FALSE(server.all_flushed());
     EXPECT_NE(said.find("flush at the end: Input/output error"), std::string::npos) << said;
 }
@@ -149,6 +152,48 @@ TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
     added.push_back(exp("c"));
     server.change({"a"}, std::move(added));
     EXPECT_EQ(server.exports(), 2u);
+}
+
+// Disks of different sizes tell which one serves a client.
+TEST_F(ServerTest, AfterAChangeThatFailedEachNameIsStillItsOwnDisks) {
+    boost::asio::io_context io;
+    AsioExecutor executor(io);
+    Server server(executor, {});
+    const auto disk = [](const std::string& name, uint64_t bytes) {
+        return ExportOptions{.name = name,
+                             .description = {},
+                             .backing = std::make_unique<MemoryBacking>(bytes),
+                             .instance = std::nullopt};
+    };
+    server.add(disk("small", 4096));
+    server.add(disk("large", 1 << 20));
+    server.start();
+    std::vector<ExportOptions> added;
+    added.push_back(disk("large", 4096));  // there is one
+    EXPECT_THROW(server.change({"small"}, std::move(added)), std::system_error);
+
+    int ends[2];
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+    const std::string request = testing::u32(request_magic) + testing::u32(0) + testing::u64(7) +
+                                testing::u64(512 << 10) + testing::u32(512);
+    const std::string said = testing::fixed + testing::option(1, "large") + request;
+    ASSERT_EQ(write(ends[1], said.data(), said.size()), static_cast<ssize_t>(said.size()));
+    server.serve_client(ends[0]);
+    const size_t before = greeting_bytes + sizeof(uint64_t) + sizeof(uint16_t);
+    std::string heard(before + simple_reply_bytes + 512, '\0');
+    size_t bytes = 0;
+    while (bytes < before + simple_reply_bytes) {
+        io.poll();
+        const ssize_t result =
+            recv(ends[1], heard.data() + bytes, heard.size() - bytes, MSG_DONTWAIT);
+        ASSERT_NE(result, 0);
+        if (result > 0) bytes += static_cast<size_t>(result);
+    }
+    EXPECT_EQ(heard.substr(greeting_bytes, sizeof(uint64_t)), testing::u64(1 << 20));
+    EXPECT_EQ(heard.substr(before, simple_reply_bytes),
+              testing::u32(simple_reply_magic) + testing::u32(0) + testing::u64(7));
+    ::close(ends[1]);
+    EXPECT_TRUE(server.stop());
 }
 
 // As a simulator does, which has a kernel of its own and no threads.
