@@ -1,19 +1,24 @@
 #include "boot.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
+#include <chrono>
 #include <cstring>
 #include <optional>
+#include <system_error>
 #include <utility>
 
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/backing/memory_backing.hpp"
+#include "blockdev/device/device.hpp"
 
 namespace blkscope::simulation {
 namespace {
 
 constexpr uint64_t boot_stream = 0x626f6f74;
 constexpr uint64_t client_stream = 0x636c6965;
+constexpr uint64_t loiterer_stream = 0x6c6f6974;
 constexpr hrtime_t second = 1'000'000'000;
 constexpr hrtime_t end_ns_max = 60 * second;
 constexpr hrtime_t standstill_ns_max = 40 * second;
@@ -24,6 +29,25 @@ constexpr hrtime_t grace_operations = 100;
 constexpr hrtime_t grace_ns = 5'000'000;
 constexpr uint32_t direct_block_bytes = 512;
 constexpr uint64_t crumbs_request_bytes_max = 16 * page_bytes;
+// A listener pauses after an error, which each caller in its queue may meet a few times.
+constexpr hrtime_t accept_ns_max = 4 * second;
+constexpr hrtime_t handshake_grace_ns = second / 2;
+
+// Somebody, as a connection of this kind shows it.
+nbd::Peer peer_of(const Wire& wire, unsigned owner, unsigned process) {
+    nbd::Peer peer;
+    if (wire.is_unix) {
+        peer.kind = nbd::Peer::Kind::process;
+        peer.uid = 1000 + owner;
+        peer.pid = static_cast<pid_t>(2000 + process);
+        return peer;
+    }
+    const std::array<unsigned char, 4> address{198, 51, 100, static_cast<unsigned char>(owner)};
+    peer.kind = nbd::Peer::Kind::address;
+    peer.address = nbd::IpAddress(address);
+    peer.port = static_cast<uint16_t>(40'000 + process);
+    return peer;
+}
 
 }  // namespace
 
@@ -33,7 +57,9 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
       random_(seed_, boot_stream),
       plan_(plan),
       judge_(judge),
-      kernel_(timeline, seed_) {
+      kernel_(timeline, seed_),
+      executor_(timeline, kernel_, seed_) {
+    executor_.accept_error = plan.door.accept_error;
     kernel_.faults = plan.faults;
     kernel_.disk = plan.disk;
 }
@@ -42,51 +68,81 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
 Boot::~Boot() {
     timeline_.clear();  // its events are about what goes now
     clients_.clear();
-    if (!judge_.failed()) return;
-    for (Driven& driven : workers_) static_cast<void>(driven.worker.release());
-    for (Served& served : exports_) static_cast<void>(served.exp.release());
+    loiterers_.clear();
+    if (judge_.failed()) static_cast<void>(server_.release());
 }
 
 void Boot::run(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash) {
     judge_.begin();
-    make_workers();
+    make_server();
     exports_.resize(plan_.exports.size());
-    for (size_t i = 0; i < exports_.size(); ++i) make_export(i, contents[i]);
-    for (size_t i = 0; i < workers_.size(); ++i) drive(i);
+    for (size_t i = 0; i < exports_.size(); ++i) server_->add(make_export(i, contents[i]));
+    server_->start();
     make_clients();
-    bool crashed = false;
-    if (ends_with_crash) {
-        timeline_.after(static_cast<hrtime_t>(random_.between(100'000, 20'000'000)),
-                        [&crashed] { crashed = true; });
-    }
-    bool reload_due = false;
+    make_loiterers();
     if (plan_.reloads && !plan_.cuts.no_reload) {
-        timeline_.after(static_cast<hrtime_t>(random_.between(100'000, 10'000'000)),
-                        [&reload_due] { reload_due = true; });
+        timeline_.after(static_cast<hrtime_t>(random_.between(1, 1'000'000)),
+                        [this] { reload_in_vain(); });
     }
-    step_until([&] { return crashed || reload_due || clients_over(); }, standstill_ns_max,
-               "a client waits for an answer");
-    if (reload_due && !crashed && !judge_.failed()) {
-        reload(contents);
-        step_until([&] { return crashed || clients_over(); }, standstill_ns_max,
-                   "a client waits for an answer after a reload");
-    }
+    run_clients(contents, ends_with_crash);
     if (judge_.failed()) return;
     if (ends_with_crash) return crash(contents);
     end_in_order(contents);
 }
 
+void Boot::run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash) {
+    if (ends_with_crash) {
+        timeline_.after(static_cast<hrtime_t>(random_.between(100'000, 20'000'000)),
+                        [this] { crashed_ = true; });
+    }
+    if (plan_.reloads && !plan_.cuts.no_reload) {
+        timeline_.after(static_cast<hrtime_t>(random_.between(100'000, 10'000'000)),
+                        [this] { reload_due_ = true; });
+    }
+    step_until([&] { return crashed_ || reload_due_ || clients_over(); }, standstill_ns_max,
+               "a client waits for an answer");
+    if (reload_due_ && !crashed_ && !judge_.failed()) {
+        reload(contents);
+        step_until([&] { return crashed_ || clients_over(); }, standstill_ns_max,
+                   "a client waits for an answer after a reload");
+    }
+    if (!plan_.door.waits_for_loiterers || crashed_) return;
+    step_until([&] { return crashed_ || loiterers_over(); }, standstill_ns_max,
+               "a handshake that is not done in time");
+}
+
 // ---- What there is ----
 
-void Boot::make_workers() {
-    workers_.resize(plan_.workers);
-    for (Driven& driven : workers_) {
-        driven.ring = kernel_.rings();
-        driven.worker = std::make_unique<nbd::Worker>(false, kernel_);
-    }
+void Boot::make_server() {
+    nbd::Server::Options options;
+    options.workers = plan_.workers;
+    options.busy_wait = false;
+    options.handshake_time = std::chrono::milliseconds(plan_.door.handshake_ns / 1'000'000);
+    options.handshakes_max = plan_.door.handshakes_max;
+    nbd::WorkerSource source;
+    source.make = [this](bool) { return make_worker(); };
+    source.start = [this](nbd::Worker& worker) { start_worker(worker); };
+    server_ = std::make_unique<nbd::Server>(executor_, options, std::move(source));
+    server_->listen_unix(SimulatedExecutor::unix_path);
+    server_->listen_tcp(SimulatedExecutor::tcp_address, nbd::tcp_port);
+}
+
+std::unique_ptr<nbd::Worker> Boot::make_worker() {
+    assert(workers_.size() < plan_.workers);
+    const size_t index = workers_.size();
+    Driven& driven = workers_.emplace_back();
+    driven.ring = kernel_.rings();
+    auto worker = std::make_unique<nbd::Worker>(false, kernel_);
+    driven.worker = worker.get();
+    kernel_.when_ready(driven.ring, [this, index] { drive(index); });
+    return worker;
+}
+
+void Boot::start_worker(const nbd::Worker& worker) {
     for (size_t i = 0; i < workers_.size(); ++i) {
-        kernel_.when_ready(workers_[i].ring, [this, i] { drive(i); });
+        if (workers_[i].worker == &worker) return drive(i);
     }
+    assert(false);
 }
 
 std::unique_ptr<Backing> Boot::make_backing(Served& served, const std::vector<std::byte>& content) {
@@ -115,10 +171,11 @@ std::unique_ptr<Backing> Boot::make_backing(Served& served, const std::vector<st
     return std::make_unique<FileBacking>(open, kernel_);
 }
 
-void Boot::make_export(size_t index, const std::vector<std::byte>& content) {
+nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>& content) {
     Served& served = exports_[index];
     served.plan = plan_.exports[index];
-    served.retired = false;
+    served.name = "export" + std::to_string(index);
+    if (reloads_ > 0) served.name += "." + std::to_string(reloads_);
     served.with_liars = false;
     served.clients.clear();
     if (served.oracle) old_oracles_.push_back(std::move(served.oracle));
@@ -131,43 +188,85 @@ void Boot::make_export(size_t index, const std::vector<std::byte>& content) {
             oracle->sync_failed(timeline_.now() + grace_operations * plan_.disk.ns_max + grace_ns);
         };
     }
-    nbd::Worker& owner = *workers_[served.plan.worker % workers_.size()].worker;
-    served.exp = owner.make_export({.name = "export" + std::to_string(index),
-                                    .description = "",
-                                    .backing = std::move(backing),
-                                    .instance = std::nullopt,
-                                    .queue_depth = served.plan.depth});
-    served.serial = ++last_serial_;
-    served.exp->serial = served.serial;
+    return {.name = served.name,
+            .description = "",
+            .backing = std::move(backing),
+            .instance = std::nullopt,
+            .queue_depth = served.plan.depth};
+}
+
+Wire Boot::draw_wire(Random& random, bool crumbs) {
+    Wire wire;
+    wire.room_bytes = uint64_t{1} << random.between(10, 18);
+    wire.segment_bytes = crumbs ? random.between(1, 64) : random.between(512, 65536);
+    wire.delay_ns_max = static_cast<hrtime_t>(random.between(1, 50'000));
+    wire.is_unix = random.one_in(2);
+    return wire;
 }
 
 void Boot::make_clients() {
     for (unsigned i = 0; i < plan_.clients.size(); ++i) {
-        if (plan_.cuts.clients.contains(i)) continue;
-        Served& served = exports_[plan_.client_export[i]];
-        ClientPlan plan = plan_.clients[i];
-        plan.requests = std::min(plan.requests, plan_.cuts.requests_max);
-        plan.content = served.plan.medium != Medium::null;
-        Random random(seed_, client_stream + i);
-        Wire wire;
-        wire.room_bytes = uint64_t{1} << random.between(10, 18);
-        const bool crumbs = random.one_in(12) && plan.request_bytes_max <= crumbs_request_bytes_max;
-        wire.segment_bytes = crumbs ? random.between(1, 64) : random.between(512, 65536);
-        wire.delay_ns_max = static_cast<hrtime_t>(random.between(1, 50'000));
-        wire.is_unix = random.one_in(2);
-        plan.wait_ns_max = wait_allowed(i, wire);
-        auto [ours, theirs] = SimulatedSocket::pair(timeline_, random_, wire);
-        clients_.push_back(std::make_unique<Client>(
-            Client::World{timeline_, *served.oracle, judge_}, random, plan, std::move(theirs)));
-        served.clients.push_back(clients_.back().get());
-        if (plan.manner != ClientPlan::Manner::honest) served.with_liars = true;
-        const nbd::Terms terms{.replies = plan.form,
-                               .allocation = plan.form != nbd::ReplyForm::simple,
-                               .block_sizes = random.one_in(2)};
-        nbd::Worker& worker = *workers_[random.below(workers_.size())].worker;
-        worker.hand_over(*served.exp, terms, kernel_.open_socket(ours), nullptr);
-        clients_.back()->start();
+        if (!plan_.cuts.clients.contains(i)) make_client(i);
     }
+}
+
+// Each client is a person of its own.
+void Boot::make_client(unsigned number) {
+    Served& served = exports_[plan_.client_export[number]];
+    ClientPlan plan = plan_.clients[number];
+    plan.requests = std::min(plan.requests, plan_.cuts.requests_max);
+    plan.content = served.plan.medium != Medium::null;
+    Random random(seed_, client_stream + number);
+    const bool crumbs = random.one_in(12) && plan.request_bytes_max <= crumbs_request_bytes_max;
+    const Wire wire = draw_wire(random, crumbs);
+    plan.wait_ns_max = wait_allowed(number, wire);
+    plan.entry_ns_max = entry_allowed(plan, wire);
+    const Invitation invitation{.export_name = served.name,
+                                .export_bytes = served.plan.bytes,
+                                .exports = exports_.size(),
+                                .form = plan.form};
+    clients_.push_back(std::make_unique<Client>(Client::World{timeline_, *served.oracle, judge_},
+                                                random, plan, invitation));
+    Client* const client = clients_.back().get();
+    served.clients.push_back(client);
+    if (plan.manner != ClientPlan::Manner::honest) served.with_liars = true;
+    const nbd::Peer peer = peer_of(wire, number, number);
+    const auto when = static_cast<hrtime_t>(random.between(1, 100'000));
+    timeline_.after(when, [this, client, wire, peer] {
+        if (!client->gone()) client->start(executor_.connect(wire, peer));
+    });
+}
+
+// They come while clients do, and in numbers that a few persons can have.
+void Boot::make_loiterers() {
+    for (unsigned i = 0; i < plan_.door.loiterers; ++i) {
+        Random random(seed_, loiterer_stream + i);
+        const Wire wire = draw_wire(random, random.one_in(12));
+        const auto owner = static_cast<unsigned>(random.below(plan_.door.loiterer_owners));
+        const auto first_owner = static_cast<unsigned>(plan_.clients.size());
+        const nbd::Peer peer = peer_of(wire, first_owner + owner, first_owner + i);
+        const auto when = static_cast<hrtime_t>(random.between(1, 1'000'000));
+        timeline_.after(when, [this, random, wire, peer] {
+            loiterers_.push_back(std::make_unique<Loiterer>(
+                timeline_, judge_, random, executor_.connect(wire, peer),
+                plan_.door.handshake_ns + accept_ns_max + handshake_grace_ns));
+        });
+    }
+}
+
+// The way in has some questions and answers, each with its parts. How long others may take for
+// theirs is not in it.
+hrtime_t Boot::entry_allowed(const ClientPlan& plan, const Wire& wire) const {
+    constexpr uint64_t exchanges = 16;
+    constexpr uint64_t answer_bytes = 2048;
+    constexpr hrtime_t question_bytes = 16384;
+    const uint64_t part =
+        std::min({wire.room_bytes, plan.take_bytes_max / 4 + 1, wire.segment_bytes / 4 + 1});
+    const auto parts = static_cast<hrtime_t>(4 * exchanges + answer_bytes / part);
+    const hrtime_t each = 2 * wire.delay_ns_max + plan.pause_ns_max + 60'000;
+    const hrtime_t all = parts * each + question_bytes * 4'000 + 2'000'000;
+    assert(all < plan_.door.handshake_ns);
+    return all + (plan_.door.accept_error > 0 ? accept_ns_max : 0);
 }
 
 // The bound that fairness gives a client. Before its request all that was there is done, each of
@@ -240,6 +339,7 @@ bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
             }
             judge_.fail(std::string("hang: ") + what + ": " + who);
         }
+        check_door();
         if (timeline_.happened() - events > events_max) judge_.fail("it never comes to rest");
     }
     return !judge_.failed();
@@ -250,35 +350,58 @@ bool Boot::clients_over() const {
                        [](const auto& client) { return client->over(); });
 }
 
-// ---- Reload ----
-
-void Boot::retire(size_t index) {
-    Served& served = exports_[index];
-    if (served.retired) return;
-    served.retired = true;
-    for (Client* client : served.clients) client->may_be_closed();
-    nbd::Worker& owner = served.exp->worker;
-    for (Driven& driven : workers_) {
-        if (driven.worker.get() != &owner) driven.worker->end_clients(served.serial);
-    }
-    owner.retire(std::move(served.exp));
+bool Boot::loiterers_over() const {
+    return loiterers_.size() == plan_.door.loiterers &&
+           std::all_of(loiterers_.begin(), loiterers_.end(),
+                       [](const auto& loiterer) { return loiterer->over(); });
 }
 
-// One export goes; another comes in its place, with the content that the first one has left.
+// ---- Reload ----
+
+// One export goes; another comes in its place.
 void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
     const size_t index = random_.below(exports_.size());
+    ++reloads_;
     Served& served = exports_[index];
-    std::shared_ptr<SimulatedFile> file = served.file;
-    std::vector<Client*> clients = served.clients;
-    retire(index);
+    const std::vector<Client*> clients = served.clients;
+    const std::shared_ptr<SimulatedFile> file = served.file;
+    const std::string name = served.name;
+    for (Client* client : clients) client->may_be_closed();
+    std::fill(contents[index].begin(), contents[index].end(), std::byte{});
+    std::vector<nbd::ExportOptions> added;
+    added.push_back(make_export(index, contents[index]));
+    server_->change({name}, std::move(added));
     const auto all_gone = [&] {
         return std::all_of(clients.begin(), clients.end(),
                            [](const Client* client) { return client->gone() || client->over(); });
     };
     if (!step_until(all_gone, standstill_ns_max, "clients of an export that goes")) return;
     for (Client* client : clients) client->leave(true);
-    std::fill(contents[index].begin(), contents[index].end(), std::byte{});
-    make_export(index, contents[index]);
+    for (unsigned i = 0; i < plan_.clients.size(); ++i) {
+        const bool comes = plan_.client_export[i] == index && random_.one_in(2);
+        if (comes && !plan_.cuts.clients.contains(i)) make_client(i);
+    }
+}
+
+// A change that cannot be made changes nothing: clients that come later find what there was.
+void Boot::reload_in_vain() {
+    if (server_->exports() == 0) return;  // it has stopped
+    const size_t index = random_.below(exports_.size());
+    nbd::ExportOptions twice{.name = exports_.back().name,
+                             .description = "",
+                             .backing = std::make_unique<MemoryBacking>(page_bytes),
+                             .instance = std::nullopt,
+                             .queue_depth = 1};
+    if (exports_.size() == 1) twice.name = std::string(1, '\0');
+    std::vector<std::string> removed;
+    if (index + 1 < exports_.size()) removed.push_back(exports_[index].name);
+    std::vector<nbd::ExportOptions> added;
+    added.push_back(std::move(twice));
+    try {
+        server_->change(removed, std::move(added));
+        judge_.fail("a change with one name for two exports was made");
+    } catch (const std::system_error&) {
+    }
 }
 
 // ---- The end ----
@@ -288,8 +411,10 @@ void Boot::end_all() {
         client->may_be_closed();
         client->leave(random_.one_in(2));
     }
-    for (size_t i = 0; i < exports_.size(); ++i) retire(i);
-    for (Driven& driven : workers_) driven.worker->stop();
+    for (const auto& loiterer : loiterers_) {
+        if (random_.one_in(2)) loiterer->leave(random_.one_in(2));
+    }
+    server_->stop();
     step_until(
         [&] {
             return std::all_of(workers_.begin(), workers_.end(),
@@ -304,11 +429,35 @@ void Boot::check_left() {
         judge_.fail("operations left: " + std::to_string(kernel_.operations()));
         return;
     }
-    for (Driven& driven : workers_) driven.worker.reset();
-    exports_.clear();
+    if (executor_.sockets() + executor_.acceptors() + executor_.alarms() > 0) {
+        judge_.fail("left of handshakes: " + std::to_string(executor_.sockets()) + " sockets, " +
+                    std::to_string(executor_.alarms()) + " alarms");
+        return;
+    }
+    server_.reset();
     if (const unsigned left = kernel_.open_descriptors(); left > 0) {
         judge_.fail("descriptors left open: " + std::to_string(left));
     }
+}
+
+// One alarm for each handshake, and one for each listener.
+void Boot::check_door() {
+    const size_t handshakes = executor_.sockets();
+    if (handshakes > plan_.door.handshakes_max) {
+        judge_.fail("more handshakes than there may be: " + std::to_string(handshakes));
+    }
+    if (executor_.alarms() > handshakes + executor_.acceptors()) {
+        judge_.fail("an alarm of a handshake that has ended");
+    }
+}
+
+size_t Boot::device_of(const Served& served) const {
+    size_t index = 0;
+    while (index < server_->exports() && server_->uris(index).front().export_name != served.name) {
+        ++index;
+    }
+    assert(index < server_->exports());
+    return index;
 }
 
 // No request is anywhere: what the queues count is what the clients were answered.
@@ -320,8 +469,7 @@ void Boot::check_devices() {
     for (const auto& client : clients_) client->leave(false);
     if (!step_until(drained, end_ns_max, "a connection whose client has gone")) return;
     for (const Served& served : exports_) {
-        if (!served.exp) continue;
-        const kstat_io_t& io = served.exp->device.io();
+        const kstat_io_t& io = server_->device(device_of(served)).io();
         if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a queue is not empty at the end");
         uint64_t reads = 0;
         uint64_t writes = 0;
@@ -341,7 +489,7 @@ void Boot::check_devices() {
         if (fewer || (exact && other)) {
             judge_.fail("counted " + std::to_string(io.reads) + " reads, " +
                         std::to_string(io.writes) + " writes; answered " + std::to_string(reads) +
-                        ", " + std::to_string(writes) + "; " + served.clients.front()->describe());
+                        ", " + std::to_string(writes));
         }
         if (io.rlentime < io.rtime || io.wlentime < io.wtime || io.rtime < 0) {
             judge_.fail("a queue was longer in use than it had anything in it");
@@ -371,9 +519,7 @@ void Boot::end_in_order(std::vector<std::vector<std::byte>>& contents) {
     for (Served& served : exports_) oracles.push_back(std::move(served.oracle));
     end_all();
     if (judge_.failed()) return;
-    const bool flushed = std::all_of(workers_.begin(), workers_.end(), [](const Driven& driven) {
-        return driven.worker->all_flushed();
-    });
+    const bool flushed = server_->all_flushed();
     if (!flushed && kernel_.sync_failures == 0 && kernel_.interruptions == 0) {
         judge_.fail("the last flush failed, and no sync had");
     }

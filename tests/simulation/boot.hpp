@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "client.hpp"
-#include "driver/nbd/server/export.hpp"
+#include "driver/nbd/server/server.hpp"
 #include "driver/nbd/transmission/worker.hpp"
 #include "life.hpp"
+#include "loiterer.hpp"
 #include "oracle.hpp"
+#include "simulated_executor.hpp"
 #include "simulated_kernel.hpp"
 
 namespace blkscope::simulation {
@@ -20,7 +22,16 @@ struct ExportPlan {
     Medium medium = Medium::memory;
     uint64_t bytes = 1 << 20;
     uint32_t depth = 16;
-    unsigned worker = 0;
+};
+
+/// How the server lets clients in, and who is in their way.
+struct DoorPlan {
+    unsigned loiterers = 0;
+    unsigned loiterer_owners = 1;  // persons, each of which has some of them
+    unsigned handshakes_max = 64;
+    hrtime_t handshake_ns = 4'000'000'000;
+    uint64_t accept_error = 0;
+    bool waits_for_loiterers = false;  // before the end
 };
 
 struct LifePlan {
@@ -28,6 +39,7 @@ struct LifePlan {
     std::vector<ExportPlan> exports;
     std::vector<ClientPlan> clients;  // of each boot
     std::vector<unsigned> client_export;
+    DoorPlan door;
     Faults faults;
     Disk disk;
     unsigned boots = 1;
@@ -50,34 +62,41 @@ class Boot {
   private:
     struct Served {
         ExportPlan plan;
-        std::unique_ptr<nbd::Export> exp;
-        nbd::Export* device_of = nullptr;
-        uint64_t serial = 0;
+        std::string name;
         std::shared_ptr<SimulatedFile> file;
         std::unique_ptr<Oracle> oracle;
         std::vector<Client*> clients;
         bool with_liars = false;  // a client that did not wait for its answers
-        bool retired = false;
     };
 
     struct Driven {
-        std::unique_ptr<nbd::Worker> worker;
+        nbd::Worker* worker = nullptr;  // the server's
         unsigned ring = 0;
         bool turn_due = false;
         bool finished = false;
     };
 
-    void make_workers();
-    void make_export(size_t index, const std::vector<std::byte>& content);
+    void make_server();
+    std::unique_ptr<nbd::Worker> make_worker();
+    void start_worker(const nbd::Worker& worker);
+    nbd::ExportOptions make_export(size_t index, const std::vector<std::byte>& content);
     std::unique_ptr<Backing> make_backing(Served& served, const std::vector<std::byte>& content);
     void make_clients();
+    void make_client(unsigned number);
+    void make_loiterers();
+    Wire draw_wire(Random& random, bool crumbs);
     [[nodiscard]] hrtime_t wait_allowed(unsigned client, const Wire& wire) const;
+    [[nodiscard]] hrtime_t entry_allowed(const ClientPlan& plan, const Wire& wire) const;
     void drive(size_t worker);
-    void retire(size_t index);
     void reload(std::vector<std::vector<std::byte>>& contents);
+    void reload_in_vain();
+    void run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
     template <class Until>
     bool step_until(Until until, hrtime_t patience, const char* what);
     [[nodiscard]] bool clients_over() const;
+    [[nodiscard]] bool loiterers_over() const;
+    [[nodiscard]] size_t device_of(const Served& served) const;
+    void check_door();
     void check_devices();
     void check_errors();
     void end_all();
@@ -91,11 +110,16 @@ class Boot {
     const LifePlan& plan_;
     Judge& judge_;
     SimulatedKernel kernel_;
+    SimulatedExecutor executor_;
+    std::unique_ptr<nbd::Server> server_;
     std::vector<Driven> workers_;
     std::vector<Served> exports_;
     std::vector<std::unique_ptr<Client>> clients_;
+    std::vector<std::unique_ptr<Loiterer>> loiterers_;
+    bool crashed_ = false;
+    bool reload_due_ = false;
+    unsigned reloads_ = 0;
     std::vector<std::unique_ptr<Oracle>> old_oracles_;
-    uint64_t last_serial_ = 0;
 };
 
 }  // namespace blkscope::simulation

@@ -26,23 +26,25 @@ T load(const std::byte* from) {
 }  // namespace
 
 Client::Client(const World& world, Random random, const ClientPlan& plan,
-               std::shared_ptr<SimulatedSocket> socket)
+               const Invitation& invitation)
     : timeline_(world.timeline),
       random_(random),
       plan_(plan),
-      socket_(std::move(socket)),
+      introduction_(invitation, random_),
       oracle_(world.oracle),
       judge_(world.judge),
-      next_cookie_(random_.next()) {
-    socket_->changed = [this] { look_soon(1); };
-}
+      next_cookie_(random_.next()) {}
 
 Client::~Client() {
     *alive_ = false;
-    if (!gone_) socket_->changed = nullptr;
+    if (!gone_ && socket_) socket_->changed = nullptr;
 }
 
-void Client::start() {
+void Client::start(std::shared_ptr<SimulatedSocket> socket) {
+    assert(socket != nullptr && !socket_ && !gone_);
+    came_ = timeline_.now();
+    socket_ = std::move(socket);
+    socket_->changed = [this] { look_soon(1); };
     look_soon(static_cast<hrtime_t>(random_.between(1, 50'000)));
 }
 
@@ -50,7 +52,7 @@ void Client::leave(bool reset) {
     if (gone_) return;
     gone_ = true;
     over_ = true;
-    socket_->close(reset);
+    if (socket_) socket_->close(reset);
 }
 
 std::string Client::describe() const {
@@ -77,7 +79,7 @@ void Client::look_soon(hrtime_t delay) {
 void Client::look() {
     if (!reads_no_more_) take();
     if (gone_ || over_) return;
-    make_requests();
+    if (is_in()) make_requests();
     push();
     finish();
 }
@@ -91,7 +93,8 @@ void Client::take() {
     if (result <= 0) return closed(result);
     timeline_.note(static_cast<uint64_t>(result));
     in_.insert(in_.end(), part.begin(), part.begin() + result);
-    while (!gone_ && parse_one()) {
+    if (!is_in()) shake_hands();
+    while (!gone_ && is_in() && parse_one()) {
     }
     if (in_first_ > in_.size() / 2) {
         in_.erase(in_.begin(), in_.begin() + static_cast<ptrdiff_t>(in_first_));
@@ -99,6 +102,26 @@ void Client::take() {
     }
     const uint64_t pause = static_cast<uint64_t>(plan_.pause_ns_max);
     if (!gone_) look_soon(static_cast<hrtime_t>(1 + random_.below(pause + look_ns_max)));
+}
+
+void Client::shake_hands() {
+    while (!is_in() && in_first_ < in_.size()) {
+        const size_t taken = introduction_.hear(&in_[in_first_], in_.size() - in_first_, out_);
+        if (taken == 0) break;
+        in_first_ += taken;
+        assert(in_first_ <= in_.size());
+    }
+    if (!introduction_.complaint().empty()) return complain(introduction_.complaint());
+    if (introduction_.refused()) {
+        if (!may_be_closed_) complain("its export is unknown");
+        return leave(false);
+    }
+    if (!is_in()) return;
+    if (in_first_ != in_.size()) complain("something came before it asked for anything");
+    if (plan_.entry_ns_max > 0 && timeline_.now() - came_ > plan_.entry_ns_max) {
+        complain("waited for " + std::to_string(timeline_.now() - came_) +
+                 " ns to get in, longer than " + std::to_string(plan_.entry_ns_max));
+    }
 }
 
 void Client::closed(int64_t result) {
@@ -488,7 +511,7 @@ void Client::push() {
 }
 
 void Client::finish() {
-    if (gone_ || misbehaved_ || !honest()) return;
+    if (gone_ || misbehaved_ || !honest() || !is_in()) return;
     if (made_ < plan_.requests || said_goodbye_) return;
     const bool waits = asked_.size() > 0;
     const uint64_t way = random_.below(3);

@@ -1,6 +1,6 @@
 // Client: one NBD client of a life, well behaved or not, and the check of what it is answered.
 //
-// A client makes requests, puts them on its socket in pieces, and takes replies in pieces. Each reply
+// A client shakes hands (introduction.hpp), makes requests, puts them on its socket in pieces, and takes replies in pieces. Each reply
 // must have been asked for, be whole and come once, and its data must be what the oracle allows.
 //
 // Units:     bytes; nanoseconds of virtual time.
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "driver/nbd/protocol.hpp"
+#include "introduction.hpp"
 #include "oracle.hpp"
 #include "random.hpp"
 #include "simulated_socket.hpp"
@@ -60,6 +61,7 @@ struct ClientPlan {
     unsigned wrong_one_in = 64;  // requests that are to be refused
     unsigned mix = 0;            // which operations it likes
     hrtime_t wait_ns_max = 0;    // that fairness allows it for an answer; 0: not looked at
+    hrtime_t entry_ns_max = 0;   // the same for the way in
     bool content = true;         // what it reads is what was written
 };
 
@@ -72,13 +74,13 @@ class Client {
         Judge& judge;
     };
 
-    Client(const World& world, Random random, const ClientPlan& plan,
-           std::shared_ptr<SimulatedSocket> socket);
+    Client(const World& world, Random random, const ClientPlan& plan, const Invitation& invitation);
     ~Client();
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    void start();
+    /// From the moment when it connects.
+    void start(std::shared_ptr<SimulatedSocket> socket);
 
     /// The server may close the connection from now on.
     void may_be_closed() { may_be_closed_ = true; }
@@ -89,6 +91,7 @@ class Client {
     /// All was answered, or the connection was closed for a reason, or the client has misbehaved.
     [[nodiscard]] bool over() const { return over_ || (misbehaved_ && !honest()); }
     [[nodiscard]] bool gone() const { return gone_; }
+    [[nodiscard]] bool is_in() const { return introduction_.done(); }
     [[nodiscard]] unsigned unanswered() const { return static_cast<unsigned>(asked_.size()); }
     [[nodiscard]] uint64_t answered() const { return answered_; }
     [[nodiscard]] const ClientPlan& plan() const { return plan_; }
@@ -116,6 +119,7 @@ class Client {
     void look_soon(hrtime_t delay);
     void look();
     void take();
+    void shake_hands();
     void closed(int64_t result);
     bool parse_one();
     bool parse_simple();
@@ -140,7 +144,9 @@ class Client {
     Timeline& timeline_;
     Random random_;
     const ClientPlan plan_;
-    std::shared_ptr<SimulatedSocket> socket_;
+    Introduction introduction_;
+    hrtime_t came_ = 0;
+    std::shared_ptr<SimulatedSocket> socket_;  // null until it comes
     Oracle& oracle_;
     Judge& judge_;
 

@@ -11,6 +11,7 @@ namespace blkscope::simulation {
 namespace {
 
 constexpr uint64_t plan_stream = 0x706c616e;
+constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t device_life_each = 4;  // one life in so many is a device's alone
 
 hrtime_t up_to(Random& random, uint64_t most) {
@@ -50,7 +51,6 @@ ExportPlan draw_export(Random& random) {
     plan.bytes = random.one_in(16) ? uint64_t{4} << 20 : page_bytes * random.between(4, 64);
     static constexpr uint32_t depths[] = {1, 1, 2, 3, 8, 32, 128};
     plan.depth = depths[random.below(7)];
-    plan.worker = static_cast<unsigned>(random.below(16));
     return plan;
 }
 
@@ -78,6 +78,22 @@ ClientPlan draw_client(Random& random, const ExportPlan& exp) {
     return plan;
 }
 
+// Places for handshakes are few, but no fewer than persons: each has a right to one.
+DoorPlan draw_door(uint64_t seed, size_t clients) {
+    Random random(seed, door_stream);
+    DoorPlan plan;
+    plan.handshake_ns = static_cast<hrtime_t>(random.between(2'000, 10'000)) * 1'000'000;
+    if (random.one_in(6)) plan.accept_error = random.between(2, 6);
+    if (random.one_in(2)) return plan;
+    plan.loiterer_owners = static_cast<unsigned>(random.between(1, 2));
+    // Who comes both ways, as a user and from an address, counts twice.
+    const auto persons = static_cast<unsigned>(clients) + 2 * plan.loiterer_owners;
+    plan.handshakes_max = persons + static_cast<unsigned>(random.below(4));
+    plan.loiterers = static_cast<unsigned>(random.between(1, 3 * uint64_t{plan.handshakes_max}));
+    plan.waits_for_loiterers = random.one_in(3);
+    return plan;
+}
+
 LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     Random random(seed, plan_stream);
     LifePlan plan;
@@ -94,8 +110,10 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     }
     if (random.one_in(3)) plan.boots = static_cast<unsigned>(random.between(2, 3));
     plan.reloads = random.one_in(4);
+    plan.door = draw_door(seed, clients);
     plan.cuts = cuts;
     if (cuts.no_faults) plan.faults = {};
+    if (cuts.no_faults) plan.door.accept_error = 0;
     if (cuts.no_crash) plan.boots = 1;
     return plan;
 }
@@ -110,6 +128,7 @@ std::string describe(const LifePlan& plan) {
              << " pages, depth " << exp.depth;
     }
     text << "; " << plan.clients.size() << " clients";
+    if (plan.door.loiterers > 0) text << ", " << plan.door.loiterers << " half handshakes";
     return text.str();
 }
 

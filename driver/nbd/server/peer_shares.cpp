@@ -3,6 +3,8 @@
 #include <cassert>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 
 PeerShares::Counts::iterator PeerShares::add(Counts& counts, const Peer::Key& key) {
@@ -52,6 +54,7 @@ std::optional<PeerShares::Number> PeerShares::first_to_go(const Peer& newcomer) 
         if (has <= most) continue;
         most = has;
         first = number;
+        if (planted("oldest-goes")) break;
     }
     assert(first.has_value() == !members_.empty());
     return first;

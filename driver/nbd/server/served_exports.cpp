@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/workers.hpp"
 
@@ -61,6 +62,7 @@ void ServedExports::change(const std::vector<std::string>& removed,
         names_ = std::move(names);
     } catch (...) {
         for (auto& exp : comers) workers_.retire(std::move(exp));
+        if (planted("failed-change-reorders")) std::ranges::stable_partition(exports_, stays);
         throw;
     }
     const auto first_leaver = std::stable_partition(exports_.begin(), exports_.end(), stays);

@@ -1,7 +1,5 @@
 #include "driver/nbd/server/server.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cassert>
 #include <utility>
@@ -64,6 +62,10 @@ void Server::publish() {
         const std::string uri = found.empty() ? "" : found.front().text();
         if (!exp.published() || uri != exp.uri()) exp.publish(uri);
     }
+}
+
+const Device& Server::device(size_t index) const {
+    return exports_[index].device;
 }
 
 const std::string& Server::device_name(size_t index) const {
@@ -135,7 +137,7 @@ void Server::serve(uint64_t export_serial, const Terms& terms, int socket,
     assert(socket >= 0);
     Export* const exp = exports_.find(export_serial);
     if (exp == nullptr) {
-        ::close(socket);
+        workers_.close_socket(socket);
     } else {
         workers_.for_client(*exp).hand_over(*exp, terms, socket, std::move(tls));
     }

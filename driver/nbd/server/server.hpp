@@ -44,6 +44,10 @@
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
 
+namespace blkscope {
+class Device;
+}
+
 namespace blkscope::nbd {
 
 class Server final : private Reception::Owner {
@@ -103,6 +107,8 @@ class Server final : private Reception::Owner {
     [[nodiscard]] bool all_flushed() const;
 
     [[nodiscard]] size_t exports() const { return exports_.size(); }
+    /// For its live counters, to a caller that gives the workers their turns.
+    [[nodiscard]] const Device& device(size_t index) const;
     /// The device's name (nbd0), and where a client finds it: one URI for each address that is
     /// listened on, Unix sockets first. It says nbds where a client must.
     [[nodiscard]] const std::string& device_name(size_t index) const;

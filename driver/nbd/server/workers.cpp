@@ -102,6 +102,12 @@ size_t Workers::to_come() const {
     return options_.count_max - std::min<size_t>(options_.count_max, workers_.size());
 }
 
+void Workers::close_socket(int socket) {
+    assert(!workers_.empty());  // its export had one
+    assert(socket >= 0);
+    workers_.front()->ring().kernel().close(socket);
+}
+
 bool Workers::stop(std::optional<std::chrono::steady_clock::time_point> deadline) {
     for (const auto& worker : workers_) worker->stop();
     return std::all_of(workers_.begin(), workers_.end(),

@@ -24,7 +24,7 @@ struct Export;
 class Worker;
 
 /// Where a server's workers come from. A simulator makes them on a kernel of its own and gives them
-/// no thread.
+/// no thread: it gives them their turns, after stop() until all have finished(), too.
 struct WorkerSource {
     /// Null: one on this machine's kernel.
     std::function<std::unique_ptr<Worker>(bool busy_wait)> make = {};
@@ -57,6 +57,9 @@ class Workers {
 
     /// The worker for one more client of `exp`.
     [[nodiscard]] Worker& for_client(const Export& exp);
+
+    /// Closes a negotiated socket that no worker gets.
+    void close_socket(int socket);
 
     /// After all exports were retired. False when a worker has not ended by then; without a time
     /// it waits.

@@ -1,0 +1,81 @@
+// Introduction: the handshake of one client, from the greeting to the first request. Bytes in, bytes out.
+//
+//     greeting ─▶ flags ─▶ detours ─▶ form of replies ─▶ metadata context ─▶ GO or EXPORT_NAME
+//
+// A detour is an option that a client may say and that changes nothing: LIST, INFO, unknown or wrong
+// ones. Each answer must be the one that the protocol has for the option.
+//
+// Ownership: a value, but for what it was told of the exports.
+// Threads:   one.
+// Errors:    complaint() says what was wrong with the server's answers.
+// Source:    the NBD protocol document, "Handshake phase".
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "driver/nbd/protocol.hpp"
+#include "random.hpp"
+
+namespace blkscope::simulation {
+
+/// What a client knows of the server, and what it wants.
+struct Invitation {
+    std::string export_name;
+    uint64_t export_bytes = 0;
+    size_t exports = 1;  // that a LIST names
+    nbd::ReplyForm form = nbd::ReplyForm::simple;
+};
+
+/// An option with its header.
+std::vector<std::byte> said_option(nbd::Option option, std::string_view data = {});
+/// The data of INFO and GO, and of the options for metadata contexts.
+std::string info_question(std::string_view name, const std::vector<nbd::Info>& wishes);
+std::string context_question(std::string_view name, std::string_view query);
+
+class Introduction {
+  public:
+    Introduction(const Invitation& invitation, Random& random);
+
+    /// Takes what has come, and appends what is to be sent. The number of bytes taken.
+    size_t hear(const std::byte* bytes, size_t count, std::vector<std::byte>& out);
+
+    [[nodiscard]] bool done() const { return state_ == State::done; }
+    /// The export is not there any more, which may be right after a reload.
+    [[nodiscard]] bool refused() const { return state_ == State::refused; }
+    [[nodiscard]] const std::string& complaint() const { return complaint_; }
+
+  private:
+    enum class State : uint8_t { greeting, options, export_name, done, refused };
+
+    struct Said {
+        nbd::Option option = nbd::Option::abort;
+        std::string data;
+        nbd::OptionReply answer = nbd::OptionReply::ack;  // the last one of it
+    };
+
+    Said draw_detour(Random& random) const;
+    void say(std::vector<std::byte>& out);
+    size_t hear_greeting(const std::byte* bytes, size_t count, std::vector<std::byte>& out);
+    size_t hear_reply(const std::byte* bytes, size_t count, std::vector<std::byte>& out);
+    size_t hear_export(const std::byte* bytes, size_t count);
+    void take_part(const Said& asked, nbd::OptionReply type, const std::byte* data, size_t bytes);
+    void answered(const Said& asked, nbd::OptionReply type);
+    void complain(const std::string& what);
+
+    const Invitation invitation_;
+    State state_ = State::greeting;
+    bool no_zeroes_ = true;
+    bool all_at_once_ = false;
+    std::deque<Said> to_say_;
+    std::deque<Said> unanswered_;
+    size_t listed_ = 0;
+    bool told_size_ = false;
+    bool told_context_ = false;
+    std::string complaint_;
+};
+
+}  // namespace blkscope::simulation

@@ -1,0 +1,87 @@
+// SimulatedExecutor: the control side's calls, timers, sockets and listeners, by events of a timeline.
+//
+//     connect() ─▶ queue of a listener ─▶ async_accept ─▶ handshake ── release() ─▶ SimulatedKernel
+//
+// A read gets any part of what has arrived, and a write goes out in parts. Accepting may fail a few
+// times in a row, as it does without memory or descriptors.
+//
+// Units:     bytes; nanoseconds of virtual time.
+// Ownership: borrows timeline and kernel; outlives its sockets at both ends.
+// Threads:   one.
+// Errors:    as the interface says. A descriptor cannot be handed in.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "driver/nbd/server/executor.hpp"
+#include "random.hpp"
+#include "simulated_kernel.hpp"
+#include "simulated_socket.hpp"
+#include "timeline.hpp"
+
+namespace blkscope::simulation {
+
+class SimulatedExecutor final : public nbd::Executor {
+  public:
+    /// Where clients of the wire's kind connect; others find nobody there.
+    static constexpr const char* unix_path = "/simulated";
+    static constexpr const char* tcp_address = "192.0.2.1";
+
+    /// One accept in so many fails, up to `refusals_max` in a row; 0: none does.
+    static constexpr unsigned refusals_max = 2;
+    uint64_t accept_error = 0;
+
+    SimulatedExecutor(Timeline& timeline, SimulatedKernel& kernel, uint64_t seed);
+    ~SimulatedExecutor() override;
+    SimulatedExecutor(const SimulatedExecutor&) = delete;
+    SimulatedExecutor& operator=(const SimulatedExecutor&) = delete;
+
+    /// The client's end of a new connection, which waits to be accepted or, where nobody listens,
+    /// is closed.
+    std::shared_ptr<SimulatedSocket> connect(const Wire& wire, const nbd::Peer& peer);
+
+    // ---- Left of what was made ----
+
+    [[nodiscard]] size_t sockets() const { return counts_->sockets; }
+    [[nodiscard]] size_t acceptors() const { return counts_->acceptors; }
+    [[nodiscard]] size_t alarms() const { return counts_->alarms; }
+
+    // ---- Executor ----
+
+    void post(std::function<void()> call) override;
+    [[nodiscard]] Time now() const override;
+    [[nodiscard]] std::unique_ptr<nbd::Timer> make_timer() override;
+    [[nodiscard]] std::unique_ptr<nbd::StreamSocket> take_socket(int descriptor) override;
+    [[nodiscard]] std::unique_ptr<nbd::Acceptor> listen_unix(const std::string& path) override;
+    [[nodiscard]] std::unique_ptr<nbd::Acceptor> listen_tcp(const std::string& address,
+                                                            uint16_t port) override;
+    [[nodiscard]] std::unique_ptr<nbd::Acceptor> listen_on(int descriptor) override;
+
+  private:
+    class SimulatedTimer;
+    class Stream;
+    class Listening;
+    struct StreamState;
+    struct ListeningState;
+
+    /// What is open or armed; shared, for it is counted down wherever an object ends.
+    struct Counts {
+        size_t sockets = 0;
+        size_t acceptors = 0;
+        size_t alarms = 0;
+    };
+
+    /// After a time that one call of a thread takes.
+    void soon(std::function<void()> call);
+
+    Timeline& timeline_;
+    SimulatedKernel& kernel_;
+    Random random_;
+    std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
+    std::vector<std::weak_ptr<ListeningState>> listening_;
+};
+
+}  // namespace blkscope::simulation
