@@ -22,6 +22,7 @@
 #include "blockdev/accounting/partitions.hpp"
 #include "blockdev/accounting/subject.hpp"
 #include "blockdev/queue/buf.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 
@@ -51,6 +52,7 @@ class IoCounts {
         if (!buf.in_queues()) return;
         transition(disk_.io);
         if (buf.partition != nullptr) transition(buf.partition->io);
+        if (buf.partition != nullptr && planted("partition-twice")) transition(buf.partition->io);
     }
     template <class Count>
     void on_devstats(const Buf& buf, Count count) {

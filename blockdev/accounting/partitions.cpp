@@ -15,6 +15,13 @@ IoKstat* Partitions::find_among_present(uint64_t offset, uint64_t bytes) const {
     return offset + bytes <= candidate.where.end() ? candidate.stats.get() : nullptr;
 }
 
+std::vector<const kstat_io_t*> Partitions::counters() const {
+    std::vector<const kstat_io_t*> all;
+    for (const Present& present : present_) all.push_back(&present.stats->io);
+    assert(all.size() == present_.size());
+    return all;
+}
+
 // The counters of a partition that is there already, and in the same place.
 std::unique_ptr<IoKstat> Partitions::take(const Partition& where) {
     const auto found = std::ranges::find(present_, where, &Present::where);

@@ -40,6 +40,9 @@ class Partitions {
         return present_.empty() ? nullptr : find_among_present(offset, bytes);
     }
 
+    /// The live counters of each, by first byte.
+    [[nodiscard]] std::vector<const kstat_io_t*> counters() const;
+
     /// Makes these the partitions (by first byte, not overlapping). One that stays where it was
     /// keeps its kstat; the others come and go.
     void replace(const std::vector<Partition>& table);

@@ -263,6 +263,10 @@ const kstat_io_t& Device::io() const {
     return accounting_->io().disk();
 }
 
+std::vector<const kstat_io_t*> Device::partitions() const {
+    return accounting_->io().partitions().counters();
+}
+
 RequestHistograms& Device::histograms() {
     return accounting_->histograms();
 }

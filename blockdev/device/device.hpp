@@ -41,6 +41,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "blockdev/accounting/subject.hpp"
 #include "blockdev/backing/backing.hpp"
@@ -92,6 +93,8 @@ class Device final {
 
     /// The live counters, in ticks, for the worker's own use.
     [[nodiscard]] const kstat_io_t& io() const;
+    /// The same of each partition, by first byte.
+    [[nodiscard]] std::vector<const kstat_io_t*> partitions() const;
     /// The histograms of its requests; what is in them is read as kstats.
     [[nodiscard]] RequestHistograms& histograms();
 

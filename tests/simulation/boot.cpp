@@ -51,6 +51,21 @@ nbd::Peer peer_of(const Wire& wire, unsigned owner, unsigned process) {
 
 }  // namespace
 
+void write_table(const ExportPlan& plan, std::vector<std::byte>& content) {
+    const auto put = [&](size_t at, uint64_t number, size_t bytes) {
+        for (size_t i = 0; i < bytes; ++i) content.at(at + i) = std::byte(number >> (8 * i) & 0xff);
+    };
+    for (size_t i = 0; i < plan.partitions.size(); ++i) {
+        const Share& share = plan.partitions[i];
+        assert(i < 4 && share.first_byte >= table_bytes && share.end_byte <= content.size());
+        const size_t entry = 446 + i * 16;
+        put(entry + 4, 0x83, 1);
+        put(entry + 8, share.first_byte / 512, 4);
+        put(entry + 12, (share.end_byte - share.first_byte) / 512, 4);
+    }
+    if (!plan.partitions.empty()) put(510, 0xaa55, 2);
+}
+
 Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge, unsigned number)
     : timeline_(timeline),
       seed_(seed * 16 + number),
@@ -181,6 +196,9 @@ nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>&
     if (served.oracle) old_oracles_.push_back(std::move(served.oracle));
     std::unique_ptr<Backing> backing = make_backing(served, content);
     served.oracle = std::make_unique<Oracle>(content);
+    if (!served.plan.partitions.empty()) {
+        served.oracle->keep(std::span(content).first(table_bytes));
+    }
     if (served.file) {
         served.oracle->watch(served.file->disk());
         served.file->when_sync_failed = [this, oracle = served.oracle.get()] {
@@ -216,6 +234,8 @@ void Boot::make_client(unsigned number) {
     ClientPlan plan = plan_.clients[number];
     plan.requests = std::min(plan.requests, plan_.cuts.requests_max);
     plan.content = served.plan.medium != Medium::null;
+    plan.shares = served.plan.partitions;
+    plan.first_byte = plan.shares.empty() ? 0 : table_bytes;
     Random random(seed_, client_stream + number);
     const bool crumbs = random.one_in(12) && plan.request_bytes_max <= crumbs_request_bytes_max;
     const Wire wire = draw_wire(random, crumbs);
@@ -368,6 +388,7 @@ void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
     const std::string name = served.name;
     for (Client* client : clients) client->may_be_closed();
     std::fill(contents[index].begin(), contents[index].end(), std::byte{});
+    write_table(served.plan, contents[index]);
     std::vector<nbd::ExportOptions> added;
     added.push_back(make_export(index, contents[index]));
     server_->change({name}, std::move(added));
@@ -491,9 +512,48 @@ void Boot::check_devices() {
                         std::to_string(io.writes) + " writes; answered " + std::to_string(reads) +
                         ", " + std::to_string(writes));
         }
+        check_partitions(served, exact);
         if (io.rlentime < io.rtime || io.wlentime < io.wtime || io.rtime < 0) {
             judge_.fail("a queue was longer in use than it had anything in it");
         }
+    }
+}
+
+// A request is counted on the disk and, with the same stamps, on the partition that it lies in. So
+// where all lie in one, the integrals of the partitions are the disk's, to the tick.
+void Boot::check_partitions(const Served& served, bool exact) {
+    const Device& device = server_->device(device_of(served));
+    const std::vector<const kstat_io_t*> counted = device.partitions();
+    if (counted.size() != served.plan.partitions.size()) {
+        return judge_.fail("a disk without its partitions");
+    }
+    kstat_io_t sum{};
+    for (size_t i = 0; i < counted.size(); ++i) {
+        const kstat_io_t& io = *counted[i];
+        Share answered;
+        for (const Client* client : served.clients) {
+            answered.reads += client->shares[i].reads;
+            answered.writes += client->shares[i].writes;
+        }
+        const bool fewer = io.reads < answered.reads || io.writes < answered.writes;
+        const bool other = io.reads != answered.reads || io.writes != answered.writes;
+        if (fewer || (exact && other))
+            judge_.fail("a partition counts other requests than its own");
+        if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a partition's queue is not empty");
+        sum.reads += io.reads;
+        sum.writes += io.writes;
+        sum.wlentime += io.wlentime;
+        sum.rlentime += io.rlentime;
+    }
+    const kstat_io_t& disk = device.io();
+    if (sum.reads > disk.reads || sum.writes > disk.writes || sum.wlentime > disk.wlentime ||
+        sum.rlentime > disk.rlentime) {
+        judge_.fail("partitions count more than their disk");
+    }
+    const bool all = sum.reads == disk.reads && sum.writes == disk.writes;
+    if (all && !counted.empty() &&
+        (sum.wlentime != disk.wlentime || sum.rlentime != disk.rlentime)) {
+        judge_.fail("the stays in the partitions are not those in their disk");
     }
 }
 

@@ -22,7 +22,14 @@ struct ExportPlan {
     Medium medium = Medium::memory;
     uint64_t bytes = 1 << 20;
     uint32_t depth = 16;
+    std::vector<Share> partitions;  // by first byte
 };
+
+/// Bytes that clients of a disk with partitions leave alone: the table's.
+inline constexpr uint64_t table_bytes = 8192;
+
+/// Writes the partition table, if the disk has one.
+void write_table(const ExportPlan& plan, std::vector<std::byte>& content);
 
 /// How the server lets clients in, and who is in their way.
 struct DoorPlan {
@@ -98,6 +105,7 @@ class Boot {
     [[nodiscard]] size_t device_of(const Served& served) const;
     void check_door();
     void check_devices();
+    void check_partitions(const Served& served, bool exact);
     void check_errors();
     void end_all();
     void check_left();

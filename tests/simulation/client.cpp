@@ -33,7 +33,9 @@ Client::Client(const World& world, Random random, const ClientPlan& plan,
       introduction_(invitation, random_),
       oracle_(world.oracle),
       judge_(world.judge),
-      next_cookie_(random_.next()) {}
+      next_cookie_(random_.next()) {
+    shares = plan_.shares;
+}
 
 Client::~Client() {
     *alive_ = false;
@@ -300,6 +302,11 @@ void Client::answered(uint64_t cookie, Error error) {
         const std::string lost = oracle_.flushed(asked.made, now);
         if (!lost.empty()) complain("not on the disk after a flush: " + lost);
     }
+    for (Share& share : shares) {
+        if (!share.holds(request.offset, request.length)) continue;
+        share.reads += request.type == Command::read ? 1 : 0;
+        share.writes += request.type == Command::write ? 1 : 0;
+    }
     if (request.type == Command::write) {
         ++writes;
         written_bytes += request.length;
@@ -361,12 +368,13 @@ nbd::Request Client::draw_request() {
     }
     if (request.type == Command::flush) return request;
     const uint64_t block = plan_.block_bytes;
-    const uint64_t space = random_.one_in(4) ? oracle_.bytes() : plan_.hot_bytes;
-    const uint64_t blocks = std::min(space, oracle_.bytes()) / block;
+    const uint64_t all = oracle_.bytes() - plan_.first_byte;
+    const uint64_t space = random_.one_in(4) ? all : plan_.hot_bytes;
+    const uint64_t blocks = std::min(space, all) / block;
     const uint64_t most = std::min(blocks, plan_.request_bytes_max / block);
     const uint64_t length = random_.one_in(2) ? random_.between(1, std::min<uint64_t>(most, 8))
                                               : random_.between(1, most);
-    request.offset = random_.below(blocks - length + 1) * block;
+    request.offset = plan_.first_byte + random_.below(blocks - length + 1) * block;
     request.length = length * block;
     const bool writes_it = request.type == Command::write || request.type == Command::trim ||
                            request.type == Command::write_zeroes;

@@ -45,6 +45,18 @@ class Judge {
     std::string verdict_;
 };
 
+/// A range of a disk, and what was read and written of it by those who got good answers.
+struct Share {
+    uint64_t first_byte = 0;
+    uint64_t end_byte = 0;
+    uint64_t reads = 0;
+    uint64_t writes = 0;
+
+    [[nodiscard]] bool holds(uint64_t offset, uint64_t bytes) const {
+        return offset >= first_byte && offset + bytes <= end_byte;
+    }
+};
+
 struct ClientPlan {
     enum class Manner : uint8_t { honest, stalls, vanishes, garbage, half };
     Manner manner = Manner::honest;
@@ -62,6 +74,8 @@ struct ClientPlan {
     unsigned mix = 0;            // which operations it likes
     hrtime_t wait_ns_max = 0;    // that fairness allows it for an answer; 0: not looked at
     hrtime_t entry_ns_max = 0;   // the same for the way in
+    uint64_t first_byte = 0;     // it leaves alone what lies before
+    std::vector<Share> shares;   // the disk's partitions
     bool content = true;         // what it reads is what was written
 };
 
@@ -102,6 +116,7 @@ class Client {
     uint64_t writes = 0;
     uint64_t read_bytes = 0;
     uint64_t written_bytes = 0;
+    std::vector<Share> shares;  // of the same requests, those within a partition
 
   private:
     struct Asked {

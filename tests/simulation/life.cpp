@@ -1,6 +1,7 @@
 #include "life.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <sstream>
 #include <utility>
 
@@ -12,6 +13,7 @@ namespace {
 
 constexpr uint64_t plan_stream = 0x706c616e;
 constexpr uint64_t door_stream = 0x646f6f72;
+constexpr uint64_t table_stream = 0x7461626c;
 constexpr uint64_t device_life_each = 4;  // one life in so many is a device's alone
 
 hrtime_t up_to(Random& random, uint64_t most) {
@@ -94,6 +96,28 @@ DoorPlan draw_door(uint64_t seed, size_t clients) {
     return plan;
 }
 
+// One partition with all behind the table, or two with a gap.
+void draw_partitions(uint64_t seed, LifePlan& plan) {
+    Random random(seed, table_stream);
+    for (ExportPlan& exp : plan.exports) {
+        const bool file = exp.medium == Medium::buffered || exp.medium == Medium::direct;
+        if (!file || !random.one_in(3)) continue;
+        const uint64_t pages = exp.bytes / page_bytes;
+        assert(pages >= 4);
+        const uint64_t middle = random.between(3, pages - 1) * page_bytes;
+        exp.partitions.push_back({table_bytes, exp.bytes});
+        if (random.one_in(2)) continue;
+        exp.partitions[0].end_byte = middle;
+        exp.partitions.push_back({middle + 512 * random.below(7), exp.bytes});
+    }
+    for (size_t i = 0; i < plan.clients.size(); ++i) {
+        const ExportPlan& exp = plan.exports[plan.client_export[i]];
+        if (exp.partitions.empty()) continue;
+        uint64_t& most = plan.clients[i].request_bytes_max;
+        most = std::min(most, exp.bytes - table_bytes);
+    }
+}
+
 LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     Random random(seed, plan_stream);
     LifePlan plan;
@@ -111,6 +135,7 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     if (random.one_in(3)) plan.boots = static_cast<unsigned>(random.between(2, 3));
     plan.reloads = random.one_in(4);
     plan.door = draw_door(seed, clients);
+    draw_partitions(seed, plan);
     plan.cuts = cuts;
     if (cuts.no_faults) plan.faults = {};
     if (cuts.no_faults) plan.door.accept_error = 0;
@@ -126,6 +151,7 @@ std::string describe(const LifePlan& plan) {
     for (const ExportPlan& exp : plan.exports) {
         text << "; " << media[static_cast<size_t>(exp.medium)] << ' ' << exp.bytes / page_bytes
              << " pages, depth " << exp.depth;
+        if (!exp.partitions.empty()) text << ", " << exp.partitions.size() << " partitions";
     }
     text << "; " << plan.clients.size() << " clients";
     if (plan.door.loiterers > 0) text << ", " << plan.door.loiterers << " half handshakes";
@@ -142,7 +168,9 @@ Outcome live(uint64_t seed, const Cuts& cuts) {
     Timeline timeline;
     Judge judge;
     std::vector<std::vector<std::byte>> contents;
-    for (const ExportPlan& exp : plan.exports) contents.emplace_back(exp.bytes);
+    for (const ExportPlan& exp : plan.exports) {
+        write_table(exp, contents.emplace_back(exp.bytes));
+    }
     for (unsigned number = 0; number < plan.boots && !judge.failed(); ++number) {
         Boot boot(timeline, seed, plan, judge, number);
         boot.run(contents, number + 1 < plan.boots);

@@ -45,6 +45,9 @@ class Oracle {
     /// The disk behind the export, which outlives the oracle's use.
     void watch(const std::vector<std::byte>& disk) { disk_ = &disk; }
 
+    /// These are the disk's first bytes, and nobody writes to them.
+    void keep(std::span<const std::byte> first) { kept_.assign(first.begin(), first.end()); }
+
     /// Data may have been lost: from now on nothing more is promised, and a flush that is sent after
     /// `known_at` must fail. Requests that are under way may still be told that all went well: Linux
     /// tells one of two syncs at the same moment, and the other one is answered first.
@@ -79,6 +82,7 @@ class Oracle {
     uint64_t flushes_ = 0;
     bool promises_ = true;
     hrtime_t known_at_ = never;
+    std::vector<std::byte> kept_;    // whole blocks
     std::vector<uint64_t> initial_;  // the word that fills a block
     std::vector<Write> writes_;      // number 0 is what was there before
     std::vector<std::vector<uint32_t>> of_block_;
