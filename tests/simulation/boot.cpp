@@ -134,6 +134,8 @@ void Boot::make_server() {
     options.busy_wait = false;
     options.handshake_time = std::chrono::milliseconds(plan_.door.handshake_ns / 1'000'000);
     options.handshakes_max = plan_.door.handshakes_max;
+    if (plan_.tls) tls_ = make_tls_context(nbd::TlsMode::on);
+    options.tls = tls_;
     nbd::WorkerSource source;
     source.make = [this](bool) { return make_worker(); };
     source.start = [this](nbd::Worker& worker) { start_worker(worker); };
@@ -244,7 +246,9 @@ void Boot::make_client(unsigned number) {
     const Invitation invitation{.export_name = served.name,
                                 .export_bytes = served.plan.bytes,
                                 .exports = exports_.size(),
-                                .form = plan.form};
+                                .form = plan.form,
+                                .tls = plan_.tls && !random.one_in(4)};
+    if (invitation.tls) plan.wait_ns_max = plan.entry_ns_max = 0;
     clients_.push_back(std::make_unique<Client>(Client::World{timeline_, *served.oracle, judge_},
                                                 random, plan, invitation));
     Client* const client = clients_.back().get();

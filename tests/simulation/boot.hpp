@@ -51,6 +51,7 @@ struct LifePlan {
     Disk disk;
     unsigned boots = 1;
     bool reloads = false;
+    bool tls = false;
     Cuts cuts;
 };
 
@@ -119,6 +120,7 @@ class Boot {
     Judge& judge_;
     SimulatedKernel kernel_;
     SimulatedExecutor executor_;
+    std::shared_ptr<const nbd::TlsContext> tls_;
     std::unique_ptr<nbd::Server> server_;
     std::vector<Driven> workers_;
     std::vector<Served> exports_;

@@ -90,7 +90,7 @@ void Client::look() {
 
 void Client::take() {
     std::vector<std::byte> part(random_.between(1, plan_.take_bytes_max));
-    const int64_t result = socket_->receive(part);
+    const int64_t result = tls_ ? tls_->receive(part) : socket_->receive(part);
     if (result == -EAGAIN) return;
     if (result <= 0) return closed(result);
     timeline_.note(static_cast<uint64_t>(result));
@@ -112,6 +112,7 @@ void Client::shake_hands() {
         if (taken == 0) break;
         in_first_ += taken;
         assert(in_first_ <= in_.size());
+        if (introduction_.tls_begun() && !tls_) tls_ = std::make_unique<TlsStream>(socket_);
     }
     if (!introduction_.complaint().empty()) return complain(introduction_.complaint());
     if (introduction_.refused()) {
@@ -500,11 +501,13 @@ void Client::misbehave() {
 
 void Client::push() {
     if (gone_) return;
+    if (tls_) tls_->flush();
     while (out_first_ < out_.size()) {
         size_t bytes = out_.size() - out_first_;
         const bool part = random_.one_in(one_gift_in);
         if (part) bytes = random_.between(1, bytes);
-        const int64_t result = socket_->send({&out_[out_first_], bytes});
+        const std::span<const std::byte> some(&out_[out_first_], bytes);
+        const int64_t result = tls_ ? tls_->send(some) : socket_->send(some);
         if (result == -EAGAIN) return;  // `changed` tells of room
         if (result < 0) return;         // closed(): the next receive tells why
         out_first_ += static_cast<size_t>(result);
@@ -538,6 +541,7 @@ void Client::finish() {
         said_goodbye_ = false;
         return;
     }
+    if (tls_) return leave(false);
     socket_->shut_down(false, true);
 }
 

@@ -19,6 +19,7 @@
 #include "oracle.hpp"
 #include "random.hpp"
 #include "simulated_socket.hpp"
+#include "simulated_tls.hpp"
 #include "timeline.hpp"
 
 namespace blkscope::simulation {
@@ -162,6 +163,7 @@ class Client {
     Introduction introduction_;
     hrtime_t came_ = 0;
     std::shared_ptr<SimulatedSocket> socket_;  // null until it comes
+    std::unique_ptr<TlsStream> tls_;           // from STARTTLS on
     Oracle& oracle_;
     Judge& judge_;
 

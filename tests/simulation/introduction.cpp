@@ -60,6 +60,7 @@ std::string context_question(std::string_view name, std::string_view query) {
 Introduction::Introduction(const Invitation& invitation, Random& random)
     : invitation_(invitation), no_zeroes_(random.one_in(2)), all_at_once_(random.one_in(4)) {
     const std::string& name = invitation_.export_name;
+    if (invitation_.tls) to_say_.push_back({Option::starttls, {}, OptionReply::ack});
     const bool listed = random.one_in(4);
     if (listed) to_say_.push_back({Option::list, {}, OptionReply::ack});
     for (uint64_t i = random.below(detours_max); i > 0; --i) {
@@ -113,6 +114,8 @@ void Introduction::complain(const std::string& what) {
 // The last one waits for the answers to the others, so that its own has a place of its own.
 void Introduction::say(std::vector<std::byte>& out) {
     while (!to_say_.empty() && (unanswered_.empty() || (all_at_once_ && to_say_.size() > 1))) {
+        const bool in_clear = invitation_.tls && !tls_begun_;
+        if (in_clear && !unanswered_.empty()) return;  // nothing goes with STARTTLS
         Said next = std::move(to_say_.front());
         to_say_.pop_front();
         const auto bytes = said_option(next.option, next.data);
@@ -207,6 +210,7 @@ void Introduction::answered(const Said& asked, OptionReply type) {
         return complain("option " + std::to_string(static_cast<uint32_t>(asked.option)) +
                         " was answered with " + std::to_string(static_cast<uint32_t>(type)));
     }
+    if (asked.option == Option::starttls) tls_begun_ = true;
     if (asked.option == Option::list && listed_ != invitation_.exports) {
         complain("listed " + std::to_string(listed_) + " exports");
     }

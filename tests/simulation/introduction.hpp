@@ -28,6 +28,7 @@ struct Invitation {
     uint64_t export_bytes = 0;
     size_t exports = 1;  // that a LIST names
     nbd::ReplyForm form = nbd::ReplyForm::simple;
+    bool tls = false;
 };
 
 /// An option with its header.
@@ -46,6 +47,8 @@ class Introduction {
     [[nodiscard]] bool done() const { return state_ == State::done; }
     /// The export is not there any more, which may be right after a reload.
     [[nodiscard]] bool refused() const { return state_ == State::refused; }
+    /// From here on all that is sent and received is within TLS.
+    [[nodiscard]] bool tls_begun() const { return tls_begun_; }
     [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
   private:
@@ -73,6 +76,7 @@ class Introduction {
     std::deque<Said> to_say_;
     std::deque<Said> unanswered_;
     size_t listed_ = 0;
+    bool tls_begun_ = false;
     bool told_size_ = false;
     bool told_context_ = false;
     std::string complaint_;

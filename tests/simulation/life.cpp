@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <optional>
 #include <sstream>
 #include <utility>
 
@@ -11,6 +12,8 @@
 namespace blkscope::simulation {
 namespace {
 
+constexpr uint64_t tls_life_each = 50;  // one life in so many has TLS
+constexpr uint64_t tls_life = 37;       // and is no device's alone
 constexpr uint64_t plan_stream = 0x706c616e;
 constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;
@@ -136,6 +139,7 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     plan.reloads = random.one_in(4);
     plan.door = draw_door(seed, clients);
     draw_partitions(seed, plan);
+    plan.tls = seed % tls_life_each == tls_life;
     plan.cuts = cuts;
     if (cuts.no_faults) plan.faults = {};
     if (cuts.no_faults) plan.door.accept_error = 0;
@@ -147,7 +151,7 @@ std::string describe(const LifePlan& plan) {
     static constexpr const char* media[] = {"memory", "null", "buffered", "direct"};
     std::ostringstream text;
     text << plan.workers << " workers, " << plan.boots << " boots"
-         << (plan.reloads ? ", reload" : "");
+         << (plan.reloads ? ", reload" : "") << (plan.tls ? ", TLS" : "");
     for (const ExportPlan& exp : plan.exports) {
         text << "; " << media[static_cast<size_t>(exp.medium)] << ' ' << exp.bytes / page_bytes
              << " pages, depth " << exp.depth;
@@ -165,6 +169,8 @@ Outcome live(uint64_t seed, const Cuts& cuts) {
     const LifePlan plan = draw_plan(seed, cuts);
     Outcome outcome;
     outcome.plan = describe(plan);
+    std::optional<SeededRandomness> randomness;
+    if (plan.tls) randomness.emplace(seed);
     Timeline timeline;
     Judge judge;
     std::vector<std::vector<std::byte>> contents;

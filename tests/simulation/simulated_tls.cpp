@@ -1,0 +1,144 @@
+// OpenSSL 3 calls RAND_METHOD deprecated, and still asks it before all providers.
+#define OPENSSL_API_COMPAT 0x10101000L
+#include "simulated_tls.hpp"
+
+#include <openssl/err.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr uint64_t tls_stream = 0x746c73;
+constexpr size_t record_bytes_max = 16384;
+constexpr std::string_view key_line = "client:000102030405060708090a0b0c0d0e0f\n";
+constexpr const char* key_name = "client";
+constexpr unsigned key_bytes = 16;
+
+std::optional<Random> seeded;
+const RAND_METHOD* usual = nullptr;
+
+int draw(unsigned char* to, int count) {
+    assert(seeded.has_value() && count >= 0);
+    for (int i = 0; i < count; ++i) to[i] = static_cast<unsigned char>(seeded->next() & 0xff);
+    return 1;
+}
+
+int is_ready() {
+    return 1;
+}
+
+const RAND_METHOD from_seed = {nullptr, draw, nullptr, nullptr, draw, is_ready};
+
+unsigned give_key(SSL*, const char*, char* name, unsigned name_max, unsigned char* key,
+                  unsigned key_max) {
+    if (std::strlen(key_name) >= name_max || key_bytes > key_max) return 0;
+    std::strcpy(name, key_name);
+    for (unsigned i = 0; i < key_bytes; ++i) key[i] = static_cast<unsigned char>(i);
+    return key_bytes;
+}
+
+}  // namespace
+
+SeededRandomness::SeededRandomness(uint64_t seed) {
+    assert(!seeded.has_value());
+    seeded.emplace(seed, tls_stream);
+    usual = RAND_get_rand_method();
+    RAND_set_rand_method(&from_seed);
+}
+
+SeededRandomness::~SeededRandomness() {
+    RAND_set_rand_method(usual);
+    seeded.reset();
+}
+
+std::shared_ptr<const nbd::TlsContext> make_tls_context(nbd::TlsMode mode) {
+    const int file = memfd_create("keys", MFD_CLOEXEC);
+    fchmod(file, S_IRUSR);
+    const ssize_t written = pwrite(file, key_line.data(), key_line.size(), 0);
+    assert(written == static_cast<ssize_t>(key_line.size()));
+    static_cast<void>(written);
+    nbd::TlsOptions options;
+    options.mode = mode;
+    options.psk_file = "/proc/self/fd/" + std::to_string(file);
+    auto context = nbd::TlsContext::open(options);
+    ::close(file);
+    return context;
+}
+
+TlsStream::TlsStream(std::shared_ptr<SimulatedSocket> socket)
+    : socket_(std::move(socket)), context_(SSL_CTX_new(TLS_client_method())) {
+    SSL_CTX_set_psk_client_callback(context_, give_key);
+    ssl_ = SSL_new(context_);
+    SSL_set_mode(ssl_, SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_set_bio(ssl_, BIO_new(BIO_s_mem()), BIO_new(BIO_s_mem()));
+    SSL_set_connect_state(ssl_);
+}
+
+TlsStream::~TlsStream() {
+    SSL_free(ssl_);
+    SSL_CTX_free(context_);
+}
+
+int64_t TlsStream::outcome(int result, int64_t if_more_is_wanted) {
+    if (result > 0) return result;
+    const int error = SSL_get_error(ssl_, result);
+    if (error == SSL_ERROR_ZERO_RETURN) return 0;
+    return error == SSL_ERROR_WANT_READ ? if_more_is_wanted : -EPROTO;
+}
+
+bool TlsStream::flush() {
+    char* first = nullptr;
+    std::array<std::byte, 4096> part;
+    BIO* const out = SSL_get_wbio(ssl_);
+    while (BIO_get_mem_data(out, &first) > 0) {
+        const auto there = static_cast<size_t>(BIO_get_mem_data(out, &first));
+        const auto bytes = std::as_bytes(std::span<char>(first, std::min(there, part.size())));
+        const int64_t result = socket_->send(bytes);
+        if (result < 0) return false;
+        BIO_read(out, part.data(), static_cast<int>(result));
+    }
+    return true;
+}
+
+int64_t TlsStream::send(std::span<const std::byte> from) {
+    ERR_clear_error();
+    if (!SSL_is_init_finished(ssl_)) {
+        const int64_t result = outcome(SSL_do_handshake(ssl_), -EAGAIN);
+        flush();
+        if (result <= 0) return result;
+    }
+    if (!flush()) return -EAGAIN;
+    const auto bytes = static_cast<int>(std::min(from.size(), record_bytes_max));
+    const int64_t result = outcome(SSL_write(ssl_, from.data(), bytes), -EAGAIN);
+    flush();
+    return result;
+}
+
+int64_t TlsStream::receive(std::span<std::byte> to) {
+    ERR_clear_error();
+    std::array<std::byte, 4096> part;
+    int64_t came = 0;
+    while ((came = socket_->receive(part)) > 0) {
+        BIO_write(SSL_get_rbio(ssl_), part.data(), static_cast<int>(came));
+    }
+    const auto room = static_cast<int>(std::min(to.size(), record_bytes_max));
+    const int64_t result = outcome(SSL_read(ssl_, to.data(), room), came);
+    flush();
+    return result;
+}
+
+}  // namespace blkscope::simulation
