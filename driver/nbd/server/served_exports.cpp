@@ -62,7 +62,9 @@ void ServedExports::change(const std::vector<std::string>& removed,
         names_ = std::move(names);
     } catch (...) {
         for (auto& exp : comers) workers_.retire(std::move(exp));
-        if (planted("failed-change-reorders")) std::ranges::stable_partition(exports_, stays);
+        if (planted("failed-change-reorders")) {
+            std::stable_partition(exports_.begin(), exports_.end(), stays);
+        }
         throw;
     }
     const auto first_leaver = std::stable_partition(exports_.begin(), exports_.end(), stays);
