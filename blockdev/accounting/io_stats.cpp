@@ -51,7 +51,7 @@ void IoStats::take(const Request& request) {
     prepare();
     if (blob_ == nullptr) return;
     if (busy_.test_and_set(std::memory_order_acquire)) {
-        let_go_.fetch_add(1, std::memory_order_relaxed);
+        dropped_.fetch_add(1, std::memory_order_relaxed);
         return;
     }
     feed(request);

@@ -62,7 +62,7 @@ class IoStats {
     void take(const Request& request);
 
     /// Samples that a reader was in the way of.
-    [[nodiscard]] uint64_t let_go() const { return let_go_.load(std::memory_order_relaxed); }
+    [[nodiscard]] uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
 
   private:
     struct Destroy {
@@ -75,7 +75,7 @@ class IoStats {
     std::unique_ptr<statsblob, Destroy> blob_;  // set under the device's lock and while busy_
     uint64_t every_;
     uint64_t left_;
-    std::atomic<uint64_t> let_go_{0};
+    std::atomic<uint64_t> dropped_{0};
     std::atomic_flag busy_;
     OwnedKstat kstat_;  // last: gone before what its readers read
 };

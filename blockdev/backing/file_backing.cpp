@@ -102,7 +102,7 @@ std::optional<int32_t> FileBacking::write_now(Buf& buf) {
     const bool small = buf.resid <= inline_write_bytes_max;
     const bool chosen = choice_ && buf.resid > 0 && buf.resid <= WriteChoice::write_bytes_max;
     if (!small && !chosen) return std::nullopt;
-    on_ring_.ring().let_go();
+    on_ring_.ring().unlock();
     if (chosen) {
         if (const std::optional<int32_t> moved = write_cached(buf)) return moved;
     }
@@ -134,7 +134,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
         return std::nullopt;
     }
     if (way == Way::pwrite) {
-        const auto held = mapped.hold(at, from.size());
+        const auto locked = mapped.lock(at, from.size());
         moved = kernel_.pwrite(is_.fd, from, at);
     }
     const int64_t ns = kstat::to_ns(kernel_.now() - began);

@@ -50,7 +50,7 @@ bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
     assert(last - first <= 1);  // a write is shorter than a range
     touch(first);
     if (last != first) touch(last);
-    const auto held = stripes_.hold(offset, from.size());
+    const auto locked = stripes_.lock(offset, from.size());
     return kernel_->copy(start_ + offset, from);
 }
 

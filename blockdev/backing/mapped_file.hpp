@@ -70,10 +70,10 @@ class MappedFile {
     void check_size();
 
     /// Keeps copies out of the bytes while another way of writing is under way.
-    Stripes::Held hold(uint64_t offset, uint64_t bytes) {
+    Stripes::Locked lock(uint64_t offset, uint64_t bytes) {
         assert(offset < size_bytes_);
         assert(bytes <= size_bytes_ - offset);
-        return stripes_.hold(offset, bytes);
+        return stripes_.lock(offset, bytes);
     }
 
     [[nodiscard]] size_t mapped_ranges() const { return slots_.size(); }

@@ -15,16 +15,16 @@ std::optional<int32_t> MemoryBacking::prepare(Buf& buf) {
     assert(!buf.in_queues() || buf.moved() == 0);  // a read or write is done in one go
     switch (buf.op) {
         case Buf::Op::read:
-            ring_->let_go();
+            ring_->unlock();
             store_->read(buf.offset, {buf.data, buf.bcount});
             return static_cast<int32_t>(buf.bcount);
         case Buf::Op::write:
-            ring_->let_go();
+            ring_->unlock();
             store_->write(buf.offset, {buf.data, buf.bcount});
             return static_cast<int32_t>(buf.bcount);
         case Buf::Op::trim:
         case Buf::Op::write_zeroes:
-            ring_->let_go();
+            ring_->unlock();
             return zero(buf);
         case Buf::Op::flush:
         case Buf::Op::cache:
@@ -62,7 +62,7 @@ std::optional<int32_t> NullBacking::prepare(Buf& buf) {
     assert(buf.state == Buf::State::running);
     const bool transfer = buf.in_queues();
     assert(!transfer || buf.moved() == 0);  // a read or write is done in one go
-    ring_->let_go();
+    ring_->unlock();
     if (buf.op == Buf::Op::read) std::memset(buf.data, 0, buf.bcount);
     return transfer ? static_cast<int32_t>(buf.bcount) : 0;
 }

@@ -48,7 +48,7 @@ void MemoryStore::by_stripe(uint64_t offset, uint64_t bytes, Move move) {
     while (bytes > 0) {
         const uint64_t part =
             std::min(bytes, Stripes::stripe_bytes - offset % Stripes::stripe_bytes);
-        const auto held = stripes_.hold(offset, part);
+        const auto locked = stripes_.lock(offset, part);
         move(offset, part);
         offset += part;
         bytes -= part;
@@ -94,7 +94,7 @@ void MemoryStore::give_back(uint64_t first, uint64_t bytes) {
     assert(first <= size_bytes_);
     assert(bytes <= size_bytes_ - first);
     {
-        const auto held = stripes_.hold(first, bytes);
+        const auto locked = stripes_.lock(first, bytes);
         if (madvise(memory_ + first, bytes, MADV_DONTNEED) == 0) {
             return written_.remove(first / page_bytes, (first + bytes) / page_bytes);
         }

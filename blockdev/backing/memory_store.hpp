@@ -35,7 +35,7 @@ class MemoryStore {
     void fill(uint64_t offset, uint64_t bytes);
     /// Leaves zeroes and gives whole pages back to the system; `empty_bytes_max` at most.
     void empty(uint64_t offset, uint64_t bytes);
-    static constexpr uint64_t empty_bytes_max = Stripes::hold_bytes_max;
+    static constexpr uint64_t empty_bytes_max = Stripes::lock_bytes_max;
 
     /// Whether `offset` lies in a hole, and how far that, or the data, goes; `limit` at most.
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) const;

@@ -3,7 +3,7 @@
 //     bytes     |  256 KiB  |  256 KiB  |  256 KiB  | ...
 //     lock         0           1           2          ... and again from 0 after the last
 //
-// What is moved under one hold() is moved whole: nobody sees half of it, as a disk never shows half
+// What is moved under one lock() is moved whole: nobody sees half of it, as a disk never shows half
 // a sector.
 //
 // Units:   bytes.
@@ -24,25 +24,25 @@ namespace blkscope {
 class Stripes {
   public:
     static constexpr uint64_t stripe_bytes = uint64_t{256} << 10;
-    static constexpr uint64_t hold_bytes_max = uint64_t{8} << 20;
+    static constexpr uint64_t lock_bytes_max = uint64_t{8} << 20;
 
     /// The locks of a range, from construction to destruction.
-    class [[nodiscard]] Held {
+    class [[nodiscard]] Locked {
       public:
-        Held(Stripes& stripes, uint64_t offset, uint64_t bytes)
+        Locked(Stripes& stripes, uint64_t offset, uint64_t bytes)
             : stripes_(stripes), first_(offset / stripe_bytes % count) {
             const uint64_t last = (offset + bytes - 1) / stripe_bytes;
             end_ = first_ + static_cast<size_t>(last - offset / stripe_bytes) + 1;
-            assert(bytes > 0 && bytes <= hold_bytes_max);
+            assert(bytes > 0 && bytes <= lock_bytes_max);
             assert(offset <= UINT64_MAX - bytes);
             assert(end_ - first_ <= count);  // each lock once
             each([](Lock& lock) { lock.lock(); });
         }
-        ~Held() {
+        ~Locked() {
             each([](Lock& lock) { lock.unlock(); });
         }
-        Held(const Held&) = delete;
-        Held& operator=(const Held&) = delete;
+        Locked(const Locked&) = delete;
+        Locked& operator=(const Locked&) = delete;
 
       private:
         // In the order of the locks, so that two holders never wait for each other: first those
@@ -58,12 +58,12 @@ class Stripes {
         size_t end_;
     };
 
-    /// For 1 to hold_bytes_max bytes.
-    Held hold(uint64_t offset, uint64_t bytes) { return {*this, offset, bytes}; }
+    /// For 1 to lock_bytes_max bytes.
+    Locked lock(uint64_t offset, uint64_t bytes) { return {*this, offset, bytes}; }
 
   private:
     static constexpr size_t count = 64;
-    static_assert(hold_bytes_max / stripe_bytes < count, "each lock is taken once");
+    static_assert(lock_bytes_max / stripe_bytes < count, "each lock is taken once");
 
     struct alignas(64) Padded : Lock {};  // a cache line each
 

@@ -80,7 +80,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     buf.error = 0;
     buf.resid = buf.bcount;
     buf.extents.clear();
-    lane.ring_.hold(lock_);
+    lane.ring_.lock(lock_);
     if (!valid(buf, subject_)) {
         buf.error = EINVAL;
         accounting_->errors().refused();
@@ -101,7 +101,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
 // turn, however many requests that turn brought.
 void Device::start(Lane& here) {
     for (;;) {
-        here.ring_.hold(lock_);  // a backing that moves the bytes itself unlocks it
+        here.ring_.lock(lock_);  // a backing that moves the bytes itself unlocks it
         const DeviceQueue::Turn turn = queue_.next();
         if (turn.buf == nullptr) return;
         assert(turn.buf->state == Buf::State::waiting);
@@ -156,13 +156,13 @@ void Device::complete(Buf& buf, int32_t result) {
     assert(&lane.device_ == this);
     if (buf.state == Buf::State::ended) {  // and counted, where it ended
         assert(result == 0);
-        lane.ring_.hold(lock_);
+        lane.ring_.lock(lock_);
         buf.state = Buf::State::idle;
         return buf.iodone(buf);
     }
     if (buf.state == Buf::State::called) {
         assert(result == 0);
-        lane.ring_.hold(lock_);
+        lane.ring_.lock(lock_);
         buf.state = Buf::State::running;
         run(buf, From::dispatch);
     } else if (take_in(buf, result, From::dispatch)) {
@@ -174,7 +174,7 @@ void Device::complete(Buf& buf, int32_t result) {
 // Takes in the result of one operation. True: the request has more to do.
 bool Device::take_in(Buf& buf, int32_t result, From from) {
     Lane& lane = *buf.lane;
-    lane.ring_.hold(lock_);
+    lane.ring_.lock(lock_);
     accounting_->completed(lane.ring_.turn(), lane.last_turn_);
     switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
         case Buf::Next::again:
@@ -215,7 +215,7 @@ void Device::flush_done(Buf& leader, From from) {
         buf.error = planted("gathered-flush-succeeds") ? 0 : error;
         end(buf, here, from);
     }
-    here.ring_.hold(lock_);
+    here.ring_.lock(lock_);
     look_at_table();
     if (next != nullptr) hand_out(*next, here);
 }
@@ -224,7 +224,7 @@ void Device::flush_done(Buf& leader, From from) {
 // after it the buf may be someone else's. It is called by the buf's own worker, from dispatch().
 void Device::end(Buf& buf, Lane& here, From from) {
     assert(buf.state == Buf::State::running);
-    here.ring_.hold(lock_);  // an iodone before this one may have unlocked it
+    here.ring_.lock(lock_);  // an iodone before this one may have unlocked it
     accounting_->ended(buf, [&] { return read_clock(here); });
     table_.ended(buf, !accounting_->io().partitions().empty());
     const bool own = buf.lane == &here;

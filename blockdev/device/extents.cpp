@@ -18,7 +18,7 @@ constexpr uint64_t hole_read_bytes_min = uint64_t{64} << 10;
 // The list ends early when it has no more room, which leaves a resid and is no error.
 std::optional<int32_t> list_extents(Buf& buf, Backing& backing, Ring& ring) {
     assert(buf.op == Buf::Op::block_status && buf.extents.wanted());
-    ring.let_go();
+    ring.unlock();
     const hrtime_t began = ring.now();
     uint64_t listed = 0;
     bool room = true;
@@ -44,7 +44,7 @@ bool reads_only_holes(Buf& buf, Backing& backing, Ring& ring) {
         buf.moved() > 0) {
         return false;
     }
-    ring.let_go();
+    ring.unlock();
     buf.extents.clear();
     uint64_t listed = 0;
     while (listed < buf.bcount) {

@@ -16,42 +16,42 @@ Lane::Lane(Device& device, Ring& ring, std::unique_ptr<Backing> backing)
     assert(backing_->block_bytes() == device.subject_.block_bytes);
     backing_->attach(ring_);
     ring_.add_observer(*this);
-    ring_.hold(device_.lock_);
+    ring_.lock(device_.lock_);
     ++device_.lanes_;
     device_.accounting_->interrupts().ring_joined(ring_);
-    ring_.let_go();
+    ring_.unlock();
 }
 
 Lane::~Lane() {
-    ring_.hold(device_.lock_);
+    ring_.lock(device_.lock_);
     assert(active_ == 0);
     assert(device_.lanes_ > 0);
     --device_.lanes_;
     device_.accounting_->interrupts().ring_left(ring_);
-    ring_.let_go();  // the lock may go with the device
+    ring_.unlock();  // the lock may go with the device
     ring_.remove_observer(*this);
 }
 
 void Lane::connection_opened() {
-    ring_.hold(device_.lock_);
+    ring_.lock(device_.lock_);
     device_.accounting_->connection_opened();
 }
 
 // The last client's leaving is a moment to look at the partition table.
 void Lane::connection_closed() {
-    ring_.hold(device_.lock_);
+    ring_.lock(device_.lock_);
     CommandCounts& commands = device_.accounting_->commands();
     commands.connection_closed();
     if (commands.connections() == 0) device_.look_at_table();
 }
 
 void Lane::connection_given_up() {
-    ring_.hold(device_.lock_);
+    ring_.lock(device_.lock_);
     device_.accounting_->interrupts().given_up();
 }
 
 void Lane::request_refused() {
-    ring_.hold(device_.lock_);
+    ring_.lock(device_.lock_);
     device_.accounting_->errors().refused();
 }
 
@@ -59,7 +59,7 @@ void Lane::request_refused() {
 void Lane::submitting(hrtime_t now) {
     if (!submitted_) return;  // another device's turn
     submitted_ = false;
-    ring_.hold(device_.lock_);
+    ring_.lock(device_.lock_);
     device_.accounting_->submitted(first_submitted_, std::max(now, first_submitted_));
 }
 

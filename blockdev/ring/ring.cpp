@@ -13,7 +13,7 @@ Ring::Ring(unsigned entries, bool busy_wait, Kernel& kernel)
 }
 
 Ring::~Ring() {
-    assert(held_ == nullptr);
+    assert(locked_ == nullptr);
     assert(observers_.empty());
 }
 
@@ -27,7 +27,7 @@ void Ring::enable() {
 io_uring_sqe* Ring::next_entry(unsigned together) {
     assert(together > 0);
     while (uring_.room() < together) {
-        let_go();
+        unlock();
         if (uring_.submit(0) >= 0) continue;
         Completion* completion = nullptr;
         int32_t result = 0;
@@ -52,10 +52,10 @@ void Ring::link_to_writable(int socket, const __kernel_timespec& patience) {
 }
 
 // One at a time: two workers that each held one and wanted the other's would wait for ever.
-void Ring::take(Lock& lock) {
-    let_go();
-    lock.lock();
-    held_ = &lock;
+void Ring::lock_instead(Lock& wanted) {
+    unlock();
+    wanted.lock();
+    locked_ = &wanted;
 }
 
 void Ring::wait(bool sleep) {
@@ -64,7 +64,7 @@ void Ring::wait(bool sleep) {
         const hrtime_t submitted = now();  // one clock reading for all of the turn
         for (SubmissionObserver* observer : observers_) observer->submitting(submitted);
     }
-    let_go();
+    unlock();
     slept_ = sleep && inline_.empty() && later_.empty();
     // A submission that the kernel refused is tried again in the next turn.
     slept_ ? idle_wait_.wait(uring_, turn_) : uring_.submit(0);

@@ -104,14 +104,14 @@ class Ring {
     void wake() { posted_.wake(); }
 
     /// Takes `lock` for the worker, unless it has it. It has one at a time.
-    void hold(Lock& lock) {
-        if (held_ != &lock) take(lock);
+    void lock(Lock& wanted) {
+        if (locked_ != &wanted) lock_instead(wanted);
     }
     /// Before anything that takes long, and for what has to be destroyed.
-    void let_go() {
-        if (held_ == nullptr) return;
-        held_->unlock();
-        held_ = nullptr;
+    void unlock() {
+        if (locked_ == nullptr) return;
+        locked_->unlock();
+        locked_ = nullptr;
     }
 
     /// Submits what was prepared and sleeps until at least one operation has completed; without
@@ -148,12 +148,12 @@ class Ring {
   private:
     io_uring_sqe* next_entry(unsigned together);
     void link_to_writable(int socket, const __kernel_timespec& patience);
-    void take(Lock& lock);
+    void lock_instead(Lock& wanted);
 
     Posted posted_;  // outlives uring_, whose kernel may write to what is watched
     Uring uring_;
     IdleWait idle_wait_;
-    Lock* held_ = nullptr;
+    Lock* locked_ = nullptr;
     CompletionList inline_;
     CompletionList later_;
     std::vector<SubmissionObserver*> observers_;

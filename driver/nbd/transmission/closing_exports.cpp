@@ -39,7 +39,7 @@ void ClosingExports::advance() {
     }
     if (closing_.empty()) return;
     for (const auto& closing : closing_) flush(*closing);
-    sessions_.ring().let_go();  // an export's end takes longer than others should wait for a device
+    sessions_.ring().unlock();  // an export's end takes longer than others should wait for a device
     std::erase_if(closing_, [](const auto& closing) { return closing->flushed; });
 }
 

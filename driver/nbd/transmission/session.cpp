@@ -42,7 +42,7 @@ Session::~Session() {
     assert(finished());
     assert(memory_.requests_held() == 0 && incoming_ == nullptr);
     lane_.connection_closed();
-    sessions_.ring().let_go();
+    sessions_.ring().unlock();
 }
 
 bool Session::finished() const {

@@ -129,11 +129,11 @@ void Worker::turn() {
     ring_.dispatch();
     if (mailbox_.has_mail()) read_mail();
     sessions_.resume_waiting();
-    ring_.let_go();
+    ring_.unlock();
     sessions_.serve_all();
     sessions_.receive_all();
     closing_.advance();
-    ring_.let_go();
+    ring_.unlock();
 }
 
 void Worker::read_mail() {
@@ -142,7 +142,7 @@ void Worker::read_mail() {
     for (Mail::Arrival& arrival : mail.arrivals) admit(std::move(arrival));
     for (const uint64_t serial : mail.endings) closing_.end_clients(serial);
     for (auto& exp : mail.closing) closing_.close(std::move(exp));
-    ring_.let_go();  // to make an export takes longer than others should wait for a device
+    ring_.unlock();  // to make an export takes longer than others should wait for a device
     for (auto& task : mail.calls) task();
 }
 

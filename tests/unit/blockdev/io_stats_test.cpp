@@ -176,7 +176,7 @@ TEST_F(IoStatsKstat, AReaderSeesWholeBlobsWhileTheWorkerIsAtIt) {
     });
     for (int i = 0; i < 50; ++i) ASSERT_NE(read(), nullptr);  // and validates each
     worker.join();
-    EXPECT_EQ(of(read(), IoStats::read_wait, VS_STYPE_SUM) + stats.let_go(), requests);
+    EXPECT_EQ(of(read(), IoStats::read_wait, VS_STYPE_SUM) + stats.dropped(), requests);
 }
 
 // The requests that leave as the third, sixth ... are in it, with the times that their own stamps

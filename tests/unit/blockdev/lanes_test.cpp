@@ -61,7 +61,7 @@ class TestWorker {
             ring_.wait();
             ring_.dispatch();
         }
-        ring_.let_go();
+        ring_.unlock();
     }
 
     Ring ring_{64};
