@@ -22,15 +22,15 @@ namespace blkscope {
 class BusyWait {
   public:
     /// How long it pays to look out.
-    static constexpr uint64_t look_ns_max = 100'000;
+    static constexpr uint64_t spin_ns_max = 100'000;
 
     [[nodiscard]] bool pays() const { return balance_ >= pays_from; }
 
     /// Slept at once, and woke after so long; the waking is in it.
-    void slept(uint64_t ns) { count(ns <= look_ns_max + waking_ns); }
+    void slept(uint64_t ns) { count(ns <= spin_ns_max + waking_ns); }
 
     /// Looked out for so long before something was found, or given up.
-    void looked(uint64_t ns, bool found) {
+    void spun(uint64_t ns, bool found) {
         if (ns > lost_ns_min) {
             balance_ = others_ran;
         } else {
@@ -40,7 +40,7 @@ class BusyWait {
 
   private:
     static constexpr uint64_t waking_ns = 50'000;
-    static constexpr uint64_t lost_ns_min = 2 * look_ns_max;
+    static constexpr uint64_t lost_ns_min = 2 * spin_ns_max;
 
     // One in so many looks may be in vain, or the processor's time is not worth it.
     static constexpr int long_wait = 4;

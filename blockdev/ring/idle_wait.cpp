@@ -37,13 +37,13 @@ bool IdleWait::spin(Uring& uring, hrtime_t since) {
     assert(may_spin_);
     uint64_t ns = 0;
     bool found = false;
-    while (!found && ns <= BusyWait::look_ns_max) {
+    while (!found && ns <= BusyWait::spin_ns_max) {
         sched_yield();
         uring.take_held_back();
         found = uring.ready();
         ns = static_cast<uint64_t>(kstat::to_ns(uring.kernel().now() - since));
     }
-    busy_wait_.looked(ns, found);
+    busy_wait_.spun(ns, found);
     return found;
 }
 

@@ -32,7 +32,7 @@ TEST(BusyWait, LooksInVainAFewTimesAndThenSleeps) {
     BusyWait wait;
     sleep_for(wait, short_ns, 1000);
     int looks = 0;
-    for (; wait.pays() && looks < 100; ++looks) wait.looked(BusyWait::look_ns_max, false);
+    for (; wait.pays() && looks < 100; ++looks) wait.spun(BusyWait::spin_ns_max, false);
     EXPECT_LE(looks, 5);
 }
 
@@ -40,7 +40,7 @@ TEST(BusyWait, GoesOnWhileMostLooksFindSomething) {
     BusyWait wait;
     sleep_for(wait, short_ns, 100);
     for (int i = 0; i < 1000; ++i) {
-        wait.looked(short_ns, i % 20 != 0);
+        wait.spun(short_ns, i % 20 != 0);
         EXPECT_TRUE(wait.pays());
     }
 }
@@ -64,7 +64,7 @@ TEST(BusyWait, ForgetsLongWaits) {
 TEST(BusyWait, StopsForLongWhereOthersTakeTheProcessor) {
     BusyWait wait;
     sleep_for(wait, short_ns, 100);
-    wait.looked(3'000'000, true);
+    wait.spun(3'000'000, true);
     sleep_for(wait, short_ns, 150);
     EXPECT_FALSE(wait.pays());
     sleep_for(wait, short_ns, 1000);
