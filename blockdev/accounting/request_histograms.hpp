@@ -70,7 +70,7 @@ class RequestHistograms {
     RequestHistograms(const RequestHistograms&) = delete;
     RequestHistograms& operator=(const RequestHistograms&) = delete;
 
-    /// Counts a request whose three stamps and `met` are set, unless switched off.
+    /// Counts a request whose three stamps and `depth_on_arrival` are set, unless switched off.
     void count(const Buf& buf);
 
     /// From 0. Returns when no request is being counted any more, and begins with the next.
@@ -117,7 +117,7 @@ inline void RequestHistograms::count(const Buf& buf) {
 
 inline void RequestHistograms::count_transfer(const Buf& buf, uint64_t total_ns) {
     add((*counts_).latency[powers_of_2.index(total_ns)]);
-    add((*counts_).depth[depth_steps.index(buf.met)]);
+    add((*counts_).depth[depth_steps.index(buf.depth_on_arrival)]);
 }
 
 }  // namespace blkscope

@@ -38,7 +38,7 @@ class SampledStats {
                      .wait_ns = ns(buf.queued, buf.started),
                      .service_ns = ns(buf.started, buf.finished),
                      .size_bytes = buf.bcount,
-                     .depth = buf.met});
+                     .depth = buf.depth_on_arrival});
     }
 
     const kstat::TickScale scale_;

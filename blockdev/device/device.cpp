@@ -90,7 +90,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     buf.partition = accounting_->io().partitions().find(buf.offset, buf.bcount);
     buf.step = 0;
     buf.retries_left = Buf::retries_max;
-    buf.met = io().wcnt + io().rcnt;
+    buf.depth_on_arrival = io().wcnt + io().rcnt;
     buf.state = Buf::State::waiting;
     accounting_->entered(buf, [&] { return read_clock(lane); });
     queue_.enter(buf);

@@ -31,7 +31,7 @@ std::array<Buf, 1024> finished_bufs(Buf::Op op) {
     for (Buf& buf : bufs) {
         buf.op = op;
         buf.bcount = op == Buf::Op::flush ? 0 : 4096;
-        buf.met = static_cast<uint32_t>(random() % 32);
+        buf.depth_on_arrival = static_cast<uint32_t>(random() % 32);
         buf.queued = blkscope::kstat::now_unscaled();
         buf.started = buf.queued + blkscope::kstat::to_ticks(static_cast<hrtime_t>(ns(random)));
         buf.finished = buf.started + blkscope::kstat::to_ticks(static_cast<hrtime_t>(ns(random)));
