@@ -83,7 +83,7 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
 }
 
 std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
-    buf.way = 0;
+    buf.method = 0;
     // A write that must be on the disk before it is answered sleeps anyway: it goes to the ring.
     if (is_.regular && !is_.direct && !buf.fua) {
         if (const std::optional<int32_t> moved = write_now(buf)) return moved;
@@ -106,7 +106,7 @@ std::optional<int32_t> FileBacking::write_now(Buf& buf) {
     if (chosen) {
         if (const std::optional<int32_t> moved = write_cached(buf)) return moved;
     }
-    if (!small || buf.way != 0) return std::nullopt;
+    if (!small || buf.method != 0) return std::nullopt;
     const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
     return static_cast<int32_t>(kernel_.pwrite(is_.fd, from, buf.offset + buf.moved()));
 }
@@ -129,7 +129,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
         return std::nullopt;
     }
     if (way == Way::ring) {
-        buf.way = timed_by_ring;
+        buf.method = timed_by_ring;
         buf.covers = static_cast<uint64_t>(began);  // a write's result says what it has done
         return std::nullopt;
     }
@@ -146,11 +146,11 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
 // The kernel does one write to a file at a time, so a write's own time begins when it was prepared
 // or when the one before had ended, whichever is later.
 void FileBacking::ring_write_ended(Buf& buf) {
-    assert(buf.op == Buf::Op::write && choice_ && buf.way == timed_by_ring);
+    assert(buf.op == Buf::Op::write && choice_ && buf.method == timed_by_ring);
     const hrtime_t now = kernel_.now();
     const hrtime_t began = std::max(static_cast<hrtime_t>(buf.covers), ring_write_ended_);
     ring_write_ended_ = now;
-    buf.way = 0;
+    buf.method = 0;
     if (buf.error != 0 || buf.bcount > WriteChoice::write_bytes_max) return;
     choice_->took(WriteChoice::Way::ring, buf.offset, buf.bcount,
                   kstat::to_ns(std::max<hrtime_t>(now - began, 0)));
@@ -245,19 +245,19 @@ bool FileBacking::more(Buf& buf) {
 bool FileBacking::more_of_write(Buf& buf) {
     assert(buf.step <= 1);
     if (buf.step == 0) {
-        if (!buf.fua && buf.way == timed_by_ring) ring_write_ended(buf);
+        if (!buf.fua && buf.method == timed_by_ring) ring_write_ended(buf);
         if (buf.error == 0 || !buf.fua) return false;
         buf.step = 1;
         if (planted("fua-failure-sticks")) return false;
         if (is_.witness < 0) return false;  // nobody can tell, so it counts as a failed sync
         const bool fits = buf.error <= std::numeric_limits<uint8_t>::max();
-        buf.way = static_cast<uint8_t>(fits ? buf.error : EIO);
+        buf.method = static_cast<uint8_t>(fits ? buf.error : EIO);
         buf.error = 0;
         return true;
     }
     if (buf.error != 0) return false;
-    assert(buf.way != 0);
-    buf.error = buf.way;
+    assert(buf.method != 0);
+    buf.error = buf.method;
     buf.step = 2;
     return false;
 }

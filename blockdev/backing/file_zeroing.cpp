@@ -51,14 +51,14 @@ std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
     });
 }
 
-// Without fast_zero there is always a way; with it, only those that cost no more than a write. What
+// Without fast_zero there is always a method; with it, only those that cost no more than a write. What
 // a disk does to zero a range that stays provisioned, nobody knows, and it may be to write it.
-FileZeroing::Way FileZeroing::way_for(const Buf& buf) const {
+FileZeroing::Method FileZeroing::method_for(const Buf& buf) const {
     const bool aligned = buf.offset % is_.trim_bytes == 0 && buf.bcount % is_.trim_bytes == 0;
-    if (buf.fast_zero && !aligned) return Way::none;
-    if (holes_.can_punch && !buf.no_hole) return Way::punch;
-    if (holes_.can_zero_range && (is_.regular || !buf.fast_zero)) return Way::zero_range;
-    return buf.fast_zero ? Way::none : Way::write;
+    if (buf.fast_zero && !aligned) return Method::none;
+    if (holes_.can_punch && !buf.no_hole) return Method::punch;
+    if (holes_.can_zero_range && (is_.regular || !buf.fast_zero)) return Method::zero_range;
+    return buf.fast_zero ? Method::none : Method::write;
 }
 
 std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
@@ -67,14 +67,14 @@ std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
     if (buf.resid == 0) return 0;
     const uint64_t at = buf.offset + buf.moved();
     const uint64_t to_aligned = (is_.trim_bytes - at % is_.trim_bytes) % is_.trim_bytes;
-    const Way way = way_for(buf);
-    buf.way = static_cast<uint8_t>(way);
-    if (way == Way::none) return -EOPNOTSUPP;
-    if (way != Way::write && to_aligned == 0 && buf.resid >= is_.trim_bytes) {
+    const Method method = method_for(buf);
+    buf.method = static_cast<uint8_t>(method);
+    if (method == Method::none) return -EOPNOTSUPP;
+    if (method != Method::write && to_aligned == 0 && buf.resid >= is_.trim_bytes) {
         return prepare_fallocate(buf,
-                                 way == Way::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
+                                 method == Method::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
     }
-    const bool edge = way != Way::write && to_aligned > 0;
+    const bool edge = method != Method::write && to_aligned > 0;
     const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
     assert(bytes > 0);
     buf.covers = 0;  // the result says how much was written
@@ -109,19 +109,19 @@ bool FileZeroing::more_of_trim(Buf& buf) {
 
 // The next way is tried where the best one is not to be had, now and from now on.
 bool FileZeroing::more_of_zeroes(Buf& buf) {
-    const Way way{buf.way};
+    const Method method{buf.method};
     if (!unsupported(buf.error)) {
         if (is_.regular) holes_.sparse = true;
         return false;
     }
-    if (way == Way::write || way == Way::none) return false;
-    forget(way);
+    if (method == Method::write || method == Method::none) return false;
+    forget(method);
     buf.error = 0;
     return true;
 }
 
-void FileZeroing::forget(Way way) {
-    (way == Way::punch ? holes_.can_punch : holes_.can_zero_range) = false;
+void FileZeroing::forget(Method method) {
+    (method == Method::punch ? holes_.can_punch : holes_.can_zero_range) = false;
 }
 
 }  // namespace blkscope

@@ -52,13 +52,13 @@ class FileZeroing {
 
   private:
     /// The ways to make zeroes, best first.
-    enum class Way : uint8_t { punch, zero_range, write, none };
+    enum class Method : uint8_t { punch, zero_range, write, none };
 
-    [[nodiscard]] Way way_for(const Buf& buf) const;
+    [[nodiscard]] Method method_for(const Buf& buf) const;
     std::optional<int32_t> prepare_fallocate(Buf& buf, int mode);
     bool more_of_trim(Buf& buf);
     bool more_of_zeroes(Buf& buf);
-    void forget(Way way);
+    void forget(Method method);
 
     const OpenFile& is_;
     FileHoles& holes_;

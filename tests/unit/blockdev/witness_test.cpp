@@ -163,10 +163,10 @@ TEST_F(Witness, IsAskedWhateverWayTheBufWentBefore) {
     FileBacking backing(open_file(image(), {}));
     for (const int way : {0, 1, 255}) {
         Buf buf = failed_fua_write(EIO);
-        buf.way = static_cast<uint8_t>(way);
+        buf.method = static_cast<uint8_t>(way);
         EXPECT_TRUE(backing.more(buf));
         EXPECT_EQ(buf.step, 1);
-        EXPECT_EQ(buf.way, EIO);
+        EXPECT_EQ(buf.method, EIO);
     }
 }
 
