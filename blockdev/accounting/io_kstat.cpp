@@ -17,7 +17,7 @@ IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& nam
       seq_(seq) {
     if (instance < 0) return;
     publish(instance, name, ks_class);
-    publish_second_kind(instance, name, ks_class);
+    publish_kstat2(instance, name, ks_class);
 }
 
 // Virtual: the data is ours, in ticks; snapshot() copies and scales it.
@@ -32,7 +32,7 @@ void IoKstat::publish(int instance, const std::string& name, const char* ks_clas
     kstat_install(kstat_.get());
 }
 
-void IoKstat::publish_second_kind(int instance, const std::string& name, const char* category) {
+void IoKstat::publish_kstat2(int instance, const std::string& name, const char* category) {
     const std::string number = std::to_string(instance);
     std::array<const char*, 4> path{category, device_module, name.c_str(), number.c_str()};
     assert(kstat2_ == nullptr);

@@ -55,7 +55,7 @@ class IoKstat {
 
     [[nodiscard]] Snapshot take_snapshot() const;
     void publish(int instance, const std::string& name, const char* ks_class);
-    void publish_second_kind(int instance, const std::string& name, const char* category);
+    void publish_kstat2(int instance, const std::string& name, const char* category);
     static int snapshot(kstat_t* ksp, void* out, int rw);
     static int update(kstat2_t* ksp, int rw);
 
