@@ -66,9 +66,9 @@ class ObserverList : private Each... {
         };
         (tell(static_cast<Each&>(*this)), ...);
     }
-    void gone(const Buf& buf) {
+    void after_end(const Buf& buf) {
         const auto tell = [&](auto& observer) {
-            if constexpr (requires { observer.gone(buf); }) observer.gone(buf);
+            if constexpr (requires { observer.after_end(buf); }) observer.after_end(buf);
         };
         (tell(static_cast<Each&>(*this)), ...);
     }
@@ -107,7 +107,7 @@ class Accounting {
             buf.finished = clock();
             observers_.ended(buf);
         }
-        observers_.gone(buf);
+        observers_.after_end(buf);
     }
 
     // ---- Of the device ----

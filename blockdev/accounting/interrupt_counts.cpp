@@ -14,13 +14,13 @@ InterruptCounts::InterruptCounts(const kstat::Seqlock&, const Subject& subject) 
     kstat_install(kstat_.get());
 }
 
-void InterruptCounts::ring_joined(const Ring& ring) {
+void InterruptCounts::ring_added(const Ring& ring) {
     const std::lock_guard guard(rings_mutex_);
     assert(std::ranges::find(rings_, &ring, &Joined::ring) == rings_.end());
     rings_.push_back({&ring, ring.empty_wakeups()});
 }
 
-void InterruptCounts::ring_left(const Ring& ring) {
+void InterruptCounts::ring_removed(const Ring& ring) {
     const std::lock_guard guard(rings_mutex_);
     const auto joined = std::ranges::find(rings_, &ring, &Joined::ring);
     assert(joined != rings_.end());

@@ -7,7 +7,7 @@
 //     watchdog  clients closed because they stood still
 //     spurious  wake-ups with nothing to do, of all rings that have a lane into the device
 //
-// Ownership: owns the counters and the kstat; borrows each ring from ring_joined() to ring_left().
+// Ownership: owns the counters and the kstat; borrows each ring from ring_added() to ring_removed().
 // Threads:   a worker, under the device's lock. A reader takes a mutex of its own for the rings, so
 //            that no reader waits for a worker.
 // Errors:    the constructor throws std::runtime_error.
@@ -38,8 +38,8 @@ class InterruptCounts {
     void handed_over() { add(KSTAT_INTR_SOFT); }
     void given_up() { add(KSTAT_INTR_WATCHDOG); }
 
-    void ring_joined(const Ring& ring);
-    void ring_left(const Ring& ring);
+    void ring_added(const Ring& ring);
+    void ring_removed(const Ring& ring);
 
   private:
     struct Joined {

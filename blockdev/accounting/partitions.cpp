@@ -30,14 +30,14 @@ std::unique_ptr<IoKstat> Partitions::take(const Partition& where) {
 
 void Partitions::replace(const std::vector<Partition>& table) {
     assert(std::ranges::is_sorted(table, {}, &Partition::first_byte));
-    std::erase_if(leaving_, [](const auto& stats) { return stats->devstat.idle(); });
+    std::erase_if(removed_, [](const auto& stats) { return stats->devstat.idle(); });
     std::vector<Present> next;
     for (const Partition& where : table) next.push_back({where, take(where)});
     // Those that go leave first: a new one may have the name.
-    for (Present& gone : present_) {
-        if (!gone.stats) continue;
-        gone.stats->withdraw();
-        leaving_.push_back(std::move(gone.stats));
+    for (Present& old : present_) {
+        if (!old.stats) continue;
+        old.stats->withdraw();
+        removed_.push_back(std::move(old.stats));
     }
     for (Present& present : next) {
         if (present.stats) continue;

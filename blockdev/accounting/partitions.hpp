@@ -60,7 +60,7 @@ class Partitions {
     int instance_;
     uint32_t block_bytes_;
     std::vector<Present> present_;                   // by first byte
-    std::vector<std::unique_ptr<IoKstat>> leaving_;  // requests may still be in them
+    std::vector<std::unique_ptr<IoKstat>> removed_;  // requests may still be in them
 };
 
 }  // namespace blkscope

@@ -24,7 +24,7 @@ class SampledStats {
     /// A client has come: its requests are to find all memory there.
     void connection_opened() { stats_.prepare(); }
 
-    void gone(const Buf& buf) {
+    void after_end(const Buf& buf) {
         if (buf.in_queues() && stats_.due()) take(buf);
     }
 

@@ -71,8 +71,8 @@ std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
     buf.method = static_cast<uint8_t>(method);
     if (method == Method::none) return -EOPNOTSUPP;
     if (method != Method::write && to_aligned == 0 && buf.resid >= is_.trim_bytes) {
-        return prepare_fallocate(buf,
-                                 method == Method::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
+        return prepare_fallocate(
+            buf, method == Method::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
     }
     const bool edge = method != Method::write && to_aligned > 0;
     const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});

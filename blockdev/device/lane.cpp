@@ -18,7 +18,7 @@ Lane::Lane(Device& device, Ring& ring, std::unique_ptr<Backing> backing)
     ring_.add_observer(*this);
     ring_.lock(device_.lock_);
     ++device_.lanes_;
-    device_.accounting_->interrupts().ring_joined(ring_);
+    device_.accounting_->interrupts().ring_added(ring_);
     ring_.unlock();
 }
 
@@ -27,7 +27,7 @@ Lane::~Lane() {
     assert(active_ == 0);
     assert(device_.lanes_ > 0);
     --device_.lanes_;
-    device_.accounting_->interrupts().ring_left(ring_);
+    device_.accounting_->interrupts().ring_removed(ring_);
     ring_.unlock();  // the lock may go with the device
     ring_.remove_observer(*this);
 }

@@ -59,14 +59,14 @@ class Buf : public Completion {
 
     // The device's and the backing's own.
     State state = State::idle;
-    uint8_t step = 0;  // of an operation that takes several (a trim, then a sync)
-    uint8_t method = 0;// the backing's own: how it is being done, or a write's error in step 1
+    uint8_t step = 0;    // of an operation that takes several (a trim, then a sync)
+    uint8_t method = 0;  // the backing's own: how it is being done, or a write's error in step 1
     uint8_t retries_left = 0;
-    uint32_t depth_on_arrival = 0; // reads and writes that were in the device when it came
-    uint64_t covers = 0;           // bytes that are done when the operation under way ends with 0
-    Lane* lane = nullptr;          // by which it came
-    IoKstat* partition = nullptr;  // that it lies in, if any
-    Buf* next = nullptr;           // in the queue that it is in
+    uint32_t depth_on_arrival = 0;  // reads and writes that were in the device when it came
+    uint64_t covers = 0;            // bytes that are done when the operation under way ends with 0
+    Lane* lane = nullptr;           // by which it came
+    IoKstat* partition = nullptr;   // that it lies in, if any
+    Buf* next = nullptr;            // in the queue that it is in
 
     /// Reads and writes are what kstat_io counts; the others have counters of their own.
     [[nodiscard]] bool in_queues() const { return op == Op::read || op == Op::write; }
