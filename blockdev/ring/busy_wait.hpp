@@ -1,11 +1,12 @@
-// BusyWait: whether a worker with nothing to do had better look out for a while than sleep at once.
+// BusyWait: whether a worker with nothing to do should spin for a while before it sleeps.
 //
-// To wake a thread takes longer than a small request, most of all in a virtual machine, where the
-// processor that it slept on was handed back to the host. A client with one request at a time
-// sends the next one within microseconds of its reply: looking out finds it before sleep has begun.
+// To wake a sleeping thread takes longer than a small request. In a virtual machine it takes
+// longest, because the host has taken the processor back. A client with one request at a time sends
+// the next one within microseconds of its reply. A worker that spins finds that request before
+// sleep begins.
 //
-// It is a balance of what was seen: each wait that was short is one for it, each long one several
-// against. So an idle worker sleeps, and so does one whose clients take their time.
+// The decision is a balance of the past waits. A short wait adds one to it, a long wait subtracts
+// several. An idle worker therefore sleeps, and so does a worker whose clients are slow.
 //
 // Units:   nanoseconds.
 // Threads: one.
@@ -21,15 +22,15 @@ namespace blkscope {
 
 class BusyWait {
   public:
-    /// How long it pays to look out.
+    /// Longer spinning costs more than the sleep that it avoids.
     static constexpr uint64_t spin_ns_max = 100'000;
 
     [[nodiscard]] bool pays() const { return balance_ >= pays_from; }
 
-    /// Slept at once, and woke after so long; the waking is in it.
+    /// The worker slept at once, for `ns` in all, the waking included.
     void slept(uint64_t ns) { count(ns <= spin_ns_max + waking_ns); }
 
-    /// Looked out for so long before something was found, or given up.
+    /// The worker spun for `ns`. `found`: a completion ended the spinning.
     void spun(uint64_t ns, bool found) {
         if (ns > lost_ns_min) {
             balance_ = others_ran;
@@ -42,11 +43,11 @@ class BusyWait {
     static constexpr uint64_t waking_ns = 50'000;
     static constexpr uint64_t lost_ns_min = 2 * spin_ns_max;
 
-    // One in so many looks may be in vain, or the processor's time is not worth it.
+    // Spinning pays while fewer than one wait in `long_wait` is a long one.
     static constexpr int long_wait = 4;
     static constexpr int pays_from = 16;
     static constexpr int balance_max = 32;
-    // Others have work for the processor; some ten milliseconds of requests go by first.
+    // Other threads need the processor. Short waits restore the balance in about ten milliseconds.
     static constexpr int others_ran = -200;
 
     void count(bool is_short) {

@@ -1,8 +1,13 @@
-// Completion: what an operation on a ring reports to, and lists of those that completed without the
-// kernel.
+// Completion: the object that is called when an operation on a ring has ended. Also lists of
+// completions that need no kernel.
 //
-// Ownership: a list borrows what is in it. A completion is in at most one list at a time.
+//     prepare(completion) ──▶ kernel ─────────────▶ dispatch() ──▶ completion.complete(result)
+//     completed(completion) ──▶ CompletionList ────▶ dispatch() ──▶ completion.complete(result)
+//
+// Units:     `result` is a number of bytes, or what the operation defines; negative: -errno.
+// Ownership: a list borrows its members. A completion is in at most one list at a time.
 // Threads:   one at a time.
+// Errors:    none of its own.
 #pragma once
 
 #include <cassert>
@@ -12,7 +17,7 @@ namespace blkscope {
 
 class Completion {
   public:
-    /// `result` as the operation's system call would return it, or -errno.
+    /// `result` is what the operation's system call would return, or -errno.
     virtual void complete(int32_t result) = 0;
 
   protected:
@@ -27,7 +32,7 @@ class Completion {
     int32_t result_ = 0;
 };
 
-/// Completions and their results, in order, linked through themselves.
+/// Completions and their results, in order. The links are in the completions themselves.
 class CompletionList {
   public:
     CompletionList() = default;
@@ -44,7 +49,7 @@ class CompletionList {
         end_ = &completion.next_;
     }
 
-    /// Moves all of the other one behind what is here.
+    /// Moves all members of `other` behind the members of this list.
     void take_over(CompletionList& other) {
         assert(this != &other);
         if (other.empty()) return;
@@ -54,7 +59,7 @@ class CompletionList {
         other.end_ = &other.first_;
     }
 
-    /// Takes the first one out, then calls its complete(), which may append more.
+    /// Removes the first member, then calls its complete(), which may append more.
     void complete_first() {
         assert(!empty());
         Completion* const completion = first_;

@@ -8,8 +8,9 @@
 namespace blkscope {
 namespace {
 
-// A client with one request at a time leaves a worker idle after so many turns: header, payload,
-// data, reply. With more under way, requests that queue up while it sleeps are served for less.
+// One request of one client takes at most four turns: header, payload, data, reply. A worker that
+// is busy for longer has several requests. Sleep lets requests gather, which costs less per
+// request.
 constexpr uint64_t busy_turns_max = 4;
 
 }  // namespace
@@ -30,9 +31,8 @@ int IdleWait::wait(Uring& uring, uint64_t turn) {
     return error;
 }
 
-// True if something has completed. It makes way for whatever is ready to run on this processor,
-// which may be the client that it waits for: alone on the processor that costs a fraction of a
-// microsecond.
+// True if an operation has completed. sched_yield() lets other threads of this processor run, and
+// the client may be one of them. Without another thread it costs a fraction of a microsecond.
 bool IdleWait::spin(Uring& uring, hrtime_t since) {
     assert(may_spin_);
     uint64_t ns = 0;

@@ -1,11 +1,11 @@
 // IdleWait: how a worker that has nothing to do waits for a completion.
 //
-//     submit ─▶ something is there? ─▶ return
+//     submit ─▶ a completion is there? ─▶ return
 //                  │ no
 //                  ├─ spinning pays ─▶ spin for up to 100 us ─▶ found? ─▶ return
 //                  └───────────────────────────────────────────────▶ sleep in the kernel
 //
-// What is submitted often completes at once. That was no idle wait, and says nothing of the next.
+// A submitted operation often completes at once. Such a wait was not idle, so it does not count.
 //
 // Threads: the ring's worker.
 // Errors:  as Uring::submit().
@@ -22,22 +22,22 @@ namespace blkscope {
 
 class IdleWait {
   public:
-    /// Without `may_spin` it always sleeps.
+    /// Without `may_spin` the worker always sleeps.
     explicit IdleWait(bool may_spin) : may_spin_(may_spin) {}
 
-    /// A client stands still until what it has begun to send is taken: the next idle wait spins for
-    /// it, however much there was to do before.
+    /// A client is blocked until the worker takes the rest of its request. The next idle wait spins
+    /// for that rest, even if the worker was busy before.
     void expect_soon() { expects_soon_ = true; }
 
-    /// Submits, and returns when something has completed. `turn` counts the worker's turns.
+    /// Submits, and returns when an operation has completed. `turn` counts the worker's turns.
     int wait(Uring& uring, uint64_t turn);
 
   private:
     bool spin(Uring& uring, hrtime_t since);
 
     const bool may_spin_;
-    bool expects_soon_ = false;  // since it was last idle
-    uint64_t idle_turn_ = 0;     // the last one with nothing left to do
+    bool expects_soon_ = false;  // since the worker was last idle
+    uint64_t idle_turn_ = 0;     // the last turn after which nothing was left to do
     BusyWait busy_wait_;
 };
 

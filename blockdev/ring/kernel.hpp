@@ -1,21 +1,20 @@
-// Kernel: the seam between the request's way and the operating system.
+// Kernel: the seam between a request's path and the operating system.
 //
 //     Worker ─▶ Ring ──────── set_up, submit ────────┐
 //     Backing ─────────────── pwrite, copy, seek ────┼─▶ Kernel ─▶ Linux, or a simulated kernel
 //     Transport ───────────── shutdown, send_now ────┘                in virtual time
 //
-// Operations are prepared in the ring's own memory, so they do not pass through here one by one. Only
-// what is a system call does: one virtual call per call. A simulated kernel sets up an io_uring whose
-// two queues are plain memory, reads the submitted entries from one and writes completions to the
-// other.
+// Operations are prepared in the ring's own memory, so they do not pass through this class one by
+// one. Only system calls do, with one virtual call each. A simulated kernel sets up an io_uring
+// whose two queues are plain memory: it reads one and writes the other.
 //
-// Page faults, SIGBUS and the real page cache are not behind this seam. copy() and is_cached() stand
-// for what they mean to us.
+// Page faults, SIGBUS and the real page cache are not behind this seam. copy() and is_cached()
+// stand for their effects on us.
 //
 // Units:     bytes; ticks of the kernel's clock, gethrtime_unscaled() on Linux.
 // Ownership: descriptors and mappings belong to the caller, as with the system calls.
-// Threads:   any; a ring's functions as the ring's own.
-// Errors:    as each system call reports them, but as -errno in the result; never errno itself.
+// Threads:   any; the functions of a ring have the ring's own rule.
+// Errors:    -errno in the result, as each system call reports it. errno itself is never set.
 // Source:    io_uring_setup(2), io_uring_enter(2), eventfd(2), pread(2), lseek(2), mmap(2),
 //            mincore(2), send(2), shutdown(2).
 #pragma once
@@ -37,19 +36,19 @@ class Kernel {
     /// 0, or -errno. The ring is disabled until enable().
     virtual int set_up(unsigned entries, io_uring& ring) = 0;
     virtual void tear_down(io_uring& ring) = 0;
-    /// Makes the calling thread the only one that submits.
+    /// Makes the calling thread the only thread that submits.
     virtual int enable(io_uring& ring) = 0;
-    /// Submits what was prepared, and sleeps until `wait_for` completions are there. The number of
-    /// entries submitted, or -errno.
+    /// Submits all prepared entries, and sleeps until `wait_for` completions are there. Returns the
+    /// number of submitted entries, or -errno.
     virtual int submit(io_uring& ring, unsigned wait_for) = 0;
     /// Moves completions that the kernel holds back into the completion queue, without sleeping.
     virtual int take_completions(io_uring& ring) = 0;
-    /// Makes room for `count` files in the ring's table.
+    /// Reserves `count` places in the ring's table of files.
     virtual int reserve_files(io_uring& ring, unsigned count) = 0;
-    /// Enters `fd` in the table; -1 empties the place.
+    /// Writes `fd` to a place of the table; -1 empties the place.
     virtual int set_file(io_uring& ring, unsigned index, int fd) = 0;
 
-    /// A descriptor whose reads on a ring complete after signal_event(); or -errno.
+    /// Returns a descriptor whose reads on a ring complete after signal_event(), or -errno.
     virtual int open_event() = 0;
     virtual void signal_event(int event) = 0;
 
@@ -59,16 +58,16 @@ class Kernel {
     virtual ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) = 0;
     /// lseek(2) with SEEK_DATA or SEEK_HOLE.
     virtual int64_t seek(int fd, uint64_t at, int whence) = 0;
-    /// The size of a regular file now.
+    /// The current size of a regular file.
     virtual int64_t file_bytes(int fd) = 0;
 
-    /// A shared mapping of the file; nullptr where there can be none.
+    /// A shared mapping of the file; nullptr if it cannot be mapped.
     virtual std::byte* map(int fd, uint64_t bytes) = 0;
     virtual void unmap(std::byte* start, uint64_t bytes) = 0;
-    /// Copies into a mapping. False: the file has shrunk or the disk is full, and some bytes may
-    /// have been copied.
+    /// Copies into a mapping. False if the file has shrunk or the disk is full; some bytes may have
+    /// been copied.
     virtual bool copy(std::byte* to, std::span<const std::byte> from) = 0;
-    /// Whether the page cache holds all pages of the range of a mapping.
+    /// Whether the page cache has all pages of the range of a mapping.
     virtual bool is_cached(const std::byte* first, uint64_t bytes) = 0;
     /// Drops the page tables of the range of a mapping; its data stays in the page cache.
     virtual void forget(std::byte* first, uint64_t bytes) = 0;
@@ -76,15 +75,15 @@ class Kernel {
     // ---- Sockets ----
 
     virtual void shutdown(int socket, int how) = 0;
-    /// Sends what the socket takes at once.
+    /// Sends as many bytes as the socket accepts without blocking.
     virtual ssize_t send_now(int socket, std::span<const std::byte> bytes) = 0;
-    /// What was sent and not yet taken by the other side; Unix sockets only.
+    /// The bytes that were sent and not yet received by the other side; Unix sockets only.
     virtual int64_t unsent_bytes(int socket) = 0;
     virtual bool is_unix(int socket) = 0;
-    /// Asks for a send buffer of so many bytes.
+    /// Asks for a send buffer of `bytes`.
     virtual void set_send_buffer(int socket, int bytes) = 0;
 
-    /// Of sockets, files and events.
+    /// Closes a socket, file or event.
     virtual void close(int fd) = 0;
 
     // ---- The clock ----
@@ -98,7 +97,7 @@ class Kernel {
     ~Kernel() = default;
 };
 
-/// The one that this process runs on.
+/// The kernel that this process runs on.
 Kernel& linux_kernel();
 
 }  // namespace blkscope

@@ -26,9 +26,9 @@ namespace {
 
 constexpr size_t pages_asked_max = 64;  // by one mincore(2)
 
-// Best first. DEFER_TASKRUN runs completions only when the worker asks for them, which batches them
-// and never interrupts it; TASKRUN_FLAG tells in shared memory that there are some. Older kernels
-// have less.
+// Best first; older kernels support fewer flags. With DEFER_TASKRUN the kernel runs completions
+// only when the worker asks for them, which batches them. TASKRUN_FLAG shows in shared memory that
+// some are there.
 constexpr unsigned setup_flags[] = {
     IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN | IORING_SETUP_TASKRUN_FLAG |
         IORING_SETUP_SUBMIT_ALL | IORING_SETUP_R_DISABLED,
@@ -37,7 +37,7 @@ constexpr unsigned setup_flags[] = {
     IORING_SETUP_R_DISABLED,
 };
 
-// A system call's result in the kernel's own form.
+// A system call's result in the kernel's own form: -errno instead of -1.
 template <class Result>
 Result or_error(Result result) {
     return result < 0 ? static_cast<Result>(-errno) : result;
@@ -48,20 +48,21 @@ size_t page_bytes() {
     return bytes;
 }
 
-// Where a copy goes back to when its memory is gone; volatile, for only the handler reads it.
+// A copy returns here when its memory is no longer there. Volatile, because only the handler reads
+// it.
 thread_local sigjmp_buf* volatile landing = nullptr;
 struct sigaction before_us;
 
 void on_bus_error(int signal) {
     if (landing != nullptr) siglongjmp(*landing, 1);
-    sigaction(signal, &before_us, nullptr);  // not ours: the access is made again, and meets that
+    sigaction(signal, &before_us, nullptr);  // not ours: the access is repeated
 }
 
 void catch_bus_errors() {
     static const bool once = [] {
         struct sigaction action {};
         action.sa_handler = on_bus_error;
-        action.sa_flags = SA_NODEFER;  // left by a jump, which does not unblock the signal
+        action.sa_flags = SA_NODEFER;  // the jump out does not unblock the signal
         return sigaction(SIGBUS, &action, &before_us) == 0;
     }();
     static_cast<void>(once);
@@ -139,7 +140,7 @@ int LinuxKernel::enable(io_uring& ring) {
     const long result = or_error(
         syscall(__NR_io_uring_register, ring.ring_fd, IORING_REGISTER_ENABLE_RINGS, nullptr, 0));
     if (result < 0) return static_cast<int>(result);
-    io_uring_register_ring_fd(&ring);  // spares a descriptor look-up per wait; optional
+    io_uring_register_ring_fd(&ring);  // optional: saves a descriptor look-up per wait
     return 0;
 }
 
@@ -157,10 +158,10 @@ std::byte* LinuxKernel::map(int fd, uint64_t bytes) {
     return static_cast<std::byte*>(start);
 }
 
-// The fences keep the compiler from moving the copy's stores out of the part that a jump ends.
+// The fences keep the copy's stores between the two assignments of `landing`.
 bool LinuxKernel::copy(std::byte* to, std::span<const std::byte> from) {
     assert(to != nullptr);
-    assert(landing == nullptr);  // a copy within a copy would land in the wrong place
+    assert(landing == nullptr);  // a copy within a copy would return to the wrong place
     sigjmp_buf here;
     if (sigsetjmp(here, 0) != 0) {
         landing = nullptr;
@@ -206,7 +207,7 @@ bool LinuxKernel::is_unix(int socket) {
     return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
 }
 
-// The kernel gives a Unix socket twice what is asked for. A refusal costs speed and nothing else.
+// The kernel gives a Unix socket twice the bytes that are asked for. A refusal only costs speed.
 void LinuxKernel::set_send_buffer(int socket, int bytes) {
     assert(bytes > 0);
     assert(bytes <= INT_MAX / 2);

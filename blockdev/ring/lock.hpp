@@ -1,10 +1,10 @@
-// Lock: what the workers of one device take turns by.
+// Lock: the mutex of a device, of a stripe or of a table, which several workers share.
 //
-// It is held for as long as a batch of requests takes to be counted, some microseconds; longer only
-// while a partition table is read that somebody has written. Whoever meets it held turns a few
-// times on the spot before he sleeps.
+// A worker locks a device for as long as a batch of requests takes to be counted: some
+// microseconds. Reading a partition table that has changed takes longer. A thread that finds the
+// lock held spins briefly, then sleeps.
 //
-// Threads: any; released by the one that took it.
+// Threads: any; the thread that locked it unlocks it.
 // Errors:  none.
 // Source:  pthread_mutexattr_settype(3), PTHREAD_MUTEX_ADAPTIVE_NP.
 #pragma once

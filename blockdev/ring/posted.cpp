@@ -27,7 +27,8 @@ void Posted::post(Completion& completion, int32_t result) {
         list_.append(completion, result);
         any_.store(true, std::memory_order_release);
     }
-    if (first && !planted("wake-up-lost")) wake();  // for the others the worker is awake already, or about to be
+    // For a later completion the worker is already awake, or its wake-up is on the way.
+    if (first && !planted("wake-up-lost")) wake();
 }
 
 void Posted::watch(io_uring_sqe& entry) {

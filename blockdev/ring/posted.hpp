@@ -1,7 +1,10 @@
-// Posted: completions that other threads have for a worker, and the event that wakes it up.
+// Posted: completions that other threads have for a worker, and the event that wakes the worker.
+//
+//     any thread:  post() ── append to the list ── the first one signals the event
+//     worker:      its ring reads the event ── take_over() moves the list to the worker
 //
 // Ownership: borrows each completion until take_over() has moved it to the worker's list.
-// Threads:   post() and wake() any; the rest the worker's only.
+// Threads:   any for post() and wake(); all other functions are the worker's.
 // Errors:    the constructor throws std::runtime_error.
 // Source:    eventfd(2).
 #pragma once
@@ -27,11 +30,11 @@ class Posted final : private Completion {
     void post(Completion& completion, int32_t result);
     void wake() { kernel_.signal_event(event_); }
 
-    /// Whether the event has to be watched again: by an operation on the worker's ring.
+    /// Whether no operation of the worker's ring watches the event; then watch() prepares one.
     [[nodiscard]] bool unwatched() const { return !watched_; }
     void watch(io_uring_sqe& entry);
 
-    /// Moves what was posted behind what is in the list.
+    /// Moves all posted completions behind the members of `list`.
     void take_over(CompletionList& list);
 
   private:
@@ -43,7 +46,7 @@ class Posted final : private Completion {
     Kernel& kernel_;
     int event_;
     bool watched_ = false;
-    uint64_t count_ = 0;  // what the event was read as
+    uint64_t count_ = 0;  // the kernel writes the event's value here; nothing reads it
     std::atomic<bool> any_{false};
     std::mutex mutex_;
     CompletionList list_;

@@ -9,7 +9,7 @@ namespace blkscope {
 
 Ring::Ring(unsigned entries, bool busy_wait, Kernel& kernel)
     : posted_(kernel), uring_(kernel, entries), idle_wait_(busy_wait) {
-    kstat::calibrate_clock();  // before the first device on it takes a time
+    kstat::calibrate_clock();  // before the first device on this ring reads the clock
 }
 
 Ring::~Ring() {
@@ -22,8 +22,8 @@ void Ring::enable() {
     posted_.watch(*next_entry(1));
 }
 
-// The first of `together` entries that are submitted together. Where the kernel takes nothing more
-// until some completions are taken, the next dispatch() has those that are set aside here.
+// The first of `together` entries that are submitted together. The kernel may refuse entries until
+// some completions are taken; those are kept here for the next dispatch().
 io_uring_sqe* Ring::next_entry(unsigned together) {
     assert(together > 0);
     while (uring_.room() < together) {
@@ -38,8 +38,8 @@ io_uring_sqe* Ring::next_entry(unsigned together) {
     return uring_.entry();
 }
 
-// The next entry begins when these two have ended: a link does not reach beyond one submission, and
-// a hard one holds after the time has run out, too.
+// The next entry begins when these two have ended. All three are in one submission, because a link
+// ends with it. A hard link also starts the next entry when the time has run out.
 void Ring::link_to_writable(int socket, const __kernel_timespec& patience) {
     io_uring_sqe* entry = next_entry(3);
     io_uring_prep_poll_add(entry, socket, POLLOUT);
@@ -51,7 +51,7 @@ void Ring::link_to_writable(int socket, const __kernel_timespec& patience) {
     io_uring_sqe_set_data(entry, nullptr);
 }
 
-// One at a time: two workers that each held one and wanted the other's would wait for ever.
+// One lock at a time: two workers that each had one and waited for the other would wait for ever.
 void Ring::lock_instead(Lock& wanted) {
     unlock();
     wanted.lock();
@@ -61,12 +61,12 @@ void Ring::lock_instead(Lock& wanted) {
 void Ring::wait(bool sleep) {
     if (announce_) {
         announce_ = false;
-        const hrtime_t submitted = now();  // one clock reading for all of the turn
+        const hrtime_t submitted = now();  // one clock reading for the whole turn
         for (SubmissionObserver* observer : observers_) observer->submitting(submitted);
     }
     unlock();
     slept_ = sleep && inline_.empty() && later_.empty();
-    // A submission that the kernel refused is tried again in the next turn.
+    // If the kernel refuses a submission, the next turn tries again.
     slept_ ? idle_wait_.wait(uring_, turn_) : uring_.submit(0);
 }
 
@@ -81,8 +81,8 @@ void Ring::dispatch() {
         if (completion != nullptr) completion->complete(result);
     }
     if (posted_.unwatched()) posted_.watch(*next_entry(1));
-    // After the loop: the signal may have been among what it took, and will not come again for what
-    // was posted before it.
+    // After the loop, because the loop may have taken the signal of the event. No second signal
+    // comes for completions that were posted before it.
     posted_.take_over(inline_);
     while (!inline_.empty()) inline_.complete_first();
     if (slept_ && !brought_something) kstat::publish(empty_wakeups_, empty_wakeups_ + 1);

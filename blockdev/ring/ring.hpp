@@ -1,21 +1,24 @@
 // The ring: one io_uring and the completions that it brings to one worker.
 //
-// Everything that a worker waits for is an operation on its ring: backing reads and writes, socket
-// receives and sends, timers, hand-overs. Preparing an operation costs no system call; wait()
-// submits all that were prepared since the last one and sleeps until something has completed. The
-// system calls themselves are the Kernel's (blockdev/ring/kernel.hpp), which a simulator replaces.
+// Everything that a worker waits for is an operation on its ring. Examples are reads and writes of
+// a backing, receives and sends of a socket, timers and messages of other threads. Preparing an
+// operation costs no system call. wait() submits all operations that were prepared since the last
+// wait(), and sleeps until one has completed. The Kernel makes the system calls
+// (blockdev/ring/kernel.hpp), and a simulator replaces it.
 //
 //     prepare  prepare  prepare ── wait() ──▶ kernel ──▶ dispatch() ─▶ Completion::complete ...
 //        ▲                                                                  │ prepares more
 //        └──────────────────────────────────────────────────────────────────┘
 //
-// What several workers share has a lock. A worker takes it when it first needs it in a turn, and
-// keeps it until something takes long or the turn ends: so a batch of requests costs one locking.
+// Data that several workers share has a Lock. A worker locks it at its first use in a turn. The
+// lock stays until the worker does something that takes long, or until the turn ends. A batch of
+// requests therefore costs one locking.
 //
+// Units:     ticks of the kernel's clock, results as Completion::complete() gets them.
 // Ownership: an operation borrows its Completion until complete() has been called for it.
-// Threads:   made on any thread; from enable() on, the worker's only, but for post() and wake(),
-//            which are any thread's. When the worker has ended, what is left may be removed from it
-//            on any one thread.
+// Threads:   constructed on any thread. From enable() on all functions are the worker's, except
+//            post() and wake(), which any thread may call. When the worker has ended, any one
+//            thread may remove observers and files.
 // Errors:    set-up throws std::runtime_error, enable() std::system_error. Operations report -errno
 //            to their Completion.
 // Source:    io_uring_setup(2), io_uring_enter(2); liburing 2.3.
@@ -39,10 +42,10 @@
 
 namespace blkscope {
 
-/// Who wants to know when a turn's operations go to the kernel.
+/// An object that is called when a turn's operations go to the kernel, as for the submit timer.
 class SubmissionObserver {
   public:
-    /// The operations prepared since the last one are submitted at `now` (ticks).
+    /// The operations that were prepared since the last submission are submitted at `now` (ticks).
     virtual void submitting(hrtime_t now) = 0;
 
   protected:
@@ -54,22 +57,24 @@ class SubmissionObserver {
 
 class Ring {
   public:
-    /// `entries`: operations that one wait() submits at most at once; more are submitted earlier.
-    /// With `busy_wait` wait() may spin for a while before it sleeps.
+    /// `entries`: the most operations that one wait() submits. When more are prepared, the ring
+    /// submits before wait(). With `busy_wait` wait() may spin for a while before it sleeps.
+    /// `kernel` outlives the ring.
     explicit Ring(unsigned entries, bool busy_wait = true, Kernel& kernel = linux_kernel());
     ~Ring();
     Ring(const Ring&) = delete;
     Ring& operator=(const Ring&) = delete;
 
-    /// What it runs on; outlives it.
+    /// The kernel that makes the ring's system calls; it outlives the ring.
     [[nodiscard]] Kernel& kernel() const { return uring_.kernel(); }
     /// The kernel's clock.
     [[nodiscard]] hrtime_t now() const { return kernel().now(); }
 
-    /// Makes the calling thread the ring's worker.
+    /// Makes the calling thread the ring's worker. Once.
     void enable();
 
-    /// Prepares one operation: `prepare` fills the entry, `completion` hears of its end.
+    /// Prepares one operation. `prepare` fills in the entry. When the operation has ended,
+    /// dispatch() calls `completion.complete()`.
     template <class Prepare>
     void prepare(Completion& completion, Prepare prepare) {
         io_uring_sqe* entry = next_entry(1);
@@ -77,8 +82,8 @@ class Ring {
         io_uring_sqe_set_data(entry, &completion);
     }
 
-    /// The same for one that begins when the socket is writable, or when `patience` is over, which
-    /// must outlive the next wait().
+    /// Prepares an operation that begins when the socket is writable, or after `patience`.
+    /// `patience` must outlive the next wait().
     template <class Prepare>
     void prepare_when_writable(int socket, const __kernel_timespec& patience,
                                Completion& completion, Prepare prepare_entry) {
@@ -86,45 +91,48 @@ class Ring {
         prepare(completion, prepare_entry);
     }
 
-    /// Reports the end of an operation that needed no kernel. complete() is called from dispatch(),
-    /// never from here, so that a caller in the middle of a list is not re-entered.
+    /// Reports the end of an operation that needed no kernel. dispatch() calls complete(); this
+    /// function never does, so that a caller in the middle of a list is not re-entered.
     void completed(Completion& completion, int32_t result) { inline_.append(completion, result); }
 
-    /// The same, but in the next turn: for long work that has done a share, and lets others go
-    /// first. The next wait() does not sleep.
+    /// The same, but in the next turn. Long work calls it after a share, so that other requests get
+    /// their turn. The next wait() does not sleep.
     void completed_later(Completion& completion, int32_t result) {
         later_.append(completion, result);
     }
 
-    /// Has complete() called in the worker's next turn, which comes at once: for another thread
-    /// that is done with what the worker waits for. Not again before that.
+    /// The same from another thread: the worker calls complete() in its next turn, which comes at
+    /// once. A completion is posted again only after that call.
     void post(Completion& completion, int32_t result) { posted_.post(completion, result); }
 
-    /// Has the worker's wait() return, even if nothing has completed.
+    /// Makes the worker's wait() return, even if nothing has completed.
     void wake() { posted_.wake(); }
 
-    /// Takes `lock` for the worker, unless it has it. It has one at a time.
+    /// Locks `wanted` for the worker, unless it is locked already. A worker has one lock at a time:
+    /// an earlier one is unlocked first.
     void lock(Lock& wanted) {
         if (locked_ != &wanted) lock_instead(wanted);
     }
-    /// Before anything that takes long, and for what has to be destroyed.
+    /// Unlocks the lock, if there is one. Called before work that takes long, and before the lock's
+    /// owner is destroyed.
     void unlock() {
         if (locked_ == nullptr) return;
         locked_->unlock();
         locked_ = nullptr;
     }
 
-    /// Submits what was prepared and sleeps until at least one operation has completed; without
-    /// `sleep` it only submits. Where that pays it spins for a while before it sleeps.
+    /// Submits all prepared operations and unlocks. Then sleeps until at least one operation has
+    /// completed, and spins before if that pays. Without `sleep` it returns at once.
     void wait(bool sleep = true);
 
     /// See IdleWait::expect_soon().
     void expect_soon() { idle_wait_.expect_soon(); }
 
-    /// Calls complete() for all that has completed, in the order of its completion.
+    /// Calls complete() for all completed operations, in the order of their completion.
     void dispatch();
 
-    /// Tells the observer of submissions, of those that someone asked for, until it is removed.
+    /// Calls the observer at each submission that announce_submission() asked for, until it is
+    /// removed. Borrows the observer.
     void add_observer(SubmissionObserver& observer) {
         assert(std::count(observers_.begin(), observers_.end(), &observer) == 0);
         observers_.push_back(&observer);
@@ -133,16 +141,16 @@ class Ring {
         [[maybe_unused]] const auto removed = std::erase(observers_, &observer);
         assert(removed == 1);
     }
-    /// The next submission is worth a clock reading: all observers are told of it.
+    /// Calls all observers at the next submission, which reads the clock once for all of them.
     void announce_submission() { announce_ = true; }
 
-    /// The number of the dispatch() that is going on: what completes in one wake-up has the same.
+    /// The number of the current dispatch(). Operations that complete in one wake-up have the same.
     [[nodiscard]] uint64_t turn() const { return turn_; }
 
-    /// How often wait() slept and woke with nothing to dispatch; any thread.
+    /// How often wait() slept and woke with nothing to dispatch. Any thread may call it.
     [[nodiscard]] uint32_t empty_wakeups() const { return kstat::observe(empty_wakeups_); }
 
-    /// Its queues: for files that operations name by their index.
+    /// The ring's queues and its table of files, for operations that name a file by its index.
     [[nodiscard]] Uring& uring() { return uring_; }
 
   private:
@@ -150,12 +158,12 @@ class Ring {
     void link_to_writable(int socket, const __kernel_timespec& patience);
     void lock_instead(Lock& wanted);
 
-    Posted posted_;  // outlives uring_, whose kernel may write to what is watched
+    Posted posted_;  // outlives uring_: the kernel may write to the memory of a watched event
     Uring uring_;
     IdleWait idle_wait_;
-    Lock* locked_ = nullptr;
-    CompletionList inline_;
-    CompletionList later_;
+    Lock* locked_ = nullptr;  // by this worker
+    CompletionList inline_;  // for this turn
+    CompletionList later_;   // for the next turn
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
     uint64_t turn_ = 0;

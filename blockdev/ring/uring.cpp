@@ -22,7 +22,7 @@ Uring::Uring(Kernel& kernel, unsigned entries) : kernel_(kernel) {
     if (error < 0) {
         throw std::runtime_error(set_up_failure(-error, ring_memory_bytes(entries)));
     }
-    // Without a table (a kernel before 5.19) operations name plain descriptors.
+    // Kernels before 5.19 have no such table; operations then name plain descriptors.
     if (kernel_.reserve_files(ring_, file_table_size) < 0) return;
     for (int index = file_table_size; index-- > 0;) free_files_.push_back(index);
 }
@@ -74,7 +74,7 @@ int Uring::add_file(int fd) {
     return index;
 }
 
-// Not the worker, once that has ended: the kernel refuses, and the ring's own end does it.
+// When the worker has ended, the kernel refuses; the end of the ring then closes the file.
 void Uring::remove_file(int index) {
     assert(index < file_table_size);
     if (index < 0 || kernel_.set_file(ring_, static_cast<unsigned>(index), -1) < 0) return;

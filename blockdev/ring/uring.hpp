@@ -1,8 +1,8 @@
 // Uring: the two queues of one io_uring, and its table of files.
 //
 // Ownership: owns the io_uring; borrows the kernel, which outlives it.
-// Threads:   made on any; from enable() on, one. When that has ended, files may be removed on any one
-//            thread.
+// Threads:   constructed on any thread. From enable() on, one thread. When that thread has ended,
+//            any one thread may remove files.
 // Errors:    the constructor throws std::runtime_error, enable() std::system_error.
 // Source:    io_uring_setup(2), io_uring_enter(2), io_uring_register(2); liburing 2.3.
 #pragma once
@@ -29,32 +29,32 @@ class Uring {
 
     void enable();
 
-    /// Entries that can be prepared before something has to be submitted.
+    /// The number of entries that can be prepared before the next submission.
     [[nodiscard]] unsigned room() const { return io_uring_sq_space_left(&ring_); }
-    /// The next entry to be filled in. There is room().
+    /// The next entry to be filled in. The caller has checked room().
     [[nodiscard]] io_uring_sqe* entry();
-    /// Submits what was prepared; sleeps until `wait_for` completions are there. Gives the number of
-    /// entries, or -EINTR, -EAGAIN (no memory), -EBUSY (completions must be taken first).
+    /// Submits all prepared entries; sleeps until `wait_for` completions are there. Returns the
+    /// number of entries, or -EINTR, -EAGAIN (no memory), -EBUSY (completions must be taken first).
     int submit(unsigned wait_for);
 
-    /// Whether next() has something without asking the kernel.
+    /// Whether next() has a completion without asking the kernel.
     [[nodiscard]] bool ready() const { return io_uring_cq_ready(&ring_) > 0; }
-    /// Has the kernel move completions that it holds back into the queue, if there are any.
+    /// Makes the kernel move the completions that it holds back into the queue, if there are any.
     void take_held_back();
-    /// Takes one completion out of the queue, nullptr for one that nobody waits for. Where the queue
-    /// is empty the kernel is asked once for those that it holds back. False: there is none.
+    /// Takes one completion out of the queue; nullptr for an operation without one. If the queue is
+    /// empty, the kernel is asked once for completions that it holds back. False if there is none.
     bool next(Completion*& completion, int32_t& result);
 
-    /// Lets operations name `fd` by the index returned, which spares the kernel a look-up each time.
-    /// -1 where the table is full; the plain descriptor still serves.
+    /// Lets operations name `fd` by the returned index, which saves the kernel a look-up each time.
+    /// -1 if the table is full; operations may always name the plain descriptor.
     int add_file(int fd);
-    /// Gives the index back; the kernel holds the file open until then. -1 is nothing.
+    /// Frees the index. The kernel keeps the file open until then. An index of -1 is ignored.
     void remove_file(int index);
 
   private:
     Kernel& kernel_;
     io_uring ring_{};
-    std::vector<int> free_files_;  // indexes into the table, the next one last
+    std::vector<int> free_files_;  // free indexes of the table; the next to be used is last
 };
 
 }  // namespace blkscope
