@@ -13,11 +13,11 @@ Buf::Next Buf::absorb(int32_t result) {
     assert(state == State::running);
     assert(resid <= bcount);
     assert(retries_left <= retries_max);
-    assert(error == 0);  // Backing::more() forgave any before
+    assert(error == 0);  // Backing::more() has cleared any earlier one
 
     if ((result == -EINTR || result == -EAGAIN) && retries_left > 0 &&
         !planted("interrupted-fails")) {
-        // Bounded: a file that never says anything else must not hold a run-queue slot for ever.
+        // Bounded: a file that only ever fails like this must not keep its run-queue slot for ever.
         --retries_left;
         return Next::again;
     }
@@ -31,7 +31,7 @@ Buf::Next Buf::absorb(int32_t result) {
     resid -= done;
     if (resid == 0 || extents.full()) return Next::finish;
     if (done == 0) {
-        // The backing file ends before the device does: someone truncated it under us.
+        // The backing file is shorter than the device: another process truncated it.
         error = EIO;
         return Next::finish;
     }

@@ -6,12 +6,12 @@
 //                                   └─▶ called             └─▶ ended      on their way to the worker
 //                                                                         of the buf's own lane
 //
-// The caller fills in what it wants and hands the buf to Device::strategy(); the device owns it
-// until it calls iodone, which is the last thing that it does with it.
+// The caller fills in the request and hands the buf to Device::strategy(). The device owns the buf
+// until it calls iodone. Calling iodone is the last thing that the device does with the buf.
 //
 // Units:     offset, bcount, resid in bytes; the three stamps in ticks of gethrtime_unscaled().
 // Ownership: the caller owns buf and data, and lends both from strategy() to iodone.
-// Threads:   the worker of the lane that it was handed to, which has iodone called, too.
+// Threads:   the worker of the lane that strategy() was called with. iodone is called there, too.
 // Errors:    `error` is an errno, 0 for success; then resid is 0.
 // Source:    buf(9S), strategy(9E), biodone(9F).
 #pragma once
@@ -39,56 +39,58 @@ class Buf : public Completion {
     enum class Next : uint8_t { again, finish };
     static constexpr uint8_t retries_max = 16;  // of EINTR and EAGAIN, per request
 
-    // What is asked.
+    // The request, filled in by the caller.
     Op op = Op::read;
     bool fua = false;           // done only when on stable storage (write, trim, write_zeroes)
-    bool no_hole = false;       // write_zeroes: the range stays provisioned
-    bool fast_zero = false;     // write_zeroes: EOPNOTSUPP rather than writing the zeroes out
+    bool no_hole = false;       // write_zeroes: the range must stay provisioned
+    bool fast_zero = false;     // write_zeroes: EOPNOTSUPP instead of slowly writing zeroes
     uint64_t bcount = 0;        // bytes asked
     uint64_t offset = 0;        // first byte of the device
     std::byte* data = nullptr;  // bcount bytes of a read or write; the others have none
-    ExtentList extents;         // block_status: what is there. A read: its holes, if it asks
+    ExtentList extents;         // block_status: the result. Of a read: its holes, if memory is given
     void (*iodone)(Buf&) = nullptr;
 
-    // What came of it.
+    // The result, filled in by the device.
     int error = 0;
     uint64_t resid = 0;  // bytes not moved
     hrtime_t queued = 0;
     hrtime_t started = 0;
     hrtime_t finished = 0;
 
-    // The device's and the backing's own.
+    // Of the device and the backing; the caller does not touch these.
     State state = State::idle;
-    uint8_t step = 0;    // of an operation that takes several (a trim, then a sync)
-    uint8_t method = 0;  // the backing's own: how it is being done, or a write's error in step 1
+    uint8_t step = 0;    // of a request with several operations (a trim, then a sync)
+    uint8_t method = 0;  // the backing's own: how the step is done, or a write's error in step 1
     uint8_t retries_left = 0;
-    uint32_t depth_on_arrival = 0;  // reads and writes that were in the device when it came
-    uint64_t covers = 0;            // bytes that are done when the operation under way ends with 0
-    Lane* lane = nullptr;           // by which it came
-    IoKstat* partition = nullptr;   // that it lies in, if any
-    Buf* next = nullptr;            // in the queue that it is in
+    uint32_t depth_on_arrival = 0;  // reads and writes in the device when this request arrived
+    uint64_t covers = 0;            // bytes that are done if the current operation returns 0
+    Lane* lane = nullptr;           // the lane that strategy() was called with
+    IoKstat* partition = nullptr;   // the partition that contains the request, or nullptr
+    Buf* next = nullptr;            // the next member of the same queue
 
-    /// Reads and writes are what kstat_io counts; the others have counters of their own.
+    /// Reads and writes, which kstat_io counts. The other operations have counters of their own.
     [[nodiscard]] bool in_queues() const { return op == Op::read || op == Op::write; }
-    /// May be answered only when it is on stable storage.
+    /// The request may be answered only when its data is on stable storage.
     [[nodiscard]] bool must_be_stable() const { return fua || op == Op::flush; }
-    /// It leaves zeroes, or nothing, where there was data, and is made stable by a step of its own.
+    /// The operation replaces data by zeroes or a hole. A second step makes it stable.
     [[nodiscard]] bool discards() const { return op == Op::trim || op == Op::write_zeroes; }
-    /// The step under way only makes data stable, so if it fails, data may have been lost. A
-    /// write's first step does not count, FUA or not: if it fails, nobody was promised its data.
-    /// A backing that learns that the sync in it has failed sets step to 1.
+    /// The current step only makes data stable, so data may be lost if it fails. The first step of
+    /// a write does not count, with or without FUA: its data was never acknowledged. If a backing
+    /// finds that the sync within a FUA write has failed, it sets step to 1.
     [[nodiscard]] bool syncs() const { return op == Op::flush || (fua && step == 1); }
-    /// It was not done because it would not have been fast, as the caller wanted it: no failure.
+    /// A fast_zero request was refused because it would have been slow, which is no failure.
     [[nodiscard]] bool declined() const;
+    /// The bytes that have been moved so far.
     [[nodiscard]] uint64_t moved() const {
         assert(resid <= bcount);
         return bcount - resid;
     }
 
-    /// Takes in one completion (`result` as the ring gives it: bytes moved, or -errno) and says
-    /// whether the rest goes round again.
+    /// Applies one completion: `result` is the bytes moved, or -errno. Returns whether the rest of
+    /// the request needs another operation, or the request has finished.
     Next absorb(int32_t result);
 
+    /// From the ring, when an operation of the buf has ended: calls Device::complete().
     void complete(int32_t result) override;
 };
 

@@ -7,7 +7,7 @@
 namespace blkscope {
 namespace {
 
-// A planted defect: one lane's requests go before all others. Otherwise the order is as it was.
+// A planted defect: one lane's requests overtake all others. Their order is otherwise unchanged.
 void stay_with_lane(BufQueue& waiting) {
     BufQueue first;
     BufQueue rest;
@@ -75,7 +75,7 @@ Buf* DeviceQueue::end_flush(const Buf& leader, BufQueue& served) {
     served_.take_over(gathered_);
     assert(next.op == Buf::Op::flush);
     flush_ = &next;
-    ++running_;  // the place of the one that has ended
+    ++running_;  // the new flush takes the place of the old one
     assert(running_ <= depth_);
     return &next;
 }

@@ -1,4 +1,4 @@
-// Extents: which runs of a device's bytes hold data and which are holes, which read as zeroes.
+// Extents: which runs of a device's bytes have data and which are holes, which read as zeroes.
 //
 // Units:     bytes.
 // Ownership: a list borrows its memory.
@@ -12,7 +12,8 @@
 
 namespace blkscope {
 
-/// A run of bytes with one status. What a backing cannot tell is data: that is always true enough.
+/// A run of bytes with one status. Where a backing has no information it reports data, which is
+/// always safe.
 struct Extent {
     uint64_t bytes = 0;
     bool hole = false;
@@ -20,13 +21,13 @@ struct Extent {
     friend bool operator==(const Extent&, const Extent&) = default;
 };
 
-/// Extents one behind the other, in memory of the caller's; neighbours of one status are one.
+/// Adjacent extents in the caller's memory. Neighbours with the same status are merged.
 class ExtentList {
   public:
     ExtentList() = default;
     explicit ExtentList(std::span<Extent> memory) : memory_(memory) {}
 
-    /// False when there is no room for it, which ends the list.
+    /// False if there is no room for the extent, which ends the list.
     bool append(const Extent& extent) {
         assert(extent.bytes > 0);
         assert(count_ <= memory_.size());
@@ -41,7 +42,7 @@ class ExtentList {
         return !full_;
     }
 
-    /// Has the last one stand for data, and for so many bytes more.
+    /// Turns the last extent into data and makes it longer by `more_bytes`.
     void end_with_data(uint64_t more_bytes) {
         assert(count_ > 0);
         assert(full_);
@@ -56,7 +57,7 @@ class ExtentList {
     }
 
     [[nodiscard]] bool full() const { return full_; }
-    /// Whether anyone wants to know.
+    /// Whether the caller asked for extents.
     [[nodiscard]] bool wanted() const { return !memory_.empty(); }
     [[nodiscard]] std::span<const Extent> items() const {
         assert(count_ <= memory_.size());

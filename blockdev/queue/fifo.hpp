@@ -1,6 +1,6 @@
-// Fifo: a queue of things that carry their own link, so that queueing allocates nothing.
+// Fifo: a queue whose members have their own link, so that queueing allocates nothing.
 //
-// Ownership: borrows what is in it. A thing is in at most one Fifo over the same link at a time.
+// Ownership: borrows its members. An object is in at most one Fifo over the same link at a time.
 // Threads:   one.
 #pragma once
 
@@ -44,7 +44,7 @@ class Fifo {
         return *first_;
     }
 
-    /// Moves all of the other one behind what is here.
+    /// Moves all members of `other` behind the members of this queue.
     void take_over(Fifo& other) {
         assert(this != &other);
         if (other.empty()) return;
