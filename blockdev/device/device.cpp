@@ -23,7 +23,7 @@ Subject subject_of(const Backing& backing, const std::optional<kstat::InstanceCl
             .size_bytes = backing.size_bytes(),
             .block_bytes = backing.block_bytes(),
             .stats_rate = stats_rate,
-            .product = text.substr(text.rfind('/') + 1)};  // npos + 1 is 0: no folder, all of it
+            .product = text.substr(text.rfind('/') + 1)};  // npos + 1 is 0
 }
 
 // Whether a request lies inside the device and is aligned to it.
@@ -50,7 +50,7 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
 }
 
 Device::~Device() {
-    assert(lanes_ == 1);  // the first
+    assert(lanes_ == 1);  // the first lane
     assert(io().wcnt == 0);
     assert(io().rcnt == 0);
     assert(queue_.idle());
@@ -63,8 +63,8 @@ std::unique_ptr<Lane> Device::open_lane(Ring& ring) {
     return another ? std::make_unique<Lane>(*this, ring, std::move(another)) : nullptr;
 }
 
-// The clock of another processor may be a few ticks behind: what is counted one after the other
-// must not seem to run backwards for that.
+// Another processor's clock may be a few ticks behind. Stamps of one device must never run
+// backwards.
 hrtime_t Device::read_clock(const Lane& lane) {
     latest_ = std::max(latest_, lane.ring_.now());
     return latest_;
@@ -97,11 +97,11 @@ void Device::strategy(Buf& buf, Lane& lane) {
     start(lane);
 }
 
-// Hands bufs out for as long as the queue gives any. It only prepares: the worker submits once per
-// turn, however many requests that turn brought.
+// Starts bufs until the queue has none that can start. Operations are only prepared; the
+// worker submits once per turn, however many requests the turn brought.
 void Device::start(Lane& here) {
     for (;;) {
-        here.ring_.lock(lock_);  // a backing that moves the bytes itself unlocks it
+        here.ring_.lock(lock_);  // a backing that moves bytes itself has unlocked it
         const DeviceQueue::Turn turn = queue_.next();
         if (turn.buf == nullptr) return;
         assert(turn.buf->state == Buf::State::waiting);
@@ -111,7 +111,7 @@ void Device::start(Lane& here) {
     }
 }
 
-// A request runs on the ring of the worker that brought it. To another worker it goes as a message.
+// A request runs on the ring of the worker that received it. Another worker gets it as a message.
 void Device::hand_out(Buf& buf, Lane& here) {
     assert(buf.state == Buf::State::running);
     ++buf.lane->active_;
@@ -122,10 +122,10 @@ void Device::hand_out(Buf& buf, Lane& here) {
     buf.lane->ring_.post(buf, 0);
 }
 
-// Goes on until the kernel has an operation of the buf, or the buf is done.
+// Runs the buf until the kernel has an operation of it, or the buf is done.
 void Device::run(Buf& buf, From from) {
     for (;;) {
-        // A flush goes on all the same: what can be synced is.
+        // A flush continues, so that it syncs as much as it can.
         if (sync_error_ != 0 && buf.must_be_stable() && buf.op != Buf::Op::flush) {
             buf.error = sync_error_;
             return done(buf, from);
@@ -135,7 +135,7 @@ void Device::run(Buf& buf, From from) {
     }
 }
 
-// The result, if there is one on the spot.
+// Begins the next operation. The result, if the operation has already ended.
 std::optional<int32_t> Device::begin(Buf& buf) {
     assert(buf.state == Buf::State::running);
     assert(buf.step <= 1);  // step 2 is the end of a write
@@ -154,7 +154,7 @@ std::optional<int32_t> Device::begin(Buf& buf) {
 void Device::complete(Buf& buf, int32_t result) {
     Lane& lane = *buf.lane;
     assert(&lane.device_ == this);
-    if (buf.state == Buf::State::ended) {  // and counted, where it ended
+    if (buf.state == Buf::State::ended) {  // counted already, by the worker that ended it
         assert(result == 0);
         lane.ring_.lock(lock_);
         buf.state = Buf::State::idle;
@@ -171,12 +171,12 @@ void Device::complete(Buf& buf, int32_t result) {
     start(lane);
 }
 
-// Takes in the result of one operation. True: the request has more to do.
+// Applies the result of one operation. True if the request needs another operation.
 bool Device::take_in(Buf& buf, int32_t result, From from) {
     Lane& lane = *buf.lane;
     lane.ring_.lock(lock_);
     accounting_->completed(lane.ring_.turn(), lane.last_turn_);
-    switch (buf.absorb(result)) {  // no default: the compiler finds the case we forgot
+    switch (buf.absorb(result)) {  // no default: the compiler reports a missing case
         case Buf::Next::again:
             if (planted("run-queue-twice")) accounting_->entered(buf, [&] { return latest_; });
             return true;
@@ -201,7 +201,7 @@ void Device::done(Buf& buf, From from) {
     end(buf, lane, from);
 }
 
-// Ends a flush and those that it served, and runs the one that the later ones wait for.
+// Ends a flush and the gathered flushes that it served. Then runs the next flush, if there is one.
 void Device::flush_done(Buf& leader, From from) {
     assert(leader.op == Buf::Op::flush);
     Lane& here = *leader.lane;
@@ -220,8 +220,8 @@ void Device::flush_done(Buf& leader, From from) {
     if (next != nullptr) hand_out(*next, here);
 }
 
-// Counts a request that leaves the device, failed or not, and gives it back: iodone comes last, for
-// after it the buf may be someone else's. It is called by the buf's own worker, from dispatch().
+// Counts the end of a request, failed or not, and returns the buf. iodone is called last, because
+// the caller may then reuse the buf. The buf's own worker calls iodone, from dispatch().
 void Device::end(Buf& buf, Lane& here, From from) {
     assert(buf.state == Buf::State::running);
     here.ring_.lock(lock_);  // an iodone before this one may have unlocked it
@@ -250,14 +250,14 @@ void Device::note_sync(Buf& buf) {
     if (buf.op == Buf::Op::flush) buf.error = sync_error_;
 }
 
-// Those few blocks are read at once, and the device's other workers wait: the page cache has them,
-// unless the backing is direct.
+// Reads a few blocks at once, while the device's other workers wait. The page cache has these
+// blocks, unless the backing is direct.
 void Device::look_at_table() {
     if (!table_.touched()) return;
     accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
 }
 
-// ---- What is read of the counters ----
+// ---- The counters ----
 
 const kstat_io_t& Device::io() const {
     return accounting_->io().disk();

@@ -1,35 +1,36 @@
-// Device: a block device with a depth. It joins a queue, a clock, a lock, backings and accounting.
+// Device: a block device with a depth. The class joins a queue, a clock, a lock, backings and
+// accounting.
 //
 //     strategy(buf) ─▶ DeviceQueue ── start() ──▶ Backing ──▶ done ─▶ iodone
 //                  │                  │                       │
 //                  └─ entered         └─ started              └─ ended ─▶ Accounting
 //
-// The wait queue exists because a device has a depth, as a real disk does: at most queue_depth bufs
-// are with the backing at a time. The DeviceQueue says whose turn it is. All bufs walk the same path.
-// Reads and writes are what kstat_io counts, so that Little's law holds for them exactly; the others
-// have counters in the `cmds` kstat.
+// A device has a wait queue because it has a depth, as a real disk does. At most queue_depth bufs
+// are with the backing at a time, and the DeviceQueue decides which one starts next. All bufs take
+// the same path. kstat_io counts reads and writes only, so that Little's law is exact for them. The
+// other operations have counters in the `cmds` kstat.
 //
-// A backing that moves the bytes itself is done when they have moved: the request leaves the run
-// queue and its place at that moment. Its iodone comes from Ring::dispatch(), as for the others.
+// A backing that moves the bytes itself has finished when prepare() returns. The request then ends
+// at once and frees its place. Its iodone still comes from Ring::dispatch(), as for all requests.
 //
-// A sync that has failed stays failed: the kernel may have dropped the data, so no later flush may
-// claim that it is safe. Each flush still syncs what can be synced, and answers with that error. A
-// write that fails for itself was never promised to anybody, and poisons nothing.
+// A failed sync stays failed: the kernel may have dropped the data, so no later flush may report
+// success. Each flush still syncs as much as it can, and answers with the first error. A write that
+// fails by itself was never acknowledged, so it has no effect on later requests.
 //
-// Several workers may serve a device, each through a lane of its own (blockdev/device/lane.hpp). The
-// queue and all that is counted are under one lock, which a worker takes once for a batch of
-// requests. The bytes move outside of it.
+// Several workers may serve a device, each through a lane of its own (blockdev/device/lane.hpp).
+// One lock protects the queue and all counters. A worker locks it once for a batch of requests. The
+// bytes move while it is unlocked.
 //
-// The partition table is read when the device is made, and again when a write may have changed it
-// and a flush has ended or the last client has left.
+// The partition table is read at construction. A write may change it. After such a write it is read
+// again when a flush has ended, or when the last client has closed its connection.
 //
 // Published (instance N): see blockdev/accounting/accounting.hpp and the headers that it names.
 //
-// Units:     bytes; ticks of the kernel's clock inside, nanoseconds in what readers get.
-// Ownership: owns its backing and its kstats; borrows the ring.
-// Threads:   constructed and destroyed by the ring's worker, or while it has none; a lane's requests
-//            on the worker of that lane, and calls that take a lane. Readers of its kstats copy
-//            through a sequence lock and never stall a worker.
+// Units:     bytes; ticks of the kernel's clock inside, nanoseconds in the kstats.
+// Ownership: owns its backing and its kstats; borrows the ring, which outlives the device.
+// Threads:   constructed and destroyed by the ring's worker, or while the ring has no worker. Calls
+//            with a lane, and all requests of that lane, belong to the worker of that lane. Readers
+//            of its kstats copy through a sequence lock and never block a worker.
 // Errors:    the constructor throws std::system_error; a request's failure is in Buf::error.
 // Source:    strategy(9E), kstat_queue(9F), blkdev's and sd's use of kstat_io.
 #pragma once
@@ -59,8 +60,8 @@ class RequestHistograms;
 
 class Device final {
   public:
-    /// `instance` makes the device's name: nbd and the number. Without one nothing is published. One
-    /// read or write in `stats_rate` is taken into its IoStats; 0: none is, and there are none.
+    /// `instance` makes the device's name: nbd and the number. Without one nothing is published.
+    /// IoStats sample one read or write in `stats_rate`; with 0 there are no IoStats.
     Device(Ring& ring, std::unique_ptr<Backing> backing,
            std::optional<kstat::InstanceClaim> instance, uint32_t queue_depth,
            uint32_t stats_rate = 0);
@@ -69,39 +70,40 @@ class Device final {
     Device& operator=(const Device&) = delete;
 
     [[nodiscard]] const std::string& name() const { return subject_.name; }
-    /// Its number; negative for one that publishes nothing.
+    /// The device's number; negative if it publishes nothing.
     [[nodiscard]] int instance() const { return subject_.instance; }
     [[nodiscard]] const Backing& backing() const { return *first_lane_->backing_; }
     [[nodiscard]] uint64_t size_bytes() const { return subject_.size_bytes; }
     [[nodiscard]] uint32_t queue_depth() const { return queue_.depth(); }
 
-    /// The lane of the ring that the device was made for.
+    /// The lane of the ring that created this device.
     [[nodiscard]] Lane& first_lane() { return *first_lane_; }
 
-    /// A lane for another worker, which calls this; nullptr where the backing is not shareable(). It
-    /// goes when all its requests are done, and before the device. Throws as Backing::another().
+    /// A lane for another worker, which makes this call; nullptr if the backing is not shareable().
+    /// The caller owns the lane, and destroys it before the device, when all its requests are done.
+    /// Throws as Backing::another().
     std::unique_ptr<Lane> open_lane(Ring& ring);
 
-    /// Accepts a request by the first lane or another. iodone is called later, from
-    /// Ring::dispatch(), or at once for a request that lies outside the device or is not aligned to
-    /// it (EINVAL), which touches no queue.
+    /// Accepts a request, from the first lane or from `lane`. Ring::dispatch() calls iodone later.
+    /// A request outside the device, or not aligned to its blocks, fails with EINVAL. Then iodone
+    /// is called at once, and no queue counts the request.
     void strategy(Buf& buf) { strategy(buf, first_lane()); }
     void strategy(Buf& buf, Lane& lane);
 
-    /// Takes in what an operation of a buf came to; from Buf::complete().
+    /// Applies the result of one operation of a buf. Called by Buf::complete().
     void complete(Buf& buf, int32_t result);
 
-    /// The live counters, in ticks, for the worker's own use.
+    /// The live counters, in ticks. Worker only.
     [[nodiscard]] const kstat_io_t& io() const;
-    /// The same of each partition, by first byte.
+    /// The live counters of each partition, by first byte. Worker only.
     [[nodiscard]] std::vector<const kstat_io_t*> partitions() const;
-    /// The histograms of its requests; what is in them is read as kstats.
+    /// The histograms of the device's requests, for tests. Programs read them as kstats.
     [[nodiscard]] RequestHistograms& histograms();
 
   private:
     friend class Lane;
 
-    /// Where a request ends: inside its ring's dispatch(), or inside a call of the device's user.
+    /// Where a request ends: inside its ring's dispatch(), or inside a call into the device.
     enum class From : uint8_t { dispatch, call };
 
     void start(Lane& here);
@@ -119,12 +121,12 @@ class Device final {
     std::optional<kstat::InstanceClaim> instance_;
     const Subject subject_;
 
-    // From here on under the lock, but for what readers observe.
+    // The lock protects all members below. Readers of kstats observe counters without it.
     Lock lock_;
     DeviceQueue queue_;
     TableWatch table_;
-    int sync_error_ = 0;   // sticky
-    hrtime_t latest_ = 0;  // that the clock was read as
+    int sync_error_ = 0;   // sticky; 0 for none
+    hrtime_t latest_ = 0;  // the latest clock reading
     uint32_t lanes_ = 0;
     std::unique_ptr<Accounting> accounting_;
     std::unique_ptr<Lane> first_lane_;

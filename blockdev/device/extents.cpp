@@ -6,16 +6,16 @@
 namespace blkscope {
 namespace {
 
-// Of the worker's time, for one request and turn: a badly fragmented file has a million extents,
-// and the other clients do not wait for them.
+// The time for one request and turn. A badly fragmented file has a million extents, and other
+// clients must not wait for all of them.
 constexpr hrtime_t list_ns_max = 100'000;
 
-// A shorter read is cheaper to do than to ask about: a look-up is a system call.
+// A shorter read is cheaper than the look-up, which is a system call.
 constexpr uint64_t hole_read_bytes_min = uint64_t{64} << 10;
 
 }  // namespace
 
-// The list ends early when it has no more room, which leaves a resid and is no error.
+// If the list has no more room, the request ends early with a resid, which is no error.
 std::optional<int32_t> list_extents(Buf& buf, Backing& backing, Ring& ring) {
     assert(buf.op == Buf::Op::block_status && buf.extents.wanted());
     ring.unlock();

@@ -28,7 +28,7 @@ Lane::~Lane() {
     assert(device_.lanes_ > 0);
     --device_.lanes_;
     device_.accounting_->interrupts().ring_removed(ring_);
-    ring_.unlock();  // the lock may go with the device
+    ring_.unlock();  // the lock may be destroyed with the device
     ring_.remove_observer(*this);
 }
 
@@ -37,7 +37,7 @@ void Lane::connection_opened() {
     device_.accounting_->connection_opened();
 }
 
-// The last client's leaving is a moment to look at the partition table.
+// When the last client has closed its connection, the partition table is read again.
 void Lane::connection_closed() {
     ring_.lock(device_.lock_);
     CommandCounts& commands = device_.accounting_->commands();
@@ -55,7 +55,8 @@ void Lane::request_refused() {
     device_.accounting_->errors().refused();
 }
 
-// The worker reads one clock for all its devices; it may be a few ticks behind the device's own.
+// The worker reads the clock once for all its devices; the device's stamps may be a few ticks
+// later.
 void Lane::submitting(hrtime_t now) {
     if (!submitted_) return;  // another device's turn
     submitted_ = false;

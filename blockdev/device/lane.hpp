@@ -1,17 +1,18 @@
-// Lane: one worker's way into a device.
+// Lane: one worker's access to a device.
 //
 //     worker A ─▶ lane ─┐                        ┌─▶ ring of A ─▶ backing
 //                       ├─▶ Device: one lock ────┤
 //     worker B ─▶ lane ─┘                        └─▶ ring of B ─▶ the same bytes
 //
-// A request stays with the worker that brought it: it is prepared on that worker's ring and given
-// back there. Only when the device has room again for a request of another worker does it change
-// hands, as a message to that worker's ring. The order of starting is one for all lanes: see
-// blockdev/queue/device_queue.hpp.
+// A request stays with the worker that received it: its operations and its iodone are on that
+// worker's ring. If another worker frees a place in the device, the request's own worker gets a
+// message to start it. All lanes share one order of starting: see blockdev/queue/device_queue.hpp.
 //
-// Ownership: the device owns its first lane, and lends itself to the others, which go before it.
-// Threads:   made, used and destroyed on the ring's worker, or while that has none; what the device
-//            keeps here of the lane's requests is under the device's lock.
+// Units:     ticks of the kernel's clock.
+// Ownership: the device owns its first lane. The callers of open_lane() own the others, which
+//            borrow the device and are destroyed before it.
+// Threads:   constructed, used and destroyed by the ring's worker, or while the ring has none. The
+//            device's lock protects the members that the device keeps here.
 // Errors:    the constructor throws what Backing::attach() throws.
 #pragma once
 
@@ -37,19 +38,19 @@ class Lane final : private SubmissionObserver {
 
     [[nodiscard]] Device& device() const { return device_; }
 
-    // ---- What the device counts of clients that are no requests ----
+    // ---- Events of clients that are no requests, which the device counts ----
 
-    /// A client came or went, or was closed because it stood still.
+    /// A client's connection was opened or closed, or was closed because it made no progress.
     void connection_opened();
     void connection_closed();
     void connection_given_up();
-    /// A client asked for what the device does not do, and was told so without strategy().
+    /// A client's request was refused without strategy(), because the device does not support it.
     void request_refused();
 
   private:
     friend class Device;
 
-    /// Something was handed to the backing at `now`; the first of a turn begins the submit timer.
+    /// The backing got a buf at `now`. The first call of a turn begins the submit timer.
     void announce_submission(hrtime_t now) {
         if (submitted_) return;
         submitted_ = true;
@@ -62,13 +63,13 @@ class Lane final : private SubmissionObserver {
     Ring& ring_;
     std::unique_ptr<Backing> backing_;
 
-    // The worker's alone.
-    hrtime_t first_submitted_ = 0;  // of this turn
-    bool submitted_ = false;        // something, in this turn
+    // Only the worker uses these.
+    hrtime_t first_submitted_ = 0;  // when this turn's first buf went to the backing
+    bool submitted_ = false;        // this turn has such a buf
 
-    // Under the device's lock.
-    uint64_t last_turn_ = 0;  // of the ring, with a completion of ours
-    uint32_t active_ = 0;     // of its bufs, with the backing
+    // The device's lock protects these.
+    uint64_t last_turn_ = 0;  // the last turn of the ring with a completion of this lane
+    uint32_t active_ = 0;     // bufs of this lane that are with the backing
 };
 
 }  // namespace blkscope

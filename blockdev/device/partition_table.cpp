@@ -24,7 +24,7 @@ constexpr uint32_t large_sector_bytes = 4096;
 struct Entry {
     uint8_t status;
     uint8_t type;
-    uint32_t first;  // a sector, counted from where depends on the entry
+    uint32_t first;  // a sector; the kind of entry decides from where it is counted
     uint32_t count;
 
     [[nodiscard]] bool used() const { return type != type_empty && count != 0; }
@@ -35,7 +35,7 @@ struct Entry {
 
 using Entries = std::array<Entry, entries>;
 
-// The entries of a boot record, master or extended; its magic is the caller's to look at.
+// The entries of a boot record, master or extended. The caller checks its magic.
 Entries entries_of(std::span<const std::byte> sector) {
     assert(sector.size() >= magic_at + sizeof magic);
     Entries result{};
@@ -47,14 +47,15 @@ Entries entries_of(std::span<const std::byte> sector) {
     return result;
 }
 
-// The boot sector of a FAT or NTFS file system has the magic too, and code where the entries are.
+// The boot sector of a FAT or NTFS file system has the same magic, but code instead of entries.
 bool plausible(const Entries& all) {
     return std::ranges::all_of(
         all, [](const Entry& entry) { return entry.status == 0 || entry.status == active; });
 }
 
-// Follows the chain of an extended partition. Each boot record has one logical partition, counted
-// from itself, and the way to the next record, counted from the extended partition's start.
+// Follows the chain of an extended partition. Each boot record describes one logical partition,
+// whose sectors count from the record. The link to the next record counts from the extended
+// partition.
 void read_logical(const SectorReader& disk, const Entry& extended, std::vector<Partition>& found) {
     uint64_t next = 0;
     auto number = std::max<uint32_t>(

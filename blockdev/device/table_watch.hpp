@@ -1,10 +1,13 @@
-// TableWatch: when a device's partition table is read again, and what is in it then.
+// TableWatch: decides when a device's partition table is read again, and reads it.
 //
-// A program that writes a table syncs it when it is whole, so the end of a flush is the moment to
-// look. The leaving of the last client is the moment for programs that do not sync.
+// A program that writes a table syncs it when it is complete, so the device asks after each flush.
+// Some programs do not sync. For them the device also asks when the last client has closed its
+// connection.
 //
-// Threads: a worker, under the device's lock.
-// Errors:  none. A table that cannot be used is ignored, with a line on standard error.
+// Units:     bytes.
+// Ownership: borrows the subject, which outlives it.
+// Threads:   a worker, with the device locked.
+// Errors:    none. A table that cannot be used is ignored, with a line on standard error.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +25,8 @@ class TableWatch {
   public:
     explicit TableWatch(const Subject& subject) : subject_(subject) {}
 
-    /// A request has ended. It may have changed the table if it wrote to the first sectors, or to
-    /// what lies between the partitions, where the rest of a table is.
+    /// A request has ended. A write to the first sectors may have changed the table. So may a
+    /// write between partitions, where the rest of a table lies.
     void ended(const Buf& buf, bool has_partitions) {
         if (buf.op != Buf::Op::write && !buf.discards()) return;
         if (buf.offset < table_start_bytes || (buf.partition == nullptr && has_partitions)) {
@@ -40,7 +43,7 @@ class TableWatch {
   private:
     const Subject& subject_;
     bool touched_ = false;
-    std::string problem_;  // the last one that was printed
+    std::string problem_;  // the last problem that was printed
 };
 
 }  // namespace blkscope

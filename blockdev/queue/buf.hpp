@@ -3,8 +3,8 @@
 //     idle ── strategy() ──▶ waiting ── start() ──▶ running ── done() ──▶ idle, iodone
 //              queued                    started                finished
 //                                   │                      │
-//                                   └─▶ called             └─▶ ended      on their way to the worker
-//                                                                         of the buf's own lane
+//                                   └─▶ called             └─▶ ended     on the way to the worker
+//                                                                        of the buf's own lane
 //
 // The caller fills in the request and hands the buf to Device::strategy(). The device owns the buf
 // until it calls iodone. Calling iodone is the last thing that the device does with the buf.
@@ -47,7 +47,7 @@ class Buf : public Completion {
     uint64_t bcount = 0;        // bytes asked
     uint64_t offset = 0;        // first byte of the device
     std::byte* data = nullptr;  // bcount bytes of a read or write; the others have none
-    ExtentList extents;         // block_status: the result. Of a read: its holes, if memory is given
+    ExtentList extents;         // block_status: the result. A read: its holes, if it has memory
     void (*iodone)(Buf&) = nullptr;
 
     // The result, filled in by the device.

@@ -2,7 +2,7 @@
 //
 //     enter ─▶ waiting, in the order of arrival ── next ─▶ running, `depth` at most ── ended
 //                                                   │
-//                                                   └─▶ gathered: flushes that one more flush serves
+//                                                   └─▶ gathered: flushes that the next one serves
 //
 // All lanes share one order: the request that arrived first starts first, whatever its operation
 // and its lane. No lane can therefore keep another lane's requests from starting.
