@@ -1,6 +1,6 @@
-// Accounting: everything that is counted of a device's requests, as a fixed list of observers.
+// Accounting: all counters of a device's requests, as a fixed list of observers.
 //
-//     strategy() ── entered ──▶ start() ── started ──▶ done() ── ended ──▶ gone ──▶ iodone
+//     strategy() ── entered ──▶ start() ── started ──▶ done() ── ended ──▶ after_end ──▶ iodone
 //                     │                      │                     │         │
 //                     ▼                      ▼                     ▼         ▼
 //       IoCounts      queues                 queues                queues
@@ -8,18 +8,19 @@
 //       ...
 //       SampledStats                                                         a sample
 //
-// The clock is read once for each event, and that reading is the request's own stamp. So the queues,
-// the histograms and the statistics agree to the tick. Up to `ended` an observer is told inside the
-// device's sequence lock, which readers wait for: what takes longer is done in `gone`.
+// The clock is read once for each event, and that reading is the request's own stamp. So the
+// queues, the histograms and the statistics agree to the tick. The first three events are inside
+// the device's sequence lock, for which readers wait. Longer work belongs in `after_end`, which is
+// outside.
 //
-// To add an observer, write a class with the constructor (const kstat::Seqlock&, const Subject&) and
-// with any of the four functions, and name it in the list at the end of this file.
+// To add an observer, write a class and name it in the list at the end of this file. Its
+// constructor takes (const kstat::Seqlock&, const Subject&), and it has any of the four functions.
 //
 // Units:     ticks of the kernel's clock.
 // Ownership: owns the observers, their counters and their kstats.
-// Threads:   events by one worker at a time, under the device's lock. Readers of kstats copy through
-//            the sequence lock and never stall a worker.
-// Errors:    the constructor throws std::runtime_error where a kstat cannot be created.
+// Threads:   one worker at a time, with the device locked. Readers of kstats copy through the
+//            sequence lock and never block a worker.
+// Errors:    the constructor throws std::runtime_error if a kstat cannot be created.
 #pragma once
 
 #include <cassert>
@@ -37,7 +38,7 @@
 
 namespace blkscope {
 
-/// Tells each observer of the events that it has a function for.
+/// Passes each event to the observers that have a function for it.
 template <class... Each>
 class ObserverList : private Each... {
   public:
@@ -80,7 +81,7 @@ class Accounting {
     Accounting(const Accounting&) = delete;
     Accounting& operator=(const Accounting&) = delete;
 
-    // ---- Of a request: `clock` is read inside the sequence lock; see io_kstat.cpp ----
+    // ---- Events of a request: `clock` is read inside the sequence lock; see io_kstat.cpp ----
 
     template <class Clock>
     void entered(Buf& buf, Clock clock) {
@@ -110,15 +111,15 @@ class Accounting {
         observers_.after_end(buf);
     }
 
-    // ---- Of the device ----
+    // ---- Events of the device ----
 
-    /// A turn's operations were submitted; the first of them was handed to the backing at `from`.
+    /// A turn's operations were submitted at `to`; the backing got the first of them at `from`.
     void submitted(hrtime_t from, hrtime_t to) {
         if constexpr (!enabled) return;
         const auto writing = seq_.write();
         observers_.get<TimerCounts>().submitted(from, to);
     }
-    /// A client has come.
+    /// A client has opened a connection.
     void connection_opened() {
         commands().connection_opened();
         interrupts().handed_over();
@@ -138,7 +139,7 @@ class Accounting {
     }
 
   private:
-    // Off in a build that measures what the accounting costs, and in no other.
+    // Off only in a build that measures the cost of the accounting.
     static constexpr bool enabled = BLKSCOPE_ACCOUNTING != 0;
 
     kstat::Seqlock seq_;

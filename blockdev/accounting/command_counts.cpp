@@ -7,7 +7,7 @@
 namespace blkscope {
 namespace {
 
-// The records, in order; per operation in the order of Buf::Op.
+// The names of the records, in order. Operations have the order of Buf::Op.
 constexpr std::array<const char*, Buf::op_count> op_names{
     "read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"};
 constexpr std::array<const char*, 3> per_op_names{"requests", "bytes", "errors"};

@@ -1,11 +1,17 @@
-// CommandCounts: requests, bytes and errors by operation, and the clients that asked.
+// CommandCounts: requests, bytes and errors by operation, and connections.
 //
-// Published: nbd:N:nbdN,cmds, NAMED of class misc. Beside the operations it has `syncs`, the flushes
-// that reached the backing, `connections` now and in all, and `sync_error`: the errno with which a
-// sync has failed, 0 for none. From then on each flush and each write with FUA fails with it.
+// Published: nbd:N:nbdN,cmds, NAMED of class misc. Each operation has three records; the others
+// are:
+//     syncs               flushes that reached the backing
+//     connections         open connections
+//     connections_total   connections since the device was created
+//     sync_error          the errno of the first failed sync, 0 for none
 //
+// After a failed sync, each flush and each write with FUA fails with sync_error.
+//
+// Units:     requests, bytes, connections.
 // Ownership: owns the counters and the kstat.
-// Threads:   a worker, under the device's lock; readers observe each number for itself.
+// Threads:   a worker, with the device locked; readers observe each number by itself.
 // Errors:    the constructor throws std::runtime_error.
 #pragma once
 
@@ -56,7 +62,7 @@ class CommandCounts {
     uint64_t connections_ = 0;
     uint64_t connections_total_ = 0;
     uint64_t sync_error_ = 0;
-    OwnedKstat kstat_;  // last: gone before what its readers read
+    OwnedKstat kstat_;  // last: destroyed before the data that readers use
 };
 
 }  // namespace blkscope

@@ -24,7 +24,7 @@ void* map(size_t size_bytes) {
     void* const start = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED) throw std::bad_alloc();
-    // A kernel without huge pages refuses this, and need not be asked.
+    // A kernel without huge pages refuses this call, and does not need it.
     (void)madvise(start, size_bytes, MADV_NOHUGEPAGE);
     return start;
 }
@@ -41,7 +41,7 @@ CounterMapping::~CounterMapping() {
 }
 
 void CounterMapping::clear() {
-    // Pages that are locked in memory stay there: then the zeroes are written.
+    // The kernel keeps pages that are locked in memory; then zeroes are written instead.
     if (madvise(start_, size_bytes_, MADV_DONTNEED) != 0) std::memset(start_, 0, size_bytes_);
 }
 

@@ -1,18 +1,18 @@
-// CounterPages: counters in memory that costs nothing until one of them is counted.
+// CounterPages: counters in memory that uses no page until the first of them counts.
 //
-//     made        all zero, no page resident        one mapping, 4 KiB pages
-//     written     the pages that were written to    a counter in use keeps its page
-//     cleared     all zero, no page resident        the kernel takes the pages back
+//     constructed   all zero, no page resident        one mapping, 4 KiB pages
+//     written       the pages that were written to    a counter in use keeps its page
+//     cleared       all zero, no page resident        the kernel takes the pages back
 //
-// A server of many exports has many counters of devices that nobody uses. On the heap each of them
-// would take its memory when it is set to zero. Here the kernel reads zeroes from one page that all
-// share, and gives a page of its own to the first write. Huge pages are refused: one counter would
-// make 2 MiB resident.
+// A server of many exports has many counters of devices without clients. On the heap each of them
+// would use memory as soon as it is set to zero. In this mapping the kernel reads zeroes from one
+// shared page, and allocates a page at the first write. Huge pages are switched off: a single
+// counter would make 2 MiB resident.
 //
 // Units:     bytes.
-// Ownership: owns the mapping. What lies in it needs no construction and no destruction.
-// Threads:   clear() while nobody writes. Readers may read meanwhile: each number is what it was,
-//            or 0.
+// Ownership: owns the mapping. Its contents need no construction and no destruction.
+// Threads:   no thread may write during clear(). Readers may read: they get a number's old value or
+//            0.
 // Errors:    the constructor throws std::bad_alloc.
 // Source:    mmap(2), madvise(2); of MADV_DONTNEED: "zero-fill-on-demand pages".
 #pragma once
@@ -38,7 +38,7 @@ class CounterMapping {
     void* const start_;
 };
 
-/// One T, all of whose bytes are zero at first.
+/// One T whose bytes are all zero at first.
 template <class T>
 class CounterPages {
     static_assert(std::is_trivially_default_constructible_v<T>, "a constructor would write");
@@ -50,7 +50,7 @@ class CounterPages {
     [[nodiscard]] T& operator*() { return *counters_; }
     [[nodiscard]] const T& operator*() const { return *counters_; }
 
-    /// Sets all to zero, and gives the pages back.
+    /// Sets all counters to zero, and returns their pages to the kernel.
     void clear() { mapping_.clear(); }
 
   private:

@@ -10,7 +10,7 @@
 namespace blkscope {
 namespace {
 
-// What counts as a block of a device that takes any number of bytes.
+// The block size that is reported for a device without a block size.
 constexpr uint32_t sector_bytes = 512;
 
 devstat::Identity identity_of(int instance, const std::string& name, bool is_partition,
@@ -39,7 +39,7 @@ DevstatCounters::DevstatCounters(const kstat::Seqlock& seq, int instance, const 
     : seq_(seq) {
     if (instance < 0) return;
     entry_.emplace(identity_of(instance, name, is_partition, block_bytes, this), this, fill);
-    if (!entry_->publish()) entry_.reset();  // kstat_create() said why; the kstat_io is there
+    if (!entry_->publish()) entry_.reset();  // kstat_create() has reported why
 }
 
 DevstatCounters::Counters DevstatCounters::observe(const Counters& live) {
@@ -56,8 +56,8 @@ DevstatCounters::Counters DevstatCounters::observe(const Counters& live) {
     return copy;
 }
 
-// The sequences count updates that have begun and ended: in a copy without a write in it both are
-// the starts and the ends together, so nothing has to be counted for them.
+// The two sequences count updates that have begun and updates that have ended. In a consistent copy
+// both are the sum of starts and ends, so they need no counters.
 void DevstatCounters::fill(const void* owner, devstat::Devstat& out) {
     const auto& counters = *static_cast<const DevstatCounters*>(owner);
     kstat::make_stores_visible();

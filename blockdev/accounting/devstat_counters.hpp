@@ -1,23 +1,28 @@
-// DevstatCounters: what FreeBSD's device statistics count of a disk or a partition, kept beside its
-// kstat_io_t and published as an entry of <devstat.h>.
+// DevstatCounters: FreeBSD's device statistics of a disk or a partition, beside its kstat_io_t and
+// published as an entry of <devstat.h>.
 //
 //     strategy()            done()
 //         |---- duration ------|          of each request, by kind: waiting is part of it
-//     |------- busy_time ------------|    from the first of several to the last; each end pays
-//                                         for what has passed since the end before
+//     |------- busy_time ------------|    from the first of several to the last; each end adds the
+//                                         time since the end before
 //
-// A read is a READ, a write a WRITE, a trim a FREE; write_zeroes is a FREE where it may leave a
-// hole, else a WRITE; flush, cache and block_status are NO_DATA, and have no bytes. All requests
-// count, so that what is in flight is the sum of both queues of kstat_io_t, and of the others.
+//     read            READ
+//     write           WRITE
+//     trim            FREE
+//     write_zeroes    FREE if it may leave a hole, else WRITE
+//     the others      NO_DATA, without bytes
 //
-// A disk is an entry of the list, nbdN. A partition has an entry without a name of its own, as
-// those of FreeBSD's partitions have: only its kstat is named.
+// All requests count. The requests in flight are therefore those of both queues of kstat_io_t and
+// the other operations together.
 //
-// Units:     ticks of gethrtime_unscaled() inside; struct bintime in what readers get.
+// A disk is an entry of the list, nbdN. The entry of a partition has no name of its own, as on
+// FreeBSD; only its kstat has one.
+//
+// Units:     ticks of gethrtime_unscaled() inside; struct bintime for readers.
 // Ownership: owns the counters and the entry; borrows the device's sequence lock.
-// Threads:   begin() and end() are a worker's, under the device's lock and inside the sequence
-// lock. Readers come on the kstat
-//            server's thread and never stall it.
+// Threads:   begin() and end(): a worker, with the device locked and inside the sequence lock.
+//            Readers run on the thread of the kstat server and never block the worker.
+// Errors:    none; an entry that cannot be published is missing.
 // Source:    devstat(9); devstat_start_transaction, devstat_end_transaction.
 #pragma once
 
@@ -35,26 +40,26 @@ namespace blkscope {
 
 class DevstatCounters {
   public:
-    /// `name` is that of the disk's or partition's kstat. With a negative instance nothing is
+    /// `name` is the name of the disk's or partition's kstat. With a negative instance nothing is
     /// published.
     DevstatCounters(const kstat::Seqlock& seq, int instance, const std::string& name,
                     bool is_partition, uint32_t block_bytes);
     DevstatCounters(const DevstatCounters&) = delete;
     DevstatCounters& operator=(const DevstatCounters&) = delete;
 
-    /// Takes it from the readers' sight; the counters stay.
+    /// Removes the entry, so that readers no longer see it. The counters stay.
     void withdraw() { entry_.reset(); }
 
-    /// No request that came has still to leave.
+    /// Every request that has begun has also ended.
     [[nodiscard]] bool idle() const { return live_.starts == live_.ends; }
 
-    /// A request has come.
+    /// A request has arrived at `now`.
     void begin(hrtime_t now) {
         if (idle()) kstat::publish(live_.busy_from, now);
         kstat::publish(live_.starts, live_.starts + 1);
     }
 
-    /// It leaves, stamped: `queued` is what begin() was given.
+    /// A request ends, with its stamps set. Its `queued` was the argument of begin().
     void end(const Buf& buf) {
         assert(!idle());
         PerKind& kind = live_.kinds[kind_of(buf)];
@@ -91,7 +96,7 @@ class DevstatCounters {
 
     const kstat::Seqlock& seq_;
     Counters live_;
-    std::optional<devstat::Entry> entry_;  // last, so that no reader comes when the rest goes
+    std::optional<devstat::Entry> entry_;  // last: destroyed before the data that readers use
 };
 
 inline devstat_trans_flags DevstatCounters::kind_of(const Buf& buf) {

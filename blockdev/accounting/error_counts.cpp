@@ -11,8 +11,8 @@ void increment(uint32_t& count) {
     kstat::publish(count, count + 1);
 }
 
-// True where the operation did not get as far as the medium: the kernel would not take it, or the
-// link to the disk failed or timed out.
+// True if the operation did not reach the medium. The kernel refused it, or the link to the disk
+// failed or timed out.
 bool refused_on_the_way(int error) {
     switch (error) {
         case EINVAL:
@@ -50,7 +50,7 @@ void ErrorCounts::failed(int error) {
         case EBUSY:
             return increment(not_ready);
         default:
-            return;  // a full file system, say: hard, for no cause that has a record
+            return;  // as for a full file system: hard, without a cause that has a record
     }
 }
 

@@ -1,14 +1,17 @@
-// What a device's error kstat counts, and which errno means what.
+// ErrorCounts: the counters of a device's error kstat, and how an errno is classified.
 //
 //     refused as invalid (outside, misaligned, unknown)      Illegal Request, and nothing else
 //     succeeded after EINTR or EAGAIN                        Soft, Recoverable
-//     the kernel or the way to the medium refused it         Transport
-//     any other failure                                      Hard, and its cause where the errno
+//     refused by the kernel, or before the medium            Transport
+//     any other failure                                      Hard, and its cause if the errno
 //                                                            names one
 //
-// Threads: written by a worker, under the device's lock; each count may be observed by any thread.
-// Source:  blkdev's and sd's use of their error kstats; the Linux block layer's errnos
-//          (blk_errors[] in block/blk-core.c, Linux 6.1).
+// Units:     requests.
+// Ownership: none.
+// Threads:   a worker, with the device locked; any thread may observe each count.
+// Errors:    none.
+// Source:    blkdev's and sd's use of their error kstats; the Linux block layer's errnos
+//            (blk_errors[] in block/blk-core.c, Linux 6.1).
 #pragma once
 
 #include <cstdint>
@@ -25,11 +28,11 @@ struct ErrorCounts {
     uint32_t recoverable = 0;
     uint32_t illegal = 0;
 
-    /// A request ended with this errno.
+    /// A request has failed with `error`, an errno.
     void failed(int error);
-    /// A request succeeded, though an operation of it had to be tried again.
+    /// A request has succeeded, but one of its operations had to be retried.
     void recovered();
-    /// A request was not accepted: the client's mistake, not the device's.
+    /// A request was not accepted, which is the client's mistake.
     void refused();
 };
 

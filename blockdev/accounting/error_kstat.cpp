@@ -21,11 +21,11 @@ constexpr size_t record_count = totals.size() + identity.size() + 1 + causes.siz
 constexpr const char* vendor = "blkscope";
 constexpr const char* unknown_serial = "0";
 
-// A persistent kstat outlives its device, and so must its strings. There are as many as a process
-// has backings of different names.
+// A persistent kstat outlives its device, so its strings must, too. A process keeps one string for
+// each different name of a backing.
 const char* keep(const std::string& text) {
     static std::mutex mutex;
-    static auto& kept = *new std::set<std::string>;  // never destroyed: readers may still come
+    static auto& kept = *new std::set<std::string>;  // never destroyed: readers may still use it
     const std::lock_guard lock(mutex);
     return kept.insert(text).first->c_str();
 }
@@ -48,7 +48,7 @@ ErrorKstat::ErrorKstat(const kstat::Seqlock&, const Subject& subject)
     kstat_t& kstat = *kstat_;
     kstat.ks_private = this;
     kstat.ks_update = update;
-    // One that lay dormant has the size of another device's strings.
+    // A dormant kstat that is used again has the size of another device's strings.
     kstat.ks_data_size = record_count * sizeof(kstat_named_t);
     kstat_named_t* record = KSTAT_NAMED_PTR(&kstat);
     for (const char* total : totals) kstat_named_init(record++, total, KSTAT_DATA_UINT32);
@@ -64,7 +64,7 @@ ErrorKstat::ErrorKstat(const kstat::Seqlock&, const Subject& subject)
 }
 
 int ErrorKstat::update(kstat_t* ksp, int rw) {
-    if (rw == KSTAT_WRITE) return EACCES;  // of a dormant one, too: another device counts from 0
+    if (rw == KSTAT_WRITE) return EACCES;  // dormant, too: another device counts from 0
     const auto& errors = *static_cast<const ErrorKstat*>(ksp->ks_private);
     const ErrorCounts& counts = errors.counts_;
     kstat_named_t* record = KSTAT_NAMED_PTR(ksp);

@@ -1,10 +1,11 @@
 // ErrorKstat: a device's errors, counted at the end of each request.
 //
-// Published: nbderr:N:nbdN,err, NAMED of class device_error. It is persistent, as those of sd and
-// blkdev are: the errors can be read when the device has gone.
+// Published: nbderr:N:nbdN,err, NAMED of class device_error. The kstat is persistent, as the error
+// kstats of sd and blkdev are. The errors can still be read when the device no longer exists.
 //
+// Units:     requests; the size in bytes.
 // Ownership: owns the counts and the kstat.
-// Threads:   a worker, under the device's lock; readers observe each number for itself.
+// Threads:   a worker, with the device locked; readers observe each number by itself.
 // Errors:    the constructor throws std::runtime_error.
 #pragma once
 
@@ -30,7 +31,7 @@ class ErrorKstat {
             counts_.recovered();
         }
     }
-    /// A request that was not accepted: the client's mistake.
+    /// A request was not accepted, which is the client's mistake.
     void refused() { counts_.refused(); }
 
   private:
@@ -38,7 +39,7 @@ class ErrorKstat {
 
     ErrorCounts counts_;
     uint64_t size_bytes_;
-    OwnedKstat kstat_;  // last: gone before what its readers read
+    OwnedKstat kstat_;  // last: destroyed before the data that readers use
 };
 
 }  // namespace blkscope

@@ -1,6 +1,8 @@
-// HistogramCounts: a device's histograms, fed at the end of each request, and their kstats.
+// HistogramCounts: a device's histograms, updated at the end of each request, and their kstats.
 //
-// Threads: a worker, under the device's lock and inside its sequence lock; see the two parts.
+// Ownership: owns both.
+// Threads:   a worker, with the device locked and inside its sequence lock; see the two parts.
+// Errors:    the constructor throws std::bad_alloc.
 #pragma once
 
 #include <optional>
@@ -23,7 +25,7 @@ class HistogramCounts {
 
   private:
     RequestHistograms histograms_;
-    std::optional<HistogramKstats> kstats_;  // last: gone before what its readers read
+    std::optional<HistogramKstats> kstats_;  // last: destroyed before the data that readers use
 };
 
 }  // namespace blkscope

@@ -86,7 +86,7 @@ void HistogramKstats::publish_histogram(const std::string& what, const kstat2::B
         shape.stepping(), 0, desc, KSTAT2_MF_STABLE)));
 }
 
-// What a histogram does not tell: the sum of its values.
+// The sums of the values, which a histogram does not have.
 void HistogramKstats::publish_times() {
     constexpr std::array<const char*, 2 * operation_names.size()> names{
         "read_wait",         "read_service",        "write_wait", "write_service",
@@ -125,7 +125,7 @@ int HistogramKstats::update_times(kstat2_t* ksp, int rw) {
     return 0;
 }
 
-// Without one that could not be created, there are the others.
+// A kstat that could not be created is missing; the others are published.
 void HistogramKstats::keep(OwnedKstat2 kstat) {
     if (!kstat) return;
     kstat2_install(kstat.get());
@@ -135,7 +135,7 @@ void HistogramKstats::keep(OwnedKstat2 kstat) {
 // ---- The switch ----
 
 HistogramSwitch& HistogramSwitch::of_this_process() {
-    static auto& instance = *new HistogramSwitch;  // never destroyed: readers may still come
+    static auto& instance = *new HistogramSwitch;  // never destroyed: readers may still use it
     return instance;
 }
 
@@ -153,7 +153,7 @@ bool HistogramSwitch::on() const {
 void HistogramSwitch::set_default(bool on) {
     auto& optionals = kstat2::Optionals::of_this_process();
     optionals.set_default(id_, on);
-    if (optionals.set(id_, on) != 0) apply(on);  // without the framework there is no other switch
+    if (optionals.set(id_, on) != 0) apply(on);  // without the framework nothing else applies it
 }
 
 int HistogramSwitch::switched(kstat2_opt_id_t /*id*/, int enable, void* self) {

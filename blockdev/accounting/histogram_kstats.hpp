@@ -1,4 +1,4 @@
-// HistogramKstats: a device's histograms, as kstats that readers of the machine see.
+// HistogramKstats: a device's histograms as kstats, which readers of the machine see.
 //
 //     kstat:/disk/nbd/nbd0/0/read_wait      from strategy() to start()
 //                           /read_service   from start() to done()
@@ -7,18 +7,19 @@
 //                           ...             the same of write, trim and write_zeroes; of flush, the
 //                                           first three
 //                           /latency        read_total and write_total in one, by powers of two
-//                           /depth          reads and writes that a read or write met
-//                           /times          sums of what is in the first two of each operation
+//                           /depth          reads and writes in the device when one arrives
+//                           /times          the sums of wait and service of each operation
 //
-// They cost a little for every request, so they can be had without: the statistics `blk:hist` of a
-// process are those of all its devices, which come and go together when somebody says so. What has
-// come back counts from 0.
+// The histograms cost some time per request, so a user can switch them off. The switch is the
+// optional statistic `blk:hist` of a process, for all its devices. Switched on again, they count
+// from 0.
 //
+// Units:     nanoseconds, bytes, requests, as the kstats' metadata say.
 // Ownership: HistogramKstats owns the kstats and borrows the histograms, whose arrays they show.
-// Threads:   a device's may be made and destroyed on any thread, one at a time; statistics are
-//            switched on the thread that serves readers.
-// Errors:    a kstat that cannot be created is missing, and kstat2_create() has said why; the
-//            requests are served all the same.
+// Threads:   any one thread at a time constructs and destroys a device's. The thread that serves
+//            readers switches statistics.
+// Errors:    a kstat that cannot be created is missing, and kstat2_create() has reported why.
+//            Requests are served as usual.
 // Source:    kstat2_create_histogram(9F), kstat2_register_optional(9F).
 #pragma once
 
@@ -36,7 +37,7 @@ namespace blkscope {
 
 class HistogramKstats {
   public:
-    /// Of the device `name`: published from here on if the process has them switched on.
+    /// For the device `name`. The kstats are published at once if the process has switched them on.
     HistogramKstats(RequestHistograms& histograms, const std::string& name, int instance);
     ~HistogramKstats();
     HistogramKstats(const HistogramKstats&) = delete;
@@ -63,14 +64,19 @@ class HistogramKstats {
     std::vector<OwnedKstat2> kstats_;
 };
 
-/// The one switch of a process for the histograms of all its devices, known as blk:hist.
+/// The switch of a process for the histograms of all its devices: the optional statistic blk:hist.
+/// The switch exists as long as the process.
+///
+/// Threads: any. Errors: none; without kstat2's framework only set_default() switches.
 class HistogramSwitch {
   public:
+    /// The switch; the first call creates it.
     static HistogramSwitch& of_this_process();
 
-    /// How they are from here on until somebody switches, and what that somebody can call the
-    /// default. On, before the first call.
+    /// Switches now, and sets the default that kstat2adm can restore. Before the first call the
+    /// histograms are on.
     void set_default(bool on);
+    /// Whether the histograms are on now.
     [[nodiscard]] bool on() const;
 
   private:

@@ -1,15 +1,17 @@
-// InterruptCounts: what woke workers up for a device.
+// InterruptCounts: the causes of a worker's wake-ups for a device.
 //
 // Published: nbd:N:nbdN,intr, INTR of class controller.
 //     hard      turns of a worker in which an operation of the device completed
 //     multsvc   further completions in such a turn
-//     soft      clients handed over
-//     watchdog  clients closed because they stood still
+//     soft      clients that a worker received from the server
+//     watchdog  clients closed because they made no progress
 //     spurious  wake-ups with nothing to do, of all rings that have a lane into the device
 //
-// Ownership: owns the counters and the kstat; borrows each ring from ring_added() to ring_removed().
-// Threads:   a worker, under the device's lock. A reader takes a mutex of its own for the rings, so
-//            that no reader waits for a worker.
+// Units:     turns, completions, clients, wake-ups.
+// Ownership: owns the counters and the kstat; borrows each ring from ring_added() to
+//            ring_removed().
+// Threads:   a worker, with the device locked. A separate mutex protects the list of rings, so that
+//            no reader waits for a worker.
 // Errors:    the constructor throws std::runtime_error.
 #pragma once
 
@@ -29,7 +31,7 @@ class InterruptCounts {
   public:
     InterruptCounts(const kstat::Seqlock& seq, const Subject& subject);
 
-    /// An operation has completed in this turn; `last_turn` is that of the lane's last completion.
+    /// An operation has completed in `turn`. `last_turn` is the turn of the lane's last completion.
     void completed(uint64_t turn, uint64_t& last_turn) {
         assert(turn >= last_turn);
         add(turn == last_turn ? KSTAT_INTR_MULTSVC : KSTAT_INTR_HARD);
@@ -44,7 +46,7 @@ class InterruptCounts {
   private:
     struct Joined {
         const Ring* ring;
-        uint32_t empty_wakeups_before;  // which are not the device's
+        uint32_t empty_wakeups_before;  // from before the lane
     };
 
     void add(size_t index) {
@@ -54,11 +56,11 @@ class InterruptCounts {
     [[nodiscard]] uint32_t empty_wakeups() const;
     static int update(kstat_t* ksp, int rw);
 
-    kstat_intr_t counts_{};  // but for the spurious ones, which the rings count
+    kstat_intr_t counts_{};  // except the spurious ones, which the rings count
     mutable std::mutex rings_mutex_;
     std::vector<Joined> rings_;
-    uint32_t empty_wakeups_before_ = 0;  // of rings that have left
-    OwnedKstat kstat_;                   // last: gone before what its readers read
+    uint32_t empty_wakeups_before_ = 0;  // of removed rings
+    OwnedKstat kstat_;                   // last: destroyed before the data that readers use
 };
 
 }  // namespace blkscope

@@ -4,12 +4,14 @@
 //     started  wait queue -1, run queue +1, at one moment
 //     ended    run queue -1, the operation and its bytes
 //
-// Each event is applied to the disk and, with the same stamp, to the partition that the request lies
-// in. Only reads and writes are in the queues, so that Little's law holds for them exactly. FreeBSD's
-// counts have all requests.
+// Each event changes the disk and the partition that contains the request, with the same stamp.
+// Only reads and writes are in the queues, so that Little's law is exact for them. FreeBSD's counts
+// have all requests.
 //
+// Units:     ticks of the kernel's clock, requests, bytes.
 // Ownership: owns the counters and their kstats.
-// Threads:   a worker, under the device's lock and inside its sequence lock.
+// Threads:   a worker, with the device locked and inside its sequence lock.
+// Errors:    the constructor throws std::runtime_error.
 // Source:    kstat_queue(9F), devstat(9).
 #pragma once
 

@@ -20,7 +20,7 @@ IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& nam
     publish_kstat2(instance, name, ks_class);
 }
 
-// Virtual: the data is ours, in ticks; snapshot() copies and scales it.
+// Virtual: the data is this object's, in ticks. snapshot() copies and scales it.
 void IoKstat::publish(int instance, const std::string& name, const char* ks_class) {
     assert(kstat_ == nullptr);
     kstat_.reset(kstat_create(device_module, instance, name.c_str(), ks_class, KSTAT_TYPE_IO, 1,
@@ -46,9 +46,10 @@ void IoKstat::publish_kstat2(int instance, const std::string& name, const char* 
 }
 
 IoKstat::Snapshot IoKstat::take_snapshot() const {
-    // The worker opens its write before it reads the clock. So once its stores are visible, a
-    // transition that was stamped before `now` is in the copy, or holds the copy up until it is.
-    // One that was stamped after `now` may be in it too: then its moment is the snapshot's.
+    // The worker opens its write before it reads the clock. Its stores are visible after
+    // make_stores_visible(). The copy therefore contains each transition that was stamped before
+    // `asked`, or waits for it. A later transition may be in the copy, too: then the snapshot has
+    // the time of that transition.
     const hrtime_t asked = kstat::now_unscaled();
     kstat::make_stores_visible();
     const kstat_io_t copy = seq_.read([&] { return kstat::observe(io); });

@@ -1,15 +1,20 @@
-// IoKstat: a kstat_io_t that a worker writes, published as a disk's or a partition's, in both
-// kinds; and beside it what FreeBSD's statistics count of the same requests:
+// IoKstat: a kstat_io_t that a worker writes, published for a disk or a partition. FreeBSD's counts
+// of
+// the same requests are beside it.
 //
-//     nbd:0:nbd0, of class disk     kstat:/disk/nbd/nbd0/0     devstat:0:nbd0,devstat
+//     kstat     nbd:0:nbd0, of class disk
+//     kstat2    kstat:/disk/nbd/nbd0/0
+//     devstat   devstat:0:nbd0,devstat
 //
-//     worker:  { writing = seq.write(); transition(stats.io, now); }      in ticks
-//     reader:  copy through seq, charge up to now, scale                  nanoseconds
+//     worker:   { writing = seq.write(); transition(stats.io, now); }      in ticks
+//     reader:   copy through seq, add the time up to now, scale            nanoseconds
 //
-// Ownership: owns the counters and the kstat; borrows the sequence lock of the device.
-// Threads:   `io` is a worker's, under the device's lock; readers come on the kstat server's thread
-// and never stall it. Errors:    where the first kind's cannot be created, published() is false;
-// kstat_create() said why.
+// Units:     ticks inside, nanoseconds for readers.
+// Ownership: owns the counters and the kstats; borrows the sequence lock of the device.
+// Threads:   `io`: a worker, with the device locked. Readers run on the thread of the kstat server
+//            and never block the worker.
+// Errors:    if the kstat cannot be created, published() is false; kstat_create() has reported why.
+// Source:    kstat_io(9S).
 #pragma once
 
 #include <sys/kstat.h>
@@ -36,7 +41,7 @@ class IoKstat {
     IoKstat& operator=(const IoKstat&) = delete;
 
     [[nodiscard]] bool published() const { return kstat_ != nullptr; }
-    /// Takes it from the readers' sight; the counters stay.
+    /// Removes the kstats, so that readers no longer see them. The counters stay.
     void withdraw() {
         kstat2_.reset();
         kstat_.reset();

@@ -9,10 +9,10 @@
 namespace blkscope {
 namespace {
 
-// A blob without samples, for readers of devices that have none of their own yet. nullptr: there is
-// no memory for one, or no template.
+// A blob without samples, for readers of devices that have no blob yet. nullptr: there is no memory
+// for one, or no template.
 statsblob* empty_blob() {
-    static statsblob* const blob = [] {  // never destroyed: readers may still come
+    static statsblob* const blob = [] {  // never destroyed: readers may still use it
         const int tpl = IoStatsTemplate::make();
         return tpl < 0 ? nullptr : stats_blob_alloc(static_cast<uint32_t>(tpl), 0);
     }();
@@ -25,7 +25,7 @@ IoStats::IoStats(int instance, const std::string& name, uint32_t every)
     : every_(every), left_(every) {
     const statsblob* const empty = every == 0 ? nullptr : empty_blob();
     if (empty == nullptr) return;
-    // Virtual: the blob is ours, and snapshot() copies it while the worker is not at it.
+    // Virtual: the blob is this object's. snapshot() copies it while busy_ keeps the worker away.
     kstat_.reset(kstat_create("stats", instance, name.c_str(), "misc", KSTAT_TYPE_RAW, empty->cursz,
                               KSTAT_FLAG_VIRTUAL));
     if (!kstat_) return;
@@ -39,7 +39,7 @@ void IoStats::prepare() {
     std::unique_ptr<statsblob, Destroy> made(
         stats_blob_alloc(static_cast<uint32_t>(IoStatsTemplate::make()), 0));
     if (made == nullptr) return;
-    assert(made->cursz == empty_blob()->cursz);  // the size that readers were told
+    assert(made->cursz == empty_blob()->cursz);  // the size of the kstat
     while (busy_.test_and_set(std::memory_order_acquire)) std::this_thread::yield();
     blob_ = std::move(made);
     busy_.clear(std::memory_order_release);

@@ -20,10 +20,10 @@ struct Variable {
     const char* name;
     uint64_t least;
     uint64_t most;
-    uint64_t steps;  // up to a power of two; half of them begin at the one before
+    uint64_t steps;  // per power of two; half of them begin at the power before
 };
 
-// In the order of IoStatsTemplate::Voi. A bucket begins at 1 µs and at a sector: below is one more.
+// In the order of IoStatsTemplate::Voi. The first bucket ends at 1 µs, or at the size of a sector.
 constexpr Variable variables[IoStatsTemplate::voi_count] = {
     {"read_service_ns", 1024, time_max_ns, 8},  {"read_wait_ns", 1024, time_max_ns, 8},
     {"write_service_ns", 1024, time_max_ns, 8}, {"write_wait_ns", 1024, time_max_ns, 8},

@@ -1,14 +1,18 @@
-// The template of stats(3) that a device's blob is made from, for those who feed it and those who
-// read it: a blob has the hash of its template, and the template has the names.
+// The template of stats(3) for a device's blob, for the writer and the readers of such blobs. A
+// blob has the hash of its template, and the template has the names.
 //
-//     read_service_ns   write_service_ns    with the backing
-//     read_wait_ns      write_wait_ns       before that
+//     read_service_ns   write_service_ns    time with the backing
+//     read_wait_ns      write_wait_ns       time before
 //     size_bytes                            of a read or a write
-//     depth                                 reads and writes in the device when it came
+//     depth                                 reads and writes in the device on arrival
 //
-// Each has its sum, its extremes, a histogram and a t-digest.
+// Each variable has its sum, its extremes, a histogram and a t-digest.
 //
-// Threads: any.
+// Units:     nanoseconds, bytes, requests, as the names say.
+// Ownership: none; templates live as long as the process.
+// Threads:   any.
+// Errors:    make() returns a negative errno.
+// Source:    stats(3), stats_tpl_alloc().
 #pragma once
 
 #include <cstdint>
@@ -29,7 +33,8 @@ struct IoStatsTemplate {
         voi_count
     };
 
-    /// The number of the template, the same at every call; negative errno if it cannot be made.
+    /// Makes the template at the first call. Returns its number, the same at every call, or a
+    /// negative errno.
     static int make();
 };
 

@@ -1,6 +1,14 @@
-// OwnedKstat, OwnedKstat2: kstats that are ours to delete, and how a device makes one.
+// OwnedKstat, OwnedKstat2: kstats that their owner deletes, and how a device makes one.
 //
-// Errors: create_device_kstat() throws std::runtime_error; kstat_create() has said why.
+//     create_device_kstat() ──▶ fill in the names of the records ──▶ kstat_install()
+//     ~OwnedKstat()         ──▶ kstat_delete(), which waits until no reader uses the kstat
+//
+// Units:     a kstat's times are in nanoseconds; `update` converts from the counters' ticks.
+// Ownership: an OwnedKstat owns its kstat. The object in ks_private must outlive the kstat, so a
+//            class declares its OwnedKstat as the last member.
+// Threads:   any thread may create and delete; `update` runs on the thread of the kstat server.
+// Errors:    create_device_kstat() throws std::runtime_error; kstat_create() has reported why.
+// Source:    kstat_create(9F), kstat_delete(9F), kstat2_create(9F).
 #pragma once
 
 #include <sys/kstat.h>
@@ -15,28 +23,33 @@
 
 namespace blkscope {
 
+/// Deletes a kstat; for std::unique_ptr.
 struct KstatDelete {
     void operator()(kstat_t* ksp) const { kstat_delete(ksp); }
 };
+/// A kstat of ours, created and not always installed; empty if it could not be created.
 using OwnedKstat = std::unique_ptr<kstat_t, KstatDelete>;
 
+/// Deletes a kstat2; for std::unique_ptr.
 struct Kstat2Delete {
     void operator()(kstat2_t* ksp) const { kstat2_delete(ksp); }
 };
+/// The same for a kstat2.
 using OwnedKstat2 = std::unique_ptr<kstat2_t, Kstat2Delete>;
 
-/// The module of a device's kstats, and its devices' name without the number.
+/// The module of a device's kstats. A device's name is this and its number, as in nbd0.
 inline constexpr const char* device_module = "nbd";
 
-/// What is particular to one of a device's kstats.
+/// The properties in which a device's kstats differ.
 struct KstatShape {
-    const char* what;  // the part of its name behind the comma
+    const char* what;  // the part of the name behind the comma
     const char* ks_class;
-    uchar_t type;
-    uint_t records;
+    uchar_t type;    // KSTAT_TYPE_NAMED and so on
+    uint_t records;  // for NAMED and TIMER; 1 for the others
 };
 
-/// `nbd:N:nbdN,WHAT`, not installed yet. `owner` is what `update` finds in ks_private.
+/// Creates `nbd:N:nbdN,WHAT`, not installed yet. `update` gets `owner` in ks_private. The subject
+/// is published.
 inline OwnedKstat create_device_kstat(const Subject& subject, const KstatShape& shape, void* owner,
                                       int (*update)(kstat_t*, int)) {
     assert(subject.published());

@@ -22,7 +22,7 @@ std::vector<const kstat_io_t*> Partitions::counters() const {
     return all;
 }
 
-// The counters of a partition that is there already, and in the same place.
+// The counters of a partition that exists already, in the same place.
 std::unique_ptr<IoKstat> Partitions::take(const Partition& where) {
     const auto found = std::ranges::find(present_, where, &Present::where);
     return found == present_.end() ? nullptr : std::move(found->stats);
@@ -33,7 +33,7 @@ void Partitions::replace(const std::vector<Partition>& table) {
     std::erase_if(removed_, [](const auto& stats) { return stats->devstat.idle(); });
     std::vector<Present> next;
     for (const Partition& where : table) next.push_back({where, take(where)});
-    // Those that go leave first: a new one may have the name.
+    // Old partitions are removed first: a new one may have the same name.
     for (Present& old : present_) {
         if (!old.stats) continue;
         old.stats->withdraw();

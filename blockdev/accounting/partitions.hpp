@@ -1,18 +1,19 @@
-// Partitions: the IO kstats of a device's partitions, and which one a request belongs to.
+// Partitions: the IO kstats of a device's partitions, and which partition contains a request.
 //
 //     disk       |table|   nbd0,1    |gap|        nbd0,2        |
 //     requests         [a]      [----b----]   [c]
 //     counted on    1 and disk    disk only  2 and disk
 //
-// A request that lies in one partition is counted on it, with the stamps that the disk gets; one
-// that spans two, or lies outside all, is counted on the disk only.
+// A request inside one partition counts on that partition, with the same stamps as on the disk. A
+// request that spans two partitions, or lies outside all, counts on the disk only.
 //
-// Published (instance N): nbd:N:nbdN,P (IO, class partition), P as Linux numbers partitions.
+// Published (instance N): nbd:N:nbdN,P (IO, class partition); P is Linux' number of the partition.
 //
-// Ownership: owns the kstats; borrows the device's sequence lock. A partition that has gone keeps
-//            its counters until its last request has left it.
-// Threads:   a worker, under the device's lock, or whoever opens the device.
-// Errors:    a kstat that cannot be created is missing; the requests are served all the same.
+// Units:     bytes.
+// Ownership: owns the kstats; borrows the device's sequence lock. A removed partition keeps its
+//            counters until its last request has ended.
+// Threads:   a worker, with the device locked, or the thread that opens the device.
+// Errors:    a kstat that cannot be created is missing. Requests are served as usual.
 #pragma once
 
 #include <cassert>
@@ -34,17 +35,17 @@ class Partitions {
 
     [[nodiscard]] bool empty() const { return present_.empty(); }
 
-    /// The partition that holds all of the range, or nullptr. The sum must not wrap.
+    /// The partition that contains the whole range, or nullptr. offset + bytes must not wrap.
     [[nodiscard]] IoKstat* find(uint64_t offset, uint64_t bytes) const {
         assert(bytes <= UINT64_MAX - offset);
         return present_.empty() ? nullptr : find_among_present(offset, bytes);
     }
 
-    /// The live counters of each, by first byte.
+    /// The live counters of each partition, by first byte.
     [[nodiscard]] std::vector<const kstat_io_t*> counters() const;
 
-    /// Makes these the partitions (by first byte, not overlapping). One that stays where it was
-    /// keeps its kstat; the others come and go.
+    /// Replaces the partitions by `table` (by first byte, without overlaps). A partition that is
+    /// unchanged keeps its kstat. The others are removed or created.
     void replace(const std::vector<Partition>& table);
 
   private:
@@ -60,7 +61,7 @@ class Partitions {
     int instance_;
     uint32_t block_bytes_;
     std::vector<Present> present_;                   // by first byte
-    std::vector<std::unique_ptr<IoKstat>> removed_;  // requests may still be in them
+    std::vector<std::unique_ptr<IoKstat>> removed_;  // with requests that have not ended
 };
 
 }  // namespace blkscope

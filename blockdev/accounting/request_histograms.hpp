@@ -1,25 +1,24 @@
-// RequestHistograms: how the times, sizes and meeting queues of a device's requests are spread.
+// RequestHistograms: the distributions of times, sizes and depths of a device's requests.
 //
-//     queued ──── wait ────▶ started ──── service ────▶ finished       the buf's own stamps, those
-//     └───────────────────── total ─────────────────────────┘          that kstat_io is fed with
+//     queued ──── wait ────▶ started ──── service ────▶ finished       the buf's own stamps, which
+//     └───────────────────── total ─────────────────────────┘          kstat_io gets, too
 //
-// A request is counted once, when it is done, failed or not: in wait, service, total and size of
-// its operation; a read or write also in `latency` (its total time again, by powers of two) and in
-// `depth` (how many reads and writes were in the device when it came). A flush has no size. Cache
-// and block_status operations, for which nobody waits, and requests that strategy() refused are not
-// counted.
+// Each request counts once when it ends, failed or not: in wait, service, total and size of its
+// operation. A flush has no size. A read or write also counts in `latency`, its total time by
+// powers of two. And it counts in `depth`, the number of reads and writes in the device on arrival.
+// Cache and block_status operations are not counted, because no program waits for them. Requests
+// that strategy() refused are not counted either.
 //
-// Times are counted in the LOG10_LIN steps of a twentieth from 1 us to 100 s. The shapes are known
-// at compile time, so that a bucket is found in a few instructions: the histograms' share of a
-// request is held to a hundredth.
+// Times have the LOG10_LIN steps of a twentieth from 1 us to 100 s. The shapes are known at compile
+// time, so a bucket is found in a few instructions. The histograms may cost a hundredth of a
+// request's time.
 //
 // Units:     nanoseconds, and requests; waited and served in ticks of gethrtime_unscaled().
-// Ownership: owns the counts, which kstats may borrow as they are. They are 24 KiB, of which a device
-//            without requests has no page resident.
-// Threads:   count() by a worker, under the device's lock and inside its sequence lock's write; the
-// arrays may
-//            be read meanwhile, each number for itself. switch_on() and switch_off(): one thread,
-//            another than the worker's or not.
+// Ownership: owns the counts, which kstats may borrow as they are. The counts are 24 KiB; a device
+//            without requests has no page of them resident.
+// Threads:   count(): a worker, with the device locked and inside a write of its sequence lock. Any
+//            thread may read the arrays meanwhile, each number by itself. switch_on() and
+//            switch_off(): any one thread at a time.
 // Errors:    the constructor throws std::bad_alloc.
 #pragma once
 
@@ -39,11 +38,11 @@ namespace blkscope {
 
 class RequestHistograms {
   public:
-    static constexpr size_t operation_count = 5;  // those of Buf::Op before cache
+    static constexpr size_t operation_count = 5;  // the operations of Buf::Op before cache
 
     static constexpr kstat2::Buckets latency_steps{KSTAT2_NVHIST_LOG10_LIN, 3, 10, 20};
     static constexpr kstat2::Buckets powers_of_2{KSTAT2_NVHIST_LOG2, 0, 0, 0};
-    /// One by one up to 256, then 257 or more.
+    /// One bucket per depth up to 256, then one for 257 or more.
     static constexpr kstat2::Buckets depth_steps{KSTAT2_NVHIST_LINEAR, 1, 257, 1};
 
     using Latencies = std::array<uint64_t, latency_steps.count()>;
@@ -59,7 +58,7 @@ class RequestHistograms {
         Powers size;
     };
 
-    /// Zero at first, in memory of the kernel's: see blockdev/accounting/counter_pages.hpp.
+    /// All zero at first, in pages of their own: see blockdev/accounting/counter_pages.hpp.
     struct Counts {
         std::array<Operation, operation_count> operations;  // in the order of Buf::Op
         Powers latency;
@@ -73,7 +72,8 @@ class RequestHistograms {
     /// Counts a request whose three stamps and `depth_on_arrival` are set, unless switched off.
     void count(const Buf& buf);
 
-    /// From 0. Returns when no request is being counted any more, and begins with the next.
+    /// Sets all counts to 0 and begins to count with the next request. Returns when no earlier
+    /// request is still being counted.
     void switch_on();
     /// Returns when no request is being counted any more.
     void switch_off();
@@ -84,7 +84,7 @@ class RequestHistograms {
     [[nodiscard]] const Counts& counts() const { return *counts_; }
 
   private:
-    // Only the worker writes them; a reader needs each number whole, and no order between them.
+    // Only the worker writes. A reader needs each number whole, and no order between numbers.
     static void add(uint64_t& count, uint64_t n = 1) {
         std::atomic_ref<uint64_t>(count).store(count + n, std::memory_order_relaxed);
     }
@@ -100,7 +100,8 @@ inline void RequestHistograms::count(const Buf& buf) {
     const auto index = static_cast<size_t>(buf.op);
     if (index >= operation_count || !on()) return;
     Operation& operation = (*counts_).operations[index];
-    // The counter may be read a little early or late: two moments that close may change places.
+    // The processor may read its counter a little early or late, so two close stamps may be
+    // swapped.
     const auto waited = static_cast<uint64_t>(std::max<hrtime_t>(buf.started - buf.queued, 0));
     const auto served = static_cast<uint64_t>(std::max<hrtime_t>(buf.finished - buf.started, 0));
     const uint64_t wait_ns = scale_.to_ns(waited);

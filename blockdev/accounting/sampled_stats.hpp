@@ -1,9 +1,12 @@
-// SampledStats: takes one read or write in so many into a device's IoStats.
+// SampledStats: adds one read or write in `stats_rate` to a device's IoStats.
 //
-// The sample is taken outside the sequence lock, because it takes longer than readers of the
-// counters should have to wait.
+// A sample is taken outside the sequence lock, because readers of the counters must not wait that
+// long.
 //
-// Threads: a worker, under the device's lock.
+// Units:     nanoseconds, bytes, requests.
+// Ownership: owns the IoStats.
+// Threads:   a worker, with the device locked.
+// Errors:    as IoStats.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +24,7 @@ class SampledStats {
     SampledStats(const kstat::Seqlock&, const Subject& subject)
         : stats_(subject.instance, subject.name, subject.published() ? subject.stats_rate : 0) {}
 
-    /// A client has come: its requests are to find all memory there.
+    /// A client has connected. The memory is allocated now, so that no request has to.
     void connection_opened() { stats_.prepare(); }
 
     void after_end(const Buf& buf) {
@@ -30,7 +33,8 @@ class SampledStats {
 
   private:
     void take(const Buf& buf) {
-        // The counter may be read a little early or late: two moments that close may change places.
+        // The processor may read its counter a little early or late, so close stamps may be
+        // swapped.
         const auto ns = [&](hrtime_t from, hrtime_t to) {
             return scale_.to_ns(static_cast<uint64_t>(std::max<hrtime_t>(to - from, 0)));
         };

@@ -1,6 +1,9 @@
-// Subject: the device that is accounted, as its statistics need to know it.
+// Subject: the properties of a device that its statistics need.
 //
-// Threads: immutable.
+// Units:     bytes.
+// Ownership: owns its strings.
+// Threads:   any; a device's subject never changes.
+// Errors:    none.
 #pragma once
 
 #include <cstdint>
@@ -9,12 +12,12 @@
 namespace blkscope {
 
 struct Subject {
-    int instance = -1;  // its number; negative: nothing is published
+    int instance = -1;  // the device's number; negative: nothing is published
     std::string name;   // nbd and the number
     uint64_t size_bytes = 0;
     uint32_t block_bytes = 1;
-    uint32_t stats_rate = 0;  // one read or write in so many is in its IoStats; 0: none
-    std::string product;      // what the backing is called, without its folders
+    uint32_t stats_rate = 0;  // IoStats sample one read or write in so many; 0: none
+    std::string product;      // the backing's description, without folders
 
     [[nodiscard]] bool published() const { return instance >= 0; }
 };

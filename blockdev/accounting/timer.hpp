@@ -1,8 +1,10 @@
 // Timer: how often something happened and how long it took, for a TIMER kstat.
 //
-// Units:   ticks of gethrtime_unscaled(); in_nanoseconds() is for a snapshot.
-// Threads: one writer; a reader observes through the sequence lock that the writer holds.
-// Source:  kstat_timer(9S).
+// Units:     ticks of gethrtime_unscaled(); in_nanoseconds() scales them for a snapshot.
+// Ownership: none.
+// Threads:   one writer, inside a write of a sequence lock, through which readers observe.
+// Errors:    none.
+// Source:    kstat_timer(9S).
 #pragma once
 
 #include <sys/kstat.h>
@@ -33,13 +35,13 @@ struct Timer {
         kstat::publish(events, events + 1);
     }
 
-    /// A copy, for use inside Seqlock::read.
+    /// A copy of the counters, for use inside Seqlock::read.
     [[nodiscard]] Timer observed() const {
         return {kstat::observe(events),  kstat::observe(elapsed), kstat::observe(shortest),
                 kstat::observe(longest), kstat::observe(started), kstat::observe(stopped)};
     }
 
-    /// Fills in a record, all but its name.
+    /// Fills in a record except its name.
     void in_nanoseconds(kstat_timer_t& record) const {
         record.num_events = events;
         record.elapsed_time = kstat::to_ns(elapsed);

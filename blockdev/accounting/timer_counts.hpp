@@ -1,14 +1,15 @@
 // TimerCounts: how long a device's other operations take.
 //
 // Published: nbd:N:nbdN,timers, TIMER of class misc.
-//     flush, trim, write_zeroes  from start() to done(), as the run queue has it for reads and writes
-//     submit                     a turn of the worker, from its first hand-over to the backing to the
-//                                submission of all that the turn prepared
+//     flush, trim, write_zeroes  from start() to done(); reads and writes are in the run queue
+//     flush, trim, write_zeroes  from start() to done(); the run queue times reads and writes
+//                                the submission of all operations of the turn
 //
-// Units:     ticks inside, nanoseconds in what readers get.
+// Units:     ticks inside, nanoseconds for readers.
 // Ownership: owns the counters and the kstat; borrows the sequence lock.
-// Threads:   a worker, under the device's lock and inside its sequence lock.
+// Threads:   a worker, with the device locked and inside its sequence lock.
 // Errors:    the constructor throws std::runtime_error.
+// Source:    kstat_timer(9S).
 #pragma once
 
 #include <array>
@@ -38,7 +39,7 @@ class TimerCounts {
             case Buf::Op::write:
             case Buf::Op::cache:
             case Buf::Op::block_status:
-                return;  // the queues tell of the first two; nobody waits for the others
+                return;  // reads and writes are in the queues; no program waits for the others
         }
     }
     void submitted(hrtime_t from, hrtime_t to) { timers_[submit].event(from, to); }
@@ -50,7 +51,7 @@ class TimerCounts {
 
     const kstat::Seqlock& seq_;
     std::array<Timer, count> timers_{};
-    OwnedKstat kstat_;  // last: gone before what its readers read
+    OwnedKstat kstat_;  // last: destroyed before the data that readers use
 };
 
 }  // namespace blkscope

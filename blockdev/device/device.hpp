@@ -21,8 +21,8 @@
 // One lock protects the queue and all counters. A worker locks it once for a batch of requests. The
 // bytes move while it is unlocked.
 //
-// The partition table is read at construction. A write may change it. After such a write it is read
-// again when a flush has ended, or when the last client has closed its connection.
+// The partition table is read at construction. A write may change it. Then it is read again when a
+// flush has ended, or when the last client has closed its connection.
 //
 // Published (instance N): see blockdev/accounting/accounting.hpp and the headers that it names.
 //
