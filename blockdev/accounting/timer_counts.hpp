@@ -1,9 +1,9 @@
 // TimerCounts: how long a device's other operations take.
 //
 // Published: nbd:N:nbdN,timers, TIMER of class misc.
-//     flush, trim, write_zeroes  from start() to done(); reads and writes are in the run queue
 //     flush, trim, write_zeroes  from start() to done(); the run queue times reads and writes
-//                                the submission of all operations of the turn
+//     submit                     a turn of the worker, from its first buf that went to the backing
+//                                to the submission of all operations of the turn
 //
 // Units:     ticks inside, nanoseconds for readers.
 // Ownership: owns the counters and the kstat; borrows the sequence lock.

@@ -1,8 +1,13 @@
-// Backing: where a device's bytes are. It turns a running Buf into operations on a ring.
+// Backing: where a device's bytes are. A backing turns a running Buf into operations on a ring.
 //
+//     Device ── prepare(buf) ─▶ Backing ─┬─ an operation on the ring ─▶ buf.complete(result)
+//                                        └─ or the result at once
+//     Device ── more(buf) ────▶ Backing: does the request need another prepare()?
+//
+// Units:     bytes.
 // Ownership: prepare() borrows the buf until its operation has completed.
-// Threads:   open on any thread; attach() once, and from then on the ring's worker only, but for
-//            another(). Where several workers serve a device each has a backing of its own.
+// Threads:   constructed on any thread. attach() is called once. Then all functions are the ring's
+//            worker's, except another(). Each worker of a device has a backing of its own.
 // Errors:    opening throws std::system_error; a request's failure is its completion's -errno.
 #pragma once
 
@@ -24,66 +29,68 @@ class Backing {
     Backing(const Backing&) = delete;
     Backing& operator=(const Backing&) = delete;
 
-    /// What a person calls it: the file's path, memory, null.
+    /// The name for people: the file's path, memory, null.
     [[nodiscard]] virtual std::string describe() const = 0;
     [[nodiscard]] virtual uint64_t size_bytes() const = 0;
-    /// What offset and length of a request must be multiples of: 1 where anything goes.
+    /// Offset and length of a request are multiples of this; 1 if any will do.
     [[nodiscard]] virtual uint32_t block_bytes() const { return 1; }
 
-    /// Once. The ring outlives the backing.
+    /// Binds the backing to the ring of its worker. Once. The ring outlives the backing.
     virtual void attach(Ring& ring) = 0;
 
-    /// Whether there can be another() one.
+    /// Whether another() can make a second backing of the same bytes.
     [[nodiscard]] virtual bool shareable() const { return false; }
-    /// The same bytes for another worker, not attached yet: what is written through one is read
-    /// through the other, and made stable by a flush of either. Any thread; null where that cannot
-    /// be, std::system_error where it should but is not possible now.
+    /// A backing of the same bytes for another worker, not attached yet. Both see the same data,
+    /// and a flush of either makes all of it stable. Any thread may call it. nullptr if the backing
+    /// is not shareable(); std::system_error if it is, but resources are missing.
     [[nodiscard]] virtual std::unique_ptr<Backing> another() const { return nullptr; }
 
-    /// Does what is left of the buf (resid bytes, or the step it is at). The result where the backing
-    /// did it on the spot, with the device's lock unlocked where that takes long. Nothing where it
-    /// prepared an operation: the buf's complete() is called when that has ended.
+    /// Does the rest of the buf: resid bytes, or its current step. Either returns the result at
+    /// once; work that takes long is done with the device unlocked. Or prepares an operation and
+    /// returns nothing; then the buf's complete() is called when the operation has ended.
     virtual std::optional<int32_t> prepare(Buf& buf) = 0;
 
-    /// Reads at once, without the ring, for what the device itself wants to know: false where it
-    /// cannot give all of it. May block for as long as the disk takes.
+    /// Reads at once, without the ring, for the device itself. False if not all bytes could be
+    /// read. The call may block for as long as the disk takes.
     virtual bool read_now(uint64_t offset, std::span<std::byte> to) {
         (void)offset;
         (void)to;
         return false;
     }
 
-    /// The extent that `offset` lies in, from there on: 1 to `limit` bytes. At once, from what the
-    /// file system knows; it may have to read that.
+    /// The extent from `offset` on: 1 to `limit` bytes. The answer comes from the file system at
+    /// once; the file system may have to read its metadata.
     [[nodiscard]] virtual Extent extent_at(uint64_t offset, uint64_t limit) {
         (void)offset;
         return {limit, false};
     }
-    /// Whether a read does well to ask extent_at() first.
+    /// Whether there may be holes, so that a read should ask extent_at() first.
     [[nodiscard]] virtual bool sparse() const { return false; }
-    /// Whether a seek takes its time there.
+    /// Whether the disk rotates, so that a seek takes long.
     [[nodiscard]] virtual bool rotational() const { return false; }
-    /// Whether a cache operation brings anything nearer.
+    /// Whether a cache operation has an effect.
     [[nodiscard]] virtual bool has_cache() const { return true; }
 
-    /// Called when an operation of the buf has ended, for good or ill (buf.error). The backing may
-    /// forgive an error; true asks for another prepare().
+    /// Called when the buf's operations have ended, with or without an error (buf.error). The
+    /// backing may clear the error. True asks for another prepare().
     virtual bool more(Buf& buf) {
         (void)buf;
         return false;
     }
 };
 
+/// How a file or block device is opened; memory and null ignore it.
 struct BackingOptions {
-    bool direct = false;  // past the page cache
-    bool read_only = false;
+    bool direct = false;     // O_DIRECT: without the page cache
+    bool read_only = false;  // O_RDONLY
 };
 
-/// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device. Throws
-/// std::system_error or std::invalid_argument (a SIZE that is none), saying what was wrong.
+/// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device.
+///
+/// Errors: std::system_error, or std::invalid_argument for a bad SIZE; both say what was wrong.
 std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options);
 
-/// "64M" as bytes: a positive decimal number and K, M, G or T (powers of 1024), or none. Throws
+/// "64M" as bytes: a positive decimal number, then K, M, G or T (powers of 1024) or nothing. Throws
 /// std::invalid_argument.
 uint64_t parse_size(const std::string& text);
 

@@ -19,7 +19,7 @@ namespace blkscope {
 namespace {
 
 constexpr uint32_t inline_write_bytes_max = 65536;
-// In `way` of a write without FUA: `covers` says when the ring got it.
+// In `method` of a write without FUA: `covers` is the time at which the ring got the write.
 constexpr uint8_t timed_by_ring = 1;
 constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 
@@ -84,7 +84,7 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
 
 std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
     buf.method = 0;
-    // A write that must be on the disk before it is answered sleeps anyway: it goes to the ring.
+    // A write with FUA has to wait for the disk in any case, so it goes to the ring.
     if (is_.regular && !is_.direct && !buf.fua) {
         if (const std::optional<int32_t> moved = write_now(buf)) return moved;
     }
@@ -96,7 +96,7 @@ std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
     });
 }
 
-// Writes on the spot, by copy or pwrite(2); nothing: the ring is to do it.
+// Writes at once, by a copy or pwrite(2). Returns nothing if the ring must write.
 std::optional<int32_t> FileBacking::write_now(Buf& buf) {
     assert(buf.moved() + buf.resid == buf.bcount);
     const bool small = buf.resid <= inline_write_bytes_max;
@@ -111,8 +111,8 @@ std::optional<int32_t> FileBacking::write_now(Buf& buf) {
     return static_cast<int32_t>(kernel_.pwrite(is_.fd, from, buf.offset + buf.moved()));
 }
 
-// The cheapest way for a write to the page cache. A large one to what is not there may have to wait
-// for the disk, so it is left to the ring.
+// Writes to the page cache with the cheapest method. A large write to pages that are not cached may
+// wait for the disk, so the ring gets it.
 std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     assert(choice_.has_value());
     using Way = WriteChoice::Way;
@@ -130,7 +130,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     }
     if (way == Way::ring) {
         buf.method = timed_by_ring;
-        buf.covers = static_cast<uint64_t>(began);  // a write's result says what it has done
+        buf.covers = static_cast<uint64_t>(began);  // free: a write's result says what is done
         return std::nullopt;
     }
     if (way == Way::pwrite) {
@@ -143,8 +143,8 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     return static_cast<int32_t>(moved);
 }
 
-// The kernel does one write to a file at a time, so a write's own time begins when it was prepared
-// or when the one before had ended, whichever is later.
+// The kernel does one write to a file at a time. A write's own time therefore begins when it was
+// prepared, or when the write before it ended, whichever is later.
 void FileBacking::ring_write_ended(Buf& buf) {
     assert(buf.op == Buf::Op::write && choice_ && buf.method == timed_by_ring);
     const hrtime_t now = kernel_.now();
@@ -156,7 +156,8 @@ void FileBacking::ring_write_ended(Buf& buf) {
                   kstat::to_ns(std::max<hrtime_t>(now - began, 0)));
 }
 
-// Reading ahead into the page cache; past it there is nothing to bring nearer.
+// Reads ahead into the page cache. Direct I/O does not use the page cache, so there is nothing to
+// do.
 std::optional<int32_t> FileBacking::prepare_cache(Buf& buf) {
     if (is_.direct) return 0;
     assert(buf.op == Buf::Op::cache);
@@ -176,7 +177,8 @@ std::optional<int32_t> FileBacking::prepare_sync(Buf& buf) {
     });
 }
 
-// Through a buffer that suits direct I/O, in whole blocks; a plain file has blocks of one byte.
+// Reads whole blocks to an aligned buffer, as direct I/O needs. Other files have blocks of one
+// byte.
 bool FileBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     constexpr size_t memory_alignment = 4096;
     const uint64_t first = offset / is_.block_bytes * is_.block_bytes;
@@ -203,18 +205,18 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
     const auto at = static_cast<int64_t>(offset);
     const int64_t data = kernel_.seek(is_.fd, offset, SEEK_DATA);
     if (data < 0) {
-        // A hole up to the end, unless the file has been cut short: a read is to find that out.
+        // A hole up to the end, unless the file has been truncated. Then a read must find that.
         const bool whole =
             data == -ENXIO && kernel_.file_bytes(is_.fd) >= static_cast<int64_t>(is_.size_bytes);
         return {limit, whole};
     }
     if (data > at) return {std::min(static_cast<uint64_t>(data - at), limit), true};
     const int64_t hole = kernel_.seek(is_.fd, offset, SEEK_HOLE);
-    if (hole <= at) return {limit, false};  // it changes meanwhile, or cannot tell
+    if (hole <= at) return {limit, false};  // the file has changed, or reports no holes
     return {std::min(static_cast<uint64_t>(hole - at), limit), false};
 }
 
-// By another description of the file, which is not in the ring's table.
+// Syncs with another description of the file, which is not in the ring's table.
 std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
     assert(buf.op == Buf::Op::flush || buf.step == 1);
     assert(description >= 0 && description != is_.fd);
@@ -236,9 +238,9 @@ bool FileBacking::more(Buf& buf) {
 }
 
 // A FUA write is one operation, and its error does not say whether the write or the sync failed.
-// After a failed sync, each description of the file is told of it once: the witness, too. If the
-// witness is not, the write failed for itself, as on a full disk, and nothing that was promised is
-// lost.
+// The kernel reports a failed sync once to each description of the file, so also to the witness. If
+// the witness gets no error, only the write has failed, as on a full disk. Then no acknowledged
+// data is lost.
 //
 //     step 0: write ── error ──▶ step 1: sync of the witness ──▶ error: a sync has failed
 //                                                            └─▶ none: step 2, the write's error
@@ -249,7 +251,7 @@ bool FileBacking::more_of_write(Buf& buf) {
         if (buf.error == 0 || !buf.fua) return false;
         buf.step = 1;
         if (planted("fua-failure-sticks")) return false;
-        if (is_.witness < 0) return false;  // nobody can tell, so it counts as a failed sync
+        if (is_.witness < 0) return false;  // not known, so it counts as a failed sync
         const bool fits = buf.error <= std::numeric_limits<uint8_t>::max();
         buf.method = static_cast<uint8_t>(fits ? buf.error : EIO);
         buf.error = 0;

@@ -1,16 +1,18 @@
-// A regular file or a block device, through the page cache or past it.
+// FileBacking: a regular file or a block device, with or without the page cache.
 //
-// All operations go through the ring but one: a buffered write to a regular file. ext4 has no
-// non-blocking form of it, so the ring hands each to a kernel worker, which costs several times a
-// plain pwrite(2). Small ones are therefore written on the spot, by pwrite or by a copy to a mapping,
-// as WriteChoice finds cheapest (docs/performance.md). Such a write can stall the worker when the
-// kernel throttles dirty pages; --direct never does.
+// All operations go through the ring, except buffered writes to a regular file. ext4 cannot do such
+// a write without blocking, so the ring hands each to a kernel worker. A hand-over costs several
+// times a plain pwrite(2). Small writes are therefore done at once, by pwrite or by a copy to a
+// mapping. WriteChoice finds the cheapest method (docs/performance.md). Such a write can stall the
+// worker when the kernel throttles dirty pages. With --direct no write does.
 //
-// After a failed FUA write, another description of the file tells whether a sync has failed.
+// After a failed FUA write, a second description of the file shows whether a sync has failed.
 //
-// Ownership: the file's descriptors and its mapping belong to all backings of one file together.
-// Threads:   as Backing; each worker has a backing, and what they share is atomic or locked.
+// Units:     bytes.
+// Ownership: all backings of one file together own its descriptors and its mapping.
+// Threads:   as Backing. Each worker has a backing; their shared data is atomic or locked.
 // Errors:    a request's failure is its completion's -errno.
+// Source:    open(2), pwrite(2), lseek(2), io_uring_prep_fsync(3), posix_fadvise(2).
 #pragma once
 
 #include <memory>
@@ -28,7 +30,7 @@ namespace blkscope {
 
 class FileBacking : public Backing {
   public:
-    /// Takes the descriptors over; `kernel` outlives it.
+    /// Takes ownership of the descriptors. `kernel` outlives the backing.
     explicit FileBacking(const OpenFile& file, Kernel& kernel = linux_kernel());
 
     [[nodiscard]] std::string describe() const override { return is_.name; }
@@ -46,7 +48,7 @@ class FileBacking : public Backing {
     bool more(Buf& buf) override;
 
   private:
-    /// What all backings of one file share; the last one closes the file.
+    /// The data that all backings of one file share. The last backing closes the file.
     struct File {
         File(const OpenFile& is, Kernel& runs_on);
         ~File();
@@ -56,7 +58,7 @@ class FileBacking : public Backing {
         Kernel& kernel;
         const OpenFile open;
         FileHoles holes;
-        MappedFile mapped;  // for writes, where mapping pays
+        MappedFile mapped;  // for writes, if mapping pays
     };
 
     explicit FileBacking(std::shared_ptr<File> file);
@@ -73,10 +75,10 @@ class FileBacking : public Backing {
     std::shared_ptr<File> file_;
     const OpenFile& is_;  // file_->open
     Kernel& kernel_;      // file_->kernel
-    RingFile on_ring_;    // gone before the last owner closes the file
+    RingFile on_ring_;    // destroyed before the last owner closes the file
     FileZeroing zeroing_;
-    std::optional<WriteChoice> choice_;  // where mapping pays
-    hrtime_t ring_write_ended_ = 0;      // the last one
+    std::optional<WriteChoice> choice_;  // if mapping pays
+    hrtime_t ring_write_ended_ = 0;      // when the last timed write of the ring ended
 };
 
 }  // namespace blkscope

@@ -14,10 +14,10 @@
 namespace blkscope {
 namespace {
 
-// Written at once, where there is no better way to make zeroes.
+// The bytes of one write, if there is no better method.
 constexpr uint64_t zeroes_bytes = uint64_t{1} << 20;
 
-// Aligned as direct I/O needs it, and all of it the kernel's one page of zeroes.
+// Memory of zeroes, aligned as direct I/O needs. All of it is the kernel's single page of zeroes.
 const void* zeroes() {
     static const void* const memory = [] {
         void* made = mmap(nullptr, zeroes_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -35,8 +35,8 @@ bool unsupported(int error) {
 
 }  // namespace
 
-// A hint, so it may do less: only whole blocks inside the range, nothing where the file system
-// cannot.
+// A trim is a hint, so it may do less. Only whole blocks inside the range become holes, and nothing
+// if the file system has no holes.
 std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
     assert(buf.op == Buf::Op::trim);
     assert(buf.step == 0);
@@ -51,8 +51,9 @@ std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
     });
 }
 
-// Without fast_zero there is always a method; with it, only those that cost no more than a write. What
-// a disk does to zero a range that stays provisioned, nobody knows, and it may be to write it.
+// Without fast_zero there is always a method. With fast_zero a method must cost no more than a
+// write. A disk may write all the zeroes of a range that stays provisioned, so zero_range is not
+// fast there.
 FileZeroing::Method FileZeroing::method_for(const Buf& buf) const {
     const bool aligned = buf.offset % is_.trim_bytes == 0 && buf.bcount % is_.trim_bytes == 0;
     if (buf.fast_zero && !aligned) return Method::none;
@@ -77,17 +78,17 @@ std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
     const bool edge = method != Method::write && to_aligned > 0;
     const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
     assert(bytes > 0);
-    buf.covers = 0;  // the result says how much was written
+    buf.covers = 0;  // the result says how many bytes were written
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_write(entry, fd, zeroes(), static_cast<unsigned>(bytes), at);
     });
 }
 
-// Of what is left, all that is whole blocks.
+// Covers all whole blocks of the rest.
 std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode) {
     assert((buf.offset + buf.moved()) % is_.trim_bytes == 0);
     buf.covers = buf.resid / is_.trim_bytes * is_.trim_bytes;
-    assert(buf.covers > 0);  // the file system would refuse a range of none
+    assert(buf.covers > 0);  // the file system would refuse an empty range
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
         io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE,
                                 static_cast<off_t>(buf.offset + buf.moved()),
@@ -95,7 +96,7 @@ std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode) {
     });
 }
 
-// A trim that cannot be done is done.
+// A trim that the file system does not support succeeds without effect.
 bool FileZeroing::more_of_trim(Buf& buf) {
     if (!unsupported(buf.error)) {
         if (is_.regular) holes_.sparse = true;
@@ -107,7 +108,7 @@ bool FileZeroing::more_of_trim(Buf& buf) {
     return false;
 }
 
-// The next way is tried where the best one is not to be had, now and from now on.
+// If the file system does not support the best method, the next one is tried, now and in future.
 bool FileZeroing::more_of_zeroes(Buf& buf) {
     const Method method{buf.method};
     if (!unsupported(buf.error)) {

@@ -1,14 +1,14 @@
-// FileZeroing: how a file gets zeroes or holes, by the best way that its file system has.
+// FileZeroing: how a file gets zeroes or holes, by the best method of its file system.
 //
-//     punch        fallocate(2), leaves a hole           trim, and zeroes that need not be provisioned
-//     zero_range   fallocate(2), the range stays         zeroes that must stay provisioned
-//     write        from memory that is all zeroes        edges that are no whole block, and the rest
+//     punch        fallocate(2), leaves a hole         trim, and zeroes without provisioning
+//     zero_range   fallocate(2), the range stays       zeroes that must stay provisioned
+//     write        from memory that is all zeroes      parts that are no whole block, and the rest
 //
-// A way that the file system has refused once is not tried again, by any backing of the file.
+// If the file system has refused a method, no backing of the file tries it again.
 //
 // Units:     bytes.
-// Ownership: borrows what the constructor gets, which belongs to the backing and its file.
-// Threads:   as Backing; FileHoles is atomic, because all backings of one file share it.
+// Ownership: borrows the constructor's arguments, which belong to the backing and its file.
+// Threads:   as Backing. FileHoles is atomic, because all backings of one file share it.
 // Errors:    a request's failure is its completion's -errno.
 // Source:    fallocate(2).
 #pragma once
@@ -24,13 +24,13 @@
 
 namespace blkscope {
 
-/// What is known of a file's holes; all backings of the file share it.
+/// The knowledge about a file's holes, which all backings of the file share.
 struct FileHoles {
     explicit FileHoles(bool has_holes) : sparse(has_holes) {}
 
     std::atomic<bool> can_punch{true};       // until the file system has refused it
     std::atomic<bool> can_zero_range{true};  // as can_punch
-    std::atomic<bool> sparse;  // the file had holes when it was opened, or has got some
+    std::atomic<bool> sparse;  // the file had holes when it was opened, or has holes by now
 };
 
 class FileZeroing {
@@ -40,18 +40,18 @@ class FileZeroing {
         assert(is_.trim_bytes > 0);
     }
 
-    // Both as Backing::prepare(), for the first step of a trim or write_zeroes.
+    // Both have the contract of Backing::prepare(), for step 0 of a trim or write_zeroes.
     std::optional<int32_t> prepare_trim(Buf& buf);
     std::optional<int32_t> prepare_zeroes(Buf& buf);
 
-    /// An operation of the first step has ended. True: another way is to be tried.
+    /// An operation of step 0 has ended. True if another method must be tried.
     bool more(Buf& buf) {
         assert(buf.discards());
         return buf.op == Buf::Op::trim ? more_of_trim(buf) : more_of_zeroes(buf);
     }
 
   private:
-    /// The ways to make zeroes, best first.
+    /// The methods to make zeroes, best first.
     enum class Method : uint8_t { punch, zero_range, write, none };
 
     [[nodiscard]] Method method_for(const Buf& buf) const;

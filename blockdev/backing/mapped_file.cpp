@@ -12,7 +12,7 @@ MappedFile::~MappedFile() {
     if (start_ != nullptr) kernel_->unmap(start_, size_bytes_);
 }
 
-// A page of page tables begins at a multiple of what it maps, whatever the mapping begins at.
+// A page of page tables maps an aligned range of addresses; the mapping may begin inside one.
 void MappedFile::map(Kernel& kernel, int fd, uint64_t size_bytes, size_t ranges) {
     assert(start_ == nullptr && size_bytes > 0 && ranges > 0);
     std::byte* const start = kernel.map(fd, size_bytes);
@@ -63,8 +63,8 @@ void MappedFile::touch(size_t range) {
     enter(range);
 }
 
-// Another worker may copy to the range that is forgotten here. One page of page tables is then there
-// uncounted, until that range is next forgotten.
+// Another worker may be copying to the range that is forgotten here. Its page of page tables then
+// exists without being counted, until the range is forgotten again.
 void MappedFile::enter(size_t range) {
     const std::lock_guard locked(slots_lock_);
     const auto mark = [&](size_t at) { return std::atomic_ref<uint8_t>(marks_[at]); };

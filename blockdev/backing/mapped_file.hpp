@@ -1,27 +1,30 @@
 // MappedFile: writes to a file's page cache by copying to a shared mapping of it.
 //
-// ext4 keeps large folios since Linux 6.16, and write(2) walks all buffers of the folio, a megabyte
-// or two of them, for a write of 4 KiB: some 15 us, of which the copy is a twentieth. A mapping
-// pays that once per folio and write-back (docs/performance.md). To the rest of the system there is
-// no difference: the data is in the page cache, and fdatasync(2) brings it to the disk.
+// ext4 uses large folios since Linux 6.16. For a write of 4 KiB, write(2) walks all buffers of the
+// folio, which has a megabyte or two. The write takes some 15 us, and the copy is a twentieth of
+// that. A mapping pays this cost once per folio and write-back (docs/performance.md). Other
+// processes see no difference: the data is in the page cache, and fdatasync(2) writes it to the
+// disk.
 //
-// Only what is in the page cache is written here: anything else would have to be read from the disk
-// first. A file that shrank, and a full disk, show as SIGBUS, which Kernel::copy() catches; then nothing is lost
-// by writing in the ordinary way, which says what was wrong.
+// Only pages that are in the page cache are written here. Other pages would first have to be read
+// from the disk. A file that has shrunk, or a full disk, causes SIGBUS, which Kernel::copy()
+// catches. Then the caller writes with pwrite(2), which loses nothing and reports the error.
 //
-// When a write goes this way, and when a range is unmapped so that its next write maps each folio as a
-// whole, is decided elsewhere: blockdev/backing/write_choice.hpp.
+// WriteChoice (blockdev/backing/write_choice.hpp) decides when a write uses the mapping, and when a
+// range is unmapped. The next write to the range then maps each folio as a whole.
 //
-// What was written stays mapped, and counts as the process's (RssFile) until the kernel takes it
-// back. Page tables cost 4 KiB for each range of 2 MiB that has been written to, so only so many
-// ranges stay mapped; past that the one that was not used for longest, roughly, is unmapped.
+// Written pages stay mapped, and count as memory of the process (RssFile) until the kernel reclaims
+// them. Each range of 2 MiB with a written page costs 4 KiB of page tables. Therefore the number of
+// mapped ranges is limited. Beyond the limit, a range that was not used for long is unmapped.
 //
-//     ranges of the file   |  2 MiB  |  2 MiB  |  2 MiB  | ...    mark: none, mapped, used of late
+//     ranges of the file   |  2 MiB  |  2 MiB  |  2 MiB  | ...    mark: none, mapped, recently used
 //     slots                [ 7 | 0 | 3 | ... ]  hand ──▶          the mapped ones; a clock
 //
-// Threads: map() before the others; those any. Of two writes that overlap one is later.
-// Errors:  none; try_write() is false where it did not write.
-// Source:  mmap(2), mincore(2); ext4_write_begin() and block_write_begin() of Linux 6.16.
+// Units:     bytes.
+// Ownership: borrows the kernel and the descriptor; owns the mapping.
+// Threads:   map() first, by one thread; then any. Of two overlapping writes one is later.
+// Errors:    none; try_write() is false if it did not write.
+// Source:    mmap(2), mincore(2); ext4_write_begin() and block_write_begin() of Linux 6.16.
 #pragma once
 
 #include <atomic>
@@ -39,7 +42,7 @@ namespace blkscope {
 
 class MappedFile {
   public:
-    static constexpr uint64_t range_bytes = uint64_t{2} << 20;  // that a page of page tables maps
+    static constexpr uint64_t range_bytes = uint64_t{2} << 20;  // mapped by one page of page tables
     static constexpr size_t write_bytes_max = size_t{128} << 10;
     static constexpr size_t ranges_max = size_t{32} << 10;  // 128 MiB of page tables
 
@@ -48,28 +51,28 @@ class MappedFile {
     MappedFile(const MappedFile&) = delete;
     MappedFile& operator=(const MappedFile&) = delete;
 
-    /// Maps the file, which is open for reading and writing and stays open, and keeps at most
-    /// `ranges` of it mapped. Where it cannot be mapped, nothing will be written. `kernel` outlives
-    /// it.
+    /// Maps the file, and keeps at most `ranges` of it mapped. The file is open for reading and
+    /// writing and stays open. If it cannot be mapped, no write will succeed. `kernel` outlives the
+    /// mapping.
     void map(Kernel& kernel, int fd, uint64_t size_bytes, size_t ranges = ranges_max);
 
     /// Whether writes may succeed.
     [[nodiscard]] bool usable() const { return usable_.load(std::memory_order_relaxed); }
-    /// Whether the page cache has all of these bytes; false where nothing is mapped.
+    /// Whether the page cache has all of these bytes; false if nothing is mapped.
     [[nodiscard]] bool is_cached(uint64_t offset, uint64_t bytes) const;
 
-    /// Copies `from`, write_bytes_max at most, to the file at `offset`. False: that is to be written
-    /// otherwise; some of it may have been written.
+    /// Copies `from`, at most write_bytes_max, to the file at `offset`. If false, the caller writes
+    /// the bytes with another method; some of them may have been written.
     bool try_write(uint64_t offset, std::span<const std::byte> from);
 
-    /// Unmaps the range that `offset` is in; its next write maps it again.
+    /// Unmaps the range of `offset`. Its next write maps it again.
     void unmap(uint64_t offset);
 
-    /// To be called now and then: once the file is shorter than it was, no more is written here. A
+    /// To be called at each sync. When the file has become shorter, no more writes succeed here. A
     /// copy behind the end of a file, in its last page, would be lost without an error.
     void check_size();
 
-    /// Keeps copies out of the bytes while another way of writing is under way.
+    /// Locks the bytes against copies, while another method writes them.
     Stripes::Locked lock(uint64_t offset, uint64_t bytes) {
         assert(offset < size_bytes_);
         assert(bytes <= size_bytes_ - offset);
@@ -90,7 +93,7 @@ class MappedFile {
     int fd_ = -1;
     std::byte* start_ = nullptr;
     uint64_t size_bytes_ = 0;
-    uint64_t skew_ = 0;  // of the start, behind a range's first address
+    uint64_t skew_ = 0;  // bytes from a range's first address to start_
     std::atomic<bool> usable_{false};
     Stripes stripes_;
     std::vector<uint8_t> marks_;  // by range

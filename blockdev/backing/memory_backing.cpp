@@ -41,7 +41,7 @@ bool MemoryBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     return true;
 }
 
-// A share of it, and the rest in the turns to come: millions of pages are not touched in one go.
+// Zeroes a share of the range; later turns do the rest. One turn must not touch millions of pages.
 std::optional<int32_t> MemoryBacking::zero(Buf& buf) {
     constexpr uint64_t share = MemoryStore::empty_bytes_max;
     const uint64_t offset = buf.offset + buf.moved();

@@ -1,5 +1,11 @@
-// Memory, all zeroes at first and gone with the process; and null, which forgets what is written.
-// Both complete within prepare(), without the kernel.
+// MemoryBacking: memory, all zeroes at first, which ends with the process. NullBacking: reads
+// zeroes,
+// and discards written data. Both complete within prepare(), without the kernel.
+//
+// Units:     bytes.
+// Ownership: the backings of one memory own its store together.
+// Threads:   as Backing.
+// Errors:    the constructor throws std::system_error if the memory cannot be reserved.
 #pragma once
 
 #include <cassert>
@@ -57,8 +63,8 @@ class NullBacking : public Backing {
     }
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
-    /// All of it is a hole. Its reads are answered with zeroes all the same: what a read costs is
-    /// what it is for.
+    /// The whole device is a hole. Reads still write zeroes to the caller's memory, because the
+    /// backing exists to measure the cost of a read.
     [[nodiscard]] Extent extent_at(uint64_t, uint64_t limit) override { return {limit, true}; }
 
   private:

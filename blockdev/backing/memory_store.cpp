@@ -14,8 +14,8 @@
 namespace blkscope {
 namespace {
 
-// The pages of the page map. Those of the system may be larger: MADV_DONTNEED is refused then for a
-// range that does not suit it, and the range is written with zeroes instead.
+// The pages of the page map. The system's pages may be larger. The kernel then refuses
+// MADV_DONTNEED for a range that is not aligned to them, and zeroes are written instead.
 constexpr uint64_t page_bytes = 4096;
 
 constexpr uint64_t look_up_bytes_max = uint64_t{16} << 30;  // far less than a millisecond
@@ -40,7 +40,7 @@ MemoryStore::~MemoryStore() {
     munmap(memory_, size_bytes_);
 }
 
-// move(at, bytes) for each part of the range that lies in one stripe, while that is held.
+// Calls move(at, bytes) for each part of the range within one stripe, with that stripe locked.
 template <class Move>
 void MemoryStore::by_stripe(uint64_t offset, uint64_t bytes, Move move) {
     assert(offset <= size_bytes_);
@@ -75,7 +75,7 @@ void MemoryStore::fill(uint64_t offset, uint64_t bytes) {
     });
 }
 
-// Whole pages go; what is left at the edges is cleared.
+// Removes whole pages, and clears the parts of pages at both ends.
 void MemoryStore::empty(uint64_t offset, uint64_t bytes) {
     assert(bytes <= empty_bytes_max);
     assert(bytes <= size_bytes_ - offset);
@@ -102,7 +102,7 @@ void MemoryStore::give_back(uint64_t first, uint64_t bytes) {
     fill(first, bytes);
 }
 
-// Less than a page, or parts of two: one that was never written to is not made resident for it.
+// Clears less than a page, or parts of two. A page that was never written must not become resident.
 void MemoryStore::clear_part(uint64_t offset, uint64_t bytes) {
     assert(bytes < 2 * page_bytes);
     while (bytes > 0) {

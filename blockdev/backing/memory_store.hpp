@@ -1,7 +1,6 @@
-// MemoryStore: the bytes of a memory backing, all zeroes at first, for as many workers as want
-// them.
+// MemoryStore: the bytes of a memory backing, all zeroes at first, for any number of workers.
 //
-// A request is moved stripe by stripe (stripes.hpp), each of them whole.
+// A request is moved stripe by stripe (stripes.hpp), and each stripe as a whole.
 //
 // Units:     bytes.
 // Ownership: owns the memory.
@@ -28,16 +27,16 @@ class MemoryStore {
 
     [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }
 
-    // Ranges lie within the store.
+    // All ranges lie within the store.
     void read(uint64_t offset, std::span<std::byte> to);
     void write(uint64_t offset, std::span<const std::byte> from);
     /// Writes zeroes, which stay resident.
     void fill(uint64_t offset, uint64_t bytes);
-    /// Leaves zeroes and gives whole pages back to the system; `empty_bytes_max` at most.
+    /// Sets zeroes and returns whole pages to the kernel; at most `empty_bytes_max`.
     void empty(uint64_t offset, uint64_t bytes);
     static constexpr uint64_t empty_bytes_max = Stripes::lock_bytes_max;
 
-    /// Whether `offset` lies in a hole, and how far that, or the data, goes; `limit` at most.
+    /// The extent from `offset` on, at most `limit` bytes. Pages that were never written are holes.
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) const;
 
   private:
@@ -48,7 +47,7 @@ class MemoryStore {
 
     uint64_t size_bytes_;
     std::byte* memory_ = nullptr;
-    PageSet written_;  // a page that is not in it is zeroes, and not there
+    PageSet written_;  // a page outside the set is zeroes, and not resident
     Stripes stripes_;
 };
 

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view memory_prefix = "memory:";
 constexpr std::string_view null_prefix = "null:";
 
-// The bytes that a size's last letter stands for, 0 for a letter that stands for none.
+// The bytes that the last letter of a size stands for; 0 for an unknown letter.
 uint64_t unit_bytes(char letter) {
     switch (letter) {
         case 'k':
@@ -37,7 +37,7 @@ uint64_t unit_bytes(char letter) {
 }  // namespace
 
 uint64_t parse_size(const std::string& text) {
-    // A device's last byte must have an offset that the kernel can name.
+    // The offset of a device's last byte must fit the kernel's off_t.
     constexpr auto largest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
     const auto bad = [&] {
         return std::invalid_argument(

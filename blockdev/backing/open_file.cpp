@@ -21,13 +21,13 @@ namespace blkscope {
 namespace {
 
 constexpr uint64_t stat_block_bytes = 512;
-constexpr uint32_t direct_block_bytes_fallback = 4096;  // where the kernel does not say
+constexpr uint32_t direct_block_bytes_fallback = 4096;  // if the kernel does not report it
 
 [[noreturn]] void fail(const std::string& what) {
     throw std::system_error(errno, std::generic_category(), what);
 }
 
-// What direct I/O on a regular file must be aligned to.
+// The alignment of direct I/O on a regular file.
 uint32_t direct_alignment(int fd) {
 #ifdef STATX_DIOALIGN
     struct statx info {};
@@ -41,8 +41,8 @@ uint32_t direct_alignment(int fd) {
     return direct_block_bytes_fallback;
 }
 
-// What the kernel says of a disk, or of the disk that a partition is on; false where it says
-// nothing (a network file system, an overlay).
+// Whether the kernel reports the disk as rotational; for a partition, the disk that it is on. False
+// without a report, as for a network file system or an overlay.
 bool on_rotational_disk(dev_t device) {
     const std::string at =
         "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
@@ -53,7 +53,7 @@ bool on_rotational_disk(dev_t device) {
     return false;
 }
 
-// ext4 keeps large folios since Linux 6.16, which make a small pwrite(2) dear.
+// ext4 uses large folios since Linux 6.16, which make a small pwrite(2) expensive.
 bool mapping_pays(int fd) {
     struct statfs file_system {};
     utsname kernel{};
@@ -105,7 +105,7 @@ void check_size(const OpenFile& file) {
     }
 }
 
-// dup(2) would share the description, which hears of an error once.
+// dup(2) would share the description, to which the kernel reports an error only once.
 int open_again(int fd) {
     assert(fd >= 0);
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
@@ -119,7 +119,8 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
     file.name = path;
     file.direct = options.direct;
     file.read_only = options.read_only;
-    // O_NONBLOCK: a FIFO by mistake must not hang the start; files and disks ignore it.
+    // O_NONBLOCK: if the path is a FIFO by mistake, open() must not block. Files and disks ignore
+    // it.
     const int flags = O_CLOEXEC | O_NONBLOCK | (file.read_only ? O_RDONLY : O_RDWR) |
                       (file.direct ? O_DIRECT : 0);
     file.fd = ::open(path.c_str(), flags);

@@ -1,10 +1,11 @@
 // OpenFile: a regular file or a block device that has been opened and measured.
 //
-// Opening and measuring happen once, at start, and use real paths. A FileBacking needs only what
-// stands here, so a simulator makes one over a descriptor of its own kernel.
+// Opening and measuring happen once, at start, and use real paths. A FileBacking needs only the
+// data of this struct. A simulator can therefore fill it in for a file of its own kernel.
 //
 // Units:     bytes.
-// Ownership: the descriptors belong to the FileBacking that is made of it.
+// Ownership: the FileBacking that is constructed from it owns the descriptors.
+// Threads:   any.
 // Errors:    open_file() throws std::system_error or std::invalid_argument.
 // Source:    open(2), stat(2), statx(2) with STATX_DIOALIGN, BLKGETSIZE64, BLKSSZGET.
 #pragma once
@@ -19,11 +20,11 @@ namespace blkscope {
 struct OpenFile {
     std::string name;
     int fd = -1;
-    /// A second open file description, used for nothing but to ask after a failed write whether a
-    /// sync has failed (the kernel tells each description once). -1: there is none.
+    /// A second open file description, only for the question after a failed write: has a sync
+    /// failed? The kernel reports a failed sync once to each description. -1: there is none.
     int witness = -1;
-    /// A third one, by which flushes sync. The kernel tells each description of a failure once, so
-    /// what a write with FUA was told by `fd` is told to a flush as well. -1: flushes use `fd`.
+    /// A third description, with which flushes sync. A failure that a write with FUA got from `fd`
+    /// is therefore also reported to a flush. -1: flushes use `fd`.
     int flusher = -1;
     uint64_t size_bytes = 0;
     uint32_t block_bytes = 1;  // offset and length of a request are multiples of this

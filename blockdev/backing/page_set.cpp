@@ -33,7 +33,7 @@ void PageSet::set(uint64_t first, uint64_t end, bool value) {
         const uint64_t mask = (~uint64_t{0} >> (word_bits - count)) << bit;
         const uint64_t was = word(first);
         const uint64_t wanted = value ? was | mask : was & ~mask;
-        if (was != wanted) {  // a page of zeroes that stays one is not made resident
+        if (was != wanted) {  // a page that stays all zeroes must not become resident
             std::atomic_ref<uint64_t>(words_[first / word_bits])
                 .store(wanted, std::memory_order_relaxed);
         }
@@ -44,7 +44,7 @@ void PageSet::set(uint64_t first, uint64_t end, bool value) {
 PageSet::Run PageSet::run(uint64_t first, uint64_t end) const {
     assert(first < end);
     assert(end <= bytes_ * bits_per_byte);
-    // With the bits of a set run turned over, every run is one of zeroes.
+    // For a run of ones the bits are inverted, so that every run ends at the next one bit.
     const bool present = contains(first);
     const uint64_t turn = present ? ~uint64_t{0} : 0;
     uint64_t at = first;
@@ -57,7 +57,7 @@ PageSet::Run PageSet::run(uint64_t first, uint64_t end) const {
         }
         at += word_bits - bit;
     }
-    // Somebody may have changed the first of them meanwhile.
+    // Another thread may have changed the first page meanwhile.
     return {std::max<uint64_t>(std::min(at, end) - first, 1), present};
 }
 

@@ -1,12 +1,13 @@
 // PageSet: which pages of a memory backing have ever been written to.
 //
-// A bit a page, in memory that is only resident where a bit was set: a terabyte that nobody has
+// One bit a page, in memory that is resident only where a bit was set. A terabyte that was never
 // written to costs nothing.
 //
-// Units:   pages, by their number; ranges are first, end.
-// Threads: those who add or remove in one word see to it that it is one at a time; any may look
-//          meanwhile, and finds each page as it was or as it becomes.
-// Errors:  the constructor throws std::system_error.
+// Units:     pages, by their number; a range is its first page and the page after its last.
+// Ownership: owns the memory of the bits.
+// Threads:   any may read; a reader finds each page as it was before a change or after it. Callers
+//            make sure that one thread at a time changes the pages of one word.
+// Errors:    the constructor throws std::system_error.
 #pragma once
 
 #include <atomic>
@@ -18,7 +19,7 @@ namespace blkscope {
 
 class PageSet {
   public:
-    /// Pages that go together, and whether they are in the set.
+    /// Adjacent pages, and whether all of them are in the set or none.
     struct Run {
         uint64_t pages;
         bool present;
@@ -37,13 +38,13 @@ class PageSet {
         return (word(page) >> (page % word_bits) & 1) != 0;
     }
 
-    /// The pages from `first` on, and before `end`, that are as `first` is.
+    /// The run of pages from `first` on, before `end`, that have the same state as `first`.
     [[nodiscard]] Run run(uint64_t first, uint64_t end) const;
 
   private:
     static constexpr uint64_t bits_per_byte = 8;
 
-    /// That with the bit of `page`.
+    /// The word that has the bit of `page`.
     [[nodiscard]] uint64_t word(uint64_t page) const {
         assert(page < bytes_ * bits_per_byte);
         return std::atomic_ref<uint64_t>(words_[page / word_bits]).load(std::memory_order_relaxed);

@@ -1,11 +1,11 @@
 // RingFile: a file as the operations of one ring name it.
 //
-// An operation names the file by an index into the ring's table where there is one, else by its
-// descriptor. The index spares the kernel a look-up for each operation.
+// An operation names the file by an index into the ring's table. If the table is full, it uses the
+// descriptor. The index saves the kernel a look-up for each operation.
 //
 // Ownership: borrows the descriptor; owns the place in the table until it is destroyed.
-// Threads:   made on any; from attach() on, the ring's worker only. When the worker has ended, it may
-//            be destroyed on any one thread.
+// Threads:   constructed on any thread; from attach() on, the ring's worker only. When the worker
+//            has ended, any one thread may destroy it.
 // Errors:    none; an operation's failure is its completion's -errno.
 #pragma once
 
@@ -27,7 +27,8 @@ class RingFile {
     RingFile(const RingFile&) = delete;
     RingFile& operator=(const RingFile&) = delete;
 
-    /// Once. The ring runs on `kernel`, which gave the descriptor, and outlives the RingFile.
+    /// Binds the file to the ring. Once. The descriptor comes from `kernel`, on which the ring
+    /// runs. The ring outlives the RingFile.
     void attach(Ring& ring, [[maybe_unused]] const Kernel& kernel) {
         assert(ring_ == nullptr);
         assert(&ring.kernel() == &kernel);
@@ -40,8 +41,8 @@ class RingFile {
         return *ring_;
     }
 
-    /// Prepares one operation of `buf`: prepare_entry(entry, fd) fills the entry. Returns nothing: the
-    /// result comes when the operation has ended.
+    /// Prepares one operation of `buf`: prepare_entry(entry, fd) fills the entry. Always returns
+    /// nothing, because the result comes when the operation has ended.
     template <class Prepare>
     std::optional<int32_t> prepare(Buf& buf, Prepare prepare_entry) {
         ring().prepare(buf, [&](io_uring_sqe* entry) {

@@ -1,14 +1,15 @@
-// Stripes: locks for ranges of a device's bytes that are moved by the workers themselves.
+// Stripes: locks for ranges of a device's bytes, for workers that move the bytes themselves.
 //
 //     bytes     |  256 KiB  |  256 KiB  |  256 KiB  | ...
 //     lock         0           1           2          ... and again from 0 after the last
 //
-// What is moved under one lock() is moved whole: nobody sees half of it, as a disk never shows half
-// a sector.
+// Bytes under one lock() are moved as a whole. No reader sees half of a write, as a disk never
+// shows half a sector.
 //
-// Units:   bytes.
-// Threads: any.
-// Errors:  none.
+// Units:     bytes.
+// Ownership: owns the locks.
+// Threads:   any.
+// Errors:    none.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +46,8 @@ class Stripes {
         Locked& operator=(const Locked&) = delete;
 
       private:
-        // In the order of the locks, so that two holders never wait for each other: first those
-        // that the range comes round to again.
+        // Always in the order of the locks, so that two threads never wait for each other. If a
+        // range wraps around, the locks from 0 on come first.
         template <class Call>
         void each(Call call) {
             for (size_t i = count; i < end_; ++i) call(stripes_.locks_[i - count]);
@@ -58,7 +59,7 @@ class Stripes {
         size_t end_;
     };
 
-    /// For 1 to lock_bytes_max bytes.
+    /// Locks 1 to lock_bytes_max bytes.
     Locked lock(uint64_t offset, uint64_t bytes) { return {*this, offset, bytes}; }
 
   private:

@@ -7,39 +7,40 @@
 namespace blkscope {
 namespace {
 
-// The classes of sizes, each up to this many bytes, and how many writes cover a range twice.
+// The largest write of each class of sizes, and the number of writes that cover a range twice.
 constexpr std::array<uint64_t, 4> class_bytes_max{4096, 16384, 65536, WriteChoice::write_bytes_max};
 constexpr uint16_t two_laps(size_t size_class) {
     return static_cast<uint16_t>(2 * WriteChoice::range_bytes / class_bytes_max[size_class]);
 }
 
-constexpr uint16_t own_count_min = 8;    // of a range, or the mean of all ranges is taken
-constexpr uint16_t all_count_max = 256;  // writes that the mean of all ranges runs over
+constexpr uint16_t own_count_min = 8;    // below it, a range uses the mean of all ranges
+constexpr uint16_t all_count_max = 256;  // writes in the mean of all ranges
 constexpr float outlier_times = 8;       // a longer write counts as this many times the mean
 
-// How often others than the best way are tried: every so many writes. A mapping gets cheaper by
-// being used, so trials of it come in numbers; those of the others only refresh what is known.
+// One in so many writes is a trial of another than the best method. A mapping gets cheaper with
+// use, so it is tried often. Trials of other methods only refresh their costs.
 constexpr uint64_t trial_of_mapping_first = 2;  // while the allowance lasts
 constexpr uint64_t trial_of_mapping = 4;
 constexpr uint64_t trial_of_others = 256;
 constexpr uint64_t trials_per_ring_trial = 16;
 
-// A copy of 4 KiB takes 0.3 us, with a small folio's fault 3 us, with a large one's 10 to 50 us.
+// A copy of 4 KiB takes 0.3 us. With a fault it takes 3 us for a small folio and 10 to 50 us for a
+// large one.
 constexpr int64_t long_ns_min = 8'000;
 constexpr int64_t bytes_per_ns = 8;  // of the copy itself
-// A copy of 128 KiB that met one fault takes less, and one that met a fault for each page more.
+// A copy of 128 KiB with one fault takes less than this. With a fault for each page it takes more.
 constexpr int64_t fault_each_page_ns_min = 60'000;
 constexpr uint64_t many_pages_bytes = 32768;
 
-// A range that a client writes to once or twice between its flushes is left alone.
+// A range with only a few writes between flushes stays mapped.
 constexpr uint8_t long_faults_max = 16;
 constexpr float faults_weight = 8;
 
-// Copies are watched for a part of a lap, while most of them still meet pages that are not mapped.
+// Copies are watched for a part of the range, while most of their pages are not mapped yet.
 constexpr uint64_t watched_bytes = uint64_t{512} << 10;
 constexpr uint64_t copies_watched_max = 64;
-constexpr float helped_share = 0.6F;    // of the faults before, at most, are left after it
-constexpr float forget_share = 0.999F;  // what unmapping would bring may change
+constexpr float helped_share = 0.6F;    // unmapping helps if no more than this share is left
+constexpr float forget_share = 0.999F;  // old results lose weight, because the effect may change
 
 constexpr size_t index(WriteChoice::Way way) {
     return static_cast<size_t>(way);
@@ -72,7 +73,7 @@ void WriteChoice::average(Mean& mean, float ns, uint16_t window) {
     const float counted = mean.count == 1 ? ns : std::min(ns, mean.ns * outlier_times);
     assert(mean.count > 0);
     mean.ns += (counted - mean.ns) / mean.count;
-    assert(mean.ns > 0);  // or the way would count as never taken
+    assert(mean.ns > 0);  // or the method would count as never used
 }
 
 float WriteChoice::cost(Way way, const Range& range, size_t size_class) const {
@@ -86,7 +87,7 @@ int64_t WriteChoice::cost_ns(Way way, uint64_t offset, uint64_t bytes) const {
     return static_cast<int64_t>(cost(way, range_of(offset), class_of(bytes)));
 }
 
-// A way that was never taken costs 0, so each is taken once first.
+// A method that was never used costs 0, so each is used once first.
 WriteChoice::Way WriteChoice::best(const Range& range, size_t size_class) const {
     const bool large = class_bytes_max[size_class] > ring_above_bytes;
     Way way = Way::map;
@@ -170,7 +171,7 @@ bool WriteChoice::should_unmap(uint64_t offset, uint64_t bytes, int64_t ns) {
     return true;
 }
 
-// A copy after the range was unmapped.
+// Counts a copy after the range was unmapped.
 void WriteChoice::watch(Range& range, int64_t faults_ns) {
     assert(range.to_watch > 0 && range.watched < copies_watched_max);
     ++range.watched;
@@ -183,7 +184,7 @@ void WriteChoice::watch(Range& range, int64_t faults_ns) {
     all += (range.unmapped_ns - all) / (all == 0 ? 1 : faults_weight);
 }
 
-// Where it was never seen what unmapping brings, it is tried.
+// Without an earlier result, unmapping is tried.
 bool WriteChoice::unmapping_helps(Range& range, size_t size_class) {
     assert(size_class < class_count);
     const bool own = range.unmapped_ns > 0 && range.watched_class == size_class;

@@ -1,26 +1,28 @@
-// WriteChoice: which way a write to a cached file goes, by what each way has cost so far.
+// WriteChoice: which method a write to a cached file uses, by what each has cost so far.
 //
 //     map     copy to a shared mapping      cheap once its pages are mapped; else a fault each
-//     pwrite  pwrite(2) on the spot         walks all of a large folio for a small write
+//     pwrite  pwrite(2) by the worker       walks all of a large folio for a small write
 //     ring    a kernel worker's pwrite      costs hand-overs, but never stalls the worker
 //
-// Which is cheapest depends on the folios that the page cache happens to have, and these differ from
-// range to range of a file. The choice keeps a mean cost for each way, range and class of sizes; a
-// range without one takes the mean of all ranges. The cheapest way is taken, and others are tried
-// now and then. Such trials may cost an allowance once, and then a small share of all time spent on
-// writes. A mapping becomes cheap only with use, hence the allowance.
+// The cheapest method depends on the folios in the page cache, which differ between ranges of a
+// file. The choice keeps a mean cost for each method, range and class of sizes. A range without a
+// mean uses the mean of all ranges. Most writes use the cheapest method; some are trials of
+// another. Trials may cost an allowance once, and after that a small share of all time spent on
+// writes. The allowance is needed because a mapping becomes cheap only with use.
 //
-// The means run over two writes of each page of a range, because a write-back by the kernel makes
-// every page of a mapping fault once more.
+// A mean covers two writes of each page of a range. After a write-back by the kernel, every page of
+// a mapping faults once more.
 //
-// The same class says when a range is to be unmapped. After a write-back, a large folio is mapped
-// page by page, each at the price of the folio; unmapped, it is mapped as a whole again. With small
-// folios unmapping only costs. So the faults of the copies after it are measured, and a range is
-// unmapped again only when copies have become clearly dearer than that.
+// The class also decides when a range is unmapped. After a write-back, a large folio is mapped page
+// by page, and each page costs as much as the folio. An unmapped folio is mapped again as a whole.
+// With small folios unmapping only costs. The faults of the copies after it are therefore measured.
+// A range is unmapped again only when copies have become clearly more expensive.
 //
-// Units:   bytes; nanoseconds.
-// Threads: one; each worker has a choice of its own.
-// Errors:  none.
+// Units:     bytes; nanoseconds.
+// Ownership: owns its means, some 100 bytes a range of 2 MiB.
+// Threads:   one; each worker has a choice of its own.
+// Errors:    the constructor throws std::bad_alloc.
+// Source:    measured here; docs/performance.md.
 #pragma once
 
 #include <array>
@@ -36,30 +38,30 @@ class WriteChoice {
     enum class Way : uint8_t { map, pwrite, ring };
     static constexpr size_t way_count = 3;
 
-    /// The largest folio of x86-64's page cache, and what one page of page tables maps.
+    /// The largest folio of x86-64's page cache. One page of page tables maps as many bytes.
     static constexpr uint64_t range_bytes = uint64_t{2} << 20;
     static constexpr uint64_t write_bytes_max = uint64_t{128} << 10;
-    /// Larger writes may also go to the ring.
+    /// Larger writes may also use the ring.
     static constexpr uint64_t ring_above_bytes = uint64_t{64} << 10;
 
-    /// For trials of up to 4 KiB, and of larger writes, which gain more by a mapping in use.
+    /// The allowances for trials of writes up to 4 KiB, and of larger writes, which gain more.
     static constexpr int64_t small_allowance_ns = 50'000'000;
     static constexpr int64_t allowance_ns = 400'000'000;
     static constexpr int64_t trial_share = 32;  // one part of this many of all time is for trials
 
-    /// For a file of so many bytes.
+    /// For a file of `size_bytes`.
     explicit WriteChoice(uint64_t size_bytes);
 
-    /// The way for 1 to write_bytes_max bytes at `offset`.
+    /// The method for 1 to write_bytes_max bytes at `offset`.
     Way choose(uint64_t offset, uint64_t bytes);
-    /// A write went this way and took `ns`.
+    /// A write used this method and took `ns`.
     void took(Way way, uint64_t offset, uint64_t bytes, int64_t ns);
-    /// To be asked after each write through the mapping: whether its range is to be unmapped now.
+    /// Whether the range must be unmapped now. To be called after each write through the mapping.
     bool should_unmap(uint64_t offset, uint64_t bytes, int64_t ns);
 
-    /// What a way is expected to cost; 0 if it was never taken.
+    /// The expected cost of a method; 0 if it was never used.
     [[nodiscard]] int64_t cost_ns(Way way, uint64_t offset, uint64_t bytes) const;
-    /// What trials have cost beyond the way that seemed best.
+    /// The time of trials, beyond the expected cost of the best method.
     [[nodiscard]] int64_t trials_ns(uint64_t bytes) const {
         return spent_[class_of(bytes)].trials_ns;
     }
@@ -76,19 +78,19 @@ class WriteChoice {
 
     struct Spent {
         int64_t total_ns;
-        int64_t trials_ns;  // beyond the way that seemed best
+        int64_t trials_ns;  // beyond the expected cost of the best method
     };
 
-    /// All zeroes at first: memory that nobody writes to stays unused.
+    /// All zeroes at first, so that memory of ranges without writes does not become resident.
     struct Range {
         std::array<Costs, class_count> costs;
-        float faults_ns;        // in a copy, mean of the latest; not while they are watched
-        float watched_ns;       // in the copies that have been watched, sum
-        float unmapped_ns;      // in a copy after the range was unmapped, mean; 0: not known
-        uint8_t long_faults;    // since then
+        float faults_ns;        // mean time of faults in a copy, of the latest unwatched ones
+        float watched_ns;       // sum of the times of faults in watched copies
+        float unmapped_ns;      // mean time of faults in a copy after unmapping; 0: not known
+        uint8_t long_faults;    // copies with long faults since then
         uint8_t watched;        // copies since the range was unmapped
         uint8_t to_watch;       // copies still to be watched
-        uint8_t watched_class;  // of unmapped_ns
+        uint8_t watched_class;  // the class of sizes of unmapped_ns
     };
     struct Freed {
         void operator()(Range* ranges) const { std::free(ranges); }
@@ -110,7 +112,7 @@ class WriteChoice {
     std::array<Costs, class_count> all_{};  // of all ranges
     uint64_t random_ = 1;                   // the same in each run
     std::array<Spent, class_count> spent_{};
-    std::array<float, class_count> unmapped_ns_{};  // as a range's, of all ranges
+    std::array<float, class_count> unmapped_ns_{};  // as in Range, of all ranges
 };
 
 }  // namespace blkscope
