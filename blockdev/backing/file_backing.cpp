@@ -115,31 +115,31 @@ std::optional<int32_t> FileBacking::write_now(Buf& buf) {
 // wait for the disk, so the ring gets it.
 std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     assert(choice_.has_value());
-    using Way = WriteChoice::Way;
+    using Method = WriteChoice::Method;
     const uint64_t at = buf.offset + buf.moved();
     const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
     MappedFile& mapped = file_->mapped;
     if (!mapped.usable()) return std::nullopt;
-    const Way way = choice_->choose(at, from.size());
+    const Method method = choice_->choose(at, from.size());
     const hrtime_t began = kernel_.now();
     auto moved = static_cast<ssize_t>(from.size());
-    if (way == Way::map && !mapped.try_write(at, from)) return std::nullopt;
-    if (way != Way::map && from.size() > inline_write_bytes_max &&
+    if (method == Method::map && !mapped.try_write(at, from)) return std::nullopt;
+    if (method != Method::map && from.size() > inline_write_bytes_max &&
         !mapped.is_cached(at, from.size())) {
         return std::nullopt;
     }
-    if (way == Way::ring) {
+    if (method == Method::ring) {
         buf.method = timed_by_ring;
         buf.covers = static_cast<uint64_t>(began);  // free: a write's result says what is done
         return std::nullopt;
     }
-    if (way == Way::pwrite) {
+    if (method == Method::pwrite) {
         const auto locked = mapped.lock(at, from.size());
         moved = kernel_.pwrite(is_.fd, from, at);
     }
     const int64_t ns = kstat::to_ns(kernel_.now() - began);
-    if (moved == static_cast<ssize_t>(from.size())) choice_->took(way, at, from.size(), ns);
-    if (way == Way::map && choice_->should_unmap(at, from.size(), ns)) mapped.unmap(at);
+    if (moved == static_cast<ssize_t>(from.size())) choice_->took(method, at, from.size(), ns);
+    if (method == Method::map && choice_->should_unmap(at, from.size(), ns)) mapped.unmap(at);
     return static_cast<int32_t>(moved);
 }
 
@@ -152,7 +152,7 @@ void FileBacking::ring_write_ended(Buf& buf) {
     ring_write_ended_ = now;
     buf.method = 0;
     if (buf.error != 0 || buf.bcount > WriteChoice::write_bytes_max) return;
-    choice_->took(WriteChoice::Way::ring, buf.offset, buf.bcount,
+    choice_->took(WriteChoice::Method::ring, buf.offset, buf.bcount,
                   kstat::to_ns(std::max<hrtime_t>(now - began, 0)));
 }
 

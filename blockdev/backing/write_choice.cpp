@@ -42,8 +42,8 @@ constexpr uint64_t copies_watched_max = 64;
 constexpr float helped_share = 0.6F;    // unmapping helps if no more than this share is left
 constexpr float forget_share = 0.999F;  // old results lose weight, because the effect may change
 
-constexpr size_t index(WriteChoice::Way way) {
-    return static_cast<size_t>(way);
+constexpr size_t index(WriteChoice::Method method) {
+    return static_cast<size_t>(method);
 }
 
 }  // namespace
@@ -76,26 +76,26 @@ void WriteChoice::average(Mean& mean, float ns, uint16_t window) {
     assert(mean.ns > 0);  // or the method would count as never used
 }
 
-float WriteChoice::cost(Way way, const Range& range, size_t size_class) const {
-    assert(index(way) < way_count);
+float WriteChoice::cost(Method method, const Range& range, size_t size_class) const {
+    assert(index(method) < method_count);
     assert(size_class < class_count);
-    const Mean& own = range.costs[size_class][index(way)];
-    return own.count >= own_count_min ? own.ns : all_[size_class][index(way)].ns;
+    const Mean& own = range.costs[size_class][index(method)];
+    return own.count >= own_count_min ? own.ns : all_[size_class][index(method)].ns;
 }
 
-int64_t WriteChoice::cost_ns(Way way, uint64_t offset, uint64_t bytes) const {
-    return static_cast<int64_t>(cost(way, range_of(offset), class_of(bytes)));
+int64_t WriteChoice::cost_ns(Method method, uint64_t offset, uint64_t bytes) const {
+    return static_cast<int64_t>(cost(method, range_of(offset), class_of(bytes)));
 }
 
 // A method that was never used costs 0, so each is used once first.
-WriteChoice::Way WriteChoice::best(const Range& range, size_t size_class) const {
+WriteChoice::Method WriteChoice::best(const Range& range, size_t size_class) const {
     const bool large = class_bytes_max[size_class] > ring_above_bytes;
-    Way way = Way::map;
-    for (const Way other : {Way::pwrite, Way::ring}) {
-        if (other == Way::ring && !large) continue;
-        if (cost(other, range, size_class) < cost(way, range, size_class)) way = other;
+    Method method = Method::map;
+    for (const Method other : {Method::pwrite, Method::ring}) {
+        if (other == Method::ring && !large) continue;
+        if (cost(other, range, size_class) < cost(method, range, size_class)) method = other;
     }
-    return way;
+    return method;
 }
 
 // Knuth's generator; its upper half is random enough for this.
@@ -105,43 +105,43 @@ bool WriteChoice::one_in(uint64_t count) {
     return (random_ >> 32) % count == 0;
 }
 
-bool WriteChoice::is_time_to_try(Way best_way, size_t size_class) {
+bool WriteChoice::is_time_to_try(Method best_method, size_t size_class) {
     assert(size_class < class_count);
     const Spent& spent = spent_[size_class];
     const int64_t left = (size_class == 0 ? small_allowance_ns : allowance_ns) - spent.trials_ns;
     const bool allowed = left > 0;
     if (!allowed && -left * trial_share >= spent.total_ns) return false;
-    if (best_way == Way::map) return one_in(trial_of_others);
+    if (best_method == Method::map) return one_in(trial_of_others);
     return one_in(allowed ? trial_of_mapping_first : trial_of_mapping);
 }
 
-WriteChoice::Way WriteChoice::trial(Way best_way, size_t size_class) {
+WriteChoice::Method WriteChoice::trial(Method best_method, size_t size_class) {
     const bool large = class_bytes_max[size_class] > ring_above_bytes;
-    if (large && best_way != Way::ring && one_in(trials_per_ring_trial)) return Way::ring;
-    return best_way == Way::map ? Way::pwrite : Way::map;
+    if (large && best_method != Method::ring && one_in(trials_per_ring_trial)) return Method::ring;
+    return best_method == Method::map ? Method::pwrite : Method::map;
 }
 
-WriteChoice::Way WriteChoice::choose(uint64_t offset, uint64_t bytes) {
+WriteChoice::Method WriteChoice::choose(uint64_t offset, uint64_t bytes) {
     const Range& range = range_of(offset);
     const size_t size_class = class_of(bytes);
-    const Way way = best(range, size_class);
-    if (cost(way, range, size_class) == 0 || !is_time_to_try(way, size_class)) return way;
-    return trial(way, size_class);
+    const Method method = best(range, size_class);
+    if (cost(method, range, size_class) == 0 || !is_time_to_try(method, size_class)) return method;
+    return trial(method, size_class);
 }
 
-void WriteChoice::took(Way way, uint64_t offset, uint64_t bytes, int64_t ns) {
+void WriteChoice::took(Method method, uint64_t offset, uint64_t bytes, int64_t ns) {
     const size_t size_class = class_of(bytes);
     const auto taken = static_cast<float>(std::max<int64_t>(ns, 1));
     const Range& now = range_of(offset);
     spent_[size_class].total_ns += std::max<int64_t>(ns, 0);
-    if (const Way best_way = best(now, size_class); best_way != way) {
+    if (const Method best_method = best(now, size_class); best_method != method) {
         spent_[size_class].trials_ns +=
-            std::max<int64_t>(ns - static_cast<int64_t>(cost(best_way, now, size_class)), 0);
+            std::max<int64_t>(ns - static_cast<int64_t>(cost(best_method, now, size_class)), 0);
     }
     assert(spent_[size_class].trials_ns <= spent_[size_class].total_ns);
-    average(ranges_[offset / range_bytes].costs[size_class][index(way)], taken,
+    average(ranges_[offset / range_bytes].costs[size_class][index(method)], taken,
             two_laps(size_class));
-    average(all_[size_class][index(way)], taken, all_count_max);
+    average(all_[size_class][index(method)], taken, all_count_max);
 }
 
 bool WriteChoice::should_unmap(uint64_t offset, uint64_t bytes, int64_t ns) {

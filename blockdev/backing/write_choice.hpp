@@ -35,8 +35,8 @@ namespace blkscope {
 
 class WriteChoice {
   public:
-    enum class Way : uint8_t { map, pwrite, ring };
-    static constexpr size_t way_count = 3;
+    enum class Method : uint8_t { map, pwrite, ring };
+    static constexpr size_t method_count = 3;
 
     /// The largest folio of x86-64's page cache. One page of page tables maps as many bytes.
     static constexpr uint64_t range_bytes = uint64_t{2} << 20;
@@ -53,14 +53,14 @@ class WriteChoice {
     explicit WriteChoice(uint64_t size_bytes);
 
     /// The method for 1 to write_bytes_max bytes at `offset`.
-    Way choose(uint64_t offset, uint64_t bytes);
+    Method choose(uint64_t offset, uint64_t bytes);
     /// A write used this method and took `ns`.
-    void took(Way way, uint64_t offset, uint64_t bytes, int64_t ns);
+    void took(Method method, uint64_t offset, uint64_t bytes, int64_t ns);
     /// Whether the range must be unmapped now. To be called after each write through the mapping.
     bool should_unmap(uint64_t offset, uint64_t bytes, int64_t ns);
 
     /// The expected cost of a method; 0 if it was never used.
-    [[nodiscard]] int64_t cost_ns(Way way, uint64_t offset, uint64_t bytes) const;
+    [[nodiscard]] int64_t cost_ns(Method method, uint64_t offset, uint64_t bytes) const;
     /// The time of trials, beyond the expected cost of the best method.
     [[nodiscard]] int64_t trials_ns(uint64_t bytes) const {
         return spent_[class_of(bytes)].trials_ns;
@@ -74,7 +74,7 @@ class WriteChoice {
         float ns;
         uint16_t count;
     };
-    using Costs = std::array<Mean, way_count>;
+    using Costs = std::array<Mean, method_count>;
 
     struct Spent {
         int64_t total_ns;
@@ -99,11 +99,11 @@ class WriteChoice {
     static size_t class_of(uint64_t bytes);
     static void average(Mean& mean, float ns, uint16_t window);
     [[nodiscard]] const Range& range_of(uint64_t offset) const;
-    [[nodiscard]] float cost(Way way, const Range& range, size_t size_class) const;
-    [[nodiscard]] Way best(const Range& range, size_t size_class) const;
-    Way trial(Way best_way, size_t size_class);
+    [[nodiscard]] float cost(Method method, const Range& range, size_t size_class) const;
+    [[nodiscard]] Method best(const Range& range, size_t size_class) const;
+    Method trial(Method best_method, size_t size_class);
     bool one_in(uint64_t count);
-    bool is_time_to_try(Way best_way, size_t size_class);
+    bool is_time_to_try(Method best_method, size_t size_class);
     void watch(Range& range, int64_t faults_ns);
     [[nodiscard]] bool unmapping_helps(Range& range, size_t size_class);
 

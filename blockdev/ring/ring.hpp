@@ -162,8 +162,8 @@ class Ring {
     Uring uring_;
     IdleWait idle_wait_;
     Lock* locked_ = nullptr;  // by this worker
-    CompletionList inline_;  // for this turn
-    CompletionList later_;   // for the next turn
+    CompletionList inline_;   // for this turn
+    CompletionList later_;    // for the next turn
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
     uint64_t turn_ = 0;

@@ -9,7 +9,7 @@
 namespace blkscope {
 namespace {
 
-using Way = WriteChoice::Way;
+using Method = WriteChoice::Method;
 
 constexpr uint64_t kib = 1024;
 constexpr uint64_t page_bytes = 4 * kib;
@@ -62,9 +62,9 @@ struct Load {
     uint64_t write_back_every;
 };
 
-int64_t write(Cache& cache, Way way, uint64_t at, uint64_t bytes) {
-    if (way == Way::map) return cache.copy_ns(at, bytes);
-    return cache.pwrite_ns(bytes) + (way == Way::ring ? 20'000 : 0);
+int64_t write(Cache& cache, Method method, uint64_t at, uint64_t bytes) {
+    if (method == Method::map) return cache.copy_ns(at, bytes);
+    return cache.pwrite_ns(bytes) + (method == Method::ring ? 20'000 : 0);
 }
 
 struct Outcome {
@@ -72,18 +72,18 @@ struct Outcome {
     uint64_t unmapped = 0;
 };
 
-// All writes of a load: by one way, or by choice.
-Outcome run(const Load& load, WriteChoice& choice, const Way* always) {
+// All writes of a load: by one method, or by choice.
+Outcome run(const Load& load, WriteChoice& choice, const Method* always) {
     Cache cache(load.folio_pages);
     std::mt19937_64 random(7);
     Outcome outcome;
     for (uint64_t i = 1; i <= load.writes; ++i) {
         const uint64_t at = random() % (file_bytes / load.bytes) * load.bytes;
-        const Way way = always != nullptr ? *always : choice.choose(at, load.bytes);
-        const int64_t ns = write(cache, way, at, load.bytes);
+        const Method method = always != nullptr ? *always : choice.choose(at, load.bytes);
+        const int64_t ns = write(cache, method, at, load.bytes);
         outcome.ns += ns;
-        if (always == nullptr) choice.took(way, at, load.bytes, ns);
-        if (way == Way::map && choice.should_unmap(at, load.bytes, ns)) {
+        if (always == nullptr) choice.took(method, at, load.bytes, ns);
+        if (method == Method::map && choice.should_unmap(at, load.bytes, ns)) {
             cache.unmap(at);
             ++outcome.unmapped;
         }
@@ -104,9 +104,9 @@ TEST_P(EachLoad, CostsHardlyMoreThanTheBestWay) {
     WriteChoice choice(file_bytes);
     const int64_t chosen = run(load, choice, nullptr).ns;
     int64_t best = chosen;
-    for (const Way way : {Way::map, Way::pwrite, Way::ring}) {
+    for (const Method method : {Method::map, Method::pwrite, Method::ring}) {
         WriteChoice unused(file_bytes);
-        const int64_t ns = run(load, unused, &way).ns;
+        const int64_t ns = run(load, unused, &method).ns;
         best = std::min(best, ns);
     }
     EXPECT_LE(chosen - allowance(load.bytes), best + best / 10);
@@ -127,27 +127,27 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(WriteChoice, TriesEachWayOnceBeforeItKnows) {
     WriteChoice choice(file_bytes);
-    EXPECT_EQ(choice.choose(0, 4096), Way::map);
-    choice.took(Way::map, 0, 4096, 1000);
-    EXPECT_EQ(choice.choose(0, 4096), Way::pwrite);
-    choice.took(Way::pwrite, 0, 4096, 9000);
-    EXPECT_EQ(choice.cost_ns(Way::map, 0, 4096), 1000);
-    EXPECT_EQ(choice.cost_ns(Way::pwrite, 0, 4096), 9000);
-    EXPECT_EQ(choice.cost_ns(Way::pwrite, 0, 8192), 0);  // another class
+    EXPECT_EQ(choice.choose(0, 4096), Method::map);
+    choice.took(Method::map, 0, 4096, 1000);
+    EXPECT_EQ(choice.choose(0, 4096), Method::pwrite);
+    choice.took(Method::pwrite, 0, 4096, 9000);
+    EXPECT_EQ(choice.cost_ns(Method::map, 0, 4096), 1000);
+    EXPECT_EQ(choice.cost_ns(Method::pwrite, 0, 4096), 9000);
+    EXPECT_EQ(choice.cost_ns(Method::pwrite, 0, 8192), 0);  // another class
 }
 
 TEST(WriteChoice, OnlyLargeWritesGoToTheRing) {
     WriteChoice choice(file_bytes);
     for (int i = 0; i < 10'000; ++i) {
-        ASSERT_NE(choice.choose(0, 64 * kib), Way::ring);
-        choice.took(Way::map, 0, 64 * kib, 900'000);
-        choice.took(Way::pwrite, 0, 64 * kib, 800'000);
+        ASSERT_NE(choice.choose(0, 64 * kib), Method::ring);
+        choice.took(Method::map, 0, 64 * kib, 900'000);
+        choice.took(Method::pwrite, 0, 64 * kib, 800'000);
     }
     int by_ring = 0;
     for (int i = 0; i < 10'000; ++i) {
-        const Way way = choice.choose(0, 128 * kib);
-        choice.took(way, 0, 128 * kib, way == Way::ring ? 10'000 : 5'000'000);
-        by_ring += way == Way::ring ? 1 : 0;
+        const Method method = choice.choose(0, 128 * kib);
+        choice.took(method, 0, 128 * kib, method == Method::ring ? 10'000 : 5'000'000);
+        by_ring += method == Method::ring ? 1 : 0;
     }
     EXPECT_GT(by_ring, 9900);
 }
@@ -156,18 +156,18 @@ TEST(WriteChoice, OnlyLargeWritesGoToTheRing) {
 TEST(WriteChoice, EachRangeHasItsOwn) {
     WriteChoice choice(file_bytes);
     for (int i = 0; i < 100; ++i) {
-        choice.took(Way::map, 0, 4096, 1000);
-        choice.took(Way::pwrite, 0, 4096, 15'000);
-        choice.took(Way::map, file_bytes - 4096, 4096, 5000);
-        choice.took(Way::pwrite, file_bytes - 4096, 4096, 2000);
+        choice.took(Method::map, 0, 4096, 1000);
+        choice.took(Method::pwrite, 0, 4096, 15'000);
+        choice.took(Method::map, file_bytes - 4096, 4096, 5000);
+        choice.took(Method::pwrite, file_bytes - 4096, 4096, 2000);
     }
-    EXPECT_LT(choice.cost_ns(Way::map, 0, 4096), choice.cost_ns(Way::pwrite, 0, 4096));
-    EXPECT_GT(choice.cost_ns(Way::map, file_bytes - 4096, 4096),
-              choice.cost_ns(Way::pwrite, file_bytes - 4096, 4096));
+    EXPECT_LT(choice.cost_ns(Method::map, 0, 4096), choice.cost_ns(Method::pwrite, 0, 4096));
+    EXPECT_GT(choice.cost_ns(Method::map, file_bytes - 4096, 4096),
+              choice.cost_ns(Method::pwrite, file_bytes - 4096, 4096));
 }
 
 TEST(WriteChoice, ALargeFolioThatWasWrittenToTheDiskIsUnmappedAndOnlyThen) {
-    constexpr Way map = Way::map;
+    constexpr Method map = Method::map;
     WriteChoice quiet(file_bytes);
     const Outcome once = run({512, 4 * kib, 400'000, never}, quiet, &map);
     EXPECT_LE(once.unmapped, file_bytes / WriteChoice::range_bytes);
@@ -178,7 +178,7 @@ TEST(WriteChoice, ALargeFolioThatWasWrittenToTheDiskIsUnmappedAndOnlyThen) {
 }
 
 TEST(WriteChoice, UnmappingThatDidNotHelpIsNotRepeated) {
-    constexpr Way map = Way::map;
+    constexpr Method map = Method::map;
     WriteChoice choice(file_bytes);
     const Outcome outcome = run({1, 128 * kib, 50'000, 5000}, choice, &map);
     EXPECT_LE(outcome.unmapped, 2 * file_bytes / WriteChoice::range_bytes);
