@@ -35,7 +35,7 @@ TEST(ParseSize, RefusesEverythingElse) {
     }
 }
 
-// Each kind of backing, the same questions.
+// The same tests for each kind of backing.
 class BackingTest : public testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
@@ -67,7 +67,7 @@ class BackingTest : public testing::TestWithParam<std::string> {
         bool done = false;
     };
 
-    /// Does one request to its end and gives its errno.
+    /// Runs one request to its end and returns its errno.
     int perform(Buf::Op op, uint64_t offset, uint32_t bytes, bool fua = false) {
         Done buf;
         buf.op = op;
@@ -103,7 +103,7 @@ TEST_P(BackingTest, StartsAsZeroes) {
     EXPECT_TRUE(all(65536, 0));
 }
 
-// Those that keep what they are given: all but null.
+// The backings that keep their data: all except null.
 class KeepingBackingTest : public BackingTest {};
 
 TEST_P(KeepingBackingTest, GivesBackWhatWasWritten) {

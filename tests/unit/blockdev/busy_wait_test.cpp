@@ -53,7 +53,7 @@ TEST(BusyWait, NeverBeginsWhereWaitsAreLong) {
     }
 }
 
-// A worker that has been idle for a day needs no day to begin again.
+// After a day without requests, a worker spins again within a short time.
 TEST(BusyWait, ForgetsLongWaits) {
     BusyWait wait;
     sleep_for(wait, long_ns, 100'000);

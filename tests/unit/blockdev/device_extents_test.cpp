@@ -1,4 +1,4 @@
-// What a device tells of its holes: lists of extents, and reads that need not be done.
+// The holes of a device: lists of extents, and reads that are answered without the backing.
 #include <algorithm>
 #include <array>
 
@@ -11,7 +11,7 @@ constexpr uint64_t kib = 1024;
 
 class DeviceExtents : public DeviceTest {
   protected:
-    /// A list of what lies in the range, of at most `room` extents.
+    /// The extents of the range, at most `room` of them.
     std::vector<Extent> list(uint64_t offset, uint64_t bytes, size_t room = 8) {
         TestBuf buf(Buf::Op::block_status, offset, static_cast<uint32_t>(bytes));
         buf.extents = ExtentList(std::span(memory_).first(room));
@@ -55,7 +55,7 @@ TEST_F(DeviceExtents, AFullListEndsEarlyWithoutAnError) {
 TEST_F(DeviceExtents, ALongListIsMadeInSeveralTurns) {
     make(1);
     for (uint64_t i = 0; i < 4096; ++i) backing_->extents.push_back({256, i % 2 == 0});
-    // Each look-up in the list of a scripted backing is slow: it counts from the start.
+    // Each look-up of a scripted backing is slow, because it counts from the first extent.
     const auto extents = list(0, device_bytes, memory_.size());
     EXPECT_EQ(extents.size(), 4096u);
     EXPECT_EQ(resid_, 0u);
@@ -98,7 +98,7 @@ TEST_F(DeviceExtents, AReadThatMeetsDataTooIsDoneWhole) {
     read.extents = ExtentList(std::span(memory_).first(3));
     device_->strategy(read);
     ASSERT_EQ(backing_->held.size(), 1u);
-    finish_first(1000);  // short: the rest goes round again, though its list is full
+    finish_first(1000);  // short: the rest is read, even though the list is full
     finish_first(128 * kib - 1000);
     EXPECT_EQ(read.done, 1);
     EXPECT_EQ(read.resid, 0u);

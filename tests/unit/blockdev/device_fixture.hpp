@@ -1,5 +1,6 @@
-// DeviceTest: a device over a scripted backing, its ring run by the test, and its kstats as a
-// reader of this process gets them.
+// DeviceTest: a device over a scripted backing, and its kstats as a reader of this process gets
+// them.
+// The test runs the ring.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -30,7 +31,7 @@ struct TestBuf : Buf {
     int done = 0;
 };
 
-/// The data of a kstat of this process, as a reader would get it; empty where there is none.
+/// The data of a kstat of this process, as a reader would get it; empty if there is none.
 inline std::vector<std::byte> read_data(const char* module, const std::string& name) {
     kstat::Name full{};
     kstat_set_string(full.module, module);
@@ -77,7 +78,7 @@ class DeviceTest : public testing::Test {
                                            depth, stats_rate);
     }
 
-    /// One of those with a fixed record, or the record `index`.
+    /// The data of a kstat with fixed records, or its record `index`.
     template <class Record>
     static Record read_record(const std::string& name, size_t index = 0) {
         const auto data = read_data("nbd", name);

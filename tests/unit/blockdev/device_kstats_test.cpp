@@ -1,4 +1,4 @@
-// What a device publishes beside its queues: errors, wake-ups, timers.
+// The other kstats of a device: errors, wake-ups, timers.
 
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ class DeviceKstats : public DeviceTest {
         return {};
     }
 
-    /// One request that ends with `result`.
+    /// Runs one request, which ends with `result`.
     void one(Buf::Op op, int32_t result) {
         TestBuf buf(op);
         device_->strategy(buf);
@@ -145,10 +145,10 @@ TEST_F(DeviceKstats, AWakeUpIsOneHardInterruptHoweverManyCompletionsItBrings) {
     EXPECT_EQ(counts.intrs[KSTAT_INTR_SPURIOUS], 0u);
 }
 
-// A signal ends the sleep, and nothing has completed.
+// A signal ends the sleep, while nothing has completed.
 TEST_F(DeviceKstats, AWakeUpThatBringsNothingIsSpurious) {
     make(1);
-    ring_->wait(false);  // did not sleep, so it is no wake-up
+    ring_->wait(false);  // without sleep, so this is no wake-up
     ring_->dispatch();
     EXPECT_EQ(intr().intrs[KSTAT_INTR_SPURIOUS], 0u);
 
@@ -158,7 +158,7 @@ TEST_F(DeviceKstats, AWakeUpThatBringsNothingIsSpurious) {
     sigaction(SIGALRM, &action, &before);
     itimerval soon{};
     soon.it_value.tv_usec = 10'000;
-    soon.it_interval.tv_usec = 10'000;  // one that came before the sleep would be missed
+    soon.it_interval.tv_usec = 10'000;  // a signal before the sleep would be missed
     setitimer(ITIMER_REAL, &soon, nullptr);
     ring_->wait();
     ring_->dispatch();
@@ -215,7 +215,7 @@ TEST_F(DeviceKstats, ATurnThatHandsSomethingOverIsOneSubmitEventFromTheFirstOfIt
     ring_->wait(false);  // nothing to submit
     EXPECT_EQ(timer("submit").num_events, 1u);
 
-    finish_first(1000);  // a short read goes round again
+    finish_first(1000);  // the rest of a short read is read again
     ring_->wait(false);
     EXPECT_EQ(timer("submit").num_events, 2u);
     finish_first(0);

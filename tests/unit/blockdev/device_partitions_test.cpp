@@ -1,4 +1,4 @@
-// Requests and the partitions that they lie in.
+// Requests, and the partitions that contain them.
 
 #include <gtest/gtest.h>
 
@@ -172,7 +172,7 @@ TEST_F(DevicePartitions, APartitionThatStaysKeepsItsCounts) {
     one(Buf::Op::read, 400 * sector);
     DiskImage changed(device_bytes);
     changed.boot_entry(0, 0, 0x83, {100, 100});
-    changed.boot_entry(0, 2, 0x83, {400, 500});  // shrunk: another one, under the same name
+    changed.boot_entry(0, 2, 0x83, {400, 500});  // shorter: another partition with the same name
     write_table(changed);
     one(Buf::Op::flush);
     EXPECT_EQ(io(1).reads, 1u);

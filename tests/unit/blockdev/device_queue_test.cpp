@@ -1,4 +1,4 @@
-// Which request starts now: the rules of DeviceQueue, without ring, clock, lock or thread.
+// The rules of DeviceQueue, without ring, clock, lock or thread.
 #include "blockdev/queue/device_queue.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace blkscope {
 namespace {
 
-/// A request that has come and waits.
+/// A request that has arrived and waits.
 struct Waiting : Buf {
     explicit Waiting(Op what) {
         op = what;
@@ -46,7 +46,7 @@ TEST(DeviceQueue, StartsInTheOrderOfArrivalUpToItsDepth) {
     EXPECT_TRUE(turn.runs);
 }
 
-// Whoever has the most running does not go before a request that came earlier by another lane.
+// A lane with many running requests does not overtake an earlier request of another lane.
 TEST(DeviceQueue, NoLaneKeepsAnotherOut) {
     DeviceQueue queue(1);
     std::deque<Waiting> many;
@@ -88,7 +88,7 @@ TEST(DeviceQueue, FlushesAreGatheredWhileOneRunsAndHoldNoDepth) {
 
     BufQueue served;
     EXPECT_EQ(queue.end_flush(running, served), &second);
-    EXPECT_TRUE(served.empty());  // those gathered came after it began
+    EXPECT_TRUE(served.empty());  // the gathered flushes arrived after it began
     EXPECT_EQ(queue.running(), 1U);
     EXPECT_EQ(queue.end_flush(second, served), nullptr);
     EXPECT_EQ(items(served), std::vector<Buf*>{&third});
@@ -112,8 +112,8 @@ TEST(DeviceQueue, AFlushThatComesWhileTheGatheredOneRunsWaitsForTheNext) {
     EXPECT_TRUE(served.empty());
 }
 
-// Whatever comes and ends in whatever order: the depth is kept, the order is kept, and each request
-// gets its turn once.
+// For any order of arrivals and ends, the depth and the order are kept. Each request gets its turn
+// once.
 TEST(DeviceQueue, KeepsDepthAndOrderWhateverHappens) {
     std::mt19937 random(20261122);  // a fixed seed: a failure can be run again
     for (int round = 0; round < 200; ++round) {

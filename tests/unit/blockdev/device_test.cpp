@@ -74,7 +74,7 @@ TEST_F(DeviceTest, AFailedRequestIsCountedWithTheBytesThatItMoved) {
     EXPECT_EQ(device_->io().nread, 512u);
     EXPECT_EQ(device_->io().rcnt, 0u);
 
-    TestBuf next(Buf::Op::read);  // and the device goes on
+    TestBuf next(Buf::Op::read);  // the device still works
     device_->strategy(next);
     finish_first(4096);
     EXPECT_EQ(next.error, 0);
@@ -128,7 +128,7 @@ TEST_F(DeviceTest, FlushesThatArriveDuringOneShareTheNext) {
     EXPECT_EQ(backing_->held.size(), 1u);
     finish_first(0);
     EXPECT_EQ(first.done, 1);
-    EXPECT_EQ(second.done, 0);  // the first one may have begun before the second's writes ended
+    EXPECT_EQ(second.done, 0);  // the first flush may have begun before these writes ended
     ASSERT_EQ(backing_->held.size(), 1u);
     finish_first(0);
     EXPECT_EQ(second.done, 1);
@@ -145,7 +145,7 @@ TEST_F(DeviceTest, AFlushThatFailedStaysFailed) {
     device_->strategy(second);
     finish_first(-EIO);
     EXPECT_EQ(first.error, EIO);
-    ASSERT_EQ(backing_->held.size(), 1u);  // what can still be synced is
+    ASSERT_EQ(backing_->held.size(), 1u);  // a flush still syncs as much as it can
     finish_first(0);
     EXPECT_EQ(second.error, EIO);
 
@@ -158,7 +158,7 @@ TEST_F(DeviceTest, AFlushThatFailedStaysFailed) {
     EXPECT_EQ(fua.done, 1);
 }
 
-/// Tries another way of zeroing where one is not to be had, as a file does.
+/// Tries another method of zeroing if one is not supported, as a file does.
 struct OtherWays final : ScriptedBacking {
     OtherWays() : ScriptedBacking(device_bytes) {}
     bool more(Buf& buf) override {
@@ -168,7 +168,7 @@ struct OtherWays final : ScriptedBacking {
     }
 };
 
-// The error of the sync is not one of the backing's, which would go round with it for ever.
+// The backing does not see the sticky error of a sync, for which it would retry for ever.
 TEST_F(DeviceTest, ASyncThatIsNotSupportedFailsZeroesWithFuaAtOnce) {
     auto backing = std::make_unique<OtherWays>();
     backing_ = backing.get();
@@ -196,7 +196,7 @@ TEST_F(DeviceTest, ATrimThatFailedBeforeItsSyncLeavesFlushesAlone) {
     EXPECT_EQ(flush.error, 0);
 }
 
-// A backing that moves the bytes itself is done at that moment: the rest of a batch is no part of it.
+// A backing that moves the bytes itself has then finished. The rest of a batch adds no time to it.
 TEST_F(DeviceTest, OnTheSpotTheServiceEndsWhenTheBytesHaveMoved) {
     give(open_backing("memory:1M", {}), 64);
     std::vector<std::byte> data(4096);
@@ -219,7 +219,7 @@ TEST_F(DeviceTest, OnTheSpotTheServiceEndsWhenTheBytesHaveMoved) {
     EXPECT_EQ(device_->io().rlentime, served);
 }
 
-// Flushes wait for each other, not for the depth, and take none of it while they wait.
+// Flushes wait for each other, not for the depth. A waiting flush takes no depth.
 TEST_F(DeviceTest, AtDepthOneWaitingFlushesLeaveThePlaceToOthers) {
     make(1);
     TestBuf first(Buf::Op::flush), write(Buf::Op::write), second(Buf::Op::flush),
@@ -243,8 +243,8 @@ TEST_F(DeviceTest, AtDepthOneWaitingFlushesLeaveThePlaceToOthers) {
     EXPECT_EQ(device_->io().wcnt + device_->io().rcnt, 0u);
 }
 
-// One clock reading serves the queues and the request, so idle to idle the integrals are the sums
-// of the requests' own stays, to the tick.
+// One clock reading is used for the queues and the request. From idle to idle, the integrals are
+// therefore the sums of the requests' own stays, to the tick.
 TEST_F(DeviceTest, IdleToIdleTheIntegralsAreTheSumsOfTheStays) {
     make(3);
     std::mt19937 random(20261121);

@@ -1,4 +1,4 @@
-// What the devstat entries of a device and of its partitions count.
+// The devstat entries of a device and of its partitions.
 
 #include <gtest/gtest.h>
 

@@ -28,7 +28,7 @@ class DiskImage {
         return true;
     }
 
-    /// A little-endian number.
+    /// Stores a little-endian number.
     template <std::unsigned_integral T>
     void store(uint64_t at, T value) {
         for (size_t i = 0; i < sizeof(T); ++i) {
@@ -36,7 +36,7 @@ class DiskImage {
         }
     }
 
-    /// An entry of the boot record in `sector`, and the record's magic.
+    /// Writes an entry of the boot record in `sector`, and the record's magic.
     void boot_entry(uint64_t sector, size_t index, uint8_t type, SectorRange extent) {
         const uint64_t at = sector * sector_ + 446 + index * 16;
         store<uint8_t>(at + 4, type);
@@ -51,7 +51,7 @@ class DiskImage {
         const uint64_t table = uint64_t{2} * sector_;
         for (size_t i = 0; i < partitions.size(); ++i) {
             const uint64_t at = table + i * entry_bytes;
-            store<uint64_t>(at, 0x4433221100000000 + i);  // a type, whatever it stands for
+            store<uint64_t>(at, 0x4433221100000000 + i);  // any type
             store(at + 32, partitions[i].first);
             store(at + 40, partitions[i].first + partitions[i].count - 1);
         }
@@ -67,13 +67,13 @@ class DiskImage {
         sign_gpt();
     }
 
-    /// A field of the GPT header, which sign_gpt() must follow.
+    /// Sets a field of the GPT header. sign_gpt() must be called after it.
     template <std::unsigned_integral T>
     void header(uint64_t at, T value) {
         store(sector_ + at, value);
     }
 
-    /// Both CRCs; of the entries only where they lie on the disk.
+    /// Sets both CRCs; the CRC of the entries only if they lie on the disk.
     void sign_gpt() {
         const uint64_t table = uint64_t{2} * sector_;
         const uint64_t bytes = uint64_t{load(80)} * load(84);
@@ -92,7 +92,7 @@ class DiskImage {
         return value;
     }
 
-    // Bit by bit, unlike what it checks.
+    // Bit by bit, unlike the tested code.
     static uint32_t crc32(std::span<const std::byte> bytes) {
         uint32_t crc = 0xffffffff;
         for (const std::byte byte : bytes) {

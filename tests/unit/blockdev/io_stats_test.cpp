@@ -1,4 +1,4 @@
-// What a device's requests took, as a reader of its kstat sees it.
+// The statistics of a device's requests, as a reader of its kstat sees them.
 #include "blockdev/accounting/io_stats.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ void done(IoStats& stats, const IoStats::Request& request) {
 
 class BlobReader {
   protected:
-    // The kstat stats:0:nbd0; in memory that is aligned as a blob should be.
+    // The kstat stats:0:nbd0, in memory with the alignment of a blob.
     statsblob* read() {
         kstat::Name full{};
         kstat_set_string(full.module, "stats");
@@ -179,8 +179,8 @@ TEST_F(IoStatsKstat, AReaderSeesWholeBlobsWhileTheWorkerIsAtIt) {
     EXPECT_EQ(of(read(), IoStats::read_wait, VS_STYPE_SUM) + stats.dropped(), requests);
 }
 
-// The requests that leave as the third, sixth ... are in it, with the times that their own stamps
-// say, and the others are not.
+// The third, sixth, ninth ... request to end is in the blob, with the times of its own stamps. The
+// others are not.
 TEST_F(IoStatsOfADevice, HasEveryThirdRequestWithItsOwnStamps) {
     make(2, 1, 3);
     const kstat::TickScale scale;

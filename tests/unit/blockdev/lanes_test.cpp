@@ -1,5 +1,6 @@
-// A device that several workers serve: whose thread a request ends on, who goes first when it is
-// full, and that nothing is counted twice or lost.
+// A device that several workers serve. The tests show on which thread a request ends, and which
+// request starts first when the device is full. Nothing is counted twice or lost.
+
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
@@ -23,7 +24,7 @@
 namespace blkscope {
 namespace {
 
-/// A worker as a server has them: a thread with a ring, and whatever it is asked to do.
+/// A worker as in a server: a thread with a ring, which runs the functions that it is given.
 class TestWorker {
   public:
     TestWorker() : thread_([this] { loop(); }) {}
@@ -37,7 +38,7 @@ class TestWorker {
     Ring& ring() { return ring_; }
     [[nodiscard]] std::thread::id id() const { return thread_.get_id(); }
 
-    /// On its thread, and back when it is done.
+    /// Runs a function on the worker's thread, and returns when it has ended.
     void run(const std::function<void()>& what) {
         Task task(what);
         ring_.post(task, 0);
@@ -69,7 +70,7 @@ class TestWorker {
     std::thread thread_;
 };
 
-/// Notes where it ended.
+/// A buf that records the thread on which it ended.
 struct NotingBuf : TestBuf {
     explicit NotingBuf(Op what, uint64_t at = 0, uint32_t bytes = 4096) : TestBuf(what, at, bytes) {
         iodone = [](Buf& buf) {
@@ -83,7 +84,7 @@ struct NotingBuf : TestBuf {
     std::atomic<bool> ended{false};
 };
 
-/// Two of these hold what their own worker was given, until the test ends it.
+/// A backing that keeps the bufs of its own worker, until the test ends them.
 class SharedScript final : public ScriptedBacking {
   public:
     explicit SharedScript(SharedScript** second) : ScriptedBacking(device_bytes), second_(second) {}
@@ -140,7 +141,7 @@ class LanesTest : public testing::Test {
     void finish_b(int32_t result) {
         b_.run([&] { held_by_b_->finish_first(result); });
     }
-    /// What a worker has been told before is done when it is asked something else.
+    /// Waits until the worker has done everything that it was given before.
     void settle() {
         for (int i = 0; i < 3; ++i) {
             a_.run([] {});
@@ -204,10 +205,10 @@ TEST_F(LanesTest, TheDepthIsTheDevicesAndThoseThatCameFirstGoFirst) {
     EXPECT_EQ(held_by_a(), 4u);
     EXPECT_EQ(held_by_b(), 0u);
     finish_a(4096);
-    finish_a(4096);  // the two that came next are the lane's own
+    finish_a(4096);  // the next two requests are the lane's own
     EXPECT_EQ(held_by_a(), 4u);
     EXPECT_EQ(held_by_b(), 0u);
-    for (int i = 0; i < 4; ++i) finish_a(4096);  // then four came by the other lane
+    for (int i = 0; i < 4; ++i) finish_a(4096);  // then four of the other lane
     EXPECT_EQ(held_by_a(), 0u);
     EXPECT_EQ(held_by_b(), 4u);
     finish_b(4096);
@@ -239,7 +240,7 @@ TEST_F(LanesTest, OneFlushServesThoseOfAllWorkersThatCameMeanwhile) {
     finish_a(0);
     EXPECT_EQ(held_by_a(), 0u);
     EXPECT_TRUE(first.ended);
-    EXPECT_EQ(held_by_b(), 1u);  // the one that waited first leads
+    EXPECT_EQ(held_by_b(), 1u);  // the flush that waited first runs
     finish_b(0);
     settle();
     EXPECT_EQ(of_a.ended_on, a_.id());
@@ -256,7 +257,7 @@ TEST_F(LanesTest, AFlushThatFailsFailsForAllWorkersForGood) {
     EXPECT_EQ(flush.error, EIO);
     NotingBuf later(Buf::Op::flush);
     from_a(later);
-    EXPECT_EQ(held_by_a(), 1u);  // what can still be synced is
+    EXPECT_EQ(held_by_a(), 1u);  // a flush still syncs as much as it can
     finish_a(0);
     settle();
     EXPECT_EQ(later.error, EIO);
@@ -279,7 +280,7 @@ TEST_F(LanesTest, ALaneThatGoesLeavesTheDeviceToTheOthers) {
     EXPECT_EQ(again.ended_on, b_.id());
 }
 
-// The signal may then be taken with those completions, and does not come again.
+// The signal may be taken together with those completions, and does not come again.
 TEST_F(LanesTest, WhatIsPostedWhileCompletionsAreTakenIsNotForgotten) {
     struct Posted final : Completion {
         void complete(int32_t) override { done.set_value(); }
@@ -347,7 +348,7 @@ TEST_P(LanesOf, WhatOneWritesTheOtherReads) {
     EXPECT_EQ(found, std::vector<std::byte>(8192));
 }
 
-/// Keeps some requests of every kind under way on a lane until it has done its share.
+/// Keeps some requests of every kind running on a lane, until it has done its share.
 class Storm {
   public:
     Storm(Device& device, Lane& lane, unsigned seed, uint64_t count)
@@ -363,7 +364,7 @@ class Storm {
         }
     }
 
-    /// On the lane's worker. The request that ends last tells.
+    /// Runs on the lane's worker. The request that ends last reports the end.
     void begin() {
         under_way_ = all_.size();
         for (auto& one : all_) next(*one);
@@ -416,7 +417,7 @@ class Storm {
 };
 
 TEST_P(LanesOf, AStormFromTwoWorkersIsCountedToTheLastRequest) {
-    make_real(5);  // less than the two have under way: they wait for each other
+    make_real(5);  // fewer than both lanes have: they wait for each other
     constexpr uint64_t each = 6000;
     Storm of_a(*device_, device_->first_lane(), 1, each);
     Storm of_b(*device_, *lane_b_, 2, each);

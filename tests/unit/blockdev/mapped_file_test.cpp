@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t size_bytes = 1 << 20;
 
-/// A file without a name, all of it in the page cache.
+/// A file without a name, entirely in the page cache.
 class MappedFileTest : public ::testing::Test {
   protected:
     void SetUp() override {
@@ -55,7 +55,7 @@ TEST_F(MappedFileTest, WhatIsWrittenIsInTheFile) {
 
 TEST_F(MappedFileTest, WhatIsNotInThePageCacheIsLeftToOthers) {
     ASSERT_EQ(ftruncate(fd_, 0), 0);
-    ASSERT_EQ(ftruncate(fd_, size_bytes), 0);  // all holes, which nobody has read
+    ASSERT_EQ(ftruncate(fd_, size_bytes), 0);  // all holes, never read
     EXPECT_FALSE(write(0, "x"));
     EXPECT_EQ(read(0, 1), std::string(1, '\0'));
 }
@@ -74,7 +74,7 @@ TEST_F(MappedFileTest, WithoutAMappingItIsNotUsable) {
     EXPECT_TRUE(file_.is_cached(0, size_bytes));
 }
 
-// Whatever is unmapped meanwhile, and mapped again.
+// Ranges are unmapped and mapped again meanwhile.
 TEST_F(MappedFileTest, WritesBetweenSyncsAreAllThere) {
     std::string expected = read(0, size_bytes);
     std::mt19937 random(1);
@@ -113,7 +113,7 @@ TEST_F(MappedFileTest, AFileThatShrankDoesNotEndTheProcess) {
     EXPECT_TRUE(write(0, "x"));
 }
 
-// Its last page is still there, so a copy behind the file's end would succeed and be lost.
+// The last page of the file is still there, so a copy behind its end would succeed and be lost.
 TEST_F(MappedFileTest, AFileThatWasFoundShorterIsNotWrittenToAnyMore) {
     file_.check_size();
     EXPECT_TRUE(write(1500, "x"));
@@ -182,7 +182,7 @@ TEST_F(SparseMappedFile, KeepsNoMoreRangesMappedThanItMay) {
         ASSERT_EQ(pread(fd_, &is, 1, static_cast<off_t>(i * apart)), 1);
         ASSERT_EQ(is, '+');
     }
-    ASSERT_GE(all, writes * 4);  // a page of tables each
+    ASSERT_GE(all, writes * 4);  // one page of page tables each
     if (few >= all) GTEST_SKIP() << "SKIPPED: this kernel keeps empty page tables (PT_RECLAIM)";
     // 400 KiB, and the levels above them.
     EXPECT_LE(few, 100 * 4 + 1024);
@@ -204,7 +204,7 @@ TEST_F(MappedFileTest, WithoutAMappingNothingIsWritten) {
 
 using MappedFileDeathTest = MappedFileTest;
 
-// The catch is for our own copies: somebody else's mistake must not be hidden by it.
+// Only faults of copy() are caught. A fault in other code must still end the process.
 TEST_F(MappedFileDeathTest, ABusErrorElsewhereStillEndsTheProcess) {
     EXPECT_DEATH(
         {

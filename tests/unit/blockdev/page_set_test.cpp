@@ -22,7 +22,7 @@ TEST(PageSet, ARunEndsAtItsLimit) {
     EXPECT_EQ(set.run(500, 1000).pages, 500u);
 }
 
-// Whatever is added and removed, it says what a vector of bool says.
+// After any additions and removals, the set equals a vector of bool.
 TEST(PageSet, AgreesWithAPlainVector) {
     constexpr uint64_t pages = 300;
     std::mt19937 random(20261121);

@@ -174,8 +174,8 @@ TEST(PartitionTable, ADiskThatCannotBeReadHasNone) {
     EXPECT_EQ(table.problem, "");
 }
 
-// What a table says is checked, whatever it says: every partition lies on the disk, none overlaps
-// another, and no read lies outside (DiskImage::read would refuse it, the sanitizers would see it).
+// Any table is checked: every partition lies on the disk, and none overlaps another. No read lies
+// outside: DiskImage::read would refuse it, and the sanitizers would report it.
 TEST(PartitionTable, RandomDamageNeverGivesPartitionsThatCannotBe) {
     std::mt19937_64 random(20261121);
     DiskImage gpt(mib), mbr(mib);
@@ -210,7 +210,7 @@ TEST(PartitionTable, RandomDamageNeverGivesPartitionsThatCannotBe) {
         ASSERT_TRUE(table.problem.empty() || table.partitions.empty());
         if (!table.partitions.empty()) ++accepted;
     }
-    EXPECT_GT(accepted, 100u);  // or the damage would test nothing but the first check
+    EXPECT_GT(accepted, 100u);  // or only the first check would be tested
 }
 
 TEST(PartitionTable, RandomBytesNeverGivePartitionsThatCannotBe) {

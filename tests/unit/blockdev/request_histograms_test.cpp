@@ -1,4 +1,4 @@
-// What the histograms count of the requests that walk through a device.
+// The histograms of the requests of a device.
 
 #include "blockdev/accounting/request_histograms.hpp"
 
@@ -29,7 +29,7 @@ uint64_t sum(const Counts& counts) {
     return std::accumulate(counts.begin(), counts.end(), uint64_t{0});
 }
 
-// The bounds that the counts give for the sum of what was counted.
+// The bounds for the sum of the counted values, as the buckets give them.
 template <class Counts>
 std::pair<uint64_t, uint64_t> bounds_of_sum(const Counts& counts, const kstat2::Buckets& shape) {
     std::pair<uint64_t, uint64_t> bounds{0, 0};
@@ -48,14 +48,14 @@ class RequestHistogramsTest : public DeviceTest {
         return counts().operations[static_cast<size_t>(op)];
     }
 
-    /// Requests, counted in each of the three times, which have to agree.
+    /// The number of requests. The three histograms of times must agree on it.
     uint64_t counted(Buf::Op op) {
         EXPECT_EQ(sum(of(op).wait), sum(of(op).service));
         EXPECT_EQ(sum(of(op).wait), sum(of(op).total));
         return sum(of(op).total);
     }
 
-    /// One request that ends with `result`, or with all of its bytes.
+    /// Runs one request, which ends with `result`, or with all of its bytes.
     void one(Buf::Op op, uint32_t bytes = 4096, std::optional<int32_t> result = {}) {
         TestBuf buf(op, 0, bytes);
         device_->strategy(buf);
@@ -132,7 +132,7 @@ TEST_F(RequestHistogramsTest, DepthIsHowManyReadsAndWritesWereThereBefore) {
     EXPECT_EQ(counts().depth[257], 300u - 257u);
 }
 
-// The moments are the request's own, so its three buckets can be told from the outside.
+// The stamps are the request's own, so a test can compute its three buckets.
 TEST_F(RequestHistogramsTest, TheBucketsAreThoseOfTheRequestsOwnStamps) {
     make(4);
     TestBuf buf(Buf::Op::write);
@@ -151,7 +151,7 @@ TEST_F(RequestHistogramsTest, TheBucketsAreThoseOfTheRequestsOwnStamps) {
     EXPECT_EQ(counts().latency[Histograms::powers_of_2.index(wait + service)], 1u);
 }
 
-// Of one queue, kstat_io's integral is the sum of all stays; the histogram says between what it is.
+// kstat_io's integral of a queue is the sum of all stays. The histogram gives bounds for it.
 TEST_F(RequestHistogramsTest, TheQueuesTimesLieWithinTheBoundsOfTheHistograms) {
     make(3);
     std::mt19937 random(20261121);
@@ -205,7 +205,7 @@ TEST_F(RequestHistogramsTest, SwitchedOffTheyCountNothingAndSwitchedOnTheyBeginA
     EXPECT_EQ(counted(Buf::Op::read), 1u);
 }
 
-// A request is counted as a whole or not at all, and what is counted before a beginning is gone.
+// A request is counted as a whole or not at all. switch_on() clears all earlier counts.
 TEST_F(RequestHistogramsTest, SwitchingWhileRequestsComeTearsNoneApart) {
     make(4);
     std::atomic<bool> ended{false};
@@ -227,8 +227,8 @@ TEST_F(RequestHistogramsTest, SwitchingWhileRequestsComeTearsNoneApart) {
 
 // ---- The memory of the counts ----
 
-// Resident pages of the counts. They must not have been read before: the shared page of zeroes
-// counts as resident then.
+// Resident pages of the counts. No test may have read the counts before: then the shared page of
+// zeroes would count as resident.
 size_t resident_pages(const Histograms::Counts& counts) {
     const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     std::vector<unsigned char> resident((sizeof counts + page - 1) / page);

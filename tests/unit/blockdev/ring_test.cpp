@@ -15,7 +15,7 @@ using std::chrono::steady_clock;
 constexpr __kernel_timespec for_long{.tv_sec = 1000, .tv_nsec = 0};
 constexpr __kernel_timespec not_for_long{.tv_sec = 0, .tv_nsec = 2'000'000};
 
-/// A ring, and a socket whose other end is ours.
+/// A ring, and a socket; the test has its other end.
 class RingTest : public testing::Test {
   protected:
     struct Received final : Completion {
@@ -105,7 +105,7 @@ TEST_F(RingTest, WhatWaitsForAWritableSocketHearsThatItsPeerHasGone) {
     EXPECT_TRUE(received_.bytes == 0 || received_.bytes == -ECONNRESET) << received_.bytes;
 }
 
-// A link reaches no further than one submission.
+// A link ends with its submission.
 TEST_F(RingTest, NoLinkIsCutWhereverTheQueueIsFull) {
     struct Nop final : Completion {
         void complete(int32_t) override {}

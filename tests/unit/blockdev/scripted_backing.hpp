@@ -1,5 +1,5 @@
-// A backing for tests: it holds every buf until the test says what came of it, so that a test
-// decides the order and the outcome of each operation.
+// A backing for tests. Every buf waits until the test ends it. A test therefore decides the order
+// and the result of each operation.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class ScriptedBacking : public Backing {
         return {limit, false};
     }
 
-    /// Ends the operation that was prepared first; the caller dispatches the ring.
+    /// Ends the operation that was prepared first. The caller dispatches the ring.
     void finish_first(int32_t result) {
         Buf* buf = held.front();
         held.pop_front();
@@ -57,7 +57,7 @@ class ScriptedBacking : public Backing {
     std::deque<Buf*> held;
     std::vector<std::byte> contents;  // for read_now() only
     int reads_at_once = 0;
-    std::vector<Extent> extents;  // from the first byte on; behind them is data
+    std::vector<Extent> extents;  // from the first byte on; data follows them
     int look_ups = 0;
 
   private:

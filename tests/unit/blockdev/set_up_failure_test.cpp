@@ -1,4 +1,4 @@
-// What a user reads when there is no ring.
+// The message that a user reads when a ring cannot be set up.
 #include "blockdev/ring/set_up_failure.hpp"
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ TEST(SetUpFailure, BlamesSeccompOnlyWhereItForbids) {
     }
 }
 
-// Whole pages: of the submissions, and of all else.
+// Whole pages: for the submissions, and for the rest.
 TEST(SetUpFailure, CountsARingsMemoryInPages) {
     EXPECT_EQ(ring_memory_bytes(1), 2u * 4096);
     EXPECT_EQ(ring_memory_bytes(65), (2u + 3u) * 4096);

@@ -1,4 +1,4 @@
-// A FUA write that fails for itself must not be taken for a failed sync, and the other way round.
+// A failed FUA write must not count as a failed sync, nor a failed sync as a failed write.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <stdlib.h>
@@ -78,7 +78,7 @@ class Witness : public testing::Test {
         bool done = false;
     };
 
-    /// Its errno.
+    /// Runs the buf and returns its errno.
     int perform(Buf::Op op, uint64_t offset, uint64_t bytes, bool fua = false) {
         Request request;
         request.op = op;
@@ -158,7 +158,7 @@ TEST_F(Witness, IsNotAskedWithoutFuaOrWithoutAnError) {
     EXPECT_FALSE(plain.syncs() || good.syncs());
 }
 
-// A device that answers without asking the backing leaves `way` as an earlier use of the buf had it.
+// If the device answers without the backing, `method` still has the value of an earlier use.
 TEST_F(Witness, IsAskedWhateverWayTheBufWentBefore) {
     FileBacking backing(open_file(image(), {}));
     for (const int way : {0, 1, 255}) {
@@ -170,7 +170,7 @@ TEST_F(Witness, IsAskedWhateverWayTheBufWentBefore) {
     }
 }
 
-// On a small file system of our own.
+// On a small file system, which the test mounts.
 class FullDisk : public Witness {
   protected:
     void SetUp() override {

@@ -16,7 +16,7 @@ constexpr uint64_t page_bytes = 4 * kib;
 constexpr uint64_t file_bytes = uint64_t{64} << 20;
 constexpr uint64_t pages_per_range = WriteChoice::range_bytes / page_bytes;
 
-/// A page cache whose costs are those that were measured on ext4 of Linux 6.18, in nanoseconds.
+/// A page cache with the costs that were measured on ext4 of Linux 6.18, in nanoseconds.
 class Cache {
   public:
     explicit Cache(uint64_t folio_pages)
@@ -72,7 +72,7 @@ struct Outcome {
     uint64_t unmapped = 0;
 };
 
-// All writes of a load: by one method, or by choice.
+// Runs all writes of a load, with one method or by choice.
 Outcome run(const Load& load, WriteChoice& choice, const Method* always) {
     Cache cache(load.folio_pages);
     std::mt19937_64 random(7);
@@ -98,7 +98,7 @@ int64_t allowance(uint64_t bytes) {
 
 class EachLoad : public testing::TestWithParam<Load> {};
 
-// The trials' share and the allowance are all that it may lose, within the ten percent.
+// The choice may lose the trials' share and the allowance, within the ten percent.
 TEST_P(EachLoad, CostsHardlyMoreThanTheBestWay) {
     const Load load = GetParam();
     WriteChoice choice(file_bytes);
@@ -152,7 +152,7 @@ TEST(WriteChoice, OnlyLargeWritesGoToTheRing) {
     EXPECT_GT(by_ring, 9900);
 }
 
-// One range in large folios, the other in small ones.
+// One range has large folios, the other small ones.
 TEST(WriteChoice, EachRangeHasItsOwn) {
     WriteChoice choice(file_bytes);
     for (int i = 0; i < 100; ++i) {

@@ -1,4 +1,4 @@
-// Zeroing, holes and read-ahead, on each kind of backing and on a file system that cannot do all.
+// Zeroing, holes and read-ahead, on each kind of backing and on a file system without ZERO_RANGE.
 #include <gtest/gtest.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -85,7 +85,7 @@ class Zeroes : public testing::Test {
         return error;
     }
 
-    /// Whether the range reads as so many of `fill`.
+    /// Whether every byte of the range is `fill`.
     bool reads(uint64_t offset, uint64_t bytes, char fill) {
         std::memset(data_, '?', bytes);
         Request request(Buf::Op::read, offset, bytes);
@@ -201,7 +201,7 @@ TEST_F(Zeroes, NullIsOneHoleThatReadsAsZeroes) {
     EXPECT_TRUE(reads(0, mib, 0));
 }
 
-// A file cut short reads with an error, not as a hole.
+// A truncated file reads with an error, not as a hole.
 TEST_F(Zeroes, WhatIsMissingOfAFileIsNoHole) {
     make("file");
     std::filesystem::resize_file(image_, 16 * mib);
@@ -211,7 +211,7 @@ TEST_F(Zeroes, WhatIsMissingOfAFileIsNoHole) {
     EXPECT_EQ(perform(read), EIO);
 }
 
-// tmpfs punches holes and has no ZERO_RANGE: provisioned zeroes have to be written there.
+// tmpfs punches holes and has no ZERO_RANGE, so provisioned zeroes have to be written.
 class OnTmpfs : public Zeroes {
   protected:
     void SetUp() override {
