@@ -25,12 +25,11 @@
 
 #include <sys/kstat2.h>
 
-#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "blockdev/accounting/io_kstat.hpp"
+#include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/accounting/request_histograms.hpp"
 
 namespace blkscope {
@@ -62,36 +61,6 @@ class HistogramKstats {
     std::string name_;
     std::string instance_;
     std::vector<OwnedKstat2> kstats_;
-};
-
-/// The switch of a process for the histograms of all its devices: the optional statistic blk:hist.
-/// The switch exists as long as the process.
-///
-/// Threads: any. Errors: none; without kstat2's framework only set_default() switches.
-class HistogramSwitch {
-  public:
-    /// The switch; the first call creates it.
-    static HistogramSwitch& of_this_process();
-
-    /// Switches now, and sets the default that kstat2adm can restore. Before the first call the
-    /// histograms are on.
-    void set_default(bool on);
-    /// Whether the histograms are on now.
-    [[nodiscard]] bool on() const;
-
-  private:
-    friend class HistogramKstats;
-
-    HistogramSwitch();
-    void apply(bool on);
-    void add(HistogramKstats& device);
-    void remove(HistogramKstats& device);
-    static int switched(kstat2_opt_id_t id, int enable, void* self);
-
-    kstat2_opt_id_t id_;
-    mutable std::mutex mutex_;
-    bool on_ = false;
-    std::vector<HistogramKstats*> devices_;
 };
 
 }  // namespace blkscope

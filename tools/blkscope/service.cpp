@@ -14,7 +14,7 @@
 
 #include "blkscope/run_directory.hpp"
 #include "blockdev/backing/backing.hpp"
-#include "blockdev/accounting/histogram_kstats.hpp"
+#include "blockdev/accounting/histogram_switch.hpp"
 
 namespace blkscope {
 namespace {
