@@ -22,7 +22,7 @@
 
 namespace blkscope {
 
-/// The memory, without a type.
+/// The memory of the counters, without their type.
 class CounterMapping {
   public:
     explicit CounterMapping(size_t size_bytes);

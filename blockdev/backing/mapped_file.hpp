@@ -56,7 +56,7 @@ class MappedFile {
     /// mapping.
     void map(Kernel& kernel, int fd, uint64_t size_bytes, size_t ranges = ranges_max);
 
-    /// Whether writes may succeed.
+    /// Whether the file is mapped, so that writes may succeed.
     [[nodiscard]] bool usable() const { return usable_.load(std::memory_order_relaxed); }
     /// Whether the page cache has all of these bytes; false if nothing is mapped.
     [[nodiscard]] bool is_cached(uint64_t offset, uint64_t bytes) const;

@@ -12,7 +12,7 @@ std::unique_ptr<Backing> MemoryBacking::another() const {
 
 std::optional<int32_t> MemoryBacking::prepare(Buf& buf) {
     assert(ring_ != nullptr && buf.state == Buf::State::running);
-    assert(!buf.in_queues() || buf.moved() == 0);  // a read or write is done in one go
+    assert(!buf.in_queues() || buf.moved() == 0);  // a read or write is one operation
     switch (buf.op) {
         case Buf::Op::read:
             ring_->unlock();
@@ -61,7 +61,7 @@ std::optional<int32_t> NullBacking::prepare(Buf& buf) {
     assert(ring_ != nullptr);
     assert(buf.state == Buf::State::running);
     const bool transfer = buf.in_queues();
-    assert(!transfer || buf.moved() == 0);  // a read or write is done in one go
+    assert(!transfer || buf.moved() == 0);  // a read or write is one operation
     ring_->unlock();
     if (buf.op == Buf::Op::read) std::memset(buf.data, 0, buf.bcount);
     return transfer ? static_cast<int32_t>(buf.bcount) : 0;

@@ -98,7 +98,7 @@ WriteChoice::Method WriteChoice::best(const Range& range, size_t size_class) con
     return method;
 }
 
-// Knuth's generator; its upper half is random enough for this.
+// Knuth's linear congruential generator. Only its upper half is random enough.
 bool WriteChoice::one_in(uint64_t count) {
     assert(count > 0);
     random_ = random_ * 6364136223846793005U + 1442695040888963407U;

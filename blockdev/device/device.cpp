@@ -70,7 +70,7 @@ hrtime_t Device::read_clock(const Lane& lane) {
     return latest_;
 }
 
-// ---- In ----
+// ---- A request starts ----
 
 void Device::strategy(Buf& buf, Lane& lane) {
     assert(buf.state == Buf::State::idle);
@@ -149,7 +149,7 @@ std::optional<int32_t> Device::begin(Buf& buf) {
     return lane.backing_->prepare(buf);
 }
 
-// ---- Out ----
+// ---- A request ends ----
 
 void Device::complete(Buf& buf, int32_t result) {
     Lane& lane = *buf.lane;
