@@ -24,8 +24,8 @@
 #pragma once
 
 #include <cassert>
-#include <kstat/seqlock.hpp>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/command_counts.hpp"
 #include "blockdev/accounting/error_kstat.hpp"
 #include "blockdev/accounting/histogram_counts.hpp"

@@ -18,8 +18,8 @@
 #include <array>
 #include <cassert>
 #include <cstdint>
-#include <kstat/seqlock.hpp>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/queue/buf.hpp"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <kstat/clock.hpp>
-#include <kstat/devstat/bintime.hpp>
 
+#include "base/clock.hpp"
 #include "blockdev/accounting/io_kstat.hpp"
+#include "devstat/entries/bintime.hpp"
 
 namespace blkscope {
 namespace {

@@ -29,12 +29,12 @@
 #include <array>
 #include <cassert>
 #include <cstdint>
-#include <kstat/devstat/entry.hpp>
-#include <kstat/seqlock.hpp>
 #include <optional>
 #include <string>
 
+#include "base/seqlock.hpp"
 #include "blockdev/queue/buf.hpp"
+#include "devstat/entries/entry.hpp"
 
 namespace blkscope {
 

@@ -2,7 +2,8 @@
 
 #include <cassert>
 #include <cerrno>
-#include <kstat/seqlock.hpp>
+
+#include "base/seqlock.hpp"
 
 namespace blkscope {
 namespace {

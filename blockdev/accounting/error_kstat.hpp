@@ -11,8 +11,8 @@
 
 #include <cassert>
 #include <cstdint>
-#include <kstat/seqlock.hpp>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/error_counts.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/queue/buf.hpp"

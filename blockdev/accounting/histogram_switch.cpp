@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <kstat/kstat2/optionals.hpp>
 
 #include "blockdev/accounting/histogram_kstats.hpp"
+#include "kstat/registry/optionals.hpp"
 
 namespace blkscope {
 

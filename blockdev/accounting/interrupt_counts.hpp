@@ -17,10 +17,10 @@
 
 #include <cassert>
 #include <cstdint>
-#include <kstat/seqlock.hpp>
 #include <mutex>
 #include <vector>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"
 
 namespace blkscope {

@@ -16,15 +16,15 @@
 #pragma once
 
 #include <cassert>
-#include <kstat/queues.hpp>
-#include <kstat/seqlock.hpp>
 #include <vector>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/io_kstat.hpp"
 #include "blockdev/accounting/partitions.hpp"
 #include "blockdev/accounting/subject.hpp"
 #include "blockdev/queue/buf.hpp"
 #include "blockdev/ring/planted.hpp"
+#include "kstat/registry/queues.hpp"
 
 namespace blkscope {
 

@@ -5,9 +5,10 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
-#include <kstat/clock.hpp>
-#include <kstat/queues.hpp>
-#include <kstat/snapshot.hpp>
+
+#include "base/clock.hpp"
+#include "kstat/registry/queues.hpp"
+#include "kstat/registry/snapshot.hpp"
 
 namespace blkscope {
 

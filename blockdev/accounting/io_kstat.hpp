@@ -20,9 +20,9 @@
 #include <sys/kstat.h>
 #include <sys/kstat2.h>
 
-#include <kstat/seqlock.hpp>
 #include <string>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/devstat_counters.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"
 

@@ -29,7 +29,7 @@
 #include <string>
 
 #include "blockdev/accounting/io_kstat.hpp"
-#include "blockdev/accounting/io_stats_template.hpp"
+#include "stats/device_template/io_stats_template.hpp"
 
 namespace blkscope {
 

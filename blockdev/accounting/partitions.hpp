@@ -18,11 +18,11 @@
 
 #include <cassert>
 #include <cstdint>
-#include <kstat/seqlock.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/io_kstat.hpp"
 #include "blockdev/device/partition_table.hpp"
 

@@ -27,12 +27,12 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <kstat/clock.hpp>
-#include <kstat/kstat2/buckets.hpp>
-#include <kstat/seqlock.hpp>
 
+#include "base/clock.hpp"
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/counter_pages.hpp"
 #include "blockdev/queue/buf.hpp"
+#include "kstat/histogram/buckets.hpp"
 
 namespace blkscope {
 

@@ -10,9 +10,9 @@
 #pragma once
 
 #include <algorithm>
-#include <kstat/clock.hpp>
-#include <kstat/seqlock.hpp>
 
+#include "base/clock.hpp"
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/io_stats.hpp"
 #include "blockdev/accounting/subject.hpp"
 #include "blockdev/queue/buf.hpp"

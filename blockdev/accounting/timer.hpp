@@ -10,8 +10,9 @@
 #include <sys/kstat.h>
 
 #include <cassert>
-#include <kstat/clock.hpp>
-#include <kstat/seqlock.hpp>
+
+#include "base/clock.hpp"
+#include "base/seqlock.hpp"
 
 namespace blkscope {
 

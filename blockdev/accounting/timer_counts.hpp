@@ -15,8 +15,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <kstat/seqlock.hpp>
 
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/accounting/timer.hpp"
 #include "blockdev/queue/buf.hpp"

@@ -8,11 +8,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <kstat/clock.hpp>
 #include <limits>
 #include <memory>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {

@@ -38,7 +38,6 @@
 #include <sys/kstat.h>
 
 #include <cstdint>
-#include <kstat/instance.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -52,6 +51,7 @@
 #include "blockdev/queue/device_queue.hpp"
 #include "blockdev/ring/lock.hpp"
 #include "blockdev/ring/ring.hpp"
+#include "kstat/provider/instance.hpp"
 
 namespace blkscope {
 

@@ -1,7 +1,8 @@
 #include "blockdev/device/extents.hpp"
 
 #include <cassert>
-#include <kstat/clock.hpp>
+
+#include "base/clock.hpp"
 
 namespace blkscope {
 namespace {

@@ -3,7 +3,8 @@
 #include <sched.h>
 
 #include <cassert>
-#include <kstat/clock.hpp>
+
+#include "base/clock.hpp"
 
 namespace blkscope {
 namespace {

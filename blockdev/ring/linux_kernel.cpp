@@ -16,8 +16,8 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
-#include <kstat/clock.hpp>
 
+#include "base/clock.hpp"
 #include "blockdev/ring/kernel.hpp"
 #include "blockdev/ring/set_up_failure.hpp"
 

@@ -3,7 +3,8 @@
 #include <poll.h>
 
 #include <cassert>
-#include <kstat/clock.hpp>
+
+#include "base/clock.hpp"
 
 namespace blkscope {
 

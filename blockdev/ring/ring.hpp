@@ -30,9 +30,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cstdint>
-#include <kstat/seqlock.hpp>
 #include <vector>
 
+#include "base/seqlock.hpp"
 #include "blockdev/ring/completion.hpp"
 #include "blockdev/ring/idle_wait.hpp"
 #include "blockdev/ring/kernel.hpp"

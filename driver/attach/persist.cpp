@@ -16,6 +16,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/descriptor.hpp"
 #include "driver/attach/attach.hpp"
 #include "driver/attach/nbd_netlink.hpp"
 #include "driver/nbd/protocol.hpp"
@@ -31,27 +32,9 @@ constexpr std::chrono::milliseconds retry_interval{200};
 constexpr std::chrono::seconds look_interval{1};
 constexpr timeval handshake_seconds_max{10, 0};
 
-class Descriptor {
-  public:
-    explicit Descriptor(int fd = -1) : fd_(fd) {}
-    Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-    Descriptor& operator=(Descriptor&& other) noexcept {
-        std::swap(fd_, other.fd_);
-        return *this;
-    }
-    ~Descriptor() {
-        if (fd_ >= 0) ::close(fd_);
-    }
-    [[nodiscard]] int get() const { return fd_; }
-    [[nodiscard]] bool open() const { return fd_ >= 0; }
-
-  private:
-    int fd_;
-};
-
 Descriptor connect_to(int family, const sockaddr* address, socklen_t bytes) {
     Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket.open() || ::connect(socket.get(), address, bytes) < 0) return Descriptor();
+    if (!socket.is_open() || ::connect(socket.get(), address, bytes) < 0) return Descriptor();
     return socket;
 }
 
@@ -72,7 +55,7 @@ Descriptor connect_tcp(const nbd::Uri& uri) {
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, freeaddrinfo);
     for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
         Descriptor socket = connect_to(one->ai_family, one->ai_addr, one->ai_addrlen);
-        if (socket.open()) return socket;
+        if (socket.is_open()) return socket;
     }
     return Descriptor();
 }
@@ -113,7 +96,7 @@ uint64_t negotiate(const Descriptor& socket, const std::string& name) {
 
 Descriptor connect_again(const nbd::Uri& uri, uint64_t size_bytes) {
     Descriptor socket = uri.socket_path.empty() ? connect_tcp(uri) : connect_unix(uri.socket_path);
-    if (!socket.open()) return socket;
+    if (!socket.is_open()) return socket;
     setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &handshake_seconds_max,
                sizeof handshake_seconds_max);
     const uint64_t size = negotiate(socket, uri.export_name);
@@ -157,7 +140,7 @@ void keep_attached(const nbd::Uri& uri, const std::string& device) {
         const Descriptor socket = connect_again(uri, size_bytes);
         try {
             // Until it has no dead one left; the kernel holds the connection itself.
-            if (socket.open()) whole = !driver.replace_connection(index, socket.get());
+            if (socket.is_open()) whole = !driver.replace_connection(index, socket.get());
         } catch (const std::system_error&) {
             if (!detached_soon(device, attached_once)) throw;
         }

@@ -1,11 +1,11 @@
-#include "cpu_info.hpp"
+#include "kstat/host/cpu_info.hpp"
 
 #include <sys/utsname.h>
 
 #include <algorithm>
 
-#include "cpu_stats.hpp"
-#include "text.hpp"
+#include "kstat/host/cpu_stats.hpp"
+#include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
 

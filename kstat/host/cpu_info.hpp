@@ -4,13 +4,13 @@
 // /sys/devices/system/cpu/cpuN.
 #pragma once
 
-#include <kstat/host/data.hpp>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "files.hpp"
+#include "kstat/host/data.hpp"
+#include "kstat/host/files.hpp"
 
 namespace blkscope::kstat::host {
 

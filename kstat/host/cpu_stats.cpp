@@ -1,6 +1,5 @@
-#include "cpu_stats.hpp"
+#include "kstat/host/cpu_stats.hpp"
 
-#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,7 +9,8 @@
 #include <span>
 #include <string>
 
-#include "text.hpp"
+#include "kstat/host/raw_structs.hpp"
+#include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
 
@@ -311,7 +311,7 @@ void CpuStats::list(std::vector<Entry>& entries) {
         entries.push_back({levels, [this, cpu] { return read_levels(cpu); }});
         const std::string name = "cpu_stat" + std::to_string(cpu);
         kstat_t all = header("cpu_stat", cpu, name, "misc", KSTAT_TYPE_RAW);
-        all.ks_data_size = sizeof(cpu_stat_t);
+        all.ks_data_size = cpu_stat_words * sizeof(uint32_t);
         all.ks_ndata = static_cast<uint_t>(all.ks_data_size);
         entries.push_back({all, [this, cpu] { return read_raw(cpu); }});
     }
@@ -339,7 +339,7 @@ std::optional<Data> CpuStats::read_raw(int cpu) {
     std::vector<uint32_t> words;
     append_words(words, raw_records(), sys);
     append_words(words, vm_records(), is_first ? count_vm() : Vm{});
-    assert(words.size() * sizeof words[0] == sizeof(cpu_stat_t));
+    assert(words.size() == cpu_stat_words);
     const auto bytes = std::as_bytes(std::span(words));
     return Data{files_.get(stat_path).taken,
                 static_cast<uint_t>(bytes.size()),

@@ -9,14 +9,14 @@
 #pragma once
 
 #include <cstdint>
-#include <kstat/host/data.hpp>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>
 
-#include "files.hpp"
+#include "kstat/host/data.hpp"
+#include "kstat/host/files.hpp"
 
 namespace blkscope::kstat::host {
 

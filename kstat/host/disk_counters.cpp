@@ -1,9 +1,9 @@
-#include "disk_counters.hpp"
+#include "kstat/host/disk_counters.hpp"
 
 #include <algorithm>
 #include <limits>
 
-#include "text.hpp"
+#include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
 

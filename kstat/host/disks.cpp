@@ -1,8 +1,8 @@
-#include "disks.hpp"
+#include "kstat/host/disks.hpp"
 
 #include <algorithm>
 
-#include "text.hpp"
+#include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
 

@@ -7,15 +7,15 @@
 // The kernel's nbdN is called knbdN: the nbdN of iostat and kstat are the devices that we serve.
 #pragma once
 
-#include <kstat/host/data.hpp>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "disk_counters.hpp"
-#include "files.hpp"
+#include "kstat/host/data.hpp"
+#include "kstat/host/disk_counters.hpp"
+#include "kstat/host/files.hpp"
 
 namespace blkscope::kstat::host {
 

@@ -1,4 +1,4 @@
-#include "files.hpp"
+#include "kstat/host/files.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,10 +1,10 @@
 #include "kstat/host/host.hpp"
 
-#include "cpu_info.hpp"
-#include "cpu_stats.hpp"
-#include "disks.hpp"
-#include "files.hpp"
-#include "system.hpp"
+#include "kstat/host/cpu_info.hpp"
+#include "kstat/host/cpu_stats.hpp"
+#include "kstat/host/disks.hpp"
+#include "kstat/host/files.hpp"
+#include "kstat/host/system.hpp"
 
 namespace blkscope::kstat::host {
 

@@ -1,16 +1,14 @@
-#include "system.hpp"
+#include "kstat/host/system.hpp"
 
-#include <sys/dnlc.h>
-#include <sys/sysinfo.h>
-#include <sys/var.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <span>
 
-#include "cpu_stats.hpp"
-#include "text.hpp"
+#include "kstat/host/cpu_stats.hpp"
+#include "kstat/host/raw_structs.hpp"
+#include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
 
@@ -142,10 +140,10 @@ void System::list(std::vector<Entry>& entries) {
         entries.push_back({ks, [read]() -> std::optional<Data> { return read(); }});
     };
     if (rest_of_line(files_.get(stat_path).text, "procs_running")) {
-        add(raw_header("sysinfo", "misc", sizeof(sysinfo_t)), [this] { return read_sysinfo(); });
+        add(raw_header("sysinfo", "misc", sizeof(Sysinfo)), [this] { return read_sysinfo(); });
     }
     if (rest_of_line(files_.get(meminfo_path).text, "MemTotal:")) {
-        add(raw_header("vminfo", "vm", sizeof(vminfo_t)), [this] { return read_vminfo(); });
+        add(raw_header("vminfo", "vm", sizeof(Vminfo)), [this] { return read_vminfo(); });
     }
     if (!files_.get(vmstat_path).text.empty()) {
         add(named_header("segmap", "vm", segmap_names.size()),
@@ -156,7 +154,7 @@ void System::list(std::vector<Entry>& entries) {
             [] { return zeros(poll_names, KSTAT_DATA_UINT64); });
     }
     if (!files_.get(tasks_max_path).text.empty()) {
-        add(raw_header("var", "misc", sizeof(struct var)), [this] { return read_var(); });
+        add(raw_header("var", "misc", sizeof(Var)), [this] { return read_var(); });
     }
     if (!files_.get("/proc/loadavg").text.empty()) {
         add(named_header("system_misc", "misc", misc_records),
@@ -167,8 +165,8 @@ void System::list(std::vector<Entry>& entries) {
             [this] { return read_system_pages(); });
     }
     if (!files_.get(dentry_path).text.empty()) {
-        add(raw_header("ncstats", "misc", sizeof(ncstats)),
-            [] { return raw(ncstats{}, gethrtime(), sizeof(ncstats)); });
+        add(raw_header("ncstats", "misc", sizeof(Ncstats)),
+            [] { return raw(Ncstats{}, gethrtime(), sizeof(Ncstats)); });
         add(named_header("dnlcstats", "misc", dnlc_names.size()),
             [this] { return read_dnlcstats(); });
     }
@@ -181,7 +179,7 @@ Data System::read_sysinfo() {
     const uint64_t ready = value_of(stat, "procs_running");
     const uint64_t queued = ready > cpus ? ready - cpus : 0;
     const uint64_t second = seconds_at(taken);
-    sysinfo_t info{};
+    Sysinfo info{};
     info.updates = static_cast<uint32_t>(second);
     info.runque = static_cast<uint32_t>(runnable_.add(second, queued));
     info.runocc = static_cast<uint32_t>(occupied_.add(second, queued > 0 ? 1 : 0));
@@ -194,7 +192,7 @@ Data System::read_vminfo() {
     const uint64_t second = seconds_at(taken);
     const uint64_t total = pages("SwapTotal:");
     const uint64_t left = pages("SwapFree:");
-    vminfo_t info{};
+    Vminfo info{};
     info.freemem = free_.add(second, pages("MemFree:"));
     info.swap_resv = reserved_.add(second, pages("Committed_AS:"));
     info.swap_alloc = allocated_.add(second, total > left ? total - left : 0);
@@ -210,7 +208,7 @@ Data System::read_var() {
     };
     const uint64_t tasks_max = number(tasks_max_path);
     const uint64_t pids_max = number("/proc/sys/kernel/pid_max");
-    struct var var {};
+    Var var{};
     var.v_proc = clamped(pids_max > 0 ? std::min(tasks_max, pids_max) : tasks_max);
     var.v_maxupttl = var.v_proc;
     var.v_maxup = clamped(tasks_max / 2);  // the limit that Linux gives the first process

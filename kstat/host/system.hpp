@@ -6,12 +6,12 @@
 #pragma once
 
 #include <cstdint>
-#include <kstat/host/data.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "files.hpp"
+#include "kstat/host/data.hpp"
+#include "kstat/host/files.hpp"
 
 namespace blkscope::kstat::host {
 

@@ -1,4 +1,4 @@
-#include "text.hpp"
+#include "kstat/host/text.hpp"
 
 #include <charconv>
 #include <string>

@@ -1,13 +1,13 @@
-#include <unistd.h>
+#include "kstat/reader/provider.hpp"
 
-#include <kstat/reader/provider.hpp>
+#include <unistd.h>
 
 namespace blkscope::kstat {
 
 bool Provider::connect(Deadline deadline) {
     greeted_ = false;
     silent_ = false;
-    connection_ = Connection::open(directory_, name_, deadline);
+    connection_ = ProviderConnection::open(directory_, name_, deadline);
     if (!connection_) return false;
     const wire::Hello hello{wire::magic, wire::version};
     if (!connection_->send(wire::Op::hello, wire::bytes_of(hello), {}, deadline)) drop();
@@ -21,7 +21,7 @@ void Provider::ask(Deadline deadline) {
     }
     Reply late;
     if (connection_->owes_reply() &&
-        wait(late, std::chrono::steady_clock::now()) != Connection::Outcome::answered) {
+        wait(late, std::chrono::steady_clock::now()) != ProviderConnection::Outcome::answered) {
         return;
     }
     if (!connection_->owes_reply() && !connection_->send(wire::Op::chain_id, {}, {}, deadline)) {
@@ -33,23 +33,23 @@ void Provider::hear(Deadline deadline) {
     Reply reply;
     if (connection_ && connection_->owes_reply()) {
         const auto until = silent_ ? std::chrono::steady_clock::now() : deadline;
-        if (wait(reply, until) != Connection::Outcome::dead) return;
+        if (wait(reply, until) != ProviderConnection::Outcome::dead) return;
     }
     // A connection that ended is a process that ended, or one that had too many readers.
     if (!connection_ && connect(deadline)) wait(reply, deadline);
 }
 
-Connection::Outcome Provider::wait(Reply& reply, Deadline deadline) {
+ProviderConnection::Outcome Provider::wait(Reply& reply, Deadline deadline) {
     const auto outcome = connection_->receive(reply, deadline);
     switch (outcome) {
-        case Connection::Outcome::answered:
+        case ProviderConnection::Outcome::answered:
             silent_ = false;
             understand(reply);
             break;
-        case Connection::Outcome::silent:
+        case ProviderConnection::Outcome::silent:
             silent_ = true;
             break;
-        case Connection::Outcome::dead:
+        case ProviderConnection::Outcome::dead:
             drop();
     }
     return outcome;
@@ -80,11 +80,11 @@ std::optional<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Byt
             continue;
         }
         switch (wait(reply, soon())) {
-            case Connection::Outcome::answered:
+            case ProviderConnection::Outcome::answered:
                 return reply;
-            case Connection::Outcome::silent:
+            case ProviderConnection::Outcome::silent:
                 return std::nullopt;
-            case Connection::Outcome::dead:
+            case ProviderConnection::Outcome::dead:
                 break;  // the provider may only have had too many readers: once more
         }
     }
@@ -102,7 +102,8 @@ bool Provider::is_ready() {
 bool Provider::reconnect() {
     Reply welcome;
     if (connection_ || !connect(soon())) return false;
-    return wait(welcome, soon()) == Connection::Outcome::answered && connection_ && !replaced_;
+    return wait(welcome, soon()) == ProviderConnection::Outcome::answered && connection_ &&
+           !replaced_;
 }
 
 bool Provider::may_be_written() const {

@@ -1,12 +1,14 @@
+#include "kstat/reader/run_directory.hpp"
+
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <kstat/reader/run_directory.hpp>
-#include <kstat/wire/run_directory.hpp>
 #include <memory>
+
+#include "base/run_directory.hpp"
 
 namespace blkscope::kstat {
 

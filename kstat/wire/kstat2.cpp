@@ -1,5 +1,6 @@
+#include "kstat/wire/kstat2.hpp"
+
 #include <cassert>
-#include <kstat/wire/kstat2.hpp>
 #include <string>
 #include <type_traits>
 

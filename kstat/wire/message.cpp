@@ -1,6 +1,7 @@
+#include "kstat/wire/message.hpp"
+
 #include <algorithm>
 #include <iterator>
-#include <kstat/wire/message.hpp>
 
 namespace blkscope::kstat::wire {
 

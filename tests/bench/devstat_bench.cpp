@@ -10,10 +10,10 @@
 
 #include <cstdlib>
 #include <filesystem>
-#include <kstat/clock.hpp>
-#include <kstat/seqlock.hpp>
 #include <string>
 
+#include "base/clock.hpp"
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/devstat_counters.hpp"
 
 namespace {

@@ -9,14 +9,14 @@
 #include <benchmark/benchmark.h>
 
 #include <array>
-#include <kstat/clock.hpp>
-#include <kstat/seqlock.hpp>
 #include <memory>
 #include <random>
 
-#include "blockdev/queue/buf.hpp"
+#include "base/clock.hpp"
+#include "base/seqlock.hpp"
 #include "blockdev/accounting/io_stats.hpp"
 #include "blockdev/accounting/request_histograms.hpp"
+#include "blockdev/queue/buf.hpp"
 
 namespace {
 

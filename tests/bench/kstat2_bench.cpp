@@ -9,8 +9,9 @@
 #include <sys/kstat2.h>
 
 #include <array>
-#include <kstat/kstat2/maps.hpp>
 #include <random>
+
+#include "kstat/registry/maps.hpp"
 
 namespace {
 

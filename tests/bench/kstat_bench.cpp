@@ -16,11 +16,12 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
-#include <kstat/clock.hpp>
-#include <kstat/queues.hpp>
-#include <kstat/snapshot.hpp>
 #include <string>
 #include <vector>
+
+#include "base/clock.hpp"
+#include "kstat/registry/queues.hpp"
+#include "kstat/registry/snapshot.hpp"
 
 namespace {
 

@@ -8,13 +8,13 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <kstat/wire/kstat2.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "remote.hpp"
-#include "tree.hpp"
+#include "kstat/reader/libkstat2/remote.hpp"
+#include "kstat/reader/libkstat2/tree.hpp"
+#include "kstat/wire/kstat2.hpp"
 
 namespace {
 

@@ -3,8 +3,9 @@
 #include <sys/kstat2.h>
 
 #include <cstdlib>
-#include <kstat/server/requests.hpp>
-#include <kstat/wire/kstat2.hpp>
+
+#include "kstat/provider/requests.hpp"
+#include "kstat/wire/kstat2.hpp"
 
 namespace blkscope {
 namespace {

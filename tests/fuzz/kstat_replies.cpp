@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "data.hpp"
+#include "kstat/reader/libkstat/data.hpp"
 
 namespace {
 

@@ -6,7 +6,8 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <kstat/server/requests.hpp>
+
+#include "kstat/provider/requests.hpp"
 
 namespace {
 

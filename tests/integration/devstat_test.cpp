@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <kstat/devstat/bintime.hpp>
 #include <string>
 
+#include "devstat/entries/bintime.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {

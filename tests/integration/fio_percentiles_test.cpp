@@ -8,7 +8,6 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <kstat/instance.hpp>
 #include <limits>
 #include <map>
 #include <memory>
@@ -21,6 +20,7 @@
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/server.hpp"
 #include "iostat/histogram_reader.hpp"
+#include "kstat/provider/instance.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {

@@ -9,9 +9,9 @@
 #include <chrono>
 #include <cstdio>
 #include <functional>
-#include <kstat/clock.hpp>
 #include <string>
 
+#include "base/clock.hpp"
 #include "blockdev/ring/planted.hpp"
 #include "life.hpp"
 

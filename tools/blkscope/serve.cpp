@@ -12,7 +12,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <kstat/publish.hpp>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
@@ -25,6 +24,7 @@
 #include "blkscope/service.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
+#include "kstat/provider/publish.hpp"
 
 namespace blkscope {
 namespace {

@@ -6,15 +6,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
-#include <kstat/instance.hpp>
-#include <kstat/wire/run_directory.hpp>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
 
+#include "base/run_directory.hpp"
 #include "blkscope/run_directory.hpp"
-#include "blockdev/backing/backing.hpp"
 #include "blockdev/accounting/histogram_switch.hpp"
+#include "blockdev/backing/backing.hpp"
+#include "kstat/provider/instance.hpp"
 
 namespace blkscope {
 namespace {

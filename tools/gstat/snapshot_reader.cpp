@@ -1,6 +1,6 @@
 #include "gstat/snapshot_reader.hpp"
 
-#include <kstat/devstat/busy_time.hpp>
+#include "devstat/entries/busy_time.hpp"
 
 namespace blkscope::gstat {
 

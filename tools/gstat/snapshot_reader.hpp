@@ -2,8 +2,8 @@
 #ifndef GSTAT_SNAPSHOT_READER_HPP
 #define GSTAT_SNAPSHOT_READER_HPP
 
+#include "devstat/libdevstat/reader.hpp"
 #include "gstat/snapshot.hpp"
-#include "libdevstat/reader.hpp"
 
 namespace blkscope::gstat {
 

@@ -13,13 +13,14 @@
 #include <sys/kstat.h>
 
 #include <cstdint>
-#include <kstat/kstat2/buckets.hpp>
-#include <kstat/kstat2/percentiles.hpp>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "kstat/histogram/buckets.hpp"
+#include "kstat/histogram/percentiles.hpp"
 
 namespace blkscope::iostat {
 

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
-#include <kstat/kstat2/buckets.hpp>
 #include <vector>
 
+#include "kstat/histogram/buckets.hpp"
 #include "kstat2/units.hpp"
 
 namespace blkscope::kstat2_command {

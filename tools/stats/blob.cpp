@@ -9,7 +9,7 @@
 #include <numeric>
 #include <utility>
 
-#include "blockdev/accounting/io_stats_template.hpp"
+#include "stats/device_template/io_stats_template.hpp"
 
 namespace blkscope::stats_command {
 

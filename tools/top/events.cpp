@@ -34,10 +34,6 @@ int watch(const sigset_t& signals) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-    close(fd_);
-}
-
 HeldSignals::HeldSignals(std::initializer_list<int> signals) {
     sigemptyset(&all_);
     for (const int signal : signals) {

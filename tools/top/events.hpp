@@ -11,20 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 namespace blkscope::top {
-
-/// A file descriptor that is ours to close.
-class Descriptor {
-  public:
-    explicit Descriptor(int fd) : fd_(fd) {}
-    ~Descriptor();
-    Descriptor(const Descriptor&) = delete;
-    Descriptor& operator=(const Descriptor&) = delete;
-    [[nodiscard]] int get() const { return fd_; }
-
-  private:
-    int fd_;
-};
 
 /// Signals that are not delivered for as long as this is there, except those that whoever started
 /// us wants ignored. What they did before, they do again afterwards.

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <kstat/kstat2/percentiles.hpp>
 
+#include "kstat/histogram/percentiles.hpp"
 #include "top/screen.hpp"
 
 namespace blkscope::top {

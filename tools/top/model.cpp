@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <kstat/kstat2/percentiles.hpp>
 #include <utility>
 
 #include "iostat/changes.hpp"
+#include "kstat/histogram/percentiles.hpp"
 
 namespace blkscope::top {
 

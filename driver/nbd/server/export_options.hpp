@@ -2,12 +2,12 @@
 #pragma once
 
 #include <cstdint>
-#include <kstat/instance.hpp>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "blockdev/backing/backing.hpp"
+#include "kstat/provider/instance.hpp"
 
 namespace blkscope::nbd {
 

@@ -4,8 +4,9 @@
 
 #include <cassert>
 #include <chrono>
-#include <kstat/clock.hpp>
 #include <utility>
+
+#include "base/clock.hpp"
 
 namespace blkscope::nbd {
 

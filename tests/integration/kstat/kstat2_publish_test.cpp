@@ -13,9 +13,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <kstat/wire/kstat2.hpp>
 
 #include "child_process.hpp"
+#include "kstat/wire/kstat2.hpp"
 
 namespace blkscope {
 

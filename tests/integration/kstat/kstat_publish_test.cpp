@@ -11,12 +11,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <kstat/publish.hpp>
 #include <system_error>
 #include <thread>
 #include <vector>
 
 #include "child_process.hpp"
+#include "kstat/provider/publish.hpp"
 
 namespace blkscope {
 

@@ -6,13 +6,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <kstat/clock.hpp>
-#include <kstat/queues.hpp>
-#include <kstat/seqlock.hpp>
-#include <kstat/snapshot.hpp>
 #include <thread>
 
+#include "base/clock.hpp"
+#include "base/seqlock.hpp"
 #include "child_process.hpp"
+#include "kstat/registry/queues.hpp"
+#include "kstat/registry/snapshot.hpp"
 
 namespace blkscope {
 

@@ -8,13 +8,13 @@
 
 #include <cstring>
 #include <filesystem>
-#include <kstat/core/operations.hpp>
-#include <kstat/instance.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "blockdev/device/device.hpp"
+#include "kstat/provider/instance.hpp"
+#include "kstat/registry/operations.hpp"
 #include "scripted_backing.hpp"
 
 namespace blkscope {

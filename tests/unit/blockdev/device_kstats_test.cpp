@@ -5,11 +5,11 @@
 #include <sys/time.h>
 
 #include <cerrno>
-#include <kstat/clock.hpp>
 #include <map>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "blockdev/accounting/error_counts.hpp"
 #include "blockdev/accounting/timer.hpp"
 #include "device_fixture.hpp"

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <kstat/clock.hpp>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "device_fixture.hpp"
 #include "disk_image.hpp"
 

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <kstat/clock.hpp>
-#include <kstat/devstat/bintime.hpp>
-#include <kstat/devstat/entry.hpp>
 #include <string>
 
+#include "base/clock.hpp"
 #include "device_fixture.hpp"
+#include "devstat/entries/bintime.hpp"
+#include "devstat/entries/entry.hpp"
 #include "disk_image.hpp"
 
 namespace blkscope {

@@ -5,13 +5,13 @@
 #include <malloc.h>
 
 #include <cstring>
-#include <kstat/clock.hpp>
-#include <kstat/core/chain.hpp>
-#include <kstat/core/operations.hpp>
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "device_fixture.hpp"
+#include "kstat/registry/chain.hpp"
+#include "kstat/registry/operations.hpp"
 
 namespace blkscope {
 namespace {

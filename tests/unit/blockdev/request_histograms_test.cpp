@@ -10,13 +10,13 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <kstat/clock.hpp>
 #include <limits>
 #include <numeric>
 #include <random>
 #include <thread>
 #include <vector>
 
+#include "base/clock.hpp"
 #include "device_fixture.hpp"
 
 namespace blkscope {

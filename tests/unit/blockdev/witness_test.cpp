@@ -9,12 +9,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <kstat/instance.hpp>
 #include <memory>
 #include <string>
 
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/device/device.hpp"
+#include "kstat/provider/instance.hpp"
 
 namespace blkscope {
 namespace {

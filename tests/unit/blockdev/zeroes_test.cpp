@@ -8,12 +8,12 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <kstat/instance.hpp>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "blockdev/device/device.hpp"
+#include "kstat/provider/instance.hpp"
 
 namespace blkscope {
 namespace {

@@ -1,6 +1,7 @@
+#include "devstat/entries/bintime.hpp"
+
 #include <gtest/gtest.h>
 
-#include <kstat/devstat/bintime.hpp>
 #include <random>
 
 namespace blkscope {

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
+#include "devstat/entries/busy_time.hpp"
 
-#include <kstat/devstat/busy_time.hpp>
+#include <gtest/gtest.h>
 
 namespace blkscope {
 namespace {

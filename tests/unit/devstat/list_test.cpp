@@ -8,10 +8,11 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <kstat/devstat/entry.hpp>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "devstat/entries/entry.hpp"
 
 namespace blkscope {
 namespace {

@@ -5,12 +5,13 @@
 
 #include <atomic>
 #include <filesystem>
-#include <kstat/core/operations.hpp>
-#include <kstat/devstat/bintime.hpp>
-#include <kstat/devstat/entry.hpp>
-#include <kstat/devstat/observe.hpp>
 #include <thread>
 #include <vector>
+
+#include "devstat/entries/bintime.hpp"
+#include "devstat/entries/entry.hpp"
+#include "devstat/entries/observe.hpp"
+#include "kstat/registry/operations.hpp"
 
 namespace blkscope {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
-#include <kstat/devstat/bintime.hpp>
+#include "devstat/entries/bintime.hpp"
 
 namespace blkscope::gstat {
 namespace {

@@ -1,7 +1,8 @@
+#include "kstat/registry/chain.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <kstat/core/chain.hpp>
 #include <thread>
 
 namespace blkscope {

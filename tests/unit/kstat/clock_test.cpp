@@ -1,6 +1,7 @@
-#include <gtest/gtest.h>
+#include "base/clock.hpp"
 
-#include <kstat/clock.hpp>
+#include <gtest/gtest.h>
+#include <sys/kstat.h>
 
 namespace blkscope {
 

@@ -1,5 +1,6 @@
 // How libkstat takes in what a provider sends.
-#include "data.hpp"
+
+#include "kstat/reader/libkstat/data.hpp"
 
 #include <gtest/gtest.h>
 

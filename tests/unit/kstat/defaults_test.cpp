@@ -1,12 +1,14 @@
+#include "kstat/registry/defaults.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <kstat/clock.hpp>
-#include <kstat/core/defaults.hpp>
-#include <kstat/snapshot.hpp>
 #include <vector>
+
+#include "base/clock.hpp"
+#include "kstat/registry/snapshot.hpp"
 
 namespace blkscope {
 

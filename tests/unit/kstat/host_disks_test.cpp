@@ -1,8 +1,8 @@
 // The IO kstats of the made-up machine's disks.
 #include <algorithm>
 
-#include "disk_counters.hpp"
 #include "host_machine.hpp"
+#include "kstat/host/disk_counters.hpp"
 
 namespace blkscope::kstat::host {
 

@@ -12,11 +12,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
-#include <kstat/host/host.hpp>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "kstat/host/host.hpp"
 
 namespace blkscope::kstat::host {
 

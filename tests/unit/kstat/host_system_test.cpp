@@ -4,7 +4,7 @@
 #include <array>
 
 #include "host_machine.hpp"
-#include "system.hpp"
+#include "kstat/host/system.hpp"
 
 namespace blkscope::kstat::host {
 

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "text.hpp"
+#include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
 

@@ -1,11 +1,13 @@
+#include "kstat/provider/instance.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <kstat/instance.hpp>
-#include <kstat/wire/run_directory.hpp>
 #include <optional>
 #include <system_error>
+
+#include "base/run_directory.hpp"
 
 namespace blkscope {
 

@@ -1,8 +1,9 @@
+#include "kstat/wire/message.hpp"
+
 #include <gtest/gtest.h>
 
 #include <array>
 #include <cstring>
-#include <kstat/wire/message.hpp>
 #include <random>
 #include <string>
 #include <vector>

@@ -1,10 +1,11 @@
+#include "kstat/registry/operations.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/kstat.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <kstat/core/operations.hpp>
 
 namespace blkscope {
 

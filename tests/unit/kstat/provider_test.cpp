@@ -2,9 +2,10 @@
 #include <gtest/gtest.h>
 #include <sys/kstat.h>
 
-#include <kstat/core/chain.hpp>
-#include <kstat/core/operations.hpp>
 #include <string>
+
+#include "kstat/registry/chain.hpp"
+#include "kstat/registry/operations.hpp"
 
 namespace blkscope {
 

@@ -1,13 +1,15 @@
+#include "kstat/registry/queues.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <deque>
-#include <kstat/clock.hpp>
-#include <kstat/queues.hpp>
-#include <kstat/snapshot.hpp>
 #include <limits>
 #include <random>
 #include <vector>
+
+#include "base/clock.hpp"
+#include "kstat/registry/snapshot.hpp"
 
 namespace blkscope {
 

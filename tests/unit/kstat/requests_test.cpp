@@ -1,8 +1,9 @@
 // The provider's answers, and what it does with bytes that no reader of ours sends.
+#include "kstat/provider/requests.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <kstat/server/requests.hpp>
 #include <random>
 
 namespace wire = blkscope::kstat::wire;

@@ -1,8 +1,9 @@
+#include "base/run_directory.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include <cstdlib>
-#include <kstat/wire/run_directory.hpp>
 
 namespace blkscope {
 

@@ -1,7 +1,8 @@
+#include "base/seqlock.hpp"
+
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <kstat/seqlock.hpp>
 #include <thread>
 #include <utility>
 

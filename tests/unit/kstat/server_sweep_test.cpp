@@ -9,9 +9,10 @@
 #include <cerrno>
 #include <filesystem>
 #include <iterator>
-#include <kstat/server/server.hpp>
 #include <memory>
 #include <string>
+
+#include "kstat/provider/server.hpp"
 
 namespace {
 int failures = 0;  // of the next calls of fdopendir()

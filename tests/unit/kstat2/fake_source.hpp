@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "source.hpp"
-#include "tree.hpp"
+#include "kstat/reader/libkstat2/source.hpp"
+#include "kstat/reader/libkstat2/tree.hpp"
 
 namespace blkscope::kstat2::reader {
 

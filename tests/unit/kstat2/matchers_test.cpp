@@ -1,4 +1,5 @@
-#include "matchers.hpp"
+
+#include "kstat/reader/libkstat2/matchers.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,8 @@
+#include "kstat/histogram/percentiles.hpp"
+
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <kstat/kstat2/percentiles.hpp>
 #include <random>
 
 namespace blkscope::kstat2 {

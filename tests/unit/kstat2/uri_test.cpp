@@ -1,4 +1,5 @@
-#include "uri.hpp"
+
+#include "kstat/reader/libkstat2/uri.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "blockdev/accounting/io_stats_template.hpp"
 #include "kstat/format.hpp"
+#include "stats/device_template/io_stats_template.hpp"
 
 namespace blkscope::kstat_command {
 namespace {

@@ -1,5 +1,6 @@
 // Blobs byte by byte: what FreeBSD's programs and ours must agree about.
-#include "../../../kstat/stats/layout.hpp"
+
+#include "stats/layout.hpp"
 
 #include <algorithm>
 #include <cstring>

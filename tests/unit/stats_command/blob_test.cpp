@@ -6,7 +6,7 @@
 #include <cstring>
 #include <random>
 
-#include "blockdev/accounting/io_stats_template.hpp"
+#include "stats/device_template/io_stats_template.hpp"
 
 namespace blkscope::stats_command {
 namespace {

@@ -1,10 +1,11 @@
 #include "iostat/freebsd/devices.hpp"
 
 #include <cstdlib>
-#include <kstat/devstat/busy_time.hpp>
 #include <span>
 #include <stdexcept>
 #include <utility>
+
+#include "devstat/entries/busy_time.hpp"
 
 namespace blkscope::iostat::freebsd {
 namespace {

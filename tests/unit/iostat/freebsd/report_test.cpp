@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <kstat/devstat/bintime.hpp>
+#include "devstat/entries/bintime.hpp"
 
 namespace blkscope::iostat::freebsd {
 namespace {

@@ -1,12 +1,14 @@
 // What a peer may see: by user, by group, by where it runs.
+#include "kstat/provider/access.hpp"
+
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <kstat/publish.hpp>
-#include <kstat/server/access.hpp>
 #include <system_error>
+
+#include "kstat/provider/publish.hpp"
 
 namespace blkscope::kstat {
 

@@ -1,7 +1,8 @@
+#include "kstat/histogram/buckets.hpp"
+
 #include <gtest/gtest.h>
 
 #include <initializer_list>
-#include <kstat/kstat2/buckets.hpp>
 #include <random>
 #include <string>
 #include <vector>

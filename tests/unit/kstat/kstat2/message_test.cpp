@@ -2,8 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <functional>
-#include <kstat/wire/kstat2.hpp>
 #include <random>
+
+#include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2::wire {
 

@@ -1,6 +1,7 @@
 // Statistics that are off until somebody wants them.
+#include "kstat/registry/optionals.hpp"
+
 #include <cerrno>
-#include <kstat/kstat2/optionals.hpp>
 #include <thread>
 
 #include "support.hpp"

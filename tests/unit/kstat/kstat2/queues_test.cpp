@@ -1,6 +1,6 @@
 // The I/O template and its queue functions.
-#include <kstat/clock.hpp>
 
+#include "base/clock.hpp"
 #include "support.hpp"
 
 namespace blkscope::kstat2::tests {

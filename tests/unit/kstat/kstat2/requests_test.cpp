@@ -1,8 +1,9 @@
 // The provider's answers about kstats of the second kind.
-#include <cerrno>
-#include <kstat/server/requests.hpp>
-#include <kstat/wire/kstat2.hpp>
+#include "kstat/provider/requests.hpp"
 
+#include <cerrno>
+
+#include "kstat/wire/kstat2.hpp"
 #include "support.hpp"
 
 namespace blkscope::kstat2::tests {

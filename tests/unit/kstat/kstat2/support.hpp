@@ -4,9 +4,10 @@
 #include <gtest/gtest.h>
 #include <sys/kstat2.h>
 
-#include <kstat/kstat2/maps.hpp>
 #include <string>
 #include <vector>
+
+#include "kstat/registry/maps.hpp"
 
 namespace blkscope::kstat2::tests {
 

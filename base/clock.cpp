@@ -1,0 +1,124 @@
+#include "base/clock.hpp"
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#if defined(__x86_64__) || defined(__i386__)
+#include <cpuid.h>
+#endif
+
+namespace blkscope::kstat {
+
+namespace detail {
+constinit HotClock hot_clock;
+}
+
+namespace {
+
+using detail::scale_shift;
+
+__extension__ using Wide = __int128;
+
+constexpr auto calibration_time = std::chrono::milliseconds(20);
+constexpr int brackets_per_end = 200;
+
+// One moment seen on both clocks. `width_ns` is how long it took to look.
+struct Moment {
+    uint64_t counter;
+    hrtime_t ns;
+    hrtime_t width_ns;
+};
+
+Moment bracket() {
+    const hrtime_t before = monotonic_ns();
+    const uint64_t counter = detail::read_counter();
+    const hrtime_t after = monotonic_ns();
+    return {counter, before + (after - before) / 2, after - before};
+}
+
+// The tightest of many brackets: an interrupt between the readings widens one, not all.
+Moment tightest_bracket() {
+    Moment best = bracket();
+    for (int i = 1; i < brackets_per_end; ++i) {
+        const Moment next = bracket();
+        if (next.width_ns < best.width_ns) best = next;
+    }
+    return best;
+}
+
+#if defined(__x86_64__) || defined(__i386__)
+// The processor's word alone is not enough: the kernel also watches for sockets that disagree and
+// firmware that writes the TSC, and gives it up as clock source when it sees that.
+bool counter_is_usable() {
+    unsigned eax = 0;
+    unsigned ebx = 0;
+    unsigned ecx = 0;
+    unsigned edx = 0;
+    constexpr unsigned power_management_leaf = 0x80000007;
+    constexpr unsigned invariant_tsc = 1U << 8;
+    if (__get_cpuid(power_management_leaf, &eax, &ebx, &ecx, &edx) == 0) return false;
+    if ((edx & invariant_tsc) == 0) return false;
+
+    std::ifstream file("/sys/devices/system/clocksource/clocksource0/current_clocksource");
+    std::string source;
+    file >> source;
+    static constexpr std::array<const char*, 3> by_tsc{"tsc", "kvm-clock",
+                                                       "hyperv_clocksource_tsc_page"};
+    return std::find(by_tsc.begin(), by_tsc.end(), source) != by_tsc.end();
+}
+#elif defined(__aarch64__)
+bool counter_is_usable() {
+    return true;
+}
+#else
+bool counter_is_usable() {
+    return false;
+}
+#endif
+
+void measure() {
+    if (!counter_is_usable()) return;
+    const Moment first = tightest_bracket();
+    std::this_thread::sleep_for(calibration_time);
+    const Moment second = tightest_bracket();
+    if (second.counter <= first.counter || second.ns <= first.ns) return;
+
+    const Wide ns = second.ns - first.ns;
+    const Wide ticks = static_cast<Wide>(second.counter - first.counter);
+    const Wide scale = (ns << scale_shift) / ticks;
+    const Wide ticks_since_origin = (static_cast<Wide>(second.ns) << scale_shift) / scale;
+    detail::hot_clock.multiplier = static_cast<uint64_t>(scale);
+    detail::hot_clock.origin = second.counter - static_cast<uint64_t>(ticks_since_origin);
+    detail::hot_clock.counting.store(true, std::memory_order_release);
+}
+
+// Nanoseconds per tick, times 2^scale_shift.
+Wide multiplier() {
+    if (!detail::hot_clock.counting.load(std::memory_order_acquire)) return Wide{1} << scale_shift;
+    return static_cast<Wide>(detail::hot_clock.multiplier);
+}
+
+}  // namespace
+
+void calibrate_clock() {
+    static std::once_flag once;
+    std::call_once(once, measure);
+}
+
+TickScale::TickScale() : multiplier_(static_cast<uint64_t>(multiplier())) {}
+
+hrtime_t to_ns(hrtime_t ticks) {
+    const Wide scaled = static_cast<Wide>(ticks) * multiplier();
+    return static_cast<hrtime_t>(scaled >> scale_shift);
+}
+
+hrtime_t to_ticks(hrtime_t ns) {
+    const Wide scaled = static_cast<Wide>(ns) << scale_shift;
+    const Wide ticks = scaled / multiplier();  // towards 0
+    return static_cast<hrtime_t>(scaled > ticks * multiplier() ? ticks + 1 : ticks);
+}
+
+}  // namespace blkscope::kstat

@@ -1,0 +1,56 @@
+// The kstats of the Linux host itself: what Solaris' kernel publishes, computed by the reader from
+// /proc and /sys when it asks.
+//
+//     cpu_info:N:cpu_infoN  cpu:N:sys  cpu:N:vm  cpu_stat:N:cpu_statN    per online processor
+//     unix:0:sysinfo, vminfo, var, system_misc, system_pages, ...        one of a kind
+//     linux:U:vda, linux:U:vda,1                                         per disk and partition
+//
+// Numbers are at most 5 ms old, so that the kstats of one sweep share one look at a file, and
+// ks_snaptime says when that look was. A kstat whose file is missing is not in the list.
+//
+// Units:   as <sys/kstat.h>; ks_crtime 0 is the start of the clock, the machine's own.
+// Threads: one.
+// Errors:  none but std::bad_alloc: what cannot be read or understood counts nothing.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kstat/host/data.hpp"
+
+namespace blkscope::kstat::host {
+
+class Host {
+  public:
+    /// `root` stands before /proc and /sys; tests give a folder of theirs.
+    explicit Host(std::string root = {});
+    ~Host();
+    Host(const Host&) = delete;
+    Host& operator=(const Host&) = delete;
+
+    /// Looks for processors and disks that came and went. The headers of all kstats; ks_kid is the
+    /// host's own number, ascending from 1 and never used again.
+    std::vector<kstat_t> list();
+
+    /// A listed kstat's data now. Nothing: it is gone.
+    std::optional<Data> read(kid_t kid);
+
+    /// kstat number here -> in the reader's chain; the reader's own to keep.
+    std::map<kid_t, kid_t> kids;
+
+  private:
+    struct Parts;
+    using Key = std::string;
+
+    static Key key_of(const Entry& entry);
+
+    std::unique_ptr<Parts> parts_;
+    std::map<Key, kid_t> numbers_;
+    std::map<kid_t, Entry> entries_;
+    kid_t next_ = 1;
+};
+
+}  // namespace blkscope::kstat::host

@@ -1,0 +1,45 @@
+// What must happen around fork() so that a child is a process of its own.
+#pragma once
+
+#include <mutex>
+#include <set>
+
+namespace blkscope::kstat {
+
+/// The descriptors that a child must not keep (NotInherited).
+class OwnDescriptors {
+  public:
+    static OwnDescriptors& of_this_process();
+
+    void add(int number);
+    void remove(int number);
+
+    void before_fork() { mutex_.lock(); }
+    void after_fork_in_parent() { mutex_.unlock(); }
+    void after_fork_in_child();
+
+  private:
+    std::mutex mutex_;
+    std::set<int> numbers_;
+};
+
+/// While it lives, the descriptor is this process's alone: a child of fork() finds something
+/// harmless under the number, so it neither keeps a dead parent's socket answering nor its locks
+/// taken. (Close-on-exec does the same for exec.)
+///
+/// The number is replaced, not closed: Asio in the child may still have it in its tables.
+class NotInherited {
+  public:
+    explicit NotInherited(int number);
+    ~NotInherited();
+    NotInherited(const NotInherited&) = delete;
+    NotInherited& operator=(const NotInherited&) = delete;
+
+  private:
+    int number_;
+};
+
+/// Installs the handlers, once. Everything that needs them calls this first.
+void watch_forks();
+
+}  // namespace blkscope::kstat

@@ -1,0 +1,102 @@
+#include "kstat/provider/reader_connection.hpp"
+
+#include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/write.hpp>
+#include <cstring>
+
+namespace blkscope::kstat {
+
+namespace {
+
+// Holds any request but a write; the buffer returns to it after one.
+constexpr size_t usual_size = 4096;
+
+}  // namespace
+
+ReaderConnection::ReaderConnection(Socket socket, std::weak_ptr<Server> server, Session session)
+    : socket_(std::move(socket)),
+      not_inherited_(socket_.native_handle()),
+      server_(std::move(server)),
+      session_(session),
+      in_(usual_size) {}
+
+void ReaderConnection::close() {
+    boost::system::error_code ignored;
+    socket_.close(ignored);
+}
+
+bool ReaderConnection::is_stuck(std::chrono::steady_clock::time_point now,
+                                std::chrono::steady_clock::duration patience) const {
+    return half_way_since_ && now - *half_way_since_ > patience;
+}
+
+void ReaderConnection::receive() {
+    socket_.async_read_some(
+        boost::asio::buffer(in_.data() + in_size_, in_.size() - in_size_),
+        [self = shared_from_this()](const boost::system::error_code& error, size_t count) {
+            if (error) return self->end();
+            self->received(count);
+        });
+}
+
+void ReaderConnection::received(size_t count) {
+    in_size_ += count;
+    if (answer_next()) return;
+    // Whether silent between two requests or slow within one, the bytes are bounded already; only
+    // the second is a reader at fault.
+    if (in_size_ > 0 && !half_way_since_) half_way_since_ = std::chrono::steady_clock::now();
+    receive();
+}
+
+// Answers the first whole request there is, or ends the connection. False: there is none yet, and
+// there is room to receive more of it.
+bool ReaderConnection::answer_next() {
+    wire::Bytes bytes(in_.data(), in_size_);
+    const auto head = wire::take<wire::RequestHead>(bytes);
+    if (!head) return false;
+    if (head->length > request_length_max(session_)) {
+        end();
+        return true;
+    }
+    const size_t size = sizeof *head + head->length;
+    if (in_size_ < size) {
+        // Grows with what has come, not with what was announced.
+        if (in_size_ == in_.size()) in_.resize(std::min(size, 2 * in_.size()));
+        return false;
+    }
+    out_ = answer(Chain::of_this_process(), session_, *head,
+                  std::span(in_).subspan(sizeof *head, head->length));
+    std::memmove(in_.data(), in_.data() + size, in_size_ - size);
+    in_size_ -= size;
+    send();
+    return true;
+}
+
+void ReaderConnection::send() {
+    half_way_since_ = std::chrono::steady_clock::now();
+    boost::asio::async_write(
+        socket_, boost::asio::buffer(out_),
+        [self = shared_from_this()](const boost::system::error_code& error, size_t) {
+            if (error) return self->end();
+            self->sent();
+        });
+}
+
+void ReaderConnection::sent() {
+    half_way_since_.reset();
+    if (in_.size() > usual_size && in_size_ <= usual_size) {
+        in_.resize(usual_size);
+        in_.shrink_to_fit();
+    }
+    if (out_.capacity() > usual_size) std::vector<std::byte>().swap(out_);
+    if (const auto server = server_.lock()) server->was_used(*this);
+    received(0);
+}
+
+void ReaderConnection::end() {
+    if (const auto server = server_.lock()) server->ended(*this);
+    close();
+}
+
+}  // namespace blkscope::kstat

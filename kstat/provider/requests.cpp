@@ -1,0 +1,139 @@
+#include "kstat/provider/requests.hpp"
+
+#include <cerrno>
+
+#include "kstat/registry/operations.hpp"
+
+namespace blkscope::kstat {
+
+namespace {
+
+static_assert(data_size_max == wire::data_size_max);
+
+using Reply = std::vector<std::byte>;
+
+// Everything that one request's answer needs.
+class Answering {
+  public:
+    Answering(Chain& chain, Session& session, const wire::RequestHead& head,
+              std::span<std::byte> body)
+        : chain_(chain),
+          session_(session),
+          head_(head),
+          body_(body),
+          rest_(body),
+          chain_id_(chain.id()) {}
+
+    Reply reply() {
+        if (static_cast<wire::Op>(head_.op) == wire::Op::hello) return hello();
+        if (!session_.greeted) return error(EPROTO);
+        switch (static_cast<wire::Op>(head_.op)) {
+            case wire::Op::hello:
+                break;
+            case wire::Op::chain_id:
+                return encoded(0, {});
+            case wire::Op::headers:
+                return headers();
+            case wire::Op::read:
+                return read();
+            case wire::Op::write:
+                return write();
+            case wire::Op::kstat2_generation:
+            case wire::Op::kstat2_list:
+            case wire::Op::kstat2_read:
+            case wire::Op::kstat2_optional_list:
+            case wire::Op::kstat2_optional_set:
+                return of_the_second_kind();
+        }
+        return error(EINVAL);
+    }
+
+  private:
+    Reply hello() {
+        const auto hello = wire::take<wire::Hello>(rest_);
+        if (!hello || hello->magic != wire::magic) return error(EPROTO);
+        session_.greeted = hello->version == wire::version;
+        const wire::Welcome welcome{wire::magic, wire::version, session_.identity};
+        return encoded(session_.greeted ? 0 : EPROTONOSUPPORT, wire::bytes_of(welcome));
+    }
+
+    Reply headers() {
+        const auto from = wire::take<wire::ListFrom>(rest_);
+        if (!from) return error(EINVAL);
+        // One more than a page holds tells whether there is another page.
+        auto found = chain_.headers(from->after_kid, wire::headers_per_page + 1);
+        const bool more = found.size() > wire::headers_per_page;
+        if (more) found.pop_back();
+        return encoded(0, wire::encode_page(found, more));
+    }
+
+    Reply read() {
+        const auto wanted = wire::take<wire::DataHead>(rest_);
+        if (!wanted) return error(EINVAL);
+        Reading reading = read_kstat(chain_, wanted->kid);
+        if (!reading.reached) return error(reading.error);
+        const kstat_t& header = reading.header;
+        wire::DataHead head{};
+        head.snaptime = header.ks_snaptime;
+        head.data_size = header.ks_data_size;
+        head.kid = header.ks_kid;
+        head.ndata = header.ks_ndata;
+        head.type = header.ks_type;
+        head.flags = header.ks_flags;
+        if (reading.error == 0 && header.ks_type == KSTAT_TYPE_NAMED) {
+            // A provider's own ks_snapshot may have left less than its ks_ndata promises.
+            if (!wire::is_well_formed(head, reading.data.size())) return error(EIO);
+            wire::pointers_to_offsets(reading.data, head.ndata);
+        }
+        return encoded(reading.error, wire::bytes_of(head), reading.data);
+    }
+
+    // Privilege comes first, before the request is even looked at.
+    Reply write() {
+        if (!session_.may_write) return error(EPERM);
+        const auto head = wire::take<wire::DataHead>(rest_);
+        if (!head) return error(EINVAL);
+        const auto data = body_.last(rest_.size());
+        if (head->data_size != data.size()) return error(EINVAL);
+        const bool named = head->type == KSTAT_TYPE_NAMED;
+        if (named && !(wire::is_well_formed(*head, data.size()) &&
+                       wire::offsets_to_pointers(data, head->ndata))) {
+            return error(EINVAL);
+        }
+        return error(write_kstat(chain_, head->kid, head->ndata, data));
+    }
+
+    Reply of_the_second_kind() {
+        const auto answered = answer_kstat2({}, session_, static_cast<wire::Op>(head_.op), rest_);
+        return encoded(answered.error, answered.body);
+    }
+
+    Reply error(int number) const { return encoded(number, {}); }
+
+    Reply encoded(int number, wire::Bytes body, wire::Bytes data = {}) const {
+        return wire::encode_reply({0, number, head_.sequence, chain_id_}, body, data);
+    }
+
+    Chain& chain_;
+    Session& session_;
+    const wire::RequestHead& head_;
+    std::span<std::byte> body_;
+    wire::Bytes rest_;
+    // Read before the work: a list may then be newer than its id, and is merely fetched once more;
+    // an old list under a new id would stay old.
+    kid_t chain_id_;
+};
+
+}  // namespace
+
+uint32_t request_length_max(const Session& session) {
+    constexpr uint32_t largest_write = sizeof(wire::DataHead) + wire::data_size_max;
+    return session.may_write ? largest_write : wire::small_request_max;
+}
+
+std::vector<std::byte> answer(Chain& chain, Session& session, const wire::RequestHead& head,
+                              std::span<std::byte> body) {
+    return Answering(chain, session, head, body).reply();
+}
+
+}  // namespace blkscope::kstat

@@ -1,0 +1,209 @@
+#include "kstat/provider/server.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <system_error>
+#include <vector>
+
+#include "base/run_directory.hpp"
+#include "kstat/provider/access.hpp"
+#include "kstat/provider/reader_connection.hpp"
+#include "kstat/provider/run_directory.hpp"
+
+namespace blkscope::kstat {
+
+namespace {
+
+constexpr auto look_around_every = std::chrono::seconds(2);
+
+[[noreturn]] void fail(const std::string& what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+uint64_t random_identity() {
+    uint64_t identity = 0;
+    if (getrandom(&identity, sizeof identity, 0) != sizeof identity)
+        fail("drawing a random number");
+    return identity;
+}
+
+int try_to_connect(int directory, const std::string& name) {
+    const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_un address = socket_address(directory, name);
+    // A full backlog (EAGAIN) is a living process's.
+    return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0
+               ? 0
+               : errno;
+}
+
+std::string temporary_name(pid_t pid) {
+    return "." + std::to_string(pid) + ".new";
+}
+
+// Whoever made it died between bind() and rename().
+bool is_abandoned_temporary(const std::string& name) {
+    const std::string_view suffix = ".new";
+    if (name.size() <= suffix.size() + 1 || name.front() != '.' || !name.ends_with(suffix)) {
+        return false;
+    }
+    const auto pid = pid_of_socket(name.substr(1, name.size() - 1 - suffix.size()) + ".sock");
+    return pid && kill(*pid, 0) != 0 && errno == ESRCH;
+}
+
+std::vector<std::string> names_in(int directory) {
+    std::vector<std::string> names;
+    Descriptor again(openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (again.get() < 0) return names;
+    DIR* const list = fdopendir(again.get());
+    if (list == nullptr) return names;
+    static_cast<void>(again.release());  // the list's from here, and not before
+    while (const dirent* entry = readdir(list)) names.emplace_back(entry->d_name);
+    closedir(list);
+    return names;
+}
+
+}  // namespace
+
+Server::Server(boost::asio::io_context& io)
+    : directory_(open_run_directory()),
+      owner_(getpid()),
+      name_(socket_name(owner_)),
+      identity_(random_identity()),
+      acceptor_(io),
+      timer_(io) {
+    sweep();
+    bind();
+}
+
+Server::~Server() {
+    remove_socket_file();
+}
+
+// Listens under another name first: a socket that is bound and does not listen yet looks dead to
+// another provider's sweep. The rename also replaces what an earlier process of our pid left.
+void Server::bind() {
+    if (try_to_connect(directory_.get(), name_) == 0) {
+        errno = EADDRINUSE;  // another pid namespace shares the directory
+        fail("publishing kstats as " + run_directory() + "/" + name_);
+    }
+    const std::string temporary = temporary_name(owner_);
+    unlinkat(directory_.get(), temporary.c_str(), 0);
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const sockaddr_un address = socket_address(directory_.get(), temporary);
+    if (socket.get() < 0 ||
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        fail("making a socket in the run directory " + run_directory());
+    }
+    // Whoever may enter the directory may read.
+    if (fchmodat(directory_.get(), temporary.c_str(), 0666, 0) != 0 ||
+        ::listen(socket.get(), SOMAXCONN) != 0 ||
+        renameat(directory_.get(), temporary.c_str(), directory_.get(), name_.c_str()) != 0) {
+        const int error = errno;
+        unlinkat(directory_.get(), temporary.c_str(), 0);
+        errno = error;
+        fail("publishing kstats as " + run_directory() + "/" + name_);
+    }
+    bound_ = true;
+    acceptor_.assign(Protocol(), socket.release());
+    not_inherited_ = std::make_unique<NotInherited>(acceptor_.native_handle());
+}
+
+void Server::sweep() {
+    for (const std::string& name : names_in(directory_.get())) {
+        const bool dead = pid_of_socket(name)
+                              ? try_to_connect(directory_.get(), name) == ECONNREFUSED
+                              : is_abandoned_temporary(name);
+        if (dead) unlinkat(directory_.get(), name.c_str(), 0);
+    }
+}
+
+void Server::start() {
+    accept();
+}
+
+void Server::close() {
+    remove_socket_file();
+    boost::system::error_code ignored;
+    not_inherited_.reset();
+    acceptor_.close(ignored);
+    timer_.cancel();
+    while (!connections_.empty()) ended(*connections_.front());
+}
+
+// Not by a child of fork(), whose parent goes on.
+void Server::remove_socket_file() {
+    if (bound_ && owner_ == getpid()) unlinkat(directory_.get(), name_.c_str(), 0);
+    bound_ = false;
+}
+
+void Server::accept() {
+    accepting_ = true;
+    acceptor_.async_accept([self = shared_from_this()](const boost::system::error_code& error,
+                                                       Protocol::socket socket) {
+        self->accepting_ = false;
+        if (!self->acceptor_.is_open()) return;
+        if (!error) self->welcome(std::move(socket));
+        if (!error || error == boost::asio::error::connection_aborted) return self->accept();
+        // Out of descriptors: trying again at once would spin.
+        self->look_around_later();
+    });
+}
+
+void Server::welcome(Protocol::socket socket) {
+    if (connections_.size() == connections_max) ended(*connections_.front());
+    ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
+    const Peer peer = peer_of(socket.native_handle());
+    const Access& access = Access::of_this_process();
+    const Session session{identity_,
+                          access.may_write(peer),
+                          false,
+                          {access.sees_private(peer), access.zone_of(peer)}};
+    connections_.push_back(
+        std::make_shared<ReaderConnection>(std::move(socket), weak_from_this(), session));
+    connections_.back()->place = std::prev(connections_.end());
+    connections_.back()->start();
+    look_around_later();
+}
+
+void Server::was_used(ReaderConnection& connection) {
+    if (connection.place == connections_.end()) return;
+    connections_.splice(connections_.end(), connections_, connection.place);
+}
+
+void Server::ended(ReaderConnection& connection) {
+    if (connection.place == connections_.end()) return;
+    const auto kept = *connection.place;
+    connections_.erase(connection.place);
+    kept->place = connections_.end();
+    kept->close();
+}
+
+// One timer for all connections, so that a request costs none.
+void Server::look_around_later() {
+    if (timer_runs_) return;
+    timer_runs_ = true;
+    timer_.expires_after(look_around_every);
+    timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+        self->timer_runs_ = false;
+        if (!error) self->look_around();
+    });
+}
+
+void Server::look_around() {
+    const auto now = std::chrono::steady_clock::now();
+    for (auto at = connections_.begin(); at != connections_.end();) {
+        ReaderConnection& connection = **at++;
+        if (connection.is_stuck(now, patience)) ended(connection);
+    }
+    if (!accepting_) accept();
+    if (!connections_.empty()) look_around_later();
+}
+
+}  // namespace blkscope::kstat

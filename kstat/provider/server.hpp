@@ -1,0 +1,71 @@
+// Serves the chain on `<pid>.sock` in the run directory.
+//
+// Callbacks on one thread. A connection has one request or one reply in hand, never both, so what a
+// reader can make us keep is bounded; one that stops in the middle of either is closed, and when
+// there are too many, the one idle the longest is (its reader comes back and is recognised).
+#pragma once
+
+#include <sys/types.h>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <chrono>
+#include <list>
+#include <memory>
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "kstat/provider/fork.hpp"
+
+namespace blkscope::kstat {
+
+class ReaderConnection;
+
+class Server : public std::enable_shared_from_this<Server> {
+  public:
+    static constexpr size_t connections_max = 256;
+    /// How long a reader may take over one request or one reply.
+    static constexpr auto patience = std::chrono::seconds(10);
+
+    /// Binds and listens; sweeps dead providers' sockets. Throws std::system_error.
+    explicit Server(boost::asio::io_context& io);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    /// Begins to accept. Pending callbacks keep the server alive.
+    void start();
+
+    /// Closes every connection and removes the socket.
+    void close();
+
+    /// From a connection: it has just been used, or is at its end.
+    void was_used(ReaderConnection& connection);
+    void ended(ReaderConnection& connection);
+
+  private:
+    using Protocol = boost::asio::local::stream_protocol;
+
+    void bind();
+    void sweep();
+    void accept();
+    void welcome(Protocol::socket socket);
+    void look_around_later();
+    void look_around();
+    void remove_socket_file();
+
+    Descriptor directory_;
+    pid_t owner_;
+    std::string name_;
+    uint64_t identity_;
+    Protocol::acceptor acceptor_;
+    std::unique_ptr<NotInherited> not_inherited_;
+    boost::asio::steady_timer timer_;
+    bool timer_runs_ = false;
+    bool accepting_ = false;
+    bool bound_ = false;
+    std::list<std::shared_ptr<ReaderConnection>> connections_;  // the longest idle first
+};
+
+}  // namespace blkscope::kstat

@@ -1,0 +1,213 @@
+#include "kstat/reader/libkstat/handle.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <system_error>
+#include <thread>
+
+#include "base/run_directory.hpp"
+#include "kstat/reader/libkstat/data.hpp"
+#include "kstat/reader/libkstat/reserved.hpp"
+
+namespace blkscope::kstat {
+
+namespace {
+
+// A kstat that is being reactivated becomes readable at any moment; one whose provider forgot to
+// install it never does.
+constexpr int attempts_max = 6;
+constexpr auto between_attempts = std::chrono::milliseconds(100);
+
+// What the reader computed takes the way that a provider's reply does.
+int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
+    wire::DataHead head{};
+    head.snaptime = data.snaptime;
+    head.data_size = data.bytes.size();
+    head.ndata = data.ndata;
+    head.type = ksp.ks_type;
+    head.flags = ksp.ks_flags;
+    std::vector<std::byte> body(sizeof head + data.bytes.size());
+    std::memcpy(body.data(), &head, sizeof head);
+    std::copy(data.bytes.begin(), data.bytes.end(),
+              body.begin() + static_cast<std::ptrdiff_t>(sizeof head));
+    return accept_data(ksp, body, buffer);
+}
+
+}  // namespace
+
+// kc_kd stays the same for the handle's life, so it does not follow a run directory that is made
+// or replaced later; directory_ does.
+Handle::Handle() : kstat_ctl_t{0, nullptr, -1} {
+    const std::string path = run_directory();
+    kc_kd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (kc_kd < 0 && errno == ENOENT) kc_kd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+    if (kc_kd < 0) throw std::system_error(errno, std::generic_category(), path);
+    for (const kstat_t& own : {headers_kstat(), types_kstat()}) add(nullptr, own);
+}
+
+Handle::~Handle() {
+    for (const auto& [kid, node] : nodes_) std::free(node->header.ks_data);
+    if (kc_kd >= 0) close(kc_kd);
+}
+
+// The chain's links follow the nodes on every way out: an exception may come after some were freed.
+bool Handle::update() try {
+    directory_.reopen();  // none is as good as an empty one
+    look_around(directory_, providers_);
+    bool changed = drop_gone();
+    changed |= merge(nullptr, host_.kids, host_.list());
+    for (auto& [name, provider] : providers_) {
+        if (provider.has_news()) changed |= merge(provider);
+    }
+    moved_on_ = false;
+    if (!changed && kc_chain_id != 0) return false;
+    link();
+    kc_chain_id = next_chain_id();
+    return true;
+} catch (...) {
+    link();
+    throw;
+}
+
+bool Handle::drop_gone() {
+    bool changed = false;
+    for (auto at = providers_.begin(); at != providers_.end();) {
+        ListedProvider& provider = at->second;
+        if (provider.is_gone() || provider.was_replaced()) changed |= forget_kstats_of(provider);
+        provider.forget_replacement();
+        at = provider.is_gone() ? providers_.erase(at) : std::next(at);
+    }
+    return changed;
+}
+
+bool Handle::forget_kstats_of(ListedProvider& provider) {
+    for (const auto& [there, here] : provider.kids) remove(here);
+    const bool changed = !provider.kids.empty();
+    provider.kids.clear();
+    return changed;
+}
+
+bool Handle::merge(ListedProvider& provider) {
+    const auto headers = provider.list();
+    return headers && merge(&provider, provider.kids, *headers);
+}
+
+// Both lists ascend, and a number is never used twice: what is in both is the same kstat.
+bool Handle::merge(ListedProvider* provider, std::map<kid_t, kid_t>& kids,
+                   const std::vector<kstat_t>& headers) {
+    bool changed = false;
+    auto known = kids.begin();
+    const auto drop_until = [&](kid_t kid) {
+        while (known != kids.end() && known->first < kid) {
+            remove(known->second);
+            known = kids.erase(known);
+            changed = true;
+        }
+    };
+    for (const kstat_t& header : headers) {
+        drop_until(header.ks_kid);
+        if (known != kids.end() && known->first == header.ks_kid) {
+            ++known;
+            continue;
+        }
+        kids.emplace(header.ks_kid, add(provider, header));
+        changed = true;
+    }
+    drop_until(std::numeric_limits<kid_t>::max());
+    return changed;
+}
+
+kid_t Handle::add(ListedProvider* provider, const kstat_t& header) {
+    if (next_kid_ == std::numeric_limits<kid_t>::max()) throw std::bad_alloc();
+    auto node = std::make_unique<Node>(Node{header, provider, header.ks_kid});
+    const kid_t kid = next_kid_++;
+    node->header.ks_kid = kid;
+    nodes_.emplace(kid, std::move(node));
+    return kid;
+}
+
+void Handle::remove(kid_t kid) {
+    const auto at = nodes_.find(kid);
+    std::free(at->second->header.ks_data);
+    nodes_.erase(at);
+}
+
+void Handle::link() {
+    kstat_t** next = &kc_chain;
+    for (const auto& [kid, node] : nodes_) {
+        *next = &node->header;
+        next = &node->header.ks_next;
+    }
+    *next = nullptr;
+}
+
+// Positive for ever: 0 says "nothing changed" and -1 is an error.
+kid_t Handle::next_chain_id() const {
+    return kc_chain_id == std::numeric_limits<kid_t>::max() ? 1 : kc_chain_id + 1;
+}
+
+int Handle::read(kstat_t& ksp, void* buffer) {
+    // By number, not by address: callers read through copies of a header, too.
+    const auto at = nodes_.find(ksp.ks_kid);
+    if (at == nodes_.end()) return ENXIO;
+    const Node& node = *at->second;
+    if (ksp.ks_kid < first_free_kid) return read_own(ksp, buffer);
+    if (node.provider == nullptr) return read_host(node, ksp, buffer);
+    for (int attempt = 1;; ++attempt) {
+        const int error = read_once(node, ksp, buffer);
+        if (error != EAGAIN || attempt == attempts_max) return error;
+        std::this_thread::sleep_for(between_attempts);
+    }
+}
+
+int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer) {
+    wire::DataHead wanted{};
+    wanted.kid = node.kid_there;
+    auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted));
+    if (!reply) return ENXIO;
+    moved_on_ = node.provider->has_news();
+    if (reply->head.error != 0) {
+        accept_head(ksp, reply->body);
+        return reply->head.error;
+    }
+    return accept_data(ksp, reply->body, buffer);
+}
+
+int Handle::read_own(kstat_t& ksp, void* buffer) {
+    const bool headers = ksp.ks_kid == headers_kid;
+    const auto data = headers ? headers_data(kc_chain) : types_data();
+    const size_t ndata = data.size() / (headers ? sizeof(kstat_t) : sizeof(kstat_named_t));
+    return accept_computed(ksp, {gethrtime(), static_cast<uint_t>(ndata), data}, buffer);
+}
+
+int Handle::read_host(const Node& node, kstat_t& ksp, void* buffer) {
+    const auto data = host_.read(node.kid_there);
+    return data ? accept_computed(ksp, *data, buffer) : ENXIO;
+}
+
+int Handle::write(kstat_t& ksp, const void* buffer) {
+    const auto at = nodes_.find(ksp.ks_kid);
+    if (at == nodes_.end()) return ENXIO;
+    const Node& node = *at->second;
+    if (node.provider == nullptr) return EACCES;
+    if (!node.provider->may_be_written()) return EPERM;
+    wire::DataHead head{};
+    head.kid = node.kid_there;
+    std::vector<std::byte> data;
+    if (const int error = prepare_write(ksp, buffer, head, data)) return error;
+    for (int attempt = 1;; ++attempt) {
+        const auto reply = node.provider->exchange(wire::Op::write, wire::bytes_of(head), data);
+        if (!reply) return ENXIO;
+        moved_on_ = node.provider->has_news();
+        if (reply->head.error != EAGAIN || attempt == attempts_max) return reply->head.error;
+        std::this_thread::sleep_for(between_attempts);
+    }
+}
+
+}  // namespace blkscope::kstat

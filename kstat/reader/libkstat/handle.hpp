@@ -1,0 +1,72 @@
+// A reader's copy of the chain: the kstats of the host and of all providers, merged.
+//
+//     KID 0, 1      kstat_headers, kstat_types: the reader's own
+//     KID 2 ...     the host's, then the providers', numbered as they are found, and never again;
+//     so
+//                   the order of the KIDs is the order of the chain, and what is new stands at its
+//                   end
+//
+// Ownership: the chain's kstats and their ks_data (from malloc) are the handle's.
+// Threads:   one.
+#pragma once
+
+#include <kstat.h>
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "kstat/host/host.hpp"
+#include "kstat/reader/libkstat/listed_provider.hpp"
+#include "kstat/reader/run_directory.hpp"
+
+namespace blkscope::kstat {
+
+class Handle : public kstat_ctl_t {
+  public:
+    /// A handle without a chain; throws std::system_error.
+    Handle();
+    ~Handle();
+    Handle(const Handle&) = delete;
+    Handle& operator=(const Handle&) = delete;
+
+    /// Finds providers that came and went and merges what they list. True: the chain is another.
+    bool update();
+
+    /// Both return an errno.
+    int read(kstat_t& ksp, void* buffer);
+    int write(kstat_t& ksp, const void* buffer);
+
+    /// kc_chain_id, or the next one if the last read or write showed that the chain has moved on.
+    kid_t newest_chain_id() const { return moved_on_ ? next_chain_id() : kc_chain_id; }
+
+  private:
+    struct Node {
+        kstat_t header;
+        ListedProvider* provider;  // null: the host's, or the reader's own
+        kid_t kid_there;           // the provider's, or host's, number of it
+    };
+
+    bool drop_gone();
+    bool merge(ListedProvider& provider);
+    bool merge(ListedProvider* provider, std::map<kid_t, kid_t>& kids,
+               const std::vector<kstat_t>& headers);
+    bool forget_kstats_of(ListedProvider& provider);
+    kid_t add(ListedProvider* provider, const kstat_t& header);
+    void remove(kid_t kid);
+    void link();
+    kid_t next_chain_id() const;
+    int read_own(kstat_t& ksp, void* buffer);
+    int read_host(const Node& node, kstat_t& ksp, void* buffer);
+    int read_once(const Node& node, kstat_t& ksp, void* buffer);
+
+    RunDirectory directory_;
+    host::Host host_;
+    std::map<std::string, ListedProvider> providers_;
+    std::map<kid_t, std::unique_ptr<Node>> nodes_;
+    kid_t next_kid_ = 0;
+    bool moved_on_ = false;
+};
+
+}  // namespace blkscope::kstat

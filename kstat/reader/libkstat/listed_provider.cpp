@@ -1,0 +1,33 @@
+#include "kstat/reader/libkstat/listed_provider.hpp"
+
+namespace blkscope::kstat {
+
+namespace {
+
+// More than any machine has, and few enough that a provider gone mad costs a reader 50 MB at most.
+constexpr size_t kstats_max = 1 << 18;
+
+}  // namespace
+
+std::optional<std::vector<kstat_t>> ListedProvider::list() {
+    std::vector<kstat_t> headers;
+    std::optional<kid_t> chain_id;
+    for (bool more = true; more;) {
+        const wire::ListFrom from{headers.empty() ? 0 : headers.back().ks_kid, 0};
+        const auto reply = exchange(wire::Op::headers, wire::bytes_of(from));
+        if (!reply || reply->head.error != 0) return std::nullopt;
+        auto page = wire::decode_page(reply->body, from.after_kid);
+        if (!page || headers.size() + page->headers.size() > kstats_max) {
+            drop();
+            return std::nullopt;
+        }
+        headers.insert(headers.end(), page->headers.begin(), page->headers.end());
+        more = page->more;
+        // The first page's: if the chain changes between two pages, the next update lists again.
+        if (!chain_id) chain_id = reply->head.chain_id;
+    }
+    note_listed(*chain_id);
+    return headers;
+}
+
+}  // namespace blkscope::kstat

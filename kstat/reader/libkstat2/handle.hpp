@@ -1,0 +1,48 @@
+// What kstat2_open makes: the providers, and the tree of what they have.
+//
+// Threads: the tree's lock, held by the caller.
+#pragma once
+
+#include <kstat2.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kstat/reader/libkstat2/matchers.hpp"
+#include "kstat/reader/libkstat2/remote.hpp"
+#include "kstat/reader/libkstat2/tree.hpp"
+#include "kstat/reader/run_directory.hpp"
+
+struct kstat2_handle {};
+
+namespace blkscope::kstat2::reader {
+
+class Handle : public kstat2_handle {
+  public:
+    /// The tree without values. Throws std::system_error if the run directory, which may be
+    /// missing, cannot be opened.
+    explicit Handle(Matchers matchers);
+
+    /// Likewise; the tree is then what it was.
+    void update();
+
+    [[nodiscard]] Tree& tree() { return tree_; }
+
+    /// Those of all providers, by name, one of each.
+    std::map<std::string, Optional> optionals();
+    /// Returns an errno; ENOENT: no provider has it.
+    int set_optional(const std::string& name, wire::Switch wanted);
+
+  private:
+    void follow_providers();
+    Listing listing();
+
+    Matchers matchers_;
+    kstat::RunDirectory directory_;
+    bool is_stale_ = false;  // the providers list what the tree does not have yet
+    std::map<std::string, Remote> providers_;
+    Tree tree_;  // destroyed before the providers, which are its sources
+};
+
+}  // namespace blkscope::kstat2::reader

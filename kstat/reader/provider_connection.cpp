@@ -1,0 +1,156 @@
+#include "kstat/reader/provider_connection.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/run_directory.hpp"
+
+namespace blkscope::kstat {
+
+namespace {
+
+// The buffer grows by as much as came, from here: a length that was only announced costs nothing.
+constexpr size_t first_size = 16 << 10;
+
+std::chrono::milliseconds left_until(Deadline deadline) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    return std::max(left, std::chrono::milliseconds(0));
+}
+
+// A megabyte a second is the least that a busy provider manages; one that sends less has stopped.
+Deadline extended(Deadline deadline, size_t bytes_moved) {
+    return deadline + std::chrono::microseconds(bytes_moved);
+}
+
+// False: the deadline has passed.
+bool wait_for(int socket, short events, Deadline deadline) {
+    pollfd poller{socket, events, 0};
+    for (;;) {
+        const auto left = left_until(deadline);
+        const int ready = poll(&poller, 1, static_cast<int>(left.count()));
+        if (ready > 0) return true;
+        if (ready == 0 || errno != EINTR) return false;
+    }
+}
+
+bool is_believed(uid_t user, const Directory& directory) {
+    return user == 0 || user == geteuid() || user == directory.owner;
+}
+
+// A connect to a full backlog waits this long at most.
+void limit_connect(int socket, Deadline deadline) {
+    const auto left = std::max(left_until(deadline), std::chrono::milliseconds(1));
+    const timeval limit{left.count() / 1000, left.count() % 1000 * 1000};
+    setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+}
+
+bool connect_to(int socket, const Directory& directory, const std::string& name) {
+    const sockaddr_un address = socket_address(directory.descriptor, name);
+    const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
+    return ::connect(socket, generic, sizeof address) == 0;
+}
+
+}  // namespace
+
+Deadline soon() {
+    return std::chrono::steady_clock::now() + patience;
+}
+
+std::unique_ptr<ProviderConnection> ProviderConnection::open(const Directory& directory,
+                                                             const std::string& name,
+                                                             Deadline deadline) {
+    struct stat file {};
+    if (fstatat(directory.descriptor, name.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISSOCK(file.st_mode) || !is_believed(file.st_uid, directory)) {
+        return nullptr;
+    }
+    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    if (socket < 0) return nullptr;
+    std::unique_ptr<ProviderConnection> connection(
+        new ProviderConnection(socket, static_cast<uid_t>(-1)));
+    limit_connect(socket, deadline);
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (!connect_to(socket, directory, name) ||
+        getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+        !is_believed(peer.uid, directory) || fcntl(socket, F_SETFL, O_NONBLOCK) != 0) {
+        return nullptr;
+    }
+    connection->peer_ = peer.uid;
+    return connection;
+}
+
+ProviderConnection::~ProviderConnection() {
+    close(socket_);
+}
+
+bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, Deadline deadline) {
+    const auto request = wire::encode_request(op, ++sequence_, body, data);
+    wire::Bytes rest(request);
+    while (!rest.empty()) {
+        const ssize_t sent = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL);
+        if (sent >= 0) {
+            rest = rest.subspan(static_cast<size_t>(sent));
+        } else if (errno == EAGAIN) {
+            // Half a request cannot be taken back: a provider that stops here has lost us.
+            const size_t sent_so_far = request.size() - rest.size();
+            if (!wait_for(socket_, POLLOUT, extended(deadline, sent_so_far))) return false;
+        } else if (errno != EINTR) {
+            return false;
+        }
+    }
+    owes_ = true;
+    return true;
+}
+
+ProviderConnection::Outcome ProviderConnection::receive(Reply& reply, Deadline deadline) {
+    for (;;) {
+        size_t wanted = sizeof reply.head;
+        wire::Bytes bytes(in_.data(), in_size_);
+        if (const auto head = wire::take<wire::ReplyHead>(bytes)) {
+            if (head->length > wire::reply_length_max || head->sequence != sequence_) {
+                return Outcome::dead;
+            }
+            wanted += head->length;
+            if (in_size_ > wanted) return Outcome::dead;  // nothing was asked that this answers
+            if (in_size_ == wanted) {
+                reply.head = *head;
+                reply.body.assign(bytes.begin(), bytes.end());
+                in_size_ = 0;
+                owes_ = false;
+                return Outcome::answered;
+            }
+        }
+        switch (take_what_arrived(wanted)) {
+            case Arrival::some:
+                break;
+            case Arrival::end:
+                return Outcome::dead;
+            case Arrival::none:
+                if (!wait_for(socket_, POLLIN, extended(deadline, in_size_))) {
+                    return Outcome::silent;
+                }
+        }
+    }
+}
+
+ProviderConnection::Arrival ProviderConnection::take_what_arrived(size_t wanted) {
+    if (in_.size() < first_size) in_.resize(first_size);
+    if (in_size_ == in_.size()) in_.resize(std::min(wanted, 2 * in_.size()));
+    const ssize_t count = recv(socket_, in_.data() + in_size_, in_.size() - in_size_, 0);
+    if (count > 0) {
+        in_size_ += static_cast<size_t>(count);
+        return Arrival::some;
+    }
+    if (count < 0 && errno == EINTR) return Arrival::some;
+    return count < 0 && errno == EAGAIN ? Arrival::none : Arrival::end;
+}
+
+}  // namespace blkscope::kstat

@@ -1,0 +1,48 @@
+// The run directory as a reader follows it: opened anew for each look, so that one that is made or
+// replaced later is found.
+//
+// Threads: one.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kstat/reader/provider.hpp"
+#include "kstat/reader/provider_connection.hpp"
+
+namespace blkscope::kstat {
+
+class RunDirectory {
+  public:
+    RunDirectory() = default;
+    ~RunDirectory();
+    RunDirectory(const RunDirectory&) = delete;
+    RunDirectory& operator=(const RunDirectory&) = delete;
+
+    /// Opens the directory of that path now. Returns an errno; none is open then.
+    int reopen();
+
+    /// The names of the sockets in it.
+    [[nodiscard]] std::vector<std::string> sockets() const;
+
+    [[nodiscard]] const Directory& directory() const { return directory_; }
+
+  private:
+    Directory directory_{-1, 0};
+};
+
+/// Brings `providers`, by the names of their sockets, up to date: finds those that came, asks all,
+/// and then hears what they answer within one patience for all together. Those that are gone, or
+/// were replaced, are left for the caller to drop. P is a Provider.
+template <class P>
+void look_around(RunDirectory& directory, std::map<std::string, P>& providers) {
+    for (const std::string& name : directory.sockets()) {
+        providers.try_emplace(name, directory.directory(), name);
+    }
+    const Deadline deadline = soon();
+    for (auto& [name, provider] : providers) provider.ask(deadline);
+    for (auto& [name, provider] : providers) provider.hear(deadline);
+}
+
+}  // namespace blkscope::kstat

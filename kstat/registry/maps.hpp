@@ -1,0 +1,176 @@
+// Every kstat of the second kind in this process, by number and by path.
+//
+//     create ──▶ INVALID ──install──▶ visible ──remove──▶ gone; freed when nobody holds it
+//                   ▲                    └──remove, persistent──▶ DORMANT ─┐
+//                   └─────────────────── create of the same path ◀─────────┘
+//
+// Installing, reading and removing use a kstat alone (class Use): whoever comes second waits, so
+// that after kstat2_delete nothing of the provider's is touched. A hold only keeps memory. The lock
+// of the registry is never held across a provider's function.
+//
+// Threads: any.
+#pragma once
+
+#include <sys/kstat2.h>
+#include <sys/mutex.h>
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "kstat/registry/histogram.hpp"
+#include "kstat/wire/model.hpp"
+
+namespace blkscope::kstat2 {
+
+/// The zone of a reader who is in none that we know; it sees what ALL_ZONES see.
+inline constexpr zoneid_t no_zone = -2;
+/// Zones have numbers from 1 to this; 0 is the global one.
+inline constexpr zoneid_t zone_max = 9999;
+
+/// Who looks. What somebody may not see is to them as if it were not there.
+struct Viewer {
+    bool sees_private = false;
+    zoneid_t zone = GLOBAL_ZONEID;
+};
+
+/// Why a pointer that is not (or no longer) a kstat could not be installed.
+inline constexpr const char* no_such_kstat = "no such kstat";
+
+/// What a histogram was asked for.
+struct WantedHistogram {
+    Buckets shape;
+    std::span<uint64_t> own;  // the provider's array, or empty
+};
+
+/// What kstat2_create and its sisters were asked for, checked (kstat/registry/checks.hpp).
+struct Wanted {
+    std::string path;
+    zoneid_t zone = ALL_ZONES;
+    kstat2_named_t* data = nullptr;
+    uint_t ndata = 0;
+    uint32_t flags = 0;
+    uint16_t metatype = KSTAT2_MT_NONE;
+    uint32_t metaflags = KSTAT2_MF_NONE;
+    std::string desc;
+    std::vector<Metadata> md;   // ndata of them
+    std::vector<Field> fields;  // of a template or a histogram; else empty until install
+    std::optional<WantedHistogram> histogram;
+};
+
+class Maps;
+struct Commons;
+struct Entry;
+
+/// The exclusive use of one kstat, until destruction.
+class [[nodiscard]] Use {
+  public:
+    Use(Use&& other) noexcept : maps_(other.maps_), entry_(other.entry_) { other.entry_ = nullptr; }
+    Use& operator=(Use&&) = delete;
+    ~Use();
+
+    Entry& entry() const { return *entry_; }
+
+  private:
+    friend class Maps;
+    Use(Maps& maps, Entry& entry) : maps_(&maps), entry_(&entry) {}
+
+    Maps* maps_;
+    Entry* entry_;
+};
+
+/// What a read gave: ENXIO no such kstat, EFBIG too much of it; else 0 and its values.
+struct Reading {
+    int error = 0;
+    Values values;
+};
+
+class Maps {
+  public:
+    /// The ones that the C functions work on. Never destroyed: threads may outlive main.
+    static Maps& of_this_process();
+
+    Maps();
+    ~Maps();
+    Maps(const Maps&) = delete;
+    Maps& operator=(const Maps&) = delete;
+
+    /// Adds a kstat, or wakes a dormant one; invisible until install. Null: see `why`.
+    kstat2_t* create(const Wanted& wanted, std::string& why);
+
+    /// Makes a kstat visible. False: see `why`; it stays invisible.
+    bool install(kstat2_t* ksp, std::string& why);
+
+    /// Takes a kstat away, or makes it dormant, once no one uses it. False: no such kstat.
+    bool remove(const kstat2_t* ksp);
+    /// The same, if that zone sees it.
+    bool remove(kid_t kid, zoneid_t zone);
+
+    /// Keeps a kstat's memory until released as often. Null, false: no such kstat.
+    kstat2_t* hold(kid_t kid);
+    bool release(const kstat2_t* ksp);
+
+    /// Who sees it. False: no such kstat; or, for a removal, it is not on that zone's list.
+    bool zone_add(const kstat2_t* ksp, zoneid_t zone);
+    bool zone_remove(const kstat2_t* ksp, zoneid_t zone);
+
+    /// A number that changes whenever the viewer's list would.
+    uint64_t generation(const Viewer& viewer) const;
+
+    struct Page {
+        std::vector<Map> maps;
+        bool more = false;
+        uint64_t generation = 0;
+    };
+    /// The viewer's kstats with numbers above `after`, in order, until they take `size` bytes in a
+    /// page (kstat/wire/kstat2.hpp).
+    Page list(const Viewer& viewer, kid_t after, size_t size) const;
+
+    /// All values of one kstat, from one snapshot.
+    Reading read(const Viewer& viewer, kid_t kid);
+
+    /// Around fork(): the child starts with nothing to see. It keeps the memory of its parent's
+    /// kstats, so pointers to them stay good.
+    void before_fork();
+    void after_fork_in_parent();
+    void after_fork_in_child();
+
+  private:
+    friend class Use;
+
+    template <class Find>
+    std::optional<Use> use_what(Find find);
+    std::optional<Use> use(const kstat2_t* ksp);
+    kstat2_t* wake(Entry& entry, const Wanted& wanted, std::string& why);
+    kstat2_t* add(const Wanted& wanted, std::string& why);
+    std::string clash(std::string_view path, const std::vector<Field>& fields) const;
+    bool describe(Entry& entry, std::string& why);
+    void check_removable(const Entry* entry) const;
+    bool remove_used(std::optional<Use> used);
+    void make_dormant(Entry& entry);
+    void forget(Entry& entry);
+    void end_use(Entry& entry);
+    uint64_t generation_locked(const Viewer& viewer) const;
+    Entry* find(const kstat2_t* ksp) const;
+    Entry* find(kid_t kid) const;
+    Entry* find(std::string_view path) const;
+
+    mutable std::mutex mutex_;
+    // Counts ends of uses, for waiters; not a condition variable, which fork() would break.
+    std::atomic<uint32_t> ends_{0};
+    std::unordered_map<const kstat2_t*, std::unique_ptr<Entry>> entries_;
+    std::map<kid_t, Entry*> by_kid_;
+    std::map<std::string_view, Entry*> by_path_;  // the entries' own paths
+    std::unique_ptr<Commons> commons_;            // what its kstats share
+    kid_t last_kid_ = 0;
+};
+
+}  // namespace blkscope::kstat2

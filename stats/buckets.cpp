@@ -1,0 +1,169 @@
+#include "stats/histogram.hpp"
+
+// The bounds of histograms, from the schemes that STATS_VSS_CRHIST64_LIN and its sisters name.
+//
+// Bounds are computed in integers wide enough for any of them; of Q numbers in units of their last
+// bit. A bucket begins where the one before it ends; the first that ends above the upper bound is
+// the last, so that the upper bound always lies in it.
+
+namespace blkscope::stats {
+
+namespace {
+
+struct Bucket {
+    Wide lb;
+    Wide ub;
+};
+
+// What the type can say, and what 1 is in its units.
+struct Range {
+    Wide min;
+    Wide max;
+    Wide one;
+};
+
+constexpr size_t buckets_max = blob_size_max / 16;
+constexpr Wide beyond = static_cast<Wide>(1) << 100;  // above every bound of every type
+
+template <class N>
+Range range_of(typename N::Stored like) {
+    using T = typename N::Stored;
+    if constexpr (std::is_same_v<N, QNumber<T>>) {
+        const unsigned bits = Q_NFBITS(like);
+        const auto units = [&](int which) { return N{limit<N>(which, like)}.fixed(bits); };
+        return {units(LIM_MIN), units(LIM_MAX), static_cast<Wide>(1) << bits};
+    } else {
+        return {limit<N>(LIM_MIN, like), limit<N>(LIM_MAX, like), 1};
+    }
+}
+
+template <class N>
+Wide units_of(const voistatdata_numeric& bound, typename N::Stored like) {
+    using T = typename N::Stored;
+    if constexpr (std::is_same_v<N, QNumber<T>>)
+        return N::from(&bound).fixed(Q_NFBITS(like));
+    else
+        return N::from(&bound).fixed(0);
+}
+
+// base^exponent, or `beyond` from there on.
+Wide power(uint64_t base, uint64_t exponent) {
+    Wide result = 1;
+    if (base <= 1) return exponent == 0 ? 1 : static_cast<Wide>(base);
+    for (; exponent > 0 && result < beyond; --exponent) result *= static_cast<Wide>(base);
+    return result < beyond ? result : beyond;
+}
+
+// The width of bucket n, which begins at b; 0 if the scheme has none.
+Wide step(const vss_hist_hlpr_info& info, uint64_t n, Wide b, Wide one) {
+    switch (info.scheme) {
+        case vss_hist_hlpr_info::BKT_LIN:
+            return static_cast<Wide>(info.lin.stepinc) * one;
+        case vss_hist_hlpr_info::BKT_EXP: {
+            const uint64_t exponent = info.exp.stepexp + n;
+            const Wide width = exponent < n ? beyond : power(info.exp.stepbase, exponent);
+            return width < beyond ? width * one : beyond;
+        }
+        default: {
+            const auto base = static_cast<Wide>(info.linexp.stepbase);
+            if (base < 2 || info.linexp.linstepdiv == 0) return 0;
+            Wide bound = base * one;
+            while (bound <= b && bound < beyond) bound *= base;
+            const Wide width = bound / static_cast<Wide>(info.linexp.linstepdiv);
+            return width > one ? width : one;
+        }
+    }
+}
+
+// EINVAL: no step, or a bucket that would end beyond what the type can say.
+int generate(const vss_hist_hlpr_info& info, const Range& range, Wide lb, Wide ub,
+             std::vector<Bucket>& buckets) {
+    Wide b = lb;
+    for (uint64_t n = 0; b <= ub || n == 0; ++n) {
+        const Wide width = step(info, n, b, range.one);
+        if (width <= 0 || width > range.max - b) return EINVAL;
+        if (buckets.size() == buckets_max) return EFBIG;
+        buckets.push_back({b, b + width});
+        b += width;
+    }
+    return 0;
+}
+
+template <class N>
+int given(const vss_hist_hlpr_info& info, typename N::Stored like, std::vector<Bucket>& buckets) {
+    if (info.usr.bkts == nullptr || info.usr.nbkts == 0) return EINVAL;
+    for (const stats_hist_bkt& bkt : std::span(info.usr.bkts, info.usr.nbkts))
+        buckets.push_back({units_of<N>(bkt.lb, like), units_of<N>(bkt.ub, like)});
+    return 0;
+}
+
+// Buckets that reach to the ends of the type. Of bounds that are given as continuous ranges the
+// last has no end anyway.
+void open_ends(const vss_hist_hlpr_info& info, const Range& range, Kind kind,
+               std::vector<Bucket>& buckets) {
+    if ((info.flags & VSD_HIST_LBOUND_INF) != 0)
+        buckets.insert(buckets.begin(), {range.min, buckets.front().lb});
+    const bool open = kind == Kind::continuous && buckets.back().ub <= buckets.back().lb;
+    if ((info.flags & VSD_HIST_UBOUND_INF) != 0 && !open)
+        buckets.push_back({buckets.back().ub, range.max});
+}
+
+template <class N>
+void put(std::byte* place, Wide units, typename N::Stored like) {
+    using T = typename N::Stored;
+    if constexpr (std::is_same_v<N, QNumber<T>>) {
+        T raw = static_cast<T>(Q_GCRAW(like));
+        Q_SIFVAL(raw, static_cast<int64_t>(units));
+        store(place, raw);
+    } else {
+        (void)like;
+        store(place, static_cast<T>(units));
+    }
+}
+
+template <class N>
+void write(const std::vector<Bucket>& buckets, const HistogramForm& form, typename N::Stored like,
+           std::vector<std::byte>& data) {
+    data.assign(histogram_head_size + buckets.size() * form.bucket_size, std::byte{0});
+    std::byte* bucket = data.data() + histogram_head_size;
+    for (const Bucket& bounds : buckets) {
+        put<N>(bucket, bounds.lb, like);
+        if (form.kind == Kind::ranges) put<N>(bucket + 8, bounds.ub, like);
+        bucket += form.bucket_size;
+    }
+}
+
+template <class N>
+int make(const vss_hist_hlpr_info& info, int voi_dtype, std::vector<std::byte>& data) {
+    const HistogramForm form = histogram_form(info.hist_dtype);
+    const bool usr = info.scheme == vss_hist_hlpr_info::BKT_USR;
+    if (usr && info.usr.bkts == nullptr) return EINVAL;
+    const auto like = N::from(usr ? &info.usr.bkts[0].lb : &info.lb).value;
+    const Range range = range_of<N>(like);
+    std::vector<Bucket> buckets;
+    const int error = usr ? given<N>(info, like, buckets)
+                          : generate(info, range, units_of<N>(info.lb, like),
+                                     units_of<N>(info.ub, like), buckets);
+    if (error != 0) return error;
+    open_ends(info, range, form.kind, buckets);
+    if (histogram_head_size + buckets.size() * form.bucket_size > blob_size_max) return EFBIG;
+    write<N>(buckets, form, like, data);
+    return is_in_order(data.data(), data.size(), info.hist_dtype, voi_dtype) ? 0 : EINVAL;
+}
+
+}  // namespace
+
+int make_buckets(const vss_hist_hlpr_info& info, int voi_dtype, std::vector<std::byte>& data) {
+    const bool known = info.scheme <= vss_hist_hlpr_info::BKT_USR &&
+                       is_histogram(info.hist_dtype) && is_numeric(voi_dtype);
+    if (!known) return EINVAL;
+    const bool usr = info.scheme == vss_hist_hlpr_info::BKT_USR;
+    const Kind kind = histogram_form(info.hist_dtype).kind;
+    constexpr uint32_t ends = VSD_HIST_LBOUND_INF | VSD_HIST_UBOUND_INF;
+    if (kind == Kind::values && ((info.flags & ends) != 0 || !usr)) return EINVAL;
+    return with_numeric(voi_dtype, [&](auto* number) {
+        return make<Pointed<decltype(number)>>(info, voi_dtype, data);
+    });
+}
+
+}  // namespace blkscope::stats
