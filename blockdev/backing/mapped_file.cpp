@@ -54,30 +54,39 @@ bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
     return kernel_->copy(start_ + offset, from);
 }
 
+// A mark changes in one step: another worker may take the range out of the slots between a look at
+// the mark and a change of it.
 void MappedFile::touch(size_t range) {
     assert(range < marks_.size());
     const std::atomic_ref<uint8_t> mark(marks_[range]);
-    const uint8_t was = mark.load(std::memory_order_relaxed);
+    uint8_t was = mark.load(std::memory_order_relaxed);
     if (was == used) return;
-    if (was == mapped) return mark.store(used, std::memory_order_relaxed);
-    enter(range);
+    if (was == mapped && mark.compare_exchange_strong(was, used, std::memory_order_relaxed)) return;
+    if (was == none) enter(range);
+}
+
+// True if the range was not used since the last look, and has no slot from here on.
+bool MappedFile::take_unused(size_t range) {
+    assert(range < marks_.size());
+    const std::atomic_ref<uint8_t> mark(marks_[range]);
+    uint8_t was = mapped;
+    if (mark.compare_exchange_strong(was, none)) return true;
+    assert(was == used);  // what has a slot is not unmarked
+    mark.store(mapped);
+    return false;
 }
 
 // Another worker may be copying to the range that is forgotten here. Its page of page tables then
 // exists without being counted, until the range is forgotten again.
 void MappedFile::enter(size_t range) {
     const std::lock_guard locked(slots_lock_);
-    const auto mark = [&](size_t at) { return std::atomic_ref<uint8_t>(marks_[at]); };
-    if (mark(range) != none) return;  // another worker was first
+    const std::atomic_ref<uint8_t> mark(marks_[range]);
+    if (mark != none) return;  // another worker was first
     assert(slots_.size() <= slots_max_);
-    mark(range) = mapped;
+    mark = mapped;
     if (slots_.size() < slots_max_) return slots_.push_back(static_cast<uint32_t>(range));
     assert(hand_ < slots_.size());
-    for (; mark(slots_[hand_]) == used; hand_ = (hand_ + 1) % slots_max_) {
-        mark(slots_[hand_]) = mapped;
-    }
-    assert(hand_ < slots_max_ && mark(slots_[hand_]) == mapped);
-    mark(slots_[hand_]) = none;
+    while (!take_unused(slots_[hand_])) hand_ = (hand_ + 1) % slots_max_;
     forget(slots_[hand_]);
     slots_[hand_] = static_cast<uint32_t>(range);
     hand_ = (hand_ + 1) % slots_max_;

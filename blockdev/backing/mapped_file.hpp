@@ -86,6 +86,7 @@ class MappedFile {
 
     [[nodiscard]] size_t range_at(uint64_t offset) const;
     void touch(size_t range);
+    [[nodiscard]] bool take_unused(size_t range);
     void enter(size_t range);
     void forget(size_t range);
 

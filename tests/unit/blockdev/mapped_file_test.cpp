@@ -11,7 +11,10 @@
 #include <fstream>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
+
+#include "../driver/delegating_kernel.hpp"
 
 namespace blkscope {
 namespace {
@@ -186,6 +189,33 @@ TEST_F(SparseMappedFile, KeepsNoMoreRangesMappedThanItMay) {
     if (few >= all) GTEST_SKIP() << "SKIPPED: this kernel keeps empty page tables (PT_RECLAIM)";
     // 400 KiB, and the levels above them.
     EXPECT_LE(few, 100 * 4 + 1024);
+}
+
+// A page cache that has everything, and a range that is unmapped at once: what is left is the marks.
+class QuickKernel final : public testing::DelegatingKernel {
+  public:
+    bool is_cached(const std::byte*, uint64_t) override { return true; }
+    bool copy(std::byte*, std::span<const std::byte>) override { return true; }
+    void forget(std::byte*, uint64_t) override {}
+};
+
+// Two workers share the slots: one of them may use a range that the other one takes out.
+TEST_F(MappedFileTest, TwoWorkersUseMoreRangesThanMayStayMapped) {
+    constexpr uint64_t ranges = 3;
+    constexpr uint64_t bytes = ranges * MappedFile::range_bytes;
+    ASSERT_EQ(ftruncate(fd_, bytes), 0);
+    QuickKernel kernel;
+    MappedFile file;
+    file.map(kernel, fd_, bytes, 2);
+    const auto work = [&](unsigned seed) {
+        std::mt19937 random(seed);
+        const std::byte mark{'+'};
+        for (int i = 0; i < 4'000'000; ++i) file.try_write(random() % bytes, {&mark, 1});
+    };
+    std::thread other(work, 1);
+    work(2);
+    other.join();
+    EXPECT_EQ(file.mapped_ranges(), 2U);
 }
 
 TEST_F(MappedFileTest, ItGoesOnThroughAsManyMappingsAsItTakes) {
