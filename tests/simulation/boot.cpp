@@ -346,7 +346,7 @@ template <class Until>
 bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
     uint64_t answers = judge_.answers;
     hrtime_t since = timeline_.now();
-    const uint64_t events = timeline_.happened();
+    uint64_t events = timeline_.happened();
     while (!judge_.failed() && !until()) {
         if (!timeline_.step()) {
             judge_.fail(std::string("nothing happens any more: ") + what);
@@ -355,6 +355,7 @@ bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
         if (judge_.answers != answers) {
             answers = judge_.answers;
             since = timeline_.now();
+            events = timeline_.happened();  // a wire of single bytes takes many for each answer
         }
         if (timeline_.now() - since > patience) {
             std::string who;
