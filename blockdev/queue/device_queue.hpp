@@ -13,7 +13,8 @@
 // flushes take no depth.
 //
 // Units:     requests.
-// Ownership: borrows each buf from enter() until next() or end_flush() returns it.
+// Ownership: borrows each buf from enter() until next() returns it to run. Borrows a flush until
+//            end_flush() has returned it or moved it to `served`.
 // Threads:   none of its own; the device calls it under its lock.
 // Errors:    none to report. A call in the wrong state is the caller's bug, and aborts.
 // Source:    blkdev's bd_sched(), kstat_queue(9F).

@@ -20,10 +20,10 @@ struct Variable {
     const char* name;
     uint64_t least;
     uint64_t most;
-    uint64_t steps;  // per power of two; half of them begin at the power before
+    uint64_t steps;  // the width of a bucket is the next power of two divided by this
 };
 
-// In the order of IoStatsTemplate::Voi. The first bucket ends at 1 µs, or at the size of a sector.
+// In the order of IoStatsTemplate::Voi. One more bucket lies below `least`: 1 µs, or a sector.
 constexpr Variable variables[IoStatsTemplate::voi_count] = {
     {"read_service_ns", 1024, time_max_ns, 8},  {"read_wait_ns", 1024, time_max_ns, 8},
     {"write_service_ns", 1024, time_max_ns, 8}, {"write_wait_ns", 1024, time_max_ns, 8},
