@@ -39,7 +39,7 @@ void IoKstat::publish_kstat2(int instance, const std::string& name, const char* 
     assert(kstat2_ == nullptr);
     kstat2_.reset(kstat2_create_with_template(
         path.data(), path.size(), ALL_ZONES, kstat2_lookup_template(KSTAT2_MT_IO), 0, nullptr,
-        "reads and writes, and the two queues they stand in", KSTAT2_MF_STABLE));
+        "reads and writes, and their two queues", KSTAT2_MF_STABLE));
     if (!kstat2_) return;
     kstat2_->ks2_private = this;
     kstat2_->ks2_update = update;

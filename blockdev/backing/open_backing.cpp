@@ -41,7 +41,7 @@ uint64_t parse_size(const std::string& text) {
     constexpr auto largest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
     const auto bad = [&] {
         return std::invalid_argument(
-            "size '" + text + "': not a positive number with K, M, G, T or nothing behind it");
+            "size '" + text + "': not a positive number, with or without K, M, G or T");
     };
     uint64_t number = 0;
     const char* end = text.data() + text.size();

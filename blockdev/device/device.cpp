@@ -244,7 +244,7 @@ void Device::note_sync(Buf& buf) {
         accounting_->commands().sync_failed(sync_error_);
         std::fprintf(stderr,
                      "blkscope: %s: sync: %s; data may be lost, so FLUSH and FUA fail until the "
-                     "export is served anew\n",
+                     "export is served again\n",
                      subject_.name.c_str(), std::strerror(sync_error_));
     }
     if (buf.op == Buf::Op::flush) buf.error = sync_error_;

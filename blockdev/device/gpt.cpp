@@ -66,7 +66,7 @@ std::vector<std::byte> read_entries(const SectorReader& disk, const Header& head
     if (bytes > entries_bytes_max) {
         throw BadTable("a GPT of " + std::to_string(header.entries) + " entries");
     }
-    if (header.entries_at < 2) throw BadTable("the GPT entries lie over its header");
+    if (header.entries_at < 2) throw BadTable("the GPT entries overlap its header");
     const uint64_t sectors = (bytes + disk.sector_bytes() - 1) / disk.sector_bytes();
     std::vector<std::byte> entries = disk.read(header.entries_at, sectors);
     assert(entries.size() >= bytes);

@@ -78,7 +78,7 @@ void read_logical(const SectorReader& disk, const Entry& extended, std::vector<P
         if (!record[1].extended()) return;
         next = record[1].first;
         if (next == 0 || next >= extended.count) {
-            throw BadTable("a chain of logical partitions leaves its extended partition");
+            throw BadTable("a logical partition's link points outside its extended partition");
         }
     }
     throw BadTable("a chain of logical partitions that does not end");

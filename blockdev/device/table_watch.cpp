@@ -13,7 +13,7 @@ std::vector<Partition> TableWatch::read(Backing& backing) {
         [&](uint64_t offset, std::span<std::byte> to) { return backing.read_now(offset, to); });
     if (!table.problem.empty() && table.problem != problem_) {
         std::fprintf(stderr,
-                     "blkscope: %s: partition table ignored: %s; look at it with sfdisk --verify\n",
+                     "blkscope: %s: partition table ignored: %s; check it with sfdisk --verify\n",
                      subject_.name.c_str(), table.problem.c_str());
     }
     problem_ = std::move(table.problem);

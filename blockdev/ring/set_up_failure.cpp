@@ -27,18 +27,19 @@ std::string todo(int error, size_t ring_bytes) {
                    " KiB of RLIMIT_MEMLOCK, which all rings of a user share: raise it (ulimit -l, "
                    "LimitMEMLOCK=), have fewer workers (--workers), or free memory";
         case EPERM:
-            return "see that kernel.io_uring_disabled is 0 and no container's seccomp profile "
-                   "forbids it";
+            return "check that kernel.io_uring_disabled is 0 and that no container's seccomp "
+                   "profile "
+                   "forbids io_uring";
         case ENOSYS:
-            return "this kernel has no io_uring, or a container's seccomp profile hides it; it "
-                   "takes Linux 5.19 or later";
+            return "this kernel has no io_uring, or a container's seccomp profile hides it; "
+                   "blkscope needs Linux 5.19 or later";
         case EMFILE:
         case ENFILE:
             return "raise the limit of descriptors, as in ulimit -n 4096";
         case EINVAL:
-            return "this kernel's io_uring is too old; it takes Linux 5.19 or later";
+            return "this kernel's io_uring is too old; blkscope needs Linux 5.19 or later";
         default:
-            return "see what the kernel's log says";
+            return "read the kernel's log, as with dmesg";
     }
 }
 

@@ -207,7 +207,7 @@ TEST_F(DevicePartitions, ABadTableIsToldOnce) {
     one(Buf::Op::flush);
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "blkscope: nbd0: partition table ignored: the CRC of the GPT header is wrong; "
-              "look at it with sfdisk --verify\n");
+              "check it with sfdisk --verify\n");
 }
 
 }  // namespace

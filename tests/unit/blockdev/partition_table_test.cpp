@@ -130,7 +130,7 @@ TEST(PartitionTable, ADamagedGptIsIgnoredAndTheProblemNamed) {
     EXPECT_EQ(resign([](DiskImage& d) { d.header<uint64_t>(72, ~uint64_t{0}); }),
               "it refers to sectors past the end of the disk");
     EXPECT_EQ(resign([](DiskImage& d) { d.header<uint64_t>(72, 1); }),
-              "the GPT entries lie over its header");
+              "the GPT entries overlap its header");
     EXPECT_EQ(resign([](DiskImage& d) {
                   d.header<uint64_t>(40, 0);
                   d.header<uint64_t>(48, ~uint64_t{0});
@@ -164,7 +164,7 @@ TEST(PartitionTable, AnImpossibleMbrIsIgnoredAndTheProblemNamed) {
     DiskImage leaving(mib);
     leaving.boot_entry(0, 0, 0x0f, {100, 1000});
     leaving.boot_entry(100, 1, 0x05, {0xffffffff, 1});
-    EXPECT_EQ(problem_of(leaving), "a chain of logical partitions leaves its extended partition");
+    EXPECT_EQ(problem_of(leaving), "a logical partition's link points outside its extended partition");
 }
 
 TEST(PartitionTable, ADiskThatCannotBeReadHasNone) {

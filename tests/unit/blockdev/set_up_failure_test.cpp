@@ -18,11 +18,11 @@ TEST(SetUpFailure, NamesTheLimitOfLockedMemoryAndTheNumberThatIsNeeded) {
 
 TEST(SetUpFailure, BlamesSeccompOnlyWhereItForbids) {
     EXPECT_EQ(set_up_failure(EPERM, 1),
-              "set up io_uring: Operation not permitted; see that kernel.io_uring_disabled is 0 "
-              "and no container's seccomp profile forbids it");
+              "set up io_uring: Operation not permitted; check that kernel.io_uring_disabled is "
+              "0 and that no container's seccomp profile forbids io_uring");
     EXPECT_EQ(set_up_failure(ENOSYS, 1),
               "set up io_uring: Function not implemented; this kernel has no io_uring, or a "
-              "container's seccomp profile hides it; it takes Linux 5.19 or later");
+              "container's seccomp profile hides it; blkscope needs Linux 5.19 or later");
     for (const int error : {ENOMEM, EMFILE, EINVAL, EIO}) {
         EXPECT_EQ(set_up_failure(error, 1).find("seccomp"), std::string::npos) << error;
     }
