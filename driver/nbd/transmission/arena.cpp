@@ -80,7 +80,7 @@ std::byte* Arena::acquire_run(size_t count) {
             granules_used_ |= run << first;
             return runs_ + first * granule_bytes;
         }
-        // Nothing that starts before the last clash can be free either.
+        // Every run that starts at or before the last used granule would contain it.
         first = 63 - static_cast<size_t>(std::countl_zero(clash));
     }
     return nullptr;
@@ -104,7 +104,7 @@ void Arena::release(std::byte* piece, size_t bytes) {
     assert(pieces_out_ > 0 || granules_used_ == 0);
 }
 
-// A refusal leaves the pages resident and harms nothing else.
+// If the system refuses, the pages stay resident and nothing else changes.
 void Arena::give_back_pages() {
     assert(idle());
     madvise(memory_, memory_bytes_, MADV_DONTNEED);

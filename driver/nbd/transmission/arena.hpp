@@ -1,15 +1,16 @@
-// Arena: the memory that requests' data lives in, all of it reserved at start.
+// Arena: the memory for requests' data, all of it reserved at start.
 //
 //     | 4 KiB slots | 32 KiB slots | 128 KiB slots | runs of 1 MiB granules |
 //
-// A request takes one piece of the smallest class that holds it; the largest class gives runs of
-// adjacent granules, so every piece is contiguous and page-aligned, as O_DIRECT needs it. Pages
-// are resident only once they have been used, and the slot freed last is used next, so a lightly
-// loaded server stays small.
+// A request takes one piece of the smallest class that is large enough. The last class gives runs
+// of adjacent granules. Every piece is contiguous and page-aligned, as O_DIRECT needs it.
+//
+// Pages become resident when they are first used. The slot that was freed last is used next, so a
+// server with little load uses little memory.
 //
 // Units:     bytes.
 // Ownership: the arena owns the memory; acquire() lends a piece until release().
-// Threads:   one worker.
+// Threads:   the worker's.
 // Errors:    the constructor throws std::system_error; a full class gives nullptr.
 #pragma once
 
@@ -32,16 +33,16 @@ class Arena {
     Arena(const Arena&) = delete;
     Arena& operator=(const Arena&) = delete;
 
-    /// A piece of at least `bytes` (1 .. piece_bytes_max), or nullptr when its class is used up.
+    /// A piece of at least `bytes` (1 .. piece_bytes_max), or nullptr if its class has none free.
     std::byte* acquire(size_t bytes);
 
-    /// Gives back what acquire(bytes) gave.
+    /// Takes back a piece that acquire(bytes) gave.
     void release(std::byte* piece, size_t bytes);
 
     [[nodiscard]] bool idle() const { return pieces_out_ == 0; }
     /// Pages may be resident: a piece was acquired since the last give_back_pages().
     [[nodiscard]] bool touched() const { return touched_; }
-    /// Returns all pages to the system; only while idle(). The addresses stay reserved.
+    /// Returns all pages to the system. Call only while idle(). The addresses stay reserved.
     void give_back_pages();
 
   private:
@@ -59,7 +60,7 @@ class Arena {
     std::byte* memory_ = nullptr;
     size_t memory_bytes_ = 0;
     std::byte* runs_ = nullptr;
-    uint64_t granules_used_ = 0;  // a bit each
+    uint64_t granules_used_ = 0;  // a bit for each granule
     size_t pieces_out_ = 0;
     bool touched_ = false;
 };

@@ -11,7 +11,7 @@ ClientMemory::~ClientMemory() {
     shared_.leave_line(*this);
 }
 
-// A client that has used up its own share lacks nothing: it waits for itself.
+// A client at its own limit waits for its own replies, so lacks() stays false.
 PendingRequest* ClientMemory::acquire(uint32_t data_bytes) {
     assert(requests_held_ <= requests_held_max);
     lacks_ = false;

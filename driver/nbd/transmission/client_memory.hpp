@@ -1,14 +1,13 @@
-// ClientMemory: what one client has in hand of requests and memory, and whether it keeps others
-// waiting.
+// ClientMemory: the requests and memory of one client, and whether other clients wait for them.
 //
-//     acquire() ─▶ the client's share? ─▶ shared memory? ─▶ its reserve? ─▶ nullptr: it waits
+//     acquire() ─▶ the client's share? ─▶ shared memory? ─▶ its reserve? ─▶ nullptr: wait
 //
-// A client is bounded by its share, however much memory is free. When the shared memory is used up
-// the client goes on with its reserve, one request at a time.
+// A client never gets more than its share, however much memory is free. When the shared memory is
+// used up, the client continues with its reserve, one request at a time.
 //
 // Units:     bytes.
 // Ownership: owns the reserve; borrows the shared memory, which outlives it.
-// Threads:   one worker.
+// Threads:   the worker's.
 // Errors:    nullptr where there is no room.
 #pragma once
 
@@ -27,21 +26,21 @@ class ClientMemory {
     ClientMemory(const ClientMemory&) = delete;
     ClientMemory& operator=(const ClientMemory&) = delete;
 
-    /// A request with room for its data.
+    /// A request with `data_bytes` of memory.
     PendingRequest* acquire(uint32_t data_bytes);
     void release(PendingRequest& request);
 
-    /// The client asks for nothing more.
+    /// The client asks for no more memory.
     void stop_waiting();
 
-    /// One second has passed. `owes`: the client has something to take or to give; `bytes_moved`
-    /// has it moved since the beginning. What lacks() said is forgotten.
+    /// Call once a second; resets lacks(). `owes`: the client has replies to read or data to send.
+    /// `bytes_moved`: bytes through its socket since the connection began.
     void tick(bool owes, uint64_t bytes_moved);
 
-    /// In the last second there was no shared memory for a request of this client.
+    /// In the last second this client found no shared memory for a request.
     [[nodiscard]] bool lacks() const { return lacks_; }
-    /// For idle_seconds_max the client has owed something and moved less than progress_bytes_min,
-    /// and it holds memory that is shared.
+    /// True if the client uses shared memory and is slow. A slow client owed something during
+    /// idle_seconds_max and moved less than progress_bytes_min.
     [[nodiscard]] bool hogs() const;
     [[nodiscard]] uint32_t requests_held() const { return requests_held_; }
 
@@ -51,7 +50,7 @@ class ClientMemory {
     uint32_t requests_held_ = 0;
     uint64_t bytes_held_ = 0;
     bool lacks_ = false;
-    uint64_t bytes_moved_ = 0;  // when the seconds below began
+    uint64_t bytes_moved_ = 0;  // when idle_seconds_ began
     unsigned idle_seconds_ = 0;
 };
 

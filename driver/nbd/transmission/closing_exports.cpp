@@ -39,12 +39,12 @@ void ClosingExports::advance() {
     }
     if (closing_.empty()) return;
     for (const auto& closing : closing_) flush(*closing);
-    sessions_.ring().unlock();  // an export's end takes longer than others should wait for a device
+    sessions_.ring().unlock();  // destroying an export takes too long to keep a device locked
     std::erase_if(closing_, [](const auto& closing) { return closing->flushed; });
 }
 
-// Without clients nothing is written any more: what they wrote is flushed, even if they did not ask
-// for it, and then the device has nothing to do.
+// Without clients nothing more is written. The last flush covers writes that no client has flushed.
+// After the flush the device is idle.
 void ClosingExports::flush(Closing& closing) {
     Export& exp = *closing.exp;
     if (planted("last-flush-left-out")) closing.flushing = closing.flushed = true;

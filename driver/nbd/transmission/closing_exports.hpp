@@ -1,11 +1,11 @@
-// ClosingExports: exports whose clients are to be disconnected, and those that are to be destroyed.
+// ClosingExports: exports whose clients are being disconnected, and those that are being destroyed.
 //
-//     close() ─▶ clients end ─▶ visitors end ─▶ last flush ─▶ destroyed
-//                   └─ after close_seconds_max, whoever has not taken its replies is given up
+//     close() ─▶ clients close ─▶ visitors close ─▶ last flush ─▶ destroyed
+//                   └─ after close_seconds_max, clients that do not read their replies are closed
 //
-// Ownership: owns the exports that were given to close().
-// Threads:   one worker; all_flushed() any.
-// Errors:    a last flush that fails is told on standard error and remembered.
+// Ownership: owns the exports passed to close().
+// Threads:   the worker's; all_flushed() any.
+// Errors:    a failed last flush is logged on standard error and makes all_flushed() false.
 #pragma once
 
 #include <atomic>
@@ -25,19 +25,19 @@ class ClosingExports {
     ClosingExports(const ClosingExports&) = delete;
     ClosingExports& operator=(const ClosingExports&) = delete;
 
-    /// Disconnects the clients of the export with this serial, and does not wait for it.
+    /// Closes the connections to the export with this serial, without waiting.
     void end_clients(uint64_t export_serial);
-    /// The same; when no worker has clients of it any more, flushes its backing and destroys it.
+    /// The same. When no worker has clients of the export, flushes its backing and destroys it.
     void close(std::unique_ptr<Export> exp);
 
-    /// Goes on with what the turn has made possible.
+    /// Starts the flushes that are possible now and destroys the flushed exports.
     void advance();
-    /// One second has passed.
+    /// Call once a second.
     void tick();
 
-    /// No export is left here.
+    /// No export is being closed.
     [[nodiscard]] bool empty() const { return closing_.empty(); }
-    /// No export was destroyed with data that could not be flushed.
+    /// False once an export was destroyed with data that could not be flushed.
     [[nodiscard]] bool all_flushed() const { return all_flushed_.load(); }
 
   private:
@@ -46,7 +46,7 @@ class ClosingExports {
         unsigned seconds;
     };
 
-    /// An export that closes. It is its own last flush.
+    /// An export that is being closed, and its last flush.
     struct Closing : Buf {
         ClosingExports* owner = nullptr;
         std::unique_ptr<Export> exp;

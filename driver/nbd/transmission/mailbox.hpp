@@ -1,6 +1,6 @@
-// Mailbox: what other threads ask of a worker, until it looks.
+// Mailbox: messages from other threads to a worker, kept until the worker reads them.
 //
-// Ownership: owns the mail.
+// Ownership: owns the messages.
 // Threads:   send() any; has_mail() and take() the worker's.
 // Errors:    none.
 #pragma once
@@ -29,7 +29,7 @@ struct Mail {
     };
 
     std::vector<Arrival> arrivals;
-    std::vector<uint64_t> endings;  // serials of exports whose clients are to go
+    std::vector<uint64_t> endings;  // serials of exports whose connections are to be closed
     std::vector<std::unique_ptr<Export>> closing;
     std::vector<std::packaged_task<void()>> calls;
     bool stop = false;
@@ -39,7 +39,7 @@ class Mailbox {
   public:
     explicit Mailbox(Ring& ring) : ring_(ring) {}
 
-    /// Has `change` put something into the mail, and wakes the worker.
+    /// Calls `change` to add a message, and wakes the worker.
     template <class Change>
     void send(Change change) {
         {

@@ -1,14 +1,16 @@
-// Pacing: whether a client of a Unix socket is asked for its next requests at once, or when it has
-// taken most of the replies that it was given.
+// Pacing: when a receive from a Unix socket starts.
 //
-// A client that takes longer over a reply than we do always has some lying in its socket. Asked at
-// once it brings one request, which is read, served and answered by itself; asked when the replies
-// run low it brings ten, and was never idle. Whether it was is seen from what is left in the socket
-// when the next replies are ready: if that is little, it may have waited for us, and the holds to
-// follow are skipped, twice as many each time.
+// A receive starts at once, or is held back until the client has read most of its replies.
 //
-// Units:   bytes; of what is left, with what the kernel adds.
-// Threads: one.
+// A client may need longer for a reply than we do. The socket then always holds unread replies. A
+// receive that starts at once brings one request, and each request costs a turn. A receive that is
+// held back brings about ten, and the client is never idle.
+//
+// The bytes still unread when the next replies are ready show whether a hold was too long. If few
+// are left, the client may have waited. The next holds are then skipped, twice as many each time.
+//
+// Units:   bytes; unread bytes include the kernel's overhead.
+// Threads: the worker's.
 // Errors:  none.
 // Source:  the interrupt coalescing of network cards.
 #pragma once
@@ -21,7 +23,7 @@ namespace blkscope::nbd {
 
 class Pacing {
   public:
-    /// Before a receive: whether it is held until the client has taken most of its replies.
+    /// Call before a receive. True: hold it back until the client has read most of its replies.
     [[nodiscard]] bool hold() {
         if (bytes_sent_ < bytes_between_holds) return false;
         bytes_sent_ = 0;
@@ -30,9 +32,9 @@ class Pacing {
         return held_;
     }
 
-    /// Before replies are sent: whether found_left() wants to be told.
+    /// Call before a send. True: found_left() needs the number of unread bytes.
     [[nodiscard]] bool asks_what_is_left() const { return held_; }
-    /// The client still had so much to take after the hold.
+    /// Reports the bytes that the client had not read after the hold.
     void found_left(uint64_t bytes) {
         held_ = false;
         assert(skips_ <= skips_max);
@@ -43,14 +45,14 @@ class Pacing {
     void sent(uint64_t bytes) { bytes_sent_ += bytes; }
 
   private:
-    // Less than this is taken before a hold could begin.
+    // Bytes sent between two possible holds.
     static constexpr uint64_t bytes_between_holds = 32768;
     static constexpr uint64_t left_min = 32768;
     static constexpr unsigned skips_max = 128;
 
-    uint64_t bytes_sent_ = 0;  // since the last receive that was, or might have been, held
+    uint64_t bytes_sent_ = 0;  // since the last receive at which a hold was possible
     unsigned skips_ = 0;       // after the next hold that was too long
-    unsigned skip_ = 0;        // of those, still to come
+    unsigned skip_ = 0;        // holds still to be skipped
     bool held_ = false;
 };
 

@@ -104,7 +104,7 @@ Parser::Event Parser::next_request() {
     incoming_.header = *header;
     size_t bytes = header_bytes_;
     if (has_status_payload(*header, rules_.terms.replies)) {
-        after_large_write_ = false;  // the payload is waited for in the rx buffer
+        after_large_write_ = false;  // the rx buffer must have room for the payload
         if (rx_bytes() < header_bytes_ + status_payload_bytes) return Event::need_bytes;
         if (find_status_payload()) bytes += status_payload_bytes;
     }
@@ -116,8 +116,7 @@ Parser::Event Parser::next_request() {
     return Event::request;
 }
 
-// False: the payload asks for what there is not. The request is then refused as it came, and its
-// payload is skipped like any other.
+// False: the payload names an unknown context. The request is then refused and its payload skipped.
 bool Parser::find_status_payload() {
     assert(rx_bytes() >= header_bytes_ + status_payload_bytes);
     const auto request = with_status_payload(

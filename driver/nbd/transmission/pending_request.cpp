@@ -25,8 +25,8 @@ Buf::Op op_of(Command type) {
     }
 }
 
-// A block status lists extents in its piece of memory, where its descriptors will be. A read lists
-// them in the request, if its client takes holes.
+// A block status lists its extents in its data memory, where its descriptors are written later. A
+// read lists its extents in the request, if its client accepts holes.
 std::span<Extent> room_for_extents(PendingRequest& request, const Request& header, bool chunked) {
     const bool one_chunk = (header.flags & command_flag::df) != 0;
     if (header.type == Command::block_status && request.data != nullptr) {

@@ -1,12 +1,11 @@
-// PendingRequest: one NBD request from its header to the last byte of its reply, and the pool it is
-// from.
+// PendingRequest: one NBD request from its header to the last byte of its reply; and RequestPool.
 //
-// It is the device's Buf and what the wire adds to it, so nothing is looked up or allocated on the
-// way back.
+// The request is the device's Buf with the protocol's fields added. So iodone finds everything in
+// it and allocates nothing.
 //
-// Ownership: the pool owns all but each session's reserve; a session has one from acquire() to
-//            release().
-// Threads:   one worker.
+// Ownership: the pool owns all requests but each session's reserve. A session has a request from
+//            acquire() to release().
+// Threads:   the worker's.
 #pragma once
 
 #include <array>
@@ -22,10 +21,10 @@ namespace blkscope::nbd {
 
 class Session;
 
-/// Extents that one read tells apart; what lies behind them is sent as data.
+/// Extents of one read that are sent apart; the rest is sent as data.
 inline constexpr size_t read_extents_max = 8;
 
-/// The longest head of a chunk: a hole's, extended.
+/// The longest head of a chunk: an extended hole.
 inline constexpr size_t reply_head_bytes_max = extended_reply_bytes + 12;
 
 struct PendingRequest : Buf {
@@ -33,29 +32,28 @@ struct PendingRequest : Buf {
     Session* session = nullptr;
     PendingRequest* next_reply = nullptr;
     uint32_t held_bytes = 0;  // of memory, at `data`; 0 for none
-    bool of_reserve = false;  // the session's own; the pool has no part in it
+    bool of_reserve = false;  // belongs to one session's Reserve, not to the pool
     uint64_t wire_bytes = 0;  // of the whole reply, once it is listed
     Command command = Command::read;
-    bool refused = false;  // it has not been with the device
+    bool refused = false;  // never reached the device
 
-    // The reply: the heads of its chunks one behind the other, of `head_bytes` together. Behind a
-    // single one goes the payload; where there are several, `chunks` of them, a read's data goes
-    // behind each that is not a hole's.
+    // The reply: `chunks` heads in a row, together `head_bytes` long. A single head is followed by
+    // the payload. With several heads, each data head is followed by its part of a read's data.
     uint32_t chunks = 0;
     uint32_t head_bytes = 0;
     uint64_t payload_bytes = 0;  // at `data`
     std::array<std::byte, reply_head_bytes_max * read_extents_max> heads{};
 
-    std::array<Extent, read_extents_max> holes{};  // of a read whose client can be told
+    std::array<Extent, read_extents_max> holes{};  // of a read whose client accepts holes
 };
 
 using ReplyQueue = Fifo<PendingRequest, &PendingRequest::next_reply>;
 
-/// Makes `request`, whose memory is there, what the header asks for. `chunked`: the client takes
-/// replies in chunks, and with them holes.
+/// Fills `request` from the header; its memory is already there. `chunked`: the client accepts
+/// replies in chunks, and so holes.
 void begin_request(PendingRequest& request, const Request& header, bool chunked);
 
-/// What the data of a request takes of memory.
+/// The memory that a request's data needs.
 [[nodiscard]] uint64_t memory_for(const Request& header);
 
 class RequestPool {
@@ -65,7 +63,7 @@ class RequestPool {
         for (size_t i = count; i-- > 0;) free_.push_back(&all_[i]);
     }
 
-    /// nullptr when all are in use.
+    /// Returns nullptr when all are in use.
     PendingRequest* acquire() {
         if (free_.empty()) return nullptr;
         PendingRequest* request = free_.back();

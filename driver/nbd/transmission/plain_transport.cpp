@@ -8,7 +8,8 @@
 namespace blkscope::nbd {
 namespace {
 
-// Of a receive: long for a client that reads, and no harm to one that waits for us to read first.
+// The longest time that a receive is held back. Long enough for a client that reads replies, short
+// enough for a client that waits for us.
 constexpr __kernel_timespec hold_time_max{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 }  // namespace
@@ -30,8 +31,8 @@ void PlainTransport::receive(std::span<const iovec> places) {
     start_receive(true);
 }
 
-// A receive into two places is never held: a client with a payload to send stands still until all
-// of the payload is taken.
+// A receive into two places is never held back. The client has a payload to send and can do nothing
+// else until the payload is received.
 void PlainTransport::start_receive(bool may_hold) {
     assert(receiving_);
     if (receive_message_.msg_iovlen > 1) {
@@ -85,7 +86,7 @@ void PlainTransport::start_send() {
 void PlainTransport::sent(int32_t result) {
     assert(sending_);
     const bool again = is_interrupted(result) && !planted("send-interrupted");
-    if (again) return start_send();  // of a socket that is cut it fails at once
+    if (again) return start_send();  // on a shut socket the repeated send fails at once
     sending_ = false;
     if (result > 0) bytes_moved_ += static_cast<uint32_t>(result);
     owner_.sent(result);

@@ -1,9 +1,10 @@
-// PlainTransport: bytes straight between the socket and the owner's memory.
+// PlainTransport: moves bytes directly between the socket and the owner's memory.
 //
-// One receive takes whatever the socket holds, and one send all the pieces of a batch, so at depth
-// the kernel is entered per batch. A Unix socket's receives into one place are paced.
+// A receive takes all that the socket holds. A send takes all pieces of a batch. At depth this
+// means one system call per batch. Receives from a Unix socket into one place are paced
+// (pacing.hpp).
 //
-// Everything else is as in transport.hpp.
+// The rest is as in transport.hpp.
 #pragma once
 
 #include <sys/socket.h>

@@ -8,7 +8,7 @@
 namespace blkscope::nbd {
 namespace {
 
-// Room for all replies that a client can have coming, unless many are reads that met holes.
+// Room for all replies that a client can have at once, except many reads with holes.
 constexpr size_t pieces_max = size_t{2} * requests_held_max + reply_pieces_max;
 
 }  // namespace
@@ -22,7 +22,7 @@ void Replies::push(PendingRequest& request) {
     ready_.push(request);
 }
 
-// Lists what is ready, as far as the list goes; the rest is next.
+// Lists the ready replies as far as the list has room. The rest waits for the next list.
 void Replies::gather() {
     assert(first_ == end_);
     assert(sent_bytes_ == 0);

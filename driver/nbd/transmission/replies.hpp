@@ -1,14 +1,14 @@
-// Replies: the ready replies of one client, and what of them is on its way.
+// Replies: the replies of one client that are ready or being sent.
 //
 //     push ─▶ [ ready ] ── next() ─▶ [ on the wire: pieces ] ── taken() ─▶ released
 //
-// All replies that are ready go out in one list of pieces. A send takes at most send_bytes_max of
-// the list, so that a client's progress through a long reply is noticed. A request is released as
-// soon as its last byte is sent.
+// All ready replies are sent as one list of pieces. A send takes at most send_bytes_max of the
+// list, so that progress within a long reply is noticed. A request is released as soon as its last
+// byte is sent.
 //
 // Units:     bytes.
 // Ownership: borrows requests from push() until they are released.
-// Threads:   one worker.
+// Threads:   the worker's.
 // Errors:    none.
 #pragma once
 
@@ -28,25 +28,26 @@ namespace blkscope::nbd {
 
 class Replies {
   public:
-    /// Of one send.
+    /// Limit of one send.
     static constexpr size_t send_bytes_max = size_t{1} << 20;
 
     explicit Replies(ReplyForm form);
     Replies(const Replies&) = delete;
     Replies& operator=(const Replies&) = delete;
 
-    /// Encodes the request's reply and puts it behind the others.
+    /// Encodes the request's reply and appends it to the ready ones.
     void push(PendingRequest& request);
 
     [[nodiscard]] bool empty() const { return ready_.empty() && on_the_wire_.empty(); }
 
-    /// The pieces to be sent next, at least one; only if not empty(). They stay where they are
-    /// until taken().
+    /// The pieces to send next, at least one. Call only if not empty(). The pieces stay valid until
+    /// taken().
     std::span<iovec> next();
-    /// Of the pieces that next() gave.
+    /// Bytes of the pieces that next() returned.
     [[nodiscard]] size_t next_bytes() const { return window_bytes_; }
 
-    /// So many bytes of these pieces are sent. Calls `release` with each request that is done.
+    /// Records that `bytes` of these pieces were sent. Calls `release` for each request that is
+    /// done.
     template <class Release>
     void taken(size_t bytes, Release release) {
         skip(bytes);
@@ -58,12 +59,12 @@ class Replies {
         assert(!on_the_wire_.empty() || (sent_bytes_ == 0 && first_ == end_));
     }
 
-    /// Calls `release` with each request whose reply no send has begun with.
+    /// Calls `release` for each request whose reply is not yet in a list.
     template <class Release>
     void drop_ready(Release release) {
         while (!ready_.empty()) release(ready_.pop());
     }
-    /// And with all others. Not while a send is under way.
+    /// Calls `release` for every request. Not while a send is under way.
     template <class Release>
     void drop_all(Release release) {
         drop_ready(release);
@@ -79,14 +80,14 @@ class Replies {
     const ReplyForm form_;
     ReplyQueue ready_;
     ReplyQueue on_the_wire_;
-    uint64_t sent_bytes_ = 0;  // of the first one there
+    uint64_t sent_bytes_ = 0;  // of the first request on the wire
 
     std::unique_ptr<iovec[]> pieces_;
-    size_t first_ = 0;           // not sent yet
+    size_t first_ = 0;           // first piece not sent yet
     size_t end_ = 0;             // of the list
-    size_t window_end_ = 0;      // of what next() gave
-    size_t window_bytes_ = 0;    // of that
-    size_t withheld_bytes_ = 0;  // of its last piece, which go with the next send
+    size_t window_end_ = 0;      // of the pieces that next() returned
+    size_t window_bytes_ = 0;    // of those pieces
+    size_t withheld_bytes_ = 0;  // of the last of those pieces; sent with the next pieces
 };
 
 }  // namespace blkscope::nbd

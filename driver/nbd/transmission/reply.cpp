@@ -12,21 +12,21 @@ constexpr uint64_t hole_bytes = sizeof(uint64_t) + sizeof(uint32_t);
 constexpr uint64_t error_bytes = sizeof(uint32_t) + sizeof(uint16_t);  // without a text
 constexpr uint64_t context_bytes = sizeof(uint32_t);
 
-// A compact descriptor's length has 32 bits; this is the largest multiple of any block size there.
+// A compact descriptor's length has 32 bits. The limit is the largest multiple of every block size.
 constexpr uint64_t compact_extent_bytes_max = 0xffff0000;
 constexpr size_t compact_descriptor_bytes = 2 * sizeof(uint32_t);
 constexpr size_t extended_descriptor_bytes = 2 * sizeof(uint64_t);
 static_assert(sizeof(Extent) == extended_descriptor_bytes, "descriptors are written over extents");
 
-// Writes a big-endian number; gives the place behind it.
+// Writes a big-endian number; returns the place after it.
 template <std::unsigned_integral T>
 std::byte* put(std::byte* to, T value) {
     store_be<T>(std::span<std::byte, sizeof(T)>(to, sizeof(T)), value);
     return to + sizeof(T);
 }
 
-// The heads of one request's reply. Bytes that are written may alias anything, so the place is kept
-// in a local variable wherever more than one number is.
+// The heads of one request's reply. Written bytes may alias anything, so functions that write
+// several numbers keep the place in a local variable.
 class Heads {
   public:
     Heads(PendingRequest& request, ReplyForm form)
@@ -72,7 +72,7 @@ class Heads {
         at_ = put(put(at_, at), static_cast<uint32_t>(bytes));
     }
 
-    // A read that failed on its way tells where; what came before that is not sent.
+    // A read that failed in the device reports the offset. Data before the offset is not sent.
     void error(Error error) {
         const bool on_its_way = request_.command == Command::read && !request_.refused;
         chunk(on_its_way ? Chunk::error_offset : Chunk::error,
@@ -114,8 +114,8 @@ uint32_t flags_of(const Extent& extent) {
     return extent.hole ? allocation_flag::hole | allocation_flag::zero : 0;
 }
 
-// Each descriptor is no longer than the extent that it stands for, so they can be written over them
-// from the first one on. Gives how many there are: none behind one that had to be cut.
+// A descriptor is no longer than its extent, so descriptors can overwrite the extents from the
+// first on. Returns their number. The first shortened descriptor is the last.
 uint32_t write_compact(std::span<const Extent> extents, std::byte* to) {
     uint32_t count = 0;
     for (const Extent& at : extents) {

@@ -11,7 +11,8 @@ bool writes(Command command) {
            command == Command::write_zeroes;
 }
 
-// True for a range that does not lie within `size` bytes. No sum that could wrap.
+// True for a range that does not lie within `size` bytes. The comparison has no sum that could
+// wrap.
 bool outside(uint64_t offset, uint64_t length, uint64_t size) {
     return offset > size || length > size - offset;
 }
@@ -25,8 +26,8 @@ uint64_t RequestRules::payload_bytes(const Request& header) const {
     return header.type == Command::write ? header.length : 0;
 }
 
-// In the order in which other servers look, so that a request with several faults gets the same
-// answer from all.
+// The order of checks is that of other servers. A request with several faults then gets the same
+// error from all.
 int RequestRules::refusal(const Request& header) const {
     if (data_bytes(header) > payload_bytes_max) return EINVAL;
     if (writes(header.type) && read_only) return EPERM;
@@ -45,22 +46,22 @@ int RequestRules::refusal_of_range(const Request& header) const {
             break;
         case Command::flush:
             return header.offset != 0 || header.length != 0 ? EINVAL : 0;
-        case Command::disc:    // has no reply, and is not asked about
+        case Command::disc:    // has no reply and never comes here
         case Command::resize:  // not offered
             return EINVAL;
         default:
-            return EINVAL;  // a number without a name
+            return EINVAL;  // an unknown number
     }
     if (outside(header.offset, header.length, size_bytes)) {
         const bool grows = header.type == Command::write || header.type == Command::write_zeroes;
         return grows ? ENOSPC : EINVAL;
     }
-    // The kernel has been seen to send an empty trim; it asks for nothing, and gets it.
+    // The kernel is known to send an empty trim, which succeeds.
     return header.length == 0 && header.type != Command::trim ? EINVAL : 0;
 }
 
-// FUA is taken on every command, as clients are known to set it; where nothing is written it says
-// nothing.
+// FUA is allowed on every command, because some clients always set it. Commands that write nothing
+// ignore FUA.
 uint16_t RequestRules::allowed_flags(Command command) const {
     const bool chunked = terms.replies != ReplyForm::simple;
     const bool extended = terms.replies == ReplyForm::extended;

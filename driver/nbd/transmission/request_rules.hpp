@@ -1,13 +1,13 @@
-// RequestRules: which requests a client may make, and what it is told of those that it may not.
+// RequestRules: the requests that a client may make, and the errors for the others.
 //
-//     header ─▶ payload_bytes()   what follows it in the stream, wanted or not
+//     header ─▶ payload_bytes()   the bytes that follow it in the stream, even if refused
 //            ─▶ refusal()         0, or the errno that the specification names
 //
-// The device has the last word on alignment, which depends on its backing.
+// The device itself checks alignment, which depends on its backing.
 //
 // Units:   bytes.
 // Threads: pure functions.
-// Errors:  none; they take any header at all.
+// Errors:  none; any header is accepted as input.
 // Source:  the NBD protocol document, "Request types" and "Error values".
 #pragma once
 
@@ -26,10 +26,10 @@ struct RequestRules {
     bool read_only = false;
     Terms terms;
 
-    /// The errno of a request that is not to be served, 0 for one that is.
+    /// The errno of a refused request; 0 for an allowed one.
     [[nodiscard]] int refusal(const Request& header) const;
 
-    /// What follows the header.
+    /// Bytes of payload after the header.
     [[nodiscard]] uint64_t payload_bytes(const Request& header) const;
 
   private:
@@ -38,20 +38,20 @@ struct RequestRules {
     [[nodiscard]] int refusal_of_flags(const Request& header) const;
 };
 
-/// The data that a request brings or takes away.
+/// Bytes of data that a request sends or receives.
 [[nodiscard]] inline uint64_t data_bytes(const Request& header) {
     return header.type == Command::read || header.type == Command::write ? header.length : 0;
 }
 
-/// The payload of a block status that selects its contexts: the length of the range, and their ids.
-/// We have one, so there is one form that asks for something and for nothing that is not there.
+/// Bytes of the payload with which a block status selects contexts: the range's length, then the
+/// context ids. The server offers one context, so a payload of any other length is refused.
 inline constexpr uint64_t status_payload_bytes = 12;
 
-/// Whether a block status comes with a payload that must be looked at before it can be served.
+/// True if a block status has a payload that must be parsed before the request can be checked.
 [[nodiscard]] bool has_status_payload(const Request& header, ReplyForm form);
 
-/// The request that such a header and its payload are, without the payload; nothing if it selects
-/// what there is not.
+/// Combines the header and its payload to a request without payload. Returns nothing if the payload
+/// selects an unknown context.
 [[nodiscard]] std::optional<Request> with_status_payload(
     const Request& header, std::span<const std::byte, status_payload_bytes> payload);
 

@@ -1,16 +1,16 @@
-// Reserve: one request, and memory for its data, that belong to one client alone.
+// Reserve: one request, with memory for its data, for one client only.
 //
-// A client that finds the shared memory used up goes on with its reserve, one request at a time. So
-// no client can be stopped by what others hold.
+// When the shared memory is used up, a client continues with its reserve, one request at a time. So
+// other clients cannot stop it.
 //
-// The memory is mapped when it is first used. Its pages go back to the system when the reserve has
-// not been used for a while.
+// The memory is mapped at first use. The pages go back to the system when the reserve has not been
+// used for some seconds.
 //
 // Units:     bytes.
 // Ownership: owns the request and the memory; acquire() lends both until release().
-// Threads:   one worker.
-// Errors:    nullptr while the request is out, for more than reserve_bytes_max, and where the system
-//            has no memory to map.
+// Threads:   the worker's.
+// Errors:    nullptr while the request is lent, for more than reserve_bytes_max, and if mapping
+//            fails.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ class Reserve {
 
     [[nodiscard]] bool is_out() const { return out_; }
 
-    /// One second has passed.
+    /// Call once a second.
     void tick();
 
   private:

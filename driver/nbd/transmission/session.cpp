@@ -10,12 +10,13 @@
 namespace blkscope::nbd {
 namespace {
 
-// A client's socket has room for one or two of these: it stands still while we do not receive.
+// A client's socket has room for one or two writes of this size. The client can send no more until
+// we receive.
 constexpr uint64_t filling_write_bytes = 65536;
 
 RequestRules rules_for(const Export& exp, const Terms& terms) {
     return {.size_bytes = exp.device.size_bytes(),
-            // A client that has not asked for the limit may not know it.
+            // A client that did not ask for the limit may not know it.
             .payload_bytes_max =
                 terms.block_sizes ? exp.info().block_size.maximum : Arena::piece_bytes_max,
             .read_only = exp.read_only,
@@ -51,7 +52,7 @@ bool Session::finished() const {
     return state_ == State::dead || transport_->has_said_all();
 }
 
-// ---- The end ----
+// ---- Closing ----
 
 void Session::end() {
     if (state_ != State::open) return;
@@ -59,14 +60,14 @@ void Session::end() {
     IntakeEntry::unlist();
     memory_.stop_waiting();
     if (transport_->is_receiving()) {
-        transport_->stop_receiving();  // received() hears of it
+        transport_->stop_receiving();  // received() is called soon
     } else {
         drop_payload();
     }
     sessions_.needs_attention(*this);
 }
 
-// A payload that will never be whole. Not while a receive is under way: it writes there.
+// Releases a payload that will never be complete. During a receive the kernel still writes to it.
 void Session::drop_payload() {
     assert(!transport_->is_receiving());
     if (planted("payload-kept")) incoming_ = nullptr;
@@ -104,9 +105,9 @@ void Session::receive() {
     transport_->receive(parser_.places());
 }
 
-// A payload is received at once: the client stands still until all of it is taken.
+// A payload is received at once: the client can do nothing else until the payload is received.
 void Session::receive_behind_replies() {
-    if (state_ != State::open || IntakeEntry::is_listed()) return;  // resume() comes here again
+    if (state_ != State::open || IntakeEntry::is_listed()) return;  // resume() calls this again
     const bool in_place = parser_.payload_bytes() > 0 || parser_.expects_large_write();
     if (in_place || transport_->has_read_ahead()) return receive();
     sessions_.receives_next(*this);
@@ -140,8 +141,8 @@ void Session::stream_ended(int32_t result) {
     end();
 }
 
-// Takes in a share at a time: the replies of the first requests go out while the data of the next
-// ones is read, and that data is still in the processor's cache then.
+// Parses one share of data at a time. The first requests' replies are sent while the next data is
+// received. The data is still in the processor's cache when the device writes it.
 void Session::parse() {
     share_bytes_ = 0;
     while (state_ == State::open && parse_one()) {
@@ -155,7 +156,7 @@ void Session::resume() {
     receive_behind_replies();
 }
 
-// Takes one step through the stream; false when it needs more bytes, or more room.
+// Takes one step through the stream. False: more bytes or more room are needed.
 bool Session::parse_one() {
     switch (parser_.next()) {
         case Parser::Event::need_bytes:
@@ -205,8 +206,8 @@ bool Session::take_in() {
     return true;
 }
 
-// Answers a refused request: one with a payload when that has been read, for a client that is still
-// sending it (libnbd) takes a reply before that for a broken server.
+// Answers a refused request. A refused payload is read first: libnbd treats a reply before the end
+// of its payload as an error.
 void Session::refuse(PendingRequest& request) {
     const Parser::Incoming& incoming = parser_.incoming();
     assert(incoming.refusal != 0);
@@ -224,7 +225,8 @@ void Session::refuse(PendingRequest& request) {
 
 // ---- Through the device and back ----
 
-// The request may be done, and its session in line for attention, when strategy() returns.
+// When strategy() returns, the request may already be done and its session already listed for
+// attention.
 void Session::submit(PendingRequest& request) {
     assert(!request.refused);
     assert(request.session == this);
@@ -266,7 +268,7 @@ void Session::sent(int32_t result) {
     sessions_.needs_attention(*this);
     const auto done = [this](PendingRequest& request) { memory_.release(request); };
     if (result < 0) {
-        // A client that has said that it ends may be gone before its last replies.
+        // A client that has announced its end may close the socket before its last replies.
         kill(state_ == State::open ? transport_->reason(result) : "");
     }
     if (state_ == State::dead) return replies_.drop_all(done);

@@ -3,19 +3,19 @@
 //     Transport ─ received ─▶ Parser ─ request ─▶ admission ─▶ Device::strategy
 //     Transport ◀── send ──── Replies ◀─────────────────────── iodone
 //
-// What can be answered in this turn or the next is answered before more is received: the client
-// brings more in the meantime, and need not wake the worker.
+// The session sends the replies that a turn produced before it receives again. The client sends its
+// next requests in the meantime, so the worker need not be woken for them.
 //
-// What a client can have in hand is bounded (client_memory.hpp). Past that the session stops
-// receiving until replies have gone out: a client that sends without reading is held back.
+// A client has a limit of requests and memory (client_memory.hpp). At the limit the session stops
+// receiving until replies have been sent.
 //
-//     open ──▶ ending   nothing more is read (DISC, end of stream, shutdown); replies still go out
-//       └────▶ dead     the socket is of no use (reset, lost stream); what is under way is awaited
+//     open ──▶ ending   reads no more (DISC, end of stream, shutdown); replies are still sent
+//       └────▶ dead     the socket is useless (reset, lost stream); waits for what the device has
 //
 // Ownership: owns its transport; lends requests to the device until iodone.
-// Threads:   its worker.
-// Errors:    a client's mistakes are answered as the protocol says; a broken stream or socket ends
-//            the session and nothing else.
+// Threads:   the worker's.
+// Errors:    a client's mistake gets the protocol's reply. A broken stream or socket ends the
+//            session and nothing else.
 // Source:    the NBD protocol document, transmission phase.
 #pragma once
 
@@ -36,8 +36,8 @@ namespace blkscope::nbd {
 
 class Sessions;
 
-/// The lists of a worker's sessions: all, those to be looked at in this turn, and those that wait
-/// to take in more (for room, for the next turn, or for replies to go out first).
+/// The lists of a worker's sessions: all, those to serve in this turn, and those that wait to
+/// receive more. The last ones wait for room, for the next turn, or for replies to be sent first.
 using SessionEntry = TurnEntry<struct AllSessions>;
 using AttentionEntry = TurnEntry<struct Attention>;
 using IntakeEntry = TurnEntry<struct Intake>;
@@ -47,39 +47,40 @@ class Session final : public SessionEntry,
                       public IntakeEntry,
                       private TransportOwner {
   public:
-    /// Takes over a connected stream socket in blocking mode, negotiated for `exp` on these terms,
-    /// and the TLS that was begun on it, if any. `lane` is the worker's to the export's device.
+    /// Takes over a connected stream socket in blocking mode, and the TLS session on it, if any.
+    /// The handshake has chosen `exp` and `terms`. `lane` is this worker's lane to the export's
+    /// device.
     Session(Sessions& sessions, Export& exp, Lane& lane, const Terms& terms, int socket,
             std::unique_ptr<TlsSession> tls);
     ~Session();
 
-    /// Reads no more requests; what was accepted is answered.
+    /// Reads no more requests; accepted requests are still answered.
     void end();
 
-    /// Gives the socket up at once, and logs why unless that is empty.
+    /// Shuts the socket down at once. Logs `why` unless empty.
     void kill(std::string_view why);
-    /// The same for a client that stands still; counted as such.
+    /// The same for a client that has stopped reading or sending; counted in the lane.
     void give_up(std::string_view why);
 
     /// Puts the replies that are ready on the ring, if no send is under way.
     void serve();
 
-    /// Puts the next receive on the ring. False: not yet, for the device may answer what it has
-    /// until the next turn.
+    /// Puts the next receive on the ring. False: the receive is put off until the next turn,
+    /// because the device may finish requests first.
     bool receive_next();
 
-    /// Goes on parsing after a wait; where it still cannot it stands in line again.
+    /// Continues to parse after a wait. A session that still has no room waits again.
     void resume();
 
-    /// One second has passed.
+    /// Call once a second.
     void tick();
 
     [[nodiscard]] Export& exp() const { return export_; }
 
-    /// What it has in hand.
+    /// The requests and memory that the client uses now.
     [[nodiscard]] const ClientMemory& memory() const { return memory_; }
 
-    /// Nothing of it is with the device or the kernel any more.
+    /// Neither the device nor the kernel has anything of this session any more.
     [[nodiscard]] bool finished() const;
 
   private:
@@ -102,13 +103,13 @@ class Session final : public SessionEntry,
     Sessions& sessions_;
     Export& export_;
     Lane& lane_;
-    const bool chunked_;  // the client takes replies in chunks
+    const bool chunked_;  // the client accepts replies in chunks
     State state_ = State::open;
 
     Parser parser_;
-    PendingRequest* incoming_ = nullptr;  // whose payload comes in, or is skipped
-    uint64_t share_bytes_ = 0;            // of data, taken in this turn
-    bool put_off_ = false;                // the next receive, by one turn
+    PendingRequest* incoming_ = nullptr;  // the request whose payload is being received or skipped
+    uint64_t share_bytes_ = 0;            // of data, received in this turn
+    bool put_off_ = false;                // the next receive waits one turn
 
     ClientMemory memory_;
     uint32_t in_device_ = 0;

@@ -1,4 +1,4 @@
-// What one client may have in hand, and when a client that stands still is closed.
+// Limits of one client's requests and memory, and the times after which a stalled client is closed.
 //
 // Units: as each name says.
 #pragma once
@@ -11,23 +11,23 @@ namespace blkscope::nbd {
 /// Requests of one client, from header to the last byte of the reply.
 inline constexpr uint32_t requests_held_max = 256;
 
-/// Data of these; a single request may have more.
+/// Data of these requests together. A single request may have more.
 inline constexpr uint64_t bytes_held_max = uint64_t{16} << 20;
 
-/// The data of the requests that one turn takes in (measured: docs/performance.md).
+/// Data that a session receives in one turn (measured: docs/performance.md).
 inline constexpr uint64_t share_bytes_max = uint64_t{256} << 10;
 
-/// A client that has to take or to give is slow unless so much moves within idle_seconds_max. A
-/// send is heard of when all of it is taken, so the amount is that of one send.
+/// A client with replies to read or data to send is slow if less than this moves within
+/// idle_seconds_max. A send is noticed only when it is complete, so this is the size of one send.
 inline constexpr uint64_t progress_bytes_min = uint64_t{1} << 20;
 
-/// A slow client that holds memory for which others wait is closed after so long.
+/// After this time a slow client is closed if others wait for its memory.
 inline constexpr unsigned idle_seconds_max = 10;
 
-/// A client has so long to take its last replies when its export closes.
+/// The time that a client has to read its last replies when its export closes.
 inline constexpr unsigned close_seconds_max = 5;
 
-/// Data of the one request that each client can always have in hand, whatever others hold.
+/// Data of the one request that each client can always have, whatever others use.
 inline constexpr size_t reserve_bytes_max = size_t{2} << 20;
 
 }  // namespace blkscope::nbd

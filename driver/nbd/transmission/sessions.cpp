@@ -18,7 +18,7 @@ void Sessions::open(Export& exp, Lane& lane, const Terms& terms, int socket,
                     std::unique_ptr<TlsSession> tls) {
     assert(socket >= 0);
     auto session = std::make_unique<Session>(*this, exp, lane, terms, socket, std::move(tls));
-    all_.add(*session.release());  // close() has it back
+    all_.add(*session.release());  // close() deletes it
 }
 
 void Sessions::close(Session& session) {
@@ -73,8 +73,8 @@ void Sessions::receive_all() {
     });
 }
 
-// A client that has used up its own share waits for itself: it may sleep for as long as it likes.
-// One that holds memory for which another waits may not.
+// A client that has used its own share waits for its own replies, so nothing closes it. A client
+// whose memory others wait for must send or read, or is closed.
 void Sessions::tick() {
     unsigned lacking = 0;
     all_.for_each([&](const Session& session) { lacking += session.memory().lacks() ? 1 : 0; });

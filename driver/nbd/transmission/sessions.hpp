@@ -1,12 +1,12 @@
-// Sessions: the clients of one worker, what each of them has to do in a turn, and what they share.
+// Sessions: the clients of one worker, the work that each has in a turn, and their shared memory.
 //
-//     received, iodone, sent ─▶ needs_attention ─▶ serve_all(): replies go out, the finished close
-//     no room for a request ──▶ waits_for_room ──▶ resume_waiting(), once something was released
-//     a share is taken in ────▶ yields ──────────▶ resume_yielded(), in the next turn
-//     all is parsed ──────────▶ receives_next ───▶ receive_all(), behind the turn's replies
+//     received, iodone, sent ─▶ needs_attention ─▶ serve_all(): sends replies, closes the finished
+//     no room for a request ──▶ waits_for_room ──▶ resume_waiting(), once memory was released
+//     a share is parsed ──────▶ yields ──────────▶ resume_yielded(), in the next turn
+//     all is parsed ──────────▶ receives_next ───▶ receive_all(), after the turn's replies
 //
 // Ownership: owns the sessions and their memory. The owner, the ring and the exports outlive them.
-// Threads:   one worker.
+// Threads:   the worker's.
 // Errors:    open() throws what a session's constructor throws.
 #pragma once
 
@@ -21,7 +21,7 @@
 
 namespace blkscope::nbd {
 
-/// Who wants to know that a client is no more.
+/// The class that is told when a session has closed.
 class SessionsOwner {
   public:
     virtual void session_closed(Export& exp) = 0;
@@ -50,7 +50,7 @@ class Sessions {
     void give_up_clients(uint64_t export_serial, std::string_view why);
 
     // ---- A worker's turn ----
-    /// No session has something to do before the next completion.
+    // No session has work to do before the next completion.
     [[nodiscard]] bool may_sleep() const {
         return attention_.empty() && yielded_.empty() && receiving_.empty();
     }
@@ -58,23 +58,23 @@ class Sessions {
     void resume_waiting();
     void serve_all();
     void receive_all();
-    /// One second has passed.
+    /// Call once a second.
     void tick();
 
-    /// Tells that a connection to `exp` was closed, and why.
+    /// Logs that a connection to `exp` was closed, and why.
     void log(const Export& exp, std::string_view why);
 
     // ---- For each session ----
     [[nodiscard]] Ring& ring() { return ring_; }
     [[nodiscard]] SharedMemory& memory() { return memory_; }
 
-    /// Has replies to send, or has come to its end; looked at once per turn.
+    /// The session has replies to send, or has finished. Each such session is served once per turn.
     void needs_attention(Session& session) { attention_.add(session); }
-    /// Waits for room; goes on when something was released.
+    /// The session waits for memory and resumes when some was released.
     void waits_for_room(Session& session) { waiting_.add(session); }
-    /// Has had its share of this turn; goes on in the next, which comes without sleeping.
+    /// The session has used its share of this turn. The next turn follows without sleeping.
     void yields(Session& session) { yielded_.add(session); }
-    /// Receives next, after the replies of this turn, or those of the next one.
+    /// The session receives after the replies of this turn, or of the next one.
     void receives_next(Session& session) { receiving_.add(session); }
 
   private:

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t request_count = 4096;
 
-// With clients: a pause of so long between two requests costs the next ones some page faults.
+// While there are clients, a pause of this length costs the next requests some page faults.
 constexpr unsigned idle_seconds_to_give_back = 5;
 
 }  // namespace
@@ -56,7 +56,7 @@ bool SharedMemory::take_released() {
 }
 
 void SharedMemory::tick(bool any_clients) {
-    released_ = true;  // whatever a client waits for, it looks again once a second
+    released_ = true;  // a waiting client tries again at least once a second
     const bool idle = !std::exchange(used_, false) && arena_.idle();
     idle_seconds_ = idle ? idle_seconds_ + 1 : 0;
     if (!arena_.touched() || !arena_.idle()) return;

@@ -1,13 +1,12 @@
-// SharedMemory: what the clients of one worker share: requests, and memory for their data.
+// SharedMemory: the requests and the data memory that the clients of one worker share.
 //
-// Large pieces are for the clients in the order of their arrival: the first one that found no room
-// stands at the head of a line, and no other large request overtakes it.
+// Large pieces are given in order of arrival. The first client that finds no room is first in line,
+// and no other large request overtakes it.
 //
 // Units:     bytes.
 // Ownership: owns all; acquire() lends a request with its memory until release().
-// Threads:   one worker.
-// Errors:    the constructor throws std::system_error; a request that there is no room for is
-//            nullptr.
+// Threads:   the worker's.
+// Errors:    the constructor throws std::system_error. A request without room is nullptr.
 #pragma once
 
 #include <cstddef>
@@ -26,21 +25,21 @@ class SharedMemory {
     SharedMemory(const SharedMemory&) = delete;
     SharedMemory& operator=(const SharedMemory&) = delete;
 
-    /// A request for `client` with `bytes` of memory. Where that is a large piece, and there is
-    /// room, the client no longer stands in line.
+    /// A request for `client` with `bytes` of memory. A large piece that has room removes the
+    /// client from the line.
     PendingRequest* acquire(const ClientMemory& client, uint32_t bytes);
     void release(PendingRequest& request);
 
-    /// The client waits for `bytes`: the first to wait for a large piece is at the head of the line.
+    /// The client waits for `bytes`. The first client to wait for a large piece is first in line.
     void stand_in_line(const ClientMemory& client, uint32_t bytes);
     void leave_line(const ClientMemory& client);
 
-    /// Whether something became free since the last call; waiting clients may try again.
+    /// True if something was released since the last call. Waiting clients may then try again.
     bool take_released();
     void note_release() { released_ = true; }
 
-    /// One second has passed. Unused pages go back to the system: at once if no clients are there
-    /// any more, otherwise after some seconds without a request.
+    /// Call once a second. Unused pages go back to the system: at once without clients, else after
+    /// some seconds without a request.
     void tick(bool any_clients);
 
   private:

@@ -28,8 +28,7 @@ void TlsTransport::receive(std::span<const iovec> places) {
     decrypt();
 }
 
-// Fills the places with what can be decrypted now, and asks the socket for more where that is
-// nothing.
+// Fills the places with the bytes that can be decrypted now. If there are none, receives more.
 void TlsTransport::decrypt() {
     assert(receiving_);
     int32_t result = 0;
@@ -58,8 +57,8 @@ void TlsTransport::start_receive() {
     });
 }
 
-// The socket has ended and TLS has not: the client vanished, or someone cuts its stream off. Some
-// clients never say that they end, so only the owner knows whether anything is lost.
+// The socket has ended without TLS's announcement: the client failed, or somebody cut the stream.
+// Some clients never announce their end, so only the owner knows whether data is missing.
 void TlsTransport::encrypted_received(int32_t result) {
     assert(receiving_);
     if (stopped_) return decrypted(0);
@@ -82,7 +81,7 @@ void TlsTransport::decrypted(int32_t result) {
     owner_.received(result);
 }
 
-// The client is told why in TLS's words, if its socket takes them at once.
+// Sends the client TLS's alert, if its socket accepts it at once.
 void TlsTransport::fail() {
     const std::span<const std::byte> alert = tls_->output();
     if (!sending_ && !alert.empty()) ring_.kernel().send_now(socket_, alert);
@@ -98,7 +97,7 @@ std::string TlsTransport::reason(int32_t result) const {
 
 // ---- Sending ----
 
-// The pieces go into the session's output as far as there is room.
+// Writes as many pieces as the session's output has room for.
 void TlsTransport::send(std::span<iovec> pieces, [[maybe_unused]] size_t bytes) {
     assert(!sending_);
     assert(pieces_bytes_ == 0);

@@ -3,14 +3,14 @@
 //     socket ── recv ──▶ session ── read ──▶ places ──▶ owner.received()
 //     socket ◀── send ── session ◀── write ── pieces
 //
-// Decrypted bytes complete through the ring as received ones do, so that one client's backlog does
-// not go before the other clients'. A send takes as many bytes as the session's output has room for,
-// and ends when all of them are in the socket.
+// Decrypted bytes complete through the ring like received ones. So one client's backlog does not
+// overtake other clients. A send takes as many bytes as the session's output has room for. The send
+// ends when the socket has all of them.
 //
-// What TLS has to send for itself (new keys, an alert, its farewell) goes out as soon as no other
-// send is under way.
+// TLS's own messages (new keys, an alert, the closing message) are sent when no other send is under
+// way.
 //
-// Everything else is as in transport.hpp.
+// The rest is as in transport.hpp.
 #pragma once
 
 #include <array>

@@ -13,16 +13,19 @@
 namespace blkscope::nbd {
 namespace {
 
-// Asked of the kernel, which gives a Unix socket twice as much: a share of replies with all that
-// the kernel adds, so that the next share is read while the client takes this one. The default
-// holds less than a share; the rest then waits until three quarters of the default are taken. As
-// much as this is allowed everywhere (net.core.wmem_max). More was not faster (measured:
-// docs/performance.md).
+// Bytes of send buffer to request; the kernel doubles this for a Unix socket. The buffer holds a
+// share of replies with the kernel's overhead. So the next share is read while the client receives
+// this one.
+//
+// The default buffer holds less than a share. The rest of a share then waits until three quarters
+// of the default are read. A buffer of 208 KiB is allowed everywhere (net.core.wmem_max). More was
+// not faster (measured: docs/performance.md).
 constexpr int unix_send_bytes = 208 << 10;
 
 }  // namespace
 
-// A TCP socket is left alone: its room grows as the connection needs it until somebody sets it.
+// A TCP socket's buffer is not set, because the kernel grows it with the connection until it is
+// set.
 Transport::Transport(TransportOwner& owner, Ring& ring, int socket)
     : owner_(owner), ring_(ring), socket_(socket), is_unix_(ring.kernel().is_unix(socket)) {
     assert(socket >= 0);

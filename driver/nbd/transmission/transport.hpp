@@ -3,16 +3,16 @@
 //     receive(places) ──▶ ring ──▶ owner.received(bytes)     one receive and one send at a time,
 //     send(pieces) ─────▶ ring ──▶ owner.sent(bytes)         so that the stream keeps its order
 //
-// PlainTransport moves bytes between the socket and the owner's memory. TlsTransport has a TlsSession
-// in between. Neither knows what the bytes mean.
+// PlainTransport moves bytes between the socket and the owner's memory. TlsTransport has a
+// TlsSession in between. Neither interprets the bytes.
 //
-// Each receive() is answered by one received(), each send() by one sent(), from Ring::dispatch() and
-// never from within the call. An operation that the kernel interrupts is repeated here.
+// Each receive() leads to one received(), each send() to one sent(). Ring::dispatch() makes these
+// calls, never receive() or send(). An interrupted operation is repeated here.
 //
 // Units:     bytes.
 // Ownership: owns its socket; borrows places and pieces until received() or sent().
 // Threads:   the ring's worker.
-// Errors:    -errno in received() and sent(); reason() has the words for it.
+// Errors:    -errno in received() and sent(); reason() gives the text.
 // Source:    recvmsg(2), sendmsg(2), shutdown(2).
 #pragma once
 
@@ -29,13 +29,12 @@
 
 namespace blkscope::nbd {
 
-/// Who wants the bytes.
+/// The class that receives the bytes.
 class TransportOwner {
   public:
-    /// So many bytes were received, in the order of the places; 0: the stream has ended.
+    /// `result` bytes were received, in the order of the places; 0: the stream has ended.
     virtual void received(int32_t result) = 0;
-    /// So many bytes of the pieces were sent, fewer than all perhaps; 0: only what the transport
-    /// itself had to send.
+    /// `result` bytes of the pieces were sent, perhaps not all. 0: only the transport's own bytes.
     virtual void sent(int32_t result) = 0;
 
   protected:
@@ -53,36 +52,37 @@ class Transport {
     Transport(const Transport&) = delete;
     Transport& operator=(const Transport&) = delete;
 
-    /// Receives what has come, to one place or two, the first of them first.
+    /// Receives available bytes into one place or two, the first place first.
     virtual void receive(std::span<const iovec> places) = 0;
-    /// Sends pieces of `bytes` together.
+    /// Sends the pieces, together `bytes` long.
     virtual void send(std::span<iovec> pieces, size_t bytes) = 0;
-    /// Says what is to be said after the last piece. Not while a send is under way.
+    /// Sends the message that closes the stream, after the last piece. Not while a send is under
+    /// way.
     virtual void say_farewell() {}
 
     [[nodiscard]] bool is_receiving() const { return receiving_; }
     [[nodiscard]] bool is_sending() const { return sending_; }
-    /// Bytes that may be received without a system call: a receive should not be put off.
+    /// True if bytes can be received without a system call. A receive should then not be put off.
     [[nodiscard]] virtual bool has_read_ahead() const { return false; }
-    /// Nothing is left to send, farewell included.
+    /// True if nothing is left to send, the closing message included.
     [[nodiscard]] virtual bool has_said_all() const { return true; }
-    /// The stream's end was not announced, where the client has a way to announce it.
+    /// True if the stream ended without an announcement, where the protocol has one.
     [[nodiscard]] virtual bool was_cut_off() const { return false; }
-    /// What an error of received() or sent() means, as one line.
+    /// The text for an error of received() or sent(), one line.
     [[nodiscard]] virtual std::string reason(int32_t result) const;
-    /// Bytes that went through the socket, both ways together, since the beginning.
+    /// Bytes through the socket in both directions, since the beginning.
     [[nodiscard]] uint64_t bytes_moved() const { return bytes_moved_; }
 
-    /// Nothing more is wanted: a receive that is under way ends soon.
+    /// Stops receiving; a receive under way ends soon.
     void stop_receiving();
-    /// The same for both directions.
+    /// Shuts down both directions.
     void cut();
 
   protected:
-    /// Of a connected stream socket in blocking mode.
+    /// `socket` is a connected stream socket in blocking mode.
     Transport(TransportOwner& owner, Ring& ring, int socket);
 
-    /// An operation on the socket that reports to a member function.
+    /// An operation on the socket that calls a member function on completion.
     template <class T, void (T::*handler)(int32_t)>
     class Operation final : public Completion {
       public:
@@ -93,8 +93,8 @@ class Transport {
         T& transport_;
     };
 
-    /// The kernel gave up an operation that may succeed when repeated. ECANCELED: the kernel had no
-    /// memory for the wait that the operation was linked to.
+    /// True for an error after which the operation may be repeated. ECANCELED: the kernel had no
+    /// memory for the wait to which the operation was linked.
     static bool is_interrupted(int32_t result);
 
     TransportOwner& owner_;
@@ -107,7 +107,7 @@ class Transport {
     uint64_t bytes_moved_ = 0;
 };
 
-/// A transport on `socket`, which it owns from here; with the TLS that was begun on it, if any.
+/// Makes a transport, which owns `socket` and the TLS session on it, if any.
 std::unique_ptr<Transport> make_transport(TransportOwner& owner, Ring& ring, int socket,
                                           std::unique_ptr<TlsSession> tls);
 

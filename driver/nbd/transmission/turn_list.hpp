@@ -1,14 +1,14 @@
-// TurnList: the objects of a worker that have something to do, in the order in which they came.
+// TurnList: the objects of a worker that have something to do, in order of arrival.
 //
-//     list ─▶ entry ─▶ entry ─▶ [mark of a walk] ─▶ entry     entries that came during the walk
+//     list ─▶ entry ─▶ entry ─▶ [mark of a walk] ─▶ entry     entries added during the walk
 //
-// An entry is a base of the object, so listing allocates nothing, and the entry itself knows its
-// list. A walk puts a mark at the end and stops there: an object that is added during the walk is
-// left for the next one. Any entry may be removed, added or destroyed during a walk.
+// An entry is a base of the object, so adding one allocates nothing. Each entry knows its list. A
+// walk adds a mark at the end and stops there. An object added during the walk is left for the next
+// walk. Any entry may be removed, added or destroyed during a walk.
 //
-// Ownership: borrows what is in the list. The list outlives its entries' membership.
-// Threads:   one.
-// Errors:    none. An entry that is added while another list over the same tag has it is a bug.
+// Ownership: borrows the listed objects. The list outlives its entries' membership.
+// Threads:   a single one.
+// Errors:    none. Adding an entry that another list of the same tag has is a bug.
 #pragma once
 
 #include <cassert>
@@ -20,7 +20,7 @@ namespace blkscope::nbd {
 template <class T, class Tag>
 class TurnList;
 
-/// What an object derives from to be in a list over `Tag`; in one of them at a time.
+/// Base of objects that can be in a list of `Tag`, in one such list at a time.
 template <class Tag>
 class TurnEntry {
   public:
@@ -29,7 +29,7 @@ class TurnEntry {
 
     [[nodiscard]] bool is_listed() const { return list_ != nullptr; }
 
-    /// Takes the entry out of the list that has it, if any.
+    /// Removes the entry from its list, if any.
     void unlist() {
         if (list_ == nullptr) return;
         assert(next_->previous_ == this && previous_->next_ == this);
@@ -49,8 +49,8 @@ class TurnEntry {
 
     TurnEntry* previous_ = this;
     TurnEntry* next_ = this;
-    const void* list_ = nullptr;  // that has the entry
-    bool is_mark_ = false;        // of a walk, and no object
+    const void* list_ = nullptr;  // the list that has the entry
+    bool is_mark_ = false;        // a walk's mark, not an object
 };
 
 template <class T, class Tag>
@@ -74,14 +74,15 @@ class TurnList {
         append(entry);
     }
 
-    /// Takes each object out that was in the list when the walk began, and gives it to `take`.
+    /// Removes each object that was listed when the walk began, and passes it to `take`.
     template <class Take>
     void drain(Take take) {
         if (empty()) return;
         Mark mark(*this);
         for (;;) {
             Entry* entry = head_.next_;
-            while (entry->is_mark_ && entry != &mark) entry = entry->next_;  // of another walk
+            // a mark of another walk
+            while (entry->is_mark_ && entry != &mark) entry = entry->next_;
             if (entry == &mark && planted("walk-forgets")) forget_behind(mark);
             if (entry == &mark) return;
             assert(entry->list_ == this && !entry->is_mark_);
@@ -90,19 +91,19 @@ class TurnList {
         }
     }
 
-    /// Shows each object that was in the list when the walk began, and still is, to `look`.
+    /// Passes each object that was listed when the walk began, and still is, to `look`.
     template <class Look>
     void for_each(Look look) {
         if (empty()) return;
         Mark end(*this);
-        Mark place(*this);  // behind the object that was looked at last
+        Mark place(*this);  // after the last visited object
         for (Entry* entry = head_.next_; entry != &end; entry = place.next_) {
             place.move_behind(*entry);
             if (!entry->is_mark_) look(static_cast<T&>(*entry));
         }
     }
 
-    /// Whether `holds` is true of any object. `holds` changes no list.
+    /// True if `holds` is true of any object. `holds` changes no list.
     template <class Holds>
     [[nodiscard]] bool any_of(Holds holds) const {
         for (const Entry* entry = head_.next_; entry != &head_; entry = entry->next_) {
@@ -114,7 +115,7 @@ class TurnList {
   private:
     struct Head : Entry {};
 
-    /// A place in the list for as long as a walk lasts.
+    /// A place in the list during a walk.
     struct Mark : Entry {
         explicit Mark(TurnList& list) {
             this->is_mark_ = true;
@@ -138,7 +139,7 @@ class TurnList {
         entry.list_ = list;
     }
 
-    // A planted defect: what was added during a walk is lost.
+    // A planted defect: entries added during a walk are lost.
     void forget_behind(Mark& mark) {
         while (mark.next_ != &head_) mark.next_->unlist();
     }

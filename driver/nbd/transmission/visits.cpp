@@ -24,7 +24,7 @@ Lane& Visits::open_lane(Export& exp) {
     return *visit->lane;
 }
 
-// Without a client the lane closes, too: the export may, from here on.
+// The last client closes the lane, too. From here on the export may be destroyed.
 void Visits::close_lane(Export& exp) {
     const auto visit = find(exp);
     assert(visit != visits_.end() && visit->clients > 0);

@@ -1,10 +1,9 @@
 // Visits: a worker's lanes to the devices of other workers' exports.
 //
-// For the first client of such an export the worker opens a lane to the device; after the last one
-// it closes the lane.
+// The first client of such an export opens a lane to the device; the last one closes the lane.
 //
 // Ownership: owns the lanes; borrows the exports, which outlive their visitors.
-// Threads:   one worker.
+// Threads:   the worker's.
 // Errors:    open_lane() throws what Device::open_lane() throws.
 #pragma once
 
@@ -23,9 +22,9 @@ class Visits {
     Visits(const Visits&) = delete;
     Visits& operator=(const Visits&) = delete;
 
-    /// The lane for one client more.
+    /// The lane to the device, for one more client.
     Lane& open_lane(Export& exp);
-    /// A client that had the lane is no more.
+    /// A client of the lane has closed.
     void close_lane(Export& exp);
 
   private:

@@ -56,7 +56,7 @@ std::unique_ptr<Export> Worker::make_export(ExportOptions options) {
     } else {
         make();
     }
-    made.get();  // throws what the constructor has thrown
+    made.get();  // rethrows the constructor's exception
     assert(exp != nullptr);
     assert(&exp->worker == this);
     ++exports_;
@@ -123,7 +123,7 @@ void Worker::wait() {
     ring_.wait(sessions_.may_sleep());
 }
 
-// The device's lock is given back before the turn ends: a device may end in between.
+// The device is unlocked before the turn ends, because closing_.advance() may destroy a device.
 void Worker::turn() {
     sessions_.resume_yielded();
     ring_.dispatch();
@@ -142,7 +142,7 @@ void Worker::read_mail() {
     for (Mail::Arrival& arrival : mail.arrivals) admit(std::move(arrival));
     for (const uint64_t serial : mail.endings) closing_.end_clients(serial);
     for (auto& exp : mail.closing) closing_.close(std::move(exp));
-    ring_.unlock();  // to make an export takes longer than others should wait for a device
+    ring_.unlock();  // making an export takes too long to keep a device locked
     for (auto& task : mail.calls) task();
 }
 
@@ -180,7 +180,7 @@ void Worker::session_closed(Export& exp) {
     connection_closed(exp);
 }
 
-// The worker of the export may wait for its last visitor.
+// The worker of the export may be waiting for its last visitor.
 void Worker::connection_closed(Export& exp) {
     assert(connection_count_.load() > 0);
     assert(&exp.worker == this || exp.visitors.load() > 0);

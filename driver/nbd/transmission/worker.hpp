@@ -1,20 +1,21 @@
-// Worker: one thread with one ring, and the turn that everything on it takes part in.
+// Worker: one thread with one ring, and the turn in which all its work is done.
 //
-//     wait ─▶ sessions that yielded go on ─▶ completions ─▶ mail ─▶ sessions that waited go on
-//      ▲                                                                       │
-//      └─── receives go on the ring ◀─── replies go on the ring ◀──────────────┘
+//     wait ─▶ yielded sessions resume ─▶ completions ─▶ mail ─▶ waiting sessions resume
+//      ▲                                                                  │
+//      └────── receives are prepared ◀────── replies are prepared ◀───────┘
 //
-// One wait() per turn is the only system call, however much the turn brought. Nothing blocks and
-// nothing allocates between a request's header and its reply.
+// The only system call of a turn is one wait(), whatever the number of requests. Between a
+// request's header and its reply nothing blocks and nothing allocates.
 //
-// An export belongs to one worker. Its clients may be with any worker (visits.hpp).
+// An export belongs to one worker. The export's clients may be with any worker (visits.hpp).
 //
-// Ownership: owns its ring, sessions and lanes, and the exports that close; other exports outlive
-//            their sessions.
-// Threads:   construction, start(), make_export(), retire(), end_clients() and stop() on the control
-//            thread; hand_over(), wake() and the counts on any; the rest on the worker's thread.
+// Ownership: owns its ring, sessions, lanes and closing exports. Other exports outlive their
+//            sessions.
+// Threads:   the control thread constructs, and calls start(), make_export(), retire(),
+//            end_clients() and stop(). Any thread may call hand_over(), wake() and the counts. The
+//            rest is the worker thread's.
 // Errors:    the constructor throws std::system_error or std::runtime_error (no memory, no
-//            io_uring), start() and begin() std::system_error.
+//            io_uring). start() and begin() throw std::system_error.
 #pragma once
 
 #include <atomic>
@@ -37,68 +38,71 @@ namespace blkscope::nbd {
 
 class Worker final : private SessionsOwner {
   public:
-    /// With `busy_wait` the worker spins before it sleeps, where that pays.
+    /// With `busy_wait` the worker spins before it sleeps, where spinning saves time.
     explicit Worker(bool busy_wait = true, Kernel& kernel = linux_kernel());
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
 
-    /// Called on the worker's thread when a connection has closed. Before start().
+    /// Sets the function that the worker's thread calls after each closed connection. Call before
+    /// start().
     void when_connection_ended(std::function<void()> call) { connection_ended_ = std::move(call); }
 
-    /// Starts the worker's thread, and throws if that cannot do its work.
+    /// Starts the worker's thread. Throws if the thread cannot enable the ring.
     void start();
 
     // ---- Without a thread ----
-    // Instead of start() a caller may do the thread's work itself: begin(), then wait() and turn()
-    // in turns until finished().
+    // Instead of start() a caller may do the thread's work: begin(), then wait() and turn() until
+    // finished().
 
-    /// Makes the calling thread the worker's.
+    /// Makes the calling thread the worker's thread.
     void begin();
     /// Submits what the last turn prepared and sleeps until there is something to do.
     void wait();
-    /// All that follows a wait(): completions, messages, replies, the next receives.
+    /// The work that follows a wait(): completions, messages, replies, the next receives.
     void turn();
-    /// Stopped, and no connection and no closing export is left.
+    /// True once stopped, with no connection and no closing export left.
     [[nodiscard]] bool finished() const;
 
-    /// Makes an export of the worker's; on its thread, if it has one. Waits for it.
+    /// Makes an export that belongs to this worker, on the worker's thread if there is one. Waits
+    /// for it.
     std::unique_ptr<Export> make_export(ExportOptions options);
 
-    /// Answers what the clients of the export with this serial have asked and disconnects them (one
-    /// that does not take its replies after some seconds), without waiting for it.
+    /// Closes the connections to the export with this serial, without waiting. Accepted requests
+    /// are answered first. After some seconds a client that does not read its replies is closed
+    /// too.
     void end_clients(uint64_t export_serial);
 
-    /// The same for an export of its own; when the other workers' clients have closed, too, flushes
-    /// the backing and destroys the export.
+    /// The same for an export of this worker. When the other workers' clients have closed too,
+    /// flushes the backing and destroys the export.
     void retire(std::unique_ptr<Export> exp);
 
-    /// Exports that it was given and that were not retired.
+    /// Exports that were made here and not retired.
     [[nodiscard]] unsigned exports() const { return exports_; }
 
-    /// Gives a negotiated socket (blocking mode) to the worker, which owns it from here, and the
-    /// TLS that was begun on it, if any. Only an export whose backing is shareable() may be
-    /// another worker's.
+    /// Gives the worker a negotiated socket (blocking mode) and the TLS session on it, if any. The
+    /// worker owns both from here. Only an export whose backing is shareable() may belong to
+    /// another worker.
     void hand_over(Export& exp, const Terms& terms, int socket, std::unique_ptr<TlsSession> tls);
 
-    /// Ends the thread once all exports, which were retired before, have closed.
+    /// Ends the thread once all exports have closed. The caller has retired all exports before.
     void stop();
-    /// False if that has not happened by then; without a time it waits.
+    /// Waits for the thread's end. False: the deadline passed first.
     bool join(std::optional<std::chrono::steady_clock::time_point> deadline);
 
-    /// No export closed with data that could not be flushed; any thread.
+    /// False once an export was destroyed with data that could not be flushed. Any thread.
     [[nodiscard]] bool all_flushed() const { return closing_.all_flushed(); }
 
-    /// Has it look around, for something that it waits for has come true; any thread.
+    /// Wakes the worker: a condition that it waits for is now true. Any thread.
     void wake() { ring_.wake(); }
 
-    /// Connections that it has now; any thread.
+    /// The number of connections now. Any thread.
     [[nodiscard]] unsigned connections() const { return connection_count_.load(); }
 
     [[nodiscard]] Ring& ring() { return ring_; }
 
   private:
-    /// Tells the worker of each second that passes.
+    /// Calls the worker once a second.
     class Ticker final : public Completion {
       public:
         explicit Ticker(Worker& worker) : worker_(worker) {}
@@ -125,12 +129,12 @@ class Worker final : private SessionsOwner {
     Ticker ticker_{*this};
     bool stopping_ = false;
 
-    // The control thread's.
+    // For the control thread only.
     bool begun_ = false;
     unsigned exports_ = 0;
     std::thread thread_;
 
-    std::promise<void> entered_;  // by the thread, or why it could not
+    std::promise<void> entered_;  // set by the thread: ready, or the exception
     std::promise<void> ended_;
     std::future<void> end_ = ended_.get_future();
     std::atomic<unsigned> connection_count_{0};
