@@ -16,7 +16,7 @@
 namespace blkscope::nbd {
 namespace {
 
-// What a user named wrongly is theirs to mend.
+// A wrong string is the user's mistake.
 void check_strings(const ExportInfo& exp) {
     if (!valid_string(exp.name)) {
         throw std::system_error(std::make_error_code(std::errc::invalid_argument),
@@ -31,13 +31,13 @@ void check_strings(const ExportInfo& exp) {
     }
 }
 
-// The rest is ours: the code that made the device computed it.
+// A wrong number is our bug: the code that made the device computed it.
 void check_numbers(const ExportInfo& exp) {
     namespace flag = transmission_flag;
     // Clients keep offsets in a signed 64-bit integer.
     assert(exp.size_bytes <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
     assert((exp.transmission_flags & flag::has_flags) != 0);
-    // The handshake adds them for a client that has negotiated what they need.
+    // The handshake adds these flags for a client that has negotiated the features.
     assert((exp.transmission_flags & (flag::send_df | flag::block_status_payload)) == 0);
     assert((exp.transmission_flags & flag::send_fast_zero) == 0 ||
            (exp.transmission_flags & flag::send_write_zeroes) != 0);

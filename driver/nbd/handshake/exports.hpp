@@ -1,4 +1,4 @@
-// The exports a server offers, as its clients see them.
+// The exports that a server offers, as its clients see them.
 #pragma once
 
 #include <cassert>
@@ -11,8 +11,7 @@
 
 namespace blkscope::nbd {
 
-/// What a client is told to respect, in bytes. The defaults are those the protocol assumes where
-/// nothing is said.
+/// Block sizes that clients should respect, in bytes. The defaults are the protocol's own.
 struct BlockSize {
     std::uint32_t minimum = 1;        // a power of two, at most 65536
     std::uint32_t preferred = 4096;   // a power of two, at least 512 and at least the minimum
@@ -20,34 +19,34 @@ struct BlockSize {
                                       // 0xffffffff: no limit
 };
 
-/// One export: what the handshake says about it, and nothing about how it is served.
+/// The handshake's view of one export. How the export is served is not part of it.
 struct ExportInfo {
     std::string name;         // a valid_string(), unique
     std::string description;  // a valid_string(); empty for none
     std::uint64_t size_bytes = 0;
-    std::uint16_t transmission_flags = 0;  // has_flags, and what the device can do
+    std::uint16_t transmission_flags = 0;  // has_flags, and the device's abilities
     BlockSize block_size;
-    bool is_default = false;  // answers to the empty name too
+    bool is_default = false;  // found by the empty name too
 };
 
-/// The exports, in the order a client lists them. An export is known by its index.
+/// The exports, in the order of a LIST. Callers refer to an export by its index.
 ///
 /// Units:     as the fields say.
-/// Ownership: owns its copies; whoever negotiates borrows it, so it outlives them.
-/// Threads:   one, the control thread's, which may put another list in its place between two steps
-///            of a handshake; an index is good until then.
+/// Ownership: owns its copies. A Handshake borrows the list, which outlives it.
+/// Threads:   the control thread. Between two steps of a handshake it may assign another list; an
+///            index is valid until then.
 class Exports {
   public:
-    /// Errors: throws std::system_error for what a user can get wrong: a name or description that
-    ///         is not a valid_string(), a name given twice, two defaults. A size, flags or block
-    ///         sizes that NBD does not allow are our bug, and abort.
+    /// Errors: throws std::system_error for a user's mistake: a name or description that is no
+    ///         valid_string(), a repeated name, two defaults. Numbers that NBD forbids are our bug,
+    ///         and abort.
     explicit Exports(std::vector<ExportInfo> list, bool may_be_listed = true);
 
-    /// Whether clients may ask what there is; if not, they must know a name.
+    /// True if clients may list the exports. Otherwise a client must know a name.
     [[nodiscard]] bool may_be_listed() const { return may_be_listed_; }
 
-    /// The index of the export that a client calls `name`. The empty name means the default: the
-    /// export marked so or, where none is, the only one there is.
+    /// The index of the export with this name. The empty name means the default export, or the only
+    /// export if none is marked as default.
     [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
 
     [[nodiscard]] const ExportInfo& operator[](std::size_t index) const {

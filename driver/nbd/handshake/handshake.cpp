@@ -11,7 +11,7 @@
 namespace blkscope::nbd {
 namespace {
 
-// No read is longer, however much there is to throw away.
+// Limit of one read, even of data that is dropped.
 constexpr std::size_t read_bytes_max = std::size_t{64} << 10;
 
 }  // namespace
@@ -48,7 +48,7 @@ Step Handshake::feed(std::span<const std::byte> bytes) {
     assert(missing_ > 0);
     assert(bytes.size() <= wanted());
     replies_.clear();
-    // It grows with what has come, never by what is announced.
+    // Memory grows with the received bytes, never with the announced size.
     if (keep_) in_.insert(in_.end(), bytes.begin(), bytes.end());
     missing_ -= bytes.size();
     if (missing_ > 0) return go_on();
@@ -92,7 +92,7 @@ bool Handshake::too_many_options() const {
     return options_seen_ > limits_.options_max + for_list;
 }
 
-// Everything that closes before the data is read is decided here.
+// All checks that close before the data is read are here.
 Step Handshake::take_option_header() {
     assert(state_ == State::option_header);
     assert(in_.size() == option_header_bytes);
@@ -111,7 +111,7 @@ Step Handshake::take_option_header() {
         return close(fmt::format("option {} of {} bytes; the limit is {}", number, option_bytes_,
                                  limits_.option_bytes_max));
     }
-    // Such a client cannot read an option's reply: it would take one for the answer to EXPORT_NAME.
+    // An old client would mistake an option reply for the answer to EXPORT_NAME.
     if (!fixed_newstyle_ && option_ != Option::export_name) {
         return close(fmt::format("option {} from a client without fixed newstyle", number));
     }

@@ -4,8 +4,8 @@
 //                                          ▲                              ├─▶ close
 //                                          └──────────────────────────────┘
 //
-// There is no socket, no clock and no thread in it. Whoever has them sends greeting(), then reads
-// at most wanted() bytes, feeds them, sends what the step says, and goes where it says:
+// The handshake has no socket, clock or thread. The caller sends greeting(). Then the caller reads
+// at most wanted() bytes, feeds them, sends the step's bytes and follows step.next:
 //
 //     Handshake handshake(exports);
 //     send(handshake.greeting());
@@ -15,14 +15,13 @@
 //         if (step.next != Step::Next::go_on) break;
 //     }
 //
-// wanted() never reaches into the next message, so what follows a GO is still unread in the socket
-// when transmission begins. A deadline for the whole, and a client that is gone (normal at any
-// byte, and after ABORT even polite), are the caller's business.
+// wanted() never exceeds the current message. So bytes after a GO are still unread when
+// transmission begins. The caller keeps the deadline and handles a client that closes, which is
+// normal at any byte.
 //
-// It speaks fixed newstyle, with structured replies, extended headers and the metadata context
-// base:allocation; and STARTTLS as far as a machine without a socket can: it says when TLS begins,
-// and is fed what was decrypted from there on. What the client agreed on before is forgotten then,
-// since anyone on the way may have said it.
+// The handshake speaks fixed newstyle, with structured replies, extended headers and the metadata
+// context base:allocation. For STARTTLS it says when TLS begins; from then on the caller feeds
+// decrypted bytes. Earlier agreements are then forgotten, since an attacker may have sent them.
 //
 // Source: the NBD protocol document, "Handshake phase".
 #pragma once
@@ -42,46 +41,44 @@
 
 namespace blkscope::nbd {
 
-/// What one client may cost before it has asked for an export. The numbers are those of the servers
-/// that clients have met for years.
+/// Limits on one client before it has chosen an export. Common servers have the same limits.
 struct HandshakeLimits {
     std::uint32_t options_max = 32;  // then the connection closes
-    /// Further options for each export that a LIST has named: `nbdinfo --list` asks about each.
+    /// Further options for each export after a LIST, because `nbdinfo --list` asks about each
+    /// export.
     std::uint32_t options_per_listed_export = 32;
-    /// A longer option closes the connection; a shorter one is read and, if need be, thrown away.
+    /// A longer option closes the connection. A shorter one is read, even if its data is not used.
     std::uint32_t option_bytes_max = 32u << 20;
-    /// The longest option whose data is kept to be looked at, which bounds the memory held.
+    /// The longest option whose data is kept and parsed. Bounds the memory of a client.
     std::uint32_t parsed_bytes_max = 64u << 10;
 };
 
-/// One connection's negotiation.
+/// The negotiation of one connection.
 ///
 /// Units:     bytes.
-/// Ownership: borrows `exports`, which outlives it; owns what its steps point at. Holds at most twice
-///            parsed_bytes_max of the client's data, and an answer of at most the list of exports.
-/// Threads:   one at a time: the control thread's.
-/// Errors:    whatever the client sends ends in a Step. Feeding more than wanted(), or feeding after
-///            the end, is the caller's bug, and aborts.
+/// Ownership: borrows `exports`, which outlives it; owns the bytes of its steps. The memory is at
+///            most twice parsed_bytes_max of the client's data, and one list of the exports.
+/// Threads:   the control thread.
+/// Errors:    any bytes from the client lead to a Step. Feeding more than wanted(), or feeding
+///            after the end, is the caller's bug, and aborts.
 class Handshake {
   public:
-    /// Forms of replies beyond `replies_max` are unknown to it, as they are to older servers.
+    /// Forms of replies beyond `replies_max` are refused as unknown options, as older servers do.
     explicit Handshake(const Exports& exports, HandshakeLimits limits = {},
                        TlsMode tls = TlsMode::off, ReplyForm replies_max = ReplyForm::extended);
     Handshake(const Handshake&) = delete;
     Handshake& operator=(const Handshake&) = delete;
 
-    /// What the server says first, and all it says to a client that says nothing.
+    /// The server's first message.
     [[nodiscard]] static std::array<std::byte, greeting_bytes> greeting();
 
-    /// How many bytes may be read next: at least one, at most 64 KiB; none once it has ended.
+    /// The number of bytes to read next: 1 to 64 KiB, and 0 after the end.
     [[nodiscard]] std::size_t wanted() const;
 
-    /// Takes in the next bytes of the stream, at most wanted() of them; fewer are as good, so the
-    /// caller's buffer may be smaller.
+    /// Takes the next bytes of the stream, 1 to wanted().
     [[nodiscard]] Step feed(std::span<const std::byte> bytes);
 
-    /// The server is going away. Options whose answer is still to come get ERR_SHUTDOWN, all but an
-    /// ABORT, which is what the client does best now.
+    /// The server is shutting down. Every later option except ABORT is answered with ERR_SHUTDOWN.
     void set_stopping() { answers_.set_stopping(); }
 
   private:
@@ -102,13 +99,13 @@ class Handshake {
 
     State state_ = State::client_flags;
     std::size_t missing_ = client_flags_bytes;  // of the message being read
-    bool keep_ = true;                          // its bytes go to in_; else they are only counted
+    bool keep_ = true;                          // bytes are kept in in_, else only counted
     std::vector<std::byte> in_;
 
     bool fixed_newstyle_ = false;
     std::uint64_t options_seen_ = 0;
     Option option_{};
-    std::uint32_t option_bytes_ = 0;  // of its data, as the client announced
+    std::uint32_t option_bytes_ = 0;  // of its data, as announced by the client
     std::string reason_;
 };
 

@@ -10,7 +10,7 @@
 
 namespace blkscope::nbd {
 
-// Metadata contexts are for block status, which there is in chunks only.
+// Metadata contexts serve block status, which needs replies in chunks.
 bool OptionAnswers::is_known() const {
     switch (question_.option) {
         case Option::structured_reply:
@@ -68,13 +68,13 @@ Step OptionAnswers::answer(const Question& question) {
             return answer_unsupported();
         case Option::abort:
         case Option::starttls:
-            break;  // above
+            break;  // handled above
     }
-    return answer_unsupported();  // a number without a name
+    return answer_unsupported();  // an unknown number
 }
 
 Step OptionAnswers::answer_without_tls() {
-    // EXPORT_NAME has no way to say no.
+    // EXPORT_NAME has no error reply.
     if (question_.option == Option::export_name)
         return close("an export was asked for without TLS");
     return refuse(OptionReply::err_tls_reqd, "this server requires TLS");
@@ -92,21 +92,21 @@ Step OptionAnswers::answer_starttls() {
 }
 
 Step OptionAnswers::answer_stopping() {
-    // EXPORT_NAME has no way to say no.
+    // EXPORT_NAME has no error reply.
     if (question_.option == Option::export_name)
         return close("an export was asked for while stopping");
     return refuse(OptionReply::err_shutdown, "the server is shutting down");
 }
 
-// What options before TLS have brought about. Anyone on the way may have said them; the client says
-// its own again.
+// Forgets the results of options before TLS, which an attacker may have sent. The client repeats
+// its options.
 void OptionAnswers::forget_agreements() {
     terms_ = {};
     contexts_of_.clear();
     listed_ = false;
 }
 
-// The one option that is not answered by an option reply, and cannot be refused.
+// EXPORT_NAME alone is not answered by an option reply, and cannot be refused.
 Step OptionAnswers::answer_export_name() {
     assert(question_.option == Option::export_name);
     const std::string_view name = as_text(question_.data);
@@ -128,14 +128,14 @@ Step OptionAnswers::answer_list() {
     if (!exports_.may_be_listed()) {
         return refuse(OptionReply::err_policy, "the exports of this server are not listed");
     }
-    // Once only: its answer is by far the longest, and it bought the client further options.
+    // Once only: the answer is the longest of all, and each LIST allows further options.
     if (listed_) return refuse(OptionReply::err_invalid, "the exports have been listed already");
     listed_ = true;
     for (const ExportInfo& exp : exports_) replies_.listed(exp);
     return acknowledge();
 }
 
-// Both give the same answer, so that what INFO said still holds at GO.
+// INFO and GO give the same answer, so INFO's answer is still true at GO.
 Step OptionAnswers::answer_info_or_go() {
     if (!is_parsed(question_.option, question_.bytes))
         return refuse(OptionReply::err_too_big, "the option is too long");
@@ -162,7 +162,7 @@ Step OptionAnswers::answer_structured_reply() {
         case ReplyForm::structured:
             return refuse(OptionReply::err_invalid, "structured replies are negotiated already");
         case ReplyForm::extended:
-            break;  // which are structured, and more
+            break;  // extended replies are structured, too
     }
     return refuse(OptionReply::err_ext_header_reqd, "extended headers are negotiated already");
 }
@@ -176,8 +176,8 @@ Step OptionAnswers::answer_extended_headers() {
     return acknowledge();
 }
 
-// LIST tells what there is; SET selects it for the export that it names, and nothing else stays
-// selected, even where it fails.
+// LIST names the known contexts. SET selects them for one export and clears any earlier selection,
+// even if SET fails.
 Step OptionAnswers::answer_meta_context() {
     const bool selects = question_.option == Option::set_meta_context;
     assert(selects || question_.option == Option::list_meta_context);
@@ -205,7 +205,7 @@ Step OptionAnswers::answer_meta_context() {
     return acknowledge();
 }
 
-// An export's flags, and those that what was negotiated adds to them.
+// The export's flags, with the flags of the negotiated features.
 std::uint16_t OptionAnswers::flags_of(const ExportInfo& exp) const {
     std::uint16_t flags = exp.transmission_flags;
     if (terms_.replies != ReplyForm::simple) flags |= transmission_flag::send_df;
@@ -248,7 +248,7 @@ Step OptionAnswers::transmission(std::size_t exp, std::string_view name) {
     assert(exp < exports_.size());
     assert(!stopping_);
     assert(in_tls_ || settings_.tls != TlsMode::require);
-    if (name != contexts_of_) terms_.allocation = false;  // they were another's
+    if (name != contexts_of_) terms_.allocation = false;  // the selection was for another export
     return {
         .send = {}, .next = Step::Next::transmission, .exp = exp, .terms = terms_, .reason = {}};
 }

@@ -1,8 +1,8 @@
-// OptionAnswers: what each option of a client is answered, and what has been agreed on by then.
+// OptionAnswers: answers a client's options, and keeps the terms agreed on so far.
 //
-// Ownership: borrows the exports, which outlive it; writes its replies into what it is given.
-// Threads:   one at a time.
-// Errors:    whatever the client asks ends in a Step; its `send` is the caller's to fill in.
+// Ownership: borrows the exports and `replies`, which outlive it.
+// Threads:   the control thread.
+// Errors:    any option leads to a Step; the caller fills in its `send`.
 // Source:    the NBD protocol document, "Option haggling".
 #pragma once
 
@@ -25,7 +25,7 @@ class OptionAnswers {
         ReplyForm replies_max;
     };
 
-    /// An option as the client sent it. Without its data where that is not looked at.
+    /// An option from the client. `data` is empty if is_parsed() is false.
     struct Question {
         Option option{};
         std::uint32_t bytes = 0;  // of its data, as announced
@@ -35,14 +35,14 @@ class OptionAnswers {
     OptionAnswers(const Exports& exports, const Settings& settings, OptionReplies& replies)
         : exports_(exports), settings_(settings), replies_(replies) {}
 
-    /// Whether the data of such an option is looked at; the rest is read and forgotten.
+    /// True if the option's data is parsed. Other data is read and dropped.
     [[nodiscard]] bool is_parsed(Option option, std::uint32_t bytes) const;
 
-    /// Answers the next option. A reason that the step has stays until the next call.
+    /// Answers the next option. The step's reason is valid until the next call.
     Step answer(const Question& question);
 
     void set_stopping() { stopping_ = true; }
-    /// The client wants no zeroes behind the answer to EXPORT_NAME.
+    /// The client wants no zeroes after the answer to EXPORT_NAME.
     void set_no_zeroes() { no_zeroes_ = true; }
     [[nodiscard]] bool listed() const { return listed_; }
 
@@ -75,7 +75,7 @@ class OptionAnswers {
     bool no_zeroes_ = false;
     bool listed_ = false;
     Terms terms_;
-    std::string contexts_of_;  // the name of the export that the selection is for
+    std::string contexts_of_;  // the name of the export whose context is selected
     Question question_;
     std::string reason_;
 };

@@ -18,15 +18,16 @@ void note_wish(InfoQuestion& question, Info wish) {
             question.description = true;
             return;
         case Info::block_size:
-            question.block_sizes = true;  // always told, but who asks for them keeps to them
+            // always sent, but a client that asks for them respects them
+            question.block_sizes = true;
             return;
         case Info::exp:
-            return;  // always told
+            return;  // always sent
     }
-    // An unknown wish is ignored: the protocol's way of letting newer clients ask for more.
+    // An unknown type is ignored, as the protocol requires, so newer clients can ask for more.
 }
 
-// Takes a counted string off the front; nothing where it is not whole or not a string.
+// Removes a string with its length from the front. Empty if the string is incomplete or invalid.
 std::optional<std::string_view> take_string(std::span<const std::byte>& from) {
     if (from.size() < sizeof(std::uint32_t)) return std::nullopt;
     const std::size_t bytes = get<std::uint32_t>(from, 0);
@@ -43,7 +44,7 @@ std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data)
     constexpr std::size_t around_name = sizeof(std::uint32_t) + sizeof(std::uint16_t);
     if (data.size() < around_name) return std::nullopt;
     const std::size_t name_bytes = get<std::uint32_t>(data, 0);
-    // Subtracted on our side: the client's number is near 2^32 when it means harm.
+    // The subtraction cannot wrap; a sum could, because a hostile client sends numbers near 2^32.
     if (name_bytes > data.size() - around_name) return std::nullopt;
     const std::size_t wishes = get<std::uint16_t>(data, sizeof(std::uint32_t) + name_bytes);
     if (data.size() - around_name - name_bytes != wishes * sizeof(std::uint16_t)) {
@@ -66,11 +67,11 @@ std::optional<ContextQuestion> parse_context_question(std::span<const std::byte>
     const std::uint32_t queries = get<std::uint32_t>(data, 0);
     data = data.subspan(sizeof(std::uint32_t));
     ContextQuestion question{.exp = *name, .any_query = queries > 0};
-    // Each takes at least its four bytes of what has come, whatever the client's number is.
+    // Each query takes at least four bytes of the data, so a large count ends early.
     for (std::uint32_t i = 0; i < queries; ++i) {
         const auto query = take_string(data);
         if (!query) return std::nullopt;
-        // Others' namespaces and unknown leaves are ignored, as are queries of no known form.
+        // Unknown namespaces, leaves and forms of queries are ignored.
         if (*query == base_allocation) question.names_allocation = true;
         if (*query == base_namespace) question.names_all_of_base = true;
     }

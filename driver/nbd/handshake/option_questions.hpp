@@ -1,9 +1,9 @@
-// Questions: what the data of a client's option asks, parsed.
+// Parses the data of a client's options.
 //
 // Units:     bytes.
-// Ownership: a question's names point into the data that it was read from.
+// Ownership: names point into the data that was parsed.
 // Threads:   pure functions.
-// Errors:    malformed data gives nothing.
+// Errors:    malformed data gives std::nullopt.
 // Source:    the NBD protocol document, "Option types".
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace blkscope::nbd {
 
-/// The number at `at`. The caller has checked that it is there.
+/// The number at `at`. The caller has checked the size.
 template <std::unsigned_integral T>
 T get(std::span<const std::byte> from, std::size_t at) {
     return load_be<T>(from.subspan(at).first<sizeof(T)>());
@@ -28,7 +28,7 @@ T get(std::span<const std::byte> from, std::size_t at) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-/// What INFO and GO ask.
+/// The data of INFO and GO.
 struct InfoQuestion {
     std::string_view exp;
     bool name = false;
@@ -36,10 +36,10 @@ struct InfoQuestion {
     bool block_sizes = false;
 };
 
-/// u32 name length, name, u16 count, count times u16 what to tell.
+/// Format: u32 name length, name, u16 count, then `count` u16 information types.
 std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data);
 
-/// What the two META_CONTEXT options ask.
+/// The data of the two META_CONTEXT options.
 struct ContextQuestion {
     std::string_view exp;
     bool any_query = false;
@@ -47,7 +47,7 @@ struct ContextQuestion {
     bool names_all_of_base = false;
 };
 
-/// u32 name length, name, u32 count, count times a query of u32 length and text.
+/// Format: u32 name length, name, u32 count, then `count` queries, each u32 length and text.
 std::optional<ContextQuestion> parse_context_question(std::span<const std::byte> data);
 
 }  // namespace blkscope::nbd

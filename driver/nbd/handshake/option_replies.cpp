@@ -39,10 +39,10 @@ void OptionReplies::infos(const ExportInfo& exp, std::uint16_t flags, bool name,
     put(static_cast<std::uint16_t>(Info::exp));
     put(exp.size_bytes);
     put(flags);
-    // The name it is listed under, which is how a client of the default export learns it.
+    // The listed name; a client of the default export learns its name here.
     if (name) text_info(Info::name, exp.name);
     if (description && !exp.description.empty()) text_info(Info::description, exp.description);
-    // Also to those who did not ask: a client that knows the sizes can keep to them.
+    // Sent even if not asked for: a client that knows the sizes can respect them.
     reply(OptionReply::info, 14);
     put(static_cast<std::uint16_t>(Info::block_size));
     put(exp.block_size.minimum);

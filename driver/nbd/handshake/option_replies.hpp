@@ -1,8 +1,8 @@
-// OptionReplies: what is sent in answer to an option, as bytes.
+// OptionReplies: the bytes sent in answer to an option.
 //
 // Units:     bytes.
-// Ownership: owns the bytes, which stay until clear().
-// Threads:   one at a time.
+// Ownership: owns the bytes, which are valid until clear().
+// Threads:   the control thread.
 // Errors:    none.
 // Source:    the NBD protocol document, "Option reply types".
 #pragma once
@@ -23,7 +23,7 @@ namespace blkscope::nbd {
 
 class OptionReplies {
   public:
-    /// From here on replies are to this option.
+    /// Following replies answer this option.
     void begin(Option option) { option_ = option; }
     void clear() { bytes_.clear(); }
     [[nodiscard]] std::span<const std::byte> bytes() const { return bytes_; }
@@ -37,12 +37,12 @@ class OptionReplies {
     void put(std::string_view text);
     void put_zeroes(std::size_t bytes) { bytes_.resize(bytes_.size() + bytes); }
 
-    /// The head of a reply; `data_bytes` of data are put next.
+    /// Writes the head of a reply; the caller then puts `data_bytes` of data.
     void reply(OptionReply type, std::size_t data_bytes);
     void refuse(OptionReply error, std::string_view why);
-    /// An export's line of a LIST.
+    /// Writes the reply that names one export of a LIST.
     void listed(const ExportInfo& exp);
-    /// What INFO and GO tell of an export, whose flags are these.
+    /// Writes the information that INFO and GO give about an export.
     void infos(const ExportInfo& exp, std::uint16_t flags, bool name, bool description);
 
   private:

@@ -1,4 +1,4 @@
-// What a handshake agrees on, and the steps that lead there.
+// Terms that a handshake agrees on, and the steps of a handshake.
 //
 // Source: the NBD protocol document, "Handshake phase".
 #pragma once
@@ -12,41 +12,41 @@
 
 namespace blkscope::nbd {
 
-/// Whether clients may, or must, speak TLS before they get an export.
+/// Whether clients may, or must, use TLS before they get an export.
 enum class TlsMode {
     off,      // STARTTLS is refused
-    on,       // the client chooses; whoever is on the way can choose for it
-    require,  // nothing but STARTTLS and ABORT is answered without it
+    on,       // the client chooses, and so can an attacker on the network
+    require,  // without TLS only STARTTLS and ABORT are answered
 };
 
-/// simple, structured, extended.
+/// Parses "simple", "structured" or "extended".
 std::optional<ReplyForm> reply_form(std::string_view word);
 
-/// What a client and the server have agreed on: how they talk in the transmission phase.
+/// The terms of the transmission phase that client and server have agreed on.
 struct Terms {
     ReplyForm replies = ReplyForm::simple;
-    bool allocation = false;   // base:allocation is selected, so block status may be asked
-    bool block_sizes = false;  // the client asked for the block sizes, so it keeps to them
+    bool allocation = false;   // base:allocation is selected, so block status is allowed
+    bool block_sizes = false;  // the client asked for the block sizes, so it respects them
 
     friend bool operator==(const Terms&, const Terms&) = default;
 };
 
-/// What one feed() leads to.
+/// The result of one feed().
 struct Step {
     enum class Next {
-        go_on,         // read wanted() more
-        start_tls,     // after sending, TLS begins; feed what it decrypts, and nothing else
-        transmission,  // serve exports[exp] after sending
-        close,         // close after sending
+        go_on,         // read up to wanted() more bytes
+        start_tls,     // send, begin TLS, then feed only decrypted bytes
+        transmission,  // send, then serve exports[exp]
+        close,         // send, then close
     };
 
-    /// To be sent before anything else. The handshake's own memory: valid until the next feed().
+    /// Bytes to send first. The handshake owns them; valid until the next feed().
     std::span<const std::byte> send;
     Next next = Next::go_on;
     std::size_t exp = 0;  // the export's index; only with transmission
     Terms terms = {};     // only with transmission
-    /// Why, for the log: one line of ASCII, valid until the next feed(). Only with close, and empty
-    /// if the client asked for it, which is nothing to log.
+    /// The reason to log, one line of ASCII; valid until the next feed(). Only with close, and
+    /// empty if the client asked to close.
     std::string_view reason;
 };
 
