@@ -1,16 +1,21 @@
 /*
- * The data of the kstat nbd:N:nbdN,geometry (KSTAT_TYPE_RAW, class misc): what clients of the
- * device are told when they negotiate, and how deep it is.
+ * blkscope_geometry: the data of the kstat nbd:N:nbdN,geometry (KSTAT_TYPE_RAW, class misc).
+ *
+ * The structure repeats the sizes and flags that the server sends to clients in the handshake, and
+ * adds the queue depth.
  *
  *     struct blkscope_geometry geometry;
  *     kstat_read(kc, kstat_lookup(kc, "nbd", 0, "nbd0,geometry"), NULL);
  *     memcpy(&geometry, ksp->ks_data, sizeof geometry);       (if ks_data_size is no less)
  *
- * Later versions only add fields at the end: a reader that knows this one checks `version >= 1` and
- * that the data is not shorter than what it knows. Bytes and host byte order throughout. It does
- * not change while the device is served.
+ * Later versions only add fields at the end. A reader checks `version >= 1` and that the data is no
+ * shorter than the fields it reads.
  *
- * Source: the NBD protocol document, NBD_INFO_EXPORT and NBD_INFO_BLOCK_SIZE.
+ * Units:     bytes, in host byte order.
+ * Ownership: the kstat's data belongs to the kstat chain; copy it, as above.
+ * Threads:   as kstat_read(3KSTAT). The values are constant while the device is served.
+ * Errors:    none in the data; kstat_lookup() returns NULL without such a device.
+ * Source:    the NBD protocol document, NBD_INFO_EXPORT and NBD_INFO_BLOCK_SIZE.
  */
 #ifndef _BLKSCOPE_GEOMETRY_H
 #define _BLKSCOPE_GEOMETRY_H
@@ -23,7 +28,7 @@ extern "C" {
 
 #define BLKSCOPE_GEOMETRY_VERSION 1
 
-/* flags: bits of blkscope_geometry.transmission_flags, as NBD numbers them */
+/* Bits of blkscope_geometry.transmission_flags. The numbers are NBD's. */
 #define BLKSCOPE_GEOMETRY_READ_ONLY 0x0002
 #define BLKSCOPE_GEOMETRY_FLUSH 0x0004
 #define BLKSCOPE_GEOMETRY_FUA 0x0008
@@ -36,13 +41,13 @@ extern "C" {
 
 typedef struct blkscope_geometry {
     uint32_t version;               /* BLKSCOPE_GEOMETRY_VERSION */
-    uint32_t transmission_flags;    /* all that every client gets, named above or not */
+    uint32_t transmission_flags;    /* all bits that every client gets, named above or not */
     uint64_t size_bytes;            /* of the device */
-    uint32_t sector_bytes;          /* 512, or the minimum block if that is larger */
-    uint32_t block_bytes_min;       /* what offsets and lengths must be multiples of */
-    uint32_t block_bytes_preferred; /* what suits it best */
-    uint32_t block_bytes_max;       /* the most data that one request should have */
-    uint32_t queue_depth;           /* requests that are with the backing at a time */
+    uint32_t sector_bytes;          /* 512, or block_bytes_min if larger */
+    uint32_t block_bytes_min;       /* offsets and lengths are multiples of this */
+    uint32_t block_bytes_preferred; /* the size that performs best */
+    uint32_t block_bytes_max;       /* the limit of data in one request */
+    uint32_t queue_depth;           /* the limit of requests in the run queue */
     uint32_t reserved;              /* 0 */
 } blkscope_geometry_t;
 

@@ -18,7 +18,7 @@ bool bit(Bytes bytes, unsigned index) {
     return (bytes[index / byte_bits] >> (byte_bits - 1 - index % byte_bits) & 1) != 0;
 }
 
-// Whether the first `bits` of both are the same. As numbers, never as text: as text 10.0.0.1 is a
+// True if the first `bits` of both are equal. A comparison of texts would be wrong: 10.0.0.1 is a
 // part of 110.0.0.1 and of 10.0.0.12.
 bool same_prefix(Bytes one, Bytes other, unsigned bits) {
     if (one.size() != other.size()) return false;
@@ -59,7 +59,8 @@ AllowList::Network AllowList::parse(const std::string& entry) {
     if (slash == std::string::npos) return network;
     network.prefix_bits =
         parse_prefix(entry, std::string_view(entry).substr(slash + 1), bytes.size());
-    // 10.1.2.3/8 is a slip as often as not, and would let in more than its author thinks.
+    // An entry such as 10.1.2.3/8 is often a mistake, and would allow more than its author
+    // intended.
     for (unsigned i = network.prefix_bits; i < bits; ++i) {
         if (bit(bytes, i)) {
             refuse(entry,

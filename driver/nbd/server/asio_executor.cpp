@@ -1,5 +1,5 @@
-// Each object here shares its Asio object with the handlers that are under way: a handler may run
-// once more after its owner has closed it, finds it closed, and drops its call.
+// Each object here shares its Asio object with pending handlers. A handler may run once more after
+// the owner was closed; it then drops its call.
 #include "driver/nbd/server/asio_executor.hpp"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ namespace asio = boost::asio;
 using boost::system::error_code;
 using Protocol = asio::generic::stream_protocol;
 
-// Asio's own errors beside those of the system, of which the end of a stream is the only one here.
+// Of Asio's own errors only the end of a stream occurs here. All others are the system's.
 int errno_of(const error_code& error) {
     assert(error);
     return error.category() == boost::system::system_category() ? error.value() : EPIPE;
@@ -58,7 +58,7 @@ class AsioTimer final : public Timer {
             });
     }
 
-    // The alarm may have been queued already, and then Asio does not take it back.
+    // Asio does not cancel a handler that is already queued.
     void cancel() override {
         ++state_->alarm;
         state_->timer.cancel();
@@ -68,7 +68,7 @@ class AsioTimer final : public Timer {
     struct State {
         explicit State(asio::io_context& io) : timer(io) {}
         asio::steady_timer timer;
-        uint64_t alarm = 0;  // the last one that was set or cancelled
+        uint64_t alarm = 0;  // counts starts and cancellations
     };
     std::shared_ptr<State> state_;
 };
@@ -77,7 +77,7 @@ class AsioTimer final : public Timer {
 
 class AsioSocket final : public StreamSocket {
   public:
-    // Takes over the descriptor; not if it throws.
+    // Takes over the descriptor, unless it throws.
     AsioSocket(asio::io_context& io, int family, int descriptor, Peer peer)
         : state_(std::make_shared<State>(io, family, descriptor)), peer_(std::move(peer)) {}
     ~AsioSocket() override { AsioSocket::close(); }
@@ -118,8 +118,8 @@ class AsioSocket final : public StreamSocket {
         setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
     }
 
-    // The worker's operations block in the kernel, not in a thread, so the socket is a blocking one
-    // again: a non-blocking one would fail them with EAGAIN.
+    // A worker's operations wait in the kernel, not in a thread. A non-blocking socket would fail
+    // them with EAGAIN.
     int release() override {
         assert(!state_->closed);
         assert(!state_->reading);
@@ -163,7 +163,7 @@ class AsioSocket final : public StreamSocket {
 
 class AsioAcceptor final : public Acceptor {
   public:
-    // Takes over the descriptor; not if it throws.
+    // Takes over the descriptor, unless it throws.
     AsioAcceptor(asio::io_context& io, std::shared_ptr<SpareDescriptor> spare,
                  const ListeningSocket& listening)
         : state_(std::make_shared<State>(io)),
@@ -213,7 +213,7 @@ class AsioAcceptor final : public Acceptor {
         bool closed = false;
     };
 
-    // Asio's own accept leaves the descriptor open in programs that this one starts.
+    // Asio's own accept does not set close-on-exec.
     static void wait(const std::shared_ptr<State>& state, Accepted accepted) {
         state->acceptor.async_wait(
             asio::socket_base::wait_read,
@@ -227,13 +227,13 @@ class AsioAcceptor final : public Acceptor {
     static void accept(const std::shared_ptr<State>& state, Accepted accepted) {
         std::unique_ptr<StreamSocket> socket;
         const int error = accept(*state, socket);
-        // The client went while it was in the queue.
+        // The client closed while it was in the queue.
         const bool again = error == EAGAIN || error == EINTR || error == ECONNABORTED;
         if (again) return wait(state, std::move(accepted));
         accepted(error, std::move(socket));
     }
 
-    // The errno, or 0 and a socket.
+    // Returns an errno, or 0 and sets `to`.
     static int accept(State& state, std::unique_ptr<StreamSocket>& to) {
         sockaddr_storage from{};
         socklen_t bytes = sizeof from;
@@ -241,7 +241,7 @@ class AsioAcceptor final : public Acceptor {
             ::accept4(state.acceptor.native_handle(), reinterpret_cast<sockaddr*>(&from), &bytes,
                       SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (socket < 0) return errno;
-        // A Unix socket's client may have no address, but all have credentials.
+        // A Unix client may have no address, but always has credentials.
         const bool local = from.ss_family != AF_INET && from.ss_family != AF_INET6;
         try {
             to = std::make_unique<AsioSocket>(state.io, local ? AF_UNIX : from.ss_family, socket,
@@ -256,14 +256,14 @@ class AsioAcceptor final : public Acceptor {
     std::shared_ptr<State> state_;
     std::shared_ptr<SpareDescriptor> spare_;
     Uri address_;
-    std::string path_;  // of a Unix socket that is ours to remove
+    std::string path_;  // of a Unix socket that must be removed
 };
 
 [[noreturn]] void rethrow(const boost::system::system_error& failure, const std::string& what) {
     throw std::system_error(errno_of(failure.code()), std::generic_category(), what);
 }
 
-// Of a socket that this program has made.
+// For a socket that this program has made.
 std::unique_ptr<Acceptor> own(asio::io_context& io, std::shared_ptr<SpareDescriptor> spare,
                               const ListeningSocket& listening) {
     try {

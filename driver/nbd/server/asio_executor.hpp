@@ -1,10 +1,17 @@
-// AsioExecutor: an Executor that is a Boost.Asio io_context, with real sockets and real time. The
-// caller runs the io_context.
+// AsioExecutor: an Executor on a Boost.Asio io_context, with real sockets and real time.
 //
-// Ownership: borrows the io_context; owns one descriptor that is kept for need, which its acceptors
-//            share.
-// Threads:   the one that runs the io_context; post() from any.
-// Errors:    as the interface says.
+//     boost::asio::io_context io;
+//     AsioExecutor executor(io);
+//     Server server(executor, options);
+//     ...
+//     io.run();        // every call of the executor is made here
+//
+// The executor and all objects that it made must be destroyed before the io_context. Calls that are
+// still pending then are destroyed with the io_context.
+//
+// Ownership: borrows the io_context; owns one spare descriptor, which its acceptors share.
+// Threads:   the thread that runs the io_context; post() from any.
+// Errors:    as in executor.hpp.
 // Source:    Boost.Asio 1.74; accept4(2).
 #pragma once
 

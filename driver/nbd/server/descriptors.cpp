@@ -14,7 +14,7 @@
 namespace blkscope::nbd {
 namespace {
 
-// Readers of the statistics, and what a reload opens before it closes.
+// For readers of the statistics, and for a reload that opens before it closes.
 constexpr size_t reserved_descriptors = 16;
 
 }  // namespace
@@ -24,7 +24,7 @@ void raise_descriptor_limit() {
     if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max) return;
     assert(limit.rlim_cur < limit.rlim_max);
     limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);  // refused, the limit stays, and is warned of
+    setrlimit(RLIMIT_NOFILE, &limit);  // on failure the limit stays, and a warning follows
 }
 
 uint64_t descriptor_limit() {

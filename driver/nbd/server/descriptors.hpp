@@ -1,9 +1,9 @@
-// Descriptors: how many this process may have, what a server needs of them, and one kept for need.
+// Descriptors: the limit of this process, the number that a server needs, and a spare one.
 //
-// Units:     a number of descriptors.
-// Threads:   any; a SpareDescriptor one at a time.
-// Errors:    none: what cannot be found out counts as no limit, or as none open.
-// Source:    getrlimit(2), accept(2).
+// Units:   a number of descriptors.
+// Threads: any; a SpareDescriptor is used by one thread at a time.
+// Errors:  none. An unknown limit counts as no limit, an unknown number of open descriptors as 0.
+// Source:  getrlimit(2), accept(2).
 #pragma once
 
 #include <cstddef>
@@ -12,24 +12,24 @@
 
 namespace blkscope::nbd {
 
-/// A worker's ring and the event that wakes it.
+/// Descriptors of a worker: its ring, and the event that wakes it.
 inline constexpr size_t worker_descriptors = 2;
 
-/// Raises the soft limit of this process (often 1024, for programs that call select()) to the hard
-/// one. Programs that it starts inherit that.
+/// Raises this process's soft limit to the hard limit. The soft limit is often 1024, for programs
+/// that call select(). Child programs inherit the raised limit.
 void raise_descriptor_limit();
 
-/// The soft limit.
+/// The soft limit of this process.
 [[nodiscard]] uint64_t descriptor_limit();
 
-/// Those that this process has now.
+/// The descriptors that this process has open now.
 [[nodiscard]] size_t open_descriptors();
 
-/// A line for the user when `to_come` more than are `open` now, and some for those who read the
-/// statistics, are above `limit`. Empty when they are not.
+/// A warning for the user if `open` + `to_come` descriptors, and a reserve for readers of the
+/// statistics, exceed `limit`. Empty otherwise.
 [[nodiscard]] std::string descriptor_shortage(uint64_t limit, size_t open, size_t to_come);
 
-/// A descriptor that is open for nothing but to be closed when another one is needed.
+/// A descriptor that is kept open, so that closing it makes room for another one.
 class SpareDescriptor {
   public:
     SpareDescriptor() { restore(); }
@@ -37,10 +37,10 @@ class SpareDescriptor {
     SpareDescriptor(const SpareDescriptor&) = delete;
     SpareDescriptor& operator=(const SpareDescriptor&) = delete;
 
-    /// Closes it, so that the next descriptor can be had. False if that does not help: there is
-    /// none, and none could be had.
+    /// Closes the spare, so that the process can open another descriptor. False: there was no
+    /// spare.
     bool give_up();
-    /// Opens it again, if that is possible.
+    /// Opens the spare again if possible.
     void restore();
     [[nodiscard]] bool held() const { return descriptor_ >= 0; }
 

@@ -1,4 +1,4 @@
-// Executor: what the control side runs on: one thread that makes calls, timers, stream sockets and
+// Executor: the interface on which the control thread runs: calls, timers, stream sockets and
 // listening sockets.
 //
 //     Server, Listener, Reception, Negotiation
@@ -7,14 +7,15 @@
 //     Executor ◀── AsioExecutor: an io_context, real sockets, real time
 //              ◀── a simulator:  one thread, simulated sockets, virtual time
 //
-// An operation makes one call when it is done, always later and never within the function that
-// began it. Closing a socket, cancelling a timer and destroying either drops the calls that are
-// due: they are destroyed, and never made. A call may close or destroy the object that makes it.
+// An operation makes one call when it is done. The call comes later, never from the function that
+// began the operation. Closing a socket, cancelling a timer or destroying either drops the pending
+// calls: each is destroyed without being made. A call may close or destroy the object that makes
+// it.
 //
 // Units:     bytes; errors are errno numbers.
-// Ownership: an executor outlives what it made. A buffer stays until the operation's call has been
-//            made or destroyed, so a call that owns the buffer is enough.
-// Threads:   one, but for post(), which any thread may call.
+// Ownership: an executor outlives the objects that it made. A buffer must stay valid until the
+//            operation's call was made or destroyed. A call that owns the buffer ensures this.
+// Threads:   a single one, but any thread may call post().
 // Errors:    as each function says.
 #pragma once
 
@@ -31,68 +32,68 @@
 
 namespace blkscope::nbd {
 
-/// An alarm, one at a time.
+/// A timer with at most one pending call.
 class Timer {
   public:
     virtual ~Timer() = default;
 
-    /// Makes the call once, after that time. A call that was due is dropped.
+    /// Makes `call` once, after that time. Drops an earlier pending call.
     virtual void start(std::chrono::nanoseconds after, std::function<void()> call) = 0;
     virtual void cancel() = 0;
 };
 
-/// A connected stream socket. At most one read and one write are under way.
+/// A connected stream socket. At most one read and one write may be under way.
 class StreamSocket {
   public:
-    /// Bytes, 0 at the end of the stream, or -errno.
+    /// `result`: bytes, 0 at the end of the stream, or -errno.
     using Received = std::function<void(int32_t result)>;
-    /// 0, or the errno with which not all could be sent.
+    /// `error`: 0, or the errno if some bytes could not be sent.
     using Sent = std::function<void(int error)>;
 
     virtual ~StreamSocket() = default;
 
-    /// Receives at least one byte and at most what `to` has room for, which is something.
+    /// Receives at least one byte and at most the size of `to`, which is not empty.
     virtual void async_read_some(std::span<std::byte> to, Received received) = 0;
-    /// Sends all of `bytes`, which are some.
+    /// Sends all of `bytes`, at least one.
     virtual void async_write(std::span<const std::byte> bytes, Sent sent) = 0;
-    /// The next async_write() is the last. Without effect where the transport has no farewell.
+    /// Announces that the next async_write() is the last. Without effect on a plain socket.
     virtual void set_last_write() {}
 
-    /// Small replies do not wait for more; a client whose machine is gone loses its place. Without
-    /// effect where the transport has no such option.
+    /// Sends small replies at once, and detects a client whose machine has failed. Without effect
+    /// where the transport has no such option.
     virtual void set_transmission_options() = 0;
 
-    /// The descriptor for a worker, in blocking mode, which the caller owns from here; -errno if
-    /// that cannot be had. The socket is closed afterwards.
+    /// Closes the object and returns its descriptor in blocking mode, which the caller owns; -errno
+    /// on failure.
     [[nodiscard]] virtual int release() = 0;
-    /// Again is allowed.
+    /// Closes the socket. May be called again.
     virtual void close() = 0;
 
-    /// The client, as found when the connection came: known after it has gone, too.
+    /// The client, as found at the start of the connection. Valid after the client has closed, too.
     [[nodiscard]] virtual const Peer& peer() const = 0;
 };
 
-/// A socket that listens.
+/// A listening socket.
 class Acceptor {
   public:
-    /// `error` is 0 with a socket, else an errno without one.
+    /// Either `error` is 0 and there is a socket, or `error` is an errno and `socket` is null.
     using Accepted = std::function<void(int error, std::unique_ptr<StreamSocket> socket)>;
 
     virtual ~Acceptor() = default;
 
     virtual void async_accept(Accepted accepted) = 0;
 
-    /// For when async_accept() has said that there are no descriptors left (EMFILE, ENFILE): the
-    /// first connection in the queue, by the one descriptor that is kept for that. Null if there
-    /// is no connection, or none of them can be had so. restore_spare() follows.
+    /// Accepts the first connection in the queue by closing the spare descriptor. Call after
+    /// async_accept() has failed with EMFILE or ENFILE, then call restore_spare(). Null if there is
+    /// no connection or no descriptor.
     [[nodiscard]] virtual std::unique_ptr<StreamSocket> accept_with_spare() = 0;
-    /// Keeps a descriptor again, if there is one now.
+    /// Opens the spare descriptor again if possible.
     virtual void restore_spare() = 0;
 
-    /// Removes the socket's file if this listener made it. Again is allowed.
+    /// Closes the socket and removes the file that listen_unix() made. May be called again.
     virtual void close() = 0;
 
-    /// Where clients find it, without an export's name.
+    /// The URI of the socket, without an export's name.
     [[nodiscard]] virtual const Uri& address() const = 0;
 };
 
@@ -102,10 +103,10 @@ class Executor {
 
     virtual ~Executor() = default;
 
-    /// Makes the call on the executor's thread; from any thread.
+    /// Makes the call on the executor's thread. Any thread may post.
     virtual void post(std::function<void()> call) = 0;
 
-    /// Does not go back.
+    /// The time; never decreases.
     [[nodiscard]] virtual Time now() const = 0;
 
     [[nodiscard]] virtual std::unique_ptr<Timer> make_timer() = 0;
@@ -113,13 +114,13 @@ class Executor {
     /// Takes over a connected stream socket.
     [[nodiscard]] virtual std::unique_ptr<StreamSocket> take_socket(int descriptor) = 0;
 
-    /// These throw std::system_error, or std::invalid_argument for an address or a descriptor that
-    /// is none. A stale socket at `path` is replaced; one that answers is not (EADDRINUSE).
+    /// The next three throw std::system_error, or std::invalid_argument for a wrong address or
+    /// descriptor. A stale socket at `path` is replaced; a socket in use is not (EADDRINUSE).
     [[nodiscard]] virtual std::unique_ptr<Acceptor> listen_unix(const std::string& path) = 0;
-    /// `port` 0 takes a free one.
+    /// `port` 0 means a free port.
     [[nodiscard]] virtual std::unique_ptr<Acceptor> listen_tcp(const std::string& address,
                                                                uint16_t port) = 0;
-    /// Takes over a socket that listens already; not if it throws.
+    /// Takes over a listening socket, unless it throws.
     [[nodiscard]] virtual std::unique_ptr<Acceptor> listen_on(int descriptor) = 0;
 };
 

@@ -26,10 +26,10 @@ static_assert(BLKSCOPE_GEOMETRY_READ_ONLY == transmission_flag::read_only &&
 constexpr uint32_t preferred_block_bytes = 4096;
 constexpr uint32_t sector_bytes_min = 512;
 constexpr uint32_t payload_bytes_max = uint32_t{32}
-                                       << 20;  // what clients are told; the usual limit
+                                       << 20;  // for one request; other servers have the same limit
 
-// One file or memory behind one cache: what is acknowledged on one connection is seen on all, and a
-// flush on any covers it. That is CAN_MULTI_CONN.
+// CAN_MULTI_CONN: all connections share one file or memory and one cache. So each connection sees
+// all acknowledged writes, and any flush covers them.
 uint16_t transmission_flags(const Backing& backing, bool read_only) {
     namespace flag = transmission_flag;
     constexpr uint16_t writable =
@@ -66,7 +66,7 @@ ExportInfo Export::info() const {
 }
 
 void Export::publish(const std::string& its_uri) {
-    kstat_.reset();  // readers of the old one are done with uri_ when it has gone
+    kstat_.reset();  // the destructor waits for readers of the old kstat, which use uri_
     uri_ = its_uri;
     published_ = true;
     if (device.instance() < 0) return;
@@ -74,7 +74,7 @@ void Export::publish(const std::string& its_uri) {
     publish_geometry();
 }
 
-// Null where it cannot be: kstat_create() said why, and the export is served all the same.
+// Returns null on failure. kstat_create() has logged the reason, and the export is served without.
 OwnedKstat Export::create_kstat(const char* what, uchar_t type, uint_t records) const {
     const std::string kstat_name = device.name() + "," + what;
     return OwnedKstat(kstat_create(device_module, device.instance(), kstat_name.c_str(), "misc",

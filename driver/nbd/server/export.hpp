@@ -1,14 +1,14 @@
-// Export: a device under the name that clients ask for, and what the server publishes of it.
+// Export: a device under the name that clients ask for, and the kstats that the server publishes.
 //
 // Published (instance N):
 //     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri
 //     nbd:N:nbdN,geometry  RAW, class misc: sizes and limits as negotiated, <blkscope/geometry.h>
 //
-// It belongs to one worker; others may serve clients of it, too, as its visitors.
+// An export belongs to one worker. Other workers may serve clients of it, called visitors.
 //
-// Threads: made and destroyed on its worker's thread while that has one, and destroyed when there
-//          are no visitors any more. Immutable in between, but for what is published, which is the
-//          control thread's, the device, and the number of visitors, which is any thread's.
+// Threads: made and destroyed on its worker's thread while there is one, destroyed without
+//          visitors. The published data belongs to the control thread. The device and the visitor
+//          count are for any thread; the rest is immutable.
 #pragma once
 
 #include <sys/kstat.h>
@@ -31,23 +31,24 @@ struct Export {
     Export(const Export&) = delete;
     Export& operator=(const Export&) = delete;
 
-    /// What a client is told when it asks for it.
+    /// The information that a client gets in the handshake.
     [[nodiscard]] ExportInfo info() const;
 
-    /// Makes the export known to `blkscope list` and other readers; again, under another URI.
+    /// Publishes the export for `blkscope list` and other readers. May be called again with another
+    /// URI.
     void publish(const std::string& its_uri);
 
-    /// Where clients are told that it is, once published.
+    /// The published URI; empty before publish().
     [[nodiscard]] const std::string& uri() const { return uri_; }
     [[nodiscard]] bool published() const { return published_; }
 
     Worker& worker;
-    uint64_t serial = 0;  // of no other export of this server, gone ones included
+    uint64_t serial = 0;  // unique in this server, closed exports included
     std::string name;
     std::string description;
     bool read_only;
     bool is_default;
-    std::atomic<unsigned> visitors{0};  // clients that other workers have, or are about to get
+    std::atomic<unsigned> visitors{0};  // clients that other workers have or will get
     Device device;
 
   private:

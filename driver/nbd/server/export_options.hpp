@@ -1,4 +1,4 @@
-// ExportOptions: what an export is made of.
+// ExportOptions: the parameters of an export.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace blkscope::nbd {
 
 struct ExportOptions {
     std::string name;
-    std::string description;  // for clients; empty: the device's name and its backing
+    std::string description;  // for clients; empty: the device's name and backing
     std::unique_ptr<Backing> backing;
-    std::optional<kstat::InstanceClaim> instance;  // without one nothing is published of it
+    std::optional<kstat::InstanceClaim> instance;  // without one, nothing is published
     uint32_t queue_depth = 128;
-    uint32_t stats_rate = 0;  // one read or write in so many is in its statistics; 0: none
+    uint32_t stats_rate = 0;  // counts one in so many reads and writes; 0: none
     bool read_only = false;
-    bool is_default = false;  // answers to the empty name too
+    bool is_default = false;  // found by the empty name too
 };
 
 }  // namespace blkscope::nbd

@@ -8,7 +8,7 @@
 namespace blkscope::nbd {
 namespace {
 
-// After a failure to accept that will not go away at once.
+// The pause after an accept error that is likely to last.
 constexpr std::chrono::milliseconds accept_pause{100};
 
 }  // namespace
@@ -40,7 +40,7 @@ void Listener::stop() {
     pause_->cancel();
 }
 
-// False if that did not help.
+// Returns false if no client could be accepted.
 bool Listener::accept_in_need(int error) {
     assert(error != 0);
     assert(host_ != nullptr);

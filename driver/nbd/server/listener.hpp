@@ -1,12 +1,12 @@
-// Listener: takes the clients of one listening socket, one after the other.
+// Listener: accepts the clients of one listening socket, one after the other.
 //
-// When the process has no descriptors left, a client that waits in the queue would wait until it
-// gives up, and nobody would know why. The one descriptor that is kept for that lets it in, and the
-// host decides whose place it gets, or none.
+// Without free descriptors, a queued client would wait until its own timeout, and no log would say
+// why. The listener then uses the spare descriptor to accept the client. The host ends a handshake
+// in its favour or refuses it.
 //
-// Ownership: owns the acceptor, borrows the host. A client's socket is the host's.
+// Ownership: owns the acceptor, borrows the host. The host owns a client's socket.
 // Threads:   the control thread.
-// Errors:    none; where accepting fails otherwise it tries again after a pause.
+// Errors:    none. After another error the listener tries again after a pause.
 #pragma once
 
 #include <memory>
@@ -17,13 +17,13 @@ namespace blkscope::nbd {
 
 class Listener {
   public:
-    /// The part that gets the clients.
+    /// The class that gets the clients.
     class Host {
       public:
         virtual ~Host() = default;
         virtual void admit(std::unique_ptr<StreamSocket> socket) = 0;
-        /// There are no descriptors left but this client's: `error` says which kind of none. A
-        /// descriptor is free again when this returns.
+        /// Takes a client that was accepted with the spare descriptor. `error` is EMFILE or ENFILE.
+        /// On return a descriptor is free again.
         virtual void admit_in_need(std::unique_ptr<StreamSocket> socket, int error) = 0;
     };
 
@@ -32,12 +32,12 @@ class Listener {
     Listener(const Listener&) = delete;
     Listener& operator=(const Listener&) = delete;
 
-    /// From now on `host` gets the clients that come.
+    /// From now on `host` gets new clients.
     void start(Host& host);
-    /// No client comes any more. Again is allowed.
+    /// Stops accepting. May be called again.
     void stop();
 
-    /// Where clients find it, without an export's name.
+    /// The URI of the socket, without an export's name.
     [[nodiscard]] const Uri& address() const { return acceptor_->address(); }
 
   private:
@@ -47,7 +47,7 @@ class Listener {
 
     std::unique_ptr<Acceptor> acceptor_;
     std::unique_ptr<Timer> pause_;
-    Host* host_ = nullptr;  // once started
+    Host* host_ = nullptr;  // null until start()
 };
 
 }  // namespace blkscope::nbd

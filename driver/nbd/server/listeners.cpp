@@ -19,7 +19,7 @@ bool has_address(const Uri& uri) {
 Uri Listeners::add(std::unique_ptr<Acceptor> acceptor) {
     assert(acceptor != nullptr);
     auto listener = std::make_unique<Listener>(executor_, std::move(acceptor));
-    // Unix sockets first: what is near is what a client on this machine should take.
+    // Unix sockets first: a client on this machine should use one.
     const bool local = listener->address().host.empty();
     Uri address = listener->address();
     assert(address.export_name.empty());

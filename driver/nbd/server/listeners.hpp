@@ -1,4 +1,4 @@
-// Listeners: all the places where a server's clients find it.
+// Listeners: all listening sockets of a server.
 //
 // Ownership: owns the listeners; borrows the executor and the host.
 // Threads:   the control thread.
@@ -17,21 +17,21 @@ class Listeners {
   public:
     explicit Listeners(Executor& executor) : executor_(executor) {}
 
-    /// Gives the address by which the listener is known from here.
+    /// Adds a listener and returns its address, which remove() takes.
     Uri add(std::unique_ptr<Acceptor> acceptor);
-    /// Clients that came through it stay.
+    /// Removes a listener. Clients that it has accepted stay connected.
     void remove(const Uri& address);
     void remove_all();
 
-    /// From now on `host` gets the clients that come; through later listeners, too.
+    /// From now on `host` gets new clients, also from listeners added later.
     void start(Listener::Host& host);
 
-    /// The addresses that clients can be told, Unix sockets first.
+    /// The addresses to tell clients, Unix sockets first.
     [[nodiscard]] std::vector<Uri> addresses() const;
 
   private:
     Executor& executor_;
-    Listener::Host* host_ = nullptr;  // once started
+    Listener::Host* host_ = nullptr;  // null until start()
     std::vector<std::unique_ptr<Listener>> listeners_;
 };
 

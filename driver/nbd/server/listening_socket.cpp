@@ -36,7 +36,7 @@ struct Address {
     throw std::system_error(error, std::generic_category(), what);
 }
 
-// `path` has been found to fit.
+// The caller has checked that `path` fits.
 Address unix_address(const std::string& path) {
     Address address;
     auto& local = reinterpret_cast<sockaddr_un&>(address.storage);
@@ -67,13 +67,13 @@ Address ip_address(const IpAddress& ip, uint16_t port, uint32_t zone) {
     return address;
 }
 
-// A link-local IPv6 address is one of an interface, which may follow it: fe80::1%eth0.
+// A link-local IPv6 address needs an interface, which may follow it: fe80::1%eth0.
 uint32_t zone_of(const std::string& host) {
     const size_t percent = host.find('%');
     return percent == std::string::npos ? 0 : if_nametoindex(host.c_str() + percent + 1);
 }
 
-// Removes a socket that nobody answers on: its server was killed.
+// Removes a socket on which no process listens: its server was killed.
 void remove_stale_socket(const std::string& path) {
     struct stat info {};
     if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
@@ -91,7 +91,7 @@ int socket_option(int socket, int option) {
     return getsockopt(socket, SOL_SOCKET, option, &value, &bytes) == 0 ? value : -1;
 }
 
-// A socket in the abstract namespace, or one without a name, has no file; its URI names none.
+// A socket in the abstract namespace, or without a name, has no file and so an empty URI.
 Uri unix_uri(const Address& address) {
     const auto& local = reinterpret_cast<const sockaddr_un&>(address.storage);
     if (address.bytes <= offsetof(sockaddr_un, sun_path)) return {};

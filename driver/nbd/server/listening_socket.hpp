@@ -1,9 +1,8 @@
-// Listening sockets, as system calls make them.
+// Listening sockets, made with system calls.
 //
 // Ownership: the caller owns the descriptor.
 // Threads:   any.
-// Errors:    std::system_error, or std::invalid_argument for an address or a descriptor that is
-//            none.
+// Errors:    std::system_error, or std::invalid_argument for a wrong address or descriptor.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +14,15 @@ namespace blkscope::nbd {
 
 struct ListeningSocket {
     int descriptor;
-    Uri address;            // without an export's name; empty where no URI can name it
-    std::string path = {};  // of a Unix socket that this program made, and removes
+    Uri address;            // without an export's name; empty if no URI can name it
+    std::string path = {};  // of a Unix socket that this program made and must remove
 };
 
-/// A stale socket at `path` is replaced; one that answers is not (EADDRINUSE).
+/// A stale socket at `path` is replaced; a socket in use is not (EADDRINUSE).
 ListeningSocket listening_unix_socket(const std::string& path);
-/// `port` 0 takes a free one.
+/// `port` 0 means a free port.
 ListeningSocket listening_tcp_socket(const std::string& address, uint16_t port);
-/// A socket that listens already, by a descriptor that was given to this program.
+/// Checks a listening socket that was passed to this program as a descriptor.
 ListeningSocket given_listening_socket(int descriptor);
 
 }  // namespace blkscope::nbd

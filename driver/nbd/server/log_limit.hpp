@@ -1,9 +1,9 @@
-// LogLimit: what clients may make the server say.
+// LogLimit: limits the log lines that clients can cause.
 //
-// A client that connects and errs in a loop must not fill a disk with lines: after a burst they
-// come one a second, and the next one tells how many were left out.
+// A client that connects and fails in a loop must not fill a disk. After a burst of lines one line
+// a second is written, with the number of lines left out.
 //
-// Threads: one.
+// Threads: the control thread, or one worker.
 #pragma once
 
 #include <chrono>
@@ -17,19 +17,19 @@ class LogLimit {
     using Time = std::chrono::steady_clock::time_point;
     static constexpr unsigned burst = 20;  // lines
 
-    /// Whether a line may be written at `now`, which does not go back.
+    /// True if a line may be written at `now`, which never decreases.
     bool admit(Time now);
 
-    /// Lines that were not admitted since the last call.
+    /// The number of refused lines since the last call.
     uint64_t take_left_out();
 
-    /// Writes `blkscope: <line>` to standard error, if it may.
+    /// Writes `blkscope: <line>` to standard error, unless the limit is reached.
     void print(std::string_view line);
     /// The same at `now`, for a caller with a clock of its own.
     void print(std::string_view line, Time now);
 
   private:
-    unsigned spent_ = 0;  // of the burst; one is given back each second
+    unsigned spent_ = 0;  // of the burst; one less each second
     Time given_back_{};
     uint64_t left_out_ = 0;
 };

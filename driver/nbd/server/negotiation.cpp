@@ -45,7 +45,7 @@ void Negotiation::stop() {
 
 void Negotiation::end() {
     if (stopped()) return;
-    // Closing drops calls, and the last of them may be all that keeps this object.
+    // Closing drops the pending calls. The last of them may own this object.
     const std::shared_ptr<Negotiation> self = shared_from_this();
     Host& host = *host_;
     stop();
@@ -66,7 +66,7 @@ void Negotiation::read() {
     receive();
 }
 
-// Until all that the machine wants is there.
+// Receives until all wanted bytes are there.
 void Negotiation::receive() {
     assert(!stopped());
     if (received_bytes_ == received_.size()) return step();
@@ -88,7 +88,7 @@ void Negotiation::step() {
     write(step.send, step.next);
 }
 
-// `bytes` belong to the handshake, which is not fed again before they are out.
+// The handshake owns `bytes`, and is not fed again before they are sent.
 void Negotiation::write(std::span<const std::byte> bytes, Step::Next next) {
     assert(!stopped());
     if (bytes.empty()) return written(next);

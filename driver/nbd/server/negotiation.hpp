@@ -1,12 +1,14 @@
-// Negotiation: moves a client's handshake between its socket and the state machine, which has all
-// the rules. Reads exactly the bytes that the machine wants, so nothing of the next phase is ever
-// taken in early, and gives up when the deadline passes. Once TLS has begun, the socket is a
-// TlsStream. What was read early is ciphertext then, and stays in the session, which goes to the
-// worker with the socket.
+// Negotiation: moves the bytes of a client's handshake between its socket and a Handshake.
 //
-// Ownership: shared by its pending operations; the host holds it too, to be able to stop it.
+// The negotiation reads exactly the bytes that the handshake wants, so bytes of the next phase stay
+// in the socket. A deadline limits the time.
+//
+// After STARTTLS the socket is a TlsStream. Bytes read too early are then ciphertext in the TLS
+// session, which goes to the worker with the socket.
+//
+// Ownership: shared by its pending operations and by the host, which can stop it.
 // Threads:   the control thread.
-// Errors:    none to its host: a client's failure is logged where it says something, and ends it.
+// Errors:    none to its host. A client's failure ends the negotiation, and is logged if useful.
 #pragma once
 
 #include <array>
@@ -27,29 +29,30 @@ class TlsSession;
 
 class Negotiation : public std::enable_shared_from_this<Negotiation> {
   public:
-    /// The part that begins negotiations and hears what comes of them. One of negotiated() and
-    /// ended() is called, once and last, unless stop() came before.
+    /// The class that begins negotiations and gets the results. After start(), either negotiated()
+    /// or ended() is called once, unless stop() was called before.
     class Host {
       public:
         virtual ~Host() = default;
-        /// The descriptor and the session, which is null without TLS, are the host's from here.
+        /// The handshake has succeeded. The host owns `socket` and `tls` from here; `tls` is null
+        /// without TLS.
         virtual void negotiated(Negotiation& negotiation, uint64_t export_serial,
                                 const Terms& terms, int socket,
                                 std::unique_ptr<TlsSession> tls) = 0;
         virtual void ended(Negotiation& negotiation) = 0;
-        /// Of the export at this place in the list of names.
+        /// The serial number of the export with this index in the list of names.
         [[nodiscard]] virtual uint64_t serial_of(size_t export_index) const = 0;
         virtual void log(std::string_view line) = 0;
     };
 
-    /// The offer to clients. The names may change while a handshake is under way.
+    /// The parameters offered to clients. The names may change during a handshake.
     struct Offer {
         const Exports& names;
-        std::shared_ptr<const TlsContext> tls = {};  // without one there is none
+        std::shared_ptr<const TlsContext> tls = {};  // null for no TLS
         ReplyForm replies_max = ReplyForm::extended;
     };
 
-    /// `number` is for the host to know it by.
+    /// `number` identifies the negotiation to the host.
     Negotiation(Host& host, Executor& executor, Offer offer, std::unique_ptr<StreamSocket> socket,
                 uint64_t number = 0);
     ~Negotiation();
@@ -58,7 +61,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
 
     void start(std::chrono::milliseconds deadline);
 
-    /// Closes the socket; the host hears nothing of it any more.
+    /// Closes the socket. The host gets no further call.
     void stop();
 
     [[nodiscard]] uint64_t number() const { return number_; }
@@ -80,15 +83,15 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
 
     Host* host_;  // nullptr once stopped
     uint64_t number_;
-    std::unique_ptr<TlsSession> tls_;       // from STARTTLS on
-    std::unique_ptr<StreamSocket> socket_;  // from STARTTLS on a TlsStream
+    std::unique_ptr<TlsSession> tls_;       // set by STARTTLS
+    std::unique_ptr<StreamSocket> socket_;  // a TlsStream after STARTTLS
     std::unique_ptr<Timer> deadline_;
     std::shared_ptr<const TlsContext> tls_context_;
     Handshake handshake_;
     std::array<std::byte, greeting_bytes> greeting_;
     std::vector<std::byte> received_;
-    size_t received_bytes_ = 0;   // of received_; the rest has to come
-    uint64_t export_serial_ = 0;  // what it asked for; the export may have gone since
+    size_t received_bytes_ = 0;   // the received part of received_
+    uint64_t export_serial_ = 0;  // the export that the client asked for; may be closed since
     Terms terms_;
 };
 

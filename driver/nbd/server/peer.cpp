@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<unsigned char, 12> v4_mapped_prefix{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
-// A provider gives so many leading bytes to one customer, who may use any address behind them.
+// A provider usually gives a customer a whole network with this prefix.
 constexpr size_t v6_network_bytes = 8;
 
 std::span<const unsigned char> without_v6_wrap(std::span<const unsigned char> bytes) {
@@ -88,7 +88,7 @@ std::string Peer::text() const {
         case Kind::unknown:
             return "a client";
         case Kind::process:
-            // Zero: a process that this one's pid namespace does not show.
+            // Pid 0: the process is not visible in this process's pid namespace.
             if (pid == 0) return fmt::format("a process of user {}", uid);
             return fmt::format("process {} of user {}", pid, uid);
         case Kind::address:

@@ -1,10 +1,9 @@
-// Peer: who is at the other end of a socket, for the allow list, the log, and a fair share of the
-// handshakes.
+// Peer: the identity of a socket's other end, for the allow list, the log and PeerShares.
 //
-// Units:     ports in the host's byte order.
-// Threads:   a value; Peer::of() from any that has the socket.
-// Errors:    none; a client that has gone already is unknown.
-// Source:    unix(7) SO_PEERCRED; RFC 4291 section 2.5.5.2 (IPv4 in IPv6).
+// Units:   ports in the host's byte order.
+// Threads: a value; call Peer::of() on the thread that has the socket.
+// Errors:  none; a client that has already closed is unknown.
+// Source:  unix(7) SO_PEERCRED; RFC 4291 section 2.5.5.2 (IPv4 in IPv6).
 #pragma once
 
 #include <sys/socket.h>
@@ -22,13 +21,13 @@
 namespace blkscope::nbd {
 
 /// An IPv4 or IPv6 address: 4 or 16 bytes in network order. An IPv4 address within IPv6
-/// (::ffff:192.0.2.7) is the IPv4 address.
+/// (::ffff:192.0.2.7) is stored as the IPv4 address.
 class IpAddress {
   public:
     static constexpr size_t v4_bytes = 4;
     static constexpr size_t v6_bytes = 16;
 
-    /// Nothing for a text that is no address. A zone, as in fe80::1%eth0, is left out.
+    /// Empty if the text is no address. A zone, as in fe80::1%eth0, is ignored.
     static std::optional<IpAddress> parse(const std::string& text);
     explicit IpAddress(std::span<const unsigned char> bytes);
 
@@ -55,14 +54,14 @@ struct Peer {
     /// `port` and `address` of a TCP endpoint; unknown for another family.
     static Peer of_address(const sockaddr_storage& from);
 
-    /// The name in the log: "192.0.2.7 port 4711", "process 815 of user 1000", "a client".
+    /// The text for the log: "192.0.2.7 port 4711", "process 815 of user 1000", "a client".
     [[nodiscard]] std::string text() const;
 
     using Key = std::tuple<Kind, std::vector<unsigned char>, uid_t, pid_t>;
-    /// Equal for the same client: a process and its user, or an address.
+    /// Equal for the same client: the same process and user, or the same address.
     [[nodiscard]] Key client_key() const;
-    /// Equal for all that one person may easily have many of: the processes of a user, the
-    /// connections of an IPv4 address, the addresses with the same 64 leading bits of IPv6.
+    /// Equal for clients that one person can easily have: processes of one user, or connections
+    /// from one IPv4 address. IPv6 addresses need only the same first 64 bits.
     [[nodiscard]] Key owner_key() const;
 };
 

@@ -1,19 +1,19 @@
-// PeerShares: which handshake goes when there is no room for a newcomer.
+// PeerShares: chooses the handshake that ends when there is no room for a new client.
 //
-// An attacker opens as many handshakes as there may be, and more for each that ends. A place is
-// therefore taken from the owner with the most of them, there from the client with the most, and
-// from that client the one that began first. A newcomer counts as one of its owner's and client's.
+// An attacker can open many handshakes, and a new one for each that ends. So the owner with the
+// most handshakes loses one. Of the owner's clients, the client with the most loses its oldest.
+// The new client counts with its owner and client.
 //
 //     owner           client                 handshakes, oldest first
-//     user 1000       process 815            #3 #4 #5 ... #66      ◀── #3 goes
+//     user 1000       process 815            #3 #4 #5 ... #66      ◀── #3 ends
 //                     process 816            #67
 //     192.0.2.7       192.0.2.7              #70                   ◀── safe while others have more
 //
-// Each owner so keeps its equal share of the places, however fast another one connects.
+// So each owner keeps an equal share of the places, however fast another one connects.
 //
 // Units:     a number of handshakes; a Number grows by one with each that begins.
-// Ownership: nothing of the handshakes; copies of who they are with.
-// Threads:   one.
+// Ownership: owns copies of the peers' keys, nothing of the handshakes.
+// Threads:   the control thread.
 // Errors:    none.
 #pragma once
 
@@ -30,21 +30,21 @@ class PeerShares {
   public:
     using Number = uint64_t;
 
-    /// `number` is above all that came before.
+    /// Adds a handshake. `number` is larger than all earlier ones.
     void enter(Number number, const Peer& peer);
     void leave(Number number);
 
     [[nodiscard]] size_t size() const { return members_.size(); }
-    /// How many the same client has.
+    /// The number of handshakes of the same client.
     [[nodiscard]] size_t of_client(const Peer& peer) const;
 
-    /// The one to end for `newcomer`, which is not among them yet. Nothing if there are none.
+    /// The handshake to end for `newcomer`, which is not added yet. Empty if there is none.
     ///
-    /// Costs a walk over all of them.
+    /// Cost: visits every handshake.
     [[nodiscard]] std::optional<Number> first_to_go(const Peer& newcomer) const;
 
   private:
-    using Counts = std::map<Peer::Key, size_t>;  // nothing at zero; a place in it does not move
+    using Counts = std::map<Peer::Key, size_t>;  // without zero counts; elements never move
 
     struct Member {
         Counts::iterator owner;

@@ -25,7 +25,7 @@ void Reception::set_rules(Rules rules) {
     rules_ = std::move(rules);
 }
 
-// Why a client that has just come is turned away; empty for a welcome one.
+// The reason to refuse a new client; empty for an allowed one.
 std::string Reception::why_not(const Peer& peer) const {
     if (peer.address && !rules_.allow.allows(*peer.address)) return "its address is not allowed";
     if (owner_.served() >= rules_.connections_max) {
@@ -64,7 +64,7 @@ void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     if (const std::string why = why_not(peer); !why.empty()) {
         return turn_away(peer, why);
     }
-    while (full()) end_one_for(peer);  // more than one where a reload has lowered a limit
+    while (full()) end_one_for(peer);  // several if a reload has lowered a limit
     socket->set_transmission_options();
     Negotiation::Host& host = *this;
     const auto number = ++last_number_;
@@ -77,7 +77,7 @@ void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     negotiation->start(rules_.handshake_time);
 }
 
-// A handshake that is idle must not hold the descriptor that a client could be served with.
+// An idle handshake must not use the descriptor that a client could be served with.
 void Reception::admit_in_need(std::unique_ptr<StreamSocket> socket, int error) {
     assert(socket != nullptr && error != 0);
     const Peer peer = socket->peer();

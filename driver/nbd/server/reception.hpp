@@ -1,11 +1,11 @@
-// Reception: lets clients in, by the allow list and the limits, and owns their handshakes.
+// Reception: checks new clients against the allow list and the limits, and owns their handshakes.
 //
-//     Listener ─▶ admit ─▶ Negotiation ─▶ negotiated: the owner's from here
+//     Listener ─▶ admit ─▶ Negotiation ─▶ negotiated: the owner serves the client
 //                   │           └───────▶ ended
-//                   └─▶ turned away, with a line in the log
+//                   └─▶ refused, with a line in the log
 //
-// A newcomer always finds a place for its handshake: where there is none, one that is under way ends,
-// and PeerShares says which. Only clients that have negotiated fill the server.
+// There is always room for a new client's handshake. If all places are used, PeerShares chooses one
+// handshake to end. So only clients that have negotiated can fill the server.
 //
 // Ownership: borrows executor, owner, names and log; owns the handshakes and their sockets.
 // Threads:   the control thread.
@@ -30,17 +30,17 @@ namespace blkscope::nbd {
 
 class Reception final : public Listener::Host, private Negotiation::Host {
   public:
-    /// The part that serves the clients that have negotiated.
+    /// The class that serves clients after their handshake.
     class Owner {
       public:
         virtual ~Owner() = default;
-        /// Connections that it serves.
+        /// The number of connections that it serves.
         [[nodiscard]] virtual size_t served() const = 0;
         [[nodiscard]] virtual uint64_t serial_of(size_t export_index) const = 0;
-        /// `socket` and `tls` are the owner's from here.
+        /// Serves a negotiated client. The owner owns `socket` and `tls` from here.
         virtual void serve(uint64_t export_serial, const Terms& terms, int socket,
                            std::unique_ptr<TlsSession> tls) = 0;
-        /// A handshake has ended, one way or the other.
+        /// Called after each handshake, successful or not.
         virtual void handshake_ended() = 0;
     };
 
@@ -58,11 +58,11 @@ class Reception final : public Listener::Host, private Negotiation::Host {
     Reception(const Reception&) = delete;
     Reception& operator=(const Reception&) = delete;
 
-    /// For clients that come from now on.
+    /// Sets the rules for new clients.
     void set_rules(Rules rules);
 
     void admit(std::unique_ptr<StreamSocket> socket) override;
-    /// In place of a handshake that is under way; without any it is turned away.
+    /// Ends another handshake to make room. Without another handshake the client is refused.
     void admit_in_need(std::unique_ptr<StreamSocket> socket, int error) override;
 
     /// Ends all handshakes.
@@ -70,7 +70,7 @@ class Reception final : public Listener::Host, private Negotiation::Host {
 
     [[nodiscard]] size_t handshakes() const { return negotiations_.size(); }
 
-    /// Writes a line about clients, if there are not too many.
+    /// Writes a line about clients, within LogLimit.
     void log(std::string_view line) override { log_.print(line, executor_.now()); }
 
   private:
@@ -90,7 +90,7 @@ class Reception final : public Listener::Host, private Negotiation::Host {
     const Exports& names_;
     Rules rules_;
     std::map<PeerShares::Number, std::shared_ptr<Negotiation>> negotiations_;
-    PeerShares shares_;  // of the same numbers
+    PeerShares shares_;  // of the same handshakes, by number
     PeerShares::Number last_number_ = 0;
     LogLimit log_;
 };

@@ -30,8 +30,8 @@ void ServedExports::add(ExportOptions options) {
     exports_.push_back(make(std::move(options)));
 }
 
-// In place: a handshake that is under way answers its next option from the new list. If it throws,
-// the old one stays.
+// The list changes in place: a handshake under way answers its next option from the new list. If
+// this throws, the old list stays.
 void ServedExports::offer(bool may_be_listed) {
     std::vector<ExportInfo> infos;
     for (const auto& exp : exports_) infos.push_back(exp->info());
@@ -39,8 +39,8 @@ void ServedExports::offer(bool may_be_listed) {
     assert(names_.size() == exports_.size());
 }
 
-// All that can fail comes first. An index in the list of names is one in exports_, so both change
-// together, or neither.
+// All steps that can fail come first. An index in the list of names is an index in exports_, so
+// both change together, or neither.
 void ServedExports::change(const std::vector<std::string>& removed,
                            std::vector<ExportOptions> added) {
     assert(names_.size() == exports_.size());

@@ -1,6 +1,6 @@
-// ServedExports: a server's exports, and the list of their names that handshakes look into.
+// ServedExports: a server's exports, and the list of their names for handshakes.
 //
-// Ownership: owns the exports until they are retired; borrows the workers.
+// Ownership: owns the exports until the workers close them; borrows the workers.
 // Threads:   the control thread.
 // Errors:    add() and change() throw std::system_error or another std::runtime_error.
 #pragma once
@@ -26,21 +26,20 @@ class ServedExports {
     ServedExports(const ServedExports&) = delete;
     ServedExports& operator=(const ServedExports&) = delete;
 
-    /// Not in the list of names before the next offer().
+    /// Adds an export. The next offer() puts it in the list of names.
     void add(ExportOptions options);
-    /// Takes the exports of these names away and puts others in their place, all or, if it throws,
-    /// nothing.
+    /// Removes the exports with these names and adds others. If it throws, nothing has changed.
     void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
     void retire_all();
 
-    /// Makes the list of names anew. Clients may ask for all of it only if it `may_be_listed`.
+    /// Makes the list of names again. Clients may list it only if `may_be_listed`.
     void offer(bool may_be_listed);
-    /// The same object for as long as this one lives.
+    /// The same object during the lifetime of this one.
     [[nodiscard]] const Exports& names() const { return names_; }
 
     [[nodiscard]] size_t size() const { return exports_.size(); }
     [[nodiscard]] Export& operator[](size_t index) const;
-    /// Null if the export has gone.
+    /// Null if the export has been removed.
     [[nodiscard]] Export* find(uint64_t serial) const;
 
   private:
@@ -51,7 +50,7 @@ class ServedExports {
     Workers& workers_;
     uint64_t last_serial_ = 0;
     List exports_;
-    Exports names_;  // of exports_, in their order
+    Exports names_;  // of exports_, in the same order
 };
 
 }  // namespace blkscope::nbd

@@ -53,7 +53,7 @@ void Server::change(const std::vector<std::string>& removed, std::vector<ExportO
     publish();
 }
 
-// The first address is the one that others are told.
+// The published URI is the first address.
 void Server::publish() {
     if (!started_) return;
     for (size_t i = 0; i < exports_.size(); ++i) {
@@ -130,7 +130,7 @@ void Server::serve_client(int socket) {
     reception_.admit(executor_.take_socket(socket));
 }
 
-// The export may have gone since the client was told that it has it.
+// The export may have been removed since the handshake chose it.
 void Server::serve(uint64_t export_serial, const Terms& terms, int socket,
                    std::unique_ptr<TlsSession> tls) {
     assert(started_);

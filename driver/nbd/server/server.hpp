@@ -1,28 +1,29 @@
-// Server: exports, the workers that serve them, and the door through which clients come.
+// Server: the exports, the workers that serve them, and the listeners and handshakes of clients.
 //
 //     Listeners ─▶ Reception, Negotiation (a handshake with a deadline) ─▶ Worker::hand_over
-//                      ServedExports: what there is ──────────────────┘
-//                      Workers: which of them gets an export or a client
+//                      ServedExports: the exports and their names ────┘
+//                      Workers: choose a worker for an export or a client
 //
-// The control thread runs the executor: listening, handshakes, deadlines. No byte of a disk
-// passes through it; once negotiated, a connection is its worker's.
+// The control thread runs the executor: listening, handshakes, deadlines. No byte of a disk passes
+// through it. After the handshake a connection belongs to its worker.
 //
 // Order of calls: add() each export, listen_*(), start(); then run the executor. From then on
-// exports come and go with change(), and listeners too. stop() or the destructor ends every client
-// (requests that were accepted are answered), flushes every backing and joins the workers.
+// change() adds and removes exports, and listeners may be added and removed. stop() or the
+// destructor closes all connections, flushes every backing and joins the workers. Accepted requests
+// are answered first.
 //
-// An export that goes is not offered any more; its clients' accepted requests are answered, then
-// they are disconnected, its backing is flushed and closed. Clients of others notice nothing.
+// A removed export is not offered any more. The accepted requests of its clients are answered, then
+// their connections are closed. Then its backing is flushed and closed. Clients of other exports
+// are not affected.
 //
-// A client is turned away (its connection closed, with a line in the log) if its address is not
-// allowed, or if as many as there may be are served. Where only handshakes are in its way, one of
-// the busiest client's ends in its favour.
+// A client is refused if its address is not allowed, or if connections_max clients are served. The
+// server closes the refused connection and logs a line. If only handshakes use up the connections,
+// one handshake of the busiest client ends instead.
 //
 // Ownership: borrows the executor; owns exports, devices, workers, listeners and handshakes.
-// Threads:   the one that runs the executor.
-// Errors:    std::system_error or another std::runtime_error from add(), change() and listen_*(),
-//            std::invalid_argument for an address that is none; a client's failure ends that client
-//            only.
+// Threads:   the thread that runs the executor.
+// Errors:    add(), change() and listen_*() throw std::system_error or another std::runtime_error,
+//            std::invalid_argument for a wrong address. A client's failure ends that client only.
 #pragma once
 
 #include <chrono>
@@ -53,64 +54,68 @@ namespace blkscope::nbd {
 class Server final : private Reception::Owner {
   public:
     struct Options {
-        /// At most: one is made for each export until there are so many, then one for a client that
-        /// would have to share one.
+        /// The limit of workers. Each export gets a new worker up to the limit, then each client
+        /// that would otherwise share one.
         unsigned workers = 1;
-        bool busy_wait = true;  // they may look out for a while before they sleep, where that pays
+        bool busy_wait = true;  // a worker may spin before it sleeps, where spinning saves time
         std::chrono::milliseconds handshake_time{10'000};  // from the greeting to transmission
         unsigned connections_max = 256;                    // handshakes included
-        bool list = true;                                  // clients may ask what there is
+        bool list = true;                                  // clients may list the exports
         unsigned handshakes_max = 64;                      // at once
         AllowList allow = {};
         std::shared_ptr<const TlsContext> tls = {};  // null for none
-        ReplyForm replies = ReplyForm::extended;     // at most; each client chooses
+        ReplyForm replies = ReplyForm::extended;     // the richest form; each client chooses
     };
 
+    /// `executor` outlives the server. `source` replaces the workers for a simulator.
     Server(Executor& executor, const Options& options, WorkerSource source = {});
     ~Server() override;
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
+    /// Adds an export, on a worker that is made if needed. Call before start().
     void add(ExportOptions options);
 
-    /// Takes the exports of these names away and puts others in their place, all or, if it throws,
-    /// nothing. After start().
+    /// Removes the exports with these names and adds others. If it throws, nothing has changed.
+    /// Call after start().
     void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
 
-    /// For clients that come from now on; what concerns workers stays.
+    /// Sets the limits for new clients. `workers` and `busy_wait` keep their values.
     void set_limits(const Options& options);
 
-    /// Each gives the address without an export's name, by which the listener is known from here.
-    /// A stale socket at `path` is replaced; one that answers is not (EADDRINUSE).
+    /// The listen functions return the address without an export's name, which stop_listening()
+    /// takes. A stale socket at `path` is replaced; a socket in use is not (EADDRINUSE).
     Uri listen_unix(const std::string& path);
-    /// `port` 0 takes a free one.
+    /// `port` 0 means a free port.
     Uri listen_tcp(const std::string& address, uint16_t port);
-    /// A socket that listens already and that the server owns from here, unless this throws.
+    /// Takes over a listening socket, unless it throws.
     Uri listen_on(int socket);
-    /// Clients that came through it stay.
+    /// Stops listening there. Clients that came from there stay connected.
     void stop_listening(const Uri& address);
 
-    /// Serves the client at the other end of a connected stream socket, which the server owns.
+    /// Serves the client of a connected stream socket. The server owns the socket.
     void serve_client(int socket);
-    /// Called whenever the last client has left. Before start().
+    /// Sets a function to call whenever the last client has closed. Call before start().
     void when_idle(std::function<void()> call) { when_idle_ = std::move(call); }
 
+    /// Publishes the exports, starts the workers and accepts clients. Call once.
     void start();
 
-    /// How many more this server opens when it has as many workers and clients as it may have.
+    /// The descriptors that this server still opens up to its limits of workers and clients.
     [[nodiscard]] size_t descriptors_to_come() const;
 
-    /// False when the workers have not ended within `limit`, because a backing does not answer:
-    /// then only the end of the process ends them. Without a limit it waits for as long as it
-    /// takes. `all_flushed()` tells whether all that clients wrote is on stable storage.
+    /// Closes all. False: a worker has not ended within `limit`, because a backing does not
+    /// respond. Only the end of the process ends such a worker. Without a limit stop() waits for as
+    /// long as needed.
     bool stop(std::optional<std::chrono::seconds> limit = {});
+    /// True if all data that clients wrote is on stable storage. Call after stop().
     [[nodiscard]] bool all_flushed() const;
 
     [[nodiscard]] size_t exports() const { return exports_.size(); }
-    /// For its live counters, to a caller that gives the workers their turns.
+    /// The device, for its live counters. For a caller that runs the workers' turns.
     [[nodiscard]] const Device& device(size_t index) const;
-    /// The device's name (nbd0), and where a client finds it: one URI for each address that is
-    /// listened on, Unix sockets first. It says nbds where a client must.
+    /// The device's name (nbd0), and its URIs: one for each listening address, Unix sockets first.
+    /// The scheme is nbds where TLS is required.
     [[nodiscard]] const std::string& device_name(size_t index) const;
     [[nodiscard]] std::vector<Uri> uris(size_t index) const;
 

@@ -11,7 +11,7 @@
 namespace blkscope::nbd {
 namespace {
 
-// More than any chain of certificates in use; OpenSSL's own limits are for each message only.
+// More than any chain of certificates in use. OpenSSL limits each message only.
 constexpr size_t handshake_bytes_max = size_t{64} << 10;
 
 }  // namespace
@@ -45,7 +45,7 @@ void TlsStream::handshake(Sent done) {
     });
 }
 
-// The client is told why before the caller hears of it.
+// Sends the alert to the client before the caller is told.
 void TlsStream::fail(Sent told) {
     assert(!session_.failure().empty());
     log_(fmt::format("failed: {}", session_.failure()));
@@ -68,7 +68,7 @@ void TlsStream::async_read_some(std::span<std::byte> to, Received received) {
     });
 }
 
-// `bytes` may be more than the session has room for: the list of very many exports.
+// The session may have no room for all `bytes`, such as a very long list of exports.
 void TlsStream::async_write(std::span<const std::byte> bytes, Sent sent) {
     assert(agreed_);
     assert(!bytes.empty());
@@ -93,7 +93,7 @@ int TlsStream::release() {
     return socket_->release();
 }
 
-// Takes in ciphertext.
+// Receives ciphertext.
 void TlsStream::receive(Received received) {
     const std::span<std::byte> to = session_.input();
     assert(!to.empty());
@@ -106,7 +106,7 @@ void TlsStream::receive(Received received) {
     });
 }
 
-// Sends what the session has to say.
+// Sends the session's output.
 void TlsStream::flush(Sent sent) {
     const std::span<const std::byte> bytes = session_.output();
     if (bytes.empty()) return sent(0);

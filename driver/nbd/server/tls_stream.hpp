@@ -1,20 +1,20 @@
-// TlsStream: a connected socket whose bytes go through a TlsSession. A Negotiation uses it like the
-// plain socket that it covers.
+// TlsStream: a connected socket whose bytes pass through a TlsSession. A Negotiation uses it in
+// place of the plain socket.
 //
 //     handshake ◀─▶ socket               until both sides have agreed
 //         ▼
 //     async_read_some ◀─ TlsSession ◀─ socket
 //     async_write     ─▶ TlsSession ─▶ socket
 //
-// From its first byte on, all that the socket brings goes to the session. A byte that somebody
-// slipped in behind the STARTTLS in clear text is never an option: it breaks the handshake.
+// All bytes of the socket go to the session from the first on. An attacker's plain byte after
+// STARTTLS is therefore never read as an option, and fails the TLS handshake.
 //
-// A read calls back before it returns where the session has bytes already.
+// If the session already has decrypted bytes, a read calls back before it returns.
 //
 // Ownership: owns the socket; borrows the session, which outlives all calls but close().
 // Threads:   the control thread.
-// Errors:    a failure of TLS is logged, told to the client as far as TLS has words for it, and then
-//            reported as EPROTO.
+// Errors:    a TLS failure is logged and reported as EPROTO. The client gets an alert if TLS has
+//            one.
 #pragma once
 
 #include <functional>
@@ -33,14 +33,14 @@ class TlsStream final : public StreamSocket {
 
     TlsStream(std::unique_ptr<StreamSocket> socket, TlsSession& session, Log log);
 
-    /// Agrees with the client; `done` as that of a write.
+    /// Performs the TLS handshake; `done` is called like that of a write.
     void handshake(Sent done);
 
     void async_read_some(std::span<std::byte> to, Received received) override;
     void async_write(std::span<const std::byte> bytes, Sent sent) override;
     void set_last_write() override { last_write_ = true; }
     void set_transmission_options() override { socket_->set_transmission_options(); }
-    /// From here on the session calls the client by its peer's name.
+    /// Also gives the session the peer's name for its messages.
     [[nodiscard]] int release() override;
     void close() override { socket_->close(); }
     [[nodiscard]] const Peer& peer() const override { return socket_->peer(); }

@@ -43,8 +43,7 @@ void Workers::start() {
     for (const auto& worker : workers_) start(*worker);
 }
 
-// A worker of its own for each export while there may be more workers; then the one with the
-// fewest.
+// Each export gets a new worker up to the limit, then the worker with the fewest exports.
 Worker& Workers::for_export() {
     const auto fewest =
         std::min_element(workers_.begin(), workers_.end(),
@@ -56,8 +55,8 @@ Worker& Workers::for_export() {
     return make();
 }
 
-// The export's own, unless another has fewer clients; a new one while there may be more and none is
-// without. So two clients of one disk have two processors.
+// Returns the export's worker, unless another has fewer clients. If all workers have clients, makes
+// a new worker up to the limit. So two clients of one disk use two processors.
 Worker& Workers::for_client(const Export& exp) {
     assert(started_);
     assert(!workers_.empty());
@@ -103,7 +102,7 @@ size_t Workers::to_come() const {
 }
 
 void Workers::close_socket(int socket) {
-    assert(!workers_.empty());  // its export had one
+    assert(!workers_.empty());  // the export of the socket had one
     assert(socket >= 0);
     workers_.front()->ring().kernel().close(socket);
 }

@@ -1,12 +1,12 @@
-// Workers: the workers of a server, and which of them gets an export or a client.
+// Workers: the workers of a server, and the choice of a worker for an export or a client.
 //
-//     export ─▶ a worker of its own while there may be more; then the one with the fewest exports
+//     export ─▶ a new worker up to the limit, then the worker with the fewest exports
 //     client ─▶ the export's worker, unless another has fewer clients
 //
-// Ownership: owns the workers; each export outlives its worker's clients of it.
+// Ownership: owns the workers. Each export outlives the clients that its worker has of it.
 // Threads:   the control thread; connections() any.
 // Errors:    make_export() throws what Worker's constructor, start() and make_export() throw. A
-//            worker that cannot be made for a client is logged, and the client shares one.
+//            failure to make a worker for a client is logged, and the client shares a worker.
 #pragma once
 
 #include <chrono>
@@ -23,10 +23,11 @@ namespace blkscope::nbd {
 struct Export;
 class Worker;
 
-/// Where a server's workers come from. A simulator makes them on a kernel of its own and gives them
-/// no thread: it gives them their turns, after stop() until all have finished(), too.
+/// The functions that make and start workers. A simulator makes workers on its own kernel, without
+/// threads. The simulator calls wait() and turn() of each, also after stop() until all have
+/// finished().
 struct WorkerSource {
-    /// Null: one on this machine's kernel.
+    /// Null: a worker on this machine's kernel.
     std::function<std::unique_ptr<Worker>(bool busy_wait)> make = {};
     /// Null: in a thread of its own.
     std::function<void(Worker&)> start = {};
@@ -48,27 +49,27 @@ class Workers {
     Workers(const Workers&) = delete;
     Workers& operator=(const Workers&) = delete;
 
-    /// Workers that are made later start at once.
+    /// Starts all workers. Workers made later start at once.
     void start();
 
     [[nodiscard]] std::unique_ptr<Export> make_export(ExportOptions options);
-    /// Ends the export's clients, with every worker, and then the export.
+    /// Closes the export's connections with every worker, then the export.
     void retire(std::unique_ptr<Export> exp);
 
-    /// The worker for one more client of `exp`.
+    /// Chooses the worker for one more client of `exp`.
     [[nodiscard]] Worker& for_client(const Export& exp);
 
-    /// Closes a negotiated socket that no worker gets.
+    /// Closes a negotiated socket whose export was removed.
     void close_socket(int socket);
 
-    /// After all exports were retired. False when a worker has not ended by then; without a time
-    /// it waits.
+    /// Stops all workers; call after closing all exports. False: the deadline passed first. Without
+    /// a deadline it waits.
     bool stop(std::optional<std::chrono::steady_clock::time_point> deadline);
     [[nodiscard]] bool all_flushed() const;
 
-    /// Clients of all workers.
+    /// The number of clients of all workers.
     [[nodiscard]] size_t connections() const;
-    /// Workers that may still be made.
+    /// The number of workers that may still be made.
     [[nodiscard]] size_t to_come() const;
 
   private:

@@ -1,15 +1,20 @@
-// TLS: what a server proves itself with, and who may be its client.
+// TLS: a server's certificates and keys, and the rules for its clients.
 //
-// A server has certificates (x509), keys that it shares with its clients (PSK), or both. TLS 1.2
-// and 1.3, with ciphers that authenticate and keep no secret longer than the connection: no static
-// RSA or plain PSK exchange, no session tickets, no renegotiation, no compression.
+//     --tls-certs DIR    x509: the server shows server-cert.pem; with --tls-verify-peer the
+//                        client must show a certificate that ca-cert.pem has signed
+//     --tls-psk FILE     PSK: client and server prove that they know the same key
 //
-// Threads: made on any; then constant, and used by all at once.
-// Errors:  TlsContext::open throws std::invalid_argument, saying which file is wrong, why, and what
-//          to do. A key that other users may read and a certificate that has expired or is
-//          not valid yet are warned of on standard error.
-// Source:  RFC 5246, RFC 8446, RFC 4279 (PSK); qemu's and libvirt's names for the files of a
-//          certificate directory; psktool(1)'s format of keys.
+// A server may have both. TLS 1.2 and 1.3 are allowed, with authenticated ciphers and a fresh key
+// for each connection. Static RSA, plain PSK exchange, session tickets, renegotiation and
+// compression are off.
+//
+// Ownership: a TlsContext is shared by the server and its sessions.
+// Threads:   made on any thread; then constant, and used by all at once.
+// Errors:    TlsContext::open throws std::invalid_argument with the wrong file, the reason and the
+//            remedy. A warning on standard error tells of a key that other users may read, and of
+//            a certificate that has expired or is not valid yet.
+// Source:    RFC 5246, RFC 8446, RFC 4279 (PSK); qemu's and libvirt's names for the files of a
+//            certificate directory; psktool(1)'s format of keys.
 #pragma once
 
 #include <memory>
@@ -25,15 +30,16 @@ namespace blkscope::nbd {
 
 class TlsKeys;
 
-/// off, on, require.
+/// Parses "off", "on" or "require".
 std::optional<TlsMode> tls_mode(std::string_view word);
 
+/// The server's options that concern TLS. Paths are as the user gave them.
 struct TlsOptions {
     TlsMode mode = TlsMode::off;
     /// A directory with server-cert.pem and server-key.pem, and ca-cert.pem if `verify_peer`.
     std::string certificates = {};
-    /// A client without a certificate that ca-cert.pem has signed is refused, unless it knows a key
-    /// of `psk_file`.
+    /// Refuses clients without a certificate that ca-cert.pem has signed, except clients that know
+    /// a key of `psk_file`.
     bool verify_peer = false;
     /// Lines of NAME:HEX, as psktool writes them.
     std::string psk_file = {};
@@ -41,9 +47,11 @@ struct TlsOptions {
     bool operator==(const TlsOptions&) const = default;
 };
 
+/// The certificates, keys and rules, loaded once for all connections. A reload makes another
+/// TlsContext; sessions keep theirs.
 class TlsContext {
   public:
-    /// Null for TlsMode::off, with which nothing else may be given.
+    /// Loads the files. Null for TlsMode::off, which forbids all other options.
     static std::shared_ptr<const TlsContext> open(const TlsOptions& options);
 
     ~TlsContext();
@@ -51,6 +59,7 @@ class TlsContext {
     TlsContext& operator=(const TlsContext&) = delete;
 
     [[nodiscard]] TlsMode mode() const { return mode_; }
+    /// OpenSSL's SSL_CTX, for TlsSession.
     [[nodiscard]] ssl_ctx_st* get() const { return context_.get(); }
 
   private:
@@ -65,7 +74,7 @@ class TlsContext {
 
     TlsMode mode_;
     std::unique_ptr<ssl_ctx_st, Free> context_;
-    std::unique_ptr<const TlsKeys> keys_;  // of the PSK file, if there is one
+    std::unique_ptr<const TlsKeys> keys_;  // null without a PSK file
 };
 
 }  // namespace blkscope::nbd
