@@ -19,9 +19,9 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view device_prefix = "/dev/nbd";
 constexpr std::string_view sysfs_block = "/sys/block";
-constexpr uint64_t sector_bytes = 512;  // the unit of /sys/block/*/size, whatever the disk's is
+constexpr uint64_t sector_bytes = 512;  // the unit of /sys/block/*/size for every disk
 
-// The kernel has taken the device over, or let go of it, a moment after nbd-client has ended.
+// The kernel connects or disconnects the device a moment after nbd-client has ended.
 constexpr std::chrono::seconds change_deadline{5};
 constexpr std::chrono::milliseconds change_poll{10};
 
@@ -40,7 +40,7 @@ bool connected(const std::string& device) {
     return fs::exists(sysfs_of(device) / "pid");
 }
 
-// nbd-client speaks in several lines, the reason in the last one that says anything.
+// nbd-client prints several lines; the last one that is not empty has the reason.
 std::string last_line(const std::string& output) {
     const size_t end = output.find_last_not_of(" \n\r\t");
     if (end == std::string::npos) return "no reason given";
@@ -72,7 +72,7 @@ void require_free(const std::string& what, const std::string& device) {
     }
 }
 
-// False if it does not come true in time.
+// Returns false if the condition is not true in time.
 template <class Condition>
 bool within_deadline(Condition condition) {
     const auto deadline = std::chrono::steady_clock::now() + change_deadline;
@@ -95,7 +95,7 @@ int nbd_index(const std::string& device) {
 
 namespace {
 
-// nbd-client looks at no directory: it wants each file.
+// nbd-client takes no directory: each file is an option.
 void add_tls(std::vector<std::string>& arguments, const nbd::Uri& uri) {
     const auto add = [&](const std::string& flag, const std::string& value) {
         arguments.push_back(flag);

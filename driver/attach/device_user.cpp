@@ -13,13 +13,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Whether it is /dev/nbd0 or one of its partitions, /dev/nbd0p1 and so on; /dev/nbd01 is neither.
+// True for /dev/nbd0 and its partitions, /dev/nbd0p1 and so on. /dev/nbd01 is another device.
 bool is_on(const std::string& path, const std::string& device) {
     if (!path.starts_with(device)) return false;
     return path.size() == device.size() || path[device.size()] == 'p';
 }
 
-// Blanks and their like in a mount point are written as three octal digits: proc(5).
+// In a mount point, blanks and similar characters are three octal digits: proc(5).
 std::string unescape(std::string_view text) {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -56,7 +56,7 @@ bool is_swap(const fs::path& proc, const std::string& device) {
     return false;
 }
 
-// A device mapper or RAID device on top of it, in the disk's folder or a partition's.
+// Finds a device mapper or RAID device above the disk or a partition.
 std::optional<std::string> holder(const fs::path& disk) {
     std::vector<fs::path> folders{disk / "holders"};
     std::error_code none;
@@ -80,7 +80,7 @@ bool has_open(const fs::path& process, const std::string& device) {
     return false;
 }
 
-// But for the nbd-client that keeps the device attached.
+// Ignores the nbd-client that keeps the device attached.
 std::optional<std::string> opener(const fs::path& proc, const std::string& device, int client) {
     std::error_code none;
     for (const auto& entry : fs::directory_iterator(proc, none)) {

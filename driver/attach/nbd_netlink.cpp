@@ -98,7 +98,7 @@ Message NbdNetlink::receive() {
     return message;
 }
 
-// The family's number, and the group in which it tells of deaths, which we join.
+// Finds the family's number and joins its multicast group, which announces dead connections.
 void NbdNetlink::find_family() {
     Message message = request(GENL_ID_CTRL, CTRL_CMD_GETFAMILY, 1);
     append_attribute(message, CTRL_ATTR_FAMILY_NAME,
@@ -126,7 +126,7 @@ void NbdNetlink::find_family() {
     }
 }
 
-// Gives the errno that the kernel answers with.
+// Returns the errno of the kernel's answer.
 int NbdNetlink::ask(Message message) {
     auto* head = reinterpret_cast<nlmsghdr*>(message.data());
     head->nlmsg_len = static_cast<uint32_t>(message.size());

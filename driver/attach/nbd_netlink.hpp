@@ -1,8 +1,8 @@
-// The kernel's nbd driver over generic netlink: what nbd-client(8) 3.24 does not ask of it. A
-// device whose connections are gone keeps what it is asked for a while, and takes new connections.
+// The kernel's nbd driver over generic netlink, for requests that nbd-client(8) 3.24 cannot make. A
+// device without connections keeps its requests for a while and accepts new connections.
 //
 // Ownership: owns its netlink socket.
-// Threads:   one.
+// Threads:   a single one.
 // Errors:    std::system_error.
 // Source:    Linux 6.1, drivers/block/nbd.c and include/uapi/linux/nbd-netlink.h.
 #pragma once
@@ -22,14 +22,15 @@ class NbdNetlink {
     NbdNetlink(const NbdNetlink&) = delete;
     NbdNetlink& operator=(const NbdNetlink&) = delete;
 
-    /// Device `index` holds requests for so long when it has no connection, before it fails them.
+    /// Sets how long device `index` keeps requests without a connection before it fails them.
     void set_patience(uint32_t index, std::chrono::seconds patience);
 
-    /// Gives the device a negotiated connection in place of one that is dead. False if none is.
+    /// Replaces a dead connection of the device by a negotiated one. False if no connection is
+    /// dead.
     bool replace_connection(uint32_t index, int socket);
 
-    /// Waits until the driver says that a connection of some device has died; false if that time
-    /// passes without.
+    /// Waits until the driver announces a dead connection of any device. False: the time has
+    /// passed.
     bool wait_for_death(std::chrono::milliseconds limit);
 
   private:
@@ -40,7 +41,7 @@ class NbdNetlink {
     int socket_ = -1;
     uint16_t family_ = 0;
     uint32_t sequence_ = 0;
-    bool death_heard_ = false;  // while another answer was waited for
+    bool death_heard_ = false;  // announced during ask()
 };
 
 }  // namespace blkscope

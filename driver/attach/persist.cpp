@@ -24,11 +24,11 @@
 namespace blkscope {
 namespace {
 
-// How long what is asked of the device waits for a server to come back.
+// How long requests to the device wait for the server.
 constexpr std::chrono::hours patience{24};
-// A connection to a server that is not back yet is tried so often.
+// Interval of attempts to connect to a server that is not back.
 constexpr std::chrono::milliseconds retry_interval{200};
-// A death that was not told of is found so often.
+// Interval of checks for a dead connection that was not announced.
 constexpr std::chrono::seconds look_interval{1};
 constexpr timeval handshake_seconds_max{10, 0};
 
@@ -75,8 +75,8 @@ void append(std::string& to, uint64_t value, int bytes) {
     for (int shift = bytes * 8 - 8; shift >= 0; shift -= 8) to += static_cast<char>(value >> shift);
 }
 
-// The size of the export that the server now serves on this connection; 0 if it does not. The
-// option without a reply of its own, which every server has, is all that a reconnection needs.
+// The size of the export on this connection; 0 on failure. EXPORT_NAME is enough to connect again,
+// and every server has it.
 uint64_t negotiate(const Descriptor& socket, const std::string& name) {
     constexpr uint64_t export_name = 1;
     constexpr uint64_t both_flags = 3;
@@ -111,7 +111,7 @@ Descriptor connect_again(const nbd::Uri& uri, uint64_t size_bytes) {
     return socket;
 }
 
-// Whoever detaches it ends its connections first, which looks like a server that went.
+// A detach closes the connections first, which looks like a server that has closed.
 bool detached_soon(const std::string& device, int attached_once) {
     constexpr std::chrono::seconds limit{5};
     const auto deadline = std::chrono::steady_clock::now() + limit;

@@ -1,4 +1,4 @@
-// NBD on the wire: its numbers, and how the headers are read and written.
+// The NBD protocol's numbers, and functions that read and write its headers.
 //
 //     handshake      S: init magic, option magic, flags     C: flags
 //                    C: option header (16), data            S: option reply header (20), data
@@ -6,8 +6,8 @@
 //       structured                                          S: or chunks (20), their payload
 //       extended     C: request (32), payload if flagged    S: chunks (32), their payload
 //
-// Everything is big-endian. A scoped enumeration here may hold a number that has no name: a client
-// can send any, so whoever switches over one says after the switch what becomes of the rest.
+// Everything is big-endian. A client can send any number, so a scoped enumeration here may have a
+// value without a name. Code after a switch handles such values.
 //
 // Units:     bytes.
 // Ownership: spans are borrowed for the call.
@@ -29,7 +29,7 @@ namespace blkscope::nbd {
 
 inline constexpr std::uint16_t tcp_port = 10809;
 
-// What a stream must hold where a header begins. One that does not has lost its framing for good.
+// The first bytes of a header. After a wrong magic the start of the next header is unknown.
 inline constexpr std::uint64_t init_magic = 0x4e42444d41474943;    // "NBDMAGIC"
 inline constexpr std::uint64_t option_magic = 0x49484156454f5054;  // "IHAVEOPT"
 inline constexpr std::uint64_t option_reply_magic = 0x0003e889045565a9;
@@ -48,9 +48,9 @@ inline constexpr std::size_t extended_request_bytes = 32;
 inline constexpr std::size_t simple_reply_bytes = 16;
 inline constexpr std::size_t structured_reply_bytes = 20;
 inline constexpr std::size_t extended_reply_bytes = 32;
-/// What follows size and flags in the answer to export_name, unless the client spared us.
+/// Zeroes after the size and flags in the answer to export_name, unless the client refuses them.
 inline constexpr std::size_t export_name_zeroes = 124;
-/// The most that any string on the wire may have: names, descriptions, error texts.
+/// Limit of every string in the protocol: names, descriptions, error texts.
 inline constexpr std::size_t string_bytes_max = 4096;
 
 /// The server's flags in its greeting.
@@ -59,7 +59,7 @@ inline constexpr std::uint16_t fixed_newstyle = 1 << 0;
 inline constexpr std::uint16_t no_zeroes = 1 << 1;
 }  // namespace handshake_flag
 
-/// The client's answer to them.
+/// The client's flags in reply.
 namespace client_flag {
 inline constexpr std::uint32_t fixed_newstyle = 1 << 0;
 inline constexpr std::uint32_t no_zeroes = 1 << 1;
@@ -79,7 +79,7 @@ enum class Option : std::uint32_t {
     extended_headers = 11,
 };
 
-/// What an option reply is. Errors have the top bit set.
+/// The type of an option reply. Errors have the top bit set.
 enum class OptionReply : std::uint32_t {
     ack = 1,
     server = 2,
@@ -104,7 +104,7 @@ enum class Info : std::uint16_t {
     block_size = 3,
 };
 
-/// What an export offers, sent when transmission begins.
+/// The abilities of an export, sent before transmission begins.
 namespace transmission_flag {
 inline constexpr std::uint16_t has_flags = 1 << 0;  // always
 inline constexpr std::uint16_t read_only = 1 << 1;
@@ -143,14 +143,14 @@ inline constexpr std::uint16_t fast_zero = 1 << 4;
 inline constexpr std::uint16_t payload_len = 1 << 5;
 }  // namespace command_flag
 
-/// The form of a connection's replies, as its client has negotiated.
+/// The form of a connection's replies, as negotiated.
 enum class ReplyForm : std::uint8_t {
     simple,      // one header and, for a read, its data
     structured,  // reads and block status as chunks, the rest simple
-    extended,    // chunks with 64-bit lengths for everything; requests are extended, too
+    extended,    // all replies as chunks with 64-bit lengths; requests are extended, too
 };
 
-/// What a chunk holds. Errors have the top bit set.
+/// The type of a chunk. Errors have the top bit set.
 enum class Chunk : std::uint16_t {
     none = 0,
     offset_data = 1,
@@ -166,17 +166,17 @@ namespace chunk_flag {
 inline constexpr std::uint16_t done = 1 << 0;  // the last of its request
 }  // namespace chunk_flag
 
-/// What the metadata context base:allocation says of an extent.
+/// Flags of an extent in the metadata context base:allocation.
 namespace allocation_flag {
 inline constexpr std::uint32_t hole = 1 << 0;
 inline constexpr std::uint32_t zero = 1 << 1;
 }  // namespace allocation_flag
 
-/// The one metadata context that is offered, and the number that its chunks bear.
+/// The one metadata context that is offered, and its id in chunks.
 inline constexpr std::string_view base_allocation = "base:allocation";
 inline constexpr std::uint32_t base_allocation_id = 1;
 
-/// The only error numbers a reply may hold, whatever the host's errnos are.
+/// The only error numbers that a reply may have.
 enum class Error : std::uint32_t {
     none = 0,
     eperm = 1,
@@ -193,7 +193,7 @@ namespace detail {
 
 template <std::unsigned_integral T, std::size_t... I>
 constexpr T load_be(std::span<const std::byte, sizeof(T)> from, std::index_sequence<I...>) {
-    // The sum is done in 64 bits: a shifted u16 would become a signed int.
+    // The sum has 64 bits, because a shifted u16 would become a signed int.
     return static_cast<T>(
         (... | (std::to_integer<std::uint64_t>(from[I]) << (8 * (sizeof(T) - 1 - I)))));
 }
@@ -205,8 +205,8 @@ constexpr void store_be(std::span<std::byte, sizeof(T)> to, T value, std::index_
 
 }  // namespace detail
 
-/// Shifts, not a cast of the pointer: right for any alignment and byte order, usable in a constant
-/// expression, and compilers make one load and a byte swap of it.
+/// Shifts are right for any alignment and byte order, and usable in a constant expression.
+/// Compilers turn them into one load and a byte swap.
 template <std::unsigned_integral T>
 constexpr T load_be(std::span<const std::byte, sizeof(T)> from) {
     return detail::load_be<T>(from, std::make_index_sequence<sizeof(T)>{});
@@ -217,23 +217,23 @@ constexpr void store_be(std::span<std::byte, sizeof(T)> to, T value) {
     detail::store_be<T>(to, value, std::make_index_sequence<sizeof(T)>{});
 }
 
-/// One request, as the client said it: nothing here has been checked but the magic.
+/// A client's request; only the magic has been checked.
 ///
-/// The cookie is the client's own eight bytes; it is echoed, never interpreted.
+/// The cookie is the client's own eight bytes and is copied to the reply.
 struct Request {
     std::uint16_t flags = 0;
     Command type = Command::read;
     std::uint64_t cookie = 0;
     std::uint64_t offset = 0;
-    std::uint64_t length = 0;  // of the range or, with payload_len, of what follows the header
+    std::uint64_t length = 0;  // of the range, or of the payload with payload_len
 
     friend bool operator==(const Request&, const Request&) = default;
 };
 
-/// Reads a request's header; the data of a write follows it in the stream.
+/// Reads a request's header; a write's data follows it in the stream.
 ///
-/// Errors: nothing, when the magic is wrong. There is no other error, and no way on: what comes
-///         next could be anything, so the connection closes.
+/// Errors: empty after a wrong magic, the only error. The start of the next header is then unknown,
+///         so the connection closes.
 [[nodiscard]] constexpr std::optional<Request> parse_request(
     std::span<const std::byte, request_bytes> from) {
     if (load_be<std::uint32_t>(from.subspan<0, 4>()) != request_magic) return std::nullopt;
@@ -255,7 +255,7 @@ struct Request {
                    .length = load_be<std::uint64_t>(from.subspan<24, 8>())};
 }
 
-/// Writes a simple reply's header. The data of a read follows it, and only if `error` is none.
+/// Writes a simple reply's header. A read's data follows it if `error` is none.
 constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, Error error,
                                    std::uint64_t cookie) {
     store_be(to.subspan<0, 4>(), simple_reply_magic);
@@ -263,7 +263,7 @@ constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, 
     store_be(to.subspan<8, 8>(), cookie);
 }
 
-/// Writes the header of a chunk; `bytes` of payload follow it.
+/// Writes a chunk's header; `bytes` of payload follow it.
 constexpr void encode_structured_chunk(std::span<std::byte, structured_reply_bytes> to,
                                        std::uint16_t flags, Chunk type, std::uint64_t cookie,
                                        std::uint32_t bytes) {
@@ -286,12 +286,13 @@ constexpr void encode_extended_chunk(std::span<std::byte, extended_reply_bytes> 
     store_be(to.subspan<24, 8>(), bytes);
 }
 
-/// What the client is told about an errno of ours; 0 is success.
+/// The error number to send for an errno of ours; 0 is success.
 ///
-/// An errno without a case is EIO: it says that the backing failed, and EINVAL would send whoever
-/// debugs it to look at a request that was fine. EINVAL is for what blames the request itself.
-/// EOPNOTSUPP becomes ENOTSUP, which only a write_zeroes with fast_zero may be told: anyone else's
-/// must be resolved (by writing the zeroes) before it comes here.
+/// An errno without a case becomes EIO, because the backing failed. EINVAL is only for errors that
+/// the request itself caused.
+///
+/// EOPNOTSUPP becomes ENOTSUP, which only a write_zeroes with fast_zero may get. For other requests
+/// the backing must resolve EOPNOTSUPP first, by writing the zeroes.
 [[nodiscard]] constexpr Error wire_error(int error_number) {
     switch (error_number) {
         case 0:

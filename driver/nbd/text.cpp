@@ -15,15 +15,15 @@ constexpr std::uint8_t byte_at(std::string_view text, std::size_t at) {
     return static_cast<std::uint8_t>(text[at]);
 }
 
-// What the first byte of a character allows: how many bytes follow, and the range of the second,
-// which is where overlong forms, surrogates and numbers past U+10FFFF show.
+// The rules that a character's first byte sets: the number of following bytes and the range of the
+// second. The range excludes overlong forms, surrogates and numbers above U+10FFFF.
 struct Lead {
     std::size_t following;
     std::uint8_t second_min = 0x80;
     std::uint8_t second_max = 0xbf;
 };
 
-// Zero following bytes for a byte above 0x7f means that no character begins with it.
+// For a byte above 0x7f, zero following bytes mean that no character begins with it.
 constexpr Lead lead_of(std::uint8_t first) {
     if (first < 0xc2) return {.following = 0};
     if (first < 0xe0) return {.following = 1};
@@ -36,7 +36,7 @@ constexpr Lead lead_of(std::uint8_t first) {
     return {.following = 0};
 }
 
-// The length of the character that `text` begins with; 0 if it begins with none, or with NUL.
+// The length of the first character in `text`; 0 for an invalid one or NUL.
 std::size_t character_bytes(std::string_view text) {
     const std::uint8_t first = byte_at(text, 0);
     if (first < 0x80) return first == 0 ? 0 : 1;

@@ -1,9 +1,9 @@
-// Strings that cross the wire: which ones NBD allows, and how one that a client chose may be shown.
+// Strings of the protocol: which are valid, and how a client's string is shown in a log.
 //
 // Units:     bytes, not characters.
 // Ownership: views are borrowed for the call.
 // Threads:   pure functions.
-// Errors:    none; both take any bytes at all.
+// Errors:    none; both functions accept any bytes.
 #pragma once
 
 #include <cstddef>
@@ -12,20 +12,21 @@
 
 namespace blkscope::nbd {
 
-/// Whether `text` may be a name or a description: UTF-8 without a NUL, at most string_bytes_max.
+/// True if `text` may be a name or a description: UTF-8 without NUL, at most string_bytes_max.
 ///
-/// Strict as RFC 3629 is: no overlong form, no surrogate, nothing above U+10FFFF.
+/// The check is strict as in RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF.
 [[nodiscard]] bool valid_string(std::string_view text);
 
-/// The most that printable() returns.
+/// The size limit of printable()'s result.
 inline constexpr std::size_t printable_bytes_max = 64 * 4 + 3;
 
-/// `text` as it may stand between quotes in a log or in an error's text: printable ASCII, the rest
-/// as \xHH, cut after 64 bytes with "..." in place of what is missing. A client that names an
-/// export can therefore neither forge a line of our log nor make an answer longer than the protocol
-/// allows.
+/// `text` for use between quotes in a log or an error text. Printable ASCII stays, other bytes
+/// become \xHH, and "..." replaces all after 64 bytes.
 ///
-/// Source: CVE-2020-10761, a server brought down by the length of its own error text.
+/// So a client cannot forge a log line with an export's name. Nor can the name make an answer
+/// longer than the protocol allows.
+///
+/// Source: CVE-2020-10761, a server that crashed because its own error text was too long.
 [[nodiscard]] std::string printable(std::string_view text);
 
 }  // namespace blkscope::nbd

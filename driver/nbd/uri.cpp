@@ -71,7 +71,7 @@ uint16_t parse_port(std::string_view text) {
     return port;
 }
 
-// "host", "host:port", "[v6]", "[v6]:port".
+// Accepts "host", "host:port", "[v6]", "[v6]:port".
 void parse_authority(std::string_view text, Uri& uri) {
     size_t colon = text.rfind(':');
     if (text.starts_with('[')) {
@@ -89,7 +89,7 @@ void parse_authority(std::string_view text, Uri& uri) {
     if (colon != std::string_view::npos) uri.port = parse_port(text.substr(colon + 1));
 }
 
-// The value of `name` in "name=value&name=value", the first that is not empty.
+// The first value of `name` in "name=value&name=value" that is not empty.
 std::string parameter(std::string_view query, std::string_view name) {
     while (!query.empty()) {
         const std::string_view item = query.substr(0, query.find('&'));
@@ -103,7 +103,7 @@ std::string parameter(std::string_view query, std::string_view name) {
     return {};
 }
 
-// Takes "user@" off the authority.
+// Removes "user@" from the front of the authority.
 void parse_user(std::string_view& authority, Uri& uri) {
     const size_t at = authority.find('@');
     if (at == std::string_view::npos) return;

@@ -1,14 +1,16 @@
-// NBD URIs: how a person or a program names an export.
+// NBD URIs: the names of exports for users and programs.
 //
 //     nbd://HOST[:PORT]/NAME             nbds://HOST[:PORT]/NAME
 //     nbd+unix:///NAME?socket=PATH       nbds+unix:///NAME?socket=PATH
 //
-// The s means TLS, and nothing without it. `?tls-certificates=DIR` says where the client's side has
-// its certificates, and `&tls-hostname=NAME` whose the server's should be if not the host's. A user
-// before the host (USER@) names a shared key.
+// nbds means TLS, and nbd means no TLS. `?tls-certificates=DIR` is the directory of the client's
+// certificates. `&tls-hostname=NAME` is the expected name in the server's certificate, if not the
+// host. A user before the host (USER@) names a shared key.
 //
-// Threads: any. Errors: parse_uri throws std::invalid_argument, saying what is wrong.
-// Source:  the NBD URI specification; nbd_connect_uri(3) for tls-certificates.
+// Ownership: a Uri owns its strings.
+// Threads:   any.
+// Errors:    parse_uri() throws std::invalid_argument with the URI and the reason.
+// Source:    the NBD URI specification; nbd_connect_uri(3) for tls-certificates.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +26,8 @@ struct Uri {
     uint16_t port = default_port;
     std::string export_name = {};  // empty for the default export
     bool tls = false;
-    std::string user = {};              // whose key; empty for certificates
-    std::string tls_certificates = {};  // a directory; empty if not said
+    std::string user = {};              // the name of a shared key; empty for certificates
+    std::string tls_certificates = {};  // a directory; empty if not given
     std::string tls_hostname = {};
 
     [[nodiscard]] std::string text() const;

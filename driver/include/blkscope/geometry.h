@@ -39,6 +39,7 @@ extern "C" {
 #define BLKSCOPE_GEOMETRY_CACHE 0x0400
 #define BLKSCOPE_GEOMETRY_FAST_ZERO 0x0800
 
+/* The data. Fields are in this order in memory, without padding. */
 typedef struct blkscope_geometry {
     uint32_t version;               /* BLKSCOPE_GEOMETRY_VERSION */
     uint32_t transmission_flags;    /* all bits that every client gets, named above or not */

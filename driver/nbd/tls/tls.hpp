@@ -11,10 +11,10 @@
 // Ownership: a TlsContext is shared by the server and its sessions.
 // Threads:   made on any thread; then constant, and used by all at once.
 // Errors:    TlsContext::open throws std::invalid_argument with the wrong file, the reason and the
-//            remedy. A warning on standard error tells of a key that other users may read, and of
-//            a certificate that has expired or is not valid yet.
-// Source:    RFC 5246, RFC 8446, RFC 4279 (PSK); qemu's and libvirt's names for the files of a
-//            certificate directory; psktool(1)'s format of keys.
+//            remedy. Standard error gets a warning about a key that other users may read, and about
+//            an expired or future certificate.
+// Source:    RFC 5246, RFC 8446, RFC 4279 (PSK). The names of the certificate files are qemu's and
+//            libvirt's. The format of keys is that of psktool(1).
 #pragma once
 
 #include <memory>

@@ -27,21 +27,21 @@ namespace fs = std::filesystem;
 
 constexpr size_t file_bytes_max = size_t{1} << 20;
 
-// Only what authenticates as it encrypts and agrees on a fresh key. A client that offers the use of
-// a shared key has one, and may have no certificate, so that comes first, as TLS 1.3 has it.
+// Only authenticated ciphers with a fresh key. Shared-key ciphers come first, because a client that
+// offers one has a key and perhaps no certificate.
 constexpr const char* ciphers =
     "ECDHE-PSK-CHACHA20-POLY1305:DHE-PSK-AES128-GCM-SHA256:DHE-PSK-AES256-GCM-SHA384:"
     "DHE-PSK-CHACHA20-POLY1305:"
     "ECDHE+AESGCM:ECDHE+CHACHA20:DHE+AESGCM:DHE+CHACHA20:!aNULL:!eNULL";
 
-// The first is the fastest where the processor knows AES, and one that any shared key can be used
-// with: those are bound to SHA-256.
+// The first is the fastest where the processor has AES instructions. Every shared key can be used
+// with it, because shared keys are bound to SHA-256.
 constexpr const char* ciphers_1_3 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
 
 constexpr unsigned char session_context[] = "blkscope";
 
-// OpenSSL's place for what a program wants to find again.
+// OpenSSL's slot for a program's own pointer.
 constexpr int keys_index = 0;
 
 constexpr const char* make_certificate = "make it with certtool or openssl";
@@ -63,14 +63,14 @@ File open_file(const std::string& path, std::string_view todo) {
     return file;
 }
 
-// A key that any user can read protects from none of them.
+// Warns of a key that every user can read.
 void warn_if_exposed(const std::string& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return;
     fmt::print(stderr, "blkscope: {}: every user may read this key; chmod 600 it\n", path);
 }
 
-// OpenSSL would ask for it on the terminal.
+// Without this OpenSSL would ask on the terminal.
 int no_passphrase(char*, int, int, void*) {
     return -1;
 }
@@ -84,7 +84,7 @@ std::string read_text(const std::string& path) {
     return text;
 }
 
-// TLS 1.2's callback, which OpenSSL also asks for the external keys of TLS 1.3.
+// The callback of TLS 1.2. OpenSSL also calls it for the external keys of TLS 1.3.
 unsigned find_key(SSL* session, const char* name, unsigned char* to, unsigned bytes_max) {
     const auto* keys =
         static_cast<const TlsKeys*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(session), keys_index));
@@ -100,7 +100,7 @@ unsigned find_key(SSL* session, const char* name, unsigned char* to, unsigned by
     return static_cast<unsigned>(key->size());
 }
 
-// Who gives them takes the server for one that uses them.
+// A user who gives TLS options expects that the server uses TLS.
 void require_none(const TlsOptions& options) {
     constexpr std::string_view why = "without effect, for TLS is off";
     constexpr std::string_view todo = "add --tls require, or --tls on";
@@ -116,8 +116,8 @@ void set_rules(SSL_CTX* context) {
     SSL_CTX_set_num_tickets(context, 0);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_dh_auto(context, 1);
-    // A shared key of TLS 1.3 is a session to OpenSSL, and belongs to a context where clients are
-    // verified.
+    // OpenSSL treats a shared key of TLS 1.3 as a session. Where clients are verified, a session
+    // needs a context.
     SSL_CTX_set_session_id_context(context, session_context, sizeof session_context);
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);
     if (SSL_CTX_set_cipher_list(context, ciphers) != 1 ||
@@ -139,7 +139,7 @@ std::string date_text(const ASN1_TIME* time) {
                        date.tm_mday, date.tm_hour, date.tm_min);
 }
 
-// Why a certificate is not valid now; empty if it is.
+// The reason why a certificate is not valid now; empty if it is valid.
 std::string untimely(const X509* certificate) {
     const ASN1_TIME* const from = X509_get0_notBefore(certificate);
     const ASN1_TIME* const to = X509_get0_notAfter(certificate);
@@ -148,7 +148,7 @@ std::string untimely(const X509* certificate) {
     return {};
 }
 
-// Clients that verify refuse such a server, and may not say why.
+// Clients that verify refuse such a server, often without a reason.
 void warn_if_untimely(SSL_CTX* context, const std::string& path) {
     const auto warn = [&](const X509* certificate, std::string_view which) {
         const std::string why = untimely(certificate);
@@ -245,7 +245,7 @@ void TlsContext::require_signed_by(const std::string& authority) {
         SSL_CTX_load_verify_locations(context_.get(), authority.c_str(), nullptr) != 1) {
         fail(authority, "no certificate that can be used: " + tls_error_text(), make_certificate);
     }
-    SSL_CTX_set_client_CA_list(context_.get(), names);  // so that a client knows which one to show
+    SSL_CTX_set_client_CA_list(context_.get(), names);  // tells clients which certificate to send
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
 }
 

@@ -1,8 +1,8 @@
-// TlsKeys: the keys that a server shares with its clients, by the name that a client says first.
+// TlsKeys: the keys that a server shares with its clients, each with the name that a client sends.
 //
 // Units:     bytes.
-// Ownership: owns the keys, and wipes them from memory at its end.
-// Threads:   constant once made.
+// Ownership: owns the keys, and wipes their memory on destruction.
+// Threads:   constant after construction.
 // Errors:    parse() throws std::invalid_argument with the line's number, never its text.
 // Source:    psktool(1): a line is NAME:HEX, or #HEXNAME:HEX for a name that is not text.
 #pragma once
@@ -19,7 +19,7 @@ namespace blkscope::nbd {
 class TlsKeys {
   public:
     using Key = std::vector<unsigned char>;
-    /// Shorter ones can be guessed by who has recorded a handshake.
+    /// A shorter key can be guessed from a recorded handshake.
     static constexpr size_t key_bytes_min = 16;
     static constexpr size_t key_bytes_max = 256;
 
@@ -29,7 +29,7 @@ class TlsKeys {
     TlsKeys& operator=(TlsKeys&&) = delete;
     ~TlsKeys();
 
-    /// nullptr for a name without a key.
+    /// Returns nullptr for a name without a key.
     [[nodiscard]] const Key* find(std::string_view name) const;
 
   private:

@@ -20,15 +20,15 @@
 namespace blkscope::nbd {
 namespace {
 
-// What a record may be longer than its plaintext: header, nonce, tag and the type of its content.
+// The difference of a record and its plaintext: header, nonce, tag and content type.
 constexpr size_t record_overhead_max = 256;
 
-// Kept free of data, for answers to the client's wishes for new keys and for the last words.
+// Kept free of data, for answers to key updates and for the closing message.
 constexpr size_t control_bytes = 1024;
 
 }  // namespace
 
-// OpenSSL's way to our two buffers. A memory BIO of its own would grow with what is in it.
+// OpenSSL's access to our two buffers. OpenSSL's memory BIO would grow with its content.
 struct TlsSessionBio {
     static int read(BIO* bio, char* to, int bytes_max) {
         TlsSession& session = session_of(bio);
@@ -64,7 +64,7 @@ struct TlsSessionBio {
         return *static_cast<TlsSession*>(BIO_get_data(bio));
     }
 
-    // Never freed: sessions may be on any thread when the program ends.
+    // Never freed, because sessions may exist on any thread when the program ends.
     static BIO_METHOD* method() {
         static BIO_METHOD* const the_one = [] {
             BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "blkscope");
@@ -93,9 +93,9 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context)
         BIO_free(bio);
         throw std::bad_alloc();
     }
-    SSL_set_bio(ssl_, bio, bio);  // which takes the one reference for both
+    SSL_set_bio(ssl_, bio, bio);  // takes the one reference for both directions
     SSL_set_accept_state(ssl_);
-    SSL_set_app_data(ssl_, this);  // for the context, when it is asked for a key
+    SSL_set_app_data(ssl_, this);  // find_key() reads it
 }
 
 TlsSession::~TlsSession() {
@@ -136,7 +136,7 @@ size_t TlsSession::output_room() const {
 
 // ---- To and from the client ----
 
-// What an operation of OpenSSL's that did not succeed means.
+// Converts the result of a failed OpenSSL call to an errno.
 int32_t TlsSession::outcome(int result) {
     switch (SSL_get_error(ssl_, result)) {
         case SSL_ERROR_WANT_READ:
@@ -156,7 +156,7 @@ int32_t TlsSession::outcome(int result) {
     return -EPROTO;
 }
 
-// A client may offer as many names as a message has room for; the log gets one of them.
+// A client may offer as many names as a message has room for. Only the first is logged.
 void TlsSession::offered_unknown_key(std::string_view name) {
     if (unknown_key_ || unknown_key_taken_) return;
     unknown_key_ = printable(name);
@@ -187,7 +187,7 @@ int32_t TlsSession::read(std::span<std::byte> to) {
         if (result != 1) {
             const int32_t why = outcome(result);
             if (taken == 0) return why;
-            break;  // it says so again
+            break;  // OpenSSL reports it again
         }
         taken += bytes;
         assert(taken <= to.size());
@@ -196,7 +196,7 @@ int32_t TlsSession::read(std::span<std::byte> to) {
 }
 
 bool TlsSession::in_record() const {
-    // Between the header and the first byte of what it announces nothing is pending yet.
+    // Between a record's header and the first byte of its body OpenSSL has nothing pending.
     const bool in_body = std::string_view(SSL_rstate_string(ssl_)) == "RB";
     return input_begin_ != input_end_ || SSL_has_pending(ssl_) == 1 || in_body;
 }
@@ -218,10 +218,11 @@ bool TlsSession::write_record(const void* data, size_t bytes) {
 int32_t TlsSession::write(std::span<const iovec> pieces) {
     if (!failure_.empty()) return -EPROTO;
     size_t taken = 0;
-    size_t at = 0;  // in the first of the pieces that are left
+    size_t at = 0;  // in the first remaining piece
     while (!pieces.empty() &&
            output_room() >= record_bytes_max + record_overhead_max + control_bytes) {
-        // From its place if one piece fills the record, else from many places by way of record_.
+        // Encrypts directly from a piece that fills the record. Smaller pieces are first copied to
+        // record_.
         const auto* whole = static_cast<const std::byte*>(pieces[0].iov_base) + at;
         size_t bytes = 0;
         const bool direct = pieces[0].iov_len - at >= record_bytes_max;
@@ -235,7 +236,7 @@ int32_t TlsSession::write(std::span<const iovec> pieces) {
             pieces = pieces.subspan(1);
             at = 0;
         }
-        if (bytes == 0) break;  // nothing but empty pieces
+        if (bytes == 0) break;  // all remaining pieces are empty
         if (!write_record(direct ? whole : record_.get(), bytes)) return -EPROTO;
         taken += bytes;
     }

@@ -1,22 +1,23 @@
-// TlsSession: one client's TLS, as bytes in and bytes out. No socket and no clock in it, so it can
-// be begun on the control thread and go on in a worker's ring.
+// TlsSession: one client's TLS, as bytes in and bytes out. The session has no socket and no clock.
+// So a session begins on the control thread and continues on a worker's ring.
 //
 //     socket ─▶ input() ─▶ [ ciphertext ] ─▶ read()  ─▶ requests and their data
 //     socket ◀─ output() ◀─ [ ciphertext ] ◀─ write() ◀─ replies
 //
-// Both buffers have a fixed size: who wants to write more than fits writes again when some has been
-// sent, so a client that does not read costs what they hold and no more. What is under way to the
-// socket stays in its place while more is added behind it.
+// The two buffers have a fixed size, so a client that does not read costs no more than that. If a
+// write does not fit, the caller writes the rest after a send. Bytes being sent stay in place while
+// more are appended.
 //
-// A client that asks for new keys is answered, and one that does it without end or reading is
-// failed when the answers no longer fit.
+// A client's key update is answered. A client that sends key updates without reading fails when the
+// answers no longer fit.
 //
 // Units:     bytes.
-// Ownership: owns its buffers; borrows the context, which it keeps alive.
-// Threads:   one at a time; it may be handed from one to another.
-// Errors:    as each function says; once failed it stays failed, and failure() says why.
+// Ownership: owns its buffers; shares the context.
+// Threads:   a single one at a time; may move from one thread to another.
+// Errors:    as each function says. After a failure every call fails, and failure() gives the
+//            reason.
 // Source:    SSL_read(3), SSL_write(3), SSL_get_error(3), SSL_shutdown(3); RFC 8446 section 6.1 for
-//            the end of a stream and how a cut off one is told from it.
+//            the end of a stream.
 #pragma once
 
 #include <sys/uio.h>
@@ -49,44 +50,45 @@ class TlsSession {
 
     // ---- To and from the socket ----
 
-    /// Where the next ciphertext goes; never empty after a read() or handshake() that gave -EAGAIN.
+    /// The place for the next ciphertext. Not empty after a read() or handshake() that returned
+    /// -EAGAIN.
     [[nodiscard]] std::span<std::byte> input();
     void received(size_t bytes);
 
-    /// Ciphertext to be sent, whatever went before said; stays where it is until sent().
+    /// Ciphertext to send, after any result. Stays in place until sent().
     [[nodiscard]] std::span<const std::byte> output() const;
     void sent(size_t bytes);
 
     // ---- To and from the client ----
-    // Results are as a system call's: bytes, or -errno. -EAGAIN: more ciphertext has to come first.
-    // -EPROTO: failed. Output may have come with any of them.
+    // Results are bytes or -errno. -EAGAIN: more ciphertext is needed first. -EPROTO: failed.
+    // Output may exist after any result.
 
-    /// Goes on with the handshake; 0 when it is done.
+    /// Continues the handshake; 0 when done.
     int handshake();
 
-    /// Decrypts as much as there is and `to` has room for. 0: the client has said that it is done.
+    /// Decrypts as much as is available and fits in `to`. 0: the client has closed its direction.
     int32_t read(std::span<std::byte> to);
 
-    /// There is ciphertext that could not be decrypted yet: the stream must not end here.
+    /// True if received ciphertext is not decrypted yet. A stream that ends here was cut.
     [[nodiscard]] bool in_record() const;
 
-    /// Encrypts as much of the pieces, in their order, as the output has room for. Records are
-    /// filled across pieces, so that many small replies cost as few as their bytes need.
+    /// Encrypts as much of the pieces, in order, as the output has room for. Small pieces share a
+    /// record.
     int32_t write(std::span<const iovec> pieces);
 
-    /// Says that nothing more will be written, once. After a failure it has nothing to say.
+    /// Writes the closing message once. After a failure there is none.
     void close();
     [[nodiscard]] bool closed() const { return closed_; }
 
-    /// One line of ASCII; empty unless failed. Once the client has a name, the line ends with that.
+    /// A line of ASCII; empty unless failed. Ends with the client's name, if set.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
-    /// How the log calls the client, for those who know only the session.
+    /// Sets the client's name for the log, for readers that know only the session.
     void name_client(std::string name) { client_ = std::move(name); }
 
-    /// For the context: the client offers the use of a shared key of this name, and there is none.
+    /// Called by the context: the client offers a shared key of an unknown name.
     void offered_unknown_key(std::string_view name);
-    /// The first such name, as it may stand in the log; nothing if there was none or it was taken
+    /// The first unknown name, as text for the log. Empty if there was none, or if it was taken
     /// before.
     [[nodiscard]] std::optional<std::string> take_unknown_key();
 
@@ -108,11 +110,11 @@ class TlsSession {
     std::unique_ptr<std::byte[]> output_;
     size_t output_begin_ = 0;
     size_t output_end_ = 0;
-    std::unique_ptr<std::byte[]> record_;  // of pieces that are smaller than one
+    std::unique_ptr<std::byte[]> record_;  // of pieces smaller than a record
 
     bool closed_ = false;
     std::string failure_;
-    std::string client_;  // empty until it has a name
+    std::string client_;  // empty until name_client()
     std::optional<std::string> unknown_key_;
     bool unknown_key_taken_ = false;
 };
