@@ -19,7 +19,7 @@
 
 namespace blkscope {
 
-/// Without a timeout, programs that use the device hang after the server has died, until a detach.
+/// Without a timeout, programs that use the device of a failed server hang until a detach.
 inline constexpr unsigned default_timeout_seconds = 30;
 
 struct AttachOptions {
@@ -64,7 +64,7 @@ struct SystemRoots {
 };
 
 /// The user of the device or of a partition. Empty if there is none, or if this process cannot see
-/// the user. Examples: "mounted on /mnt", "swap space", "held by dm-0", "open in process 815 (fio)".
+/// it. Examples: "mounted on /mnt", "swap space", "held by dm-0" or "open in process 815 (fio)".
 std::optional<std::string> device_user(const std::string& device, const SystemRoots& roots = {});
 
 /// A kernel device that is connected to a server.

@@ -111,7 +111,7 @@ Descriptor connect_again(const nbd::Uri& uri, uint64_t size_bytes) {
     return socket;
 }
 
-// A detach closes the connections first, which looks like a server that has closed.
+// A detach closes the connections first, as a server does that has closed.
 bool detached_soon(const std::string& device, int attached_once) {
     constexpr std::chrono::seconds limit{5};
     const auto deadline = std::chrono::steady_clock::now() + limit;

@@ -1,8 +1,8 @@
 /*
  * blkscope_geometry: the data of the kstat nbd:N:nbdN,geometry (KSTAT_TYPE_RAW, class misc).
  *
- * The structure repeats the sizes and flags that the server sends to clients in the handshake, and
- * adds the queue depth.
+ * The structure repeats the sizes and flags that clients get in the handshake, and adds the queue
+ * depth.
  *
  *     struct blkscope_geometry geometry;
  *     kstat_read(kc, kstat_lookup(kc, "nbd", 0, "nbd0,geometry"), NULL);

@@ -42,7 +42,7 @@ class Exports {
     ///         and abort.
     explicit Exports(std::vector<ExportInfo> list, bool may_be_listed = true);
 
-    /// True if clients may list the exports. Otherwise a client must know a name.
+    /// True if clients may list the exports. Otherwise a client must give a name.
     [[nodiscard]] bool may_be_listed() const { return may_be_listed_; }
 
     /// The index of the export with this name. The empty name means the default export, or the only

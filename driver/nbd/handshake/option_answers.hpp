@@ -42,7 +42,7 @@ class OptionAnswers {
     Step answer(const Question& question);
 
     void set_stopping() { stopping_ = true; }
-    /// The client wants no zeroes after the answer to EXPORT_NAME.
+    /// The client refuses zeroes after the answer to EXPORT_NAME.
     void set_no_zeroes() { no_zeroes_ = true; }
     [[nodiscard]] bool listed() const { return listed_; }
 

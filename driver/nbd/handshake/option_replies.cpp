@@ -39,10 +39,10 @@ void OptionReplies::infos(const ExportInfo& exp, std::uint16_t flags, bool name,
     put(static_cast<std::uint16_t>(Info::exp));
     put(exp.size_bytes);
     put(flags);
-    // The listed name; a client of the default export learns its name here.
+    // The listed name, which a client of the default export has no other way to find.
     if (name) text_info(Info::name, exp.name);
     if (description && !exp.description.empty()) text_info(Info::description, exp.description);
-    // Sent even if not asked for: a client that knows the sizes can respect them.
+    // Sent even if not asked for, so that every client can respect the sizes.
     reply(OptionReply::info, 14);
     put(static_cast<std::uint16_t>(Info::block_size));
     put(exp.block_size.minimum);

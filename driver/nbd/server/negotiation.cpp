@@ -66,7 +66,7 @@ void Negotiation::read() {
     receive();
 }
 
-// Receives until all wanted bytes are there.
+// Receives until all requested bytes are there.
 void Negotiation::receive() {
     assert(!stopped());
     if (received_bytes_ == received_.size()) return step();

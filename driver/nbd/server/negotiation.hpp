@@ -1,7 +1,7 @@
 // Negotiation: moves the bytes of a client's handshake between its socket and a Handshake.
 //
-// The negotiation reads exactly the bytes that the handshake wants, so bytes of the next phase stay
-// in the socket. A deadline limits the time.
+// The negotiation never reads more than Handshake::wanted(), so bytes of the next phase stay in the
+// socket. A deadline limits the time.
 //
 // After STARTTLS the socket is a TlsStream. Bytes read too early are then ciphertext in the TLS
 // session, which goes to the worker with the socket.

@@ -33,7 +33,7 @@ class TlsStream final : public StreamSocket {
 
     TlsStream(std::unique_ptr<StreamSocket> socket, TlsSession& session, Log log);
 
-    /// Performs the TLS handshake; `done` is called like that of a write.
+    /// Performs the TLS handshake, then calls `done` as a write does.
     void handshake(Sent done);
 
     void async_read_some(std::span<std::byte> to, Received received) override;

@@ -38,8 +38,8 @@ struct TlsOptions {
     TlsMode mode = TlsMode::off;
     /// A directory with server-cert.pem and server-key.pem, and ca-cert.pem if `verify_peer`.
     std::string certificates = {};
-    /// Refuses clients without a certificate that ca-cert.pem has signed, except clients that know
-    /// a key of `psk_file`.
+    /// Refuses clients without a certificate that ca-cert.pem has signed, except clients with a key
+    /// of `psk_file`.
     bool verify_peer = false;
     /// Lines of NAME:HEX, as psktool writes them.
     std::string psk_file = {};

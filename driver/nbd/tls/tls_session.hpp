@@ -83,7 +83,7 @@ class TlsSession {
     /// A line of ASCII; empty unless failed. Ends with the client's name, if set.
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
-    /// Sets the client's name for the log, for readers that know only the session.
+    /// Sets the client's name for the texts of failure().
     void name_client(std::string name) { client_ = std::move(name); }
 
     /// Called by the context: the client offers a shared key of an unknown name.

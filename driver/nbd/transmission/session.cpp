@@ -16,7 +16,7 @@ constexpr uint64_t filling_write_bytes = 65536;
 
 RequestRules rules_for(const Export& exp, const Terms& terms) {
     return {.size_bytes = exp.device.size_bytes(),
-            // A client that did not ask for the limit may not know it.
+            // A client that did not ask for the limit may expect a larger one.
             .payload_bytes_max =
                 terms.block_sizes ? exp.info().block_size.maximum : Arena::piece_bytes_max,
             .read_only = exp.read_only,

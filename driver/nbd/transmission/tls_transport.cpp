@@ -57,8 +57,8 @@ void TlsTransport::start_receive() {
     });
 }
 
-// The socket has ended without TLS's announcement: the client failed, or somebody cut the stream.
-// Some clients never announce their end, so only the owner knows whether data is missing.
+// The socket has ended without TLS's closing message: the client failed, or an attacker cut the
+// stream. Some clients never send that message, so only the owner can tell whether data is missing.
 void TlsTransport::encrypted_received(int32_t result) {
     assert(receiving_);
     if (stopped_) return decrypted(0);

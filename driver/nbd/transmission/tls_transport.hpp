@@ -3,7 +3,7 @@
 //     socket ── recv ──▶ session ── read ──▶ places ──▶ owner.received()
 //     socket ◀── send ── session ◀── write ── pieces
 //
-// Decrypted bytes complete through the ring like received ones. So one client's backlog does not
+// Decrypted bytes complete through the ring as received ones do. So one client's backlog does not
 // overtake other clients. A send takes as many bytes as the session's output has room for. The send
 // ends when the socket has all of them.
 //

@@ -2,9 +2,9 @@
 //
 //     list ─▶ entry ─▶ entry ─▶ [mark of a walk] ─▶ entry     entries added during the walk
 //
-// An entry is a base of the object, so adding one allocates nothing. Each entry knows its list. A
-// walk adds a mark at the end and stops there. An object added during the walk is left for the next
-// walk. Any entry may be removed, added or destroyed during a walk.
+// An entry is a base of the object, so adding one allocates nothing. Each entry points to its list.
+// A walk adds a mark at the end and stops there. An object added during the walk is left for the
+// next walk. Any entry may be removed, added or destroyed during a walk.
 //
 // Ownership: borrows the listed objects. The list outlives its entries' membership.
 // Threads:   a single one.

@@ -72,7 +72,7 @@ void Worker::retire(std::unique_ptr<Export> exp) {
     assert(exp != nullptr);
     assert(&exp->worker == this);
     --exports_;
-    if (!begun_) return exp.reset();  // nobody was served
+    if (!begun_) return exp.reset();  // no client was served
     mailbox_.send([&](Mail& mail) { mail.closing.push_back(std::move(exp)); });
 }
 
