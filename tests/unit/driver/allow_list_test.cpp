@@ -1,4 +1,4 @@
-// Which addresses an allow list lets in, and which entries it refuses.
+// The addresses that an allow list allows, and the entries that it refuses.
 #include "driver/nbd/server/allow_list.hpp"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(AllowList, WithoutEntriesAllowsEveryone) {
 
 TEST(AllowList, AnAddressAllowsItselfOnly) {
     EXPECT_TRUE(allows({"10.0.0.1"}, "10.0.0.1"));
-    // What a comparison of texts would let in.
+    // A comparison of texts would allow these.
     for (const char* other : {"10.0.0.10", "110.0.0.1", "10.0.0.0", "::1"}) {
         EXPECT_FALSE(allows({"10.0.0.1"}, other)) << other;
     }

@@ -27,7 +27,7 @@ TEST(Arena, TheLargestPieceIsAllOfTheLargestClass) {
     std::byte* all = arena.acquire(Arena::piece_bytes_max);
     ASSERT_NE(all, nullptr);
     EXPECT_EQ(arena.acquire(mib), nullptr);
-    EXPECT_NE(arena.acquire(Arena::slot_bytes_max), nullptr);  // small ones are not affected
+    EXPECT_NE(arena.acquire(Arena::slot_bytes_max), nullptr);  // small pieces are not affected
     arena.release(all, Arena::piece_bytes_max);
     EXPECT_NE(arena.acquire(mib), nullptr);
 }
@@ -42,7 +42,7 @@ TEST(Arena, AUsedUpClassGivesNothingUntilSomethingIsGivenBack) {
     EXPECT_EQ(arena.acquire(100), nullptr);
 }
 
-// Whatever the order of comings and goings, no two pieces that are out at once overlap.
+// A random order of acquire() and release() never makes two lent pieces overlap.
 TEST(Arena, PiecesThatAreOutNeverOverlap) {
     Arena arena;
     std::mt19937 random(20261121);

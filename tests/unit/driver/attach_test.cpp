@@ -37,7 +37,7 @@ TEST(Attach, RunsNbdClientOverTcpWithEveryOption) {
                        "-block-size", "4096", "-timeout", "7"}));
 }
 
-// A folder that is there for the test only.
+// A folder that exists only during the test.
 struct Folder {
     Folder() {
         char name[] = "/tmp/blkscope_test.XXXXXX";

@@ -1,4 +1,4 @@
-// DelegatingKernel: Linux, but for the calls that a test replaces.
+// DelegatingKernel: Linux, except for the calls that a test replaces.
 #pragma once
 
 #include "blockdev/ring/kernel.hpp"

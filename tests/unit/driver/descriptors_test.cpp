@@ -1,5 +1,4 @@
-// Descriptors: the limit, the warning, and the one that is kept for need. Limits are changed in child
-// processes only.
+// Descriptors: the limit, the warning, and the spare one. Only child processes change limits.
 #include "driver/nbd/server/descriptors.hpp"
 
 #include <fcntl.h>
@@ -29,7 +28,7 @@ void limit_descriptors(rlim_t soft, rlim_t hard) {
     if (setrlimit(RLIMIT_NOFILE, &limit) < 0) std::_Exit(99);
 }
 
-/// Opens all that can be had.
+/// Opens all descriptors that the limit allows.
 std::vector<int> use_up() {
     std::vector<int> all;
     for (int fd = open("/dev/null", O_RDONLY); fd >= 0; fd = open("/dev/null", O_RDONLY)) {
@@ -73,7 +72,7 @@ TEST(Descriptors, TheSpareOneMakesRoomForOneOther) {
             const bool gave = spare.held() && spare.give_up();
             const int other = open("/dev/null", O_RDONLY);
             const int none = open("/dev/null", O_RDONLY);
-            spare.restore();  // in vain
+            spare.restore();  // fails, since no descriptor is free
             const bool refused = !spare.held() && !spare.give_up();
             close(other);
             spare.restore();
@@ -82,7 +81,7 @@ TEST(Descriptors, TheSpareOneMakesRoomForOneOther) {
         testing::ExitedWithCode(0), "");
 }
 
-/// Takes what comes, and counts it.
+/// Counts the clients and closes them.
 struct CountingHost final : Listener::Host {
     explicit CountingHost(boost::asio::io_context& its_io) : io(its_io) {}
     void admit(std::unique_ptr<StreamSocket> socket) override {
@@ -108,7 +107,7 @@ int connect_to(const std::string& path) {
                : -1;
 }
 
-// Three clients in the queue and no descriptor: all three come out of it, one after the other.
+// Three clients are queued and no descriptor is free. Each client is accepted in turn.
 int listen_without_descriptors(const std::string& path) {
     limit_descriptors(64, 64);
     boost::asio::io_context io;
@@ -124,7 +123,7 @@ int listen_without_descriptors(const std::string& path) {
     for (const int client : clients) {
         if (::recv(client, &byte, 1, 0) != 0) return 2;  // each is closed
     }
-    // There are descriptors again, and clients too.
+    // Descriptors are free again, and new clients are accepted.
     for (const int fd : all) close(fd);
     const int late = connect_to(path);
     io.restart();

@@ -1,4 +1,4 @@
-// Who uses an nbd device, on machines that are made up.
+// The user of an nbd device, on simulated machines.
 #include <gtest/gtest.h>
 #include <unistd.h>
 

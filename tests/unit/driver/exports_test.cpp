@@ -1,4 +1,4 @@
-// Which names find which export, and which lists are refused.
+// The exports that names find, and the lists that are refused.
 #include <gtest/gtest.h>
 
 #include "driver/nbd/handshake/exports.hpp"

@@ -1,5 +1,5 @@
-// FakeExecutor: an Executor whose time and bytes the test moves by hand, in one thread and without
-// a descriptor.
+// FakeExecutor: an Executor whose time and bytes the test moves, in one thread and without
+// descriptors.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,9 @@ struct FakeWire {
     bool client_gone = false;
     bool server_closed = false;
     bool released = false;
-    bool client_reads = true;         // else writes of the server wait
-    size_t segment_bytes = SIZE_MAX;  // no read of the server gets more
-    std::vector<int> reads;           // what each read of the server brought
+    bool client_reads = true;         // else the server's writes wait
+    size_t segment_bytes = SIZE_MAX;  // limit of each of the server's reads
+    std::vector<int> reads;           // the bytes that each of the server's reads returned
 
     std::span<std::byte> room;
     StreamSocket::Received received;
@@ -65,7 +65,7 @@ class FakeSocket final : public StreamSocket {
     }
     void close() override {
         wire_->server_closed = true;
-        // Destroyed last: a call may own what owns this socket.
+        // Destroyed last: a call may own the owner of this socket.
         const std::shared_ptr<FakeWire> wire = wire_;
         const Received received = std::exchange(wire->received, nullptr);
         const Sent sent = std::exchange(wire->sent, nullptr);
@@ -93,7 +93,7 @@ class FakeExecutor final : public Executor {
         return std::make_unique<FakeSocket>(std::move(wire), std::move(peer), 7);
     }
 
-    /// Makes one call that is due, if there is one.
+    /// Makes one pending call, if there is one.
     bool step() {
         if (!posted_.empty()) {
             const auto call = std::move(posted_.front());
@@ -111,7 +111,7 @@ class FakeExecutor final : public Executor {
         while (step()) {
         }
     }
-    /// Runs what is due, and each alarm at its time.
+    /// Makes the pending calls, and each timer's call at its time.
     void pass(std::chrono::nanoseconds time) {
         const Time end = now_ + time;
         run();

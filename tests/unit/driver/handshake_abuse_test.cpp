@@ -1,4 +1,4 @@
-// Clients that mean harm, or are broken: whatever they send, it costs little and ends well.
+// Hostile and broken clients: their bytes cost little memory and never break the server.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -9,10 +9,11 @@
 namespace blkscope::nbd::testing {
 namespace {
 
-// In twice the data that is kept, a vector that doubles has room; the list of two exports is less.
+// A growing vector may have twice the capacity of the kept data. The list of two exports is
+// shorter.
 constexpr std::size_t allocation_max = 2 * (64 << 10);
 
-// The option replies in `sent`, each checked to be whole and within the protocol's lengths.
+// Counts the option replies in `sent`, and checks that each is complete and within the limits.
 std::size_t count_replies(std::string_view sent) {
     const auto number = [&](std::size_t at) {
         return load_be<std::uint32_t>(std::as_bytes(std::span(sent)).subspan(at).first<4>());
@@ -176,8 +177,7 @@ TEST_F(HandshakeAbuse, FeedingMoreThanWantedOrAfterTheEndAborts) {
     EXPECT_DEATH((void)handshake.feed({}), "ended");
 }
 
-// Streams that look right in most places, so that they come past the first check and meet the
-// others.
+// Streams that are mostly valid, so that they pass the first checks and reach the others.
 class Babble {
   public:
     std::string stream() {
@@ -225,7 +225,7 @@ class Babble {
         return made;
     }
 
-    std::mt19937 random_{20260721};  // a fixed seed: a failure can be run again
+    std::mt19937 random_{20260721};  // fixed, so that a failure repeats
 };
 
 TEST_F(HandshakeAbuse, BytesInAnyPiecesComeToTheSame) {
@@ -241,8 +241,7 @@ TEST_F(HandshakeAbuse, BytesInAnyPiecesComeToTheSame) {
     }
 }
 
-// Whatever it is fed, a handshake stays small, speaks only in whole replies, and knows what is
-// next.
+// Random bytes never make a handshake large. Its output is always whole replies.
 TEST_F(HandshakeAbuse, RandomStreamsNeverHurt) {
     Babble babble;
     std::size_t ended[4] = {};
@@ -263,7 +262,7 @@ TEST_F(HandshakeAbuse, RandomStreamsNeverHurt) {
             case Step::Next::transmission:
                 ASSERT_LT(outcome.exp, exports.size());
                 ASSERT_EQ(fresh.wanted(), 0u);
-                continue;  // what was sent may end in the answer to EXPORT_NAME
+                continue;  // the last bytes may be the answer to EXPORT_NAME
             case Step::Next::start_tls:
                 ASSERT_EQ(fresh.wanted(), option_header_bytes);
                 break;
@@ -274,7 +273,7 @@ TEST_F(HandshakeAbuse, RandomStreamsNeverHurt) {
         count_replies(outcome.sent);
     }
     EXPECT_LE(largest_allocation, allocation_max);
-    for (const std::size_t times : ended) EXPECT_GT(times, 1000u);  // it did come everywhere
+    for (const std::size_t times : ended) EXPECT_GT(times, 1000u);  // each state was reached
 }
 
 }  // namespace

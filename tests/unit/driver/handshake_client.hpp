@@ -1,4 +1,5 @@
-// The client's half, for tests: builds what a client says, and plays it to a Handshake.
+// The client's half of a handshake, for tests: builds a client's bytes and feeds them to a
+// Handshake.
 #pragma once
 
 #include <algorithm>
@@ -51,7 +52,7 @@ inline std::string question(std::string_view name, const std::vector<std::uint16
     return data;
 }
 
-/// What LIST_META_CONTEXT and SET_META_CONTEXT ask.
+/// The data of LIST_META_CONTEXT and SET_META_CONTEXT.
 inline std::string contexts(std::string_view name, const std::vector<std::string>& queries) {
     std::string data = counted(name) + u32(static_cast<std::uint32_t>(queries.size()));
     for (const std::string& query : queries) data += counted(query);
@@ -62,16 +63,16 @@ inline const std::string fixed = u32(3);         // fixed newstyle, no zeroes
 inline const std::string with_zeroes = u32(1);   // fixed newstyle
 inline const std::string before_fixed = u32(0);  // as clients were before 2011
 
-/// What a whole conversation came to.
+/// The result of a whole handshake.
 struct Outcome {
     std::string sent;
     Step::Next next = Step::Next::go_on;
     std::size_t exp = 0;
     Terms terms;
     std::string reason;
-    std::size_t taken = 0;           // bytes of the client's that were read
-    std::size_t sent_at_once = 0;    // the longest single answer
-    std::size_t wanted_at_once = 0;  // the longest read asked for
+    std::size_t taken = 0;           // bytes of the client that were read
+    std::size_t sent_at_once = 0;    // the longest answer
+    std::size_t wanted_at_once = 0;  // the longest read
 
     friend bool operator==(const Outcome&, const Outcome&) = default;
 };

@@ -1,5 +1,4 @@
-// What a client can agree on beyond the export: the form of replies, metadata contexts, block
-// sizes.
+// The terms beside the export: the form of replies, metadata contexts, block sizes.
 #include <gtest/gtest.h>
 
 #include "handshake_client.hpp"
@@ -27,7 +26,7 @@ class HandshakeTerms : public ::testing::Test {
   protected:
     Outcome say(const std::string& stream) { return play(handshake, stream); }
 
-    /// The error that answers an option, after which an ABORT is still understood.
+    /// Expects this error for an option, and that an ABORT after it is still understood.
     void expect_refused(const std::string& before, const std::string& refused, std::uint32_t number,
                         std::uint32_t error) {
         Handshake fresh(exports);
@@ -37,7 +36,7 @@ class HandshakeTerms : public ::testing::Test {
         EXPECT_TRUE(outcome.sent.ends_with(reply(2, ack)));
     }
 
-    /// The terms on which a client enters transmission that says this and then GO.
+    /// The terms of a client that sends `before` and then GO.
     Terms agreed(const std::string& before, const std::string& name = "disk",
                  const std::vector<std::uint16_t>& wishes = {}) {
         Handshake fresh(exports);
@@ -90,9 +89,9 @@ TEST_F(HandshakeTerms, ExportNameTellsOfDfWithStructuredRepliesAndClosesWithExte
     EXPECT_EQ(play(fresh, fixed + extended + option(1, "disk")).next, Step::Next::close);
 }
 
-// ---- A server that has only simpler ones ----
+// ---- A server with simpler forms only ----
 
-/// The error that a server with `replies_max` answers to an option, or `ack`.
+/// The error of a server with `replies_max` for an option, or `ack`.
 std::uint32_t answer_of(ReplyForm replies_max, const Exports& exports, const std::string& before,
                         const std::string& asked) {
     Handshake handshake(exports, {}, TlsMode::off, replies_max);

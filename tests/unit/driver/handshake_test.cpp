@@ -1,4 +1,4 @@
-// What the server answers to each thing a client may say, byte for byte.
+// The server's answer to each option, byte for byte.
 #include <gtest/gtest.h>
 
 #include "handshake_client.hpp"
@@ -20,8 +20,7 @@ class HandshakeTest : public ::testing::Test {
   protected:
     Outcome say(const std::string& stream) { return play(handshake, stream); }
 
-    // One option whose refusal must leave the conversation in step: an ABORT after it is
-    // understood.
+    // Expects that an option is refused, and that an ABORT after it is still understood.
     void expect_refused(const std::string& refused, std::uint32_t number, std::uint32_t error) {
         const Outcome outcome = say(fixed + refused + option(2));
         const std::string head = u64(0x0003e889045565a9) + u32(number) + u32(error);

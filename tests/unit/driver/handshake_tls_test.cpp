@@ -1,4 +1,4 @@
-// What the handshake answers before, at and after STARTTLS.
+// The handshake's answers before, at and after STARTTLS.
 #include <gtest/gtest.h>
 
 #include "handshake_client.hpp"
@@ -17,7 +17,7 @@ class HandshakeTls : public ::testing::TestWithParam<TlsMode> {
   protected:
     Outcome say(const std::string& stream) { return play(handshake, stream); }
 
-    /// As far as the ACK of STARTTLS.
+    /// Feeds the stream up to the ACK of STARTTLS.
     void start_tls() {
         const Outcome outcome = say(fixed + starttls);
         ASSERT_EQ(outcome.next, Step::Next::start_tls);
@@ -48,7 +48,7 @@ TEST_P(HandshakeTls, StarttlsIsAcknowledgedAndOptionsGoOnBehindIt) {
     EXPECT_EQ(outcome.exp, 0u);
 }
 
-// Anyone on the way may have said it.
+// An attacker may have sent the options before TLS.
 TEST_P(HandshakeTls, WhatWasAgreedOnBeforeTlsIsForgotten) {
     if (GetParam() == TlsMode::on) {
         EXPECT_EQ(say(fixed + option(8)).sent, reply(8, ack));  // structured replies
@@ -61,8 +61,8 @@ TEST_P(HandshakeTls, WhatWasAgreedOnBeforeTlsIsForgotten) {
     EXPECT_EQ(outcome.terms, Terms{});
 }
 
-// What is sent behind STARTTLS in clear text would be an option if it were read: it is left where
-// it is, for TLS to choke on.
+// A plain byte after STARTTLS must not be read as an option. The byte stays in the socket, and TLS
+// fails on it.
 TEST_P(HandshakeTls, NothingBehindStarttlsIsReadBeforeTlsHasBegun) {
     const std::string stream = fixed + starttls + option(7, question("disk"));
     const Outcome outcome = say(stream);
@@ -93,7 +93,7 @@ TEST_P(HandshakeTls, StarttlsIsRefusedByAServerThatStops) {
     EXPECT_EQ(outcome.next, Step::Next::go_on);
 }
 
-// The options that were spent in clear text are not given back.
+// Options before TLS still count.
 TEST_P(HandshakeTls, TheLimitOfOptionsCountsThoseBeforeTls) {
     std::string many;
     for (int i = 0; i < 31; ++i) many += option(8);
@@ -103,7 +103,7 @@ TEST_P(HandshakeTls, TheLimitOfOptionsCountsThoseBeforeTls) {
     EXPECT_EQ(outcome.sent, "");
 }
 
-// Anyone on the way may have said it.
+// An attacker may have sent the options before TLS.
 TEST(HandshakeTlsOptional, WhatTheClientDidBeforeTlsIsForgotten) {
     const Exports exports = two_exports();
     Handshake handshake(exports, {}, TlsMode::on);
@@ -132,7 +132,7 @@ TEST_P(HandshakeTlsRequired, EveryOptionButStarttlsAndAbortIsToldSo) {
     EXPECT_EQ(abort.next, Step::Next::close);
 }
 
-// Which names there are is nobody's business either.
+// A client without TLS must not find out which names exist.
 TEST_P(HandshakeTlsRequired, AnUnknownExportIsAnsweredLikeAKnownOne) {
     const std::string known = say(fixed + option(7, question("disk"))).sent;
     EXPECT_EQ(say(option(7, question("nowhere"))).sent, known);

@@ -1,4 +1,4 @@
-// In a file of its own: inlined into its callers, g++ 12 takes the free() below for a mistake.
+// In a file of its own: where g++ 12 inlines the free() below, it warns of a mismatch.
 #include "largest_allocation.hpp"
 
 #include <cstdlib>
@@ -8,7 +8,7 @@ namespace blkscope::nbd::testing {
 std::atomic<std::size_t> largest_allocation{0};
 }  // namespace blkscope::nbd::testing
 
-// Both forms: what one of them gave, the delete below takes back.
+// The operator delete below frees the memory of both forms.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
     std::atomic<std::size_t>& largest = blkscope::nbd::testing::largest_allocation;
     if (bytes > largest) largest = bytes;

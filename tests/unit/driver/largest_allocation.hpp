@@ -1,4 +1,4 @@
-// Watches `operator new` in the whole test program, for what must not be large.
+// Watches `operator new` in the whole test program, for tests that limit memory.
 #pragma once
 
 #include <atomic>

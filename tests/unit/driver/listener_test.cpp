@@ -1,4 +1,4 @@
-// A listener whose socket is the test's: what it does when accepting fails.
+// A listener on the test's own acceptor, and its behaviour when accepting fails.
 #include "driver/nbd/server/listener.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// What the listener does with its acceptor.
+/// The calls that the listener made to its acceptor.
 struct Door {
     Acceptor::Accepted accepted;
     std::unique_ptr<StreamSocket> by_spare;

@@ -1,5 +1,4 @@
-// A negotiation on an executor of the test's own: no descriptor, no thread, and time that passes
-// when the test says so.
+// A negotiation on the test's own executor: no descriptor, no thread, and the test moves the time.
 #include "driver/nbd/server/negotiation.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +60,8 @@ class NegotiationTest : public ::testing::Test {
     std::string answers() const {
         return {reinterpret_cast<const char*>(wire_->to_client.data()), wire_->to_client.size()};
     }
-    // Nothing is left that could make a call: no operation, no alarm, and no owner but the test.
+    // Nothing is left that could make a call: no operation, no timer, and the test is the only
+    // owner.
     void expect_quiet() const {
         EXPECT_FALSE(wire_->received || wire_->sent);
         EXPECT_EQ(executor_.alarms(), 0u);
@@ -120,7 +120,7 @@ TEST_F(NegotiationTest, EndsAClientThatIsSilentUntilItsDeadline) {
     expect_quiet();
 }
 
-// One byte a second keeps a connection alive in many servers.
+// Many servers keep a connection open that sends one byte a second.
 TEST_F(NegotiationTest, EndsAClientThatDripsAtTheSameDeadline) {
     begin(10s);
     for (int second = 0; second < 9; ++second) {
@@ -169,7 +169,7 @@ TEST_F(NegotiationTest, EndsWhenTheClientAborts) {
     expect_quiet();
 }
 
-// Wherever it is stopped, nothing is called and nothing is kept.
+// After stop() at any step there is no call and no memory left.
 TEST_F(NegotiationTest, StoppedAtAnyStepItIsSilentAndGone) {
     for (size_t steps = 0;; ++steps) {
         wire_ = std::make_shared<FakeWire>();
@@ -181,7 +181,7 @@ TEST_F(NegotiationTest, StoppedAtAnyStepItIsSilentAndGone) {
         negotiation_->start(10s);
         wire_->send(std::as_bytes(std::span(go)));
         for (size_t i = 0; i < steps; ++i) executor_.step();
-        if (host_.serials.size() > served) break;  // that was the whole of it
+        if (host_.serials.size() > served) break;  // the last step was reached
         negotiation_->stop();
         expect_quiet();
         executor_.pass(1min);

@@ -8,7 +8,7 @@ namespace {
 constexpr uint64_t much = 100'000;
 constexpr uint64_t little = 1000;
 
-/// Replies that make a hold worth a try, and what becomes of it.
+/// Sends enough replies for a hold, and reports `left` unread bytes after it.
 bool next_hold(Pacing& pacing, uint64_t left) {
     pacing.sent(much);
     const bool held = pacing.hold();
@@ -47,7 +47,8 @@ TEST(Pacing, AClientThatHadToWaitIsHardlyEverHeld) {
     Pacing pacing;
     holds_in(pacing, 1000, little);
     EXPECT_LE(holds_in(pacing, 1280, little), 10);
-    EXPECT_GE(holds_in(pacing, 1280, little), 1);  // it may have changed
+    // holds are tried again, since the client may have changed
+    EXPECT_GE(holds_in(pacing, 1280, little), 1);
 }
 
 TEST(Pacing, OnceTooLongIsForgottenSoon) {

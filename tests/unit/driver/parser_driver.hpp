@@ -1,4 +1,4 @@
-// Plays a stream to a Parser in pieces, and tells what it made of it.
+// Feeds a stream to a Parser in pieces, and lists the events.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace blkscope::nbd::testing {
 
 using Event = Parser::Event;
 
-/// One event, with what belongs to it.
+/// An event with its data.
 struct Seen {
     Event event{};
     Request header;
@@ -33,7 +33,7 @@ void append(std::string& to, T value) {
     }
 }
 
-/// The header in the form that goes with these replies.
+/// Appends the header in the form that belongs to these replies.
 inline void append_request(std::string& to, ReplyForm form, const Request& header) {
     const bool extended = form == ReplyForm::extended;
     append(to, extended ? extended_request_magic : request_magic);
@@ -52,7 +52,7 @@ inline RequestRules rules_for(ReplyForm form, uint64_t device_bytes) {
             .terms = {.replies = form, .allocation = true, .block_sizes = false}};
 }
 
-/// Puts bytes where the parser wants them; gives how many of them that was.
+/// Copies bytes to the parser's places; returns their number.
 inline size_t give(Parser& parser, std::string_view bytes) {
     size_t given = 0;
     for (const iovec& place : parser.places()) {
@@ -64,7 +64,7 @@ inline size_t give(Parser& parser, std::string_view bytes) {
     return given;
 }
 
-/// All events of the stream, which comes in pieces as long as `piece` says.
+/// All events of the stream; `piece` gives the length of each piece.
 template <class Piece>
 std::vector<Seen> play(const RequestRules& rules, std::string_view stream, Piece piece) {
     Parser parser(rules);

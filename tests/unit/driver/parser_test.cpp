@@ -1,4 +1,4 @@
-// A client's stream, cut anywhere, is the same requests and the same payloads.
+// A client's stream, cut at any byte, gives the same requests and the same payloads.
 #include "driver/nbd/transmission/parser.hpp"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Request header(Command type, uint64_t offset, uint64_t length, uint64_t cookie =
     return {.flags = flags, .type = type, .cookie = cookie, .offset = offset, .length = length};
 }
 
-// A write as a client of this form says it.
+// Appends a write in this form.
 void append_write(std::string& to, ReplyForm form, uint64_t offset, const std::string& data,
                   uint64_t cookie = 7) {
     const uint16_t flags = form == ReplyForm::extended ? command_flag::payload_len : uint16_t{0};
@@ -37,7 +37,7 @@ void append_write(std::string& to, ReplyForm form, uint64_t offset, const std::s
     to += data;
 }
 
-// One of everything that a client may say.
+// Each kind of request once.
 std::string some_of_all(ReplyForm form) {
     std::string stream;
     append_request(stream, form, header(Command::read, 4096, 512, 1));
@@ -50,7 +50,7 @@ std::string some_of_all(ReplyForm form) {
     append_request(stream, form, header(Command{77}, 0, 1, 9));
     if (form == ReplyForm::extended) {
         append_request(stream, form, header(Command::read, 0, 300, 10, command_flag::payload_len));
-        stream += std::string(300, 'x');  // a payload that nobody wants
+        stream += std::string(300, 'x');  // the payload of a refused request
         for (const uint32_t context : {base_allocation_id, base_allocation_id + 1}) {
             append_request(stream, form,
                            header(Command::block_status, 0, status_payload_bytes, 11,
@@ -116,7 +116,8 @@ TEST(Parser, APayloadIsReceivedInItsPlace) {
     ASSERT_EQ(places.size(), 2u);
     EXPECT_EQ(places[0].iov_base, place.data());
     EXPECT_EQ(places[0].iov_len, data.size());
-    // Behind a large write there is room for one header: the next payload is received in place too.
+    // After a large write there is room for one header, so the next payload is received in place
+    // too.
     EXPECT_EQ(places[1].iov_len, request_bytes);
     EXPECT_TRUE(parser.expects_large_write());
     parser.received(data.size() - 1);

@@ -1,4 +1,4 @@
-// Which handshake goes for a newcomer, and that no client loses its share of the places to another.
+// The handshake that ends for a new client, and that no owner loses its share of the places.
 #include "driver/nbd/server/peer_shares.hpp"
 
 #include <gtest/gtest.h>
@@ -52,7 +52,7 @@ TEST(PeerShares, OfAUserTheBusiestProcessPays) {
     EXPECT_EQ(shares.first_to_go(process(1000, 3)), 2u);
 }
 
-// One connection a process, as many processes as it likes.
+// A user may have many processes with one connection each.
 TEST(PeerShares, ManyProcessesOfAUserAreOneOwner) {
     PeerShares shares;
     shares.enter(1, process(0, 1));
@@ -81,9 +81,9 @@ TEST(PeerShares, AnIpv4AddressWithinIpv6IsTheSame) {
     EXPECT_EQ(shares.first_to_go(at("192.0.2.3")), 2u);
 }
 
-// Whatever comes in whatever order: no owner is pushed below an equal share of the places.
+// In any order of events, no owner gets less than an equal share of the places.
 TEST(PeerShares, NoOwnerLosesAPlaceWhileAnotherHasMore) {
-    std::mt19937 random(20261122);  // a fixed seed: a failure can be run again
+    std::mt19937 random(20261122);  // fixed, so that a failure repeats
     constexpr size_t places = 16;
     PeerShares shares;
     std::map<PeerShares::Number, Peer> members;

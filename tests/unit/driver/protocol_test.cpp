@@ -1,4 +1,4 @@
-// Headers as they are on the wire, and what errno becomes there.
+// Headers byte for byte, and the conversion of errno to NBD's errors.
 #include <gtest/gtest.h>
 
 #include <algorithm>

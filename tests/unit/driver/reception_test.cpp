@@ -1,4 +1,4 @@
-// Admission of clients, on an executor of the test's own: limits, and clients that want to keep others out.
+// Admission of clients on the test's own executor: limits, and clients that try to keep others out.
 #include "driver/nbd/server/reception.hpp"
 
 #include <gtest/gtest.h>
@@ -44,13 +44,13 @@ class ReceptionTest : public ::testing::Test {
         return {.kind = Peer::Kind::address, .address = IpAddress::parse(address).value()};
     }
 
-    /// A client that connects and says nothing yet.
+    /// A client that connects and sends nothing yet.
     std::shared_ptr<FakeWire> connect(const std::string& address) {
         auto wire = std::make_shared<FakeWire>();
         reception_.admit(executor_.connect(wire, at(address)));
         return wire;
     }
-    /// One that comes, negotiates and leaves again; whether it was served.
+    /// Connects a client that negotiates and closes; true if it was served.
     bool served(const std::string& address) {
         const size_t before = owner_.came;
         const auto wire = connect(address);
@@ -89,8 +89,8 @@ TEST_F(ReceptionTest, AFloodFromOneAddressEndsNoOtherHandshake) {
     EXPECT_EQ(owner_.came, 1u);
 }
 
-// As many addresses as the attacker likes: a client that needs less time than 64 others need to
-// connect gets in.
+// The attacker has many addresses. A client still gets in if its handshake needs less time than 64
+// connections.
 TEST_F(ReceptionTest, ManyAddressesDoNotKeepAQuickClientOut) {
     for (int i = 0; i < 200; ++i) connect("198.51.100." + std::to_string(i));
     for (int i = 0; i < 20; ++i) EXPECT_TRUE(served("192.0.2.1"));
@@ -143,7 +143,7 @@ TEST_F(ReceptionTest, AFloodCannotFillTheLog) {
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), LogLimit::burst);
 }
 
-// The last descriptor is an honest client's, while idle handshakes have the others.
+// Idle handshakes use the other descriptors; an honest client gets the last one.
 TEST_F(ReceptionTest, InNeedOfDescriptorsAHandshakeMakesRoom) {
     const auto idle = connect("192.0.2.66");
     const auto wire = std::make_shared<FakeWire>();
@@ -163,7 +163,7 @@ TEST_F(ReceptionTest, InNeedOfDescriptorsAClientIsTurnedAwayWhereNoneCanBeHad) {
               "blkscope: 192.0.2.1 port 0 turned away: no descriptors left: Too many open files\n");
 }
 
-// Not on the list, and yet it might cost others their places.
+// A client that is not on the list must not cost others their places.
 TEST_F(ReceptionTest, AClientThatIsNotAllowedMakesNobodyGo) {
     Reception::Rules strict = rules(256, 1);
     strict.allow = AllowList({"192.0.2.1"});

@@ -1,4 +1,4 @@
-// What of the replies goes out next, and when a request is released.
+// The order in which replies are sent, and the moment when each request is released.
 #include "driver/nbd/transmission/replies.hpp"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class RepliesTest : public ::testing::Test {
         return request;
     }
 
-    // Has at most `most` bytes of what is next sent; gives what was released.
+    // Sends at most `most` bytes of the next pieces; returns the released requests.
     std::vector<uint64_t> send(size_t most) {
         std::vector<uint64_t> released;
         replies_.next();
@@ -69,7 +69,7 @@ TEST_F(RepliesTest, ARequestIsReleasedWithItsLastByte) {
     ready_read(2000);
     EXPECT_EQ(send(1015), std::vector<uint64_t>{});
     EXPECT_EQ(send(1), std::vector<uint64_t>{1});
-    ready_read(10);  // behind what is on the wire
+    ready_read(10);  // after the replies on the wire
     EXPECT_EQ(send(2015), std::vector<uint64_t>{});
     EXPECT_EQ(send(1), std::vector<uint64_t>{2});
     EXPECT_EQ(send(26), std::vector<uint64_t>{3});
@@ -159,7 +159,7 @@ TEST(ClientMemory, GoesOnWithItsReserveAndHoldsAShareAtMost) {
     ClientMemory victim(shared);
     PendingRequest* all = hog.acquire(64 * mib);
     ASSERT_NE(all, nullptr);
-    EXPECT_EQ(hog.acquire(4096), nullptr);  // its share is used up; it lacks nothing
+    EXPECT_EQ(hog.acquire(4096), nullptr);  // at its own limit, so lacks() stays false
     EXPECT_FALSE(hog.lacks());
     PendingRequest* own = victim.acquire(2 * mib);
     ASSERT_NE(own, nullptr);
@@ -168,7 +168,7 @@ TEST(ClientMemory, GoesOnWithItsReserveAndHoldsAShareAtMost) {
     EXPECT_EQ(victim.acquire(mib), nullptr);
     for (unsigned second = 0; second < idle_seconds_max; ++second) {
         EXPECT_FALSE(hog.hogs());
-        hog.tick(true, second);  // a byte a second is no progress
+        hog.tick(true, second);  // a byte a second counts as no progress
         victim.tick(true, 0);
     }
     EXPECT_TRUE(hog.hogs());
@@ -195,7 +195,7 @@ TEST(SharedMemory, NoLargeRequestOvertakesTheFirstInLine) {
     memory.release(*all);
     EXPECT_TRUE(memory.take_released());
     EXPECT_EQ(memory.acquire(first, mib), nullptr);
-    PendingRequest* small = memory.acquire(first, 4096);  // of another kind
+    PendingRequest* small = memory.acquire(first, 4096);  // of another size
     ASSERT_NE(small, nullptr);
     PendingRequest* one = memory.acquire(second, mib);
     ASSERT_NE(one, nullptr);

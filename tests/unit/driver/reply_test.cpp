@@ -1,4 +1,4 @@
-// Replies byte for byte: each form, each kind of end, and the descriptors of block status.
+// Replies byte for byte: each form, each result, and the descriptors of block status.
 #include "driver/nbd/transmission/reply.hpp"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ class Reply : public ::testing::Test {
         request.data = reinterpret_cast<std::byte*>(memory.data());
     }
 
-    /// A read of 16 bytes that has ended, its data a to p, and what its backing said of it.
+    /// A finished read of 16 bytes, "a" to "p", with the extents that its backing reported.
     std::string read(ReplyForm form, int error = 0, const std::vector<Extent>& extents = {}) {
         request.command = Command::read;
         request.op = Buf::Op::read;

@@ -1,4 +1,4 @@
-// Which request gets which error, command by command.
+// The error of each wrong request, command by command.
 #include "driver/nbd/transmission/request_rules.hpp"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(RequestRules, AReadOnlyExportRefusesWhateverWrites) {
         const bool writes =
             type == Command::write || type == Command::trim || type == Command::write_zeroes;
         EXPECT_EQ(read_only.refusal(request(type, 0, 512)), writes ? EPERM : 0);
-        // The range matters less than that.
+        // The range is checked after read-only.
         EXPECT_EQ(read_only.refusal(request(type, size_bytes, 512)), writes ? EPERM : EINVAL);
     }
     EXPECT_EQ(read_only.refusal(request(Command::flush, 0, 0)), 0);

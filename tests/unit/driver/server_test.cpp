@@ -1,4 +1,4 @@
-// How a server takes its leave of its backings: flushed, failed, or not answering.
+// A server's end with backings that flush, fail or do not respond.
 #include "driver/nbd/server/server.hpp"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 namespace blkscope::nbd {
 namespace {
 
-// Counts flushes, each of which has the outcome that the test wants, when the test wants it.
+// Counts flushes; the test sets the result and the time of each.
 struct Script {
     std::atomic<int> flushes{0};
     int outcome = 0;
@@ -51,7 +51,7 @@ class ScriptedFlushes final : public Backing {
     }
 
   private:
-    // The gate's opening has a result of its own, which is no flush's.
+    // The gate's own completion, which must not be taken for a flush's.
     struct Opened final : Completion {
         void complete(int32_t) override { ring->completed(*buf, 0); }
         Buf* buf = nullptr;
@@ -131,7 +131,7 @@ TEST_F(ServerTest, WaitsNoLongerThanItIsToldForABackingThatDoesNotAnswer) {
     server.add(exp("a"));
     server.start();
     EXPECT_FALSE(server.stop(std::chrono::seconds(1)));
-    eventfd_write(script_.gate, 1);  // now it does
+    eventfd_write(script_.gate, 1);  // now the backing responds
     EXPECT_TRUE(server.stop());
     ::close(script_.gate);
 }
@@ -145,7 +145,7 @@ TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
     server.start();
     std::vector<ExportOptions> added;
     added.push_back(exp("c"));
-    added.push_back(exp("b"));  // there is one
+    added.push_back(exp("b"));  // a name in use
     EXPECT_THROW(server.change({"a"}, std::move(added)), std::system_error);
     EXPECT_EQ(server.exports(), 2u);
     added.clear();
@@ -154,7 +154,7 @@ TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
     EXPECT_EQ(server.exports(), 2u);
 }
 
-// Disks of different sizes tell which one serves a client.
+// Disks of different sizes show which one serves a client.
 TEST_F(ServerTest, AfterAChangeThatFailedEachNameIsStillItsOwnDisks) {
     boost::asio::io_context io;
     AsioExecutor executor(io);
@@ -169,7 +169,7 @@ TEST_F(ServerTest, AfterAChangeThatFailedEachNameIsStillItsOwnDisks) {
     server.add(disk("large", 1 << 20));
     server.start();
     std::vector<ExportOptions> added;
-    added.push_back(disk("large", 4096));  // there is one
+    added.push_back(disk("large", 4096));  // a name in use
     EXPECT_THROW(server.change({"small"}, std::move(added)), std::system_error);
 
     int ends[2];
@@ -196,7 +196,7 @@ TEST_F(ServerTest, AfterAChangeThatFailedEachNameIsStillItsOwnDisks) {
     EXPECT_TRUE(server.stop());
 }
 
-// As a simulator does, which has a kernel of its own and no threads.
+// A simulator has its own kernel and no threads.
 TEST_F(ServerTest, TakesItsWorkersFromWhereItIsTold) {
     boost::asio::io_context io;
     AsioExecutor executor(io);

@@ -1,4 +1,4 @@
-// Which strings may cross the wire, and how they are shown.
+// The strings that the protocol allows, and their form in logs.
 #include <gtest/gtest.h>
 
 #include "driver/nbd/protocol.hpp"

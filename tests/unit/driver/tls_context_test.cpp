@@ -1,4 +1,4 @@
-// What is wrong with the files that a server is given, in one line each.
+// The error line for each wrong file of a server.
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
@@ -44,7 +44,7 @@ class TlsContextTest : public ::testing::Test {
         return {.mode = TlsMode::require, .psk_file = path("keys.psk")};
     }
 
-    /// Why it cannot be opened, less the folder; "opened" if it can.
+    /// The error of opening, without the folder; "opened" on success.
     [[nodiscard]] std::string failure(const TlsOptions& options) const {
         try {
             TlsContext::open(options);
@@ -59,7 +59,7 @@ class TlsContextTest : public ::testing::Test {
         return "opened";
     }
 
-    /// What opening says on standard error.
+    /// The warning that opening writes to standard error.
     [[nodiscard]] std::string warning(const TlsOptions& options) const {
         ::testing::internal::CaptureStderr();
         EXPECT_EQ(failure(options), "opened");
@@ -94,7 +94,7 @@ TEST_F(TlsContextTest, WarnsOfACertificateThatIsNotValidYet) {
     EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
 }
 
-// A client gets the whole chain, and refuses it for one link.
+// A client gets the whole chain, and refuses all of it for one certificate.
 TEST_F(TlsContextTest, WarnsOfAnyCertificateOfTheChain) {
     const fs::path old = folder_ / "old";
     test::make_certificates(old, {.from_seconds = -7200, .to_seconds = -3600});
@@ -175,7 +175,7 @@ TEST_F(TlsContextTest, AKeyOfAnotherCertificateIsNamed) {
               "give the two that were made together");
 }
 
-// It would stop to ask for it on the terminal.
+// OpenSSL would ask for the passphrase on the terminal.
 TEST_F(TlsContextTest, AKeyWithAPassphraseIsRefused) {
     std::FILE* file = std::fopen(path("server-key.pem").c_str(), "r");
     EVP_PKEY* key = PEM_read_PrivateKey(file, nullptr, nullptr, nullptr);

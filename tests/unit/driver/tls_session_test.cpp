@@ -1,4 +1,4 @@
-// A session against OpenSSL's own client, their bytes carried by the test.
+// A session with OpenSSL's own client; the test carries their bytes.
 #include "driver/nbd/tls/tls_session.hpp"
 
 #include <gtest/gtest.h>
@@ -98,7 +98,7 @@ class TlsTest : public ::testing::Test {
     std::unique_ptr<TlsClient> client_;
 };
 
-// ---- Who agrees with whom ----
+// ---- Agreement ----
 
 TEST_F(TlsTest, CertificatesAndKeysServeBothVersions) {
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
@@ -111,7 +111,7 @@ TEST_F(TlsTest, TellsOnceWhichUnknownKeyAClientOffered) {
     const std::filesystem::path keys = folder_ / "mallory";
     test::make_key(keys, "mal\"lory");
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-        // In TLS 1.3 certificates step in, which this client takes unseen.
+        // In TLS 1.3 the server then uses certificates, which this client does not check.
         EXPECT_EQ(connect(both_kinds(), {.version = version, .keys = keys}),
                   version == TLS1_3_VERSION);
         EXPECT_EQ(session_->take_unknown_key(), "mal\\x22lory");
@@ -183,7 +183,7 @@ TEST_F(TlsTest, OnlyClientsThatItsAuthoritySignedAreServedWhereTheyAreVerified) 
     verifying.verify_peer = true;
     const auto strangers = folder_ / "strangers";
     test::make_certificates(strangers);
-    // Strangers who know our authority, but whom it does not.
+    // Strangers trust our authority, but their certificate is not signed by it.
     std::filesystem::copy_file(folder_ / "ca-cert.pem", strangers / "ca-cert.pem",
                                std::filesystem::copy_options::overwrite_existing);
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
@@ -206,7 +206,7 @@ TEST_F(TlsTest, AnOptionInClearTextIsNoHandshake) {
     EXPECT_NE(session_->failure(), "");
 }
 
-// ---- What is carried ----
+// ---- Data ----
 
 TEST_F(TlsTest, CarriesBytesInBothDirections) {
     ASSERT_TRUE(connect());
@@ -234,7 +234,7 @@ TEST_F(TlsTest, PiecesOfAnyLengthArriveInTheirOrder) {
         std::vector<std::string> texts;
         std::string all;
         for (int i = 0; i < 20; ++i) {
-            // As replies are: many that are small, and some longer than a record.
+            // Sizes as of replies: many small ones, and some longer than a record.
             const size_t bytes = random() % 5 == 0 ? random() % 40'000 : random() % 50;
             texts.push_back(random_text(bytes, random()));
             all += texts.back();
@@ -283,7 +283,7 @@ TEST_F(TlsTest, TakesNoMoreThanItsBufferHoldsUntilSomeIsSent) {
     EXPECT_EQ(session_->write(rest), first);
 }
 
-// Handed over from who negotiated: what came too early is there still.
+// Data that arrives with the end of the handshake is still there for the worker.
 TEST_F(TlsTest, KeepsWhatWasReceivedWithTheHandshake) {
     session_ = std::make_unique<TlsSession>(TlsContext::open(both_kinds()));
     client_ = std::make_unique<TlsClient>(TlsClientOptions{.certificates = folder_});
@@ -311,7 +311,7 @@ TEST_F(TlsTest, ReadsARecordInAsManyPartsAsItIsAskedFor) {
     EXPECT_EQ(got, "0123456789");
 }
 
-// ---- How it ends ----
+// ---- The end ----
 
 TEST_F(TlsTest, TheEndIsSaidToTheClient) {
     ASSERT_TRUE(connect());
@@ -395,7 +395,7 @@ TEST_F(TlsTest, NewKeysAreTakenAndAnswered) {
     EXPECT_EQ(got, text);
 }
 
-// Each wish costs an answer; who does not read them gets no more.
+// Each key update costs an answer. A client that does not read the answers fails.
 TEST_F(TlsTest, AFloodOfWishesForNewKeysFails) {
     ASSERT_TRUE(connect(both_kinds(), {.version = TLS1_3_VERSION, .certificates = folder_}));
     std::string got;

@@ -1,4 +1,4 @@
-// Lists that change while they are walked.
+// Lists that change during a walk.
 #include "driver/nbd/transmission/turn_list.hpp"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(TurnList, WhatIsAddedDuringADrainWaitsForTheNextOne) {
     std::vector<int> numbers;
     list.drain([&](Item& item) {
         numbers.push_back(item.number);
-        list.add(item);  // itself, too
+        list.add(item);  // also the visited item
         list.add(late);
     });
     EXPECT_EQ(numbers, (std::vector{1, 2}));
@@ -111,7 +111,7 @@ TEST(TurnList, WalksMayBeNested) {
     EXPECT_EQ(outer, 1);
 }
 
-// Against a model: what was in the list at the beginning and was not removed is seen, once.
+// Compared with a model: each object listed at the beginning and not removed is seen once.
 TEST(TurnList, RandomChangesDuringAWalkLoseNobody) {
     std::mt19937 random(20261122);
     for (int round = 0; round < 2000; ++round) {

@@ -79,7 +79,7 @@ TEST(Uri, SaysWhichUriIsWrongAndWhy) {
     }
 }
 
-// Whatever bytes a name and a path are made of, but NUL.
+// For names and paths of any bytes except NUL.
 TEST(Uri, ItsTextIsReadBackAsItWas) {
     std::mt19937 random(20261121);
     const auto any_text = [&](size_t bytes) {

@@ -1,4 +1,4 @@
-// A worker without a thread, and one that cannot begin.
+// A worker without a thread, and a worker that cannot begin.
 #include "driver/nbd/transmission/worker.hpp"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ class WorkerTest : public ::testing::Test {
     std::string folder_;
 };
 
-// The kernel refuses to enable a ring, as it does when the process may not have more of them.
+// A kernel that refuses to enable a ring, as Linux does at a limit.
 class NoRings final : public blkscope::testing::DelegatingKernel {
   public:
     int enable(io_uring&) override { return -EPERM; }
