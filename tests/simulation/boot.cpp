@@ -24,16 +24,17 @@ constexpr hrtime_t end_ns_max = 60 * second;
 constexpr hrtime_t standstill_ns_max = 40 * second;
 constexpr uint64_t events_max = 3'000'000;
 constexpr uint64_t turn_ns_max = 3'000;
-// Within these a device knows that a sync has failed: the write, the question, and retries of both.
+// A device must notice a failed sync within so many operations: the write, the query and their
+// retries.
 constexpr hrtime_t grace_operations = 100;
 constexpr hrtime_t grace_ns = 5'000'000;
 constexpr uint32_t direct_block_bytes = 512;
 constexpr uint64_t crumbs_request_bytes_max = 16 * page_bytes;
-// A listener pauses after an error, which each caller in its queue may meet a few times.
+// A listener pauses after an error, and each queued client may cause some.
 constexpr hrtime_t accept_ns_max = 4 * second;
 constexpr hrtime_t handshake_grace_ns = second / 2;
 
-// Somebody, as a connection of this kind shows it.
+// A peer of this kind of connection.
 nbd::Peer peer_of(const Wire& wire, unsigned owner, unsigned process) {
     nbd::Peer peer;
     if (wire.is_unix) {
@@ -79,9 +80,9 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
     kernel_.disk = plan.disk;
 }
 
-// After a failure nothing is in a state to be taken down.
+// After a failure the objects cannot be destroyed in order.
 Boot::~Boot() {
-    timeline_.clear();  // its events are about what goes now
+    timeline_.clear();  // events refer to the objects below
     clients_.clear();
     loiterers_.clear();
     if (judge_.failed()) static_cast<void>(server_.release());
@@ -126,7 +127,7 @@ void Boot::run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_
                "a handshake that is not done in time");
 }
 
-// ---- What there is ----
+// ---- Making the parts ----
 
 void Boot::make_server() {
     nbd::Server::Options options;
@@ -230,7 +231,7 @@ void Boot::make_clients() {
     }
 }
 
-// Each client is a person of its own.
+// Each client is another owner.
 void Boot::make_client(unsigned number) {
     Served& served = exports_[plan_.client_export[number]];
     ClientPlan plan = plan_.clients[number];
@@ -261,7 +262,7 @@ void Boot::make_client(unsigned number) {
     });
 }
 
-// They come while clients do, and in numbers that a few persons can have.
+// Loiterers come at the same time as clients. A few owners have all of them.
 void Boot::make_loiterers() {
     for (unsigned i = 0; i < plan_.door.loiterers; ++i) {
         Random random(seed_, loiterer_stream + i);
@@ -278,8 +279,8 @@ void Boot::make_loiterers() {
     }
 }
 
-// The way in has some questions and answers, each with its parts. How long others may take for
-// theirs is not in it.
+// A handshake has some exchanges, each in parts. The bound does not include the time of other
+// handshakes.
 hrtime_t Boot::entry_allowed(const ClientPlan& plan, const Wire& wire) const {
     constexpr uint64_t exchanges = 16;
     constexpr uint64_t answer_bytes = 2048;
@@ -293,8 +294,8 @@ hrtime_t Boot::entry_allowed(const ClientPlan& plan, const Wire& wire) const {
     return all + (plan_.door.accept_error > 0 ? accept_ns_max : 0);
 }
 
-// The bound that fairness gives a client. Before its request all that was there is done, each of
-// them in a few steps; and then it takes what it was given itself. 0 where faults make it longer.
+// The bound that fairness gives a client. All earlier requests are done first, each in a few steps.
+// Then the client receives its own replies. 0: faults make the bound unknown.
 hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
     constexpr hrtime_t steps = 4;
     constexpr hrtime_t turn_ns = 40'000;
@@ -303,8 +304,8 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
     if (faults.interrupted + faults.submit_error + faults.short_transfer > 0) return 0;
     const ClientPlan& own = plan_.clients[client];
     if (own.manner != ClientPlan::Manner::honest) return 0;
-    hrtime_t there = 2;  // in the device
-    hrtime_t all = 8;    // with the worker
+    hrtime_t there = 2;  // requests in the device
+    hrtime_t all = 8;    // requests with the worker
     uint64_t bytes = 0;
     for (unsigned i = 0; i < plan_.clients.size(); ++i) {
         const ClientPlan& other = plan_.clients[i];
@@ -312,7 +313,7 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
         all += other.depth;
         bytes += other.depth * other.request_bytes_max;
     }
-    if (bytes > scarce_bytes) return 0;  // memory is waited for, too
+    if (bytes > scarce_bytes) return 0;  // clients also wait for memory
     const uint64_t part =
         std::min({wire.room_bytes, own.take_bytes_max / 4 + 1, wire.segment_bytes / 4 + 1});
     const auto parts = static_cast<hrtime_t>(own.depth * (own.request_bytes_max / part + 4));
@@ -322,7 +323,7 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
 
 // ---- Turns ----
 
-// One step of a worker: what a wait() has brought, and the next wait().
+// One step of a worker: the turn after a wait(), and the next wait().
 void Boot::drive(size_t index) {
     Driven& driven = workers_[index];
     if (driven.finished) return;
@@ -341,7 +342,7 @@ void Boot::drive(size_t index) {
                     [this, index] { drive(index); });
 }
 
-// False: it did not come to that. `patience` is from one answer to the next.
+// False: `until` did not become true. `patience` is the limit between two answers.
 template <class Until>
 bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
     uint64_t answers = judge_.answers;
@@ -383,7 +384,7 @@ bool Boot::loiterers_over() const {
 
 // ---- Reload ----
 
-// One export goes; another comes in its place.
+// Removes one export and adds another.
 void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
     const size_t index = random_.below(exports_.size());
     ++reloads_;
@@ -409,9 +410,9 @@ void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
     }
 }
 
-// A change that cannot be made changes nothing: clients that come later find what there was.
+// A change that must fail changes nothing: new clients find the old exports.
 void Boot::reload_in_vain() {
-    if (server_->exports() == 0) return;  // it has stopped
+    if (server_->exports() == 0) return;  // the server has stopped
     const size_t index = random_.below(exports_.size());
     nbd::ExportOptions twice{.name = exports_.back().name,
                              .description = "",
@@ -466,7 +467,7 @@ void Boot::check_left() {
     }
 }
 
-// One alarm for each handshake, and one for each listener.
+// There is one timer for each handshake, and one for each listener.
 void Boot::check_door() {
     const size_t handshakes = executor_.sockets();
     if (handshakes > plan_.door.handshakes_max) {
@@ -486,7 +487,7 @@ size_t Boot::device_of(const Served& served) const {
     return index;
 }
 
-// No request is anywhere: what the queues count is what the clients were answered.
+// Without requests under way the queues' counts equal the clients' counts.
 void Boot::check_devices() {
     const auto drained = [&] {
         return std::all_of(workers_.begin(), workers_.end(),
@@ -524,8 +525,8 @@ void Boot::check_devices() {
     }
 }
 
-// A request is counted on the disk and, with the same stamps, on the partition that it lies in. So
-// where all lie in one, the integrals of the partitions are the disk's, to the tick.
+// A request is counted on the disk and, with the same times, on its partition. If all requests lie
+// in partitions, the partitions' integrals add up to the disk's, to the tick.
 void Boot::check_partitions(const Served& served, bool exact) {
     const Device& device = server_->device(device_of(served));
     const std::vector<const kstat_io_t*> counted = device.partitions();
@@ -601,7 +602,7 @@ void Boot::end_in_order(std::vector<std::vector<std::byte>>& contents) {
     check_left();
 }
 
-// The disks are what they are at this moment. What the server does afterwards reaches none of them.
+// Takes the disks' content now. Later actions of the server change nothing of it.
 void Boot::crash(std::vector<std::vector<std::byte>>& contents) {
     const hrtime_t now = timeline_.now();
     for (size_t i = 0; i < exports_.size(); ++i) {

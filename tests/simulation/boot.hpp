@@ -1,4 +1,4 @@
-// Boot: one start of the server in a life, until its orderly end or a crash.
+// Boot: one start of the server in a life, up to its orderly end or a crash.
 #pragma once
 
 #include <memory>
@@ -25,16 +25,16 @@ struct ExportPlan {
     std::vector<Share> partitions;  // by first byte
 };
 
-/// Bytes that clients of a disk with partitions leave alone: the table's.
+/// Bytes of the partition table, which the clients never write.
 inline constexpr uint64_t table_bytes = 8192;
 
 /// Writes the partition table, if the disk has one.
 void write_table(const ExportPlan& plan, std::vector<std::byte>& content);
 
-/// How the server lets clients in, and who is in their way.
+/// The server's limits for new clients, and the half handshakes beside them.
 struct DoorPlan {
     unsigned loiterers = 0;
-    unsigned loiterer_owners = 1;  // persons, each of which has some of them
+    unsigned loiterer_owners = 1;  // the users or addresses that have them
     unsigned handshakes_max = 64;
     hrtime_t handshake_ns = 4'000'000'000;
     uint64_t accept_error = 0;
@@ -62,7 +62,7 @@ class Boot {
     Boot(const Boot&) = delete;
     Boot& operator=(const Boot&) = delete;
 
-    /// Runs until all is over; `contents` are the exports' at the beginning and at the end.
+    /// Runs one boot. `contents` are the exports' contents, before and after.
     void run(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
 
     [[nodiscard]] unsigned clients_come() const { return static_cast<unsigned>(clients_.size()); }
@@ -74,11 +74,11 @@ class Boot {
         std::shared_ptr<SimulatedFile> file;
         std::unique_ptr<Oracle> oracle;
         std::vector<Client*> clients;
-        bool with_liars = false;  // a client that did not wait for its answers
+        bool with_liars = false;  // some client did not wait for its answers
     };
 
     struct Driven {
-        nbd::Worker* worker = nullptr;  // the server's
+        nbd::Worker* worker = nullptr;  // owned by the server
         unsigned ring = 0;
         bool turn_due = false;
         bool finished = false;

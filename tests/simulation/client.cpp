@@ -14,7 +14,7 @@ using nbd::Command;
 using nbd::Error;
 using nbd::ReplyForm;
 
-constexpr uint64_t one_gift_in = 8;  // a push of less than there is
+constexpr uint64_t one_gift_in = 8;  // pushes that are cut short
 constexpr size_t out_bytes_max = 1 << 20;
 constexpr uint64_t look_ns_max = 3'000;
 
@@ -410,7 +410,7 @@ nbd::Request Client::draw_wrong_request() {
             request.flags = nbd::command_flag::df;
             break;
         default:
-            request.type = Command::write;  // its data follows, and is skipped
+            request.type = Command::write;  // its data follows and is skipped
             break;
     }
     return request;
@@ -466,7 +466,7 @@ void Client::put_header(const nbd::Request& request) {
     out_.insert(out_.end(), header.begin(), header.end());
 }
 
-// From here on nobody looks at whether the client is answered.
+// From here on answers to this client are not checked.
 void Client::misbehave() {
     misbehaved_ = true;
     switch (plan_.manner) {
@@ -508,8 +508,8 @@ void Client::push() {
         if (part) bytes = random_.between(1, bytes);
         const std::span<const std::byte> some(&out_[out_first_], bytes);
         const int64_t result = tls_ ? tls_->send(some) : socket_->send(some);
-        if (result == -EAGAIN) return;  // `changed` tells of room
-        if (result < 0) return;         // closed(): the next receive tells why
+        if (result == -EAGAIN) return;  // `changed` is called when there is room
+        if (result < 0) return;         // closed(): the next receive has the reason
         out_first_ += static_cast<size_t>(result);
         out_pushed_ += static_cast<uint64_t>(result);
         for (auto& [cookie, asked] : asked_) {

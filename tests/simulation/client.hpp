@@ -1,7 +1,8 @@
-// Client: one NBD client of a life, well behaved or not, and the check of what it is answered.
+// Client: one NBD client of a life, well behaved or not, and the checks of its replies.
 //
-// A client shakes hands (introduction.hpp), makes requests, puts them on its socket in pieces, and takes replies in pieces. Each reply
-// must have been asked for, be whole and come once, and its data must be what the oracle allows.
+// A client performs its handshake (introduction.hpp), makes requests, sends them in pieces and
+// receives replies in pieces. A reply must answer a request, be complete and come once. The oracle
+// must allow its data.
 //
 // Units:     bytes; nanoseconds of virtual time.
 // Ownership: borrows the oracle and the judge; shares the socket with the server's end.
@@ -24,7 +25,7 @@
 
 namespace blkscope::simulation {
 
-/// Keeps the first thing that went wrong in a life.
+/// Keeps the first error of a life.
 class Judge {
   public:
     void fail(const std::string& what) {
@@ -36,17 +37,17 @@ class Judge {
     /// A new boot begins.
     void begin() { sync_errors = other_errors = through_errors = 0; }
 
-    // Counts of all clients' answers, of this boot but for the first.
+    // Counts of all clients' answers. `answers` counts the whole life, the others this boot.
     uint64_t answers = 0;
     uint64_t sync_errors = 0;     // of flushes
     uint64_t other_errors = 0;    // of requests that were not refused
-    uint64_t through_errors = 0;  // of those that write through, in the above
+    uint64_t through_errors = 0;  // of those that write through; part of other_errors
 
   private:
     std::string verdict_;
 };
 
-/// A range of a disk, and what was read and written of it by those who got good answers.
+/// A range of a disk, and the successful reads and writes within it.
 struct Share {
     uint64_t first_byte = 0;
     uint64_t end_byte = 0;
@@ -64,25 +65,25 @@ struct ClientPlan {
     nbd::ReplyForm form = nbd::ReplyForm::simple;
     unsigned requests = 50;
     unsigned depth = 4;
-    unsigned misbehaves_after = 0;    // so many requests
-    hrtime_t think_ns_max = 0;        // before it makes more
-    hrtime_t pause_ns_max = 0;        // before it takes replies
-    uint64_t take_bytes_max = 65536;  // at a time
+    unsigned misbehaves_after = 0;    // this number of requests
+    hrtime_t think_ns_max = 0;        // pause before more requests
+    hrtime_t pause_ns_max = 0;        // pause before it receives replies
+    uint64_t take_bytes_max = 65536;  // limit of one receive
     uint64_t request_bytes_max = 16384;
-    uint64_t hot_bytes = 65536;  // most requests are to these
+    uint64_t hot_bytes = 65536;  // most requests are in these first bytes
     uint64_t block_bytes = 512;
-    unsigned wrong_one_in = 64;  // requests that are to be refused
-    unsigned mix = 0;            // which operations it likes
-    hrtime_t wait_ns_max = 0;    // that fairness allows it for an answer; 0: not looked at
-    hrtime_t entry_ns_max = 0;   // the same for the way in
-    uint64_t first_byte = 0;     // it leaves alone what lies before
+    unsigned wrong_one_in = 64;  // one request in so many is wrong
+    unsigned mix = 0;            // selects the operations
+    hrtime_t wait_ns_max = 0;    // fairness's bound for an answer; 0: not checked
+    hrtime_t entry_ns_max = 0;   // the same for the handshake
+    uint64_t first_byte = 0;     // the client never writes before this
     std::vector<Share> shares;   // the disk's partitions
-    bool content = true;         // what it reads is what was written
+    bool content = true;         // reads are checked against the oracle
 };
 
 class Client {
   public:
-    /// Things that a client shares with others.
+    /// The objects that clients share.
     struct World {
         Timeline& timeline;
         Oracle& oracle;
@@ -94,10 +95,10 @@ class Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    /// From the moment when it connects.
+    /// Begins when the client connects.
     void start(std::shared_ptr<SimulatedSocket> socket);
 
-    /// The server may close the connection from now on.
+    /// From now on the server may close the connection.
     void may_be_closed() { may_be_closed_ = true; }
     /// Closes the connection at once.
     void leave(bool reset);
@@ -112,22 +113,22 @@ class Client {
     [[nodiscard]] const ClientPlan& plan() const { return plan_; }
     [[nodiscard]] std::string describe() const;
 
-    // Of what succeeded, for the comparison with the device's counters.
+    // Successful requests, to compare with the device's counters.
     uint64_t reads = 0;
     uint64_t writes = 0;
     uint64_t read_bytes = 0;
     uint64_t written_bytes = 0;
-    std::vector<Share> shares;  // of the same requests, those within a partition
+    std::vector<Share> shares;  // the same requests, within each partition
 
   private:
     struct Asked {
         nbd::Request request;
-        uint32_t write = 0;  // the oracle's number
+        uint32_t write = 0;  // the write's number in the oracle
         bool to_refuse = false;
         hrtime_t made = 0;
-        hrtime_t sent = 0;     // its last byte
-        uint64_t end = 0;      // in the stream
-        uint64_t covered = 0;  // bytes of a read that have come
+        hrtime_t sent = 0;     // the time of its last byte
+        uint64_t end = 0;      // position in the stream
+        uint64_t covered = 0;  // received bytes of a read
         bool failed = false;
         std::vector<std::byte> data;
     };
@@ -162,8 +163,8 @@ class Client {
     const ClientPlan plan_;
     Introduction introduction_;
     hrtime_t came_ = 0;
-    std::shared_ptr<SimulatedSocket> socket_;  // null until it comes
-    std::unique_ptr<TlsStream> tls_;           // from STARTTLS on
+    std::shared_ptr<SimulatedSocket> socket_;  // null before start()
+    std::unique_ptr<TlsStream> tls_;           // null before STARTTLS
     Oracle& oracle_;
     Judge& judge_;
 

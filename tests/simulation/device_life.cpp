@@ -22,7 +22,7 @@ constexpr uint64_t turn_ns_max = 3'000;
 constexpr hrtime_t patience_ns = 2'000'000'000;
 constexpr uint64_t blocks_max = 24;
 
-/// The record of a request that is done.
+/// The times of a finished request.
 struct Stay {
     Buf::Op op = Buf::Op::read;
     hrtime_t queued = 0;
@@ -50,7 +50,7 @@ class DeviceLife {
         std::vector<std::byte> bytes;
     };
 
-    /// One ring, its lane, and those who ask on it.
+    /// One ring, its lane, and the requesters on it.
     struct Party {
         DeviceLife* life = nullptr;
         unsigned ring_number = 0;
@@ -58,7 +58,7 @@ class DeviceLife {
         std::unique_ptr<Lane> lane;
         std::vector<std::unique_ptr<Asker>> askers;
         std::vector<Asker*> ready;
-        unsigned left = 0;  // requests still to be made
+        unsigned left = 0;  // requests to make
         bool begun = false;
     };
 
@@ -115,7 +115,7 @@ DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
     make_device(random_);
 }
 
-// After a failure nothing is in a state to be taken down.
+// After a failure the objects cannot be destroyed in order.
 DeviceLife::~DeviceLife() {
     if (!judge_.failed()) return;
     for (auto& party : parties_) static_cast<void>(party.release());
@@ -298,7 +298,7 @@ void DeviceLife::check_times() {
     }
 }
 
-// Flushes that wait for one that runs are no exception to the order, but start when that has ended.
+// Flushes that wait for a running flush keep the order, too: all start when it has ended.
 void DeviceLife::check_order() {
     std::vector<Stay> stays = stays_;
     std::erase_if(stays, [](const Stay& stay) { return stay.op == Buf::Op::flush; });

@@ -1,12 +1,12 @@
-// DeviceLife: a life of a device alone, without clients: several rings, a lane each, and every time
-// that a request has, which a client cannot see.
+// DeviceLife: a life of one device without clients. The device has several rings, with a lane each.
+// The life checks times of a request that no client can see.
 //
 // At the end all requests are done, and to the tick
 //
 //     Σ (started - queued)  of reads and writes = wlentime
 //     Σ (finished - started) of reads and writes = rlentime
 //
-// No request was started before one that had come earlier, and no more than `depth` ran at once.
+// No request starts before an earlier one, and never more than `depth` run at once.
 #pragma once
 
 #include "life.hpp"

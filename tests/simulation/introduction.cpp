@@ -111,11 +111,11 @@ void Introduction::complain(const std::string& what) {
     if (complaint_.empty()) complaint_ = "in its handshake: " + what;
 }
 
-// The last one waits for the answers to the others, so that its own has a place of its own.
+// The last option waits for the answers to the others, so that its own answer is separate.
 void Introduction::say(std::vector<std::byte>& out) {
     while (!to_say_.empty() && (unanswered_.empty() || (all_at_once_ && to_say_.size() > 1))) {
         const bool in_clear = invitation_.tls && !tls_begun_;
-        if (in_clear && !unanswered_.empty()) return;  // nothing goes with STARTTLS
+        if (in_clear && !unanswered_.empty()) return;  // nothing may be sent together with STARTTLS
         Said next = std::move(to_say_.front());
         to_say_.pop_front();
         const auto bytes = said_option(next.option, next.data);
@@ -221,7 +221,7 @@ void Introduction::answered(const Said& asked, OptionReply type) {
 }
 
 size_t Introduction::hear_export(const std::byte* bytes, size_t count) {
-    // Replies to what was said before come first.
+    // Replies to earlier options come first.
     const size_t wanted = 10 + (no_zeroes_ ? 0 : nbd::export_name_zeroes);
     if (count < wanted) return 0;
     if (load<uint64_t>(bytes) != invitation_.export_bytes) {

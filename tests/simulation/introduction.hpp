@@ -1,13 +1,13 @@
-// Introduction: the handshake of one client, from the greeting to the first request. Bytes in, bytes out.
+// Introduction: a client's handshake, from the greeting to the first request. Bytes in, bytes out.
 //
 //     greeting ─▶ flags ─▶ detours ─▶ form of replies ─▶ metadata context ─▶ GO or EXPORT_NAME
 //
-// A detour is an option that a client may say and that changes nothing: LIST, INFO, unknown or wrong
-// ones. Each answer must be the one that the protocol has for the option.
+// A detour is an allowed option that changes nothing: LIST, INFO, an unknown or a wrong one. Each
+// answer must be the protocol's answer to the option.
 //
-// Ownership: a value, but for what it was told of the exports.
-// Threads:   one.
-// Errors:    complaint() says what was wrong with the server's answers.
+// Ownership: a value; borrows the names of the exports.
+// Threads:   a single one.
+// Errors:    complaint() says which answer of the server was wrong.
 // Source:    the NBD protocol document, "Handshake phase".
 #pragma once
 
@@ -22,11 +22,11 @@
 
 namespace blkscope::simulation {
 
-/// What a client knows of the server, and what it wants.
+/// The server's properties that a client expects, and the client's choices.
 struct Invitation {
     std::string export_name;
     uint64_t export_bytes = 0;
-    size_t exports = 1;  // that a LIST names
+    size_t exports = 1;  // the number of exports in a LIST
     nbd::ReplyForm form = nbd::ReplyForm::simple;
     bool tls = false;
 };
@@ -41,13 +41,13 @@ class Introduction {
   public:
     Introduction(const Invitation& invitation, Random& random);
 
-    /// Takes what has come, and appends what is to be sent. The number of bytes taken.
+    /// Takes received bytes and appends the bytes to send. Returns the number of bytes taken.
     size_t hear(const std::byte* bytes, size_t count, std::vector<std::byte>& out);
 
     [[nodiscard]] bool done() const { return state_ == State::done; }
-    /// The export is not there any more, which may be right after a reload.
+    /// The export does not exist any more, which is allowed after a reload.
     [[nodiscard]] bool refused() const { return state_ == State::refused; }
-    /// From here on all that is sent and received is within TLS.
+    /// From here on all bytes are within TLS.
     [[nodiscard]] bool tls_begun() const { return tls_begun_; }
     [[nodiscard]] const std::string& complaint() const { return complaint_; }
 
@@ -57,7 +57,7 @@ class Introduction {
     struct Said {
         nbd::Option option = nbd::Option::abort;
         std::string data;
-        nbd::OptionReply answer = nbd::OptionReply::ack;  // the last one of it
+        nbd::OptionReply answer = nbd::OptionReply::ack;  // the last part's type
     };
 
     Said draw_detour(Random& random) const;

@@ -1,4 +1,4 @@
-// The same code on Linux and on the simulated kernel comes to the same.
+// The same code has the same results on Linux and on the simulated kernel.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -23,7 +23,7 @@ struct Result final : Completion {
     std::vector<int32_t>* results = nullptr;
 };
 
-/// A kernel with a file, a socket, and what its peer does.
+/// A kernel with a file, a socket and a peer.
 class World {
   public:
     virtual ~World() = default;
@@ -100,7 +100,7 @@ class SimulatedWorld final : public World {
     std::shared_ptr<SimulatedSocket> peer_;
 };
 
-/// Each operation in its turn, and what it came to.
+/// Performs each operation in order and keeps the results.
 class Script {
   public:
     explicit Script(World& world) : world_(world), ring_(16, false, world.kernel()) {

@@ -13,7 +13,7 @@ namespace blkscope::simulation {
 namespace {
 
 constexpr uint64_t tls_life_each = 50;  // one life in so many has TLS
-constexpr uint64_t tls_life = 37;       // and is no device's alone
+constexpr uint64_t tls_life = 37;       // a life number that is never a device's alone
 constexpr uint64_t plan_stream = 0x706c616e;
 constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;
@@ -23,7 +23,7 @@ hrtime_t up_to(Random& random, uint64_t most) {
     return static_cast<hrtime_t>(random.between(1, most));
 }
 
-// Mostly calm, sometimes rough.
+// Mostly few faults, sometimes many.
 Faults draw_faults(Random& random) {
     Faults faults;
     if (random.one_in(2)) return faults;
@@ -83,7 +83,7 @@ ClientPlan draw_client(Random& random, const ExportPlan& exp) {
     return plan;
 }
 
-// Places for handshakes are few, but no fewer than persons: each has a right to one.
+// There are few places for handshakes, but at least one for each owner.
 DoorPlan draw_door(uint64_t seed, size_t clients) {
     Random random(seed, door_stream);
     DoorPlan plan;
@@ -91,7 +91,7 @@ DoorPlan draw_door(uint64_t seed, size_t clients) {
     if (random.one_in(6)) plan.accept_error = random.between(2, 6);
     if (random.one_in(2)) return plan;
     plan.loiterer_owners = static_cast<unsigned>(random.between(1, 2));
-    // Who comes both ways, as a user and from an address, counts twice.
+    // An owner with a user and an address counts twice.
     const auto persons = static_cast<unsigned>(clients) + 2 * plan.loiterer_owners;
     plan.handshakes_max = persons + static_cast<unsigned>(random.below(4));
     plan.loiterers = static_cast<unsigned>(random.between(1, 3 * uint64_t{plan.handshakes_max}));
@@ -99,7 +99,7 @@ DoorPlan draw_door(uint64_t seed, size_t clients) {
     return plan;
 }
 
-// One partition with all behind the table, or two with a gap.
+// One partition over all after the table, or two with a gap.
 void draw_partitions(uint64_t seed, LifePlan& plan) {
     Random random(seed, table_stream);
     for (ExportPlan& exp : plan.exports) {

@@ -1,10 +1,10 @@
-// Life: everything that one seed says, from the first boot to the last orderly end.
+// Life: all that follows from one seed, from the first boot to the last orderly end.
 //
 //     seed ─▶ plan ─▶ boot ── clients ── reloads ──▶ crash ─▶ boot ── ... ─▶ orderly end
 //                      │                               │
-//                      └── oracle watches all of it ◀──┘ what survived is what it says
+//                      └── the oracle watches all ◀────┘ and checks what survived
 //
-// One process and one thread: the workers' turns, the clients and the kernel take turns by events of
+// A life has one process and one thread. The workers, the clients and the kernel run by events of
 // one timeline. The same seed and the same cuts give the same events, and the same hash.
 #pragma once
 
@@ -14,25 +14,25 @@
 
 namespace blkscope::simulation {
 
-/// Parts left out of a life, to find out which of them a failure needs.
+/// Parts left out of a life, to find those that a failure needs.
 struct Cuts {
-    std::set<unsigned> clients;     // these do not come
-    unsigned requests_max = 10000;  // of each client
+    std::set<unsigned> clients;     // the clients to omit
+    unsigned requests_max = 10000;  // limit for each client
     bool no_faults = false;
     bool no_crash = false;
     bool no_reload = false;
     unsigned workers_max = 3;
-    /// Not a cut: a flush that was under way when a sync failed is held to its word, too.
+    /// Not a cut: a flush under way when a sync fails must keep its promise, too.
     bool strict = false;
 };
 
 struct Outcome {
-    std::string verdict;  // empty: nothing was wrong
+    std::string verdict;  // empty: no error
     uint64_t hash = 0;
     uint64_t events = 0;
     uint64_t answers = 0;
-    unsigned clients = 0;  // that came
-    std::string plan;      // in words
+    unsigned clients = 0;  // clients that connected
+    std::string plan;      // as text
 };
 
 Outcome live(uint64_t seed, const Cuts& cuts = {});

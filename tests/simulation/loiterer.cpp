@@ -15,7 +15,7 @@ using nbd::Option;
 
 constexpr uint64_t drip_ns_max = 400'000'000;
 constexpr uint64_t look_ns_max = 50'000;
-constexpr uint64_t options_max = 60;  // above what a server hears out
+constexpr uint64_t options_max = 60;  // more than a server reads
 
 }  // namespace
 

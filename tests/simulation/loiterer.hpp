@@ -1,6 +1,7 @@
-// Loiterer: a connection that never gets as far as a request: it idles, drips, aborts, says nonsense.
+// Loiterer: a connection that never sends a request. It idles, sends slowly, aborts or sends
+// garbage.
 //
-// The server must have closed it by the end of the time for a handshake, if it did not go by itself.
+// The server must close it within the handshake time, unless it closes first.
 //
 // Ownership: shares the socket with the server's end; borrows the judge.
 // Source:    the NBD protocol document, "Handshake phase".
@@ -32,7 +33,7 @@ class Loiterer {
     };
     static constexpr uint64_t manners = 8;
 
-    /// `stay_ns_max`: from now until the server must have closed it.
+    /// `stay_ns_max`: the time until the server must have closed the connection.
     Loiterer(Timeline& timeline, Judge& judge, Random random,
              std::shared_ptr<SimulatedSocket> socket, hrtime_t stay_ns_max);
     ~Loiterer();
@@ -40,7 +41,7 @@ class Loiterer {
     Loiterer& operator=(const Loiterer&) = delete;
 
     void leave(bool reset);
-    /// It has gone, or the server has closed it.
+    /// Either side has closed.
     [[nodiscard]] bool over() const { return gone_ || socket_->peer_closed(); }
 
   private:

@@ -1,4 +1,4 @@
-// The simulator's program: lives, one after the other, until one fails or the time is over.
+// The simulator's program: runs one life after the other, until one fails or the time is over.
 
 #include <fcntl.h>
 #include <signal.h>
@@ -36,7 +36,7 @@ void say(const std::string& line) {
     dprintf(words, "%s\n", line.c_str());
 }
 
-// An assertion, a crash, or a life that never ends.
+// Reports an assertion, a crash, or a life that never ends.
 extern "C" void on_signal(int signal) {
     dprintf(words, "seed %llu FAILED: signal %d; repeat: tests/simulation/run%s --seed %llu\n",
             static_cast<unsigned long long>(seed_now), signal, repeat_with.c_str(),
@@ -74,7 +74,7 @@ void report(uint64_t seed, const Outcome& outcome, bool repeats) {
         repeat_with + " --seed " + number);
 }
 
-// In a process of its own, which may crash.
+// Runs the life in another process, which may crash.
 bool fails(uint64_t seed, const Cuts& cuts) {
     const pid_t child = fork();
     if (child == 0) {
@@ -87,7 +87,7 @@ bool fails(uint64_t seed, const Cuts& cuts) {
     return status != 0;
 }
 
-// Leaves out one thing after the other for as long as the life still fails.
+// Leaves out one part after the other while the life still fails.
 Cuts shrink(uint64_t seed, Cuts cuts) {
     const auto attempt = [&](const std::function<void(Cuts&)>& cut) {
         Cuts fewer = cuts;
@@ -165,7 +165,7 @@ int run_many(const Options& options) {
             report(seed, outcome, live_one(seed, options.cuts).hash == outcome.hash);
             return 1;
         }
-        // Now and then a good life is lived twice, too.
+        // One good life in 64 is run twice, too.
         if (lives % 64 == 0 && live_one(seed, options.cuts).hash != outcome.hash) {
             report(seed, outcome, false);
             return 1;
@@ -214,7 +214,7 @@ int main(int argc, char** argv) {
     for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGALRM, SIGFPE, SIGILL}) {
         signal(number, on_signal);
     }
-    // A tick is a nanosecond: times are scaled alike on every machine.
+    // Makes a tick a nanosecond, so that times are the same on every machine.
     blkscope::kstat::calibrate_clock();
     blkscope::kstat::detail::hot_clock.counting.store(false);
 

@@ -33,7 +33,7 @@ Oracle::Oracle(std::span<const std::byte> content)
     for (uint64_t i = 0; i < initial_.size(); ++i) {
         initial_[i] = word_of(content.subspan(i * block_bytes, block_bytes));
     }
-    // Blocks that survived a crash bear numbers of an earlier boot: new ones begin behind them.
+    // Surviving blocks have numbers of an earlier boot; new numbers begin after them.
     uint64_t last = 0;
     for (const uint64_t word : initial_) last = std::max(last, word & 0xffff'ffff);
     writes_.resize(last + 1);
@@ -89,8 +89,8 @@ void Oracle::sync_failed(hrtime_t known_at) {
     known_at_ = std::min(known_at_, known_at);
 }
 
-// Another write was begun after this one had ended, and counts for whoever looks: it was answered
-// before `since`, or, after a crash, was stable.
+// True if a later write has replaced this one: begun after this one ended, and answered before
+// `since`. After a crash the later write must be stable instead.
 bool Oracle::over(uint64_t block, const Write& write, hrtime_t since, bool after_crash) const {
     const auto& later = of_block_[block];
     return std::any_of(later.rbegin(), later.rend(), [&](uint32_t number) {

@@ -1,12 +1,11 @@
-// Oracle: for each block of 512 bytes of an export, the values that a read may give and a crash may
-// leave.
+// Oracle: the allowed values of each block of 512 bytes of an export, for reads and after a crash.
 //
 //     write W   |--------|            value allowed from the beginning of W
 //     write X               |-----|   begun after W was answered: once X is answered, W is over
-//     read R                  |------|  may give X, or what was before X, but nothing before W
+//     read R                  |------|  may give X, or the value before X, but none before W
 //
-// Each write has a number, and fills its blocks with their own index and that number. A value that
-// was never written, or was written elsewhere, is found at once.
+// Each write has a number, and fills its blocks with their own index and this number. So a value
+// that was never written, or was written to another block, is found at once.
 //
 // Units: bytes; nanoseconds of virtual time, as the client saw them.
 #pragma once
@@ -33,28 +32,28 @@ class Oracle {
 
     [[nodiscard]] uint64_t bytes() const { return initial_.size() * block_bytes; }
 
-    /// A request that writes is sent; its number.
+    /// A writing request is sent; returns its number.
     uint32_t begin_write(uint64_t at, uint64_t bytes, Effect effect, hrtime_t now);
-    /// Its data.
+    /// Fills `to` with the write's data.
     void fill(uint32_t write, std::span<std::byte> to) const;
     /// The write was answered; `stable` if it was written through.
     void end_write(uint32_t write, bool succeeded, bool stable, hrtime_t now);
-    /// A flush that was sent at `since` has succeeded. Now and then says what a crash at this moment
-    /// would leave wrong, if no unsynced sector survived; empty if nothing.
+    /// A flush sent at `since` has succeeded. Some calls also check what a crash would leave now
+    /// without any unsynced sector. Returns the error, or an empty text.
     std::string flushed(hrtime_t since, hrtime_t now);
-    /// The disk behind the export, which outlives the oracle's use.
+    /// The disk of the export; must outlive the oracle's use.
     void watch(const std::vector<std::byte>& disk) { disk_ = &disk; }
 
-    /// These are the disk's first bytes, and nobody writes to them.
+    /// The disk's first bytes, which no client writes.
     void keep(std::span<const std::byte> first) { kept_.assign(first.begin(), first.end()); }
 
-    /// Data may have been lost: from now on nothing more is promised, and a flush that is sent after
-    /// `known_at` must fail. Requests that are under way may still be told that all went well: Linux
-    /// tells one of two syncs at the same moment, and the other one is answered first.
+    /// Data may be lost, so nothing more is promised, and a flush sent after `known_at` must fail.
+    /// A flush under way may still succeed: of two syncs at one moment, Linux reports the error to
+    /// one, and the other may be answered first.
     void sync_failed(hrtime_t known_at);
     [[nodiscard]] bool must_fail(hrtime_t since) const { return since > known_at_; }
 
-    /// Says why the data of a read that was sent at `since` is wrong; empty if it is right.
+    /// The error in the data of a read sent at `since`; empty if the data is allowed.
     [[nodiscard]] std::string check_read(uint64_t at, std::span<const std::byte> data,
                                          hrtime_t since, hrtime_t now) const;
     /// The same for the blocks that a crash has left.
@@ -83,8 +82,8 @@ class Oracle {
     bool promises_ = true;
     hrtime_t known_at_ = never;
     std::vector<std::byte> kept_;    // whole blocks
-    std::vector<uint64_t> initial_;  // the word that fills a block
-    std::vector<Write> writes_;      // number 0 is what was there before
+    std::vector<uint64_t> initial_;  // the word in each block
+    std::vector<Write> writes_;      // number 0 is the initial content
     std::vector<std::vector<uint32_t>> of_block_;
 };
 

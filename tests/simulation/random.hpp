@@ -1,7 +1,7 @@
 // Random: numbers that follow from a seed, the same on every machine and with every library.
 //
-// Each part of a life has a stream of its own, named by a number. A part that is left out of a life
-// does not change what the others draw; shrinking depends on this.
+// Each part of a life has its own stream, with a number. Leaving a part out does not change the
+// numbers of the others; shrinking depends on this.
 //
 // Source: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 #pragma once
@@ -24,7 +24,7 @@ class Random {
         assert(count > 0);
         return next() % count;
     }
-    /// `first` to `last`, both included.
+    /// `first` to `last`, including both.
     uint64_t between(uint64_t first, uint64_t last) {
         assert(first <= last);
         return first + below(last - first + 1);

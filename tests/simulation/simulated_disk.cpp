@@ -17,7 +17,7 @@ hrtime_t SimulatedKernel::disk_time() {
         random_.between(static_cast<uint64_t>(disk.ns_min), static_cast<uint64_t>(disk.ns_max)));
 }
 
-// The effect of an operation happens at one moment between its beginning and its end.
+// An operation takes effect at one moment between its beginning and its end.
 void SimulatedKernel::begin_on_file(const OperationRef& operation) {
     assert(operation->on->file != nullptr);
     const hrtime_t whole = disk_time();
@@ -77,7 +77,7 @@ int32_t SimulatedKernel::read_file(Operation& operation) {
         operation.on->file->read(entry.off, {reinterpret_cast<std::byte*>(entry.addr), bytes}));
 }
 
-// Cut between two sectors only: a disk never shows half of one.
+// Cut only between two sectors: a disk never has half a sector.
 int32_t SimulatedKernel::write_file(Operation& operation) {
     const Entry& entry = operation.entry;
     SimulatedFile& file = *operation.on->file;
@@ -89,7 +89,7 @@ int32_t SimulatedKernel::write_file(Operation& operation) {
     bytes = std::min(bytes, file.bytes() - entry.off);
     file.write(entry.off, {reinterpret_cast<const std::byte*>(entry.addr), bytes});
     if ((entry.op_flags & RWF_DSYNC) == 0) return static_cast<int32_t>(bytes);
-    // The sync of a write tells of any failure since this description was last told.
+    // A write's sync reports any failure that this description has not seen.
     if (const int32_t error = told_error(operation); error < 0) return error;
     file.sync(entry.off, bytes);
     return static_cast<int32_t>(bytes);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr uint64_t executor_stream = 0x65786563;
 constexpr uint64_t call_ns_max = 3'000;
-constexpr uint64_t one_part_in = 4;  // reads and writes of less than there is
+constexpr uint64_t one_part_in = 4;  // short reads and writes
 
 }  // namespace
 
@@ -48,7 +48,7 @@ class SimulatedExecutor::SimulatedTimer final : public nbd::Timer {
   private:
     struct Alarm {
         std::function<void()> call;
-        uint64_t number = 0;  // of the last one that was set or cancelled
+        uint64_t number = 0;  // of the last start or cancellation
     };
     SimulatedExecutor& executor_;
     std::shared_ptr<Alarm> alarm_;
@@ -78,7 +78,7 @@ struct SimulatedExecutor::StreamState : std::enable_shared_from_this<StreamState
         });
     }
 
-    // One call at most. The other operation has its turn in the next look.
+    // Makes at most one call. The other operation is next in the next look.
     void look() {
         if (sent && !from.empty()) {
             const bool part = executor.random_.one_in(one_part_in);
@@ -103,7 +103,7 @@ struct SimulatedExecutor::StreamState : std::enable_shared_from_this<StreamState
         call(static_cast<int32_t>(result));
     }
 
-    // Calls that are dropped are destroyed last: one may own what owns the socket.
+    // Dropped calls are destroyed last: one may own the owner of the socket.
     void end(bool closes) {
         if (closed) return;
         const auto self = shared_from_this();
@@ -169,7 +169,7 @@ struct SimulatedExecutor::ListeningState : std::enable_shared_from_this<Listenin
     nbd::Uri address;
     std::deque<Caller> queue;
     nbd::Acceptor::Accepted accepted;
-    unsigned refusals = 0;  // one behind the other
+    unsigned refusals = 0;  // failures in a row
     bool closed = false;
     bool look_is_due = false;
 
@@ -213,7 +213,7 @@ class SimulatedExecutor::Listening final : public nbd::Acceptor {
         state_->accepted = std::move(accepted);
         state_->look_soon();
     }
-    // Another process is always faster.
+    // The freed descriptor is always taken by another process.
     std::unique_ptr<nbd::StreamSocket> accept_with_spare() override { return nullptr; }
     void restore_spare() override {}
     void close() override {
@@ -268,7 +268,7 @@ std::unique_ptr<nbd::Timer> SimulatedExecutor::make_timer() {
     return std::make_unique<SimulatedTimer>(*this);
 }
 
-// No caller of a simulated server has a descriptor for it.
+// A simulated server gets no descriptors from callers.
 std::unique_ptr<nbd::StreamSocket> SimulatedExecutor::take_socket(int) {
     std::abort();
 }

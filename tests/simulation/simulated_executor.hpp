@@ -1,14 +1,15 @@
-// SimulatedExecutor: the control side's calls, timers, sockets and listeners, by events of a timeline.
+// SimulatedExecutor: the control thread's calls, timers, sockets and listeners, as events of a
+// timeline.
 //
 //     connect() ─▶ queue of a listener ─▶ async_accept ─▶ handshake ── release() ─▶ SimulatedKernel
 //
-// A read gets any part of what has arrived, and a write goes out in parts. Accepting may fail a few
-// times in a row, as it does without memory or descriptors.
+// A read gets any part of the arrived bytes, and a write is sent in parts. Accepting may fail a few
+// times in a row, as without memory or descriptors.
 //
 // Units:     bytes; nanoseconds of virtual time.
 // Ownership: borrows timeline and kernel; outlives its sockets at both ends.
-// Threads:   one.
-// Errors:    as the interface says. A descriptor cannot be handed in.
+// Threads:   a single one.
+// Errors:    as the interface says. Descriptors cannot be passed in.
 #pragma once
 
 #include <cstdint>
@@ -26,11 +27,11 @@ namespace blkscope::simulation {
 
 class SimulatedExecutor final : public nbd::Executor {
   public:
-    /// Where clients of the wire's kind connect; others find nobody there.
+    /// The addresses at which clients connect; no others are served.
     static constexpr const char* unix_path = "/simulated";
     static constexpr const char* tcp_address = "192.0.2.1";
 
-    /// One accept in so many fails, up to `refusals_max` in a row; 0: none does.
+    /// One accept in `accept_error` fails, up to `refusals_max` in a row; 0: none.
     static constexpr unsigned refusals_max = 2;
     uint64_t accept_error = 0;
 
@@ -39,11 +40,10 @@ class SimulatedExecutor final : public nbd::Executor {
     SimulatedExecutor(const SimulatedExecutor&) = delete;
     SimulatedExecutor& operator=(const SimulatedExecutor&) = delete;
 
-    /// The client's end of a new connection, which waits to be accepted or, where nobody listens,
-    /// is closed.
+    /// The client's end of a new connection. Without a listener the connection is closed.
     std::shared_ptr<SimulatedSocket> connect(const Wire& wire, const nbd::Peer& peer);
 
-    // ---- Left of what was made ----
+    // ---- Objects left ----
 
     [[nodiscard]] size_t sockets() const { return counts_->sockets; }
     [[nodiscard]] size_t acceptors() const { return counts_->acceptors; }
@@ -67,14 +67,14 @@ class SimulatedExecutor final : public nbd::Executor {
     struct StreamState;
     struct ListeningState;
 
-    /// What is open or armed; shared, for it is counted down wherever an object ends.
+    /// The number of objects. Shared, because objects may end after the executor.
     struct Counts {
         size_t sockets = 0;
         size_t acceptors = 0;
         size_t alarms = 0;
     };
 
-    /// After a time that one call of a thread takes.
+    /// Makes the call after the time of one call of a thread.
     void soon(std::function<void()> call);
 
     Timeline& timeline_;

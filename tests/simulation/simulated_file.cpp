@@ -76,7 +76,7 @@ void SimulatedFile::fail_sync(Random& random) {
     for (uint64_t i = 0; i < sectors(); ++i) {
         if (!unsynced_[i]) continue;
         if (random.one_in(2)) {
-            unsynced_[i] = false;  // given up
+            unsynced_[i] = false;  // lost
         } else {
             sync(i * sector_bytes, sector_bytes);
         }

@@ -2,12 +2,12 @@
 //
 //     write ─▶ cache ── sync, or write-back at any time ──▶ disk
 //                                                            │
-//     what a crash leaves ◀── disk, and any of the sectors ──┘
-//                             that were not synced
+//     after a crash: the disk, and any of ◀──────────────────┘
+//     the sectors that were not synced
 //
-// A sector of 512 bytes is written whole or not at all. A failed sync gives up some sectors: these
-// stay in the cache, are clean, and are not on the disk, as with Linux. The error is told once to
-// each open description (errseq).
+// A sector of 512 bytes is written whole or not at all. A failed sync loses some sectors. As on
+// Linux, these stay in the cache as clean and are not on the disk. Each open description gets the
+// error once (errseq).
 //
 // Units:  bytes; sectors of 512.
 // Source: fsync(2); Linux' Documentation/core-api/errseq.rst.
@@ -35,31 +35,31 @@ class SimulatedFile {
     [[nodiscard]] std::byte* memory() { return cache_.data(); }
 
     uint64_t read(uint64_t at, std::span<std::byte> to) const;
-    /// Ranges lie within the file.
+    /// Ranges must lie within the file.
     void write(uint64_t at, std::span<const std::byte> from);
     void zero(uint64_t at, uint64_t bytes, bool leave_hole);
-    /// Of a copy into the mapping.
+    /// Reports a copy into the mapping.
     void written(uint64_t at, uint64_t bytes);
 
-    /// Brings all unsynced sectors of the range to the disk.
+    /// Writes all unsynced sectors of the range to the disk.
     void sync(uint64_t at, uint64_t bytes);
     void sync() { sync(0, bytes()); }
-    /// A sync that fails: of the unsynced sectors some are written, some given up.
+    /// A sync that fails: some unsynced sectors are written, some are lost.
     void fail_sync(Random& random);
-    /// The kernel writes one sector back for itself.
+    /// The kernel writes one sector back on its own.
     void write_back_some(Random& random);
 
-    /// The content of the disk after the power has failed.
+    /// The content of the disk after a power failure.
     [[nodiscard]] std::vector<std::byte> crash(Random& random) const;
     [[nodiscard]] const std::vector<std::byte>& disk() const { return disk_; }
 
     /// lseek(2) with SEEK_DATA or SEEK_HOLE.
     [[nodiscard]] int64_t seek(uint64_t at, int whence) const;
 
-    /// Called when a sync has failed.
+    /// Called after each failed sync.
     std::function<void()> when_sync_failed;
 
-    /// Failed syncs so far; a description that has seen fewer is told of them.
+    /// Failed syncs so far. A description that has seen fewer gets an error.
     [[nodiscard]] uint64_t errors() const { return errors_; }
 
   private:

@@ -16,7 +16,7 @@ namespace blkscope::simulation {
 namespace {
 
 constexpr uint64_t kernel_stream = 0x6b65726e;
-constexpr int descriptor_first = 100;  // no number of a real descriptor
+constexpr int descriptor_first = 100;  // no real descriptor has this number
 constexpr unsigned refusals_max = 3;
 constexpr uint8_t link_flags = IOSQE_IO_LINK | IOSQE_IO_HARDLINK;
 constexpr hrtime_t reading_ns = 20;
@@ -39,7 +39,7 @@ SimulatedKernel::~SimulatedKernel() {
     }
 }
 
-// ---- The scheduler's ----
+// ---- For the scheduler ----
 
 void SimulatedKernel::when_ready(unsigned ring, std::function<void()> wake) {
     rings_.at(ring)->wake = std::move(wake);
@@ -79,7 +79,7 @@ SimulatedKernel::Description& SimulatedKernel::description(int fd) {
     assert(fd >= descriptor_first);
     assert(static_cast<size_t>(fd - descriptor_first) < descriptors_.size());
     const DescriptionRef& open = descriptors_[static_cast<size_t>(fd - descriptor_first)];
-    assert(open != nullptr);  // it was closed
+    assert(open != nullptr);  // a closed descriptor
     return *open;
 }
 
@@ -165,7 +165,7 @@ int SimulatedKernel::submit(io_uring& ring, unsigned wait_for) {
     return static_cast<int>(taken);
 }
 
-// `most` entries, and all that are linked to the last of them.
+// Takes `most` entries, and all that are linked to the last of them.
 unsigned SimulatedKernel::take_entries(RingState& ring, unsigned most) {
     unsigned taken = 0;
     std::vector<OperationRef> begun;
@@ -232,7 +232,7 @@ int SimulatedKernel::take_completions(io_uring& ring) {
 }
 
 int SimulatedKernel::reserve_files(io_uring& ring, unsigned count) {
-    if (random_.one_in(8)) return -EINVAL;  // a kernel without the table
+    if (random_.one_in(8)) return -EINVAL;  // as a kernel without the table
     state(ring).files.resize(count);
     return 0;
 }
@@ -256,12 +256,12 @@ void SimulatedKernel::signal_event(int event) {
     look_at(descriptors_[static_cast<size_t>(event - descriptor_first)]);
 }
 
-// ---- An operation's way ----
+// ---- The life of an operation ----
 
 void SimulatedKernel::begin(const OperationRef& operation) {
     const Entry& entry = operation->entry;
     if (operation->next && operation->next->entry.opcode == IORING_OP_LINK_TIMEOUT) {
-        if (chance(faults.submit_error)) {  // no memory for the wait: nothing of the chain is done
+        if (chance(faults.submit_error)) {  // no memory for the wait: the whole chain is cancelled
             cancel(operation);
             return;
         }
@@ -296,7 +296,7 @@ void SimulatedKernel::begin(const OperationRef& operation) {
     }
 }
 
-// The whole chain, hard links or not.
+// Cancels the whole chain, hard links or not.
 void SimulatedKernel::cancel(const OperationRef& operation) {
     for (OperationRef at = operation; at != nullptr; at = at->next) {
         assert(!at->ended);
@@ -454,7 +454,7 @@ void SimulatedKernel::receive(const OperationRef& operation) {
                        operation->moved > 0 ? static_cast<int64_t>(operation->moved) : result));
 }
 
-// Goes on until all is sent, as MSG_WAITALL asks, but for an interruption.
+// Sends until all is sent, as MSG_WAITALL requires, unless interrupted.
 void SimulatedKernel::send(const OperationRef& operation) {
     Description& on = *operation->on;
     int64_t result = 0;
@@ -475,7 +475,7 @@ void SimulatedKernel::send(const OperationRef& operation) {
     }
     const bool all = operation->piece == operation->pieces.size();
     const bool wait = (operation->entry.op_flags & MSG_WAITALL) != 0 || operation->moved == 0;
-    if (!all && !cut && result == -EAGAIN && wait) return;  // more when there is room
+    if (!all && !cut && result == -EAGAIN && wait) return;  // continues when there is room
     std::erase(on.waiting, operation);
     timeline_.note(operation->moved);
     end(operation,
@@ -511,7 +511,7 @@ void SimulatedKernel::close(int fd) {
     const bool last =
         std::find(descriptors_.begin(), descriptors_.end(), open) == descriptors_.end();
     if (open->socket && last) {
-        assert(open->waiting.empty());  // a connection closes its socket when nothing is under way
+        assert(open->waiting.empty());  // a connection closes its socket only without operations
         open->socket->close();
     }
 }

@@ -2,18 +2,20 @@
 //
 //     Ring ── entries ──▶ submit() ─▶ Operation ── at a time from the seed ──▶ completion
 //      ▲                                  │ linked ones follow                     │
-//      └────── woken when one is there ◀──┴────────────────────────────────────────┘
+//      └────── woken by a completion ◀────┴────────────────────────────────────────┘
 //
-// submit() never sleeps. A ring that would have slept is `asleep` until something has completed; the
-// scheduler then gives its worker a turn. What the real kernel may do, this one does now and then:
-// EINTR, EAGAIN and EBUSY from submit(), short submissions, completions that are held back until
-// they are asked for, a full completion queue, short transfers.
+// submit() never sleeps. A ring that would sleep is `asleep` until a completion; then the scheduler
+// gives its worker a turn.
+//
+// The real kernel's rare results occur here at random. submit() gives EINTR, EAGAIN or EBUSY, or
+// takes fewer entries. Completions wait until the ring asks for them, or overflow the queue.
+// Transfers are short.
 //
 // Units:     bytes; nanoseconds, which are the ticks.
-// Ownership: descriptors belong to the caller, as with the system calls. Memory of an operation is
-//            borrowed until its completion.
-// Threads:   one.
-// Errors:    as the system calls. What no real kernel could be asked for aborts.
+// Ownership: descriptors belong to the caller, as with the system calls. An operation borrows its
+//            memory until the completion.
+// Threads:   a single one.
+// Errors:    as the system calls. A call that the real kernel could not accept aborts.
 // Source:    io_uring_enter(2), io_uring_setup(2).
 #pragma once
 
@@ -43,7 +45,7 @@ struct Faults {
     uint64_t short_submit = 0;
 };
 
-/// How long an operation on a file takes.
+/// The time that an operation on a file takes.
 struct Disk {
     hrtime_t ns_min = 1'000;
     hrtime_t ns_max = 100'000;
@@ -59,11 +61,11 @@ class SimulatedKernel final : public Kernel {
     Faults faults;
     Disk disk;
 
-    // ---- The scheduler's ----
+    // ---- For the scheduler ----
 
-    /// Calls `wake` when the ring has something to take while it is asleep.
+    /// Sets the function to call when a sleeping ring has completions.
     void when_ready(unsigned ring, std::function<void()> wake);
-    /// Rings are numbered in the order of their making.
+    /// Rings are numbered in order of creation.
     [[nodiscard]] bool asleep(unsigned ring) const { return rings_.at(ring)->asleep; }
     [[nodiscard]] unsigned rings() const { return static_cast<unsigned>(rings_.size()); }
 
@@ -72,10 +74,10 @@ class SimulatedKernel final : public Kernel {
     /// A second descriptor of the same open description.
     int duplicate(int fd);
     [[nodiscard]] unsigned open_descriptors() const;
-    /// Operations on files and sockets that have begun and not ended.
+    /// Operations on files and sockets that are not complete.
     [[nodiscard]] uint64_t operations() const { return operations_; }
 
-    /// Failures that were made: of syncs, and of all else.
+    /// The failures that the kernel made: of syncs, and of all other operations.
     uint64_t sync_failures = 0;
     uint64_t other_failures = 0;
     uint64_t interruptions = 0;
@@ -112,7 +114,7 @@ class SimulatedKernel final : public Kernel {
     struct Operation;
     using OperationRef = std::shared_ptr<Operation>;
 
-    /// The object that a descriptor is open on.
+    /// The open description of a descriptor.
     struct Description {
         std::shared_ptr<SimulatedFile> file;
         std::shared_ptr<SimulatedSocket> socket;
@@ -141,15 +143,15 @@ class SimulatedKernel final : public Kernel {
         std::deque<io_uring_cqe> held_back;
         std::vector<DescriptionRef> files;
         std::vector<OperationRef> timeouts;
-        bool defers = false;  // completions are held back until they are asked for
+        bool defers = false;  // completions wait until the ring asks for them
         bool enabled = false;
         bool asleep = false;
         bool gone = false;
-        unsigned refusals = 0;  // one behind the other
+        unsigned refusals = 0;  // failures in a row
         std::function<void()> wake;
     };
 
-    /// The fields of an entry that are needed here.
+    /// The fields of an entry that are used here.
     struct Entry {
         uint8_t opcode = 0;
         uint8_t flags = 0;
@@ -161,7 +163,7 @@ class SimulatedKernel final : public Kernel {
         uint64_t user_data = 0;
     };
 
-    /// An entry that was submitted.
+    /// A submitted entry.
     struct Operation {
         RingState* ring = nullptr;
         Entry entry;
@@ -169,11 +171,11 @@ class SimulatedKernel final : public Kernel {
         std::vector<iovec> pieces;
         size_t piece = 0;
         uint64_t moved = 0;
-        bool transfers = false;  // it is on a file or a socket
+        bool transfers = false;  // on a file or a socket
         bool ended = false;
-        bool scheduled = false;   // a socket's transfer is about to happen
-        OperationRef next;        // linked behind
-        OperationRef time_limit;  // of this one
+        bool scheduled = false;   // a socket's transfer has its time
+        OperationRef next;        // the next linked one
+        OperationRef time_limit;  // the timeout linked to this one
     };
 
     RingState& state(const io_uring& ring) { return *rings_.at(static_cast<size_t>(ring.ring_fd)); }
@@ -212,7 +214,8 @@ class SimulatedKernel final : public Kernel {
     Random random_;
     std::vector<std::unique_ptr<RingState>> rings_;
     std::vector<DescriptionRef> descriptors_;
-    std::map<const std::byte*, std::shared_ptr<SimulatedFile>> mappings_;  // outlive descriptors
+    // may outlive descriptors
+    std::map<const std::byte*, std::shared_ptr<SimulatedFile>> mappings_;
     uint64_t operations_ = 0;
 };
 

@@ -34,7 +34,7 @@ int64_t SimulatedSocket::send(std::span<const std::byte> from) {
     return static_cast<int64_t>(bytes);
 }
 
-// In segments, in order.
+// Delivers segments in order.
 void SimulatedSocket::deliver(uint64_t bytes) {
     while (bytes > 0) {
         const uint64_t segment = std::min(bytes, random_.between(1, wire_.segment_bytes));
@@ -43,7 +43,7 @@ void SimulatedSocket::deliver(uint64_t bytes) {
     }
 }
 
-// 0 bytes are the end of the stream.
+// 0 bytes mean the end of the stream.
 void SimulatedSocket::let_it_arrive(uint64_t bytes) {
     const auto delay =
         static_cast<hrtime_t>(random_.between(1, static_cast<uint64_t>(wire_.delay_ns_max)));

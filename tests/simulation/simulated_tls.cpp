@@ -1,4 +1,4 @@
-// OpenSSL 3 calls RAND_METHOD deprecated, and still asks it before all providers.
+// RAND_METHOD is deprecated in OpenSSL 3, but OpenSSL still asks it before all providers.
 #define OPENSSL_API_COMPAT 0x10101000L
 #include "simulated_tls.hpp"
 

@@ -1,10 +1,10 @@
-// SimulatedTls: what a life needs of TLS: randomness from its seed, the server's key, a client's end.
+// SimulatedTls: TLS for a life: randomness from its seed, the server's key, a client's end.
 //
-// OpenSSL runs as it is. All that it draws comes from the seed while a SeededRandomness lives, and no
-// clock is in what it writes, so a life with TLS repeats to the byte.
+// OpenSSL is the real one. During the lifetime of a SeededRandomness its random numbers come from
+// the seed. OpenSSL's output has no clock in it, so a life with TLS repeats byte for byte.
 //
 // Ownership: a TlsStream shares its socket.
-// Threads:   one; one SeededRandomness at a time.
+// Threads:   a single one, with one SeededRandomness at a time.
 // Source:    RAND_set_rand_method(3), SSL_CTX_set_psk_client_callback(3).
 #pragma once
 
@@ -21,7 +21,7 @@ struct ssl_ctx_st;
 
 namespace blkscope::simulation {
 
-/// Puts numbers from a seed in place of OpenSSL's own, and takes them back at its end.
+/// Replaces OpenSSL's random numbers by numbers from a seed, until destruction.
 class SeededRandomness {
   public:
     explicit SeededRandomness(uint64_t seed);
@@ -30,11 +30,11 @@ class SeededRandomness {
     SeededRandomness& operator=(const SeededRandomness&) = delete;
 };
 
-/// A server's, with the one key that a TlsStream has; no file of it is left.
+/// Makes a server's context with the one key that a TlsStream has. Leaves no file.
 std::shared_ptr<const nbd::TlsContext> make_tls_context(nbd::TlsMode mode);
 
-/// The client's end of a connection from STARTTLS on. Results are as a SimulatedSocket's, and
-/// -EPROTO where TLS has failed.
+/// The client's end of a connection after STARTTLS. Results are as a SimulatedSocket's, and -EPROTO
+/// after a TLS failure.
 class TlsStream {
   public:
     explicit TlsStream(std::shared_ptr<SimulatedSocket> socket);
@@ -44,7 +44,7 @@ class TlsStream {
 
     int64_t send(std::span<const std::byte> from);
     int64_t receive(std::span<std::byte> to);
-    /// Sends ciphertext for which there was no room before; false while some is left.
+    /// Sends ciphertext that had no room before. False: some is left.
     bool flush();
 
   private:

@@ -1,7 +1,7 @@
-// Timeline: virtual time, and what happens in it.
+// Timeline: virtual time and its events.
 //
-// Time jumps from one event to the next. Events of one moment happen in the order in which they were
-// entered. The hash covers all that is told to it, in order: two runs with one hash were one run.
+// Time jumps from one event to the next. Events of one moment happen in the order in which they
+// were added. The hash covers all notes, in order: two runs with the same hash were the same run.
 //
 // Units:  nanoseconds from the start of the life; a tick of the simulated kernel is one.
 // Errors: none.
@@ -29,13 +29,13 @@ class Timeline {
         events_.push({now_ + delay, entered_++, std::move(action)});
     }
 
-    /// Time passes within an event. Events that were due meanwhile happen late.
+    /// Time passes within an event. Events that become due meanwhile happen late.
     void spend(hrtime_t ns) {
         assert(ns >= 0);
         now_ += ns;
     }
 
-    /// Makes the next event happen; false where there is none.
+    /// Runs the next event. False: there is none.
     bool step() {
         if (events_.empty()) return false;
         Action action = std::move(const_cast<Event&>(events_.top()).action);
@@ -47,7 +47,7 @@ class Timeline {
         return true;
     }
 
-    /// Nothing that was entered happens any more.
+    /// Drops all events.
     void clear() { events_ = {}; }
 
     void note(uint64_t fact) { hash_ = (hash_ ^ fact) * 0x100000001b3; }
