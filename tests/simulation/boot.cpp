@@ -116,15 +116,15 @@ void Boot::run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_
                         [this] { reload_due_ = true; });
     }
     step_until([&] { return crashed_ || reload_due_ || clients_over(); }, standstill_ns_max,
-               "a client waits for an answer");
+               "no answer for a client");
     if (reload_due_ && !crashed_ && !judge_.failed()) {
         reload(contents);
         step_until([&] { return crashed_ || clients_over(); }, standstill_ns_max,
-                   "a client waits for an answer after a reload");
+                   "no answer for a client after a reload");
     }
     if (!plan_.door.waits_for_loiterers || crashed_) return;
     step_until([&] { return crashed_ || loiterers_over(); }, standstill_ns_max,
-               "a handshake that is not done in time");
+               "a handshake is open after its time");
 }
 
 // ---- Making the parts ----
@@ -350,7 +350,7 @@ bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
     uint64_t events = timeline_.happened();
     while (!judge_.failed() && !until()) {
         if (!timeline_.step()) {
-            judge_.fail(std::string("nothing happens any more: ") + what);
+            judge_.fail(std::string("no more events: ") + what);
             break;
         }
         if (judge_.answers != answers) {
@@ -366,7 +366,7 @@ bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
             judge_.fail(std::string("hang: ") + what + ": " + who);
         }
         check_door();
-        if (timeline_.happened() - events > events_max) judge_.fail("it never comes to rest");
+        if (timeline_.happened() - events > events_max) judge_.fail("events without an end");
     }
     return !judge_.failed();
 }
@@ -402,7 +402,7 @@ void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
         return std::all_of(clients.begin(), clients.end(),
                            [](const Client* client) { return client->gone() || client->over(); });
     };
-    if (!step_until(all_gone, standstill_ns_max, "clients of an export that goes")) return;
+    if (!step_until(all_gone, standstill_ns_max, "clients of a removed export")) return;
     for (Client* client : clients) client->leave(true);
     for (unsigned i = 0; i < plan_.clients.size(); ++i) {
         const bool comes = plan_.client_export[i] == index && random_.one_in(2);
@@ -426,7 +426,7 @@ void Boot::reload_in_vain() {
     added.push_back(std::move(twice));
     try {
         server_->change(removed, std::move(added));
-        judge_.fail("a change with one name for two exports was made");
+        judge_.fail("a change with one name for two exports succeeded");
     } catch (const std::system_error&) {
     }
 }
@@ -447,7 +447,7 @@ void Boot::end_all() {
             return std::all_of(workers_.begin(), workers_.end(),
                                [](const Driven& driven) { return driven.finished; });
         },
-        end_ns_max, "a worker ends");
+        end_ns_max, "a worker has not ended");
 }
 
 void Boot::check_left() {
@@ -471,10 +471,10 @@ void Boot::check_left() {
 void Boot::check_door() {
     const size_t handshakes = executor_.sockets();
     if (handshakes > plan_.door.handshakes_max) {
-        judge_.fail("more handshakes than there may be: " + std::to_string(handshakes));
+        judge_.fail("more handshakes than the limit: " + std::to_string(handshakes));
     }
     if (executor_.alarms() > handshakes + executor_.acceptors()) {
-        judge_.fail("an alarm of a handshake that has ended");
+        judge_.fail("a timer of a handshake that has ended");
     }
 }
 
@@ -494,7 +494,7 @@ void Boot::check_devices() {
                            [](const Driven& driven) { return driven.worker->connections() == 0; });
     };
     for (const auto& client : clients_) client->leave(false);
-    if (!step_until(drained, end_ns_max, "a connection whose client has gone")) return;
+    if (!step_until(drained, end_ns_max, "a connection is open whose client has closed")) return;
     for (const Served& served : exports_) {
         const kstat_io_t& io = server_->device(device_of(served)).io();
         if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a queue is not empty at the end");
@@ -520,7 +520,7 @@ void Boot::check_devices() {
         }
         check_partitions(served, exact);
         if (io.rlentime < io.rtime || io.wlentime < io.wtime || io.rtime < 0) {
-            judge_.fail("a queue was longer in use than it had anything in it");
+            judge_.fail("a queue was longer busy than not empty");
         }
     }
 }
@@ -565,7 +565,7 @@ void Boot::check_partitions(const Served& served, bool exact) {
 
 void Boot::check_errors() {
     if (judge_.sync_errors > 0 && kernel_.sync_failures == 0) {
-        judge_.fail("a flush failed, and no sync had");
+        judge_.fail("a flush failed without a failed sync");
     }
     const uint64_t by_itself = kernel_.other_failures + kernel_.interruptions / 16;
     const uint64_t through = kernel_.sync_failures > 0 ? judge_.through_errors : 0;
@@ -587,7 +587,7 @@ void Boot::end_in_order(std::vector<std::vector<std::byte>>& contents) {
     if (judge_.failed()) return;
     const bool flushed = server_->all_flushed();
     if (!flushed && kernel_.sync_failures == 0 && kernel_.interruptions == 0) {
-        judge_.fail("the last flush failed, and no sync had");
+        judge_.fail("the last flush failed without a failed sync");
     }
     for (size_t i = 0; i < files.size(); ++i) {
         if (!files[i]) continue;

@@ -120,10 +120,10 @@ void Client::shake_hands() {
         return leave(false);
     }
     if (!is_in()) return;
-    if (in_first_ != in_.size()) complain("something came before it asked for anything");
+    if (in_first_ != in_.size()) complain("a reply before its first request");
     if (plan_.entry_ns_max > 0 && timeline_.now() - came_ > plan_.entry_ns_max) {
         complain("waited for " + std::to_string(timeline_.now() - came_) +
-                 " ns to get in, longer than " + std::to_string(plan_.entry_ns_max));
+                 " ns for its handshake, longer than " + std::to_string(plan_.entry_ns_max));
     }
 }
 
@@ -131,7 +131,7 @@ void Client::closed(int64_t result) {
     const bool expected = may_be_closed_ || misbehaved_ || (said_goodbye_ && asked_.empty());
     if (!expected) {
         complain("closed with " + std::to_string(result) + ", " +
-                 (said_goodbye_ ? "after its goodbye" : "in the middle"));
+                 (said_goodbye_ ? "after its disconnect" : "before its disconnect"));
     }
     leave(false);
 }
@@ -145,7 +145,7 @@ bool Client::chunked(const Asked& asked) const {
 Client::Asked* Client::find(uint64_t cookie) {
     const auto found = asked_.find(cookie);
     if (found == asked_.end()) {
-        complain("a reply to what it has not asked, or a second one");
+        complain("a reply without a request, or a second reply");
         leave(true);
         return nullptr;
     }
@@ -165,7 +165,7 @@ bool Client::parse_one() {
     if (magic == nbd::extended_reply_magic && plan_.form == ReplyForm::extended) {
         return parse_chunk(true);
     }
-    complain("no reply begins like this");
+    complain("wrong magic in a reply");
     leave(true);
     return false;
 }
@@ -178,7 +178,7 @@ bool Client::parse_simple() {
     const auto cookie = load<uint64_t>(from + 8);
     Asked* const asked = find(cookie);
     if (asked == nullptr) return false;
-    if (chunked(*asked)) complain("a simple reply where chunks were agreed");
+    if (chunked(*asked)) complain("a simple reply after chunks were negotiated");
     size_t bytes = nbd::simple_reply_bytes;
     if (asked->request.type == Command::read && error == Error::none) {
         bytes += asked->request.length;
@@ -203,7 +203,7 @@ bool Client::parse_chunk(bool extended) {
     Asked* const asked = find(cookie);
     if (asked == nullptr) return false;
     if (bytes > asked->request.length + 65536) {
-        complain("a chunk longer than what was asked");
+        complain("a chunk longer than its request");
         leave(true);
         return false;
     }
@@ -213,7 +213,7 @@ bool Client::parse_chunk(bool extended) {
     if (type == Chunk::error || type == Chunk::error_offset) {
         if (bytes < 6) return complain("an error without a number"), false;
         error = static_cast<Error>(load<uint32_t>(payload.data()));
-        if (error == Error::none) complain("an error that is none");
+        if (error == Error::none) complain("an error chunk with error 0");
         asked->failed = true;
     } else {
         take_chunk(*asked, type, payload);
@@ -228,7 +228,7 @@ void Client::take_chunk(Asked& asked, Chunk type, std::span<const std::byte> pay
     const bool extended = plan_.form == ReplyForm::extended;
     if (type == Chunk::none) {
         if (request.type == Command::read || request.type == Command::block_status) {
-            complain("nothing where data was asked for");
+            complain("an empty chunk for a read or a block status");
         }
         return;
     }
@@ -239,13 +239,13 @@ void Client::take_chunk(Asked& asked, Chunk type, std::span<const std::byte> pay
     const bool hole = type == Chunk::offset_hole;
     if ((!hole && type != Chunk::offset_data) || request.type != Command::read ||
         payload.size() < (hole ? 12U : 9U)) {
-        return complain("a chunk that was not asked for");
+        return complain("a chunk of an unexpected type");
     }
     const auto at = load<uint64_t>(payload.data());
     const uint64_t bytes = hole ? load<uint32_t>(payload.data() + 8) : payload.size() - 8;
     if (at < request.offset || at - request.offset > request.length ||
         bytes > request.length - (at - request.offset)) {
-        return complain("data from outside of what was asked");
+        return complain("data outside of the requested range");
     }
     std::byte* const to = asked.data.data() + (at - request.offset);
     if (hole) {
@@ -261,7 +261,7 @@ void Client::take_extents(Asked& asked, std::span<const std::byte> payload, bool
     const size_t each = extended ? 16 : 8;
     if (asked.request.type != Command::block_status || payload.size() < head + each ||
         (payload.size() - head) % each != 0) {
-        return complain("extents that make no sense");
+        return complain("malformed extents");
     }
     uint64_t covered = 0;
     for (size_t at = head; at < payload.size(); at += each) {
@@ -270,7 +270,7 @@ void Client::take_extents(Asked& asked, std::span<const std::byte> payload, bool
         if (bytes == 0) complain("an empty extent");
         covered += bytes;
     }
-    if (covered > asked.request.length) complain("extents beyond what was asked");
+    if (covered > asked.request.length) complain("extents beyond the requested range");
     asked.covered = covered;
 }
 
@@ -285,19 +285,19 @@ void Client::answered(uint64_t cookie, Error error) {
     ++judge_.answers;
     ++answered_;
     timeline_.note(request.cookie ^ static_cast<uint64_t>(error));
-    if (asked.sent == 0) complain("a reply to what it has not sent yet");
+    if (asked.sent == 0) complain("a reply before its request was sent");
     if (plan_.wait_ns_max > 0 && now - asked.sent > plan_.wait_ns_max) {
         complain("waited for " + std::to_string(now - asked.sent) + " ns, longer than " +
                  std::to_string(plan_.wait_ns_max));
     }
-    if (asked.to_refuse && good) return complain("what was wrong was done");
+    if (asked.to_refuse && good) return complain("a wrong request succeeded");
     if (asked.write != 0) {
         oracle_.end_write(asked.write, good, (request.flags & nbd::command_flag::fua) != 0, now);
     }
     if (!good) return judge_error(asked, error);
     const bool through = asked.write != 0 && (request.flags & nbd::command_flag::fua) != 0;
     if ((through || request.type == Command::flush) && oracle_.must_fail(asked.made)) {
-        return complain("made stable, long after a sync had failed");
+        return complain("a flush or FUA write succeeded long after a failed sync");
     }
     if (request.type == Command::flush) {
         const std::string lost = oracle_.flushed(asked.made, now);
@@ -325,7 +325,7 @@ void Client::judge_error(const Asked& asked, Error error) {
     if (asked.to_refuse) return;
     const bool fast = (asked.request.flags & nbd::command_flag::fast_zero) != 0;
     if (error == Error::enotsup && fast) return;
-    if (error != Error::eio && error != Error::enospc) complain("an error that was not made");
+    if (error != Error::eio && error != Error::enospc) complain("an error without a fault");
     if (asked.request.type == Command::flush) {
         ++judge_.sync_errors;
         return;

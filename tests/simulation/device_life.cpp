@@ -160,7 +160,7 @@ Outcome DeviceLife::run() {
     hrtime_t since = timeline_.now();
     size_t seen = 0;
     while (!judge_.failed() && !all_done()) {
-        if (!timeline_.step()) judge_.fail("nothing happens any more, and requests are not done");
+        if (!timeline_.step()) judge_.fail("no more events, but requests are not done");
         if (stays_.size() != seen) since = timeline_.now();
         seen = stays_.size();
         if (timeline_.now() - since > patience_ns) judge_.fail("a request is not done");
@@ -264,7 +264,7 @@ void DeviceLife::judge(Asker& asker) {
         if (!lost.empty()) judge_.fail("not on the disk after a flush: " + lost);
     }
     if (asker.error != 0 && kernel_.other_failures + kernel_.interruptions == 0) {
-        judge_.fail("a request failed for nothing");
+        judge_.fail("a request failed without a fault");
     }
     if (asker.op != Buf::Op::read || asker.error != 0) return;
     const std::string wrong = oracle_->check_read(asker.offset, asker.bytes, asker.made, now);
@@ -307,7 +307,7 @@ void DeviceLife::check_order() {
     for (size_t i = 1; i < stays.size(); ++i) {
         const bool later = stays[i].queued > stays[i - 1].queued;
         if (later && stays[i].started < stays[i - 1].started) {
-            return judge_.fail("a request started before one that had come earlier");
+            return judge_.fail("a request started before an earlier one");
         }
     }
 }
@@ -324,7 +324,7 @@ void DeviceLife::check_depth() {
     for (const auto& [when, change] : changes) {
         running += change;
         if (running > static_cast<int64_t>(device_->queue_depth())) {
-            return judge_.fail("more requests ran than the device has depth");
+            return judge_.fail("more requests ran than the depth");
         }
     }
 }

@@ -146,7 +146,7 @@ size_t Introduction::hear_greeting(const std::byte* bytes, size_t count,
     if (count < nbd::greeting_bytes) return 0;
     if (load<uint64_t>(bytes) != nbd::init_magic ||
         load<uint64_t>(bytes + 8) != nbd::option_magic || load<uint16_t>(bytes + 16) != 3) {
-        complain("a greeting that is none");
+        complain("a malformed greeting");
     }
     const uint32_t flags = no_zeroes_ ? 3 : 1;
     append(out, be(flags));
@@ -159,12 +159,12 @@ size_t Introduction::hear_reply(const std::byte* bytes, size_t count, std::vecto
     if (count < nbd::option_reply_header_bytes) return 0;
     const auto length = load<uint32_t>(bytes + 16);
     if (load<uint64_t>(bytes) != nbd::option_reply_magic || length > 2 * nbd::string_bytes_max) {
-        complain("a reply that is none");
+        complain("a malformed option reply");
         return count;
     }
     if (count < nbd::option_reply_header_bytes + length) return 0;
     if (unanswered_.empty()) {
-        complain("a reply to nothing");
+        complain("a reply without an option");
         return count;
     }
     const Said asked = unanswered_.front();
@@ -197,7 +197,7 @@ void Introduction::take_part(const Said& asked, OptionReply type, const std::byt
     } else if (type == OptionReply::meta_context) {
         told_context_ = asked.option == Option::set_meta_context;
     } else {
-        complain("a part of a reply that does not belong there");
+        complain("an unexpected part of a reply");
     }
 }
 
@@ -216,7 +216,7 @@ void Introduction::answered(const Said& asked, OptionReply type) {
     }
     if (asked.option == Option::set_meta_context && !told_context_) complain("no context was set");
     if (asked.option != Option::go || type != OptionReply::ack) return;
-    if (!told_size_) complain("it was not told the size");
+    if (!told_size_) complain("an answer without the size");
     state_ = State::done;
 }
 
@@ -229,7 +229,7 @@ size_t Introduction::hear_export(const std::byte* bytes, size_t count) {
     }
     const std::byte* const zeroes = bytes + 10;
     if (std::any_of(zeroes, bytes + wanted, [](std::byte b) { return b != std::byte{0}; })) {
-        complain("zeroes that are none");
+        complain("the zeroes after EXPORT_NAME are not zero");
     }
     unanswered_.clear();
     state_ = State::done;

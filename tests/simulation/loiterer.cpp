@@ -37,7 +37,7 @@ Loiterer::Loiterer(Timeline& timeline, Judge& judge, Random random,
     look_soon(1);
     timeline_.after(stay_ns_max, [this, alive = alive_] {
         if (!*alive || over()) return;
-        judge_.fail("a handshake that was not done in time goes on, manner " +
+        judge_.fail("a handshake is open after its time, manner " +
                     std::to_string(static_cast<int>(manner_)));
     });
 }

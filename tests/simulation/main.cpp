@@ -188,14 +188,14 @@ int run_many(const Options& options) {
 int main(int argc, char** argv) {
     Options options;
     CLI::App app{"Lives of blkscope in virtual time, each drawn from a seed."};
-    app.add_option("--seeds", options.seeds, "so many lives");
+    app.add_option("--seeds", options.seeds, "number of lives");
     app.add_option("--from", options.from, "the first seed");
-    app.add_option("--for", options.seconds, "at most so many seconds");
-    CLI::Option* const one = app.add_option("--seed", options.seed, "this life only");
-    app.add_flag("--shrink", options.shrink, "leave out what the failure does not need");
+    app.add_option("--for", options.seconds, "limit of seconds");
+    CLI::Option* const one = app.add_option("--seed", options.seed, "run this life only, twice");
+    app.add_flag("--shrink", options.shrink, "leave out the parts that the failure does not need");
     app.add_flag("--strict", options.cuts.strict,
-                 "a flush under way when a sync fails is held to its word, too");
-    app.add_flag("--verbose", options.verbose, "with what the server writes to its log");
+                 "a flush under way when a sync fails must keep its promise, too");
+    app.add_flag("--verbose", options.verbose, "with the server's log");
 #ifdef BLKSCOPE_PLANTED
     app.add_option("--planted", options.planted, "with this defect: see tests/simulation/planted");
 #endif

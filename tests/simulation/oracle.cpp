@@ -106,7 +106,7 @@ std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data,
     const std::string where = "block " + std::to_string(block) + ": ";
     if (const uint64_t at = block * block_bytes; at < kept_.size()) {
         const auto kept = std::span(kept_).subspan(at, block_bytes);
-        return std::ranges::equal(data, kept) ? "" : where + "nobody wrote to it, but it changed";
+        return std::ranges::equal(data, kept) ? "" : where + "changed without a write";
     }
     if (!uniform(data)) return where + "not one value";
     const uint64_t word = word_of(data);
@@ -119,7 +119,7 @@ std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data,
         const bool zeroed = std::any_of(writes.begin(), writes.end(), [&](uint32_t number) {
             return writes_[number].effect != Effect::data && allowed(writes_[number]);
         });
-        return zeroed ? "" : where + "zeroes that nobody wrote, or that were overwritten";
+        return zeroed ? "" : where + "zeroes that were never written, or were overwritten";
     }
     const uint64_t number = word & 0xffff'ffff;
     if (word >> block_shift != block) {
@@ -127,7 +127,7 @@ std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data,
     }
     if (number >= writes_.size() || writes_[number].effect != Effect::data ||
         block < writes_[number].first || block >= writes_[number].end) {
-        return where + "has what nobody wrote";
+        return where + "has data that was never written";
     }
     if (!allowed(writes_[number])) {
         return where + "has write " + std::to_string(number) + ", which is over";

@@ -48,7 +48,7 @@ class Oracle {
     void keep(std::span<const std::byte> first) { kept_.assign(first.begin(), first.end()); }
 
     /// Data may be lost, so nothing more is promised, and a flush sent after `known_at` must fail.
-    /// A flush under way may still succeed: of two syncs at one moment, Linux reports the error to
+    /// A flush under way may still succeed. Of two syncs at one moment, Linux reports the error to
     /// one, and the other may be answered first.
     void sync_failed(hrtime_t known_at);
     [[nodiscard]] bool must_fail(hrtime_t since) const { return since > known_at_; }
