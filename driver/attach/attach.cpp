@@ -113,12 +113,12 @@ void add_tls(std::vector<std::string>& arguments, const nbd::Uri& uri) {
 
 void require_tls_of_nbd_client(const std::string& what, const nbd::Uri& uri) {
     if (!uri.user.empty()) {
-        fail(what, "nbd-client knows no shared keys",
+        fail(what, "nbd-client does not support shared keys",
              "use certificates: nbds://HOST/NAME?tls-certificates=DIR");
     }
     if (uri.tls_certificates.empty() ||
         !fs::exists(fs::path(uri.tls_certificates) / "ca-cert.pem")) {
-        fail(what, "no ca-cert.pem to know the server by",
+        fail(what, "no ca-cert.pem to verify the server with",
              "add ?tls-certificates=DIR to the URI, a directory that has one");
     }
 }
@@ -161,7 +161,7 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
              geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
     }
     if (!within_deadline([&] { return read_number(sysfs_of(options.device) / "size") > 0; })) {
-        fail(what, "nbd-client connected it, but it has no size", "see dmesg");
+        fail(what, "nbd-client connected the device, but its size is 0", "see dmesg");
     }
 }
 
@@ -184,7 +184,7 @@ void detach(const std::string& device, const DetachOptions& options) {
              geteuid() == 0 ? "see dmesg" : "run it as root");
     }
     if (!within_deadline([&] { return !connected(device); })) {
-        fail(what, "nbd-client disconnected it, but the kernel has not let go of it", "see dmesg");
+        fail(what, "nbd-client disconnected the device, but the kernel still has it", "see dmesg");
     }
 }
 

@@ -146,7 +146,8 @@ void NbdNetlink::set_patience(uint32_t index, std::chrono::seconds patience) {
     append_attribute(message, NBD_ATTR_INDEX, bytes_of(index));
     append_attribute(message, NBD_ATTR_DEAD_CONN_TIMEOUT,
                      bytes_of(static_cast<uint64_t>(patience.count())));
-    if (const int error = ask(message)) fail(error, "set the patience of an nbd device");
+    if (const int error = ask(message))
+        fail(error, "set the dead connection timeout of an nbd device");
 }
 
 bool NbdNetlink::replace_connection(uint32_t index, int socket) {

@@ -54,7 +54,7 @@ std::string decode(std::string_view text) {
         const auto [end, error] =
             std::from_chars(digits.data(), digits.data() + digits.size(), byte, 16);
         if (error != std::errc{} || digits.size() < 2 || end != digits.data() + 2 || byte == 0) {
-            throw std::invalid_argument("'%' without two hexadecimal digits behind it");
+            throw std::invalid_argument("'%' without two hexadecimal digits after it");
         }
         out += static_cast<char>(byte);
         i += 2;
@@ -80,7 +80,7 @@ void parse_authority(std::string_view text, Uri& uri) {
         uri.host = text.substr(1, bracket - 1);
         colon = bracket + 1 < text.size() ? bracket + 1 : std::string_view::npos;
         if (colon != std::string_view::npos && text[colon] != ':') {
-            throw std::invalid_argument("']' without ':' and a port behind it");
+            throw std::invalid_argument("']' without ':' and a port after it");
         }
     } else {
         uri.host = decode(text.substr(0, colon));
@@ -136,7 +136,7 @@ Uri parse(std::string_view text) {
     parse_user(authority, uri);
     if (scheme.local) {
         uri.socket_path = parameter(query, "socket");
-        if (uri.socket_path.empty()) throw std::invalid_argument("no socket=PATH in it");
+        if (uri.socket_path.empty()) throw std::invalid_argument("no socket=PATH");
     } else {
         parse_authority(authority, uri);
     }

@@ -390,7 +390,7 @@ TEST_F(TlsWire, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
     EXPECT_TRUE(eventually([&] {
         waiting.say(request(nbd::Command::read, 0, bytes));
         EXPECT_EQ(waiting.hear(16 + bytes).substr(0, 16), good_reply());
-        return server_->output().find("connection closed: holds memory that others wait for") !=
+        return server_->output().find("connection closed: uses memory that others wait for") !=
                std::string::npos;
     }));
 }
@@ -490,7 +490,7 @@ TEST_F(TlsWire, AStreamThatIsCutOffWithinARequestIsToldOfAndNotCarriedOut) {
         client.say(write.substr(0, 2000));
         client.shut_down();
     }
-    EXPECT_TRUE(said("its TLS stream was cut off in the middle of a request"));
+    EXPECT_TRUE(said("the TLS stream was cut off in the middle of a request"));
     WireClient client(socket_, with_certificate());
     client.enter_transmission();
     client.say(request(nbd::Command::read, 0, 4096));
@@ -506,7 +506,7 @@ TEST_F(TlsWire, ARecordThatIsCutOffIsToldOf) {
     const std::string record = client.tls().take();
     client.send(record.substr(0, record.size() - 1));
     client.shut_down();
-    EXPECT_TRUE(said("its TLS stream was cut off in the middle of a request"));
+    EXPECT_TRUE(said("the TLS stream was cut off in the middle of a request"));
 }
 
 TEST_F(TlsWire, ATamperedRecordEndsTheConnectionAndNothingOfItIsDone) {

@@ -191,7 +191,7 @@ TEST_F(Workers, AClientThatNeverReadsHoldsUpTheEndForSomeSecondsOnly) {
     ASSERT_TRUE(mute.send());
     ASSERT_TRUE(eventually([&] { return read_io().reads > 1; }));  // more than the first one's
     EXPECT_EQ(stop_server(), 0);
-    EXPECT_NE(server_->output().find("does not take its replies"), std::string::npos)
+    EXPECT_NE(server_->output().find("does not read its replies"), std::string::npos)
         << server_->output();
 }
 

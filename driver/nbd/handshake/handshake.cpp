@@ -78,7 +78,7 @@ Step Handshake::take_client_flags() {
     assert(in_.size() == client_flags_bytes);
     const auto flags = get<std::uint32_t>(in_, 0);
     if ((flags & ~(client_flag::fixed_newstyle | client_flag::no_zeroes)) != 0) {
-        return close(fmt::format("client flags {:#x} hold one that was not offered", flags));
+        return close(fmt::format("client flags {:#x} contain one that was not offered", flags));
     }
     fixed_newstyle_ = (flags & client_flag::fixed_newstyle) != 0;
     if ((flags & client_flag::no_zeroes) != 0) answers_.set_no_zeroes();
@@ -102,10 +102,10 @@ Step Handshake::take_option_header() {
     const auto number = static_cast<std::uint32_t>(option_);
 
     if (magic != option_magic) {
-        return close(fmt::format("an option began with {:#018x}, which is not its magic", magic));
+        return close(fmt::format("wrong magic {:#018x} at the start of an option", magic));
     }
     if (++options_seen_; too_many_options()) {
-        return close(fmt::format("{} options and still no export chosen", options_seen_));
+        return close(fmt::format("{} options without a choice of an export", options_seen_));
     }
     if (option_bytes_ > limits_.option_bytes_max) {
         return close(fmt::format("option {} of {} bytes; the limit is {}", number, option_bytes_,

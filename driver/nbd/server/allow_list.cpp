@@ -38,7 +38,7 @@ unsigned parse_prefix(const std::string& entry, std::string_view text, size_t ad
     unsigned bits = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
     if (error != std::errc{} || end != text.data() + text.size() || bits > bits_max) {
-        refuse(entry, "what follows '/' is not 0 to " + std::to_string(bits_max));
+        refuse(entry, "the prefix after '/' is not 0 to " + std::to_string(bits_max));
     }
     return bits;
 }
@@ -64,7 +64,7 @@ AllowList::Network AllowList::parse(const std::string& entry) {
     for (unsigned i = network.prefix_bits; i < bits; ++i) {
         if (bit(bytes, i)) {
             refuse(entry,
-                   "the address has bits behind the prefix; give the network's first "
+                   "the address has bits after the prefix; give the network's first "
                    "address, or the address alone");
         }
     }

@@ -45,7 +45,7 @@ std::string descriptor_shortage(uint64_t limit, size_t open, size_t to_come) {
     const uint64_t needed = uint64_t{open} + to_come + reserved_descriptors;
     if (needed <= limit) return {};
     return fmt::format(
-        "--max-connections: {} of them cannot be had with {} descriptors; raise the limit to {}, "
+        "--max-connections: {} too many for {} descriptors; raise the limit to {}, "
         "as in ulimit -n {} or LimitNOFILE={}",
         needed - limit, limit, needed, needed, needed);
 }

@@ -27,7 +27,7 @@ void Reception::set_rules(Rules rules) {
 
 // The reason to refuse a new client; empty for an allowed one.
 std::string Reception::why_not(const Peer& peer) const {
-    if (peer.address && !rules_.allow.allows(*peer.address)) return "its address is not allowed";
+    if (peer.address && !rules_.allow.allows(*peer.address)) return "the address is not allowed";
     if (owner_.served() >= rules_.connections_max) {
         return fmt::format("there are {} connections, and no more are allowed", owner_.served());
     }
@@ -44,9 +44,9 @@ void Reception::end_one_for(const Peer& newcomer) {
     const auto found = negotiations_.find(*number);
     assert(found != negotiations_.end());
     const std::shared_ptr<Negotiation> leaver = std::move(found->second);
-    log(fmt::format("handshake with {} ended to make room for {}: it has {} of the {} under way",
-                    leaver->peer().text(), newcomer.text(), shares_.of_client(leaver->peer()),
-                    handshakes()));
+    log(fmt::format(
+        "handshake with {} ended to make room for {}: the former has {} of {} handshakes",
+        leaver->peer().text(), newcomer.text(), shares_.of_client(leaver->peer()), handshakes()));
     leaver->stop();
     shares_.leave(*number);
     negotiations_.erase(found);
@@ -55,7 +55,7 @@ void Reception::end_one_for(const Peer& newcomer) {
 
 void Reception::turn_away(const Peer& peer, std::string_view why) {
     assert(!why.empty());
-    log(fmt::format("{} turned away: {}", peer.text(), why));
+    log(fmt::format("{} refused: {}", peer.text(), why));
 }
 
 void Reception::admit(std::unique_ptr<StreamSocket> socket) {

@@ -69,7 +69,7 @@ Worker& Workers::for_client(const Export& exp) {
         try {
             return make();
         } catch (const std::exception& error) {
-            calls_.log(fmt::format("no worker for one more client, which will share one: {}",
+            calls_.log(fmt::format("cannot make a worker for a client, which shares one: {}",
                                    error.what()));
         }
     }

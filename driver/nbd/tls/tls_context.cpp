@@ -102,7 +102,7 @@ unsigned find_key(SSL* session, const char* name, unsigned char* to, unsigned by
 
 // A user who gives TLS options expects that the server uses TLS.
 void require_none(const TlsOptions& options) {
-    constexpr std::string_view why = "without effect, for TLS is off";
+    constexpr std::string_view why = "without effect, because TLS is off";
     constexpr std::string_view todo = "add --tls require, or --tls on";
     if (!options.certificates.empty()) fail("--tls-certs", why, todo);
     if (!options.psk_file.empty()) fail("--tls-psk", why, todo);

@@ -31,11 +31,11 @@ std::optional<std::string> decode_name(std::string_view text) {
 
 std::pair<std::string, TlsKeys::Key> parse_line(std::string_view line) {
     const size_t colon = line.find(':');
-    if (colon == std::string_view::npos) throw std::invalid_argument("no ':' in it");
+    if (colon == std::string_view::npos) throw std::invalid_argument("no ':'");
     auto name = decode_name(line.substr(0, colon));
     auto key = decode_hex(line.substr(colon + 1));
     if (!name || name->empty()) throw std::invalid_argument("no name before the ':'");
-    if (!key) throw std::invalid_argument("no hexadecimal key behind the ':'");
+    if (!key) throw std::invalid_argument("no hexadecimal key after the ':'");
     if (key->size() < TlsKeys::key_bytes_min || key->size() > TlsKeys::key_bytes_max) {
         throw std::invalid_argument(fmt::format("a key of {} bytes, not {} to {}", key->size(),
                                                 TlsKeys::key_bytes_min, TlsKeys::key_bytes_max));
@@ -54,13 +54,13 @@ TlsKeys TlsKeys::parse(std::string_view text) {
         if (line.empty()) continue;
         try {
             if (!keys.keys_.insert(parse_line(line)).second) {
-                throw std::invalid_argument("its name has a key already");
+                throw std::invalid_argument("the name has a key already");
             }
         } catch (const std::invalid_argument& error) {
             throw std::invalid_argument(fmt::format("line {}: {}", number, error.what()));
         }
     }
-    if (keys.keys_.empty()) throw std::invalid_argument("no key in it");
+    if (keys.keys_.empty()) throw std::invalid_argument("no keys");
     return keys;
 }
 

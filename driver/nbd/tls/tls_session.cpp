@@ -144,7 +144,7 @@ int32_t TlsSession::outcome(int result) {
         case SSL_ERROR_ZERO_RETURN:
             return 0;
         case SSL_ERROR_WANT_WRITE:
-            failure_ = "the client asks for new keys and does not read them";
+            failure_ = "the client sends key updates and does not read the answers";
             return -EPROTO;
         default:
             failure_ = tls_error_text();
@@ -173,7 +173,7 @@ int TlsSession::handshake() {
     const int result = SSL_accept(ssl_);
     if (result == 1) return 0;
     const int32_t why = outcome(result);
-    if (why == 0) failure_ = "the client ended it";
+    if (why == 0) failure_ = "the client ended TLS";
     return why == 0 ? -EPROTO : why;
 }
 

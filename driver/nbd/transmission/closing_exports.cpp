@@ -70,7 +70,7 @@ void ClosingExports::tick() {
     for (Ending& ending : endings_) {
         if (++ending.seconds < close_seconds_max) continue;
         sessions_.give_up_clients(ending.export_serial,
-                                  "does not take its replies, and its export closes");
+                                  "does not read its replies, and the export closes");
     }
 }
 

@@ -136,7 +136,7 @@ void Session::stream_ended(int32_t result) {
     assert(result <= 0);
     if (result < 0) return kill(transport_->reason(result));
     if (transport_->was_cut_off() && !parser_.is_between_requests()) {
-        return kill("its TLS stream was cut off in the middle of a request");
+        return kill("the TLS stream was cut off in the middle of a request");
     }
     end();
 }
@@ -175,7 +175,7 @@ bool Session::parse_one() {
         case Parser::Event::lost:
             break;
     }
-    kill("wrong magic in a request: the stream is lost");
+    kill("wrong magic in a request");
     return false;
 }
 

@@ -83,7 +83,7 @@ void Sessions::tick() {
         assert(others <= lacking);
         session.tick();
         if (others == 0 || !session.memory().hogs()) return;
-        session.give_up("holds memory that others wait for, and neither sends nor takes");
+        session.give_up("uses memory that others wait for, and neither sends nor reads");
     });
     memory_.tick(!all_.empty());
 }

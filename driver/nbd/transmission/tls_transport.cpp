@@ -90,7 +90,7 @@ void TlsTransport::fail() {
 std::string TlsTransport::reason(int32_t result) const {
     if (result == -EPROTO && !tls_->failure().empty()) return "TLS: " + tls_->failure();
     if (cut_off_ && result == -ECONNRESET) {
-        return "its TLS stream was cut off in the middle of a request";
+        return "the TLS stream was cut off in the middle of a request";
     }
     return Transport::reason(result);
 }

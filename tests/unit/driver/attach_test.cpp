@@ -81,11 +81,11 @@ TEST(Attach, SaysWhatNbdClientNeedsForTls) {
         return "none";
     };
     EXPECT_EQ(failure("nbds://alice@localhost/"),
-              "attach /dev/nbd0: nbd-client knows no shared keys; "
+              "attach /dev/nbd0: nbd-client does not support shared keys; "
               "use certificates: nbds://HOST/NAME?tls-certificates=DIR");
     for (const std::string& query : {std::string(), "?tls-certificates=" + folder.path.string()}) {
         EXPECT_EQ(failure("nbds://localhost/" + query),
-                  "attach /dev/nbd0: no ca-cert.pem to know the server by; add "
+                  "attach /dev/nbd0: no ca-cert.pem to verify the server with; add "
                   "?tls-certificates=DIR to the URI, a directory that has one");
     }
 }

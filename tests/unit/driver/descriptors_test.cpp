@@ -59,7 +59,7 @@ TEST(Descriptors, WarnsOfAShortageAndSaysWhatIsNeeded) {
     EXPECT_EQ(descriptor_shortage(1024, 20, 256), "");
     EXPECT_EQ(descriptor_shortage(292, 20, 256), "");  // just enough
     EXPECT_EQ(descriptor_shortage(291, 20, 256),
-              "--max-connections: 1 of them cannot be had with 291 descriptors; raise the limit to "
+              "--max-connections: 1 too many for 291 descriptors; raise the limit to "
               "292, as in ulimit -n 292 or LimitNOFILE=292");
 }
 

@@ -143,7 +143,7 @@ TEST_F(HandshakeAbuse, The33rdOptionCloses) {
     const Outcome outcome = say(option(7, question("disk")));
     EXPECT_EQ(outcome.next, Step::Next::close);
     EXPECT_EQ(outcome.sent, "");
-    EXPECT_EQ(outcome.reason, "33 options and still no export chosen");
+    EXPECT_EQ(outcome.reason, "33 options without a choice of an export");
 }
 
 TEST_F(HandshakeAbuse, AListBuys32OptionsForEachExportOnce) {

@@ -114,7 +114,7 @@ TEST_F(ReceptionTest, ClientsThatAreServedMakeNoRoom) {
     EXPECT_TRUE(late->server_closed);
     EXPECT_EQ(reception_.handshakes(), 0u);
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-              "blkscope: 192.0.2.1 port 0 turned away: there are 8 connections, and no more are "
+              "blkscope: 192.0.2.1 port 0 refused: there are 8 connections, and no more are "
               "allowed\n");
 }
 
@@ -133,7 +133,7 @@ TEST_F(ReceptionTest, SaysWhoseHandshakeEndedAndForWhom) {
     connect("192.0.2.1");
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
               "blkscope: handshake with 192.0.2.66 port 0 ended to make room for 192.0.2.1 port 0: "
-              "it has 2 of the 2 under way\n");
+              "the former has 2 of 2 handshakes\n");
 }
 
 TEST_F(ReceptionTest, AFloodCannotFillTheLog) {
@@ -160,7 +160,7 @@ TEST_F(ReceptionTest, InNeedOfDescriptorsAClientIsTurnedAwayWhereNoneCanBeHad) {
     reception_.admit_in_need(executor_.connect(wire, at("192.0.2.1")), EMFILE);
     EXPECT_TRUE(wire->server_closed);
     EXPECT_EQ(::testing::internal::GetCapturedStderr(),
-              "blkscope: 192.0.2.1 port 0 turned away: no descriptors left: Too many open files\n");
+              "blkscope: 192.0.2.1 port 0 refused: no descriptors left: Too many open files\n");
 }
 
 // A client that is not on the list must not cost others their places.

@@ -108,11 +108,12 @@ TEST_F(TlsContextTest, WarnsOfAnyCertificateOfTheChain) {
 TEST_F(TlsContextTest, OffIsNoneAndTakesNoCredentials) {
     EXPECT_EQ(TlsContext::open({}), nullptr);
     EXPECT_EQ(failure({.certificates = folder_}),
-              "--tls-certs: without effect, for TLS is off; add --tls require, or --tls on");
+              "--tls-certs: without effect, because TLS is off; add --tls require, or --tls on");
     EXPECT_EQ(failure({.psk_file = path("keys.psk")}),
-              "--tls-psk: without effect, for TLS is off; add --tls require, or --tls on");
-    EXPECT_EQ(failure({.verify_peer = true}),
-              "--tls-verify-peer: without effect, for TLS is off; add --tls require, or --tls on");
+              "--tls-psk: without effect, because TLS is off; add --tls require, or --tls on");
+    EXPECT_EQ(
+        failure({.verify_peer = true}),
+        "--tls-verify-peer: without effect, because TLS is off; add --tls require, or --tls on");
 }
 
 TEST_F(TlsContextTest, OnWantsCredentials) {
@@ -192,10 +193,10 @@ TEST_F(TlsContextTest, AKeyWithAPassphraseIsRefused) {
 
 TEST_F(TlsContextTest, AnEmptyOrMalformedFileOfKeysIsNamed) {
     write("keys.psk", "");
-    EXPECT_EQ(failure(psk()), "keys.psk: no key in it; make one with psktool -u NAME -p FILE");
+    EXPECT_EQ(failure(psk()), "keys.psk: no keys; make one with psktool -u NAME -p FILE");
     write("keys.psk", "alice:nothex");
     EXPECT_EQ(failure(psk()),
-              "keys.psk: line 1: no hexadecimal key behind the ':'; "
+              "keys.psk: line 1: no hexadecimal key after the ':'; "
               "make one with psktool -u NAME -p FILE");
 }
 

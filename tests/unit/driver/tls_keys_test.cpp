@@ -46,21 +46,21 @@ TEST(TlsKeys, TakeNamesInHexadecimalToo) {
 TEST(TlsKeys, SayWhichLineIsWrongAndNeverWhatItHolds) {
     const std::string good = "alice:" + hex(16) + "\n";
     const std::pair<std::string, const char*> wrong[] = {
-        {"bob", "line 2: no ':' in it"},
+        {"bob", "line 2: no ':'"},
         {":" + hex(16), "line 2: no name before the ':'"},
         {"#6x:" + hex(16), "line 2: no name before the ':'"},
-        {"bob:" + hex(15) + "a", "line 2: no hexadecimal key behind the ':'"},
-        {"bob:" + hex(15) + "+1", "line 2: no hexadecimal key behind the ':'"},
+        {"bob:" + hex(15) + "a", "line 2: no hexadecimal key after the ':'"},
+        {"bob:" + hex(15) + "+1", "line 2: no hexadecimal key after the ':'"},
         {"bob:" + hex(15), "line 2: a key of 15 bytes, not 16 to 256"},
         {"bob:" + hex(257), "line 2: a key of 257 bytes, not 16 to 256"},
-        {"alice:" + hex(16), "line 2: its name has a key already"},
+        {"alice:" + hex(16), "line 2: the name has a key already"},
     };
     for (const auto& [line, why] : wrong) EXPECT_EQ(failure(good + line), why);
 }
 
 TEST(TlsKeys, AFileWithoutAnyIsRefused) {
-    EXPECT_EQ(failure(""), "no key in it");
-    EXPECT_EQ(failure("\n\n"), "no key in it");
+    EXPECT_EQ(failure(""), "no keys");
+    EXPECT_EQ(failure("\n\n"), "no keys");
 }
 
 TEST(TlsKeys, RandomTextIsAlwaysAnsweredWithKeysOrAReason) {
