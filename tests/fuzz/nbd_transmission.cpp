@@ -51,7 +51,7 @@ class Served {
         worker_.start();
     }
     ~Served() {
-        for (auto& exp : exports_) worker_.retire(std::move(exp));
+        for (auto& exp : exports_) worker_.close_export(std::move(exp));
         worker_.stop();
         worker_.join({});
         std::filesystem::remove_all(folder_);

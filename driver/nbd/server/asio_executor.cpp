@@ -188,7 +188,7 @@ class AsioAcceptor final : public Acceptor {
 
     std::unique_ptr<StreamSocket> accept_with_spare() override {
         assert(!state_->closed);
-        if (!spare_->give_up()) return nullptr;
+        if (!spare_->close()) return nullptr;
         std::unique_ptr<StreamSocket> socket;
         return accept(*state_, socket) == 0 ? std::move(socket) : nullptr;
     }

@@ -50,7 +50,7 @@ std::string descriptor_shortage(uint64_t limit, size_t open, size_t to_come) {
         needed - limit, limit, needed, needed, needed);
 }
 
-bool SpareDescriptor::give_up() {
+bool SpareDescriptor::close() {
     if (descriptor_ < 0) restore();
     if (descriptor_ < 0) return false;
     ::close(descriptor_);

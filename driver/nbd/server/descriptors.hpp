@@ -33,16 +33,16 @@ void raise_descriptor_limit();
 class SpareDescriptor {
   public:
     SpareDescriptor() { restore(); }
-    ~SpareDescriptor() { give_up(); }
+    ~SpareDescriptor() { close(); }
     SpareDescriptor(const SpareDescriptor&) = delete;
     SpareDescriptor& operator=(const SpareDescriptor&) = delete;
 
     /// Closes the spare, so that the process can open another descriptor. False: there was no
     /// spare.
-    bool give_up();
+    bool close();
     /// Opens the spare again if possible.
     void restore();
-    [[nodiscard]] bool held() const { return descriptor_ >= 0; }
+    [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
 
   private:
     int descriptor_ = -1;

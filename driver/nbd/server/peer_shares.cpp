@@ -7,29 +7,29 @@
 
 namespace blkscope::nbd {
 
-PeerShares::Counts::iterator PeerShares::add(Counts& counts, const Peer::Key& key) {
+PeerShares::Counts::iterator PeerShares::increment(Counts& counts, const Peer::Key& key) {
     const auto place = counts.try_emplace(key, 0).first;
     ++place->second;
     return place;
 }
 
-void PeerShares::subtract(Counts& counts, Counts::iterator place) {
+void PeerShares::decrement(Counts& counts, Counts::iterator place) {
     assert(place->second > 0);
     if (--place->second == 0) counts.erase(place);
 }
 
-void PeerShares::enter(Number number, const Peer& peer) {
+void PeerShares::add(Number number, const Peer& peer) {
     assert(members_.empty() || members_.rbegin()->first < number);
     members_.emplace_hint(members_.end(), number,
-                          Member{.owner = add(owners_, peer.owner_key()),
-                                 .client = add(clients_, peer.client_key())});
+                          Member{.owner = increment(owners_, peer.owner_key()),
+                                 .client = increment(clients_, peer.client_key())});
 }
 
-void PeerShares::leave(Number number) {
+void PeerShares::remove(Number number) {
     const auto found = members_.find(number);
     assert(found != members_.end());
-    subtract(owners_, found->second.owner);
-    subtract(clients_, found->second.client);
+    decrement(owners_, found->second.owner);
+    decrement(clients_, found->second.client);
     members_.erase(found);
     assert(members_.empty() == owners_.empty());
     assert(members_.empty() == clients_.empty());
@@ -42,7 +42,7 @@ size_t PeerShares::of_client(const Peer& peer) const {
     return found == clients_.end() ? 0 : found->second;
 }
 
-std::optional<PeerShares::Number> PeerShares::first_to_go(const Peer& newcomer) const {
+std::optional<PeerShares::Number> PeerShares::first_to_end(const Peer& newcomer) const {
     const auto owner = owners_.find(newcomer.owner_key());
     const auto client = clients_.find(newcomer.client_key());
     std::optional<Number> first;

@@ -31,8 +31,8 @@ class PeerShares {
     using Number = uint64_t;
 
     /// Adds a handshake. `number` is larger than all earlier ones.
-    void enter(Number number, const Peer& peer);
-    void leave(Number number);
+    void add(Number number, const Peer& peer);
+    void remove(Number number);
 
     [[nodiscard]] size_t size() const { return members_.size(); }
     /// The number of handshakes of the same client.
@@ -41,7 +41,7 @@ class PeerShares {
     /// The handshake to end for `newcomer`, which is not added yet. Empty if there is none.
     ///
     /// Cost: visits every handshake.
-    [[nodiscard]] std::optional<Number> first_to_go(const Peer& newcomer) const;
+    [[nodiscard]] std::optional<Number> first_to_end(const Peer& newcomer) const;
 
   private:
     using Counts = std::map<Peer::Key, size_t>;  // without zero counts; elements never move
@@ -51,8 +51,8 @@ class PeerShares {
         Counts::iterator client;
     };
 
-    static Counts::iterator add(Counts& counts, const Peer::Key& key);
-    static void subtract(Counts& counts, Counts::iterator place);
+    static Counts::iterator increment(Counts& counts, const Peer::Key& key);
+    static void decrement(Counts& counts, Counts::iterator place);
 
     std::map<Number, Member> members_;
     Counts owners_;

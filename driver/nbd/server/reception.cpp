@@ -39,21 +39,21 @@ bool Reception::full() const {
 }
 
 void Reception::end_one_for(const Peer& newcomer) {
-    const auto number = shares_.first_to_go(newcomer);
+    const auto number = shares_.first_to_end(newcomer);
     assert(number);
     const auto found = negotiations_.find(*number);
     assert(found != negotiations_.end());
-    const std::shared_ptr<Negotiation> leaver = std::move(found->second);
+    const std::shared_ptr<Negotiation> chosen = std::move(found->second);
     log(fmt::format(
         "handshake with {} ended to make room for {}: the former has {} of {} handshakes",
-        leaver->peer().text(), newcomer.text(), shares_.of_client(leaver->peer()), handshakes()));
-    leaver->stop();
-    shares_.leave(*number);
+        chosen->peer().text(), newcomer.text(), shares_.of_client(chosen->peer()), handshakes()));
+    chosen->stop();
+    shares_.remove(*number);
     negotiations_.erase(found);
     assert(shares_.size() == negotiations_.size());
 }
 
-void Reception::turn_away(const Peer& peer, std::string_view why) {
+void Reception::refuse(const Peer& peer, std::string_view why) {
     assert(!why.empty());
     log(fmt::format("{} refused: {}", peer.text(), why));
 }
@@ -62,13 +62,13 @@ void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     assert(socket != nullptr);
     const Peer peer = socket->peer();
     if (const std::string why = why_not(peer); !why.empty()) {
-        return turn_away(peer, why);
+        return refuse(peer, why);
     }
     while (full()) end_one_for(peer);  // several if a reload has lowered a limit
     socket->set_transmission_options();
     Negotiation::Host& host = *this;
     const auto number = ++last_number_;
-    shares_.enter(number, peer);
+    shares_.add(number, peer);
     const auto negotiation = std::make_shared<Negotiation>(
         host, executor_, Negotiation::Offer{names_, rules_.tls, rules_.replies}, std::move(socket),
         number);
@@ -81,9 +81,9 @@ void Reception::admit(std::unique_ptr<StreamSocket> socket) {
 void Reception::admit_in_need(std::unique_ptr<StreamSocket> socket, int error) {
     assert(socket != nullptr && error != 0);
     const Peer peer = socket->peer();
-    if (const std::string why = why_not(peer); !why.empty()) return turn_away(peer, why);
+    if (const std::string why = why_not(peer); !why.empty()) return refuse(peer, why);
     if (handshakes() == 0) {
-        return turn_away(peer, "no descriptors left: " + std::generic_category().message(error));
+        return refuse(peer, "no descriptors left: " + std::generic_category().message(error));
     }
     end_one_for(peer);
     admit(std::move(socket));
@@ -92,7 +92,7 @@ void Reception::admit_in_need(std::unique_ptr<StreamSocket> socket, int error) {
 void Reception::close() {
     for (const auto& [number, negotiation] : negotiations_) {
         negotiation->stop();
-        shares_.leave(number);
+        shares_.remove(number);
     }
     negotiations_.clear();
     assert(shares_.size() == 0);
@@ -112,7 +112,7 @@ void Reception::negotiated(Negotiation& negotiation, uint64_t export_serial, con
 void Reception::ended(Negotiation& negotiation) {
     const auto found = negotiations_.find(negotiation.number());
     assert(found != negotiations_.end() && found->second.get() == &negotiation);
-    shares_.leave(found->first);
+    shares_.remove(found->first);
     negotiations_.erase(found);
     assert(shares_.size() == handshakes());
     owner_.handshake_ended();

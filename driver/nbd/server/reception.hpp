@@ -82,7 +82,7 @@ class Reception final : public Listener::Host, private Negotiation::Host {
     [[nodiscard]] std::string why_not(const Peer& peer) const;
     [[nodiscard]] bool full() const;
     void end_one_for(const Peer& newcomer);
-    void turn_away(const Peer& peer, std::string_view why);
+    void refuse(const Peer& peer, std::string_view why);
     [[nodiscard]] size_t connections() const { return handshakes() + owner_.served(); }
 
     Executor& executor_;

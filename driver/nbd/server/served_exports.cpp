@@ -47,36 +47,37 @@ void ServedExports::change(const std::vector<std::string>& removed,
     const auto stays = [&](const std::unique_ptr<Export>& exp) {
         return std::find(removed.begin(), removed.end(), exp->name) == removed.end();
     };
-    List comers;
+    List new_exports;
     std::vector<ExportInfo> infos;
     for (const auto& exp : exports_) {
         if (stays(exp)) infos.push_back(exp->info());
     }
     try {
         for (ExportOptions& options : added) {
-            comers.push_back(make(std::move(options)));
-            infos.push_back(comers.back()->info());
+            new_exports.push_back(make(std::move(options)));
+            infos.push_back(new_exports.back()->info());
         }
         Exports names(std::move(infos), names_.may_be_listed());
-        exports_.reserve(exports_.size() + comers.size());
+        exports_.reserve(exports_.size() + new_exports.size());
         names_ = std::move(names);
     } catch (...) {
-        for (auto& exp : comers) workers_.retire(std::move(exp));
+        for (auto& exp : new_exports) workers_.close_export(std::move(exp));
         if (planted("failed-change-reorders")) {
             std::stable_partition(exports_.begin(), exports_.end(), stays);
         }
         throw;
     }
-    const auto first_leaver = std::stable_partition(exports_.begin(), exports_.end(), stays);
-    List leavers(std::make_move_iterator(first_leaver), std::make_move_iterator(exports_.end()));
-    exports_.erase(first_leaver, exports_.end());
-    std::move(comers.begin(), comers.end(), std::back_inserter(exports_));
+    const auto first_removed = std::stable_partition(exports_.begin(), exports_.end(), stays);
+    List removed_exports(std::make_move_iterator(first_removed),
+                         std::make_move_iterator(exports_.end()));
+    exports_.erase(first_removed, exports_.end());
+    std::move(new_exports.begin(), new_exports.end(), std::back_inserter(exports_));
     assert(names_.size() == exports_.size());
-    for (auto& exp : leavers) workers_.retire(std::move(exp));
+    for (auto& exp : removed_exports) workers_.close_export(std::move(exp));
 }
 
-void ServedExports::retire_all() {
-    for (auto& exp : exports_) workers_.retire(std::move(exp));
+void ServedExports::close_all() {
+    for (auto& exp : exports_) workers_.close_export(std::move(exp));
     exports_.clear();
 }
 

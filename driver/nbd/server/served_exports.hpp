@@ -30,7 +30,7 @@ class ServedExports {
     void add(ExportOptions options);
     /// Removes the exports with these names and adds others. If it throws, nothing has changed.
     void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
-    void retire_all();
+    void close_all();
 
     /// Makes the list of names again. Clients may list it only if `may_be_listed`.
     void offer(bool may_be_listed);

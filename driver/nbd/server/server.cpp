@@ -169,7 +169,7 @@ void Server::start() {
 bool Server::stop(std::optional<std::chrono::seconds> limit) {
     listeners_.remove_all();
     reception_.close();
-    exports_.retire_all();
+    exports_.close_all();
     assert(reception_.handshakes() == 0);
     std::optional<std::chrono::steady_clock::time_point> deadline;
     if (limit) deadline = executor_.now() + *limit;

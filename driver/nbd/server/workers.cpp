@@ -81,14 +81,14 @@ std::unique_ptr<Export> Workers::make_export(ExportOptions options) {
     return for_export().make_export(std::move(options));
 }
 
-void Workers::retire(std::unique_ptr<Export> exp) {
+void Workers::close_export(std::unique_ptr<Export> exp) {
     assert(exp != nullptr);
     assert(!workers_.empty());
     Worker& owner = exp->worker;
     for (const auto& worker : workers_) {
-        if (worker.get() != &owner) worker->end_clients(exp->serial);
+        if (worker.get() != &owner) worker->close_clients(exp->serial);
     }
-    owner.retire(std::move(exp));
+    owner.close_export(std::move(exp));
 }
 
 size_t Workers::connections() const {

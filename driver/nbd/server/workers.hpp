@@ -54,7 +54,7 @@ class Workers {
 
     [[nodiscard]] std::unique_ptr<Export> make_export(ExportOptions options);
     /// Closes the export's connections with every worker, then the export.
-    void retire(std::unique_ptr<Export> exp);
+    void close_export(std::unique_ptr<Export> exp);
 
     /// Chooses the worker for one more client of `exp`.
     [[nodiscard]] Worker& for_client(const Export& exp);

@@ -59,7 +59,7 @@ void ClientMemory::tick(bool owes, uint64_t bytes_moved) {
     lacks_ = false;  // a client that still waits asks again in this turn
 }
 
-bool ClientMemory::hogs() const {
+bool ClientMemory::is_stalled() const {
     const uint32_t own = reserve_.is_out() ? 1 : 0;
     assert(requests_held_ >= own);
     return idle_seconds_ >= idle_seconds_max && requests_held_ > own;

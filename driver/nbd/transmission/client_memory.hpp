@@ -41,7 +41,7 @@ class ClientMemory {
     [[nodiscard]] bool lacks() const { return lacks_; }
     /// True if the client uses shared memory and is slow. A slow client owed something during
     /// idle_seconds_max and moved less than progress_bytes_min.
-    [[nodiscard]] bool hogs() const;
+    [[nodiscard]] bool is_stalled() const;
     [[nodiscard]] uint32_t requests_held() const { return requests_held_; }
 
   private:

@@ -15,14 +15,14 @@ ClosingExports::~ClosingExports() {
     assert(closing_.empty());
 }
 
-void ClosingExports::end_clients(uint64_t export_serial) {
-    sessions_.end_clients(export_serial);
+void ClosingExports::close_clients(uint64_t export_serial) {
+    sessions_.close_clients(export_serial);
     if (sessions_.has_clients(export_serial)) endings_.push_back({export_serial, 0});
 }
 
 void ClosingExports::close(std::unique_ptr<Export> exp) {
     assert(exp != nullptr);
-    end_clients(exp->serial);
+    close_clients(exp->serial);
     auto closing = std::make_unique<Closing>();
     closing->op = Buf::Op::flush;
     closing->iodone = flushed;
@@ -69,8 +69,8 @@ void ClosingExports::flushed(Buf& buf) {
 void ClosingExports::tick() {
     for (Ending& ending : endings_) {
         if (++ending.seconds < close_seconds_max) continue;
-        sessions_.give_up_clients(ending.export_serial,
-                                  "does not read its replies, and the export closes");
+        sessions_.close_stalled_clients(ending.export_serial,
+                                        "does not read its replies, and the export closes");
     }
 }
 

@@ -26,7 +26,7 @@ class ClosingExports {
     ClosingExports& operator=(const ClosingExports&) = delete;
 
     /// Closes the connections to the export with this serial, without waiting.
-    void end_clients(uint64_t export_serial);
+    void close_clients(uint64_t export_serial);
     /// The same. When no worker has clients of the export, flushes its backing and destroys it.
     void close(std::unique_ptr<Export> exp);
 

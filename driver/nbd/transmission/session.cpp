@@ -49,7 +49,7 @@ Session::~Session() {
 bool Session::finished() const {
     const bool idle = in_device_ == 0 && !transport_->is_receiving() && !transport_->is_sending();
     if (state_ == State::open || !idle || !replies_.empty()) return false;
-    return state_ == State::dead || transport_->has_said_all();
+    return state_ == State::dead || transport_->has_sent_all();
 }
 
 // ---- Closing ----
@@ -74,7 +74,7 @@ void Session::drop_payload() {
     if (incoming_ != nullptr) memory_.release(*std::exchange(incoming_, nullptr));
 }
 
-void Session::kill(std::string_view why) {
+void Session::close_now(std::string_view why) {
     if (state_ == State::dead) return;
     end();
     state_ = State::dead;
@@ -85,10 +85,10 @@ void Session::kill(std::string_view why) {
     replies_.drop_all(drop);
 }
 
-void Session::give_up(std::string_view why) {
+void Session::close_stalled(std::string_view why) {
     assert(!why.empty());
     if (state_ != State::dead) lane_.connection_given_up();
-    kill(why);
+    close_now(why);
 }
 
 void Session::tick() {
@@ -134,9 +134,9 @@ void Session::received(int32_t result) {
 
 void Session::stream_ended(int32_t result) {
     assert(result <= 0);
-    if (result < 0) return kill(transport_->reason(result));
+    if (result < 0) return close_now(transport_->reason(result));
     if (transport_->was_cut_off() && !parser_.is_between_requests()) {
-        return kill("the TLS stream was cut off in the middle of a request");
+        return close_now("the TLS stream was cut off in the middle of a request");
     }
     end();
 }
@@ -175,7 +175,7 @@ bool Session::parse_one() {
         case Parser::Event::lost:
             break;
     }
-    kill("wrong magic in a request");
+    close_now("wrong magic in a request");
     return false;
 }
 
@@ -260,7 +260,7 @@ void Session::serve() {
         return transport_->send(pieces, replies_.next_bytes());
     }
     const bool all_answered = in_device_ == 0 && !transport_->is_receiving();
-    if (state_ == State::ending && all_answered) transport_->say_farewell();
+    if (state_ == State::ending && all_answered) transport_->send_close();
 }
 
 void Session::sent(int32_t result) {
@@ -269,7 +269,7 @@ void Session::sent(int32_t result) {
     const auto done = [this](PendingRequest& request) { memory_.release(request); };
     if (result < 0) {
         // A client that has announced its end may close the socket before its last replies.
-        kill(state_ == State::open ? transport_->reason(result) : "");
+        close_now(state_ == State::open ? transport_->reason(result) : "");
     }
     if (state_ == State::dead) return replies_.drop_all(done);
     assert(result >= 0);

@@ -58,9 +58,9 @@ class Session final : public SessionEntry,
     void end();
 
     /// Shuts the socket down at once. Logs `why` unless empty.
-    void kill(std::string_view why);
+    void close_now(std::string_view why);
     /// The same for a client that has stopped reading or sending; counted in the lane.
-    void give_up(std::string_view why);
+    void close_stalled(std::string_view why);
 
     /// Puts the replies that are ready on the ring, if no send is under way.
     void serve();

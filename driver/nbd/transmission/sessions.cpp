@@ -35,16 +35,16 @@ bool Sessions::has_clients(uint64_t export_serial) const {
         [&](const Session& session) { return session.exp().serial == export_serial; });
 }
 
-void Sessions::end_clients(uint64_t export_serial) {
+void Sessions::close_clients(uint64_t export_serial) {
     all_.for_each([&](Session& session) {
         if (session.exp().serial == export_serial) session.end();
     });
 }
 
-void Sessions::give_up_clients(uint64_t export_serial, std::string_view why) {
+void Sessions::close_stalled_clients(uint64_t export_serial, std::string_view why) {
     assert(!why.empty());
     all_.for_each([&](Session& session) {
-        if (session.exp().serial == export_serial) session.give_up(why);
+        if (session.exp().serial == export_serial) session.close_stalled(why);
     });
 }
 
@@ -82,8 +82,8 @@ void Sessions::tick() {
         const unsigned others = lacking - (session.memory().lacks() ? 1 : 0);
         assert(others <= lacking);
         session.tick();
-        if (others == 0 || !session.memory().hogs()) return;
-        session.give_up("uses memory that others wait for, and neither sends nor reads");
+        if (others == 0 || !session.memory().is_stalled()) return;
+        session.close_stalled("uses memory that others wait for, and neither sends nor reads");
     });
     memory_.tick(!all_.empty());
 }

@@ -46,8 +46,8 @@ class Sessions {
     // ---- The clients of one export ----
     [[nodiscard]] bool empty() const { return all_.empty(); }
     [[nodiscard]] bool has_clients(uint64_t export_serial) const;
-    void end_clients(uint64_t export_serial);
-    void give_up_clients(uint64_t export_serial, std::string_view why);
+    void close_clients(uint64_t export_serial);
+    void close_stalled_clients(uint64_t export_serial, std::string_view why);
 
     // ---- A worker's turn ----
     // No session has work to do before the next completion.

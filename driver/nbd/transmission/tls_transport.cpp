@@ -147,7 +147,7 @@ void TlsTransport::send_failed(int32_t result) {
     owner_.sent(result);
 }
 
-void TlsTransport::say_farewell() {
+void TlsTransport::send_close() {
     assert(!sending_);
     assert(!receiving_);
     assert(pieces_bytes_ == 0);
@@ -155,7 +155,7 @@ void TlsTransport::say_farewell() {
     if (!tls_->output().empty()) start_send();
 }
 
-bool TlsTransport::has_said_all() const {
+bool TlsTransport::has_sent_all() const {
     return tls_->closed() && tls_->output().empty();
 }
 

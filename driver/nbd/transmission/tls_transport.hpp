@@ -28,10 +28,10 @@ class TlsTransport final : public Transport {
 
     void receive(std::span<const iovec> places) override;
     void send(std::span<iovec> pieces, size_t bytes) override;
-    void say_farewell() override;
+    void send_close() override;
 
     [[nodiscard]] bool has_read_ahead() const override { return true; }
-    [[nodiscard]] bool has_said_all() const override;
+    [[nodiscard]] bool has_sent_all() const override;
     [[nodiscard]] bool was_cut_off() const override { return cut_off_; }
     [[nodiscard]] std::string reason(int32_t result) const override;
 

@@ -58,14 +58,14 @@ class Transport {
     virtual void send(std::span<iovec> pieces, size_t bytes) = 0;
     /// Sends the message that closes the stream, after the last piece. Not while a send is under
     /// way.
-    virtual void say_farewell() {}
+    virtual void send_close() {}
 
     [[nodiscard]] bool is_receiving() const { return receiving_; }
     [[nodiscard]] bool is_sending() const { return sending_; }
     /// True if bytes can be received without a system call. A receive should then not be put off.
     [[nodiscard]] virtual bool has_read_ahead() const { return false; }
     /// True if nothing is left to send, the closing message included.
-    [[nodiscard]] virtual bool has_said_all() const { return true; }
+    [[nodiscard]] virtual bool has_sent_all() const { return true; }
     /// True if the stream ended without an announcement, where the protocol has one.
     [[nodiscard]] virtual bool was_cut_off() const { return false; }
     /// The text for an error of received() or sent(), one line.

@@ -63,11 +63,11 @@ std::unique_ptr<Export> Worker::make_export(ExportOptions options) {
     return exp;
 }
 
-void Worker::end_clients(uint64_t export_serial) {
+void Worker::close_clients(uint64_t export_serial) {
     mailbox_.send([&](Mail& mail) { mail.endings.push_back(export_serial); });
 }
 
-void Worker::retire(std::unique_ptr<Export> exp) {
+void Worker::close_export(std::unique_ptr<Export> exp) {
     assert(exports_ > 0);
     assert(exp != nullptr);
     assert(&exp->worker == this);
@@ -140,7 +140,7 @@ void Worker::read_mail() {
     Mail mail = mailbox_.take();
     stopping_ = stopping_ || mail.stop;
     for (Mail::Arrival& arrival : mail.arrivals) admit(std::move(arrival));
-    for (const uint64_t serial : mail.endings) closing_.end_clients(serial);
+    for (const uint64_t serial : mail.endings) closing_.close_clients(serial);
     for (auto& exp : mail.closing) closing_.close(std::move(exp));
     ring_.unlock();  // making an export takes too long to keep a device locked
     for (auto& task : mail.calls) task();

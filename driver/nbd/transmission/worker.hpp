@@ -11,9 +11,9 @@
 //
 // Ownership: owns its ring, sessions, lanes and closing exports. Other exports outlive their
 //            sessions.
-// Threads:   the control thread constructs, and calls start(), make_export(), retire(),
-//            end_clients() and stop(). Any thread may call hand_over(), wake() and the counts. The
-//            rest is the worker thread's.
+// Threads:   the control thread constructs, and calls start(), make_export(), close_export(),
+//            close_clients() and stop(). Any thread may call hand_over(), wake() and the counts.
+//            The rest is the worker thread's.
 // Errors:    the constructor throws std::system_error or std::runtime_error (no memory, no
 //            io_uring). start() and begin() throw std::system_error.
 #pragma once
@@ -71,13 +71,13 @@ class Worker final : private SessionsOwner {
     /// Closes the connections to the export with this serial, without waiting. Accepted requests
     /// are answered first. After some seconds a client that does not read its replies is closed
     /// too.
-    void end_clients(uint64_t export_serial);
+    void close_clients(uint64_t export_serial);
 
     /// The same for an export of this worker. When the other workers' clients have closed too,
     /// flushes the backing and destroys the export.
-    void retire(std::unique_ptr<Export> exp);
+    void close_export(std::unique_ptr<Export> exp);
 
-    /// Exports that were made here and not retired.
+    /// Exports that were made here and not closed.
     [[nodiscard]] unsigned exports() const { return exports_; }
 
     /// Gives the worker a negotiated socket (blocking mode) and the TLS session on it, if any. The
@@ -85,7 +85,7 @@ class Worker final : private SessionsOwner {
     /// another worker.
     void hand_over(Export& exp, const Terms& terms, int socket, std::unique_ptr<TlsSession> tls);
 
-    /// Ends the thread once all exports have closed. The caller has retired all exports before.
+    /// Ends the thread once all exports are destroyed. Call close_export() for all of them first.
     void stop();
     /// Waits for the thread's end. False: the deadline passed first.
     bool join(std::optional<std::chrono::steady_clock::time_point> deadline);

@@ -69,14 +69,14 @@ TEST(Descriptors, TheSpareOneMakesRoomForOneOther) {
             limit_descriptors(64, 64);
             SpareDescriptor spare;
             const std::vector<int> all = use_up();
-            const bool gave = spare.held() && spare.give_up();
+            const bool gave = spare.is_open() && spare.close();
             const int other = open("/dev/null", O_RDONLY);
             const int none = open("/dev/null", O_RDONLY);
             spare.restore();  // fails, since no descriptor is free
-            const bool refused = !spare.held() && !spare.give_up();
+            const bool refused = !spare.is_open() && !spare.close();
             close(other);
             spare.restore();
-            std::_Exit(gave && other >= 0 && none < 0 && refused && spare.held() ? 0 : 1);
+            std::_Exit(gave && other >= 0 && none < 0 && refused && spare.is_open() ? 0 : 1);
         },
         testing::ExitedWithCode(0), "");
 }

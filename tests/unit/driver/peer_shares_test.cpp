@@ -22,63 +22,63 @@ Peer at(const std::string& address, uint16_t port = 1) {
 
 TEST(PeerShares, WithoutHandshakesNoneGoes) {
     const PeerShares shares;
-    EXPECT_FALSE(shares.first_to_go(at("192.0.2.7")));
+    EXPECT_FALSE(shares.first_to_end(at("192.0.2.7")));
 }
 
 TEST(PeerShares, TheOldestOfTheBusiestAddressGoes) {
     PeerShares shares;
-    shares.enter(1, at("192.0.2.1"));
-    shares.enter(2, at("192.0.2.2", 5));
-    shares.enter(3, at("192.0.2.2", 6));
-    shares.enter(4, at("192.0.2.3"));
-    EXPECT_EQ(shares.first_to_go(at("192.0.2.4")), 2u);
-    shares.leave(2);
-    EXPECT_EQ(shares.first_to_go(at("192.0.2.4")), 1u);  // all have one
+    shares.add(1, at("192.0.2.1"));
+    shares.add(2, at("192.0.2.2", 5));
+    shares.add(3, at("192.0.2.2", 6));
+    shares.add(4, at("192.0.2.3"));
+    EXPECT_EQ(shares.first_to_end(at("192.0.2.4")), 2u);
+    shares.remove(2);
+    EXPECT_EQ(shares.first_to_end(at("192.0.2.4")), 1u);  // all have one
 }
 
 TEST(PeerShares, ANewcomerIsOneOfItsOwn) {
     PeerShares shares;
-    shares.enter(1, at("192.0.2.1"));
-    shares.enter(2, at("192.0.2.2"));
-    EXPECT_EQ(shares.first_to_go(at("192.0.2.2")), 2u);
-    EXPECT_EQ(shares.first_to_go(at("192.0.2.1")), 1u);
+    shares.add(1, at("192.0.2.1"));
+    shares.add(2, at("192.0.2.2"));
+    EXPECT_EQ(shares.first_to_end(at("192.0.2.2")), 2u);
+    EXPECT_EQ(shares.first_to_end(at("192.0.2.1")), 1u);
 }
 
 TEST(PeerShares, OfAUserTheBusiestProcessPays) {
     PeerShares shares;
-    shares.enter(1, process(1000, 1));
-    shares.enter(2, process(1000, 2));
-    shares.enter(3, process(1000, 2));
-    EXPECT_EQ(shares.first_to_go(process(1000, 3)), 2u);
+    shares.add(1, process(1000, 1));
+    shares.add(2, process(1000, 2));
+    shares.add(3, process(1000, 2));
+    EXPECT_EQ(shares.first_to_end(process(1000, 3)), 2u);
 }
 
 // A user may have many processes with one connection each.
 TEST(PeerShares, ManyProcessesOfAUserAreOneOwner) {
     PeerShares shares;
-    shares.enter(1, process(0, 1));
-    shares.enter(2, process(0, 1));
+    shares.add(1, process(0, 1));
+    shares.add(2, process(0, 1));
     for (pid_t pid = 10; pid < 20; ++pid) {
-        shares.enter(static_cast<PeerShares::Number>(pid), process(1000, pid));
+        shares.add(static_cast<PeerShares::Number>(pid), process(1000, pid));
     }
-    EXPECT_EQ(shares.first_to_go(process(1000, 20)), 10u);
-    EXPECT_EQ(shares.first_to_go(process(0, 1)), 10u);
+    EXPECT_EQ(shares.first_to_end(process(1000, 20)), 10u);
+    EXPECT_EQ(shares.first_to_end(process(0, 1)), 10u);
 }
 
 TEST(PeerShares, AnIpv6NetworkIsOneOwner) {
     PeerShares shares;
-    shares.enter(1, at("2001:db8:0:1::1"));
-    shares.enter(2, at("2001:db8:0:2::1"));
-    shares.enter(3, at("2001:db8:0:2::2"));
-    EXPECT_EQ(shares.first_to_go(at("2001:db8:0:3::1")), 2u);
+    shares.add(1, at("2001:db8:0:1::1"));
+    shares.add(2, at("2001:db8:0:2::1"));
+    shares.add(3, at("2001:db8:0:2::2"));
+    EXPECT_EQ(shares.first_to_end(at("2001:db8:0:3::1")), 2u);
 }
 
 TEST(PeerShares, AnIpv4AddressWithinIpv6IsTheSame) {
     PeerShares shares;
-    shares.enter(1, at("192.0.2.1"));
-    shares.enter(2, at("::ffff:192.0.2.2"));
-    shares.enter(3, at("192.0.2.2"));
+    shares.add(1, at("192.0.2.1"));
+    shares.add(2, at("::ffff:192.0.2.2"));
+    shares.add(3, at("192.0.2.2"));
     EXPECT_EQ(shares.of_client(at("192.0.2.2")), 2u);
-    EXPECT_EQ(shares.first_to_go(at("192.0.2.3")), 2u);
+    EXPECT_EQ(shares.first_to_end(at("192.0.2.3")), 2u);
 }
 
 // In any order of events, no owner gets less than an equal share of the places.
@@ -99,7 +99,7 @@ TEST(PeerShares, NoOwnerLosesAPlaceWhileAnotherHasMore) {
         const uid_t uid = honest ? static_cast<uid_t>(random() % 5) : 1000;
         const Peer newcomer = process(uid, static_cast<pid_t>(1 + random() % 6));
         if (members.size() == places) {
-            const auto goes = shares.first_to_go(newcomer);
+            const auto goes = shares.first_to_end(newcomer);
             ASSERT_TRUE(goes && members.contains(*goes));
             const Peer loser = members.at(*goes);
             const bool own = loser.owner_key() == newcomer.owner_key();
@@ -108,13 +108,13 @@ TEST(PeerShares, NoOwnerLosesAPlaceWhileAnotherHasMore) {
                 const bool newcomers = member.owner_key() == newcomer.owner_key();
                 ASSERT_GE(has, owned(member) + (newcomers ? 1 : 0));
             }
-            shares.leave(*goes);
+            shares.remove(*goes);
             members.erase(*goes);
         } else if (!members.empty() && random() % 4 == 0) {
-            shares.leave(members.begin()->first);
+            shares.remove(members.begin()->first);
             members.erase(members.begin());
         }
-        shares.enter(number, newcomer);
+        shares.add(number, newcomer);
         members.emplace(number, newcomer);
         ASSERT_EQ(shares.size(), members.size());
     }

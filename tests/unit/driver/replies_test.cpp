@@ -167,14 +167,14 @@ TEST(ClientMemory, GoesOnWithItsReserveAndHoldsAShareAtMost) {
     EXPECT_TRUE(victim.lacks());
     EXPECT_EQ(victim.acquire(mib), nullptr);
     for (unsigned second = 0; second < idle_seconds_max; ++second) {
-        EXPECT_FALSE(hog.hogs());
+        EXPECT_FALSE(hog.is_stalled());
         hog.tick(true, second);  // a byte a second counts as no progress
         victim.tick(true, 0);
     }
-    EXPECT_TRUE(hog.hogs());
-    EXPECT_FALSE(victim.hogs()) << "it holds nothing that is shared";
+    EXPECT_TRUE(hog.is_stalled());
+    EXPECT_FALSE(victim.is_stalled()) << "it holds nothing that is shared";
     hog.tick(true, progress_bytes_min + idle_seconds_max);
-    EXPECT_FALSE(hog.hogs());
+    EXPECT_FALSE(hog.is_stalled());
     hog.release(*all);
     victim.release(*own);
     std::vector<PendingRequest*> requests;

@@ -85,7 +85,7 @@ TEST_F(WorkerTest, ACallerMayDoTheThreadsWork) {
     EXPECT_EQ(worker.connections(), 0u);
     EXPECT_FALSE(worker.finished());
 
-    worker.retire(std::move(exp));
+    worker.close_export(std::move(exp));
     worker.stop();
     for (int turns = 0; !worker.finished(); ++turns) {
         ASSERT_LT(turns, 100);
