@@ -135,17 +135,17 @@ int NbdNetlink::ask(Message message) {
     for (;;) {
         const Message reply = receive();
         const auto answer = number<nlmsghdr>(reply);
-        if (answer.nlmsg_type == family_) death_heard_ = true;
+        if (answer.nlmsg_type == family_) dead_connection_seen_ = true;
         if (answer.nlmsg_type != NLMSG_ERROR || answer.nlmsg_seq != sequence_) continue;
         return -number<int>(std::span(reply).subspan(NLMSG_HDRLEN));
     }
 }
 
-void NbdNetlink::set_patience(uint32_t index, std::chrono::seconds patience) {
+void NbdNetlink::set_dead_timeout(uint32_t index, std::chrono::seconds dead_timeout) {
     Message message = request(family_, NBD_CMD_RECONFIGURE, NBD_GENL_VERSION);
     append_attribute(message, NBD_ATTR_INDEX, bytes_of(index));
     append_attribute(message, NBD_ATTR_DEAD_CONN_TIMEOUT,
-                     bytes_of(static_cast<uint64_t>(patience.count())));
+                     bytes_of(static_cast<uint64_t>(dead_timeout.count())));
     if (const int error = ask(message))
         fail(error, "set the dead connection timeout of an nbd device");
 }
@@ -164,8 +164,8 @@ bool NbdNetlink::replace_connection(uint32_t index, int socket) {
     return true;
 }
 
-bool NbdNetlink::wait_for_death(std::chrono::milliseconds limit) {
-    if (std::exchange(death_heard_, false)) return true;
+bool NbdNetlink::wait_for_dead_connection(std::chrono::milliseconds limit) {
+    if (std::exchange(dead_connection_seen_, false)) return true;
     pollfd wait{socket_, POLLIN, 0};
     if (::poll(&wait, 1, static_cast<int>(limit.count())) <= 0) return false;
     return number<nlmsghdr>(receive()).nlmsg_type == family_;

@@ -23,7 +23,7 @@ class NbdNetlink {
     NbdNetlink& operator=(const NbdNetlink&) = delete;
 
     /// Sets how long device `index` keeps requests without a connection before it fails them.
-    void set_patience(uint32_t index, std::chrono::seconds patience);
+    void set_dead_timeout(uint32_t index, std::chrono::seconds dead_timeout);
 
     /// Replaces a dead connection of the device by a negotiated one. False if no connection is
     /// dead.
@@ -31,7 +31,7 @@ class NbdNetlink {
 
     /// Waits until the driver announces a dead connection of any device. False: the time has
     /// passed.
-    bool wait_for_death(std::chrono::milliseconds limit);
+    bool wait_for_dead_connection(std::chrono::milliseconds limit);
 
   private:
     void find_family();
@@ -41,7 +41,7 @@ class NbdNetlink {
     int socket_ = -1;
     uint16_t family_ = 0;
     uint32_t sequence_ = 0;
-    bool death_heard_ = false;  // announced during ask()
+    bool dead_connection_seen_ = false;  // announced during ask()
 };
 
 }  // namespace blkscope

@@ -25,11 +25,11 @@ namespace blkscope {
 namespace {
 
 // How long requests to the device wait for the server.
-constexpr std::chrono::hours patience{24};
+constexpr std::chrono::hours dead_timeout{24};
 // Interval of attempts to connect to a server that is not back.
 constexpr std::chrono::milliseconds retry_interval{200};
 // Interval of checks for a dead connection that was not announced.
-constexpr std::chrono::seconds look_interval{1};
+constexpr std::chrono::seconds check_interval{1};
 constexpr timeval handshake_seconds_max{10, 0};
 
 Descriptor connect_to(int family, const sockaddr* address, socklen_t bytes) {
@@ -132,10 +132,10 @@ void keep_attached(const nbd::Uri& uri, const std::string& device) {
         if (attached.device == device) size_bytes = attached.size_bytes;
     }
     NbdNetlink driver;
-    driver.set_patience(index, patience);
+    driver.set_dead_timeout(index, dead_timeout);
     bool whole = true;
     while (attached_once != 0 && attached_by(device) == attached_once) {
-        if (driver.wait_for_death(whole ? look_interval : retry_interval)) whole = false;
+        if (driver.wait_for_dead_connection(whole ? check_interval : retry_interval)) whole = false;
         if (whole) continue;
         const Descriptor socket = connect_again(uri, size_bytes);
         try {
