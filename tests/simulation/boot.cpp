@@ -21,7 +21,7 @@ constexpr uint64_t client_stream = 0x636c6965;
 constexpr uint64_t loiterer_stream = 0x6c6f6974;
 constexpr hrtime_t second = 1'000'000'000;
 constexpr hrtime_t end_ns_max = 60 * second;
-constexpr hrtime_t standstill_ns_max = 40 * second;
+constexpr hrtime_t stalled_ns_max = 40 * second;
 constexpr uint64_t events_max = 3'000'000;
 constexpr uint64_t turn_ns_max = 3'000;
 // A device must notice a failed sync within so many operations: the write, the query and their
@@ -98,7 +98,7 @@ void Boot::run(std::vector<std::vector<std::byte>>& contents, bool ends_with_cra
     make_loiterers();
     if (plan_.reloads && !plan_.cuts.no_reload) {
         timeline_.after(static_cast<hrtime_t>(random_.between(1, 1'000'000)),
-                        [this] { reload_in_vain(); });
+                        [this] { try_failing_reload(); });
     }
     run_clients(contents, ends_with_crash);
     if (judge_.failed()) return;
@@ -115,15 +115,15 @@ void Boot::run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_
         timeline_.after(static_cast<hrtime_t>(random_.between(100'000, 10'000'000)),
                         [this] { reload_due_ = true; });
     }
-    step_until([&] { return crashed_ || reload_due_ || clients_over(); }, standstill_ns_max,
+    step_until([&] { return crashed_ || reload_due_ || clients_over(); }, stalled_ns_max,
                "no answer for a client");
     if (reload_due_ && !crashed_ && !judge_.failed()) {
         reload(contents);
-        step_until([&] { return crashed_ || clients_over(); }, standstill_ns_max,
+        step_until([&] { return crashed_ || clients_over(); }, stalled_ns_max,
                    "no answer for a client after a reload");
     }
     if (!plan_.door.waits_for_loiterers || crashed_) return;
-    step_until([&] { return crashed_ || loiterers_over(); }, standstill_ns_max,
+    step_until([&] { return crashed_ || loiterers_over(); }, stalled_ns_max,
                "a handshake is open after its time");
 }
 
@@ -258,7 +258,7 @@ void Boot::make_client(unsigned number) {
     const nbd::Peer peer = peer_of(wire, number, number);
     const auto when = static_cast<hrtime_t>(random.between(1, 100'000));
     timeline_.after(when, [this, client, wire, peer] {
-        if (!client->gone()) client->start(executor_.connect(wire, peer));
+        if (!client->is_closed()) client->start(executor_.connect(wire, peer));
     });
 }
 
@@ -342,9 +342,9 @@ void Boot::drive(size_t index) {
                     [this, index] { drive(index); });
 }
 
-// False: `until` did not become true. `patience` is the limit between two answers.
+// False: `until` did not become true. `limit` is the longest time between two answers.
 template <class Until>
-bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
+bool Boot::step_until(Until until, hrtime_t limit, const char* what) {
     uint64_t answers = judge_.answers;
     hrtime_t since = timeline_.now();
     uint64_t events = timeline_.happened();
@@ -358,7 +358,7 @@ bool Boot::step_until(Until until, hrtime_t patience, const char* what) {
             since = timeline_.now();
             events = timeline_.happened();  // a wire of single bytes takes many for each answer
         }
-        if (timeline_.now() - since > patience) {
+        if (timeline_.now() - since > limit) {
             std::string who;
             for (const auto& client : clients_) {
                 if (!client->over() && who.empty()) who = client->describe();
@@ -398,12 +398,13 @@ void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
     std::vector<nbd::ExportOptions> added;
     added.push_back(make_export(index, contents[index]));
     server_->change({name}, std::move(added));
-    const auto all_gone = [&] {
-        return std::all_of(clients.begin(), clients.end(),
-                           [](const Client* client) { return client->gone() || client->over(); });
+    const auto all_closed = [&] {
+        return std::all_of(clients.begin(), clients.end(), [](const Client* client) {
+            return client->is_closed() || client->over();
+        });
     };
-    if (!step_until(all_gone, standstill_ns_max, "clients of a removed export")) return;
-    for (Client* client : clients) client->leave(true);
+    if (!step_until(all_closed, stalled_ns_max, "clients of a removed export")) return;
+    for (Client* client : clients) client->close(true);
     for (unsigned i = 0; i < plan_.clients.size(); ++i) {
         const bool comes = plan_.client_export[i] == index && random_.one_in(2);
         if (comes && !plan_.cuts.clients.contains(i)) make_client(i);
@@ -411,7 +412,7 @@ void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
 }
 
 // A change that must fail changes nothing: new clients find the old exports.
-void Boot::reload_in_vain() {
+void Boot::try_failing_reload() {
     if (server_->exports() == 0) return;  // the server has stopped
     const size_t index = random_.below(exports_.size());
     nbd::ExportOptions twice{.name = exports_.back().name,
@@ -436,10 +437,10 @@ void Boot::reload_in_vain() {
 void Boot::end_all() {
     for (const auto& client : clients_) {
         client->may_be_closed();
-        client->leave(random_.one_in(2));
+        client->close(random_.one_in(2));
     }
     for (const auto& loiterer : loiterers_) {
-        if (random_.one_in(2)) loiterer->leave(random_.one_in(2));
+        if (random_.one_in(2)) loiterer->close(random_.one_in(2));
     }
     server_->stop();
     step_until(
@@ -493,7 +494,7 @@ void Boot::check_devices() {
         return std::all_of(workers_.begin(), workers_.end(),
                            [](const Driven& driven) { return driven.worker->connections() == 0; });
     };
-    for (const auto& client : clients_) client->leave(false);
+    for (const auto& client : clients_) client->close(false);
     if (!step_until(drained, end_ns_max, "a connection is open whose client has closed")) return;
     for (const Served& served : exports_) {
         const kstat_io_t& io = server_->device(device_of(served)).io();

@@ -97,10 +97,10 @@ class Boot {
     [[nodiscard]] hrtime_t entry_allowed(const ClientPlan& plan, const Wire& wire) const;
     void drive(size_t worker);
     void reload(std::vector<std::vector<std::byte>>& contents);
-    void reload_in_vain();
+    void try_failing_reload();
     void run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
     template <class Until>
-    bool step_until(Until until, hrtime_t patience, const char* what);
+    bool step_until(Until until, hrtime_t limit, const char* what);
     [[nodiscard]] bool clients_over() const;
     [[nodiscard]] bool loiterers_over() const;
     [[nodiscard]] size_t device_of(const Served& served) const;

@@ -39,20 +39,20 @@ Client::Client(const World& world, Random random, const ClientPlan& plan,
 
 Client::~Client() {
     *alive_ = false;
-    if (!gone_ && socket_) socket_->changed = nullptr;
+    if (!closed_ && socket_) socket_->changed = nullptr;
 }
 
 void Client::start(std::shared_ptr<SimulatedSocket> socket) {
-    assert(socket != nullptr && !socket_ && !gone_);
+    assert(socket != nullptr && !socket_ && !closed_);
     came_ = timeline_.now();
     socket_ = std::move(socket);
     socket_->changed = [this] { look_soon(1); };
     look_soon(static_cast<hrtime_t>(random_.between(1, 50'000)));
 }
 
-void Client::leave(bool reset) {
-    if (gone_) return;
-    gone_ = true;
+void Client::close(bool reset) {
+    if (closed_) return;
+    closed_ = true;
     over_ = true;
     if (socket_) socket_->close(reset);
 }
@@ -69,18 +69,18 @@ void Client::complain(const std::string& what) {
 }
 
 void Client::look_soon(hrtime_t delay) {
-    if (look_is_due_ || gone_) return;
+    if (look_is_due_ || closed_) return;
     look_is_due_ = true;
     timeline_.after(delay, [this, alive = alive_] {
         if (!*alive) return;
         look_is_due_ = false;
-        if (!gone_) look();
+        if (!closed_) look();
     });
 }
 
 void Client::look() {
     if (!reads_no_more_) take();
-    if (gone_ || over_) return;
+    if (closed_ || over_) return;
     if (is_in()) make_requests();
     push();
     finish();
@@ -96,14 +96,14 @@ void Client::take() {
     timeline_.note(static_cast<uint64_t>(result));
     in_.insert(in_.end(), part.begin(), part.begin() + result);
     if (!is_in()) shake_hands();
-    while (!gone_ && is_in() && parse_one()) {
+    while (!closed_ && is_in() && parse_one()) {
     }
     if (in_first_ > in_.size() / 2) {
         in_.erase(in_.begin(), in_.begin() + static_cast<ptrdiff_t>(in_first_));
         in_first_ = 0;
     }
     const uint64_t pause = static_cast<uint64_t>(plan_.pause_ns_max);
-    if (!gone_) look_soon(static_cast<hrtime_t>(1 + random_.below(pause + look_ns_max)));
+    if (!closed_) look_soon(static_cast<hrtime_t>(1 + random_.below(pause + look_ns_max)));
 }
 
 void Client::shake_hands() {
@@ -117,7 +117,7 @@ void Client::shake_hands() {
     if (!introduction_.complaint().empty()) return complain(introduction_.complaint());
     if (introduction_.refused()) {
         if (!may_be_closed_) complain("its export is unknown");
-        return leave(false);
+        return close(false);
     }
     if (!is_in()) return;
     if (in_first_ != in_.size()) complain("a reply before its first request");
@@ -128,12 +128,12 @@ void Client::shake_hands() {
 }
 
 void Client::closed(int64_t result) {
-    const bool expected = may_be_closed_ || misbehaved_ || (said_goodbye_ && asked_.empty());
+    const bool expected = may_be_closed_ || misbehaved_ || (disconnected_ && asked_.empty());
     if (!expected) {
         complain("closed with " + std::to_string(result) + ", " +
-                 (said_goodbye_ ? "after its disconnect" : "before its disconnect"));
+                 (disconnected_ ? "after its disconnect" : "before its disconnect"));
     }
-    leave(false);
+    close(false);
 }
 
 bool Client::chunked(const Asked& asked) const {
@@ -146,7 +146,7 @@ Client::Asked* Client::find(uint64_t cookie) {
     const auto found = asked_.find(cookie);
     if (found == asked_.end()) {
         complain("a reply without a request, or a second reply");
-        leave(true);
+        close(true);
         return nullptr;
     }
     return &found->second;
@@ -166,7 +166,7 @@ bool Client::parse_one() {
         return parse_chunk(true);
     }
     complain("wrong magic in a reply");
-    leave(true);
+    close(true);
     return false;
 }
 
@@ -204,7 +204,7 @@ bool Client::parse_chunk(bool extended) {
     if (asked == nullptr) return false;
     if (bytes > asked->request.length + 65536) {
         complain("a chunk longer than its request");
-        leave(true);
+        close(true);
         return false;
     }
     if (there < head + bytes) return false;
@@ -338,7 +338,7 @@ void Client::judge_error(const Asked& asked, Error error) {
 // ---- Requests ----
 
 void Client::make_requests() {
-    while (!said_goodbye_ && !misbehaved_ && made_ < plan_.requests &&
+    while (!disconnected_ && !misbehaved_ && made_ < plan_.requests &&
            asked_.size() < plan_.depth && out_.size() - out_first_ < out_bytes_max) {
         if (!honest() && made_ >= plan_.misbehaves_after) return misbehave();
         const bool wrong = random_.one_in(plan_.wrong_one_in);
@@ -476,7 +476,7 @@ void Client::misbehave() {
             reads_no_more_ = true;
             return;
         case ClientPlan::Manner::vanishes:
-            return leave(random_.one_in(2));
+            return close(random_.one_in(2));
         case ClientPlan::Manner::garbage:
             for (uint64_t i = random_.between(1, 4096); i > 0; --i) {
                 out_.push_back(static_cast<std::byte>(random_.next() & 0xff));
@@ -500,7 +500,7 @@ void Client::misbehave() {
 }
 
 void Client::push() {
-    if (gone_) return;
+    if (closed_) return;
     if (tls_) tls_->flush();
     while (out_first_ < out_.size()) {
         size_t bytes = out_.size() - out_first_;
@@ -522,14 +522,14 @@ void Client::push() {
 }
 
 void Client::finish() {
-    if (gone_ || misbehaved_ || !honest() || !is_in()) return;
-    if (made_ < plan_.requests || said_goodbye_) return;
+    if (closed_ || misbehaved_ || !honest() || !is_in()) return;
+    if (made_ < plan_.requests || disconnected_) return;
     const bool waits = asked_.size() > 0;
     const uint64_t way = random_.below(3);
     if (waits && way == 0) return;
     if (way == 2 && waits) return;
-    said_goodbye_ = true;
-    if (way == 0) return leave(false);
+    disconnected_ = true;
+    if (way == 0) return close(false);
     if (way == 1) {
         nbd::Request request;
         request.type = Command::disc;
@@ -538,10 +538,10 @@ void Client::finish() {
         return push();
     }
     if (out_first_ < out_.size()) {
-        said_goodbye_ = false;
+        disconnected_ = false;
         return;
     }
-    if (tls_) return leave(false);
+    if (tls_) return close(false);
     socket_->shut_down(false, true);
 }
 

@@ -101,12 +101,12 @@ class Client {
     /// From now on the server may close the connection.
     void may_be_closed() { may_be_closed_ = true; }
     /// Closes the connection at once.
-    void leave(bool reset);
+    void close(bool reset);
 
     [[nodiscard]] bool honest() const { return plan_.manner == ClientPlan::Manner::honest; }
     /// All was answered, or the connection was closed for a reason, or the client has misbehaved.
     [[nodiscard]] bool over() const { return over_ || (misbehaved_ && !honest()); }
-    [[nodiscard]] bool gone() const { return gone_; }
+    [[nodiscard]] bool is_closed() const { return closed_; }
     [[nodiscard]] bool is_in() const { return introduction_.done(); }
     [[nodiscard]] unsigned unanswered() const { return static_cast<unsigned>(asked_.size()); }
     [[nodiscard]] uint64_t answered() const { return answered_; }
@@ -181,9 +181,9 @@ class Client {
     bool may_be_closed_ = false;
     bool misbehaved_ = false;
     bool reads_no_more_ = false;
-    bool said_goodbye_ = false;
+    bool disconnected_ = false;
     bool over_ = false;
-    bool gone_ = false;
+    bool closed_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

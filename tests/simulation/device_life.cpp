@@ -19,7 +19,7 @@ namespace {
 constexpr uint64_t device_stream = 0x64657669;
 constexpr unsigned ring_entries = 64;
 constexpr uint64_t turn_ns_max = 3'000;
-constexpr hrtime_t patience_ns = 2'000'000'000;
+constexpr hrtime_t limit_ns = 2'000'000'000;
 constexpr uint64_t blocks_max = 24;
 
 /// The times of a finished request.
@@ -163,7 +163,7 @@ Outcome DeviceLife::run() {
         if (!timeline_.step()) judge_.fail("no more events, but requests are not done");
         if (stays_.size() != seen) since = timeline_.now();
         seen = stays_.size();
-        if (timeline_.now() - since > patience_ns) judge_.fail("a request is not done");
+        if (timeline_.now() - since > limit_ns) judge_.fail("a request is not done");
     }
     if (!judge_.failed()) {
         check_times();

@@ -154,9 +154,9 @@ class Script {
         EXPECT_STREQ(text, "twelve bytes");
         operation([&](auto* at) { io_uring_prep_send(at, socket, text, 12, MSG_NOSIGNAL); });
         world_.peer_sends("four");
-        const __kernel_timespec patience{.tv_sec = 10, .tv_nsec = 0};
+        const __kernel_timespec limit{.tv_sec = 10, .tv_nsec = 0};
         const size_t before = results_.size();
-        ring_.prepare_when_writable(socket, patience, result_, [&](io_uring_sqe* at) {
+        ring_.prepare_when_writable(socket, limit, result_, [&](io_uring_sqe* at) {
             io_uring_prep_recv(at, socket, text, sizeof text, 0);
         });
         run_until(before + 1);

@@ -30,7 +30,7 @@ Loiterer::Loiterer(Timeline& timeline, Judge& judge, Random random,
     assert(stay_ns_max > 0);
     draw_words();
     if (socket_->closed()) {
-        gone_ = true;
+        closed_ = true;
         return;
     }
     socket_->changed = [this] { look_soon(1); };
@@ -44,7 +44,7 @@ Loiterer::Loiterer(Timeline& timeline, Judge& judge, Random random,
 
 Loiterer::~Loiterer() {
     *alive_ = false;
-    if (!gone_) socket_->changed = nullptr;
+    if (!closed_) socket_->changed = nullptr;
 }
 
 void Loiterer::draw_words() {
@@ -82,19 +82,19 @@ void Loiterer::draw_words() {
     }
 }
 
-void Loiterer::leave(bool reset) {
-    if (gone_) return;
-    gone_ = true;
+void Loiterer::close(bool reset) {
+    if (closed_) return;
+    closed_ = true;
     socket_->close(reset);
 }
 
 void Loiterer::look_soon(hrtime_t delay) {
-    if (look_is_due_ || gone_) return;
+    if (look_is_due_ || closed_) return;
     look_is_due_ = true;
     timeline_.after(delay, [this, alive = alive_] {
         if (!*alive) return;
         look_is_due_ = false;
-        if (!gone_) look();
+        if (!closed_) look();
     });
 }
 
@@ -102,21 +102,21 @@ void Loiterer::look() {
     std::array<std::byte, 4096> part;
     if (reads_) {
         const int64_t result = socket_->receive(part);
-        if (result == 0 || (result < 0 && result != -EAGAIN)) return leave(false);
+        if (result == 0 || (result < 0 && result != -EAGAIN)) return close(false);
         if (result > 0) look_soon(static_cast<hrtime_t>(random_.between(1, look_ns_max)));
     }
     push();
-    if (manner_ == Manner::vanishes && random_.one_in(2)) leave(random_.one_in(2));
+    if (manner_ == Manner::vanishes && random_.one_in(2)) close(random_.one_in(2));
 }
 
 void Loiterer::push() {
-    if (gone_ || out_first_ == out_.size()) return;
+    if (closed_ || out_first_ == out_.size()) return;
     const bool drips = manner_ == Manner::drips;
     const size_t rest = out_.size() - out_first_;
     const size_t bytes = drips ? 1 : random_.between(1, rest);
     const int64_t result = socket_->send({&out_[out_first_], bytes});
     if (result == -EAGAIN) return;
-    if (result < 0) return leave(false);
+    if (result < 0) return close(false);
     out_first_ += static_cast<size_t>(result);
     look_soon(static_cast<hrtime_t>(random_.between(1, drips ? drip_ns_max : look_ns_max)));
 }

@@ -1,5 +1,4 @@
-// Loiterer: a connection that never sends a request. It idles, sends slowly, aborts or sends
-// garbage.
+// Loiterer: a connection without requests, which idles, sends slowly, aborts or sends garbage.
 //
 // The server must close it within the handshake time, unless it closes first.
 //
@@ -40,9 +39,9 @@ class Loiterer {
     Loiterer(const Loiterer&) = delete;
     Loiterer& operator=(const Loiterer&) = delete;
 
-    void leave(bool reset);
+    void close(bool reset);
     /// Either side has closed.
-    [[nodiscard]] bool over() const { return gone_ || socket_->peer_closed(); }
+    [[nodiscard]] bool over() const { return closed_ || socket_->peer_closed(); }
 
   private:
     void draw_words();
@@ -59,7 +58,7 @@ class Loiterer {
     std::vector<std::byte> out_;
     size_t out_first_ = 0;
     bool look_is_due_ = false;
-    bool gone_ = false;
+    bool closed_ = false;
     std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 

@@ -30,7 +30,7 @@ void SimulatedKernel::begin_on_file(const OperationRef& operation) {
 }
 
 int32_t SimulatedKernel::do_on_file(Operation& operation) {
-    if (operation.ring->gone) return 0;
+    if (operation.ring->removed) return 0;
     if (const int32_t error = file_fault(operation); error < 0) return error;
     if (random_.one_in(16)) operation.on->file->write_back_some(random_);
     switch (operation.entry.opcode) {

@@ -123,16 +123,17 @@ int SimulatedKernel::set_up(unsigned entries, io_uring& ring) {
 }
 
 void SimulatedKernel::tear_down(io_uring& ring) {
-    RingState& gone = state(ring);
-    assert(!gone.gone);
-    gone.gone = true;
-    gone.wake = nullptr;
-    gone.files.clear();
+    RingState& closing = state(ring);
+    assert(!closing.removed);
+    closing.removed = true;
+    closing.wake = nullptr;
+    closing.files.clear();
     for (const DescriptionRef& open : descriptors_) {
         if (!open) continue;
-        std::erase_if(open->waiting, [&](const OperationRef& one) { return one->ring == &gone; });
+        std::erase_if(open->waiting,
+                      [&](const OperationRef& one) { return one->ring == &closing; });
     }
-    gone.timeouts.clear();
+    closing.timeouts.clear();
 }
 
 int SimulatedKernel::enable(io_uring& ring) {
@@ -142,7 +143,7 @@ int SimulatedKernel::enable(io_uring& ring) {
 
 int SimulatedKernel::submit(io_uring& ring, unsigned wait_for) {
     RingState& here = state(ring);
-    assert(here.enabled && !here.gone);
+    assert(here.enabled && !here.removed);
     publish(here);
     here.sq.tail = ring.sq.sqe_tail;
     const unsigned waiting = here.sq.tail - here.sq.head;
@@ -286,7 +287,7 @@ void SimulatedKernel::begin(const OperationRef& operation) {
         case IORING_OP_TIMEOUT:
             operation->ring->timeouts.push_back(operation);
             return timeline_.after(ns_of(entry.addr), [this, operation] {
-                if (operation->ended || operation->ring->gone) return;
+                if (operation->ended || operation->ring->removed) return;
                 std::erase(operation->ring->timeouts, operation);
                 end(operation, -ETIME);
             });
@@ -309,7 +310,7 @@ void SimulatedKernel::cancel(const OperationRef& operation) {
 void SimulatedKernel::limit_time(const OperationRef& operation) {
     operation->time_limit = operation->next;
     timeline_.after(ns_of(operation->next->entry.addr), [this, operation] {
-        if (operation->ended || operation->ring->gone) return;
+        if (operation->ended || operation->ring->removed) return;
         OperationRef limit = std::exchange(operation->time_limit, nullptr);
         limit->ended = true;
         if (operation->on) std::erase(operation->on->waiting, operation);
@@ -321,7 +322,7 @@ void SimulatedKernel::limit_time(const OperationRef& operation) {
 
 void SimulatedKernel::end(const OperationRef& operation, int32_t result) {
     assert(!operation->ended);
-    if (operation->ring->gone) return;
+    if (operation->ring->removed) return;
     operation->ended = true;
     assert(!operation->transfers || operations_ > 0);
     if (operation->transfers) --operations_;
@@ -343,7 +344,7 @@ void SimulatedKernel::follow(const OperationRef& operation, bool failed) {
 }
 
 void SimulatedKernel::post(RingState& ring, uint64_t user_data, int32_t result) {
-    if (ring.gone) return;
+    if (ring.removed) return;
     timeline_.note(static_cast<uint64_t>(timeline_.now()));
     timeline_.note(static_cast<uint64_t>(static_cast<uint32_t>(result)));
     io_uring_cqe entry{};
@@ -417,7 +418,7 @@ void SimulatedKernel::look_at(const DescriptionRef& on) {
 
 void SimulatedKernel::go_on(const OperationRef& operation) {
     operation->scheduled = false;
-    if (operation->ended || operation->ring->gone || !may_go_on(*operation)) return;
+    if (operation->ended || operation->ring->removed || !may_go_on(*operation)) return;
     Description& on = *operation->on;
     switch (operation->entry.opcode) {
         case IORING_OP_READ:

@@ -146,7 +146,7 @@ class SimulatedKernel final : public Kernel {
         bool defers = false;  // completions wait until the ring asks for them
         bool enabled = false;
         bool asleep = false;
-        bool gone = false;
+        bool removed = false;
         unsigned refusals = 0;  // failures in a row
         std::function<void()> wake;
     };
