@@ -52,7 +52,7 @@ _blkscope() {
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
-                --read-only --description --no-list --replies --no-histograms --stats-rate \
+                --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
                 --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;

@@ -81,13 +81,15 @@ class Backing {
 
 /// How a file or block device is opened; memory and null ignore it.
 struct BackingOptions {
-    bool direct = false;     // O_DIRECT: without the page cache
-    bool read_only = false;  // O_RDONLY
+    bool direct = false;        // O_DIRECT: without the page cache
+    bool read_only = false;     // O_RDONLY
+    bool force_shared = false;  // even if others write to it, or have it mounted
 };
 
 /// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device.
 ///
-/// Errors: std::system_error, or std::invalid_argument for a bad SIZE; both say what was wrong.
+/// Errors: std::system_error, std::invalid_argument for a bad SIZE, or std::runtime_error for a
+///         file that others use; each says what was wrong.
 std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options);
 
 /// "64M" as bytes: a positive decimal number, then K, M, G or T (powers of 1024) or nothing. Throws

@@ -105,6 +105,11 @@ void check_size(const OpenFile& file) {
     }
 }
 
+ImageUse use_of(const BackingOptions& options) {
+    if (options.read_only) return options.force_shared ? ImageUse::read_shared : ImageUse::read;
+    return options.force_shared ? ImageUse::write_shared : ImageUse::write;
+}
+
 // dup(2) would share the description, to which the kernel reports an error only once.
 int open_again(int fd) {
     assert(fd >= 0);
@@ -129,6 +134,7 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
     try {
         measure(file);
         check_size(file);
+        file.claim = claim_image(file.fd, path, use_of(options));
     } catch (...) {
         ::close(file.fd);
         throw;

@@ -6,14 +6,17 @@
 // Units:     bytes.
 // Ownership: the FileBacking that is constructed from it owns the descriptors.
 // Threads:   any.
-// Errors:    open_file() throws std::system_error or std::invalid_argument.
+// Errors:    open_file() throws std::system_error, std::invalid_argument, or std::runtime_error for
+//            an image that others use.
 // Source:    open(2), stat(2), statx(2) with STATX_DIOALIGN, BLKGETSIZE64, BLKSSZGET.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/backing/image_claim.hpp"
 
 namespace blkscope {
 
@@ -35,9 +38,10 @@ struct OpenFile {
     bool rotational = false;
     bool sparse = false;        // the file has holes
     bool mapping_pays = false;  // writes through a mapping may be cheaper than pwrite(2)
+    std::shared_ptr<const ImageClaim> claim = {};  // keeps other writers away; null in simulations
 };
 
-/// Opens and measures the file or block device at `path`.
+/// Opens, measures and claims the file or block device at `path`.
 OpenFile open_file(const std::string& path, const BackingOptions& options);
 
 }  // namespace blkscope

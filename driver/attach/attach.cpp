@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "blockdev/backing/image_user.hpp"
 #include "driver/attach/program.hpp"
 
 namespace blkscope {

@@ -54,18 +54,8 @@ struct DetachOptions {
 };
 
 /// Disconnects the device and waits until the kernel has freed it. Without force a device in use
-/// stays attached: see device_user().
+/// stays attached: see device_user() in blockdev/backing/image_user.hpp.
 void detach(const std::string& device, const DetachOptions& options = {});
-
-/// The directories that device_user() reads: the machine's, or a test's.
-struct SystemRoots {
-    std::string proc = "/proc";
-    std::string sys = "/sys";
-};
-
-/// The user of the device or of a partition. Empty if there is none, or if this process cannot see
-/// it. Examples: "mounted on /mnt", "swap space", "held by dm-0" or "open in process 815 (fio)".
-std::optional<std::string> device_user(const std::string& device, const SystemRoots& roots = {});
 
 /// A kernel device that is connected to a server.
 struct AttachedDevice {

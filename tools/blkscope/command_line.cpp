@@ -126,6 +126,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
         ->check(CLI::Range(1U, queue_depth_max));
     serve->add_flag("--direct", options.direct, "Past the page cache (O_DIRECT)");
     serve->add_flag("--read-only", options.read_only, "Refuse writes");
+    serve->add_flag("--force-shared", options.force_shared,
+                    "Serve what is mounted, or what another program writes to");
     serve->add_option("--description", options.description,
                       "What clients are told of each export (default: its device and backing)");
     serve->add_flag_callback(

@@ -139,6 +139,7 @@ ExportConfig parse_export(const Json& json, const std::string& path) {
     object.text("description", exp.description);
     object.flag("read-only", exp.read_only);
     object.flag("direct", exp.direct);
+    object.flag("force-shared", exp.force_shared);
     object.flag("default", exp.is_default);
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);

@@ -42,6 +42,7 @@ struct ExportConfig {
     std::string backing;
     bool read_only = false;
     bool direct = false;
+    bool force_shared = false;
     bool is_default = false;
     uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;

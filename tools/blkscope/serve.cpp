@@ -204,6 +204,7 @@ ServiceConfig config_of(const ServeOptions& options) {
                                   .backing = std::move(spec.backing),
                                   .read_only = options.read_only,
                                   .direct = options.direct,
+                                  .force_shared = options.force_shared,
                                   .queue_depth = options.queue_depth,
                                   .stats_rate = options.stats_rate});
     }

@@ -29,6 +29,7 @@ struct ServeOptions {
     unsigned handshake_seconds = 10;
     bool direct = false;
     bool read_only = false;
+    bool force_shared = false;
     bool list = true;
     bool histograms = true;
     nbd::ReplyForm replies = nbd::ReplyForm::extended;

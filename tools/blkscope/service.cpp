@@ -90,7 +90,9 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
     return {
         .name = exp.name,
         .description = exp.description,
-        .backing = open_backing(exp.backing, {.direct = exp.direct, .read_only = exp.read_only}),
+        .backing = open_backing(
+            exp.backing,
+            {.direct = exp.direct, .read_only = exp.read_only, .force_shared = exp.force_shared}),
         .instance =
             in_run_directory([&] { return kstat::claim_instance("nbd", preferred_instance); }),
         .queue_depth = exp.queue_depth,

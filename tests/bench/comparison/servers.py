@@ -167,11 +167,19 @@ class NbdServer(Server):
 # --- command lines -------------------------------------------------------------------------------
 
 
+def shares_by_force(binary):
+    """Whether it knows the option; an older build shares an image without being told to."""
+    return '--force-shared' in subprocess.run([binary, 'serve', '--help'], capture_output=True, text=True,
+                                              check=False).stdout
+
+
 def blkscope(binary, backings, *more):
+    """All servers are up at once, on one image: each load is for one of them at a time."""
     def recipe(address):
         where = ['--port', str(address.port), '--bind', HOST] if address.port else ['--unix', address.path]
         tls = ['--tls', 'require', '--tls-certs', address.tls] if address.tls else []
-        return [binary, 'serve', *backings, *where, *tls, *more]
+        shared = ['--force-shared'] if shares_by_force(binary) else []
+        return [binary, 'serve', *backings, *where, *tls, *shared, *more]
     return recipe
 
 

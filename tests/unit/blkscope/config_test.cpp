@@ -48,7 +48,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
         "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4},
         "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
-                     "direct": true, "queue-depth": 7, "stats-rate": 0, "default": true}]
+                     "direct": true, "force-shared": true, "queue-depth": 7, "stats-rate": 0, "default": true}]
     })");
     ServiceConfig expected{.listen = {{.unix_path = "/run/lab.sock"},
                                       {.host = "127.0.0.1", .port = 10809},
@@ -71,6 +71,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                         .backing = "/disk",
                                         .read_only = true,
                                         .direct = true,
+                                        .force_shared = true,
                                         .is_default = true,
                                         .queue_depth = 7,
                                         .stats_rate = 0}}};

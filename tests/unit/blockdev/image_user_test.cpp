@@ -1,4 +1,6 @@
-// The user of an nbd device, on simulated machines.
+// The users of disks and images, on simulated machines.
+#include "blockdev/backing/image_user.hpp"
+
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -6,8 +8,6 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
-
-#include "driver/attach/attach.hpp"
 
 namespace blkscope {
 namespace {
@@ -36,8 +36,17 @@ class DeviceUser : public testing::Test {
         fs::create_symlink("/dev/null", folder_ / "proc" / pid / "fd/0");
         fs::create_symlink(target, folder_ / "proc" / pid / "fd/7");
     }
-    [[nodiscard]] std::string user() const {
-        return device_user("/dev/nbd0", {folder_ / "proc", folder_ / "sys"}).value_or("nobody");
+    [[nodiscard]] SystemRoots roots() const {
+        return {.proc = folder_ / "proc", .sys = folder_ / "sys", .self = 99};
+    }
+    [[nodiscard]] std::string user(const std::string& device = "/dev/nbd0") const {
+        return device_user(device, roots()).value_or("nobody");
+    }
+    [[nodiscard]] struct stat image() const {
+        std::ofstream(folder_ / "disk.img").flush();
+        struct stat found {};
+        EXPECT_EQ(stat((folder_ / "disk.img").c_str(), &found), 0);
+        return found;
     }
 
     fs::path folder_;
@@ -72,6 +81,44 @@ TEST_F(DeviceUser, IsAProcessThatHasItOpenButForItsOwnClient) {
     EXPECT_EQ(user(), "nobody");
     open_in("41", "fio", "/dev/nbd0");
     EXPECT_EQ(user(), "open in process 41 (fio)");
+}
+
+TEST_F(DeviceUser, IsNotThisProcess) {
+    open_in("99", "blkscope", "/dev/nbd0");
+    EXPECT_EQ(user(), "nobody");
+}
+
+TEST_F(DeviceUser, KnowsPartitionsThatAreNumberedWithoutALetter) {
+    write("proc/self/mounts", "/dev/sda1 /mnt ext4 rw 0 0\n/dev/sdab1 /other ext4 rw 0 0\n");
+    EXPECT_EQ(user("/dev/sda"), "mounted on /mnt");
+    EXPECT_EQ(user("/dev/sda1"), "mounted on /mnt");
+    EXPECT_EQ(user("/dev/sda11"), "nobody");
+    EXPECT_EQ(user("/dev/sdb"), "nobody");
+    fs::create_directories(folder_ / "sys/class/block/sdc1/holders/md0");
+    EXPECT_EQ(user("/dev/sdc1"), "held by md0");
+}
+
+TEST_F(DeviceUser, OfAFileIsAProcessWithALockOnIt) {
+    const struct stat file = image();
+    open_in("41", "less", folder_ / "disk.img");
+    EXPECT_EQ(file_locker(file, roots()), std::nullopt);
+    open_in("99", "blkscope", folder_ / "disk.img");
+    write("proc/99/fdinfo/7", "pos:\t0\nlock:\t1: OFDLCK ADVISORY  READ -1 fe:00:1 100 101\n");
+    EXPECT_EQ(file_locker(file, roots()), std::nullopt);  // this process
+    open_in("42", "qemu-nbd", folder_ / "disk.img");
+    write("proc/42/fdinfo/7", "pos:\t0\nlock:\t1: OFDLCK ADVISORY  READ -1 fe:00:1 100 101\n");
+    EXPECT_EQ(file_locker(file, roots()), "locked by process 42 (qemu-nbd)");
+}
+
+TEST_F(DeviceUser, OfAFileIsALoopDeviceThatMayWriteToIt) {
+    const struct stat file = image();
+    write("sys/block/loop0/loop/backing_file", "/nonexistent/disk.img (deleted)\n");
+    EXPECT_EQ(loop_device(file, roots()), std::nullopt);
+    write("sys/block/loop1/loop/backing_file", (folder_ / "disk.img").string() + "\n");
+    write("sys/block/loop1/ro", "1\n");
+    EXPECT_EQ(loop_device(file, roots()), std::nullopt);
+    write("sys/block/loop1/ro", "0\n");
+    EXPECT_EQ(loop_device(file, roots()), "the file of /dev/loop1");
 }
 
 }  // namespace

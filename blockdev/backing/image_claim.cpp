@@ -1,0 +1,258 @@
+#include "blockdev/backing/image_claim.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cassert>
+#include <cerrno>
+#include <chrono>
+#include <filesystem>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "blockdev/backing/image_user.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr std::chrono::milliseconds patience{1000};
+constexpr std::chrono::milliseconds poll_interval{20};
+
+constexpr off_t reads = 100;
+constexpr off_t writes = 101;
+constexpr off_t resizes = 103;
+constexpr off_t no_reading = 200;
+constexpr off_t no_writing = 201;
+constexpr off_t no_resizing = 203;
+
+// Of the open file description, on one byte.
+bool lock_byte(int fd, int command, short type, off_t byte, struct flock& lock) {
+    lock = {};
+    lock.l_type = type;
+    lock.l_whence = SEEK_SET;
+    lock.l_start = byte;
+    lock.l_len = 1;
+    return ::fcntl(fd, command, &lock) == 0;
+}
+
+// False only for another program's exclusive lock. A file system without locks gives true.
+bool hold_byte(int fd, off_t byte, bool held) {
+    struct flock lock {};
+    const short type = held ? F_RDLCK : F_UNLCK;
+    return lock_byte(fd, F_OFD_SETLK, type, byte, lock) || (errno != EAGAIN && errno != EACCES);
+}
+
+bool others_hold(int fd, off_t byte) {
+    struct flock lock {};
+    return lock_byte(fd, F_OFD_GETLK, F_WRLCK, byte, lock) && lock.l_type != F_UNLCK;
+}
+
+int open_again(int fd, int flags) {
+    const std::string path = "/proc/self/fd/" + std::to_string(fd);
+    return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+}
+
+// The kernel's name of a block device, whatever path leads to it.
+std::string device_path(dev_t device) {
+    const std::string number = std::to_string(major(device)) + ":" + std::to_string(minor(device));
+    std::error_code none;
+    const auto target = std::filesystem::read_symlink("/sys/dev/block/" + number, none);
+    return "/dev/" + target.filename().string();
+}
+
+bool insists(ImageUse use) {
+    return use == ImageUse::read_shared || use == ImageUse::write_shared;
+}
+
+// One image, and what this process holds of it by one description.
+class Image {
+  public:
+    explicit Image(const struct stat& is) : is_(is) {}
+    ~Image() {
+        assert(unused());
+        if (locks_ >= 0) ::close(locks_);
+        if (exclusive_ >= 0) ::close(exclusive_);
+    }
+    Image(const Image&) = delete;
+    Image& operator=(const Image&) = delete;
+
+    [[nodiscard]] bool is(const struct stat& other) const {
+        if (S_ISBLK(is_.st_mode)) return S_ISBLK(other.st_mode) && is_.st_rdev == other.st_rdev;
+        return is_.st_dev == other.st_dev && is_.st_ino == other.st_ino;
+    }
+    [[nodiscard]] bool unused() const { return users_ == Users{}; }
+
+    /// One more use; false, and nothing has changed, if others stand in its way.
+    bool add(int descriptor, ImageUse use);
+    void remove(ImageUse use);
+
+  private:
+    using Users = std::array<unsigned, 4>;  // by ImageUse
+
+    [[nodiscard]] unsigned& users(ImageUse use) { return users_.at(static_cast<size_t>(use)); }
+    bool hold();
+    [[nodiscard]] bool allowed(ImageUse use, int descriptor);
+    bool take_exclusive(int descriptor);
+
+    struct stat is_;
+    Users users_{};
+    int locks_ = -1;
+    int exclusive_ = -1;  // of a block device that is written to
+};
+
+bool Image::add(int descriptor, ImageUse use) {
+    if (locks_ < 0) locks_ = open_again(descriptor, 0);
+    if (locks_ < 0) throw std::system_error(errno, std::generic_category(), "open it again");
+    ++users(use);
+    const bool held = hold();
+    try {
+        if (insists(use) || (held && allowed(use, descriptor))) return true;
+    } catch (...) {
+        remove(use);
+        throw;
+    }
+    remove(use);
+    return false;
+}
+
+void Image::remove(ImageUse use) {
+    assert(users(use) > 0);
+    --users(use);
+    hold();
+    if (users(ImageUse::write) > 0) return;
+    if (exclusive_ >= 0) ::close(exclusive_);
+    exclusive_ = -1;
+    ::flock(locks_, LOCK_UN);
+}
+
+// Locks first; allowed() then looks at the locks of others. Of two servers that start together, one
+// sees the other.
+bool Image::hold() {
+    const bool writer = users(ImageUse::write) > 0;
+    const bool any_writer = writer || users(ImageUse::write_shared) > 0;
+    bool held = hold_byte(locks_, reads, !unused());
+    held = hold_byte(locks_, writes, any_writer) && held;
+    held = hold_byte(locks_, no_writing, writer) && held;
+    held = hold_byte(locks_, no_resizing, writer) && held;
+    return held;
+}
+
+bool Image::allowed(ImageUse use, int descriptor) {
+    if (others_hold(locks_, no_reading)) return false;
+    if (use == ImageUse::read) return true;
+    for (const off_t byte : {writes, resizes, no_writing}) {
+        if (others_hold(locks_, byte)) return false;
+    }
+    return take_exclusive(descriptor);
+}
+
+// Finds mounts, and programs with locks of another kind, which qemu's bytes do not show.
+bool Image::take_exclusive(int descriptor) {
+    if (S_ISBLK(is_.st_mode)) {
+        if (exclusive_ < 0) exclusive_ = open_again(descriptor, O_EXCL);
+        if (exclusive_ < 0 && errno != EBUSY) {
+            throw std::system_error(errno, std::generic_category(), "open it exclusively");
+        }
+        return exclusive_ >= 0;
+    }
+    return (::flock(locks_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && !loop_device(is_);
+}
+
+// Names the user of the image, for a person.
+std::string user_of(const struct stat& image) {
+    std::optional<std::string> who;
+    if (S_ISBLK(image.st_mode)) who = device_user(device_path(image.st_rdev));
+    if (!who) who = loop_device(image);
+    if (!who) who = file_locker(image);
+    return who.value_or("its user cannot be seen from here");
+}
+
+// The images of this process.
+class Images {
+  public:
+    static Images& of_this_process() {
+        static Images images;
+        return images;
+    }
+
+    /// Null if others use it.
+    Image* add(int descriptor, const struct stat& is, ImageUse use) {
+        const std::lock_guard guard(mutex_);
+        Image& image = find_or_make(is);
+        try {
+            if (image.add(descriptor, use)) return &image;
+        } catch (...) {
+            drop_if_unused(image);
+            throw;
+        }
+        drop_if_unused(image);
+        return nullptr;
+    }
+
+    void remove(Image& image, ImageUse use) {
+        const std::lock_guard guard(mutex_);
+        image.remove(use);
+        drop_if_unused(image);
+    }
+
+  private:
+    Image& find_or_make(const struct stat& is) {
+        const auto found = std::find_if(images_.begin(), images_.end(),
+                                        [&](const auto& image) { return image->is(is); });
+        if (found != images_.end()) return **found;
+        return *images_.emplace_back(std::make_unique<Image>(is));
+    }
+
+    void drop_if_unused(const Image& image) {
+        if (!image.unused()) return;
+        std::erase_if(images_, [&](const auto& one) { return one.get() == &image; });
+    }
+
+    std::mutex mutex_;
+    std::vector<std::unique_ptr<Image>> images_;
+};
+
+class Claim : public ImageClaim {
+  public:
+    Claim(Image& image, ImageUse use) : image_(image), use_(use) {}
+    ~Claim() override { Images::of_this_process().remove(image_, use_); }
+    Claim(const Claim&) = delete;
+    Claim& operator=(const Claim&) = delete;
+
+  private:
+    Image& image_;
+    const ImageUse use_;
+};
+
+}  // namespace
+
+std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string& name,
+                                              ImageUse use) {
+    assert(descriptor >= 0);
+    struct stat is {};
+    if (::fstat(descriptor, &is) != 0) {
+        throw std::system_error(errno, std::generic_category(), "stat " + name);
+    }
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (true) {
+        Image* const image = Images::of_this_process().add(descriptor, is, use);
+        if (image != nullptr) return std::make_shared<Claim>(*image, use);
+        if (std::chrono::steady_clock::now() > deadline) break;
+        std::this_thread::sleep_for(poll_interval);
+    }
+    throw std::runtime_error("open " + name + ": it is in use: " + user_of(is) +
+                             "; end that first, " +
+                             (use == ImageUse::write ? "serve it with --read-only, " : "") +
+                             "or insist with --force-shared");
+}
+
+}  // namespace blkscope

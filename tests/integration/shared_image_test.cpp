@@ -1,0 +1,150 @@
+// One image and two programs that would write to it. One of them is refused, unless both are the same
+// server.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+class SharedImage : public ServedDevice {
+  protected:
+    void SetUp() override {
+        ServedDevice::SetUp();
+        image_ = make_image("disk.img", 1 << 20);
+    }
+    /// A second server on the image; its one line of complaint if it refuses.
+    CommandResult second(const std::vector<std::string>& options = {}) {
+        std::vector<std::string> command{BLKSCOPE_BINARY, "serve", image_, "--unix",
+                                         path("second")};
+        command.insert(command.end(), options.begin(), options.end());
+        return run(command);
+    }
+    void expect_refused(const CommandResult& result, const std::string& who) {
+        EXPECT_EQ(result.status, 1) << result.output;
+        EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
+        EXPECT_EQ(result.output.rfind("blkscope: open " + image_ + ": it is in use: ", 0), 0u)
+            << result.output;
+        EXPECT_NE(result.output.find(who), std::string::npos) << result.output;
+        EXPECT_NE(result.output.find("--force-shared"), std::string::npos) << result.output;
+    }
+    void configure(const std::string& exports) {
+        std::ofstream(path("lab.json"))
+            << "{\"listen\": [\"unix:" << socket_ << "\"], \"exports\": [" << exports << "]}";
+    }
+    void reload(const std::string& answer) {
+        const size_t before = server_->output().size();
+        server_->signal(SIGHUP);
+        EXPECT_TRUE(eventually([&] {
+            return server_->output().find(answer, before) != std::string::npos;
+        })) << server_->output();
+    }
+    /// An export of the image with these properties.
+    [[nodiscard]] std::string exp(const std::string& name, const std::string& more = "") const {
+        return R"({"name": ")" + name + R"(", "backing": ")" + image_ + "\"" + more + "}";
+    }
+
+    std::string image_;
+};
+
+TEST_F(SharedImage, IsRefusedToASecondServerThatWouldWrite) {
+    serve(image_);
+    expect_refused(second(), "locked by process " + std::to_string(server_->pid()) + " (blkscope)");
+    const auto reader = serve_beside(image_, "reader", {"--read-only"});
+    EXPECT_EQ(Client(uri_at("reader")).try_read(0, 512), 0);
+    const auto insisting = serve_beside(image_, "insisting", {"--force-shared"});
+    EXPECT_EQ(Client(uri_at("insisting")).try_write(0, 512), 0);
+    EXPECT_EQ(Client(uri()).try_write(0, 512), 0);
+}
+
+TEST_F(SharedImage, IsServedBesideReaders) {
+    serve(image_, {"--read-only"});
+    const auto writer = serve_beside(image_, "writer");
+    EXPECT_EQ(Client(uri_at("writer")).try_write(0, 512), 0);
+    const auto reader = serve_beside(image_, "reader", {"--read-only"});
+    EXPECT_EQ(Client(uri_at("reader")).try_read(0, 512), 0);
+}
+
+// The second server does not wait for the end of the first, like a script that restarts a server.
+TEST_F(SharedImage, IsServedAgainAsSoonAsItsServerEnds) {
+    serve(image_);
+    server_->signal(SIGTERM);
+    auto next = serve_beside(image_, "next");
+    EXPECT_EQ(Client(uri_at("next")).try_write(0, 512), 0);
+    next->signal(SIGKILL);
+    const auto last = serve_beside(image_, "last");
+    EXPECT_EQ(Client(uri_at("last")).try_write(0, 512), 0);
+}
+
+TEST_F(SharedImage, MayBeServedTwiceByOneServer) {
+    serve_with({"a=" + image_, "b=" + image_, "--unix", socket_});
+    EXPECT_EQ(Client(uri("a")).try_write(0, 512, 'a'), 0);
+    EXPECT_EQ(Client(uri("b")).read(0, 512), std::vector<char>(512, 'a'));
+    expect_refused(second(), "(blkscope)");
+}
+
+// The old export is served to its clients until they have their answers, beside the new one.
+TEST_F(SharedImage, IsOpenedAnewByAReload) {
+    configure(exp("a"));
+    serve_with({"--config", path("lab.json")});
+    const Client old(uri("a"));
+    configure(exp("a", R"(, "description": "changed")"));
+    reload("0 added, 1 replaced, 0 removed\n");
+    EXPECT_EQ(Client(uri("a")).try_write(0, 512), 0);
+    configure(exp("a", R"(, "force-shared": true)"));
+    reload("0 added, 1 replaced, 0 removed\n");
+    configure(exp("a", R"(, "read-only": true)"));
+    reload("0 added, 1 replaced, 0 removed\n");
+    EXPECT_EQ(Client(uri("a")).try_write(0, 512), EPERM);
+    // Nothing of the exports that wrote is left.
+    const auto writer = serve_beside(image_, "writer");
+    EXPECT_EQ(Client(uri_at("writer")).try_write(0, 512), 0);
+    configure(exp("a"));
+    reload("everything stays as it was\n");
+    EXPECT_EQ(Client(uri("a")).try_read(0, 512), 0);
+}
+
+TEST_F(SharedImage, IsRefusedToQemuWhileItIsServed) {
+    NEEDS("qemu-nbd");
+    NEEDS("qemu-io");
+    NEEDS("qemu-img");
+    serve(image_);
+    const CommandResult nbd = run({"qemu-nbd", "-f", "raw", "-k", path("qemu"), "--fork", image_});
+    EXPECT_NE(nbd.status, 0);
+    EXPECT_NE(nbd.output.find("Failed to get \"write\" lock"), std::string::npos) << nbd.output;
+    EXPECT_NE(run({"qemu-io", "-f", "raw", "-c", "write 0 512", image_}).status, 0);
+    EXPECT_NE(run({"qemu-img", "resize", "-f", "raw", image_, "2M"}).status, 0);
+    // A reader that forbids writers is refused; with -U it forbids nothing.
+    const std::vector<std::string> formats{"-f", "raw", "-O", "raw", image_, path("copy")};
+    std::vector<std::string> convert{"qemu-img", "convert"};
+    convert.insert(convert.end(), formats.begin(), formats.end());
+    EXPECT_NE(run(convert).status, 0);
+    convert.insert(convert.begin() + 2, "-U");
+    succeed(convert);
+    ASSERT_EQ(stop_server(), 0);
+    succeed({"qemu-io", "-f", "raw", "-c", "write 0 512", image_});
+}
+
+TEST_F(SharedImage, IsRefusedWhileQemuServesIt) {
+    NEEDS("qemu-nbd");
+    Process qemu({"qemu-nbd", "-f", "raw", "-t", "-k", path("qemu"), image_}, path("qemu.log"));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("qemu")); }));
+    expect_refused(second(), "(qemu-nbd)");
+    serve(image_, {"--read-only"});
+    EXPECT_EQ(Client(uri()).try_read(0, 512), 0);
+    qemu.signal(SIGTERM);
+    qemu.wait();
+    const auto writer = serve_beside(image_, "writer");
+    EXPECT_EQ(Client(uri_at("writer")).try_write(0, 512), 0);
+}
+
+}  // namespace
+}  // namespace blkscope::test

@@ -1,0 +1,143 @@
+// Claims on images. Another description of the file stands for another program: the locks are of
+// descriptions, not of processes.
+
+#include "blockdev/backing/image_claim.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace blkscope {
+namespace {
+
+class Claims : public testing::Test {
+  protected:
+    void SetUp() override {
+        path_ = "/tmp/blkscope_test.XXXXXX";
+        ours_ = mkstemp(path_.data());
+        ASSERT_GE(ours_, 0);
+        other_ = open(path_.c_str(), O_RDWR | O_CLOEXEC);
+        ASSERT_GE(other_, 0);
+    }
+    void TearDown() override {
+        close(ours_);
+        close(other_);
+        unlink(path_.c_str());
+    }
+
+    std::shared_ptr<const ImageClaim> claim(ImageUse use) {
+        return claim_image(ours_, "disk.img", use);
+    }
+    // Nothing, or why not.
+    std::string refusal(ImageUse use) {
+        try {
+            claim(use);
+        } catch (const std::runtime_error& error) {
+            return error.what();
+        }
+        return {};
+    }
+
+    // The other program's lock.
+    void other_locks(short type, off_t byte, off_t bytes = 1) const {
+        struct flock lock {};
+        lock.l_type = type;
+        lock.l_start = byte;
+        lock.l_len = bytes;
+        ASSERT_EQ(fcntl(other_, F_OFD_SETLK, &lock), 0);
+    }
+    // Bytes that the other program finds locked.
+    [[nodiscard]] std::vector<off_t> locked() const {
+        std::vector<off_t> found;
+        for (off_t byte = 0; byte < 300; ++byte) {
+            struct flock lock {};
+            lock.l_type = F_WRLCK;
+            lock.l_start = byte;
+            lock.l_len = 1;
+            if (fcntl(other_, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK) {
+                found.push_back(byte);
+            }
+        }
+        return found;
+    }
+
+    std::string path_;
+    int ours_ = -1;
+    int other_ = -1;
+};
+
+TEST_F(Claims, AreTheBytesThatQemuLocks) {
+    EXPECT_EQ(locked(), (std::vector<off_t>{}));
+    auto reader = claim(ImageUse::read);
+    EXPECT_EQ(locked(), (std::vector<off_t>{100}));
+    auto writer = claim(ImageUse::write);
+    EXPECT_EQ(locked(), (std::vector<off_t>{100, 101, 201, 203}));
+    EXPECT_EQ(flock(other_, LOCK_SH | LOCK_NB), -1);
+    writer.reset();
+    EXPECT_EQ(locked(), (std::vector<off_t>{100}));
+    EXPECT_EQ(flock(other_, LOCK_EX | LOCK_NB), 0);
+    reader.reset();
+    EXPECT_EQ(locked(), (std::vector<off_t>{}));
+}
+
+TEST_F(Claims, OfAUserWhoInsistsAreSeenAndForbidNothing) {
+    const auto writer = claim(ImageUse::write_shared);
+    EXPECT_EQ(locked(), (std::vector<off_t>{100, 101}));
+}
+
+TEST_F(Claims, OfOneProcessAreNotInEachOthersWay) {
+    const auto one = claim(ImageUse::write_shared);
+    const auto two = claim(ImageUse::write);
+    auto three = claim(ImageUse::write);
+    three.reset();
+    EXPECT_EQ(locked(), (std::vector<off_t>{100, 101, 201, 203}));
+    EXPECT_EQ(flock(other_, LOCK_SH | LOCK_NB), -1);
+}
+
+TEST_F(Claims, ToWriteAreRefusedWhereOthersWrite) {
+    for (const off_t byte : {101, 103, 200, 201}) {
+        other_locks(F_RDLCK, byte);
+        EXPECT_NE(refusal(ImageUse::write), "") << byte;
+        EXPECT_NE(claim(ImageUse::write_shared), nullptr) << byte;
+        EXPECT_EQ(refusal(ImageUse::read) == "", byte != 200) << byte;
+        EXPECT_EQ(locked(), (std::vector<off_t>{})) << byte;
+        other_locks(F_UNLCK, byte);
+        EXPECT_EQ(refusal(ImageUse::write), "") << byte;
+    }
+}
+
+TEST_F(Claims, StandBesideReaders) {
+    other_locks(F_RDLCK, 100);
+    EXPECT_EQ(refusal(ImageUse::write), "");
+}
+
+TEST_F(Claims, AreRefusedWhereAnotherHasTheWholeFile) {
+    other_locks(F_WRLCK, 0, 0);
+    EXPECT_NE(refusal(ImageUse::write), "");
+    EXPECT_NE(refusal(ImageUse::read), "");
+    EXPECT_NE(claim(ImageUse::read_shared), nullptr);
+}
+
+TEST_F(Claims, ToWriteAreRefusedWhereAnotherHasAnFlock) {
+    ASSERT_EQ(flock(other_, LOCK_SH), 0);
+    EXPECT_NE(refusal(ImageUse::write), "");
+    EXPECT_EQ(refusal(ImageUse::read), "");
+}
+
+TEST_F(Claims, ThatAreRefusedSayWhatToDo) {
+    other_locks(F_WRLCK, 0, 0);
+    const std::string writer = refusal(ImageUse::write);
+    EXPECT_EQ(writer.rfind("open disk.img: it is in use: ", 0), 0u) << writer;
+    EXPECT_NE(writer.find("--read-only, or insist with --force-shared"), std::string::npos);
+    EXPECT_EQ(refusal(ImageUse::read).find("--read-only"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace blkscope
