@@ -109,6 +109,16 @@ TEST_F(Server, AttachWithoutTheKernelsDriverSaysWhatToDo) {
     EXPECT_NE(result.output.find("--ioengine=nbd"), std::string::npos) << result.output;
 }
 
+TEST_F(Server, IsNotReadyBeforeItsDeviceIsAttached) {
+    if (fs::exists("/sys/module/nbd")) GTEST_SKIP() << "SKIPPED: this kernel has the nbd driver";
+    const CommandResult result =
+        run({BLKSCOPE_BINARY, "serve", "memory:1M", "--unix", socket_, "--attach", "/dev/nbd0"});
+    if (fs::exists("/sys/module/nbd")) GTEST_SKIP() << "SKIPPED: attach loaded the nbd driver";
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.output.rfind("blkscope: attach /dev/nbd0: ", 0), 0u) << result.output;
+    EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
+}
+
 // ---- Beside others, and after them ----
 
 TEST_F(Server, ListShowsEveryExportOfEveryServer) {

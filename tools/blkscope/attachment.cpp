@@ -4,13 +4,15 @@
 
 #include <boost/asio/post.hpp>
 #include <cstdio>
+#include <utility>
 
 namespace blkscope {
 
 namespace asio = boost::asio;
 
-Attachment::Attachment(asio::io_context& io, const nbd::Uri& uri, const AttachOptions& options)
-    : io_(io), device_(options.device) {
+Attachment::Attachment(asio::io_context& io, const nbd::Uri& uri, const AttachOptions& options,
+                       std::function<void()> attached)
+    : io_(io), device_(options.device), attached_(std::move(attached)) {
     thread_ = std::thread([this, uri, options] {
         try {
             attach(uri, options);
@@ -24,6 +26,7 @@ Attachment::Attachment(asio::io_context& io, const nbd::Uri& uri, const AttachOp
 
 // Not before nbd-client has ended, and it ends only if its handshake is answered.
 Attachment::~Attachment() {
+    attached_ = nullptr;
     io_.restart();
     while (!done_) io_.run_one();
     thread_.join();
@@ -43,8 +46,7 @@ void Attachment::check() const {
 void Attachment::finished() {
     done_ = true;
     if (failure_) return io_.stop();
-    fmt::print("{} attached\n", device_);
-    std::fflush(stdout);
+    if (attached_) attached_();
 }
 
 }  // namespace blkscope

@@ -156,12 +156,23 @@ class Reloader {
     std::_Exit(1);
 }
 
+// Tells the user and the service manager that all is there, the attached device included.
+void tell_ready(const Service& service, const std::string& attached_device) {
+    service.announce();
+    if (!attached_device.empty()) fmt::print("{} attached\n", attached_device);
+    std::fflush(stdout);
+    notify_manager("READY=1");
+}
+
 void run(asio::io_context& io, Service& service, const ServeOptions& options,
          asio::signal_set& signals) {
+    const auto ready = [&] { tell_ready(service, options.attach_device); };
     std::unique_ptr<Attachment> attachment;
-    if (!options.attach_device.empty()) {
+    if (options.attach_device.empty()) {
+        ready();
+    } else {
         attachment = std::make_unique<Attachment>(io, service.server().uris(0).front(),
-                                                  attach_options(options));
+                                                  attach_options(options), ready);
     }
     signals.async_wait([&](error_code, int) { io.stop(); });
     io.run();
@@ -233,8 +244,6 @@ void serve(const ServeOptions& options) {
     server.start();
     if (door.client) server.serve_client(*door.client);
     warn_of_descriptors(service);
-    service.announce();
-    notify_manager("READY=1");
     run(io, service, options, signals);
     if (!server.stop(stop_time_max)) give_up();
     if (!server.all_flushed()) {
