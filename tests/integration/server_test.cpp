@@ -121,6 +121,24 @@ TEST_F(Server, IsNotReadyBeforeItsDeviceIsAttached) {
 
 // ---- Beside others, and after them ----
 
+TEST_F(Server, RemovesTheSocketsOfServersThatWereKilled) {
+    const auto socket_of = [&](pid_t pid) {
+        return path("blkscope-" + std::to_string(pid) + ".nbd");
+    };
+    const auto live = start_process({BLKSCOPE_BINARY, "serve", "memory:1M"}, "live.log");
+    serve_with({"memory:1M"});
+    const pid_t killed = server_->pid();
+    server_.reset();  // SIGKILL
+    ASSERT_TRUE(fs::exists(socket_of(killed)));
+    std::ofstream(socket_of(killed) + ".old").flush();
+    serve_with({"memory:1M"});
+    EXPECT_FALSE(fs::exists(socket_of(killed)));
+    EXPECT_TRUE(fs::exists(socket_of(killed) + ".old"));
+    EXPECT_TRUE(fs::exists(socket_of(server_->pid())));
+    EXPECT_TRUE(fs::exists(socket_of(live->pid())));
+    EXPECT_EQ(live->output().find("blkscope:"), std::string::npos) << live->output();
+}
+
 TEST_F(Server, ListShowsEveryExportOfEveryServer) {
     serve("one=memory:1M", {"two=" + make_image("disk.img", mib)});
     const auto beside = serve_beside("three=memory:1M", "other");

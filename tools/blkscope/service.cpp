@@ -1,7 +1,6 @@
 #include "blkscope/service.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +9,7 @@
 #include <system_error>
 #include <thread>
 
-#include "base/run_directory.hpp"
+#include "blkscope/default_socket.hpp"
 #include "blkscope/run_directory.hpp"
 #include "blockdev/accounting/histogram_switch.hpp"
 #include "blockdev/backing/backing.hpp"
@@ -65,10 +64,6 @@ void require_no_addresses(const ServiceConfig& config) {
         "serve: there are sockets from LISTEN_FDS and addresses to listen on; leave one out");
 }
 
-std::string default_socket_path() {
-    return fmt::format("{}/blkscope-{}.nbd", kstat::run_directory(), getpid());
-}
-
 }  // namespace
 
 Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door)
@@ -82,6 +77,7 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
         preferred = -1;
     }
     if (!listens_itself_) require_no_addresses(config_);
+    remove_dead_servers_sockets();
     for (const int socket : door.sockets) server_.listen_on(socket);
     listening_ = listen_on_new(addresses(config_));
 }

@@ -73,18 +73,6 @@ uint32_t zone_of(const std::string& host) {
     return percent == std::string::npos ? 0 : if_nametoindex(host.c_str() + percent + 1);
 }
 
-// Removes a socket on which no process listens: its server was killed.
-void remove_stale_socket(const std::string& path) {
-    struct stat info {};
-    if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
-    const int probe = ::socket(AF_UNIX, socket_type, 0);
-    if (probe < 0) return;
-    Address address = unix_address(path);
-    const bool stale = ::connect(probe, address.get(), address.bytes) < 0 && errno == ECONNREFUSED;
-    ::close(probe);
-    if (stale) ::unlink(path.c_str());
-}
-
 int socket_option(int socket, int option) {
     int value = 0;
     socklen_t bytes = sizeof value;
@@ -105,6 +93,18 @@ Uri tcp_uri(const Address& address) {
 }
 
 }  // namespace
+
+void remove_stale_socket(const std::string& path) {
+    if (path.size() >= sizeof(sockaddr_un::sun_path)) return;
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
+    const int probe = ::socket(AF_UNIX, socket_type, 0);
+    if (probe < 0) return;
+    Address address = unix_address(path);
+    const bool stale = ::connect(probe, address.get(), address.bytes) < 0 && errno == ECONNREFUSED;
+    ::close(probe);
+    if (stale) ::unlink(path.c_str());
+}
 
 ListeningSocket listening_unix_socket(const std::string& path) {
     const std::string what = "listen on " + path;

@@ -18,6 +18,9 @@ struct ListeningSocket {
     std::string path = {};  // of a Unix socket that this program made and must remove
 };
 
+/// Removes the socket at `path` if no process listens on it: its server was killed. A server that
+/// runs sees a client connect and disconnect.
+void remove_stale_socket(const std::string& path);
 /// A stale socket at `path` is replaced; a socket in use is not (EADDRINUSE).
 ListeningSocket listening_unix_socket(const std::string& path);
 /// `port` 0 means a free port.

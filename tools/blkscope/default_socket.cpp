@@ -1,0 +1,49 @@
+#include "blkscope/default_socket.hpp"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include "base/run_directory.hpp"
+#include "driver/nbd/server/listening_socket.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr std::string_view prefix = "blkscope-";
+constexpr std::string_view suffix = ".nbd";
+
+// 0 for a file of another name.
+pid_t server_of(std::string_view file) {
+    if (!file.starts_with(prefix) || !file.ends_with(suffix)) return 0;
+    file.remove_prefix(prefix.size());
+    file.remove_suffix(suffix.size());
+    pid_t pid = 0;
+    const auto [end, error] = std::from_chars(file.data(), file.data() + file.size(), pid);
+    return error == std::errc{} && end == file.data() + file.size() && pid > 0 ? pid : 0;
+}
+
+}  // namespace
+
+std::string default_socket_path() {
+    return fmt::format("{}/{}{}{}", kstat::run_directory(), prefix, getpid(), suffix);
+}
+
+// Does not connect to a live server, which would take that for a client. A process that is not there
+// may be in another pid namespace, so the socket decides.
+void remove_dead_servers_sockets() {
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator(kstat::run_directory(), none)) {
+        const pid_t pid = server_of(entry.path().filename().string());
+        if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH) continue;
+        nbd::remove_stale_socket(entry.path().string());
+    }
+}
+
+}  // namespace blkscope
