@@ -10,6 +10,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -75,6 +76,52 @@ TEST_F(Server, RefusesOptionsThatMakeNoSense) {
     expect_refusal({image, "--port", "99999"}, 2, "99999");
     expect_refusal({image, "--queue-depth", "0"}, 2, "--queue-depth");
     expect_refusal({image, "--connections", "2"}, 2, "--attach");
+}
+
+TEST_F(Server, PointsToTheHelpOfTheCommandThatWasWrong) {
+    struct {
+        std::vector<std::string> arguments;
+        const char* complaint;
+    } const cases[] = {
+        {{"serve", "--foo", "x"}, "not expected: --foo; see 'blkscope serve --help'"},
+        {{"serve", "--queue-depth", "0", "x"}, "1 to 1024; see 'blkscope serve --help'"},
+        {{"serve"}, "backing is required; see 'blkscope serve --help'"},
+        {{"attach"}, "uri is required; see 'blkscope attach --help'"},
+        {{"stats", "--foo"}, "see 'blkscope stats --help'"},
+        {{"srv"}, "there is no command 'srv'; the nearest is 'serve'; see 'blkscope --help'"},
+        {{"srv", "disk.img", "--direct"}, "there is no command 'srv'; the nearest is 'serve'"},
+        {{"--foo"}, "see 'blkscope --help'"},
+        {{}, "see 'blkscope --help'"},
+    };
+    for (const auto& [arguments, complaint] : cases) {
+        std::vector<std::string> command{BLKSCOPE_BINARY};
+        command.insert(command.end(), arguments.begin(), arguments.end());
+        const CommandResult result = run(command);
+        EXPECT_EQ(result.status, 2) << complaint;
+        EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1);
+        EXPECT_EQ(result.output.rfind("blkscope: usage: ", 0), 0u) << result.output;
+        EXPECT_NE(result.output.find(complaint), std::string::npos) << result.output;
+    }
+}
+
+TEST_F(Server, ExplainsEachCommandInEightyColumnsAndWithAnExample) {
+    for (const char* command : {"", "serve", "attach", "detach", "list", "stats", "top"}) {
+        std::vector<std::string> arguments{BLKSCOPE_BINARY, "--help"};
+        if (*command != '\0') arguments.insert(arguments.begin() + 1, command);
+        const std::string help = succeed(arguments);
+        std::istringstream lines(help);
+        for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
+        EXPECT_NE(help.find("Example"), std::string::npos) << help;
+        EXPECT_NE(help.find("\n  blkscope "), std::string::npos) << help;
+        for (const char* type : {"UINT", "TEXT:", "FLOAT", " in ["}) {
+            EXPECT_EQ(help.find(type), std::string::npos) << help;
+        }
+    }
+    const std::string serve = succeed({BLKSCOPE_BINARY, "serve", "--help"});
+    EXPECT_NE(serve.find("\n  --queue-depth N         Requests that a device works on at once; "
+                         "more wait (1\n                          to 1024; default 128)\n"),
+              std::string::npos)
+        << serve;
 }
 
 TEST_F(Server, RefusesAPlaceWhereItCannotListen) {

@@ -3,12 +3,15 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "blkscope/help.hpp"
 #include "blkscope/list.hpp"
 #include "blkscope/serve.hpp"
 #include "driver/attach/attach.hpp"
@@ -23,25 +26,43 @@ namespace {
 constexpr int bad_usage = 2;
 
 constexpr const char* about =
-    "A userspace block device you can see inside: serves a file, disk or memory over NBD and\n"
-    "accounts every request, so that 'iostat -xn 1' tells waiting from service.";
+    "A userspace block device you can see inside: serves a file, disk or memory\n"
+    "over NBD and accounts every request, so that 'iostat -xn 1' tells waiting from\n"
+    "service.";
+
+constexpr const char* notes =
+    "Examples:\n"
+    "  blkscope serve memory:1G          serve; then 'iostat -xn 1' shows it\n"
+    "  blkscope list                     what is served on this machine, and where\n"
+    "  blkscope serve --help             the options of a command, with examples";
 
 constexpr const char* serve_notes =
-    "BACKING is the path of a file or block device, memory:SIZE or null:SIZE (SIZE as in 64M, "
-    "1G).\n"
-    "When it is ready it prints a line per export and address: the device's name in iostat, and "
-    "the\n"
-    "URI. A single export is the default export too (the empty name).\n"
-    "Ends on SIGINT or SIGTERM, after answering what it has accepted and flushing it; a second "
-    "one\n"
-    "ends it at once. Takes over the sockets of systemd's LISTEN_FDS if there are any.\n"
+    "BACKING is the path of a file or block device, memory:SIZE or null:SIZE (SIZE as\n"
+    "in 64M, 1G). When the server is ready, it prints a line per export and address:\n"
+    "the device's name in iostat, and the URI. A single export is the default export\n"
+    "too (the empty name). The server ends on SIGINT or SIGTERM, after it has\n"
+    "answered what it accepted and flushed it; a second signal ends it at once. It\n"
+    "takes over the sockets of systemd's LISTEN_FDS if there are any.\n"
     "\n"
+    "Examples:\n"
     "  blkscope serve disk.img\n"
     "  blkscope serve memory:1G --queue-depth 8 --port 10809\n"
     "  blkscope serve root=disk.img scratch=memory:4G --unix /run/two.sock\n"
     "  blkscope serve --attach /dev/nbd0 disk.img\n"
     "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img\n"
     "  blkscope serve --config /etc/blkscope/lab.json";
+
+constexpr const char* attach_notes =
+    "Example:\n"
+    "  blkscope attach 'nbd+unix:///?socket=/run/disk.sock' /dev/nbd0";
+
+constexpr const char* detach_notes =
+    "Example:\n"
+    "  blkscope detach /dev/nbd0";
+
+constexpr const char* list_notes =
+    "Example:\n"
+    "  blkscope list";
 
 struct AttachCommand {
     std::string uri;
@@ -54,6 +75,7 @@ CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
         .add_option("--timeout", seconds,
                     "Seconds after which the kernel gives a request to /dev/nbdX up; 0 for never, "
                     "even if the server has died")
+        ->option_text("SECONDS")
         ->capture_default_str()
         ->check(CLI::Range(0U, 86400U));
 }
@@ -62,30 +84,39 @@ void add_tls(CLI::App& serve, nbd::TlsOptions& options) {
     serve
         .add_option_function<std::string>(
             "--tls", [&](const std::string& word) { options.mode = nbd::tls_mode(word).value(); },
-            "TLS for clients that ask for it (on), for all or none (require); default off")
+            "TLS for clients that ask for it (on), or for all (require); off if not given")
         ->check(CLI::IsMember({"off", "on", "require"}));
-    serve.add_option("--tls-certs", options.certificates,
-                     "Directory of server-cert.pem, server-key.pem and ca-cert.pem");
+    serve
+        .add_option("--tls-certs", options.certificates,
+                    "Directory of server-cert.pem, server-key.pem and ca-cert.pem")
+        ->option_text("DIRECTORY");
     serve.add_flag("--tls-verify-peer", options.verify_peer,
                    "Only clients with a certificate that ca-cert.pem has signed");
-    serve.add_option("--tls-psk", options.psk_file,
-                     "File of NAME:HEX lines: the keys shared with clients, as psktool makes them");
+    serve
+        .add_option("--tls-psk", options.psk_file,
+                    "File of NAME:HEX lines: the keys shared with clients, as psktool makes them")
+        ->option_text("FILE");
 }
 
 // How clients come in, and which.
 void add_door(CLI::App& serve, ServeOptions& options) {
     CLI::Option* socket =
-        serve.add_option("--unix", options.socket_path,
-                         "Listen on this Unix socket (default: one in the run directory)");
+        serve
+            .add_option("--unix", options.socket_path,
+                        "Listen on this Unix socket; one in the run directory if not given")
+            ->option_text("PATH");
     CLI::Option* port =
-        serve.add_option("--port", options.port, "Listen on this TCP port; 0 takes a free one");
+        serve.add_option("--port", options.port, "Listen on this TCP port; 0 takes a free one")
+            ->option_text("PORT");
     serve.add_option("--bind", options.bind_address, "The address for --port")
+        ->option_text("ADDRESS")
         ->capture_default_str()
         ->needs(port);
     serve
         .add_option("--allow", options.allow,
                     "An address or network (10.0.0.0/8, ::1) whose TCP clients may connect; "
                     "repeat for more (default: all)")
+        ->option_text("NETWORK")
         ->allow_extra_args(false);  // what follows the network may be a backing
     serve
         .add_flag("--stdio", options.stdio,
@@ -94,7 +125,7 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         ->excludes(port);
     serve
         .add_option("--workers", options.workers,
-                    "Threads that serve, made as clients need them (default: one a processor)")
+                    "Threads that serve, made as clients need them; one a processor if not given")
         ->check(CLI::Range(1U, workers_max));
     serve.add_flag_callback(
         "--no-busy-wait", [&options] { options.busy_wait = false; },
@@ -108,6 +139,7 @@ void add_door(CLI::App& serve, ServeOptions& options) {
     serve
         .add_option("--handshake-timeout", options.handshake_seconds,
                     "Seconds that a client has to negotiate")
+        ->option_text("SECONDS")
         ->capture_default_str()
         ->check(CLI::Range(1U, handshake_seconds_max));
 }
@@ -116,8 +148,10 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
     serve->footer(serve_notes);
     serve->add_option("backing", options.backings, "What to serve: [NAME=]BACKING ...");
-    serve->add_option("--config", options.config_path,
-                      "Everything from this file, and again at SIGHUP: see blkscope(5)");
+    serve
+        ->add_option("--config", options.config_path,
+                     "Everything from this file, and again at SIGHUP: see blkscope(5)")
+        ->option_text("FILE");
     add_door(*serve, options);
     serve
         ->add_option("--queue-depth", options.queue_depth,
@@ -128,8 +162,10 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     serve->add_flag("--read-only", options.read_only, "Refuse writes");
     serve->add_flag("--force-shared", options.force_shared,
                     "Serve what is mounted, or what another program writes to");
-    serve->add_option("--description", options.description,
-                      "What clients are told of each export (default: its device and backing)");
+    serve
+        ->add_option("--description", options.description,
+                     "What clients are told of each export (default: its device and backing)")
+        ->option_text("TEXT");
     serve->add_flag_callback(
         "--no-list", [&options] { options.list = false; },
         "Tell the exports' names to nobody: a client must know one");
@@ -137,7 +173,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
         ->add_option_function<std::string>(
             "--replies",
             [&](const std::string& word) { options.replies = nbd::reply_form(word).value(); },
-            "The richest form of replies that clients may ask for; default extended")
+            "The richest form of replies that clients may ask for; extended if not given")
         ->check(CLI::IsMember({"simple", "structured", "extended"}));
     serve->add_flag_callback(
         "--no-histograms", [&options] { options.histograms = false; },
@@ -148,8 +184,10 @@ void add_serve(CLI::App& app, ServeOptions& options) {
         ->capture_default_str()
         ->check(CLI::Range(0U, stats_rate_max));
     add_tls(*serve, options.tls);
-    CLI::Option* attach = serve->add_option("--attach", options.attach_device,
-                                            "Also attach the first export to this /dev/nbdX");
+    CLI::Option* attach = serve
+                              ->add_option("--attach", options.attach_device,
+                                           "Also attach the first export to this /dev/nbdX")
+                              ->option_text("DEVICE");
     attach->excludes("--stdio");
     serve->add_option("--connections", options.attach_connections, "Connections for --attach")
         ->capture_default_str()
@@ -160,6 +198,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
 
 void add_attach(CLI::App& app, AttachCommand& command) {
     CLI::App* attach = app.add_subcommand("attach", "Make an export this machine's /dev/nbdX");
+    attach->footer(attach_notes);
     attach
         ->add_option("uri", command.uri,
                      "The export: nbd+unix:///NAME?socket=PATH or "
@@ -172,6 +211,7 @@ void add_attach(CLI::App& app, AttachCommand& command) {
         ->capture_default_str()
         ->check(CLI::Range(1U, 16U));
     attach->add_option("--block-size", command.options.block_bytes, "Logical block size in bytes")
+        ->option_text("BYTES")
         ->check(CLI::IsMember({512, 1024, 2048, 4096}));
     attach->add_flag("--read-only", command.options.read_only, "Let nobody write");
     attach->add_flag("--persist", command.persist,
@@ -199,6 +239,7 @@ struct DetachCommand {
 
 void add_detach(CLI::App& app, DetachCommand& command) {
     CLI::App* detach = app.add_subcommand("detach", "Free a /dev/nbdX");
+    detach->footer(detach_notes);
     detach->add_option("device", command.device, "/dev/nbdX")->required();
     detach->add_flag("--force", command.options.force,
                      "Even if it is mounted or open: its users lose their disk");
@@ -220,10 +261,27 @@ void require_something_to_serve(const CLI::App& app, const ServeOptions& options
     }
 }
 
+// The command line has words, and the first of them is no command.
+bool has_unknown_command(const CLI::App& app, int argc, char** argv) {
+    if (argc < 2 || argv[1][0] == '-') return false;
+    const auto commands = app.get_subcommands({});
+    return std::none_of(commands.begin(), commands.end(),
+                        [&](const CLI::App* command) { return command->get_name() == argv[1]; });
+}
+
 // CLI11's exit codes are its own; ours are 0 and 2, and its message becomes one line.
-int explain(const CLI::App& app, const CLI::ParseError& error) {
+int explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    fmt::print(stderr, "blkscope: usage: {}; see 'blkscope --help'\n", error.what());
+    std::string why = error.what();
+    if (has_unknown_command(app, argc, argv)) {
+        std::vector<std::string> names;
+        for (const CLI::App* command : app.get_subcommands({}))
+            names.push_back(command->get_name());
+        why = no_such_command(argv[1], names);
+    }
+    const auto commands = app.get_subcommands();
+    const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
+    fmt::print(stderr, "blkscope: usage: {}; see 'blkscope{} --help'\n", why, command);
     return bad_usage;
 }
 
@@ -233,7 +291,8 @@ int run(int argc, char** argv) {
     CLI::App app(about, "blkscope");
     app.require_subcommand(1);
     app.set_version_flag("--version", "blkscope " BLKSCOPE_VERSION);
-    app.get_formatter()->column_width(34);
+    app.formatter(std::make_shared<HelpFormatter>());
+    app.footer(notes);
     ServeOptions serve_options;
     AttachCommand attach_command;
     DetachCommand detach_command;
@@ -242,14 +301,15 @@ int run(int argc, char** argv) {
     add_serve(app, serve_options);
     add_attach(app, attach_command);
     add_detach(app, detach_command);
-    app.add_subcommand("list", "Show the exports and attached devices of this machine");
+    app.add_subcommand("list", "Show the exports and attached devices of this machine")
+        ->footer(list_notes);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     try {
         app.parse(argc, argv);
         require_something_to_serve(app, serve_options);
     } catch (const CLI::ParseError& error) {
-        return explain(app, error);
+        return explain(app, error, argc, argv);
     }
     try {
         if (app.got_subcommand("serve")) serve(serve_options);

@@ -7,9 +7,11 @@ namespace blkscope::stats_command {
 namespace {
 
 constexpr const char* notes =
-    "Of each variable a line by the t-digest, of the requests that were taken into it, and a line\n"
-    "by the histogram of all requests, whose percentiles are the upper ends of its buckets.\n"
+    "Of each variable there is a line by the t-digest, of the requests that were\n"
+    "taken into it, and a line by the histogram of all requests, whose percentiles\n"
+    "are the upper ends of its buckets.\n"
     "\n"
+    "Examples:\n"
     "  blkscope stats\n"
     "  blkscope stats --json nbd0 | jq '.devices[0].variables.read_service'";
 

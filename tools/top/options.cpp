@@ -10,16 +10,15 @@ namespace {
 constexpr double ns_per_s = 1e9;
 
 constexpr const char* notes =
-    "Each interval it shows what the devices did, as 'iostat -xnu' does, and for one of them "
-    "where\n"
-    "the time went: heatmaps of the time that requests waited, and that they were served.\n"
+    "Each interval it shows what the devices did, as 'iostat -xnu' does, and for one\n"
+    "of them where the time went: heatmaps of the time that requests waited, and that\n"
+    "they were served.\n"
     "\n"
-    "Keys: q quit, space freeze, 1-9 or j k or the arrows choose a device, s sorts, + - change "
-    "the\n"
-    "interval, h explains. If input or output is no terminal, it prints lines as 'iostat -xn' "
-    "does.\n"
-    "NO_COLOR in the environment is --no-color.\n"
+    "Keys: q quit, space freeze, 1-9 or j k or the arrows choose a device, s sorts,\n"
+    "+ - change the interval, h explains. If input or output is no terminal, it\n"
+    "prints lines as 'iostat -xn' does. NO_COLOR in the environment is --no-color.\n"
     "\n"
+    "Examples:\n"
     "  blkscope top\n"
     "  blkscope top 0.5 --device nbd0\n"
     "  blkscope top --batch 1 60 > minute.txt";
@@ -36,9 +35,11 @@ void add_command(CLI::App& app, Options& options) {
     top->add_option("interval", options.interval_s, "Seconds between looks")
         ->capture_default_str()
         ->check(CLI::Range(interval_s_min, interval_s_max));
-    top->add_option("count", options.count, "Looks, after which it ends (default: no end)")
+    top->add_option("count", options.count, "Looks, after which it ends; no end if not given")
         ->check(CLI::PositiveNumber);
-    top->add_option("--device", options.devices, "Only this device; repeat for more (default: all)")
+    top->add_option("--device", options.devices,
+                    "Only this device; repeat for more (all if not given)")
+        ->option_text("NAME")
         ->allow_extra_args(false);  // what follows the name is the interval
     top->add_flag_callback(
         "--no-color", [&options] { options.color = false; },

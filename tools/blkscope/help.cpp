@@ -1,0 +1,160 @@
+#include "blkscope/help.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <numeric>
+#include <sstream>
+#include <string_view>
+#include <utility>
+
+namespace blkscope {
+namespace {
+
+constexpr size_t text_column = 26;
+constexpr size_t columns = 80;
+
+// A name, and beside or below it a text in lines that end before the screen does.
+std::string entry(const std::string& name, const std::string& text) {
+    std::string out = "  " + name;
+    if (out.size() + 2 > text_column) out += "\n";
+    const std::string margin(text_column, ' ');
+    size_t column = out.back() == '\n' ? 0 : out.size();
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (column > text_column && column + 1 + word.size() >= columns) {
+            out += "\n";
+            column = 0;
+        }
+        const std::string gap = column < text_column ? margin.substr(column) : " ";
+        out += gap + word;
+        column += gap.size() + word.size();
+    }
+    return out + "\n";
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view by) {
+    for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
+        text.replace(at, what.size(), by);
+        at += by.size();
+    }
+    return text;
+}
+
+// CLI11 says "UINT in [1 - 64]", "{off,on,require}" and "POSITIVE".
+std::string plain(const std::string& constraint) {
+    if (constraint == "POSITIVE") return "above 0";
+    if (const size_t range = constraint.find(" in ["); range != std::string::npos) {
+        const std::string inner = constraint.substr(range + 5, constraint.size() - range - 6);
+        return replaced(inner, " - ", " to ");
+    }
+    if (!constraint.starts_with('{')) return constraint;
+    std::string words = constraint.substr(1, constraint.size() - 2);
+    const size_t last = words.rfind(',');
+    if (last != std::string::npos) words.replace(last, 1, " or ");
+    return replaced(words, ",", ", ");
+}
+
+bool is_flag(const CLI::Option& option) {
+    return option.get_type_name().empty();
+}
+
+template <class Options>
+std::string names_of(const Options& options) {
+    std::string names;
+    for (const CLI::Option* option : options) {
+        names += (names.empty() ? "" : ", ") + option->get_name();
+    }
+    return names;
+}
+
+// The type's name, and what CLI11 has put behind it: "UINT:UINT in [1 - 64]".
+std::pair<std::string, std::string> type_and_constraint(const CLI::Option& option) {
+    const std::string type = option.get_type_name();
+    const size_t colon = type.find(':');
+    if (colon == std::string::npos) return {type, ""};
+    return {type.substr(0, colon), plain(type.substr(colon + 1))};
+}
+
+// The word behind the name: "N", "PATH"; nothing behind a flag or a positional.
+std::string value_name(const CLI::Option& option, bool is_positional) {
+    if (is_positional || is_flag(option)) return "";
+    if (!option.get_option_text().empty()) return " " + option.get_option_text();
+    const std::string type = type_and_constraint(option).first;
+    return type == "TEXT" ? " WORD" : " N";
+}
+
+std::string description(const CLI::Option& option) {
+    std::vector<std::string> notes;
+    if (!is_flag(option)) {
+        const std::string constraint = type_and_constraint(option).second;
+        if (!constraint.empty()) notes.push_back(constraint);
+        if (!option.get_default_str().empty()) {
+            notes.push_back("default " + option.get_default_str());
+        }
+    }
+    const std::string text = option.get_description();
+    const std::string needed = names_of(option.get_needs());
+    if (!needed.empty() && text.find(needed) == std::string::npos) {
+        notes.push_back("with " + needed);
+    }
+    if (!option.get_excludes().empty()) {
+        notes.push_back("not with " + names_of(option.get_excludes()));
+    }
+    return notes.empty() ? text : fmt::format("{} ({})", text, fmt::join(notes, "; "));
+}
+
+// How many letters must be put in, taken out or changed to make one word of the other.
+size_t distance(std::string_view one, std::string_view other) {
+    std::vector<size_t> row(other.size() + 1);
+    std::iota(row.begin(), row.end(), 0);
+    for (size_t i = 0; i < one.size(); ++i) {
+        size_t diagonal = std::exchange(row[0], i + 1);
+        for (size_t j = 0; j < other.size(); ++j) {
+            const size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
+            diagonal = row[j + 1];
+            row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+        }
+    }
+    return row.back();
+}
+
+}  // namespace
+
+HelpFormatter::HelpFormatter() {
+    column_width(text_column);
+}
+
+std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
+    const std::string name = make_option_name(option, is_positional);
+    return entry(name + value_name(*option, is_positional), description(*option));
+}
+
+std::string HelpFormatter::make_subcommand(const CLI::App* subcommand) const {
+    return entry(subcommand->get_name(), subcommand->get_description());
+}
+
+std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {
+    return "\n" + CLI::Formatter::make_usage(app, std::move(name));
+}
+
+// Without CLI11's remark on how many options there must be.
+std::string HelpFormatter::make_description(const CLI::App* app) const {
+    return app->get_description() + "\n";
+}
+
+std::string no_such_command(const std::string& word, const std::vector<std::string>& commands) {
+    assert(!commands.empty());
+    const auto nearest =
+        std::min_element(commands.begin(), commands.end(), [&](const auto& one, const auto& other) {
+            return distance(word, one) < distance(word, other);
+        });
+    // More than half of it changed: chance.
+    if (distance(word, *nearest) <= (std::max(word.size(), nearest->size()) + 1) / 2) {
+        return fmt::format("there is no command '{}'; the nearest is '{}'", word, *nearest);
+    }
+    return fmt::format("there is no command '{}'; there are {}", word, fmt::join(commands, ", "));
+}
+
+}  // namespace blkscope

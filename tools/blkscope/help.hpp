@@ -1,0 +1,28 @@
+// Help on blkscope's command line: --help in 80 columns, and the message on an unknown command.
+//
+// Threads: any.
+// Errors:  none.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace blkscope {
+
+/// Prints an option as "--queue-depth N" and, in a second column, what it does, its range and its
+/// default. To be given to an application before it gets its subcommands.
+class HelpFormatter : public CLI::Formatter {
+  public:
+    HelpFormatter();
+
+    std::string make_option(const CLI::Option* option, bool is_positional) const override;
+    std::string make_subcommand(const CLI::App* subcommand) const override;
+    std::string make_usage(const CLI::App* app, std::string name) const override;
+    std::string make_description(const CLI::App* app) const override;
+};
+
+/// "there is no command 'srv'; the nearest is 'serve'", or all of them if none is near.
+std::string no_such_command(const std::string& word, const std::vector<std::string>& commands);
+
+}  // namespace blkscope
