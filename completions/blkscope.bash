@@ -62,7 +62,7 @@ _blkscope() {
         detach:-*) _blkscope_offer --force --help ;;
         list:-*) _blkscope_offer --help ;;
         stats:-*) _blkscope_offer --json --help ;;
-        top:-*) _blkscope_offer --device --no-color --batch --help ;;
+        top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
         serve:*)
             _blkscope_offer memory: null:
             _blkscope_files "$word"

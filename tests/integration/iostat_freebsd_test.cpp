@@ -74,6 +74,10 @@ TEST_F(IostatFreebsd, SelectsByNameAndByType) {
     EXPECT_EQ(iostat({"-d", "-t", "da,other"}).output.substr(0, 35),
               "            nbd0             nbd1 \n");
     EXPECT_NE(iostat({"-d", "nbd7"}).output.find("iostat: no such device"), std::string::npos);
+    const CommandResult missing = iostat({"-d", "--must-exist", "nbd0", "nbd7"});
+    EXPECT_EQ(missing.status, 1);
+    EXPECT_EQ(missing.output, "iostat: no device named nbd7 in " + folder_.string() + "\n");
+    EXPECT_EQ(iostat({"-d", "--must-exist", "nbd0"}).status, 0);
     const CommandResult wrong = iostat({"-t", "disk"});
     EXPECT_EQ(wrong.status, 1);
     EXPECT_EQ(wrong.output, "iostat: devstat_buildmatch: unknown match item \"disk\"\n");

@@ -149,6 +149,27 @@ TEST_F(Iostat, AnUnknownDeviceHasNoLine) {
                                  "; 'blkscope list' shows those that are served\n" + header);
 }
 
+TEST_F(Iostat, AnUnknownDeviceIsAnErrorWhereItMustExist) {
+    serve("memory:1M");
+    const std::string there = "; 'blkscope list' shows those that are served\n";
+    const CommandResult report = iostat({"-xn", "--must-exist", "nbd0", "nbd7", "nbd8", "1", "1"});
+    EXPECT_EQ(report.status, 2);
+    EXPECT_EQ(report.output, "iostat: no device named nbd7 or nbd8 in " + folder_.string() + there);
+    EXPECT_EQ(iostat({"-xn", "--must-exist", "nbd0"}).status, 0);
+    EXPECT_EQ(iostat({"-j", "--must-exist", "nbd7"}).status, 2);
+}
+
+// The server that is measured dies: the figures of a run in CI would be those of half a run.
+TEST_F(Iostat, ADeviceThatGoesIsAnErrorWhereItMustExist) {
+    serve("memory:1M");
+    Process process({IOSTAT_BINARY, "-xn", "--must-exist", "nbd0", "1"}, path("iostat.log"));
+    ASSERT_TRUE(eventually([&] { return process.output().find("nbd0") != std::string::npos; }));
+    server_->signal(SIGKILL);
+    EXPECT_EQ(process.wait(), 2);
+    EXPECT_NE(process.output().find("iostat: no device named nbd0 in "), std::string::npos)
+        << process.output();
+}
+
 TEST_F(Iostat, TheMachinesOwnDisksAreThereWithoutAServer) {
     const CommandResult report = iostat({"-xn"});
     EXPECT_EQ(report.status, 0);

@@ -362,6 +362,19 @@ TEST_F(TopInLines, WhatIsMissingIsTold) {
     EXPECT_EQ(occurrences(named.output, "blkscope: top: no device named nbd7 in "), 1u);
 }
 
+TEST_F(TopInLines, WhatIsMissingIsAnErrorWhereItMustExist) {
+    const std::vector<std::string> top{BLKSCOPE_BINARY, "top", "--must-exist", "0.1", "1"};
+    EXPECT_EQ(run(top).status, 1);
+    serve("memory:1M");
+    EXPECT_EQ(run(top).status, 0);
+    std::vector<std::string> other = top;
+    other.insert(other.end(), {"--device", "nbd0", "--device", "nbd7"});
+    const CommandResult missing = run(other);
+    EXPECT_EQ(missing.status, 1);
+    EXPECT_EQ(missing.output.rfind("blkscope: top: no device named nbd7 in ", 0), 0u)
+        << missing.output;
+}
+
 TEST_F(TopInLines, AReaderThatHasEnoughIsNoFailure) {
     serve("memory:1M");
     const CommandResult result = run(

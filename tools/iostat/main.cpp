@@ -69,7 +69,7 @@ class Run {
   private:
     void look();
     void tell_what_is_missing(const Snapshot& shown, bool processors);
-    [[nodiscard]] std::string no_such_device() const;
+    void require_all(const Snapshot& shown) const;
     bool wait_for_the_next();
 
     Options options_;
@@ -98,6 +98,7 @@ void Run::look() {
     if (options_.histograms_wanted()) histograms_.read_into(devices);
     const Processors processors = reader_.read_processors();
     const Snapshot shown = select(devices, options_);
+    if (options_.must_exist) require_all(shown);
     tell_what_is_missing(shown, processors.empty());
     const std::time_t now = std::time(nullptr);
     const std::string report = reporter_.report(shown, processors, now);
@@ -110,12 +111,19 @@ std::string no_devices() {
     return "no devices in " + run_directory() + "; start a server with 'blkscope serve'";
 }
 
-std::string Run::no_such_device() const {
+std::string no_such_device(const std::vector<std::string>& names) {
     std::string text = "no device named ";
     const char* before = "";
-    for (const std::string& device : options_.devices)
-        text += std::exchange(before, " or ") + device;
+    for (const std::string& name : names) text += std::exchange(before, " or ") + name;
     return text + " in " + run_directory() + "; 'blkscope list' shows those that are served";
+}
+
+// Also of a device that was there before: its server has ended, and the run measures nothing.
+void Run::require_all(const Snapshot& shown) const {
+    if (!options_.devices_wanted()) return;
+    const auto missing = missing_names(shown, options_);
+    if (!missing.empty()) throw std::runtime_error(no_such_device(missing));
+    if (shown.empty()) throw std::runtime_error(no_devices());
 }
 
 // Once each. What is missing shows as nothing, or as zeros.
@@ -123,7 +131,9 @@ void Run::tell_what_is_missing(const Snapshot& shown, bool processors) {
     const bool there_are_some = options_.devices.empty() && reader_.any_device();
     if (shown.empty() && !missed_devices_ && options_.devices_wanted() && !there_are_some) {
         missed_devices_ = true;
-        complain("iostat: " + (options_.devices.empty() ? no_devices() : no_such_device()) + "\n");
+        complain("iostat: " +
+                 (options_.devices.empty() ? no_devices() : no_such_device(options_.devices)) +
+                 "\n");
     }
     const bool has_columns = (options_.tty || options_.cpu) && !options_.json;
     if (processors && !missed_processors_ && has_columns) {

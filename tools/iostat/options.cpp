@@ -229,6 +229,7 @@ void Parser::take_operands(const std::vector<std::string>& operands) {
 
 std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments) {
     if (std::ranges::find(arguments, "--help") != arguments.end()) return Help{};
+    const bool must_exist = std::erase(arguments, "--must-exist") > 0;
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -248,7 +249,9 @@ std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> argu
     if (!parser.refusal()) parser.take_operands({arguments.begin() + optind, arguments.end()});
     if (!parser.refusal()) parser.check();
     if (parser.refusal()) return *parser.refusal();
-    return parser.options();
+    Options options = parser.options();
+    options.must_exist = must_exist;
+    return options;
 }
 
 }  // namespace blkscope::iostat

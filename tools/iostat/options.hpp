@@ -59,6 +59,7 @@ struct Options {
     bool disks = true;             // not with -P
     bool partitions = false;       // -p, -P
     Stamp stamp = Stamp::none;     // -T
+    bool must_exist = false;       // --must-exist: a named device that is missing ends it
     std::optional<int> limit;      // -l: devices
     std::vector<std::string> devices;
     std::optional<int> interval_s;  // none: one report

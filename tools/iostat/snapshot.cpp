@@ -67,11 +67,14 @@ bool in_order(const Device& one, const Device& other) {
     return std::tie(one.module, one.instance) < std::tie(other.module, other.instance);
 }
 
+bool is_named(const Device& device, const std::string& operand) {
+    if (operand.find('.') != std::string::npos) return device.name.starts_with(operand);
+    return device.name == operand;
+}
+
 bool asked_for(const Device& device, const Options& options) {
-    return std::ranges::any_of(options.devices, [&](const std::string& operand) {
-        if (operand.find('.') != std::string::npos) return device.name.starts_with(operand);
-        return device.name == operand;
-    });
+    return std::ranges::any_of(
+        options.devices, [&](const std::string& operand) { return is_named(device, operand); });
 }
 
 // The four places of a horizontal report are too few for drives that are mostly empty.
@@ -164,6 +167,16 @@ Snapshot select(std::vector<Device> candidates, const Options& options) {
     }
     if (options.controllers) return with_controllers(std::move(candidates));
     return candidates;
+}
+
+std::vector<std::string> missing_names(const std::vector<Device>& devices, const Options& options) {
+    std::vector<std::string> missing;
+    for (const std::string& name : options.devices) {
+        const bool found = std::ranges::any_of(
+            devices, [&](const Device& device) { return is_named(device, name); });
+        if (!found) missing.push_back(name);
+    }
+    return missing;
 }
 
 }  // namespace blkscope::iostat

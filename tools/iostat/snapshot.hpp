@@ -63,6 +63,10 @@ using Snapshot = std::vector<Device>;
 /// horizontal report); others fill what is left. If none of the names exists, nothing is shown.
 [[nodiscard]] Snapshot select(std::vector<Device> candidates, const Options& options);
 
+/// The names that were asked for and that none of the devices has.
+[[nodiscard]] std::vector<std::string> missing_names(const std::vector<Device>& devices,
+                                                     const Options& options);
+
 }  // namespace blkscope::iostat
 
 #endif

@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto synopsis =
     "Usage: iostat [-cCdDeEiIjLmMnpPqrsStuwxXyYz] [-l n] [-T d|u]\n"
-    "              [disk ...] [interval [count]]\n";
+    "              [--must-exist] [disk ...] [interval [count]]\n";
 
 constexpr auto explanation =
     R"(Reports on block devices from their kstats. The first report covers the time
@@ -33,6 +33,7 @@ How:
   -j     a line of JSON per report, with everything; -I -M -T do not change it
          (histograms and percentiles only with -w, -L or -q)
   -T u   before each report, the seconds since 1970; -T d the date
+  --must-exist      end with status 2 when a disk that is named is not there
   --style freebsd   the report and the options of FreeBSD's iostat: add --help
 
   r/s w/s          reads, writes completed per second (rps wps; tps: both)

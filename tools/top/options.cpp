@@ -44,6 +44,8 @@ void add_command(CLI::App& app, Options& options) {
     top->add_flag_callback(
         "--no-color", [&options] { options.color = false; },
         "Mark what is past a threshold with + and !");
+    top->add_flag("--must-exist", options.must_exist,
+                  "Fail if a device that is named is not there");
     top->add_flag("-b,--batch", options.batch, "Print lines, also on a terminal");
 }
 

@@ -18,7 +18,8 @@ struct Options {
     std::optional<unsigned> count;     // looks; none: until the user ends it
     std::vector<std::string> devices;  // empty: all that are served
     bool color = true;
-    bool batch = false;  // lines, also on a terminal
+    bool batch = false;       // lines, also on a terminal
+    bool must_exist = false;  // a device that is missing is an error
 
     [[nodiscard]] hrtime_t interval_ns() const;
 };

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <clocale>
 #include <csignal>
@@ -47,22 +48,38 @@ std::string nothing_there(const std::vector<std::string>& names) {
                        fmt::join(names, " or "), place);
 }
 
+// With --must-exist: throws if a named device, or any device at all, is missing.
+void require_all(const Options& options, const Look& look) {
+    if (!options.must_exist) return;
+    std::vector<std::string> missing;
+    for (const std::string& name : options.devices) {
+        const bool found = std::ranges::any_of(
+            look.devices, [&](const DeviceLook& one) { return one.device.name == name; });
+        if (!found) missing.push_back(name);
+    }
+    if (!missing.empty() || look.devices.empty()) {
+        throw std::runtime_error("top: " + nothing_there(missing));
+    }
+}
+
 // One run on a terminal.
 class ScreenRun {
   public:
     explicit ScreenRun(const Options& options)
-        : events_({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT},
+        : options_(options),
+          events_({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT},
                   options.interval_ns(), true),
           looks_(options.count),
           reader_(options.devices),
-          session_(options.interval_ns(), nothing_there(options.devices)),
-          color_(options.color) {}
+          session_(options.interval_ns(), nothing_there(options.devices)) {}
 
     /// The signal that ended it; 0: the user, the count, or a terminal that is no more.
     int go() {
-        session_.take(reader_.look());  // what fails here fails before the terminal is touched
+        const Look first = reader_.look();  // what fails here fails before the terminal is touched
+        require_all(options_, first);
+        session_.take(first);
         if (looks_.was_the_last()) looks_done_ = true;
-        Terminal terminal(color_);
+        Terminal terminal(options_.color);
         draw(terminal);
         while (!looks_done_ && !quit_) {
             const Event event = events_.wait();
@@ -109,11 +126,11 @@ class ScreenRun {
         }
     }
 
+    const Options& options_;
     Events events_;
     Looks looks_;
     Reader reader_;
     Session session_;
-    bool color_;
     bool looks_done_ = false;
     bool quit_ = false;
 };
@@ -143,7 +160,9 @@ int run_in_lines(const Options& options) {
     Model model;
     bool told = false;
     for (;;) {
-        model.take(reader.look());
+        const Look look = reader.look();
+        require_all(options, look);
+        model.take(look);
         if (model.devices().empty() && !std::exchange(told, true)) {
             fmt::print(stderr, "blkscope: top: {}\n", nothing_there(options.devices));
         }

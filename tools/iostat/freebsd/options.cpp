@@ -13,7 +13,8 @@ namespace {
 
 constexpr auto synopsis =
     "usage: iostat --style=freebsd [-CdhIKoTxz] [-c count] [-n devs]\n"
-    "              [-t type,if,pass] [-w wait] [drives] [wait [count]]\n";
+    "              [-t type,if,pass] [-w wait] [--must-exist] [drives]\n"
+    "              [wait [count]]\n";
 
 Refusal refuse(const std::string& why) {
     return {"iostat: " + why + "\n" + synopsis};
@@ -199,6 +200,7 @@ bool take_style(std::vector<std::string>& arguments) {
 
 std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments) {
     if (std::ranges::find(arguments, "--help") != arguments.end()) return Help{};
+    const bool must_exist = std::erase(arguments, "--must-exist") > 0;
     std::vector<char*> argv;
     argv.reserve(arguments.size() + 1);
     for (std::string& argument : arguments) argv.push_back(argument.data());
@@ -217,7 +219,9 @@ std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> argu
     parser.take_operands({arguments.begin() + optind, arguments.end()});
     if (parser.refusal()) return *parser.refusal();
     parser.settle();
-    return parser.options();
+    Options options = parser.options();
+    options.must_exist = must_exist;
+    return options;
 }
 
 }  // namespace blkscope::iostat::freebsd

@@ -22,6 +22,7 @@ struct Options {
     int devices_max = 0;               // -n, or what fits
     std::vector<std::string> matches;  // -t, each "type,if,pass"
     std::vector<std::string> drives;
+    bool must_exist = false;               // --must-exist: a drive that is missing ends it
     std::chrono::milliseconds wait{1000};  // -w
     std::optional<int> count = 1;          // -c; none: without end
     std::string warnings;                  // lines to be told before anything else

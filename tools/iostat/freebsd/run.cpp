@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
+#include <stdexcept>
 #include <string_view>
 
 #include "cadence/cadence.hpp"
@@ -124,6 +125,7 @@ class Run {
   private:
     bool look();
     void tell_what_is_missing(const std::vector<Shown>& shown);
+    void require_all(const std::vector<Shown>& shown) const;
     void wait_for_the_next();
 
     const Options& options_;
@@ -147,10 +149,20 @@ void Run::tell_what_is_missing(const std::vector<Shown>& shown) {
     }
 }
 
+void Run::require_all(const std::vector<Shown>& shown) const {
+    for (const std::string& drive : options_.drives) {
+        const bool found =
+            std::ranges::any_of(shown, [&](const Shown& one) { return one.name == drive; });
+        if (!found) throw std::runtime_error("no device named " + drive + " in " + run_directory());
+    }
+    if (shown.empty()) throw std::runtime_error("no such device in " + run_directory());
+}
+
 // False: nobody reads it any more.
 bool Run::look() {
     const bool others = devices_.look();
     const std::vector<Shown> shown = devices_.shown();
+    if (options_.must_exist) require_all(shown);
     tell_what_is_missing(shown);
     const Machine machine = host_.look(gethrtime());
     std::string text;
