@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "kstat2/options.hpp"
+#include "tools/kstat2/options.hpp"
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "kstat/pattern.hpp"
+#include "tools/kstat/pattern.hpp"
 
 namespace {
 

@@ -19,9 +19,9 @@
 
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/server.hpp"
-#include "iostat/histogram_reader.hpp"
 #include "kstat/provider/instance.hpp"
 #include "served_device.hpp"
+#include "tools/iostat/histogram_reader.hpp"
 
 namespace blkscope::test {
 namespace {

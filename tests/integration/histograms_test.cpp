@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "iostat/histogram_reader.hpp"
 #include "served_device.hpp"
+#include "tools/iostat/histogram_reader.hpp"
 
 namespace blkscope::test {
 namespace {

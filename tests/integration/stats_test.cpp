@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "served_device.hpp"
-#include "stats/reader.hpp"
+#include "tools/stats/reader.hpp"
 
 namespace blkscope::test {
 namespace {

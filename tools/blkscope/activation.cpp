@@ -1,4 +1,4 @@
-#include "blkscope/activation.hpp"
+#include "tools/blkscope/activation.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "blkscope/attachment.hpp"
+#include "tools/blkscope/attachment.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "blkscope/command_line.hpp"
+#include "tools/blkscope/command_line.hpp"
 
 #include <fmt/format.h>
 
@@ -11,14 +11,14 @@
 #include <string>
 #include <vector>
 
-#include "blkscope/help.hpp"
-#include "blkscope/list.hpp"
-#include "blkscope/serve.hpp"
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
-#include "stats/stats.hpp"
-#include "top/top.hpp"
+#include "tools/blkscope/help.hpp"
+#include "tools/blkscope/list.hpp"
+#include "tools/blkscope/serve.hpp"
+#include "tools/stats/stats.hpp"
+#include "tools/top/top.hpp"
 
 namespace blkscope {
 namespace {

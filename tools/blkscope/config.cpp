@@ -1,4 +1,4 @@
-#include "blkscope/config.hpp"
+#include "tools/blkscope/config.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "blkscope/default_socket.hpp"
+#include "tools/blkscope/default_socket.hpp"
 
 #include <fmt/format.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "blkscope/help.hpp"
+#include "tools/blkscope/help.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "blkscope/list.hpp"
+#include "tools/blkscope/list.hpp"
 
 #include <fmt/format.h>
 #include <kstat.h>

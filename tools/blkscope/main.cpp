@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <exception>
 
-#include "blkscope/command_line.hpp"
-#include "blkscope/failure.hpp"
+#include "tools/blkscope/command_line.hpp"
+#include "tools/blkscope/failure.hpp"
 
 int main(int argc, char** argv) {
     try {

@@ -1,4 +1,4 @@
-#include "blkscope/notify.hpp"
+#include "tools/blkscope/notify.hpp"
 
 #include <sys/socket.h>
 #include <sys/un.h>

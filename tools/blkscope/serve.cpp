@@ -1,4 +1,4 @@
-#include "blkscope/serve.hpp"
+#include "tools/blkscope/serve.hpp"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -16,15 +16,15 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "blkscope/activation.hpp"
-#include "blkscope/attachment.hpp"
-#include "blkscope/failure.hpp"
-#include "blkscope/notify.hpp"
-#include "blkscope/run_directory.hpp"
-#include "blkscope/service.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "kstat/provider/publish.hpp"
+#include "tools/blkscope/activation.hpp"
+#include "tools/blkscope/attachment.hpp"
+#include "tools/blkscope/failure.hpp"
+#include "tools/blkscope/notify.hpp"
+#include "tools/blkscope/run_directory.hpp"
+#include "tools/blkscope/service.hpp"
 
 namespace blkscope {
 namespace {

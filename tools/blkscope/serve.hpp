@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "blkscope/config.hpp"
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls/tls.hpp"
+#include "tools/blkscope/config.hpp"
 
 namespace blkscope {
 

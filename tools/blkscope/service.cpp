@@ -1,4 +1,4 @@
-#include "blkscope/service.hpp"
+#include "tools/blkscope/service.hpp"
 
 #include <fmt/format.h>
 
@@ -9,11 +9,11 @@
 #include <system_error>
 #include <thread>
 
-#include "blkscope/default_socket.hpp"
-#include "blkscope/run_directory.hpp"
 #include "blockdev/accounting/histogram_switch.hpp"
 #include "blockdev/backing/backing.hpp"
 #include "kstat/provider/instance.hpp"
+#include "tools/blkscope/default_socket.hpp"
+#include "tools/blkscope/run_directory.hpp"
 
 namespace blkscope {
 namespace {

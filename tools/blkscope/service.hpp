@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "blkscope/config.hpp"
 #include "driver/nbd/server/server.hpp"
+#include "tools/blkscope/config.hpp"
 
 namespace blkscope {
 

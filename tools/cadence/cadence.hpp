@@ -6,8 +6,7 @@
 // If a report took so long that less than a quarter of the interval is left, the next one comes
 // half an interval later where there is a count, and the schedule is caught up with. Without a
 // count, or once the process was stopped and continued, the schedule starts anew.
-#ifndef CADENCE_CADENCE_HPP
-#define CADENCE_CADENCE_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
@@ -29,5 +28,3 @@ class Cadence {
 };
 
 }  // namespace blkscope
-
-#endif

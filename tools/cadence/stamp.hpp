@@ -1,6 +1,5 @@
 // When a report was made, as the tools' option -T asks for it.
-#ifndef CADENCE_STAMP_HPP
-#define CADENCE_STAMP_HPP
+#pragma once
 
 #include <ctime>
 #include <string>
@@ -15,5 +14,3 @@ enum class Stamp { none, epoch, date };
 [[nodiscard]] std::string stamp_line(std::time_t now, Stamp stamp);
 
 }  // namespace blkscope
-
-#endif

@@ -1,4 +1,4 @@
-#include "gstat/filter.hpp"
+#include "tools/gstat/filter.hpp"
 
 #include <array>
 

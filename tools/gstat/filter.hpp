@@ -1,6 +1,5 @@
 // Which names are shown: those in which an extended regular expression is found.
-#ifndef GSTAT_FILTER_HPP
-#define GSTAT_FILTER_HPP
+#pragma once
 
 #include <regex.h>
 
@@ -30,5 +29,3 @@ class Filter {
 };
 
 }  // namespace blkscope::gstat
-
-#endif

@@ -12,10 +12,10 @@
 #include <system_error>
 #include <utility>
 
-#include "gstat/options.hpp"
-#include "gstat/report.hpp"
-#include "gstat/screen.hpp"
-#include "gstat/snapshot_reader.hpp"
+#include "tools/gstat/options.hpp"
+#include "tools/gstat/report.hpp"
+#include "tools/gstat/screen.hpp"
+#include "tools/gstat/snapshot_reader.hpp"
 
 namespace blkscope::gstat {
 namespace {

@@ -1,4 +1,4 @@
-#include "gstat/options.hpp"
+#include "tools/gstat/options.hpp"
 
 #include <regex.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <string_view>
 
-#include "gstat/filter.hpp"
+#include "tools/gstat/filter.hpp"
 
 namespace blkscope::gstat {
 namespace {

@@ -1,6 +1,5 @@
 // The command line of gstat, and what it means.
-#ifndef GSTAT_OPTIONS_HPP
-#define GSTAT_OPTIONS_HPP
+#pragma once
 
 #include <chrono>
 #include <string>
@@ -41,5 +40,3 @@ struct Refusal {
 [[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::gstat
-
-#endif

@@ -1,13 +1,12 @@
 // From two snapshots to lines of text: the columns of FreeBSD's gstat, and its CSV.
-#ifndef GSTAT_REPORT_HPP
-#define GSTAT_REPORT_HPP
+#pragma once
 
 #include <string>
 #include <vector>
 
-#include "gstat/filter.hpp"
-#include "gstat/options.hpp"
-#include "gstat/snapshot.hpp"
+#include "tools/gstat/filter.hpp"
+#include "tools/gstat/options.hpp"
+#include "tools/gstat/snapshot.hpp"
 
 namespace blkscope::gstat {
 
@@ -37,5 +36,3 @@ struct Line {
                                     const Snapshot& before, const Snapshot& now);
 
 }  // namespace blkscope::gstat
-
-#endif

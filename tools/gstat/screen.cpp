@@ -1,4 +1,4 @@
-#include "gstat/screen.hpp"
+#include "tools/gstat/screen.hpp"
 
 #include <curses.h>
 #include <unistd.h>

@@ -1,12 +1,11 @@
 // The live view on a terminal, through curses.
-#ifndef GSTAT_SCREEN_HPP
-#define GSTAT_SCREEN_HPP
+#pragma once
 
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include "gstat/report.hpp"
+#include "tools/gstat/report.hpp"
 
 namespace blkscope::gstat {
 
@@ -40,5 +39,3 @@ class Screen {
 };
 
 }  // namespace blkscope::gstat
-
-#endif

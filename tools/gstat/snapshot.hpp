@@ -1,6 +1,5 @@
 // What all devices counted at one moment, and the pairs of two such moments.
-#ifndef GSTAT_SNAPSHOT_HPP
-#define GSTAT_SNAPSHOT_HPP
+#pragma once
 
 #include <sys/devicestat.h>
 #include <sys/kstat.h>
@@ -36,5 +35,3 @@ struct Snapshot {
 void put_partitions_in_place(std::vector<Device>& devices);
 
 }  // namespace blkscope::gstat
-
-#endif

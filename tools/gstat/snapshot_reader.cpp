@@ -1,4 +1,4 @@
-#include "gstat/snapshot_reader.hpp"
+#include "tools/gstat/snapshot_reader.hpp"
 
 #include "devstat/entries/busy_time.hpp"
 

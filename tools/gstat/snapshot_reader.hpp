@@ -1,9 +1,8 @@
 // Takes snapshots of the machine's devices.
-#ifndef GSTAT_SNAPSHOT_READER_HPP
-#define GSTAT_SNAPSHOT_READER_HPP
+#pragma once
 
 #include "devstat/libdevstat/reader.hpp"
-#include "gstat/snapshot.hpp"
+#include "tools/gstat/snapshot.hpp"
 
 namespace blkscope::gstat {
 
@@ -17,5 +16,3 @@ class SnapshotReader {
 };
 
 }  // namespace blkscope::gstat
-
-#endif

@@ -1,10 +1,10 @@
-#include "iostat/changes.hpp"
+#include "tools/iostat/changes.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "iostat/groups.hpp"
+#include "tools/iostat/groups.hpp"
 
 namespace blkscope::iostat {
 

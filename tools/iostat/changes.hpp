@@ -1,11 +1,10 @@
 // What came and what went between two looks at the devices.
-#ifndef IOSTAT_CHANGES_HPP
-#define IOSTAT_CHANGES_HPP
+#pragma once
 
 #include <string>
 #include <vector>
 
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
@@ -23,5 +22,3 @@ namespace blkscope::iostat {
 [[nodiscard]] std::string change_lines(const std::vector<std::string>& changes);
 
 }  // namespace blkscope::iostat
-
-#endif

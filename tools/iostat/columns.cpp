@@ -1,4 +1,4 @@
-#include "iostat/columns.hpp"
+#include "tools/iostat/columns.hpp"
 
 #include <fmt/format.h>
 

@@ -1,13 +1,12 @@
 // The columns there are: one table, from which each layout takes its own. Cells are padded to their
 // column's width, and with -r not at all. Numbers never depend on the locale.
-#ifndef IOSTAT_COLUMNS_HPP
-#define IOSTAT_COLUMNS_HPP
+#pragma once
 
 #include <string>
 #include <vector>
 
-#include "iostat/figures.hpp"
-#include "iostat/processors.hpp"
+#include "tools/iostat/figures.hpp"
+#include "tools/iostat/processors.hpp"
 
 namespace blkscope::iostat {
 
@@ -31,5 +30,3 @@ struct Sides {
 [[nodiscard]] bool is_idle(const Figures& figures, const Options& options);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/distribution.hpp"
+#include "tools/iostat/distribution.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "iostat/format.hpp"
+#include "tools/iostat/format.hpp"
 
 namespace blkscope::iostat {
 

@@ -1,12 +1,11 @@
 // Tables of how requests are spread: -w, the times of each operation side by side, and -L, the
 // latency of reads and writes by powers of two.
-#ifndef IOSTAT_DISTRIBUTION_HPP
-#define IOSTAT_DISTRIBUTION_HPP
+#pragma once
 
 #include <string>
 
-#include "iostat/histograms.hpp"
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/histograms.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
@@ -30,5 +29,3 @@ namespace blkscope::iostat {
 [[nodiscard]] bool is_idle(const Histograms& interval);
 
 }  // namespace blkscope::iostat
-
-#endif

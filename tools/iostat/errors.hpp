@@ -1,6 +1,5 @@
 // The error kstats of devices: three counters for columns, and everything else for a listing.
-#ifndef IOSTAT_ERRORS_HPP
-#define IOSTAT_ERRORS_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
@@ -46,5 +45,3 @@ struct Listing {
 [[nodiscard]] std::string error_listing(const ErrorRecords& records, const Listing& listing);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/figures.hpp"
+#include "tools/iostat/figures.hpp"
 
 #include <cstdint>
 #include <limits>

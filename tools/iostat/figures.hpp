@@ -1,8 +1,7 @@
 // The arithmetic: two looks at a device give the figures of the interval between them.
-#ifndef IOSTAT_FIGURES_HPP
-#define IOSTAT_FIGURES_HPP
+#pragma once
 
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
@@ -46,5 +45,3 @@ struct Figures {
 [[nodiscard]] Figures figures(const Device* before, const Device& now, const Options& options);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,12 +1,11 @@
 // How the columns become lines: whether they are padded or separated by commas, where the name
 // stands, and where terminals and processors do.
-#ifndef IOSTAT_FORMAT_HPP
-#define IOSTAT_FORMAT_HPP
+#pragma once
 
 #include <string>
 #include <vector>
 
-#include "iostat/columns.hpp"
+#include "tools/iostat/columns.hpp"
 
 namespace blkscope::iostat {
 
@@ -42,5 +41,3 @@ constexpr size_t name_width_max = 24;
                                           const ProcessorFigures& processors = {});
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/groups.hpp"
+#include "tools/iostat/groups.hpp"
 
 #include <fmt/format.h>
 

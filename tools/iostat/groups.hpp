@@ -1,10 +1,9 @@
 // Devices that stand for several: controllers for their disks, and the paths of multipath devices.
-#ifndef IOSTAT_GROUPS_HPP
-#define IOSTAT_GROUPS_HPP
+#pragma once
 
 #include <string_view>
 
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
@@ -20,5 +19,3 @@ namespace blkscope::iostat {
 [[nodiscard]] std::vector<Device> combine_paths(std::vector<Device> devices, Paths paths);
 
 }  // namespace blkscope::iostat
-
-#endif

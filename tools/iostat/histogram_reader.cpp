@@ -1,4 +1,4 @@
-#include "iostat/histogram_reader.hpp"
+#include "tools/iostat/histogram_reader.hpp"
 
 #include <fmt/format.h>
 

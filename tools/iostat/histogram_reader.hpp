@@ -1,13 +1,12 @@
 // Where histograms come from: the kstats of the second kind below each device's, read through
 // libkstat2 alone.
-#ifndef IOSTAT_HISTOGRAM_READER_HPP
-#define IOSTAT_HISTOGRAM_READER_HPP
+#pragma once
 
 #include <kstat2.h>
 
 #include <vector>
 
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
@@ -34,5 +33,3 @@ class HistogramReader {
 };
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -7,8 +7,7 @@
 //
 // A bucket knows the bounds of its values and not the values, so a percentile is the bucket that it
 // falls into, shown by its upper end: so many of the requests took no longer.
-#ifndef IOSTAT_HISTOGRAMS_HPP
-#define IOSTAT_HISTOGRAMS_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
@@ -50,5 +49,3 @@ using Histograms = std::map<std::string, Histogram, std::less<>>;
 [[nodiscard]] std::optional<uint64_t> percentile(const Histogram& histogram, kstat2::PerMillion p);
 
 }  // namespace blkscope::iostat
-
-#endif

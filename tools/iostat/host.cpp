@@ -1,4 +1,4 @@
-#include "iostat/host.hpp"
+#include "tools/iostat/host.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,12 +1,11 @@
 // What this machine's own disks are called elsewhere: where they are mounted, and their identity.
-#ifndef IOSTAT_HOST_HPP
-#define IOSTAT_HOST_HPP
+#pragma once
 
 #include <istream>
 #include <map>
 #include <string>
 
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
@@ -27,5 +26,3 @@ namespace blkscope::iostat {
 [[nodiscard]] std::string host_device_id(const std::string& name);
 
 }  // namespace blkscope::iostat
-
-#endif

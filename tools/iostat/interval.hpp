@@ -1,9 +1,8 @@
 // What a report is about: two looks at the same things.
-#ifndef IOSTAT_INTERVAL_HPP
-#define IOSTAT_INTERVAL_HPP
+#pragma once
 
-#include "iostat/figures.hpp"
-#include "iostat/processors.hpp"
+#include "tools/iostat/figures.hpp"
+#include "tools/iostat/processors.hpp"
 
 namespace blkscope::iostat {
 
@@ -27,5 +26,3 @@ struct Interval {
 };
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,11 +1,11 @@
-#include "iostat/json.hpp"
+#include "tools/iostat/json.hpp"
 
 #include <array>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
-#include "iostat/columns.hpp"
+#include "tools/iostat/columns.hpp"
 
 namespace blkscope::iostat {
 

@@ -1,14 +1,13 @@
 // JSON Lines: one object per report, for programs. Units are in the keys, numbers are never
 // strings, and what is not known is null. Keys may be added; none changes its meaning.
-#ifndef IOSTAT_JSON_HPP
-#define IOSTAT_JSON_HPP
+#pragma once
 
 #include <ctime>
 #include <string>
 #include <vector>
 
-#include "iostat/interval.hpp"
-#include "iostat/summary.hpp"
+#include "tools/iostat/interval.hpp"
+#include "tools/iostat/summary.hpp"
 
 namespace blkscope::iostat {
 
@@ -22,5 +21,3 @@ namespace blkscope::iostat {
 [[nodiscard]] std::string json_summary(const Summary& summary, std::time_t now);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -13,18 +13,18 @@
 #include <system_error>
 #include <utility>
 
-#include "cadence/cadence.hpp"
-#include "iostat/format.hpp"
-#include "iostat/freebsd/options.hpp"
-#include "iostat/freebsd/run.hpp"
-#include "iostat/histogram_reader.hpp"
-#include "iostat/json.hpp"
-#include "iostat/options.hpp"
-#include "iostat/reader.hpp"
-#include "iostat/report.hpp"
-#include "iostat/signals.hpp"
-#include "iostat/summary.hpp"
-#include "iostat/usage.hpp"
+#include "tools/cadence/cadence.hpp"
+#include "tools/iostat/format.hpp"
+#include "tools/iostat/freebsd/options.hpp"
+#include "tools/iostat/freebsd/run.hpp"
+#include "tools/iostat/histogram_reader.hpp"
+#include "tools/iostat/json.hpp"
+#include "tools/iostat/options.hpp"
+#include "tools/iostat/reader.hpp"
+#include "tools/iostat/report.hpp"
+#include "tools/iostat/signals.hpp"
+#include "tools/iostat/summary.hpp"
+#include "tools/iostat/usage.hpp"
 
 namespace blkscope::iostat {
 

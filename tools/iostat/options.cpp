@@ -1,4 +1,4 @@
-#include "iostat/options.hpp"
+#include "tools/iostat/options.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "iostat/usage.hpp"
+#include "tools/iostat/usage.hpp"
 
 namespace blkscope::iostat {
 

@@ -4,15 +4,14 @@
 // an interval and a count. An operand that begins with a digit starts the numbers. The letters of
 // the original that say what is reported (-c -t -d -D -x -e -E) replace its default, which is -t -d
 // -c.
-#ifndef IOSTAT_OPTIONS_HPP
-#define IOSTAT_OPTIONS_HPP
+#pragma once
 
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "cadence/stamp.hpp"
+#include "tools/cadence/stamp.hpp"
 
 namespace blkscope::iostat {
 
@@ -98,5 +97,3 @@ struct Refusal {
     std::vector<std::string> arguments);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,7 +1,6 @@
 // The processors: where their time went, and what terminals moved meanwhile, which is counted
 // there.
-#ifndef IOSTAT_PROCESSORS_HPP
-#define IOSTAT_PROCESSORS_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
@@ -10,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "iostat/options.hpp"
+#include "tools/iostat/options.hpp"
 
 namespace blkscope::iostat {
 
@@ -56,5 +55,3 @@ struct ProcessorFigures {
                                                          const Processors& now);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/reader.hpp"
+#include "tools/iostat/reader.hpp"
 
 #include <unistd.h>
 
@@ -10,7 +10,7 @@
 #include <optional>
 #include <system_error>
 
-#include "iostat/host.hpp"
+#include "tools/iostat/host.hpp"
 
 namespace blkscope::iostat {
 

@@ -1,6 +1,5 @@
 // Where the figures come from: the kstats that are published, read through libkstat alone.
-#ifndef IOSTAT_READER_HPP
-#define IOSTAT_READER_HPP
+#pragma once
 
 #include <kstat.h>
 
@@ -8,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "iostat/processors.hpp"
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/processors.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
@@ -57,5 +56,3 @@ class Reader {
 [[nodiscard]] std::string run_directory();
 
 }  // namespace blkscope::iostat
-
-#endif

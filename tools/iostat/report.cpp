@@ -1,14 +1,14 @@
-#include "iostat/report.hpp"
+#include "tools/iostat/report.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <utility>
 
-#include "iostat/changes.hpp"
-#include "iostat/distribution.hpp"
-#include "iostat/format.hpp"
-#include "iostat/json.hpp"
+#include "tools/iostat/changes.hpp"
+#include "tools/iostat/distribution.hpp"
+#include "tools/iostat/format.hpp"
+#include "tools/iostat/json.hpp"
 
 namespace blkscope::iostat {
 

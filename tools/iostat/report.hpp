@@ -1,13 +1,12 @@
 // One report after another: what is compared with what, and which headers are due.
-#ifndef IOSTAT_REPORT_HPP
-#define IOSTAT_REPORT_HPP
+#pragma once
 
 #include <ctime>
 #include <optional>
 #include <string>
 
-#include "iostat/figures.hpp"
-#include "iostat/interval.hpp"
+#include "tools/iostat/figures.hpp"
+#include "tools/iostat/interval.hpp"
 
 namespace blkscope::iostat {
 
@@ -50,5 +49,3 @@ class Reporter {
 };
 
 }  // namespace blkscope::iostat
-
-#endif

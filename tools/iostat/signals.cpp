@@ -1,4 +1,4 @@
-#include "iostat/signals.hpp"
+#include "tools/iostat/signals.hpp"
 
 #include <poll.h>
 

@@ -2,8 +2,7 @@
 //
 // A signal that ends the run is heeded between reports, so that what was printed is whole. A second
 // one of its kind ends the process at once, in case that our output's reader has stalled.
-#ifndef IOSTAT_SIGNALS_HPP
-#define IOSTAT_SIGNALS_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
@@ -30,5 +29,3 @@ void watch_signals();
 void die_of(int signal);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "iostat/groups.hpp"
+#include "tools/iostat/groups.hpp"
 
 namespace blkscope::iostat {
 

@@ -1,6 +1,5 @@
 // One look at the devices: what was read, which of it is shown, and in what order.
-#ifndef IOSTAT_SNAPSHOT_HPP
-#define IOSTAT_SNAPSHOT_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
@@ -10,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "iostat/errors.hpp"
-#include "iostat/histograms.hpp"
-#include "iostat/options.hpp"
+#include "tools/iostat/errors.hpp"
+#include "tools/iostat/histograms.hpp"
+#include "tools/iostat/options.hpp"
 
 namespace blkscope::iostat {
 
@@ -68,5 +67,3 @@ using Snapshot = std::vector<Device>;
                                                      const Options& options);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,10 +1,10 @@
-#include "iostat/summary.hpp"
+#include "tools/iostat/summary.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
-#include "iostat/format.hpp"
+#include "tools/iostat/format.hpp"
 
 namespace blkscope::iostat {
 

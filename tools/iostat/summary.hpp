@@ -1,6 +1,5 @@
 // The whole run in a few lines: what each device did on average, and its best and worst interval.
-#ifndef IOSTAT_SUMMARY_HPP
-#define IOSTAT_SUMMARY_HPP
+#pragma once
 
 #include <array>
 #include <optional>
@@ -8,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "iostat/figures.hpp"
+#include "tools/iostat/figures.hpp"
 
 namespace blkscope::iostat {
 
@@ -89,5 +88,3 @@ class Summary {
 [[nodiscard]] std::string summary_text(const Summary& summary, const Options& options);
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/usage.hpp"
+#include "tools/iostat/usage.hpp"
 
 namespace blkscope::iostat {
 

@@ -1,6 +1,5 @@
 // What iostat says about itself.
-#ifndef IOSTAT_USAGE_HPP
-#define IOSTAT_USAGE_HPP
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ namespace blkscope::iostat {
 [[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::iostat
-
-#endif

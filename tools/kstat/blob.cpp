@@ -1,11 +1,11 @@
-#include "kstat/blob.hpp"
+#include "tools/kstat/blob.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
 
-#include "stats/blob.hpp"
+#include "tools/stats/blob.hpp"
 
 namespace blkscope::kstat_command {
 

@@ -11,14 +11,13 @@
 // of those that the variable has. Buckets without values are left out, for there may be hundreds;
 // so are lat_outside and lat_errors while they are 0. Bounds have leading zeroes, so that they are
 // in order when the names are.
-#ifndef KSTAT_BLOB_HPP
-#define KSTAT_BLOB_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
 #include <vector>
 
-#include "kstat/statistic.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -30,5 +29,3 @@ namespace blkscope::kstat_command {
 [[nodiscard]] std::vector<Statistic> decode_blob(const kstat_t& ksp);
 
 }  // namespace blkscope::kstat_command
-
-#endif

@@ -1,9 +1,9 @@
-#include "kstat/decode.hpp"
+#include "tools/kstat/decode.hpp"
 
 #include <algorithm>
 #include <array>
 
-#include "kstat/raw.hpp"
+#include "tools/kstat/raw.hpp"
 
 namespace blkscope::kstat_command {
 

@@ -1,12 +1,11 @@
 // From a kstat's data section to statistics with names.
-#ifndef KSTAT_DECODE_HPP
-#define KSTAT_DECODE_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
 #include <vector>
 
-#include "kstat/statistic.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -18,5 +17,3 @@ namespace blkscope::kstat_command {
 [[nodiscard]] std::vector<Statistic> decode(const kstat_t& ksp);
 
 }  // namespace blkscope::kstat_command
-
-#endif

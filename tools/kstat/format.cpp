@@ -1,4 +1,4 @@
-#include "kstat/format.hpp"
+#include "tools/kstat/format.hpp"
 
 #include <fmt/format.h>
 

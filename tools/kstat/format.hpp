@@ -1,13 +1,12 @@
 // How kstats are written down, in each of the forms there are.
-#ifndef KSTAT_FORMAT_HPP
-#define KSTAT_FORMAT_HPP
+#pragma once
 
 #include <ctime>
 #include <string>
 #include <vector>
 
-#include "kstat/options.hpp"
-#include "kstat/statistic.hpp"
+#include "tools/kstat/options.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -26,5 +25,3 @@ void append_block(std::string& out, const Reading& kstat, const Chosen& chosen);
 void append_lines(std::string& out, Format format, const Reading& kstat, const Chosen& chosen);
 
 }  // namespace blkscope::kstat_command
-
-#endif

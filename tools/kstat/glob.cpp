@@ -1,4 +1,4 @@
-#include "kstat/glob.hpp"
+#include "tools/kstat/glob.hpp"
 
 namespace blkscope::kstat_command {
 

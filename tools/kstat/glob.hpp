@@ -1,6 +1,5 @@
 // Shell patterns over the names of kstats.
-#ifndef KSTAT_GLOB_HPP
-#define KSTAT_GLOB_HPP
+#pragma once
 
 #include <bitset>
 #include <optional>
@@ -38,5 +37,3 @@ class Glob {
 };
 
 }  // namespace blkscope::kstat_command
-
-#endif

@@ -1,12 +1,11 @@
 // Kstats as JSON, which it is whatever a provider puts into its names and strings.
-#ifndef KSTAT_JSON_HPP
-#define KSTAT_JSON_HPP
+#pragma once
 
 #include <string>
 #include <string_view>
 
-#include "kstat/format.hpp"
-#include "kstat/statistic.hpp"
+#include "tools/kstat/format.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -24,5 +23,3 @@ void append_object(std::string& out, const Reading& kstat, const Chosen& chosen,
                    std::string_view time);
 
 }  // namespace blkscope::kstat_command
-
-#endif

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <system_error>
 
-#include "cadence/cadence.hpp"
-#include "kstat/options.hpp"
-#include "kstat/reader.hpp"
-#include "kstat/report.hpp"
-#include "kstat/usage.hpp"
+#include "tools/cadence/cadence.hpp"
+#include "tools/kstat/options.hpp"
+#include "tools/kstat/reader.hpp"
+#include "tools/kstat/report.hpp"
+#include "tools/kstat/usage.hpp"
 
 namespace blkscope::kstat_command {
 

@@ -1,4 +1,4 @@
-#include "kstat/options.hpp"
+#include "tools/kstat/options.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -7,7 +7,7 @@
 #include <charconv>
 #include <string_view>
 
-#include "kstat/usage.hpp"
+#include "tools/kstat/usage.hpp"
 
 namespace blkscope::kstat_command {
 

@@ -1,14 +1,13 @@
 // The command line of kstat, and what it means.
-#ifndef KSTAT_OPTIONS_HPP
-#define KSTAT_OPTIONS_HPP
+#pragma once
 
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "cadence/stamp.hpp"
-#include "kstat/pattern.hpp"
+#include "tools/cadence/stamp.hpp"
+#include "tools/kstat/pattern.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -49,5 +48,3 @@ struct Refusal {
     std::vector<std::string> arguments);
 
 }  // namespace blkscope::kstat_command
-
-#endif

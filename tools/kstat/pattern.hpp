@@ -1,12 +1,11 @@
 // What a user asks for by name: a shell pattern, or a regular expression between slashes.
-#ifndef KSTAT_PATTERN_HPP
-#define KSTAT_PATTERN_HPP
+#pragma once
 
 #include <string_view>
 #include <variant>
 
-#include "kstat/glob.hpp"
-#include "kstat/regex.hpp"
+#include "tools/kstat/glob.hpp"
+#include "tools/kstat/regex.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -41,5 +40,3 @@ struct Selector {
 [[nodiscard]] Selector parse_selector(std::string_view operand);
 
 }  // namespace blkscope::kstat_command
-
-#endif

@@ -1,11 +1,11 @@
-#include "kstat/raw.hpp"
+#include "tools/kstat/raw.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <span>
 
-#include "kstat/blob.hpp"
+#include "tools/kstat/blob.hpp"
 
 namespace blkscope::kstat_command {
 

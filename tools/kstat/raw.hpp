@@ -12,14 +12,13 @@
 //
 // Source: illumos' <sys/sysinfo.h>, <sys/var.h>, <sys/dnlc.h> and <nfs/nfs_clnt.h>, for the order
 // and the width of the fields.
-#ifndef KSTAT_RAW_HPP
-#define KSTAT_RAW_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
 #include <vector>
 
-#include "kstat/statistic.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -31,5 +30,3 @@ namespace blkscope::kstat_command {
 [[nodiscard]] std::vector<Statistic> decode_raw(const kstat_t& ksp);
 
 }  // namespace blkscope::kstat_command
-
-#endif

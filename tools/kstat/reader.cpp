@@ -1,4 +1,4 @@
-#include "kstat/reader.hpp"
+#include "tools/kstat/reader.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -7,8 +7,8 @@
 #include <system_error>
 #include <thread>
 
-#include "kstat/decode.hpp"
-#include "kstat/select.hpp"
+#include "tools/kstat/decode.hpp"
+#include "tools/kstat/select.hpp"
 
 namespace blkscope::kstat_command {
 

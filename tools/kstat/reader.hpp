@@ -1,14 +1,13 @@
 // Where the statistics come from: the kstats that are published, read through libkstat alone.
-#ifndef KSTAT_READER_HPP
-#define KSTAT_READER_HPP
+#pragma once
 
 #include <kstat.h>
 
 #include <memory>
 #include <vector>
 
-#include "kstat/options.hpp"
-#include "kstat/statistic.hpp"
+#include "tools/kstat/options.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -40,5 +39,3 @@ class Reader {
 };
 
 }  // namespace blkscope::kstat_command
-
-#endif

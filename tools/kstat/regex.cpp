@@ -1,4 +1,4 @@
-#include "kstat/regex.hpp"
+#include "tools/kstat/regex.hpp"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,5 @@
 // Regular expressions over the names of kstats.
-#ifndef KSTAT_REGEX_HPP
-#define KSTAT_REGEX_HPP
+#pragma once
 
 #include <memory>
 #include <stdexcept>
@@ -37,5 +36,3 @@ class Regex {
 };
 
 }  // namespace blkscope::kstat_command
-
-#endif

@@ -1,8 +1,8 @@
-#include "kstat/report.hpp"
+#include "tools/kstat/report.hpp"
 
-#include "kstat/format.hpp"
-#include "kstat/json.hpp"
-#include "kstat/select.hpp"
+#include "tools/kstat/format.hpp"
+#include "tools/kstat/json.hpp"
+#include "tools/kstat/select.hpp"
 
 namespace blkscope::kstat_command {
 

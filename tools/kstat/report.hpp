@@ -1,13 +1,12 @@
 // A report: what the selectors choose of the kstats that were read, written down.
-#ifndef KSTAT_REPORT_HPP
-#define KSTAT_REPORT_HPP
+#pragma once
 
 #include <ctime>
 #include <string>
 #include <vector>
 
-#include "kstat/options.hpp"
-#include "kstat/statistic.hpp"
+#include "tools/kstat/options.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -36,5 +35,3 @@ class Reporter {
 };
 
 }  // namespace blkscope::kstat_command
-
-#endif

@@ -1,8 +1,8 @@
-#include "kstat/select.hpp"
+#include "tools/kstat/select.hpp"
 
 #include <algorithm>
 
-#include "kstat/raw.hpp"
+#include "tools/kstat/raw.hpp"
 
 namespace blkscope::kstat_command {
 

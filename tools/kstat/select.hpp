@@ -1,11 +1,10 @@
 // Which kstats are looked at, and in what order they are shown.
-#ifndef KSTAT_SELECT_HPP
-#define KSTAT_SELECT_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
-#include "kstat/options.hpp"
-#include "kstat/statistic.hpp"
+#include "tools/kstat/options.hpp"
+#include "tools/kstat/statistic.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -23,5 +22,3 @@ namespace blkscope::kstat_command {
 [[nodiscard]] bool shown_before(const Reading& one, const Reading& other);
 
 }  // namespace blkscope::kstat_command
-
-#endif

@@ -1,4 +1,4 @@
-#include "kstat/statistic.hpp"
+#include "tools/kstat/statistic.hpp"
 
 #include <strings.h>
 

@@ -1,6 +1,5 @@
 // What was read of a kstat: its names and its statistics, whatever its type.
-#ifndef KSTAT_STATISTIC_HPP
-#define KSTAT_STATISTIC_HPP
+#pragma once
 
 #include <sys/kstat.h>
 
@@ -46,5 +45,3 @@ struct Reading {
 [[nodiscard]] std::string bounded_text(const char* field, size_t room);
 
 }  // namespace blkscope::kstat_command
-
-#endif

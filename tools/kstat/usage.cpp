@@ -1,4 +1,4 @@
-#include "kstat/usage.hpp"
+#include "tools/kstat/usage.hpp"
 
 namespace blkscope::kstat_command {
 

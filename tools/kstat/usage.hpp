@@ -1,6 +1,5 @@
 // What kstat says about itself.
-#ifndef KSTAT_USAGE_HPP
-#define KSTAT_USAGE_HPP
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ namespace blkscope::kstat_command {
 [[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::kstat_command
-
-#endif

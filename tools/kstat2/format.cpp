@@ -1,11 +1,11 @@
-#include "kstat2/format.hpp"
+#include "tools/kstat2/format.hpp"
 
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "kstat2/histogram.hpp"
-#include "kstat2/units.hpp"
+#include "tools/kstat2/histogram.hpp"
+#include "tools/kstat2/units.hpp"
 
 namespace blkscope::kstat2_command {
 

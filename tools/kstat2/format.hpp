@@ -1,12 +1,11 @@
 // How kstats are written down, in each of the forms there are.
-#ifndef KSTAT2_FORMAT_HPP
-#define KSTAT2_FORMAT_HPP
+#pragma once
 
 #include <string>
 #include <string_view>
 
-#include "kstat2/options.hpp"
-#include "kstat2/statistic.hpp"
+#include "tools/kstat2/options.hpp"
+#include "tools/kstat2/statistic.hpp"
 
 namespace blkscope::kstat2_command {
 
@@ -25,5 +24,3 @@ void append_lines(std::string& out, const Options& options, const Reading& readi
 void append_object(std::string& out, const Reading& reading, std::string_view time);
 
 }  // namespace blkscope::kstat2_command
-
-#endif

@@ -1,4 +1,4 @@
-#include "kstat2/histogram.hpp"
+#include "tools/kstat2/histogram.hpp"
 
 #include <fmt/format.h>
 
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kstat/histogram/buckets.hpp"
-#include "kstat2/units.hpp"
+#include "tools/kstat2/units.hpp"
 
 namespace blkscope::kstat2_command {
 

@@ -3,13 +3,12 @@
 //     512 us – 1.023 ms | ########                                |         12 |  14.81 %
 //
 // Both ends of a bucket belong to it. Bounds have the unit of what is counted; counts have none.
-#ifndef KSTAT2_HISTOGRAM_HPP
-#define KSTAT2_HISTOGRAM_HPP
+#pragma once
 
 #include <optional>
 #include <string>
 
-#include "kstat2/statistic.hpp"
+#include "tools/kstat2/statistic.hpp"
 
 namespace blkscope::kstat2_command {
 
@@ -19,5 +18,3 @@ namespace blkscope::kstat2_command {
                                                         std::string_view indent);
 
 }  // namespace blkscope::kstat2_command
-
-#endif

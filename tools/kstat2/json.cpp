@@ -1,13 +1,13 @@
 // The JSON form.
 
-#include "kstat/json.hpp"
+#include "tools/kstat/json.hpp"
 
 #include <fmt/format.h>
 
 #include <iterator>
 
-#include "kstat2/format.hpp"
-#include "kstat2/units.hpp"
+#include "tools/kstat2/format.hpp"
+#include "tools/kstat2/units.hpp"
 
 namespace blkscope::kstat2_command {
 

@@ -11,11 +11,11 @@
 #include <string_view>
 #include <system_error>
 
-#include "cadence/cadence.hpp"
-#include "kstat2/options.hpp"
-#include "kstat2/reader.hpp"
-#include "kstat2/report.hpp"
-#include "kstat2/usage.hpp"
+#include "tools/cadence/cadence.hpp"
+#include "tools/kstat2/options.hpp"
+#include "tools/kstat2/reader.hpp"
+#include "tools/kstat2/report.hpp"
+#include "tools/kstat2/usage.hpp"
 
 namespace blkscope::kstat2_command {
 

@@ -1,11 +1,11 @@
-#include "kstat2/options.hpp"
+#include "tools/kstat2/options.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <charconv>
 
-#include "kstat2/usage.hpp"
+#include "tools/kstat2/usage.hpp"
 
 namespace blkscope::kstat2_command {
 

@@ -1,6 +1,5 @@
 // The command line of kstat2, and what it means.
-#ifndef KSTAT2_OPTIONS_HPP
-#define KSTAT2_OPTIONS_HPP
+#pragma once
 
 #include <optional>
 #include <string>
@@ -8,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "cadence/stamp.hpp"
+#include "tools/cadence/stamp.hpp"
 
 namespace blkscope::kstat2_command {
 
@@ -59,5 +58,3 @@ struct Refusal {
     std::vector<std::string> arguments);
 
 }  // namespace blkscope::kstat2_command
-
-#endif

@@ -1,4 +1,4 @@
-#include "kstat2/reader.hpp"
+#include "tools/kstat2/reader.hpp"
 
 #include <algorithm>
 #include <cerrno>

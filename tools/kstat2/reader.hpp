@@ -1,6 +1,5 @@
 // Where the statistics come from: libkstat2 alone.
-#ifndef KSTAT2_READER_HPP
-#define KSTAT2_READER_HPP
+#pragma once
 
 #include <kstat2.h>
 
@@ -11,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "kstat2/options.hpp"
-#include "kstat2/statistic.hpp"
+#include "tools/kstat2/options.hpp"
+#include "tools/kstat2/statistic.hpp"
 
 namespace blkscope::kstat2_command {
 
@@ -73,5 +72,3 @@ class Reader {
 };
 
 }  // namespace blkscope::kstat2_command
-
-#endif

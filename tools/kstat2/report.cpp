@@ -1,7 +1,7 @@
-#include "kstat2/report.hpp"
+#include "tools/kstat2/report.hpp"
 
-#include "kstat/json.hpp"
-#include "kstat2/format.hpp"
+#include "tools/kstat/json.hpp"
+#include "tools/kstat2/format.hpp"
 
 namespace blkscope::kstat2_command {
 

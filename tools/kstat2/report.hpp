@@ -1,13 +1,12 @@
 // A report: what was read, written down.
-#ifndef KSTAT2_REPORT_HPP
-#define KSTAT2_REPORT_HPP
+#pragma once
 
 #include <ctime>
 #include <string>
 #include <vector>
 
-#include "kstat2/options.hpp"
-#include "kstat2/statistic.hpp"
+#include "tools/kstat2/options.hpp"
+#include "tools/kstat2/statistic.hpp"
 
 namespace blkscope::kstat2_command {
 
@@ -19,5 +18,3 @@ namespace blkscope::kstat2_command {
                                  std::time_t now);
 
 }  // namespace blkscope::kstat2_command
-
-#endif

@@ -1,4 +1,4 @@
-#include "kstat2/statistic.hpp"
+#include "tools/kstat2/statistic.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,5 @@
 // What was read of a kstat: plain values, which outlive the library's.
-#ifndef KSTAT2_STATISTIC_HPP
-#define KSTAT2_STATISTIC_HPP
+#pragma once
 
 #include <kstat2.h>
 
@@ -49,5 +48,3 @@ struct Reading {
 [[nodiscard]] const uint64_t* find_number(const Reading& reading, std::string_view name);
 
 }  // namespace blkscope::kstat2_command
-
-#endif

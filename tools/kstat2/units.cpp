@@ -1,4 +1,4 @@
-#include "kstat2/units.hpp"
+#include "tools/kstat2/units.hpp"
 
 #include <fmt/format.h>
 

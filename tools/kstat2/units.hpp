@@ -1,11 +1,10 @@
 // Numbers in the units that their metadata tells of.
-#ifndef KSTAT2_UNITS_HPP
-#define KSTAT2_UNITS_HPP
+#pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "kstat2/statistic.hpp"
+#include "tools/kstat2/statistic.hpp"
 
 namespace blkscope::kstat2_command {
 
@@ -23,5 +22,3 @@ namespace blkscope::kstat2_command {
 [[nodiscard]] std::string type_name(uint16_t type);
 
 }  // namespace blkscope::kstat2_command
-
-#endif

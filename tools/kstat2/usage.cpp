@@ -1,4 +1,4 @@
-#include "kstat2/usage.hpp"
+#include "tools/kstat2/usage.hpp"
 
 namespace blkscope::kstat2_command {
 

@@ -1,6 +1,5 @@
 // What kstat2 says about itself.
-#ifndef KSTAT2_USAGE_HPP
-#define KSTAT2_USAGE_HPP
+#pragma once
 
 #include <string>
 
@@ -10,5 +9,3 @@ namespace blkscope::kstat2_command {
 [[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::kstat2_command
-
-#endif

@@ -1,4 +1,4 @@
-#include "kstat2adm/command.hpp"
+#include "tools/kstat2adm/command.hpp"
 
 #include <fmt/format.h>
 

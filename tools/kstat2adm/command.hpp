@@ -1,6 +1,5 @@
 // kstat2adm's command line, and its list.
-#ifndef KSTAT2ADM_COMMAND_HPP
-#define KSTAT2ADM_COMMAND_HPP
+#pragma once
 
 #include <kstat2.h>
 
@@ -41,5 +40,3 @@ struct Refusal {
 [[nodiscard]] std::string done_text(const std::string& id, kstat2_optional_state_t state);
 
 }  // namespace blkscope::kstat2adm
-
-#endif

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <system_error>
 
-#include "kstat2adm/command.hpp"
+#include "tools/kstat2adm/command.hpp"
 
 namespace blkscope::kstat2adm {
 

@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "iostat/histograms.hpp"
-#include "stats/blob.hpp"
+#include "tools/iostat/histograms.hpp"
+#include "tools/stats/blob.hpp"
 
 namespace blkscope::stats_command {
 

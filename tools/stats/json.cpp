@@ -1,4 +1,4 @@
-#include "stats/json.hpp"
+#include "tools/stats/json.hpp"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

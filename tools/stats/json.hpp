@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "stats/comparison.hpp"
+#include "tools/stats/comparison.hpp"
 
 namespace blkscope::stats_command {
 

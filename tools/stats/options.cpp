@@ -1,4 +1,4 @@
-#include "stats/options.hpp"
+#include "tools/stats/options.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -1,4 +1,4 @@
-#include "stats/reader.hpp"
+#include "tools/stats/reader.hpp"
 
 #include <kstat.h>
 
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "iostat/histogram_reader.hpp"
+#include "tools/iostat/histogram_reader.hpp"
 
 namespace blkscope::stats_command {
 

@@ -1,4 +1,4 @@
-#include "stats/stats.hpp"
+#include "tools/stats/stats.hpp"
 
 #include <fmt/format.h>
 
@@ -10,10 +10,10 @@
 #include <string>
 #include <system_error>
 
-#include "iostat/reader.hpp"
-#include "stats/json.hpp"
-#include "stats/reader.hpp"
-#include "stats/table.hpp"
+#include "tools/iostat/reader.hpp"
+#include "tools/stats/json.hpp"
+#include "tools/stats/reader.hpp"
+#include "tools/stats/table.hpp"
 
 namespace blkscope::stats_command {
 

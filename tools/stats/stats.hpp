@@ -1,7 +1,7 @@
 // blkscope stats: prints once how the devices' requests are spread.
 #pragma once
 
-#include "stats/options.hpp"
+#include "tools/stats/options.hpp"
 
 namespace blkscope::stats_command {
 

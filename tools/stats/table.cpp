@@ -1,4 +1,4 @@
-#include "stats/table.hpp"
+#include "tools/stats/table.hpp"
 
 #include <fmt/format.h>
 

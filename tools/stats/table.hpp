@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "stats/comparison.hpp"
+#include "tools/stats/comparison.hpp"
 
 namespace blkscope::stats_command {
 

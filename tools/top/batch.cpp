@@ -1,7 +1,7 @@
-#include "top/batch.hpp"
+#include "tools/top/batch.hpp"
 
-#include "iostat/format.hpp"
-#include "top/table.hpp"
+#include "tools/iostat/format.hpp"
+#include "tools/top/table.hpp"
 
 namespace blkscope::top {
 

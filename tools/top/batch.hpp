@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "top/model.hpp"
+#include "tools/top/model.hpp"
 
 namespace blkscope::top {
 

@@ -1,4 +1,4 @@
-#include "top/events.hpp"
+#include "tools/top/events.hpp"
 
 #include <poll.h>
 #include <sys/signalfd.h>

@@ -1,11 +1,11 @@
-#include "top/heatmap.hpp"
+#include "tools/top/heatmap.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "kstat/histogram/percentiles.hpp"
-#include "top/screen.hpp"
+#include "tools/top/screen.hpp"
 
 namespace blkscope::top {
 

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-#include "top/history.hpp"
+#include "tools/top/history.hpp"
 
 namespace blkscope::top {
 

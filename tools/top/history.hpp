@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "top/look.hpp"
+#include "tools/top/look.hpp"
 
 namespace blkscope::top {
 

@@ -1,4 +1,4 @@
-#include "top/latencies.hpp"
+#include "tools/top/latencies.hpp"
 
 #include <algorithm>
 #include <optional>

@@ -1,8 +1,8 @@
 // A device's latencies, taken from its histograms as iostat reads them.
 #pragma once
 
-#include "iostat/histograms.hpp"
-#include "top/look.hpp"
+#include "tools/iostat/histograms.hpp"
+#include "tools/top/look.hpp"
 
 namespace blkscope::top {
 

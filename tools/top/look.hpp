@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::top {
 

@@ -1,4 +1,4 @@
-#include "top/maps.hpp"
+#include "tools/top/maps.hpp"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,8 @@
 #include <string>
 #include <string_view>
 
-#include "top/heatmap.hpp"
-#include "top/text.hpp"
+#include "tools/top/heatmap.hpp"
+#include "tools/top/text.hpp"
 
 namespace blkscope::top {
 

@@ -2,9 +2,9 @@
 // service.
 #pragma once
 
-#include "top/model.hpp"
-#include "top/render.hpp"
-#include "top/screen.hpp"
+#include "tools/top/model.hpp"
+#include "tools/top/render.hpp"
+#include "tools/top/screen.hpp"
 
 namespace blkscope::top {
 

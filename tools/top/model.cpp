@@ -1,4 +1,4 @@
-#include "top/model.hpp"
+#include "tools/top/model.hpp"
 
 #include <fmt/format.h>
 
@@ -6,8 +6,8 @@
 #include <array>
 #include <utility>
 
-#include "iostat/changes.hpp"
 #include "kstat/histogram/percentiles.hpp"
+#include "tools/iostat/changes.hpp"
 
 namespace blkscope::top {
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "iostat/figures.hpp"
-#include "top/history.hpp"
-#include "top/look.hpp"
+#include "tools/iostat/figures.hpp"
+#include "tools/top/history.hpp"
+#include "tools/top/look.hpp"
 
 namespace blkscope::top {
 

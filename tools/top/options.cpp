@@ -1,4 +1,4 @@
-#include "top/options.hpp"
+#include "tools/top/options.hpp"
 
 #include <CLI/CLI.hpp>
 #include <cmath>

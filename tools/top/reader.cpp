@@ -1,4 +1,4 @@
-#include "top/reader.hpp"
+#include "tools/top/reader.hpp"
 
 #include <blkscope/geometry.h>
 
@@ -6,9 +6,9 @@
 #include <cstring>
 #include <utility>
 
-#include "iostat/host.hpp"
-#include "top/latencies.hpp"
-#include "top/model.hpp"
+#include "tools/iostat/host.hpp"
+#include "tools/top/latencies.hpp"
+#include "tools/top/model.hpp"
 
 namespace blkscope::top {
 

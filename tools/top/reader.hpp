@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "iostat/histogram_reader.hpp"
-#include "iostat/reader.hpp"
-#include "top/look.hpp"
+#include "tools/iostat/histogram_reader.hpp"
+#include "tools/iostat/reader.hpp"
+#include "tools/top/look.hpp"
 
 namespace blkscope::top {
 

@@ -1,4 +1,4 @@
-#include "top/render.hpp"
+#include "tools/top/render.hpp"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,9 @@
 #include <array>
 #include <string_view>
 
-#include "top/maps.hpp"
-#include "top/table.hpp"
-#include "top/text.hpp"
+#include "tools/top/maps.hpp"
+#include "tools/top/table.hpp"
+#include "tools/top/text.hpp"
 
 namespace blkscope::top {
 

@@ -23,8 +23,8 @@
 #include <string>
 #include <vector>
 
-#include "top/model.hpp"
-#include "top/screen.hpp"
+#include "tools/top/model.hpp"
+#include "tools/top/screen.hpp"
 
 namespace blkscope::top {
 

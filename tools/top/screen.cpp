@@ -1,4 +1,4 @@
-#include "top/screen.hpp"
+#include "tools/top/screen.hpp"
 
 #include <algorithm>
 #include <cassert>

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include "top/model.hpp"
-#include "top/render.hpp"
+#include "tools/top/model.hpp"
+#include "tools/top/render.hpp"
 
 namespace blkscope::top {
 

@@ -1,10 +1,10 @@
-#include "top/table.hpp"
+#include "tools/top/table.hpp"
 
 #include <algorithm>
 #include <array>
 #include <string>
 
-#include "iostat/columns.hpp"
+#include "tools/iostat/columns.hpp"
 
 namespace blkscope::top {
 

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "top/model.hpp"
-#include "top/render.hpp"
-#include "top/screen.hpp"
+#include "tools/top/model.hpp"
+#include "tools/top/render.hpp"
+#include "tools/top/screen.hpp"
 
 namespace blkscope::top {
 

@@ -1,4 +1,4 @@
-#include "top/terminal.hpp"
+#include "tools/top/terminal.hpp"
 
 #define NCURSES_NOMACROS 1
 #include <curses.h>

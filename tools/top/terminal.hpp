@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "top/render.hpp"
-#include "top/screen.hpp"
+#include "tools/top/render.hpp"
+#include "tools/top/screen.hpp"
 
 struct screen;  // ncurses'
 

@@ -1,4 +1,4 @@
-#include "top/top.hpp"
+#include "tools/top/top.hpp"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -14,11 +14,11 @@
 #include <system_error>
 #include <utility>
 
-#include "top/batch.hpp"
-#include "top/events.hpp"
-#include "top/reader.hpp"
-#include "top/session.hpp"
-#include "top/terminal.hpp"
+#include "tools/top/batch.hpp"
+#include "tools/top/events.hpp"
+#include "tools/top/reader.hpp"
+#include "tools/top/session.hpp"
+#include "tools/top/terminal.hpp"
 
 namespace blkscope::top {
 

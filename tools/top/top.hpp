@@ -1,7 +1,7 @@
 // blkscope top: looks at the devices at intervals, on a screen or line by line.
 #pragma once
 
-#include "top/options.hpp"
+#include "tools/top/options.hpp"
 
 namespace blkscope::top {
 

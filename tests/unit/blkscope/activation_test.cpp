@@ -1,5 +1,5 @@
 // What LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES say.
-#include "blkscope/activation.hpp"
+#include "tools/blkscope/activation.hpp"
 
 #include <gtest/gtest.h>
 

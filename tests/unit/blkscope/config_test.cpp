@@ -1,5 +1,5 @@
 // What a configuration file says, and where it is said to be wrong.
-#include "blkscope/config.hpp"
+#include "tools/blkscope/config.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "blkscope/failure.hpp"
+#include "tools/blkscope/failure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "cadence/cadence.hpp"
+#include "tools/cadence/cadence.hpp"
 
 #include <gtest/gtest.h>
 

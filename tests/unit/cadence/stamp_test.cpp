@@ -1,4 +1,4 @@
-#include "cadence/stamp.hpp"
+#include "tools/cadence/stamp.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gstat/options.hpp"
+#include "tools/gstat/options.hpp"
 
 #include <gtest/gtest.h>
 

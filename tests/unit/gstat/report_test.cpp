@@ -1,4 +1,4 @@
-#include "gstat/report.hpp"
+#include "tools/gstat/report.hpp"
 
 #include <gtest/gtest.h>
 #include <stdlib.h>

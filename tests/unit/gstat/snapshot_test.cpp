@@ -1,4 +1,4 @@
-#include "gstat/snapshot.hpp"
+#include "tools/gstat/snapshot.hpp"
 
 #include <gtest/gtest.h>
 

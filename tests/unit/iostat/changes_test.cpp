@@ -1,4 +1,4 @@
-#include "iostat/changes.hpp"
+#include "tools/iostat/changes.hpp"
 
 #include <gtest/gtest.h>
 

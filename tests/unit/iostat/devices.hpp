@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "iostat/processors.hpp"
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/processors.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 

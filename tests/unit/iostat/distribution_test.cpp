@@ -1,11 +1,11 @@
 // The tables of -w and -L and the columns of -q, character for character.
 
-#include "iostat/distribution.hpp"
+#include "tools/iostat/distribution.hpp"
 
 #include <gtest/gtest.h>
 
 #include "devices.hpp"
-#include "iostat/report.hpp"
+#include "tools/iostat/report.hpp"
 
 namespace blkscope::iostat {
 namespace {

@@ -1,4 +1,4 @@
-#include "iostat/errors.hpp"
+#include "tools/iostat/errors.hpp"
 
 #include <gtest/gtest.h>
 

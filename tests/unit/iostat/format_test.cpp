@@ -1,4 +1,4 @@
-#include "iostat/format.hpp"
+#include "tools/iostat/format.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "devices.hpp"
-#include "iostat/report.hpp"
+#include "tools/iostat/report.hpp"
 
 namespace blkscope::iostat {
 namespace {

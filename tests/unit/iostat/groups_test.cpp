@@ -1,9 +1,9 @@
-#include "iostat/groups.hpp"
+#include "tools/iostat/groups.hpp"
 
 #include <gtest/gtest.h>
 
 #include "devices.hpp"
-#include "iostat/figures.hpp"
+#include "tools/iostat/figures.hpp"
 
 namespace blkscope::iostat {
 namespace {

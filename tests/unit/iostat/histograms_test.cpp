@@ -1,4 +1,4 @@
-#include "iostat/histograms.hpp"
+#include "tools/iostat/histograms.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iostat/json.hpp"
+#include "tools/iostat/json.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "devices.hpp"
-#include "iostat/report.hpp"
+#include "tools/iostat/report.hpp"
 
 namespace blkscope::iostat {
 namespace {

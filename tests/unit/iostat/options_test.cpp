@@ -1,10 +1,10 @@
-#include "iostat/options.hpp"
+#include "tools/iostat/options.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "iostat/usage.hpp"
+#include "tools/iostat/usage.hpp"
 
 namespace blkscope::iostat {
 namespace {

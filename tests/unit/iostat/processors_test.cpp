@@ -1,4 +1,4 @@
-#include "iostat/processors.hpp"
+#include "tools/iostat/processors.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The reader over a libkstat of our own, whose chain each test sets up.
 
-#include "iostat/reader.hpp"
+#include "tools/iostat/reader.hpp"
 
 #include <gtest/gtest.h>
 

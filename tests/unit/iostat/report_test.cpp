@@ -1,4 +1,4 @@
-#include "iostat/report.hpp"
+#include "tools/iostat/report.hpp"
 
 #include <gtest/gtest.h>
 

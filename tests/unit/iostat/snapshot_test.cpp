@@ -1,4 +1,4 @@
-#include "iostat/snapshot.hpp"
+#include "tools/iostat/snapshot.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iostat/summary.hpp"
+#include "tools/iostat/summary.hpp"
 
 #include <gtest/gtest.h>
 

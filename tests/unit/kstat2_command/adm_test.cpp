@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "kstat2adm/command.hpp"
+#include "tools/kstat2adm/command.hpp"
 
 namespace blkscope::kstat2adm {
 namespace {

@@ -1,11 +1,11 @@
-#include "kstat2/format.hpp"
+#include "tools/kstat2/format.hpp"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "kstat2/histogram.hpp"
-#include "kstat2/report.hpp"
+#include "tools/kstat2/histogram.hpp"
+#include "tools/kstat2/report.hpp"
 
 namespace blkscope::kstat2_command {
 namespace {

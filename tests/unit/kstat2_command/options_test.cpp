@@ -1,4 +1,4 @@
-#include "kstat2/options.hpp"
+#include "tools/kstat2/options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "kstat/decode.hpp"
+#include "tools/kstat/decode.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstring>
 
-#include "kstat/format.hpp"
+#include "tools/kstat/format.hpp"
 
 namespace blkscope::kstat_command {
 namespace {

@@ -1,4 +1,4 @@
-#include "kstat/json.hpp"
+#include "tools/kstat/json.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,10 +1,10 @@
-#include "kstat/options.hpp"
+#include "tools/kstat/options.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
-#include "kstat/usage.hpp"
+#include "tools/kstat/usage.hpp"
 
 namespace blkscope::kstat_command {
 namespace {

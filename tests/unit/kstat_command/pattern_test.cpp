@@ -1,4 +1,4 @@
-#include "kstat/pattern.hpp"
+#include "tools/kstat/pattern.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "kstat/raw.hpp"
+#include "tools/kstat/raw.hpp"
 
 #include <blkscope/stats.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <map>
 #include <numeric>
 
-#include "kstat/format.hpp"
 #include "stats/device_template/io_stats_template.hpp"
+#include "tools/kstat/format.hpp"
 
 namespace blkscope::kstat_command {
 namespace {

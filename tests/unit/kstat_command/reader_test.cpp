@@ -1,6 +1,6 @@
 // The reader over a libkstat of our own, whose chain each test sets up.
 
-#include "kstat/reader.hpp"
+#include "tools/kstat/reader.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <list>
 #include <system_error>
 
-#include "kstat/format.hpp"
+#include "tools/kstat/format.hpp"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "kstat/report.hpp"
+#include "tools/kstat/report.hpp"
 
 #include <gtest/gtest.h>
 

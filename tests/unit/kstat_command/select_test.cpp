@@ -1,4 +1,4 @@
-#include "kstat/select.hpp"
+#include "tools/kstat/select.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "stats/blob.hpp"
+#include "tools/stats/blob.hpp"
 
 #include <blkscope/stats.h>
 #include <gtest/gtest.h>

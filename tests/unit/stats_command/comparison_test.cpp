@@ -1,4 +1,4 @@
-#include "stats/comparison.hpp"
+#include "tools/stats/comparison.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 // A device as blkscope stats reads it, for tests.
 #pragma once
 
-#include "stats/comparison.hpp"
+#include "tools/stats/comparison.hpp"
 
 namespace blkscope::stats_command {
 

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "looks.hpp"
-#include "stats/json.hpp"
-#include "stats/options.hpp"
-#include "stats/table.hpp"
+#include "tools/stats/json.hpp"
+#include "tools/stats/options.hpp"
+#include "tools/stats/table.hpp"
 
 namespace blkscope::stats_command {
 namespace {

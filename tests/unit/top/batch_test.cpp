@@ -1,4 +1,4 @@
-#include "top/batch.hpp"
+#include "tools/top/batch.hpp"
 
 #include <gtest/gtest.h>
 

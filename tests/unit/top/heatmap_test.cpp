@@ -1,4 +1,4 @@
-#include "top/heatmap.hpp"
+#include "tools/top/heatmap.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <random>
 
 #include "looks.hpp"
-#include "top/screen.hpp"
+#include "tools/top/screen.hpp"
 
 namespace blkscope::top {
 namespace {

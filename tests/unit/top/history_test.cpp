@@ -1,4 +1,4 @@
-#include "top/history.hpp"
+#include "tools/top/history.hpp"
 
 #include <gtest/gtest.h>
 

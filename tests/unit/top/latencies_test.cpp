@@ -1,4 +1,4 @@
-#include "top/latencies.hpp"
+#include "tools/top/latencies.hpp"
 
 #include <gtest/gtest.h>
 

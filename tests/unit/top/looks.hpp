@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "iostat/devices.hpp"
-#include "top/model.hpp"
+#include "tools/top/model.hpp"
 
 namespace blkscope::top {
 

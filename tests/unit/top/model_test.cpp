@@ -1,4 +1,4 @@
-#include "top/model.hpp"
+#include "tools/top/model.hpp"
 
 #include <gtest/gtest.h>
 

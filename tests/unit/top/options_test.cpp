@@ -1,4 +1,4 @@
-#include "top/options.hpp"
+#include "tools/top/options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Whole screens, held against those in screens/: what a user sees at each size.
 
-#include "top/render.hpp"
+#include "tools/top/render.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "looks.hpp"
-#include "top/session.hpp"
+#include "tools/top/session.hpp"
 
 namespace blkscope::top {
 namespace {

@@ -1,4 +1,4 @@
-#include "top/session.hpp"
+#include "tools/top/session.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "top/table.hpp"
+#include "tools/top/table.hpp"
 
 #include <gtest/gtest.h>
 

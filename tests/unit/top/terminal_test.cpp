@@ -1,12 +1,12 @@
 // What the terminal does beside what it shows: nothing to the signals that are watched.
-#include "top/terminal.hpp"
+#include "tools/top/terminal.hpp"
 
 #include <gtest/gtest.h>
 
 #include <csignal>
 #include <cstdlib>
 
-#include "top/events.hpp"
+#include "tools/top/events.hpp"
 
 namespace blkscope::top {
 namespace {

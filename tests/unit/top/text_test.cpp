@@ -1,4 +1,4 @@
-#include "top/text.hpp"
+#include "tools/top/text.hpp"
 
 #include <gtest/gtest.h>
 

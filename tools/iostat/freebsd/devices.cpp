@@ -1,4 +1,4 @@
-#include "iostat/freebsd/devices.hpp"
+#include "tools/iostat/freebsd/devices.hpp"
 
 #include <cstdlib>
 #include <span>

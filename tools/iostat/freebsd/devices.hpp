@@ -1,13 +1,12 @@
 // The devices that FreeBSD's style shows, as libdevstat selects them, over the last interval.
-#ifndef IOSTAT_FREEBSD_DEVICES_HPP
-#define IOSTAT_FREEBSD_DEVICES_HPP
+#pragma once
 
 #include <devstat.h>
 
 #include <vector>
 
-#include "iostat/freebsd/options.hpp"
-#include "iostat/freebsd/report.hpp"
+#include "tools/iostat/freebsd/options.hpp"
+#include "tools/iostat/freebsd/report.hpp"
 
 namespace blkscope::iostat::freebsd {
 
@@ -53,5 +52,3 @@ class Devices {
 };
 
 }  // namespace blkscope::iostat::freebsd
-
-#endif

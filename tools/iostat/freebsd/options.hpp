@@ -1,6 +1,5 @@
 // The command line of FreeBSD's iostat, as --style=freebsd has it.
-#ifndef IOSTAT_FREEBSD_OPTIONS_HPP
-#define IOSTAT_FREEBSD_OPTIONS_HPP
+#pragma once
 
 #include <chrono>
 #include <optional>
@@ -44,5 +43,3 @@ struct Refusal {
     std::vector<std::string> arguments);
 
 }  // namespace blkscope::iostat::freebsd
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/freebsd/report.hpp"
+#include "tools/iostat/freebsd/report.hpp"
 
 #include <fmt/format.h>
 

@@ -2,8 +2,7 @@
 //
 //            tty            nbd0             nbd1             cpu
 //      tin  tout  KB/t tps  MB/s   KB/t tps  MB/s  us ni sy in id
-#ifndef IOSTAT_FREEBSD_REPORT_HPP
-#define IOSTAT_FREEBSD_REPORT_HPP
+#pragma once
 
 #include <devstat.h>
 
@@ -12,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "iostat/freebsd/options.hpp"
+#include "tools/iostat/freebsd/options.hpp"
 
 namespace blkscope::iostat::freebsd {
 
@@ -47,5 +46,3 @@ struct Machine {
 [[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::iostat::freebsd
-
-#endif

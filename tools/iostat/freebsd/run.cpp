@@ -1,4 +1,4 @@
-#include "iostat/freebsd/run.hpp"
+#include "tools/iostat/freebsd/run.hpp"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -10,12 +10,12 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "cadence/cadence.hpp"
-#include "iostat/freebsd/devices.hpp"
-#include "iostat/freebsd/options.hpp"
-#include "iostat/freebsd/report.hpp"
-#include "iostat/reader.hpp"
-#include "iostat/signals.hpp"
+#include "tools/cadence/cadence.hpp"
+#include "tools/iostat/freebsd/devices.hpp"
+#include "tools/iostat/freebsd/options.hpp"
+#include "tools/iostat/freebsd/report.hpp"
+#include "tools/iostat/reader.hpp"
+#include "tools/iostat/signals.hpp"
 
 namespace blkscope::iostat::freebsd {
 namespace {

@@ -1,6 +1,5 @@
 // iostat --style=freebsd, from the command line to the exit status.
-#ifndef IOSTAT_FREEBSD_RUN_HPP
-#define IOSTAT_FREEBSD_RUN_HPP
+#pragma once
 
 #include <string>
 #include <vector>
@@ -11,5 +10,3 @@ namespace blkscope::iostat::freebsd {
 int main_program(std::vector<std::string> arguments);
 
 }  // namespace blkscope::iostat::freebsd
-
-#endif

@@ -1,4 +1,4 @@
-#include "iostat/freebsd/options.hpp"
+#include "tools/iostat/freebsd/options.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "iostat/freebsd/report.hpp"
+#include "tools/iostat/freebsd/report.hpp"
 
 #include <gtest/gtest.h>
 
