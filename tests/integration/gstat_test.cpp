@@ -59,6 +59,21 @@ TEST_F(GstatProgram, SaysWhatIsWrongWithItsCommandLine) {
     EXPECT_EQ(lines_of(result.output)[0], "gstat: invalid interval 'soon'");
 }
 
+// As nohup(1) has it.
+TEST_F(GstatProgram, GoesOnAfterASignalThatWasIgnoredWhenItWasStarted) {
+    serve("memory:1M");
+    const std::string gstat_of_shell =
+        std::string("trap '' HUP; exec '") + GSTAT_BINARY + "' -B -I 10ms";
+    Process gstat({"sh", "-c", gstat_of_shell}, path("gstat.out"));
+    const auto reports = [&] { return lines_of(gstat.output()).size() / 3; };
+    ASSERT_TRUE(eventually([&] { return reports() > 0; }));
+    gstat.signal(SIGHUP);
+    const size_t then = reports();
+    EXPECT_TRUE(eventually([&] { return reports() > then + 2; }));
+    gstat.signal(SIGTERM);
+    EXPECT_EQ(gstat.wait(), 0);
+}
+
 // On a terminal of its own, from script(1): it draws, and q ends it.
 TEST_F(GstatProgram, DrawsOnATerminalUntilQ) {
     NEEDS("script");

@@ -43,6 +43,14 @@ TEST_F(IostatFreebsd, ReportsAsOftenAsItIsTold) {
               "  0.00   0  0.00 \n");
 }
 
+TEST_F(IostatFreebsd, SaysThatItsOutputCannotBeWritten) {
+    serve("memory:1M");
+    const CommandResult result =
+        run({"sh", "-c", std::string("'") + IOSTAT_BINARY + "' --style=freebsd >/dev/full"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.output, "iostat: cannot write: No space left on device\n");
+}
+
 TEST_F(IostatFreebsd, AnInterruptIsAnsweredWithALastReport) {
     serve("memory:1M");
     Process iostat({IOSTAT_BINARY, "--style=freebsd", "-d", "-w", "600"}, path("iostat.out"));

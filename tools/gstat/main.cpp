@@ -1,59 +1,24 @@
 // gstat: wires the options, the snapshots and the screen or standard output together.
 
-#include <poll.h>
+#include "tools/program/main.hpp"
+
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <exception>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
 #include "tools/gstat/options.hpp"
 #include "tools/gstat/report.hpp"
 #include "tools/gstat/screen.hpp"
 #include "tools/gstat/snapshot_reader.hpp"
+#include "tools/program/signals.hpp"
 
 namespace blkscope::gstat {
 namespace {
 
+using program::print;
 using std::chrono::milliseconds;
-
-constexpr int wrong_usage = 64;  // EX_USAGE
-
-volatile std::sig_atomic_t ending = 0;
-
-void note_end(int signal) {
-    ending = signal;
-}
-
-// An ending signal cuts the sleep short; the terminal is then given back in order.
-void watch_signals() {
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-        struct sigaction action {};
-        action.sa_handler = note_end;
-        sigaction(signal, &action, nullptr);
-    }
-    std::signal(SIGPIPE, SIG_IGN);  // NOLINT(cert-err33-c): write(2) tells
-}
-
-// False: nobody reads it any more.
-bool print(std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<size_t>(written));
-        } else if (errno == EPIPE) {
-            return false;
-        } else if (errno != EINTR) {
-            throw std::system_error(errno, std::generic_category(), "cannot write");
-        }
-    }
-    return true;
-}
 
 // One report after the other on standard output.
 class Batch {
@@ -79,14 +44,13 @@ std::string Batch::report(const Snapshot& before, const Snapshot& now) const {
 }
 
 void Batch::run() {
-    if (options_.csv && !print(csv_header(options_))) return;
+    if (options_.csv) print(csv_header(options_));
     Snapshot before = reader_.take();
-    const timespec pause{options_.interval.count() / 1'000'000,
-                         options_.interval.count() % 1'000'000 * 1000};
-    while (ending == 0) {
-        if (ppoll(nullptr, 0, &pause, nullptr) < 0) continue;  // a signal: is it the end?
+    const hrtime_t interval_ns = std::chrono::nanoseconds(options_.interval).count();
+    while (program::sleep_through(gethrtime() + interval_ns)) {
         Snapshot now = reader_.take();
-        if (!print(report(before, now)) || options_.once) return;
+        print(report(before, now));
+        if (options_.once) return;
         before = std::move(now);
     }
 }
@@ -169,7 +133,7 @@ bool Live::wait() {
         const auto left = began + options_.interval - Clock::now();
         if (left <= Clock::duration::zero()) return true;
         const Wish wish = screen_.wait(std::chrono::ceil<milliseconds>(left));
-        if (ending != 0) return false;
+        if (program::ending_signal() != 0) return false;
         if (wish != Wish::none && !obey(wish)) return false;
     }
 }
@@ -183,26 +147,23 @@ void Live::run() {
     }
 }
 
-int main_program(std::vector<std::string> arguments) {
-    const auto parsed = parse_options(std::move(arguments), isatty(STDOUT_FILENO) != 0);
-    if (const auto* refusal = std::get_if<Refusal>(&parsed)) {
-        std::fputs(refusal->text.c_str(), stderr);
-        return wrong_usage;
-    }
-    try {
-        watch_signals();
-        if (std::holds_alternative<Help>(parsed)) {
-            print(help_text());
-        } else if (const auto& options = std::get<Options>(parsed); options.batch) {
-            Batch(options).run();
-        } else {
-            Live(options).run();
-        }
-    } catch (const std::exception& error) {
-        std::fprintf(stderr, "gstat: %s\n", error.what());
-        return 1;
+int run(const Options& options) {
+    if (options.batch) {
+        Batch(options).run();
+    } else {
+        Live(options).run();
     }
     return 0;
+}
+
+int main_program(std::vector<std::string> arguments) {
+    constexpr int failed = 1;
+    // The terminal is given back in order, also in the middle of a question.
+    program::watch_signals({SIGINT, SIGTERM, SIGHUP}, program::Interrupts::input);
+    const bool to_terminal = isatty(STDOUT_FILENO) != 0;
+    return program::obey(
+        {"gstat", failed, [] { print(help_text()); }},
+        [&] { return parse_options(std::move(arguments), to_terminal); }, run);
 }
 
 }  // namespace

@@ -1,13 +1,10 @@
 #include "tools/gstat/options.hpp"
 
-#include <regex.h>
-#include <unistd.h>
-
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <optional>
 #include <string_view>
+#include <utility>
 
 #include "tools/gstat/filter.hpp"
 
@@ -44,11 +41,7 @@ Keys: > and < double and halve the interval, f sets the filter, F clears it,
       c shows consumers, q ends.
 )";
 
-// The letters that stand for themselves.
-struct Flag {
-    char letter;
-    bool Options::*member;
-};
+using Flag = program::Flag<Options>;
 
 constexpr std::array flags{
     Flag{'a', &Options::active_only}, Flag{'b', &Options::once},
@@ -58,8 +51,10 @@ constexpr std::array flags{
     Flag{'s', &Options::sizes},
 };
 
-Refusal wrong_usage(const std::string& why) {
-    return {"gstat: " + why + "\n" + synopsis};
+constexpr int wrong_usage = 64;  // EX_USAGE
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw Refusal{wrong_usage, "gstat: " + why + "\n" + synopsis};
 }
 
 // A number above 0 and its unit.
@@ -75,25 +70,22 @@ std::optional<std::chrono::microseconds> interval_of(std::string_view text) {
     return {};
 }
 
-std::optional<Refusal> take(Options& options, int letter, const char* argument) {
+void take(Options& options, int letter, const char* argument) {
+    if (letter == 'h') throw Help{};
     if (letter == 'f') {
         options.filter = argument;
-        if (const auto why = Filter(options.filter).problem()) {
-            return Refusal{"gstat: invalid filter '" + options.filter + "': " + *why + "\n"};
-        }
-        return {};
+        const auto why = Filter(options.filter).problem();
+        if (!why) return;
+        throw Refusal{wrong_usage,
+                      "gstat: invalid filter '" + options.filter + "': " + *why + "\n"};
     }
     if (letter == 'I') {
         const auto interval = interval_of(argument);
-        if (!interval) return wrong_usage("invalid interval '" + std::string(argument) + "'");
+        if (!interval) refuse("invalid interval '" + std::string(argument) + "'");
         options.interval = *interval;
-        return {};
+        return;
     }
-    const auto* const flag =
-        std::ranges::find_if(flags, [&](const Flag& f) { return f.letter == letter; });
-    if (flag == flags.end()) return Refusal{synopsis};
-    options.*flag->member = true;
-    return {};
+    if (!program::set_flag(options, flags, letter)) refuse(program::freebsd_option_error(letter));
 }
 
 // -C is endless, and so is -B; without them a report that nobody sees on a screen is one.
@@ -109,31 +101,17 @@ std::string help_text() {
     return std::string(synopsis) + explanation;
 }
 
-std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments,
-                                                   bool to_terminal) {
-    if (std::ranges::find(arguments, "--help") != arguments.end()) return Help{};
-    std::vector<char*> argv;
-    argv.reserve(arguments.size() + 1);
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    const auto argc = static_cast<int>(arguments.size());
-
-    Options options;
-    opterr = 0;
-    optind = 0;  // makes glibc start anew, however far an earlier call came
-    int letter = 0;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): called once, before any thread could exist
-    while ((letter = getopt(argc, argv.data(), "+:abBcCdf:hI:ops")) != -1) {
-        if (letter == 'h') return Help{};
-        if (letter == '?') return wrong_usage(std::string("unknown option -") + char(optopt));
-        if (letter == ':') return wrong_usage(std::string("no value for -") + char(optopt));
-        if (const auto refusal = take(options, letter, optarg)) return *refusal;
-    }
-    if (optind < argc) {
-        return wrong_usage("unexpected operand '" + arguments[static_cast<size_t>(optind)] + "'");
-    }
-    settle(options, to_terminal);
-    return options;
+program::Parsed<Options> parse_options(std::vector<std::string> arguments, bool to_terminal) {
+    return program::parsed([&] {
+        if (program::asks_for_help(arguments)) throw Help{};
+        Options options;
+        const auto operands = program::read_options(
+            std::move(arguments), "abBcCdf:hI:ops",
+            [&](int letter, const char* argument) { take(options, letter, argument); });
+        if (!operands.empty()) refuse("unexpected operand '" + operands[0] + "'");
+        settle(options, to_terminal);
+        return options;
+    });
 }
 
 }  // namespace blkscope::gstat

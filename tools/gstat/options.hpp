@@ -3,10 +3,14 @@
 
 #include <chrono>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "tools/program/options.hpp"
+
 namespace blkscope::gstat {
+
+using program::Help;
+using program::Refusal;
 
 struct Options {
     bool active_only = false;    // -a: at least 0.1 percent busy
@@ -22,20 +26,13 @@ struct Options {
     std::chrono::microseconds interval = std::chrono::seconds(1);  // -I
 };
 
-struct Help {};
-
-/// A command line that is not obeyed: what to print on standard error; the exit status is 64, as
-/// that of FreeBSD's programs.
-struct Refusal {
-    std::string text;
-};
-
 /// Understands `arguments` (the program's name first). Whether standard output is a terminal
 /// decides what is the default: the screen, or one report.
+/// The exit status of a refusal is 64, as with FreeBSD's programs.
 ///
-/// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
-[[nodiscard]] std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments,
-                                                                 bool to_terminal);
+/// Threads: one at a time, as read_options().
+[[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments,
+                                                     bool to_terminal);
 
 [[nodiscard]] std::string help_text();
 

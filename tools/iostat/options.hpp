@@ -8,12 +8,16 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "tools/cadence/stamp.hpp"
+#include "tools/program/options.hpp"
+#include "tools/program/stamp.hpp"
 
 namespace blkscope::iostat {
+
+using program::Help;
+using program::Refusal;
+using program::Stamp;
 
 /// The columns of a device. The first is vertical, a line per device; transfers and rates are
 /// horizontal, a line per report.
@@ -79,21 +83,16 @@ struct Options {
     [[nodiscard]] bool errors_wanted() const { return errors || listing || json; }
 };
 
-/// A command line that asks for the help text.
-struct Help {};
-
-/// A command line that is not obeyed: what to print on standard error, and how to exit (1: wrong
-/// usage, 2: a value or an option that cannot be had).
-struct Refusal {
-    int status;
-    std::string text;
-};
-
-/// Understands `arguments` (the program's name first).
+/// Understands `arguments` (the program's name first). A refusal has the exit status 1 for wrong
+/// usage, 2 for a value or an option that cannot be had.
 ///
-/// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
-/// Source:  getopt(3), with its grammar stopping at the first operand as POSIX has it.
-[[nodiscard]] std::variant<Options, Help, Refusal> parse_options(
-    std::vector<std::string> arguments);
+/// Threads: one at a time, as read_options().
+[[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments);
+
+/// The synopsis, for standard error after a wrong command line.
+[[nodiscard]] std::string usage_text();
+
+/// One screen: the options, the columns with their units, and how they are misread.
+[[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::iostat

@@ -1,5 +1,6 @@
 #include "tools/iostat/reader.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -166,6 +167,13 @@ std::string run_directory() {
     const char* runtime = directory_in("XDG_RUNTIME_DIR");
     if (geteuid() == 0 || runtime == nullptr) return "/run/kstat";
     return std::string(runtime) + "/kstat";
+}
+
+std::string no_devices_text(const std::vector<std::string>& names) {
+    const std::string place = run_directory();
+    if (names.empty()) return "no devices in " + place + "; start a server with 'blkscope serve'";
+    return fmt::format("no device named {} in {}; 'blkscope list' shows those that are served",
+                       fmt::join(names, " or "), place);
 }
 
 }  // namespace blkscope::iostat

@@ -55,4 +55,7 @@ class Reader {
 /// The directory that libkstat looks into, for messages.
 [[nodiscard]] std::string run_directory();
 
+/// What to tell a user where there are no devices of these names; without names, none at all.
+[[nodiscard]] std::string no_devices_text(const std::vector<std::string>& names = {});
+
 }  // namespace blkscope::iostat

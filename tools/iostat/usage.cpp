@@ -1,4 +1,4 @@
-#include "tools/iostat/usage.hpp"
+#include "tools/iostat/options.hpp"
 
 namespace blkscope::iostat {
 

@@ -3,13 +3,20 @@
 
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
-#include "tools/cadence/stamp.hpp"
 #include "tools/kstat/pattern.hpp"
+#include "tools/program/options.hpp"
+#include "tools/program/stamp.hpp"
 
 namespace blkscope::kstat_command {
+
+using program::Help;
+using program::Refusal;
+using program::Stamp;
+
+/// The exit status of a command line that is not obeyed.
+constexpr int wrong_usage = 2;
 
 enum class Format {
     blocks,  // a header per kstat, its statistics below it
@@ -31,20 +38,17 @@ struct Options {
     std::optional<int> count;         // reports; none with an interval: for ever
 };
 
-/// A command line that asks for the help text.
-struct Help {};
-
-/// A command line that is not obeyed: what to print on standard error.
-struct Refusal {
-    std::string text;
-};
-
 /// Understands `arguments` (the program's name first). An operand that is a decimal number is the
 /// interval, the next such one the count, wherever they stand; every other one is a selector.
 ///
-/// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
-/// Source:  kstat(1M); getopt(3), with its grammar stopping at the first operand as POSIX has it.
-[[nodiscard]] std::variant<Options, Help, Refusal> parse_options(
-    std::vector<std::string> arguments);
+/// Threads: one at a time, as read_options().
+/// Source:  kstat(1M).
+[[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments);
+
+/// The synopsis, after a wrong command line.
+[[nodiscard]] std::string usage_text();
+
+/// One screen: the options, the patterns, and the exit status.
+[[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::kstat_command

@@ -17,7 +17,7 @@ Chosen choose(const Selector& selector, const Reading& kstat) {
 }
 
 std::string json_time(std::time_t now, Stamp stamp) {
-    std::string line = stamp_line(now, stamp);
+    std::string line = program::stamp_line(now, stamp);
     if (line.empty()) return {};
     line.pop_back();  // the newline
     return stamp == Stamp::date ? json_string(line) : line;
@@ -52,7 +52,7 @@ std::string Reporter::report(const std::vector<Reading>& kstats, std::time_t now
         time_ = json_time(now, options_.stamp);
         out += '[';
     } else if (!options_.quiet) {
-        out += stamp_line(now, options_.stamp);
+        out += program::stamp_line(now, options_.stamp);
     }
     separate_ = false;
     for (const Selector& selector : options_.selectors) {

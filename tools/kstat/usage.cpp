@@ -1,4 +1,4 @@
-#include "tools/kstat/usage.hpp"
+#include "tools/kstat/options.hpp"
 
 namespace blkscope::kstat_command {
 

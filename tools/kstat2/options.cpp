@@ -1,11 +1,10 @@
 #include "tools/kstat2/options.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <charconv>
-
-#include "tools/kstat2/usage.hpp"
+#include <array>
+#include <functional>
+#include <utility>
 
 namespace blkscope::kstat2_command {
 
@@ -13,28 +12,26 @@ namespace {
 
 constexpr std::string_view scheme = "kstat:";
 
-// '+': the first operand ends the options. ':': a missing argument is told apart from an unknown
-// option.
-constexpr auto grammar = "+:jlpqhdmi:c:T:g:r:";
+constexpr auto grammar = "jlpqhdmi:c:T:g:r:";
+
+constexpr std::array flags{program::Flag<Options>{'h', &Options::scaled},
+                           program::Flag<Options>{'d', &Options::descriptions},
+                           program::Flag<Options>{'m', &Options::metadata}};
 
 [[noreturn]] void refuse(const std::string& why) {
-    throw Refusal{"kstat2: " + why + "\n" + usage_text()};
+    throw Refusal{wrong_usage, "kstat2: " + why + "\n" + usage_text()};
 }
 
 int positive(char letter, const std::string& argument) {
-    int value = 0;
-    const char* const end = argument.data() + argument.size();
-    const auto parsed = std::from_chars(argument.data(), end, value);
-    if (parsed.ec != std::errc() || parsed.ptr != end || value < 1) {
-        refuse(fmt::format("-{} takes a whole number from 1, not '{}'", letter, argument));
-    }
-    return value;
+    const auto value = program::positive(argument);
+    if (!value) refuse(fmt::format("-{} takes a whole number from 1, not '{}'", letter, argument));
+    return *value;
 }
 
 Stamp stamp_of(const std::string& argument) {
-    if (argument == "u") return Stamp::epoch;
-    if (argument == "d") return Stamp::date;
-    refuse(fmt::format("-T takes d or u, not '{}'", argument));
+    const auto stamp = program::stamp_of(argument);
+    if (!stamp) refuse(fmt::format("-T takes d or u, not '{}'", argument));
+    return *stamp;
 }
 
 // Takes in the options and then the operands; what cannot be obeyed is thrown as a Refusal.
@@ -66,15 +63,6 @@ void Parser::take(int letter, const char* argument) {
             return take_format(Format::tabs);
         case 'q':
             return take_format(Format::quiet);
-        case 'h':
-            options_.scaled = true;
-            return;
-        case 'd':
-            options_.descriptions = true;
-            return;
-        case 'm':
-            options_.metadata = true;
-            return;
         case 'i':
             options_.interval_s = positive('i', argument);
             return;
@@ -90,10 +78,9 @@ void Parser::take(int letter, const char* argument) {
         case 'r':
             options_.expressions.emplace_back(argument);
             return;
-        case ':':
-            refuse(fmt::format("option requires an argument -- {:c}", optopt));
         default:
-            refuse(fmt::format("illegal option -- {:c}", optopt));
+            if (program::set_flag(options_, flags, letter)) return;
+            refuse(program::option_error(letter));
     }
 }
 
@@ -112,20 +99,11 @@ Options Parser::finish() {
     return std::move(options_);
 }
 
-Options parse(std::vector<std::string>& arguments) {
-    std::vector<char*> argv;
-    argv.reserve(arguments.size() + 1);
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    const auto argc = static_cast<int>(arguments.size());
-
+Options parse(std::vector<std::string> arguments) {
     Parser parser;
-    opterr = 0;
-    optind = 0;  // makes glibc start anew, however far an earlier call came
-    int letter = 0;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): called once, before any thread could exist
-    while ((letter = getopt(argc, argv.data(), grammar)) != -1) parser.take(letter, optarg);
-    for (int i = optind; i < argc; ++i) parser.take_operand(arguments[static_cast<size_t>(i)]);
+    const auto operands = program::read_options(std::move(arguments), grammar,
+                                                std::bind_front(&Parser::take, &parser));
+    for (const std::string& operand : operands) parser.take_operand(operand);
     return parser.finish();
 }
 
@@ -149,13 +127,9 @@ std::optional<Operand> parse_operand(std::string_view text) {
     return operand;
 }
 
-std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments) {
+program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
     if (arguments.size() > 1 && arguments[1] == "--help") return Help{};
-    try {
-        return parse(arguments);
-    } catch (const Refusal& refusal) {
-        return refusal;
-    }
+    return program::parsed([&] { return parse(std::move(arguments)); });
 }
 
 }  // namespace blkscope::kstat2_command

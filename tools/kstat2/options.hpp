@@ -4,12 +4,19 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "tools/cadence/stamp.hpp"
+#include "tools/program/options.hpp"
+#include "tools/program/stamp.hpp"
 
 namespace blkscope::kstat2_command {
+
+using program::Help;
+using program::Refusal;
+using program::Stamp;
+
+/// The exit status of a command line that is not obeyed.
+constexpr int wrong_usage = 2;
 
 enum class Format {
     blocks,  // a line per kstat, its values below it, histograms drawn
@@ -39,22 +46,16 @@ struct Options {
     std::optional<int> count;       // reports; none with an interval: for ever
 };
 
-/// A command line that asks for the help text.
-struct Help {};
-
-/// A command line that is not obeyed: what to print on standard error.
-struct Refusal {
-    std::string text;
-};
-
 /// "kstat:/a/b", "/a/b", and with ";name" or ":name" behind it. Nothing: it is none of these.
 [[nodiscard]] std::optional<Operand> parse_operand(std::string_view text);
 
 /// Understands `arguments` (the program's name first).
 ///
-/// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
-/// Source:  kstat2(8); getopt(3), with its grammar stopping at the first operand as POSIX has it.
-[[nodiscard]] std::variant<Options, Help, Refusal> parse_options(
-    std::vector<std::string> arguments);
+/// Threads: one at a time, as read_options().
+/// Source:  kstat2(8).
+[[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments);
+
+[[nodiscard]] std::string usage_text();
+[[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::kstat2_command

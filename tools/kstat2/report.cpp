@@ -8,7 +8,7 @@ namespace blkscope::kstat2_command {
 namespace {
 
 std::string json_time(const Options& options, std::time_t now) {
-    std::string text = stamp_line(now, options.stamp);
+    std::string text = program::stamp_line(now, options.stamp);
     while (text.ends_with('\n')) text.pop_back();
     return options.stamp == Stamp::date ? kstat_command::json_string(text) : text;
 }
@@ -27,7 +27,7 @@ std::string json_report(const std::vector<Reading>& readings, const std::string&
 std::string report(const Options& options, const std::vector<Reading>& readings, std::time_t now) {
     if (options.format == Format::quiet) return {};
     if (options.format == Format::json) return json_report(readings, json_time(options, now));
-    std::string out = stamp_line(now, options.stamp);
+    std::string out = program::stamp_line(now, options.stamp);
     for (const Reading& reading : readings) {
         if (options.format == Format::blocks) {
             append_block(out, options, reading);

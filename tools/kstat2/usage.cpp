@@ -1,4 +1,4 @@
-#include "tools/kstat2/usage.hpp"
+#include "tools/kstat2/options.hpp"
 
 namespace blkscope::kstat2_command {
 

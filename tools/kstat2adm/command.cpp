@@ -26,7 +26,7 @@ Exit status: 0 done, 1 not (no such id, wrong usage, failure), 2 no permission.
 )";
 
 Refusal refusal(const std::string& why) {
-    return {"kstat2adm: " + why + "\n" + usage_text()};
+    return {failed, "kstat2adm: " + why + "\n" + synopsis};
 }
 
 std::optional<kstat2_optional_state_t> state_of(const std::string& word) {
@@ -42,15 +42,11 @@ const char* name_of(kstat2_optional_state_t state) {
 
 }  // namespace
 
-std::string usage_text() {
-    return synopsis;
-}
-
 std::string help_text() {
     return std::string(synopsis) + explanation;
 }
 
-std::variant<Command, Help, Refusal> parse_command(std::span<const std::string> arguments) {
+program::Parsed<Command> parse_command(std::span<const std::string> arguments) {
     Command command;
     for (const std::string& argument : arguments.subspan(std::min<size_t>(1, arguments.size()))) {
         if (command.state) {

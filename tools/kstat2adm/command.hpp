@@ -6,10 +6,17 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "tools/program/options.hpp"
+
 namespace blkscope::kstat2adm {
+
+using program::Help;
+using program::Refusal;
+
+/// The exit status of wrong usage, and of what could not be done.
+constexpr int failed = 1;
 
 /// A command line that was understood; without a state it asks for the list.
 struct Command {
@@ -18,19 +25,9 @@ struct Command {
     std::vector<std::string> ids;  // at least one if there is a state
 };
 
-/// A command line that asks for the help text.
-struct Help {};
-
-/// A command line that is not obeyed: what to print on standard error.
-struct Refusal {
-    std::string text;
-};
-
 /// Understands `arguments` (the program's name first).
-[[nodiscard]] std::variant<Command, Help, Refusal> parse_command(
-    std::span<const std::string> arguments);
+[[nodiscard]] program::Parsed<Command> parse_command(std::span<const std::string> arguments);
 
-[[nodiscard]] std::string usage_text();
 [[nodiscard]] std::string help_text();
 
 /// The list, a line each under a line of titles.

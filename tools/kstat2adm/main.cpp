@@ -1,10 +1,11 @@
 // kstat2adm: wires the command line and libkstat2 together.
 
+#include "tools/program/main.hpp"
+
 #include <kstat2.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <system_error>
 
 #include "tools/kstat2adm/command.hpp"
@@ -13,14 +14,11 @@ namespace blkscope::kstat2adm {
 
 namespace {
 
-// The exit statuses.
-constexpr int done = 0;
-constexpr int failed = 1;
-constexpr int not_permitted = 2;
+using program::complain;
 
-void complain(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);  // nowhere to tell of a failure
-}
+// The exit statuses, beside failed.
+constexpr int done = 0;
+constexpr int not_permitted = 2;
 
 int exit_status(kstat2_status_t status, const std::string& what) {
     if (status == KSTAT2_S_OK) return done;
@@ -30,11 +28,11 @@ int exit_status(kstat2_status_t status, const std::string& what) {
     return status == KSTAT2_S_NO_PERM ? not_permitted : failed;
 }
 
-int print(const std::string& text) {
-    errno = 0;
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return done;
-    complain("kstat2adm: cannot write: " + std::generic_category().message(errno) + "\n");
+int print(const std::string& text) try {
+    program::print(text);
+    return done;
+} catch (const std::system_error& error) {
+    complain(std::string("kstat2adm: ") + error.what() + "\n");
     return failed;
 }
 
@@ -74,16 +72,9 @@ int run(const Command& command) {
 }  // namespace blkscope::kstat2adm
 
 int main(int argc, char** argv) {
-    using namespace blkscope::kstat2adm;
+    using namespace blkscope;
     const std::vector<std::string> arguments(argv, argv + argc);
-    const auto parsed = parse_command(arguments);
-    if (const auto* refusal = std::get_if<Refusal>(&parsed)) {
-        complain(refusal->text);
-        return failed;
-    }
-    if (std::holds_alternative<Help>(parsed)) {
-        complain(help_text());
-        return done;
-    }
-    return run(std::get<Command>(parsed));
+    return program::obey(
+        {"kstat2adm", kstat2adm::failed, [] { program::complain(kstat2adm::help_text()); }},
+        [&] { return kstat2adm::parse_command(arguments); }, kstat2adm::run);
 }

@@ -3,14 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <stdexcept>
 #include <string>
-#include <system_error>
 
 #include "tools/iostat/reader.hpp"
+#include "tools/program/print.hpp"
 #include "tools/stats/json.hpp"
 #include "tools/stats/reader.hpp"
 #include "tools/stats/table.hpp"
@@ -48,11 +46,8 @@ std::string tables(const std::vector<Device>& devices) {
 void run(const Options& options) {
     const std::vector<Device> devices = read_devices(options.devices);
     require_all(options.devices, devices);
-    const std::string report = options.json ? json(devices, std::time(nullptr)) : tables(devices);
-    if (std::fwrite(report.data(), 1, report.size(), stdout) != report.size() ||
-        std::fflush(stdout) != 0) {
-        throw std::system_error(errno, std::generic_category(), "stats: cannot write");
-    }
+    program::print(options.json ? json(devices, std::time(nullptr)) : tables(devices),
+                   "stats: cannot write");
 }
 
 }  // namespace blkscope::stats_command

@@ -99,19 +99,4 @@ int Events::take_signal() {
     return got == sizeof(info) ? static_cast<int>(info.ssi_signo) : 0;
 }
 
-void suffer(int signal) {
-    struct sigaction action {};
-    struct sigaction before {};
-    action.sa_handler = SIG_DFL;
-    sigaction(signal, &action, &before);
-    sigset_t one;
-    sigset_t mask;
-    sigemptyset(&one);
-    sigaddset(&one, signal);
-    raise(signal);  // held back until the next line, unless it never was
-    pthread_sigmask(SIG_UNBLOCK, &one, &mask);
-    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
-    sigaction(signal, &before, nullptr);
-}
-
 }  // namespace blkscope::top

@@ -63,8 +63,4 @@ class Events {
     bool watch_input_;
 };
 
-/// Does to this process what `signal` does when nobody watches it, held back or not: ends it, or
-/// stops it and returns when it goes on.
-void suffer(int signal);
-
 }  // namespace blkscope::top

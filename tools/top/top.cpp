@@ -4,16 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <clocale>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
-#include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "tools/program/print.hpp"
+#include "tools/program/signals.hpp"
 #include "tools/top/batch.hpp"
 #include "tools/top/events.hpp"
 #include "tools/top/reader.hpp"
@@ -41,13 +40,6 @@ bool ends_the_run(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-std::string nothing_there(const std::vector<std::string>& names) {
-    const std::string place = iostat::run_directory();
-    if (names.empty()) return "no devices in " + place + "; start a server with 'blkscope serve'";
-    return fmt::format("no device named {} in {}; 'blkscope list' shows those that are served",
-                       fmt::join(names, " or "), place);
-}
-
 // With --must-exist: throws if a named device, or any device at all, is missing.
 void require_all(const Options& options, const Look& look) {
     if (!options.must_exist) return;
@@ -58,7 +50,7 @@ void require_all(const Options& options, const Look& look) {
         if (!found) missing.push_back(name);
     }
     if (!missing.empty() || look.devices.empty()) {
-        throw std::runtime_error("top: " + nothing_there(missing));
+        throw std::runtime_error("top: " + iostat::no_devices_text(missing));
     }
 }
 
@@ -71,7 +63,7 @@ class ScreenRun {
                   options.interval_ns(), true),
           looks_(options.count),
           reader_(options.devices),
-          session_(options.interval_ns(), nothing_there(options.devices)) {}
+          session_(options.interval_ns(), iostat::no_devices_text(options.devices)) {}
 
     /// The signal that ended it; 0: the user, the count, or a terminal that is no more.
     int go() {
@@ -99,7 +91,7 @@ class ScreenRun {
     void handle(Terminal& terminal, const Event& event) {
         if (event.signal == SIGTSTP) {
             Terminal::suspend();
-            suffer(SIGTSTP);
+            program::suffer(SIGTSTP);
         }
         if (event.signal == SIGCONT || event.signal == SIGWINCH || event.signal == SIGTSTP) {
             draw(terminal);  // takes the terminal back, if it was given away
@@ -135,22 +127,6 @@ class ScreenRun {
     bool quit_ = false;
 };
 
-// A reader of our output that has had enough; no failure of ours.
-struct OutputClosed {};
-
-void print(std::string_view text) {
-    while (!text.empty()) {
-        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
-        if (written >= 0) {
-            text.remove_prefix(static_cast<size_t>(written));
-        } else if (errno == EPIPE) {
-            throw OutputClosed{};
-        } else if (errno != EINTR) {
-            throw std::system_error(errno, std::generic_category(), "top: cannot write");
-        }
-    }
-}
-
 // The signal that ended it; 0: the count.
 int run_in_lines(const Options& options) {
     std::signal(SIGPIPE, SIG_IGN);  // write(2) tells
@@ -164,9 +140,9 @@ int run_in_lines(const Options& options) {
         require_all(options, look);
         model.take(look);
         if (model.devices().empty() && !std::exchange(told, true)) {
-            fmt::print(stderr, "blkscope: top: {}\n", nothing_there(options.devices));
+            fmt::print(stderr, "blkscope: top: {}\n", iostat::no_devices_text(options.devices));
         }
-        print(batch_report(model));
+        program::print(batch_report(model), "top: cannot write");
         if (looks.was_the_last()) return 0;
         Event event;
         do {
@@ -194,10 +170,10 @@ void run(const Options& options) {
     int signal = 0;
     try {
         signal = run_until_the_end(options);
-    } catch (const OutputClosed&) {
+    } catch (const program::OutputClosed&) {
         return;
     }
-    if (signal != 0) suffer(signal);
+    if (signal != 0) program::suffer(signal);
 }
 
 }  // namespace blkscope::top

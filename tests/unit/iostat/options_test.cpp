@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "tools/iostat/usage.hpp"
-
 namespace blkscope::iostat {
 namespace {
 

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "tools/kstat/usage.hpp"
-
 namespace blkscope::kstat_command {
 namespace {
 

@@ -1,12 +1,12 @@
 #include "tools/iostat/freebsd/options.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <cctype>
+#include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <utility>
 
 namespace blkscope::iostat::freebsd {
 namespace {
@@ -16,15 +16,18 @@ constexpr auto synopsis =
     "              [-t type,if,pass] [-w wait] [--must-exist] [drives]\n"
     "              [wait [count]]\n";
 
-Refusal refuse(const std::string& why) {
-    return {"iostat: " + why + "\n" + synopsis};
-}
+constexpr auto grammar = "c:CdhIKM:n:N:ot:Tw:xz";
 
-std::optional<int> positive(const std::string& text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size() || value < 1) return {};
-    return value;
+using Flag = program::Flag<Options>;
+
+constexpr std::array flags{
+    Flag{'C', &Options::cpu},       Flag{'h', &Options::busiest_first}, Flag{'I', &Options::totals},
+    Flag{'K', &Options::kilobytes}, Flag{'o', &Options::old_columns},   Flag{'T', &Options::tty},
+    Flag{'x', &Options::extended},  Flag{'z', &Options::idle_hidden},
+};
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw Refusal{1, "iostat: " + why + "\n" + synopsis};
 }
 
 // Seconds, cut to milliseconds, of which there must be one.
@@ -38,111 +41,68 @@ std::optional<std::chrono::milliseconds> wait_of(const std::string& text) {
     return std::chrono::milliseconds(static_cast<int64_t>(std::floor(seconds * ms_per_s)));
 }
 
-// Takes in the options one after another; refusal() says what was wrong with the last.
+// Takes in the options one after another; what cannot be obeyed is thrown as a Refusal.
 class Parser {
   public:
-    void take(int letter, const std::string& argument);
+    void take(int letter, const char* argument);
     void take_operands(const std::vector<std::string>& operands);
     /// To be called last: what follows from what was not said.
     void settle();
 
-    [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
     [[nodiscard]] const Options& options() const { return options_; }
 
   private:
-    void take_flag(int letter);
     void take_wait(const std::string& text);
     void take_count(const std::string& text);
     void take_devices(const std::string& text);
     [[nodiscard]] int devices_that_fit() const;
 
     Options options_;
-    std::optional<Refusal> refusal_;
     bool devices_only_ = false;  // -d
     bool wait_given_ = false;
     bool count_given_ = false;
     bool devices_given_ = false;  // -n
 };
 
-void Parser::take(int letter, const std::string& argument) {
+void Parser::take(int letter, const char* argument) {
     switch (letter) {
         case 'c':
             return take_count(argument);
+        case 'd':
+            devices_only_ = true;
+            return;
         case 'n':
             return take_devices(argument);
         case 't':
-            return options_.matches.push_back(argument);
+            options_.matches.emplace_back(argument);
+            return;
         case 'w':
             return take_wait(argument);
         case 'M':
         case 'N':
-            refusal_ =
-                refuse(std::string("-") + char(letter) + ": there is no kernel memory to read");
-            return;
-        case ':':
-            refusal_ = refuse(std::string("no value for -") + char(optopt));
-            return;
+            refuse(std::string("-") + char(letter) + ": there is no kernel memory to read");
         default:
-            return take_flag(letter);
-    }
-}
-
-void Parser::take_flag(int letter) {
-    switch (letter) {
-        case 'C':
-            options_.cpu = true;
-            return;
-        case 'd':
-            devices_only_ = true;
-            return;
-        case 'h':
-            options_.busiest_first = true;
-            return;
-        case 'I':
-            options_.totals = true;
-            return;
-        case 'K':
-            options_.kilobytes = true;
-            return;
-        case 'o':
-            options_.old_columns = true;
-            return;
-        case 'T':
-            options_.tty = true;
-            return;
-        case 'x':
-            options_.extended = true;
-            return;
-        case 'z':
-            options_.idle_hidden = true;
-            return;
-        default:
-            refusal_ = refuse(std::string("unknown option -") + char(optopt));
+            if (program::set_flag(options_, flags, letter)) return;
+            refuse(program::freebsd_option_error(letter));
     }
 }
 
 void Parser::take_wait(const std::string& text) {
     const auto wait = wait_of(text);
-    if (!wait) {
-        refusal_ = refuse("invalid wait interval '" + text + "'; at least 0.001 seconds");
-        return;
-    }
+    if (!wait) refuse("invalid wait interval '" + text + "'; at least 0.001 seconds");
     options_.wait = *wait;
     wait_given_ = true;
 }
 
 void Parser::take_count(const std::string& text) {
-    options_.count = positive(text);
+    options_.count = program::positive(text);
+    if (!options_.count) refuse("invalid count '" + text + "'");
     count_given_ = true;
-    if (!options_.count) refusal_ = refuse("invalid count '" + text + "'");
 }
 
 void Parser::take_devices(const std::string& text) {
-    const auto count = text == "0" ? std::optional(0) : positive(text);
-    if (!count) {
-        refusal_ = refuse("invalid number of devices '" + text + "'");
-        return;
-    }
+    const auto count = text == "0" ? std::optional(0) : program::positive(text);
+    if (!count) refuse("invalid number of devices '" + text + "'");
     options_.devices_max = *count;
     devices_given_ = true;
 }
@@ -150,20 +110,18 @@ void Parser::take_devices(const std::string& text) {
 // Drives are what does not begin with a digit; behind them may stand the interval and the count as
 // they once were given.
 void Parser::take_operands(const std::vector<std::string>& operands) {
-    const auto numbers = std::ranges::find_if(operands, [](const std::string& operand) {
-        return std::isdigit(static_cast<unsigned char>(operand[0])) != 0;
-    });
+    const auto numbers = std::ranges::find_if(operands, program::begins_with_digit);
     options_.drives.assign(operands.begin(), numbers);
     const auto left = operands.end() - numbers;
-    if (left > 2) refusal_ = refuse("unexpected operand '" + numbers[2] + "'");
+    if (left > 2) refuse("unexpected operand '" + numbers[2] + "'");
     if (left > 0 && wait_given_) {
         options_.warnings += "iostat: the wait interval " + numbers[0] + " replaces that of -w\n";
     }
     if (left > 1 && count_given_) {
         options_.warnings += "iostat: the count " + numbers[1] + " replaces that of -c\n";
     }
-    if (left > 0 && !refusal_) take_wait(numbers[0]);
-    if (left > 1 && !refusal_) take_count(numbers[1]);
+    if (left > 0) take_wait(numbers[0]);
+    if (left > 1) take_count(numbers[1]);
 }
 
 int Parser::devices_that_fit() const {
@@ -198,30 +156,18 @@ bool take_style(std::vector<std::string>& arguments) {
     return name == "freebsd";
 }
 
-std::variant<Options, Help, Refusal> parse_options(std::vector<std::string> arguments) {
-    if (std::ranges::find(arguments, "--help") != arguments.end()) return Help{};
-    const bool must_exist = std::erase(arguments, "--must-exist") > 0;
-    std::vector<char*> argv;
-    argv.reserve(arguments.size() + 1);
-    for (std::string& argument : arguments) argv.push_back(argument.data());
-    argv.push_back(nullptr);
-    const auto argc = static_cast<int>(arguments.size());
-
-    Parser parser;
-    opterr = 0;
-    optind = 0;  // makes glibc start anew, however far an earlier call came
-    int letter = 0;
-    // NOLINTNEXTLINE(concurrency-mt-unsafe): called once, before any thread could exist
-    while ((letter = getopt(argc, argv.data(), "+:c:CdhIKM:n:N:ot:Tw:xz")) != -1) {
-        parser.take(letter, optarg != nullptr ? optarg : "");
-        if (parser.refusal()) return *parser.refusal();
-    }
-    parser.take_operands({arguments.begin() + optind, arguments.end()});
-    if (parser.refusal()) return *parser.refusal();
-    parser.settle();
-    Options options = parser.options();
-    options.must_exist = must_exist;
-    return options;
+program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
+    return program::parsed([&] {
+        if (program::asks_for_help(arguments)) throw Help{};
+        const bool must_exist = std::erase(arguments, "--must-exist") > 0;
+        Parser parser;
+        parser.take_operands(program::read_options(std::move(arguments), grammar,
+                                                   std::bind_front(&Parser::take, &parser)));
+        parser.settle();
+        Options options = parser.options();
+        options.must_exist = must_exist;
+        return options;
+    });
 }
 
 }  // namespace blkscope::iostat::freebsd

@@ -4,10 +4,14 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "tools/program/options.hpp"
+
 namespace blkscope::iostat::freebsd {
+
+using program::Help;
+using program::Refusal;
 
 struct Options {
     bool cpu = false;                  // -C, or neither -d nor -x
@@ -27,19 +31,11 @@ struct Options {
     std::string warnings;                  // lines to be told before anything else
 };
 
-struct Help {};
-
-/// A command line that is not obeyed: what to print on standard error. The exit status is 1.
-struct Refusal {
-    std::string text;
-};
-
 /// Whether the arguments (the program's name first) ask for this style. Takes --style NAME, or
 /// --style=NAME, out of them; a style that there is not is left in, for the others to refuse.
 [[nodiscard]] bool take_style(std::vector<std::string>& arguments);
 
-/// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
-[[nodiscard]] std::variant<Options, Help, Refusal> parse_options(
-    std::vector<std::string> arguments);
+/// Threads: one at a time, as read_options().
+[[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments);
 
 }  // namespace blkscope::iostat::freebsd

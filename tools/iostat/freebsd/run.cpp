@@ -4,35 +4,25 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <exception>
 #include <fstream>
 #include <stdexcept>
-#include <string_view>
 
-#include "tools/cadence/cadence.hpp"
 #include "tools/iostat/freebsd/devices.hpp"
 #include "tools/iostat/freebsd/options.hpp"
 #include "tools/iostat/freebsd/report.hpp"
 #include "tools/iostat/reader.hpp"
-#include "tools/iostat/signals.hpp"
+#include "tools/program/main.hpp"
+#include "tools/program/pace.hpp"
+#include "tools/program/signals.hpp"
 
 namespace blkscope::iostat::freebsd {
 namespace {
 
+using program::complain;
+using program::print;
 using CpuTime = std::array<long, CPUSTATES>;
 
 constexpr int failed = 1;
-
-// False: nobody reads it any more.
-bool print(const std::string& text) {
-    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size() &&
-           std::fflush(stdout) == 0;
-}
-
-void complain(const std::string& text) {
-    std::fwrite(text.data(), 1, text.size(), stderr);  // nowhere to tell of a failure
-}
 
 // Where the processors' time went since the system's start. Waiting for I/O is idle, and interrupts
 // of both kinds are one. Source: proc(5), /proc/stat.
@@ -118,20 +108,19 @@ class Run {
         : options_(options),
           devices_(options),
           host_(options),
-          cadence_(gethrtime(), std::chrono::nanoseconds(options.wait).count(), !options.count) {}
+          pace_(std::chrono::nanoseconds(options.wait).count(), options.count) {}
 
     void report_until_the_end();
 
   private:
-    bool look();
+    void look();
     void tell_what_is_missing(const std::vector<Shown>& shown);
     void require_all(const std::vector<Shown>& shown) const;
-    void wait_for_the_next();
 
     const Options& options_;
     Devices devices_;
     Host host_;
-    Cadence cadence_;
+    program::Pace pace_;
     int lines_left_ = 0;  // until the next header
     bool told_ = false;
 };
@@ -141,8 +130,7 @@ void Run::tell_what_is_missing(const std::vector<Shown>& shown) {
     if (!shown.empty() || told_) return;
     told_ = true;
     if (devices_.none_at_all()) {
-        complain("iostat: no devices in " + run_directory() +
-                 "; start a server with 'blkscope serve'\n");
+        complain("iostat: " + no_devices_text() + "\n");
     } else if (!options_.drives.empty() || !options_.matches.empty()) {
         complain("iostat: no such device in " + run_directory() +
                  "; 'gstat' shows those that there are\n");
@@ -158,8 +146,7 @@ void Run::require_all(const std::vector<Shown>& shown) const {
     if (shown.empty()) throw std::runtime_error("no such device in " + run_directory());
 }
 
-// False: nobody reads it any more.
-bool Run::look() {
+void Run::look() {
     const bool others = devices_.look();
     const std::vector<Shown> shown = devices_.shown();
     if (options_.must_exist) require_all(shown);
@@ -171,47 +158,30 @@ bool Run::look() {
         lines_left_ = lines_per_header();
     }
     --lines_left_;
-    return print(text + report(options_, shown, machine));
-}
-
-void Run::wait_for_the_next() {
-    const hrtime_t wake = cadence_.next_wake(gethrtime(), take_continuation());
-    while (ending_signal() == 0 && !sleep_until(wake)) {
-        if (take_continuation()) lines_left_ = 0;
-    }
+    print(text + report(options_, shown, machine));
 }
 
 // A signal that ends it is answered with what has happened until then.
 void Run::report_until_the_end() {
-    for (int number = 1;; ++number) {
-        if (!look() || ending_signal() != 0) return;
-        if (options_.count && number == *options_.count) return;
-        wait_for_the_next();
+    for (;;) {
+        look();
+        if (program::ending_signal() != 0 || pace_.at_last()) return;
+        pace_.wait([this] { lines_left_ = 0; });
     }
+}
+
+int run(const Options& options) {
+    complain(options.warnings);
+    Run(options).report_until_the_end();
+    return 0;
 }
 
 }  // namespace
 
 int main_program(std::vector<std::string> arguments) {
-    const auto parsed = parse_options(std::move(arguments));
-    if (const auto* refusal = std::get_if<Refusal>(&parsed)) {
-        complain(refusal->text);
-        return failed;
-    }
-    try {
-        watch_signals();
-        if (std::holds_alternative<Help>(parsed)) {
-            print(help_text());
-        } else {
-            const auto& options = std::get<Options>(parsed);
-            complain(options.warnings);
-            Run(options).report_until_the_end();
-        }
-    } catch (const std::exception& error) {
-        complain(std::string("iostat: ") + error.what() + "\n");
-        return failed;
-    }
-    return 0;
+    return program::obey(
+        {"iostat", failed, [] { print(help_text()); }},
+        [&] { return parse_options(std::move(arguments)); }, run);
 }
 
 }  // namespace blkscope::iostat::freebsd

@@ -1,10 +1,10 @@
-#include "tools/cadence/stamp.hpp"
+#include "tools/program/stamp.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
-namespace blkscope {
+namespace blkscope::program {
 namespace {
 
 TEST(Stamp, AStampLineIsTheSecondsOrTheDate) {
@@ -15,4 +15,4 @@ TEST(Stamp, AStampLineIsTheSecondsOrTheDate) {
 }
 
 }  // namespace
-}  // namespace blkscope
+}  // namespace blkscope::program

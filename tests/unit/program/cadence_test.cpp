@@ -1,8 +1,8 @@
-#include "tools/cadence/cadence.hpp"
+#include "tools/program/cadence.hpp"
 
 #include <gtest/gtest.h>
 
-namespace blkscope {
+namespace blkscope::program {
 namespace {
 
 TEST(Cadence, WakesStandOneIntervalApartWhateverTheReportsTook) {
@@ -31,4 +31,4 @@ TEST(Cadence, OnceContinuedItStartsAnewForGood) {
 }
 
 }  // namespace
-}  // namespace blkscope
+}  // namespace blkscope::program

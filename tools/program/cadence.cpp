@@ -1,6 +1,6 @@
-#include "tools/cadence/cadence.hpp"
+#include "tools/program/cadence.hpp"
 
-namespace blkscope {
+namespace blkscope::program {
 
 hrtime_t Cadence::next_wake(hrtime_t now, bool continued) {
     may_restart_ |= continued;
@@ -11,4 +11,4 @@ hrtime_t Cadence::next_wake(hrtime_t now, bool continued) {
     return wake_;
 }
 
-}  // namespace blkscope
+}  // namespace blkscope::program

@@ -1,11 +1,17 @@
-#include "tools/cadence/stamp.hpp"
+#include "tools/program/stamp.hpp"
 
 #include <fmt/format.h>
 #include <langinfo.h>
 
 #include <array>
 
-namespace blkscope {
+namespace blkscope::program {
+
+std::optional<Stamp> stamp_of(std::string_view letter) {
+    if (letter == "u") return Stamp::epoch;
+    if (letter == "d") return Stamp::date;
+    return {};
+}
 
 // Tools have one thread, and set their locale before they print.
 std::string stamp_line(std::time_t now, Stamp stamp) {
@@ -25,4 +31,4 @@ std::string stamp_line(std::time_t now, Stamp stamp) {
     return std::string(text.data(), length) + "\n";
 }
 
-}  // namespace blkscope
+}  // namespace blkscope::program

@@ -10,7 +10,7 @@
 
 #include <sys/kstat.h>
 
-namespace blkscope {
+namespace blkscope::program {
 
 class Cadence {
   public:
@@ -27,4 +27,4 @@ class Cadence {
     bool may_restart_;
 };
 
-}  // namespace blkscope
+}  // namespace blkscope::program

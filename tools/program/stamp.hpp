@@ -2,15 +2,20 @@
 #pragma once
 
 #include <ctime>
+#include <optional>
 #include <string>
+#include <string_view>
 
-namespace blkscope {
+namespace blkscope::program {
 
 enum class Stamp { none, epoch, date };
+
+/// What the argument of -T stands for: u or d.
+[[nodiscard]] std::optional<Stamp> stamp_of(std::string_view letter);
 
 /// The line of -T: the seconds, or what date(1) prints; empty without -T.
 ///
 /// Threads: reads the process's time zone and LC_TIME.
 [[nodiscard]] std::string stamp_line(std::time_t now, Stamp stamp);
 
-}  // namespace blkscope
+}  // namespace blkscope::program

@@ -1,10 +1,8 @@
-#include "tools/iostat/signals.hpp"
+#include "tools/program/signals.hpp"
 
 #include <poll.h>
 
-#include <initializer_list>
-
-namespace blkscope::iostat {
+namespace blkscope::program {
 
 namespace {
 
@@ -12,6 +10,7 @@ constexpr hrtime_t ns_per_s = 1'000'000'000;
 
 volatile std::sig_atomic_t continued = 0;
 volatile std::sig_atomic_t ending = 0;
+sigset_t watched;
 
 void note_continuation(int /*signal*/) {
     continued = 1;
@@ -28,15 +27,15 @@ void handle(int signal, void (*handler)(int), int flags) {
     sigaction(signal, &action, nullptr);
 }
 
+void watch(int signal, void (*handler)(int), int flags) {
+    handle(signal, handler, flags);
+    sigaddset(&watched, signal);
+}
+
 // Keeps the signals away between the look for one and the sleep, which lets them in again.
 class Hold {
   public:
-    Hold() {
-        sigset_t held;
-        sigemptyset(&held);
-        for (const int signal : {SIGCONT, SIGINT, SIGTERM}) sigaddset(&held, signal);
-        pthread_sigmask(SIG_BLOCK, &held, &before_);
-    }
+    Hold() { pthread_sigmask(SIG_BLOCK, &watched, &before_); }
     ~Hold() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
     Hold(const Hold&) = delete;
     Hold& operator=(const Hold&) = delete;
@@ -49,15 +48,17 @@ class Hold {
 
 }  // namespace
 
-// SA_RESTART: only the sleep is to be cut short, which never is restarted.
-void watch_signals() {
-    handle(SIGCONT, note_continuation, SA_RESTART);
-    for (const int signal : {SIGINT, SIGTERM}) {
+// SA_RESTART: a sleep never is restarted, and nothing else is to be cut short.
+void watch_signals(std::initializer_list<int> ending_signals, Interrupts what) {
+    const bool sleep_only = what == Interrupts::sleep;
+    sigemptyset(&watched);
+    watch(SIGCONT, note_continuation, SA_RESTART);
+    for (const int signal : ending_signals) {
         struct sigaction inherited {};
         sigaction(signal, nullptr, &inherited);
         // Whoever started us in the background without job control does not want us to hear it.
         if (inherited.sa_handler == SIG_IGN) continue;
-        handle(signal, note_end, SA_RESTART | static_cast<int>(SA_RESETHAND));
+        watch(signal, note_end, sleep_only ? SA_RESTART | static_cast<int>(SA_RESETHAND) : 0);
     }
     handle(SIGPIPE, SIG_IGN, 0);
 }
@@ -83,9 +84,27 @@ bool sleep_until(hrtime_t wake) {
     return false;
 }
 
-void die_of(int signal) {
-    handle(signal, SIG_DFL, 0);
-    raise(signal);
+bool sleep_through(hrtime_t wake, const std::function<void()>& continued) {
+    while (!sleep_until(wake)) {
+        if (ending_signal() != 0) return false;
+        if (take_continuation()) continued();
+    }
+    return true;
 }
 
-}  // namespace blkscope::iostat
+void suffer(int signal) {
+    struct sigaction action {};
+    struct sigaction before {};
+    action.sa_handler = SIG_DFL;
+    sigaction(signal, &action, &before);
+    sigset_t one;
+    sigset_t mask;
+    sigemptyset(&one);
+    sigaddset(&one, signal);
+    raise(signal);  // held back until the next line, unless it never was
+    pthread_sigmask(SIG_UNBLOCK, &one, &mask);
+    pthread_sigmask(SIG_SETMASK, &mask, nullptr);
+    sigaction(signal, &before, nullptr);
+}
+
+}  // namespace blkscope::program

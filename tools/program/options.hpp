@@ -1,0 +1,84 @@
+// The command line: getopt(3) takes it apart, a program's own parser says what it means.
+//
+// A parser throws Help or Refusal at the first argument that ends the parsing; parsed() makes these
+// two a result like any other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+namespace blkscope::program {
+
+/// A command line that asks for the help text.
+struct Help {};
+
+/// A command line that is not obeyed: the exit status, and what to print on standard error.
+struct Refusal {
+    int status;
+    std::string text;
+};
+
+template <class Options>
+using Parsed = std::variant<Options, Help, Refusal>;
+
+/// What `parse` returns or throws.
+template <class Parse>
+auto parsed(Parse parse) -> Parsed<decltype(parse())> {
+    try {
+        return parse();
+    } catch (const Help& help) {
+        return help;
+    } catch (const Refusal& refusal) {
+        return refusal;
+    }
+}
+
+/// Hands each option to `take`: its letter, and its argument or null. The letter is '?' for an
+/// option that `grammar` does not have, and ':' for one whose argument is missing; optopt then has
+/// the letter itself. Returns the operands, which begin at the first argument that is no option.
+///
+/// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
+/// Source:  getopt(3).
+[[nodiscard]] std::vector<std::string> read_options(
+    std::vector<std::string> arguments, const std::string& grammar,
+    const std::function<void(int letter, const char* argument)>& take);
+
+/// What is wrong with an option whose letter is '?' or ':', in the words of Solaris' getopt.
+[[nodiscard]] std::string option_error(int letter);
+
+/// The same in the words of our programs in FreeBSD's form.
+[[nodiscard]] std::string freebsd_option_error(int letter);
+
+/// A letter that only sets a member.
+template <class Options>
+struct Flag {
+    char letter;
+    bool Options::*member;
+};
+
+/// Sets what `letter` stands for. False: it is not among the flags.
+template <class Options, size_t count>
+bool set_flag(Options& options, const std::array<Flag<Options>, count>& flags, int letter) {
+    const auto* const flag = std::ranges::find(flags, letter, &Flag<Options>::letter);
+    if (flag == flags.end()) return false;
+    options.*flag->member = true;
+    return true;
+}
+
+[[nodiscard]] bool asks_for_help(const std::vector<std::string>& arguments);
+
+/// A whole decimal number and nothing behind it; nothing if it is none, or too large.
+[[nodiscard]] std::optional<int> decimal(std::string_view text);
+
+/// The same from 1 on.
+[[nodiscard]] std::optional<int> positive(std::string_view text);
+
+[[nodiscard]] bool begins_with_digit(std::string_view text);
+
+}  // namespace blkscope::program

@@ -1,0 +1,27 @@
+#include "tools/program/print.hpp"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+
+namespace blkscope::program {
+
+void print(std::string_view text, const char* doing) {
+    while (!text.empty()) {
+        const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
+        if (written >= 0) {
+            text.remove_prefix(static_cast<size_t>(written));
+        } else if (errno == EPIPE) {
+            throw OutputClosed(errno, std::generic_category(), doing);
+        } else if (errno != EINTR) {
+            throw std::system_error(errno, std::generic_category(), doing);
+        }
+    }
+}
+
+void complain(std::string_view text) {
+    std::fwrite(text.data(), 1, text.size(), stderr);
+}
+
+}  // namespace blkscope::program
