@@ -1,25 +1,20 @@
 #include "tools/iostat/json.hpp"
 
+#include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <utility>
 
 #include "tools/iostat/columns.hpp"
+#include "tools/program/json.hpp"
 
 namespace blkscope::iostat {
 
 namespace {
 
-// Keys keep the order in which they are set.
-using Json = nlohmann::ordered_json;
+using program::Json;
 
 constexpr double bytes_per_kilobyte = 1024;
-
-// A name may hold any bytes; the line has to stay valid.
-std::string line(const Json& object) {
-    return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-}
 
 Json or_null(bool known, double value) {
     return known ? Json(value) : Json();
@@ -31,21 +26,6 @@ Json counters(const kstat_io_t& io) {
             {"wtime_ns", io.wtime},   {"wlentime_ns", io.wlentime},
             {"rtime_ns", io.rtime},   {"rlentime_ns", io.rlentime},
             {"wcnt", io.wcnt},        {"rcnt", io.rcnt}};
-}
-
-Json rates(const Figures& f) {
-    const bool completed = f.transfers > 0;
-    return {{"reads_per_s", f.reads},
-            {"writes_per_s", f.writes},
-            {"read_bytes_per_s", f.data_read * bytes_per_kilobyte},
-            {"written_bytes_per_s", f.data_written * bytes_per_kilobyte},
-            {"wait", f.wait},
-            {"actv", f.actv},
-            {"wsvc_t_ms", or_null(completed, f.wsvc_t)},
-            {"asvc_t_ms", or_null(completed, f.asvc_t)},
-            {"svc_t_ms", or_null(completed, f.svc_t)},
-            {"w_pct", f.w_percent},
-            {"b_pct", f.b_percent}};
 }
 
 Json record_value(const ErrorRecord& record) {
@@ -98,7 +78,7 @@ Json histogram_object(const Histogram& histogram) {
             {"unit", histogram.unit},
             {"bounds", bounds},
             {"counts", histogram.counts},
-            {"sum", histogram.sum ? Json(*histogram.sum) : Json()},
+            {"sum", histogram.sum},
             {"count", count}};
 }
 
@@ -120,7 +100,7 @@ Json percentiles_object(const Histograms& interval) {
         const auto histogram = of_transfers(interval, phase);
         for (const auto& [key, p] : shares) {
             const auto ns = histogram ? percentile(*histogram, p) : std::nullopt;
-            object[phase][key] = ns ? Json(*ns) : Json();
+            object[phase][key] = ns;
         }
     }
     return object;
@@ -134,18 +114,28 @@ void add_histograms(Json& object, const Histograms& interval) {
 }
 
 Json device_object(const Device& device, const Figures& f) {
-    Json object{{"device", device.name},
-                {"module", device.module},
-                {"instance", device.instance},
-                {"class", class_of(device.kind)},
-                {"members", device.members},
-                {"crtime_ns", device.crtime / device.members},
-                {"snaptime_ns", device.snaptime / device.members},
-                {"elapsed_s", f.elapsed_s},
-                {"counters", counters(device.io)}};
-    object.update(rates(f));
-    object["errors"] = errors(device, f);
-    return object;
+    const bool completed = f.transfers > 0;
+    return {{"device", device.name},
+            {"module", device.module},
+            {"instance", device.instance},
+            {"class", class_of(device.kind)},
+            {"members", device.members},
+            {"crtime_ns", device.crtime / device.members},
+            {"snaptime_ns", device.snaptime / device.members},
+            {"elapsed_s", f.elapsed_s},
+            {"counters", counters(device.io)},
+            {"reads_per_s", f.reads},
+            {"writes_per_s", f.writes},
+            {"read_bytes_per_s", f.data_read * bytes_per_kilobyte},
+            {"written_bytes_per_s", f.data_written * bytes_per_kilobyte},
+            {"wait", f.wait},
+            {"actv", f.actv},
+            {"wsvc_t_ms", or_null(completed, f.wsvc_t)},
+            {"asvc_t_ms", or_null(completed, f.asvc_t)},
+            {"svc_t_ms", or_null(completed, f.svc_t)},
+            {"w_pct", f.w_percent},
+            {"b_pct", f.b_percent},
+            {"errors", errors(device, f)}};
 }
 
 Json processors_object(const Processors& processors, const ProcessorFigures& f) {
@@ -181,11 +171,10 @@ Json terminals_object(const Processors& processors, const ProcessorFigures& f) {
 }
 
 // The latest look at any of the devices.
-Json snaptime(const Snapshot& devices) {
-    Json latest;
+std::optional<hrtime_t> snaptime(const Snapshot& devices) {
+    std::optional<hrtime_t> latest;
     for (const Device& device : devices) {
-        const hrtime_t taken = device.snaptime / device.members;
-        if (latest.is_null() || latest.get<hrtime_t>() < taken) latest = taken;
+        latest = std::max(latest, std::optional(device.snaptime / device.members));
     }
     return latest;
 }
@@ -193,17 +182,17 @@ Json snaptime(const Snapshot& devices) {
 // Between the latest looks then and now; null in a report since the creation.
 Json interval_s(const Interval& interval) {
     if (interval.devices_before == nullptr) return {};
-    const Json before = snaptime(*interval.devices_before);
-    const Json now = snaptime(interval.devices);
-    if (before.is_null() || now.is_null()) return {};
-    return static_cast<double>(now.get<hrtime_t>() - before.get<hrtime_t>()) / 1e9;
+    const auto before = snaptime(*interval.devices_before);
+    const auto now = snaptime(interval.devices);
+    if (!before || !now) return {};
+    return static_cast<double>(*now - *before) / 1e9;
 }
 
 Json statistic(const DeviceSummary& device, double Spread::*member) {
     Json object = Json::object();
     for (size_t i = 0; i < summary_columns.size(); ++i) {
-        object[std::string(summary_columns[i].json_key)] =
-            or_null(device.columns[i].any, device.columns[i].*member);
+        object.add(std::string(summary_columns[i].json_key),
+                   or_null(device.columns[i].any, device.columns[i].*member));
     }
     return object;
 }
@@ -223,15 +212,16 @@ std::string json_report(const Interval& interval, const std::vector<std::string>
         devices.push_back(std::move(object));
     }
     const ProcessorFigures processors = interval.figures_of_processors(plain);
-    return line({{"schema", "blkscope.iostat/1"},
-                 {"ts", now},
-                 {"snaptime_ns", snaptime(interval.devices)},
-                 {"interval_s", interval_s(interval)},
-                 {"since_creation", interval.devices_before == nullptr},
-                 {"changes", changes},
-                 {"tty", terminals_object(interval.processors, processors)},
-                 {"cpu", processors_object(interval.processors, processors)},
-                 {"devices", devices}});
+    const Json report{{"schema", "blkscope.iostat/1"},
+                      {"ts", now},
+                      {"snaptime_ns", snaptime(interval.devices)},
+                      {"interval_s", interval_s(interval)},
+                      {"since_creation", interval.devices_before == nullptr},
+                      {"changes", changes},
+                      {"tty", terminals_object(interval.processors, processors)},
+                      {"cpu", processors_object(interval.processors, processors)},
+                      {"devices", devices}};
+    return report.line() + "\n";
 }
 
 std::string json_summary(const Summary& summary, std::time_t now) {
@@ -243,10 +233,11 @@ std::string json_summary(const Summary& summary, std::time_t now) {
                            {"minimum", statistic(device, &Spread::least)},
                            {"maximum", statistic(device, &Spread::most)}});
     }
-    return line({{"schema", "blkscope.iostat-summary/1"},
-                 {"ts", now},
-                 {"intervals", summary.intervals()},
-                 {"devices", devices}});
+    const Json report{{"schema", "blkscope.iostat-summary/1"},
+                      {"ts", now},
+                      {"intervals", summary.intervals()},
+                      {"devices", devices}};
+    return report.line() + "\n";
 }
 
 }  // namespace blkscope::iostat

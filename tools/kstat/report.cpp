@@ -16,13 +16,6 @@ Chosen choose(const Selector& selector, const Reading& kstat) {
     return chosen;
 }
 
-std::string json_time(std::time_t now, Stamp stamp) {
-    std::string line = program::stamp_line(now, stamp);
-    if (line.empty()) return {};
-    line.pop_back();  // the newline
-    return stamp == Stamp::date ? json_string(line) : line;
-}
-
 }  // namespace
 
 void Reporter::append(std::string& out, const Selector& selector, const Reading& kstat) {
@@ -39,27 +32,20 @@ void Reporter::append(std::string& out, const Selector& selector, const Reading&
         case Format::names:
             return append_lines(out, options_.format, kstat, chosen);
         case Format::json:
-            if (separate_) out += ", ";
-            separate_ = true;
-            return append_object(out, kstat, chosen, time_);
+            return objects_.push_back(json_object(kstat, chosen, time_));
     }
 }
 
 std::string Reporter::report(const std::vector<Reading>& kstats, std::time_t now) {
-    std::string out;
     const bool json = options_.format == Format::json;
-    if (json) {
-        time_ = json_time(now, options_.stamp);
-        out += '[';
-    } else if (!options_.quiet) {
-        out += program::stamp_line(now, options_.stamp);
-    }
-    separate_ = false;
+    time_ = program::stamp_value(now, options_.stamp);
+    objects_ = program::Json::array();
+    std::string out;
+    if (!json && !options_.quiet) out = program::stamp_line(now, options_.stamp);
     for (const Selector& selector : options_.selectors) {
         for (const Reading& kstat : kstats) append(out, selector, kstat);
     }
-    if (json) out += "]\n";
-    return out;
+    return json ? objects_.block() + "\n" : out;
 }
 
 }  // namespace blkscope::kstat_command

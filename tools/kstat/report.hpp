@@ -29,8 +29,8 @@ class Reporter {
     void append(std::string& out, const Selector& selector, const Reading& kstat);
 
     const Options& options_;
-    std::string time_;       // in JSON
-    bool separate_ = false;  // in JSON: there is an object in front
+    std::optional<program::Json> time_;
+    program::Json objects_;  // in JSON, those of the report so far
     bool matched_ = false;
 };
 

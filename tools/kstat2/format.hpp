@@ -1,11 +1,12 @@
 // How kstats are written down, in each of the forms there are.
 #pragma once
 
+#include <optional>
 #include <string>
-#include <string_view>
 
 #include "tools/kstat2/options.hpp"
 #include "tools/kstat2/statistic.hpp"
+#include "tools/program/json.hpp"
 
 namespace blkscope::kstat2_command {
 
@@ -20,7 +21,8 @@ void append_block(std::string& out, const Options& options, const Reading& readi
 /// Adds a line per statistic, as Format::tabs or names.
 void append_lines(std::string& out, const Options& options, const Reading& reading);
 
-/// Adds the kstat as a JSON object. `time`, unless it is empty, is the value of its member "time".
-void append_object(std::string& out, const Reading& reading, std::string_view time);
+/// The kstat as a JSON object. `time`, if there is one, is its member "time".
+[[nodiscard]] program::Json json_object(const Reading& reading,
+                                        const std::optional<program::Json>& time);
 
 }  // namespace blkscope::kstat2_command

@@ -1,101 +1,67 @@
 // The JSON form.
 
-#include "tools/kstat/json.hpp"
-
-#include <fmt/format.h>
-
-#include <iterator>
-
 #include "tools/kstat2/format.hpp"
 #include "tools/kstat2/units.hpp"
 
 namespace blkscope::kstat2_command {
 
+using program::Json;
+
 namespace {
 
-using kstat_command::json_string;
-
-std::string json_element(uint64_t number) {
-    return fmt::format("{}", number);
-}
-
-std::string json_element(const std::string& text) {
-    return json_string(text);
-}
-
-template <class T>
-std::string json_array(const std::vector<T>& elements) {
-    std::string text;
-    for (const T& element : elements) text += (text.empty() ? "" : ", ") + json_element(element);
-    return "[" + text + "]";
-}
-
-struct Json {
-    std::string operator()(std::monostate /*invalid*/) const { return "null"; }
-    std::string operator()(uint64_t number) const { return json_element(number); }
-    std::string operator()(const std::string& text) const { return json_element(text); }
+struct JsonOf {
+    Json operator()(std::monostate /*invalid*/) const { return {}; }
     template <class T>
-    std::string operator()(const std::vector<T>& elements) const {
-        return json_array(elements);
+    Json operator()(const T& value) const {
+        return value;
     }
 };
 
-std::string json_flags(const Reading& reading) {
-    std::vector<std::string> flags;
-    if ((reading.flags & KSTAT2_MAPF_DORM) != 0) flags.emplace_back("dormant");
-    if ((reading.metaflags & KSTAT2_MF_STABLE) != 0) flags.emplace_back("stable");
-    if ((reading.metaflags & KSTAT2_MF_PRIV) != 0) flags.emplace_back("priv");
-    return json_array(flags);
+Json flags_of(const Reading& reading) {
+    Json flags = Json::array();
+    if ((reading.flags & KSTAT2_MAPF_DORM) != 0) flags.push_back("dormant");
+    if ((reading.metaflags & KSTAT2_MF_STABLE) != 0) flags.push_back("stable");
+    if ((reading.metaflags & KSTAT2_MF_PRIV) != 0) flags.push_back("priv");
+    return flags;
 }
 
-std::string json_meaning(const Meaning& meaning) {
-    std::vector<std::string> flags;
-    if ((meaning.flags & KSTAT2_NVMF_FRACT) != 0) flags.emplace_back("fract");
-    if ((meaning.flags & KSTAT2_NVMF_LIMIT) != 0) flags.emplace_back("limit");
-    return fmt::format(R"({{"type": {}, "flags": {}, "scale": {}, "desc": {}}})",
-                       json_string(type_name(meaning.type)), json_array(flags), meaning.scale,
-                       json_string(meaning.desc));
+Json object_of(const Meaning& meaning) {
+    Json flags = Json::array();
+    if ((meaning.flags & KSTAT2_NVMF_FRACT) != 0) flags.push_back("fract");
+    if ((meaning.flags & KSTAT2_NVMF_LIMIT) != 0) flags.push_back("limit");
+    return {{"type", type_name(meaning.type)},
+            {"flags", flags},
+            {"scale", meaning.scale},
+            {"desc", meaning.desc}};
 }
 
-std::string json_metatype(uint16_t type) {
+Json metatype_of(const Reading& reading) {
     const char* name = nullptr;
-    if (kstat2_map_metatype_string(type, &name) != KSTAT2_S_OK) return fmt::format("{}", type);
-    return json_string(name);
-}
-
-// The two times are members of the object itself.
-bool is_time(const Statistic& statistic) {
-    return statistic.name == "crtime" || statistic.name == "snaptime";
-}
-
-template <class Show>
-std::string json_members(const Reading& reading, Show&& show) {
-    std::string text;
-    for (const Statistic& statistic : reading.statistics) {
-        if (is_time(statistic)) continue;
-        text += text.empty() ? "\n\t\t" : ",\n\t\t";
-        text += json_string(statistic.name) + ": " + show(statistic);
-    }
-    return "{" + text + (text.empty() ? "}" : "\n\t}");
+    if (kstat2_map_metatype_string(reading.metatype, &name) != KSTAT2_S_OK) return reading.metatype;
+    return name;
 }
 
 }  // namespace
 
-void append_object(std::string& out, const Reading& reading, std::string_view time) {
-    out += fmt::format("{{\n\t\"uri\": {},\n", json_string(reading.uri));
-    if (!time.empty()) out += fmt::format("\t\"time\": {},\n", time);
-    out += fmt::format(
-        "\t\"snaptime\": {},\n\t\"crtime\": {},\n\t\"desc\": {},\n\t\"metatype\": {},\n"
-        "\t\"flags\": {},\n",
-        reading.snaptime, reading.crtime, json_string(reading.desc),
-        json_metatype(reading.metatype), json_flags(reading));
-    out += "\t\"data\": " + json_members(reading, [](const Statistic& statistic) {
-               return std::visit(Json(), statistic.value);
-           });
-    out += ",\n\t\"meta\": " + json_members(reading, [](const Statistic& statistic) {
-               return json_meaning(statistic.meaning);
-           });
-    out += "\n}";
+Json json_object(const Reading& reading, const std::optional<Json>& time) {
+    Json object{{"uri", reading.uri}};
+    if (time) object.add("time", *time);
+    object.add("snaptime", reading.snaptime);
+    object.add("crtime", reading.crtime);
+    object.add("desc", reading.desc);
+    object.add("metatype", metatype_of(reading));
+    object.add("flags", flags_of(reading));
+    Json data = Json::object();
+    Json meta = Json::object();
+    for (const Statistic& statistic : reading.statistics) {
+        // The two times are members of the object itself.
+        if (statistic.name == "crtime" || statistic.name == "snaptime") continue;
+        data.add(statistic.name, std::visit(JsonOf(), statistic.value));
+        meta.add(statistic.name, object_of(statistic.meaning));
+    }
+    object.add("data", std::move(data));
+    object.add("meta", std::move(meta));
+    return object;
 }
 
 }  // namespace blkscope::kstat2_command

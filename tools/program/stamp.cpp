@@ -31,4 +31,11 @@ std::string stamp_line(std::time_t now, Stamp stamp) {
     return std::string(text.data(), length) + "\n";
 }
 
+std::optional<Json> stamp_value(std::time_t now, Stamp stamp) {
+    std::string text = stamp_line(now, stamp);
+    if (text.empty()) return {};
+    text.pop_back();  // the newline
+    return stamp == Stamp::epoch ? Json(now) : Json(text);
+}
+
 }  // namespace blkscope::program

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "tools/program/json.hpp"
+
 namespace blkscope::program {
 
 enum class Stamp { none, epoch, date };
@@ -17,5 +19,8 @@ enum class Stamp { none, epoch, date };
 ///
 /// Threads: reads the process's time zone and LC_TIME.
 [[nodiscard]] std::string stamp_line(std::time_t now, Stamp stamp);
+
+/// The same as a value in JSON: a number or a string; none without -T.
+[[nodiscard]] std::optional<Json> stamp_value(std::time_t now, Stamp stamp);
 
 }  // namespace blkscope::program

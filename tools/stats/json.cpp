@@ -1,31 +1,27 @@
 #include "tools/stats/json.hpp"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
+
+#include "tools/program/json.hpp"
 
 namespace blkscope::stats_command {
 
 namespace {
 
-// Keys keep the order in which they are set.
-using Json = nlohmann::ordered_json;
-
-Json or_null(const std::optional<double>& value) {
-    return value ? Json(*value) : Json();
-}
+using program::Json;
 
 Json figures_object(const std::optional<Figures>& figures, const std::string& unit) {
     if (!figures) return {};
     const std::string suffix = unit.empty() ? "" : "_" + unit;
     Json object{{"count", figures->count}};
-    object["mean" + suffix] = or_null(figures->mean);
-    object["min" + suffix] = or_null(figures->min);
+    object["mean" + suffix] = figures->mean;
+    object["min" + suffix] = figures->min;
     for (size_t i = 0; i < quantile_names.size(); ++i) {
         std::string key(quantile_names[i]);
         std::ranges::replace(key, '.', '_');
-        object[key + suffix] = or_null(figures->quantiles[i]);
+        object[key + suffix] = figures->quantiles[i];
     }
-    object["max" + suffix] = or_null(figures->max);
+    object["max" + suffix] = figures->max;
     return object;
 }
 
@@ -45,10 +41,10 @@ Json device_object(const Device& device) {
 }  // namespace
 
 std::string json(const std::vector<Device>& devices, std::time_t now) {
-    Json report{{"schema", "blkscope.stats/1"}, {"ts", now}, {"devices", Json::array()}};
-    for (const Device& device : devices) report["devices"].push_back(device_object(device));
-    // A name may hold any bytes; the line has to stay valid.
-    return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    Json objects = Json::array();
+    for (const Device& device : devices) objects.push_back(device_object(device));
+    const Json report{{"schema", "blkscope.stats/1"}, {"ts", now}, {"devices", objects}};
+    return report.line() + "\n";
 }
 
 }  // namespace blkscope::stats_command

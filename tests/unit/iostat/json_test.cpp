@@ -168,6 +168,11 @@ TEST(IostatJson, ItParsesWhateverTheNamesAre) {
     }
 }
 
+TEST(IostatJson, BytesThatAreNotUtf8AreToldApart) {
+    const Json report = parsed(Reporter(json_options()).report({idle_device("sd\xff\xfe")}));
+    EXPECT_EQ(report["devices"][0]["device"], "sd\xc3\xbf\xc3\xbe");  // U+00FF and U+00FE
+}
+
 TEST(IostatJson, TheSummaryIsALineOfItsOwnSchema) {
     Summary summary;
     summary.add({idle_device("sd0")});

@@ -10,6 +10,8 @@
 namespace blkscope::kstat_command {
 namespace {
 
+using program::json_string;
+
 Chosen all_of(const Reading& kstat) {
     Chosen chosen;
     for (const Statistic& statistic : kstat.statistics) chosen.push_back(&statistic);
@@ -24,8 +26,7 @@ TEST(KstatJson, AnObjectIsWrittenOverLines) {
                         .type = KSTAT_TYPE_IO,
                         .snaptime = 2'500'000'000,
                         .statistics = {{"crtime", Moment{0}}, {"vendor", Text("ACME")}}};
-    std::string out;
-    append_object(out, kstat, all_of(kstat), "");
+    const std::string out = json_object(kstat, all_of(kstat), {}).block();
     EXPECT_EQ(out,
               "{\n\t\"module\": \"nbd\",\n\t\"instance\": 0,\n\t\"name\": \"nbd0\",\n"
               "\t\"class\": \"disk\",\n\t\"type\": 3,\n\t\"snaptime\": 2.500000000,\n"
@@ -34,15 +35,13 @@ TEST(KstatJson, AnObjectIsWrittenOverLines) {
 
 TEST(KstatJson, ATimeIsAMemberOfTheObject) {
     const Reading kstat{.statistics = {{"x", int64_t{1}}}};
-    std::string out;
-    append_object(out, kstat, all_of(kstat), "1234567890");
+    const std::string out = json_object(kstat, all_of(kstat), 1'234'567'890).block();
     EXPECT_EQ(nlohmann::json::parse(out)["time"], 1'234'567'890);
 }
 
 TEST(KstatJson, OfStatisticsWithOneNameTheFirstIsShown) {
     const Reading kstat{.statistics = {{"x", int64_t{1}}, {"x", int64_t{2}}, {"X", int64_t{3}}}};
-    std::string out;
-    append_object(out, kstat, all_of(kstat), "");
+    const std::string out = json_object(kstat, all_of(kstat), {}).block();
     EXPECT_NE(out.find("\"data\": {\n\t\t\"x\": 1,\n\t\t\"X\": 3\n\t}"), std::string::npos) << out;
 }
 
@@ -64,12 +63,12 @@ TEST(KstatJson, Utf8StaysAndOtherBytesAreEscaped) {
 }
 
 TEST(KstatJson, WhatHasNoNumberOrStringInJsonIsNull) {
-    EXPECT_EQ(json_value(Text()), "null");
-    EXPECT_EQ(json_value(std::numeric_limits<double>::quiet_NaN()), "null");
-    EXPECT_EQ(json_value(std::numeric_limits<float>::infinity()), "null");
-    EXPECT_EQ(json_value(0.5), "0.5");
-    EXPECT_EQ(json_value(Text("")), "\"\"");
-    EXPECT_EQ(json_value(Moment{1'000'000'000}), "1.000000000");
+    EXPECT_EQ(json_value(Text()).line(), "null");
+    EXPECT_EQ(json_value(std::numeric_limits<double>::quiet_NaN()).line(), "null");
+    EXPECT_EQ(json_value(std::numeric_limits<float>::infinity()).line(), "null");
+    EXPECT_EQ(json_value(0.5).line(), "0.5");
+    EXPECT_EQ(json_value(Text("")).line(), "\"\"");
+    EXPECT_EQ(json_value(Moment{1'000'000'000}).line(), "1.000000000");
 }
 
 TEST(KstatJson, AnyBytesMakeAStringThatParses) {
@@ -89,7 +88,7 @@ TEST(KstatJson, AnyNumberIsOneInJson) {
         const uint64_t bits = random();
         double number = 0;
         std::memcpy(&number, &bits, sizeof(number));
-        const std::string text = json_value(number);
+        const std::string text = json_value(number).line();
         ASSERT_FALSE(nlohmann::json::parse(text, nullptr, false).is_discarded()) << text;
     }
 }

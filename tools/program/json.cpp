@@ -1,0 +1,156 @@
+#include "tools/program/json.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace blkscope::program {
+
+namespace {
+
+unsigned char byte(char c) {
+    return static_cast<unsigned char>(c);
+}
+
+// The sequences of more than one byte that UTF-8 has: RFC 3629, section 4.
+struct Sequence {
+    unsigned char first_min, first_max;
+    unsigned char second_min, second_max;
+    size_t length;
+};
+
+constexpr std::array sequences{
+    Sequence{0xc2, 0xdf, 0x80, 0xbf, 2}, Sequence{0xe0, 0xe0, 0xa0, 0xbf, 3},
+    Sequence{0xe1, 0xec, 0x80, 0xbf, 3}, Sequence{0xed, 0xed, 0x80, 0x9f, 3},
+    Sequence{0xee, 0xef, 0x80, 0xbf, 3}, Sequence{0xf0, 0xf0, 0x90, 0xbf, 4},
+    Sequence{0xf1, 0xf3, 0x80, 0xbf, 4}, Sequence{0xf4, 0xf4, 0x80, 0x8f, 4},
+};
+
+bool begins_with(std::string_view text, const Sequence& sequence) {
+    const auto within = [&](size_t at, unsigned char min, unsigned char max) {
+        return byte(text[at]) >= min && byte(text[at]) <= max;
+    };
+    if (text.size() < sequence.length) return false;
+    if (!within(0, sequence.first_min, sequence.first_max)) return false;
+    if (!within(1, sequence.second_min, sequence.second_max)) return false;
+    for (size_t at = 2; at < sequence.length; ++at) {
+        if (!within(at, 0x80, 0xbf)) return false;
+    }
+    return true;
+}
+
+// How many bytes in front can stand in a JSON string as they are; 0: the first cannot.
+size_t plain_length(std::string_view text) {
+    const unsigned char c = byte(text.front());
+    if (c == '"' || c == '\\' || c < 0x20 || c == 0x7f) return 0;
+    if (c < 0x80) return 1;
+    const auto* const found = std::ranges::find_if(
+        sequences, [&](const Sequence& sequence) { return begins_with(text, sequence); });
+    return found == sequences.end() ? 0 : found->length;
+}
+
+std::string escaped(char c) {
+    switch (c) {
+        case '"':
+            return "\\\"";
+        case '\\':
+            return "\\\\";
+        case '\n':
+            return "\\n";
+        case '\t':
+            return "\\t";
+        default:
+            return fmt::format("\\u{:04x}", byte(c));
+    }
+}
+
+}  // namespace
+
+std::string json_string(std::string_view text) {
+    std::string quoted = "\"";
+    while (!text.empty()) {
+        const size_t plain = plain_length(text);
+        if (plain == 0) {
+            quoted += escaped(text.front());
+        } else {
+            quoted += text.substr(0, plain);
+        }
+        text.remove_prefix(std::max<size_t>(plain, 1));
+    }
+    return quoted + '"';
+}
+
+// In the digits of the library that wrote reports first.
+Json::Json(double number) : text_(nlohmann::json(number).dump()) {}
+
+Json::Json(std::string_view text) : text_(json_string(text)) {}
+
+Json::Json(std::initializer_list<Member> members) : Json(object()) {
+    for (const Member& member : members) add(member.name, member.value);
+}
+
+Json Json::number(std::string digits) {
+    Json number;
+    number.text_ = std::move(digits);
+    return number;
+}
+
+void Json::push_back(Json element) {
+    values_.push_back(std::move(element));
+}
+
+void Json::add(std::string name, Json value) {
+    names_.push_back(std::move(name));
+    values_.push_back(std::move(value));
+}
+
+Json& Json::operator[](std::string_view name) {
+    kind_ = Kind::object;
+    const auto found = std::ranges::find(names_, name);
+    const auto at = static_cast<size_t>(found - names_.begin());
+    if (found == names_.end()) add(std::string(name), {});
+    return values_[at];
+}
+
+struct Json::Layout {
+    size_t levels;  // of objects whose members have a line each
+    std::string_view comma;
+    std::string_view colon;
+};
+
+std::string Json::line() const {
+    std::string out;
+    append(out, {0, ",", ":"}, 0);
+    return out;
+}
+
+std::string Json::block() const {
+    std::string out;
+    append(out, {2, ", ", ": "}, 0);
+    return out;
+}
+
+// `depth`: how many objects this one is in.
+void Json::append(std::string& out, const Layout& layout, size_t depth) const {
+    if (kind_ == Kind::text) {
+        out += text_;
+        return;
+    }
+    const bool object = kind_ == Kind::object;
+    const bool over_lines = object && depth < layout.levels && !values_.empty();
+    const std::string indent = over_lines ? "\n" + std::string(depth + 1, '\t') : "";
+    out += object ? '{' : '[';
+    for (size_t i = 0; i < values_.size(); ++i) {
+        if (i > 0) out += over_lines ? "," : layout.comma;
+        out += indent;
+        if (object) out.append(json_string(names_[i])).append(layout.colon);
+        values_[i].append(out, layout, object ? depth + 1 : depth);
+    }
+    if (over_lines) out += indent.substr(0, depth + 1);
+    out += object ? '}' : ']';
+}
+
+}  // namespace blkscope::program

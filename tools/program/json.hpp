@@ -1,0 +1,84 @@
+// JSON: a tree of values and the two ways in which the tools write it.
+//
+//     line()     {"device":"nbd0","counters":{"reads":1}}
+//
+//     block()    {
+//                    "name": "nbd0",                      with tabs: a line for each member of the
+//                    "data": {                            object and of the objects in it; what is
+//                        "flags": ["a", "b"]              deeper, and each array, is in one line
+//                    }
+//                }
+//
+// The text is JSON whatever the strings hold: valid UTF-8 stays; control characters, and bytes that
+// are not UTF-8, are escaped as \u00XX.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blkscope::program {
+
+class Json {
+  public:
+    struct Member;
+
+    Json() = default;     // null
+    Json(double number);  // null if it is not finite
+    Json(bool truth) : text_(truth ? "true" : "false") {}
+    Json(std::integral auto number) : text_(std::to_string(number)) {}
+    Json(const char* text) : Json(std::string_view(text)) {}
+    Json(const std::string& text) : Json(std::string_view(text)) {}
+    Json(std::string_view text);
+    Json(std::initializer_list<Member> members);
+
+    template <class T>
+    Json(const std::vector<T>& elements) : Json(array()) {
+        for (const T& element : elements) push_back(element);
+    }
+
+    template <class T>
+    Json(const std::optional<T>& value) : Json(value ? Json(*value) : Json()) {}
+
+    static Json object() { return Json(Kind::object); }
+    static Json array() { return Json(Kind::array); }
+
+    /// A number of which each digit counts, as it is to be written.
+    static Json number(std::string digits);
+
+    void push_back(Json element);
+
+    /// Adds a member, which may have a name that another has.
+    void add(std::string name, Json value);
+
+    /// The member of that name; a new one, null, where there is none.
+    Json& operator[](std::string_view name);
+
+    [[nodiscard]] std::string line() const;
+    [[nodiscard]] std::string block() const;
+
+  private:
+    enum class Kind { text, object, array };
+    struct Layout;
+
+    explicit Json(Kind kind) : kind_(kind) {}
+    void append(std::string& out, const Layout& layout, size_t depth) const;
+
+    Kind kind_ = Kind::text;
+    std::string text_ = "null";       // as it is written
+    std::vector<std::string> names_;  // of an object's members
+    std::vector<Json> values_;        // of an object's members, or an array's elements
+};
+
+struct Json::Member {
+    std::string name;
+    Json value;
+};
+
+/// `text` between quotes.
+[[nodiscard]] std::string json_string(std::string_view text);
+
+}  // namespace blkscope::program
