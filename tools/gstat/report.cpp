@@ -1,34 +1,14 @@
 #include "tools/gstat/report.hpp"
 
-#include <devstat.h>
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-
-#include <algorithm>
-#include <cassert>
 
 namespace blkscope::gstat {
 namespace {
 
-// One kind of operations over the interval.
-struct KindFigures {
-    double per_second = 0;
-    double kb_each = 0;
-    double kb_per_second = 0;
-    double ms_each = 0;
-};
+using freebsd::Figures;
 
-struct Figures {
-    uint64_t queue_length = 0;
-    double operations = 0;
-    KindFigures reads;
-    KindFigures writes;
-    KindFigures deletes;
-    KindFigures others;  // which have no size
-    double busy_percent = 0;
-};
-
-// The metrics of one kind; DSM_SKIP where it has none.
+// The metrics of one kind of operations.
 struct KindMetrics {
     devstat_metric per_second;
     devstat_metric kb_each;
@@ -42,65 +22,6 @@ constexpr KindMetrics write_metrics{DSM_TRANSFERS_PER_SECOND_WRITE, DSM_KB_PER_T
                                     DSM_MB_PER_SECOND_WRITE, DSM_MS_PER_TRANSACTION_WRITE};
 constexpr KindMetrics delete_metrics{DSM_TRANSFERS_PER_SECOND_FREE, DSM_KB_PER_TRANSFER_FREE,
                                      DSM_MB_PER_SECOND_FREE, DSM_MS_PER_TRANSACTION_FREE};
-constexpr KindMetrics other_metrics{DSM_TRANSFERS_PER_SECOND_OTHER, DSM_SKIP, DSM_SKIP,
-                                    DSM_MS_PER_TRANSACTION_OTHER};
-
-// Two copies of an entry, and the time between them.
-class Pair {
-  public:
-    Pair(const Device& now, const Device* before, double elapsed_s)
-        : now_(now.entry),
-          before_(before != nullptr ? before->entry : Devstat{}),
-          elapsed_s_(elapsed_s) {}
-
-    [[nodiscard]] double measure(devstat_metric metric) {
-        long double value = 0;
-        compute(metric, &value);
-        return static_cast<double>(value);
-    }
-
-    [[nodiscard]] uint64_t count(devstat_metric metric) {
-        uint64_t value = 0;
-        compute(metric, &value);
-        return value;
-    }
-
-    [[nodiscard]] KindFigures kind(const KindMetrics& metrics) {
-        constexpr double kb_per_mb = 1024;
-        return {measure(metrics.per_second), measure(metrics.kb_each),
-                measure(metrics.mb_per_second) * kb_per_mb, measure(metrics.ms_each)};
-    }
-
-  private:
-    void compute(devstat_metric metric, void* value) {
-        [[maybe_unused]] const int result =
-            devstat_compute_statistics(&now_, &before_, elapsed_s_, metric, value, DSM_NONE);
-        assert(result == 0);
-    }
-
-    Devstat now_;
-    Devstat before_;
-    long double elapsed_s_;
-};
-
-Figures figures_of(const Device& device, const Device* before, double elapsed_s) {
-    Pair pair(device, before, elapsed_s);
-    Figures f;
-    f.queue_length = pair.count(DSM_QUEUE_LENGTH);
-    f.operations = pair.measure(DSM_TRANSFERS_PER_SECOND);
-    f.reads = pair.kind(read_metrics);
-    f.writes = pair.kind(write_metrics);
-    f.deletes = pair.kind(delete_metrics);
-    f.others = pair.kind(other_metrics);
-    // The two snapshots and the two clocks do not fall on one moment: more than all is all.
-    if (elapsed_s > 0) f.busy_percent = std::min(pair.measure(DSM_BUSY_PCT), 100.0);
-    return f;
-}
-
-// A whole number above 1000, else with a decimal.
-std::string milliseconds(double value, const char* separator, int width) {
-    return fmt::format("{}{:{}.{}f}", separator, value, width, value > 1000 ? 0 : 1);
-}
 
 // Columns of six characters behind a blank, or as wide as they are behind a comma.
 class Columns {
@@ -109,10 +30,12 @@ class Columns {
         : options_(options), separator_(separator), width_(width) {}
 
     [[nodiscard]] std::string of(const Figures& f) const {
-        std::string text = count(f.operations) + kind(f.reads) + kind(f.writes);
-        if (options_.deletes) text += kind(f.deletes);
-        if (options_.others) {
-            text += count(f.others.per_second) + milliseconds(f.others.ms_each, separator_, width_);
+        std::string text =
+            count(f(DSM_TRANSFERS_PER_SECOND)) + kind(f, read_metrics) + kind(f, write_metrics);
+        if (options_.deletes) text += kind(f, delete_metrics);
+        if (options_.others) {  // which have no size
+            text += count(f(DSM_TRANSFERS_PER_SECOND_OTHER)) +
+                    milliseconds(f(DSM_MS_PER_TRANSACTION_OTHER));
         }
         return text;
     }
@@ -122,9 +45,15 @@ class Columns {
         return fmt::format("{}{:{}.0f}", separator_, value, width_);
     }
 
-    [[nodiscard]] std::string kind(const KindFigures& kind) const {
-        return count(kind.per_second) + (options_.sizes ? count(kind.kb_each) : "") +
-               count(kind.kb_per_second) + milliseconds(kind.ms_each, separator_, width_);
+    // A whole number above 1000, else with a decimal.
+    [[nodiscard]] std::string milliseconds(double value) const {
+        return fmt::format("{}{:{}.{}f}", separator_, value, width_, value > 1000 ? 0 : 1);
+    }
+
+    [[nodiscard]] std::string kind(const Figures& f, const KindMetrics& metrics) const {
+        constexpr double kb_per_mb = 1024;
+        return count(f(metrics.per_second)) + (options_.sizes ? count(f(metrics.kb_each)) : "") +
+               count(f(metrics.mb_per_second) * kb_per_mb) + milliseconds(f(metrics.ms_each));
     }
 
     const Options& options_;
@@ -138,10 +67,10 @@ bool consistent(const Device& device) {
 
 Line line_of(const Options& options, const Device& device, const Figures& f) {
     Line line;
-    line.figures = fmt::format(" {:4}", f.queue_length) + Columns(options, " ", 6).of(f);
-    line.busy = fmt::format(" {:6.1f}", f.busy_percent);
+    line.figures = fmt::format(" {:4}", f.count(DSM_QUEUE_LENGTH)) + Columns(options, " ", 6).of(f);
+    line.busy_percent = f.busy_percent();
+    line.busy = fmt::format(" {:6.1f}", line.busy_percent);
     line.name = std::string(consistent(device) ? " " : "*") + " " + device.name;
-    line.busy_percent = f.busy_percent;
     return line;
 }
 
@@ -153,8 +82,10 @@ void for_each_shown(const Options& options, const Filter& filter, const Snapshot
     for (const Device& device : now.devices) {
         if (options.physical_only && device.is_partition) continue;
         if (!filter.shows(device.name)) continue;
-        const Figures f = figures_of(device, find(before, device), seconds_between(before, now));
-        if (options.active_only && f.busy_percent < active_percent) continue;
+        const Device* const earlier = find(before, device);
+        const Figures f(device.entry, earlier != nullptr ? &earlier->entry : nullptr,
+                        seconds_between(before, now));
+        if (options.active_only && f.busy_percent() < active_percent) continue;
         show(device, f);
     }
 }
@@ -210,8 +141,8 @@ std::string csv_lines(const Options& options, const Filter& filter, const Snapsh
     const Columns columns(options, ",", 0);
     for_each_shown(options, filter, before, now, [&](const Device& device, const Figures& f) {
         if (!consistent(device)) return;
-        text += fmt::format("{},{},{}{},{:.1f}\n", stamp(now.when), device.name, f.queue_length,
-                            columns.of(f), f.busy_percent);
+        text += fmt::format("{},{},{}{},{:.1f}\n", stamp(now.when), device.name,
+                            f.count(DSM_QUEUE_LENGTH), columns.of(f), f.busy_percent());
     });
     return text;
 }

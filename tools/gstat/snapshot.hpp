@@ -1,16 +1,17 @@
 // What all devices counted at one moment, and the pairs of two such moments.
 #pragma once
 
-#include <sys/devicestat.h>
 #include <sys/kstat.h>
 
 #include <ctime>
 #include <string>
 #include <vector>
 
+#include "tools/freebsd/figures.hpp"
+
 namespace blkscope::gstat {
 
-using Devstat = struct ::devstat;
+using freebsd::Devstat;
 
 struct Device {
     int identity = 0;  // the same in every snapshot

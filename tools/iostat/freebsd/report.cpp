@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cassert>
 #include <cmath>
+
+#include "tools/freebsd/figures.hpp"
 
 namespace blkscope::iostat::freebsd {
 namespace {
@@ -12,52 +12,15 @@ namespace {
 constexpr auto cpu_title = "            cpu";
 constexpr auto cpu_columns = " us ni sy in id";
 
-// The figures of one device.
-class Figures {
-  public:
-    explicit Figures(const Shown& device) : now_(device.now), elapsed_s_(device.elapsed_s) {
-        if (device.before) before_ = *device.before;
-        if (elapsed_s_ <= 0) elapsed_s_ = 1;  // no time to divide by: the totals
-    }
+using blkscope::freebsd::Figures;
 
-    [[nodiscard]] double operator()(devstat_metric metric) {
-        long double value = 0;
-        compute(metric, &value);
-        return static_cast<double>(value);
-    }
+// Where there is no time to divide by, rates are totals.
+Figures figures_of(const Shown& device) {
+    return {device.now, device.before ? &*device.before : nullptr,
+            device.elapsed_s > 0 ? device.elapsed_s : 1};
+}
 
-    [[nodiscard]] uint64_t count(devstat_metric metric) {
-        uint64_t value = 0;
-        compute(metric, &value);
-        return value;
-    }
-
-    [[nodiscard]] double megabytes(devstat_metric metric) {
-        return static_cast<double>(count(metric)) / (1024 * 1024);
-    }
-
-    [[nodiscard]] double kilobytes(devstat_metric metric) {
-        return static_cast<double>(count(metric)) / 1024;
-    }
-
-    // More than all of the time is all of it: the clock was read beside the device.
-    [[nodiscard]] double busy_percent() { return std::min((*this)(DSM_BUSY_PCT), 100.0); }
-
-    [[nodiscard]] double elapsed_s() const { return static_cast<double>(elapsed_s_); }
-
-  private:
-    void compute(devstat_metric metric, void* value) {
-        [[maybe_unused]] const int result =
-            devstat_compute_statistics(&now_, &before_, elapsed_s_, metric, value, DSM_NONE);
-        assert(result == 0);
-    }
-
-    Devstat now_;
-    Devstat before_{};
-    long double elapsed_s_;
-};
-
-std::string usual_columns(const Options& options, Figures& of) {
+std::string usual_columns(const Options& options, const Figures& of) {
     if (options.totals) {
         return fmt::format(" {:5.2f} {:3} {:5.2f} ", of(DSM_KB_PER_TRANSFER),
                            of.count(DSM_TOTAL_TRANSFERS), of.megabytes(DSM_TOTAL_BYTES));
@@ -72,7 +35,7 @@ std::string column(const std::string& text, size_t width) {
 }
 
 // sps, tps and msps; with -I the counts. One decimal of a millisecond as long as there is room.
-std::string old_columns(const Options& options, Figures& of) {
+std::string old_columns(const Options& options, const Figures& of) {
     const double blocks = options.kilobytes ? of.kilobytes(DSM_TOTAL_BYTES)
                                             : static_cast<double>(of.count(DSM_TOTAL_BLOCKS));
     const auto transfers = static_cast<double>(of.count(DSM_TOTAL_TRANSFERS));
@@ -98,7 +61,7 @@ std::string short_report(const Options& options, const std::vector<Shown>& devic
     std::string text;
     if (options.tty) text += machine_tty(machine);
     for (const Shown& device : devices) {
-        Figures of(device);
+        const Figures of = figures_of(device);
         text += options.old_columns ? old_columns(options, of) : usual_columns(options, of);
     }
     if (options.cpu) text += machine_cpu(machine);
@@ -106,7 +69,7 @@ std::string short_report(const Options& options, const std::vector<Shown>& devic
 }
 
 // Whole numbers are cut, as the original's are.
-std::string extended_line(const Options& options, const Shown& device, Figures& of) {
+std::string extended_line(const Options& options, const Shown& device, const Figures& of) {
     const std::string name = fmt::format("{:<8.8} ", device.name);
     if (options.totals) {
         return name + fmt::format("{:11.1f} {:11.1f} {:12.1f} {:12.1f} {:4} {:10.1f} {:9.1f} ",
@@ -127,7 +90,7 @@ std::string extended_line(const Options& options, const Shown& device, Figures& 
 }
 
 // Whether anything of it would show in the columns.
-bool does_something(Figures& of) {
+bool does_something(const Figures& of) {
     constexpr double per_second = 0.05;
     constexpr double megabytes = 0.0005 / 1024;
     constexpr double percent = 0.5;
@@ -158,7 +121,7 @@ std::string extended_report(const Options& options, const std::vector<Shown>& de
     text += extended_header(options);
     bool first = options.tty;
     for (const Shown& device : devices) {
-        Figures of(device);
+        const Figures of = figures_of(device);
         if (options.idle_hidden && !does_something(of)) continue;
         text += extended_line(options, device, of);
         if (first) text += machine_tty(machine);

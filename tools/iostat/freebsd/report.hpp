@@ -11,11 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "tools/freebsd/figures.hpp"
 #include "tools/iostat/freebsd/options.hpp"
 
 namespace blkscope::iostat::freebsd {
 
-using Devstat = struct ::devstat;
+using blkscope::freebsd::Devstat;
 
 /// A device that is shown, over one interval.
 struct Shown {
