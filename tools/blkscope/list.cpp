@@ -1,20 +1,17 @@
 #include "tools/blkscope/list.hpp"
 
 #include <fmt/format.h>
-#include <kstat.h>
 
 #include <cerrno>
 #include <cstring>
-#include <memory>
 #include <string>
 #include <system_error>
 
 #include "driver/attach/attach.hpp"
+#include "tools/program/kstats.hpp"
 
 namespace blkscope {
 namespace {
-
-using Chain = std::unique_ptr<kstat_ctl_t, int (*)(kstat_ctl_t*)>;
 
 // The text of a STRING record, "-" where there is none.
 std::string text(kstat_t* ksp, const char* record) {
@@ -59,7 +56,7 @@ void list_attached() {
 }  // namespace
 
 void list() {
-    const Chain chain(kstat_open(), kstat_close);
+    const program::Chain chain(kstat_open());
     if (!chain) throw std::system_error(errno, std::generic_category(), "list: read kstats");
     list_exports(chain.get());
     list_attached();

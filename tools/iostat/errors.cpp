@@ -2,8 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <cstring>
 #include <span>
+
+#include "tools/program/kstats.hpp"
 
 namespace blkscope::iostat {
 
@@ -14,25 +15,15 @@ constexpr size_t last_of_counters = 2;  // and the first one behind this record
 constexpr size_t number_width = 4;      // what any number is taken to need
 constexpr float bytes_per_gb = 1e9F;
 
-template <size_t N>
-std::string text(const char (&field)[N]) {
-    return {field, strnlen(field, N)};
-}
-
-std::string string_value(const kstat_named_t& record) {
-    const char* string = KSTAT_NAMED_STR_PTR(&record);
-    if (string == nullptr) return {};
-    return {string, strnlen(string, KSTAT_NAMED_STR_BUFLEN(&record))};
-}
-
 ErrorRecord copy(const kstat_named_t& record) {
-    ErrorRecord copied{.name = text(record.name), .value = {}};
+    ErrorRecord copied{.name = program::field_text(record.name), .value = {}};
     switch (record.data_type) {
         case KSTAT_DATA_CHAR:
-            copied.value = text(record.value.c);
+            copied.value = program::field_text(record.value.c);
             break;
         case KSTAT_DATA_STRING:
-            copied.value = string_value(record);
+            copied.value =
+                KSTAT_NAMED_STR_PTR(&record) != nullptr ? program::string_text(record) : "";
             break;
         case KSTAT_DATA_UINT32:
             copied.value = record.value.ui32;

@@ -140,14 +140,7 @@ Json device_object(const Device& device, const Figures& f) {
 
 Json processors_object(const Processors& processors, const ProcessorFigures& f) {
     if (processors.empty()) return {};
-    Processor sum;
-    for (const Processor& processor : processors) {
-        sum.user_ticks += processor.user_ticks;
-        sum.kernel_ticks += processor.kernel_ticks;
-        sum.wait_ticks += processor.wait_ticks;
-        sum.idle_ticks += processor.idle_ticks;
-        sum.dtrace_ns += processor.dtrace_ns;
-    }
+    const Processor sum = sum_of(processors);
     const Json raw{{"user_ticks", sum.user_ticks},
                    {"kernel_ticks", sum.kernel_ticks},
                    {"wait_ticks", sum.wait_ticks},
@@ -159,13 +152,9 @@ Json processors_object(const Processors& processors, const ProcessorFigures& f) 
 
 Json terminals_object(const Processors& processors, const ProcessorFigures& f) {
     if (processors.empty()) return {};
-    uint64_t in = 0;
-    uint64_t out = 0;
-    for (const Processor& processor : processors) {
-        in += processor.characters_in;
-        out += processor.characters_out;
-    }
-    return {{"counters", {{"characters_in", in}, {"characters_out", out}}},
+    const Processor sum = sum_of(processors);
+    return {{"counters",
+             {{"characters_in", sum.characters_in}, {"characters_out", sum.characters_out}}},
             {"characters_in_per_s", f.characters_in},
             {"characters_out_per_s", f.characters_out}};
 }

@@ -67,6 +67,20 @@ std::vector<int> missing_from(const Processors& others, const Processors& proces
 
 }  // namespace
 
+Processor sum_of(const Processors& processors) {
+    Processor sum;
+    for (const Processor& processor : processors) {
+        sum.user_ticks += processor.user_ticks;
+        sum.kernel_ticks += processor.kernel_ticks;
+        sum.wait_ticks += processor.wait_ticks;
+        sum.idle_ticks += processor.idle_ticks;
+        sum.dtrace_ns += processor.dtrace_ns;
+        sum.characters_in += processor.characters_in;
+        sum.characters_out += processor.characters_out;
+    }
+    return sum;
+}
+
 ProcessorFigures processor_figures(const Processors* before, const Processors& now,
                                    const Options& options) {
     if (now.empty()) return {};

@@ -29,6 +29,9 @@ struct Processor {
 /// In the order of their numbers. Empty: nothing is published about them.
 using Processors = std::vector<Processor>;
 
+/// All of them as one: what they counted, together.
+[[nodiscard]] Processor sum_of(const Processors& processors);
+
 /// All processors over one interval: percentages of their time, and characters per second, with -I
 /// per interval.
 struct ProcessorFigures {

@@ -1,34 +1,28 @@
 #include "tools/iostat/reader.hpp"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
-#include <cstring>
 #include <fstream>
 #include <optional>
 #include <system_error>
 
+#include "base/run_directory.hpp"
 #include "tools/iostat/host.hpp"
 
 namespace blkscope::iostat {
 
 namespace {
 
-// A kstat's string fills its field to the last byte if the provider did not end it.
-template <size_t N>
-std::string text(const char (&field)[N]) {
-    return {field, strnlen(field, N)};
-}
+using program::field_text;
 
 std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
     if (kstat_read(kc, ksp, nullptr) == -1) return {};
     if (ksp->ks_data == nullptr || ksp->ks_data_size < sizeof(kstat_io_t)) return {};
-    return Device{.module = text(ksp->ks_module),
+    return Device{.module = field_text(ksp->ks_module),
                   .instance = ksp->ks_instance,
-                  .name = text(ksp->ks_name),
+                  .name = field_text(ksp->ks_name),
                   .kind = kind,
                   .crtime = ksp->ks_crtime,
                   .snaptime = ksp->ks_snaptime,
@@ -66,12 +60,6 @@ Processor copy_processor(kstat_t* ksp) {
             .characters_out = number(ksp, "outch")};
 }
 
-// A directory in the environment, or null.
-const char* directory_in(const char* variable) {
-    const char* value = secure_getenv(variable);
-    return value != nullptr && *value != '\0' ? value : nullptr;
-}
-
 }  // namespace
 
 // False: there is no chain yet.
@@ -93,7 +81,7 @@ std::vector<Device> Reader::read() {
     if (!refresh()) return devices;
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_IO) continue;
-        const std::optional<Kind> kind = kind_of(text(ksp->ks_class));
+        const std::optional<Kind> kind = kind_of(field_text(ksp->ks_class));
         if (!kind || !wanted(*kind, options_)) continue;
         if (auto device = read_device(kc_.get(), ksp, *kind)) devices.push_back(*device);
     }
@@ -105,8 +93,8 @@ std::vector<Device> Reader::read() {
 // The device's name is the error kstat's, up to its first comma.
 void Reader::read_errors(std::vector<Device>& devices) {
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        if (ksp->ks_type != KSTAT_TYPE_NAMED || !counts_errors(text(ksp->ks_class))) continue;
-        const std::string name = text(ksp->ks_name);
+        if (ksp->ks_type != KSTAT_TYPE_NAMED || !counts_errors(field_text(ksp->ks_class))) continue;
+        const std::string name = field_text(ksp->ks_name);
         const auto device =
             std::ranges::find(devices, name.substr(0, name.find(',')), &Device::name);
         if (device == devices.end()) continue;
@@ -132,12 +120,12 @@ void Reader::ask_host(std::vector<Device>& devices) const {
 bool Reader::is_on_line(int processor) {
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_NAMED || ksp->ks_instance != processor) continue;
-        if (text(ksp->ks_module) != "cpu_info") continue;
+        if (field_text(ksp->ks_module) != "cpu_info") continue;
         if (read_records(kc_.get(), ksp) == nullptr) continue;
         const auto* state = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, "state"));
         if (state == nullptr || state->data_type != KSTAT_DATA_CHAR) continue;
         // One that takes no interrupts works all the same.
-        return text(state->value.c) == "on-line" || text(state->value.c) == "no-intr";
+        return field_text(state->value.c) == "on-line" || field_text(state->value.c) == "no-intr";
     }
     return true;
 }
@@ -146,8 +134,8 @@ Processors Reader::read_processors() {
     Processors processors;
     if (!kc_) return processors;
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        if (ksp->ks_type != KSTAT_TYPE_NAMED || text(ksp->ks_module) != "cpu") continue;
-        if (text(ksp->ks_name) != "sys" || !is_on_line(ksp->ks_instance)) continue;
+        if (ksp->ks_type != KSTAT_TYPE_NAMED || field_text(ksp->ks_module) != "cpu") continue;
+        if (field_text(ksp->ks_name) != "sys" || !is_on_line(ksp->ks_instance)) continue;
         if (read_records(kc_.get(), ksp) != nullptr) processors.push_back(copy_processor(ksp));
     }
     std::ranges::sort(processors, {}, &Processor::id);
@@ -157,16 +145,13 @@ Processors Reader::read_processors() {
 bool Reader::any_device() const {
     if (!kc_) return false;
     for (const kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        if (ksp->ks_type == KSTAT_TYPE_IO && kind_of(text(ksp->ks_class))) return true;
+        if (ksp->ks_type == KSTAT_TYPE_IO && kind_of(field_text(ksp->ks_class))) return true;
     }
     return false;
 }
 
 std::string run_directory() {
-    if (const char* chosen = directory_in("KSTAT_DIR")) return chosen;
-    const char* runtime = directory_in("XDG_RUNTIME_DIR");
-    if (geteuid() == 0 || runtime == nullptr) return "/run/kstat";
-    return std::string(runtime) + "/kstat";
+    return kstat::run_directory();
 }
 
 std::string no_devices_text(const std::vector<std::string>& names) {

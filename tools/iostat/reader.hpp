@@ -1,14 +1,12 @@
 // Where the figures come from: the kstats that are published, read through libkstat alone.
 #pragma once
 
-#include <kstat.h>
-
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "tools/iostat/processors.hpp"
 #include "tools/iostat/snapshot.hpp"
+#include "tools/program/kstats.hpp"
 
 namespace blkscope::iostat {
 
@@ -39,17 +37,13 @@ class Reader {
     [[nodiscard]] kstat_ctl_t* chain() const { return kc_.get(); }
 
   private:
-    struct Close {
-        void operator()(kstat_ctl_t* kc) const { kstat_close(kc); }
-    };
-
     bool refresh();
     void read_errors(std::vector<Device>& devices);
     void ask_host(std::vector<Device>& devices) const;
     [[nodiscard]] bool is_on_line(int processor);
 
     Options options_;
-    std::unique_ptr<kstat_ctl_t, Close> kc_;
+    program::Chain kc_;
 };
 
 /// The directory that libkstat looks into, for messages.

@@ -54,7 +54,7 @@ void append(std::vector<Statistic>& statistics, const Variable& variable) {
 }  // namespace
 
 bool is_blob(const kstat_t& ksp) {
-    return bounded_text(ksp.ks_module, KSTAT_STRLEN) == "stats";
+    return field_text(ksp.ks_module) == "stats";
 }
 
 std::vector<Statistic> decode_blob(const kstat_t& ksp) {

@@ -16,15 +16,14 @@ const Record* first_record(const kstat_t& ksp) {
 }
 
 Text string_of(const kstat_named_t& record) {
-    const char* const text = KSTAT_NAMED_STR_PTR(&record);
-    if (text == nullptr) return {};
-    return bounded_text(text, KSTAT_NAMED_STR_BUFLEN(&record));
+    if (KSTAT_NAMED_STR_PTR(&record) == nullptr) return {};
+    return program::string_text(record);
 }
 
 std::optional<Value> value_of(const kstat_named_t& record) {
     switch (record.data_type) {
         case KSTAT_DATA_CHAR:
-            return Text(bounded_text(record.value.c, sizeof(record.value.c)));
+            return Text(field_text(record.value.c));
         case KSTAT_DATA_INT32:
             return int64_t{record.value.i32};
         case KSTAT_DATA_UINT32:
@@ -51,7 +50,7 @@ std::vector<Statistic> decode_named(const kstat_t& ksp) {
     const size_t count = std::min<size_t>(ksp.ks_ndata, ksp.ks_data_size / sizeof(*records));
     statistics.reserve(count);
     for (size_t i = 0; i < count; ++i) {
-        std::string name = bounded_text(records[i].name, KSTAT_STRLEN);
+        std::string name = field_text(records[i].name);
         auto value = value_of(records[i]);
         if (!name.empty() && value) statistics.push_back({std::move(name), std::move(*value)});
     }
@@ -95,12 +94,9 @@ std::vector<Statistic> decode_timer(const kstat_t& ksp) {
     const auto* const timer = first_record<kstat_timer_t>(ksp);
     if (timer == nullptr) return {};
     return {
-        {"name", Text(bounded_text(timer->name, KSTAT_STRLEN))},
-        {"num_events", uint64_t{timer->num_events}},
-        {"elapsed_time", int64_t{timer->elapsed_time}},
-        {"min_time", int64_t{timer->min_time}},
-        {"max_time", int64_t{timer->max_time}},
-        {"start_time", int64_t{timer->start_time}},
+        {"name", Text(field_text(timer->name))},        {"num_events", uint64_t{timer->num_events}},
+        {"elapsed_time", int64_t{timer->elapsed_time}}, {"min_time", int64_t{timer->min_time}},
+        {"max_time", int64_t{timer->max_time}},         {"start_time", int64_t{timer->start_time}},
         {"stop_time", int64_t{timer->stop_time}},
     };
 }

@@ -26,10 +26,10 @@ bool succeeds(const std::function<bool()>& attempt) {
 }
 
 Reading header_of(const kstat_t& ksp) {
-    return {.module = bounded_text(ksp.ks_module, KSTAT_STRLEN),
+    return {.module = field_text(ksp.ks_module),
             .instance = ksp.ks_instance,
-            .name = bounded_text(ksp.ks_name, KSTAT_STRLEN),
-            .kstat_class = bounded_text(ksp.ks_class, KSTAT_STRLEN),
+            .name = field_text(ksp.ks_name),
+            .kstat_class = field_text(ksp.ks_class),
             .type = ksp.ks_type,
             .snaptime = 0,
             .statistics = {}};

@@ -3,7 +3,6 @@
 
 #include <kstat.h>
 
-#include <memory>
 #include <vector>
 
 #include "tools/kstat/options.hpp"
@@ -27,15 +26,11 @@ class Reader {
     [[nodiscard]] std::vector<Reading> read();
 
   private:
-    struct Close {
-        void operator()(kstat_ctl_t* kc) const { kstat_close(kc); }
-    };
-
     void refresh();
     void fill(Reading& reading, kstat_t& ksp);
 
     const Options& options_;
-    std::unique_ptr<kstat_ctl_t, Close> kc_;
+    program::Chain kc_;
 };
 
 }  // namespace blkscope::kstat_command

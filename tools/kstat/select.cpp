@@ -7,7 +7,7 @@
 namespace blkscope::kstat_command {
 
 bool is_shown(const kstat_t& ksp) {
-    if (bounded_text(ksp.ks_name, KSTAT_STRLEN).starts_with("kstat_")) return false;
+    if (field_text(ksp.ks_name).starts_with("kstat_")) return false;
     return ksp.ks_type != KSTAT_TYPE_RAW || is_known_raw(ksp);
 }
 

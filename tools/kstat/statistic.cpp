@@ -3,7 +3,6 @@
 #include <strings.h>
 
 #include <algorithm>
-#include <cstring>
 
 namespace blkscope::kstat_command {
 
@@ -12,10 +11,6 @@ bool name_before(std::string_view one, std::string_view other) {
     if (order != 0) return order < 0;
     if (one.size() != other.size()) return one.size() < other.size();
     return one < other;
-}
-
-std::string bounded_text(const char* field, size_t room) {
-    return {field, strnlen(field, room)};
 }
 
 }  // namespace blkscope::kstat_command

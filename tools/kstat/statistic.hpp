@@ -10,7 +10,12 @@
 #include <variant>
 #include <vector>
 
+#include "tools/program/kstats.hpp"
+
 namespace blkscope::kstat_command {
+
+using program::bounded_text;
+using program::field_text;
 
 /// A moment on CLOCK_MONOTONIC, kept in nanoseconds and printed in seconds.
 struct Moment {
@@ -40,8 +45,5 @@ struct Reading {
 
 /// The order of names: whatever their case, and where they differ in nothing else, by case.
 [[nodiscard]] bool name_before(std::string_view one, std::string_view other);
-
-/// A string in a field of at most `room` bytes, of which the provider may have used all.
-[[nodiscard]] std::string bounded_text(const char* field, size_t room);
 
 }  // namespace blkscope::kstat_command

@@ -1,35 +1,30 @@
 #include "tools/stats/reader.hpp"
 
-#include <kstat.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
-#include <memory>
 #include <system_error>
 #include <utility>
 
 #include "tools/iostat/histogram_reader.hpp"
+#include "tools/program/kstats.hpp"
 
 namespace blkscope::stats_command {
 
 namespace {
 
+using program::field_text;
+
 constexpr std::string_view stats_module = "stats";
 
-std::string text(const char (&field)[KSTAT_STRLEN]) {
-    return {field, strnlen(field, sizeof field)};
-}
-
 bool is_wanted(const kstat_t& ksp, const std::vector<std::string>& names) {
-    if (ksp.ks_type != KSTAT_TYPE_RAW || text(ksp.ks_module) != stats_module) return false;
-    return names.empty() || std::ranges::find(names, text(ksp.ks_name)) != names.end();
+    if (ksp.ks_type != KSTAT_TYPE_RAW || field_text(ksp.ks_module) != stats_module) return false;
+    return names.empty() || std::ranges::find(names, field_text(ksp.ks_name)) != names.end();
 }
 
 Device device_of(const kstat_t& ksp) {
     Device device{
-        .name = text(ksp.ks_name), .instance = ksp.ks_instance, .snaptime = ksp.ks_snaptime};
+        .name = field_text(ksp.ks_name), .instance = ksp.ks_instance, .snaptime = ksp.ks_snaptime};
     auto blob = read_blob(
         {static_cast<const std::byte*>(ksp.ks_data), static_cast<size_t>(ksp.ks_data_size)});
     if (auto* variables = std::get_if<Variables>(&blob)) {
@@ -62,7 +57,7 @@ void read_histograms(std::vector<Device>& devices) {
 }  // namespace
 
 std::vector<Device> read_devices(const std::vector<std::string>& names) {
-    const std::unique_ptr<kstat_ctl_t, int (*)(kstat_ctl_t*)> chain(kstat_open(), kstat_close);
+    const program::Chain chain(kstat_open());
     if (!chain) throw std::system_error(errno, std::generic_category(), "stats: read kstats");
     std::vector<Device> devices;
     for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {

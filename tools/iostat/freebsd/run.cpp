@@ -86,17 +86,12 @@ Machine Host::look(hrtime_t now) {
     }
     if (!options_.tty) return machine;
     static_cast<void>(reader_.read());
-    uint64_t in = 0;
-    uint64_t out = 0;
-    for (const Processor& processor : reader_.read_processors()) {
-        in += processor.characters_in;
-        out += processor.characters_out;
-    }
+    const Processor sum = sum_of(reader_.read_processors());
     const double seconds = std::max(static_cast<double>(now - when_) / 1e9, 1e-3);
-    machine.characters_in = static_cast<double>(in - characters_in_) / seconds;
-    machine.characters_out = static_cast<double>(out - characters_out_) / seconds;
-    characters_in_ = in;
-    characters_out_ = out;
+    machine.characters_in = static_cast<double>(sum.characters_in - characters_in_) / seconds;
+    machine.characters_out = static_cast<double>(sum.characters_out - characters_out_) / seconds;
+    characters_in_ = sum.characters_in;
+    characters_out_ = sum.characters_out;
     when_ = now;
     return machine;
 }
