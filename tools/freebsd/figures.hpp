@@ -1,4 +1,4 @@
-// What a device did over an interval: libdevstat's metrics of two copies of its entry.
+// The figures of a device over an interval: libdevstat's metrics of two copies of its entry.
 #pragma once
 
 #include <devstat.h>

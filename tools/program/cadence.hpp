@@ -3,9 +3,9 @@
 //     start      wake 1     wake 2     wake 3      every wake is one interval after the last,
 //       |----------|----------|----------|         however long the reports took
 //
-// If a report took so long that less than a quarter of the interval is left, the next one comes
-// half an interval later where there is a count, and the schedule is caught up with. Without a
-// count, or once the process was stopped and continued, the schedule starts anew.
+// A report may take so long that less than a quarter of the interval is left. With a count the next
+// one then comes half an interval later, and the schedule stands. Without a count, or once the
+// process was stopped and continued, the schedule starts anew.
 #pragma once
 
 #include <sys/kstat.h>

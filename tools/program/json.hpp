@@ -9,8 +9,8 @@
 //                    }
 //                }
 //
-// The text is JSON whatever the strings hold: valid UTF-8 stays; control characters, and bytes that
-// are not UTF-8, are escaped as \u00XX.
+// The text is JSON whatever bytes the strings hold. Valid UTF-8 stays. Control characters, and bytes
+// that are not UTF-8, are escaped as \u00XX.
 #pragma once
 
 #include <concepts>

@@ -1,4 +1,4 @@
-// What every reader of kstats through libkstat needs.
+// Chains of kstats and the texts in them, for every program that reads them through libkstat.
 #pragma once
 
 #include <kstat.h>

@@ -1,4 +1,4 @@
-// What every main does with its command line, and with what is thrown meanwhile.
+// The frame of every main: a command line is parsed and obeyed, and each failure has its end.
 #pragma once
 
 #include <new>
@@ -18,9 +18,11 @@ struct Program {
     void (*print_help)();
 };
 
-/// Prints the help text, tells why the command line that `parse()` gives is refused, or runs
-/// `run(options)`. Returns the exit status: what the run returns, 0 if nobody reads the output any
-/// more, that of a Refusal, or `failed` after telling what went wrong.
+/// Obeys the command line that `parse()` gives: prints the help text, tells why it is refused, or
+/// calls `run(options)`.
+///
+/// Returns the exit status: the result of the run, or 0 if the reader of the output has closed it. A
+/// Refusal brings its own. After any other failure, which is told, it is `failed`.
 template <class Parse, class Run>
 int obey(const Program& program, Parse parse, Run run) {
     const auto fail = [&](std::string_view why) {

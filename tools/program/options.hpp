@@ -1,7 +1,7 @@
 // The command line: getopt(3) takes it apart, a program's own parser says what it means.
 //
-// A parser throws Help or Refusal at the first argument that ends the parsing; parsed() makes these
-// two a result like any other.
+// A parser throws Help or Refusal at the first argument that ends the parsing. parsed() makes a
+// result of either.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct Refusal {
 template <class Options>
 using Parsed = std::variant<Options, Help, Refusal>;
 
-/// What `parse` returns or throws.
+/// The result of `parse`, returned or thrown.
 template <class Parse>
 auto parsed(Parse parse) -> Parsed<decltype(parse())> {
     try {
@@ -40,8 +40,8 @@ auto parsed(Parse parse) -> Parsed<decltype(parse())> {
 }
 
 /// Hands each option to `take`: its letter, and its argument or null. The letter is '?' for an
-/// option that `grammar` does not have, and ':' for one whose argument is missing; optopt then has
-/// the letter itself. Returns the operands, which begin at the first argument that is no option.
+/// option that `grammar` does not have, and ':' for one whose argument is missing. In both cases
+/// optopt has the letter itself. Returns the operands, from the first argument that is no option.
 ///
 /// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
 /// Source:  getopt(3).
@@ -49,7 +49,7 @@ auto parsed(Parse parse) -> Parsed<decltype(parse())> {
     std::vector<std::string> arguments, const std::string& grammar,
     const std::function<void(int letter, const char* argument)>& take);
 
-/// What is wrong with an option whose letter is '?' or ':', in the words of Solaris' getopt.
+/// The error of an option whose letter is '?' or ':', in the words of Solaris' getopt.
 [[nodiscard]] std::string option_error(int letter);
 
 /// The same in the words of our programs in FreeBSD's form.

@@ -1,4 +1,4 @@
-// What a program prints: reports on standard output, complaints on standard error.
+// Printing: reports on standard output, complaints on standard error.
 #pragma once
 
 #include <string_view>
@@ -6,7 +6,7 @@
 
 namespace blkscope::program {
 
-/// Whoever read our output has closed it. Not a failure, where SIGPIPE is ignored.
+/// The reader of our output has closed it.
 struct OutputClosed : std::system_error {
     using std::system_error::system_error;
 };

@@ -56,7 +56,7 @@ void watch_signals(std::initializer_list<int> ending_signals, Interrupts what) {
     for (const int signal : ending_signals) {
         struct sigaction inherited {};
         sigaction(signal, nullptr, &inherited);
-        // Whoever started us in the background without job control does not want us to hear it.
+        // A shell without job control starts its background programs so, and nohup(1) too.
         if (inherited.sa_handler == SIG_IGN) continue;
         watch(signal, note_end, sleep_only ? SA_RESTART | static_cast<int>(SA_RESETHAND) : 0);
     }

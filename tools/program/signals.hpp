@@ -11,10 +11,10 @@
 
 namespace blkscope::program {
 
-/// What a signal that ends the run interrupts.
+/// The calls that a signal that ends the run interrupts.
 enum class Interrupts {
-    sleep,  // nothing else; a second one of its kind ends the process at once, in case that the
-            // reader of our output has stalled
+    sleep,  // no others. A second signal of its kind ends the process at once: the reader of our
+            // output may have stalled
     input   // reading from the terminal too
 };
 
@@ -39,8 +39,8 @@ void watch_signals(std::initializer_list<int> ending = {}, Interrupts what = Int
 bool sleep_through(
     hrtime_t wake, const std::function<void()>& continued = [] {});
 
-/// Does to this process what `signal` does when nobody watches it, held back or not: ends it, or
-/// stops it and returns when it goes on.
+/// Lets `signal` have its default action on this process, even if it is held back. The process
+/// ends, or it stops and the call returns when it goes on.
 void suffer(int signal);
 
 }  // namespace blkscope::program

@@ -12,7 +12,7 @@ namespace blkscope::program {
 
 enum class Stamp { none, epoch, date };
 
-/// What the argument of -T stands for: u or d.
+/// The stamp that the argument of -T asks for: u or d.
 [[nodiscard]] std::optional<Stamp> stamp_of(std::string_view letter);
 
 /// The line of -T: the seconds, or what date(1) prints; empty without -T.
