@@ -201,7 +201,7 @@ std::string json_report(const Interval& interval, const std::vector<std::string>
         devices.push_back(std::move(object));
     }
     const ProcessorFigures processors = interval.figures_of_processors(plain);
-    const Json report{{"schema", "blkscope.iostat/1"},
+    const Json report{{"schema", "blockdev.iostat/1"},
                       {"ts", now},
                       {"snaptime_ns", snaptime(interval.devices)},
                       {"interval_s", interval_s(interval)},
@@ -222,7 +222,7 @@ std::string json_summary(const Summary& summary, std::time_t now) {
                            {"minimum", statistic(device, &Spread::least)},
                            {"maximum", statistic(device, &Spread::most)}});
     }
-    const Json report{{"schema", "blkscope.iostat-summary/1"},
+    const Json report{{"schema", "blockdev.iostat-summary/1"},
                       {"ts", now},
                       {"intervals", summary.intervals()},
                       {"devices", devices}};

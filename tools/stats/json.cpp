@@ -43,7 +43,7 @@ Json device_object(const Device& device) {
 std::string json(const std::vector<Device>& devices, std::time_t now) {
     Json objects = Json::array();
     for (const Device& device : devices) objects.push_back(device_object(device));
-    const Json report{{"schema", "blkscope.stats/1"}, {"ts", now}, {"devices", objects}};
+    const Json report{{"schema", "blockdev.stats/1"}, {"ts", now}, {"devices", objects}};
     return report.line() + "\n";
 }
 

@@ -27,7 +27,7 @@ Json parsed(const std::string& line) {
 TEST(IostatJson, TheFirstLineCoversEachDevicesLife) {
     Reporter reporter(json_options());
     const Json report = parsed(reporter.report({busy_device()}, two_processors(), 1234));
-    EXPECT_EQ(report["schema"], "blkscope.iostat/1");
+    EXPECT_EQ(report["schema"], "blockdev.iostat/1");
     EXPECT_EQ(report["ts"], 1234);
     EXPECT_EQ(report["snaptime_ns"], busy_device().snaptime);
     EXPECT_TRUE(report["interval_s"].is_null());
@@ -181,7 +181,7 @@ TEST(IostatJson, TheSummaryIsALineOfItsOwnSchema) {
     later.io.reads = 10;
     summary.add({later});
     const Json line = parsed(json_summary(summary, 99));
-    EXPECT_EQ(line["schema"], "blkscope.iostat-summary/1");
+    EXPECT_EQ(line["schema"], "blockdev.iostat-summary/1");
     EXPECT_EQ(line["intervals"], 1);
     EXPECT_EQ(line["devices"][0]["average"]["transfers_per_s"], 5.0);
     EXPECT_EQ(line["devices"][0]["minimum"]["asvc_t_ms"], 0.0);

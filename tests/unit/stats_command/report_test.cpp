@@ -32,7 +32,7 @@ TEST(StatsJson, IsOneLineWithUnitsInItsKeysAndNullForWhatIsNotKnown) {
     const std::string text = json({a_device()}, 1'800'000'000);
     EXPECT_EQ(std::ranges::count(text, '\n'), 1);
     const auto report = nlohmann::json::parse(text);
-    EXPECT_EQ(report["schema"], "blkscope.stats/1");
+    EXPECT_EQ(report["schema"], "blockdev.stats/1");
     EXPECT_EQ(report["ts"], 1'800'000'000);
     const auto& device = report["devices"][0];
     EXPECT_EQ(device["device"], "nbd0");
