@@ -12,6 +12,7 @@
 #include <random>
 #include <vector>
 
+extern const char* const corpus_folder;  // of the target that this is linked into
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
 
 namespace blkscope {
@@ -25,7 +26,7 @@ constexpr size_t size_max = 4096;
 
 std::vector<Input> corpus() {
     std::vector<std::filesystem::path> paths;
-    for (const auto& file : std::filesystem::directory_iterator(CORPUS)) paths.push_back(file);
+    for (const auto& file : std::filesystem::directory_iterator(corpus_folder)) paths.push_back(file);
     std::sort(paths.begin(), paths.end());  // the same order on every machine
     std::vector<Input> inputs;
     for (const auto& path : paths) {
@@ -88,7 +89,7 @@ class Mutator {
 
 TEST(FuzzTarget, SurvivesItsCorpus) {
     const auto inputs = corpus();
-    ASSERT_FALSE(inputs.empty()) << CORPUS;
+    ASSERT_FALSE(inputs.empty()) << corpus_folder;
     for (const Input& input : inputs)
         EXPECT_EQ(LLVMFuzzerTestOneInput(input.data(), input.size()), 0);
 }
