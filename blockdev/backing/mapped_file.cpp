@@ -54,8 +54,8 @@ bool MappedFile::try_write(uint64_t offset, std::span<const std::byte> from) {
     return kernel_->copy(start_ + offset, from);
 }
 
-// A mark changes in one step: another worker may take the range out of the slots between a look at
-// the mark and a change of it.
+// A mark changes in one atomic step. With two steps, another worker could take the range out of the
+// slots between them.
 void MappedFile::touch(size_t range) {
     assert(range < marks_.size());
     const std::atomic_ref<uint8_t> mark(marks_[range]);
@@ -71,7 +71,7 @@ bool MappedFile::take_unused(size_t range) {
     const std::atomic_ref<uint8_t> mark(marks_[range]);
     uint8_t was = mapped;
     if (mark.compare_exchange_strong(was, none)) return true;
-    assert(was == used);  // what has a slot is not unmarked
+    assert(was == used);  // a range with a slot has a mark
     mark.store(mapped);
     return false;
 }

@@ -39,8 +39,7 @@ How:
   r/s w/s          reads, writes completed per second (rps wps; tps: both)
   kr/s kw/s        KiB read, written per second, with -M MiB (kps: both)
   wait  actv       mean number of requests waiting to start; being served
-  wsvc_t  asvc_t   mean milliseconds a request waited; was being served
-  svc_t, serv      wsvc_t + asvc_t
+  wsvc_t  asvc_t   mean ms that a request waited; was served (svc_t, serv: both)
   w_p99  a_p99     the milliseconds in which 99 % had waited; had been served
   %w  %b, util     percent of the time that any request waited; was being served
   s/w h/w trn      soft, hard, transport errors since the creation
