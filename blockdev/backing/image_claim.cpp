@@ -27,33 +27,19 @@ namespace {
 constexpr std::chrono::milliseconds patience{1000};
 constexpr std::chrono::milliseconds poll_interval{20};
 
-constexpr off_t reads = 100;
 constexpr off_t writes = 101;
 constexpr off_t resizes = 103;
 constexpr off_t no_reading = 200;
 constexpr off_t no_writing = 201;
-constexpr off_t no_resizing = 203;
 
-// Of the open file description, on one byte.
-bool lock_byte(int fd, int command, short type, off_t byte, struct flock& lock) {
-    lock = {};
-    lock.l_type = type;
+// True if another program has locked the byte. A file system without locks gives false.
+bool others_lock(int fd, off_t byte) {
+    struct flock lock {};
+    lock.l_type = F_WRLCK;
     lock.l_whence = SEEK_SET;
     lock.l_start = byte;
     lock.l_len = 1;
-    return ::fcntl(fd, command, &lock) == 0;
-}
-
-// False only for another program's exclusive lock. A file system without locks gives true.
-bool hold_byte(int fd, off_t byte, bool held) {
-    struct flock lock {};
-    const short type = held ? F_RDLCK : F_UNLCK;
-    return lock_byte(fd, F_OFD_SETLK, type, byte, lock) || (errno != EAGAIN && errno != EACCES);
-}
-
-bool others_hold(int fd, off_t byte) {
-    struct flock lock {};
-    return lock_byte(fd, F_OFD_GETLK, F_WRLCK, byte, lock) && lock.l_type != F_UNLCK;
+    return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 int open_again(int fd, int flags) {
@@ -73,7 +59,7 @@ bool insists(ImageUse use) {
     return use == ImageUse::read_shared || use == ImageUse::write_shared;
 }
 
-// One image, and what this process holds of it by one description.
+// One image, and the locks of this process on it.
 class Image {
   public:
     explicit Image(const struct stat& is) : is_(is) {}
@@ -99,13 +85,12 @@ class Image {
     using Users = std::array<unsigned, 4>;  // by ImageUse
 
     [[nodiscard]] unsigned& users(ImageUse use) { return users_.at(static_cast<size_t>(use)); }
-    bool hold();
     [[nodiscard]] bool allowed(ImageUse use, int descriptor);
     bool take_exclusive(int descriptor);
 
     struct stat is_;
     Users users_{};
-    int locks_ = -1;
+    int locks_ = -1;      // a description of its own, for flock(2)
     int exclusive_ = -1;  // of a block device that is written to
 };
 
@@ -113,9 +98,8 @@ bool Image::add(int descriptor, ImageUse use) {
     if (locks_ < 0) locks_ = open_again(descriptor, 0);
     if (locks_ < 0) throw std::system_error(errno, std::generic_category(), "open it again");
     ++users(use);
-    const bool held = hold();
     try {
-        if (insists(use) || (held && allowed(use, descriptor))) return true;
+        if (insists(use) || allowed(use, descriptor)) return true;
     } catch (...) {
         remove(use);
         throw;
@@ -127,30 +111,17 @@ bool Image::add(int descriptor, ImageUse use) {
 void Image::remove(ImageUse use) {
     assert(users(use) > 0);
     --users(use);
-    hold();
     if (users(ImageUse::write) > 0) return;
     if (exclusive_ >= 0) ::close(exclusive_);
     exclusive_ = -1;
     ::flock(locks_, LOCK_UN);
 }
 
-// Locks first; allowed() then looks at the locks of others. Of two servers that start together, one
-// sees the other.
-bool Image::hold() {
-    const bool writer = users(ImageUse::write) > 0;
-    const bool any_writer = writer || users(ImageUse::write_shared) > 0;
-    bool held = hold_byte(locks_, reads, !unused());
-    held = hold_byte(locks_, writes, any_writer) && held;
-    held = hold_byte(locks_, no_writing, writer) && held;
-    held = hold_byte(locks_, no_resizing, writer) && held;
-    return held;
-}
-
 bool Image::allowed(ImageUse use, int descriptor) {
-    if (others_hold(locks_, no_reading)) return false;
+    if (others_lock(locks_, no_reading)) return false;
     if (use == ImageUse::read) return true;
     for (const off_t byte : {writes, resizes, no_writing}) {
-        if (others_hold(locks_, byte)) return false;
+        if (others_lock(locks_, byte)) return false;
     }
     return take_exclusive(descriptor);
 }

@@ -1,16 +1,15 @@
 // ImageClaim: this process' claim on a disk or image file. Of two servers on one image, one writes.
 //
-// The claim consists of the locks that qemu puts on its images, so both programs see each other.
-// Each byte is a yes or a no, held by a shared lock of the open file description:
+// A writing server takes an exclusive flock(2) on a regular file. A block device is opened with
+// O_EXCL, which the kernel refuses for a mounted one. The server also looks for a loop device that
+// writes to the file, and for the locks of qemu. Each byte is a yes or a no of some qemu program:
 //
-//     byte   100: reads   101: writes   103: may resize             what the holder does
-//     byte   200: no reading   201: no writing   203: no resizing   what others must not do
+//     byte   101: writes   103: may resize              what the program does
+//     byte   200: no reading   201: no writing          what others must not do
 //
-// A writing server holds 100, 101, 201 and 203, and is refused where others hold 101, 103, 200 or
-// 201. A reading server holds 100, and is refused where others hold 200. Bytes cannot show a mount,
-// or a lock of another kind. So a writing server opens a block device with O_EXCL, which the kernel
-// refuses for a mounted one. For a regular file it takes an exclusive flock(2), and looks for a
-// loop device that writes to the file.
+// A writing server is refused where any of the four is locked, and a reading server only by 200. No
+// server locks these bytes. Else qemu-img could not read an image that is served, and qemu-nbd
+// could not serve it for a comparison.
 //
 // All exports of one process share one claim. One server may serve an image twice. A reload may
 // open the new export before the old one has ended.
