@@ -1,7 +1,7 @@
 // CommandCounts: requests, bytes and errors by operation, and connections.
 //
 // Published: nbd:N:nbdN,cmds, NAMED of class misc. Each operation has three records; the others
-// are:
+// are, with the table below that has them all:
 //     syncs               flushes that reached the backing
 //     connections         open connections
 //     connections_total   connections since the device was created
@@ -53,6 +53,28 @@ class CommandCounts {
         uint64_t bytes = 0;
         uint64_t errors = 0;
     };
+
+    /// One record for each operation, and one that is no operation's.
+    struct OpRecord {
+        const char* name;
+        uint64_t Counters::*count;
+    };
+    struct OtherRecord {
+        const char* name;
+        uint64_t CommandCounts::*count;
+    };
+    static constexpr auto op_records() {
+        return std::to_array<OpRecord>({{"requests", &Counters::requests},
+                                        {"bytes", &Counters::bytes},
+                                        {"errors", &Counters::errors}});
+    }
+    static constexpr auto other_records() {
+        return std::to_array<OtherRecord>(
+            {{"syncs", &CommandCounts::syncs_},
+             {"connections", &CommandCounts::connections_},
+             {"connections_total", &CommandCounts::connections_total_},
+             {"sync_error", &CommandCounts::sync_error_}});
+    }
 
     static void add(uint64_t& counter, uint64_t n) { kstat::publish(counter, counter + n); }
     static int update(kstat_t* ksp, int rw);

@@ -16,6 +16,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "blockdev/queue/buf.hpp"
 #include "blockdev/ring/ring.hpp"
@@ -46,7 +47,8 @@ class Backing {
     [[nodiscard]] virtual std::unique_ptr<Backing> another() const { return nullptr; }
 
     /// Does the rest of the buf: resid bytes, or its current step. Either returns the result at
-    /// once; work that takes long is done with the device unlocked. Or prepares an operation and
+    /// once. For work that takes long, the backing first calls Ring::unlock(); the device locks
+    /// itself again. Or prepares an operation and
     /// returns nothing; then the buf's complete() is called when the operation has ended.
     virtual std::optional<int32_t> prepare(Buf& buf) = 0;
 
@@ -85,6 +87,12 @@ struct BackingOptions {
     bool read_only = false;     // O_RDONLY
     bool force_shared = false;  // even if others write to it, or have it mounted
 };
+
+/// "memory" of memory:SIZE and "null" of null:SIZE; empty for a path.
+///
+/// A new backing needs a name here and a case in open_backing(). It also belongs in the help of
+/// `blkscope serve`, blkscope(1), the completions and the lists of backing_test.cpp.
+std::string_view backing_kind(std::string_view spec);
 
 /// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device.
 ///

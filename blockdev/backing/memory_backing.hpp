@@ -1,6 +1,8 @@
-// MemoryBacking: memory, all zeroes at first, which ends with the process. NullBacking: reads
-// zeroes,
-// and discards written data. Both complete within prepare(), without the kernel.
+// MemoryBacking: memory, all zeroes at first, which ends with the process.
+// NullBacking: reads zeroes, and discards written data.
+//
+// Both need no kernel. Each request is done within prepare(), except zeroing. Long ranges are zeroed
+// in parts, one in each turn of the worker.
 //
 // Units:     bytes.
 // Ownership: the backings of one memory own its store together.

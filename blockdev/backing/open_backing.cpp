@@ -1,3 +1,4 @@
+#include <cassert>
 #include <charconv>
 #include <limits>
 #include <stdexcept>
@@ -11,8 +12,8 @@
 namespace blkscope {
 namespace {
 
-constexpr std::string_view memory_prefix = "memory:";
-constexpr std::string_view null_prefix = "null:";
+constexpr std::string_view memory_kind = "memory";
+constexpr std::string_view null_kind = "null";
 
 // The bytes that the last letter of a size stands for; 0 for an unknown letter.
 uint64_t unit_bytes(char letter) {
@@ -40,8 +41,8 @@ uint64_t parse_size(const std::string& text) {
     // The offset of a device's last byte must fit the kernel's off_t.
     constexpr auto largest = static_cast<uint64_t>(std::numeric_limits<int64_t>::max());
     const auto bad = [&] {
-        return std::invalid_argument(
-            "size '" + text + "': not a positive number, with or without K, M, G or T");
+        return std::invalid_argument("size '" + text +
+                                     "': not a positive number, with or without K, M, G or T");
     };
     uint64_t number = 0;
     const char* end = text.data() + text.size();
@@ -56,13 +57,18 @@ uint64_t parse_size(const std::string& text) {
     return number * unit;
 }
 
+std::string_view backing_kind(std::string_view spec) {
+    const std::string_view kind = spec.substr(0, spec.find(':'));
+    if (kind.size() == spec.size()) return {};
+    return kind == memory_kind || kind == null_kind ? kind : std::string_view{};
+}
+
 std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options) {
-    if (spec.starts_with(memory_prefix)) {
-        return std::make_unique<MemoryBacking>(parse_size(spec.substr(memory_prefix.size())));
-    }
-    if (spec.starts_with(null_prefix)) {
-        return std::make_unique<NullBacking>(parse_size(spec.substr(null_prefix.size())));
-    }
+    const std::string_view kind = backing_kind(spec);
+    const auto size_bytes = [&] { return parse_size(spec.substr(kind.size() + 1)); };
+    if (kind == memory_kind) return std::make_unique<MemoryBacking>(size_bytes());
+    if (kind == null_kind) return std::make_unique<NullBacking>(size_bytes());
+    assert(kind.empty());
     return std::make_unique<FileBacking>(open_file(spec, options));
 }
 

@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "blockdev/backing/backing.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "kstat/provider/publish.hpp"
@@ -189,9 +190,7 @@ ExportSpec parse_export_spec(const std::string& text) {
     if (equals != std::string::npos && text.find('/') > equals) {
         return {text.substr(0, equals), text.substr(equals + 1)};
     }
-    if (text.starts_with("memory:") || text.starts_with("null:")) {
-        return {text.substr(0, text.find(':')), text};
-    }
+    if (const auto kind = backing_kind(text); !kind.empty()) return {std::string(kind), text};
     return {std::filesystem::path(text).filename().string(), text};
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <string>
 
 #include "tools/iostat/columns.hpp"
@@ -24,6 +25,7 @@ using Cells = std::array<std::string, column_count>;
 
 // Without their padding: here the widest cell of a column says how wide it is.
 Cells bare(const std::vector<std::string>& padded) {
+    assert(padded.size() == column_count);  // or the colours would be of other columns
     Cells cells;
     for (size_t i = 0; i < cells.size(); ++i) {
         cells[i] = padded[i].substr(std::min(padded[i].find_first_not_of(' '), padded[i].size()));

@@ -11,7 +11,7 @@
 namespace blkscope::nbd {
 
 // Metadata contexts serve block status, which needs replies in chunks.
-bool OptionAnswers::is_known() const {
+bool OptionAnswers::is_offered() const {
     switch (question_.option) {
         case Option::structured_reply:
         case Option::list_meta_context:
@@ -19,9 +19,16 @@ bool OptionAnswers::is_known() const {
             return settings_.replies_max != ReplyForm::simple;
         case Option::extended_headers:
             return settings_.replies_max == ReplyForm::extended;
-        default:
+        case Option::export_name:
+        case Option::abort:
+        case Option::list:
+        case Option::peek_export:
+        case Option::starttls:
+        case Option::info:
+        case Option::go:
             return true;
     }
+    return true;  // an unknown number: answer() refuses it
 }
 
 bool OptionAnswers::is_parsed(Option option, std::uint32_t bytes) const {
@@ -32,9 +39,15 @@ bool OptionAnswers::is_parsed(Option option, std::uint32_t bytes) const {
         case Option::list_meta_context:
         case Option::set_meta_context:
             return bytes <= settings_.parsed_bytes_max;
-        default:
+        case Option::abort:
+        case Option::list:
+        case Option::peek_export:
+        case Option::starttls:
+        case Option::structured_reply:
+        case Option::extended_headers:
             return false;
     }
+    return false;  // an unknown number
 }
 
 Step OptionAnswers::answer(const Question& question) {
@@ -48,7 +61,7 @@ Step OptionAnswers::answer(const Question& question) {
     if (stopping_) return answer_stopping();
     if (question_.option == Option::starttls) return answer_starttls();
     if (settings_.tls == TlsMode::require && !in_tls_) return answer_without_tls();
-    if (!is_known()) return answer_unsupported();
+    if (!is_offered()) return answer_unsupported();
     switch (question_.option) {
         case Option::export_name:
             return answer_export_name();

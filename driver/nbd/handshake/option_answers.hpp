@@ -47,7 +47,8 @@ class OptionAnswers {
     [[nodiscard]] bool listed() const { return listed_; }
 
   private:
-    [[nodiscard]] bool is_known() const;
+    /// False for an option that --replies switches off.
+    [[nodiscard]] bool is_offered() const;
     Step answer_stopping();
     Step answer_without_tls();
     Step answer_starttls();

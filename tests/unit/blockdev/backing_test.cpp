@@ -170,6 +170,15 @@ TEST_F(OpenBacking, RefusesWhatIsNoDisk) {
     EXPECT_THROW(open_backing("memory:", {}), std::invalid_argument);
 }
 
+TEST(BackingKind, IsTheWordBeforeASize) {
+    EXPECT_EQ(backing_kind("memory:1G"), "memory");
+    EXPECT_EQ(backing_kind("null:"), "null");
+    EXPECT_EQ(backing_kind("memory"), "");
+    EXPECT_EQ(backing_kind("/srv/memory:1G"), "");
+    EXPECT_EQ(backing_kind("disk:0.img"), "");
+    EXPECT_EQ(backing_kind(""), "");
+}
+
 TEST_F(OpenBacking, DirectIoWantsASizeInWholeBlocks) {
     EXPECT_EQ(open_backing(file(1000), {})->size_bytes(), 1000u);
     const std::string odd = "/var/tmp/blkscope_odd_" + std::to_string(getpid());
