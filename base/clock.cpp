@@ -25,7 +25,9 @@ __extension__ using Wide = __int128;
 constexpr auto calibration_time = std::chrono::milliseconds(20);
 constexpr int brackets_per_end = 200;
 
-// One moment seen on both clocks. `width_ns` is how long it took to look.
+// One moment seen on both clocks. `width_ns` is the time between the two readings of
+// CLOCK_MONOTONIC.
+// clock.
 struct Moment {
     uint64_t counter;
     hrtime_t ns;
@@ -50,8 +52,9 @@ Moment tightest_bracket() {
 }
 
 #if defined(__x86_64__) || defined(__i386__)
-// The processor's word alone is not enough: the kernel also watches for sockets that disagree and
-// firmware that writes the TSC, and gives it up as clock source when it sees that.
+// The invariance that the processor reports is not enough. The kernel also watches for sockets that
+// disagree and firmware that writes the TSC. If the kernel sees either, the TSC is no longer its
+// clock source.
 bool counter_is_usable() {
     unsigned eax = 0;
     unsigned ebx = 0;
@@ -117,7 +120,7 @@ hrtime_t to_ns(hrtime_t ticks) {
 
 hrtime_t to_ticks(hrtime_t ns) {
     const Wide scaled = static_cast<Wide>(ns) << scale_shift;
-    const Wide ticks = scaled / multiplier();  // towards 0
+    const Wide ticks = scaled / multiplier();  // rounded towards 0
     return static_cast<hrtime_t>(scaled > ticks * multiplier() ? ticks + 1 : ticks);
 }
 

@@ -3,16 +3,16 @@
 //     ticks = counter - origin                  now_unscaled(), per transition
 //     ns    = ticks * multiplier >> 40          to_ns(), per snapshot
 //
-// The origin is chosen so that the one multiplication lands on CLOCK_MONOTONIC: no offset is added.
-// The scale is measured once per process and frozen, so cumulative times never run backwards and
-// the numbers of one kstat, all from this scale, have exact ratios. It then drifts from
-// CLOCK_MONOTONIC by what the measurement missed (a few parts per million) and by what the kernel
-// slews its clock.
+// The origin is chosen so that the one multiplication gives CLOCK_MONOTONIC: no offset is added.
+// The scale is measured once per process and frozen. Cumulative times therefore never run
+// backwards. All numbers of one kstat are from this scale, so their ratios are exact. The result
+// drifts from CLOCK_MONOTONIC for two reasons. The measurement has an error of a few parts per
+// million, and the kernel slews its clock.
 //
-// The counter is the TSC where the processor calls it invariant and the kernel itself keeps time by
-// it, and cntvct_el0 on arm64. Elsewhere, and in a program that has not asked for the counter with
-// calibrate_clock(), a tick is a nanosecond of CLOCK_MONOTONIC: what a provider of somebody else's
-// sets or reads in its own kstat_io_t is then on the clock that everybody knows.
+// On x86 the counter is the TSC, if the processor calls it invariant and the kernel keeps time by
+// it. On arm64 the counter is cntvct_el0. Elsewhere a tick is a nanosecond of CLOCK_MONOTONIC. The
+// same holds in a program that has not called calibrate_clock(). A foreign provider that sets or
+// reads times in its kstat_io_t then uses the common clock.
 //
 // Threads: any.
 // Source:  Intel SDM volume 3, 17.17.1 (invariant TSC); gethrtime(9F).
@@ -25,7 +25,7 @@
 #include <x86intrin.h>
 #endif
 
-/// Nanoseconds, or ticks where it says so: the type that <sys/kstat.h> calls so, too.
+/// Nanoseconds, or ticks where a comment says so. <sys/kstat.h> has the same type.
 using hrtime_t = long long;
 
 namespace blkscope::kstat {
@@ -64,13 +64,13 @@ inline hrtime_t monotonic_ns() {
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-/// Makes the counter the clock, after measuring its scale for about 20 ms; later calls return at
-/// once. Before the program's first kstat: ticks taken earlier are of another length.
+/// Measures the counter's scale for about 20 ms and makes the counter the clock. Later calls return
+/// at once. A program calls this before its first kstat: ticks taken earlier have another length.
 void calibrate_clock();
 
-/// Ticks now. One counter read, not ordered against the instructions around it: for a counter with
-/// one writer. gethrtime_unscaled() waits for earlier instructions, which callers that hand a
-/// kstat_io_t from thread to thread under a lock need.
+/// Ticks now: one counter read, not ordered against the instructions around it. Suited to a counter
+/// with one writer. gethrtime_unscaled() waits for earlier instructions. Callers that pass a
+/// kstat_io_t between threads under a lock need that order.
 inline hrtime_t now_unscaled() {
     if (detail::hot_clock.counting.load(std::memory_order_acquire)) [[likely]] {
         return static_cast<hrtime_t>(detail::read_counter() - detail::hot_clock.origin);
@@ -78,14 +78,15 @@ inline hrtime_t now_unscaled() {
     return monotonic_ns();
 }
 
-/// Ticks, or a sum or product of ticks and a number, as nanoseconds; rounds down.
+/// Converts ticks, or a sum or product of ticks and a number, to nanoseconds; rounds down.
 hrtime_t to_ns(hrtime_t ticks);
 
-/// The ticks whose to_ns() is `ns`; on a counter slower than a tick per nanosecond, the next ones.
+/// The ticks whose to_ns() is `ns`. On a counter slower than a tick per nanosecond, the next larger
+/// ticks.
 hrtime_t to_ticks(hrtime_t ns);
 
-/// What to_ns() does, for who scales times of requests on the hot path: made once, after
-/// calibrate_clock(), when the scale is frozen.
+/// The same conversion as to_ns(), for code that scales times of requests on the hot path.
+/// Constructed once, after calibrate_clock(), when the scale is frozen.
 ///
 /// Threads: any.
 class TickScale {
@@ -102,7 +103,7 @@ class TickScale {
     uint64_t multiplier_;  // nanoseconds per tick, times 2^scale_shift
 };
 
-/// The moment now in nanoseconds, on the scale of to_ns: what the framework stamps.
+/// The time now in nanoseconds, on the scale of to_ns. The framework stamps kstats with it.
 inline hrtime_t now_ns() {
     return to_ns(now_unscaled());
 }

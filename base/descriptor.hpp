@@ -5,7 +5,7 @@
 
 namespace blkscope {
 
-/// Closes its descriptor at the end of its life. A negative number is none.
+/// Closes its descriptor on destruction. A negative number is none.
 ///
 /// Threads: any, one at a time.
 class Descriptor {

@@ -9,7 +9,7 @@
 namespace blkscope::kstat {
 
 std::string run_directory() {
-    // secure_getenv: a set-user-id reader does not let its caller choose what it reads.
+    // secure_getenv: the caller of a set-user-id reader must not choose the directory it reads.
     if (const char* chosen = secure_getenv("KSTAT_DIR"); chosen != nullptr && *chosen != '\0') {
         return chosen;
     }

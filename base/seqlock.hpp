@@ -1,14 +1,14 @@
-// A sequence lock: one writer at a time, which never waits, readers that copy and, if the writer
-// was at it meanwhile, copy again.
+// A sequence lock. One writer at a time writes and never waits. Readers copy, and copy again if a
+// write fell into the copy.
 //
 //     writer   odd | store ... store | even          (kstat::publish stores)
 //     reader   load seq, copy, load seq: both the same and even, or again
 //
-// Every field is moved atomically (publish, observe), stores release and loads acquire, which is
-// free on x86 and orders them without a fence (the thread sanitizer knows no fences).
+// Every field is moved atomically (publish, observe). Stores release and loads acquire. On x86 this
+// is free and orders them without a fence. The thread sanitizer does not support fences.
 //
-// Threads: write() by one thread at a time (several of them order themselves by a lock of their
-//          own); read() by any.
+// Threads: write() by one thread at a time; several writers need a lock of their own. read() by
+//          any.
 #pragma once
 
 #include <atomic>
@@ -29,10 +29,10 @@ inline T observe(const T& field) {
     return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
 }
 
-/// Returns when every store that this process's threads had executed before the call is visible to
-/// the caller. The writer pays nothing for it: the kernel interrupts the processors that run us.
-/// Without membarrier(2) (a sandbox may refuse it) stores may be late by what a processor's store
-/// buffer holds them back, some tens of nanoseconds.
+/// Returns when the caller sees every store that this process's threads executed before the call.
+/// The writer pays nothing: the kernel interrupts the processors that run this process. Without
+/// membarrier(2), which a sandbox may refuse, stores may be late. The delay is that of a
+/// processor's store buffer, some tens of nanoseconds.
 ///
 /// Source: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED, Linux 4.14.
 void make_stores_visible();
@@ -45,7 +45,7 @@ class Seqlock {
         explicit Writing(std::atomic<uint32_t>& sequence)
             : sequence_(sequence), start_(sequence.load(std::memory_order_relaxed)) {
             sequence_.store(start_ + 1, std::memory_order_relaxed);
-            std::atomic_signal_fence(std::memory_order_seq_cst);  // a clock is read after it
+            std::atomic_signal_fence(std::memory_order_seq_cst);  // a clock is read after the store
         }
         ~Writing() { sequence_.store(start_ + 2, std::memory_order_release); }
         Writing(const Writing&) = delete;
@@ -58,8 +58,8 @@ class Seqlock {
 
     Writing write() { return Writing(sequence_); }
 
-    /// What `copy` returned when no write fell into it. `copy` reads with kstat::observe and may
-    /// run more than once.
+    /// Returns the result of a `copy` into which no write fell. `copy` reads with kstat::observe
+    /// and may run more than once.
     template <class Copy>
     [[nodiscard]] auto read(Copy copy) const {
         for (;;) {

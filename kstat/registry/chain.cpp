@@ -22,7 +22,7 @@ struct Entry {
     kstat_t header{};
     std::unique_ptr<void, Free> data;  // unless the provider brings its own
     std::vector<zoneid_t> zones;
-    // What listings show while a function of the provider is writing the header above.
+    // The header for listings while a function of the provider is writing the header above.
     std::optional<kstat_t> shown;
     bool held = false;
     std::thread::id holder;
@@ -63,7 +63,7 @@ void fill_header(kstat_t& header, const Wanted& wanted) {
     header.ks_snapshot = default_snapshot;
 }
 
-// The provider goes, its values stay: nothing may point into it any more.
+// The provider goes away and its values stay. Nothing may point into the provider any more.
 void forget_provider(kstat_t& header) {
     header.ks_lock = nullptr;
     header.ks_private = nullptr;
@@ -79,7 +79,7 @@ bool has_string(const kstat_t& header) {
     return false;
 }
 
-// The rules that kstat_install checks; breaking one is the provider's bug.
+// The rules that kstat_install checks; a broken rule is the provider's bug.
 void check_installable(const kstat_t& header, uchar_t flags) {
     if ((flags & KSTAT_FLAG_VAR_SIZE) != 0 && header.ks_lock == nullptr) {
         panic("kstat_install('%s', %d, '%s'): a variable-size kstat needs a ks_lock",
@@ -140,7 +140,7 @@ kstat_t* Chain::create(const Wanted& wanted, Refusal& why) try {
         return reuse(*present->entry_, wanted, why);
     }
     const std::lock_guard lock(mutex_);
-    if (find(wanted.name, wanted.zone) != nullptr) {  // somebody else was faster
+    if (find(wanted.name, wanted.zone) != nullptr) {  // another thread was faster
         why = Refusal::collision;
         return nullptr;
     }
@@ -193,7 +193,7 @@ bool Chain::install(kstat_t* ksp) {
     }
     check_installable(header, flags);
     if ((flags & KSTAT_FLAG_DORMANT) != 0) {
-        // The provider is back: its native counters go on from the values kept here.
+        // The provider is back: its native counters continue from the values kept here.
         const DataLock locked(header);
         header.ks_update(&header, KSTAT_WRITE);
     }
@@ -219,7 +219,7 @@ bool Chain::remove(const Name& name, zoneid_t zone) {
     return remove_held(hold(name, zone));
 }
 
-// Before the kstat is waited for: whoever holds it may be waiting for that lock.
+// Checked before the wait for the kstat: the kstat's holder may be waiting for that lock.
 void Chain::check_lock_is_free(const Entry* entry) const {
     if (entry == nullptr || !data_lock_is_held(entry->header)) return;
     panic("kstat_delete('%s', %d, '%s'): the caller holds ks_lock", entry->header.ks_module,
@@ -258,7 +258,7 @@ template <class Find>
 std::optional<Hold> Chain::hold_what(Find find) {
     std::unique_lock lock(mutex_);
     for (;;) {
-        // Looked up again after each wait: its holder may have been deleting it.
+        // Looked up again after each wait: the previous holder may have deleted the kstat.
         Entry* const entry = find();
         if (entry == nullptr) return std::nullopt;
         if (!entry->held) {
@@ -355,7 +355,7 @@ bool Chain::release(const kstat_t* ksp) {
 }
 
 void Chain::forget(Entry& entry) {
-    // A kstat inherited over fork() is in no index, and its number may be another's by now.
+    // A kstat inherited over fork() is in no index, and another kstat may have its number by now.
     const auto by_kid = by_kid_.find(entry.header.ks_kid);
     if (by_kid != by_kid_.end() && by_kid->second == &entry) {
         by_kid_.erase(by_kid);
@@ -373,7 +373,7 @@ void Chain::wake_waiters() {
     releases_.notify_all();
 }
 
-// Positive for ever: readers take 0 for "nothing changed" and -1 for an error.
+// The id stays positive: readers take 0 for "nothing changed" and -1 for an error.
 void Chain::advance_id() {
     id_ = id_ == std::numeric_limits<kid_t>::max() ? 2 : id_ + 1;
 }

@@ -4,11 +4,11 @@
 //                         ▲                    └──delete, persistent──▶ DORMANT ─┐
 //                         └───────────────────── create of the same name ◀───────┘
 //
-// One kstat has one user at a time: reads, writes, installs and deletes hold it (class Hold), and
-// whoever comes second waits. The chain's own lock is never held across a provider's function.
+// One kstat has one user at a time. Reads, writes, installs and deletes hold the kstat (class
+// Hold), and the next user waits. The chain's own lock is never held across a provider's function.
 //
-// A kstat is seen by the zones on its list. Readers are in the global zone; where a function here
-// takes a zone, ALL_ZONES asks for the kstat whoever sees it.
+// The zones on a kstat's list see it. Readers are in the global zone. Where a function here takes a
+// zone, ALL_ZONES finds the kstat in any zone.
 //
 // Threads: any.
 #pragma once
@@ -29,7 +29,7 @@
 
 namespace blkscope::kstat {
 
-/// A kstat's full name; kstats sort by it as Solaris looks them up.
+/// A kstat's full name. Kstats sort by it in the order in which Solaris looks them up.
 struct Name {
     char module[KSTAT_STRLEN];
     int instance;
@@ -37,7 +37,7 @@ struct Name {
 };
 bool operator<(const Name& left, const Name& right);
 
-/// What kstat_create was asked for, names already cut to 30 characters.
+/// The arguments of kstat_create, names already cut to 30 characters.
 struct Wanted {
     Name name;
     char klass[KSTAT_STRLEN];
@@ -62,7 +62,7 @@ class [[nodiscard]] Hold {
     kstat_t* get() const;
     kstat_t* operator->() const { return get(); }
 
-    /// Lets go without releasing: Chain::release(ksp) is then the holder's to call.
+    /// Gives up the hold without releasing: the caller then calls Chain::release(ksp).
     kstat_t* detach();
 
   private:
@@ -75,7 +75,7 @@ class [[nodiscard]] Hold {
 
 class Chain {
   public:
-    /// The chain that the C functions work on. Never destroyed: threads may outlive main.
+    /// The chain of the C functions. Never destroyed: threads may outlive main.
     static Chain& of_this_process();
 
     Chain();
@@ -83,28 +83,30 @@ class Chain {
     Chain(const Chain&) = delete;
     Chain& operator=(const Chain&) = delete;
 
-    /// Why a kstat could not be created.
+    /// The reason why a kstat could not be created.
     enum class Refusal { collision, not_reusable, no_memory };
 
-    /// Adds a kstat, or wakes a dormant one; it stays invisible until install. Null: see `why`.
+    /// Adds a kstat, or wakes a dormant one. The kstat stays invisible until install. Null: see
+    /// `why`.
     kstat_t* create(const Wanted& wanted, Refusal& why);
 
     /// Makes a kstat visible. False: no such kstat.
     bool install(kstat_t* ksp);
 
-    /// Frees a kstat, or makes it dormant, once nobody holds it. False: no such kstat.
+    /// Frees a kstat, or makes it dormant, once no thread holds it. False: no such kstat.
     bool remove(const kstat_t* ksp);
     bool remove(const Name& name, zoneid_t zone);
 
-    /// Waits for the kstat and holds it; nothing if there is none (any more).
+    /// Waits for the kstat and holds it; nothing if there is none or it was freed meanwhile.
     std::optional<Hold> hold(kid_t kid, zoneid_t zone);
     std::optional<Hold> hold(const kstat_t* ksp);
     std::optional<Hold> hold(const Name& name, zoneid_t zone);
 
-    /// Ends a hold that was detached. False: the calling thread does not hold this.
+    /// Ends a detached hold. False: the calling thread does not hold this kstat.
     bool release(const kstat_t* ksp);
 
-    /// Who sees it. False: no such kstat; or, for a removal, it is not on that zone's list.
+    /// The kstat's list of zones. False: no such kstat; or, for a removal, the zone is not on the
+    /// list.
     bool zone_add(const kstat_t* ksp, zoneid_t zone);
     bool zone_remove(const kstat_t* ksp, zoneid_t zone);
     bool zone_sees(const kstat_t* ksp, zoneid_t zone) const;
@@ -116,8 +118,8 @@ class Chain {
     /// `after`, in order.
     std::vector<kstat_t> headers(kid_t after, size_t limit) const;
 
-    /// Around fork(): the child starts with an empty chain. It keeps the memory of its parent's
-    /// kstats, so pointers to them stay good, but publishes and numbers only its own.
+    /// Around fork(). The child starts with an empty chain, and publishes and numbers only its own
+    /// kstats. The memory of the parent's kstats stays allocated, so pointers to them stay valid.
     void before_fork();
     void after_fork_in_parent();
     void after_fork_in_child();
@@ -144,16 +146,16 @@ class Chain {
     Entry* find(const Name& name, zoneid_t zone) const;
 
     mutable std::mutex mutex_;
-    // Counts releases, for waiters. Not a condition variable: a child of fork() would find the
-    // parent's waiters counted in it.
+    // Counts releases, for waiters. Not a condition variable: in a child of fork() it would still
+    // count the parent's waiters.
     std::atomic<uint32_t> releases_{0};
     std::unordered_map<const kstat_t*, std::unique_ptr<Entry>> entries_;
     std::map<kid_t, Entry*> by_kid_;
-    std::multimap<Name, Entry*> by_name_;  // one name may be another kstat in each zone
+    std::multimap<Name, Entry*> by_name_;  // each zone may have another kstat of one name
     kid_t id_ = 2;  // kids 0 and 1 are the reader's kstat_headers and kstat_types
 };
 
-/// Takes ks_lock for a scope, if the kstat has one and the thread does not hold it yet.
+/// Locks ks_lock for a scope, if the kstat has one and the thread has not locked it yet.
 class [[nodiscard]] DataLock {
   public:
     explicit DataLock(const kstat_t& header);
@@ -165,7 +167,7 @@ class [[nodiscard]] DataLock {
     kmutex_t* mutex_ = nullptr;
 };
 
-/// True if the calling thread holds the kstat's ks_lock.
+/// True if the calling thread has locked the kstat's ks_lock.
 bool data_lock_is_held(const kstat_t& header);
 
 }  // namespace blkscope::kstat

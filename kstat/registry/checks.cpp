@@ -13,8 +13,8 @@ bool fail(std::string& why, std::string reason) {
     return false;
 }
 
-// The bytes of the UTF-8 sequence that `text` begins with; 0 if it is none. Shortest forms only, no
-// surrogates, nothing above U+10FFFF.
+// The size in bytes of the UTF-8 sequence at the start of `text`; 0 if there is none. Accepted are
+// the shortest forms only, no surrogates, nothing above U+10FFFF.
 size_t sequence_length(std::string_view text) {
     const auto byte = [&text](size_t i) {
         return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
@@ -45,7 +45,7 @@ bool is_utf8(std::string_view text) {
     return true;
 }
 
-// Why a text cannot be a segment; null if it can.
+// The reason why a text cannot be a segment; null if it can.
 const char* fault_of_segment(std::string_view segment) {
     if (segment.empty()) return "a segment is empty";
     for (const char c : segment) {
@@ -105,8 +105,8 @@ bool check_array(const HistogramArguments& arguments, uint32_t flags, std::strin
     return true;
 }
 
-// The value axis is described by the metadata of "buckets"; the counts themselves have no unit. The
-// bounds of a linear histogram lie on that axis, those of decades are exponents.
+// The metadata of "buckets" describes the value axis; the counts themselves have no unit. The
+// bounds of a linear histogram lie on that axis; those of decades are exponents.
 std::vector<Field> histogram_fields(const HistogramArguments& arguments) {
     const bool on_axis = arguments.shape.type() == KSTAT2_NVHIST_LINEAR;
     Metadata axis = metadata_of(arguments.content);
@@ -141,7 +141,7 @@ std::string path_of(const char** segments, uint32_t nsegments, std::string& why)
             why = "a segment is NULL";
             return {};
         }
-        // Cut where it is too long already, whatever comes behind.
+        // A text of KSTAT2_PATHLEN bytes is too long already; the bytes behind them do not matter.
         const std::string_view segment(segments[i], strnlen(segments[i], KSTAT2_PATHLEN));
         if (const char* const fault = fault_of_segment(segment)) {
             why = fault;

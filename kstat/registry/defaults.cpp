@@ -21,8 +21,8 @@ bool holds_a_string(const kstat_named_t& record) {
     return record.data_type == KSTAT_DATA_STRING && KSTAT_NAMED_STR_PTR(&record) != nullptr;
 }
 
-// The records first, then the strings in the records' order, each record pointing at its own copy.
-// A string that ks_data_size has no room for (it appeared after kstat_install looked) is left out.
+// The records come first, then the strings in the records' order. Each record points at its own
+// copy. A string without room in ks_data_size is left out: it appeared after kstat_install.
 void copy_named(const kstat_t* ksp, char* buffer) {
     const size_t records_size = std::min(ksp->ks_ndata * sizeof(kstat_named_t), ksp->ks_data_size);
     std::memcpy(buffer, ksp->ks_data, records_size);

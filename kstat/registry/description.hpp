@@ -1,9 +1,11 @@
-// What kstats have in common: the part of them that readers are told once, and histograms' shapes.
+// The parts that many kstats share: the description that a reader fetches once, and histograms'
+// shapes.
 //
-// Most of a kstat is text. A server of a thousand devices has 23,000 kstats and a dozen descriptions.
+// Most of a kstat is text. A server of a thousand devices has 23,000 kstats and a dozen
+// descriptions.
 //
 // Ownership: values, which Interned shares.
-// Threads:   any; nobody changes one that is shared.
+// Threads:   any; a shared value never changes.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +29,7 @@ struct Description {
     bool operator==(const Description&) const = default;
 };
 
-/// Of the texts alone: descriptions that differ only elsewhere are few.
+/// Hashes the texts alone: few descriptions differ only elsewhere.
 struct DescriptionHash {
     size_t operator()(const Description& description) const;
 };
@@ -43,7 +45,7 @@ struct SameShape {
 
 using SharedDescription = std::shared_ptr<const Description>;
 
-/// Of one registry, under its lock.
+/// The shared values of one registry, under its lock.
 struct Commons {
     Interned<Description, DescriptionHash> descriptions;
     Interned<Buckets, ShapeHash, SameShape> shapes;

@@ -17,8 +17,8 @@ kmutex_t* lock_of(const kstat2_t& map) {
     return static_cast<kmutex_t*>(map.ks2_lock);
 }
 
-// What a provider may be changing meanwhile: without ks2_lock there is no order between pairs, but
-// each number is whole.
+// Loads a field that a provider may be changing. Without ks2_lock there is no order between pairs,
+// but each number is whole.
 template <class T>
 T observe(const T& field) {
     return std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_acquire);
@@ -49,7 +49,7 @@ class Copy {
         value = empty_value(type);
         value.flags = observe(pair.flags);
         if (pair.type == type) return add_data(pair, value);
-        value.flags |= KSTAT2_NVF_INVAL;  // the provider broke the rule that types are fixed
+        value.flags |= KSTAT2_NVF_INVAL;  // the provider broke the rule of fixed types
         return true;
     }
 
@@ -75,7 +75,7 @@ class Copy {
         if (!charge(size_t{length} * sizeof(uint64_t))) return false;
         integers.resize(length);
         for (uint32_t i = 0; i < length; ++i) {
-            // Counted into while we read: each bucket is a number of its own.
+            // Threads count into the array during the read: each bucket is a number of its own.
             integers[i] =
                 std::atomic_ref(const_cast<uint64_t&>(array[i])).load(std::memory_order_relaxed);
         }
@@ -115,7 +115,7 @@ void charge_queue(Values& values, size_t first, uint64_t length, uint64_t now) {
     uint64_t& time = std::get<uint64_t>(values.values[first].data);
     uint64_t& length_time = std::get<uint64_t>(values.values[first + 1].data);
     uint64_t& last_update = std::get<uint64_t>(values.values[first + 2].data);
-    // Later than now: the writer moved on after the clock was read.
+    // An update later than `now`: the writer made a change after the clock was read.
     if (length == 0 || last_update >= now) return;
     const uint64_t delta = now - last_update;
     length_time += delta * length;
@@ -137,7 +137,7 @@ void point_at(kstat2_named_t& pair, Value& kept, std::vector<kstat2_named_str_t>
     }
 }
 
-// The C structure's names are not constant, and nobody writes to them.
+// The C structure's names are not constant, but no code writes to them.
 char* name_of(const Field& field) {
     return const_cast<char*>(field.name.c_str());
 }
@@ -209,7 +209,7 @@ bool data_lock_is_held(const kstat2_t& map) {
 }
 
 std::string describe_pairs(const Entry& entry, std::vector<Field>& fields) {
-    std::set<std::string> names{"crtime", "snaptime"};  // every reader's map has these two
+    std::set<std::string> names{"crtime", "snaptime"};  // in every reader's map
     for (const kstat2_named_t& pair : entry.pairs()) {
         Field field{text_of(pair.name), pair.type, entry.md[fields.size()]};
         const std::string which = "pair " + std::to_string(fields.size());
@@ -230,7 +230,7 @@ bool take_values(Entry& entry, Values& values) {
         const DataLock locked(map);
         map.ks2_snaptime = 0;
         values.error = map.ks2_update == nullptr ? 0 : map.ks2_update(&map, KSTAT_READ);
-        // An update that copies from elsewhere knows the moment of its copy.
+        // An update that copies from elsewhere sets the moment of its copy.
         values.snaptime = map.ks2_snaptime != 0 ? map.ks2_snaptime : kstat::now_ns();
         if (!copy_values(entry, values)) return false;
     }
@@ -256,7 +256,7 @@ void keep_values(Entry& entry) {
     }
     last.error = 0;
     last.flags = KSTAT2_MAPF_DORM;
-    // Only now: pairs may have pointed at what was kept the last time.
+    // Only here: pairs may have pointed at the values of an earlier keep_values().
     if (!entry.kept) entry.kept = std::make_unique<Entry::Kept>();
     Values& kept = entry.kept->values;
     kept = std::move(last);

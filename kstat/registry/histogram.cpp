@@ -20,7 +20,7 @@ Histogram::Histogram(std::shared_ptr<const Buckets> shape, std::span<uint64_t> o
     assert(shape_->why_invalid() == nullptr);
     if (own.empty()) {
         capacity_ = shape_->count();
-        // calloc, as it leaves fresh pages of the kernel untouched.
+        // calloc, because it leaves fresh pages of the kernel untouched.
         memory_.reset(static_cast<uint64_t*>(std::calloc(capacity_, sizeof(uint64_t))));
         if (!memory_) throw std::bad_alloc();
         buckets_ = memory_.get();

@@ -3,13 +3,14 @@
 //     add(value)   bucket[index(value)] += 1, then the length that readers see, if it grows
 //     reader       length, then the buckets below it
 //
-// Memory for every bucket is there from the start and never moves, so counting takes no lock and a
-// reader no copy of it. What is large (a linear histogram without a bound) the kernel backs page by
-// page as it is touched. Only a linear array of ours grows, and only in length; a provider's own is
-// as long as it was given.
+// The memory for every bucket is allocated at the start and never moves. Counting therefore takes
+// no lock, and a reader needs no copy of the array. A linear histogram without a bound is large;
+// the kernel backs its array page by page, as pages are touched. Only a linear array of the
+// framework grows, and only in length. A provider's own array keeps its given length.
 //
-// Threads: any number of add()s and readers. Each bucket is monotonic; the sum that a reader finds
-// lies between the adds that ended before it began and those that began before it ended.
+// Threads: any number of add()s and readers. Each bucket is monotonic. A reader's sum counts every
+//          add that ended before the read began. No add that began after the read ended is in the
+//          sum.
 #pragma once
 
 #include <sys/kstat2.h>
@@ -24,9 +25,9 @@ namespace blkscope::kstat2 {
 
 class Histogram {
   public:
-    /// Attaches to the pair "buckets", which is in the same storage as the rest of the kstat and
-    /// outlives this. `own` is the provider's array, or empty for one of ours; then throws
-    /// std::bad_alloc.
+    /// Attaches to the pair "buckets", which is in the kstat's storage and outlives this object.
+    /// `own` is the provider's array. If `own` is empty, the constructor allocates an array and may
+    /// throw std::bad_alloc.
     Histogram(std::shared_ptr<const Buckets> shape, std::span<uint64_t> own, kstat2_named_t& pair);
 
     const Buckets& shape() const { return *shape_; }
@@ -40,7 +41,7 @@ class Histogram {
         if (grows_) show(i + 1);
     }
 
-    /// While its kstat is dormant or deleted, nothing is counted.
+    /// While the kstat is dormant or deleted, nothing is counted.
     void stop() { counts_.store(false, std::memory_order_relaxed); }
     void resume() { counts_.store(true, std::memory_order_relaxed); }
 
@@ -49,7 +50,7 @@ class Histogram {
         void operator()(void* memory) const;
     };
 
-    // After the count, so that whoever sees the length sees what it was raised for.
+    // Called after the count: a reader that sees the new length also sees the count behind it.
     void show(uint32_t length) {
         const std::atomic_ref shown(pair_.value.integers.length);
         uint32_t seen = shown.load(std::memory_order_relaxed);
@@ -58,7 +59,7 @@ class Histogram {
         }
     }
 
-    const std::shared_ptr<const Buckets> shape_;  // with others that have the same
+    const std::shared_ptr<const Buckets> shape_;  // shared with histograms of the same shape
     kstat2_named_t& pair_;
     std::unique_ptr<uint64_t[], Free> memory_;
     uint64_t* buckets_;

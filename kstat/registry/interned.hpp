@@ -1,12 +1,12 @@
-// Interned: values that are equal, kept once for all that have them.
+// Interned: equal values, stored once for all their users.
 //
 //     /disk/nbd/nbd0/0/read_wait ──┐
 //     /disk/nbd/nbd1/0/read_wait ──┼──▶ one description, one shape
 //     /disk/nbd/nbd2/0/read_wait ──┘
 //
-// Ownership: a value lives as long as somebody has it. Nobody changes one: whoever needs another
-//            value shares another one.
-// Threads:   share() under the caller's lock; what it gives may be read by any thread.
+// Ownership: a value exists as long as it has a user. A shared value never changes; a user that
+//            needs another value shares another one.
+// Threads:   share() under the caller's lock; any thread may read the value that it returns.
 // Errors:    share() throws std::bad_alloc.
 #pragma once
 
@@ -23,7 +23,7 @@ namespace blkscope::kstat2 {
 template <class T, class Hash, class Equal = std::equal_to<T>>
 class Interned {
   public:
-    /// The value that equals `wanted`; `wanted` itself if nobody has one.
+    /// The value that equals `wanted`; `wanted` itself if there is none yet.
     std::shared_ptr<const T> share(T wanted) {
         const size_t hash = Hash()(wanted);
         const auto [first, end] = by_hash_.equal_range(hash);
@@ -32,19 +32,19 @@ class Interned {
             if (known != nullptr && Equal()(*known, wanted)) return known;
         }
         if (by_hash_.size() >= sweep_at_) sweep();
-        // Not make_shared: the table's weak pointer would then keep the memory of a dead value.
+        // Not make_shared: the table's weak pointer would then keep the memory of an expired value.
         const std::shared_ptr<const T> made(new T(std::move(wanted)));
         by_hash_.emplace(hash, made);
         assert(by_hash_.size() <= sweep_at_);
         return made;
     }
 
-    /// How many are kept; with them those that died since the last sweep.
+    /// The number of values in the table, including those that expired since the last sweep.
     [[nodiscard]] size_t size() const { return by_hash_.size(); }
 
   private:
-    // Removes the dead ones. The table then fills to twice what is left before the next sweep, so
-    // sweeping costs each value a constant share.
+    // Removes the expired values. The next sweep comes when the table has twice the remaining size.
+    // Sweeping therefore costs each value a constant share.
     void sweep() {
         std::erase_if(by_hash_, [](const auto& known) { return known.second.expired(); });
         sweep_at_ = std::max(sweep_min, 2 * by_hash_.size());

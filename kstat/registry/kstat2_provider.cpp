@@ -1,4 +1,5 @@
-// The provider's functions of <sys/kstat2.h>, less kstat2_install, which publishes (kstat/provider).
+// The provider's functions of <sys/kstat2.h>, except kstat2_install, which publishes
+// (kstat/provider).
 #include <sys/kstat2.h>
 
 #include <new>
@@ -13,14 +14,14 @@ namespace {
 using namespace blkscope::kstat2;
 using blkscope::kstat::warn;
 
-// What the line on standard error calls the kstat, whatever is wrong with it.
+// The kstat's name for standard error, even if the name is not valid.
 std::string name_of(const Common& common) {
     std::string ignored;
     const std::string path = path_of(common.segments, common.nsegments, ignored);
     return path.empty() ? "" : "'" + path + "'";
 }
 
-// Each step returns false and says why, and the last one makes the kstat.
+// Each step returns false with a reason on failure, and the last one creates the kstat.
 template <class Complete>
 kstat2_t* create(const char* function, const Common& common, Complete complete) try {
     std::string why;
@@ -34,7 +35,7 @@ kstat2_t* create(const char* function, const Common& common, Complete complete) 
     return nullptr;
 }
 
-// A number that no enum has stays one when it becomes 16 bits.
+// A number outside of the enum stays outside when it becomes 16 bits.
 uint16_t narrowed(kstat2_nv_metatype_t type) {
     const auto number = static_cast<uint32_t>(type);
     return number > KSTAT2_NVMT_JOULE ? UINT16_MAX : static_cast<uint16_t>(number);

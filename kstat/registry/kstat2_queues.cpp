@@ -1,7 +1,8 @@
-// The six queue functions: one clock reading, and the arithmetic of kstat/registry/queues.hpp on pairs.
+// The six queue functions: one clock reading, and the arithmetic of kstat/registry/queues.hpp on
+// pairs.
 //
-// The times are kept in nanoseconds: a provider that computes its pairs in ks2_update, and one that
-// lets these functions do it, then mean the same by them.
+// The times are kept in nanoseconds. Some providers compute their pairs in ks2_update; others call
+// these functions. Both then use the same unit.
 #include <sys/kstat2.h>
 
 #include <cassert>
@@ -34,7 +35,7 @@ uint64_t now() {
     return static_cast<uint64_t>(blkscope::kstat::to_ns(gethrtime_unscaled()));
 }
 
-// The interval that ends now is charged at the length that held during it.
+// The ending interval is charged at the length that the queue had during it.
 void charge(const Queue& queue, uint64_t until) {
     const uint64_t delta = until - queue.last_update;
     publish(queue.last_update, until);
@@ -74,7 +75,7 @@ void kstat2_runq_exit(kstat2_io_t* kiop) {
     leave(runq(*kiop), now());
 }
 
-// One moment for both queues, so that no time is lost or counted twice between them.
+// One moment for both queues: no time between them is lost or counted twice.
 void kstat2_waitq_to_runq(kstat2_io_t* kiop) {
     const uint64_t moment = now();
     leave(waitq(*kiop), moment);

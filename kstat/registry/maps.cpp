@@ -32,7 +32,7 @@ void set_zones(Entry& entry, const Wanted& wanted) {
     if ((wanted.flags & KSTAT2_FLAG_GZ_VIS) != 0) entry.zones.push_back(GLOBAL_ZONEID);
 }
 
-// Of a template or a histogram; the pairs of others are named by their provider.
+// Sets the pairs of a template or a histogram; the provider names the pairs of all others.
 void init_pairs(Entry& entry) {
     const std::vector<Field>& fields = entry.info->fields;
     assert(fields.empty() || fields.size() == entry.pairs().size());
@@ -41,7 +41,7 @@ void init_pairs(Entry& entry) {
     }
 }
 
-// After the pairs are named: "buckets", "type", "range_min", "range_max", "stepping".
+// Called after the pairs are named: "buckets", "type", "range_min", "range_max", "stepping".
 void attach_histogram(Entry& entry, const WantedHistogram& wanted, Commons& commons) {
     const Buckets& shape = wanted.shape;
     const auto pairs = entry.pairs();
@@ -81,8 +81,8 @@ void fill(Entry& entry, const Wanted& wanted, Commons& commons) {
     if (wanted.histogram) attach_histogram(entry, *wanted.histogram, commons);
 }
 
-// What a dormant kstat must have in common with the one that takes it over; a reason if not. Pairs
-// that are named later are compared when it is installed.
+// Compares a dormant kstat with the arguments that would wake it; returns a reason if they do not
+// fit. Pairs that are named later are compared at the install.
 std::string difference(const Entry& entry, const Wanted& wanted) {
     if (entry.info->metatype != wanted.metatype) return "another metatype";
     if (entry.map.ks2_ndata != wanted.ndata) return "another number of pairs";
@@ -135,7 +135,7 @@ kstat2_t* Maps::create(const Wanted& wanted, std::string& why) try {
         return wake(present->entry(), wanted, why);
     }
     const std::lock_guard lock(mutex_);
-    if (find(wanted.path) != nullptr) {  // somebody else was faster
+    if (find(wanted.path) != nullptr) {  // another thread was faster
         why = "namespace collision";
         return nullptr;
     }
@@ -182,7 +182,7 @@ kstat2_t* Maps::add(const Wanted& wanted, std::string& why) {
     return map;
 }
 
-// One name for two things inside one map: a pair, and a kstat below.
+// Finds one name with two meanings in a map: a pair, and a kstat below.
 std::string Maps::clash(std::string_view path, const std::vector<Field>& fields) const {
     for (size_t slash = path.find('/', 1); slash != std::string::npos;
          slash = path.find('/', slash + 1)) {
@@ -201,14 +201,14 @@ std::string Maps::clash(std::string_view path, const std::vector<Field>& fields)
     return {};
 }
 
-// Of a kstat that is used: its pairs become what readers are told.
+// Turns the pairs of a kstat in use into the description for readers.
 bool Maps::describe(Entry& entry, std::string& why) {
     if (entry.has(KSTAT2_FLAG_DORMANT)) restore_kept(entry);
     Map described = entry.shown();
     described.fields.clear();
     why = describe_pairs(entry, described.fields);
     if (!why.empty()) return false;
-    // A second time, or of a template: the names are fixed.
+    // At a second install, or with a template, the names are fixed.
     const std::vector<Field>& before = entry.info->fields;
     if (!before.empty() && !same_names_and_types(before, described.fields)) {
         why = "its pairs are not those that it had";
@@ -224,7 +224,7 @@ bool Maps::describe(Entry& entry, std::string& why) {
     entry.describe(
         commons_->descriptions.share({std::move(described.desc), described.metatype,
                                       described.metaflags, std::move(described.fields)}));
-    entry.md = {};  // it is in the fields now
+    entry.md = {};  // the fields hold it now
     return true;
 }
 
@@ -270,7 +270,7 @@ bool Maps::remove(kid_t kid, zoneid_t zone) {
     return remove_used(use_what(find_seen));
 }
 
-// Before the kstat is waited for: whoever uses it may be waiting for that lock.
+// Checked before the wait for the kstat: the kstat's user may be waiting for that lock.
 void Maps::check_removable(const Entry* entry) const {
     if (entry == nullptr || !data_lock_is_held(entry->map)) return;
     kstat::panic("kstat2_delete('%s'): the caller holds ks2_lock", entry->map.ks2_path);
@@ -280,7 +280,7 @@ bool Maps::remove_used(std::optional<Use> used) {
     if (!used) return false;
     Entry& entry = used->entry();
     if (entry.histogram) entry.histogram->stop();
-    // One that was never installed has no values that anybody saw.
+    // A kstat that was never installed has no values that a reader saw.
     if (entry.has(KSTAT2_FLAG_PERSISTENT) && entry.revision > 0) {
         make_dormant(entry);
         return true;
@@ -292,7 +292,8 @@ bool Maps::remove_used(std::optional<Use> used) {
 
 void Maps::make_dormant(Entry& entry) {
     kstat2_t& map = entry.map;
-    // One that was woken and never installed keeps what it had; but a histogram counts before, too.
+    // A kstat that was woken and never installed keeps its old values. A histogram also counts
+    // before its install.
     if (!entry.has(KSTAT2_FLAG_DORMANT) || entry.histogram) keep_values(entry);
     const std::lock_guard lock(mutex_);
     map.ks2_update = nullptr;
@@ -303,11 +304,11 @@ void Maps::make_dormant(Entry& entry) {
     ++entry.revision;
 }
 
-// Out of the indexes; the memory goes with the last use and the last hold.
+// Removes the kstat from the indexes; the memory is freed with the last use and the last hold.
 void Maps::forget(Entry& entry) {
     entry.is_gone = true;
     const auto at = by_kid_.find(entry.map.ks2_kid);
-    // One inherited over fork() is in no index, and its number may be another's by now.
+    // A kstat inherited over fork() is in no index, and another kstat may have its number by now.
     if (at == by_kid_.end() || at->second != &entry) return;
     by_kid_.erase(at);
     by_path_.erase(entry.path);
@@ -318,7 +319,7 @@ template <class Find>
 std::optional<Use> Maps::use_what(Find find) {
     std::unique_lock lock(mutex_);
     for (;;) {
-        // Looked up again after each wait: its user may have been deleting it.
+        // Looked up again after each wait: the previous user may have deleted the kstat.
         Entry* const entry = find();
         if (entry == nullptr) return std::nullopt;
         if (!entry->is_used) {
@@ -388,7 +389,7 @@ uint64_t Maps::generation(const Viewer& viewer) const {
     return generation_locked(viewer);
 }
 
-// A hash of what the viewer sees, not a count of changes: those that are hidden must not show.
+// A hash of the kstats that the viewer sees, not a count of changes: hidden changes must not show.
 uint64_t Maps::generation_locked(const Viewer& viewer) const {
     uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, a word at a time
     for (const auto& [kid, entry] : by_kid_) {

@@ -1,12 +1,12 @@
-// Every kstat of the second kind in this process, by number and by path.
+// Every kstat2 of this process, by number and by path.
 //
 //     create ──▶ INVALID ──install──▶ visible ──remove──▶ gone; freed when nobody holds it
 //                   ▲                    └──remove, persistent──▶ DORMANT ─┐
 //                   └─────────────────── create of the same path ◀─────────┘
 //
-// Installing, reading and removing use a kstat alone (class Use): whoever comes second waits, so
-// that after kstat2_delete nothing of the provider's is touched. A hold only keeps memory. The lock
-// of the registry is never held across a provider's function.
+// Installing, reading and removing use a kstat exclusively (class Use), and the next user waits.
+// After kstat2_delete, nothing of the provider's is therefore touched. A hold only keeps memory.
+// The lock of the registry is never held across a provider's function.
 //
 // Threads: any.
 #pragma once
@@ -31,27 +31,27 @@
 
 namespace blkscope::kstat2 {
 
-/// The zone of a reader who is in none that we know; it sees what ALL_ZONES see.
+/// The zone of a reader that is in no zone with a number; that reader sees the kstats of ALL_ZONES.
 inline constexpr zoneid_t no_zone = -2;
-/// Zones have numbers from 1 to this; 0 is the global one.
+/// Zones have numbers from 1 to this maximum; 0 is the global zone.
 inline constexpr zoneid_t zone_max = 9999;
 
-/// Who looks. What somebody may not see is to them as if it were not there.
+/// The rights of a reader. A kstat that the reader may not see is treated as missing.
 struct Viewer {
     bool sees_private = false;
     zoneid_t zone = GLOBAL_ZONEID;
 };
 
-/// Why a pointer that is not (or no longer) a kstat could not be installed.
+/// The reason for a pointer that is not, or no longer, a kstat.
 inline constexpr const char* no_such_kstat = "no such kstat";
 
-/// What a histogram was asked for.
+/// The arguments for a histogram.
 struct WantedHistogram {
     Buckets shape;
     std::span<uint64_t> own;  // the provider's array, or empty
 };
 
-/// What kstat2_create and its sisters were asked for, checked (kstat/registry/checks.hpp).
+/// The checked arguments of kstat2_create and its sisters (kstat/registry/checks.hpp).
 struct Wanted {
     std::string path;
     zoneid_t zone = ALL_ZONES;
@@ -87,7 +87,8 @@ class [[nodiscard]] Use {
     Entry* entry_;
 };
 
-/// What a read gave: ENXIO no such kstat, EFBIG too much of it; else 0 and its values.
+/// The result of a read: the values, or an error. ENXIO: no such kstat. EFBIG: its values are too
+/// large.
 struct Reading {
     int error = 0;
     Values values;
@@ -95,7 +96,7 @@ struct Reading {
 
 class Maps {
   public:
-    /// The ones that the C functions work on. Never destroyed: threads may outlive main.
+    /// The registry of the C functions. Never destroyed: threads may outlive main.
     static Maps& of_this_process();
 
     Maps();
@@ -106,19 +107,20 @@ class Maps {
     /// Adds a kstat, or wakes a dormant one; invisible until install. Null: see `why`.
     kstat2_t* create(const Wanted& wanted, std::string& why);
 
-    /// Makes a kstat visible. False: see `why`; it stays invisible.
+    /// Makes a kstat visible. False: see `why`; the kstat stays invisible.
     bool install(kstat2_t* ksp, std::string& why);
 
-    /// Takes a kstat away, or makes it dormant, once no one uses it. False: no such kstat.
+    /// Removes a kstat, or makes it dormant, once no thread uses it. False: no such kstat.
     bool remove(const kstat2_t* ksp);
-    /// The same, if that zone sees it.
+    /// The same, if that zone sees the kstat.
     bool remove(kid_t kid, zoneid_t zone);
 
-    /// Keeps a kstat's memory until released as often. Null, false: no such kstat.
+    /// Keeps a kstat's memory until it is released as often as held. Null, false: no such kstat.
     kstat2_t* hold(kid_t kid);
     bool release(const kstat2_t* ksp);
 
-    /// Who sees it. False: no such kstat; or, for a removal, it is not on that zone's list.
+    /// The kstat's list of zones. False: no such kstat; or, for a removal, the zone is not on the
+    /// list.
     bool zone_add(const kstat2_t* ksp, zoneid_t zone);
     bool zone_remove(const kstat2_t* ksp, zoneid_t zone);
 
@@ -137,8 +139,8 @@ class Maps {
     /// All values of one kstat, from one snapshot.
     Reading read(const Viewer& viewer, kid_t kid);
 
-    /// Around fork(): the child starts with nothing to see. It keeps the memory of its parent's
-    /// kstats, so pointers to them stay good.
+    /// Around fork(). The child starts with an empty list. The memory of the parent's kstats stays
+    /// allocated, so pointers to them stay valid.
     void before_fork();
     void after_fork_in_parent();
     void after_fork_in_child();
@@ -164,12 +166,12 @@ class Maps {
     Entry* find(std::string_view path) const;
 
     mutable std::mutex mutex_;
-    // Counts ends of uses, for waiters; not a condition variable, which fork() would break.
+    // Counts ends of uses, for waiters. Not a condition variable: fork() would break it.
     std::atomic<uint32_t> ends_{0};
     std::unordered_map<const kstat2_t*, std::unique_ptr<Entry>> entries_;
     std::map<kid_t, Entry*> by_kid_;
     std::map<std::string_view, Entry*> by_path_;  // the entries' own paths
-    std::unique_ptr<Commons> commons_;            // what its kstats share
+    std::unique_ptr<Commons> commons_;            // shared by its kstats
     kid_t last_kid_ = 0;
 };
 

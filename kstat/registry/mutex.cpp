@@ -8,8 +8,9 @@ namespace {
 
 using blkscope::kstat::panic;
 
-// Only the holder ever finds its own id here, so a relaxed load is enough. Not gettid(): that costs
-// a system call, and a child of fork() must know a mutex that it was forked with as its own.
+// Only the owner ever finds its own id here, so a relaxed load is enough. gettid() would cost a
+// system call. A child of fork() must also recognise a mutex that the forking thread had
+// locked, but gettid() differs in the child.
 std::atomic_ref<pthread_t> owner(const kmutex_t* mp) {
     return std::atomic_ref<pthread_t>(const_cast<pthread_t&>(mp->m_owner));
 }

@@ -12,8 +12,8 @@ namespace blkscope::kstat {
 
 namespace {
 
-// An update routine of the provider's own may forget that ks_data_size counts the strings too: they
-// get the room that they need.
+// A provider's update routine may leave the strings out of ks_data_size. The strings get the room
+// that they need.
 int refresh(kstat_t& header) {
     if (const int error = header.ks_update(&header, KSTAT_READ)) return error;
     const size_t told = header.ks_data_size;
@@ -25,7 +25,7 @@ int refresh(kstat_t& header) {
     return 0;
 }
 
-// Zeroed, as the records need not fill it.
+// The data is zeroed, because the records need not fill it.
 int copy_data(kstat_t& header, std::vector<std::byte>& data) try {
     if (header.ks_data_size > data_size_max) return EFBIG;
     data.resize(header.ks_data_size);
@@ -36,12 +36,12 @@ int copy_data(kstat_t& header, std::vector<std::byte>& data) try {
 
 bool lies_in(const std::span<const std::byte>& area, const char* text, size_t length) {
     const auto* const start = reinterpret_cast<const std::byte*>(text);
-    const std::less_equal<> not_after;  // of pointers into different objects, too
+    const std::less_equal<> not_after;  // also valid for pointers into different objects
     return not_after(area.data(), start) && not_after(start, area.data() + area.size()) &&
            length <= static_cast<size_t>(area.data() + area.size() - start);
 }
 
-// The types are the provider's to choose, and strings must lie behind the records.
+// The provider alone chooses the types, and strings must lie behind the records.
 bool records_fit(const kstat_t& header, std::span<const std::byte> data) {
     const size_t records_size = header.ks_ndata * sizeof(kstat_named_t);
     if (records_size > data.size()) return false;

@@ -86,7 +86,7 @@ int Optionals::set(kstat2_opt_id_t id, bool on) {
     changing_ = true;
     changer_ = std::this_thread::get_id();
     lock.unlock();
-    // The offer stays: whoever would remove it waits.
+    // The offer stays: remove() waits for the callback.
     const int error = offer.callback(id, on ? 1 : 0, offer.arg);
     lock.lock();
     if (error == 0) offer.what.is_on = on;

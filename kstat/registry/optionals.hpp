@@ -1,7 +1,7 @@
-// Statistics that are off until somebody wants them: who offers them, and whether they are on.
+// Statistics that are off until a user turns them on: the offers, and the state of each.
 //
-// Turning them on or off runs the provider's callback, one at a time, without a lock held: it
-// creates and deletes kstats.
+// Turning statistics on or off runs the provider's callback, which creates and deletes kstats. One
+// callback runs at a time, without a lock held.
 //
 // Threads: any.
 #pragma once
@@ -19,30 +19,30 @@ namespace blkscope::kstat2 {
 
 class Optionals {
   public:
-    /// Those that the C functions work on. Never destroyed.
+    /// The statistics of the C functions. Never destroyed.
     static Optionals& of_this_process();
 
     /// KSTAT2_OPT_INVALID: see `why`.
     kstat2_opt_id_t add(const char* name, const char* desc, kstat2_opt_cb_t callback, void* arg,
                         std::string& why);
 
-    /// Says how they are where nobody has asked for anything; they are off before it.
+    /// Sets the state before any user's request. Without this call that state is off.
     void set_default(kstat2_opt_id_t id, bool on);
 
-    /// Waits for a callback under way. False: no such id.
+    /// Waits for a running callback. False: no such id.
     bool remove(kstat2_opt_id_t id);
 
     std::vector<Optional> list() const;
 
-    /// Turns them on or off. Errors: ENOENT no such id; EDEADLK called from a callback; what the
-    /// callback returned.
+    /// Turns statistics on or off. Errors: ENOENT no such id; EDEADLK called from a callback; the
+    /// callback's result.
     int set(kstat2_opt_id_t id, bool on);
-    /// The same, to what set_default() said.
+    /// The same, to the state of set_default().
     int set_as_by_default(kstat2_opt_id_t id);
 
     void before_fork() { mutex_.lock(); }
     void after_fork_in_parent() { mutex_.unlock(); }
-    /// The child offers nothing of its parent's.
+    /// The child offers none of its parent's statistics.
     void after_fork_in_child();
 
   private:
@@ -62,7 +62,7 @@ class Optionals {
     kstat2_opt_id_t last_id_ = 0;
     bool changing_ = false;  // a callback is running, on changer_
     std::thread::id changer_;
-    std::atomic<uint32_t> changes_{0};  // counted for waiters, as fork() would break a condition
+    std::atomic<uint32_t> changes_{0};  // counted for waiters; fork() breaks condition variables
 };
 
 }  // namespace blkscope::kstat2

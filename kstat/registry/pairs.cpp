@@ -1,4 +1,4 @@
-// What a provider fills its pairs with.
+// The functions with which a provider fills its pairs.
 #include <sys/kstat2.h>
 
 #include <cstring>

@@ -1,4 +1,5 @@
-// The provider's functions of <sys/kstat.h>, less kstat_install, which publishes (kstat/provider).
+// The provider's functions of <sys/kstat.h>, except kstat_install, which publishes
+// (kstat/provider).
 #include <sys/kstat.h>
 
 #include <climits>
@@ -87,7 +88,7 @@ class Request {
     const Wanted& wanted_;
 };
 
-// What a caller may ask for; the rest is the framework's.
+// The flags that a caller may set; the others belong to the framework.
 constexpr uchar_t callers_flags =
     KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_WRITABLE | KSTAT_FLAG_PERSISTENT;
 

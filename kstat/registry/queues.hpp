@@ -1,8 +1,8 @@
-// Queue accounting: what a device pays per request so that iostat can tell waiting from service.
+// Queue accounting: a device's cost per request, so that iostat can separate waiting from service.
 //
 // A request waits from strategy() to start() and runs from start() to done(). Nothing is summed per
-// request. At each change of a queue's length we add what the interval since the last change was
-// worth; a reader who subtracts two snapshots gets mean length, busy share and, by Little's law,
+// request. At each change of a queue's length, the interval since the last change is added. A
+// reader that subtracts two snapshots gets mean length and busy share. By Little's law it also gets
 // mean service time.
 //
 //     length
@@ -10,14 +10,13 @@
 //       1 |----+    +----+   +--   rtime    = the width of it above zero
 //       0 +--------------+---+---> clock
 //
-// These are the forms for a caller who has a clock reading already, so that one reading serves both
-// queues and the request; kstat_waitq_enter() and its sisters in <sys/kstat.h> read the clock.
+// The functions here take a clock reading, so that one reading serves both queues and the request.
+// kstat_waitq_enter() and its sisters in <sys/kstat.h> read the clock.
 //
 // Units:     `now` in the ticks of the kstat_io_t's times: gethrtime_unscaled() on a live one.
 // Ownership: borrows `io` for the call.
-// Threads:   one writer at a time. Each field is stored atomically and in program order, so that a
-// reader may
-//            copy through a sequence lock (base/seqlock.hpp) meanwhile.
+// Threads:   one writer at a time. Each field is stored atomically and in program order. A reader
+//            may copy meanwhile through a sequence lock (base/seqlock.hpp).
 // Errors:    none to report. Leaving an empty queue is the caller's bug, and aborts.
 // Source:    kstat_queue(9F), kstat_io(9S).
 #pragma once
@@ -28,7 +27,7 @@
 
 #include "base/seqlock.hpp"
 
-// The C struct has the name `kstat` at global scope, so ours lives inside the project's namespace.
+// The C struct takes the name `kstat` at global scope, so this namespace is inside the project's.
 namespace blkscope::kstat {
 
 namespace detail {
@@ -47,8 +46,8 @@ inline Queue runq(kstat_io_t& io) {
     return {io.rcnt, io.rtime, io.rlentime, io.rlastupdate};
 }
 
-// The interval that ends now is charged at the length that held during it. Sums wrap, as the 32-bit
-// counts do: a writable kstat's times are what somebody wrote.
+// The ending interval is charged at the length that the queue had during it. Sums wrap, as the
+// 32-bit counts do: any process with write access may set a writable kstat's times.
 inline void charge(const Queue& queue, hrtime_t now) {
     const auto wrapped = [](hrtime_t time) { return static_cast<uint64_t>(time); };
     const uint64_t delta = wrapped(now) - wrapped(queue.last_update);
@@ -85,14 +84,14 @@ inline void runq_exit(kstat_io_t& io, hrtime_t now) {
     detail::leave(detail::runq(io), now);
 }
 
-/// Moves one request from the wait queue to the run queue, at one moment, so that no time is lost
-/// or counted twice between them.
+/// Moves one request from the wait queue to the run queue at one moment. No time between them is
+/// lost or counted twice.
 inline void waitq_to_runq(kstat_io_t& io, hrtime_t now) {
     waitq_exit(io, now);
     runq_enter(io, now);
 }
 
-/// Takes a started request back: it waits again.
+/// Returns a started request to the wait queue.
 inline void runq_back_to_waitq(kstat_io_t& io, hrtime_t now) {
     runq_exit(io, now);
     waitq_enter(io, now);

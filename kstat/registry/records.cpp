@@ -1,4 +1,4 @@
-// What a provider fills its records with: names, strings, timers.
+// The functions with which a provider fills its records: names, strings, timers.
 #include <sys/kstat.h>
 
 #include <cstring>

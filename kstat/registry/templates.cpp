@@ -35,7 +35,7 @@ Field moment(const char* name, const char* descr) {
                  {KSTAT2_NVMT_T_REL, KSTAT2_NVMF_FRACT, ns_per_second, KSTAT_DATA_INT64, {}});
 }
 
-// A duration that is no sum of them.
+// A duration that is not a sum, such as a minimum or maximum.
 Field extreme(const char* name, const char* descr) {
     Field limit = duration(name, descr);
     limit.md.flags |= KSTAT2_NVMF_LIMIT;
@@ -82,7 +82,7 @@ Fields timer_fields() {
 
 extern "C" kstat2_template_t* kstat2_lookup_template(uint32_t id) {
     using namespace blkscope::kstat2;
-    // Leaked, as threads may outlive main.
+    // Leaked, because threads may outlive main.
     static kstat2_template_t* const templates = new kstat2_template_t[]{
         {KSTAT2_MT_QUEUE, queue_fields()},
         {KSTAT2_MT_IO, io_fields()},

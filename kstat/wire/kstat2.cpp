@@ -38,7 +38,7 @@ std::optional<std::string> take_bytes(Bytes& bytes, size_t length) {
     return text;
 }
 
-// A name or a description: C strings at both ends, so a NUL inside is not ours.
+// Takes a name or a description. Both are C strings at both ends, so a NUL inside is invalid.
 bool take_text(Bytes& bytes, size_t length, std::string& text) {
     auto taken = take_bytes(bytes, length);
     if (!taken || taken->find('\0') != std::string::npos) return false;
@@ -46,7 +46,7 @@ bool take_text(Bytes& bytes, size_t length, std::string& text) {
     return true;
 }
 
-// ---- Maps. ----
+// ---- Maps ----
 
 void append_field(Buffer& out, const Field& field) {
     FieldHead head{};
@@ -121,7 +121,7 @@ std::optional<Map> take_map(Bytes& bytes) {
     return map;
 }
 
-// ---- Values. ----
+// ---- Values ----
 
 size_t size_of(const Value& value) {
     return sizeof(ValueHead) +
@@ -301,7 +301,7 @@ std::optional<DecodedPage> decode_page(Bytes body, kid_t after) {
     if (body.size() > sizeof(Page) + page_size_max) return std::nullopt;
     const auto page = take<Page>(body);
     if (!page || page->more > 1) return std::nullopt;
-    if (page->more == 1 && page->count == 0) return std::nullopt;  // would be asked for again
+    if (page->more == 1 && page->count == 0) return std::nullopt;  // else an endless loop
     DecodedPage decoded{page->generation, {}, page->more == 1};
     for (uint32_t i = 0; i < page->count; ++i) {
         auto map = take_map(body);

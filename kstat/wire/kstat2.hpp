@@ -1,5 +1,5 @@
-// What is asked and answered about kstats of the second kind, on the same socket, with the same
-// heads and after the same hello as everything else (kstat/wire/message.hpp):
+// Requests and replies for kstat2. Both use the socket, the heads and the hello of the other
+// operations (kstat/wire/message.hpp):
 //
 //     reader                                                provider
 //       | -- kstat2_generation ------------------------------>  |
@@ -14,10 +14,10 @@
 //       | -- kstat2_optional_set  + SetOptional ------------->  |
 //       | <- nothing -----------------------------------------  |
 //
-// The list comes in pages, by kid. A reader keeps the list until the generation is another one, and
-// then fetches it anew; pages of two generations are of two lists. The generation is that of what
-// this reader may see: changes to what is hidden from it do not show. A kid is never used again by
-// its process. Which process answers is told in the Welcome, as for the other operations.
+// The list comes in pages, by kid. A reader keeps the list until the generation changes, then
+// fetches the list again. Pages of two generations belong to two lists. The generation covers only
+// the kstats that this reader may see: hidden changes do not show. A process never uses a kid
+// again. The Welcome identifies the process, as for the other operations.
 //
 // Texts travel without a NUL behind a length in their head. The data of a value:
 //
@@ -26,14 +26,17 @@
 //     STR    count bytes
 //     STRS   count times: a uint32_t length, and as many bytes
 //
-// Errors in a ReplyHead: EINVAL, also from a provider that knows nothing of these operations (a
-// reader takes that for "no kstats of this kind here"); ENXIO no such kstat, or none that this
-// reader may see; EFBIG its values are beyond the limits below; EPERM and what the callback
-// returned, from kstat2_optional_set; ENOENT no such optional statistics.
+// Errors in a ReplyHead:
 //
-// Ownership: nothing here keeps what it is given.
-// Errors:    a decoder returns nothing for bytes that no peer of ours sends; the connection is then
-//            useless.
+//     EINVAL   an invalid request, or the provider lacks the operation and so has no kstat2
+//     ENXIO    no such kstat, or none that this reader may see
+//     EFBIG    its values are beyond the limits below
+//     EPERM    from kstat2_optional_set, as are the errors of the callback
+//     ENOENT   no such optional statistics
+//
+// Ownership: nothing here keeps its arguments.
+// Errors:    a decoder returns nothing for bytes that no peer of this project sends. The connection
+//            is then useless.
 #pragma once
 
 #include <optional>
@@ -51,12 +54,12 @@ using kstat::wire::Bytes;
 inline constexpr uint32_t values_size_max = 64U << 20;
 /// Bytes of one kstat's description, in a page.
 inline constexpr uint32_t map_size_max = 1U << 20;
-/// A page is full when it has reached this; the last map of it may go beyond.
+/// A page is full when it has reached this size; its last map may exceed the size.
 inline constexpr uint32_t page_size = 256U << 10;
 inline constexpr uint32_t page_size_max = page_size + map_size_max;
 inline constexpr uint32_t fields_max = 16384;
-inline constexpr uint32_t text_size_max = 65534;  // a uint16_t counts the NUL, elsewhere
-/// Strings in all arrays of strings of one kstat: what a reader can be made to allocate.
+inline constexpr uint32_t text_size_max = 65534;  // elsewhere a uint16_t counts the NUL too
+/// Limit of the strings in all arrays of strings of one kstat: it bounds a reader's allocation.
 inline constexpr uint32_t strings_max = 1U << 20;
 inline constexpr uint32_t optionals_max = 1024;
 
@@ -66,7 +69,7 @@ struct ListFrom {
 };
 
 struct Page {
-    uint64_t generation;  // that of the list that this page belongs to
+    uint64_t generation;  // of the list that this page belongs to
     uint32_t count;       // maps that follow
     uint32_t more;        // 1 if another page follows this one's last kid
 };
@@ -76,7 +79,7 @@ struct MapHead {
     int32_t kid;
     uint32_t flags;      // KSTAT2_MAPF_
     uint32_t metaflags;  // KSTAT2_MF_
-    uint32_t fields;     // that follow
+    uint32_t fields;     // their number
     uint16_t metatype;   // KSTAT2_MT_
     uint16_t path_length;
     uint16_t desc_length;
@@ -104,7 +107,7 @@ struct ValuesHead {
     int32_t kid;
     uint32_t flags;   // KSTAT2_MAPF_
     int32_t error;    // Values::error
-    uint32_t values;  // that follow
+    uint32_t values;  // their number
 };
 
 struct ValueHead {
@@ -141,10 +144,10 @@ static_assert(sizeof(Page) == 16 && sizeof(MapHead) == 32 && sizeof(FieldHead) =
 /// Bytes that a map takes in a page; more than map_size_max cannot be listed.
 size_t encoded_size(const Map& map);
 
-/// The body of each reply. `maps` are within the limits above: the framework sees to it.
+/// The body of each reply. The framework ensures that `maps` are within the limits above.
 std::vector<std::byte> encode_generation(uint64_t generation);
 std::vector<std::byte> encode_page(uint64_t generation, const std::vector<Map>& maps, bool more);
-/// Nothing if they are beyond values_size_max or strings_max.
+/// Nothing if the values are beyond values_size_max or strings_max.
 std::optional<std::vector<std::byte>> encode_values(const Values& values);
 std::vector<std::byte> encode_optionals(const std::vector<Optional>& optionals);
 
@@ -152,18 +155,18 @@ std::optional<uint64_t> decode_generation(Bytes body);
 
 struct DecodedPage {
     uint64_t generation;
-    std::vector<Map> maps;  // kids ascending, all above the one asked from
+    std::vector<Map> maps;  // kids ascending, all above `after`
     bool more;
 };
 /// Paths begin with a slash and have no empty segment; fields have names, known types and a scale.
 std::optional<DecodedPage> decode_page(Bytes body, kid_t after);
 
-/// The reader compares number and types with the map's: they differ if the kid is of a map
-/// that it does not know well.
+/// The reader compares the number and types with its map. A difference means that the reader's map
+/// of this kid is outdated.
 std::optional<Values> decode_values(Bytes body);
 std::optional<std::vector<Optional>> decode_optionals(Bytes body);
 
-/// A request's body, for Op::kstat2_optional_set; the other way for the provider.
+/// The body of an Op::kstat2_optional_set request; the provider decodes it.
 std::optional<SetOptional> decode_set_optional(Bytes body);
 
 }  // namespace blkscope::kstat2::wire

@@ -38,7 +38,7 @@ Header to_wire(const kstat_t& from) {
     return to;
 }
 
-// Ends the strings: a foreign provider may not have.
+// Ends the strings with a NUL: a foreign provider may not have done so.
 kstat_t from_wire(Header from) {
     from.module[KSTAT_STRLEN - 1] = from.name[KSTAT_STRLEN - 1] = 0;
     from.klass[KSTAT_STRLEN - 1] = 0;
@@ -57,7 +57,7 @@ kstat_t from_wire(Header from) {
     return to;
 }
 
-// Copied out and in, as the data of a reply need not be aligned.
+// Copied out and in, because the data of a reply need not be aligned.
 template <class Change>
 bool for_each_record(std::span<std::byte> data, uint_t ndata, Change change) {
     for (uint_t i = 0; i < ndata; ++i) {
@@ -133,7 +133,7 @@ bool pointers_to_offsets(std::span<std::byte> data, uint_t ndata) {
     bool all_inside = true;
     for_each_record(data, ndata, [&](kstat_named_t& record) {
         if (record.data_type != KSTAT_DATA_STRING) return true;
-        // Compared as numbers: the pointer need not point at anything.
+        // Compared as numbers: the pointer need not be valid.
         const uintptr_t offset = address(KSTAT_NAMED_STR_PTR(&record)) - address(data.data());
         const bool inside = offset >= ndata * sizeof record && offset <= data.size() &&
                             KSTAT_NAMED_STR_BUFLEN(&record) <= data.size() - offset;

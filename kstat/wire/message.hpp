@@ -1,4 +1,4 @@
-// What travels on a provider's socket: requests one way, one reply to each the other way.
+// The messages on a provider's socket: requests one way, one reply to each the other way.
 //
 //     reader                                          provider
 //       | -- RequestHead hello    + Hello ------------->  |
@@ -12,14 +12,14 @@
 //       | -- RequestHead write    + DataHead + data --->  |
 //       | <- ReplyHead ---------------------------------  |
 //
-// A head says how many bytes follow it. Numbers are in the machine's own order: both ends are on
-// one machine. An operation that a provider does not know is answered with EINVAL, so operations
-// can be added without a new version.
+// A head gives the number of bytes that follow it. Numbers are in the machine's own byte order:
+// both ends are on one machine. A provider answers an unknown operation with EINVAL. Operations can
+// therefore be added without a new version.
 //
 // String pointers in NAMED data travel as offsets from the start of the data, 0 for null.
 //
-// Ownership: nothing here keeps what it is given.
-// Errors:    a decoder returns nothing (or false) for bytes that no peer of ours sends; the
+// Ownership: nothing here keeps its arguments.
+// Errors:    a decoder returns nothing (or false) for bytes that no peer of this project sends. The
 //            connection is then useless.
 #pragma once
 
@@ -42,7 +42,7 @@ inline constexpr uint32_t version = 1;
 
 /// Bytes of one kstat's data.
 inline constexpr uint32_t data_size_max = 64U << 20;
-/// Bytes behind a RequestHead that any reader may send; writes of more are for those who may write.
+/// Limit of the bytes behind a RequestHead from any reader. Larger writes need the right to write.
 inline constexpr uint32_t small_request_max = 64U << 10;
 inline constexpr uint32_t headers_per_page = 2048;
 
@@ -52,7 +52,7 @@ enum class Op : uint16_t {
     headers = 3,
     read = 4,
     write = 5,
-    // kstats of the second kind: kstat/wire/kstat2.hpp
+    // kstat2: kstat/wire/kstat2.hpp
     kstat2_generation = 16,
     kstat2_list = 17,
     kstat2_read = 18,
@@ -64,7 +64,7 @@ struct RequestHead {
     uint32_t length;  // bytes that follow
     uint16_t op;
     uint16_t reserved;
-    uint32_t sequence;  // the reply carries it back
+    uint32_t sequence;  // returned in the reply
     uint32_t reserved_too;
 };
 
@@ -72,7 +72,7 @@ struct ReplyHead {
     uint32_t length;
     int32_t error;  // an errno, 0 for success
     uint32_t sequence;
-    int32_t chain_id;  // the provider's, when it answered
+    int32_t chain_id;  // the provider's, at the time of its answer
 };
 
 struct Hello {
@@ -111,7 +111,8 @@ struct Header {
     char reserved[5];
 };
 
-/// In a read request only `kid` counts. In the reply, and in a write request, what `data` is.
+/// In a read request only `kid` counts. In the reply, and in a write request, the head describes
+/// `data`.
 struct DataHead {
     int64_t snaptime;
     uint64_t data_size;
@@ -133,7 +134,7 @@ requires std::is_trivially_copyable_v<T> Bytes bytes_of(const T& value) {
     return std::as_bytes(std::span<const T, 1>(&value, 1));
 }
 
-/// Takes a T off the front of `bytes`; nothing if they are too few.
+/// Takes a T off the front of `bytes`; nothing if there are too few bytes.
 template <class T>
 requires std::is_trivially_copyable_v<T> std::optional<T> take(Bytes& bytes) {
     if (bytes.size() < sizeof(T)) return std::nullopt;
@@ -152,24 +153,24 @@ std::vector<std::byte> encode_reply(ReplyHead head, Bytes body, Bytes data = {})
 std::vector<std::byte> encode_page(const std::vector<kstat_t>& headers, bool more);
 
 struct DecodedPage {
-    std::vector<kstat_t> headers;  // ks_kid ascending, all above the one asked from
+    std::vector<kstat_t> headers;  // ks_kid ascending, all above `after`
     bool more;
 };
 std::optional<DecodedPage> decode_page(Bytes body, kid_t after);
 
-/// True if `head` describes `data_size` bytes in the form that its type asks for.
+/// True if `head` describes `data_size` bytes in the form of its type.
 bool is_well_formed(const DataHead& head, size_t data_size);
 
-/// The way out: makes pointers into `data` offsets. A pointer to elsewhere becomes null; false if
-/// there was one.
+/// For sending: turns pointers into `data` into offsets. A pointer to elsewhere becomes null; the
+/// result is false if there was one.
 bool pointers_to_offsets(std::span<std::byte> data, uint_t ndata);
 
-/// The way in: makes offsets pointers into `data`, and ends strings and names with a NUL. False: an
-/// offset lies outside of the string area.
+/// For receiving: turns offsets into pointers into `data`, and ends strings and names with a NUL.
+/// False: an offset lies outside of the string area.
 bool offsets_to_pointers(std::span<std::byte> data, uint_t ndata);
 
-/// Moves the pointers of a copied data section along: what pointed into `from` points at the same
-/// place in `to`. Pointers to elsewhere are left alone.
+/// Adjusts the pointers of a copied data section: a pointer into `from` then points at the same
+/// place in `to`. Pointers to elsewhere are unchanged.
 void rebase_pointers(std::span<std::byte> to, const void* from, uint_t ndata);
 
 }  // namespace blkscope::kstat::wire

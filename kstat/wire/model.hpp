@@ -1,8 +1,8 @@
-// A kstat as it travels: what it is (Map), and what its values are at one moment (Values).
+// A kstat in transit: its description (Map), and its values at one moment (Values).
 //
-// The provider's framework makes them, the protocol carries them, the reader's library shows them.
-// A reader's map has two pairs more, which are not in `fields`: crtime, from Map, and snaptime,
-// from Values; both KSTAT2_NVMT_T_REL in nanoseconds.
+// The provider's framework creates both, the protocol carries them, and the reader's library shows
+// them. A reader's map has two more pairs, which are not in `fields`: crtime, from Map, and
+// snaptime, from Values. Both are KSTAT2_NVMT_T_REL in nanoseconds.
 //
 // Units: nanoseconds of CLOCK_MONOTONIC. Ownership: values; nothing points into a provider.
 #pragma once
@@ -16,7 +16,7 @@
 
 namespace blkscope::kstat2 {
 
-/// What one value means: kstat2_md_t.
+/// The meaning of one value: kstat2_md_t.
 struct Metadata {
     uint16_t type = KSTAT2_NVMT_UNK;
     uint16_t flags = KSTAT2_NVMF_NONE;
@@ -27,7 +27,7 @@ struct Metadata {
     bool operator==(const Metadata&) const = default;
 };
 
-/// A pair without its value. What never changes while the kstat is installed.
+/// A pair without its value: the parts that never change while the kstat is installed.
 struct Field {
     std::string name;
     uint8_t type = KSTAT2_NVVT_INT;  // KSTAT2_NVVT_INT to _STRS
@@ -39,7 +39,7 @@ struct Field {
 struct Map {
     kid_t kid = 0;
     hrtime_t crtime = 0;
-    std::string path;  // "/misc/my_drv/1/data_in"; its URI is this behind "kstat:"
+    std::string path;  // "/misc/my_drv/1/data_in"; its URI is the path behind "kstat:"
     std::string desc;
     uint16_t metatype = KSTAT2_MT_NONE;
     uint32_t metaflags = KSTAT2_MF_NONE;
@@ -63,15 +63,15 @@ struct Values {
     kid_t kid = 0;
     hrtime_t snaptime = 0;
     uint32_t flags = KSTAT2_MAPF_NONE;
-    // Not 0: what the provider's ks2_update returned. Every value is then flagged
-    // KSTAT2_NVF_INVAL, and is what it was before.
+    // If not 0, the result of the provider's ks2_update. Every value is then flagged
+    // KSTAT2_NVF_INVAL, and is the value from before.
     int32_t error = 0;
     std::vector<Value> values;  // one for each of Map::fields
 
     bool operator==(const Values&) const = default;
 };
 
-/// Statistics that are off until somebody wants them.
+/// Statistics that are off until a user turns them on.
 struct Optional {
     kstat2_opt_id_t id = 0;  // never used again in its process
     std::string name;        // "module:what"
