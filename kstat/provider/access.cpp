@@ -22,7 +22,7 @@ namespace {
 constexpr const char* group_variable = "KSTAT_PRIV_GROUP";
 
 std::optional<gid_t> group_of_environment() {
-    // secure_getenv: a set-user-id provider does not let its caller choose who sees what.
+    // secure_getenv: the caller of a set-user-id provider must not choose the group with access.
     const char* const name = secure_getenv(group_variable);
     if (name == nullptr || *name == '\0') return std::nullopt;
     const auto group = find_group(name);
@@ -129,7 +129,7 @@ zoneid_t Access::zone_of(const Peer& peer, const Place& place, const Place& our_
         const std::lock_guard lock(mutex_);
         if (const auto at = zones_.find(place.user_namespace); at != zones_.end())
             return at->second;
-        // From the back: the longer of two labels that both fit comes first.
+        // From the end: of two labels that both fit, the longer one comes first.
         for (auto at = zones_.rbegin(); at != zones_.rend(); ++at) {
             if (at->first.front() == '/' && is_at_or_below(place.cgroup, at->first)) {
                 return at->second;

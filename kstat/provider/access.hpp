@@ -1,12 +1,13 @@
-// What the peer of a connection may do and see.
+// The rights of a connection's peer.
 //
-// Writing, and turning optional statistics on and off, is for root and for our own user. Kstats
-// with KSTAT2_MF_PRIV are for these two and for the members of one group, if the program or the
-// environment (KSTAT_PRIV_GROUP: a name or a number) says which.
+// Root and the provider's own user may write, and may turn optional statistics on and off. Kstats
+// with KSTAT2_MF_PRIV are for these two and for the members of one group. The program or the
+// environment (KSTAT_PRIV_GROUP: a name or a number) may name that group.
 //
-// A peer's zone is that whose label its process has: a control group, or a user namespace. Without
-// one, it is the global zone for a process of our own user namespace, and none for any other. What
-// /proc does not tell us about a process of somebody else's counts as none, unless it is root's.
+// A peer's zone is the one with the label of its process: a control group, or a user namespace. A
+// process without such a label is in the global zone if its user namespace is ours. Any other
+// process without a label is in no zone. Details that /proc hides about another user's process
+// count as none, unless root runs that process.
 //
 // Threads: any.
 // Source:  unix(7), SO_PEERCRED; SO_PEERGROUPS, Linux 4.13; user_namespaces(7); cgroups(7).
@@ -27,15 +28,15 @@ namespace blkscope::kstat {
 struct Peer {
     pid_t pid = 0;
     uid_t uid = static_cast<uid_t>(-1);
-    std::vector<gid_t> groups;  // its own one and the supplementary ones
+    std::vector<gid_t> groups;  // primary and supplementary groups
 };
 
-/// Who is at the other end of a connected Unix socket. Nobody in particular, if it cannot be told.
+/// The peer of a connected Unix socket; a peer without any rights if the kernel gives none.
 Peer peer_of(int socket);
 
-/// Where a process runs.
+/// The place where a process runs.
 struct Place {
-    std::string user_namespace;  // "user:[4026531837]"; empty if it may not be seen
+    std::string user_namespace;  // "user:[4026531837]"; empty if /proc hides it
     std::string cgroup;          // "/user.slice/..."; likewise
 };
 Place place_of(pid_t pid);
@@ -45,15 +46,16 @@ std::optional<gid_t> find_group(const std::string& name);
 
 class Access {
   public:
-    /// Begins with what the environment says.
+    /// Starts with the settings of the environment.
     static Access& of_this_process();
 
     explicit Access(std::optional<gid_t> group) : group_(group) {}
 
     void set_private_group(gid_t group);
 
-    /// The zone of that number is the processes of this label, which begins with "user:[" or, for a
-    /// control group and those below it, with "/". False: no such number or label.
+    /// Assigns the processes of this label to the zone of that number. The label begins with
+    /// "user:[", or with "/" for a control group and those below it. False: no such number or
+    /// label.
     bool set_zone(zoneid_t zone, const std::string& label);
 
     bool may_write(const Peer& peer) const;

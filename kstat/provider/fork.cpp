@@ -14,8 +14,8 @@ namespace blkscope::kstat {
 
 namespace {
 
-// Every lock is taken before and left after, so the child finds all of them consistent. The order
-// is that in which they nest elsewhere.
+// Every lock is locked before the fork and unlocked after it, so the child finds all of them
+// consistent. The order is the one in which the locks nest elsewhere.
 void before_fork() {
     Publication::of_this_process().before_fork();
     OwnDescriptors::of_this_process().before_fork();
@@ -58,8 +58,8 @@ void OwnDescriptors::remove(int number) {
 }
 
 void OwnDescriptors::after_fork_in_child() {
-    // An eventfd, because it can be polled: Asio's notify_fork puts every number it knows into a
-    // new epoll set.
+    // An eventfd, because it can be polled: Asio's notify_fork puts every number in its tables into
+    // a new epoll set.
     if (const int harmless = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); harmless >= 0) {
         for (const int number : numbers_) dup3(harmless, number, O_CLOEXEC);
         ::close(harmless);

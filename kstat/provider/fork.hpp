@@ -1,4 +1,4 @@
-// What must happen around fork() so that a child is a process of its own.
+// The actions around fork() that make a child a process of its own.
 #pragma once
 
 #include <mutex>
@@ -23,9 +23,9 @@ class OwnDescriptors {
     std::set<int> numbers_;
 };
 
-/// While it lives, the descriptor is this process's alone: a child of fork() finds something
-/// harmless under the number, so it neither keeps a dead parent's socket answering nor its locks
-/// taken. (Close-on-exec does the same for exec.)
+/// Keeps a descriptor for this process alone, until destruction. In a child of fork(), the number
+/// refers to a harmless descriptor instead. The child therefore does not keep a dead parent's
+/// socket open or its locks locked. (Close-on-exec does the same for exec.)
 ///
 /// The number is replaced, not closed: Asio in the child may still have it in its tables.
 class NotInherited {
@@ -39,7 +39,7 @@ class NotInherited {
     int number_;
 };
 
-/// Installs the handlers, once. Everything that needs them calls this first.
+/// Installs the handlers, once. All code that needs them calls this function first.
 void watch_forks();
 
 }  // namespace blkscope::kstat

@@ -1,4 +1,5 @@
-// Installing a kstat is what makes it visible to other processes, so it is the server's.
+// Installing a kstat makes it visible to other processes, so these functions are part of the
+// server.
 #include <sys/kstat.h>
 #include <sys/kstat2.h>
 
@@ -17,7 +18,8 @@ extern "C" void kstat_install(kstat_t* ksp) {
 }
 
 extern "C" void kstat2_install(kstat2_t* ksp) {
-    // In full: <sys/kstat.h> and <sys/kstat2.h> have structures with the names of the namespaces.
+    // Full names, without a using directive: <sys/kstat.h> and <sys/kstat2.h> have structures with
+    // the names of the namespaces.
     std::string why;
     if (ksp == nullptr || !blkscope::kstat2::Maps::of_this_process().install(ksp, why)) {
         const bool known = ksp != nullptr && why != blkscope::kstat2::no_such_kstat;

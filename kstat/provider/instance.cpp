@@ -17,8 +17,8 @@ constexpr int numbers_max = 1 << 20;
 
 }  // namespace
 
-// The open file that owns the lock. One per claim, so that claims of one process exclude each
-// other.
+// The open file that owns the lock. Each claim has its own, so that claims of one process exclude
+// each other.
 class InstanceClaim::File {
   public:
     explicit File(const std::string& module)
@@ -45,7 +45,7 @@ class InstanceClaim::File {
     Descriptor open(const std::string& module) {
         if (module.empty() || module.find('/') != std::string::npos) fail(EINVAL);
         const Descriptor directory = open_run_directory();
-        // Readable by us only: a lock needs no more than an open file, and is a stranger's to take.
+        // Readable by this user only: any process that can open the file could take a lock.
         Descriptor file(::openat(directory.get(), (module + ".instances").c_str(),
                                  O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
         if (file.get() < 0) fail(errno);

@@ -1,7 +1,7 @@
 // Instance numbers that no other process on this machine uses at the same time: nbd0, nbd1, ...
 //
-// Number N is the lock on byte N of `<module>.instances` in the run directory. The kernel drops the
-// lock with its holder, so a crash gives the number back.
+// Number N is the lock on byte N of `<module>.instances` in the run directory. The kernel unlocks
+// at the end of the process, so a crash returns the number.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace blkscope::kstat {
 
-/// A number of ours, until destruction.
+/// A claimed number, until destruction.
 class [[nodiscard]] InstanceClaim {
   public:
     InstanceClaim(InstanceClaim&&) noexcept;
@@ -30,7 +30,7 @@ class [[nodiscard]] InstanceClaim {
 /// Claims `preferred` if it is given (not negative) and free, else the lowest free number.
 ///
 /// Threads: any. Claims of one process exclude each other, too. A child of fork() has none.
-/// Errors:  std::system_error: the run directory cannot be made or written; no number is free.
+/// Errors:  std::system_error: the run directory cannot be created or written; no number is free.
 InstanceClaim claim_instance(const std::string& module, int preferred = -1);
 
 }  // namespace blkscope::kstat

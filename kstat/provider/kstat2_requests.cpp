@@ -1,4 +1,4 @@
-// The answers about kstats of the second kind.
+// The replies to kstat2 requests.
 #include <cerrno>
 
 #include "kstat/provider/requests.hpp"
@@ -27,7 +27,7 @@ Kstat2Answer read(const Kstat2Source& source, const Session& session, wire::Byte
     return {0, std::move(*encoded)};
 }
 
-// Privilege comes first, before the request is even looked at.
+// The privilege is checked first, before the request itself.
 Kstat2Answer set_optional(const Kstat2Source& source, const Session& session, wire::Bytes body) {
     if (!session.may_write) return {EPERM, {}};
     const auto request = wire2::decode_set_optional(body);

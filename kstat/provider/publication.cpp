@@ -13,7 +13,7 @@
 
 namespace blkscope::kstat {
 
-// A process's own server, for programs that have no io_context to lend.
+// A process's own server, for programs without an io_context to lend.
 struct Publication::Background {
     boost::asio::io_context io{1};
     std::thread thread;
@@ -59,7 +59,7 @@ void Publication::serve_somehow() noexcept try {
     watch_forks();
     const std::lock_guard lock(mutex_);
     if (failed_ || !server_.expired()) return;
-    failed_ = true;  // unless we get to the end
+    failed_ = true;  // until the end of this function is reached
     start_background();
     failed_ = false;
 } catch (const std::exception& error) {
@@ -82,7 +82,7 @@ void Publication::start_background() {
     if (!stops_at_exit_) stops_at_exit_ = std::atexit(stop_background) == 0;
 }
 
-// At exit, before the static objects that kstats may point at are destroyed.
+// Runs at exit, before the destruction of static objects that kstats may point at.
 void Publication::stop_background() {
     Publication& self = of_this_process();
     Background* background = nullptr;
@@ -91,7 +91,7 @@ void Publication::stop_background() {
         background = std::exchange(self.background_, nullptr);
         if (background == nullptr) return;
         if (background->thread.get_id() == std::this_thread::get_id()) {
-            // exit() called in a ks_update: this thread cannot wait for itself.
+            // A ks_update called exit(): this thread cannot wait for itself.
             if (const auto server = self.server_.lock()) server->close();
             self.background_ = background;
             return;
@@ -100,7 +100,7 @@ void Publication::stop_background() {
     // Without the lock: the thread may be in a callback that installs a kstat.
     background->io.stop();
     background->thread.join();
-    delete background;  // and with it the server, which removes its socket
+    delete background;  // also destroys the server, which removes its socket
 }
 
 void Publication::stop() {
@@ -110,8 +110,8 @@ void Publication::stop() {
 }
 
 void Publication::after_fork_in_child() {
-    // The thread is not in this process. Everything stays where the parent had it, reachable for
-    // leak checkers and never used again.
+    // The thread does not exist in this process. All objects stay where the parent had them. Leak
+    // checkers can reach them, and no code uses them again.
     if (background_ != nullptr) parents_ = std::exchange(background_, nullptr);
     server_.reset();
     failed_ = false;

@@ -1,4 +1,4 @@
-// Whether, and by which thread, this process's chain is served.
+// The server of this process's chain, if any, and the thread that runs it.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -16,8 +16,8 @@ class Publication {
     /// Serves from `io`. Throws std::system_error.
     void serve_on(boost::asio::io_context& io);
 
-    /// Serves from a thread of its own, unless the chain is served already. A failure is told once
-    /// and leaves the provider without readers in other processes.
+    /// Serves from a thread of its own, unless the chain is served already. A failure is reported
+    /// once. The provider then has no readers in other processes.
     void serve_somehow() noexcept;
 
     void stop();
@@ -35,7 +35,7 @@ class Publication {
     std::mutex mutex_;
     std::weak_ptr<Server> server_;
     Background* background_ = nullptr;
-    Background* parents_ = nullptr;  // in a child: what belongs to the parent, never touched
+    Background* parents_ = nullptr;  // in a child: the parent's, never touched
     bool failed_ = false;
     bool stops_at_exit_ = false;
 };

@@ -9,7 +9,7 @@ namespace blkscope::kstat {
 
 namespace {
 
-// Holds any request but a write; the buffer returns to it after one.
+// Enough for any request but a write; after a write the buffer shrinks to this size.
 constexpr size_t usual_size = 4096;
 
 }  // namespace
@@ -43,14 +43,14 @@ void ReaderConnection::receive() {
 void ReaderConnection::received(size_t count) {
     in_size_ += count;
     if (answer_next()) return;
-    // Whether silent between two requests or slow within one, the bytes are bounded already; only
-    // the second is a reader at fault.
+    // Here the reader is silent between two requests or slow within one. The bytes are bounded in
+    // both cases; only a slow reader is at fault.
     if (in_size_ > 0 && !half_way_since_) half_way_since_ = std::chrono::steady_clock::now();
     receive();
 }
 
-// Answers the first whole request there is, or ends the connection. False: there is none yet, and
-// there is room to receive more of it.
+// Answers the first whole request, or ends the connection. False: no request is whole yet, and the
+// buffer has room to receive more.
 bool ReaderConnection::answer_next() {
     wire::Bytes bytes(in_.data(), in_size_);
     const auto head = wire::take<wire::RequestHead>(bytes);
@@ -61,7 +61,7 @@ bool ReaderConnection::answer_next() {
     }
     const size_t size = sizeof *head + head->length;
     if (in_size_ < size) {
-        // Grows with what has come, not with what was announced.
+        // The buffer grows with the received bytes, not with the announced length.
         if (in_size_ == in_.size()) in_.resize(std::min(size, 2 * in_.size()));
         return false;
     }

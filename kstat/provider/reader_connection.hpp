@@ -24,11 +24,11 @@ class ReaderConnection : public std::enable_shared_from_this<ReaderConnection> {
     void start() { receive(); }
     void close();
 
-    /// True if a request or a reply has been half way for longer than that.
+    /// True if a request or a reply has been incomplete for longer than `patience`.
     bool is_stuck(std::chrono::steady_clock::time_point now,
                   std::chrono::steady_clock::duration patience) const;
 
-    /// Where the server keeps it.
+    /// The connection's place in the server's list.
     Place place;
 
   private:

@@ -12,7 +12,7 @@ static_assert(data_size_max == wire::data_size_max);
 
 using Reply = std::vector<std::byte>;
 
-// Everything that one request's answer needs.
+// The data for answering one request.
 class Answering {
   public:
     Answering(Chain& chain, Session& session, const wire::RequestHead& head,
@@ -60,7 +60,7 @@ class Answering {
     Reply headers() {
         const auto from = wire::take<wire::ListFrom>(rest_);
         if (!from) return error(EINVAL);
-        // One more than a page holds tells whether there is another page.
+        // One header more than a page holds shows whether there is another page.
         auto found = chain_.headers(from->after_kid, wire::headers_per_page + 1);
         const bool more = found.size() > wire::headers_per_page;
         if (more) found.pop_back();
@@ -81,14 +81,14 @@ class Answering {
         head.type = header.ks_type;
         head.flags = header.ks_flags;
         if (reading.error == 0 && header.ks_type == KSTAT_TYPE_NAMED) {
-            // A provider's own ks_snapshot may have left less than its ks_ndata promises.
+            // A provider's own ks_snapshot may have written less than its ks_ndata promises.
             if (!wire::is_well_formed(head, reading.data.size())) return error(EIO);
             wire::pointers_to_offsets(reading.data, head.ndata);
         }
         return encoded(reading.error, wire::bytes_of(head), reading.data);
     }
 
-    // Privilege comes first, before the request is even looked at.
+    // The privilege is checked first, before the request itself.
     Reply write() {
         if (!session_.may_write) return error(EPERM);
         const auto head = wire::take<wire::DataHead>(rest_);
@@ -119,8 +119,8 @@ class Answering {
     const wire::RequestHead& head_;
     std::span<std::byte> body_;
     wire::Bytes rest_;
-    // Read before the work: a list may then be newer than its id, and is merely fetched once more;
-    // an old list under a new id would stay old.
+    // Read before the work: a list newer than its id is only fetched once more. An old list under a
+    // new id would stay old.
     kid_t chain_id_;
 };
 

@@ -12,25 +12,25 @@
 
 namespace blkscope::kstat {
 
-/// One connection's standing.
+/// The state of one connection.
 struct Session {
-    uint64_t identity;        // of this provider, told in the Welcome
+    uint64_t identity;        // of this provider, sent in the Welcome
     bool may_write;           // the peer is our user or root
     bool greeted = false;     // the peer speaks our version
-    kstat2::Viewer viewer{};  // what of the second kind the peer may see
+    kstat2::Viewer viewer{};  // the kstat2s that the peer may see
 };
 
-/// The bytes that may follow a request's head.
+/// Limit of the bytes after a request's head.
 uint32_t request_length_max(const Session& session);
 
-/// Answers one request. `body` is aligned as a kstat_named_t is, so that the data behind a DataHead
-/// is, too; it may be changed (strings become pointers into it).
+/// Answers one request. `body` has the alignment of a kstat_named_t, and so has the data behind a
+/// DataHead. The function may change `body`: strings become pointers into it.
 ///
 /// Threads: any, one per session. Runs ks_update, ks_snapshot, ks2_update and optionals' callbacks.
 std::vector<std::byte> answer(Chain& chain, Session& session, const wire::RequestHead& head,
                               std::span<std::byte> body);
 
-/// What is answered from for kstats of the second kind.
+/// The sources of kstat2 answers.
 struct Kstat2Source {
     kstat2::Maps& maps = kstat2::Maps::of_this_process();
     kstat2::Optionals& optionals = kstat2::Optionals::of_this_process();

@@ -1,11 +1,11 @@
-// The run directory as a provider uses it.
+// The run directory, for a provider.
 #pragma once
 
 #include "base/descriptor.hpp"
 
 namespace blkscope::kstat {
 
-/// The run directory, made (mode 0755) if it is not there. Throws std::system_error.
+/// Opens the run directory, and creates it (mode 0755) if it is missing. Throws std::system_error.
 Descriptor open_run_directory();
 
 }  // namespace blkscope::kstat

@@ -37,7 +37,7 @@ uint64_t random_identity() {
 int try_to_connect(int directory, const std::string& name) {
     const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const sockaddr_un address = socket_address(directory, name);
-    // A full backlog (EAGAIN) is a living process's.
+    // A full backlog (EAGAIN) belongs to a running process.
     return ::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0
                ? 0
                : errno;
@@ -47,7 +47,7 @@ std::string temporary_name(pid_t pid) {
     return "." + std::to_string(pid) + ".new";
 }
 
-// Whoever made it died between bind() and rename().
+// The process that created the file ended between bind() and rename().
 bool is_abandoned_temporary(const std::string& name) {
     const std::string_view suffix = ".new";
     if (name.size() <= suffix.size() + 1 || name.front() != '.' || !name.ends_with(suffix)) {
@@ -63,7 +63,7 @@ std::vector<std::string> names_in(int directory) {
     if (again.get() < 0) return names;
     DIR* const list = fdopendir(again.get());
     if (list == nullptr) return names;
-    static_cast<void>(again.release());  // the list's from here, and not before
+    static_cast<void>(again.release());  // the list owns the descriptor only from here
     while (const dirent* entry = readdir(list)) names.emplace_back(entry->d_name);
     closedir(list);
     return names;
@@ -86,8 +86,9 @@ Server::~Server() {
     remove_socket_file();
 }
 
-// Listens under another name first: a socket that is bound and does not listen yet looks dead to
-// another provider's sweep. The rename also replaces what an earlier process of our pid left.
+// The socket first listens under another name. Another provider's sweep would remove a socket that
+// is bound but does not listen yet. The rename also replaces the socket of an earlier process with
+// this pid.
 void Server::bind() {
     if (try_to_connect(directory_.get(), name_) == 0) {
         errno = EADDRINUSE;  // another pid namespace shares the directory
@@ -101,7 +102,7 @@ void Server::bind() {
         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         fail("making a socket in the run directory " + run_directory());
     }
-    // Whoever may enter the directory may read.
+    // Every process that may enter the directory may read.
     if (fchmodat(directory_.get(), temporary.c_str(), 0666, 0) != 0 ||
         ::listen(socket.get(), SOMAXCONN) != 0 ||
         renameat(directory_.get(), temporary.c_str(), directory_.get(), name_.c_str()) != 0) {
@@ -137,7 +138,7 @@ void Server::close() {
     while (!connections_.empty()) ended(*connections_.front());
 }
 
-// Not by a child of fork(), whose parent goes on.
+// A child of fork() does not remove the file: its parent still serves.
 void Server::remove_socket_file() {
     if (bound_ && owner_ == getpid()) unlinkat(directory_.get(), name_.c_str(), 0);
     bound_ = false;
@@ -151,7 +152,7 @@ void Server::accept() {
         if (!self->acceptor_.is_open()) return;
         if (!error) self->welcome(std::move(socket));
         if (!error || error == boost::asio::error::connection_aborted) return self->accept();
-        // Out of descriptors: trying again at once would spin.
+        // No descriptors are left: an immediate retry would spin.
         self->look_around_later();
     });
 }

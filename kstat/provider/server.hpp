@@ -1,8 +1,9 @@
 // Serves the chain on `<pid>.sock` in the run directory.
 //
-// Callbacks on one thread. A connection has one request or one reply in hand, never both, so what a
-// reader can make us keep is bounded; one that stops in the middle of either is closed, and when
-// there are too many, the one idle the longest is (its reader comes back and is recognised).
+// Callbacks run on one thread. A connection has one request or one reply at a time, never both. The
+// memory that a reader can occupy is therefore bounded. The server closes a connection that stops
+// in the middle of either. With too many connections, the server closes the one idle the longest.
+// Its reader reconnects and is recognised.
 #pragma once
 
 #include <sys/types.h>
@@ -25,7 +26,7 @@ class ReaderConnection;
 class Server : public std::enable_shared_from_this<Server> {
   public:
     static constexpr size_t connections_max = 256;
-    /// How long a reader may take over one request or one reply.
+    /// Limit of the time that a reader may take for one request or one reply.
     static constexpr auto patience = std::chrono::seconds(10);
 
     /// Binds and listens; sweeps dead providers' sockets. Throws std::system_error.
@@ -34,13 +35,13 @@ class Server : public std::enable_shared_from_this<Server> {
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    /// Begins to accept. Pending callbacks keep the server alive.
+    /// Starts to accept. Pending callbacks keep the server allocated.
     void start();
 
     /// Closes every connection and removes the socket.
     void close();
 
-    /// From a connection: it has just been used, or is at its end.
+    /// Called by a connection after a use, or at its end.
     void was_used(ReaderConnection& connection);
     void ended(ReaderConnection& connection);
 

@@ -9,8 +9,8 @@ namespace {
 using blkscope::kstat::panic;
 
 // Only the owner ever finds its own id here, so a relaxed load is enough. gettid() would cost a
-// system call. A child of fork() must also recognise a mutex that the forking thread had
-// locked, but gettid() differs in the child.
+// system call. The forking thread may have locked a mutex, and the child must recognise
+// its lock, but gettid() differs there.
 std::atomic_ref<pthread_t> owner(const kmutex_t* mp) {
     return std::atomic_ref<pthread_t>(const_cast<pthread_t&>(mp->m_owner));
 }
