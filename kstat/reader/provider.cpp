@@ -35,7 +35,7 @@ void Provider::hear(Deadline deadline) {
         const auto until = silent_ ? std::chrono::steady_clock::now() : deadline;
         if (wait(reply, until) != ProviderConnection::Outcome::dead) return;
     }
-    // A connection that ended is a process that ended, or one that had too many readers.
+    // A closed connection means that the process ended, or that it had too many readers.
     if (!connection_ && connect(deadline)) wait(reply, deadline);
 }
 
@@ -68,7 +68,7 @@ void Provider::understand_welcome(const Reply& reply) {
     if (welcome->identity == identity_) return;
     replaced_ = identity_ != 0;
     identity_ = welcome->identity;
-    listed_chain_id_ = 0;  // which no chain has
+    listed_chain_id_ = 0;  // no chain has this id
 }
 
 std::optional<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data) {
@@ -85,20 +85,21 @@ std::optional<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Byt
             case ProviderConnection::Outcome::silent:
                 return std::nullopt;
             case ProviderConnection::Outcome::dead:
-                break;  // the provider may only have had too many readers: once more
+                break;  // the provider may only have had too many readers: one more try
         }
     }
     return std::nullopt;
 }
 
-// True if nothing stands between us and a request. Takes a late reply on the way.
+// True if a request can be sent now. Takes a late reply first.
 bool Provider::is_ready() {
     Reply late;
     if (connection_ && connection_->owes_reply()) wait(late, std::chrono::steady_clock::now());
     return connection_ && greeted_ && !connection_->owes_reply();
 }
 
-// Back to the same process, if it is there; another one's kstats have other numbers.
+// Connects to the same process again, if it still runs; another process's kstats have other
+// numbers.
 bool Provider::reconnect() {
     Reply welcome;
     if (connection_ || !connect(soon())) return false;

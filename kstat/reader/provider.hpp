@@ -1,10 +1,11 @@
-// One provider as a reader knows it: its connection, and whether it has anything new.
+// One provider as seen by a reader: its connection, and whether its chain has changed.
 //
 //     unconnected ──connect──▶ greeting ──Welcome──▶ ready ◀──▶ (a request is out)
 //          ▲                       │                   │
 //          └── identity changed    └──── no answer ────┴──▶ silent ──late reply──▶ ready
 //
-// A silent one is waited for once. From then on it costs nothing until its late reply is found.
+// The reader waits for a silent provider once. After that the provider costs nothing until its late
+// reply arrives.
 #pragma once
 
 #include <memory>
@@ -21,29 +22,30 @@ class Provider {
     Provider(const Directory& directory, std::string name)
         : directory_(directory), name_(std::move(name)) {}
 
-    /// An update has two steps, so that all providers are asked before any is waited for. `ask`
-    /// connects where needed and sends a question; `hear` takes the answer, until the deadline.
+    /// An update has two steps, so that all providers are asked before the reader waits for any.
+    /// `ask` connects where needed and sends a question; `hear` takes the answer, until the
+    /// deadline.
     void ask(Deadline deadline);
     void hear(Deadline deadline);
 
-    /// The process is gone, and its kstats with it.
+    /// The process ended, and its kstats with it.
     bool is_gone() const { return connection_ == nullptr; }
 
-    /// True if another process has taken the place of the one that was listed.
+    /// True if another process has replaced the listed one.
     bool was_replaced() const { return replaced_; }
     void forget_replacement() { replaced_ = false; }
 
-    /// True if its chain is not the one that was listed last, which had this number.
+    /// True if the chain differs from the chain that was listed last.
     bool has_news() const { return chain_id_ != listed_chain_id_; }
     void note_listed(kid_t chain_id) { listed_chain_id_ = chain_id; }
 
-    /// One request and its reply, in bounded time. Nothing: it is gone or silent.
+    /// One request and its reply, in bounded time. Nothing: the provider ended or is silent.
     std::optional<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {});
 
-    /// Gives up a connection on which something came that no provider sends.
+    /// Gives up a connection after bytes that no provider sends.
     void drop() { connection_.reset(); }
 
-    /// Whether its kstats may be written by us.
+    /// Whether this process may write the provider's kstats.
     bool may_be_written() const;
 
   private:

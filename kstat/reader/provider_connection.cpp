@@ -15,7 +15,8 @@ namespace blkscope::kstat {
 
 namespace {
 
-// The buffer grows by as much as came, from here: a length that was only announced costs nothing.
+// The buffer starts at this size and grows by the received bytes: an announced length alone costs
+// nothing.
 constexpr size_t first_size = 16 << 10;
 
 std::chrono::milliseconds left_until(Deadline deadline) {
@@ -24,7 +25,7 @@ std::chrono::milliseconds left_until(Deadline deadline) {
     return std::max(left, std::chrono::milliseconds(0));
 }
 
-// A megabyte a second is the least that a busy provider manages; one that sends less has stopped.
+// A busy provider sends at least a megabyte a second; a slower one has stopped.
 Deadline extended(Deadline deadline, size_t bytes_moved) {
     return deadline + std::chrono::microseconds(bytes_moved);
 }
@@ -44,7 +45,7 @@ bool is_believed(uid_t user, const Directory& directory) {
     return user == 0 || user == geteuid() || user == directory.owner;
 }
 
-// A connect to a full backlog waits this long at most.
+// Limits the wait of a connect to a full backlog.
 void limit_connect(int socket, Deadline deadline) {
     const auto left = std::max(left_until(deadline), std::chrono::milliseconds(1));
     const timeval limit{left.count() / 1000, left.count() % 1000 * 1000};
@@ -99,7 +100,8 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, D
         if (sent >= 0) {
             rest = rest.subspan(static_cast<size_t>(sent));
         } else if (errno == EAGAIN) {
-            // Half a request cannot be taken back: a provider that stops here has lost us.
+            // Half a request cannot be taken back: if the provider stops here, the connection is
+            // lost.
             const size_t sent_so_far = request.size() - rest.size();
             if (!wait_for(socket_, POLLOUT, extended(deadline, sent_so_far))) return false;
         } else if (errno != EINTR) {
@@ -119,7 +121,7 @@ ProviderConnection::Outcome ProviderConnection::receive(Reply& reply, Deadline d
                 return Outcome::dead;
             }
             wanted += head->length;
-            if (in_size_ > wanted) return Outcome::dead;  // nothing was asked that this answers
+            if (in_size_ > wanted) return Outcome::dead;  // the reply to no request
             if (in_size_ == wanted) {
                 reply.head = *head;
                 reply.body.assign(bytes.begin(), bytes.end());

@@ -1,8 +1,8 @@
-// A reader's connection to one provider: requests out, replies in, each with a deadline, which
-// moves by a microsecond for each byte that has come through.
+// A reader's connection to one provider: requests out, replies in, each with a deadline. The
+// deadline moves by a microsecond for each byte sent or received.
 //
-// A provider that does not answer in time keeps owing its reply. The connection stays: the reply
-// may come later, and is then the sign that the provider lives (still_owes).
+// A provider that misses the deadline still owes its reply, and the connection stays. A later reply
+// then shows that the provider runs (still_owes).
 //
 // Threads: one.
 #pragma once
@@ -31,14 +31,14 @@ struct Directory {
     uid_t owner;
 };
 
-/// How long a provider may take over an answer.
+/// Limit of the time that a provider may take for an answer.
 inline constexpr auto patience = std::chrono::seconds(1);
 Deadline soon();
 
 class ProviderConnection {
   public:
-    /// Connects to the socket `name`, if it is one of somebody we believe: root, ourselves, or the
-    /// directory's owner. Null: it is not, or nobody listens.
+    /// Connects to the socket `name`, if a trusted user owns it: root, this process's user, or the
+    /// directory's owner. Null: another user owns it, or no process listens.
     static std::unique_ptr<ProviderConnection> open(const Directory& directory,
                                                     const std::string& name, Deadline deadline);
 
@@ -46,7 +46,7 @@ class ProviderConnection {
     ProviderConnection(const ProviderConnection&) = delete;
     ProviderConnection& operator=(const ProviderConnection&) = delete;
 
-    /// The user the provider runs as.
+    /// The user of the provider's process.
     uid_t peer() const { return peer_; }
 
     bool owes_reply() const { return owes_; }
@@ -56,8 +56,8 @@ class ProviderConnection {
 
     enum class Outcome { answered, silent, dead };
 
-    /// Waits for the reply owed. What has arrived already is taken even when the deadline has
-    /// passed. Dead: the provider closed, or sent what no provider sends.
+    /// Waits for the owed reply. A reply that has already arrived is taken even after the deadline.
+    /// Dead: the provider closed the connection, or sent bytes that no provider sends.
     Outcome receive(Reply& reply, Deadline deadline);
 
   private:

@@ -1,5 +1,5 @@
-// The run directory as a reader follows it: opened anew for each look, so that one that is made or
-// replaced later is found.
+// The run directory, for a reader. Each look opens the directory again, so that a directory created
+// or replaced later is found.
 //
 // Threads: one.
 #pragma once
@@ -20,7 +20,7 @@ class RunDirectory {
     RunDirectory(const RunDirectory&) = delete;
     RunDirectory& operator=(const RunDirectory&) = delete;
 
-    /// Opens the directory of that path now. Returns an errno; none is open then.
+    /// Opens the directory of that path now. Returns an errno; no directory is open then.
     int reopen();
 
     /// The names of the sockets in it.
@@ -32,9 +32,9 @@ class RunDirectory {
     Directory directory_{-1, 0};
 };
 
-/// Brings `providers`, by the names of their sockets, up to date: finds those that came, asks all,
-/// and then hears what they answer within one patience for all together. Those that are gone, or
-/// were replaced, are left for the caller to drop. P is a Provider.
+/// Brings `providers`, by the names of their sockets, up to date. The function finds new providers,
+/// asks all, and takes their answers, within one patience for all together. The caller drops those
+/// that ended or were replaced. P is a Provider.
 template <class P>
 void look_around(RunDirectory& directory, std::map<std::string, P>& providers) {
     for (const std::string& name : directory.sockets()) {

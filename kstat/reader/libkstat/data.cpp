@@ -18,7 +18,7 @@ bool has_strings(const kstat_t& ksp) {
            ksp.ks_data_size != ksp.ks_ndata * sizeof(kstat_named_t);
 }
 
-// What is there already is kept if it is large enough: callers keep pointers into it.
+// The old memory is kept if it is large enough: callers keep pointers into it.
 int make_room(kstat_t& ksp, const wire::DataHead& head) {
     if (ksp.ks_data != nullptr && head.data_size <= ksp.ks_data_size) return 0;
     constexpr uchar_t changes_size = KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_LONGSTRINGS;
@@ -38,7 +38,7 @@ void take_over(kstat_t& ksp, const wire::DataHead& head) {
     ksp.ks_snaptime = head.snaptime;
 }
 
-// After a read that failed. What is in ks_data is still what ks_ndata and ks_data_size say.
+// Called after a failed read. ks_data still agrees with ks_ndata and ks_data_size.
 void take_over_without_data(kstat_t& ksp, const wire::DataHead& head) {
     if (ksp.ks_data == nullptr) return take_over(ksp, head);
     ksp.ks_flags = head.flags;

@@ -19,12 +19,12 @@ namespace blkscope::kstat {
 
 namespace {
 
-// A kstat that is being reactivated becomes readable at any moment; one whose provider forgot to
-// install it never does.
+// A kstat that is being reactivated becomes readable at any moment. If its provider never installs
+// it again, the kstat never becomes readable.
 constexpr int attempts_max = 6;
 constexpr auto between_attempts = std::chrono::milliseconds(100);
 
-// What the reader computed takes the way that a provider's reply does.
+// A kstat of the reader's own takes the same way as a provider's reply.
 int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
     wire::DataHead head{};
     head.snaptime = data.snaptime;
@@ -41,8 +41,8 @@ int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
 
 }  // namespace
 
-// kc_kd stays the same for the handle's life, so it does not follow a run directory that is made
-// or replaced later; directory_ does.
+// kc_kd stays the same until the handle is closed. Only directory_ follows a new or replaced run
+// directory.
 Handle::Handle() : kstat_ctl_t{0, nullptr, -1} {
     const std::string path = run_directory();
     kc_kd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -56,9 +56,10 @@ Handle::~Handle() {
     if (kc_kd >= 0) close(kc_kd);
 }
 
-// The chain's links follow the nodes on every way out: an exception may come after some were freed.
+// The chain's links follow the nodes on every return: an exception may come after some nodes were
+// freed.
 bool Handle::update() try {
-    directory_.reopen();  // none is as good as an empty one
+    directory_.reopen();  // a missing directory is treated as an empty one
     look_around(directory_, providers_);
     bool changed = drop_gone();
     changed |= merge(nullptr, host_.kids, host_.list());
@@ -98,7 +99,7 @@ bool Handle::merge(ListedProvider& provider) {
     return headers && merge(&provider, provider.kids, *headers);
 }
 
-// Both lists ascend, and a number is never used twice: what is in both is the same kstat.
+// Both lists ascend, and a number is never used twice: a number in both is the same kstat.
 bool Handle::merge(ListedProvider* provider, std::map<kid_t, kid_t>& kids,
                    const std::vector<kstat_t>& headers) {
     bool changed = false;
@@ -147,13 +148,13 @@ void Handle::link() {
     *next = nullptr;
 }
 
-// Positive for ever: 0 says "nothing changed" and -1 is an error.
+// The id stays positive: 0 means "nothing changed" and -1 is an error.
 kid_t Handle::next_chain_id() const {
     return kc_chain_id == std::numeric_limits<kid_t>::max() ? 1 : kc_chain_id + 1;
 }
 
 int Handle::read(kstat_t& ksp, void* buffer) {
-    // By number, not by address: callers read through copies of a header, too.
+    // Found by number, not by address: callers also read through copies of a header.
     const auto at = nodes_.find(ksp.ks_kid);
     if (at == nodes_.end()) return ENXIO;
     const Node& node = *at->second;

@@ -1,12 +1,12 @@
 // A reader's copy of the chain: the kstats of the host and of all providers, merged.
 //
 //     KID 0, 1      kstat_headers, kstat_types: the reader's own
-//     KID 2 ...     the host's, then the providers', numbered as they are found, and never again;
-//     so
-//                   the order of the KIDs is the order of the chain, and what is new stands at its
-//                   end
+//     KID 2 ...     the host's, then the providers', numbered as found
 //
-// Ownership: the chain's kstats and their ks_data (from malloc) are the handle's.
+// Numbers are never used again. The chain is therefore in the order of the KIDs, and new kstats
+// stand at its end.
+//
+// Ownership: the handle owns the chain's kstats and their ks_data (from malloc).
 // Threads:   one.
 #pragma once
 
@@ -31,21 +31,21 @@ class Handle : public kstat_ctl_t {
     Handle(const Handle&) = delete;
     Handle& operator=(const Handle&) = delete;
 
-    /// Finds providers that came and went and merges what they list. True: the chain is another.
+    /// Finds new and ended providers and merges their lists. True: the chain changed.
     bool update();
 
     /// Both return an errno.
     int read(kstat_t& ksp, void* buffer);
     int write(kstat_t& ksp, const void* buffer);
 
-    /// kc_chain_id, or the next one if the last read or write showed that the chain has moved on.
+    /// kc_chain_id, or the next one if the last read or write showed a newer chain.
     kid_t newest_chain_id() const { return moved_on_ ? next_chain_id() : kc_chain_id; }
 
   private:
     struct Node {
         kstat_t header;
-        ListedProvider* provider;  // null: the host's, or the reader's own
-        kid_t kid_there;           // the provider's, or host's, number of it
+        ListedProvider* provider;  // null: a kstat of the host, or of the reader
+        kid_t kid_there;           // the kstat's number at the provider or host
     };
 
     bool drop_gone();

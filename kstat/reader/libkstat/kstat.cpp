@@ -1,4 +1,4 @@
-// The C functions of <kstat.h>. No exception passes them.
+// The C functions of <kstat.h>. No exception leaves them.
 #include <kstat.h>
 
 #include <cerrno>
@@ -26,8 +26,8 @@ bool failed(const void* result) {
     return result == nullptr;
 }
 
-// What `work` returns; an exception becomes -1 (or null) and an errno. Success leaves errno alone,
-// as system calls do: some bindings take a changed one for a failure.
+// Returns the result of `work`; an exception becomes -1 (or null) and an errno. Success leaves
+// errno unchanged, as system calls do: some bindings take a changed errno for a failure.
 template <class Work>
 auto guarded(Work work) noexcept -> decltype(work()) {
     const int before = errno;

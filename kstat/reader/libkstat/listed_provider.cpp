@@ -4,7 +4,7 @@ namespace blkscope::kstat {
 
 namespace {
 
-// More than any machine has, and few enough that a provider gone mad costs a reader 50 MB at most.
+// More than any machine has. A faulty provider can cost a reader 50 MB at most.
 constexpr size_t kstats_max = 1 << 18;
 
 }  // namespace
@@ -23,7 +23,8 @@ std::optional<std::vector<kstat_t>> ListedProvider::list() {
         }
         headers.insert(headers.end(), page->headers.begin(), page->headers.end());
         more = page->more;
-        // The first page's: if the chain changes between two pages, the next update lists again.
+        // The id of the first page: if the chain changes between two pages, the next update lists
+        // again.
         if (!chain_id) chain_id = reply->head.chain_id;
     }
     note_listed(*chain_id);

@@ -1,4 +1,4 @@
-// A provider, and which of the reader's kstats are its own.
+// A provider, with the reader's numbers of its kstats.
 #pragma once
 
 #include <map>
@@ -13,7 +13,8 @@ class ListedProvider : public Provider {
   public:
     using Provider::Provider;
 
-    /// The headers of all its kstats. Nothing: it fell silent or sent nonsense, and `kids` stand.
+    /// The headers of all its kstats. Empty if the provider timed out or sent an invalid reply;
+    /// `kids` is unchanged.
     std::optional<std::vector<kstat_t>> list();
 
     /// The provider's number of a kstat -> the reader's.

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, KSTAT_NUM_TYPES> labels{"raw", "name=value", "interrupt",
                                                                "i/o", "event_timer"};
 
-// libkstat has no provider's functions to call.
+// libkstat does not link the provider's functions.
 void set(char (&field)[KSTAT_STRLEN], std::string_view text) {
     std::copy(text.begin(), text.end(), std::begin(field));
 }

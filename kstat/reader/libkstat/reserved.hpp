@@ -1,5 +1,5 @@
-// The two kstats that every chain begins with. No process publishes them: they describe the
-// reader's own chain.
+// The first two kstats of every chain. No process publishes them: they describe the reader's own
+// chain.
 #pragma once
 
 #include <sys/kstat.h>

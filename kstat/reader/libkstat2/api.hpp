@@ -1,4 +1,4 @@
-// What every function of the C interface begins with.
+// The frame of every function of the C interface.
 #pragma once
 
 #include <kstat2.h>
@@ -41,7 +41,7 @@ inline kstat2_status_t status_of(int error) {
     }
 }
 
-/// `body`'s status; no exception gets out to a C program.
+/// Returns the status of `body`; no exception reaches a C program.
 template <class Body>
 kstat2_status_t guarded(Body&& body) noexcept {
     try {
@@ -56,7 +56,7 @@ kstat2_status_t guarded(Body&& body) noexcept {
     }
 }
 
-/// The same with the lock of a handle's, or a map's, tree held.
+/// The same with the lock of the tree held: that of a handle or of a map.
 template <class Body>
 kstat2_status_t locked(Tree& tree, Body&& body) noexcept {
     return guarded([&] {
@@ -65,7 +65,7 @@ kstat2_status_t locked(Tree& tree, Body&& body) noexcept {
     });
 }
 
-/// Whether it is a set of kinds, and not the empty one.
+/// Whether `kinds` is a set of kinds, and not the empty one.
 inline bool are_kinds(uint32_t kinds) {
     return kinds != 0 && (kinds & ~uint32_t{KSTAT2_NVK_ALL}) == 0;
 }

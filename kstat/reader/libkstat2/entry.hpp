@@ -1,4 +1,4 @@
-// One value of a map, with everything that its kstat2_nv_t points at.
+// One value of a map, with all memory that its kstat2_nv_t points at.
 #pragma once
 
 #include <kstat2.h>
@@ -19,7 +19,7 @@ class Entry {
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
 
-    /// Both keep nv() where it is; what it pointed at before is gone.
+    /// Both keep the address nv(); all memory that it pointed at before is freed.
     void set(Value value);
     void set(kstat2_map_t map);
 
@@ -35,7 +35,7 @@ class Entry {
 
     std::string name_;
     Data data_;
-    std::vector<char*> strings_;  // those of data_
+    std::vector<char*> strings_;  // the strings of data_
     kstat2_nv nv_{};
 };
 

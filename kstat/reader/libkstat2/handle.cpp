@@ -22,7 +22,7 @@ void Handle::update() {
     } else {
         tree_.renew();
     }
-    // Not earlier: until then the tree has maps of theirs.
+    // Erased only here: until the update, the tree has maps of these providers.
     std::erase_if(providers_, [](const auto& provider) { return provider.second.is_gone(); });
 }
 
@@ -39,7 +39,7 @@ void Handle::follow_providers() {
     }
 }
 
-// Where two providers have one path, the map stays with the one that it is of.
+// If two providers have one path, the map keeps its present kstat.
 Listing Handle::listing() {
     Listing all;
     for (const auto& [name, provider] : providers_) {

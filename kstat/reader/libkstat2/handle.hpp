@@ -1,4 +1,4 @@
-// What kstat2_open makes: the providers, and the tree of what they have.
+// The object of kstat2_open: the providers, and the tree of their kstats.
 //
 // Threads: the tree's lock, held by the caller.
 #pragma once
@@ -24,14 +24,14 @@ class Handle : public kstat2_handle {
     /// missing, cannot be opened.
     explicit Handle(Matchers matchers);
 
-    /// Likewise; the tree is then what it was.
+    /// The same errors; after an error the tree is unchanged.
     void update();
 
     [[nodiscard]] Tree& tree() { return tree_; }
 
-    /// Those of all providers, by name, one of each.
+    /// The optional statistics of all providers, by name, each name once.
     std::map<std::string, Optional> optionals();
-    /// Returns an errno; ENOENT: no provider has it.
+    /// Returns an errno; ENOENT: no provider has these statistics.
     int set_optional(const std::string& name, wire::Switch wanted);
 
   private:
@@ -40,7 +40,7 @@ class Handle : public kstat2_handle {
 
     Matchers matchers_;
     kstat::RunDirectory directory_;
-    bool is_stale_ = false;  // the providers list what the tree does not have yet
+    bool is_stale_ = false;  // the tree lacks kstats of the providers' lists
     std::map<std::string, Remote> providers_;
     Tree tree_;  // destroyed before the providers, which are its sources
 };

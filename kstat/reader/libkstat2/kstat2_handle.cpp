@@ -89,7 +89,7 @@ kstat2_optional_state_t state_of(bool is_on) {
     return is_on ? KSTAT2_OPT_ENABLE : KSTAT2_OPT_DISABLE;
 }
 
-// One block of memory, so that freeing it needs no more than its address: the list, then its texts.
+// One block of memory, so that its address is enough to free it: the list, then its texts.
 kstat2_optional_t* optional_block(const std::map<std::string, Optional>& optionals) {
     size_t size = (optionals.size() + 1) * sizeof(kstat2_optional_t);
     for (const auto& [name, optional] : optionals) size += name.size() + optional.desc.size() + 2;

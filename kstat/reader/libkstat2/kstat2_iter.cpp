@@ -12,9 +12,9 @@ struct kstat2_mapiter {
     Anchor map;
     uint32_t kinds;
     std::vector<const Entry*> entries;
-    uint64_t version;  // the map's when `entries` were its own
+    uint64_t version;  // the map's, if `entries` were its own
     size_t next = 0;
-    bool may_remove = false;  // the entry before `next` is there
+    bool may_remove = false;  // the entry before `next` still exists
 };
 
 struct kstat2_mapref {
@@ -23,7 +23,7 @@ struct kstat2_mapref {
 
 namespace {
 
-// What the iterator points at is there as long as its map is and has the same version.
+// The iterator's target exists as long as its map exists and has the same version.
 template <class Body>
 kstat2_status_t unchanged(kstat2_mapiter& iter, Body&& body) {
     Node* const node = *iter.map;

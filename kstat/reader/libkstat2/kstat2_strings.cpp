@@ -1,4 +1,4 @@
-// The C interface: what the numbers are called.
+// The C interface: the names of the numbers.
 
 #include <kstat2.h>
 

@@ -15,7 +15,7 @@ namespace blkscope::kstat2::reader {
 
 namespace {
 
-// What an ordinary expression needs for a URI is a thousandth of it; a hostile one ends here.
+// An ordinary expression needs a thousandth of these steps for a URI; a hostile one ends here.
 constexpr uint32_t steps_max = 1'000'000;
 
 template <class T>

@@ -1,4 +1,4 @@
-// Which kstat2s a reader wants to know of, by their URIs.
+// The reader's selection of kstat2s, by their URIs.
 #pragma once
 
 #include <kstat2.h>
@@ -17,15 +17,15 @@ struct kstat2_matcher_list {};
 
 namespace blkscope::kstat2::reader {
 
-/// A regular expression that any part of a URI may match.
+/// A regular expression that matches any part of a URI.
 ///
 /// Threads: one at a time, copies included.
 class Regex {
   public:
-    /// Throws std::invalid_argument for what is no regular expression, std::bad_alloc.
+    /// Throws std::invalid_argument for an invalid regular expression; std::bad_alloc.
     explicit Regex(std::string_view expression);
 
-    /// False, too, if the answer would take more work than a URI is worth.
+    /// Also false if the match would take more steps than the limit.
     [[nodiscard]] bool matches(std::string_view text) const;
 
   private:
@@ -34,12 +34,12 @@ class Regex {
     std::shared_ptr<pcre2_real_match_context_8> limits_;
 };
 
-/// A list of alternatives; without any, everything is selected.
+/// A list of alternatives; an empty list selects everything.
 ///
 /// Threads: one at a time, copies included.
 class Matchers : public kstat2_matcher_list {
   public:
-    /// Throws std::invalid_argument for an unknown type and for what is no regular expression.
+    /// Throws std::invalid_argument for an unknown type and for an invalid regular expression.
     void add(kstat2_match_type_t type, std::string_view pattern);
 
     [[nodiscard]] bool select(const std::string& uri) const;

@@ -16,7 +16,7 @@ constexpr std::string_view crtime_name = "crtime";
 constexpr std::string_view snaptime_name = "snaptime";
 constexpr uint64_t ns_per_s = 1'000'000'000;
 
-// The two pairs that every map of a kstat has beside its own.
+// The two pairs that every map of a kstat has in addition to its own.
 const std::array<Field, 2> added_fields{
     Field{std::string(crtime_name),
           KSTAT2_NVVT_INT,
@@ -97,7 +97,7 @@ void Node::adopt(Node& old) {
 
 void Node::fetch() {
     if (!kstat_ || fetched_in_ == tree_.generation()) return;
-    fetched_in_ = tree_.generation();  // also if it fails: the next look is the next update's
+    fetched_in_ = tree_.generation();  // also after a failure: the next update fetches again
     auto values = kstat_->source->read(*kstat_);
     if (values) {
         accept(std::move(*values));
@@ -114,13 +114,13 @@ void Node::accept(Values values) {
     }
     const std::array times{integer(map.crtime), integer(values.snaptime)};
     for (size_t i = 0; i < added_fields.size(); ++i) {
-        // A provider that counts these itself is believed.
+        // If a provider has a pair of this name, that pair is shown.
         if (metadata_in(map.fields, added_fields[i].name) != nullptr) continue;
         set_system(count++, added_fields[i].name, times[i]);
     }
 }
 
-// A kstat's fields stay what they are, so its entries do, too.
+// A kstat's fields never change, so its entries stay, too.
 void Node::set_system(size_t index, std::string_view name, Value value) {
     if (index == system_.size()) {
         system_.push_back(std::make_unique<Entry>(name, KSTAT2_NVK_SYS));

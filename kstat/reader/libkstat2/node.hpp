@@ -1,11 +1,11 @@
-// One map of the tree: the kstat at its URI, if there is one, and what is nested in it.
+// One map of the tree: the kstat at its URI, if there is one, and the nested maps.
 //
 //     system     the kstat's fields, crtime, snaptime    fetched at the first look after an update
-//     others     nested maps and user values             in the order in which they came
+//     others     nested maps and user values             in the order of their addition
 //
-// Ownership: a node owns those below it. References and iterators hold its anchor, which outlives
-//            it and then says so.
-// Threads:   the tree's lock; the anchor may be looked at without.
+// Ownership: a node owns the nodes below it. References and iterators hold its anchor. The anchor
+//            outlives the node and is then null.
+// Threads:   the tree's lock; the anchor may be read without it.
 #pragma once
 
 #include <kstat2.h>
@@ -46,7 +46,7 @@ class Node : public kstat2_map_node {
     [[nodiscard]] const std::string& uri() const { return uri_; }
     [[nodiscard]] const Anchor& anchor() const { return anchor_; }
 
-    // The tree's shape, which Tree alone changes.
+    // The tree's shape; only Tree changes it.
 
     [[nodiscard]] const Listed* kstat() const { return kstat_.get(); }
     void set_kstat(std::shared_ptr<const Listed> kstat) { kstat_ = std::move(kstat); }
@@ -56,19 +56,19 @@ class Node : public kstat2_map_node {
     [[nodiscard]] Node* child(std::string_view segment) const;
     Node& add_child(std::string_view segment);
     void remove_child(const std::string& segment);
-    /// Puts a new node into the place of a child, which goes; what was below it is below that now.
+    /// Replaces a child by a new node, which takes over the nodes below.
     void replace_child(const std::string& segment);
 
-    // The values. What these hand out is valid until the node's entries change.
+    // The values. Pointers from these functions are valid until the node's entries change.
 
     /// The entries of these kinds (KSTAT2_NVK_) in their order.
     [[nodiscard]] std::vector<const Entry*> entries(uint32_t kinds);
-    /// Null: none of that name.
+    /// Null: no entry has that name.
     [[nodiscard]] const Entry* find(std::string_view name);
-    /// What is known of the kstat's value of that name; null: none. Fetches nothing.
+    /// The metadata of the kstat's value of that name; null: none. Fetches nothing.
     [[nodiscard]] const Metadata* metadata(std::string_view name) const;
 
-    /// Changes whenever an entry of these kinds may have come, gone or become another.
+    /// Changes whenever an entry of these kinds may have been added, removed or replaced.
     [[nodiscard]] uint64_t version(uint32_t kinds) const;
 
     kstat2_status_t put(std::string_view name, Data data);
@@ -96,7 +96,7 @@ class Node : public kstat2_map_node {
     Children children_;
     Entries system_;
     Entries others_;
-    uint64_t fetched_in_ = 0;  // the tree's generation then
+    uint64_t fetched_in_ = 0;  // the tree's generation at the fetch
     uint64_t others_version_ = 0;
 };
 

@@ -14,7 +14,7 @@ namespace {
 using kstat::wire::bytes_of;
 using kstat::wire::Op;
 
-// A provider gone mad costs a reader some multiple of this at most.
+// A faulty provider can cost a reader a small multiple of this at most.
 constexpr size_t list_size_max = 64U << 20;
 
 }  // namespace
@@ -36,7 +36,8 @@ std::optional<uint64_t> Remote::ask_generation() {
     return generation;
 }
 
-// Nothing: silence, nonsense, or a list that changed between two pages; the next update asks again.
+// Nothing: no reply, an invalid one, or a list that changed between two pages. The next update asks
+//          again.
 std::optional<std::vector<Map>> Remote::ask_list() {
     std::vector<Map> maps;
     std::optional<uint64_t> generation;
@@ -71,7 +72,7 @@ bool Remote::follow(const Matchers& matchers) {
     return true;
 }
 
-// A kstat that stays the same but for its state stays the reader's same map.
+// A kstat that changed only its state keeps the reader's map.
 std::shared_ptr<Listed> Remote::known(const Map& map) const {
     const auto at = kstats_.find(map.kid);
     if (at == kstats_.end()) return nullptr;

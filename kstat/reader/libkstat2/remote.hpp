@@ -1,4 +1,4 @@
-// A provider as a source of kstats: what it lists, of which the reader wants some.
+// A provider as a source of kstats: its list, and the part that the reader selects.
 //
 // Threads: one at a time.
 #pragma once
@@ -15,7 +15,7 @@
 
 namespace blkscope::kstat2::reader {
 
-/// Whether these are values of that kstat: what a provider may send when it is asked for them.
+/// Whether these values fit that kstat, in their number and types: the check of a provider's reply.
 [[nodiscard]] bool fits(const Values& values, const Map& map);
 
 class Remote : public kstat::Provider, public Source {
@@ -25,16 +25,16 @@ class Remote : public kstat::Provider, public Source {
     using Kstats = std::map<kid_t, std::shared_ptr<Listed>>;
     [[nodiscard]] const Kstats& kstats() const { return kstats_; }
 
-    /// Fetches the list again if it is not what it was. A provider that falls silent keeps what it
-    /// had; one that knows nothing of this kind of kstats has none. True: kstats() may be others.
+    /// Fetches the list again if it has changed. A provider that times out keeps its old list; a
+    /// provider without kstat2 has none. True: kstats() may have changed.
     bool follow(const Matchers& matchers);
 
-    /// The process that had these kstats is gone. True: there were some.
+    /// The process with these kstats ended. True: there were some.
     bool forget();
 
     std::optional<Values> read(const Listed& listed) override;
 
-    /// None from a provider that is silent.
+    /// Empty if the provider is silent.
     std::vector<Optional> optionals();
     /// Returns an errno.
     int set_optional(kstat2_opt_id_t id, wire::Switch wanted);
@@ -46,7 +46,7 @@ class Remote : public kstat::Provider, public Source {
     std::shared_ptr<Listed> known(const Map& map) const;
 
     Kstats kstats_;
-    std::optional<uint64_t> generation_;  // that kstats_ belongs to
+    std::optional<uint64_t> generation_;  // the generation of kstats_
 };
 
 }  // namespace blkscope::kstat2::reader

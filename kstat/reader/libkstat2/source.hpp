@@ -1,4 +1,4 @@
-// Where the tree's values come from.
+// The source of the tree's values.
 #pragma once
 
 #include <optional>
@@ -10,20 +10,19 @@ namespace blkscope::kstat2::reader {
 
 struct Listed;
 
-/// Whoever can read kstats.
+/// An object that can read kstats.
 class Source {
   public:
     virtual ~Source() = default;
 
-    /// All values of a kstat, one for each of its fields and of its type. Nothing: it is gone, or
-    /// nobody answers within bounds.
+    /// All values of a kstat, one of the right type for each of its fields. Nothing: the kstat was
+    /// removed, or there was no answer in time.
     virtual std::optional<Values> read(const Listed& listed) = 0;
 };
 
-/// A kstat that a source has. It is another kstat if it is another one of these, though it may have
-/// the same path.
+/// A kstat of a source. Two of these objects are two kstats, even if they have the same path.
 struct Listed {
-    Source* source;  // outlives it
+    Source* source;  // outlives this object
     std::string uri;
     Map map;
 };

@@ -9,7 +9,7 @@ namespace blkscope::kstat2::reader {
 
 namespace {
 
-// Those below first.
+// The nodes below come first.
 void collect(Node& node, std::vector<Node*>& nodes) {
     for (const auto& [segment, child] : node.children()) collect(*child, nodes);
     nodes.push_back(&node);
@@ -21,7 +21,7 @@ std::vector<Node*> all_below(Node& root) {
     return nodes;
 }
 
-// A kstat's map goes with the kstat; a mere level with the last kstat below it.
+// A kstat's map is removed with the kstat; a mere level is removed with the last kstat below it.
 bool is_doomed(const Node& node, const Listing& listing) {
     if (node.parent() == nullptr) return false;
     if (node.kstat() != nullptr) {
@@ -38,7 +38,7 @@ std::string last_segment(const std::string& uri) {
     return uri.substr(uri.rfind('/') + 1);
 }
 
-// Notes every map above `node`: something below it changed.
+// Notes every map above `node`: a map below each of them changed.
 void note_above(const Node& node, std::set<Node*>& changed) {
     for (Node* above = node.parent(); above != nullptr; above = above->parent()) {
         changed.insert(above);
@@ -93,7 +93,7 @@ void Tree::renew() {
     fetch_awaited();
 }
 
-// Returns the maps below which something came or went.
+// Returns the maps below which a map was added or removed.
 Tree::Nodes Tree::synchronise(const Listing& listing) {
     Nodes doomed = all_below(root_);
     std::erase_if(doomed, [&](const Node* node) { return !is_doomed(*node, listing); });
@@ -125,7 +125,7 @@ void Tree::fetch_awaited() {
     std::erase_if(waiting, [](const Node* node) {
         return node->on_data.function == nullptr || node->kstat() == nullptr;
     });
-    // A provider that does not answer has no news for anybody.
+    // If a provider does not answer, there are no new values to call back for.
     std::erase_if(waiting, [](Node* node) { return node->entries(KSTAT2_NVK_SYS).empty(); });
     call(waiting, &Node::on_data);
 }

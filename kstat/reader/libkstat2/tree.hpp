@@ -1,6 +1,6 @@
-// The tree of maps, and how it follows what the sources list.
+// The tree of maps, and its updates from the sources' lists.
 //
-// Threads: whoever calls anything here or in a node holds lock().
+// Threads: a caller of any function here or in a node holds lock().
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@
 
 namespace blkscope::kstat2::reader {
 
-/// What there is, by URI.
+/// All listed kstats, by URI.
 using Listing = std::map<std::string, std::shared_ptr<const Listed>, std::less<>>;
 
 class Tree {
@@ -24,7 +24,7 @@ class Tree {
     Tree(const Tree&) = delete;
     Tree& operator=(const Tree&) = delete;
 
-    /// A callback may call back, hence recursive.
+    /// Recursive, because a callback may call the library again.
     [[nodiscard]] std::recursive_mutex& lock() { return lock_; }
 
     [[nodiscard]] Node& root() { return root_; }
@@ -33,24 +33,24 @@ class Tree {
     /// The kstat at that URI; null: none.
     [[nodiscard]] const Listed* kstat_at(const std::string& uri);
 
-    /// The number of updates; values belong to one, and there are none before the first.
+    /// The number of updates. Values belong to one update; there are none before the first.
     [[nodiscard]] uint64_t generation() const { return generation_; }
 
-    /// Makes the tree that of the listing, without values.
+    /// Builds the tree from the listing, without values.
     void open(const Listing& listing);
 
-    /// Makes the tree that of the listing, and all values old. Calls back for what goes, while its
-    /// last values are there; then for levels above what came or went; then for new values.
+    /// Makes the tree follow the listing, and marks all values as old. The first callbacks are for
+    /// removed maps, which still have their last values. Then follow levels above added or removed
+    /// maps, and last the new values.
     void update(const Listing& listing);
 
-    /// The same for a listing that has not changed.
+    /// The same for an unchanged listing.
     void renew();
 
-    /// Calls back all who want to know of their map's end. The tree is of no use then but to be
-    /// destroyed.
+    /// Runs every callback for the removal of a map. The tree can then only be destroyed.
     void say_farewell();
 
-    /// True while callbacks run: the tree must not change its shape.
+    /// True while callbacks run: the tree must not change its shape then.
     [[nodiscard]] bool is_calling_back() const { return calling_back_; }
 
   private:

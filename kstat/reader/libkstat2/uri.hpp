@@ -11,14 +11,14 @@ namespace blkscope::kstat2::reader {
 inline constexpr std::string_view scheme = "kstat:";
 inline constexpr std::string_view root_uri = "kstat:/";
 
-/// The segments that lead to the map of this URI, of which the scheme may be missing; none for the
-/// whole tree's. Views into `uri`. Nothing: no map can have that name.
+/// The segments of this URI, whose scheme may be missing; none for the whole tree's. Views into
+/// `uri`. Nothing: no map can have that name.
 [[nodiscard]] std::optional<std::vector<std::string_view>> segments_of(std::string_view uri);
 
-/// The URI of the map `segment` in the map of that URI.
+/// The URI of the map `segment` inside the map of that URI.
 [[nodiscard]] std::string uri_below(std::string_view uri, std::string_view segment);
 
-/// What every URI below that one begins with.
+/// The prefix of every URI below that one.
 [[nodiscard]] std::string prefix_of(std::string_view uri);
 
 }  // namespace blkscope::kstat2::reader
