@@ -1,4 +1,4 @@
-// The arithmetic of histograms: which bucket a value belongs to, and what a bucket holds.
+// The arithmetic of histograms: the bucket of a value, and the bounds of a bucket.
 //
 //     LOG2                      0 | 1 | 2-3 | 4-7 | ...                           65 buckets
 //     LOG10                     0 | 1-9 | 10-99 | ...                             21 buckets
@@ -6,19 +6,19 @@
 //     LOG10_LIN(a, b, steps)    below 10^a | each decade 10^k in steps of 10^(k+1)/steps |
 //                               10^(b+1) and above
 //
-// Bucket i holds the values from lower(i) to upper(i), both included; buckets follow one another
+// Bucket i holds the values from lower(i) to upper(i), both included. Buckets follow one another
 // without a gap and the last one ends at 2^64-1. With lo = 0 a linear histogram has a bucket for
-// zero alone. The first step of a decade is short when 10^k is no multiple of the width (steps = 5:
-// 1000-1999, then 2000-3999); if hi is 0, a linear histogram has no last bound but the 16 bits of a
-// bucket count.
+// zero alone. The first step of a decade is short if 10^k is no multiple of the width. Example:
+// with steps = 5 the buckets are 1000-1999, then 2000-3999. If hi is 0, a linear histogram has no
+// upper bound but the 16 bits of a bucket count.
 //
-// All in integers: a logarithm in floating point puts 10^15 - 1 into the wrong decade. No division
-// is left when a value is counted.
+// All arithmetic is in integers: a logarithm in floating point puts 10^15 - 1 into the wrong
+// decade. Counting a value needs no division.
 //
-// Units:     of whoever counts. Ownership: a value; allocates nothing.
+// Units:     the caller's. Ownership: a value; allocates nothing.
 // Threads:   any, on a constant object.
-// Errors:    why_invalid() says what is wrong with a shape; the rest may be asked of valid ones
-// only. Source:    kstat2_create_histogram(9F).
+// Errors:    why_invalid() says what is wrong with a shape; all other functions need a valid one.
+// Source:    kstat2_create_histogram(9F).
 #pragma once
 
 #include <sys/kstat2.h>
@@ -31,7 +31,7 @@
 
 namespace blkscope::kstat2 {
 
-/// Buckets that a histogram may have: their number is a uint16_t.
+/// Limit of a histogram's buckets: their number is a uint16_t.
 inline constexpr uint32_t buckets_max = 65535;
 
 namespace detail {
@@ -46,7 +46,7 @@ inline constexpr auto powers_of_10 = [] {
     return powers;
 }();
 
-/// By the number of a value's binary digits: the decade of the largest value that has as many.
+/// By the number of a value's binary digits: the decade of the largest value with that many digits.
 inline constexpr auto highest_decade = [] {
     std::array<uint8_t, 65> decades{};
     for (unsigned bits = 1; bits < decades.size(); ++bits) {
@@ -58,13 +58,13 @@ inline constexpr auto highest_decade = [] {
     return decades;
 }();
 
-/// The k with 10^k <= value < 10^(k+1). Not of 0.
+/// The k with 10^k <= value < 10^(k+1). Not for 0.
 constexpr unsigned decade_of(uint64_t value) {
     const unsigned decade = highest_decade[static_cast<size_t>(std::bit_width(value))];
     return decade - (value < powers_of_10[decade] ? 1U : 0U);
 }
 
-/// Division by a number that is known long before the value: one multiplication, and a correction.
+/// Division by a number that is fixed long before the value: one multiplication, and a correction.
 struct Divisor {
     uint64_t number = 1;
     uint64_t reciprocal = value_max;  // of number, times 2^64, rounded down
@@ -73,8 +73,8 @@ struct Divisor {
     constexpr explicit Divisor(uint64_t by) : number(by), reciprocal(value_max / by) {}
 
     constexpr uint64_t quotient_of(uint64_t value) const {
-        // The reciprocal is short by less than 2 / 2^64 of value / number: the product is the
-        // quotient or one less.
+        // The reciprocal is short by less than 2 / 2^64 of value / number. The product is therefore
+        // the quotient or one less.
         const auto guess = static_cast<uint64_t>((Wide{value} * reciprocal) >> 64);
         return guess + (value - guess * number >= number ? 1U : 0U);
     }
@@ -84,7 +84,7 @@ struct Divisor {
 
 class Buckets {
   public:
-    /// Any shape; see why_invalid() before anything else.
+    /// Takes any shape; the caller calls why_invalid() before all other functions.
     constexpr Buckets(kstat2_nv_hist_type_t type, uint64_t range_min, uint64_t range_max,
                       uint64_t stepping)
         : type_(type), range_min_(range_min), range_max_(range_max), stepping_(stepping) {
@@ -96,7 +96,7 @@ class Buckets {
         if (type == KSTAT2_NVHIST_LOG10) count_ = 21;
     }
 
-    /// Null for a shape that can be used, else what is wrong with it.
+    /// Null for a valid shape, else the reason why it is invalid.
     constexpr const char* why_invalid() const { return why_invalid_; }
 
     constexpr kstat2_nv_hist_type_t type() const { return type_; }
@@ -104,13 +104,13 @@ class Buckets {
     constexpr uint64_t range_max() const { return range_max_; }
     constexpr uint64_t stepping() const { return stepping_; }
 
-    /// The number of buckets; of a linear histogram without a last bound, how many there can be.
+    /// The number of buckets; for a linear histogram without an upper bound, the largest number.
     constexpr uint32_t count() const { return count_; }
 
-    /// False for a linear histogram without a last bound, whose array grows with its values.
+    /// False for a linear histogram without an upper bound, whose array grows with its values.
     constexpr bool is_bounded() const { return type_ != KSTAT2_NVHIST_LINEAR || range_max_ != 0; }
 
-    /// The bucket that `value` belongs to; below count().
+    /// The bucket of `value`; below count().
     constexpr uint32_t index(uint64_t value) const {
         switch (type_) {
             case KSTAT2_NVHIST_LINEAR:
@@ -142,8 +142,8 @@ class Buckets {
         return 0;
     }
 
-    /// The largest value of bucket `i`. Below lower(i) for the second bucket of a linear histogram
-    /// with range_min 0 and stepping 1, which stays empty.
+    /// The largest value of bucket `i`. In a linear histogram with range_min 0 and stepping 1, the
+    /// second bucket stays empty. Its upper bound is below lower(i).
     constexpr uint64_t upper(uint32_t i) const {
         assert(i < count_);
         return i + 1 == count_ ? detail::value_max : lower(i + 1) - 1;
@@ -152,7 +152,7 @@ class Buckets {
   private:
     struct Decade {
         detail::Divisor width;
-        uint32_t base = 0;  // what index() adds to value / width, modulo 2^32
+        uint32_t base = 0;  // index() adds it to value / width, modulo 2^32
     };
 
     constexpr const char* find_fault() const {
@@ -231,7 +231,7 @@ class Buckets {
         const uint64_t k = range_min_ + steps / per_;
         const uint32_t step = steps % per_;
         const uint64_t start = detail::powers_of_10[k];
-        if (step == 0) return start;  // the last bucket too: it begins where a next decade would
+        if (step == 0) return start;  // also for the last bucket, which begins at the next decade
         const uint64_t width = decades_[k].width.number;
         return (start / width + step) * width;
     }

@@ -1,15 +1,15 @@
-// What a histogram says about its values: percentiles, and what happened between two readings.
+// Figures of a histogram: percentiles, and the difference of two readings.
 //
 //     counts        0    5    20   70   5         N = 100
 //     cumulative    0    5    25   95   100
 //                                  ^
 //                                  p50: the first bucket at which half of the values are covered
 //
-// A bucket knows its values' bounds and not the values, so a percentile is an interval. Intervals
-// of two readings are not subtracted: the counts are, and then the percentile is taken.
+// A bucket has bounds, not values, so a percentile is an interval. Intervals of two readings are
+// not subtracted. The counts are subtracted, and the percentile is taken from the result.
 //
-// Units:   counts are numbers of values; bounds have the unit that the values were recorded in.
-// Threads: pure functions of what they are given.
+// Units:   counts are numbers of values; bounds have the unit of the recorded values.
+// Threads: pure functions of their arguments.
 // Errors:  nothing (std::nullopt) for a histogram without values.
 #pragma once
 
@@ -25,8 +25,8 @@ namespace blkscope::kstat2 {
 
 using Counts = std::span<const uint64_t>;
 
-/// A share of the values in millionths, so that p99.99 is a number that no rounding touches:
-/// 0.99 * 100 in doubles may need the hundredth value.
+/// A share of the values in millionths, so that p99.99 is exact. In doubles, rounding may make 0.99
+/// * 100 need the hundredth value.
 using PerMillion = uint32_t;
 inline constexpr PerMillion whole = 1'000'000;
 inline constexpr PerMillion p50 = 500'000;
@@ -36,22 +36,22 @@ inline constexpr PerMillion p99 = 990'000;
 inline constexpr PerMillion p999 = 999'000;
 inline constexpr PerMillion p9999 = 999'900;
 
-/// How many values there are in all.
+/// The number of all values.
 inline uint64_t total(Counts counts) {
     uint64_t sum = 0;
     for (const uint64_t count : counts) sum += count;
     return sum;
 }
 
-/// For each bucket, how many values are in it and in those before it.
+/// For each bucket, the number of values in it and in those before it.
 inline std::vector<uint64_t> cumulative(Counts counts) {
     std::vector<uint64_t> sums(counts.begin(), counts.end());
     for (size_t i = 1; i < sums.size(); ++i) sums[i] += sums[i - 1];
     return sums;
 }
 
-/// The rank, from 1, of the value that covers the share `p` (up to `whole`) of `count` values: the
-/// product rounded up, and the first value at least. 0 if there are no values.
+/// The rank, from 1, of the value that covers the share `p` (up to `whole`) of `count` values. The
+/// rank is the product rounded up, but at least 1; it is 0 if there are no values.
 inline uint64_t rank_of(PerMillion p, uint64_t count) {
     __extension__ using Wide = unsigned __int128;
     const auto product = Wide{count} * std::min(p, whole);
@@ -59,7 +59,8 @@ inline uint64_t rank_of(PerMillion p, uint64_t count) {
     return std::max(rank, std::min<uint64_t>(count, 1));
 }
 
-/// The smallest bucket with which at least the share `p` of all values is covered.
+/// The smallest bucket that covers at least the share `p` of all values, with the buckets before
+/// it.
 inline std::optional<size_t> percentile_bucket(Counts counts, PerMillion p) {
     const uint64_t rank = rank_of(p, total(counts));
     if (rank == 0) return std::nullopt;
@@ -69,27 +70,27 @@ inline std::optional<size_t> percentile_bucket(Counts counts, PerMillion p) {
     return bucket;
 }
 
-/// The values that belong to a bucket, both ends included.
+/// The range of a bucket's values, both ends included.
 struct Bracket {
     uint64_t lower;
     uint64_t upper;
     bool operator==(const Bracket&) const = default;
 };
 
-/// The bracket of a bucket, from the lower bounds of it and of the next. `lower` is a function from
-/// an index to a bound; it is not asked for the bound of `bucket_count`, as the last bucket has no
-/// end.
+/// The bracket of a bucket, from its lower bound and that of the next bucket. `lower` is a function
+/// from an index to a bound. `lower` is not called with `bucket_count`, because the last bucket has
+/// no end.
 template <class Lower>
 Bracket bracket(Lower&& lower, size_t bucket, size_t bucket_count) {
     const uint64_t begin = lower(bucket);
     if (bucket + 1 >= bucket_count) return {begin, std::numeric_limits<uint64_t>::max()};
     const uint64_t next = lower(bucket + 1);
-    // A bucket that no value falls into (its neighbour begins where it does) is drawn as one value.
+    // A bucket without possible values begins where its neighbour begins; its bracket is one value.
     return {begin, next > begin ? next - 1 : begin};
 }
 
-/// The bracket that the percentile lies in. `bucket_count` is that of the shape, which may have
-/// more buckets than the counts that were published.
+/// The bracket of the percentile. `bucket_count` is the shape's number of buckets, which may exceed
+/// the number of published counts.
 template <class Lower>
 std::optional<Bracket> percentile(Counts counts, PerMillion p, Lower&& lower, size_t bucket_count) {
     const auto bucket = percentile_bucket(counts, p);
@@ -97,9 +98,9 @@ std::optional<Bracket> percentile(Counts counts, PerMillion p, Lower&& lower, si
     return bracket(lower, *bucket, bucket_count);
 }
 
-/// One number for a percentile: its bucket's values are taken to be spread evenly. An estimate, to
-/// be called one; whoever needs a bound takes the bracket. The last bucket has no end to
-/// interpolate to, and gives its lower bound.
+/// One number for a percentile, as if its bucket's values were spread evenly. The number is an
+/// estimate; output must say so. A caller that needs a bound takes the bracket. The last bucket has
+/// no end to interpolate to, and gives its lower bound.
 template <class Lower>
 std::optional<double> interpolated_percentile(Counts counts, PerMillion p, Lower&& lower,
                                               size_t bucket_count) {
@@ -113,8 +114,8 @@ std::optional<double> interpolated_percentile(Counts counts, PerMillion p, Lower
     return static_cast<double>(in.lower) + share * static_cast<double>(in.upper - in.lower);
 }
 
-/// What came between two readings of one histogram. Counts only grow, and so may their number; if
-/// one shrank, it is a new histogram that began in between, and all of it came since.
+/// The counts added between two readings of one histogram. Counts only grow, and their number may
+/// grow too. If a count shrank, the histogram is a new one, and all its counts were added since.
 inline std::vector<uint64_t> difference(Counts older, Counts newer) {
     std::vector<uint64_t> counts(newer.begin(), newer.end());
     if (older.size() > newer.size()) return counts;

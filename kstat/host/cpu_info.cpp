@@ -45,7 +45,7 @@ bool is_x86(std::string_view machine_name) {
            (machine_name.starts_with("i") && machine_name.ends_with("86"));
 }
 
-// A list such as 0-3,8: how many, and the place of `wanted` among them.
+// A list such as 0-3,8: its length, and the position of `wanted` in it.
 struct Place {
     uint64_t count = 0;
     uint64_t of_wanted = 0;
@@ -69,7 +69,7 @@ Place place_in(std::string_view list, uint64_t wanted) {
     return place;
 }
 
-// "1000 800" in kHz, in any order, as "800000:1000000" in Hz, ascending.
+// Converts "1000 800" in kHz, in any order, to "800000:1000000" in Hz, ascending.
 std::string frequencies(std::string_view khz, uint64_t only_hz) {
     std::vector<uint64_t> all;
     while (const auto one = to_number(take_word(khz))) all.push_back(*one * 1000);
@@ -148,7 +148,7 @@ Data CpuInfo::describe(int number) {
     return records.finish(gethrtime());
 }
 
-// Where the architecture has no such line, the topology's answer stands.
+// If the architecture has no such line, the topology's value stays.
 void CpuInfo::read_cpuinfo(Cpu& cpu) {
     const std::string_view block = block_of(files_.get(cpuinfo_path, settled_ns).text, cpu.number);
     cpu.brand = field(block, "model name");
@@ -194,7 +194,7 @@ void CpuInfo::read_clock(Cpu& cpu) const {
         frequencies(files_.read(cpufreq + "scaling_available_frequencies"), cpu.clock_hz_max);
 }
 
-// Where caches have no numbers, those of a chip are taken for shared by it.
+// If caches have no numbers, the processors of a chip count as sharing its cache.
 uint64_t CpuInfo::last_level_cache(const Cpu& cpu) const {
     for (const char* index : {"index3", "index2", "index1", "index0"}) {
         const auto id = to_number(trimmed(files_.read(cpu.folder + "cache/" + index + "/id")));
@@ -203,7 +203,7 @@ uint64_t CpuInfo::last_level_cache(const Cpu& cpu) const {
     return cpu.chip;
 }
 
-// A processor that only halts has one.
+// A processor that can only halt has one idle state.
 uint64_t CpuInfo::idle_states(const Cpu& cpu) const {
     uint64_t states = 0;
     while (files_.exists(cpu.folder + "cpuidle/state" + std::to_string(states))) ++states;

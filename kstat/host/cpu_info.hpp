@@ -1,4 +1,4 @@
-// What each processor is: cpu_info:N:cpu_infoN of every one that is online.
+// The description of each processor: cpu_info:N:cpu_infoN for every online one.
 //
 // Source: /proc/cpuinfo, and the topology, cache, cpufreq and cpuidle folders of
 // /sys/devices/system/cpu/cpuN.
@@ -32,7 +32,7 @@ class CpuInfo {
     uint64_t idle_states(const Cpu& cpu) const;
 
     Files& files_;
-    std::map<int, Fresh<Data>> kept_;  // a dozen files each
+    std::map<int, Fresh<Data>> kept_;  // one costs reading a dozen files
 };
 
 }  // namespace blkscope::kstat::host

@@ -29,7 +29,7 @@ uint64_t ns_per_tick() {
     return 1'000'000'000 / static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
 }
 
-// The columns of a "cpuN" line of /proc/stat. Guests' time is in user and nice already.
+// The columns of a "cpuN" line of /proc/stat. Guests' time is already in user and nice.
 struct Ticks {
     uint64_t user, nice, system, idle, iowait, irq, softirq, steal;
 };
@@ -42,7 +42,7 @@ Ticks ticks_of(std::string_view stat, int cpu) {
             columns[4], columns[5], columns[6], columns[7]};
 }
 
-// Only what drivers of serial lines count: Linux does not count the characters of terminals.
+// Counts of serial-line drivers only: Linux does not count the characters of terminals.
 uint64_t serial_characters(std::string_view lines, std::string_view direction) {
     uint64_t sum = 0;
     while (!lines.empty()) {
@@ -77,7 +77,7 @@ struct CpuStats::Vm {
     uint64_t anon_stolen, fs_in, fs_out, fs_stolen;
 };
 
-// One record, and where its value is; null: Linux does not count it.
+// One record, and the place of its value; null: Linux does not count it.
 template <class Counters>
 struct CpuStats::Record {
     const char* name;
@@ -188,7 +188,7 @@ const std::vector<CpuStats::Record<CpuStats::Vm>>& CpuStats::vm_records() {
     return records;
 }
 
-// The words of a cpu_stat_t in front of its cpu_vminfo, whose words are vm_records().
+// The words of a cpu_stat_t before its cpu_vminfo. The words of cpu_vminfo are vm_records().
 const std::vector<CpuStats::Record<CpuStats::Sys>>& CpuStats::raw_records() {
     static const std::vector<Record<Sys>> words{
         {"(lock)"},
@@ -281,7 +281,7 @@ void append_words(std::vector<uint32_t>& words, const Records& records, const Co
 
 }  // namespace
 
-// Ascending only, so that no nonsense gives one processor twice.
+// Ascending only, so that malformed text cannot list one processor twice.
 std::vector<int> online_cpus(Files& files) {
     std::string_view stat = files.get(stat_path).text;
     std::vector<int> cpus;
@@ -346,7 +346,7 @@ std::optional<Data> CpuStats::read_raw(int cpu) {
                 {bytes.begin(), bytes.end()}};
 }
 
-// Linux' interrupts have no levels: all 0.
+// Interrupts on Linux have no levels: all values are 0.
 std::optional<Data> CpuStats::read_levels(int cpu) {
     bool is_first = false;
     if (!is_online(cpu, is_first)) return std::nullopt;
@@ -397,7 +397,7 @@ void CpuStats::count_whole_machine(Sys& sys) {
     sys.tty_out = serial_characters(serial, "tx:");
 }
 
-// Once for a look at the file, whichever kstats it is for.
+// Parses the file once per look, for all kstats that use it.
 CpuStats::Vm CpuStats::count_vm() {
     const auto [vmstat, taken] = files_.get(vmstat_path);
     if (vm_ == nullptr || taken != vm_taken_) {
@@ -418,7 +418,7 @@ CpuStats::Vm CpuStats::parse_vm(std::string_view vmstat) {
     vm.swap_out = value_of(vmstat, "pswpout");
     vm.fs_in = difference(vm.pages_in, vm.swap_in);
     vm.fs_out = difference(vm.pages_out, vm.swap_out);
-    // Kernels before 4.8 have a line per zone, with the zone's name behind these.
+    // Kernels before 4.8 have a line per zone: the zone's name follows these keys.
     vm.stolen = sum_of(vmstat, "pgsteal_kswapd") + sum_of(vmstat, "pgsteal_direct");
     vm.scanned = sum_of(vmstat, "pgscan_kswapd") + sum_of(vmstat, "pgscan_direct") -
                  value_of(vmstat, "pgscan_direct_throttle");

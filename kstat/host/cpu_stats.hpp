@@ -1,8 +1,9 @@
-// What each processor did: cpu:N:sys, cpu:N:vm, cpu:N:intrstat and cpu_stat:N:cpu_statN of every
-// one that is online.
+// The activity of each processor: cpu:N:sys, cpu:N:vm, cpu:N:intrstat and cpu_stat:N:cpu_statN for
+// every online one.
 //
-// What Linux counts for the whole machine only stands in the first online processor's kstats, so
-// that the sums are right; what it does not count is 0. docs/host-kstats.md says which is which.
+// Some numbers exist in Linux for the whole machine only. The first online processor's kstats have
+// these numbers, so that the sums are right. Numbers that Linux does not count are 0.
+// docs/host-kstats.md lists both.
 //
 // Units:  ticks of sysconf(_SC_CLK_TCK) per second; nanoseconds; pages.
 // Source: Linux' Documentation/filesystems/proc.rst, scheduler/sched-stats.rst.
@@ -33,7 +34,7 @@ class CpuStats {
   private:
     struct Interrupts {
         uint64_t devices = 0;
-        uint64_t calls = 0;  // of one processor by another
+        uint64_t calls = 0;  // calls from one processor to another
     };
     struct Sys;
     struct Vm;

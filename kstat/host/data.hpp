@@ -1,5 +1,5 @@
-// A kstat's data section as a provider would send it: records, then the strings they point to, with
-// offsets from the section's start in place of pointers.
+// A kstat's data section in a provider's form: records, then their strings. Offsets from the
+// section's start stand in place of pointers.
 #pragma once
 
 #include <sys/kstat.h>
@@ -21,14 +21,15 @@ struct Data {
     std::vector<std::byte> bytes;
 };
 
-/// One kstat: its header, and what computes its data. Nothing: what it describes is gone.
+/// One kstat: its header, and the function that computes its data. Nothing: the kstat's subject was
+/// removed.
 struct Entry {
     kstat_t header;
     std::function<std::optional<Data>()> read;
-    std::string identity{};  // tells it from an earlier bearer of its name; else empty
+    std::string identity{};  // differs from that of an earlier kstat of the same name; else empty
 };
 
-/// A header that differs from others of its kind in name only; it was created at boot.
+/// A header that differs from others of its kind in name only; the creation time is the boot.
 kstat_t header(std::string_view module, int instance, std::string_view name, std::string_view klass,
                uchar_t type);
 

@@ -20,7 +20,7 @@ bool is_lower(char c) {
     return c >= 'a' && c <= 'z';
 }
 
-// 2.6.24 and older had 4 counters of a partition: reads, sectors, writes, sectors.
+// Linux 2.6.24 and older had 4 counters of a partition: reads, sectors, writes, sectors.
 void spread_four(std::array<uint64_t, counters_max>& counters) {
     counters[sectors_written] = counters[3];
     counters[writes] = counters[2];
@@ -53,7 +53,7 @@ std::optional<DiskLine> parse_disk_line(std::string_view text) {
     return line;
 }
 
-// A sum over processors that is read while it grows may look a little smaller than before.
+// A sum over processors may look a little smaller than before, because it grows during the read.
 uint64_t Widened::ms(uint64_t now) {
     if (now < last_ && last_ - now > wrap_ms / 2) {
         wraps_ms_ += wrap_ms;
@@ -95,7 +95,7 @@ int unit_of(std::string_view disk) {
     return unit <= std::numeric_limits<int>::max() ? static_cast<int>(unit) : 0;
 }
 
-// A p parts the numbers where the disk's name ends in one.
+// If the disk's name ends in a digit, a "p" separates the two numbers.
 std::string partition_name(std::string_view disk, std::string_view partition) {
     if (disk.empty() || !partition.starts_with(disk)) return {};
     std::string_view number = partition.substr(disk.size());

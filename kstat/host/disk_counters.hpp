@@ -1,7 +1,8 @@
-// A line of /proc/diskstats, and what a kstat_io_t can tell of it.
+// A line of /proc/diskstats, and its conversion to a kstat_io_t.
 //
-// Linux times a request from its allocation to its end and does not tell when the driver took it:
-// all of a request's stay stands in the run queue here, and the wait queue is empty.
+// Linux times a request from its allocation to its end. The moment at which the driver took the
+// request is not published. All of a request's time is therefore in the run queue here, and the
+// wait queue is empty.
 //
 // Source: Linux' Documentation/admin-guide/iostats.rst.
 #pragma once
@@ -16,7 +17,7 @@
 
 namespace blkscope::kstat::host {
 
-/// Bytes; Linux counts in these whatever the disk's own are.
+/// Bytes; Linux counts in sectors of this size, whatever the disk's own size is.
 inline constexpr uint64_t sector_size = 512;
 
 /// The counters of a line, in the kernel's order.
@@ -31,7 +32,7 @@ enum Counter : size_t {
     write_ms,
     in_flight,
     busy_ms,
-    queue_ms,  // the stays of all requests together
+    queue_ms,  // the times of all requests together
     discards,
     discards_merged,
     sectors_discarded,
@@ -45,13 +46,13 @@ struct DiskLine {
     uint64_t major = 0, minor = 0;
     std::string name;
     std::array<uint64_t, counters_max> counters{};
-    size_t count = 0;  // how many of them this kernel has: 4 (of old partitions), 11, 15, 17
+    size_t count = 0;  // number of counters in this kernel: 4 (of old partitions), 11, 15, 17
 };
 
-/// Nothing: no line of that file.
+/// Nothing: not a line of that file.
 std::optional<DiskLine> parse_disk_line(std::string_view line);
 
-/// Makes the kernel's 32 bits of milliseconds, which wrap after 49 days, as wide as a kstat's.
+/// Widens the kernel's 32 bits of milliseconds, which wrap after 49 days, to a kstat's width.
 class Widened {
   public:
     uint64_t ms(uint64_t now);
@@ -61,12 +62,12 @@ class Widened {
     uint64_t wraps_ms_ = 0;
 };
 
-/// `taken` is when the line was read.
+/// `taken` is the time at which the line was read.
 kstat_io_t to_io(const DiskLine& line, uint64_t wide_busy_ms, uint64_t wide_queue_ms,
                  hrtime_t taken);
 
-/// The number in a disk's name: of the letters behind sd, hd, vd and xvd (a is 0), else the first
-/// digits.
+/// The number in a disk's name. For sd, hd, vd and xvd, the letters behind are the number (a is 0).
+/// For other names, the first digits are the number.
 int unit_of(std::string_view disk);
 
 /// "vda,1" of vda1 on vda, "nvme0n1,2" of nvme0n1p2 on nvme0n1. Empty: not a partition of it.

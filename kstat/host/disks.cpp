@@ -8,15 +8,15 @@ namespace blkscope::kstat::host {
 
 namespace {
 
-// ",linux" has to fit behind it.
+// ",linux" has to fit behind the name.
 constexpr size_t name_length_max = KSTAT_STRLEN - 1 - sizeof(",linux") + 1;
 
-// Memory and files in a disk's clothes.
+// Block devices that are memory or files, not disks.
 bool is_disguised(std::string_view name) {
     return name.starts_with("loop") || name.starts_with("ram");
 }
 
-// Where a name has a slash, /sys has an exclamation mark.
+// If a name has a slash, /sys has an exclamation mark.
 std::string in_sys(std::string name) {
     std::ranges::replace(name, '/', '!');
     return "/sys/block/" + name;
@@ -55,14 +55,14 @@ Disks::Device Disks::place(const DiskLine& line, const std::string& last_disk) c
     return {kstat_name(partition), last_disk, true};
 }
 
-// A disk without a size is a drive without a medium, or a device that nobody has connected.
+// A disk without a size is a drive without a medium, or a device without a connection.
 bool Disks::is_shown(const Device& device, const DiskLine& line) const {
     if (is_disguised(line.name) || device.kstat_name.size() > name_length_max) return false;
     const std::string size = files_.read(in_sys(device.whole_disk) + "/size");
     return to_number(trimmed(size)) != 0U;
 }
 
-// Known or not, a device's crtime stays for as long as it does. 0: it may be as old as the
+// A device keeps its crtime as long as the device exists. 0: the device may be as old as the
 // machine's clock.
 Disks::Memory& Disks::remember(const Device& device, const DiskLine& line) {
     const std::string sequence =
@@ -94,7 +94,7 @@ void Disks::add(std::vector<Entry>& entries, const Device& device, const DiskLin
         {more, [this, name = line.name] { return read_details(name); }, memory.sequence});
 }
 
-// In the file's order, in which a partition follows its disk.
+// The lines in the file's order: a partition follows its disk.
 const std::vector<DiskLine>& Disks::lines() {
     return lines_.get(sweep_ns, [this] {
         std::vector<DiskLine> lines;
@@ -107,7 +107,8 @@ const std::vector<DiskLine>& Disks::lines() {
     });
 }
 
-// Null: it is gone. Until the next call, which may look anew.
+// Null: the device was removed. The pointer is valid until the next call, which may read the file
+// again.
 const DiskLine* Disks::find(const std::string& name) {
     const std::vector<DiskLine>& all = lines();
     const auto at = std::ranges::find(all, name, &DiskLine::name);

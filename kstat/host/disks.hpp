@@ -1,10 +1,11 @@
-// The disks and partitions of the kernel's block layer: linux:U:NAME, an IO kstat as iostat shows
-// it, and linux:U:NAME,linux with what Linux counts and a kstat_io_t has no room for.
+// The disks and partitions of the kernel's block layer. linux:U:NAME is an IO kstat as iostat shows
+// it. linux:U:NAME,linux has the counters of Linux without a place in a kstat_io_t.
 //
 //     vda        linux:0:vda      disk         nbd0       linux:0:knbd0    disk
 //     vda1       linux:0:vda,1    partition    nvme0n1p2  linux:0:nvme0n1,2
 //
-// The kernel's nbdN is called knbdN: the nbdN of iostat and kstat are the devices that we serve.
+// The kernel's nbdN is called knbdN: the nbdN of iostat and kstat are the devices that blkscope
+// serves.
 #pragma once
 
 #include <map>
@@ -28,13 +29,13 @@ class Disks {
   private:
     struct Device {
         std::string kstat_name;
-        std::string whole_disk;  // Linux' name of it
+        std::string whole_disk;  // its name in Linux
         bool is_partition;
     };
     struct Memory {
         Widened busy, queue;
         hrtime_t crtime = 0;
-        std::string sequence;  // the kernel's number of the disk, which no later one gets
+        std::string sequence;  // the kernel's number of the disk, never used again
     };
 
     Device place(const DiskLine& line, const std::string& last_disk) const;
@@ -50,7 +51,7 @@ class Disks {
     Fresh<std::vector<DiskLine>> lines_;
     std::map<std::string, Memory> memories_;
     std::set<std::string> present_;  // at the last look
-    hrtime_t last_look_ = 0;         // 0: there was none
+    hrtime_t last_look_ = 0;         // 0: no look yet
 };
 
 }  // namespace blkscope::kstat::host

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t size_max = 64 << 20;
 constexpr size_t first_size = 16 << 10;
 
-// Files of /proc have no size to ask for.
+// Files of /proc report no size.
 std::string read_whole(int file) {
     std::string text(first_size, '\0');
     size_t size = 0;
@@ -30,7 +30,7 @@ std::string read_whole(int file) {
     return text;
 }
 
-// O_NONBLOCK: nothing that stands in a file's place, a fifo say, may hold the reader up.
+// O_NONBLOCK: an object in a file's place, such as a fifo, must not block the reader.
 int open_for_reading(const std::string& path) {
     return open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 }

@@ -1,7 +1,7 @@
-// The files of /proc and /sys, each read once for all the kstats of one sweep over the chain.
+// The files of /proc and /sys. Each is read once for all the kstats of one sweep over the chain.
 //
-// Those of /proc stay open from one look to the next: after a pause of a second, opening one takes
-// as long as reading it.
+// Files of /proc stay open from one look to the next. After a pause of a second, opening such a
+// file takes as long as reading it.
 //
 // Threads: one.
 #pragma once
@@ -15,18 +15,18 @@
 
 namespace blkscope::kstat::host {
 
-/// How old the numbers of a kstat may be: one sweep's kstats share what one look at a file gave.
+/// The maximum age of a kstat's numbers: the kstats of one sweep share one look at a file.
 inline constexpr hrtime_t sweep_ns = 5'000'000;
-/// The same of what hardly ever changes.
+/// The same for values that hardly ever change.
 inline constexpr hrtime_t settled_ns = 1'000'000'000;
-/// The same of what only an administrator changes.
+/// The same for values that only an administrator changes.
 inline constexpr hrtime_t configured_ns = 60'000'000'000;
 
-/// A value, and when it was made.
+/// A value, and the time of its computation.
 template <class T>
 class Fresh {
   public:
-    /// Makes it anew if it is older than `age_max`.
+    /// Computes the value again if it is older than `age_max`.
     template <class Make>
     const T& get(hrtime_t age_max, const Make& make) {
         const hrtime_t now = gethrtime();
@@ -45,8 +45,9 @@ class Fresh {
     bool made_ = false;
 };
 
-/// A file that stays open. The program may close the descriptor behind our back, as daemons do with
-/// all they find, and its number may then be another file's: it is used only while it is ours.
+/// A file that stays open. The program may close the descriptor unexpectedly, as daemons close all
+/// their descriptors. The descriptor's number may then belong to another file. The descriptor is
+/// therefore used only while it refers to the same file.
 class OpenFile {
   public:
     OpenFile() = default;
@@ -54,7 +55,7 @@ class OpenFile {
     OpenFile& operator=(const OpenFile&) = delete;
     ~OpenFile() { shut(); }
 
-    /// The text now; empty if it cannot be read. A file that was removed is looked for again.
+    /// The text now; empty if it cannot be read. A file that was removed is opened again.
     std::string read(const std::string& path);
 
   private:
@@ -67,11 +68,11 @@ class OpenFile {
 
 class Files {
   public:
-    /// `root` stands before /proc and /sys in every path; empty for the machine's own.
+    /// `root` is prepended to /proc and /sys in every path; empty for the machine's own.
     explicit Files(std::string root) : root_(std::move(root)) {}
 
     struct Text {
-        std::string_view text;  // until the next call; empty if the file cannot be read
+        std::string_view text;  // valid until the next call; empty if the file cannot be read
         hrtime_t taken;
     };
     /// A file's text, at most `age_max` old.

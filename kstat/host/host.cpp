@@ -29,7 +29,7 @@ Host::Key Host::key_of(const Entry& entry) {
            separator + entry.identity;
 }
 
-// What is found again keeps its number and its header.
+// A kstat that is found again keeps its number and its header.
 std::vector<kstat_t> Host::list() {
     std::vector<Entry> found;
     parts_->system.list(found);

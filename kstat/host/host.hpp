@@ -1,16 +1,16 @@
-// The kstats of the Linux host itself: what Solaris' kernel publishes, computed by the reader from
-// /proc and /sys when it asks.
+// The kstats of the Linux host itself. Solaris' kernel publishes these kstats; here the reader
+// computes them from /proc and /sys on request.
 //
 //     cpu_info:N:cpu_infoN  cpu:N:sys  cpu:N:vm  cpu_stat:N:cpu_statN    per online processor
 //     unix:0:sysinfo, vminfo, var, system_misc, system_pages, ...        one of a kind
 //     linux:U:vda, linux:U:vda,1                                         per disk and partition
 //
-// Numbers are at most 5 ms old, so that the kstats of one sweep share one look at a file, and
-// ks_snaptime says when that look was. A kstat whose file is missing is not in the list.
+// Numbers are at most 5 ms old, so that the kstats of one sweep share one look at a file.
+// ks_snaptime is the time of that look. A kstat whose file is missing is not in the list.
 //
 // Units:   as <sys/kstat.h>; ks_crtime 0 is the start of the clock, the machine's own.
 // Threads: one.
-// Errors:  none but std::bad_alloc: what cannot be read or understood counts nothing.
+// Errors:  none but std::bad_alloc: text that cannot be read or parsed counts as 0.
 #pragma once
 
 #include <map>
@@ -25,20 +25,20 @@ namespace blkscope::kstat::host {
 
 class Host {
   public:
-    /// `root` stands before /proc and /sys; tests give a folder of theirs.
+    /// `root` is prepended to /proc and /sys; tests give a folder of their own.
     explicit Host(std::string root = {});
     ~Host();
     Host(const Host&) = delete;
     Host& operator=(const Host&) = delete;
 
-    /// Looks for processors and disks that came and went. The headers of all kstats; ks_kid is the
+    /// Finds new and removed processors and disks. Returns the headers of all kstats; ks_kid is the
     /// host's own number, ascending from 1 and never used again.
     std::vector<kstat_t> list();
 
-    /// A listed kstat's data now. Nothing: it is gone.
+    /// A listed kstat's data now. Nothing: the kstat's subject was removed.
     std::optional<Data> read(kid_t kid);
 
-    /// kstat number here -> in the reader's chain; the reader's own to keep.
+    /// kstat number here -> in the reader's chain; the reader alone keeps this map.
     std::map<kid_t, kid_t> kids;
 
   private:

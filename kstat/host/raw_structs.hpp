@@ -1,8 +1,8 @@
-// The structs of the host's RAW kstats, word for word as Solaris' <sys/sysinfo.h>, <sys/var.h> and
-// <sys/dnlc.h> have them. They are ours, since those headers stand in front of the C library's: a
-// test compares the layouts (tests/unit/kstat/host_layout_test.cpp).
+// The structs of the host's RAW kstats, word for word as in Solaris' <sys/sysinfo.h>, <sys/var.h>
+// and <sys/dnlc.h>. The structs are defined here, because those headers would hide headers of the C
+// library. A test compares the layouts (tests/unit/kstat/host_layout_test.cpp).
 //
-// Units:  32-bit counts that wrap; pages. docs/host-kstats.md says which ones Linux counts.
+// Units:  32-bit counts that wrap; pages. docs/host-kstats.md lists the ones that Linux counts.
 #pragma once
 
 #include <cstddef>
@@ -10,12 +10,12 @@
 
 namespace blkscope::kstat::host {
 
-/// cpu_stat:N:cpu_statN is a cpu_stat_t of so many 32-bit words.
+/// cpu_stat:N:cpu_statN is a cpu_stat_t of this many 32-bit words.
 inline constexpr size_t cpu_stat_words = 95;
 
-/// unix:0:sysinfo. Sums to which each second adds what there is.
+/// unix:0:sysinfo. Sums: each second adds the present amounts.
 struct Sysinfo {
-    uint32_t updates;  // how many seconds were added
+    uint32_t updates;  // number of added seconds
     uint32_t runque;
     uint32_t runocc;
     uint32_t swpque;
@@ -30,15 +30,15 @@ struct Vminfo {
     uint64_t swap_alloc;
     uint64_t swap_avail;
     uint64_t swap_free;
-    uint64_t updates;  // how many seconds were added
+    uint64_t updates;  // number of added seconds
 };
 
 /// unix:0:var
 struct Var {
     int32_t v_buf, v_call;
-    int32_t v_proc;  // the most processes and threads
+    int32_t v_proc;  // limit of processes and threads
     int32_t v_maxupttl, v_nglobpris, v_maxsyspri, v_clist;
-    int32_t v_maxup;  // the same of one user
+    int32_t v_maxup;  // the same for one user
     int32_t v_hbuf, v_hmask, v_pbuf, v_sptmap, v_maxpmem;
     int32_t v_autoup;  // the age in seconds at which dirty pages are written
     int32_t v_bufhwm;

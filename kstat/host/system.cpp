@@ -20,7 +20,7 @@ const std::string meminfo_path = "/proc/meminfo";
 const std::string dentry_path = "/proc/sys/fs/dentry-state";
 const std::string tasks_max_path = "/proc/sys/kernel/threads-max";
 
-// Linux has nothing like the caches that these three count: their records are all 0.
+// Linux lacks the caches that these three kstats count: their records are all 0.
 constexpr std::array segmap_names{"fault",        "faulta",    "getmap",     "get_use",
                                   "get_reclaim",  "get_reuse", "get_unused", "get_nofree",
                                   "rel_async",    "rel_write", "rel_free",   "rel_abort",
@@ -95,14 +95,14 @@ int32_t clamped(uint64_t value) {
     return static_cast<int32_t>(std::min<uint64_t>(value, INT32_MAX));
 }
 
-// The "6/123" of /proc/loadavg: how many tasks there are.
+// The "6/123" of /proc/loadavg: the number of tasks.
 uint64_t tasks_of(std::string_view running_and_all) {
     const size_t slash = running_and_all.find('/');
     if (slash == std::string_view::npos) return 0;
     return to_number(running_and_all.substr(slash + 1)).value_or(0);
 }
 
-// The sum of the values of all lines with that key, whatever stands before it.
+// The sum of the values of all lines with that key; the text before the key is ignored.
 uint64_t sum_of_indented(std::string_view text, std::string_view key) {
     uint64_t sum = 0;
     while (auto line = take_line(text)) {
@@ -172,7 +172,7 @@ void System::list(std::vector<Entry>& entries) {
     }
 }
 
-// Linux counts who runs and who waits for a processor together.
+// Linux counts running tasks and tasks that wait for a processor together.
 Data System::read_sysinfo() {
     const uint64_t cpus = online_cpus(files_).size();
     const auto [stat, taken] = files_.get(stat_path);
@@ -211,7 +211,7 @@ Data System::read_var() {
     Var var{};
     var.v_proc = clamped(pids_max > 0 ? std::min(tasks_max, pids_max) : tasks_max);
     var.v_maxupttl = var.v_proc;
-    var.v_maxup = clamped(tasks_max / 2);  // the limit that Linux gives the first process
+    var.v_maxup = clamped(tasks_max / 2);  // the first process's limit in Linux
     var.v_nglobpris = priorities;
     var.v_maxsyspri = real_time_priority_max;
     var.v_autoup = clamped(number("/proc/sys/vm/dirty_expire_centisecs") / 100);
@@ -291,7 +291,7 @@ uint64_t System::pages(const char* key) {
     return kib * 1024 / static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-// Of all zones together.
+// The watermarks of all zones together.
 const System::Watermarks& System::watermarks() {
     return watermarks_.get(configured_ns, [this] {
         const std::string text = files_.read("/proc/zoneinfo");

@@ -1,4 +1,4 @@
-// What is one of a kind: unix:0:sysinfo, vminfo, var, dnlcstats, ncstats, system_misc,
+// The kstats that exist once: unix:0:sysinfo, vminfo, var, dnlcstats, ncstats, system_misc,
 // system_pages, segmap and biostats, and poll:0:pollstats.
 //
 // Units:  pages of sysconf(_SC_PAGESIZE); ticks of sysconf(_SC_CLK_TCK) per second.
@@ -15,11 +15,11 @@
 
 namespace blkscope::kstat::host {
 
-/// A sum that grows once a second by how much there is of something. Solaris' clock does that; a
-/// reader can only give the seconds since its last look what it finds now.
+/// A sum to which each second adds an amount. Solaris' clock adds it every second. A reader can
+/// only add the present amount for each second since its last look.
 class SecondsSum {
   public:
-    /// `second`: the machine's, counted from its start.
+    /// `second`: the machine's, counted from the boot.
     uint64_t add(uint64_t second, uint64_t amount);
 
   private:

@@ -37,7 +37,7 @@ std::optional<uint64_t> Remote::ask_generation() {
 }
 
 // Nothing: no reply, an invalid one, or a list that changed between two pages. The next update asks
-//          again.
+// again.
 std::optional<std::vector<Map>> Remote::ask_list() {
     std::vector<Map> maps;
     std::optional<uint64_t> generation;
