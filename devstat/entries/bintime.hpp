@@ -10,7 +10,7 @@
 
 namespace blkscope::devstat {
 
-/// Rounds up, so that cutting to nanoseconds gives `ns` again.
+/// Rounds up, so that cutting the result to nanoseconds gives `ns` again.
 inline bintime bintime_of(hrtime_t ns) {
     __extension__ using Wide = unsigned __int128;
     constexpr hrtime_t ns_per_s = 1'000'000'000;
@@ -24,7 +24,7 @@ inline bintime bintime_of(hrtime_t ns) {
     return {sec, static_cast<uint64_t>((scaled + ns_per_s - 1) / ns_per_s)};
 }
 
-/// To the nearest: differences of times that were rounded up may be a trifle short.
+/// Rounds to the nearest: differences of rounded-up times may be slightly short.
 inline hrtime_t ns_of(const bintime& time) {
     __extension__ using Wide = unsigned __int128;
     constexpr hrtime_t ns_per_s = 1'000'000'000;

@@ -1,4 +1,4 @@
-// What a reader adds to an entry's busy time.
+// A reader's addition to an entry's busy time.
 #pragma once
 
 #include <sys/devicestat.h>
@@ -8,8 +8,9 @@
 
 namespace blkscope::devstat {
 
-/// Adds to the busy time what has passed since the last transaction ended, if one is in flight: one
-/// that lasts longer than an interval makes the device busy in each of them, not only in the last.
+/// If a transaction is in flight, adds the time since the last transaction ended to the busy time.
+/// A transaction longer than an interval thus makes the device busy in each interval, not only in
+/// the last.
 ///
 /// Units: nanoseconds of CLOCK_MONOTONIC.
 inline void charge_busy_time(struct ::devstat& entry, hrtime_t now) {

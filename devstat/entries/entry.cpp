@@ -10,8 +10,7 @@
 namespace blkscope::devstat {
 namespace {
 
-// How the kstat would like to be called. Not as the device: whoever looks that up means its IO
-// kstat.
+// The preferred name of the kstat. The device's own name belongs to its IO kstat.
 std::string kstat_name_of(const Identity& identity) {
     if (identity.anonymous) return identity.label + kstat_suffix;
     return identity.name.substr(0, DEVSTAT_NAME_LEN - 1) + std::to_string(identity.unit) +
@@ -46,7 +45,7 @@ Entry::Entry(const Identity& identity, const void* owner, Counters counters)
 }
 
 bool Entry::publish() {
-    // Virtual: there is no data but what snapshot() makes.
+    // Virtual: snapshot() makes all the data.
     kstat_ = kstat_create(kstat_module, instance_, kstat_name_.c_str(), kstat_module,
                           KSTAT_TYPE_RAW, sizeof(Record), KSTAT_FLAG_VIRTUAL);
     if (kstat_ == nullptr) return false;

@@ -1,15 +1,15 @@
-// Entry: a device's statistics in the form of FreeBSD's, published as a RAW kstat.
+// Entry: a device's statistics in FreeBSD's form, published as a RAW kstat.
 //
 //     owner: counts, in whatever form is cheap
 //     reader asks ─▶ counters(owner, out) on the kstat server's thread ─▶ Record ─▶ libdevstat
 //
-// Published: devstat:U:NAMEU,devstat (RAW, class devstat), U the unit; for an entry without a name
-// of its own devstat:U:LABEL,devstat. A name that is taken in this process, or too long, is cut and
-// gets a number.
+// Published: devstat:U:NAMEU,devstat (RAW, class devstat), U the unit; for an entry without a name,
+//            devstat:U:LABEL,devstat. A name that is taken in this process, or too long, is cut and
+//            gets a number.
 //
-// Ownership: owns the kstat; borrows the owner, whose counters are not asked for after destruction.
+// Ownership: owns the kstat; borrows the owner, whose counters are not read after destruction.
 // Threads:   any.
-// Errors:    where the kstat cannot be created, publish() is false; kstat_create() said why.
+// Errors:    publish() is false if the kstat cannot be created; kstat_create() reported why.
 #pragma once
 
 #include <sys/devicestat.h>
@@ -27,17 +27,17 @@ using Devstat = struct ::devstat;
 /// The module and the class of the kstats.
 inline constexpr const char* kstat_module = "devstat";
 
-/// Behind the device in the kstat's name.
+/// The end of the kstat's name, behind the device.
 inline constexpr const char* kstat_suffix = ",devstat";
 
-/// The data of the kstat. What stands in front is what a reader of another build checks first.
+/// The data of the kstat. A reader of another build checks the first fields before the rest.
 struct Record {
     uint32_t version = DEVSTAT_VERSION;
     uint32_t size = sizeof(Devstat);
     Devstat entry{};
 };
 
-/// What an entry says of its device, once.
+/// The constant description of an entry's device.
 struct Identity {
     std::string name;  // without the unit; cut to 15 characters
     int unit = 0;
@@ -45,26 +45,26 @@ struct Identity {
     devstat_support_flags flags = DEVSTAT_ALL_SUPPORTED;
     devstat_type_flags type = DEVSTAT_TYPE_DIRECT;
     devstat_priority priority = DEVSTAT_PRIORITY_MIN;
-    bool anonymous = false;    // not in the list of devices; unit is that of the kstat only
-    std::string label;         // of an anonymous one's kstat
-    const void* id = nullptr;  // of an anonymous one
+    bool anonymous = false;    // not in the list of devices; only the kstat has the unit
+    std::string label;         // of an anonymous entry's kstat
+    const void* id = nullptr;  // of an anonymous entry
 };
 
 class Entry {
   public:
-    /// Adds the counters to `out`, in which all the rest is filled in.
+    /// Sets the counters of `out`; all other fields are already set.
     using Counters = void (*)(const void* owner, Devstat& out);
 
-    /// Not visible yet: an owner may still set itself up.
+    /// The entry is not visible yet: its owner may still be setting itself up.
     Entry(const Identity& identity, const void* owner, Counters counters);
     ~Entry();
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
 
-    /// Makes it visible to readers, once. False: it cannot be.
+    /// Makes the entry visible to readers, once. False: the entry cannot be visible.
     [[nodiscard]] bool publish();
 
-    /// Identity, number and creation as readers get them, and no counters.
+    /// Identity, number and creation as readers get them, without counters.
     [[nodiscard]] const Devstat& blank() const { return blank_; }
 
   private:

@@ -13,7 +13,7 @@ std::string Names::take(int instance, const std::string& name) {
     const std::lock_guard lock(mutex_);
     std::string wanted = name;
     while (wanted.size() >= KSTAT_STRLEN || !taken_.emplace(instance, wanted).second) {
-        // As short as it must be whatever the name: 11 characters of a number at most.
+        // Short enough for any number, which has 11 characters at most.
         constexpr size_t kept = KSTAT_STRLEN - 1 - 1 - 11;
         wanted = name.substr(0, kept) + "," + std::to_string(++doubles_);
     }

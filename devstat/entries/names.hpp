@@ -1,4 +1,4 @@
-// What this process has given away: the names of its entries' kstats, and their numbers.
+// The names and numbers in use by this process's entries.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ class Names {
   public:
     static Names& of_this_process();
 
-    /// `name` if that is free for the instance and fits, else another that is. To be given back.
+    /// `name` if it is free for the instance and fits, else another free name. The caller gives it
+    /// back.
     std::string take(int instance, const std::string& name);
     void give_back(int instance, const std::string& name);
 
-    /// From 0, never the same again.
+    /// Numbers from 0; none is used again.
     uint32_t next_number();
 
   private:

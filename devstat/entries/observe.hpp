@@ -9,15 +9,15 @@
 
 namespace blkscope::devstat {
 
-/// Copies everything that changes from `live` to `out`, the sequences too. True: they are equal, so
-/// no update was under way at any moment of the copy.
+/// Copies all fields that change from `live` to `out`, including the sequences. True: the sequences
+/// are equal, so no update was under way at any moment of the copy.
 inline bool observe_counters(const struct ::devstat& live, struct ::devstat& out) {
     using kstat::observe;
     const auto copy = [](bintime& to, const bintime& from) {
         to.sec = observe(from.sec);
         to.frac = observe(from.frac);
     };
-    out.sequence0 = observe(live.sequence0);  // first: it is counted up last
+    out.sequence0 = observe(live.sequence0);  // first, because writers increment it last
     out.start_count = observe(live.start_count);
     out.end_count = observe(live.end_count);
     copy(out.busy_from, live.busy_from);
@@ -30,7 +30,7 @@ inline bool observe_counters(const struct ::devstat& live, struct ::devstat& out
     for (int tag = 0; tag <= DEVSTAT_TAG_ORDERED; ++tag) {
         out.tag_types[tag] = observe(live.tag_types[tag]);
     }
-    out.sequence1 = observe(live.sequence1);  // last: it is counted up first
+    out.sequence1 = observe(live.sequence1);  // last, because writers increment it first
     return out.sequence0 == out.sequence1;
 }
 

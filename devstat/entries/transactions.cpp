@@ -3,9 +3,9 @@
 //     writer   begun + 1 | store ... store | ended + 1       begun is sequence1, ended is sequence0
 //     reader   load ended, copy, load begun: both the same, or again
 //
-// The two are counts of updates, not a lock, so a start on one thread may fall into an end on
-// another. Every field is moved atomically, stores release and loads acquire, as in the sequence
-// lock (base/seqlock.hpp).
+// The two sequences count updates and are not a lock. A start on one thread may therefore overlap
+// an end on another. Every field is moved atomically, stores release and loads acquire, as in the
+// sequence lock (base/seqlock.hpp).
 #include <sys/bio.h>
 #include <sys/devicestat.h>
 
@@ -28,11 +28,11 @@ namespace {
 
 using kstat::publish;
 
-// How long a reader tries before it is given a copy whose sequences differ: the entry's writer has
-// stopped in the middle.
+// Limit of a reader's attempts. After it, the reader gets a copy whose sequences differ: the
+// entry's writer has stopped in the middle.
 constexpr hrtime_t patience_ns = 10'000'000;
 
-// An entry's memory, which its driver writes, and what readers see of it.
+// An entry's memory: its driver writes it, and readers see its kstat.
 struct Slot {
     explicit Slot(const Identity& identity) : entry(identity, this, counters) {
         live = entry.blank();
@@ -47,10 +47,10 @@ struct Slot {
     }
 
     Devstat live{};
-    Entry entry;  // last, so that no reader comes any more when the rest goes
+    Entry entry;  // last, so that no reader is left when the rest is destroyed
 };
 
-// The entries of this process, by the address that the driver knows.
+// The entries of this process, by the address that the driver has.
 class Slots {
   public:
     static Slots& of_this_process() {
@@ -68,7 +68,7 @@ class Slots {
     }
 
     void remove(const Devstat* live) {
-        std::unique_ptr<Slot> slot;  // freed without the lock: its last reader may be waited for
+        std::unique_ptr<Slot> slot;  // freed without the lock: the last reader may still run
         const std::lock_guard lock(mutex_);
         const auto at = slots_.find(live);
         assert(at != slots_.end());
@@ -119,7 +119,7 @@ devstat_trans_flags kind_of(const bio& request) {
     }
 }
 
-// The kstat of an entry that has only an id.
+// The name of the kstat of an entry that has only an id.
 std::string label_of(const void* id) {
     char text[2 + 2 * sizeof id + 1];
     std::snprintf(text, sizeof text, "%p", id);
@@ -190,7 +190,7 @@ void devstat_end_transaction(struct devstat* ds, uint32_t bytes, devstat_tag_typ
                              const struct bintime* then) {
     if (ds == nullptr) return;
     const bintime end =
-        now != nullptr ? *now : clock_now();  // outside: readers need not wait for it
+        now != nullptr ? *now : clock_now();  // before the update: readers need not wait for it
     const Update update(*ds);
     publish(ds->bytes[flags], ds->bytes[flags] + bytes);
     publish(ds->operations[flags], ds->operations[flags] + 1);
@@ -200,7 +200,7 @@ void devstat_end_transaction(struct devstat* ds, uint32_t bytes, devstat_tag_typ
     if (then != nullptr) {
         store(ds->duration[flags], sum(ds->duration[flags], difference(end, *then)));
     }
-    // Busy time is paid for in slices: each end pays for what has passed since the last.
+    // Busy time is charged in slices: each end charges the time since the last end.
     store(ds->busy_time, sum(ds->busy_time, difference(end, ds->busy_from)));
     store(ds->busy_from, end);
     publish(ds->end_count, ds->end_count + 1);

@@ -1,4 +1,4 @@
-// devstat_errbuf, as the library's functions fill it.
+// The functions that fill devstat_errbuf.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@ namespace blkscope::devstat {
 /// Puts `text` into devstat_errbuf, cut to its size, and returns -1.
 int fail(const std::string& text);
 
-/// The same behind what is there already.
+/// The same, after the present text.
 int fail_also(const std::string& text);
 
 }  // namespace blkscope::devstat

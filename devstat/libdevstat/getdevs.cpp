@@ -1,4 +1,4 @@
-// The functions that take a kvm_t: what there is, and what it counts.
+// The functions with a kvm_t: the devices and their counters.
 #include <devstat.h>
 #include <unistd.h>
 
@@ -16,17 +16,17 @@
 #include "devstat/libdevstat/errors.hpp"
 #include "devstat/libdevstat/reader.hpp"
 
-// libkvm's handle for this machine, which means what NULL does. Weak: only programs that link
-// libkvm have it.
+// libkvm's handle for this machine, with the same meaning as NULL. Weak: only programs that link
+// libkvm define it.
 extern "C" __attribute__((weak)) char kvm_this_machine[];
 
 namespace blkscope::devstat {
 namespace {
 
-constexpr int fetches_max = 100;  // while devices come and go faster than they can be read
+constexpr int fetches_max = 100;  // while the list changes faster than it can be read
 
-// The process's view of the list, for one caller at a time. A forked child gets one of its own: the
-// sockets are its parent's.
+// The process's view of the list, for one caller at a time. A forked child gets a view of its own,
+// because the sockets are its parent's.
 class View {
   public:
     View() : lock_(mutex) {
@@ -49,7 +49,7 @@ class View {
     std::lock_guard<std::mutex> lock_;
 };
 
-// What `get` finds in a view that is up to date. Throws std::system_error.
+// Returns the result of `get` on an updated view. Throws std::system_error.
 template <class Get>
 auto look(Get get) {
     const View view;
@@ -71,7 +71,7 @@ int refuse_kvm() {
         "NULL");
 }
 
-// One of the three numbers that a system has; -1 with "F: error getting WHAT" and why.
+// One of the three numbers of a system; -1 with "F: error getting WHAT" and the reason.
 template <class Get>
 auto number(kvm_t* kd, const std::string& function, const char* what, Get get)
     -> decltype(get(std::declval<Reader&>())) try {
@@ -84,7 +84,7 @@ auto number(kvm_t* kd, const std::string& function, const char* what, Get get)
     return fail(function + ": error getting " + what + "\n" + function + ": " + text_of(ENOMEM));
 }
 
-// The generation and the devices behind it, as FreeBSD hands them out in one piece. An errno:
+// The generation and the devices behind it, as FreeBSD returns them in one piece. Returns an errno:
 // EBUSY, the devices changed meanwhile; ENOMEM, `size` is too small.
 int fetch(void* buffer, size_t size, int& count) try {
     const View view;
@@ -127,8 +127,8 @@ int no_memory() {
     return fail("devstat_getdevs: Cannot allocate memory for mem_ptr element");
 }
 
-// Fetches until the list holds still and there is room for it. `room` is how many devices mem_ptr
-// has room for.
+// Fetches until the list is stable and fits. `room` is the number of devices for which mem_ptr has
+// room.
 int fetch_into(devinfo& info, int room) {
     int count = 0;
     int error = EBUSY;
@@ -175,7 +175,7 @@ EXPORT int devstat_checkversion(kvm_t* kd) {
     const std::string function = "devstat_checkversion";
     const int version = devstat_getversion(kd);
     if (version == DEVSTAT_VERSION) return 0;
-    // A getversion that failed has said why; that stays in front.
+    // A failed getversion has already written its reason, which stays first.
     std::string text = version == -1 ? devstat_errbuf + std::string("\n") : std::string();
     text += function + ": userland devstat version " + std::to_string(DEVSTAT_VERSION) +
             " is not the same as the kernel\n" + function + ": devstat version " +

@@ -15,7 +15,7 @@ namespace {
 
 using std::string_view;
 
-// The first keyword that a token begins with decides, so "dasd" is da, and "cdrom" is cd.
+// The first keyword that is a prefix of the token decides, so "dasd" is da, and "cdrom" is cd.
 constexpr std::array keywords{
     devstat_match_table{"da", DEVSTAT_TYPE_DIRECT, DEVSTAT_MATCH_TYPE},
     devstat_match_table{"cd", DEVSTAT_TYPE_CDROM, DEVSTAT_MATCH_TYPE},
@@ -38,7 +38,7 @@ constexpr std::array keywords{
 
 constexpr size_t tokens_max = 3;
 
-// The tokens between the commas that are not empty, ended with a NUL where they stand.
+// The nonempty tokens between the commas, each ended with a NUL in `text` itself.
 std::vector<char*> split(char* text) {
     std::vector<char*> tokens;
     while (char* const token = strsep(&text, ",")) {
@@ -85,7 +85,7 @@ int build(char* text, devstat_match*& matches, int& count) {
     if (text == nullptr) return fail("devstat_buildmatch: no match expression");
     const std::vector<char*> tokens = split(text);
     if (tokens.size() > tokens_max) return fail("devstat_buildmatch: too many type arguments");
-    if (count == 0) matches = nullptr;  // may never have been set
+    if (count == 0) matches = nullptr;  // or `matches` may never have been set
     const size_t size = (static_cast<size_t>(count) + 1) * sizeof(devstat_match);
     void* const memory = std::realloc(matches, size);
     if (memory == nullptr) {

@@ -99,7 +99,7 @@ bool Reader::add_new(const std::map<kid_t, kstat_t*>& present) {
     return !found.empty();
 }
 
-// Reads an entry, and keeps the number that it has.
+// Reads an entry, and keeps its number.
 Reader::Outcome Reader::take(Known& known) {
     const kid_t chain = kstat_read(kc_.get(), known.kstat, nullptr);
     moved_on_ |= chain != kc_->kc_chain_id;
@@ -125,7 +125,7 @@ Reader::Outcome Reader::take(Known& known) {
 }
 
 bool Reader::read() {
-    for (Known& known : entries_) static_cast<void>(take(known));  // else as it was read last
+    for (Known& known : entries_) static_cast<void>(take(known));  // failed: the old values stay
     if (!moved_on_) return true;
     const long before = generation_;
     update();

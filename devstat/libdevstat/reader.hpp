@@ -1,15 +1,16 @@
 // Reader: the entries of every provider of the machine, in the order of FreeBSD's list.
 //
-//     update()   which entries there are. Each new one is read once, for its priority
-//     read()     what they count
+//     update()   finds the entries; each new one is read once, for its priority
+//     read()     reads their counters
 //
-// There is no kernel to number the devices of all providers, so the reader does, and its numbers
-// are good for as long as it lives: an entry gets the next device_number when it is first seen,
-// those seen together in the order of their creation. The generation is 1 at the first look, and
-// grows by one with each look at which the entries are others, those without a name included.
+// No kernel numbers the devices of all providers, so the reader does. Its numbers are valid until
+// the reader is destroyed. An entry gets the next device_number when the reader first finds it.
+// Entries found together get their numbers in the order of their creation. The generation is 1 at
+// the first look. Each look that finds other entries increments it, including entries without a
+// name.
 //
-// A provider that does not answer keeps its entries, with the counters that were read last, until
-// its process is gone.
+// A provider that does not answer keeps its entries until its process ends. Their counters are
+// those of the last read.
 //
 // Ownership: owns the kstat handle.
 // Threads:   one at a time.
@@ -33,8 +34,8 @@ class Reader {
     struct Known {
         kid_t kid;
         kstat_t* kstat;
-        std::string name;  // nbd0; without one, what its kstat is called after
-        Devstat entry;     // as read last, with the reader's device_number
+        std::string name;  // nbd0; without one, the name of its kstat
+        Devstat entry;     // from the last read, with the reader's device_number
 
         [[nodiscard]] bool anonymous() const { return entry.unit_number == -1; }
     };
@@ -43,23 +44,23 @@ class Reader {
 
     void update();
 
-    /// Reads the counters of all. False: the entries have changed meanwhile, and update() was
-    /// called.
+    /// Reads the counters of all entries. False: the entries have changed meanwhile, and update()
+    /// was called.
     [[nodiscard]] bool read();
 
     [[nodiscard]] long generation() const { return generation_; }
 
-    /// The highest priority first, among equals the lowest number; behind them, those without a
-    /// name.
+    /// The highest priority first; among equals, the lowest number first. Entries without a name
+    /// are last.
     [[nodiscard]] const std::vector<Known>& entries() const { return entries_; }
 
-    /// How many of them have a name.
+    /// The number of entries with a name.
     [[nodiscard]] int devices() const;
 
-    /// DEVSTAT_VERSION, unless a provider has another: those entries are left out.
+    /// DEVSTAT_VERSION, unless a provider has another: the entries of that provider are left out.
     [[nodiscard]] int version() const;
 
-    /// In a child of fork(): a handle of its own, with the numbers going on.
+    /// In a child of fork(): opens a handle of its own; the numbers continue.
     void reopen();
 
   private:
@@ -75,8 +76,8 @@ class Reader {
 
     std::unique_ptr<kstat_ctl_t, Close> kc_;
     std::vector<Known> entries_;
-    std::map<kid_t, int> foreign_;  // left out, and their version
-    bool moved_on_ = false;         // a read showed that the chain is another
+    std::map<kid_t, int> foreign_;  // entries left out, and their version
+    bool moved_on_ = false;         // a read showed that the chain changed
     long generation_ = 0;
     uint32_t next_number_ = 0;
     bool some_unread_ = false;

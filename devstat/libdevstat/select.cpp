@@ -1,8 +1,8 @@
-// devstat_selectdevs: which devices a client shows, and in what order.
+// devstat_selectdevs: the devices that a client shows, and their order.
 //
 //     names ─▶ matches ─▶ bytes (perf_select) ─▶ place in the list (DS_SELECT_ADD)
 //
-// What comes first is what the caller asked for more precisely.
+// The more precise request of the caller comes first.
 #include <devstat.h>
 
 #include <algorithm>
@@ -20,8 +20,8 @@ namespace {
 using Devstat = struct ::devstat;
 using Selection = device_selection;
 
-// What the caller keeps between its calls, and hands over uninitialised (but for the list, which is
-// then null) at the first.
+// The caller's variables, which it keeps between its calls. At the first call the caller passes
+// them uninitialised, except for the list, which is then null.
 struct Kept {
     Selection*& list;
     int& selected;
@@ -44,15 +44,15 @@ bool is_named(const Selection& entry, std::span<char*> names) {
     return std::ranges::any_of(names, [&](const char* wanted) { return name == wanted; });
 }
 
-// Everything that the match asks for holds, and it asks for something.
+// The match asks for something, and the device has all of it.
 bool fits(const Devstat& device, const devstat_match& match) {
     const auto asks = [&](devstat_match_flags field) { return (match.match_fields & field) != 0; };
     const auto same = [&](int mask) {
         return ((device.device_type ^ match.device_type) & mask) == 0;
     };
     const bool passes_through = (device.device_type & DEVSTAT_TYPE_PASS) != 0;
-    // da and scsi are about devices; a pass-through device is one of those only where it is asked
-    // for.
+    // da and scsi are about devices. A pass-through device is one of them only if the match asks
+    // for it.
     const bool may_be = asks(DEVSTAT_MATCH_PASS) || !passes_through;
     int held = 0;
     if (asks(DEVSTAT_MATCH_TYPE) && same(DEVSTAT_TYPE_MASK) && may_be) ++held;
@@ -61,7 +61,7 @@ bool fits(const Devstat& device, const devstat_match& match) {
     return held > 0 && held == match.num_match_categories;
 }
 
-// One call.
+// The state of one call.
 class Selecting {
   public:
     Selecting(const Kept& kept, const Wanted& wanted) : kept_(kept), wanted_(wanted) {}
@@ -95,7 +95,7 @@ class Selecting {
 
 // False: no memory.
 bool Selecting::resize() {
-    // At least one byte: a null pointer must mean that there is none.
+    // At least one byte: a null pointer must mean that there is no memory.
     const size_t size = std::max<size_t>(wanted_.devices.size() * sizeof(Selection), 1);
     void* const memory = std::realloc(kept_.list, size);
     if (memory == nullptr) return false;
@@ -159,7 +159,7 @@ void Selecting::by_name() {
     }
 }
 
-// A match that has begun goes to the end, though it may select more than are shown.
+// A match is completed once begun, though it may select more devices than are shown.
 void Selecting::by_match() {
     for (const devstat_match& match : wanted_.matches) {
         if (kept_.selected >= wanted_.shown_max) return;
@@ -183,12 +183,12 @@ void Selecting::by_bytes() {
     kept_.selected = last_rank_;
 }
 
-// All the others, not only as many as are shown: clients leave out a rank that is too high.
+// Selects all other devices, not only as many as are shown: clients skip a rank that is too high.
 void Selecting::by_place() {
     for (Selection& entry : entries()) select(entry);
 }
 
-// Whether a device has another rank than it had, or one stands where there was another.
+// Whether a device has another rank than before, or another device has its rank.
 bool Selecting::changed() const {
     if (first_ || kept_.selected != selected_before_) return true;
     const auto same = [](const Selection& a, const Selection& b) {

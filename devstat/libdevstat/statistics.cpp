@@ -12,7 +12,7 @@ namespace {
 
 using Devstat = struct ::devstat;
 
-// The kinds of transactions that a metric is about; `all` of them.
+// The kinds of transactions of a metric; `all` means every kind.
 enum Kind { other = DEVSTAT_NO_DATA, read, write, freed, all };
 
 long double seconds(const bintime& time) {
@@ -24,13 +24,13 @@ long double ratio(long double of, long double by) {
     return by > 0 ? of / by : 0;
 }
 
-// What happened between two copies, or since the creation. Counts wrap as those of the entry.
+// The activity between two copies, or since the creation. Counts wrap as in the entry.
 class Interval {
   public:
     Interval(const Devstat& now, const Devstat* before, long double etime)
         : now_(now), before_(before), etime_(etime) {}
 
-    // Transactions without data have no bytes to speak of, and are not in the sum.
+    // Transactions without data move no bytes, and are not in the sum.
     [[nodiscard]] uint64_t bytes(Kind kind) const {
         if (kind == all) return bytes(read) + bytes(write) + bytes(freed);
         return now_.bytes[kind] - (before_ != nullptr ? before_->bytes[kind] : 0);
@@ -79,13 +79,13 @@ class Interval {
         return ratio(static_cast<long double>(bytes(kind)) / (1024 * 1024), etime_);
     }
 
-    // No guard: an interval of nothing has no share of it that was busy, and the figure says so.
+    // No check for zero: an interval of no length has no busy share, and the figure shows this.
     [[nodiscard]] long double busy_pct() const {
         const long double busy = busy_time();
         return (busy < 0 ? 0 : busy) / etime_ * 100;
     }
 
-    // 32 bits, as the counts: that they have wrapped does not show.
+    // 32 bits, as in the counts, so that their wrapping has no effect.
     [[nodiscard]] uint64_t queue_length() const { return now_.start_count - now_.end_count; }
 
   private:
@@ -169,7 +169,7 @@ constexpr std::array<Metric, DSM_MAX - 1> metrics{{
 static_assert(metrics[DSM_SKIP - 1].quantity == Quantity::skip);
 static_assert(metrics[DSM_QUEUE_LENGTH - 1].quantity == Quantity::queue_length);
 
-// A figure of either type, and where it goes.
+// A figure of either type, and its destination.
 class Result {
   public:
     explicit Result(void* to) : to_(to) {}
