@@ -16,7 +16,7 @@ bool is_disguised(std::string_view name) {
     return name.starts_with("loop") || name.starts_with("ram");
 }
 
-// If a name has a slash, /sys has an exclamation mark.
+// If a name has a slash, /sys has an exclamation mark in its place.
 std::string in_sys(std::string name) {
     std::ranges::replace(name, '/', '!');
     return "/sys/block/" + name;
