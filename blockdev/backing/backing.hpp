@@ -90,8 +90,8 @@ struct BackingOptions {
 
 /// "memory" of memory:SIZE and "null" of null:SIZE; empty for a path.
 ///
-/// A new backing needs a name here and a case in open_backing(). It also belongs in the help of
-/// `blkscope serve`, blkscope(1), the completions and the lists of backing_test.cpp.
+/// A new backing needs a name here and a case in open_backing(). List the new name in the help of
+/// `blkscope serve`, blkscope(1), the completions and backing_test.cpp too.
 std::string_view backing_kind(std::string_view spec);
 
 /// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device.
