@@ -69,8 +69,7 @@ std::vector<Statistic> decode_intr(const kstat_t& ksp) {
     return statistics;
 }
 
-// The times stay the integers that they are: rates are computed from them, and seconds would lose
-// digits.
+// The times stay integers: rates are computed from the times, and seconds would lose digits.
 std::vector<Statistic> decode_io(const kstat_t& ksp) {
     const auto* const io = first_record<kstat_io_t>(ksp);
     if (io == nullptr) return {};

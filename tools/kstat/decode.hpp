@@ -1,4 +1,4 @@
-// From a kstat's data section to statistics with names.
+// Turns a kstat's data section into statistics with names.
 #pragma once
 
 #include <sys/kstat.h>
@@ -9,9 +9,9 @@
 
 namespace blkscope::kstat_command {
 
-/// The statistics in the data of `ksp`, in the order they stand there. Records without a name or of
-/// an unknown type are left out, and so is what does not fit into ks_data_size. Of a TIMER kstat
-/// only the first record counts.
+/// The statistics in the data of `ksp`, in the order of its records. Records without a name, of
+/// an unknown type or beyond ks_data_size are omitted. Of a TIMER kstat only the first record
+/// counts.
 ///
 /// Source: kstat(3KSTAT) for the types, kstat(1M) for the names of INTR and IO statistics.
 [[nodiscard]] std::vector<Statistic> decode(const kstat_t& ksp);

@@ -10,8 +10,8 @@ namespace {
 
 constexpr size_t name_width = 30;  // bytes: KSTAT_STRLEN without the NUL
 
-// The whole part and the nine digits behind it are integers throughout: a double would run out of
-// digits after some months of uptime.
+// The whole part and the nine digits behind it are integers throughout. A double has too few
+// digits for some months of uptime.
 std::string seconds_text(hrtime_t ns) {
     if (ns == 0) return "0";
     constexpr uint64_t ns_per_s = 1'000'000'000;
@@ -28,7 +28,7 @@ struct AsText {
     }
 };
 
-// Pads to a number of bytes, not of columns: what is in a name need not be text.
+// Pads to a number of bytes, not of columns, because a name may contain bytes that are no text.
 void append_padded(std::string& out, std::string_view text, size_t width) {
     out += text;
     if (text.size() < width) out.append(width - text.size(), ' ');

@@ -1,4 +1,4 @@
-// How kstats are written down, in each of the forms there are.
+// The text forms of a kstat.
 #pragma once
 
 #include <ctime>
@@ -10,18 +10,18 @@
 
 namespace blkscope::kstat_command {
 
-/// The statistics of a kstat that were asked for; there is at least one.
+/// The selected statistics of a kstat; at least one.
 using Chosen = std::vector<const Statistic*>;
 
-/// A value as text: integers as they are; moments in seconds with nine decimals, or 0; a null
-/// string as (null).
+/// A value as text. Integers stay as they are. A moment is in seconds with nine decimals, or 0. A
+/// null string is (null).
 [[nodiscard]] std::string value_text(const Value& value);
 
-/// Adds what Format::blocks shows of a kstat: a header of two lines, a line per statistic, and an
+/// Adds the form Format::blocks of a kstat: a header of two lines, a line per statistic, and an
 /// empty line.
 void append_block(std::string& out, const Reading& kstat, const Chosen& chosen);
 
-/// Adds a line per statistic, as one of Format::tabs, colons and names.
+/// Adds a line per statistic, in the form Format::tabs, colons or names.
 void append_lines(std::string& out, Format format, const Reading& kstat, const Chosen& chosen);
 
 }  // namespace blkscope::kstat_command

@@ -14,7 +14,7 @@ unsigned char take(std::string_view& rest) {
     return byte(c);
 }
 
-// The next character, or the one behind its backslash.
+// The next character. After a backslash, the character behind the backslash.
 unsigned char take_quoted(std::string_view& rest) {
     if (rest.front() == '\\' && rest.size() > 1) rest.remove_prefix(1);
     return take(rest);
@@ -26,7 +26,7 @@ bool begins_range(std::string_view rest) {
 
 }  // namespace
 
-// What stands behind a '[', its ']' included; none, and nothing taken, if there is no ']'.
+// Takes the set behind a '[', up to and including its ']'. Without a ']': none, and `rest` stays.
 std::optional<Glob::Characters> Glob::take_set(std::string_view& rest) {
     std::string_view ahead = rest;
     const bool negated = ahead.starts_with('!');
@@ -67,13 +67,13 @@ Glob::Glob(std::string_view pattern) {
     }
 }
 
-// Only the last '*' passed ever has to take more: what an earlier one could gain by it, the last
-// one can have as well.
+// After a mismatch only the last '*' passed has to take more characters. Further characters for an
+// earlier '*' never help, because the last one can take the same characters.
 bool Glob::matches(std::string_view text) const {
     size_t element = 0;
     size_t at = 0;
-    std::optional<size_t> star;  // the element behind the last '*'
-    size_t star_ends = 0;        // what it takes ends here
+    std::optional<size_t> star;  // the index of the element behind the last '*'
+    size_t star_ends = 0;        // the end of the characters that the last '*' takes
     while (at < text.size()) {
         if (element < elements_.size() && !elements_[element]) {
             star = ++element;

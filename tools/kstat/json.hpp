@@ -9,12 +9,12 @@
 
 namespace blkscope::kstat_command {
 
-/// A value: numbers and moments as numbers; texts as strings; a null string, and what is no finite
-/// number, as null.
+/// A value. Numbers and moments become numbers, and texts become strings. A null string and a
+/// number that is not finite become null.
 [[nodiscard]] program::Json json_value(const Value& value);
 
-/// One kstat. `time`, if there is one, is its member "time". Where several statistics have one name,
-/// the first stands for them all.
+/// One kstat. `time`, if given, is its member "time". Of several statistics with one name, only
+/// the first is in the object.
 [[nodiscard]] program::Json json_object(const Reading& kstat, const Chosen& chosen,
                                         const std::optional<program::Json>& time);
 

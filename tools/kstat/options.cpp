@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto grammar = "Cjlpqhc:m:i:n:s:T:";
 
-// An empty operand counts as a number, and as a wrong one.
+// An empty operand counts as a number, so that it is refused as a wrong interval or count.
 bool is_number(std::string_view operand) {
     return std::ranges::all_of(operand, [](char c) { return c >= '0' && c <= '9'; });
 }
@@ -32,7 +32,7 @@ int positive(std::string_view what, const std::string& operand) {
     return value;
 }
 
-// Takes in the options and then the operands; what cannot be obeyed is thrown as a Refusal.
+// Reads the options, then the operands. Throws Refusal for a wrong command line.
 class Parser {
   public:
     void take(int letter, const char* argument);

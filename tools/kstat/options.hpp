@@ -1,4 +1,4 @@
-// The command line of kstat, and what it means.
+// The command line of kstat and its meaning.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ using program::Help;
 using program::Refusal;
 using program::Stamp;
 
-/// The exit status of a command line that is not obeyed.
+/// The exit status for a wrong command line.
 constexpr int wrong_usage = 2;
 
 enum class Format {
@@ -26,29 +26,29 @@ enum class Format {
     json     // -j
 };
 
-/// A command line that was understood.
+/// A valid command line.
 struct Options {
     Format format = Format::blocks;
     bool class_listed = false;        // with -p, -C, -l: the class is one of the statistics
-    bool quiet = false;               // -q: the exit status is all
+    bool quiet = false;               // -q: no output, only the exit status
     Stamp stamp = Stamp::none;        // -T
     Pattern kstat_class;              // -c
-    std::vector<Selector> selectors;  // at least one; each prints what it selects
+    std::vector<Selector> selectors;  // at least one; each prints its own selection
     std::optional<int> interval_s;    // none: one report
-    std::optional<int> count;         // reports; none with an interval: for ever
+    std::optional<int> count;         // number of reports; none with an interval: no end
 };
 
-/// Understands `arguments` (the program's name first). An operand that is a decimal number is the
-/// interval, the next such one the count, wherever they stand; every other one is a selector.
+/// Parses `arguments` (the program's name first). The first operand that is a decimal number is
+/// the interval, and the second is the count. All other operands are selectors, in any order.
 ///
 /// Threads: one at a time, as read_options().
 /// Source:  kstat(1M).
 [[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments);
 
-/// The synopsis, after a wrong command line.
+/// The synopsis, which is printed after a wrong command line.
 [[nodiscard]] std::string usage_text();
 
-/// One screen: the options, the patterns, and the exit status.
+/// The help text, which fits one screen: the options, the patterns, and the exit status.
 [[nodiscard]] std::string help_text();
 
 }  // namespace blkscope::kstat_command

@@ -1,4 +1,4 @@
-// What a user asks for by name: a shell pattern, or a regular expression between slashes.
+// A pattern for names, as a user gives it: a shell pattern, or a regular expression in slashes.
 #pragma once
 
 #include <string_view>
@@ -11,10 +11,10 @@ namespace blkscope::kstat_command {
 
 class Pattern {
   public:
-    /// Matches anything.
+    /// A pattern that matches anything.
     Pattern() : Pattern("*") {}
 
-    /// A regular expression if `text` begins and ends with a slash, and these are two; else a shell
+    /// A regular expression if `text` begins with one slash and ends with another; else a shell
     /// pattern. Throws BadPattern.
     explicit Pattern(std::string_view text);
 
@@ -25,7 +25,7 @@ class Pattern {
     std::variant<Glob, Regex> matcher_;
 };
 
-/// One choice of kstats, and of the statistics in them. What is not said matches anything.
+/// A selection of kstats and of statistics in them. A part that is not given matches anything.
 struct Selector {
     Pattern module;
     Pattern instance;  // matched as decimal text
@@ -33,8 +33,7 @@ struct Selector {
     Pattern statistic;
 };
 
-/// Understands an operand `module:instance:name:statistic`, of which an empty or missing field
-/// matches anything.
+/// Parses an operand `module:instance:name:statistic`. An empty or missing field matches anything.
 ///
 /// Errors: throws BadPattern, with an empty what() if there are more than four fields.
 [[nodiscard]] Selector parse_selector(std::string_view operand);

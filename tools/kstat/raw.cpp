@@ -13,8 +13,8 @@ namespace {
 
 enum class Kind { i32, u32, u64, bintime, text };
 
-// Fields of one kind behind each other, by name; '-' is one that is not shown. A text has room for
-// `text_bytes`.
+// Consecutive fields of one type, by name. '-' is a field that is not shown. A text field has room
+// for `text_bytes`.
 struct Fields {
     Kind kind;
     std::string_view names;
@@ -22,7 +22,7 @@ struct Fields {
 };
 
 constexpr std::array cpu_stat{
-    Fields{Kind::u32, "- -"},  // room for a lock
+    Fields{Kind::u32, "- -"},  // the room of a lock
     Fields{Kind::u32,
            "idle user kernel wait wait_io wait_swap wait_pio "
            "bread bwrite lread lwrite phread phwrite pswitch trap intr syscall sysread syswrite "
@@ -30,7 +30,7 @@ constexpr std::array cpu_stat{
            "sema namei ufsiget ufsdirblk ufsipage ufsinopage inodeovf fileovf procovf intrthread "
            "intrblk idlethread inv_swtch nthreads cpumigrate xcalls mutex_adenters rw_rdfails "
            "rw_wrfails modload modunload bawrite"},
-    Fields{Kind::u32, "- - - - - -"},  // never counted
+    Fields{Kind::u32, "- - - - - -"},  // fields that are never counted
     Fields{Kind::i32, "iowait swap physio"},
     Fields{Kind::u32,
            "pgrec pgfrec pgin pgpgin pgout pgpgout swapin pgswapin swapout pgswapout zfod dfree "
@@ -63,7 +63,7 @@ constexpr std::array mntinfo{
     Fields{Kind::text, "mik_curserver", 257},
 };
 
-// A record of libdevstat's: its version and size, and the struct devstat; see <sys/devicestat.h>.
+// A record of libdevstat: its version and size, and the struct devstat; see <sys/devicestat.h>.
 constexpr std::array devstat{
     Fields{Kind::u32, "version - sequence0 - start_count end_count"},
     Fields{Kind::bintime, "busy_from"},
@@ -83,7 +83,7 @@ constexpr std::array devstat{
     Fields{Kind::u32, "sequence1"},
 };
 
-// Without a name it is that of all of a module's.
+// An entry without a name is the structure of all kstats of its module.
 struct Structure {
     std::string_view module;
     std::string_view name;
@@ -137,11 +137,11 @@ size_t bytes_of(const Fields& fields) {
 template <class Integer>
 Integer load(const char* from) {
     Integer value;
-    std::memcpy(&value, from, sizeof(value));  // nothing says that a RAW section is aligned
+    std::memcpy(&value, from, sizeof(value));  // a RAW section need not be aligned
     return value;
 }
 
-// Seconds, and units of 2^-64 s behind them: to the nearest nanosecond.
+// Seconds, followed by units of 2^-64 s, rounded to the nearest nanosecond.
 Moment bintime(const char* from) {
     constexpr uint64_t ns_per_s = 1'000'000'000;
     constexpr uint64_t half = uint64_t{1} << 31;

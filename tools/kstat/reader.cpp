@@ -17,7 +17,7 @@ namespace {
 constexpr int attempts_max = 50;
 constexpr auto pause = std::chrono::milliseconds(200);
 
-// Repeats what fails because the system is short of something at the moment.
+// Repeats an attempt that fails with EAGAIN, because the system lacks a resource at the moment.
 bool succeeds(const std::function<bool()>& attempt) {
     for (int left = attempts_max; !attempt(); std::this_thread::sleep_for(pause)) {
         if (errno != EAGAIN || --left == 0) return false;

@@ -1,4 +1,4 @@
-// Where the statistics come from: the kstats that are published, read through libkstat alone.
+// Reads the statistics of the published kstats, through libkstat alone.
 #pragma once
 
 #include <kstat.h>
@@ -15,14 +15,15 @@ namespace blkscope::kstat_command {
 /// Threads: one.
 class Reader {
   public:
-    /// Borrows `options` for as long as the reader lives.
+    /// Borrows `options` until the reader is destroyed.
     explicit Reader(const Options& options) : options_(options) {}
 
-    /// Brings the chain up to date and reads every kstat that the options ask for. Its statistics
-    /// are those of its data, with crtime, with snaptime if it could be read, and with its class if
-    /// the options list that. Of one whose provider is gone meanwhile, crtime and class are left.
+    /// Brings the chain up to date and reads every kstat that the options ask for. The statistics
+    /// of a kstat are those of its data, and crtime. If the kstat could be read, snaptime is added.
+    /// If the options list the class, the class is added. If a provider was removed meanwhile, its
+    /// kstat has only crtime and class.
     ///
-    /// Errors: throws std::system_error if the chain cannot be had, and BadPattern.
+    /// Errors: throws std::system_error if the chain cannot be opened or updated, and BadPattern.
     [[nodiscard]] std::vector<Reading> read();
 
   private:

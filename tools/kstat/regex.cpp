@@ -14,7 +14,7 @@ namespace blkscope::kstat_command {
 
 namespace {
 
-// Names have 30 characters at most, and an honest expression needs a few hundred steps for them.
+// Names have 30 characters at most. A usual expression needs a few hundred steps for a name.
 constexpr uint32_t steps_max = 100'000;
 constexpr uint32_t depth_max = 10'000;
 constexpr uint32_t heap_max_kib = 8 * 1024;
@@ -36,7 +36,7 @@ Pointer allocated(Pointer pointer) {
     return pointer;
 }
 
-// Rewrites an extended expression where PCRE2 would understand it otherwise.
+// Rewrites an extended expression where PCRE2 would give it another meaning.
 class Translation {
   public:
     explicit Translation(std::string_view expression) : rest_(expression) {}
@@ -52,7 +52,7 @@ class Translation {
 
     std::string_view rest_;
     std::string pattern_;
-    size_t open_ = 0;  // parentheses
+    size_t open_ = 0;  // parentheses that are open
 };
 
 std::string Translation::run() {
@@ -81,7 +81,7 @@ void Translation::copy(size_t count) {
     rest_.remove_prefix(count);
 }
 
-// \Q quotes all up to \E, brackets and parentheses too.
+// \Q quotes everything up to \E, brackets and parentheses included.
 void Translation::take_escape() {
     if (!rest_.starts_with("\\Q")) return copy(2);
     const size_t end = rest_.find("\\E");
@@ -99,7 +99,7 @@ void Translation::take_parenthesis() {
     copy(1);
 }
 
-// Up to the ']' that ends it, which is not one that comes first.
+// Takes a set up to the ']' that ends it. A ']' that comes first in the set does not end it.
 void Translation::take_bracket() {
     copy(1);
     if (rest_.starts_with('^')) copy(1);
@@ -113,7 +113,7 @@ void Translation::take_bracket() {
     }
 }
 
-// [:class:], which PCRE2 knows, or [.x.] or [=x=], which it does not.
+// Takes [:class:], which PCRE2 supports, or [.x.] or [=x=], which PCRE2 does not support.
 bool Translation::take_bracketed_element() {
     if (rest_.size() < 2 || rest_[0] != '[') return false;
     const char kind = rest_[1];

@@ -12,22 +12,26 @@ struct BadPattern : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A regular expression: whatever is a POSIX extended one means what POSIX says, and beyond these
-/// there is what PCRE2 offers (\d, (?i), lookahead ...).
+/// A regular expression. Every POSIX extended expression has its POSIX meaning. PCRE2 adds further
+/// syntax (\d, (?i), lookahead ...).
 ///
-/// The two differ in brackets, where POSIX has no escapes ([\.] is a backslash or a dot) but has
-/// [[.x.]] and [[=x=]], in a ')' without a '(', which is itself, and in what '.' and '$' do about
-/// newlines. A character is a byte.
+/// Where the two differ, POSIX decides:
+///
+///     brackets     have no escapes ([\.] is a backslash or a dot), but have [[.x.]] and [[=x=]]
+///     parentheses  a ')' without a '(' stands for itself
+///     newlines     '.' and '$' treat a newline as POSIX says
+///
+/// A character is a byte.
 ///
 /// Threads: one at a time, copies included.
-/// Errors:  throws BadPattern: for an expression that is none or that is longer than 4096 bytes,
-///          and for one that takes too much work or memory to match.
+/// Errors:  throws BadPattern for text that is no expression, and for more than 4096 bytes. Also
+///          for an expression that takes too much work or memory to match.
 /// Source:  regex(7), pcre2pattern(3), pcre2compat(3).
 class Regex {
   public:
     explicit Regex(std::string_view expression);
 
-    /// Whether it describes any part of `text`.
+    /// Whether the expression describes any part of `text`.
     [[nodiscard]] bool matches(std::string_view text) const;
 
   private:

@@ -1,4 +1,4 @@
-// A report: what the selectors choose of the kstats that were read, written down.
+// Writes a report: the kstats that were read, as far as the selectors choose them.
 #pragma once
 
 #include <ctime>
@@ -12,14 +12,14 @@ namespace blkscope::kstat_command {
 
 class Reporter {
   public:
-    /// Borrows `options` for as long as the reporter lives.
+    /// Borrows `options` until the reporter is destroyed.
     explicit Reporter(const Options& options) : options_(options) {}
 
-    /// The report on `kstats`, which are in order, it being `now`; empty with -q. Each selector in
-    /// turn shows all that it chooses. Throws BadPattern.
+    /// The report on `kstats`, which are in order, at the time `now`; empty with -q. Each selector
+    /// in turn shows all that it selects. Throws BadPattern.
     ///
-    /// With -T there is a line in front, but in JSON a member "time" in every object, so that the
-    /// report is JSON as a whole.
+    /// With -T a line comes first. In JSON every object has a member "time" instead, so that the
+    /// whole report is JSON.
     [[nodiscard]] std::string report(const std::vector<Reading>& kstats, std::time_t now);
 
     /// Whether any report had a statistic to show.
@@ -30,7 +30,7 @@ class Reporter {
 
     const Options& options_;
     std::optional<program::Json> time_;
-    program::Json objects_;  // in JSON, those of the report so far
+    program::Json objects_;  // in JSON, the objects of the report so far
     bool matched_ = false;
 };
 

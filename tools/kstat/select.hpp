@@ -1,4 +1,4 @@
-// Which kstats are looked at, and in what order they are shown.
+// The selection of kstats, and their order in a report.
 #pragma once
 
 #include <sys/kstat.h>
@@ -8,17 +8,17 @@
 
 namespace blkscope::kstat_command {
 
-/// Whether there is anything to show of a kstat: not of the framework's own (kstat_headers,
-/// kstat_types), and of a RAW one only if its structure is known.
+/// Whether a report can show the kstat. The framework's own kstats (kstat_headers, kstat_types) are
+/// never shown. A RAW kstat is shown only if its structure is known.
 [[nodiscard]] bool is_shown(const kstat_t& ksp);
 
-/// Whether the kstat is one that the selector asks for, whatever its statistics.
+/// Whether the selector asks for the kstat, whatever its statistics.
 [[nodiscard]] bool selects(const Selector& selector, const Reading& kstat);
 
-/// Whether the options ask for the kstat: its class, and any of the selectors.
+/// Whether the options ask for the kstat, by its class and by at least one selector.
 [[nodiscard]] bool wanted(const Reading& kstat, const Options& options);
 
-/// By module, instance (as a number) and name.
+/// The order of a report: by module, instance (as a number) and name.
 [[nodiscard]] bool shown_before(const Reading& one, const Reading& other);
 
 }  // namespace blkscope::kstat_command

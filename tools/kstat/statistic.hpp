@@ -1,4 +1,4 @@
-// What was read of a kstat: its names and its statistics, whatever its type.
+// The result of reading a kstat of any type: its names and its statistics.
 #pragma once
 
 #include <sys/kstat.h>
@@ -22,7 +22,7 @@ struct Moment {
     hrtime_t ns;
 };
 
-/// none: the provider's string is a null pointer.
+/// A string; none if the provider's string is a null pointer.
 using Text = std::optional<std::string>;
 
 using Value = std::variant<int64_t, uint64_t, float, double, Moment, Text>;
@@ -32,18 +32,18 @@ struct Statistic {
     Value value;
 };
 
-/// One look at a kstat.
+/// The state of a kstat at one moment.
 struct Reading {
     std::string module = {};
     int instance = 0;
     std::string name = {};
     std::string kstat_class = {};
     int type = 0;
-    hrtime_t snaptime = 0;                   // ns; 0 if it was never read
+    hrtime_t snaptime = 0;                   // ns; 0 if the kstat was never read
     std::vector<Statistic> statistics = {};  // in the order of their names
 };
 
-/// The order of names: whatever their case, and where they differ in nothing else, by case.
+/// The order of names: first without regard to case; names that differ only in case, by case.
 [[nodiscard]] bool name_before(std::string_view one, std::string_view other);
 
 }  // namespace blkscope::kstat_command

@@ -1,4 +1,4 @@
-// How kstats are written down, in each of the forms there are.
+// The text forms of a kstat.
 #pragma once
 
 #include <optional>
@@ -10,18 +10,18 @@
 
 namespace blkscope::kstat2_command {
 
-/// A value as text: numbers as they are, arrays as [a,b], what means nothing as "-". Control
-/// characters of strings come as \ooo, so that a value is one line.
+/// A value as text. Numbers stay as they are, arrays become [a,b], and a value without meaning
+/// becomes "-". A control character in a string becomes \ooo, so that a value is one line.
 [[nodiscard]] std::string value_text(const Value& value);
 
-/// Adds what Format::blocks shows of a kstat: its URI, a line per statistic, an empty line; a
-/// histogram's buckets drawn.
+/// Adds the form Format::blocks of a kstat: its URI, a line per statistic, and an empty line. The
+/// buckets of a histogram are drawn.
 void append_block(std::string& out, const Options& options, const Reading& reading);
 
-/// Adds a line per statistic, as Format::tabs or names.
+/// Adds a line per statistic, in the form Format::tabs or names.
 void append_lines(std::string& out, const Options& options, const Reading& reading);
 
-/// The kstat as a JSON object. `time`, if there is one, is its member "time".
+/// The kstat as a JSON object. `time`, if given, is its member "time".
 [[nodiscard]] program::Json json_object(const Reading& reading,
                                         const std::optional<program::Json>& time);
 

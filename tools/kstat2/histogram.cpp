@@ -18,7 +18,7 @@ constexpr uint64_t bar_length_max = 40;
 struct Row {
     std::string bounds;  // "512 us – 1.023 ms"
     uint64_t count;
-    uint64_t covered;  // by this row and those above
+    uint64_t covered;  // number in this row and the rows above
 };
 
 std::optional<kstat2::Buckets> shape_of(const Reading& reading) {
@@ -35,7 +35,7 @@ std::optional<kstat2::Buckets> shape_of(const Reading& reading) {
 
 std::string bounds_of(const kstat2::Buckets& buckets, uint32_t i, const Meaning& meaning) {
     const bool is_last = i + 1 == buckets.count();
-    // The last one has no end: 2^64-1 of whatever is no bound that anybody chose.
+    // The last bucket has no end: its upper bound 2^64-1 is no bound that a provider chose.
     const std::string upper = is_last ? "inf" : in_units(buckets.upper(i), meaning);
     return fmt::format("{} – {}", in_units(buckets.lower(i), meaning), upper);
 }
@@ -55,13 +55,13 @@ std::vector<Row> rows_of(const kstat2::Buckets& buckets, const std::vector<uint6
     return rows;
 }
 
-// Characters, not bytes: UTF-8's continuation bytes begin with 10.
+// Counts characters, not bytes: continuation bytes of UTF-8 begin with the bits 10.
 size_t width_of(std::string_view text) {
     return static_cast<size_t>(std::ranges::count_if(
         text, [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
-// Whatever has been counted can be seen.
+// A bucket that is not empty has a bar of at least one character.
 uint64_t bar_length(uint64_t count, uint64_t count_max) {
     const double share = static_cast<double>(count) / static_cast<double>(count_max);
     const auto length = static_cast<uint64_t>(share * static_cast<double>(bar_length_max));

@@ -1,8 +1,8 @@
-// A histogram drawn: one row for each bucket from the first to the last that has something.
+// Draws a histogram: one row for each bucket from the first to the last that is not empty.
 //
 //     512 us – 1.023 ms | ########                                |         12 |  14.81 %
 //
-// Both ends of a bucket belong to it. Bounds have the unit of what is counted; counts have none.
+// Both bounds belong to the bucket. Bounds have the unit of the values; counts have none.
 #pragma once
 
 #include <optional>
@@ -12,8 +12,8 @@
 
 namespace blkscope::kstat2_command {
 
-/// The rows, each with `indent` in front and a newline behind; one that says so if nothing was
-/// counted. Nothing: it is no histogram, or not one whose bounds can be told.
+/// The rows, each with `indent` in front and a newline at its end. If nothing was counted, one row
+/// says so. None if the kstat is no histogram, or if its bounds cannot be computed.
 [[nodiscard]] std::optional<std::string> draw_histogram(const Reading& reading,
                                                         std::string_view indent);
 

@@ -1,4 +1,4 @@
-// The JSON form.
+// The JSON form of a kstat.
 
 #include "tools/kstat2/format.hpp"
 #include "tools/kstat2/units.hpp"

@@ -1,4 +1,4 @@
-// kstat2: wires the options, the reader, the reports and the clock together.
+// kstat2: connects the options, the reader, the reports and the clock.
 
 #include "tools/program/main.hpp"
 
@@ -15,7 +15,7 @@ namespace blkscope::kstat2_command {
 
 namespace {
 
-// The exit statuses, beside wrong_usage.
+// The exit statuses besides wrong_usage.
 constexpr int matched = 0;
 constexpr int nothing_matched = 1;
 constexpr int failed = 3;

@@ -34,7 +34,7 @@ Stamp stamp_of(const std::string& argument) {
     return *stamp;
 }
 
-// Takes in the options and then the operands; what cannot be obeyed is thrown as a Refusal.
+// Reads the options, then the operands. Throws Refusal for a wrong command line.
 class Parser {
   public:
     void take(int letter, const char* argument);

@@ -1,4 +1,4 @@
-// The command line of kstat2, and what it means.
+// The command line of kstat2 and its meaning.
 #pragma once
 
 #include <optional>
@@ -15,7 +15,7 @@ using program::Help;
 using program::Refusal;
 using program::Stamp;
 
-/// The exit status of a command line that is not obeyed.
+/// The exit status for a wrong command line.
 constexpr int wrong_usage = 2;
 
 enum class Format {
@@ -23,19 +23,19 @@ enum class Format {
     tabs,    // -p: URI:stat, a tab, the value
     names,   // -l: the same without the value
     json,    // -j
-    quiet    // -q: the exit status is all
+    quiet    // -q: no output, only the exit status
 };
 
-/// What an operand asks for: the kstat of a URI and all below it, or one of that kstat's values.
+/// An operand: the kstat of a URI and all kstats below it, or one value of that kstat.
 struct Operand {
     std::string uri;                       // with its scheme
     std::optional<std::string> statistic;  // never empty
 };
 
-/// A command line that was understood.
+/// A valid command line.
 struct Options {
     Format format = Format::blocks;
-    bool scaled = false;        // -h: in the units that the metadata tells of
+    bool scaled = false;        // -h: numbers in the units of their metadata
     bool descriptions = false;  // -d
     bool metadata = false;      // -m
     Stamp stamp = Stamp::none;  // -T
@@ -43,13 +43,13 @@ struct Options {
     std::vector<std::string> expressions;
     std::vector<Operand> operands;
     std::optional<int> interval_s;  // none: one report
-    std::optional<int> count;       // reports; none with an interval: for ever
+    std::optional<int> count;       // number of reports; none with an interval: no end
 };
 
-/// "kstat:/a/b", "/a/b", and with ";name" or ":name" behind it. Nothing: it is none of these.
+/// Parses "kstat:/a/b" or "/a/b", with or without ";name" or ":name" at its end. None: other text.
 [[nodiscard]] std::optional<Operand> parse_operand(std::string_view text);
 
-/// Understands `arguments` (the program's name first).
+/// Parses `arguments` (the program's name first).
 ///
 /// Threads: one at a time, as read_options().
 /// Source:  kstat2(8).

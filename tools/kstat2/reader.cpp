@@ -17,7 +17,7 @@ void require(kstat2_status_t status, const std::string& doing) {
     throw Failure(doing + ": " + why);
 }
 
-// A shell pattern for the text itself.
+// A shell pattern that matches only the text itself.
 std::string quoted(const std::string& text) {
     std::string pattern;
     for (const char c : text) {
@@ -54,7 +54,7 @@ Meaning meaning_of(kstat2_map_t map, const char* name) {
 std::vector<kstat2_nv_t> entries_of(kstat2_map_t map) {
     uint32_t size = 0;
     require(kstat2_map_size(map, KSTAT2_NVK_ALL, &size), "cannot read a map");
-    std::vector<kstat2_nv_t> entries(size + 1);  // an array of none has no address
+    std::vector<kstat2_nv_t> entries(size + 1);  // one more: an empty array has no address
     uint32_t stored = 0;
     require(kstat2_map_to_array(map, entries.data(), &size, &stored), "cannot read a map");
     entries.resize(stored);
@@ -131,7 +131,7 @@ void Reader::collect(kstat2_map_t map, Readings& readings) {
             reading.statistics.push_back({nv->name, value_of(*nv), meaning_of(map, nv->name)});
         }
     }
-    // A mere level of the tree, or a provider that was gone before it could be asked.
+    // The map is only a level of the tree, or its provider was removed before it could be read.
     if (reading.statistics.empty()) return;
     if (const uint64_t* const time = find_number(reading, "crtime")) reading.crtime = *time;
     if (const uint64_t* const time = find_number(reading, "snaptime")) reading.snaptime = *time;

@@ -1,4 +1,4 @@
-// Where the statistics come from: libkstat2 alone.
+// Reads the statistics, through libkstat2 alone.
 #pragma once
 
 #include <kstat2.h>
@@ -15,26 +15,26 @@
 
 namespace blkscope::kstat2_command {
 
-/// A pattern that the library refuses; what() says which.
+/// A pattern that the library refuses; what() names the pattern.
 struct BadPattern : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// The library failed; what() says what we did, and why it did not work.
+/// A failure of the library; what() names the action and the reason.
 struct Failure : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Keeps a handle of the library, with what it is to see.
+/// Owns a handle of the library, and what the handle selects.
 class Handle {
   public:
-    /// Selects nothing yet, which is everything. Throws Failure.
+    /// Selects nothing yet; the handle then shows the whole tree. Throws Failure.
     Handle();
 
     /// Throws BadPattern.
     void select(kstat2_match_type_t type, const std::string& pattern);
 
-    /// The whole tree as it is now. Throws Failure.
+    /// The whole selected tree at present. Throws Failure.
     kstat2_map_t update();
 
   private:
@@ -55,8 +55,8 @@ class Reader {
     /// Throws BadPattern and Failure.
     explicit Reader(const Options& options);
 
-    /// Everything that is selected, by URI; of a kstat that only operands with a statistic select,
-    /// no more than those. Throws Failure.
+    /// All selected kstats, in the order of their URIs. If only operands with a statistic select a
+    /// kstat, the kstat has only these statistics. Throws Failure.
     [[nodiscard]] std::vector<Reading> read();
 
   private:
@@ -65,10 +65,10 @@ class Reader {
     static void collect(kstat2_map_t map, Readings& readings);
     void keep_selected(Readings& parts) const;
 
-    // Two, because the one must not show all of what the other shows a part of.
+    // Two handles, because `parts_` must not limit the kstats that `wholes_` shows in full.
     std::optional<Handle> wholes_;
     std::optional<Handle> parts_;
-    std::vector<Operand> operands_;  // those with a statistic
+    std::vector<Operand> operands_;  // the operands with a statistic
 };
 
 }  // namespace blkscope::kstat2_command

@@ -1,4 +1,4 @@
-// A report: what was read, written down.
+// Writes a report of the kstats that were read.
 #pragma once
 
 #include <ctime>
@@ -10,10 +10,10 @@
 
 namespace blkscope::kstat2_command {
 
-/// The report on `readings`, it being `now`; empty with -q.
+/// The report on `readings` at the time `now`; empty with -q.
 ///
-/// With -T there is a line in front, but in JSON a member "time" in every object, so that the
-/// report is JSON as a whole.
+/// With -T a line comes first. In JSON every object has a member "time" instead, so that the whole
+/// report is JSON.
 [[nodiscard]] std::string report(const Options& options, const std::vector<Reading>& readings,
                                  std::time_t now);
 

@@ -1,4 +1,4 @@
-// What was read of a kstat: plain values, which outlive the library's.
+// The result of reading a kstat: plain values, which stay valid after the library's values.
 #pragma once
 
 #include <kstat2.h>
@@ -11,7 +11,7 @@
 
 namespace blkscope::kstat2_command {
 
-/// none: the provider says that it means nothing at present.
+/// A value; std::monostate if the provider says that the value has no meaning at present.
 using Value = std::variant<std::monostate, uint64_t, std::vector<uint64_t>, std::string,
                            std::vector<std::string>>;
 
@@ -29,7 +29,7 @@ struct Statistic {
     Meaning meaning = {};
 };
 
-/// One look at a kstat.
+/// The state of a kstat at one moment.
 struct Reading {
     std::string uri;
     std::string desc = {};
@@ -41,10 +41,10 @@ struct Reading {
     std::vector<Statistic> statistics = {};  // in the order of their declaration
 };
 
-/// Null: there is none of that name.
+/// The statistic of that name; null if there is none.
 [[nodiscard]] const Statistic* find(const Reading& reading, std::string_view name);
 
-/// The same where it must be a number. Nothing: none, or another type.
+/// The number of that name; null if there is none, or if its type is another.
 [[nodiscard]] const uint64_t* find_number(const Reading& reading, std::string_view name);
 
 }  // namespace blkscope::kstat2_command

@@ -16,7 +16,7 @@ struct Unit {
     std::string_view name;
 };
 
-// The smallest first.
+// Each list begins with the smallest unit.
 constexpr Unit seconds[]{{1e-9, "ns"}, {1e-6, "us"}, {1e-3, "ms"}, {1, "s"}};
 constexpr Unit bytes[]{{1, "B"},        {0x1p10, "KiB"}, {0x1p20, "MiB"}, {0x1p30, "GiB"},
                        {0x1p40, "TiB"}, {0x1p50, "PiB"}, {0x1p60, "EiB"}};
@@ -27,7 +27,7 @@ constexpr Unit watts[]{{1e-3, "mW"}, {1, "W"}, {1e3, "kW"}, {1e6, "MW"}};
 constexpr Unit amperes[]{{1e-3, "mA"}, {1, "A"}, {1e3, "kA"}};
 constexpr Unit joules[]{{1e-3, "mJ"}, {1, "J"}, {1e3, "kJ"}, {1e6, "MJ"}};
 
-// Nothing is nothing in whatever unit: the one without a prefix.
+// Zero gets the unit without a prefix.
 const Unit& unit_for(double number, std::span<const Unit> units) {
     const Unit* unit = &units.front();
     for (const Unit& larger : units) {
@@ -39,7 +39,8 @@ const Unit& unit_for(double number, std::span<const Unit> units) {
 std::string in_ladder(double number, std::span<const Unit> units) {
     const Unit& unit = unit_for(number, units);
     const double count = number / unit.size;
-    // Beyond the largest unit, or just below the next one, all digits before the point stay.
+    // A count of 1000 or more keeps all digits before the point. Such a count has no larger unit,
+    // or rounding would bring it to the next unit.
     return fmt::format(fmt::runtime(count < 1000 ? "{:.4g} {}" : "{:.0f} {}"), count, unit.name);
 }
 
@@ -58,7 +59,7 @@ double physical(uint64_t raw, const Meaning& meaning) {
     return (meaning.flags & KSTAT2_NVMF_FRACT) != 0 ? number / scale : number * scale;
 }
 
-// Integers stay exact as long as no scale makes them something else.
+// Integers stay exact unless a scale gives them a fraction.
 std::string plain(uint64_t raw, const Meaning& meaning) {
     if (meaning.scale == 1) return fmt::format("{}", raw);
     return fmt::format("{:.10g}", physical(raw, meaning));
@@ -101,7 +102,7 @@ std::string in_units(uint64_t raw, const Meaning& meaning) {
             return in_ladder(number, hertz);
         case KSTAT2_NVMT_JOULE:
             return in_ladder(number, joules);
-        default:  // counts, states, ids and what nobody told
+        default:  // counts, states, ids and numbers without a unit
             return plain(raw, meaning);
     }
 }

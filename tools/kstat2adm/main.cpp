@@ -1,4 +1,4 @@
-// kstat2adm: wires the command line and libkstat2 together.
+// kstat2adm: connects the command line and libkstat2.
 
 #include "tools/program/main.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 
 using program::complain;
 
-// The exit statuses, beside failed.
+// The exit statuses besides failed.
 constexpr int done = 0;
 constexpr int not_permitted = 2;
 
@@ -46,7 +46,7 @@ int list(kstat2_handle_t handle) {
     return print(text);
 }
 
-// All are tried; the worst that happened to one is what happened.
+// Tries all ids. The highest exit status of any of them is the result.
 int set_all(kstat2_handle_t handle, const Command& command) {
     int worst = done;
     for (const std::string& id : command.ids) {

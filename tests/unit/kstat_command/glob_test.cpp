@@ -93,7 +93,7 @@ TEST(KstatGlob, SlashesDotsAndHighBytesAreOrdinary) {
     EXPECT_FALSE(matches("[!\xff]", "\xff"));
 }
 
-// Long enough to take a naive matcher years.
+// A matcher that tries every split would take years for this pattern.
 TEST(KstatGlob, ManyStarsTakeNoTime) {
     std::string pattern;
     for (int i = 0; i < 1000; ++i) pattern += "*a";
@@ -101,7 +101,7 @@ TEST(KstatGlob, ManyStarsTakeNoTime) {
     EXPECT_TRUE(matches(pattern, std::string(5000, 'a')));
 }
 
-// What '*' and '?' mean, said in the plainest way there is.
+// The meaning of '*' and '?', in the simplest form.
 bool slowly(std::string_view pattern, std::string_view text) {
     if (pattern.empty()) return text.empty();
     const std::string_view rest = pattern.substr(1);

@@ -20,7 +20,7 @@ Options accepted(const Words& words) {
     return std::holds_alternative<Options>(parsed) ? std::get<Options>(parsed) : Options{};
 }
 
-// What is said before the usage.
+// The text in front of the usage.
 std::string refused(const Words& words) {
     const auto parsed = parse(words);
     const auto* refusal = std::get_if<Refusal>(&parsed);

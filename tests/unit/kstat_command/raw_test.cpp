@@ -53,7 +53,7 @@ TEST(KstatRaw, AnEntryOfDevstatIsKnownByItsModule) {
     EXPECT_TRUE(known("devstat", "nbd0,devstat"));
     Raw<uint64_t> raw("devstat", "nbd0,devstat", 37);
     raw.words[3] = 12;                 // busy_from: seconds
-    raw.words[4] = uint64_t{1} << 63;  // and half of one
+    raw.words[4] = uint64_t{1} << 63;  // and half a second
     std::memcpy(reinterpret_cast<char*>(raw.words.data()) + 52, "nbd\0", 4);
     const auto shown = raw.shown();
     EXPECT_EQ(shown.at("busy_from"), "12.500000000");
@@ -65,7 +65,7 @@ TEST(KstatRaw, AnEntryOfDevstatIsKnownByItsModule) {
     EXPECT_EQ(shown.at("sequence1"), "36");
 }
 
-// A blob as a device's is, with a few times in it.
+// A blob like that of a device, with a few times in it.
 Raw<uint64_t> a_blob() {
     statsblob* const blob = stats_blob_alloc(static_cast<uint32_t>(IoStatsTemplate::make()), 0);
     for (const uint64_t ns : {500u, 1500u, 1500u, 1'000'000u}) {
@@ -115,7 +115,7 @@ TEST(KstatRaw, NeitherABeginningNorALongerNameIsEnough) {
     EXPECT_FALSE(known("cpu_stat", "var"));
 }
 
-// Every word is its own number in the structure, the lock in front included.
+// Every word's value is its own index in the structure; the lock at the front counts too.
 TEST(KstatRaw, ACpuStatHasTheCountersOfAProcessor) {
     const Raw<uint32_t> cpu("cpu_stat", "cpu_stat0", 2 + 7 + 52 + 3 + 31);
     const auto values = cpu.shown();
@@ -156,7 +156,7 @@ TEST(KstatRaw, AVminfoIsOf64BitsAndTheOthersAreNot) {
 TEST(KstatRaw, AnNfsMountHasItsServerAtTheEnd) {
     Raw<uint32_t> mount("nfs", "mntinfo", 123);
     auto* const bytes = reinterpret_cast<char*>(mount.words.data());
-    std::memset(bytes, 't', 128);  // all of the field
+    std::memset(bytes, 't', 128);  // fills the field
     std::strcpy(bytes + 128 + 4 * 26, "server");
     const auto values = mount.shown();
     EXPECT_EQ(values.at("mik_proto"), std::string(128, 't'));

@@ -1,4 +1,4 @@
-// The reader over a libkstat of our own, whose chain each test sets up.
+// The reader over a libkstat that is defined here. Each test sets up its chain.
 
 #include "tools/kstat/reader.hpp"
 
@@ -13,15 +13,15 @@
 
 namespace {
 
-// What is published, and how the library behaves.
+// The published kstats, and the behaviour of the library.
 struct Published {
-    std::list<kstat_t> chain;  // a list: a kstat stays where it is
-    int open_errors = 0;       // that many times EAGAIN
+    std::list<kstat_t> chain;  // a list, because a kstat must stay at its address
+    int open_errors = 0;       // this many opens fail with EAGAIN
     int update_error = 0;
     int opens = 0;
     int closes = 0;
     int reads = 0;
-    std::string unreadable;  // the name of a kstat whose provider has gone
+    std::string unreadable;  // the name of a kstat whose provider is closed
     kstat_intr_t data{{1, 2, 3, 4, 5}};
     kstat_ctl_t control{};
 };

@@ -50,7 +50,7 @@ TEST(KstatRegex, ABackslashInBracketsIsItself) {
     EXPECT_FALSE(matches("^[\\d]$", "7"));
     EXPECT_TRUE(matches("^[a\\]$", "\\"));  // the backslash does not quote the bracket
     EXPECT_TRUE(matches("^[a\\]]$", "a]"));
-    EXPECT_TRUE(matches("^\\d$", "7"));  // outside, what POSIX leaves open is PCRE2's
+    EXPECT_TRUE(matches("^\\d$", "7"));  // outside of brackets, PCRE2 defines what POSIX does not
 }
 
 TEST(KstatRegex, BracketsThatComeFirstInBracketsAreThemselves) {
@@ -103,7 +103,7 @@ TEST(KstatRegex, ACopyOutlivesItsOriginal) {
     EXPECT_TRUE(copy.matches("a"));
 }
 
-// POSIX' own function says what an extended expression means.
+// POSIX' own function defines the meaning of an extended expression.
 class Posix {
   public:
     explicit Posix(const std::string& expression)
@@ -124,7 +124,7 @@ class Posix {
     bool accepted_;
 };
 
-// Expressions of which POSIX defines the meaning, put together from pieces.
+// Random expressions of which POSIX defines the meaning, built from pieces.
 std::string expression_of(std::mt19937& random, int depth) {
     constexpr std::array atoms{"a",    "b",       ".",           "[ab]",    "[^a]", "[]b]",
                                "[\\]", "[a\\.]",  "[[:alpha:]]", "\\.",     "\\)",  "[[.-.]b]",
