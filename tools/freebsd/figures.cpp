@@ -21,7 +21,7 @@ double Figures::busy_percent() const {
     return elapsed_s_ > 0 ? std::min((*this)(DSM_BUSY_PCT), 100.0) : 0;
 }
 
-// The library only reads the entries, though it asks for pointers to change them by.
+// The library only reads the entries, although its parameters are not const.
 void Figures::compute(devstat_metric metric, void* value) const {
     [[maybe_unused]] const int result =
         devstat_compute_statistics(const_cast<Devstat*>(&now_), const_cast<Devstat*>(&before_),

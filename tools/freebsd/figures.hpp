@@ -11,8 +11,8 @@ using Devstat = struct ::devstat;
 
 class Figures {
   public:
-    /// Without `before` the interval begins with the device's creation. Over no time, no rate is
-    /// anything but 0.
+    /// Without `before` the interval begins with the device's creation. If no time has passed, all
+    /// rates are 0.
     Figures(const Devstat& now, const Devstat* before, double elapsed_s)
         : now_(now), before_(before != nullptr ? *before : Devstat{}), elapsed_s_(elapsed_s) {}
 
@@ -28,7 +28,8 @@ class Figures {
 
     [[nodiscard]] double megabytes(devstat_metric metric) const { return kilobytes(metric) / 1024; }
 
-    /// At most 100: the clock is read beside the device, and more than all of the time is all.
+    /// At most 100. The clock and the entry are read one after the other, so the busy time may
+    /// exceed the elapsed time.
     [[nodiscard]] double busy_percent() const;
 
     [[nodiscard]] double elapsed_s() const { return elapsed_s_; }

@@ -1,4 +1,4 @@
-// Which names are shown: those in which an extended regular expression is found.
+// The filter of device names: an extended regular expression that must match a part of the name.
 #pragma once
 
 #include <regex.h>
@@ -11,13 +11,13 @@ namespace blkscope::gstat {
 /// Threads: one. Source: regcomp(3).
 class Filter {
   public:
-    /// An empty one shows everything, and so does one that is no expression: see problem().
+    /// An empty text shows everything. A text that is no expression does too: see problem().
     explicit Filter(const std::string& expression);
     ~Filter();
     Filter(const Filter&) = delete;
     Filter& operator=(const Filter&) = delete;
 
-    /// Why it is no expression; nothing where it is.
+    /// Why the text is no expression; none if it is one.
     [[nodiscard]] std::optional<std::string> problem() const { return problem_; }
 
     [[nodiscard]] bool shows(const std::string& name) const;

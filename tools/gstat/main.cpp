@@ -1,4 +1,4 @@
-// gstat: wires the options, the snapshots and the screen or standard output together.
+// gstat: connects the options, the snapshots and the screen or standard output.
 
 #include "tools/program/main.hpp"
 
@@ -20,7 +20,7 @@ namespace {
 using program::print;
 using std::chrono::milliseconds;
 
-// One report after the other on standard output.
+// Prints one report after the other on standard output.
 class Batch {
   public:
     explicit Batch(const Options& options) : options_(options), filter_(options.filter) {}
@@ -55,7 +55,7 @@ void Batch::run() {
     }
 }
 
-// The screen, until the user has seen enough.
+// Shows the screen until the user ends it.
 class Live {
   public:
     explicit Live(const Options& options) : options_(options) {}
@@ -81,7 +81,7 @@ void Live::draw() {
                  lines(options_, filter, before_, now_));
 }
 
-// One that is no expression is asked for again; none clears the filter.
+// Asks again after a text that is no expression. An empty text clears the filter.
 void Live::ask_for_filter() {
     std::string prompt = "Filter: ";
     for (;;) {
@@ -95,7 +95,7 @@ void Live::ask_for_filter() {
     }
 }
 
-// False: the end.
+// False if the user ends the program.
 bool Live::obey(Wish wish) {
     constexpr std::chrono::microseconds shortest = milliseconds(1);
     constexpr std::chrono::microseconds longest = std::chrono::hours(1);
@@ -125,7 +125,7 @@ bool Live::obey(Wish wish) {
     return true;
 }
 
-// Waits for the interval's end, obeying meanwhile. False: the end.
+// Waits for the interval's end, and obeys the user meanwhile. False if the program is to end.
 bool Live::wait() {
     using Clock = std::chrono::steady_clock;
     const Clock::time_point began = Clock::now();
@@ -158,7 +158,7 @@ int run(const Options& options) {
 
 int main_program(std::vector<std::string> arguments) {
     constexpr int failed = 1;
-    // The terminal is given back in order, also in the middle of a question.
+    // The program ends in order, and restores the terminal, also while the user types a filter.
     program::watch_signals({SIGINT, SIGTERM, SIGHUP}, program::Interrupts::input);
     const bool to_terminal = isatty(STDOUT_FILENO) != 0;
     return program::obey(

@@ -57,7 +57,7 @@ constexpr int wrong_usage = 64;  // EX_USAGE
     throw Refusal{wrong_usage, "gstat: " + why + "\n" + synopsis};
 }
 
-// A number above 0 and its unit.
+// A number above 0, followed by its unit.
 std::optional<std::chrono::microseconds> interval_of(std::string_view text) {
     uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -88,7 +88,7 @@ void take(Options& options, int letter, const char* argument) {
     if (!program::set_flag(options, flags, letter)) refuse(program::freebsd_option_error(letter));
 }
 
-// -C is endless, and so is -B; without them a report that nobody sees on a screen is one.
+// -C and -B have no end. Without both, output that is no terminal gets one report.
 void settle(Options& options, bool to_terminal) {
     options.batch |= options.csv;
     if (!options.batch && !to_terminal) options.once = true;

@@ -1,4 +1,4 @@
-// The command line of gstat, and what it means.
+// The command line of gstat and its meaning.
 #pragma once
 
 #include <chrono>
@@ -26,9 +26,9 @@ struct Options {
     std::chrono::microseconds interval = std::chrono::seconds(1);  // -I
 };
 
-/// Understands `arguments` (the program's name first). Whether standard output is a terminal
-/// decides what is the default: the screen, or one report.
-/// The exit status of a refusal is 64, as with FreeBSD's programs.
+/// Parses `arguments` (the program's name first). Whether standard output is a terminal decides
+/// the default: the screen, or one report.
+/// The exit status of a refusal is 64, as in FreeBSD's programs.
 ///
 /// Threads: one at a time, as read_options().
 [[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments,

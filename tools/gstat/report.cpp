@@ -8,7 +8,7 @@ namespace {
 
 using freebsd::Figures;
 
-// The metrics of one kind of operations.
+// The metrics of one type of operation.
 struct KindMetrics {
     devstat_metric per_second;
     devstat_metric kb_each;
@@ -23,7 +23,8 @@ constexpr KindMetrics write_metrics{DSM_TRANSFERS_PER_SECOND_WRITE, DSM_KB_PER_T
 constexpr KindMetrics delete_metrics{DSM_TRANSFERS_PER_SECOND_FREE, DSM_KB_PER_TRANSFER_FREE,
                                      DSM_MB_PER_SECOND_FREE, DSM_MS_PER_TRANSACTION_FREE};
 
-// Columns of six characters behind a blank, or as wide as they are behind a comma.
+// The columns of a device. On the screen each has six characters after a blank. In CSV each has
+// its own width after a comma.
 class Columns {
   public:
     Columns(const Options& options, const char* separator, int width)
@@ -33,7 +34,7 @@ class Columns {
         std::string text =
             count(f(DSM_TRANSFERS_PER_SECOND)) + kind(f, read_metrics) + kind(f, write_metrics);
         if (options_.deletes) text += kind(f, delete_metrics);
-        if (options_.others) {  // which have no size
+        if (options_.others) {  // without a size
             text += count(f(DSM_TRANSFERS_PER_SECOND_OTHER)) +
                     milliseconds(f(DSM_MS_PER_TRANSACTION_OTHER));
         }
@@ -45,7 +46,7 @@ class Columns {
         return fmt::format("{}{:{}.0f}", separator_, value, width_);
     }
 
-    // A whole number above 1000, else with a decimal.
+    // A whole number above 1000, else a number with one decimal.
     [[nodiscard]] std::string milliseconds(double value) const {
         return fmt::format("{}{:{}.{}f}", separator_, value, width_, value > 1000 ? 0 : 1);
     }
@@ -74,7 +75,7 @@ Line line_of(const Options& options, const Device& device, const Figures& f) {
     return line;
 }
 
-// Calls `show` for every device that is to be seen.
+// Calls `show` for every device that the options and the filter show.
 template <class Show>
 void for_each_shown(const Options& options, const Filter& filter, const Snapshot& before,
                     const Snapshot& now, Show show) {

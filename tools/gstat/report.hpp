@@ -1,4 +1,4 @@
-// From two snapshots to lines of text: the columns of FreeBSD's gstat, and its CSV.
+// Makes lines of text from two snapshots: the columns of FreeBSD's gstat, and its CSV.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace blkscope::gstat {
 
-/// A device's line in three parts: what stands before the %busy, that, and what stands behind it.
+/// A device's line in three parts: the text before %busy, %busy itself, and the text behind it.
 struct Line {
     std::string figures;
     std::string busy;
@@ -26,11 +26,12 @@ struct Line {
 /// The names of the columns.
 [[nodiscard]] std::string header(const Options& options);
 
-/// A line for each device that the options and the filter leave.
+/// A line for each device that the options and the filter show.
 [[nodiscard]] std::vector<Line> lines(const Options& options, const Filter& filter,
                                       const Snapshot& before, const Snapshot& now);
 
-/// The same for programs. A device that was being written in the middle of is left out.
+/// The header and the lines in CSV. A device whose entry was being updated during the read is
+/// omitted.
 [[nodiscard]] std::string csv_header(const Options& options);
 [[nodiscard]] std::string csv_lines(const Options& options, const Filter& filter,
                                     const Snapshot& before, const Snapshot& now);

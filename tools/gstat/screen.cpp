@@ -12,11 +12,11 @@ namespace {
 
 enum Colour : short { green = 1, magenta, red };
 
-constexpr int lines_above = 2;  // of the devices
+constexpr int lines_above = 2;  // the lines above the devices
 
 }  // namespace
 
-// newterm, as initscr ends the process where the terminal is unknown.
+// newterm, because initscr ends the process if the terminal is unknown.
 Screen::Screen() {
     if (newterm(nullptr, stdout, stdin) == nullptr) {
         throw std::runtime_error("this terminal cannot be drawn on; use -B");

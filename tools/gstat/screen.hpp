@@ -9,12 +9,12 @@
 
 namespace blkscope::gstat {
 
-/// What the user did.
+/// A command of the user.
 enum class Wish { none, quit, longer, shorter, consumers, set_filter, clear_filter, redraw };
 
 /// Owns the terminal until destruction.
 ///
-/// Threads: one. Errors: std::runtime_error if the terminal cannot do it.
+/// Threads: one. Errors: std::runtime_error if the terminal lacks what curses needs.
 class Screen {
   public:
     Screen();
@@ -22,13 +22,13 @@ class Screen {
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;
 
-    /// As many of the lines as there is room for.
+    /// Shows as many of the lines as the screen has room for.
     void show(const std::string& first, const std::string& header, const std::vector<Line>& lines);
 
-    /// What is done within `limit`; none if that is nothing.
+    /// Waits up to `limit` for a command; none if the user gives none.
     [[nodiscard]] Wish wait(std::chrono::milliseconds limit);
 
-    /// What the user types behind the prompt, in the second line.
+    /// The text that the user types behind the prompt, in the second line.
     [[nodiscard]] std::string ask(const std::string& prompt);
 
   private:

@@ -22,7 +22,7 @@ void put_partitions_in_place(std::vector<Device>& devices) {
             return other.is_partition && other.name.starts_with(device.name + ",");
         });
     }
-    // Those of nobody's: an entry without a name that is no partition of a device that we know.
+    // The rest: an entry without a name that is no partition of a known device.
     std::ranges::copy_if(devices, std::back_inserter(ordered), [&](const Device& device) {
         return std::ranges::find(ordered, device.identity, &Device::identity) == ordered.end();
     });

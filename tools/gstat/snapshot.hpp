@@ -1,4 +1,4 @@
-// What all devices counted at one moment, and the pairs of two such moments.
+// The counters of all devices at one moment, and the comparison of two such moments.
 #pragma once
 
 #include <sys/kstat.h>
@@ -21,18 +21,18 @@ struct Device {
 };
 
 struct Snapshot {
-    timespec when{};      // of the day
+    timespec when{};      // time of day
     hrtime_t uptime = 0;  // ns of CLOCK_MONOTONIC
     std::vector<Device> devices;
 };
 
-/// Seconds from one to the other.
+/// The seconds from `before` to `now`.
 [[nodiscard]] double seconds_between(const Snapshot& before, const Snapshot& now);
 
-/// The same device earlier; null where it was not there yet.
+/// The same device in `before`; null if the device was not there yet.
 [[nodiscard]] const Device* find(const Snapshot& before, const Device& device);
 
-/// The devices in the order of their list, each with its partitions behind it.
+/// Puts each device's partitions behind the device, and keeps the order of the devices.
 void put_partitions_in_place(std::vector<Device>& devices);
 
 }  // namespace blkscope::gstat

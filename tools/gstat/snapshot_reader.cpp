@@ -6,8 +6,8 @@ namespace blkscope::gstat {
 
 Snapshot SnapshotReader::take() {
     reader_.update();
-    // Devices that came meanwhile are there at the next look; of those that went, the last is
-    // shown.
+    // A device that was added since update() is in the next snapshot. Of a device that was removed
+    // since, this snapshot has the last entry.
     static_cast<void>(reader_.read());
     Snapshot snapshot;
     clock_gettime(CLOCK_REALTIME, &snapshot.when);

@@ -1,4 +1,4 @@
-// Takes snapshots of the machine's devices.
+// Takes snapshots of all devices of the machine.
 #pragma once
 
 #include "devstat/libdevstat/reader.hpp"

@@ -4,8 +4,8 @@
 //       |----------|----------|----------|         however long the reports took
 //
 // A report may take so long that less than a quarter of the interval is left. With a count the next
-// one then comes half an interval later, and the schedule stands. Without a count, or once the
-// process was stopped and continued, the schedule starts anew.
+// report then comes half an interval later, and the schedule stays the same. Without a count, the
+// schedule starts anew. After the process was stopped and continued, the schedule starts anew too.
 #pragma once
 
 #include <sys/kstat.h>
@@ -14,11 +14,11 @@ namespace blkscope::program {
 
 class Cadence {
   public:
-    /// Units: nanoseconds of CLOCK_MONOTONIC; `start` is from before the first snapshot.
+    /// Units: nanoseconds of CLOCK_MONOTONIC; `start` is a moment before the first snapshot.
     Cadence(hrtime_t start, hrtime_t interval, bool for_ever)
         : wake_(start), interval_(interval), may_restart_(for_ever) {}
 
-    /// When to wake for the next report, it being `now`; `continued` if a SIGCONT has come.
+    /// The time of the next report, at the time `now`; `continued` if a SIGCONT has come.
     [[nodiscard]] hrtime_t next_wake(hrtime_t now, bool continued);
 
   private:

@@ -42,7 +42,7 @@ bool begins_with(std::string_view text, const Sequence& sequence) {
     return true;
 }
 
-// How many bytes in front can stand in a JSON string as they are; 0: the first cannot.
+// The number of bytes at the front that a JSON string can hold unescaped; 0: the first cannot.
 size_t plain_length(std::string_view text) {
     const unsigned char c = byte(text.front());
     if (c == '"' || c == '\\' || c < 0x20 || c == 0x7f) return 0;
@@ -83,7 +83,7 @@ std::string json_string(std::string_view text) {
     return quoted + '"';
 }
 
-// In the digits of the library that wrote reports first.
+// Uses the number format of nlohmann::json, in which earlier versions of the tools wrote reports.
 Json::Json(double number) : text_(nlohmann::json(number).dump()) {}
 
 Json::Json(std::string_view text) : text_(json_string(text)) {}

@@ -9,8 +9,8 @@
 //                    }
 //                }
 //
-// The text is JSON whatever bytes the strings hold. Valid UTF-8 stays. Control characters, and bytes
-// that are not UTF-8, are escaped as \u00XX.
+// The text is valid JSON whatever bytes the strings hold. Valid UTF-8 stays. Control characters and
+// bytes that are not UTF-8 are escaped as \u00XX.
 #pragma once
 
 #include <concepts>
@@ -46,15 +46,15 @@ class Json {
     static Json object() { return Json(Kind::object); }
     static Json array() { return Json(Kind::array); }
 
-    /// A number of which each digit counts, as it is to be written.
+    /// A number that is written with exactly these digits.
     static Json number(std::string digits);
 
     void push_back(Json element);
 
-    /// Adds a member, which may have a name that another has.
+    /// Adds a member; its name may be the name of another member.
     void add(std::string name, Json value);
 
-    /// The member of that name; a new one, null, where there is none.
+    /// The member of that name. If there is none, adds one with the value null.
     Json& operator[](std::string_view name);
 
     [[nodiscard]] std::string line() const;

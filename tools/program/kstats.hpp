@@ -1,4 +1,4 @@
-// Chains of kstats and the texts in them, for every program that reads them through libkstat.
+// Chains of kstats and their texts, for every program that reads kstats through libkstat.
 #pragma once
 
 #include <kstat.h>
@@ -16,7 +16,7 @@ struct CloseChain {
 /// An open chain of kstats.
 using Chain = std::unique_ptr<kstat_ctl_t, CloseChain>;
 
-/// A string in a field of at most `room` bytes, of which the provider may have used all.
+/// A string in a field of at most `room` bytes. The provider may have filled the whole field.
 inline std::string bounded_text(const char* field, size_t room) {
     return {field, strnlen(field, room)};
 }
@@ -26,7 +26,7 @@ std::string field_text(const char (&field)[room]) {
     return bounded_text(field, room);
 }
 
-/// The value of a STRING record, whose pointer is not null.
+/// The value of a STRING record; its pointer must not be null.
 inline std::string string_text(const kstat_named_t& record) {
     return bounded_text(KSTAT_NAMED_STR_PTR(&record), KSTAT_NAMED_STR_BUFLEN(&record));
 }

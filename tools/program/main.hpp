@@ -1,4 +1,4 @@
-// The frame of every main: a command line is parsed and obeyed, and each failure has its end.
+// The frame of every main(): parses a command line, runs it, and reports each failure.
 #pragma once
 
 #include <new>
@@ -18,11 +18,11 @@ struct Program {
     void (*print_help)();
 };
 
-/// Obeys the command line that `parse()` gives: prints the help text, tells why it is refused, or
+/// Obeys the result of `parse()`: prints the help text, prints why the command line is refused, or
 /// calls `run(options)`.
 ///
-/// Returns the exit status: the result of the run, or 0 if the reader of the output has closed it. A
-/// Refusal brings its own. After any other failure, which is told, it is `failed`.
+/// Returns the exit status. The status is the result of the run, or 0 if the output was closed by
+/// its reader. A Refusal contains its own status. Any other failure is printed and gives `failed`.
 template <class Parse, class Run>
 int obey(const Program& program, Parse parse, Run run) {
     const auto fail = [&](std::string_view why) {

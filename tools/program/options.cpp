@@ -16,11 +16,11 @@ std::vector<std::string> read_options(
     argv.push_back(nullptr);
     const auto argc = static_cast<int>(arguments.size());
 
-    // '+': the first operand ends the options. ':': a missing argument is told apart from an
+    // '+': the first operand ends the options. ':': a missing argument gets another result than an
     // unknown option.
     const std::string whole = "+:" + grammar;
     opterr = 0;
-    optind = 0;  // makes glibc start anew, however far an earlier call came
+    optind = 0;  // makes glibc start anew, whatever an earlier call has read
     int letter = 0;
     // NOLINTNEXTLINE(concurrency-mt-unsafe): called once, before any thread could exist
     while ((letter = getopt(argc, argv.data(), whole.c_str())) != -1) take(letter, optarg);

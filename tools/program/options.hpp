@@ -1,4 +1,4 @@
-// The command line: getopt(3) takes it apart, a program's own parser says what it means.
+// The command line: getopt(3) splits it, and a program's own parser gives the parts a meaning.
 //
 // A parser throws Help or Refusal at the first argument that ends the parsing. parsed() makes a
 // result of either.
@@ -39,11 +39,11 @@ auto parsed(Parse parse) -> Parsed<decltype(parse())> {
     }
 }
 
-/// Hands each option to `take`: its letter, and its argument or null. The letter is '?' for an
+/// Passes each option to `take`: its letter, and its argument or null. The letter is '?' for an
 /// option that `grammar` does not have, and ':' for one whose argument is missing. In both cases
 /// optopt has the letter itself. Returns the operands, from the first argument that is no option.
 ///
-/// Threads: one at a time; getopt(3) keeps its place in globals, which are reset here.
+/// Threads: one at a time; getopt(3) keeps its state in globals, which this function resets.
 /// Source:  getopt(3).
 [[nodiscard]] std::vector<std::string> read_options(
     std::vector<std::string> arguments, const std::string& grammar,
@@ -52,17 +52,17 @@ auto parsed(Parse parse) -> Parsed<decltype(parse())> {
 /// The error of an option whose letter is '?' or ':', in the words of Solaris' getopt.
 [[nodiscard]] std::string option_error(int letter);
 
-/// The same in the words of our programs in FreeBSD's form.
+/// The error of such an option in the words of our programs in FreeBSD's form.
 [[nodiscard]] std::string freebsd_option_error(int letter);
 
-/// A letter that only sets a member.
+/// An option that only sets a member.
 template <class Options>
 struct Flag {
     char letter;
     bool Options::*member;
 };
 
-/// Sets what `letter` stands for. False: it is not among the flags.
+/// Sets the member of `letter`. False if `letter` is not among the flags.
 template <class Options, size_t count>
 bool set_flag(Options& options, const std::array<Flag<Options>, count>& flags, int letter) {
     const auto* const flag = std::ranges::find(flags, letter, &Flag<Options>::letter);
@@ -73,10 +73,10 @@ bool set_flag(Options& options, const std::array<Flag<Options>, count>& flags, i
 
 [[nodiscard]] bool asks_for_help(const std::vector<std::string>& arguments);
 
-/// A whole decimal number and nothing behind it; nothing if it is none, or too large.
+/// A decimal number that fills the whole text. None if the text is no number, or is too large.
 [[nodiscard]] std::optional<int> decimal(std::string_view text);
 
-/// The same from 1 on.
+/// A decimal number of 1 or more that fills the whole text; else none.
 [[nodiscard]] std::optional<int> positive(std::string_view text);
 
 [[nodiscard]] bool begins_with_digit(std::string_view text);

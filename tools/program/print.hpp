@@ -1,4 +1,4 @@
-// Printing: reports on standard output, complaints on standard error.
+// Output: reports on standard output, complaints on standard error.
 #pragma once
 
 #include <string_view>
@@ -6,17 +6,17 @@
 
 namespace blkscope::program {
 
-/// The reader of our output has closed it.
+/// The process that reads our output has closed it.
 struct OutputClosed : std::system_error {
     using std::system_error::system_error;
 };
 
-/// Writes all of it at once, so that a pipe is given whole reports.
+/// Writes the whole text in one call, so that a pipe gets complete reports.
 ///
-/// Errors: throws OutputClosed, and std::system_error that says `doing`.
+/// Errors: throws OutputClosed, and std::system_error with the text `doing`.
 void print(std::string_view text, const char* doing = "cannot write");
 
-/// Has nowhere to tell of a failure.
+/// Writes to standard error. Ignores a failure, because there is no place to report it.
 void complain(std::string_view text);
 
 }  // namespace blkscope::program

@@ -32,7 +32,7 @@ void watch(int signal, void (*handler)(int), int flags) {
     sigaddset(&watched, signal);
 }
 
-// Keeps the signals away between the look for one and the sleep, which lets them in again.
+// Blocks the signals between the check for a signal and the sleep, which unblocks them.
 class Hold {
   public:
     Hold() { pthread_sigmask(SIG_BLOCK, &watched, &before_); }
@@ -48,7 +48,7 @@ class Hold {
 
 }  // namespace
 
-// SA_RESTART: a sleep never is restarted, and nothing else is to be cut short.
+// SA_RESTART: sleeps are never restarted, and no other call is to be interrupted.
 void watch_signals(std::initializer_list<int> ending_signals, Interrupts what) {
     const bool sleep_only = what == Interrupts::sleep;
     sigemptyset(&watched);
@@ -56,7 +56,7 @@ void watch_signals(std::initializer_list<int> ending_signals, Interrupts what) {
     for (const int signal : ending_signals) {
         struct sigaction inherited {};
         sigaction(signal, nullptr, &inherited);
-        // A shell without job control starts its background programs so, and nohup(1) too.
+        // A shell without job control and nohup(1) start programs with ignored signals.
         if (inherited.sa_handler == SIG_IGN) continue;
         watch(signal, note_end, sleep_only ? SA_RESTART | static_cast<int>(SA_RESETHAND) : 0);
     }
@@ -101,7 +101,7 @@ void suffer(int signal) {
     sigset_t mask;
     sigemptyset(&one);
     sigaddset(&one, signal);
-    raise(signal);  // held back until the next line, unless it never was
+    raise(signal);  // stays blocked until the next line, if it was blocked
     pthread_sigmask(SIG_UNBLOCK, &one, &mask);
     pthread_sigmask(SIG_SETMASK, &mask, nullptr);
     sigaction(signal, &before, nullptr);

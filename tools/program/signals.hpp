@@ -1,6 +1,6 @@
-// The signals that a tool answers to: being continued, and being told to end.
+// The signals that a tool handles: SIGCONT, and the signals that end the run.
 //
-// A signal that ends the run is heeded between reports, so that what was printed is whole.
+// A signal that ends the run takes effect between reports, so that printed reports are complete.
 #pragma once
 
 #include <sys/kstat.h>
@@ -13,34 +13,34 @@ namespace blkscope::program {
 
 /// The calls that a signal that ends the run interrupts.
 enum class Interrupts {
-    sleep,  // no others. A second signal of its kind ends the process at once: the reader of our
-            // output may have stalled
-    input   // reading from the terminal too
+    sleep,  // sleeps only. A second signal of the same number ends the process at once: the reader
+            // of our output may have stalled
+    input   // sleeps, and reading from the terminal
 };
 
-/// Handlers for SIGCONT and for the signals that end the run; a closed pipe is told by write(2)
-/// instead. A signal that was ignored when the process started stays ignored. To be called once,
-/// before anything else here.
+/// Installs handlers for SIGCONT and for the signals that end the run. write(2) reports a closed
+/// pipe instead of a signal. A signal that was ignored when the process started stays ignored.
+/// Must be called once, before any other function of this file.
 void watch_signals(std::initializer_list<int> ending = {}, Interrupts what = Interrupts::sleep);
 
-/// The signal that ends the run; 0: none so far.
+/// The signal that ends the run; 0 if none has come.
 [[nodiscard]] int ending_signal();
 
 /// Whether the process was continued since the last call.
 [[nodiscard]] bool take_continuation();
 
-/// Sleeps until `wake`, or until a signal came that is to be answered. False: one came.
+/// Sleeps until `wake`, or until a handled signal comes. False if a signal came.
 ///
 /// Units: nanoseconds of CLOCK_MONOTONIC.
 [[nodiscard]] bool sleep_until(hrtime_t wake);
 
-/// The same, but it sleeps on when the process goes on after a stop, and then calls `continued`.
-/// False: a signal came that ends the run.
+/// Sleeps until `wake`. When the process continues after a stop, calls `continued` and sleeps on.
+/// False if a signal came that ends the run.
 bool sleep_through(
     hrtime_t wake, const std::function<void()>& continued = [] {});
 
-/// Lets `signal` have its default action on this process, even if it is held back. The process
-/// ends, or it stops and the call returns when it goes on.
+/// Gives `signal` its default action on this process, even if the signal is blocked. The process
+/// ends, or it stops and the call returns when the process continues.
 void suffer(int signal);
 
 }  // namespace blkscope::program

@@ -26,8 +26,8 @@ T load(const std::byte* from) {
     return value;
 }
 
-// A number of 4 or 8 bytes. In a histogram's bound a narrow one lies in the less significant part
-// of eight: for that, `from` is to be the number's own first byte.
+// A number of 4 or 8 bytes; `from` is its own first byte. A bound of a histogram has eight bytes,
+// and a narrow number lies in the less significant four. For these, bound() computes `from`.
 Number number(const std::byte* from, vsd_dtype dtype) {
     switch (dtype) {
         case VSD_DTYPE_INT_S32:
@@ -49,7 +49,7 @@ Number number(const std::byte* from, vsd_dtype dtype) {
         case VSD_DTYPE_Q_U64:
             return Q_Q2D(load<u64q_t>(from));
         default:
-            return uint64_t{0};  // no blob that is valid has another
+            return uint64_t{0};  // a valid blob has no other type
     }
 }
 
@@ -63,12 +63,12 @@ Number bound(const std::byte* from, vsd_dtype dtype) {
     return number(from + (behind ? sizeof(uint32_t) : 0), dtype);
 }
 
-// A head of eight bytes with the values outside, then buckets: a bound or two, and a count that has
-// room for 64 bits.
+// A head of eight bytes that counts the values outside, then the buckets. A bucket is a bound or
+// two, and a count that has room for 64 bits.
 struct HistogramLayout {
     size_t bucket_bytes;
     size_t count_at;
-    bool wide;  // counts of 64 bits
+    bool wide;  // the counts have 64 bits
 };
 
 HistogramLayout layout_of(vsd_dtype dtype) {
@@ -87,7 +87,7 @@ uint64_t count(const std::byte* from, bool wide) {
 void read_histogram(Variable& variable, const sb_visit& visit) {
     const HistogramLayout layout = layout_of(visit.vs_dtype);
     const auto* at = reinterpret_cast<const std::byte*>(visit.vs_data);
-    const auto* const end = at + static_cast<uint16_t>(visit.vs_dsz);  // large ones look negative
+    const auto* const end = at + static_cast<uint16_t>(visit.vs_dsz);  // large sizes look negative
     variable.outside = count(at, layout.wide);
     for (at += sizeof(uint64_t); at + layout.bucket_bytes <= end; at += layout.bucket_bytes) {
         variable.buckets.push_back(
@@ -114,7 +114,7 @@ std::string name_of(const sb_visit& visit) {
     statsblob_tpl* tpl = nullptr;
     voistatdata* data = nullptr;
     const int number = stats_tpl_fetch_allocid(nullptr, visit.tplhash);
-    // A blob may lie about its template, and have variables that this has not.
+    // A blob may name the wrong template, and have variables that the template lacks.
     const bool known =
         number >= 0 && stats_tpl_fetch(number, &tpl) == 0 &&
         stats_voistat_fetch_dptr(tpl->sb, visit.voi_id, static_cast<voi_stype>(visit.vs_stype),
@@ -133,7 +133,7 @@ class Reading {
             },
             this);
         for (Variable& variable : variables_) {
-            if (variable.count == 0) variable.min = variable.max = {};  // what they began with
+            if (variable.count == 0) variable.min = variable.max = {};  // not the initial values
         }
     }
 
@@ -164,7 +164,7 @@ class Reading {
                 read_digest(variable, blob_, visit);
                 break;
             default:
-                break;  // the last value of relative updates
+                break;  // the last value, kept for relative updates
         }
     }
 

@@ -1,7 +1,7 @@
-// A blob of stats(3), taken apart: what was counted of each of its variables.
+// Decodes a blob of stats(3): the statistics of each of its variables.
 //
-// A blob says which template it was made from by a hash, and has no names. Those of the templates
-// that blkscope makes are known here; a variable of another is called "voi" and its number.
+// A blob contains the hash of its template, but no names. The names in templates that blkscope
+// makes are known here. A variable of another template is called "voi" and its number.
 //
 // Threads: any.
 #pragma once
@@ -16,15 +16,15 @@
 
 namespace blkscope::stats_command {
 
-/// A sum, an extreme or a bound, as its variable's type has it; a Q number as a double.
+/// A sum, an extreme or a bound, in the type of its variable; a Q number as a double.
 using Number = std::variant<int64_t, uint64_t, double>;
 
 struct Bucket {
-    Number from;     // the lower bound, itself included; or the value, if there is just one
+    Number from;     // the lower bound, which belongs to the bucket; or the only value
     uint64_t count;  // of values
 };
 
-/// A quantile by the t-digest.
+/// A quantile, computed from the t-digest.
 struct Quantile {
     const char* name;  // p50, p90, p99, p99.9
     double value;
@@ -32,21 +32,21 @@ struct Quantile {
 
 struct Variable {
     std::string name;
-    /// Of values, as the t-digest has it, or the histogram; none if there is neither.
+    /// The number of values in the t-digest, or in the histogram; none if there is neither.
     std::optional<uint64_t> count = {};
     std::optional<Number> sum = {};
-    std::optional<Number> min = {};  // none as long as nothing was counted, and so the next
+    std::optional<Number> min = {};  // none until a value was counted, and so is `max`
     std::optional<Number> max = {};
     std::vector<Bucket> buckets = {};
     uint64_t outside = 0;  // values that belong into no bucket
     std::vector<Quantile> quantiles = {};
-    uint64_t errors = 0;  // updates that some statistic could not take
+    uint64_t errors = 0;  // updates that a statistic could not take
 };
 
-/// In the order of their numbers.
+/// The variables in the order of their numbers.
 using Variables = std::vector<Variable>;
 
-/// What is in the blob; or, if the bytes are not one that this machine can read, why.
+/// The variables of the blob. If this machine cannot read the bytes as a blob, the reason.
 [[nodiscard]] std::variant<Variables, std::string> read_blob(std::span<const std::byte> bytes);
 
 }  // namespace blkscope::stats_command

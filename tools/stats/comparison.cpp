@@ -52,14 +52,14 @@ Figures by_histogram(const iostat::Histogram& histogram) {
     return figures;
 }
 
-// One that is of reads or of writes stands alone; one of both is told by its phase.
+// A histogram of reads or of writes has this name. For both together the phase is the name.
 std::optional<iostat::Histogram> histogram_of(const iostat::Histograms& histograms,
                                               std::string_view name) {
     const auto found = histograms.find(name);
     return found != histograms.end() ? found->second : iostat::of_transfers(histograms, name);
 }
 
-// "read_wait_ns" is "read_wait" and "ns".
+// Splits "read_wait_ns" into "read_wait" and "ns".
 std::pair<std::string, std::string> name_and_unit(const std::string& name) {
     for (const char* unit : {"ns", "bytes"}) {
         const std::string end = std::string("_") + unit;

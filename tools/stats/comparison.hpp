@@ -1,6 +1,6 @@
-// What blkscope stats shows of a device: each variable by the t-digest of the requests that were
-// taken into its blob, and by the histogram of all requests, so that one can be held against the
-// other.
+// The figures that blkscope stats shows of a device. Each variable has two sets of figures, for
+// comparison. One is from the t-digest in its blob, which has the sampled requests. The other is
+// from the histogram, which has all requests.
 #pragma once
 
 #include <sys/kstat.h>
@@ -17,20 +17,21 @@
 
 namespace blkscope::stats_command {
 
-/// A device as it was read.
+/// A device at the time of reading.
 struct Device {
     std::string name;
     int instance = 0;
-    hrtime_t snaptime = 0;  // of the blob; ns of CLOCK_MONOTONIC
+    hrtime_t snaptime = 0;  // time of the blob; ns of CLOCK_MONOTONIC
     Variables variables = {};
-    std::string trouble = {};            // why there are none; empty: there are
-    iostat::Histograms histograms = {};  // of a moment a little later; empty: it has none
+    std::string trouble = {};            // why there are no variables; empty if there are
+    iostat::Histograms histograms = {};  // read a little later; empty if the device has none
 };
 
-/// The quantiles that are shown, in this order.
+/// The quantiles in the order of the columns.
 constexpr std::array<std::string_view, 4> quantile_names{"p50", "p90", "p99", "p99.9"};
 
-/// A variable by one of the two. What it does not know is none.
+/// The figures of a variable by the t-digest or by the histogram. A figure that the source lacks is
+/// none.
 struct Figures {
     uint64_t count = 0;
     std::optional<double> mean;
@@ -47,7 +48,8 @@ struct Row {
 };
 
 /// The rows of a device, in the order of its variables. A variable "read_wait_ns" has the unit ns,
-/// and belongs to the histogram read_wait; "size_bytes" to those of reads and writes together.
+/// and belongs to the histogram read_wait. "size_bytes" belongs to the histograms of reads and
+/// writes together.
 [[nodiscard]] std::vector<Row> compare(const Device& device);
 
 }  // namespace blkscope::stats_command

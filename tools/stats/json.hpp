@@ -1,4 +1,4 @@
-// blkscope stats for programs.
+// The output of blkscope stats for programs.
 #pragma once
 
 #include <ctime>
@@ -9,8 +9,8 @@
 
 namespace blkscope::stats_command {
 
-/// One JSON object on one line, it being `now`: of each device and variable the figures by the
-/// t-digest and by the histogram, keys with their units, null for what is not known.
+/// One JSON object on one line, with the time `now`. Each variable of each device has figures by
+/// the t-digest and by the histogram. Keys have units, and an unknown figure is null.
 [[nodiscard]] std::string json(const std::vector<Device>& devices, std::time_t now);
 
 }  // namespace blkscope::stats_command

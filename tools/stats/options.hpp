@@ -17,7 +17,7 @@ struct Options {
 
 /// Adds the subcommand `stats`, which fills `options` when it is parsed.
 ///
-/// Ownership: borrows `options` for as long as `app` lives.
+/// Ownership: borrows `options` until `app` is destroyed.
 void add_command(CLI::App& app, Options& options);
 
 }  // namespace blkscope::stats_command

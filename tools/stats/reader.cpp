@@ -35,7 +35,7 @@ Device device_of(const kstat_t& ksp) {
     return device;
 }
 
-// nbd of nbd0: the module in which the device has its other kstats.
+// For nbd0, nbd: the module of the device's other kstats.
 std::string module_of(const std::string& name) {
     return name.substr(0, name.find_last_not_of("0123456789") + 1);
 }

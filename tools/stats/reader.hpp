@@ -1,4 +1,4 @@
-// Where the statistics come from: the blobs through libkstat, the histograms through libkstat2.
+// Reads the blobs through libkstat, and the histograms through libkstat2.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace blkscope::stats_command {
 
-/// The devices with these names, or all, in the order of their names, as they are now.
+/// The devices with these names, or all devices, in the order of their names, at present.
 ///
-/// Errors: throws std::system_error or std::runtime_error if there is nothing to be read from. One
-///         device that cannot be read says so in its `trouble`, and one that has gone is not there.
+/// Errors: throws std::system_error or std::runtime_error if there is no provider to read. For a
+///         device that cannot be read, `trouble` says why. A device that was removed is not there.
 [[nodiscard]] std::vector<Device> read_devices(const std::vector<std::string>& names);
 
 }  // namespace blkscope::stats_command

@@ -1,4 +1,4 @@
-// blkscope stats for people.
+// The output of blkscope stats for people.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace blkscope::stats_command {
 
-/// A header with the device's name; a line per variable by its t-digest, and below it, where there
-/// is one, a line by the histogram. Values have four digits and a unit (ns to s, powers of 1024
-/// bytes), and are - where they are not known. Of a device with trouble one line that says so.
+/// A header with the device's name, then the variables. A variable has a line by its t-digest, and
+/// below it a line by its histogram, if there is one. Values have four digits and a unit (ns to s,
+/// powers of 1024 bytes). An unknown value is "-". A device with trouble has one line that says so.
 [[nodiscard]] std::string table(const Device& device);
 
 }  // namespace blkscope::stats_command

@@ -10,7 +10,8 @@ namespace {
 
 constexpr hrtime_t ms = 1'000'000;
 
-/// One device over 200 ms: 20 reads of 4 KiB, 10 writes of 16 KiB, 2 deletes of 1 MiB, a flush.
+/// A device over 200 ms. There are 20 reads of 4 KiB and 10 writes of 16 KiB. Two deletes
+/// of 1 MiB and a flush follow.
 class GstatReport : public testing::Test {
   protected:
     GstatReport() {

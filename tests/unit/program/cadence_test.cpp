@@ -14,8 +14,8 @@ TEST(Cadence, WakesStandOneIntervalApartWhateverTheReportsTook) {
 
 TEST(Cadence, WithACountALateReportIsCaughtUpWith) {
     Cadence cadence(1000, 400, false);
-    EXPECT_EQ(cadence.next_wake(1301, false), 1501);  // 99 are left: half an interval instead
-    EXPECT_EQ(cadence.next_wake(1502, false), 1800);  // the schedule stood
+    EXPECT_EQ(cadence.next_wake(1301, false), 1501);  // 99 ns are left: half an interval instead
+    EXPECT_EQ(cadence.next_wake(1502, false), 1800);  // the schedule is unchanged
 }
 
 TEST(Cadence, WithoutEndALateReportStartsTheScheduleAnew) {

@@ -17,7 +17,7 @@ struct Switches {
 constexpr std::array flags{Flag<Switches>{'a', &Switches::one},
                            Flag<Switches>{'b', &Switches::other}};
 
-// The letters and arguments as they come, then the operands.
+// The letters and arguments in the order of the calls, then the operands.
 std::string read(Words words, const std::string& grammar) {
     words.insert(words.begin(), "program");
     std::string text;

@@ -34,7 +34,7 @@ Variables read(const Bytes& bytes) {
     return std::get<Variables>(std::move(blob));
 }
 
-// A template of two variables of signed and of Q numbers, with everything that ours has not.
+// A template of two variables of signed and of Q numbers, with everything that blkscope's lacks.
 int other_template() {
     static const int tpl = [] {
         const int made = stats_tpl_alloc("test.other", 0);
@@ -70,7 +70,7 @@ TEST(Blob, OfADeviceHasItsVariablesByName) {
     for (const Bucket& bucket : wait.buckets) in_buckets += bucket.count;
     EXPECT_EQ(in_buckets, 1000u);
     EXPECT_EQ(wait.buckets[0].from, Number(uint64_t{0}));
-    EXPECT_EQ(wait.buckets[0].count, 1u);  // 1000 ns; the next begins at 1024
+    EXPECT_EQ(wait.buckets[0].count, 1u);  // 1000 ns; the next bucket begins at 1024
     EXPECT_EQ(wait.buckets[1].from, Number(uint64_t{1024}));
 }
 
@@ -92,7 +92,7 @@ TEST(Blob, OfNegativeNumbersHasNegativeBounds) {
     const Variables variables = read(bytes_of(blob.get()));
     ASSERT_EQ(variables.size(), 1u);
     EXPECT_EQ(variables[0].name, "drift");
-    EXPECT_EQ(variables[0].count, 4u);  // of the histogram
+    EXPECT_EQ(variables[0].count, 4u);  // the count of the histogram
     EXPECT_EQ(variables[0].sum, Number(int64_t{-123}));
     EXPECT_EQ(variables[0].min, Number(int64_t{-100}));
     EXPECT_FALSE(variables[0].max);
@@ -104,7 +104,7 @@ TEST(Blob, OfNegativeNumbersHasNegativeBounds) {
     EXPECT_EQ(variables[0].buckets[3].count, 1u);
 }
 
-// The hash of the template is behind the first eight bytes.
+// The hash of the template is behind the first eight bytes of a blob.
 constexpr size_t hash_at = 8;
 
 TEST(Blob, OfAnUnknownTemplateHasNumberedVariables) {
@@ -132,7 +132,7 @@ TEST(Blob, ThatIsNoneIsRefusedInWords) {
     EXPECT_EQ(why(bytes), "not a blob of stats(3)");
 }
 
-// Whatever the bytes are: an answer, and no read outside (which the asan build would see).
+// Any bytes give an answer, and no read outside of the blob (the asan build would report it).
 TEST(Blob, WithAnyBytesChangedIsReadOrRefused) {
     const Owned blob = blob_of(IoStatsTemplate::make());
     for (uint64_t i = 0; i < 300; ++i) {
@@ -144,7 +144,7 @@ TEST(Blob, WithAnyBytesChangedIsReadOrRefused) {
     for (int round = 0; round < 300; ++round) {
         Bytes bytes = whole;
         for (int i = 0; i < 3; ++i) {
-            // Half of them in the head and the slots, where the offsets are.
+            // Half of the changes are in the head and the slots, because these hold the offsets.
             const size_t end = random() % 2 == 0 ? 300 : bytes.size();
             bytes[random() % end] = static_cast<std::byte>(random());
         }

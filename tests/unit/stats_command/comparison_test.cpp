@@ -28,7 +28,7 @@ TEST(StatsComparison, TakesReadsAndWritesTogetherWhereTheVariableHasBoth) {
     EXPECT_EQ(row.unit, "bytes");
     ASSERT_TRUE(row.histogram);
     EXPECT_EQ(row.histogram->count, 2u);
-    EXPECT_FALSE(row.histogram->mean);  // nobody keeps their sum
+    EXPECT_FALSE(row.histogram->mean);  // the histogram has no sum of its values
 }
 
 TEST(StatsComparison, HasNoHistogramWhereTheDeviceHasNone) {

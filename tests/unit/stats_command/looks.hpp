@@ -1,11 +1,11 @@
-// A device as blkscope stats reads it, for tests.
+// A device as blkscope stats reads it.
 #pragma once
 
 #include "tools/stats/comparison.hpp"
 
 namespace blkscope::stats_command {
 
-/// Ten reads in the digest; in the histogram, of steps of 1000 ns, a hundred.
+/// A device with ten reads in the digest, and a hundred in the histogram, in steps of 1000 ns.
 inline Device a_device() {
     Variable service{.name = "read_service_ns",
                      .count = 10,

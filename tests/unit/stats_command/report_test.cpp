@@ -1,4 +1,4 @@
-// What blkscope stats prints, and what it is asked.
+// The output and the command line of blkscope stats.
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
