@@ -30,7 +30,7 @@ long parse(const std::string& variable, std::string_view text, long largest) {
 unsigned count_activated_sockets(const ActivationVariables& variables, pid_t self) {
     constexpr long pid_largest = 1L << 22;  // PID_MAX_LIMIT
     if (variables.pid == nullptr || variables.fds == nullptr) return 0;
-    // Another process', inherited by mistake, and then whatever the rest says is no matter of ours.
+    // The variables are those of another process, inherited by mistake. The rest is then ignored.
     if (parse("LISTEN_PID", variables.pid, pid_largest) != self) return 0;
     const long count = parse("LISTEN_FDS", variables.fds, activated_sockets_max);
     if (variables.names != nullptr) {

@@ -24,16 +24,16 @@ Attachment::Attachment(asio::io_context& io, const nbd::Uri& uri, const AttachOp
     });
 }
 
-// Not before nbd-client has ended, and it ends only if its handshake is answered.
+// Waits until nbd-client has ended. nbd-client ends only if the server answers its handshake.
 Attachment::~Attachment() {
     attached_ = nullptr;
     io_.restart();
     while (!done_) io_.run_one();
     thread_.join();
-    // It may have been detached by hand meanwhile, or attached to something else.
+    // Meanwhile a user may have detached the device, or attached it to another server.
     if (attached_by_ == 0 || attached_by(device_) != attached_by_) return;
     try {
-        detach(device_, {.force = true});  // its server goes, whoever uses it
+        detach(device_, {.force = true});  // its server ends, so its users lose it in any case
     } catch (const std::exception& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());
     }

@@ -1,9 +1,9 @@
-// Attachment: /dev/nbdX for as long as the server runs. nbd-client needs a server that answers, so
-// it runs beside the control thread; what came of it is told there.
+// Attachment: /dev/nbdX is attached while the server runs. nbd-client needs a server that answers.
+// Therefore nbd-client runs beside the control thread, and its result is posted to that thread.
 //
-// Ownership: borrows the io_context, which it runs for a moment at the end.
-// Threads:   the control thread, on which `attached` is called; one of its own while nbd-client runs.
-// Errors:    check() throws what attach() threw.
+// Ownership: borrows the io_context. The destructor runs the io_context for a moment.
+// Threads:   the control thread, which calls `attached`; one more thread while nbd-client runs.
+// Errors:    check() throws the exception of attach().
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -19,15 +19,15 @@ namespace blkscope {
 
 class Attachment {
   public:
-    /// Calls `attached` when the device is there, unless the server ends first. Where it cannot be
-    /// had, the io_context is stopped.
+    /// Calls `attached` when the device is attached, unless the server ends first. If the device
+    /// cannot be attached, stops the io_context.
     Attachment(boost::asio::io_context& io, const nbd::Uri& uri, const AttachOptions& options,
                std::function<void()> attached);
     ~Attachment();
     Attachment(const Attachment&) = delete;
     Attachment& operator=(const Attachment&) = delete;
 
-    /// Throws why it could not be attached, if it could not.
+    /// Throws the reason if the device could not be attached.
     void check() const;
 
   private:
@@ -35,9 +35,9 @@ class Attachment {
 
     boost::asio::io_context& io_;
     std::string device_;
-    std::function<void()> attached_;  // empty when the server ends
+    std::function<void()> attached_;  // empty while the server ends
     std::thread thread_;
-    int attached_by_ = 0;  // 0 until it is
+    int attached_by_ = 0;  // 0 until the device is attached
     bool done_ = false;
     std::exception_ptr failure_;
 };

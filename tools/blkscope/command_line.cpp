@@ -98,7 +98,7 @@ void add_tls(CLI::App& serve, nbd::TlsOptions& options) {
         ->option_text("FILE");
 }
 
-// How clients come in, and which.
+// The options for the connections of clients, and for the clients that are allowed.
 void add_door(CLI::App& serve, ServeOptions& options) {
     CLI::Option* socket =
         serve
@@ -117,7 +117,7 @@ void add_door(CLI::App& serve, ServeOptions& options) {
                     "An address or network (10.0.0.0/8, ::1) whose TCP clients may connect; "
                     "repeat for more (default: all)")
         ->option_text("NETWORK")
-        ->allow_extra_args(false);  // what follows the network may be a backing
+        ->allow_extra_args(false);  // the word behind the network may be a backing
     serve
         .add_flag("--stdio", options.stdio,
                   "Serve the one client whose socket is standard input and output")
@@ -245,7 +245,8 @@ void add_detach(CLI::App& app, DetachCommand& command) {
                      "Even if it is mounted or open: its users lose their disk");
 }
 
-// CLI11 cannot say "one of both", nor "this and nothing else" without a list in each line of help.
+// CLI11 cannot require "one of both", nor exclude all other options without a list in each line of
+// help.
 void require_something_to_serve(const CLI::App& app, const ServeOptions& options) {
     if (!app.got_subcommand("serve")) return;
     const CLI::App& serve = *app.get_subcommand("serve");
@@ -261,7 +262,7 @@ void require_something_to_serve(const CLI::App& app, const ServeOptions& options
     }
 }
 
-// The command line has words, and the first of them is no command.
+// Whether the command line has words of which the first is no command.
 bool has_unknown_command(const CLI::App& app, int argc, char** argv) {
     if (argc < 2 || argv[1][0] == '-') return false;
     const auto commands = app.get_subcommands({});
@@ -269,7 +270,7 @@ bool has_unknown_command(const CLI::App& app, int argc, char** argv) {
                         [&](const CLI::App* command) { return command->get_name() == argv[1]; });
 }
 
-// CLI11's exit codes are its own; ours are 0 and 2, and its message becomes one line.
+// Prints one line instead of CLI11's message. The exit status is 0 or 2, not CLI11's.
 int explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
     if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     std::string why = error.what();

@@ -1,10 +1,10 @@
-// blkscope's command line: serve, attach, detach, list, stats, top.
+// The command line of blkscope: serve, attach, detach, list, stats, top.
 #pragma once
 
 namespace blkscope {
 
-/// Does what the arguments say. Gives the exit status: 0, or 2 for bad usage, which it has
-/// explained on standard error. Throws what went wrong while doing it; that is status 1.
+/// Runs the command that the arguments name. Returns the exit status: 0, or 2 for wrong usage,
+/// which is explained on standard error. Throws if the command fails; the exit status is then 1.
 int run(int argc, char** argv);
 
 }  // namespace blkscope

@@ -22,12 +22,12 @@ using Json = nlohmann::json;
 
 constexpr std::string_view unix_prefix = "unix:";
 
-// The trouble with a value, to which parse_config() adds the file.
+// Throws an error about a value. parse_config() adds the file's name.
 [[noreturn]] void refuse(const std::string& key, const std::string& why) {
     throw std::invalid_argument(key.empty() ? why : key + ": " + why);
 }
 
-// One object of the file: hands out its values by key, and in the end objects to those that nobody
+// One object of the file. Returns its values by key, and at the end refuses the keys that were not
 // asked for.
 class Object {
   public:
@@ -39,7 +39,7 @@ class Object {
         return path_.empty() ? key : path_ + "." + key;
     }
 
-    /// Null if the key is not there.
+    /// The value of the key; null if the key is missing.
     const Json* find(const std::string& key) {
         known_.push_back(key);
         const auto found = json_.find(key);
@@ -76,7 +76,7 @@ class Object {
         value = json->get<unsigned>();
     }
 
-    /// Null if the key is not there.
+    /// The array of the key; null if the key is missing.
     const Json* array(const std::string& key) {
         const Json* json = find(key);
         if (json != nullptr && !json->is_array()) refuse(path_of(key), "not an array, as in [ ]");
@@ -117,7 +117,7 @@ uint16_t parse_port(const std::string& key, std::string_view text) {
     return port;
 }
 
-// unix:PATH, ADDRESS:PORT, [V6-ADDRESS]:PORT
+// Parses unix:PATH, ADDRESS:PORT or [V6-ADDRESS]:PORT.
 ListenAddress parse_listen(const std::string& key, std::string_view text) {
     if (text.starts_with(unix_prefix) && text.size() > unix_prefix.size()) {
         return {.unix_path = std::string(text.substr(unix_prefix.size()))};
@@ -220,7 +220,7 @@ ServiceConfig from_json(const Json& json) {
     return config;
 }
 
-// The library takes the last of two equal keys without a word; this objects to the second.
+// Refuses the second of two equal keys. The library takes the last one without a message.
 class NoKeyTwice {
   public:
     bool operator()(int, Json::parse_event_t event, const Json& parsed) {
@@ -234,10 +234,10 @@ class NoKeyTwice {
     }
 
   private:
-    std::vector<std::set<std::string>> seen_;  // in each object that is open
+    std::vector<std::set<std::string>> seen_;  // the keys of each object that is open
 };
 
-// The library's words are "[json.exception...] parse error at line 2, column 3: <why>".
+// The library's message is "[json.exception...] parse error at line 2, column 3: <why>".
 [[noreturn]] void refuse_syntax(const Json::parse_error& error) {
     const std::string_view what = error.what();
     constexpr std::string_view lead = "parse error at ";

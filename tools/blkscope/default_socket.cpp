@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view prefix = "blkscope-";
 constexpr std::string_view suffix = ".nbd";
 
-// 0 for a file of another name.
+// The process id in the file's name; 0 for another name.
 pid_t server_of(std::string_view file) {
     if (!file.starts_with(prefix) || !file.ends_with(suffix)) return 0;
     file.remove_prefix(prefix.size());
@@ -35,8 +35,8 @@ std::string default_socket_path() {
     return fmt::format("{}/{}{}{}", kstat::run_directory(), prefix, getpid(), suffix);
 }
 
-// Does not connect to a live server, which would take that for a client. A process that is not there
-// may be in another pid namespace, so the socket decides.
+// Avoids a connection to a running server, which would count it as a client. A process that does
+// not exist here may exist in another pid namespace. Therefore remove_stale_socket() decides.
 void remove_dead_servers_sockets() {
     std::error_code none;
     for (const auto& entry : std::filesystem::directory_iterator(kstat::run_directory(), none)) {

@@ -1,18 +1,18 @@
-// The Unix socket of a server that was given no address: blkscope-PID.nbd in the run directory.
+// The default Unix socket of a server without an address: blkscope-PID.nbd in the run directory.
 //
 // Threads: any.
-// Errors:  none. A socket that cannot be looked at or removed stays.
+// Errors:  none. A socket that cannot be examined or removed stays.
 #pragma once
 
 #include <string>
 
 namespace blkscope {
 
-/// Where this process listens.
+/// The default socket of this process.
 std::string default_socket_path();
 
-/// Removes the sockets of servers that were killed. A running server keeps its socket, also one
-/// of another pid namespace.
+/// Removes the sockets of servers that were killed. A running server keeps its socket, even if the
+/// server is in another pid namespace.
 void remove_dead_servers_sockets();
 
 }  // namespace blkscope

@@ -8,8 +8,8 @@
 namespace blkscope {
 namespace {
 
-// Of set-up only: opening backings, listening, making directories, starting programs. Empty where
-// the reason alone says what to do, or nothing does.
+// The advice for failures of set-up: opening backings, listening, making directories, starting
+// programs. Empty where the reason alone is enough, and where no advice helps.
 std::string_view remedy(int error) {
     switch (error) {
         case ENOENT:

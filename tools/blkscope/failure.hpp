@@ -1,4 +1,4 @@
-// What a failure is told to a person as: "<what>: <why>; <what to do>".
+// The text of a failure for the user: "<what>: <why>; <what to do>".
 #pragma once
 
 #include <exception>
@@ -6,8 +6,7 @@
 
 namespace blkscope {
 
-/// The exception's own words, and what to do about it where the error number says it and the words
-/// do not.
+/// The exception's own text. Advice is added if the error number implies it and the text has none.
 std::string failure_text(const std::exception& failure);
 
 }  // namespace blkscope

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t text_column = 26;
 constexpr size_t columns = 80;
 
-// A name, and beside or below it a text in lines that end before the screen does.
+// A name, and beside or below it a text in lines that fit the screen.
 std::string entry(const std::string& name, const std::string& text) {
     std::string out = "  " + name;
     if (out.size() + 2 > text_column) out += "\n";
@@ -42,7 +42,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
     return text;
 }
 
-// CLI11 says "UINT in [1 - 64]", "{off,on,require}" and "POSITIVE".
+// Rewrites CLI11's "UINT in [1 - 64]", "{off,on,require}" and "POSITIVE" for the user.
 std::string plain(const std::string& constraint) {
     if (constraint == "POSITIVE") return "above 0";
     if (const size_t range = constraint.find(" in ["); range != std::string::npos) {
@@ -69,7 +69,7 @@ std::string names_of(const Options& options) {
     return names;
 }
 
-// The type's name, and what CLI11 has put behind it: "UINT:UINT in [1 - 64]".
+// Splits CLI11's "UINT:UINT in [1 - 64]" into the type's name and the constraint.
 std::pair<std::string, std::string> type_and_constraint(const CLI::Option& option) {
     const std::string type = option.get_type_name();
     const size_t colon = type.find(':');
@@ -77,7 +77,7 @@ std::pair<std::string, std::string> type_and_constraint(const CLI::Option& optio
     return {type.substr(0, colon), plain(type.substr(colon + 1))};
 }
 
-// The word behind the name: "N", "PATH"; nothing behind a flag or a positional.
+// The word behind the option's name: "N", "PATH"; empty for a flag and a positional.
 std::string value_name(const CLI::Option& option, bool is_positional) {
     if (is_positional || is_flag(option)) return "";
     if (!option.get_option_text().empty()) return " " + option.get_option_text();
@@ -105,7 +105,7 @@ std::string description(const CLI::Option& option) {
     return notes.empty() ? text : fmt::format("{} ({})", text, fmt::join(notes, "; "));
 }
 
-// How many letters must be put in, taken out or changed to make one word of the other.
+// The number of letters to insert, delete or replace to turn one word into the other.
 size_t distance(std::string_view one, std::string_view other) {
     std::vector<size_t> row(other.size() + 1);
     std::iota(row.begin(), row.end(), 0);
@@ -139,7 +139,7 @@ std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) con
     return "\n" + CLI::Formatter::make_usage(app, std::move(name));
 }
 
-// Without CLI11's remark on how many options there must be.
+// Omits CLI11's remark about the number of options.
 std::string HelpFormatter::make_description(const CLI::App* app) const {
     return app->get_description() + "\n";
 }
@@ -150,7 +150,7 @@ std::string no_such_command(const std::string& word, const std::vector<std::stri
         std::min_element(commands.begin(), commands.end(), [&](const auto& one, const auto& other) {
             return distance(word, one) < distance(word, other);
         });
-    // More than half of it changed: chance.
+    // A word that differs in more than half of its letters is similar only by chance.
     if (distance(word, *nearest) <= (std::max(word.size(), nearest->size()) + 1) / 2) {
         return fmt::format("there is no command '{}'; the nearest is '{}'", word, *nearest);
     }

@@ -1,4 +1,4 @@
-// Help on blkscope's command line: --help in 80 columns, and the message on an unknown command.
+// Help for blkscope's command line: --help in 80 columns, and the message for an unknown command.
 //
 // Threads: any.
 // Errors:  none.
@@ -10,8 +10,8 @@
 
 namespace blkscope {
 
-/// Prints an option as "--queue-depth N" and, in a second column, what it does, its range and its
-/// default. To be given to an application before it gets its subcommands.
+/// Prints an option as "--queue-depth N". The second column has its purpose, its range and its
+/// default. An application must get this formatter before its subcommands.
 class HelpFormatter : public CLI::Formatter {
   public:
     HelpFormatter();
@@ -22,7 +22,7 @@ class HelpFormatter : public CLI::Formatter {
     std::string make_description(const CLI::App* app) const override;
 };
 
-/// "there is no command 'srv'; the nearest is 'serve'", or all of them if none is near.
+/// "there is no command 'srv'; the nearest is 'serve'". If no command is near, lists all commands.
 std::string no_such_command(const std::string& word, const std::vector<std::string>& commands);
 
 }  // namespace blkscope

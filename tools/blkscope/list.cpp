@@ -13,7 +13,7 @@
 namespace blkscope {
 namespace {
 
-// The text of a STRING record, "-" where there is none.
+// The text of a STRING record; "-" if there is none.
 std::string text(kstat_t* ksp, const char* record) {
     const auto* named = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, record));
     if (named == nullptr || named->data_type != KSTAT_DATA_STRING) return "-";

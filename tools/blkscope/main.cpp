@@ -1,4 +1,4 @@
-// blkscope: see command_line.hpp for what it does with its arguments.
+// blkscope: see command_line.hpp for its commands.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-// Tells the service manager how far we are, if it asked to be told (Type=notify).
+// Tells the service manager the state of the server, if the manager asks for it (Type=notify).
 //
-// Threads: any. Errors: none; a manager that does not listen is its own concern.
+// Threads: any. Errors: none; a manager that does not listen is ignored.
 // Source:  sd_notify(3).
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace blkscope {
 
-/// As in "READY=1" or "STOPPING=1".
+/// Sends a state such as "READY=1" or "STOPPING=1".
 void notify_manager(std::string_view state);
 
 }  // namespace blkscope

@@ -1,4 +1,4 @@
-// What fails in the run directory is not the user's path but a directory that nobody named.
+// Failures in the run directory, which concern a path that the user never gave.
 #pragma once
 
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 
 namespace blkscope {
 
-/// What `action` gives. Its std::system_error gets the advice that helps.
+/// The result of `action`. Its std::system_error gets the advice to set KSTAT_DIR.
 template <class Action>
 auto in_run_directory(Action action) try {
     return action();

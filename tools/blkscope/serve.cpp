@@ -33,7 +33,7 @@ namespace {
 namespace asio = boost::asio;
 using boost::system::error_code;
 
-// For the last replies and the last flush. A service manager waits for 90 s before it kills.
+// The time for the last replies and the last flush. A service manager kills a server after 90 s.
 constexpr std::chrono::seconds stop_time_max{60};
 
 void require_distinct_names(const ServiceConfig& config) {
@@ -54,8 +54,8 @@ AttachOptions attach_options(const ServeOptions& options) {
     };
 }
 
-// The socket that standard input and output are, out of the way of what prints to them: what was
-// printed would be taken for the protocol.
+// The socket at standard input and output, moved to another descriptor. Printed text would else
+// become part of the protocol.
 int take_stdio() {
     int type = 0;
     socklen_t bytes = sizeof type;
@@ -86,7 +86,7 @@ Door find_door(const ServeOptions& options) {
     return door;
 }
 
-// The kernel would need a client's certificate, and the server has none to give it.
+// The kernel's client would need a certificate, and the server has none to give.
 void require_attachable(const ServeOptions& options) {
     if (options.attach_device.empty() || options.tls.mode != nbd::TlsMode::require) return;
     throw std::invalid_argument(
@@ -98,15 +98,15 @@ ServiceConfig find_config(const ServeOptions& options) {
     return options.config_path.empty() ? config_of(options) : read_config(options.config_path);
 }
 
-// Too few for as many clients as there may be: the user should hear of it before the last of them.
+// Warns the user early if there are too few descriptors for the largest allowed number of clients.
 void warn_of_descriptors(const Service& service) {
     const std::string shortage = nbd::descriptor_shortage(
         nbd::descriptor_limit(), nbd::open_descriptors(), service.server().descriptors_to_come());
     if (!shortage.empty()) fmt::print(stderr, "blkscope: {}\n", shortage);
 }
 
-// The file again, at each SIGHUP, for as long as the process is there: while it stops too, when the
-// signal has nothing to say but must not kill.
+// Reads the file again at each SIGHUP, until the process ends. While the server stops, SIGHUP has
+// no effect, but must not end the process.
 class Reloader {
   public:
     Reloader(asio::io_context& io, Service& service, const std::string& path)
@@ -148,7 +148,7 @@ class Reloader {
     asio::signal_set signals_;
 };
 
-// Out of reach while a backing does not answer: neither its memory nor its thread can be had back.
+// Ends the process while a backing does not answer: its memory and its thread cannot be freed.
 [[noreturn]] void give_up() {
     fmt::print(stderr,
                "blkscope: stop: a backing has not answered for {} s; what clients wrote "
@@ -157,7 +157,7 @@ class Reloader {
     std::_Exit(1);
 }
 
-// Tells the user and the service manager that all is there, the attached device included.
+// Tells the user and the service manager that all is ready, the attached device included.
 void tell_ready(const Service& service, const std::string& attached_device) {
     service.announce();
     if (!attached_device.empty()) fmt::print("{} attached\n", attached_device);
@@ -177,7 +177,7 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
     }
     signals.async_wait([&](error_code, int) { io.stop(); });
     io.run();
-    signals.clear();  // a second Ctrl-C need not wait for the orderly end
+    signals.clear();  // a second Ctrl-C ends the process at once
     notify_manager("STOPPING=1");
     if (attachment) attachment->check();
 }
@@ -186,7 +186,7 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
 
 ExportSpec parse_export_spec(const std::string& text) {
     const size_t equals = text.find('=');
-    // An '=' behind a '/' belongs to a path.
+    // An '=' behind a '/' is part of a path.
     if (equals != std::string::npos && text.find('/') > equals) {
         return {text.substr(0, equals), text.substr(equals + 1)};
     }
@@ -232,7 +232,7 @@ void serve(const ServeOptions& options) {
     ServiceConfig config = find_config(options);
     std::signal(SIGPIPE, SIG_IGN);
     asio::io_context io;
-    // Before any thread is made: what a signal does must be settled when it can come.
+    // Before any thread is created: signals must have their actions before one can come.
     asio::signal_set signals(io, SIGINT, SIGTERM);
     in_run_directory([&] { kstat::publish_on(io); });
     nbd::AsioExecutor executor(io);

@@ -14,15 +14,15 @@ namespace blkscope {
 
 struct ServeOptions {
     std::vector<std::string> backings;  // [NAME=]BACKING
-    std::string config_path;            // everything from this file instead, again at SIGHUP
-    std::string socket_path;            // empty: one in the run directory, unless there is a port
-    std::optional<uint16_t> port;       // TCP; 0 takes a free one
+    std::string config_path;            // the file of all settings instead, read again at SIGHUP
+    std::string socket_path;            // empty: one in the run directory, unless a port is given
+    std::optional<uint16_t> port;       // TCP; 0 takes a free port
     std::string bind_address = "127.0.0.1";
     bool stdio = false;              // the only client is at standard input and output
-    std::vector<std::string> allow;  // addresses and networks; empty: everyone
+    std::vector<std::string> allow;  // addresses and networks; empty: every client
     uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;
-    unsigned workers = 0;  // at most; 0: one a processor
+    unsigned workers = 0;  // at most; 0: one per processor
     bool busy_wait = true;
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
@@ -40,14 +40,14 @@ struct ServeOptions {
     unsigned attach_timeout_seconds = default_timeout_seconds;
 };
 
-/// Serves until SIGINT or SIGTERM, or until the client of `stdio` has left. Throws what stands in
-/// the way, before anything is served; and what went wrong at the end.
+/// Serves until SIGINT or SIGTERM, or until the connection of `stdio` closes. Throws if the server
+/// cannot start, or if the end fails.
 void serve(const ServeOptions& options);
 
-/// What the command line says, without a file.
+/// The configuration of the command line, without a file.
 ServiceConfig config_of(const ServeOptions& options);
 
-/// NAME and BACKING of "[NAME=]BACKING". Without a name: the file's base name, `memory`, `null`.
+/// NAME and BACKING of "[NAME=]BACKING". Without NAME: the file's base name, `memory`, `null`.
 struct ExportSpec {
     std::string name;
     std::string backing;

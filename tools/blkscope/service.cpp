@@ -111,7 +111,7 @@ nbd::Uri Service::listen(const ListenAddress& address) {
     return server_.listen_unix(std::filesystem::absolute(address.unix_path).string());
 }
 
-// All or none.
+// Listens on all new addresses, or on none if one of them fails.
 std::vector<Service::Listening> Service::listen_on_new(const std::vector<ListenAddress>& wanted) {
     std::vector<Listening> opened;
     try {

@@ -1,8 +1,8 @@
-// Service: a server and the configuration that it has, which may be changed while it serves.
+// Service: a server and its configuration, which may change while the server runs.
 //
 // Threads: the control thread.
 // Errors:  the constructor and change() throw std::system_error, std::runtime_error or
-//          std::invalid_argument; after change() has thrown everything is as it was.
+//          std::invalid_argument. If change() throws, the old configuration stays in effect.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@
 
 namespace blkscope {
 
-/// How clients come in, besides the addresses of the configuration.
+/// Connections besides the addresses of the configuration.
 struct Door {
-    std::vector<int> sockets = {};   // that listen already; then the configuration has none
-    std::optional<int> client = {};  // the only one
-    int preferred_instance = -1;     // of the first export's device; -1 for any
+    std::vector<int> sockets = {};   // listen already; the configuration then has none
+    std::optional<int> client = {};  // the socket of the only client
+    int preferred_instance = -1;     // for the first export's device; -1 for any
 };
 
-/// What a change did, by name.
+/// The effect of a change, as names of exports.
 struct ServiceChange {
     std::vector<std::string> added;
     std::vector<std::string> replaced;
@@ -31,18 +31,18 @@ struct ServiceChange {
 
 class Service {
   public:
-    /// Opens all backings and listens; `start()` of the server is left to the caller.
+    /// Opens all backings and listens. The caller must call `start()` of the server.
     Service(nbd::Executor& executor, ServiceConfig config, const Door& door);
 
-    /// Exports whose configuration is the same stay, and with them their clients; others come and
-    /// go. Limits hold for clients to come.
+    /// Exports with the same configuration stay, and so do their clients. Other exports are added
+    /// or removed. New limits apply to new clients.
     ServiceChange change(ServiceConfig config);
 
     [[nodiscard]] nbd::Server& server() { return server_; }
     [[nodiscard]] const nbd::Server& server() const { return server_; }
 
-    /// A line for each export and address: the device's name and the URI. Only those named, unless
-    /// there are none.
+    /// Prints a line for each export and address: the device's name and the URI. If `names` is not
+    /// empty, prints only these exports.
     void announce(const std::vector<std::string>& names = {}) const;
 
   private:
@@ -55,7 +55,7 @@ class Service {
     void stop_listening_unless(const std::vector<ListenAddress>& wanted);
 
     ServiceConfig config_;
-    bool listens_itself_;  // and not on sockets that it was given
+    bool listens_itself_;  // false if the sockets were given
     nbd::Server server_;
     std::vector<Listening> listening_;
 };

@@ -1,4 +1,4 @@
-// What LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES say.
+// The meaning of LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES.
 #include "tools/blkscope/activation.hpp"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What a configuration file says, and where it is said to be wrong.
+// The contents of a configuration file, and the place that an error message names.
 #include "tools/blkscope/config.hpp"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ ServiceConfig parse(const std::string& text) {
     return parse_config(text, "lab.json");
 }
 
-/// Why a file is refused.
+/// The reason why a file is refused.
 std::string trouble(const std::string& text) {
     try {
         parse(text);
