@@ -1,4 +1,4 @@
-// The report for those who are no terminal: lines, as `iostat -xn` has them.
+// The report for an output that is no terminal: lines as those of `iostat -xn`.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace blkscope::top {
 
-/// The report on the last look: lines on what came and went, headers, a line per device that is
-/// there. Names are padded to nothing: they end the line.
+/// The report on the last look: lines about added and removed devices, headers, and a line per
+/// present device. Names are not padded, because each name ends its line.
 [[nodiscard]] std::string batch_report(const Model& model);
 
 }  // namespace blkscope::top

@@ -40,8 +40,8 @@ HeldSignals::HeldSignals(std::initializer_list<int> signals) {
         if (!is_ignored(signal)) sigaddset(&all_, signal);
     }
     pthread_sigmask(SIG_BLOCK, &all_, &mask_before_);
-    // curses ignores a SIGTSTP of the default action while it draws, and one that was held back is
-    // lost with that. A handler of somebody else's it leaves alone.
+    // curses ignores a SIGTSTP of the default action while it draws, and a blocked SIGTSTP is then
+    // lost. If the signal has a handler, curses does not change the action.
     struct sigaction action {};
     action.sa_handler = never_run;
     for (const int signal : signals) {
@@ -67,7 +67,7 @@ Events::Events(std::initializer_list<int> signals, hrtime_t interval_ns, bool wa
 }
 
 Event Events::wait() {
-    const int input = watch_input_ ? STDIN_FILENO : -1;  // poll(2) passes a negative one over
+    const int input = watch_input_ ? STDIN_FILENO : -1;  // poll(2) skips a negative descriptor
     std::array<pollfd, 3> polled{pollfd{signals_.get(), POLLIN, 0}, pollfd{timer_.get(), POLLIN, 0},
                                  pollfd{input, POLLIN, 0}};
     while (poll(polled.data(), polled.size(), -1) < 0) {

@@ -1,7 +1,7 @@
-// Events: what the loop waits for, in one poll: the next look, a key, a signal.
+// Events: the loop waits for the next look, a key or a signal in one poll.
 //
-// The signals are held back and read from a descriptor, so nothing interrupts a look or a screen
-// that is half drawn, and no library handles them behind our back.
+// The signals are blocked and read from a descriptor. Therefore no signal interrupts a look or a
+// drawing, and no library handles a signal itself.
 #pragma once
 
 #include <sys/kstat.h>
@@ -15,8 +15,8 @@
 
 namespace blkscope::top {
 
-/// Signals that are not delivered for as long as this is there, except those that whoever started
-/// us wants ignored. What they did before, they do again afterwards.
+/// Blocks signals while the object exists, except those that were ignored when the process started.
+/// The destructor restores the previous mask and actions.
 class HeldSignals {
   public:
     explicit HeldSignals(std::initializer_list<int> signals);
@@ -31,26 +31,26 @@ class HeldSignals {
     std::vector<std::pair<int, struct sigaction>> actions_before_;
 };
 
-/// What has happened since the last one; several things may have.
+/// The events since the last wait; several are possible.
 struct Event {
     bool look = false;     // the next look is due
-    bool input = false;    // standard input has something, or has ended
-    bool hung_up = false;  // and nobody is at its other end
-    int signal = 0;        // one of those watched; 0: none
+    bool input = false;    // standard input has bytes, or has ended
+    bool hung_up = false;  // standard input has no other end any more
+    int signal = 0;        // one of the watched signals; 0: none
 };
 
 class Events {
   public:
-    /// Holds `signals` back, but for those that whoever started us wants ignored, and starts the
-    /// clock. The descriptors and the signals' old state are given back at the end.
+    /// Blocks `signals`, except those that were ignored at the start, and starts the timer. The
+    /// destructor closes the descriptors and restores the signals.
     ///
     /// Errors: throws std::system_error.
     Events(std::initializer_list<int> signals, hrtime_t interval_ns, bool watch_input);
 
-    /// Sleeps until something happens. Looks that were missed meanwhile are one look.
+    /// Sleeps until an event. Looks that were missed meanwhile count as one look.
     [[nodiscard]] Event wait();
 
-    /// The next look is one interval from now, and so on.
+    /// The next look is one interval from now; further looks follow at that interval.
     void set_interval(hrtime_t interval_ns);
 
   private:

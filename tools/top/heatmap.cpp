@@ -14,9 +14,9 @@ namespace {
 using Phase = std::vector<uint64_t> Column::*;
 
 constexpr double octave = 0.30102999566398120;   // log10 of 2
-constexpr Span empty_span{.low = 3, .high = 7};  // 1 us to 10 ms, before there are requests
+constexpr Span empty_span{.low = 3, .high = 7};  // 1 us to 10 ms, used without requests
 constexpr double least_span = 1;                 // a decade
-constexpr double rounding = 1e-9;                // what sums of logarithms may be off by
+constexpr double rounding = 1e-9;                // the largest rounding error of sums of logarithms
 constexpr std::array steps{0.0, octave, 1 - octave, 1.0};  // 1, 2, 5, 10
 
 double step_below(double value) {
@@ -36,7 +36,7 @@ double step_above(double value) {
     return decade + 1;
 }
 
-// Stretches `span` over the buckets that are not empty.
+// Extends `span` to all buckets of the column that are not empty.
 void cover(std::optional<Span>& span, const Column& column, Phase phase) {
     const std::vector<uint64_t>& counts = column.*phase;
     for (size_t i = 0; i < counts.size(); ++i) {
@@ -66,7 +66,7 @@ Span span_of(const History& history, int columns) {
     return rounded;
 }
 
-// Draws one column of one map.
+// Draws one column of a map.
 class Painter {
   public:
     Painter(Heatmaps& maps, Map& map, int column) : maps_(maps), map_(map), column_(column) {}
@@ -78,7 +78,7 @@ class Painter {
         }
         const auto p99 = kstat2::percentile_bucket(counts, kstat2::p99);
         if (!p99) return;
-        // Its upper end: 99 of 100 requests are in that row or below it.
+        // The upper end of the p99's bucket: 99 of 100 requests are in its row or below that row.
         const double high = bucket_span(*from.bounds, *p99).high;
         map_.p99_row[static_cast<size_t>(column_)] = row_below(high);
     }
@@ -88,7 +88,7 @@ class Painter {
         return (maps_.span.high - maps_.span.low) / maps_.rows;
     }
 
-    // The row that ends at `value`, or that it is inside of.
+    // The row that contains `value`; a value at a row's upper end belongs to that row.
     [[nodiscard]] int row_below(double value) const {
         const double from_top = (maps_.span.high - value) / row_height();
         return std::clamp(static_cast<int>(from_top + rounding), 0, maps_.rows - 1);
@@ -165,7 +165,7 @@ std::optional<Percentiles> percentiles(const History& history, int columns, Phas
         const Column& column = history.ago(ago);
         if (column.bounds == nullptr) continue;
         if (bounds == nullptr) bounds = column.bounds;
-        // A device that was made anew may count in other steps: those cannot be added up.
+        // A device that was created anew may have other buckets; such counts cannot be added.
         if (*bounds != *column.bounds) break;
         const std::vector<uint64_t>& counts = column.*phase;
         sum.resize(std::max(sum.size(), counts.size()));

@@ -1,7 +1,7 @@
-// The last while of a device's latencies, an interval after another: what a heatmap is drawn from.
+// The recent latencies of a device, one interval after another, from which a heatmap is drawn.
 //
 //     oldest                     newest
-//       [c][c][c][ ][c] ... [c][c]        each column: what was completed between two looks
+//       [c][c][c][ ][c] ... [c][c]        each column: requests completed between two looks
 //        512 at most        ago(1) ago(0)
 #pragma once
 
@@ -18,8 +18,8 @@
 
 namespace blkscope::top {
 
-/// What came in one interval. Without bounds nothing is known of it: the device was not there, or
-/// publishes no histograms.
+/// The requests of one interval. Without bounds the counts are unknown: the device was not there,
+/// or publishes no histograms.
 struct Column {
     hrtime_t elapsed_ns = 0;
     Bounds bounds;
@@ -29,9 +29,9 @@ struct Column {
 
 class History {
   public:
-    static constexpr size_t columns_max = 512;  // wider than terminals are
+    static constexpr size_t columns_max = 512;  // wider than usual terminals
 
-    /// Takes in the newest column; the oldest goes when there are too many.
+    /// Adds the newest column, and removes the oldest if there are too many.
     void add(Column column) {
         columns_.push_back(std::move(column));
         if (columns_.size() > columns_max) columns_.pop_front();
@@ -39,7 +39,7 @@ class History {
 
     [[nodiscard]] size_t size() const { return columns_.size(); }
 
-    /// The newest is 0 ago; `columns` less than size().
+    /// The column `columns` intervals before the newest; `columns` must be less than size().
     [[nodiscard]] const Column& ago(size_t columns) const {
         assert(columns < columns_.size());
         return columns_[columns_.size() - 1 - columns];

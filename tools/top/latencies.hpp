@@ -1,4 +1,4 @@
-// A device's latencies, taken from its histograms as iostat reads them.
+// The latencies of a device, from the histograms that iostat reads.
 #pragma once
 
 #include "tools/iostat/histograms.hpp"
@@ -6,10 +6,11 @@
 
 namespace blkscope::top {
 
-/// What the histograms of waiting and of service count. Without bounds if there are none that can
-/// be drawn: both of nanoseconds, in the same steps, with an end.
+/// The counts of the histograms of waiting and of service. Without bounds if these histograms
+/// cannot be drawn: both must have nanoseconds, the same buckets, and an end.
 ///
-/// `known` is what the last ones had for bounds, to be shared; it becomes those of these.
+/// `known` has the bounds of the last call, so that equal bounds are shared. The call sets `known`
+/// to the new bounds.
 [[nodiscard]] Latencies latencies_of(const iostat::Histograms& histograms, Bounds& known);
 
 }  // namespace blkscope::top

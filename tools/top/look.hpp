@@ -1,4 +1,4 @@
-// One look at the devices: all that a screen can tell of a moment.
+// One look: the state of the devices at a moment, with all that a screen shows.
 #pragma once
 
 #include <sys/kstat.h>
@@ -12,12 +12,12 @@
 
 namespace blkscope::top {
 
-/// The smallest value of each bucket of a histogram, ascending, in nanoseconds. Shared by all
-/// histograms of one shape.
+/// The smallest value of each bucket of a histogram, ascending, in nanoseconds. All histograms of
+/// one shape share an object.
 using Bounds = std::shared_ptr<const std::vector<uint64_t>>;
 
-/// What a device's latency histograms count since their creation, reads and writes together.
-/// Without bounds it publishes none.
+/// The counts of a device's latency histograms since their creation, for reads and writes together.
+/// Without bounds the device publishes no histograms.
 struct Latencies {
     hrtime_t crtime = 0;  // ns of CLOCK_MONOTONIC
     Bounds bounds;
@@ -25,13 +25,13 @@ struct Latencies {
     std::vector<uint64_t> service;  // from start to done: in the run queue
 };
 
-/// One device. What is not known of it is left out.
+/// One device. Values that are not known are none.
 struct DeviceLook {
     iostat::Device device;
     std::optional<uint64_t> size_bytes;
     std::optional<uint64_t> block_bytes;
     std::optional<uint64_t> queue_depth;
-    std::optional<uint64_t> clients;  // connections that are open
+    std::optional<uint64_t> clients;  // number of open connections
     Latencies latencies;
 };
 

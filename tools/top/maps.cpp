@@ -19,9 +19,9 @@ using Phase = std::vector<uint64_t> Column::*;
 
 constexpr int label_width = 7;  // a latency and the axis
 constexpr int axis_label_gap = 20;
-constexpr int p99_rows_min = 3;  // in fewer its line would hide the map; the title has it
+constexpr int p99_rows_min = 3;  // in fewer the line would hide the map; the title has the p99
 
-// From faint to full, two levels of heat each.
+// From light to dark; each shade stands for two levels of heat.
 constexpr std::array<char32_t, 4> shades_utf8{U'\u2591', U'\u2592', U'\u2593', U'\u2588'};
 constexpr std::array<char32_t, 4> shades_ascii{U'.', U':', U'*', U'#'};
 
@@ -30,7 +30,7 @@ char32_t shade(int level, Style style) {
     return style.utf8 ? shades_utf8[i] : shades_ascii[i];
 }
 
-// How the rows are shared out: a title for each map, as many rows for both, and the axis.
+// The division of the rows: a title for each map, the same number of rows for both, and the axis.
 struct Shares {
     bool titles;
     int map_rows;
@@ -55,7 +55,7 @@ std::string title(std::string_view name, const History& history, int columns, Ph
                        percentiles_text(history, columns, phase));
 }
 
-// Both titles in one line, where there is no more.
+// Both titles in one line, if there is only one line.
 std::string short_title(const History& history) {
     const auto p99 = [&](Phase phase) {
         const auto found = percentiles(history, 1, phase);
@@ -88,7 +88,7 @@ void draw_map(Screen& screen, int top, const Heatmaps& maps, const Map& map, Sty
     }
 }
 
-// The age of what stands above, every so many columns; the newest is at the right edge.
+// The age of the columns above, at regular gaps; the newest column is at the right edge.
 void draw_axis(Screen& screen, int y, const History& history, int columns) {
     const int right = label_width + columns;
     screen.put(right - 3, y, "now", Role::dim);

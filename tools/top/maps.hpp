@@ -1,4 +1,4 @@
-// The lower part of the screen: the percentiles of the selected device and its heatmaps, wait above
+// The lower part of the screen: the percentiles and the heatmaps of the selected device, wait above
 // service.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace blkscope::top {
 
-/// Draws into the rows from `top` on, of which there are `rows`.
+/// Draws into `rows` rows, from row `top` on.
 void draw_maps(Screen& screen, int top, int rows, const Tracked& device, Style style);
 
 }  // namespace blkscope::top

@@ -17,10 +17,10 @@ constexpr int message_looks = 10;
 
 struct SortRule {
     const char* text;
-    double iostat::Figures::*figure;  // null: by name
+    double iostat::Figures::*figure;  // null: sorted by name
 };
 
-// In the order of SortKey.
+// The rules in the order of SortKey.
 constexpr std::array sort_rules{
     SortRule{"name", nullptr},
     SortRule{"r/s+w/s", &iostat::Figures::transfers},
@@ -40,8 +40,8 @@ iostat::Snapshot devices_of(const Look& look) {
     return devices;
 }
 
-// What was completed between two looks. Histograms that were made in between have counted all of it
-// since; of those that are seen for the first time it is not known what they counted when.
+// The requests completed between two looks. A histogram created between the looks has counted only
+// in that time. For other histograms without an earlier look, the counts have no known time.
 Column column_between(const DeviceLook* before, const DeviceLook& now, hrtime_t last_look,
                       hrtime_t elapsed_ns) {
     Column column{.elapsed_ns = elapsed_ns, .bounds = nullptr, .wait = {}, .service = {}};
@@ -146,7 +146,7 @@ std::vector<const Tracked*> sorted_devices(const Model& model, SortKey key) {
     std::vector<const Tracked*> devices;
     for (const Tracked& tracked : model.devices()) devices.push_back(&tracked);
     const auto figure = rule(key).figure;
-    // Stable: devices of equal figures keep the order of their names.
+    // Stable, so that devices with equal figures stay in the order of their names.
     std::ranges::stable_sort(devices, [&](const Tracked* one, const Tracked* other) {
         if (one->is_gone() != other->is_gone()) return other->is_gone();
         return figure != nullptr && one->figures.*figure > other->figures.*figure;

@@ -1,8 +1,8 @@
-// What the looks add up to: each device's figures of the last interval and its history, and what
-// came and went.
+// Accumulates the looks: each device's figures of the last interval, its history, and the devices
+// that were added or removed.
 //
-// A device that is gone stays for ten looks, so that whoever glances at the screen finds it and
-// sees that it is gone; one that comes back within them goes on with its history.
+// A removed device stays for ten looks, so that the user can see the removal. A device that returns
+// within ten looks continues its history.
 #pragma once
 
 #include <string>
@@ -14,45 +14,45 @@
 
 namespace blkscope::top {
 
-/// How the columns are computed and headed: as `iostat -xnu` has them.
+/// The computation and the headings of the columns are those of `iostat -xnu`.
 [[nodiscard]] iostat::Options column_options();
 
 struct Tracked {
     DeviceLook last;
-    iostat::Figures figures{};   // of the last interval, nothing clamped; all 0 when it is gone
-    bool since_creation = true;  // there was no look before: the interval began with the device
-    int looks_gone = 0;          // 0: it is there
+    iostat::Figures figures{};   // of the last interval, not clamped; all 0 after removal
+    bool since_creation = true;  // without an earlier look the interval began with the device
+    int looks_gone = 0;          // looks since its removal; 0: the device is present
     History history;
 
     [[nodiscard]] const std::string& name() const { return last.device.name; }
     [[nodiscard]] bool is_gone() const { return looks_gone > 0; }
-    /// Requests are in service and none is completed: the sign of a device that hangs.
+    /// Requests are in service and none is completed, as with a device that hangs.
     [[nodiscard]] bool is_stuck() const;
 };
 
-/// Whether both are one device; one that was created anew is the same.
+/// Whether both are one device; a device that was created anew is the same.
 [[nodiscard]] bool same_device(const Tracked& tracked, const DeviceLook& look);
 
 class Model {
   public:
     static constexpr int looks_kept = 10;
 
-    /// Takes in the next look.
+    /// Adds the next look.
     void take(const Look& look);
 
-    /// Says something to the user, as take() does when devices come and go.
+    /// Sets the message to the user, as take() does for added and removed devices.
     void tell(std::string message);
 
-    /// In the order of their names.
+    /// The devices in the order of their names.
     [[nodiscard]] const std::vector<Tracked>& devices() const { return devices_; }
 
-    /// The last thing to say; empty if it was said ten looks ago.
+    /// The last message; empty after ten looks.
     [[nodiscard]] const std::string& message() const { return message_; }
 
-    /// What came and went in the last look; empty if nothing did.
+    /// The devices added and removed in the last look, as text; empty if there are none.
     [[nodiscard]] const std::string& news() const { return news_; }
 
-    /// When the last look was; 0 before the first.
+    /// The time of the last look; 0 before the first.
     [[nodiscard]] hrtime_t time() const { return time_; }
 
   private:
@@ -61,7 +61,7 @@ class Model {
     void tell_changes(const Look& look);
 
     std::vector<Tracked> devices_;
-    iostat::Snapshot present_;  // in the last look
+    iostat::Snapshot present_;  // the devices in the last look
     std::string news_;
     std::string message_;
     int message_age_looks_ = 0;
@@ -70,14 +70,14 @@ class Model {
 
 enum class SortKey { name, transfers, wait, wsvc_t, asvc_t, busy };
 
-/// As the user reads it: the heading of the column.
+/// The name of the key for the user: the heading of its column.
 [[nodiscard]] const char* sort_key_text(SortKey key);
 
-/// The one after it, round and round.
+/// The next key; after the last key, the first.
 [[nodiscard]] SortKey next_sort_key(SortKey key);
 
-/// The devices in the order of a screen: by name ascending, by a figure descending and then by
-/// name. Those that are gone come last.
+/// The devices in the order of a screen: by name ascending, or by a figure descending and then by
+/// name. Removed devices come last.
 ///
 /// Ownership: borrows the model's devices until its next take().
 [[nodiscard]] std::vector<const Tracked*> sorted_devices(const Model& model, SortKey key);

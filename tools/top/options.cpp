@@ -40,7 +40,7 @@ void add_command(CLI::App& app, Options& options) {
     top->add_option("--device", options.devices,
                     "Only this device; repeat for more (all if not given)")
         ->option_text("NAME")
-        ->allow_extra_args(false);  // what follows the name is the interval
+        ->allow_extra_args(false);  // the word behind the name is the interval
     top->add_flag_callback(
         "--no-color", [&options] { options.color = false; },
         "Mark what is past a threshold with + and !");

@@ -15,10 +15,10 @@ namespace blkscope::top {
 
 struct Options {
     double interval_s = 1;
-    std::optional<unsigned> count;     // looks; none: until the user ends it
+    std::optional<unsigned> count;     // number of looks; none: until the user ends the program
     std::vector<std::string> devices;  // empty: all that are served
     bool color = true;
-    bool batch = false;       // lines, also on a terminal
+    bool batch = false;       // lines, even on a terminal
     bool must_exist = false;  // a device that is missing is an error
 
     [[nodiscard]] hrtime_t interval_ns() const;
@@ -29,7 +29,7 @@ constexpr double interval_s_max = 3600;
 
 /// Adds the subcommand `top`, which fills `options` when it is parsed.
 ///
-/// Ownership: borrows `options` for as long as `app` lives.
+/// Ownership: borrows `options` until `app` is destroyed.
 void add_command(CLI::App& app, Options& options);
 
 /// Whether the environment allows colours: NO_COLOR is not set, or empty.

@@ -16,7 +16,7 @@ namespace {
 
 iostat::Options reader_options(const std::vector<std::string>& names) {
     iostat::Options options = column_options();
-    options.partitions = !names.empty();  // only for who asks for one
+    options.partitions = !names.empty();  // only if the user names devices
     return options;
 }
 
@@ -47,7 +47,7 @@ bool Reader::is_wanted(const iostat::Device& device) const {
     return device.kind == iostat::Kind::disk && !iostat::is_host_device(device);
 }
 
-// The kstat nbd:0:nbd0,what of a device nbd:0:nbd0; null if it cannot be read.
+// Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0; null if it cannot be read.
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
     const std::string name = device.name + "," + what;
     kstat_t* ksp =

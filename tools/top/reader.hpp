@@ -1,5 +1,5 @@
-// Where looks come from: kstats through libkstat, as iostat reads them, and the latency histograms
-// through libkstat2.
+// Reads looks: kstats through libkstat, as iostat does, and the latency histograms through
+// libkstat2.
 #pragma once
 
 #include <kstat.h>
@@ -15,14 +15,14 @@ namespace blkscope::top {
 
 class Reader {
   public:
-    /// The devices of these names; if there are none, every one that is served, which this
-    /// machine's own disks are not.
+    /// Reads the devices of these names. Without names it reads every served device, but not this
+    /// machine's own disks.
     explicit Reader(std::vector<std::string> names);
 
-    /// Looks at the devices. What cannot be read, because its provider went away meanwhile, is left
-    /// out.
+    /// Reads the devices. Values that cannot be read are omitted, because a provider may be removed
+    /// at any time.
     ///
-    /// Errors: throws std::runtime_error if the kstats cannot be had at all. The next look may.
+    /// Errors: throws std::runtime_error if no kstats can be read. The next look may succeed.
     [[nodiscard]] Look look();
 
   private:
@@ -34,7 +34,7 @@ class Reader {
     std::vector<std::string> names_;
     iostat::Reader devices_;
     iostat::HistogramReader histograms_;
-    Bounds bounds_;  // of the last histograms
+    Bounds bounds_;  // bounds of the last histograms
 };
 
 }  // namespace blkscope::top

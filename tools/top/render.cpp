@@ -49,7 +49,7 @@ void draw_help(Screen& screen) {
     }
 }
 
-// What is known of a device, the most important first.
+// The known facts about a device, the most important first.
 std::vector<std::string> identity(const Tracked& tracked) {
     const DeviceLook& look = tracked.last;
     std::vector<std::string> parts{tracked.name()};
@@ -69,7 +69,7 @@ std::string pace(const Tracked* selected, const View& view) {
     return since_creation ? "since creation" : "every " + span_text(view.interval_ns);
 }
 
-// Parts are left out from the end until the pace has room beside them.
+// Omits parts from the end until the pace fits beside the rest.
 void draw_header(Screen& screen, const Tracked* selected, const View& view) {
     const std::string right = pace(selected, view);
     const int columns = screen.size().columns;
@@ -103,8 +103,8 @@ void draw_footer(Screen& screen, int y, const Model& model, const View& view, in
                Role::dim);
 }
 
-// How many rows the table has, with its headings: all it needs, but a third of the screen at most,
-// so that the heatmaps have the rest.
+// The number of the table's rows, headings included. The table gets what it needs, up to a third of
+// the screen. The heatmaps get the rest.
 int table_rows(int rows, size_t devices) {
     const int most = std::max(2, rows / 3);
     return static_cast<int>(std::min<size_t>(devices + 1, static_cast<size_t>(most)));

@@ -1,4 +1,4 @@
-// What the screen shows, from top to bottom:
+// The contents of the screen, from top to bottom:
 //
 //     nbd0  64 MiB  1 client  up 0:03:12  block 4096 B  depth 8              every 1s
 //        r/s    w/s ... wsvc_t   asvc_t  %w  %b device           as iostat -xnu has them
@@ -11,10 +11,11 @@
 //      10ms |
 //           |        its heatmap
 //            -60s               -30s               now
-//     what happened last, or the keys
+//     last message, or the keys
 //
-// What has no room goes: first the axis of time, then the heatmaps, whose p99s stay as long as
-// there is a line for them; columns of the table go by their weight; all else is cut off.
+// If there is too little room, the axis of time is omitted first, then the heatmaps. The p99s of
+// the heatmaps stay while there is a line for them. Columns of the table are omitted by their
+// weight. Everything else is clipped.
 #pragma once
 
 #include <sys/kstat.h>
@@ -28,23 +29,23 @@
 
 namespace blkscope::top {
 
-/// What the terminal can do.
+/// The abilities of the terminal.
 struct Style {
     bool utf8 = false;   // else ASCII only
-    bool color = false;  // else thresholds are marked: + past the first, ! past the second
+    bool color = false;  // else marks: + past the first threshold, ! past the second
 };
 
-/// What the user has chosen to see.
+/// The user's choices.
 struct View {
     SortKey sort = SortKey::name;
-    std::optional<iostat::Device> selected;  // none, or one that has gone: the first there is
+    std::optional<iostat::Device> selected;  // none, or a removed device: the first device
     bool frozen = false;
     bool help = false;
     hrtime_t interval_ns = 0;
-    std::string nothing_there;  // what to say when there is no device
+    std::string nothing_there;  // the message if there is no device
 };
 
-/// Where in `devices` the selected one is; 0 if it is not there.
+/// The position of the selected device in `devices`; 0 if it is not there.
 [[nodiscard]] size_t selected_position(const std::vector<const Tracked*>& devices,
                                        const View& view);
 

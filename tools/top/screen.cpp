@@ -11,7 +11,7 @@ char32_t printable(char c) {
     return c >= ' ' && c <= '~' ? static_cast<char32_t>(c) : U'?';
 }
 
-// Of the plane that our glyphs are from: up to three bytes.
+// Appends up to three bytes, because our glyphs are all from the basic plane.
 void append_utf8(std::string& text, char32_t glyph) {
     const auto byte = [&](char32_t bits) { text += static_cast<char>(bits); };
     if (glyph < 0x80) return byte(glyph);

@@ -1,7 +1,7 @@
-// Screen: rows of cells, each a character and what it stands for. What a terminal shows, with no
-// terminal in it.
+// Screen: rows of cells, each with a character and a role. A Screen is what a terminal shows, but
+// needs no terminal.
 //
-// Everything is clipped to its size, which may be nothing: who draws need not look.
+// Everything is clipped to its size, which may be zero. Callers need not check the size.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace blkscope::top {
 
-/// What a cell is, for the terminal to choose a colour by. The heat rises from heat_lowest, in
-/// heat_levels steps.
+/// The role of a cell, from which the terminal chooses a colour. The heat rises from heat_lowest,
+/// in heat_levels steps.
 enum class Role : uint8_t { plain, dim, heading, good, warning, critical, p99, heat_lowest };
 
 constexpr int heat_levels = 8;
 
-/// The role of a level from 1 to heat_levels.
+/// The role of a heat level from 1 to heat_levels.
 [[nodiscard]] constexpr Role heat_role(int level) {
     return static_cast<Role>(static_cast<int>(Role::heat_lowest) + level - 1);
 }
@@ -41,22 +41,22 @@ class Screen {
 
     [[nodiscard]] Size size() const { return size_; }
 
-    /// `x` and `y` inside the screen, counted from the top left.
+    /// The cell at `x` and `y` inside the screen, counted from the top left.
     [[nodiscard]] const Cell& at(int x, int y) const;
 
-    /// Writes ASCII text, of which anything that cannot be printed becomes a question mark: names
-    /// come from other processes. Gives the column behind it.
+    /// Writes ASCII text. Names come from other processes, so a question mark replaces every
+    /// character that cannot be printed. Returns the column behind the text.
     int put(int x, int y, std::string_view text, Role role = Role::plain);
 
     void put_glyph(int x, int y, char32_t glyph, Role role = Role::plain);
 
-    /// Shows a row in reverse.
+    /// Shows a row in reverse video.
     void reverse_row(int y);
 
     /// A row as UTF-8, without the blanks at its end.
     [[nodiscard]] std::string row_text(int y) const;
 
-    /// All rows, each with a newline.
+    /// All rows, each with a newline at its end.
     [[nodiscard]] std::string text() const;
 
   private:

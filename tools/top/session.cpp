@@ -40,7 +40,7 @@ void Session::tell(std::string message) {
 
 Answer Session::press(char key) {
     if (key == 'q' || key == 'Q') return Answer::quit;
-    if (std::exchange(view_.help, false)) return Answer::draw;  // any key has read it
+    if (std::exchange(view_.help, false)) return Answer::draw;  // any key closes the help
     if (key >= '1' && key <= '9') {
         select(static_cast<size_t>(key - '1'));
         return Answer::draw;

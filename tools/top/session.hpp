@@ -1,5 +1,4 @@
-// Session: what a user and the devices make of the screen. Keys and looks go in, screens come out;
-// no terminal, no clock.
+// Session: turns keys and looks into screens. A Session needs neither a terminal nor a clock.
 #pragma once
 
 #include <sys/kstat.h>
@@ -12,30 +11,30 @@
 
 namespace blkscope::top {
 
-/// What a key asks of whoever runs the session.
+/// The action that a key asks of the session's caller.
 enum class Answer {
-    nothing,   // the key has no meaning
-    draw,      // the screen has changed
-    interval,  // the interval between looks has, too
+    nothing,   // none: the key has no meaning
+    draw,      // draw: the screen has changed
+    interval,  // draw, and set the new interval between looks
     quit
 };
 
-/// The interval that `+` (longer) and `-` (shorter) lead to: 0.1 0.2 0.5 1 2 5 10 30 60 s.
+/// The next interval for `+` (longer) and `-` (shorter): 0.1 0.2 0.5 1 2 5 10 30 60 s.
 [[nodiscard]] hrtime_t longer_interval(hrtime_t interval_ns);
 [[nodiscard]] hrtime_t shorter_interval(hrtime_t interval_ns);
 
 class Session {
   public:
-    /// `nothing_there` is for the user to read when there is no device.
+    /// `nothing_there` is the message to the user if there is no device.
     Session(hrtime_t interval_ns, std::string nothing_there);
 
-    /// Takes in what the devices did. A frozen screen does not change: it is shown when it thaws.
+    /// Adds a look. A frozen screen does not change; after it is unfrozen, it shows the look.
     void take(const Look& look);
 
-    /// Tells the user of something that went wrong.
+    /// Shows a failure to the user.
     void tell(std::string message);
 
-    /// Obeys a key; arrows are j (down) and k (up).
+    /// Obeys a key; the arrow keys are j (down) and k (up).
     Answer press(char key);
 
     [[nodiscard]] Screen render(Size size, Style style) const;

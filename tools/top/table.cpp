@@ -11,11 +11,11 @@ namespace blkscope::top {
 
 namespace {
 
-// The columns of iostat -xn, in order.
+// The columns of iostat -xn, in their order.
 enum ColumnIndex : size_t { reads, writes, kib_read, kib_written, wait, actv, wsvc, asvc, w, b };
 constexpr size_t column_count = b + 1;
 
-// Which go first where there is no room for all.
+// The order in which columns are omitted if there is too little room.
 constexpr std::array<size_t, column_count> dispensable{kib_written, kib_read, w,    writes, reads,
                                                        wait,        actv,     wsvc, b,      asvc};
 
@@ -23,7 +23,7 @@ constexpr size_t name_width_min = 6;
 
 using Cells = std::array<std::string, column_count>;
 
-// Without their padding: here the widest cell of a column says how wide it is.
+// Cells without padding: in this table the widest cell sets the width of a column.
 Cells bare(const std::vector<std::string>& padded) {
     assert(padded.size() == column_count);  // or the colours would be of other columns
     Cells cells;
@@ -51,7 +51,7 @@ char mark_of(Role role) {
     return role == Role::critical ? '!' : role == Role::warning ? '+' : ' ';
 }
 
-// The widths of the columns, 0 for one that has no room.
+// The widths of the columns; 0 for a column that has no room.
 class Layout {
   public:
     Layout(const std::vector<const Tracked*>& devices, int columns) {
@@ -72,7 +72,7 @@ class Layout {
     [[nodiscard]] int width(size_t column) const { return static_cast<int>(widths_[column]); }
 
   private:
-    // With the mark that begins a line, and a blank or mark behind each column.
+    // The width with the mark that begins a line, and a blank or mark behind each column.
     [[nodiscard]] size_t total() const {
         size_t sum = 1 + name_width_min;
         for (const size_t width : widths_) sum += width + (width > 0 ? 1 : 0);
@@ -112,7 +112,7 @@ void draw_device(Screen& screen, int y, const Tracked& tracked, const Layout& la
     screen.put(x, y, shown_name(tracked), role);
 }
 
-// The first device to show so that the selected one is among them.
+// The first device to show, so that the selected device is visible.
 size_t first_shown(size_t count, size_t selected, size_t places) {
     if (count <= places) return 0;
     return std::min(selected - std::min(selected, places / 2), count - places);
@@ -131,7 +131,7 @@ Role threshold(size_t column, const iostat::Figures& figures) {
         return critical ? Role::critical : warning ? Role::warning : Role::plain;
     };
     switch (column) {
-        case wait:  // more wait than are served
+        case wait:  // more requests wait than are served
             return judge(figures.wait >= 1 && figures.wait >= figures.actv,
                          figures.wait >= 1 && figures.wait >= 4 * figures.actv);
         case wsvc:

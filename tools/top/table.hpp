@@ -1,4 +1,4 @@
-// The table of the devices: iostat's columns, as many as there is room for.
+// The table of the devices, with as many of iostat's columns as there is room for.
 #pragma once
 
 #include <vector>
@@ -9,20 +9,21 @@
 
 namespace blkscope::top {
 
-/// Where the table stands: its first row is that of the headings.
+/// The area of the table; its first row has the headings.
 struct TableArea {
     int top;
     int rows;
 };
 
-/// Draws the headings and the devices, those around the one at `selected` if not all have room.
+/// Draws the headings and the devices. If there is too little room, draws the devices around
+/// the one at `selected`.
 void draw_table(Screen& screen, TableArea area, const std::vector<const Tracked*>& devices,
                 size_t selected, Style style);
 
-/// The figures as they are printed: percentages that the clock's jitter took past 100 are 100.
+/// The figures as printed: a percentage above 100, caused by the clock's jitter, becomes 100.
 [[nodiscard]] iostat::Figures printed(iostat::Figures figures);
 
-/// How alarming the figure of a column of `iostat -xn` is, counted from the left: plain, warning or
+/// The severity of the figure in a column of `iostat -xn`, counted from the left: plain, warning or
 /// critical.
 [[nodiscard]] Role threshold(size_t column, const iostat::Figures& figures);
 

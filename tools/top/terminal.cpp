@@ -17,12 +17,12 @@ namespace blkscope::top {
 
 namespace {
 
-constexpr int escape_delay_ms = 25;  // an arrow's bytes come together; a lone Escape need not wait
-constexpr short background = -1;     // the terminal's own
+constexpr int escape_delay_ms = 25;  // an arrow's bytes come together; a lone Escape has no delay
+constexpr short background = -1;     // the terminal's own background
 
 constexpr size_t role_count = static_cast<size_t>(Role::heat_lowest) + heat_levels;
 
-// In the order of Role, the heat from cool to hot.
+// The colours in the order of Role; the heat goes from cool to hot.
 constexpr std::array<short, role_count> colors_8{
     -1,         -1,           -1,           COLOR_GREEN, COLOR_YELLOW,
     COLOR_RED,  COLOR_WHITE,  COLOR_BLUE,   COLOR_BLUE,  COLOR_CYAN,
@@ -56,7 +56,7 @@ cchar_t curses_cell(const Cell& cell, bool color) {
     return made;
 }
 
-// What Session knows a key by; 0 for one that it does not.
+// The key as Session reads it; 0 for a key that Session ignores.
 char key_of(int code) {
     if (code == KEY_DOWN) return 'j';
     if (code == KEY_UP) return 'k';
@@ -123,7 +123,7 @@ std::string Terminal::read_keys() {
 }
 
 void Terminal::renew() {
-    reset_prog_mode();  // a shell that was in between has set its own
+    reset_prog_mode();  // the shell in between has set its own modes
     winsize now{};
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &now) == 0 && now.ws_row > 0 && now.ws_col > 0) {
         resizeterm(now.ws_row, now.ws_col);

@@ -1,5 +1,5 @@
-// Terminal: shows screens and takes keys, through ncurses. However it ends, the terminal is as it
-// was before.
+// Terminal: shows screens and reads keys, through ncurses. The destructor restores the terminal's
+// previous state.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ namespace blkscope::top {
 
 class Terminal {
   public:
-    /// Takes the terminal at standard input and output over. The signals that it answers to must be
-    /// held back before, so that ncurses' handlers never run.
+    /// Takes over the terminal at standard input and output. The signals that the program handles
+    /// must be blocked before, so that ncurses' handlers never run.
     ///
-    /// Errors:  throws std::runtime_error if the terminal is of a kind that nobody knows.
-    /// Threads: one, and one Terminal at a time; ncurses is one per process.
+    /// Errors:  throws std::runtime_error if the type of the terminal is unknown.
+    /// Threads: one, and one Terminal at a time; ncurses has one state per process.
     explicit Terminal(bool color_wanted);
     ~Terminal();
     Terminal(const Terminal&) = delete;
@@ -25,19 +25,19 @@ class Terminal {
 
     [[nodiscard]] Style style() const { return style_; }
 
-    /// What it is now.
+    /// The present size of the terminal.
     [[nodiscard]] static Size size();
 
     void draw(const Screen& screen);
 
-    /// The keys that were pressed, as Session has them; empty if none was, or the input has ended.
+    /// The pressed keys, as Session reads them; empty if there are none, or if the input has ended.
     [[nodiscard]] static std::string read_keys();
 
-    /// Follows a change of the size or, when the process goes on after a stop, of the terminal's
-    /// modes; the next draw() draws everything anew.
+    /// Adapts to a new size or, when the process continues after a stop, to new modes. The next
+    /// draw() draws everything anew.
     static void renew();
 
-    /// Gives the terminal back for as long as the process is stopped; the next draw() takes it.
+    /// Gives the terminal back while the process is stopped. The next draw() takes it over again.
     static void suspend();
 
   private:

@@ -13,7 +13,7 @@ namespace {
 constexpr hrtime_t ns_per_s = 1'000'000'000;
 constexpr hrtime_t ns_per_ms = 1'000'000;
 
-// Two digits, or all that stand before the point.
+// Two digits, or more if more stand before the point.
 std::string short_number(double value) {
     return value < 9.95 ? fmt::format("{:.2g}", value) : fmt::format("{:.0f}", value);
 }
@@ -35,7 +35,7 @@ std::string latency_text(uint64_t ns) {
 std::string size_text(uint64_t bytes) {
     constexpr std::array<std::string_view, 7> units{"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     constexpr double step = 1024;
-    constexpr double largest_in_bytes = 8192;  // blocks are told in bytes
+    constexpr double largest_in_bytes = 8192;  // sizes of blocks are shown in bytes
     auto value = static_cast<double>(bytes);
     size_t unit = 0;
     if (value <= largest_in_bytes) return fmt::format("{} {}", bytes, units[0]);

@@ -23,12 +23,12 @@ namespace blkscope::top {
 
 namespace {
 
-// Counts the looks that were asked for; without a count there is no last one.
+// Counts the looks up to the number that the user gave. Without a number there is no last look.
 class Looks {
   public:
     explicit Looks(std::optional<unsigned> count) : count_(count) {}
 
-    /// To be called behind each look.
+    /// Must be called after each look.
     [[nodiscard]] bool was_the_last() { return count_ && ++taken_ >= *count_; }
 
   private:
@@ -40,7 +40,7 @@ bool ends_the_run(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-// With --must-exist: throws if a named device, or any device at all, is missing.
+// With --must-exist: throws if a named device is missing, or if there is no device at all.
 void require_all(const Options& options, const Look& look) {
     if (!options.must_exist) return;
     std::vector<std::string> missing;
@@ -54,7 +54,7 @@ void require_all(const Options& options, const Look& look) {
     }
 }
 
-// One run on a terminal.
+// A run on a terminal.
 class ScreenRun {
   public:
     explicit ScreenRun(const Options& options)
@@ -65,9 +65,9 @@ class ScreenRun {
           reader_(options.devices),
           session_(options.interval_ns(), iostat::no_devices_text(options.devices)) {}
 
-    /// The signal that ended it; 0: the user, the count, or a terminal that is no more.
+    /// Returns the signal that ended the run. 0 if the user, the count or a closed terminal did.
     int go() {
-        const Look first = reader_.look();  // what fails here fails before the terminal is touched
+        const Look first = reader_.look();  // throws, if at all, before the terminal changes
         require_all(options_, first);
         session_.take(first);
         if (looks_.was_the_last()) looks_done_ = true;
@@ -94,7 +94,7 @@ class ScreenRun {
             program::suffer(SIGTSTP);
         }
         if (event.signal == SIGCONT || event.signal == SIGWINCH || event.signal == SIGTSTP) {
-            draw(terminal);  // takes the terminal back, if it was given away
+            draw(terminal);  // takes over the terminal, if it was given back
             Terminal::renew();
         }
         if (event.look) look();
@@ -105,7 +105,7 @@ class ScreenRun {
         try {
             session_.take(reader_.look());
         } catch (const std::runtime_error& failure) {
-            session_.tell(failure.what());  // the next look may do better
+            session_.tell(failure.what());  // the next look may succeed
         }
         looks_done_ = looks_.was_the_last();
     }
@@ -127,9 +127,9 @@ class ScreenRun {
     bool quit_ = false;
 };
 
-// The signal that ended it; 0: the count.
+// Returns the signal that ended the run; 0 if the count did.
 int run_in_lines(const Options& options) {
-    std::signal(SIGPIPE, SIG_IGN);  // write(2) tells
+    std::signal(SIGPIPE, SIG_IGN);  // write(2) reports a closed pipe
     Events events({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, options.interval_ns(), false);
     Looks looks(options.count);
     Reader reader(options.devices);

@@ -1,12 +1,12 @@
-// blkscope top: looks at the devices at intervals, on a screen or line by line.
+// blkscope top: shows the devices at intervals, on a screen or line by line.
 #pragma once
 
 #include "tools/top/options.hpp"
 
 namespace blkscope::top {
 
-/// Runs until the user, the count or a signal ends it. A signal ends the process as if nobody had
-/// handled it, once the terminal is as it was.
+/// Runs until the user, the count or a signal ends the run. After the terminal is restored, a
+/// signal has its default action on the process.
 ///
 /// Errors: throws std::system_error or std::runtime_error.
 void run(const Options& options);

@@ -12,7 +12,7 @@ TEST(TopBatch, LinesAreThoseOfIostat) {
     Model model;
     model.take(look_at(first_look, {nbd0}));
     do_reads(nbd0, 99, 0, 10'000'000);
-    nbd0.device.io.rtime += one_second;  // more than there is: jitter of the clock
+    nbd0.device.io.rtime += one_second;  // busy for more than the interval: jitter of the clock
     model.take(look_at(first_look + one_second, {nbd0}));
     EXPECT_EQ(batch_report(model),
               "                    extended device statistics              \n"

@@ -13,7 +13,7 @@
 namespace blkscope::top {
 namespace {
 
-// Counts of the buckets of decades().
+// A column with these counts in the buckets of decades().
 Column column_of(std::vector<uint64_t> wait, std::vector<uint64_t> service) {
     wait.resize(decades()->size());
     service.resize(decades()->size());
@@ -49,7 +49,7 @@ TEST(TopHeatmap, TheNewestIntervalIsAtTheRight) {
     EXPECT_EQ(maps.wait.p99_row, (std::vector<int>{-1, -1, 1, 0}));
 }
 
-// Whatever the sizes of rows and buckets, each request is drawn exactly once.
+// For all sizes of rows and buckets, each request is drawn exactly once.
 TEST(TopHeatmap, TheCellsOfAMapAddUpToItsRequests) {
     std::mt19937 random(20261121);
     History history;
@@ -90,7 +90,7 @@ TEST(TopHeatmap, LevelsAreOfTheLogarithmAndReachFromOneToAll) {
     maps.most = 1'000'000;
     EXPECT_EQ(maps.level(0), 0);
     EXPECT_EQ(maps.level(0.01), 1);
-    EXPECT_EQ(maps.level(999), heat_levels / 2);  // half of the logarithm
+    EXPECT_EQ(maps.level(999), heat_levels / 2);  // half of the logarithm of the largest count
     EXPECT_EQ(maps.level(1'000'000), heat_levels);
     int last = 0;
     for (double count = 1; count <= maps.most; count *= 1.5) {

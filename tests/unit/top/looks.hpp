@@ -1,4 +1,4 @@
-// Looks for the tests to take: devices whose requests take known times.
+// Looks as input of the tests: devices whose requests take known times.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace blkscope::top {
 
 using iostat::one_second;
 
-/// Ten buckets a factor of ten apart: below 1 us, 1 us, 10 us, ..., 100 s and more.
+/// Ten buckets, each a factor of ten apart: below 1 us, 1 us, 10 us, ..., 100 s and more.
 inline Bounds decades() {
     static const Bounds bounds = std::make_shared<const std::vector<uint64_t>>(
         std::vector<uint64_t>{0, 1'000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000,
@@ -25,7 +25,7 @@ inline Bounds decades() {
 
 constexpr hrtime_t first_look = 200 * one_second;
 
-/// A device that has never had a request, seen for the first time.
+/// A device that never had a request, at its first look.
 inline DeviceLook idle_look(const std::string& name) {
     DeviceLook look;
     look.device = iostat::idle_device(name);
@@ -42,7 +42,7 @@ inline DeviceLook idle_look(const std::string& name) {
     return look;
 }
 
-/// `requests` reads of 4 KiB that waited and were served for so long, one after another.
+/// Adds `requests` reads of 4 KiB, one after another. Each has this wait and service time.
 inline void do_reads(DeviceLook& look, unsigned requests, uint64_t wait_ns, uint64_t service_ns) {
     const auto bucket_of = [&](uint64_t ns) {
         return std::ranges::upper_bound(*decades(), ns) - decades()->begin() - 1;

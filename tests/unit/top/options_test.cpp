@@ -7,13 +7,13 @@
 namespace blkscope::top {
 namespace {
 
-// What a command line leads to; throws what CLI11 throws.
+// The options that a command line gives; throws the exceptions of CLI11.
 Options parse(std::vector<std::string> words) {
     CLI::App app;
     Options options;
     add_command(app, options);
     words.insert(words.begin(), "top");
-    std::reverse(words.begin(), words.end());  // as CLI11 wants them
+    std::reverse(words.begin(), words.end());  // the order that CLI11 expects
     app.parse(words);
     return options;
 }

@@ -1,4 +1,4 @@
-// Whole screens, held against those in screens/: what a user sees at each size.
+// Whole screens of several sizes, compared with the files in screens/.
 
 #include "tools/top/render.hpp"
 
@@ -16,7 +16,7 @@ namespace {
 constexpr Style plain{.utf8 = false, .color = false};
 constexpr Style rich{.utf8 = true, .color = true};
 
-// Half a minute of three devices: one with a burst that queues, one that is slow, one that idles.
+// Half a minute of three devices. One has a burst that queues, one is slow, and one is idle.
 Session busy_session() {
     Session session(one_second, "no devices in /run/kstat");
     std::vector<DeviceLook> devices{idle_look("nbd0"), idle_look("nbd1"), idle_look("nbd2")};
@@ -68,7 +68,7 @@ TEST(TopRender, TheHelpFitsTheUsualTerminal) {
     EXPECT_EQ(screen.row_text(23), "Any key goes back.");
 }
 
-// All sizes from nothing to the usual: it draws what it can and stays inside.
+// All sizes from zero to the usual: render() draws what has room, and never writes outside.
 TEST(TopRender, AnySizeWillDo) {
     Session session = busy_session();
     for (const bool help : {false, true}) {

@@ -21,7 +21,7 @@ class TopSession : public testing::Test {
     [[nodiscard]] bool shows(const std::string& text) const {
         return screen().find(text) != std::string::npos;
     }
-    /// The device whose heatmaps are shown.
+    /// The name of the device whose heatmaps are shown.
     [[nodiscard]] std::string selected() const {
         const std::string row = session_.render(usual, {}).row_text(0);
         return row.substr(0, row.find("  "));
@@ -50,7 +50,7 @@ TEST_F(TopSession, ADigitChoosesTheDeviceOfThatLine) {
     EXPECT_EQ(selected(), "nbd0");
     EXPECT_EQ(session_.press('3'), Answer::draw);
     EXPECT_EQ(selected(), "nbd2");
-    session_.press('9');  // there is none
+    session_.press('9');  // there is no ninth device
     EXPECT_EQ(selected(), "nbd2");
 }
 

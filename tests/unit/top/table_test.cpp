@@ -41,11 +41,11 @@ TEST(TopTable, AQueueThatIsLongerThanWhatIsServedIsAlarming) {
     figures.wait = 32;
     EXPECT_EQ(threshold(column_wait, figures), Role::critical);
     figures.actv = 0.01;
-    figures.wait = 0.5;  // hardly a queue
+    figures.wait = 0.5;  // too short a queue
     EXPECT_EQ(threshold(column_wait, figures), Role::plain);
 }
 
-// The rows of a table of so many columns, for one device that was read from.
+// The rows of a table with this number of columns, for one device that had reads.
 std::vector<std::string> rows(int columns, Style style = {}) {
     DeviceLook nbd0 = idle_look("nbd0");
     Model model;

@@ -1,4 +1,4 @@
-// What the terminal does beside what it shows: nothing to the signals that are watched.
+// The terminal and the signals that are watched: drawing must not change them.
 #include "tools/top/terminal.hpp"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace blkscope::top {
 namespace {
 
-// curses turns job control off while it draws: what was typed before must not be lost with that.
+// curses disables job control while it draws. A signal from before the drawing must not be lost.
 TEST(TopTerminal, ASignalThatComesBeforeADrawingIsThereBehindIt) {
     setenv("TERM", "ansi", 1);
     for (const int signal : {SIGTSTP, SIGINT, SIGTERM, SIGWINCH}) {
