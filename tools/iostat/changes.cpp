@@ -10,7 +10,7 @@ namespace blkscope::iostat {
 
 namespace {
 
-// How a kind's comings and goings are told.
+// The words for added and removed devices of a kind.
 struct Words {
     std::string_view noun;
     std::string_view came;
@@ -39,7 +39,7 @@ std::string_view disk_of(std::string_view partition) {
     return partition.substr(0, partition.find(','));
 }
 
-// A partition's letter counts slices from a; any other name stands for itself.
+// A partition's letter is shown as a slice number from 0; any other name is shown as it is.
 std::string slice_of(std::string_view partition) {
     const size_t comma = partition.find(',');
     if (comma == std::string_view::npos) return std::string(partition);
@@ -67,7 +67,7 @@ bool is_disk_of(const Device& device, const Device& controller) {
            controller_of(device.name) == controller.name;
 }
 
-// ` (slices 0, 1)` behind a disk, ` (disks t0d0, t1d0)` behind a controller.
+// Adds ` (slices 0, 1)` to a disk, and ` (disks t0d0, t1d0)` to a controller.
 std::string with_members(const Device& device, const Snapshot& changed) {
     std::vector<std::string> names;
     for (const Device& other : changed) {
@@ -79,7 +79,7 @@ std::string with_members(const Device& device, const Snapshot& changed) {
                        fmt::join(names, ", "));
 }
 
-// Whether a line of its own would say it again.
+// Whether the line of another device already names this one.
 bool told_by_another(const Device& device, const Snapshot& changed) {
     return std::ranges::any_of(changed, [&](const Device& other) {
         if (is_disk_of(device, other)) return true;

@@ -1,4 +1,4 @@
-// What came and what went between two looks at the devices.
+// The devices that were added or removed between two looks.
 #pragma once
 
 #include <string>
@@ -8,17 +8,17 @@
 
 namespace blkscope::iostat {
 
-/// The device in `snapshot` that is this kstat, or null.
+/// The device in `snapshot` with the same kstat, or null.
 [[nodiscard]] const Device* find(const Snapshot& snapshot, const Device& device);
 
-/// Whether the two show the same kstats. One that was created anew between them is the same.
+/// Whether both snapshots have the same kstats. A kstat that was created anew is the same.
 [[nodiscard]] bool same_devices(const Snapshot& before, const Snapshot& now);
 
-/// What there is to tell about each device that went or came: `disk added: sd0`. Partitions that
-/// come and go with their disk are named with it, and disks with their controller.
+/// A text for each removed or added device, as in `disk added: sd0`. The text of a disk also names
+/// its partitions, and the text of a controller also names its disks.
 [[nodiscard]] std::vector<std::string> device_changes(const Snapshot& before, const Snapshot& now);
 
-/// The lines that a report begins with: `<<disk added: sd0>>`.
+/// The lines at the start of a report: `<<disk added: sd0>>`.
 [[nodiscard]] std::string change_lines(const std::vector<std::string>& changes);
 
 }  // namespace blkscope::iostat

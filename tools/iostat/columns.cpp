@@ -11,18 +11,18 @@ namespace blkscope::iostat {
 
 namespace {
 
-// The layouts that a column appears in.
+// The layouts that a column belongs to, as bits.
 constexpr unsigned in_extended = 1;  // -x
 constexpr unsigned in_named = 2;     // -xn
 constexpr unsigned in_transfers = 4;
 constexpr unsigned in_rates = 8;
-constexpr unsigned in_percentiles = 16;  // -q, behind those of -x
-constexpr unsigned in_errors = 32;       // -e, behind the others
+constexpr unsigned in_percentiles = 16;  // -q, behind the columns of -x
+constexpr unsigned in_errors = 32;       // -e, behind all other columns
 
 enum class Quantity {
     plain,
-    milliseconds,  // with -u wider, with three decimals
-    percentile,    // of milliseconds; a dash where it is not a number
+    milliseconds,  // with -u wider, and with three decimals
+    percentile,    // of milliseconds; a dash if there is no number
     rate,          // with -I the heading's last letter becomes i
     data           // a rate; with -M the heading's first letter becomes M
 };
@@ -66,7 +66,7 @@ constexpr std::array columns{
     Column{"util", &Figures::b_percent, Quantity::plain, 4, 1, in_rates},
 };
 
-// The same for the columns of tty and cpu, each of which brings a blank.
+// A column of tty or cpu, like Column; each of these has a blank in front.
 struct ProcessorColumn {
     std::string_view heading;
     double ProcessorFigures::*value;
@@ -83,7 +83,7 @@ constexpr std::array processor_columns{
     ProcessorColumn{"id", &ProcessorFigures::idle, 2, true},
 };
 
-// With -u a service time is as wide as 9999.999.
+// The width of a service time with -u: 9999.999.
 constexpr int fine_width = 8;
 constexpr int fine_precision = 3;
 
@@ -124,7 +124,7 @@ std::string heading(const Column& column, const Options& options) {
     return text;
 }
 
-// What stands in the columns of the layout, each through `cell(column)`.
+// The texts of the layout's columns, each made by `cell(column)`.
 template <typename Cell>
 std::vector<std::string> cells(const Options& options, Cell cell) {
     std::vector<std::string> texts;
@@ -134,7 +134,7 @@ std::vector<std::string> cells(const Options& options, Cell cell) {
     return texts;
 }
 
-// The block of tty or of cpu, whose columns are given by `cell(column)`; a blank ends that of tty.
+// The block of tty or of cpu, with columns made by `cell(column)`. A blank ends the block of tty.
 template <typename Cell>
 std::string block(bool of_cpu, const Options& options, Cell cell) {
     std::vector<std::string> texts;

@@ -16,14 +16,14 @@ namespace {
 constexpr std::array<std::string_view, 3> phases{"wait", "service", "total"};
 
 struct OperationName {
-    std::string_view kstat;    // as histograms are called
+    std::string_view kstat;    // the histograms' names begin with this
     std::string_view heading;  // 8 characters at most
 };
 
 constexpr std::array operations{OperationName{"read", "read"}, OperationName{"write", "write"},
                                 OperationName{"flush", "flush"}, OperationName{"trim", "trim"},
                                 OperationName{"write_zeroes", "zeroes"}};
-constexpr size_t always_shown = 2;  // of the operations
+constexpr size_t always_shown = 2;  // this many operations, the first of the array
 
 constexpr std::array percentiles{
     std::pair<std::string_view, kstat2::PerMillion>{"p50", kstat2::p50},
@@ -44,7 +44,7 @@ const Histogram* find(const Histograms& histograms, std::string_view operation,
     return found == histograms.end() ? nullptr : &found->second;
 }
 
-// 1.5us, 20ms, 3s: as many places as a bound of a decade's steps has, at most three.
+// A time as in 1.5us, 20ms, 3s: up to three digits, as many as a bound within a decade needs.
 std::string time_text(uint64_t ns) {
     constexpr std::array<std::pair<double, std::string_view>, 3> units{
         {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
@@ -55,19 +55,19 @@ std::string time_text(uint64_t ns) {
     return ns == 0 ? "0" : fmt::format("{}ns", ns);
 }
 
-// Neighbouring buckets that are shown as one row: [first, last].
+// Adjacent buckets that are shown as one row: [first, last].
 struct Row {
     uint32_t first;
     uint32_t last;
 };
 
-// 1, 2, 4, 6 and 8 times a power of ten.
+// Whether the bound is 1, 2, 4, 6 or 8 times a power of ten.
 bool begins_a_fifth(uint64_t bound) {
     while (bound >= 10 && bound % 10 == 0) bound /= 10;
     return bound == 1 || (bound < 10 && bound % 2 == 0);
 }
 
-// Fifths of a decade where the steps are parts of them, else each bucket by itself.
+// Rows are fifths of a decade if the buckets fit into these. Else each bucket is a row.
 std::vector<Row> rows_of(const kstat2::Buckets& shape) {
     const bool gathered = shape.type() == KSTAT2_NVHIST_LOG10_LIN && shape.stepping() % 5 == 0;
     std::vector<Row> rows;
@@ -89,7 +89,8 @@ uint64_t count_in(const Histogram& histogram, const Row& row) {
     return count;
 }
 
-// The ends of a row, the upper one not included; of the last one, which has none, a dash.
+// The bounds of a row; the upper bound does not belong to the row. The last row has no upper bound,
+// and shows a dash.
 std::string bounds_text(const kstat2::Buckets& shape, const Row& row) {
     const bool endless = row.last + 1 == shape.count();
     return fmt::format("{:>{}} {:>{}}", time_text(shape.lower(row.first)), bound_width,
@@ -97,15 +98,16 @@ std::string bounds_text(const kstat2::Buckets& shape, const Row& row) {
                        bound_width);
 }
 
-// The same with -r: whole nanoseconds, the upper one included, and nothing where there is none.
+// The bounds with -r, in whole nanoseconds; the upper bound belongs to the row. Without an upper
+// bound the field is empty.
 std::string bounds_fields(const kstat2::Buckets& shape, const Row& row) {
     const bool endless = row.last + 1 == shape.count();
     return fmt::format("{},{}", shape.lower(row.first),
                        endless ? "" : std::to_string(shape.upper(row.last)));
 }
 
-// One device's table of -w: a column is a histogram, or null where the device has none of the shape
-// that the rows have.
+// The table of -w for one device. A column is a histogram, or null. Null stands for a missing
+// histogram, and for one whose shape is not that of the rows.
 struct Table {
     std::vector<const Histogram*> columns;
     const kstat2::Buckets& shape;
@@ -127,7 +129,7 @@ std::vector<OperationName> shown_operations(const Device& device, const Options&
     return shown;
 }
 
-// The histogram whose shape the table has: that of a read's total time, if it is there.
+// The histogram whose shape the table uses: the total time of reads, or of the first operation.
 const Histogram* first_of(const Histograms& histograms) {
     for (const OperationName& operation : operations) {
         if (const Histogram* total = find(histograms, operation.kstat, "total")) return total;
@@ -148,7 +150,7 @@ Table make_table(const Histograms& interval, const Histogram& first,
     return table;
 }
 
-// The rows from the first to the last that is not empty; with -r those that are not.
+// The rows from the first to the last that is not empty. With -r, all rows that are not empty.
 std::vector<Row> shown_rows(const Table& table, const Options& options) {
     std::vector<Row> rows;
     if (options.comma_separated) {
@@ -182,7 +184,7 @@ std::string fields_of(const Table& table, const Row& row) {
     return text;
 }
 
-// In the last bucket, which has no end, it lies above what is shown.
+// A percentile in the last bucket, which has no end, is shown as larger than the lower bound.
 std::string percentile_text(const Histogram* histogram, kstat2::PerMillion p) {
     if (histogram == nullptr) return std::string(no_data);
     const auto bucket = kstat2::percentile_bucket(histogram->counts, p);
@@ -205,7 +207,7 @@ std::string percentile_lines(const Table& table) {
     return text;
 }
 
-// Each phase stands over the middle of its columns.
+// Centres each phase over its columns.
 std::string wait_table_titles(const std::string& name, const std::vector<OperationName>& shown) {
     std::string titles = fmt::format("{:<{}}", name, 2 * bound_width + 1);
     std::string headings = fmt::format("{:>{}} {:>{}}", "from", bound_width, "to", bound_width);

@@ -1,5 +1,5 @@
-// Tables of how requests are spread: -w, the times of each operation side by side, and -L, the
-// latency of reads and writes by powers of two.
+// Tables of histograms. -w shows the times of each operation side by side. -L shows the latency of
+// reads and writes by powers of two.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace blkscope::iostat {
 
-/// The table of -w for one device: what came in the interval by wait, service and total time, a
-/// column for each operation, and percentiles below. A row is a fifth of a decade; with -r a
-/// bucket. Columns are those of reads, writes and any other operation that `device` ever did; with
-/// -r all of them.
+/// The table of -w for one device: the interval's requests by wait, service and total time. Each
+/// operation has a column, and percentiles are below. A row is a fifth of a decade; with -r a
+/// bucket. The columns are reads, writes and any other operation that `device` ever did. With -r
+/// all operations have columns.
 [[nodiscard]] std::string wait_table(const Device& device, const Histograms& interval,
                                      const Options& options);
 
-/// The table of -L for one device: reads and writes by their total time, with the share of each row
-/// and of all rows up to it.
+/// The table of -L for one device: reads and writes by their total time. Each row has its share,
+/// and the share of all rows up to and including it.
 [[nodiscard]] std::string latency_table(const Device& device, const Histograms& interval,
                                         const Options& options);
 
-/// The header of both with -r; empty without.
+/// The header of both tables with -r; empty without -r.
 [[nodiscard]] std::string wait_table_header(const Options& options);
 [[nodiscard]] std::string latency_table_header(const Options& options);
 
-/// Whether nothing that these tables show came in the interval.
+/// Whether these tables have no request in the interval.
 [[nodiscard]] bool is_idle(const Histograms& interval);
 
 }  // namespace blkscope::iostat

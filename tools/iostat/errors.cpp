@@ -10,9 +10,9 @@ namespace blkscope::iostat {
 
 namespace {
 
-constexpr size_t full_line = 62;        // a line that has come so far ends
-constexpr size_t last_of_counters = 2;  // and the first one behind this record
-constexpr size_t number_width = 4;      // what any number is taken to need
+constexpr size_t full_line = 62;        // a line of this width ends
+constexpr size_t last_of_counters = 2;  // the first line also ends behind this record
+constexpr size_t number_width = 4;      // the width that any number counts as
 constexpr float bytes_per_gb = 1e9F;
 
 ErrorRecord copy(const kstat_named_t& record) {
@@ -37,7 +37,7 @@ ErrorRecord copy(const kstat_named_t& record) {
     return copied;
 }
 
-// What is on the line so far, in the listing's own count of it.
+// The text of a listing. The width of a line counts names and values, but not all characters.
 class ListingText {
   public:
     explicit ListingText(const Listing& listing) : listing_(listing) { add_name(); }
@@ -96,7 +96,7 @@ void ListingText::add_number(const std::string& name, uint32_t value) {
     column_ += number_width;
 }
 
-// On a line of its own.
+// Adds the size on a line of its own.
 void ListingText::add_size(uint64_t bytes) {
     const float gigabytes = static_cast<float>(bytes) / bytes_per_gb;
     text_ += fmt::format("\nSize: {:.2f}GB <{} bytes>\n", gigabytes, bytes);

@@ -1,4 +1,4 @@
-// The error kstats of devices: three counters for columns, and everything else for a listing.
+// The error kstats of devices: three counters for the columns, and all records for the listing.
 #pragma once
 
 #include <sys/kstat.h>
@@ -11,8 +11,8 @@
 
 namespace blkscope::iostat {
 
-/// One record of an error kstat. Its name is empty if the driver never named it; its value is of no
-/// use (monostate) if it is of any other type.
+/// One record of an error kstat. The name is empty if the driver never set one. The value is
+/// monostate if its type is another.
 struct ErrorRecord {
     std::string name;
     std::variant<std::monostate, std::string, uint32_t, uint64_t> value;
@@ -20,25 +20,25 @@ struct ErrorRecord {
 
 using ErrorRecords = std::vector<ErrorRecord>;
 
-/// Whether kstats of this class count a device's errors. The device has the kstat's name up to its
-/// first comma.
+/// Whether kstats of this class count a device's errors. The device's name is the kstat's name up
+/// to its first comma.
 [[nodiscard]] bool counts_errors(std::string_view kstat_class);
 
-/// Copies the records of an error kstat that has been read.
+/// Copies the records of an error kstat, whose data must have been read.
 ///
 /// Ownership: borrows `records` and the strings in them for the call.
 [[nodiscard]] ErrorRecords copy_errors(const kstat_named_t* records, size_t count);
 
 /// The number in the record at `position`: 0 soft, 1 hard, 2 transport errors. Only its low 32 bits
-/// count. 0 if there is none.
+/// count. 0 if there is no such record.
 [[nodiscard]] uint32_t error_count(const ErrorRecords& records, size_t position);
 
-/// The lines of one device's listing (-E): its name, then the records as they come.
+/// The listing (-E) of one device: its name, then the records in their order.
 ///
-/// `device_id`, where there is one to show instead of the serial number, may be empty.
+/// If `device_id` is not null, its text replaces the serial number; the text may be empty.
 struct Listing {
     std::string name;
-    bool names_last = false;  // -n: there is more room for the name
+    bool names_last = false;  // -n: the name has more room
     const std::string* device_id = nullptr;
 };
 

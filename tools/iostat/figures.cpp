@@ -9,7 +9,7 @@ namespace {
 
 constexpr double ns_per_s = 1e9;
 
-// Modulo 2^32, as the counters themselves count.
+// Subtracts modulo 2^32, because the counters wrap at 2^32.
 double operations(uint_t before, uint_t now) {
     return static_cast<uint_t>(now - before);
 }
@@ -25,7 +25,8 @@ double span_ns(hrtime_t before, hrtime_t now) {
 
 double percentile_ms(const std::optional<Histogram>& histogram, kstat2::PerMillion p) {
     const auto ns = histogram ? percentile(*histogram, p) : std::nullopt;
-    // Up to the next microsecond, as it is shown: less would be too little to say.
+    // Rounded up to the next microsecond, which is the precision of the output. A value rounded
+    // down would be no upper bound.
     return ns ? static_cast<double>((*ns + 999) / 1000) / 1e3
               : std::numeric_limits<double>::quiet_NaN();
 }
@@ -48,7 +49,7 @@ Figures figures(const Device* before, const Device& now, const Options& options)
     const kstat_io_t old = before != nullptr ? before->io : kstat_io_t{};
     const kstat_io_t& io = now.io;
     const hrtime_t since = before != nullptr ? before->snaptime : now.crtime;
-    // Of several devices the times are summed up, and so is the time between them.
+    // A device that stands for several has the sums of their times, and therefore of the intervals.
     const double elapsed_ns =
         since == now.snaptime ? ns_per_s : span_ns(since, now.snaptime) / now.members;
 
@@ -69,7 +70,7 @@ Figures figures(const Device* before, const Device& now, const Options& options)
     f.data = f.data_read + f.data_written;
     f.wait = wait_ns / elapsed_ns;
     f.actv = run_ns / elapsed_ns;
-    if (completed > 0) {  // else the queues may hold requests, but no stay has ended
+    if (completed > 0) {  // else requests may be queued, but no stay has ended
         f.wsvc_t = wait_ns / completed / 1e6;
         f.asvc_t = run_ns / completed / 1e6;
     }

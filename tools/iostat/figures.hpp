@@ -1,12 +1,12 @@
-// The arithmetic: two looks at a device give the figures of the interval between them.
+// The figures of a device over an interval, computed from two looks at it.
 #pragma once
 
 #include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
 
-/// One device over one interval. Rates are per second, with -I per interval; amounts of data are
-/// KiB, with -M MiB.
+/// One device over one interval. Rates are per second, or per interval with -I. Amounts of data are
+/// KiB, or MiB with -M.
 struct Figures {
     double reads;
     double writes;
@@ -24,10 +24,10 @@ struct Figures {
     double soft_errors;  // these four are totals since the device's creation
     double hard_errors;
     double transport_errors;
-    double errors;     // all three
-    double elapsed_s;  // the interval
-    // Percentiles of the ms that reads and writes waited and were served: so many took no longer.
-    // Not a number if no histogram tells, or nothing was completed.
+    double errors;     // the sum of the three
+    double elapsed_s;  // the length of the interval
+    // Percentiles of the wait and service times of reads and writes in ms: upper bounds. Not a
+    // number if there is no histogram, or if nothing was completed.
     double wait_p50;
     double wait_p99;
     double wait_p999;
@@ -36,10 +36,10 @@ struct Figures {
     double service_p999;
 };
 
-/// A device that stands for several has their totals, and the mean of their percentages.
+/// The figures from `before` to `now`. Without `before` they begin with the device's creation, and
+/// also if `before` was an earlier device with the same name. Nothing is clamped.
 ///
-/// The figures from `before` to `now`; from the device's creation if there is no `before`, or if it
-/// was of an earlier device with the same name. Nothing is clamped.
+/// A device that stands for several has the totals of these, and the mean of their percentages.
 ///
 /// Source: kstat_io(9S). Counts of operations are 32 bits wide and may have wrapped once.
 [[nodiscard]] Figures figures(const Device* before, const Device& now, const Options& options);

@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::string_view extended_title = "extended device statistics";
 constexpr std::string_view errors_title = "---- errors --- ";
-constexpr size_t errors_title_indent = 11;  // where nothing stands before it
+constexpr size_t errors_title_indent = 11;  // used if there is no text in front
 
-// The parts of a line, which bring their own blanks.
+// Joins the parts of a line; the parts have their own blanks.
 std::string join_parts(const std::vector<std::string>& parts, const Options& options) {
     return fmt::format("{}\n", fmt::join(parts, options.comma_separated ? "," : ""));
 }
@@ -22,8 +22,8 @@ void append(std::vector<std::string>& parts, const std::string& side) {
     if (!side.empty()) parts.push_back(side);
 }
 
-// A device's part of a vertical line. The name is cut and padded where it leads, and as it is where
-// it ends the line.
+// A device's part of a vertical line. A name at the front is cut and padded. A name at the end of
+// the line stays as it is.
 std::string vertical_part(std::vector<std::string> cells, const std::string& name,
                           size_t name_width, const Options& options) {
     if (options.comma_separated) {
@@ -40,8 +40,8 @@ std::string header_part(size_t name_width, const Options& options) {
     return vertical_part(heading_cells(options), "device", name_width, options);
 }
 
-// Centred over a header of `width` characters. Fewer blanks follow where the errors' title does,
-// and with -n.
+// The title, centred over a header of `width` characters. Fewer blanks follow if the errors' title
+// follows, and with -n.
 std::string centred_title(size_t width, const Options& options) {
     const size_t before = (width - extended_title.size()) / 2;
     const size_t after = width - extended_title.size() - before -
@@ -72,7 +72,7 @@ bool has_columns(const Options& options) {
     return options.mode == Mode::extended || options.errors;
 }
 
-// What tty and cpu add to a vertical line, unless they stand apart.
+// Adds tty and cpu to a vertical line, unless these have lines of their own.
 std::string with_sides(std::vector<std::string> parts, const Sides& sides, const Options& options) {
     if (!sides_apart(options)) {
         append(parts, sides.tty);
@@ -81,7 +81,7 @@ std::string with_sides(std::vector<std::string> parts, const Sides& sides, const
     return join_parts(parts, options);
 }
 
-// The lines of a horizontal report: terminals, devices, processors.
+// A line of a horizontal report: terminals, devices, processors.
 std::string between_sides(const std::vector<std::string>& blocks, const Sides& sides,
                           const Options& options) {
     std::vector<std::string> parts;
@@ -96,8 +96,8 @@ std::string join_block(const std::vector<std::string>& cells, const Options& opt
     return fmt::format("{}  ", fmt::join(cells, " "));
 }
 
-// Over a block of `width` characters, centred by way of its right edge: the block's middle plus
-// half the name.
+// Centres a name over a block of `width` characters. The right edge is the block's middle plus half
+// of the name.
 std::string centred_name(const std::string& name, size_t width, const Options& options) {
     if (options.comma_separated) return csv_field(name);
     const size_t slot = width - 1;

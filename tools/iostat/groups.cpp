@@ -11,7 +11,7 @@ namespace blkscope::iostat {
 
 namespace {
 
-// Adds up; counts of operations wrap at 32 bits as each of them does.
+// Adds `device` to `sum`. Counts of operations wrap at 32 bits, as in each device.
 void add(Device& sum, const Device& device) {
     sum.crtime += device.crtime;
     sum.snaptime += device.snaptime;
@@ -32,7 +32,7 @@ void add(Device& sum, const Device& device) {
     }
     if (!sum.errors.empty() || !device.errors.empty()) sum.errors = std::move(errors);
     sum.members += device.members;
-    sum.histograms.clear();  // theirs may be of different shapes
+    sum.histograms.clear();  // the shapes may differ
 }
 
 bool is_of_controller(const Device& device, std::string_view controller) {
@@ -53,7 +53,7 @@ std::vector<std::string> controllers_of(const Snapshot& devices) {
     return names;
 }
 
-// Of at least one disk.
+// The sum of the controller's disks; there must be at least one.
 Device sum_of(const std::string& controller, const Snapshot& devices) {
     std::optional<Device> sum;
     for (const Device& device : devices) {
@@ -69,7 +69,7 @@ Device sum_of(const std::string& controller, const Snapshot& devices) {
     return *sum;
 }
 
-// lun, target, initiator.
+// Splits a path into lun, target and initiator.
 std::optional<std::array<std::string, 3>> parts_of(const std::string& path) {
     const size_t first = path.find('.');
     const size_t last = path.rfind('.');
@@ -78,7 +78,7 @@ std::optional<std::array<std::string, 3>> parts_of(const std::string& path) {
                       path.substr(last + 1)};
 }
 
-// Adds the path to the device of that name, which the first one makes.
+// Adds the path to the device of that name. The first path creates the device.
 void add_to(std::vector<Device>& sums, const std::string& name, Device path) {
     path.name = name;
     const auto sum = std::ranges::find_if(sums, [&](const Device& device) {

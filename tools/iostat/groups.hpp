@@ -1,4 +1,4 @@
-// Devices that stand for several: controllers for their disks, and the paths of multipath devices.
+// Devices that stand for several: a controller for its disks, or a device for its paths.
 #pragma once
 
 #include <string_view>
@@ -10,12 +10,12 @@ namespace blkscope::iostat {
 /// The controller in a disk's name: c1 of c1t0d0. Empty if the name is of another form.
 [[nodiscard]] std::string_view controller_of(std::string_view name);
 
-/// The devices with a line for each controller, followed by what hangs on it; then the others. Its
-/// figures come from those of its disks that are in `devices`, partitions not counted again.
+/// The devices, with a line for each controller in front of its devices. All others follow. A
+/// controller's figures are the sums of its disks in `devices`; partitions are not counted again.
 [[nodiscard]] Snapshot with_controllers(Snapshot devices);
 
-/// Replaces the paths among the devices, named lun.target.initiator, by what is to be shown of
-/// them. Paths named otherwise stay as they are.
+/// Replaces the paths among the devices, named lun.target.initiator, by the devices that `paths`
+/// asks for. Paths with other names stay as they are.
 [[nodiscard]] std::vector<Device> combine_paths(std::vector<Device> devices, Paths paths);
 
 }  // namespace blkscope::iostat

@@ -17,7 +17,7 @@ void require(kstat2_status_t status, const char* what) {
     throw std::runtime_error(fmt::format("{}: {}", what, kstat2_status_string(status)));
 }
 
-// A value that means something now, or null.
+// The value of that name and type; null if there is none, or if it has no meaning at present.
 kstat2_nv_t value(kstat2_map_t map, const char* name, uint8_t type) {
     kstat2_nv_t nv = nullptr;
     if (kstat2_map_get(map, name, &nv) != KSTAT2_S_OK || nv->type != type) return nullptr;
@@ -29,7 +29,7 @@ std::optional<uint64_t> integer(kstat2_map_t map, const char* name) {
     return nv != nullptr ? std::optional(nv->kstat2_integer) : std::nullopt;
 }
 
-// What a value of the histogram is one of.
+// The unit of the histogram's values; empty if it is unknown.
 std::string unit_of(kstat2_map_t map) {
     kstat2_nv_meta_t meta{};
     if (kstat2_nv_meta(map, "buckets", &meta) != KSTAT2_S_OK) return {};
@@ -57,8 +57,8 @@ std::optional<Histogram> read_histogram(kstat2_map_t map) {
                      .crtime = static_cast<hrtime_t>(integer(map, "crtime").value_or(0))};
 }
 
-// The sums stand in a kstat of their own, under the histograms' names; a total is what its two
-// parts are together.
+// Sets the sums, which are in a kstat of their own, under the histograms' names. The sum of a total
+// is the sum of wait and service.
 void add_sums(Histograms& histograms, kstat2_map_t times) {
     for (auto& [name, histogram] : histograms) {
         histogram.sum = integer(times, name.c_str());

@@ -1,5 +1,4 @@
-// Where histograms come from: the kstats of the second kind below each device's, read through
-// libkstat2 alone.
+// Reads histograms: the kstat2 maps below each device's map, through libkstat2 alone.
 #pragma once
 
 #include <kstat2.h>
@@ -10,7 +9,7 @@
 
 namespace blkscope::iostat {
 
-/// A handle on the tree of disks' kstats, opened at the first read.
+/// A handle on the tree of the disks' kstats, opened at the first read.
 ///
 /// Threads: one.
 class HistogramReader {
@@ -20,10 +19,10 @@ class HistogramReader {
     HistogramReader(const HistogramReader&) = delete;
     HistogramReader& operator=(const HistogramReader&) = delete;
 
-    /// Gives each device the histograms that its provider publishes of it, as they are now; none to
-    /// one without any. They are of another moment than the device's counters, a little later.
+    /// Sets the present histograms of each device; a device without histograms stays as it is. The
+    /// histograms are read a little later than the device's counters.
     ///
-    /// Errors: throws std::runtime_error if the tree cannot be had.
+    /// Errors: throws std::runtime_error if the tree cannot be opened or updated.
     void read_into(std::vector<Device>& devices);
 
   private:

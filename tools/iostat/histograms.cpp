@@ -7,7 +7,7 @@ namespace blkscope::iostat {
 
 namespace {
 
-// The sum of what was counted into both.
+// Adds the counts of `other` to `sum`.
 void add(Histogram& sum, const Histogram& other) {
     sum.counts.resize(std::max(sum.counts.size(), other.counts.size()));
     for (size_t i = 0; i < other.counts.size(); ++i) sum.counts[i] += other.counts[i];

@@ -1,12 +1,12 @@
-// How a device's requests are spread over times and sizes, as its provider counted them.
+// Histograms of a device's requests over times and sizes, as its provider counted them.
 //
 //     counts then      0  5  20  70  5
 //     counts now       0  5  24  90  6
-//     the interval     0  0   4  20  1       percentiles are taken of this: they cannot be
-//     subtracted
+//     the interval     0  0   4  20  1
 //
-// A bucket knows the bounds of its values and not the values, so a percentile is the bucket that it
-// falls into, shown by its upper end: so many of the requests took no longer.
+// Percentiles are computed from the interval's counts, because percentiles cannot be subtracted. A
+// bucket has the bounds of its values, but not the values. A percentile is therefore the upper
+// bound of its bucket: at least that share of the requests took no longer.
 #pragma once
 
 #include <sys/kstat.h>
@@ -25,27 +25,27 @@ namespace blkscope::iostat {
 
 struct Histogram {
     kstat2::Buckets shape;
-    std::vector<uint64_t> counts;  // may be shorter than the shape: what is missing is 0
-    std::string unit;              // of the values: ns, bytes; empty if it is not known
+    std::vector<uint64_t> counts;  // may be shorter than the shape; missing counts are 0
+    std::string unit;              // of the values: ns, bytes; empty if unknown
     hrtime_t crtime = 0;
-    std::optional<uint64_t> sum = {};  // of the values, where the provider tells it
+    std::optional<uint64_t> sum = {};  // of the values, if the provider has it
 
     [[nodiscard]] uint64_t count() const { return kstat2::total(counts); }
     [[nodiscard]] bool like(const Histogram& other) const;
 };
 
-/// Those of a device by their names: read_wait, write_total, ... Empty: it has none.
+/// The histograms of a device by name: read_wait, write_total, ... Empty if there are none.
 using Histograms = std::map<std::string, Histogram, std::less<>>;
 
-/// What came between two readings. A histogram that was made anew in between counts since then.
+/// The counts between two readings. A histogram that was created between these counts as a whole.
 [[nodiscard]] Histograms difference(const Histograms& before, const Histograms& now);
 
-/// The histograms `read_PHASE` and `write_PHASE` as one; nothing if there is none of them.
+/// The sum of the histograms `read_PHASE` and `write_PHASE`; none if both are missing.
 [[nodiscard]] std::optional<Histogram> of_transfers(const Histograms& histograms,
                                                     std::string_view phase);
 
-/// The upper end of the bucket in which the percentile lies, itself included; of the last bucket,
-/// which has none, the lower one. Nothing if nothing was counted.
+/// The upper bound of the percentile's bucket; the bound belongs to the bucket. The last bucket has
+/// no upper bound, so its lower bound is returned. None if nothing was counted.
 [[nodiscard]] std::optional<uint64_t> percentile(const Histogram& histogram, kstat2::PerMillion p);
 
 }  // namespace blkscope::iostat

@@ -13,7 +13,7 @@ bool is_octal(char c) {
     return c >= '0' && c <= '7';
 }
 
-// Blanks, newlines and backslashes are written as three octal digits behind a backslash.
+// Blanks, newlines and backslashes are in octal: a backslash and three digits.
 std::string unescaped(const std::string& text) {
     std::string plain;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -30,7 +30,7 @@ std::string unescaped(const std::string& text) {
     return plain;
 }
 
-// Names like /dev/mapper/root are links to what the kernel calls the device.
+// A name like /dev/mapper/root is a link to the kernel's name of the device.
 std::string kernel_name(const std::string& path) {
     std::error_code error;
     const std::filesystem::path real = std::filesystem::canonical(path, error);
@@ -56,7 +56,7 @@ std::map<std::string, std::string> read_mounts(std::istream& mounts) {
 }
 
 bool is_host_device(const Device& device) {
-    constexpr std::string_view served = "nbd";  // the module of every device that we serve
+    constexpr std::string_view served = "nbd";  // the module of every device that blkscope serves
     if (device.module == served || device.name.empty()) return false;
     if (device.name.find_first_of("/.") != std::string::npos) return false;
     std::error_code error;

@@ -1,4 +1,4 @@
-// What this machine's own disks are called elsewhere: where they are mounted, and their identity.
+// Further facts about this machine's own disks: their mount points and their identities.
 #pragma once
 
 #include <istream>
@@ -9,18 +9,19 @@
 
 namespace blkscope::iostat {
 
-/// Where block devices are mounted, by the kernel's name (sda1, dm-0); of several places the first.
+/// The mount points of block devices, by the kernel's name (sda1, dm-0). Of several mount points
+/// the first counts.
 ///
 /// Source: proc(5), /proc/[pid]/mounts; fstab(5) for how blanks are written there. Links under
 /// /dev are followed.
 [[nodiscard]] std::map<std::string, std::string> read_mounts(std::istream& mounts);
 
-/// Whether a device is a block device of this machine. One that a server of ours publishes is not,
-/// though the kernel may have a device of the same name.
+/// Whether a device is a block device of this machine. A device that blkscope serves is not, even
+/// if the kernel has a device of the same name.
 [[nodiscard]] bool is_host_device(const Device& device);
 
-/// The identity of a block device of this machine, as its transport has it (wwid). Empty if there
-/// is none.
+/// The identity of a block device of this machine, from its transport (wwid). Empty if there is
+/// none.
 ///
 /// Source: the kernel's Documentation/ABI, sysfs-block and sysfs-bus-scsi.
 [[nodiscard]] std::string host_device_id(const std::string& name);

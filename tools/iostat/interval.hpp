@@ -1,4 +1,4 @@
-// What a report is about: two looks at the same things.
+// The subject of a report: two looks at the same devices and processors.
 #pragma once
 
 #include "tools/iostat/figures.hpp"
@@ -6,18 +6,18 @@
 
 namespace blkscope::iostat {
 
-/// Borrows the looks. What was before is null where the interval begins with each device's
-/// creation and the system's start.
+/// Borrows the looks. The earlier looks are null if the interval begins with each device's creation
+/// and the system's start.
 struct Interval {
     const Snapshot* devices_before;
     const Snapshot& devices;
     const Processors* processors_before;
     const Processors& processors;
 
-    /// Of one of the `devices`.
+    /// The figures of one of the `devices`.
     [[nodiscard]] Figures figures_of(const Device& device, const Options& options) const;
 
-    /// What its histograms counted.
+    /// The requests of the interval in the device's histograms.
     [[nodiscard]] Histograms histograms_of(const Device& device) const;
 
     [[nodiscard]] ProcessorFigures figures_of_processors(const Options& options) const {

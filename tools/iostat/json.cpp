@@ -63,8 +63,8 @@ const char* name_of(kstat2_nv_hist_type_t type) {
     return "unknown";
 }
 
-// counts[i] are the values below bounds[i] and not below the bound before; the last count is of
-// those that no bound is above.
+// counts[i] is the number of values below bounds[i], but not below bounds[i - 1]. The last count is
+// the number of values that are not below any bound.
 Json histogram_object(const Histogram& histogram) {
     const uint64_t count = histogram.count();
     if (count == 0) return {};
@@ -106,7 +106,7 @@ Json percentiles_object(const Histograms& interval) {
     return object;
 }
 
-// Null where the device has none.
+// Adds null if the device has no histograms.
 void add_histograms(Json& object, const Histograms& interval) {
     const bool any = !interval.empty();
     object["percentiles"] = any ? percentiles_object(interval) : Json();
@@ -159,7 +159,7 @@ Json terminals_object(const Processors& processors, const ProcessorFigures& f) {
             {"characters_out_per_s", f.characters_out}};
 }
 
-// The latest look at any of the devices.
+// The time of the latest reading of any device.
 std::optional<hrtime_t> snaptime(const Snapshot& devices) {
     std::optional<hrtime_t> latest;
     for (const Device& device : devices) {
@@ -168,7 +168,7 @@ std::optional<hrtime_t> snaptime(const Snapshot& devices) {
     return latest;
 }
 
-// Between the latest looks then and now; null in a report since the creation.
+// The seconds between the latest readings then and now; null in a report since the creation.
 Json interval_s(const Interval& interval) {
     if (interval.devices_before == nullptr) return {};
     const auto before = snaptime(*interval.devices_before);
@@ -190,7 +190,7 @@ Json statistic(const DeviceSummary& device, double Spread::*member) {
 
 std::string json_report(const Interval& interval, const std::vector<std::string>& changes,
                         std::time_t now, const Options& options) {
-    Options plain;  // of -I and -M nothing, and no -e for what is idle
+    Options plain;  // without -I, -M and -e
     plain.interval_s = options.interval_s;
     Json devices = Json::array();
     for (const Device& device : interval.devices) {

@@ -1,5 +1,5 @@
-// JSON Lines: one object per report, for programs. Units are in the keys, numbers are never
-// strings, and what is not known is null. Keys may be added; none changes its meaning.
+// JSON Lines: one object per report, for programs. Units are in the keys. Numbers are never
+// strings, and an unknown value is null. Keys may be added, but no key changes its meaning.
 #pragma once
 
 #include <ctime>
@@ -11,8 +11,8 @@
 
 namespace blkscope::iostat {
 
-/// The line of one report: counters as they were read, and what follows from two looks at them.
-/// Rates are per second and amounts bytes, whatever -I and -M say.
+/// The line of one report: the counters as they were read, and the figures of the interval. Rates
+/// are per second and amounts are bytes, even with -I and -M.
 [[nodiscard]] std::string json_report(const Interval& interval,
                                       const std::vector<std::string>& changes, std::time_t now,
                                       const Options& options);

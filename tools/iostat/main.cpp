@@ -1,4 +1,4 @@
-// iostat: wires the options, the reader, the reporter and the clock together.
+// iostat: connects the options, the reader, the reporter and the clock.
 
 #include "tools/program/main.hpp"
 
@@ -31,7 +31,7 @@ using program::print;
 
 constexpr int failed = 2;
 
-// One run, from the first report to the last.
+// A run, from the first report to the last.
 class Run {
   public:
     explicit Run(const Options& options)
@@ -44,7 +44,7 @@ class Run {
     void print_summary() const;
 
   private:
-    // The first of -y makes no report.
+    // With -y the first look makes no report.
     static std::optional<int> looks_of(const Options& options) {
         if (!options.count) return {};
         return *options.count + (options.first_skipped ? 1 : 0);
@@ -64,7 +64,7 @@ class Run {
     bool missed_processors_ = false;
 };
 
-// Prints the header anew when the process is continued in the middle of an interval.
+// Prints the header anew if the process is continued in the middle of an interval.
 void Run::report_until_the_end() {
     while (ending_signal() == 0) {
         look();
@@ -86,7 +86,7 @@ void Run::look() {
     print((options_.json ? "" : program::stamp_line(now, options_.stamp)) + report);
 }
 
-// Also of a device that was there before: its server has ended, and the run measures nothing.
+// Also refuses if a device was there before: its server has closed, and the run measures nothing.
 void Run::require_all(const Snapshot& shown) const {
     if (!options_.devices_wanted()) return;
     const auto missing = missing_names(shown, options_);
@@ -94,7 +94,7 @@ void Run::require_all(const Snapshot& shown) const {
     if (shown.empty()) throw std::runtime_error(no_devices_text());
 }
 
-// Once each. What is missing shows as nothing, or as zeros.
+// Prints each message once. Missing data are shown as empty, or as zeros.
 void Run::tell_what_is_missing(const Snapshot& shown, bool processors) {
     const bool there_are_some = options_.devices.empty() && reader_.any_device();
     if (shown.empty() && !missed_devices_ && options_.devices_wanted() && !there_are_some) {
@@ -110,7 +110,7 @@ void Run::tell_what_is_missing(const Snapshot& shown, bool processors) {
 
 void Run::print_summary() const {
     if (options_.json) return print(json_summary(summary_, std::time(nullptr)));
-    // The terminal has shown the ^C at the start of a line.
+    // The terminal has printed ^C at the start of the line.
     if (ending_signal() == SIGINT && isatty(STDOUT_FILENO) != 0) print("\n");
     print(summary_text(summary_, options_));
 }
@@ -119,7 +119,7 @@ int run(const Options& options) {
     Run whole(options);
     whole.report_until_the_end();
     if (options.summary) {
-        whole.print_summary();  // an end that was asked for, whatever asked for it
+        whole.print_summary();  // also if a signal ended the run
     } else if (ending_signal() != 0) {
         program::suffer(ending_signal());
     }

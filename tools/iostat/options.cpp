@@ -52,16 +52,16 @@ constexpr std::array flags{
     Flag{'p', &Options::partitions},
 };
 
-// Takes in the options one after another; what cannot be obeyed is thrown as a Refusal.
+// Reads the options one after another. Throws Refusal for a wrong command line.
 class Parser {
   public:
     void take(int letter, const char* argument);
     void take_operands(const std::vector<std::string>& operands);
 
-    /// To be called between the letters and the operands: who beats whom, and the default.
+    /// Must be called between the letters and the operands: sets the mode and the default.
     void settle_classes();
 
-    /// To be called last: what does not go together.
+    /// Must be called last: refuses options that exclude each other.
     void check() const;
 
     [[nodiscard]] const Options& options() const { return options_; }
@@ -131,7 +131,7 @@ void Parser::settle_classes() {
              : rates_     ? Mode::rates
                           : Mode::none;
     if (o.mode == Mode::transfers || o.mode == Mode::rates) {
-        // Errors give way there, as they always did; a table that was asked for has no place.
+        // A horizontal report omits errors, as in the original. A table has no place in it.
         const char horizontal = transfers_ ? 'd' : 'D';
         if (tables && !o.json) refuse_together(horizontal, o.waits ? 'w' : 'L');
         o.errors = false;

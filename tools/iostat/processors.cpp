@@ -9,7 +9,7 @@ namespace blkscope::iostat {
 
 namespace {
 
-// All processors together.
+// The sums over all processors.
 struct Sums {
     double idle = 0;
     double user = 0;
@@ -47,7 +47,7 @@ double percent(double part, double whole) {
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-// The clock of the terminals is the ticks; without any, the interval that was asked for.
+// The time for the rates of terminals is counted in ticks. Without ticks, it is the interval.
 double terminal_seconds(const Sums& sums, size_t processors, const Options& options) {
     if (options.counts) return 1;
     const double ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));
@@ -56,7 +56,7 @@ double terminal_seconds(const Sums& sums, size_t processors, const Options& opti
     return options.interval_s.value_or(1);
 }
 
-// Those of `processors` that `others` lack.
+// The processors that are not in `others`.
 std::vector<int> missing_from(const Processors& others, const Processors& processors) {
     std::vector<int> ids;
     for (const Processor& processor : processors) {

@@ -1,5 +1,4 @@
-// The processors: where their time went, and what terminals moved meanwhile, which is counted
-// there.
+// The processors: the use of their time, and the characters of terminals, which their kstats count.
 #pragma once
 
 #include <sys/kstat.h>
@@ -13,7 +12,7 @@
 
 namespace blkscope::iostat {
 
-/// One processor that is on line, as it was read. Ticks are those of sysconf(_SC_CLK_TCK).
+/// One processor that is on line. Ticks are those of sysconf(_SC_CLK_TCK).
 struct Processor {
     int id = 0;
     hrtime_t snaptime = 0;  // ns of CLOCK_MONOTONIC
@@ -26,14 +25,14 @@ struct Processor {
     uint64_t characters_out = 0;  // to terminals
 };
 
-/// In the order of their numbers. Empty: nothing is published about them.
+/// The processors in the order of their numbers. Empty if no provider publishes them.
 using Processors = std::vector<Processor>;
 
-/// All of them as one: what they counted, together.
+/// The sums of the counters of all processors.
 [[nodiscard]] Processor sum_of(const Processors& processors);
 
-/// All processors over one interval: percentages of their time, and characters per second, with -I
-/// per interval.
+/// All processors over one interval: percentages of their time, and characters per second, or per
+/// interval with -I.
 struct ProcessorFigures {
     double user;
     double system;
@@ -43,17 +42,17 @@ struct ProcessorFigures {
     double characters_out;
 };
 
-/// The figures from `before` to `now`; since the system's start if `before` is null.
+/// The figures from `before` to `now`. If `before` is null, since the system's start.
 ///
-/// All are 0 if there are no processors, and the percentages if no tick has passed. The wait for
-/// I/O is in the total, and in no figure.
+/// All figures are 0 without processors. The percentages are 0 if no tick has passed. The wait for
+/// I/O is in the total, but in no figure.
 [[nodiscard]] ProcessorFigures processor_figures(const Processors* before, const Processors& now,
                                                  const Options& options);
 
-/// Whether the same ones are on line.
+/// Whether the same processors are on line.
 [[nodiscard]] bool same_processors(const Processors& before, const Processors& now);
 
-/// A line each for those that went and those that came: `<<processors added: 1, 3>>`.
+/// A line for the removed processors and one for the added: `<<processors added: 1, 3>>`.
 [[nodiscard]] std::vector<std::string> processor_changes(const Processors& before,
                                                          const Processors& now);
 

@@ -33,14 +33,14 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
                   .histograms = {}};
 }
 
-// The records of a NAMED kstat that was read; null if it cannot be.
+// The records of a NAMED kstat that was read; null if it cannot be read.
 const kstat_named_t* read_records(kstat_ctl_t* kc, kstat_t* ksp) {
     if (kstat_read(kc, ksp, nullptr) == -1 || ksp->ks_data == nullptr) return nullptr;
     if (ksp->ks_data_size / sizeof(kstat_named_t) < ksp->ks_ndata) return nullptr;
     return KSTAT_NAMED_PTR(ksp);
 }
 
-// 0 for a record that is missing or of another type.
+// The number of that name; 0 if the record is missing or of another type.
 uint64_t number(kstat_t* ksp, const char* name) {
     const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, name));
     if (record == nullptr) return 0;
@@ -62,12 +62,12 @@ Processor copy_processor(kstat_t* ksp) {
 
 }  // namespace
 
-// False: there is no chain yet.
+// False if there is no chain yet.
 bool Reader::refresh() {
     if (!kc_) {
         kc_.reset(kstat_open());
         if (kc_) return true;
-        if (errno == ENOENT) return false;  // no provider was ever started here
+        if (errno == ENOENT) return false;  // no provider was ever started on this machine
         throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
     }
     if (kstat_chain_update(kc_.get()) == -1) {
@@ -90,7 +90,7 @@ std::vector<Device> Reader::read() {
     return devices;
 }
 
-// The device's name is the error kstat's, up to its first comma.
+// The name of the device is the error kstat's name, up to its first comma.
 void Reader::read_errors(std::vector<Device>& devices) {
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_NAMED || !counts_errors(field_text(ksp->ks_class))) continue;
@@ -124,7 +124,7 @@ bool Reader::is_on_line(int processor) {
         if (read_records(kc_.get(), ksp) == nullptr) continue;
         const auto* state = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, "state"));
         if (state == nullptr || state->data_type != KSTAT_DATA_CHAR) continue;
-        // One that takes no interrupts works all the same.
+        // A processor that takes no interrupts runs programs all the same.
         return field_text(state->value.c) == "on-line" || field_text(state->value.c) == "no-intr";
     }
     return true;

@@ -1,4 +1,4 @@
-// Where the figures come from: the kstats that are published, read through libkstat alone.
+// Reads the published kstats of devices and processors, through libkstat alone.
 #pragma once
 
 #include <string>
@@ -10,30 +10,29 @@
 
 namespace blkscope::iostat {
 
-/// A handle on the chain of kstats, opened at the first read, and again as long as there is no run
-/// directory to open.
+/// A handle on the chain of kstats, opened at the first read. If there is no run directory, each
+/// read tries again.
 ///
 /// Threads: one.
 class Reader {
   public:
     explicit Reader(const Options& options) : options_(options) {}
 
-    /// Brings the chain up to date and reads the I/O kstat of every device the options want. One
-    /// that cannot be read, because its provider went away meanwhile, is left out. The options also
-    /// say whether its error kstat is read, and what this machine knows of it.
+    /// Brings the chain up to date and reads the I/O kstat of every device that the options ask
+    /// for. A device that cannot be read is omitted, because its provider was removed meanwhile.
+    /// The options also decide whether to read its error kstat and this machine's facts about it.
     ///
-    /// Errors: throws std::system_error if the chain cannot be had.
+    /// Errors: throws std::system_error if the chain cannot be opened or updated.
     [[nodiscard]] std::vector<Device> read();
 
-    /// Reads the processors that are on line, of the chain as the last read() left it. Those of
-    /// which no cpu:N:sys can be read are left out; one without a cpu_info:N counts as on line.
+    /// Reads the processors that are on line, from the chain of the last read(). A processor whose
+    /// cpu:N:sys cannot be read is omitted. A processor without cpu_info:N counts as on line.
     [[nodiscard]] Processors read_processors();
 
-    /// Whether the last read found any device, wanted or not.
+    /// Whether the last read found any device, even one that the options exclude.
     [[nodiscard]] bool any_device() const;
 
-    /// The chain as the last read() left it, for what else is published beside the devices; null
-    /// if there was none.
+    /// The chain of the last read(), for other kstats of the devices; null if there was none.
     [[nodiscard]] kstat_ctl_t* chain() const { return kc_.get(); }
 
   private:
@@ -46,10 +45,10 @@ class Reader {
     program::Chain kc_;
 };
 
-/// The directory that libkstat looks into, for messages.
+/// The directory that libkstat reads, for messages.
 [[nodiscard]] std::string run_directory();
 
-/// What to tell a user where there are no devices of these names; without names, none at all.
+/// The message if there are no devices of these names; without names, if there is no device.
 [[nodiscard]] std::string no_devices_text(const std::vector<std::string>& names = {});
 
 }  // namespace blkscope::iostat

@@ -112,7 +112,7 @@ std::string Reporter::vertical_lines(const Interval& interval) {
         } else if (beside != nullptr) {
             text += vertical_line_without_device(name_width_, options_, processors);
         }
-        beside = nullptr;  // they stand on the first line
+        beside = nullptr;  // the processors are on the first line
     }
     if (beside != nullptr) text += vertical_line_without_device(name_width_, options_, processors);
     return text;
@@ -130,7 +130,7 @@ std::string Reporter::listings(const Snapshot& devices) const {
     return text;
 }
 
-// Without sides the header waits for a device to name.
+// Without tty and cpu, the header is printed only when there is a device to name.
 bool Reporter::has_header(const Snapshot& devices) const {
     return options_.tty || options_.cpu || !devices.empty();
 }
@@ -143,7 +143,7 @@ std::string Reporter::horizontal(const Interval& interval) {
         text = horizontal_header(shown, options_);
         lines_until_header_ = lines_per_header;
     }
-    if (!options_.comma_separated) --lines_until_header_;  // a file needs its header once
+    if (!options_.comma_separated) --lines_until_header_;  // a file needs only one header
     std::vector<Figures> blocks;
     for (const Device& device : shown) blocks.push_back(interval.figures_of(device, options_));
     return text + horizontal_line(blocks, options_, interval.figures_of_processors(options_));

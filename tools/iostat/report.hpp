@@ -1,4 +1,4 @@
-// One report after another: what is compared with what, and which headers are due.
+// A sequence of reports: chooses the looks to compare, and decides when to print headers.
 #pragma once
 
 #include <ctime>
@@ -14,18 +14,18 @@ class Reporter {
   public:
     explicit Reporter(const Options& options) : options_(options) {}
 
-    /// The report on `devices`, which select() gave, and on the processors: lines about changes,
-    /// headers, figures; with -j, one line. `now` is for that one.
+    /// The report on `devices`, which select() returned, and on the processors: lines about
+    /// changes, headers, figures. With -j it is one line, which contains `now`.
     ///
-    /// It covers the time since the last report's look. The first one, and one after devices or
-    /// processors came or went, covers the time since each device's creation. With -y there is no
-    /// report on the first look, and after a change each device that stayed is compared with
-    /// itself.
+    /// The report covers the time since the last look. The first report covers the time since each
+    /// device's creation. A report after devices or processors were added or removed does so too.
+    /// With -y there is no report on the first look. After a change with -y, each device that
+    /// stayed is compared with its last look.
     [[nodiscard]] std::string report(const Snapshot& devices, const Processors& processors = {},
                                      std::time_t now = 0);
 
-    /// The header once more, for a terminal that was away meanwhile. Empty where every report has
-    /// its own, and with -r, whose header is printed once.
+    /// The header again, after the process was stopped and continued. Empty if every report has its
+    /// own header. Empty with -r too, because that header is printed once.
     [[nodiscard]] std::string header_again();
 
   private:
@@ -44,7 +44,7 @@ class Reporter {
 
     Options options_;
     std::optional<Look> last_;
-    size_t name_width_ = 0;            // only ever grows, so that reports stand under each other
+    size_t name_width_ = 0;            // never shrinks, so that the reports' columns are aligned
     unsigned lines_until_header_ = 0;  // in a horizontal report
 };
 

@@ -27,7 +27,7 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-// Cuts the longest run of digits, or of anything else, from the front of `rest`.
+// Cuts the longest run of digits, or of other characters, from the front of `rest`.
 std::string_view take_run(std::string_view& rest) {
     const bool digits = is_digit(rest.front());
     const auto end = std::ranges::find_if(rest, [&](char c) { return is_digit(c) != digits; });
@@ -36,7 +36,7 @@ std::string_view take_run(std::string_view& rest) {
     return run;
 }
 
-// By value, however many digits: without leading zeros, the longer number is the larger.
+// Compares by value, for any number of digits: without leading zeros, a longer number is larger.
 std::strong_ordering compare_numbers(std::string_view one, std::string_view other) {
     one.remove_prefix(std::min(one.find_first_not_of('0'), one.size()));
     other.remove_prefix(std::min(other.find_first_not_of('0'), other.size()));
@@ -54,7 +54,7 @@ int rank(Kind kind) {
         case Kind::nfs:
             return 2;
         case Kind::path:
-        case Kind::controller:  // placed by add_controllers()
+        case Kind::controller:  // placed by with_controllers()
             return 3;
     }
     return 3;
@@ -77,7 +77,7 @@ bool asked_for(const Device& device, const Options& options) {
         options.devices, [&](const std::string& operand) { return is_named(device, operand); });
 }
 
-// The four places of a horizontal report are too few for drives that are mostly empty.
+// Floppy drives are mostly empty, and a horizontal report has only four places.
 bool skipped_floppy(const Device& device, const Options& options) {
     return !options.vertical() && !options.limit && device.name.starts_with("fd") &&
            !asked_for(device, options);
@@ -92,7 +92,7 @@ void keep(std::vector<Device>& devices, size_t at_most) {
     if (devices.size() > at_most) devices.resize(at_most);
 }
 
-// `devices` is sorted; puts those asked for first and cuts off what has no place.
+// `devices` is sorted. Puts the devices that were asked for first, and cuts off the rest.
 void give_places(std::vector<Device>& devices, const Options& options) {
     const size_t operands = options.devices.size();
     const auto others = std::stable_partition(
@@ -150,7 +150,7 @@ std::strong_ordering compare_names(std::string_view one, std::string_view other)
         if (order != 0) return order;
     }
     if (one.empty() != other.empty()) return other.empty() <=> one.empty();
-    return whole <=> other_whole;  // sd1 and sd01 are different names
+    return whole <=> other_whole;  // because sd1 and sd01 are different names
 }
 
 Snapshot select(std::vector<Device> candidates, const Options& options) {

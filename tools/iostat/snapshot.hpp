@@ -1,4 +1,4 @@
-// One look at the devices: what was read, which of it is shown, and in what order.
+// One look at the devices: the devices that were read, the selection to show, and its order.
 #pragma once
 
 #include <sys/kstat.h>
@@ -19,8 +19,8 @@ enum class Kind { disk, partition, tape, nfs, path, controller };
 
 /// One device's I/O kstat as it was read. Times are nanoseconds of CLOCK_MONOTONIC.
 ///
-/// It may stand for several: a controller for its disks. Then counters and times, crtime and
-/// snaptime among them, are sums.
+/// A Device may stand for several, as a controller for its disks. Counters and times are then sums,
+/// crtime and snaptime included.
 struct Device {
     std::string module;
     int instance = 0;
@@ -29,40 +29,40 @@ struct Device {
     hrtime_t crtime = 0;
     hrtime_t snaptime = 0;
     kstat_io_t io{};
-    ErrorRecords errors;      // empty: it has no error kstat
-    int members = 1;          // devices that were summed up
-    std::string mount_point;  // with -m, of a disk of this machine; else empty
-    std::string device_id;    // with -i, the same
-    Histograms histograms;    // with -w, -L or -q; empty for one that stands for several
+    ErrorRecords errors;      // empty: the device has no error kstat
+    int members = 1;          // number of devices in the sum
+    std::string mount_point;  // with -m, for a disk of this machine; else empty
+    std::string device_id;    // with -i, for a disk of this machine; else empty
+    Histograms histograms;    // with -w, -L or -q; empty for a sum of several
 };
 
 using Snapshot = std::vector<Device>;
 
-/// The kind of a device whose kstat is of this class; none for a class that iostat ignores.
+/// The kind of a device with a kstat of this class; none for a class that iostat ignores.
 /// Controllers have no kstats.
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view kstat_class);
 
-/// The class that kind_of() knows a kind by; "controller" for a controller.
+/// The class for which kind_of() returns `kind`; "controller" for a controller.
 [[nodiscard]] std::string_view class_of(Kind kind);
 
-/// Whether devices of this kind are looked at. Tapes and NFS mounts always are.
+/// Whether devices of this kind are read. Tapes and NFS mounts always are.
 [[nodiscard]] bool wanted(Kind kind, const Options& options);
 
-/// Whether both are looks at one kstat. Not at one life of it: that takes crtime too.
+/// Whether both are the same kstat by name. The kstat may have been created anew: see crtime.
 [[nodiscard]] bool same_kstat(const Device& one, const Device& other);
 
-/// The order of names: text as text and runs of digits as numbers, so sd2 comes before sd10 and
-/// sd0 before sd0,a. Any name will do.
+/// The order of names: text as text and runs of digits as numbers. Therefore sd2 comes before sd10,
+/// and sd0 before sd0,a. Names may have any form.
 [[nodiscard]] std::strong_ordering compare_names(std::string_view one, std::string_view other);
 
-/// The devices to show, in the order to show them: disks among their partitions, then tapes, then
-/// NFS mounts, then paths. With -C those of a controller stand behind its line, and first of all.
+/// The devices to show, in order: disks among their partitions, then tapes, then NFS mounts, then
+/// paths. With -C the controllers come first, each with its line and then its devices.
 ///
-/// Devices asked for by name have the first claim on the places there are (-l, or four in a
-/// horizontal report); others fill what is left. If none of the names exists, nothing is shown.
+/// Devices that were asked for by name get places first (-l, or four in a horizontal report).
+/// Others get the remaining places. If none of the names exists, no device is shown.
 [[nodiscard]] Snapshot select(std::vector<Device> candidates, const Options& options);
 
-/// The names that were asked for and that none of the devices has.
+/// The names that were asked for, but that no device has.
 [[nodiscard]] std::vector<std::string> missing_names(const std::vector<Device>& devices,
                                                      const Options& options);
 

@@ -1,4 +1,4 @@
-// The whole run in a few lines: what each device did on average, and its best and worst interval.
+// The summary of a run: each device's averages, and its smallest and largest interval values.
 #pragma once
 
 #include <array>
@@ -11,12 +11,12 @@
 
 namespace blkscope::iostat {
 
-/// What is summed up, in the order of the columns.
+/// A figure of the summary, in the order of the columns.
 struct SummaryColumn {
     std::string_view heading;
     std::string_view json_key;
     double Figures::*value;
-    double Figures::*queue;  // of a time per request, the mean length that it comes from; else null
+    double Figures::*queue;  // for a time per request, its mean queue length; else null
     int width;
     int precision;
 };
@@ -30,13 +30,13 @@ constexpr std::array summary_columns{
     SummaryColumn{"%b", "b_pct", &Figures::b_percent, nullptr, 4, 0},
 };
 
-/// One column over the intervals of a run. A time per request means nothing in an interval that
-/// completed none, so the least and the most leave that one out.
+/// One column over the intervals of a run. A time per request has no meaning in an interval without
+/// a completed request. The least and the most exclude such an interval.
 struct Spread {
     double average = 0;
     double least = 0;
     double most = 0;
-    bool any = false;  // else the others mean nothing
+    bool any = false;  // if false, the other members have no meaning
 };
 
 struct DeviceSummary {
@@ -45,18 +45,17 @@ struct DeviceSummary {
     std::array<Spread, summary_columns.size()> columns;
 };
 
-/// Takes in a run's looks one after another. What was before the run is not part of it: neither is
-/// the report since the creation, nor what a device did before it was first seen, unless it was
-/// created meanwhile.
+/// Adds up the looks of a run. Time before the run does not count, so the report since the creation
+/// is excluded. Requests before a device was first seen are excluded too, unless the device was
+/// created during the run.
 class Summary {
   public:
     void add(const Snapshot& devices);
 
-    /// In the order in which the devices were first seen, without those of which there is nothing
-    /// to say.
+    /// The devices in the order in which they were first seen. Devices without data are excluded.
     [[nodiscard]] std::vector<DeviceSummary> devices() const;
 
-    /// How many intervals there were between the looks.
+    /// The number of intervals between the looks.
     [[nodiscard]] int intervals() const { return looks_ > 0 ? looks_ - 1 : 0; }
 
   private:
@@ -84,7 +83,7 @@ class Summary {
     int looks_ = 0;
 };
 
-/// The lines that end a run with -S; with -r, comma-separated.
+/// The lines that end a run with -S; comma-separated with -r.
 [[nodiscard]] std::string summary_text(const Summary& summary, const Options& options);
 
 }  // namespace blkscope::iostat

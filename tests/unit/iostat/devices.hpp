@@ -1,4 +1,4 @@
-// Devices for the tests to report on.
+// Devices as input of the tests.
 #ifndef IOSTAT_TEST_DEVICES_HPP
 #define IOSTAT_TEST_DEVICES_HPP
 
@@ -14,7 +14,7 @@ namespace blkscope::iostat {
 
 constexpr hrtime_t one_second = 1'000'000'000;
 
-/// A device that has been there since second 100 and never had a request.
+/// A device that was created at second 100 and never had a request.
 inline Device idle_device(const std::string& name, Kind kind = Kind::disk) {
     Device device;
     device.module = "sd";
@@ -25,7 +25,7 @@ inline Device idle_device(const std::string& name, Kind kind = Kind::disk) {
     return device;
 }
 
-/// One with a history: every counter differs from the others.
+/// A device with a history: every counter differs from the others.
 inline Device busy_device(const std::string& name = "sd0") {
     Device device = idle_device(name);
     device.io.reads = 1000;
@@ -39,7 +39,7 @@ inline Device busy_device(const std::string& name = "sd0") {
     return device;
 }
 
-/// The same one a second later, after 100 reads and 50 writes.
+/// The device a second later, after 100 reads and 50 writes.
 inline Device one_second_later(Device device) {
     device.snaptime += one_second;
     device.io.reads += 100;
@@ -53,8 +53,8 @@ inline Device one_second_later(Device device) {
     return device;
 }
 
-/// Two processors since the system's start 100 s ago: 6 % user, 4 % system, 90 % idle; 3 characters
-/// came and 120 went a second.
+/// Two processors since the system's start 100 s ago: 6 % user, 4 % system, 90 % idle. Each second
+/// 3 characters were read from terminals, and 120 were written.
 inline Processors two_processors() {
     const auto ticks_per_s = static_cast<uint64_t>(sysconf(_SC_CLK_TCK));
     Processors processors(2);
@@ -71,7 +71,7 @@ inline Processors two_processors() {
     return processors;
 }
 
-/// What a disk's driver publishes about its errors.
+/// The records that a disk's driver publishes about its errors.
 inline ErrorRecords error_records() {
     return {{"Soft Errors", 1U},
             {"Hard Errors", 2U},
@@ -89,7 +89,7 @@ inline ErrorRecords error_records() {
             {"Predictive Failure Analysis", 0U}};
 }
 
-/// A histogram of times as our devices publish them, of so many requests each.
+/// A histogram of times as our devices publish it, with these numbers of requests.
 inline Histogram times(const std::vector<std::pair<uint64_t, uint64_t>>& ns_and_requests) {
     Histogram histogram{.shape = {KSTAT2_NVHIST_LOG10_LIN, 3, 10, 20}, .counts = {}, .unit = "ns"};
     histogram.counts.resize(histogram.shape.count());
@@ -101,7 +101,7 @@ inline Histogram times(const std::vector<std::pair<uint64_t, uint64_t>>& ns_and_
     return histogram;
 }
 
-/// The same by powers of two.
+/// A histogram by powers of two, with these numbers of requests.
 inline Histogram powers(const std::vector<std::pair<uint64_t, uint64_t>>& ns_and_requests) {
     Histogram histogram{.shape = {KSTAT2_NVHIST_LOG2, 0, 0, 0}, .counts = {}, .unit = "ns"};
     histogram.counts.resize(histogram.shape.count());
@@ -111,7 +111,8 @@ inline Histogram powers(const std::vector<std::pair<uint64_t, uint64_t>>& ns_and
     return histogram;
 }
 
-/// 980 reads wait 5 us and take 120 us, 20 wait 3 ms and take 45 ms; two writes, and no flush yet.
+/// A device with histograms. Of its reads, 980 wait 5 us and take 120 us, and 20 wait 3 ms and take
+/// 45 ms. There are two writes, and no flush yet.
 inline Device device_with_histograms(const std::string& name = "nbd0") {
     Device device = busy_device(name);
     device.histograms = {{"read_wait", times({{5'000, 980}, {3'000'000, 20}})},

@@ -194,7 +194,7 @@ TEST(IostatDistribution, AnEmptyIntervalHasItsHeaderAndNoPercentile) {
               "   from      to    count density cumulative\n");
 }
 
-// Another provider's shapes: they cannot stand in the same rows.
+// A histogram of another provider's shape has no place in the rows of the first.
 TEST(IostatDistribution, AHistogramOfAnotherShapeThanTheFirstIsADash) {
     Device device = device_with_histograms();
     device.histograms.at("write_total") = powers({{70'900, 2}});

@@ -92,7 +92,7 @@ TEST(IostatErrors, UnnamedRecordsAreSkippedButKeepTheirPosition) {
 
 TEST(IostatErrors, ALineEndsOnceSixtyTwoAreReached) {
     const std::string name(30, 'n');
-    // 30 + 4 and 23 + 4 are 61, with one more 62.
+    // The columns 30 + 4 and 23 + 4 are 61 together, and one more character makes 62.
     const ErrorRecords short_of{{"", {}}, {"", {}}, {"", {}}, {name, 1U}, {name.substr(7), 2U},
                                 {"C", 3U}};
     EXPECT_EQ(listing(short_of), "sd0       " + name + ": 1 " + name.substr(7) + ": 2 C: 3 \n");

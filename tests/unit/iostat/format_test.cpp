@@ -162,7 +162,7 @@ TEST(IostatFormat, EachColumnAloneMakesADeviceBusy) {
     EXPECT_TRUE(busy([](kstat_io_t& io) { io.rlentime = one_second / 10; }));
     EXPECT_TRUE(busy([](kstat_io_t& io) { io.wtime = one_second / 1000; }));
     EXPECT_TRUE(busy([](kstat_io_t& io) { io.rtime = one_second / 1000; }));
-    EXPECT_TRUE(busy([](kstat_io_t& io) { io.rtime = -1; }));  // out of the range, so shown
+    EXPECT_TRUE(busy([](kstat_io_t& io) { io.rtime = -1; }));  // out of range, so shown
     EXPECT_FALSE(busy([](kstat_io_t& io) { io.nread = 102; }));
 }
 

@@ -1,5 +1,5 @@
-// Whole reports, character for character. In what is expected a '|' marks the end of a line, so
-// that blanks before it can be seen; it is not printed.
+// Whole reports, character for character. In the expected text a '|' marks the end of a line, so
+// that blanks before it are visible. The '|' is not printed.
 
 #include <gtest/gtest.h>
 
@@ -182,7 +182,7 @@ TEST(IostatGolden, AMountPointStandsBehindTheNameAtTheEnd) {
                                "  51.3   1  50 |\n"));
 }
 
-// Fields of a line, commas in quotes not counted.
+// The number of fields of a line; a comma in quotes does not count.
 std::ptrdiff_t fields(std::string_view line) {
     std::ptrdiff_t count = 1;
     bool quoted = false;
@@ -212,8 +212,8 @@ std::string subset(std::string_view letters, unsigned bits) {
     return chosen;
 }
 
-// Whatever the options, the first line of data has a field for every heading, and later ones have
-// the devices' only. A partition's name has a comma in it.
+// With all options, the first line of data has a field for every heading. Later lines have only the
+// devices' fields. The partition's name contains a comma.
 TEST(IostatGolden, ACommaSeparatedLineHasAFieldForEveryHeading) {
     constexpr std::string_view letters = "xdectnIMuz";
     const Snapshot devices{idle_device("sd0"), faulty("sd0,a")[0], busy_device("sd1")};
@@ -232,7 +232,7 @@ TEST(IostatGolden, ACommaSeparatedLineHasAFieldForEveryHeading) {
     }
 }
 
-// The same of columns, as long as no number outgrows its own.
+// The same law for columns, as long as no number is wider than its column.
 TEST(IostatGolden, HeadersAndLinesAreEquallyLong) {
     constexpr std::string_view letters = "xdectMu";
     for (unsigned bits = 0; bits < 1U << letters.size(); ++bits) {

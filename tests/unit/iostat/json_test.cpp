@@ -71,7 +71,7 @@ TEST(IostatJson, HistogramsAreTheIntervalsWithOneBoundLessThanCounts) {
     EXPECT_EQ(count_from(5'000), 1);
     EXPECT_EQ(count_from(3'000'000), 2);
     EXPECT_EQ(count_from(70'000), 0);
-    EXPECT_TRUE(report["devices"][0]["histograms"]["read_total"].is_null());  // nothing came
+    EXPECT_TRUE(report["devices"][0]["histograms"]["read_total"].is_null());  // no read was counted
     const Json& percentiles = report["devices"][0]["percentiles"];
     EXPECT_EQ(percentiles["wait"]["p50_ns"], 3'499'999);
     EXPECT_EQ(percentiles["wait"]["max_ns"], 3'499'999);

@@ -87,7 +87,7 @@ TEST(IostatOptions, TablesHaveNoPlaceBesideDevicesSideBySide) {
     EXPECT_EQ(refused({"-dw"}).text, "-d and -w are incompatible.\n" + usage_text());
     EXPECT_EQ(refused({"-LD"}).text, "-D and -L are incompatible.\n" + usage_text());
     EXPECT_EQ(refused({"-dwL"}).status, 1);
-    EXPECT_TRUE(accepted({"-dwj"}).json);  // everything there is, whatever the classes
+    EXPECT_TRUE(accepted({"-dwj"}).json);  // with -j, all data whatever the classes
 }
 
 TEST(IostatOptions, TransfersAndRatesAreIncompatible) {

@@ -34,7 +34,7 @@ TEST(IostatProcessors, AnIntervalIsWhatGrewInIt) {
     const ProcessorFigures f = processor_figures(&before, now, {});
     EXPECT_DOUBLE_EQ(f.user, 25);
     EXPECT_DOUBLE_EQ(f.system, 0);
-    EXPECT_DOUBLE_EQ(f.idle, 50);  // the wait is in the total, and nowhere else
+    EXPECT_DOUBLE_EQ(f.idle, 50);  // the wait is in the total, but in no other figure
     EXPECT_DOUBLE_EQ(f.dtrace, 25);
     EXPECT_DOUBLE_EQ(f.characters_in, 5);
     Options counts;

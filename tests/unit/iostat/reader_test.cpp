@@ -1,4 +1,4 @@
-// The reader over a libkstat of our own, whose chain each test sets up.
+// The reader over a libkstat that is defined here. Each test sets up its chain.
 
 #include "tools/iostat/reader.hpp"
 
@@ -15,16 +15,16 @@
 
 namespace {
 
-// What is published, and how the library behaves.
+// The published kstats, and the behaviour of the library.
 struct Published {
-    std::list<kstat_t> chain;  // a list: a kstat stays where it is
+    std::list<kstat_t> chain;  // a list, because a kstat must stay at its address
     std::list<kstat_io_t> data;
     std::list<std::vector<kstat_named_t>> records;
     int open_error = 0;
     int update_error = 0;
     int opens = 0;
     int closes = 0;
-    std::string unreadable;  // the name of a kstat whose provider has gone
+    std::string unreadable;  // the name of a kstat whose provider is closed
     kstat_ctl_t control{};
 };
 
@@ -222,7 +222,7 @@ TEST_F(IostatReader, OnlyIoKstatsOfDeviceClassesAreDevices) {
     EXPECT_FALSE(reader.any_device());
     publish("nbd", "nbd0,a", "partition");
     (void)reader.read();
-    EXPECT_TRUE(reader.any_device());  // though it is not wanted
+    EXPECT_TRUE(reader.any_device());  // although the options exclude it
 }
 
 kstat_named_t record(const char* name, uint64_t value) {

@@ -7,13 +7,13 @@
 namespace blkscope::iostat {
 namespace {
 
-// Where the columns are.
+// The positions of the columns.
 constexpr size_t transfers = 0;
 constexpr size_t wait = 1;
 constexpr size_t asvc_t = 4;
 constexpr size_t b_percent = 5;
 
-// A second in which `reads` were served, each for 1 ms.
+// The device a second later; `reads` reads were served, each for 1 ms.
 Device after(Device device, uint_t reads) {
     device.snaptime += one_second;
     device.io.reads += reads;
@@ -48,7 +48,7 @@ TEST(IostatSummary, TimesPerRequestAreOfRequests) {
     Summary summary;
     const Device first = idle_device("sd0");
     Device second = after(first, 0);
-    second.io.rlentime += one_second;  // one is being served, none was completed
+    second.io.rlentime += one_second;  // one read is in service, and none was completed
     const Device third = after(second, 10);
     summary.add({first});
     summary.add({second});
@@ -56,7 +56,7 @@ TEST(IostatSummary, TimesPerRequestAreOfRequests) {
     summary.add({third});
     const Spread spread = summary.devices().at(0).columns[asvc_t];
     EXPECT_TRUE(spread.any);
-    EXPECT_DOUBLE_EQ(spread.average, 101);  // 1010 ms of stay, ten requests
+    EXPECT_DOUBLE_EQ(spread.average, 101);  // 1010 ms of stays, ten requests
     EXPECT_DOUBLE_EQ(spread.least, 1);
     EXPECT_DOUBLE_EQ(spread.most, 1);
 }
@@ -69,7 +69,7 @@ TEST(IostatSummary, ADeviceCreatedMeanwhileBelongsToItFromItsCreation) {
     created.crtime = sd0.snaptime + one_second / 2;
     created.snaptime = created.crtime + one_second / 2;
     created.io.reads = 10;
-    const Device older = busy_device("sd2");  // was there before, and not seen
+    const Device older = busy_device("sd2");  // created before the first look, but only seen later
     summary.add({after(sd0, 0), created, older});
     const auto devices = summary.devices();
     ASSERT_EQ(devices.size(), 2u);

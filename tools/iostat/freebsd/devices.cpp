@@ -25,7 +25,7 @@ Devices::Devices(const Options& options) : options_(options), names_(options.dri
     for (std::string& name : names_) drives_.push_back(name.data());
     for (std::string match : options.matches) {
         if (devstat_buildmatch(match.data(), &matches_, &num_matches_) == 0) continue;
-        std::free(matches_);  // which may have grown, and this object will have no destructor
+        std::free(matches_);  // may be allocated, and the destructor will not run
         throw std::runtime_error(devstat_errbuf);
     }
 }
@@ -58,7 +58,7 @@ bool Devices::select() {
                options_.devices_max, options_.busiest_first ? 1 : 0)) == 1;
 }
 
-// What the busiest are told by: the bytes of the interval.
+// Sets the bytes of the interval, from which libdevstat finds the busiest devices.
 void Devices::count_bytes() {
     for (device_selection& entry : std::span(selection_, static_cast<size_t>(selections_))) {
         for (Devstat& device : devices_of(now_.info)) {

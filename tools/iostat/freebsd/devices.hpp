@@ -1,4 +1,4 @@
-// The devices that FreeBSD's style shows, as libdevstat selects them, over the last interval.
+// The devices of the last interval in FreeBSD's style, as libdevstat selects them.
 #pragma once
 
 #include <devstat.h>
@@ -10,19 +10,20 @@
 
 namespace blkscope::iostat::freebsd {
 
-/// Threads: one. Errors: std::runtime_error, with libdevstat's words.
+/// Threads: one. Errors: std::runtime_error, with libdevstat's message.
 class Devices {
   public:
-    /// Refuses a match that libdevstat does not understand.
+    /// Refuses a match that is invalid for libdevstat.
     explicit Devices(const Options& options);
     ~Devices();
     Devices(const Devices&) = delete;
     Devices& operator=(const Devices&) = delete;
 
-    /// Reads them all, and selects. True: those that are shown are others, or stand elsewhere.
+    /// Reads all devices and selects. True if the shown devices or their positions have changed.
     bool look();
 
-    /// Those that are shown, since the last look but one; since their creation where there is none.
+    /// The shown devices, over the time since the look before the last; without that look, since
+    /// their creation.
     [[nodiscard]] std::vector<Shown> shown() const;
 
     [[nodiscard]] bool none_at_all() const { return now_.info.numdevs == 0; }
@@ -40,7 +41,7 @@ class Devices {
 
     const Options& options_;
     std::vector<std::string> names_;
-    std::vector<char*> drives_;  // into names_
+    std::vector<char*> drives_;  // pointers into names_
     devstat_match* matches_ = nullptr;
     int num_matches_ = 0;
     Look now_;

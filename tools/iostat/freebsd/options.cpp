@@ -30,7 +30,7 @@ constexpr std::array flags{
     throw Refusal{1, "iostat: " + why + "\n" + synopsis};
 }
 
-// Seconds, cut to milliseconds, of which there must be one.
+// Parses seconds, cut to milliseconds. The result must be at least one millisecond.
 std::optional<std::chrono::milliseconds> wait_of(const std::string& text) {
     double seconds = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
@@ -41,12 +41,12 @@ std::optional<std::chrono::milliseconds> wait_of(const std::string& text) {
     return std::chrono::milliseconds(static_cast<int64_t>(std::floor(seconds * ms_per_s)));
 }
 
-// Takes in the options one after another; what cannot be obeyed is thrown as a Refusal.
+// Reads the options one after another. Throws Refusal for a wrong command line.
 class Parser {
   public:
     void take(int letter, const char* argument);
     void take_operands(const std::vector<std::string>& operands);
-    /// To be called last: what follows from what was not said.
+    /// Must be called last: sets the defaults of what was not given.
     void settle();
 
     [[nodiscard]] const Options& options() const { return options_; }
@@ -107,8 +107,8 @@ void Parser::take_devices(const std::string& text) {
     devices_given_ = true;
 }
 
-// Drives are what does not begin with a digit; behind them may stand the interval and the count as
-// they once were given.
+// A drive does not begin with a digit. Behind the drives, the interval and the count may follow in
+// the old form.
 void Parser::take_operands(const std::vector<std::string>& operands) {
     const auto numbers = std::ranges::find_if(operands, program::begins_with_digit);
     options_.drives.assign(operands.begin(), numbers);

@@ -14,7 +14,7 @@ constexpr auto cpu_columns = " us ni sy in id";
 
 using blkscope::freebsd::Figures;
 
-// Where there is no time to divide by, rates are totals.
+// If no time has passed, rates are totals.
 Figures figures_of(const Shown& device) {
     return {device.now, device.before ? &*device.before : nullptr,
             device.elapsed_s > 0 ? device.elapsed_s : 1};
@@ -29,12 +29,12 @@ std::string usual_columns(const Options& options, const Figures& of) {
                        of(DSM_TRANSFERS_PER_SECOND), of(DSM_MB_PER_SECOND));
 }
 
-// A column without a blank in front of it, unless the text fills it.
+// A column. A blank is in front only if the text leaves room for it.
 std::string column(const std::string& text, size_t width) {
     return text.size() < width ? std::string(width - text.size(), ' ') + text : " " + text;
 }
 
-// sps, tps and msps; with -I the counts. One decimal of a millisecond as long as there is room.
+// The columns sps, tps and msps; with -I the counts. Milliseconds have a decimal if it fits.
 std::string old_columns(const Options& options, const Figures& of) {
     const double blocks = options.kilobytes ? of.kilobytes(DSM_TOTAL_BYTES)
                                             : static_cast<double>(of.count(DSM_TOTAL_BLOCKS));
@@ -68,7 +68,7 @@ std::string short_report(const Options& options, const std::vector<Shown>& devic
     return text + "\n";
 }
 
-// Whole numbers are cut, as the original's are.
+// Whole numbers are truncated, as in the original.
 std::string extended_line(const Options& options, const Shown& device, const Figures& of) {
     const std::string name = fmt::format("{:<8.8} ", device.name);
     if (options.totals) {
@@ -89,7 +89,7 @@ std::string extended_line(const Options& options, const Shown& device, const Fig
                        of.count(DSM_QUEUE_LENGTH), of.busy_percent());
 }
 
-// Whether anything of it would show in the columns.
+// Whether any figure would be visible in the columns.
 bool does_something(const Figures& of) {
     constexpr double per_second = 0.05;
     constexpr double megabytes = 0.0005 / 1024;
@@ -111,7 +111,7 @@ std::string extended_header(const Options& options) {
     return text + "\n";
 }
 
-// The processors stand above, the terminals behind the first device.
+// The processors are above the devices, and the terminals behind the first device.
 std::string extended_report(const Options& options, const std::vector<Shown>& devices,
                             const Machine& machine) {
     std::string text;

@@ -18,11 +18,11 @@ namespace blkscope::iostat::freebsd {
 
 using blkscope::freebsd::Devstat;
 
-/// A device that is shown, over one interval.
+/// A shown device, over one interval.
 struct Shown {
     std::string name;
     Devstat now{};
-    std::optional<Devstat> before;  // none: since its creation
+    std::optional<Devstat> before;  // none: the interval began with its creation
     double elapsed_s = 0;
 };
 
@@ -33,14 +33,14 @@ struct Machine {
     std::array<double, CPUSTATES> cpu{};
 };
 
-/// The two lines above the others; not with -x, which has its own in each report.
+/// The two header lines. Empty with -x, because each report then has its own header.
 [[nodiscard]] std::string header(const Options& options, const std::vector<Shown>& devices);
 
-/// One report.
+/// The text of one report.
 [[nodiscard]] std::string report(const Options& options, const std::vector<Shown>& devices,
                                  const Machine& machine);
 
-/// The percentages of what has passed between two readings of cp_time.
+/// The percentages of the time between two readings of cp_time.
 [[nodiscard]] std::array<double, CPUSTATES> cpu_percentages(
     const std::array<long, CPUSTATES>& before, const std::array<long, CPUSTATES>& now);
 

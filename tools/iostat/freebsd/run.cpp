@@ -24,8 +24,8 @@ using CpuTime = std::array<long, CPUSTATES>;
 
 constexpr int failed = 1;
 
-// Where the processors' time went since the system's start. Waiting for I/O is idle, and interrupts
-// of both kinds are one. Source: proc(5), /proc/stat.
+// The processors' time since the system's start. Waiting for I/O counts as idle, and both types of
+// interrupts count as one. Source: proc(5), /proc/stat.
 CpuTime read_cpu_time() {
     std::ifstream in("/proc/stat");
     std::string cpu;
@@ -46,7 +46,7 @@ CpuTime read_cpu_time() {
     return time;
 }
 
-// Lines between two headers: what a terminal shows beside one.
+// The number of lines between two headers, so that a terminal always shows a header.
 int lines_per_header() {
     constexpr int usual = 20;
     winsize size{};
@@ -54,7 +54,7 @@ int lines_per_header() {
     return known ? size.ws_row - 3 : usual;
 }
 
-// The terminals and the processors, over the last interval.
+// Reads terminals and processors, over the last interval.
 class Host {
   public:
     explicit Host(const Options& options) : options_(options), reader_(reader_options()) {}
@@ -62,7 +62,7 @@ class Host {
     Machine look(hrtime_t now);
 
   private:
-    // Nothing but what belongs to the processors.
+    // The options for a reader of the processors alone.
     static iostat::Options reader_options() {
         iostat::Options options;
         options.disks = false;
@@ -74,7 +74,7 @@ class Host {
     CpuTime cpu_{};
     uint64_t characters_in_ = 0;
     uint64_t characters_out_ = 0;
-    hrtime_t when_ = 0;  // the system's start, at first
+    hrtime_t when_ = 0;  // the system's start before the first reading
 };
 
 Machine Host::look(hrtime_t now) {
@@ -116,11 +116,11 @@ class Run {
     Devices devices_;
     Host host_;
     program::Pace pace_;
-    int lines_left_ = 0;  // until the next header
+    int lines_left_ = 0;  // number of lines until the next header
     bool told_ = false;
 };
 
-// Once. What is missing shows as nothing.
+// Prints each message once. Missing data are shown as empty or 0.
 void Run::tell_what_is_missing(const std::vector<Shown>& shown) {
     if (!shown.empty() || told_) return;
     told_ = true;
@@ -156,7 +156,7 @@ void Run::look() {
     print(text + report(options_, shown, machine));
 }
 
-// A signal that ends it is answered with what has happened until then.
+// A signal that ends the run causes a last report on the time until then.
 void Run::report_until_the_end() {
     for (;;) {
         look();

@@ -1,4 +1,4 @@
-// iostat --style=freebsd, from the command line to the exit status.
+// iostat --style=freebsd: from the command line to the exit status.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace blkscope::iostat::freebsd {
 
-/// `arguments` without --style.
+/// Runs the program; `arguments` must not contain --style.
 int main_program(std::vector<std::string> arguments);
 
 }  // namespace blkscope::iostat::freebsd

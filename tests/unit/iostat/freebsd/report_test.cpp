@@ -9,7 +9,8 @@ namespace {
 
 constexpr int64_t ms = 1'000'000;
 
-/// Two seconds of 199 reads of 4 KiB in 400 ms and 98 writes of 16 KiB in 490 ms.
+/// A device over two seconds. There are 199 reads of 4 KiB in 400 ms, and 98 writes of 16 KiB in
+/// 490 ms.
 Shown busy(const char* name) {
     Shown device;
     device.name = name;
@@ -73,7 +74,7 @@ TEST(FreebsdReport, HasTheOldColumns) {
     EXPECT_EQ(report(options, {busy("vbd0")}, machine), " 2364 297  3.0 \n");
 }
 
-// The original's grow together.
+// In the original, such numbers touch each other.
 TEST(FreebsdReport, ABlankRemainsBesideANumberThatIsTooLong) {
     Options options = plain();
     options.old_columns = true;
