@@ -15,8 +15,8 @@ constexpr size_t name_width_max = 24;
 /// A field of a comma-separated line. A text with a comma, such as a partition's name, is quoted.
 [[nodiscard]] std::string csv_field(const std::string& text);
 
-/// Whether terminals and processors have lines of their own in a vertical report. The reason is
-/// that names end its lines, or that the report has no columns.
+/// Whether terminals and processors have lines of their own in a vertical report. True if names
+/// end its lines, or if the report has no columns.
 [[nodiscard]] bool sides_apart(const Options& options);
 
 /// The two header lines of a vertical report, for names `name_width` wide. With -E alone the result

@@ -32,7 +32,7 @@ class Reader {
     /// Whether the last read found any device, even one that the options exclude.
     [[nodiscard]] bool any_device() const;
 
-    /// The chain of the last read(), for other kstats of the devices; null if there was none.
+    /// The chain of the last read(), for kstats besides those of devices; null if there was none.
     [[nodiscard]] kstat_ctl_t* chain() const { return kc_.get(); }
 
   private:

@@ -39,8 +39,8 @@ const Unit& unit_for(double number, std::span<const Unit> units) {
 std::string in_ladder(double number, std::span<const Unit> units) {
     const Unit& unit = unit_for(number, units);
     const double count = number / unit.size;
-    // A count of 1000 or more keeps all digits before the point. Such a count has no larger unit,
-    // or rounding would bring it to the next unit.
+    // A count of 1000 or more keeps all digits before the point. Such a count is beyond the largest
+    // unit, or just below the next one, as 1023 KiB is.
     return fmt::format(fmt::runtime(count < 1000 ? "{:.4g} {}" : "{:.0f} {}"), count, unit.name);
 }
 
