@@ -1,18 +1,20 @@
-// The clock of the hot path: one counter read per queue transition, scaled only when a reader asks.
+// The clock of the hot path: one counter read per queue transition, scaled only at a snapshot.
 //
 //     ticks = counter - origin                  now_unscaled(), per transition
 //     ns    = ticks * multiplier >> 40          to_ns(), per snapshot
 //
 // The origin is chosen so that the one multiplication gives CLOCK_MONOTONIC: no offset is added.
-// The scale is measured once per process and frozen. Cumulative times therefore never run
-// backwards. All numbers of one kstat are from this scale, so their ratios are exact. The result
-// drifts from CLOCK_MONOTONIC for two reasons. The measurement has an error of a few parts per
-// million, and the kernel slews its clock.
 //
-// On x86 the counter is the TSC, if the processor calls it invariant and the kernel keeps time by
-// it. On arm64 the counter is cntvct_el0. Elsewhere a tick is a nanosecond of CLOCK_MONOTONIC. The
-// same holds in a program that has not called calibrate_clock(). A foreign provider that sets or
-// reads times in its kstat_io_t then uses the common clock.
+// The scale is measured once per process and frozen. Cumulative times therefore never decrease. All
+// numbers of one kstat use one scale, so their ratios are exact. The scale drifts from
+// CLOCK_MONOTONIC by the error of the measurement, a few parts per million. The kernel's slewing of
+// its own clock adds to the drift.
+//
+// The counter on x86 is the TSC. The processor must call the TSC invariant, and the kernel must
+// keep time by the TSC. The counter on arm64 is cntvct_el0.
+//
+// Elsewhere, and without a call of calibrate_clock(), a tick is a nanosecond of CLOCK_MONOTONIC. A
+// foreign provider then sets and reads the times of its kstat_io_t on that common clock.
 //
 // Threads: any.
 // Source:  Intel SDM volume 3, 17.17.1 (invariant TSC); gethrtime(9F).
@@ -25,7 +27,7 @@
 #include <x86intrin.h>
 #endif
 
-/// Nanoseconds, or ticks where a comment says so. <sys/kstat.h> has the same type.
+/// Nanoseconds, or ticks where a comment says so. <sys/kstat.h> declares the same type.
 using hrtime_t = long long;
 
 namespace blkscope::kstat {
@@ -33,7 +35,7 @@ namespace blkscope::kstat {
 namespace detail {
 
 struct HotClock {
-    /// True once the counter below is calibrated and is the clock; the fields are frozen then.
+    /// True once the counter is calibrated and is the clock. The fields are frozen from then on.
     std::atomic<bool> counting{false};
     uint64_t origin = 0;      // the counter's value at tick 0
     uint64_t multiplier = 0;  // nanoseconds per tick, times 2^40
@@ -41,8 +43,10 @@ struct HotClock {
 
 extern HotClock hot_clock;
 
+// Fraction bits of the multiplier. A product of ticks and multiplier fits into 128 bits.
 inline constexpr unsigned scale_shift = 40;
 
+// The raw counter; 0 on a processor without a known one, where nothing calls this function.
 inline uint64_t read_counter() {
 #if defined(__x86_64__) || defined(__i386__)
     return __rdtsc();
@@ -64,13 +68,15 @@ inline hrtime_t monotonic_ns() {
     return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
 }
 
-/// Measures the counter's scale for about 20 ms and makes the counter the clock. Later calls return
-/// at once. A program calls this before its first kstat: ticks taken earlier have another length.
+/// Makes the counter the clock, after measuring its scale for about 20 ms. Later calls return at
+/// once. Without a usable counter, the clock stays CLOCK_MONOTONIC.
+///
+/// A program calls this before its first kstat: earlier ticks have another length.
 void calibrate_clock();
 
-/// Ticks now: one counter read, not ordered against the instructions around it. Suited to a counter
-/// with one writer. gethrtime_unscaled() waits for earlier instructions. Callers that pass a
-/// kstat_io_t between threads under a lock need that order.
+/// Ticks now, for a kstat_io_t with one writer. The processor may read the counter before earlier
+/// instructions finish. Callers that pass a kstat_io_t between threads under a lock need
+/// gethrtime_unscaled(), which waits for those instructions.
 inline hrtime_t now_unscaled() {
     if (detail::hot_clock.counting.load(std::memory_order_acquire)) [[likely]] {
         return static_cast<hrtime_t>(detail::read_counter() - detail::hot_clock.origin);
@@ -78,22 +84,23 @@ inline hrtime_t now_unscaled() {
     return monotonic_ns();
 }
 
-/// Converts ticks, or a sum or product of ticks and a number, to nanoseconds; rounds down.
+/// Converts ticks to nanoseconds and rounds down. Sums of ticks may be converted too, and products
+/// of ticks and a number.
 hrtime_t to_ns(hrtime_t ticks);
 
-/// The ticks whose to_ns() is `ns`. On a counter slower than a tick per nanosecond, the next larger
-/// ticks.
+/// Converts nanoseconds to ticks and rounds up: to_ns() of the result is `ns`. On a counter slower
+/// than a tick per nanosecond, to_ns() of the result may be later than `ns`.
 hrtime_t to_ticks(hrtime_t ns);
 
-/// The same conversion as to_ns(), for code that scales times of requests on the hot path.
-/// Constructed once, after calibrate_clock(), when the scale is frozen.
+/// The conversion of to_ns() for the times of requests on the hot path. The constructor copies the
+/// scale, so an object is created after calibrate_clock(), when the scale is frozen.
 ///
 /// Threads: any.
 class TickScale {
   public:
     TickScale();
 
-    /// The same as kstat::to_ns(ticks) of a time that is not negative.
+    /// The same as kstat::to_ns(ticks), for a time that is not negative.
     [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
         __extension__ using Wide = unsigned __int128;
         return static_cast<uint64_t>(Wide{ticks} * multiplier_ >> detail::scale_shift);
@@ -103,7 +110,8 @@ class TickScale {
     uint64_t multiplier_;  // nanoseconds per tick, times 2^scale_shift
 };
 
-/// The time now in nanoseconds, on the scale of to_ns. The framework stamps kstats with it.
+/// The moment now in nanoseconds, on the scale of to_ns(). The framework stamps ks_crtime and
+/// ks_snaptime on this scale.
 inline hrtime_t now_ns() {
     return to_ns(now_unscaled());
 }

@@ -1,4 +1,11 @@
-// The place where providers and readers meet: the run directory and the sockets in it.
+// The run directory, where providers have their sockets and readers find them.
+//
+//     /run/kstat/
+//       4711.sock      the socket of the provider with pid 4711
+//       4712.sock
+//
+// Threads: any.
+// Source:  unix(7).
 #pragma once
 
 #include <sys/socket.h>
@@ -10,18 +17,20 @@
 
 namespace blkscope::kstat {
 
-/// $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /run/kstat. The last one
-/// lets a user without a directory of their own read the system's kstats.
+/// The path: $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /run/kstat. A
+/// user without a directory of their own can still read the system's.
 std::string run_directory();
 
 /// The name of a provider's socket in the run directory: "<pid>.sock".
 std::string socket_name(int pid);
 
-/// The pid in such a name; nothing if `name` is not one.
+/// The pid in the name of a socket; nothing if the name has another form.
 std::optional<int> pid_of_socket(std::string_view name);
 
-/// The address of a socket called `name` in the directory behind the descriptor `directory`. The
-/// address uses the descriptor, so the path may be longer than the 107 bytes of sun_path.
+/// The address of the socket `name` in the directory of the open descriptor `directory`. The path
+/// goes through the descriptor, so its own length may exceed the 107 bytes of sun_path.
+///
+/// Ownership: borrows `directory`, which stays open until bind(2) or connect(2) has returned.
 sockaddr_un socket_address(int directory, const std::string& name);
 
 }  // namespace blkscope::kstat

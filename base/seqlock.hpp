@@ -1,14 +1,14 @@
-// A sequence lock. One writer at a time writes and never waits. Readers copy, and copy again if a
-// write fell into the copy.
+// A sequence lock: one writer at a time, which never waits, and any number of readers. A reader
+// copies, and copies again if the writer wrote at the same time.
 //
 //     writer   odd | store ... store | even          (kstat::publish stores)
 //     reader   load seq, copy, load seq: both the same and even, or again
 //
-// Every field is moved atomically (publish, observe). Stores release and loads acquire. On x86 this
-// is free and orders them without a fence. The thread sanitizer does not support fences.
+// Every field is moved atomically (publish, observe): stores release, and loads acquire. Such moves
+// cost nothing extra on x86. No fence is needed, and the thread sanitizer does not support fences.
 //
-// Threads: write() by one thread at a time; several writers need a lock of their own. read() by
-//          any.
+// Threads: one thread at a time calls write(); several writers need a lock of their own. Any thread
+//          calls read().
 #pragma once
 
 #include <atomic>
@@ -29,14 +29,15 @@ inline T observe(const T& field) {
     return std::atomic_ref<T>(const_cast<T&>(field)).load(std::memory_order_acquire);
 }
 
-/// Returns when the caller sees every store that this process's threads executed before the call.
-/// The writer pays nothing: the kernel interrupts the processors that run this process. Without
-/// membarrier(2), which a sandbox may refuse, stores may be late. The delay is that of a
-/// processor's store buffer, some tens of nanoseconds.
+/// Returns when every earlier store of this process's threads is visible to the caller. The writer
+/// pays nothing: the kernel interrupts the processors that run this process. A sandbox may refuse
+/// membarrier(2). A store may then be late by the delay of a processor's store buffer, some tens of
+/// nanoseconds.
 ///
 /// Source: membarrier(2), MEMBARRIER_CMD_PRIVATE_EXPEDITED, Linux 4.14.
 void make_stores_visible();
 
+/// The lock itself: a counter that is odd during a write.
 class Seqlock {
   public:
     /// The critical section of the writer: from construction to destruction.
@@ -45,7 +46,7 @@ class Seqlock {
         explicit Writing(std::atomic<uint32_t>& sequence)
             : sequence_(sequence), start_(sequence.load(std::memory_order_relaxed)) {
             sequence_.store(start_ + 1, std::memory_order_relaxed);
-            std::atomic_signal_fence(std::memory_order_seq_cst);  // a clock is read after the store
+            std::atomic_signal_fence(std::memory_order_seq_cst);  // a clock is read after it
         }
         ~Writing() { sequence_.store(start_ + 2, std::memory_order_release); }
         Writing(const Writing&) = delete;
@@ -56,10 +57,11 @@ class Seqlock {
         uint32_t start_;
     };
 
+    /// Begins a write, which ends with the returned object.
     Writing write() { return Writing(sequence_); }
 
-    /// Returns the result of a `copy` into which no write fell. `copy` reads with kstat::observe
-    /// and may run more than once.
+    /// Returns the result of `copy` from a run that no write overlapped. `copy` reads with
+    /// kstat::observe, may run more than once, and may see torn data in a run that is repeated.
     template <class Copy>
     [[nodiscard]] auto read(Copy copy) const {
         for (;;) {
@@ -72,7 +74,7 @@ class Seqlock {
         }
     }
 
-    /// Returns when the writes that were under way have ended.
+    /// Returns when the writes that were in progress at the call have ended.
     void wait_for_writer() const {
         static_cast<void>(read([] { return 0; }));
     }

@@ -1,23 +1,24 @@
-// Queue accounting: a device's cost per request, so that iostat can separate waiting from service.
+// Queue accounting: the arithmetic that a device runs per request, so that iostat can tell waiting
+// from service.
 //
 // A request waits from strategy() to start() and runs from start() to done(). Nothing is summed per
-// request. At each change of a queue's length, the interval since the last change is added. A
-// reader that subtracts two snapshots gets mean length and busy share. By Little's law it also gets
-// mean service time.
+// request. At each change of a queue's length, the sums grow by the interval since the last change.
+// The difference of two snapshots gives the mean length and the busy share. Little's law then gives
+// the mean service time.
 //
 //     length
 //       2 |    +----+              rlentime = the area under the line
 //       1 |----+    +----+   +--   rtime    = the width of it above zero
 //       0 +--------------+---+---> clock
 //
-// The functions here take a clock reading, so that one reading serves both queues and the request.
-// kstat_waitq_enter() and its sisters in <sys/kstat.h> read the clock.
+// The functions here take a clock reading, so one reading serves both queues and the request.
+// kstat_waitq_enter() and its sisters in <sys/kstat.h> read the clock themselves.
 //
 // Units:     `now` in the ticks of the kstat_io_t's times: gethrtime_unscaled() on a live one.
 // Ownership: borrows `io` for the call.
 // Threads:   one writer at a time. Each field is stored atomically and in program order. A reader
-//            may copy meanwhile through a sequence lock (base/seqlock.hpp).
-// Errors:    none to report. Leaving an empty queue is the caller's bug, and aborts.
+//            may copy at the same time through a sequence lock (base/seqlock.hpp).
+// Errors:    none to report. An exit from an empty queue is the caller's bug, and aborts.
 // Source:    kstat_queue(9F), kstat_io(9S).
 #pragma once
 
@@ -27,16 +28,17 @@
 
 #include "base/seqlock.hpp"
 
-// The C struct takes the name `kstat` at global scope, so this namespace is inside the project's.
+// The C struct has the name `kstat` at global scope, so this namespace is inside the project's.
 namespace blkscope::kstat {
 
 namespace detail {
 
+// One of the two queues of a kstat_io_t.
 struct Queue {
-    uint_t& length;
-    hrtime_t& time;
-    hrtime_t& length_time;
-    hrtime_t& last_update;
+    uint_t& length;         // requests
+    hrtime_t& time;         // ticks that the queue was not empty
+    hrtime_t& length_time;  // integral of the length: requests times ticks
+    hrtime_t& last_update;  // ticks: the last change of the length
 };
 
 inline Queue waitq(kstat_io_t& io) {
@@ -46,8 +48,8 @@ inline Queue runq(kstat_io_t& io) {
     return {io.rcnt, io.rtime, io.rlentime, io.rlastupdate};
 }
 
-// The ending interval is charged at the length that the queue had during it. Sums wrap, as the
-// 32-bit counts do: any process with write access may set a writable kstat's times.
+// Charges the interval that ends now at the length that held during the interval. Sums wrap, as the
+// 32-bit counts do: a reader may write any time into a writable kstat.
 inline void charge(const Queue& queue, hrtime_t now) {
     const auto wrapped = [](hrtime_t time) { return static_cast<uint64_t>(time); };
     const uint64_t delta = wrapped(now) - wrapped(queue.last_update);
@@ -71,33 +73,38 @@ inline void leave(const Queue& queue, hrtime_t now) {
 
 }  // namespace detail
 
+/// Adds one request to the wait queue.
 inline void waitq_enter(kstat_io_t& io, hrtime_t now) {
     detail::enter(detail::waitq(io), now);
 }
+/// Removes one request, which was not started, from the wait queue.
 inline void waitq_exit(kstat_io_t& io, hrtime_t now) {
     detail::leave(detail::waitq(io), now);
 }
+/// Adds one request to the run queue, which did not wait.
 inline void runq_enter(kstat_io_t& io, hrtime_t now) {
     detail::enter(detail::runq(io), now);
 }
+/// Removes one finished request from the run queue.
 inline void runq_exit(kstat_io_t& io, hrtime_t now) {
     detail::leave(detail::runq(io), now);
 }
 
-/// Moves one request from the wait queue to the run queue at one moment. No time between them is
-/// lost or counted twice.
+/// Moves one request from the wait queue to the run queue at one moment. No time between the queues
+/// is lost or counted twice.
 inline void waitq_to_runq(kstat_io_t& io, hrtime_t now) {
     waitq_exit(io, now);
     runq_enter(io, now);
 }
 
-/// Returns a started request to the wait queue.
+/// Moves a started request back to the wait queue, at one moment.
 inline void runq_back_to_waitq(kstat_io_t& io, hrtime_t now) {
     runq_exit(io, now);
     waitq_enter(io, now);
 }
 
-/// A copy of a kstat_io_t that its writer may be changing: for use inside Seqlock::read.
+/// Copies a kstat_io_t while its writer may change the fields: for use inside Seqlock::read. The
+/// fields of a copy made elsewhere may be of different moments.
 inline kstat_io_t observe(const kstat_io_t& io) {
     kstat_io_t copy{};
     copy.nread = observe(io.nread);

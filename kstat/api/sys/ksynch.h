@@ -1,4 +1,7 @@
-/* What a Solaris driver includes for its locks: mutex(9F) and condvar(9F). There are no others here. */
+/*
+ * The locks of a Solaris driver: mutex(9F) and condvar(9F). Solaris' header of this name also has
+ * reader/writer locks and semaphores, which this one does not have.
+ */
 #ifndef _SYS_KSYNCH_H
 #define _SYS_KSYNCH_H
 

@@ -1,9 +1,11 @@
 /*
- * kmutex_t, the lock that ks_lock points at: the DDI's mutex over a pthread mutex, so that driver
- * code written for Solaris compiles. After mutex(9F).
+ * kmutex_t, the type behind ks_lock: the mutex of the Solaris DDI over a pthread mutex. Driver code
+ * that was written for Solaris therefore compiles.
  *
- * Threads: any. Errors: entering a mutex twice, or leaving one that another thread holds, is the
- * caller's bug and aborts.
+ * Threads: any. The thread that locks a mutex unlocks that mutex.
+ * Errors:  a second lock by one thread, and an unlock by another thread, are the caller's bugs.
+ *          Either one prints one line and aborts.
+ * Source:  mutex(9F).
  */
 #ifndef _SYS_MUTEX_H
 #define _SYS_MUTEX_H
@@ -14,21 +16,32 @@
 extern "C" {
 #endif
 
-typedef enum { MUTEX_ADAPTIVE = 0, MUTEX_SPIN = 1, MUTEX_DRIVER = 4, MUTEX_DEFAULT = 6 } kmutex_type_t;
+/* Accepted for source compatibility; all behave the same. */
+typedef enum {
+    MUTEX_ADAPTIVE = 0,
+    MUTEX_SPIN = 1,
+    MUTEX_DRIVER = 4,
+    MUTEX_DEFAULT = 6
+} kmutex_type_t;
 
+/* Memory of the caller, between mutex_init and mutex_destroy. */
 typedef struct kmutex {
     pthread_mutex_t m_lock;
-    pthread_t m_owner; /* the holder, 0 for none; accessed atomically */
+    pthread_t m_owner; /* the thread that has locked the mutex, else 0; atomic */
 } kmutex_t;
 
-/* name, type and arg are accepted as the DDI has them, and not used. */
+/* Prepares a mutex, unlocked. name, type and arg are those of the DDI, and are not used. */
 void mutex_init(kmutex_t *mp, const char *name, kmutex_type_t type, void *arg);
+/* Ends the use of the memory. A mutex that is locked aborts. */
 void mutex_destroy(kmutex_t *mp);
+/* Locks; sleeps while another thread has locked the mutex. */
 void mutex_enter(kmutex_t *mp);
-int mutex_tryenter(kmutex_t *mp); /* 1 if it was free and is held now, else 0 */
+int mutex_tryenter(kmutex_t *mp); /* locks and returns 1 if unlocked, else returns 0 */
+/* Unlocks. */
 void mutex_exit(kmutex_t *mp);
-int mutex_owned(const kmutex_t *mp); /* 1 if the calling thread holds it */
+int mutex_owned(const kmutex_t *mp); /* 1 if the calling thread has locked the mutex, else 0 */
 
+/* For assertions. */
 #define MUTEX_HELD(mp) (mutex_owned(mp))
 
 #ifdef __cplusplus
