@@ -13,28 +13,31 @@
  *                 └─ nbd0 (MAP)       ├─ crtime, snaptime (INT, of every kstat2)
  *                      └─ 0 (MAP)     └─ r_hist  (MAP: a kstat2 below this one)
  *
- * The tree has every kstat2 of every live provider in the run directory ($KSTAT_DIR, else
- * /run/kstat for root, else $XDG_RUNTIME_DIR/kstat) that this user may see. The usual order of
- * calls:
+ * The tree has every kstat2 that this user may see, of every provider in the run directory. The run
+ * directory is $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat. The usual order
+ * of calls:
  *
  *     kstat2_open(&handle, matchers);             the tree, without values
  *     kstat2_update(handle);                      what there is now
  *     kstat2_lookup_map(handle, uri, &map);
  *     kstat2_map_get(map, "reads", &nv);          nv->kstat2_integer
  *
- * Values:    those of one kstat2 were taken at one moment, snaptime; between two kstat2s nothing is
- *            promised. They are fetched when they are first asked for after kstat2_update, and stay
- * as they are until the next one. Before the first one there are none. Units:     crtime and
- * snaptime are nanoseconds of CLOCK_MONOTONIC; else as kstat2_nv_meta says. Ownership: maps, nvs
- * and every string that a call hands out are the handle's. A map lives until the kstat2_update that
- * finds it gone, an nv (but for user values) until the next one; a kstat2_mapref_t outlives both,
- * until it is freed. Threads:   any may call with one handle at the same time, and is served one at
- * a time. Not while another opens, updates or closes that handle: what those free must not be in
- * use. A matcher list, an iterator and a reference belong to one thread at a time. Errors:    every
- * call returns a status and hands results out through pointers, which it leaves alone on error;
- * kstat2_lookup_map and kstat2_mapref_deref set the map to NULL instead. NULL where a result or an
- * object belongs is KSTAT2_S_INVAL_ARG. Time:      a provider that does not answer costs one
- * second, once; its values are KSTAT2_S_NOT_FOUND until it answers again.
+ * Values:    the values of one kstat2 are of one moment, snaptime. Two kstat2s are of two moments.
+ *            The first use after kstat2_update fetches values, which stay until the next update.
+ *            Before the first update there are no values.
+ * Units:     crtime and snaptime are nanoseconds of CLOCK_MONOTONIC; else see kstat2_nv_meta.
+ * Ownership: maps, nvs and every string that a call returns belong to the handle. A map is valid
+ *            until the kstat2_update that finds the kstat2 deleted. An nv is valid until the next
+ *            update; user values stay as long as their map. The caller frees a kstat2_mapref_t,
+ *            which stays valid until then.
+ * Threads:   any thread may call with one handle at any time; calls run one after another. No call
+ *            may run while another thread opens, updates or closes the handle, because those calls
+ *            free memory. A matcher list, an iterator and a reference belong to one thread.
+ * Errors:    every call returns a status, and returns results through pointers. An error leaves the
+ *            results unchanged, but kstat2_lookup_map and kstat2_mapref_deref set the map to NULL.
+ *            A NULL argument for a result or an object is KSTAT2_S_INVAL_ARG.
+ * Time:      a provider that does not answer costs one second, once. Its values are
+ *            KSTAT2_S_NOT_FOUND until the provider answers again.
  */
 #ifndef _KSTAT2_H
 #define _KSTAT2_H
@@ -54,15 +57,15 @@ typedef enum kstat2_status {
     KSTAT2_S_NO_MEM = 2,      /* no memory left */
     KSTAT2_S_NO_SPACE = 3,    /* the array given is too small */
     KSTAT2_S_INVAL_ARG = 4,   /* NULL, an empty name, a pattern that cannot be understood */
-    KSTAT2_S_INVAL_STATE = 5, /* not now: from a callback, or with nothing to remove */
+    KSTAT2_S_INVAL_STATE = 5, /* not allowed now: from a callback, or nothing to remove */
     KSTAT2_S_INVAL_TYPE = 6,  /* not a value that the user put there */
     KSTAT2_S_NOT_FOUND = 7,   /* no such map or value */
     KSTAT2_S_CONC_MOD = 8,    /* the map changed under its iterator */
-    KSTAT2_S_DEL_MAP = 9,     /* the map that was referred to is gone */
+    KSTAT2_S_DEL_MAP = 9,     /* the map of the reference was removed */
     KSTAT2_S_SYS_FAIL = 10    /* the system refused; errno says why */
 } kstat2_status_t;
 
-/* Whose value it is; for iterators and sizes, a set. */
+/* The origin of a value; for iterators and sizes, a set. */
 typedef enum kstat2_nv_kind {
     KSTAT2_NVK_SYS = 1, /* the provider's */
     KSTAT2_NVK_USR = 2, /* put there by this reader */
@@ -80,7 +83,7 @@ typedef struct kstat2_matcher_list* kstat2_matcher_list_t;
 struct kstat2_nv {
     const char* name;
     uint8_t type;   /* KSTAT2_NVVT_: which of data */
-    uint8_t kind;   /* KSTAT2_NVK_: whose value it is */
+    uint8_t kind;   /* KSTAT2_NVK_: the origin of the value */
     uint16_t flags; /* KSTAT2_NVF_; with KSTAT2_NVF_INVAL, data says nothing */
     union {
         kstat2_map_t map;
@@ -104,14 +107,14 @@ typedef const struct kstat2_nv* kstat2_nv_t;
 #define kstat2_string data.string
 #define kstat2_strings data.strings
 
-/* What is known of a map; of one that is only a level of the tree: NONE, NONE and "". */
+/* The metadata of a map. A map that is only a level of the tree has NONE, NONE and "". */
 typedef struct {
     uint16_t type;  /* KSTAT2_MT_ */
     uint32_t flags; /* KSTAT2_MF_ */
     const char* desc;
 } kstat2_map_meta_t;
 
-/* What is known of a value. It means raw * scale, or raw / scale with KSTAT2_NVMF_FRACT. */
+/* The metadata of a value. The true value is raw * scale; with KSTAT2_NVMF_FRACT, raw / scale. */
 typedef struct {
     uint16_t type;  /* KSTAT2_NVMT_ */
     uint16_t flags; /* KSTAT2_NVMF_ */
@@ -119,7 +122,7 @@ typedef struct {
     const char* desc;
 } kstat2_nv_meta_t;
 
-/* What a pattern is compared with is the whole URI, "kstat:/disk/...". */
+/* The kind of a pattern. A pattern is compared with the whole URI, "kstat:/disk/...". */
 typedef enum kstat2_match_type {
     KSTAT2_M_STRING = 0, /* equal; "/disk/..." is short for "kstat:/disk/..." */
     KSTAT2_M_GLOB = 1,   /* ?, * (which crosses /) and [...]; the same shorthand */
@@ -131,10 +134,12 @@ const char* kstat2_status_string(kstat2_status_t status);
 
 /* --- Matchers --------------------------------------------------------------------------------- */
 
-/* A list that the caller frees; it may be freed while handles opened with it live on. */
+/* Allocates a list, which the caller frees. Handles that were opened with the list stay valid. */
 kstat2_status_t kstat2_alloc_matcher_list(kstat2_matcher_list_t* list);
-/* Appends. What any matcher of the list selects is selected. INVAL_ARG: no such type, or the
- * regular expression is none. */
+/*
+ * Appends a matcher. A list selects every kstat2 that one of its matchers selects. INVAL_ARG: no
+ * such type, or the regular expression is wrong.
+ */
 kstat2_status_t kstat2_add_matcher(kstat2_match_type_t type, const char* pattern,
                                    kstat2_matcher_list_t list);
 /* Frees, and sets *list to NULL. */
@@ -142,41 +147,56 @@ kstat2_status_t kstat2_free_matcher_list(kstat2_matcher_list_t* list);
 
 /* --- The handle ------------------------------------------------------------------------------- */
 
-/* The tree of the kstat2s that the list selects; NULL or an empty one: of all. The handle keeps a
- * copy of the list as it is now. NO_PERM, SYS_FAIL: the run directory cannot be read (one that is
- * not there is an empty one). */
+/*
+ * Opens the tree of the kstat2s that the list selects. NULL or an empty list selects all. The
+ * handle keeps a copy of the list. NO_PERM, SYS_FAIL: the run directory cannot be read. A run
+ * directory that does not exist counts as empty.
+ */
 kstat2_status_t kstat2_open(kstat2_handle_t* handle, kstat2_matcher_list_t matchers);
-/* Makes the tree what it is now: maps come and go, values become new ones. */
+/* Brings the tree up to date: adds and removes maps, and makes the next use fetch new values. */
 kstat2_status_t kstat2_update(kstat2_handle_t handle);
-/* Frees the handle and all that is its own but the references, and sets *handle to NULL. */
+/* Frees the handle and everything in it except references, and sets *handle to NULL. */
 kstat2_status_t kstat2_close(kstat2_handle_t* handle);
 
-/* The map of that URI, "kstat:/a/b" or "/a/b"; "/" is the whole tree. NOT_FOUND, with *map NULL. */
+/*
+ * Finds the map of a URI, "kstat:/a/b" or "/a/b". "/" is the whole tree. NOT_FOUND, with *map set
+ * to
+ * NULL: no such map.
+ */
 kstat2_status_t kstat2_lookup_map(kstat2_handle_t handle, const char* uri, kstat2_map_t* map);
 
 /* --- Maps ------------------------------------------------------------------------------------- */
 
+/* Finds a value by its name. Fetches the values of the map if needed. NOT_FOUND: no such value. */
 kstat2_status_t kstat2_map_get(kstat2_map_t map, const char* name, kstat2_nv_t* nv);
-/* KSTAT2_MAPF_. */
+/* Returns a set of KSTAT2_MAPF_. */
 kstat2_status_t kstat2_map_flags(kstat2_map_t map, uint32_t* flags);
-/* How many values of these kinds (KSTAT2_NVK_) it has. */
+/* Counts the values of these kinds, a set of KSTAT2_NVK_. */
 kstat2_status_t kstat2_map_size(kstat2_map_t map, uint32_t kinds, uint32_t* size);
 kstat2_status_t kstat2_map_uri(kstat2_map_t map, const char** uri);
-/* NOT_FOUND: map is the whole tree. */
+/* Finds the map that contains this map. NOT_FOUND: map is the whole tree. */
 kstat2_status_t kstat2_map_parent(kstat2_map_t map, kstat2_map_t* parent);
-/* All its values, in the order of its iterators. *size: how many the array has room for, and then
- * how many the map has; *entries: how many were stored. NO_SPACE: not enough room for all. */
+/*
+ * Stores all values of the map in an array, in the order of iterators.
+ *
+ * size:    before the call, the room of the array; after the call, the number of values in the map.
+ * entries: the number of values stored.
+ * Errors:  NO_SPACE: the array has no room for all values.
+ */
 kstat2_status_t kstat2_map_to_array(kstat2_map_t map, kstat2_nv_t nv_array[], uint32_t* size,
                                     uint32_t* entries);
 kstat2_status_t kstat2_map_meta(kstat2_map_t map, kstat2_map_meta_t* meta);
 kstat2_status_t kstat2_nv_meta(kstat2_map_t map, const char* name, kstat2_nv_meta_t* meta);
 
-/* "io", "hist", ... and "cnt", "bytes", ... INVAL_ARG: no such metatype. */
+/* Names of metatypes: "io", "hist", ..., and "cnt", "bytes", ... INVAL_ARG: no such metatype. */
 kstat2_status_t kstat2_map_metatype_string(uint16_t type, const char** string);
 kstat2_status_t kstat2_nv_metatype_string(uint16_t type, const char** string);
 
-/* User values live in this handle's map only, until the map goes, and are copies of what is given.
- * Put replaces a user value of that name. INVAL_TYPE: the name is not a user value's. */
+/*
+ * User values. A reader adds own values to a map of its handle; no other handle sees them. The map
+ * stores copies, until the map is removed. A put replaces a user value of the same name.
+ * INVAL_TYPE: the name is in use for a value that is not a user value.
+ */
 kstat2_status_t kstat2_map_put_integer(kstat2_map_t map, const char* name, uint64_t integer);
 kstat2_status_t kstat2_map_put_integers(kstat2_map_t map, const char* name, const uint64_t* array,
                                         uint32_t length);
@@ -185,37 +205,42 @@ kstat2_status_t kstat2_map_put_strings(kstat2_map_t map, const char* name, const
                                        uint32_t length);
 kstat2_status_t kstat2_map_remove(kstat2_map_t map, const char* name);
 
-/* One pointer per map that the library keeps and does not look at; NULL unsets it. Getting one
- * that was not set is INVAL_ARG. */
+/*
+ * One pointer per map for the program. The library stores the pointer and never reads through it.
+ * NULL removes the pointer. INVAL_ARG from the get function: no pointer was set.
+ */
 kstat2_status_t kstat2_map_set_userdata(kstat2_map_t map, void* userdata);
 kstat2_status_t kstat2_map_get_userdata(kstat2_map_t map, void** userdata);
 
 /*
- * Callbacks, one of each kind per map; NULL unsets it. They run in the thread that updates or
- * closes, which they must not do themselves (INVAL_STATE).
+ * Callbacks, one of each kind per map; NULL removes a callback. Callbacks run in the thread that
+ * updates or closes. A callback must not update or close: INVAL_STATE.
  *
- * tree:   maps below this one, at any depth, came or went in this update.
- * data:   the map has new values, already fetched. The map that is only a level has none.
- * remove: the map is about to go, with all below it; the last moment for its userdata.
+ *   - tree: this update added or removed maps below this one, at any depth.
+ *   - data: the map has new values, already fetched. A map that is only a level has no data.
+ *   - remove: the library is about to remove the map and all maps below. The program frees its
+ *     userdata here.
  */
 typedef void (*kstat2_map_cb_t)(kstat2_map_t map, void* arg);
 kstat2_status_t kstat2_map_set_tree_cb(kstat2_map_t map, kstat2_map_cb_t callback, void* arg);
 kstat2_status_t kstat2_map_set_data_cb(kstat2_map_t map, kstat2_map_cb_t callback, void* arg);
 kstat2_status_t kstat2_map_set_remove_cb(kstat2_map_t map, kstat2_map_cb_t callback, void* arg);
-/* The other name that the original's manual has for it. */
+/* The other name of the same function in the manual of the original. */
 #define kstat2_map_set_destroy_cb kstat2_map_set_remove_cb
 
 /* --- Iterators -------------------------------------------------------------------------------- */
 
 /*
- * Over the values of these kinds: the kstat2's in the order of their declaration, nested maps and
- * user values as they came. The iterator is the caller's until kstat2_mapiter_end. CONC_MOD from
- * any other call: since it started, values came or went (but by kstat2_mapiter_remove), or an
- * update gave the map new ones.
+ * Iterates over the values of these kinds, a set of KSTAT2_NVK_. The values of the kstat2 come in
+ * the order of their declaration. Nested maps and user values come in the order of their addition.
+ *
+ * Ownership: the iterator is the caller's until kstat2_mapiter_end.
+ * Errors:    CONC_MOD from every other call: values were added or removed since the start, or an
+ *            update fetched new values. A removal by kstat2_mapiter_remove does not count.
  */
 kstat2_status_t kstat2_mapiter_start(kstat2_map_t map, uint32_t kinds, kstat2_mapiter_t* iter);
 kstat2_status_t kstat2_mapiter_hasnext(kstat2_mapiter_t iter, bool* hasnext);
-/* NOT_FOUND: that was the last. */
+/* Returns the next value. NOT_FOUND: no value is left. */
 kstat2_status_t kstat2_mapiter_next(kstat2_mapiter_t iter, kstat2_nv_t* nv);
 /* Removes the user value that next returned last. INVAL_STATE: there was none. */
 kstat2_status_t kstat2_mapiter_remove(kstat2_mapiter_t iter);
@@ -224,9 +249,9 @@ kstat2_status_t kstat2_mapiter_end(kstat2_mapiter_t* iter);
 
 /* --- References ------------------------------------------------------------------------------- */
 
-/* The way to keep a map over updates. Also outlives the handle. */
+/* A safe pointer to a map over updates. A reference stays valid after kstat2_close, too. */
 kstat2_status_t kstat2_mapref_alloc(kstat2_map_t map, kstat2_mapref_t* ref);
-/* DEL_MAP, with *map NULL: the map is gone. One that came back under the same URI is another. */
+/* DEL_MAP, with *map NULL: the map was removed. A new map of the same URI needs a new reference. */
 kstat2_status_t kstat2_mapref_deref(kstat2_mapref_t ref, kstat2_map_t* map);
 /* Frees, and sets *ref to NULL. */
 kstat2_status_t kstat2_mapref_free(kstat2_mapref_t* ref);
@@ -239,22 +264,25 @@ typedef enum kstat2_optional_state {
     KSTAT2_OPT_DEFAULT = 2 /* as the provider began; only to set */
 } kstat2_optional_state_t;
 
-/* A group of kstat2s that a provider makes when asked to, and that cost something. */
+/* A group of kstat2s that cost something: a provider creates them on request. */
 typedef struct kstat2_optional {
     const char* id; /* "module:what" */
     const char* desc;
-    kstat2_optional_state_t default_state; /* the provider's own */
+    kstat2_optional_state_t default_state; /* the choice of the provider */
     kstat2_optional_state_t state;         /* now */
-    kstat2_optional_state_t pstate;        /* what was asked for last, or the default */
+    kstat2_optional_state_t pstate;        /* the last request, or the default */
 } kstat2_optional_t;
 
-/* Those of all providers, sorted by id; one of several providers is listed once. */
+/* Lists the groups of all providers, sorted by id. A group of several providers is listed once. */
 kstat2_status_t kstat2_optional_list(kstat2_handle_t handle, kstat2_optional_t** list,
                                      uint32_t* count);
 /* Frees, and sets *list to NULL. */
 kstat2_status_t kstat2_optional_list_free(kstat2_optional_t** list);
-/* In every provider that has it, for as long as that lives. NOT_FOUND: none has. NO_PERM: one has,
- * and it is not this user's, nor is this root. */
+/*
+ * Sets the state in every provider that has the group, until that provider ends. NOT_FOUND: no
+ * provider has the group. NO_PERM: a provider of another user has the group, and the caller is not
+ * root.
+ */
 kstat2_status_t kstat2_optional_set_state(kstat2_handle_t handle, const char* id,
                                           kstat2_optional_state_t state);
 

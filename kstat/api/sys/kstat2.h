@@ -1,16 +1,17 @@
 /*
- * The second kstat framework: what a provider calls, and the numbers that it shares with readers.
+ * The kstat2 framework: the functions of providers, and the numbers that providers and readers
+ * share.
  *
- * Source compatible with <sys/kstat2.h> of Solaris 11.4 as far as its manual is public; where that
- * is silent the choice is ours and the manual page says so. Written anew, after kstat2(9S),
- * kstat2_named(9S), kstat2_md(9S), kstat2_create(9F), kstat2_create_histogram(9F) and their
- * sisters.
+ * Source compatible with <sys/kstat2.h> of Solaris 11.4, as far as its manual is public. Where that
+ * manual says nothing, the choice was made here, and the manual page says so. Written anew, after
+ * kstat2(9S), kstat2_named(9S), kstat2_md(9S), kstat2_create(9F), kstat2_create_histogram(9F) and
+ * their sisters.
  *
- * A kstat has a path, kstat:/<category>/<component>/<name>[/<instance>...], and name-value pairs.
- * Every pair has metadata that says what its number counts, so that a tool which never heard of the
- * kstat can print it in the right unit.
+ * A kstat2 has a path, kstat:/<category>/<component>/<name>[/<instance>...], and name-value pairs.
+ * Every pair has metadata with the meaning and the unit of its number. A tool can therefore print
+ * every kstat2 in the right unit, even a new one.
  *
- *     kstat2_create ──▶ invisible ──install──▶ visible ──delete──▶ gone
+ *     kstat2_create ──▶ invisible ──install──▶ visible ──delete──▶ freed
  *                          ▲                      └─delete, PERSISTENT──▶ DORMANT ─┐
  *                          └────────────── create of the same path ◀───────────────┘
  *
@@ -31,8 +32,10 @@ extern "C" {
 
 /* ---- What providers and readers share. ---- */
 
-/* In C++, too, any number may be passed for one of these: the framework refuses those that are
- * none. */
+/*
+ * A fixed type lets C++ code pass any number for one of these, as C code can. The framework refuses
+ * unknown numbers.
+ */
 #if defined(__cplusplus) && __cplusplus >= 201103L
 #define KSTAT2_ANY_NUMBER : uint32_t
 #else
@@ -48,15 +51,15 @@ typedef enum kstat2_nv_type {
     KSTAT2_NVVT_STRS = 4
 } kstat2_nv_type_t;
 
-/* What a value is right now: a set. */
+/* The present state of a value: a set. */
 typedef uint16_t kstat2_nv_flags_t;
 enum {
     KSTAT2_NVF_NONE = 0x0,
     KSTAT2_NVF_INVAL = 0x1, /* means nothing at present: show "-", not 0 */
-    KSTAT2_NVF_V1 = 0x8000  /* reserved: the value exists for kstats of the first kind only */
+    KSTAT2_NVF_V1 = 0x8000  /* reserved: the value exists in a kstat (not kstat2) only */
 };
 
-/* What a value counts or measures; the unit is that of the value after scaling. */
+/* The meaning of a value. The units here are those after scaling. */
 typedef enum kstat2_nv_metatype KSTAT2_ANY_NUMBER {
     KSTAT2_NVMT_UNK = 0,
     KSTAT2_NVMT_ID = 1,      /* names something; differences mean nothing */
@@ -87,7 +90,7 @@ enum {
     KSTAT2_NVMF_LIMIT = 0x2  /* a bound, not a reading: never a rate */
 };
 
-/* What a whole kstat is. */
+/* The kind of a whole kstat2. */
 typedef enum kstat2_map_metatype {
     KSTAT2_MT_NONE = 0,
     KSTAT2_MT_QUEUE = 1,
@@ -97,18 +100,18 @@ typedef enum kstat2_map_metatype {
     KSTAT2_MT_HIST = 5
 } kstat2_map_metatype_t;
 
-/* What a provider promises or asks for: a set. */
+/* Promises and requests of a provider: a set. */
 typedef uint32_t kstat2_metaflag_t;
 enum {
     KSTAT2_MF_NONE = 0x0,
     KSTAT2_MF_STABLE = 0x1, /* does not go away without notice */
-    KSTAT2_MF_PRIV = 0x2    /* for privileged readers; others do not learn that it exists */
+    KSTAT2_MF_PRIV = 0x2    /* for privileged readers; hidden from all others */
 };
 
 /* The state of a kstat: a set. */
 enum {
     KSTAT2_MAPF_NONE = 0x0,
-    KSTAT2_MAPF_DORM = 0x1 /* its provider is gone; these are its last values */
+    KSTAT2_MAPF_DORM = 0x1 /* its provider has deleted it; these are the last values */
 };
 
 /* The "type" of a histogram. */
@@ -155,13 +158,13 @@ typedef struct kstat2_named {
     } value;
 } kstat2_named_t;
 
-/* What one pair's value means: the number of units is value * scale, or value / scale if FRACT. */
+/* The meaning of a value. The number of units is value * scale; if FRACT, value / scale. */
 typedef struct kstat2_md {
     uint16_t type; /* KSTAT2_NVMT_ */
     kstat2_nv_metaflag_t flags;
     uint64_t scale; /* not 0 */
     const char* descr;
-    int8_t v1_data_type; /* KSTAT_DATA_, or -1 if it never was in a kstat of the first kind */
+    int8_t v1_data_type; /* KSTAT_DATA_, or -1 if no kstat ever had the value */
 } kstat2_md_t;
 
 typedef struct kstat2 {
@@ -266,9 +269,12 @@ typedef struct kstat2_template kstat2_template_t; /* opaque; there is one for ea
  * data:  the provider's array, or NULL for the framework's, zeroed.
  * flags: KSTAT2_FLAG_PERSISTENT (not with storage of the provider's), KSTAT2_FLAG_GZ_VIS.
  * md:    ndata of them, or NULL: every value is KSTAT2_NVMT_UNK then.
- * A dormant kstat of this path comes back, with its values and its creation time, if it is the same
- * kind of kstat with as many pairs; otherwise, and if the path is in use, the result is NULL.
- * Ownership: the framework's, until kstat2_delete; strings given here are copied.
+ *
+ * A dormant kstat2 of this path becomes active again, with its values and its creation time. Its
+ * kind and its number of pairs must be the same.
+ *
+ * Ownership: the kstat2 belongs to the framework until kstat2_delete. Strings are copied.
+ * Errors:    NULL: the path is in use, or its dormant kstat2 has another form.
  */
 kstat2_t* kstat2_create(const char* pseg[], uint32_t npseg, zoneid_t zone, kstat2_named_t* data,
                         uint_t ndata, uint32_t flags, const kstat2_md_t* md, const char* desc,
@@ -286,12 +292,20 @@ kstat2_t* kstat2_create_with_template(const char* pseg[], uint32_t npseg, zoneid
 /*
  * A histogram: pairs "buckets", "type", "range_min", "range_max" and "stepping".
  *
- * content_type, scale, md_flags: what is counted into it (kstat2_md_t). Counts are never scaled.
- * buckets, num_buckets: the provider's own array, at least as long as the shape needs; else NULL,
- * 0. range_min, range_max, stepping: of LINEAR, the upper bound of the first bucket, the lower
- * bound of the last (0: no last one) and the width between; of LOG10_LIN, the first and the last
- * decade's power of ten and the steps per decade. LOG2 and LOG10 ignore all three. ks2_lock of a
- * histogram is the framework's: it must not be set.
+ *   - content_type, scale, md_flags: the meaning of the counted values (kstat2_md_t). The counts in
+ *     the buckets are never scaled.
+ *   - buckets, num_buckets: the provider's own array, at least as long as the shape needs. NULL and
+ *     0 choose an array of the framework.
+ *   - range_min, range_max, stepping: the bounds, by type:
+ *
+ *     type         range_min                  range_max                      stepping
+ *     LINEAR       upper bound of the first   lower bound of the last        width of a bucket
+ *                  bucket                     bucket; 0: no last bucket      between the two
+ *     LOG10_LIN    first decade's power of    last decade's power of ten     steps per decade
+ *                  ten
+ *     LOG2, LOG10  ignored                    ignored                        ignored
+ *
+ * ks2_lock of a histogram belongs to the framework: a provider must not set it.
  */
 kstat2_t* kstat2_create_histogram(const char* pseg[], uint32_t npseg, zoneid_t zone,
                                   kstat2_nv_hist_type_t type, kstat2_nv_metatype_t content_type,
@@ -301,16 +315,17 @@ kstat2_t* kstat2_create_histogram(const char* pseg[], uint32_t npseg, zoneid_t z
                                   kstat2_metaflag_t mflags);
 
 /*
- * Counts one occurrence of `value`. Takes no lock and waits for nothing. Does nothing on NULL, on a
- * kstat that is no histogram, and on one that is dormant or deleted; a caller who may race with
- * kstat2_delete holds the kstat (kstat2_hold_bykid).
+ * Counts one occurrence of `value`. The function takes no lock and never waits. NULL, a kstat2 that
+ * is no histogram, and a dormant or deleted one are ignored. A caller that may race with
+ * kstat2_delete calls kstat2_hold_bykid first, which keeps the memory.
  */
 void kstat2_hist_add_value(kstat2_t* ksp, uint64_t value);
 
 /*
  * Makes it visible. The first one of a process also opens the process's socket in the run
- * directory. A kstat whose pairs are not in order (a name missing, twice, or of another kstat's
- * path; a reactivated one's that changed) stays invisible, with one line that says why.
+ * directory. A kstat2 with wrong pairs stays invisible, and one line on standard error gives the
+ * reason. A name may be missing, may be there twice, or may be the path of another kstat2. The
+ * pairs of a reactivated kstat2 may have changed.
  */
 void kstat2_install(kstat2_t* ksp);
 
@@ -324,8 +339,8 @@ void kstat2_delete_zone(kid_t kid, zoneid_t zone);
 
 /*
  * Prepares a pair. Stores the pointer; the name must outlive the kstat's installation. An integer
- * keeps the value it has (0 in the framework's storage, the last one in a reactivated kstat);
- * anything else becomes empty.
+ * keeps its value: 0 in the framework's storage, the last value in a reactivated kstat2. A pair of
+ * another type becomes empty.
  */
 void kstat2_nv_init(kstat2_named_t* nv, const char* name, uchar_t type, kstat2_nv_flags_t flags);
 /* Store the pointer: what it points at must outlive the kstat. NULL: empty. */
@@ -335,20 +350,24 @@ void kstat2_nv_setints(kstat2_named_t* nv, uint64_t* array, uint32_t length);
 
 /*
  * Keeps the kstat_t and the framework's storage of a kstat in memory, deleted or not, until
- * kstat2_rele. Excludes nobody. NULL: no such kstat.
+ * kstat2_rele. Unlike kstat_hold_bykid, this hold excludes no other thread. NULL: no such kstat2.
  */
 kstat2_t* kstat2_hold_bykid(kid_t kid);
 void kstat2_rele(kstat2_t* ksp);
 
-/* Who else sees it, ALL_ZONES and GLOBAL_ZONEID included, and who no longer. */
+/*
+ * Adds a zone to the list of zones that see the kstat2, or removes a zone. ALL_ZONES and
+ * GLOBAL_ZONEID are allowed.
+ */
 void kstat2_zone_add(kstat2_t* ksp, zoneid_t zone);
 void kstat2_zone_remove(kstat2_t* ksp, zoneid_t zone);
 
 /*
- * Statistics that cost something and are off until somebody wants them. The name is "module:what",
- * 30 bytes at most. The callback creates or deletes the kstats; other than 0 is an errno, and the
- * state stays what it was. It runs on the thread that serves readers, one call at a time.
- * unregister waits for a call under way, and calls nothing.
+ * Optional kstat2s: statistics that cost something and are off until a reader enables them. The
+ * name is "module:what", 30 bytes at most. The callback creates or deletes the kstat2s. A result
+ * other than 0 is an errno, and leaves the state unchanged. The callback runs on the thread that
+ * serves readers, one call at a time. kstat2_unregister_optional waits for a running call, and
+ * calls nothing.
  */
 #define KSTAT2_OPT_NAMELEN 31 /* 30 bytes and the NUL */
 #define KSTAT2_OPT_INVALID (-1)
