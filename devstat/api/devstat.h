@@ -4,15 +4,26 @@
  * Source compatible with FreeBSD's <devstat.h>, API version 6; written anew, after devstat(3). The
  * library exports these ten functions and devstat_errbuf, and nothing else.
  *
- * What there is to read are the devices of every provider in the run directory ($KSTAT_DIR, else
- * /run/kstat for root, else $XDG_RUNTIME_DIR/kstat); each entry travels as a RAW kstat. kd is NULL
- * or what libkvm's functions return, which means this machine; any other handle is answered with an
- * error: there is no kernel memory to read.
+ * The devices are those of every provider in the run directory. The run directory is $KSTAT_DIR,
+ * else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat. Each entry travels as a RAW kstat.
+ *
+ * A reader takes two lists of devices, some time apart, and computes rates from the differences:
+ *
+ *     devstat_getdevs(NULL, &last);                  snapshot 1
+ *     sleep(1);
+ *     devstat_getdevs(NULL, &cur);                   snapshot 2
+ *     etime = cur.snap_time - last.snap_time;        seconds
+ *     devstat_compute_statistics(&cur.dinfo->devices[i], &last.dinfo->devices[i], etime,
+ *                                DSM_MB_PER_SECOND, &rate, DSM_NONE);
+ *
+ * A kd is NULL or the result of libkvm's functions. Either one means this machine. Any other handle
+ * gives an error, because there is no kernel memory to read.
  *
  * Units:   as <sys/devicestat.h>; etime and snap_time are seconds.
- * Threads: the functions that take a kd share one view of the list, under a lock. devstat_errbuf is
- *          one for the process.
- * Errors:  -1, with the reason in devstat_errbuf, without a newline at its end unless it says so.
+ * Threads: the functions that take a kd share one view of the list, under a lock. The process has
+ *          one devstat_errbuf, which every error overwrites.
+ * Errors:  -1, with the reason in devstat_errbuf. The reason ends without a newline, except where a
+ *          function says otherwise.
  */
 #ifndef _DEVSTAT_H
 #define _DEVSTAT_H
@@ -25,12 +36,13 @@
 extern "C" {
 #endif
 
-#define DEVSTAT_USER_API_VER 6
-#define DEVSTAT_ERRBUF_SIZE 2048
+#define DEVSTAT_USER_API_VER 6   /* of the functions below */
+#define DEVSTAT_ERRBUF_SIZE 2048 /* bytes of devstat_errbuf, the NUL included */
 
+/* The reason of the last error, ended by a NUL. */
 extern char devstat_errbuf[];
 
-/* Where processors spend their time, which FreeBSD has in <sys/resource.h>: index of cp_time. */
+/* The states of a processor: the index of cp_time. FreeBSD has these in <sys/resource.h>. */
 #ifndef CPUSTATES
 #define CP_USER 0
 #define CP_NICE 1
@@ -40,20 +52,26 @@ extern char devstat_errbuf[];
 #define CPUSTATES 5
 #endif
 
+/* The fields that a match compares, a set. */
 typedef enum {
     DEVSTAT_MATCH_NONE = 0x00,
-    DEVSTAT_MATCH_TYPE = 0x01,
-    DEVSTAT_MATCH_IF = 0x02,
-    DEVSTAT_MATCH_PASS = 0x04
+    DEVSTAT_MATCH_TYPE = 0x01, /* the kind of device */
+    DEVSTAT_MATCH_IF = 0x02,   /* the interface */
+    DEVSTAT_MATCH_PASS = 0x04  /* pass-through devices */
 } devstat_match_flags;
 
-/* What devstat_compute_statistics computes; * is u_int64_t *, else long double *. */
+/*
+ * The results of devstat_compute_statistics. A result is a u_int64_t where the comment has a *,
+ * else a long double. TOTAL is the difference of the two entries. READ, WRITE and FREE count one
+ * kind of transaction. OTHER counts transactions without data. A name without such a suffix counts
+ * all four kinds.
+ */
 typedef enum {
     DSM_NONE,        /* ends the list */
-    DSM_TOTAL_BYTES, /* *; without those of DEVSTAT_NO_DATA */
+    DSM_TOTAL_BYTES, /* *; bytes, without DEVSTAT_NO_DATA */
     DSM_TOTAL_BYTES_READ,
     DSM_TOTAL_BYTES_WRITE,
-    DSM_TOTAL_TRANSFERS, /* *; with those of DEVSTAT_NO_DATA */
+    DSM_TOTAL_TRANSFERS, /* *; DEVSTAT_NO_DATA included */
     DSM_TOTAL_TRANSFERS_READ,
     DSM_TOTAL_TRANSFERS_WRITE,
     DSM_TOTAL_TRANSFERS_OTHER,
@@ -97,72 +115,81 @@ typedef enum {
     DSM_MAX
 } devstat_metric;
 
+/* One condition for devstat_selectdevs; a device must have all fields of the condition. */
 struct devstat_match {
-    devstat_match_flags match_fields; /* which of the three it asks for ... */
-    devstat_type_flags device_type;
-    int num_match_categories; /* ... and how many that is */
+    devstat_match_flags match_fields; /* the fields to compare ... */
+    devstat_type_flags device_type;   /* ... with this value ... */
+    int num_match_categories;         /* ... and the number of those fields, 1 to 3 */
 };
 
+/* A word of devstat_buildmatch, such as "da" or "scsi", and its meaning. */
 struct devstat_match_table {
     const char *match_str;
     devstat_type_flags type;
     devstat_match_flags match_field;
 };
 
+/* One device in the result of devstat_selectdevs. */
 struct device_selection {
-    uint32_t device_number;
+    uint32_t device_number; /* as in struct devstat */
     char device_name[DEVSTAT_NAME_LEN];
     int unit_number;
-    int selected;   /* 0: not; else its rank, from 1 */
-    uint64_t bytes; /* the caller's to keep: what the busiest are told by */
-    int position;   /* index in the devices that it was made from */
+    int selected;   /* 0: not selected; else the rank, from 1 */
+    uint64_t bytes; /* set by the caller: the measure of the busiest devices */
+    int position;   /* index in the array of devices that the selection was made from */
 };
 
+/* A list of devices. */
 struct devinfo {
-    struct devstat *devices; /* in mem_ptr; both may be others after each devstat_getdevs */
-    uint8_t *mem_ptr;        /* the caller's to free, last */
-    long generation;
-    int numdevs;
+    struct devstat *devices; /* inside mem_ptr; each devstat_getdevs may move both */
+    uint8_t *mem_ptr;        /* the caller frees the memory with free(3) after the last use */
+    long generation;         /* of the list: see devstat_getgeneration */
+    int numdevs;             /* devices in the list */
 };
 
+/* One snapshot of all devices. The caller sets the first three fields, for its own use. */
 struct statinfo {
-    long cp_time[CPUSTATES]; /* this and tk_ are the caller's to fill in */
-    long tk_nin;
-    long tk_nout;
-    struct devinfo *dinfo; /* zeroed by the caller before the first devstat_getdevs */
-    long double snap_time; /* of CLOCK_MONOTONIC, taken before the devices are asked */
+    long cp_time[CPUSTATES]; /* ticks of the processors by state */
+    long tk_nin;             /* characters read from terminals */
+    long tk_nout;            /* characters written to terminals */
+    struct devinfo *dinfo;   /* the caller's, zeroed before the first devstat_getdevs */
+    long double snap_time;   /* seconds of CLOCK_MONOTONIC, read before the devices */
 };
 
+/* The effect of dev_selections on an existing selection: see devstat_selectdevs(3). */
 typedef enum {
-    DS_SELECT_ADD,
-    DS_SELECT_ONLY,
-    DS_SELECT_REMOVE,
-    DS_SELECT_ADDONLY
+    DS_SELECT_ADD,    /* selects devices that are not selected yet */
+    DS_SELECT_ONLY,   /* deselects all devices first */
+    DS_SELECT_REMOVE, /* deselects what is named or matches */
+    DS_SELECT_ADDONLY /* as ADD, but only what is named or matches */
 } devstat_select_mode;
 
-/* How many devices there are. */
+/* Returns the number of devices. */
 int devstat_getnumdevs(kvm_t *kd);
 
-/* A number that grows whenever a device comes or goes, as this process sees it. From 1. */
+/* Returns a number that grows when a device is added or removed. Each process counts from 1. */
 long devstat_getgeneration(kvm_t *kd);
 
-/* The DEVSTAT_VERSION of the providers; where they disagree, one that is not ours. */
+/* Returns the DEVSTAT_VERSION of the providers. If they differ, a version that is not this one. */
 int devstat_getversion(kvm_t *kd);
 
-/* 0: the providers' version is ours. The reason, if not, ends in a newline. */
+/* Returns 0 if the providers have this version. Otherwise the reason ends in a newline. */
 int devstat_checkversion(kvm_t *kd);
 
 /*
- * Fills in stats->dinfo and snap_time. 0: the devices are those of the last call; 1: others, and so
- * at the first call. Each entry is of one moment, but not all of the same. An entry that its writer
- * left in the middle has a sequence0 that differs from its sequence1.
+ * Fills in stats->dinfo and snap_time. Returns 0 if the devices are those of the last call, else 1.
+ * The first call returns 1. Each entry is of one moment, but two entries may be of two moments. If
+ * a writer ended in the middle of an update, sequence0 of the entry differs from sequence1.
+ *
+ * Ownership: the memory in stats->dinfo->mem_ptr is the caller's.
  */
 int devstat_getdevs(kvm_t *kd, struct statinfo *stats);
 
 /*
  * Selects devices by name, by matches, by bytes and by place in the list: see
- * devstat_selectdevs(3). *dev_select is NULL at first, and the caller's to free. 1: the selection
- * is another.
+ * devstat_selectdevs(3). Returns 1 if the selection has changed, 0 if not.
+ *
+ * Ownership: *dev_select is NULL before the first call; the caller frees the array.
  */
 int devstat_selectdevs(struct device_selection **dev_select, int *num_selected, int *num_selections,
                        long *select_generation, long current_generation, struct devstat *devices,
@@ -171,17 +198,23 @@ int devstat_selectdevs(struct device_selection **dev_select, int *num_selected, 
                        devstat_select_mode select_mode, int maxshowdevs, int perf_select);
 
 /*
- * Makes one match of "type,interface,pass" and adds it to *matches, which is the caller's to free.
- * Destroys match_str.
+ * Parses "type,interface,pass" into one match and adds the match to *matches. Returns 0. The call
+ * overwrites match_str.
+ *
+ * Ownership: the caller frees *matches.
  */
 int devstat_buildmatch(char *match_str, struct devstat_match **matches, int *num_matches);
 
-/* Pairs of a devstat_metric and a pointer follow etime, and DSM_NONE ends them. previous may be
- * NULL: since the device was created. */
+/*
+ * Computes results from two entries of one device. Pairs of a devstat_metric and a pointer follow
+ * etime, and DSM_NONE ends the list. A NULL previous stands for the creation of the device.
+ *
+ * Units: etime in seconds, the time between the entries.
+ */
 int devstat_compute_statistics(struct devstat *current, struct devstat *previous, long double etime,
                                ...);
 
-/* Seconds from prev_time, which may be NULL, to cur_time. */
+/* Returns the seconds from prev_time to cur_time. A NULL prev_time stands for 0. */
 long double devstat_compute_etime(struct bintime *cur_time, struct bintime *prev_time);
 
 #ifdef __cplusplus

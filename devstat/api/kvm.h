@@ -1,9 +1,11 @@
 /*
- * libkvm, FreeBSD's door to kernel memory, which is closed here: programs that name it compile, and
- * link with -lkvm. There is one handle, for this machine, which libdevstat takes for NULL; nothing
- * can be read through it.
+ * libkvm, FreeBSD's access to kernel memory. Here there is no such access: programs that use libkvm
+ * compile, and link with -lkvm. One handle exists, for this machine. libdevstat treats the handle
+ * as NULL, and no memory can be read through the handle.
  *
- * Threads: any. Errors: as each says.
+ * Ownership: the handle belongs to the library; kvm_close frees nothing.
+ * Threads:   any.
+ * Errors:    as each function says.
  */
 #ifndef _KVM_H
 #define _KVM_H
@@ -42,7 +44,7 @@ char *kvm_geterr(kvm_t *kd);                       /* why nothing can be read */
 int kvm_nlist(kvm_t *kd, struct nlist *nl);        /* how many there are: none is found */
 ssize_t kvm_read(kvm_t *kd, unsigned long address, /* -1 */
                  void *buf, size_t nbytes);
-int kvm_getcptime(kvm_t *kd, long *times);         /* kern.cp_time; 0, or -1 */
+int kvm_getcptime(kvm_t *kd, long *times);                   /* kern.cp_time; 0, or -1 */
 int kvm_getloadavg(kvm_t *kd, double averages[], int count); /* as getloadavg(3) */
 
 #ifdef __cplusplus
