@@ -41,7 +41,7 @@ class View {
     std::lock_guard<std::mutex> lock_;
 };
 
-// An entry's id: its kstat's number, which is never used again. Nobody follows it.
+// An entry's id: its kstat's number, which is never used again. No code follows the pointer.
 void* id_of(const Reader::Known& known) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an id in the form that libgeom has
     return reinterpret_cast<void*>(static_cast<uintptr_t>(known.kid) + 1);
@@ -107,7 +107,7 @@ Tree::Tree(gmesh& mesh, const std::vector<Reader::Known>& entries) {
     mesh.lg_ident = idents_.data();
 }
 
-// The trees that are not deleted yet, by what their gmesh knows of them.
+// The trees that are not deleted yet, by the pointer in their gmesh.
 class Trees {
   public:
     void add(std::unique_ptr<Tree> tree) {

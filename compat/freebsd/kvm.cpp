@@ -13,7 +13,7 @@ struct __kvm {
     char why[64];
 };
 
-// libdevstat knows it by its name: it is the one handle that means what NULL does.
+// libdevstat refers to the variable by its name. The one handle means the same as NULL.
 kvm_t kvm_this_machine{"there is no kernel memory to read here"};
 
 namespace {

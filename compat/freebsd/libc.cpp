@@ -1,4 +1,4 @@
-// What FreeBSD has in its C library and Linux has not: see the headers of the same names.
+// Functions of FreeBSD's C library that Linux does not have: see the headers of the same names.
 #include <err.h>
 #include <stdlib.h>
 #include <string.h>

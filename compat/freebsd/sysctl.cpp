@@ -61,7 +61,7 @@ int version_of_entries(Bytes& bytes) {
     return answer(devstat_getversion(nullptr), bytes);
 }
 
-// What all devices count, with the memory it is in.
+// The statistics of all devices, with their memory.
 struct Devices {
     Devices() {
         stats.dinfo = &info;
@@ -99,8 +99,8 @@ int names_of_devices(Bytes& bytes) {
 
 using CpuTime = std::array<long, CPUSTATES>;
 
-// Of a line of /proc/stat, behind its name. Waiting for I/O is idle, and interrupts of both kinds
-// are one. Source: proc(5).
+// Reads a line of /proc/stat behind its name. Waiting for I/O counts as idle. CP_INTR is the sum of
+// irq and softirq. Source: proc(5).
 bool read_times(std::istream& line, CpuTime& time) {
     std::array<long, 7> linux_time{};  // user nice system idle iowait irq softirq
     for (long& of_one : linux_time) line >> of_one;
@@ -112,7 +112,7 @@ bool read_times(std::istream& line, CpuTime& time) {
     return static_cast<bool>(line);
 }
 
-// That of all processors is called cpu, the others cpu0, cpu1, ...
+// The line of all processors is called cpu, the others cpu0, cpu1, ...
 std::vector<CpuTime> cpu_times_of(bool all) {
     std::ifstream in("/proc/stat");
     std::vector<CpuTime> times;
@@ -295,7 +295,7 @@ int numbers_of(const Entry* entry, int* numbers, size_t* count) {
     return 0;
 }
 
-// What the C functions return for an errno that `work` finds.
+// The result of the C functions for an errno that `work` finds.
 template <class Work>
 int guarded(Work work) try {
     const int error = work();

@@ -1,6 +1,6 @@
 /*
- * In front of the C library's own <features.h>, which each of its headers begins with: programs for
- * FreeBSD see all there is without asking, asprintf() and the like included.
+ * A header before the C library's own <features.h>, which every header of the C library includes.
+ * Programs for FreeBSD see all functions without a feature test macro, asprintf() for example.
  */
 #ifndef _BLKSCOPE_FREEBSD_FEATURES_H
 #define _BLKSCOPE_FREEBSD_FEATURES_H

@@ -1,11 +1,17 @@
 /*
- * libgeom, as much of it as monitors of devices use: snapshots of all statistics, and the tree that
- * gives them names. Names and fields are FreeBSD's, after libgeom(3); written anew.
+ * libgeom, the part that monitors of devices use: snapshots of all statistics, and a tree of the
+ * devices. Names and fields are FreeBSD's, after libgeom(3); written anew.
  *
- * The tree has a class DISK, a geom and a provider for each device, and a class PART with those of the
- * partitions. There are no consumers.
+ *     gmesh
+ *       +- class DISK --- geom nbd0 --- provider nbd0       one geom and provider per device
+ *       +- class PART --- geom ...  --- provider ...        one provider per partition
  *
- * Threads: one at a time. Errors: -1 or NULL, with errno, where not said otherwise.
+ * There are no consumers.
+ *
+ * Units:     bytes.
+ * Ownership: the strings and structs of a tree belong to the tree, until geom_deletetree.
+ * Threads:   one at a time.
+ * Errors:    -1 or NULL, with errno set, except where a function says otherwise.
  */
 #ifndef _BLKSCOPE_FREEBSD_LIBGEOM_H
 #define _BLKSCOPE_FREEBSD_LIBGEOM_H
@@ -20,25 +26,29 @@
 extern "C" {
 #endif
 
+/* One entry of the index of a tree. */
 struct gident {
-    void *lg_id;
-    void *lg_ptr; /* to what lg_what says */
+    void *lg_id;  /* unique in the tree; an entry of struct devstat has the same id */
+    void *lg_ptr; /* a gclass, ggeom, gprovider or gconsumer, as lg_what says */
     enum { ISCLASS, ISGEOM, ISPROVIDER, ISCONSUMER } lg_what;
 };
 
+/* A whole tree. */
 struct gmesh {
     LIST_HEAD(, gclass) lg_class;
-    struct gident *lg_ident; /* all there are, ended by one without an lg_id */
+    struct gident *lg_ident; /* the index; an entry without an lg_id ends the array */
 };
 
 LIST_HEAD(gconf, gconfig);
 
+/* One attribute of a part of the tree, as text. */
 struct gconfig {
     LIST_ENTRY(gconfig) lg_config;
     char *lg_name;
     char *lg_val;
 };
 
+/* All geoms of one kind. */
 struct gclass {
     void *lg_id;
     char *lg_name;
@@ -47,6 +57,7 @@ struct gclass {
     struct gconf lg_config;
 };
 
+/* One device, or one partitioned device. */
 struct ggeom {
     void *lg_id;
     struct gclass *lg_class;
@@ -58,6 +69,7 @@ struct ggeom {
     struct gconf lg_config;
 };
 
+/* FreeBSD's use of a provider by a geom. Trees here have none. */
 struct gconsumer {
     void *lg_id;
     struct ggeom *lg_geom;
@@ -68,6 +80,7 @@ struct gconsumer {
     struct gconf lg_config;
 };
 
+/* A thing that counts: a device or a partition. */
 struct gprovider {
     void *lg_id;
     char *lg_name;
@@ -75,27 +88,29 @@ struct gprovider {
     LIST_ENTRY(gprovider) lg_provider;
     LIST_HEAD(, gconsumer) lg_consumers;
     char *lg_mode;
-    off_t lg_mediasize;        /* 0: not known */
+    off_t lg_mediasize;        /* bytes; 0: unknown */
     unsigned int lg_sectorsize; /* bytes */
     off_t lg_stripeoffset;
     off_t lg_stripesize;
     struct gconf lg_config;
 };
 
-/* Fills in *gmp; an errno. geom_deletetree frees what it has allocated. */
+/* Fills in *gmp and returns 0 or an errno. geom_deletetree frees the tree. */
 int geom_gettree(struct gmesh *gmp);
 void geom_deletetree(struct gmesh *gmp);
 
-/* What has this id: that of a struct devstat of a snapshot is a provider's. NULL: nothing has. */
+/* Finds the entry with this id. The id of a struct devstat gives a provider. NULL: not found. */
 struct gident *geom_lookupid(struct gmesh *gmp, const void *id);
 
-/* To be called before the first snapshot, and after the last. An errno. */
+/* Open before the first snapshot, close after the last. Returns 0 or an errno. */
 int geom_stats_open(void);
 void geom_stats_close(void);
 void geom_stats_resync(void);
 
-/* What all devices and partitions count; to be freed. _next gives one after the other, NULL at the
- * end; _reset starts again. */
+/*
+ * A snapshot of the statistics of all devices and partitions, which the caller frees with _free.
+ * _next returns the entries in order and NULL at the end. _reset starts again.
+ */
 void *geom_stats_snapshot_get(void);
 void geom_stats_snapshot_free(void *snapshot);
 void geom_stats_snapshot_timestamp(void *snapshot, struct timespec *when); /* CLOCK_REALTIME */

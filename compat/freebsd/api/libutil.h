@@ -1,6 +1,8 @@
 /*
- * libutil, as much of it as monitors use: numbers for people. Names and values are FreeBSD's, after
- * humanize_number(3) and expand_number(3). Link -lkvm; -lutil does no harm.
+ * libutil, the part that monitors use: numbers for people. Names and values are FreeBSD's, after
+ * humanize_number(3) and expand_number(3). Link -lkvm; -lutil is accepted, too.
+ *
+ * Threads: any.
  */
 #ifndef _BLKSCOPE_FREEBSD_LIBUTIL_H
 #define _BLKSCOPE_FREEBSD_LIBUTIL_H

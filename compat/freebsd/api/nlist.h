@@ -1,4 +1,4 @@
-/* struct nlist, for programs that include it by itself. */
+/* struct nlist, for programs that include this header alone. <kvm.h> declares the struct. */
 #ifndef _BLKSCOPE_FREEBSD_NLIST_H
 #define _BLKSCOPE_FREEBSD_NLIST_H
 

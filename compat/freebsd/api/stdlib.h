@@ -1,4 +1,9 @@
-/* Below the C library's own <stdlib.h>: what FreeBSD's has besides. Link -lkvm. */
+/*
+ * An addition to the C library's own <stdlib.h>: functions of FreeBSD. Link -lkvm.
+ *
+ * Threads: any, but setprogname.
+ * Source:  getprogname(3), reallocf(3), strtonum(3).
+ */
 #ifndef _BLKSCOPE_FREEBSD_STDLIB_H
 #define _BLKSCOPE_FREEBSD_STDLIB_H
 
@@ -10,15 +15,17 @@
 extern "C" {
 #endif
 
-/* The program's name without its folder; to be set to another, which is not copied. */
+/* The name of the program without its folder. The set function stores the pointer, not a copy. */
 const char *getprogname(void);
 void setprogname(const char *name);
 
-/* realloc, but what cannot grow is freed. */
+/* As realloc(3), but frees the memory if the memory cannot grow. */
 void *reallocf(void *memory, size_t size);
 
-/* A decimal number between min and max. Otherwise 0, with *why "invalid", "too small" or "too
- * large", and errno; where it is one, *why is NULL and errno is left alone. `why` may be NULL. */
+/*
+ * Reads a decimal number between min and max. On success *why is NULL, and errno is unchanged.
+ * Errors: 0, with errno set. *why is "invalid", "too small" or "too large". `why` may be NULL.
+ */
 long long strtonum(const char *text, long long min, long long max, const char **why);
 
 #ifdef __cplusplus

@@ -1,4 +1,9 @@
-/* Below the C library's own <string.h>: copies that know how much room there is. Link -lkvm. */
+/*
+ * An addition to the C library's own <string.h>: bounded copies of FreeBSD. Link -lkvm.
+ *
+ * Threads: any.
+ * Source:  strlcpy(3), strnstr(3).
+ */
 #ifndef _BLKSCOPE_FREEBSD_STRING_H
 #define _BLKSCOPE_FREEBSD_STRING_H
 
@@ -10,17 +15,20 @@
 extern "C" {
 #endif
 
-#if !__GLIBC_PREREQ(2, 38) /* which has them */
-/* `size` is the room at `to`, with that for the NUL. The result is how long the text would be: if
- * it is `size` or more, it was cut. strlcat leaves a text alone that does not end within `size`. */
+#if !__GLIBC_PREREQ(2, 38) /* later versions have both */
+/*
+ * Copy or append a text. `size` is the room at `to` in bytes, the NUL included. The result is the
+ * length of the whole text. A result of `size` or more means that the text was cut. strlcat does
+ * not change a text that does not end within `size`.
+ */
 size_t strlcpy(char *to, const char *from, size_t size);
 size_t strlcat(char *to, const char *from, size_t size);
 #endif
 
-/* Where `what` begins in the first `size` bytes of `in`; NULL: nowhere. */
+/* Finds `what` in the first `size` bytes of `in`. NULL: not found. */
 char *strnstr(const char *in, const char *what, size_t size);
 
-/* POSIX' function, as FreeBSD has it: an errno. */
+/* The strerror_r of POSIX, as on FreeBSD. The result is an errno, 0 for success. */
 int __xpg_strerror_r(int error, char *buffer, size_t size);
 #undef strerror_r
 #define strerror_r __xpg_strerror_r

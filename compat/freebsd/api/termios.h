@@ -1,4 +1,4 @@
-/* Below the C library's own <termios.h>: FreeBSD's has struct winsize and ioctl besides. */
+/* An addition to the C library's own <termios.h>: struct winsize and ioctl, as on FreeBSD. */
 #ifndef _BLKSCOPE_FREEBSD_TERMIOS_H
 #define _BLKSCOPE_FREEBSD_TERMIOS_H
 

@@ -1,7 +1,10 @@
 /*
- * Below the C library's own <unistd.h>: FreeBSD's getopt, which stops at the first word that is no
- * option, and begins anew, at optind, once optreset is set. optarg, optind, opterr and optopt are
- * the C library's; so is getopt_long, which does not look at optreset. Link -lkvm.
+ * An addition to the C library's own <unistd.h>: FreeBSD's getopt. This getopt stops at the first
+ * word that is no option. A program sets optreset to begin again at optind. optarg, optind, opterr
+ * and optopt are the C library's. So is getopt_long, which ignores optreset. Link -lkvm.
+ *
+ * Threads: one at a time.
+ * Source:  getopt(3).
  */
 #ifndef _BLKSCOPE_FREEBSD_UNISTD_H
 #define _BLKSCOPE_FREEBSD_UNISTD_H

@@ -1,9 +1,10 @@
 /*
- * Below the C library's own <sys/cdefs.h>: the words that FreeBSD's programs put beside their
+ * An addition to the C library's own <sys/cdefs.h>: the macros that FreeBSD's programs use in their
  * declarations. Every header of the C library includes this one, as on FreeBSD.
  *
- * Not __used, which is the name of a member in the C library's <spawn.h>. __unused is one in a few of
- * Linux' own headers (<linux/icmp.h>), which programs for FreeBSD do not include.
+ * __used is left out, because <spawn.h> of the C library has a member of that name. A few headers
+ * of Linux, such as <linux/icmp.h>, have a member __unused. Programs for FreeBSD do not include
+ * them.
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_CDEFS_H
 #define _BLKSCOPE_FREEBSD_SYS_CDEFS_H
@@ -12,7 +13,7 @@
 
 #include_next <sys/cdefs.h>
 
-/* What a file's history was called: nothing is kept of it, and a semicolon may follow. */
+/* The version of a file: nothing is stored, and a semicolon may follow. */
 #define __IDSTRING(name, string) struct __blkscope_no_id
 #define __FBSDID(s) __IDSTRING(, s)
 #define __RCSID(s) __IDSTRING(, s)
@@ -20,6 +21,7 @@
 #define __SCCSID(s) __IDSTRING(, s)
 #define __COPYRIGHT(s) __IDSTRING(, s)
 
+/* Attributes of functions, variables and types. */
 #define __unused __attribute__((__unused__))
 #define __dead2 __attribute__((__noreturn__))
 #define __pure2 __attribute__((__const__))
@@ -31,21 +33,23 @@
 #define __result_use_check __attribute__((__warn_unused_result__))
 #define __null_sentinel __attribute__((__sentinel__))
 
-/* Which argument is the format, and which the first that it formats. */
+/* The number of the argument with the format, and of the first argument that is formatted. */
 #define __printflike(format, first) __attribute__((__format__(__printf__, format, first)))
 #define __printf0like(format, first) __printflike(format, first)
 #define __scanflike(format, first) __attribute__((__format__(__scanf__, format, first)))
 #define __strftimelike(format, first) __attribute__((__format__(__strftime__, format, first)))
 #define __format_arg(format) __attribute__((__format_arg__(format)))
 
+/* The likely result of a condition, for the compiler. */
 #define __predict_true(condition) __builtin_expect((condition), 1)
 #define __predict_false(condition) __builtin_expect((condition), 0)
 
+/* The offset of a member in bytes, and the struct around a member. */
 #define __offsetof(type, field) __builtin_offsetof(type, field)
 #define __containerof(at, type, field) \
     ((type *)(void *)((char *)(__UINTPTR_TYPE__)(at)-__offsetof(type, field)))
 
-/* Takes const or volatile off a pointer, and no compiler warns. */
+/* Removes const or volatile from a pointer, without a warning of the compiler. */
 #define __DECONST(type, pointer) ((type)(__UINTPTR_TYPE__)(const void *)(pointer))
 #define __DEVOLATILE(type, pointer) ((type)(__UINTPTR_TYPE__)(volatile void *)(pointer))
 #define __DEQUALIFY(type, pointer) ((type)(__UINTPTR_TYPE__)(const volatile void *)(pointer))

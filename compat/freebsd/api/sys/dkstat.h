@@ -1,4 +1,4 @@
-/* Where older programs look for CPUSTATES. */
+/* Older programs include this header for CPUSTATES. */
 #ifndef _BLKSCOPE_FREEBSD_SYS_DKSTAT_H
 #define _BLKSCOPE_FREEBSD_SYS_DKSTAT_H
 

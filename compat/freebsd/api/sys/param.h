@@ -1,4 +1,4 @@
-/* Below the C library's own <sys/param.h>: what FreeBSD's has besides. */
+/* An addition to the C library's own <sys/param.h>: macros of FreeBSD. */
 #ifndef _BLKSCOPE_FREEBSD_SYS_PARAM_H
 #define _BLKSCOPE_FREEBSD_SYS_PARAM_H
 
@@ -7,18 +7,19 @@
 #include_next <sys/param.h>
 #include <sys/types.h>
 
-/* The interfaces are those of FreeBSD 14.0: programs ask for the version to know what there is. */
+/* The interfaces here are those of FreeBSD 14.0. Programs test the version for interfaces. */
 #undef __FreeBSD_version
 #define __FreeBSD_version 1400097
 
-#define MAXCOMLEN 19
+#define MAXCOMLEN 19 /* bytes of a command's name, without the NUL */
 
+/* Elements of an array; multiples of y. Arguments are evaluated more than once. */
 #define nitems(array) (sizeof(array) / sizeof((array)[0]))
 #define rounddown(x, y) (((x) / (y)) * (y))
 #define rounddown2(x, y) ((x) & ~((y)-1)) /* y is a power of two */
 #define roundup2(x, y) (((x) + ((y)-1)) & ~((y)-1))
 
-/* A fixpt_t's one, for those who do not take it from struct loadavg. */
+/* The number 1 as a fixpt_t. struct loadavg has the same number in fscale. */
 #define FSHIFT 11
 #define FSCALE (1 << FSHIFT)
 

@@ -1,7 +1,13 @@
 /*
- * Below the C library's own <sys/queue.h>, which stopped at 4.4BSD: the loops that bear the removal
- * of what they are at (_SAFE) and those that begin where the variable points already (_FROM), and a
- * few more of queue(3).
+ * An addition to the C library's own <sys/queue.h>, which has the macros of 4.4BSD. The additions
+ * are those of queue(3) that monitors use:
+ *
+ *   - _SAFE: loops whose body may remove the present element.
+ *   - _FROM: loops that begin at the element that the variable points at.
+ *   - STAILQ_LAST and the removal of the next element.
+ *
+ * Threads: the caller locks a list that several threads use.
+ * Source:  queue(3).
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_QUEUE_H
 #define _BLKSCOPE_FREEBSD_SYS_QUEUE_H
@@ -11,7 +17,7 @@
 #include <stddef.h>
 #include_next <sys/queue.h>
 
-/* `next` is read before the body, which may then remove and free what is at `at`. */
+/* Reads `next` before the body. The body may therefore remove and free the element `at`. */
 #define _BLKSCOPE_FOR_SAFE(at, first, next, after) \
     for ((at) = (first); (at) != NULL && ((next) = (after), 1); (at) = (next))
 #define _BLKSCOPE_FOR_FROM(at, first, after) \
@@ -37,12 +43,14 @@
 #define TAILQ_FOREACH_FROM(at, head, field) \
     _BLKSCOPE_FOR_FROM(at, TAILQ_FIRST(head), TAILQ_NEXT(at, field))
 
-/* The last one, NULL if there is none: of a queue of struct `type`, which it is found back to from
- * its link. */
+/*
+ * The last element, a struct `type`, or NULL for an empty queue. The head points at the link of the
+ * last element, so the macro computes the element from its link.
+ */
 #define STAILQ_LAST(head, type, field) \
     (STAILQ_EMPTY(head) ? NULL : __containerof((head)->stqh_last, struct type, field.stqe_next))
 
-/* Unlinks the one behind `at`, which must not be the last. */
+/* Unlinks the element behind `at`. `at` must not be the last element. */
 #define SLIST_REMOVE_AFTER(at, field) \
     ((void)(SLIST_NEXT(at, field) = SLIST_NEXT(SLIST_NEXT(at, field), field)))
 #define STAILQ_REMOVE_AFTER(head, at, field)                                               \

@@ -1,5 +1,4 @@
-/* Below the C library's own <sys/resource.h>: what processors do, and how many programs wait for
- * one. */
+/* An addition to the C library's own <sys/resource.h>: states of processors, and the load. */
 #ifndef _BLKSCOPE_FREEBSD_SYS_RESOURCE_H
 #define _BLKSCOPE_FREEBSD_SYS_RESOURCE_H
 
@@ -8,7 +7,7 @@
 #include_next <sys/resource.h>
 #include <sys/types.h>
 
-/* Index of kern.cp_time, and of struct statinfo's cp_time; <devstat.h> has them too. */
+/* The index of kern.cp_time and of statinfo.cp_time: ticks by state. <devstat.h> repeats these. */
 #ifndef CPUSTATES
 #define CP_USER 0
 #define CP_NICE 1
@@ -18,10 +17,10 @@
 #define CPUSTATES 5
 #endif
 
-/* vm.loadavg */
+/* The value of sysctl vm.loadavg: programs that run or wait for a processor, a mean. */
 struct loadavg {
-    fixpt_t ldavg[3]; /* of 1, 5 and 15 minutes */
-    long fscale;      /* their unit */
+    fixpt_t ldavg[3]; /* over 1, 5 and 15 minutes, times fscale */
+    long fscale;      /* the number 1 in ldavg */
 };
 
 #endif

@@ -21,8 +21,9 @@
  *
  * Texts end in a NUL, which counts.
  *
- * Threads: any. Errors: -1; ENOENT any other name, ENOMEM oldp is too small and holds what fitted,
- * EPERM a new value, EBUSY the devices changed meanwhile.
+ * Threads: any.
+ * Errors:  -1, with errno set. ENOENT: any other name. ENOMEM: oldp is too small, and has the first
+ *          part. EPERM: a new value was given. EBUSY: the devices changed during the call.
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
 #define _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
@@ -59,8 +60,8 @@ extern "C" {
 #define HW_REALMEM 12
 
 /*
- * oldp may be NULL: *oldlenp is then set to the bytes that are needed; else it is the room at oldp,
- * and becomes what was written.
+ * Reads a value. If oldp is NULL, the call sets *oldlenp to the needed bytes. Otherwise *oldlenp is
+ * the room at oldp before the call, and the bytes written after the call.
  */
 int sysctl(const int *name, unsigned int namelen, void *oldp, size_t *oldlenp, const void *newp,
            size_t newlen);

@@ -1,11 +1,15 @@
 /*
- * Below the C library's own <sys/time.h>: FreeBSD's binary times, and what its clocks are called.
+ * An addition to the C library's own <sys/time.h>: the binary times of FreeBSD, and struct
+ * clockinfo.
  *
  *     struct bintime   seconds, and a fraction in units of 2^-64 s; never negative in its fraction
  *     sbintime_t       one number of 2^-32 s
  *
- * Conversions round towards the past, but for those to an sbintime_t from decimal units, which
- * round up, so that the way there and back loses nothing. Source: bintime(9), timespecadd(3).
+ * Conversions round towards the past, except those from decimal units to an sbintime_t. Such a
+ * conversion rounds up, so a conversion and its reverse give the first number.
+ *
+ * Threads: any; each function changes its arguments only.
+ * Source:  bintime(9), timespecadd(3).
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_TIME_H
 #define _BLKSCOPE_FREEBSD_SYS_TIME_H
@@ -29,28 +33,32 @@ struct bintime {
 };
 #endif
 
+/* Set to 0, test for 0, compare with an operator such as <. Arguments are evaluated twice. */
 #define bintime_clear(a) ((a)->sec = (a)->frac = 0)
 #define bintime_isset(a) ((a)->sec || (a)->frac)
 #define bintime_cmp(a, b, operator_) \
     ((a)->sec == (b)->sec ? ((a)->frac operator_(b)->frac) : ((a)->sec operator_(b)->sec))
 
-/* Adds 2^-64 s so many times. */
+/* Adds `fraction` units of 2^-64 s. */
 static inline void bintime_addx(struct bintime *to, uint64_t fraction) {
     to->frac += fraction;
     if (to->frac < fraction) to->sec++;
 }
 
+/* *to += *from. */
 static inline void bintime_add(struct bintime *to, const struct bintime *from) {
     bintime_addx(to, from->frac);
     to->sec += from->sec;
 }
 
+/* *from -= *what. */
 static inline void bintime_sub(struct bintime *from, const struct bintime *what) {
     if (from->frac < what->frac) from->sec--;
     from->frac -= what->frac;
     from->sec -= what->sec;
 }
 
+/* *time_ *= times. */
 static inline void bintime_mul(struct bintime *time_, unsigned int times) {
     const uint64_t low = (time_->frac & 0xffffffffu) * times;
     const uint64_t high = (time_->frac >> 32) * times + (low >> 32);
@@ -58,7 +66,7 @@ static inline void bintime_mul(struct bintime *time_, unsigned int times) {
     time_->frac = high << 32 | (low & 0xffffffffu);
 }
 
-/* By 2^by, which is between -63 and 63. */
+/* Multiplies by 2^by. `by` is between -63 and 63. */
 static inline void bintime_shift(struct bintime *time_, int by) {
     if (by > 0) {
         time_->sec = (time_t)((uint64_t)time_->sec << by | time_->frac >> (64 - by));
@@ -69,7 +77,7 @@ static inline void bintime_shift(struct bintime *time_, int by) {
     }
 }
 
-/* Decimal parts of a second in a fraction, and back; `parts` are there in a second. */
+/* Convert a fraction to decimal parts of a second, and back. A second has `parts` of the parts. */
 static inline long _blkscope_parts_of(uint64_t fraction, uint64_t parts) {
     return (long)((fraction >> 32) * parts >> 32);
 }
@@ -77,6 +85,7 @@ static inline uint64_t _blkscope_fraction_of(long part, uint64_t parts) {
     return (uint64_t)part * (UINT64_MAX / parts);
 }
 
+/* To and from nanoseconds (timespec) and microseconds (timeval). */
 static inline void bintime2timespec(const struct bintime *from, struct timespec *to) {
     to->tv_sec = from->sec;
     to->tv_nsec = _blkscope_parts_of(from->frac, 1000000000);
@@ -94,17 +103,20 @@ static inline void timeval2bintime(const struct timeval *from, struct bintime *t
     to->frac = _blkscope_fraction_of(from->tv_usec, 1000000);
 }
 
+/* Lengths of time as an sbintime_t. */
 #define SBT_1S ((sbintime_t)1 << 32)
 #define SBT_1M (SBT_1S * 60)
 #define SBT_1MS (SBT_1S / 1000)
 #define SBT_1US (SBT_1S / 1000000)
-#define SBT_1NS (SBT_1S / 1000000000) /* 4: beware of sums */
+#define SBT_1NS (SBT_1S / 1000000000) /* 4, not 4.29: sums of this are too small */
 #define SBT_MAX INT64_MAX
 
+/* Whole seconds. */
 static inline int sbintime_getsec(sbintime_t sbt) {
     return (int)(sbt >> 32);
 }
 
+/* To and from a bintime, whose lower 32 bits of the fraction are dropped. */
 static inline struct bintime sbttobt(sbintime_t sbt) {
     struct bintime time_;
     time_.sec = (time_t)(sbt >> 32);
@@ -115,6 +127,7 @@ static inline sbintime_t bttosbt(const struct bintime time_) {
     return (sbintime_t)((uint64_t)time_.sec << 32 | time_.frac >> 32);
 }
 
+/* To decimal units, rounded down, and from decimal units, rounded up. */
 static inline int64_t _blkscope_from_sbt(sbintime_t sbt, int64_t parts) {
     return (sbt >> 32) * parts + (int64_t)(((uint64_t)sbt & 0xffffffffu) * (uint64_t)parts >> 32);
 }
@@ -147,6 +160,7 @@ static inline sbintime_t mstosbt(int64_t ms) {
     return _blkscope_to_sbt(ms, 1000);
 }
 
+/* To and from the structs of the C library. */
 static inline struct timespec sbttots(sbintime_t sbt) {
     struct timespec time_;
     time_.tv_sec = (time_t)(sbt >> 32);
@@ -166,6 +180,7 @@ static inline sbintime_t tvtosbt(struct timeval time_) {
     return (sbintime_t)((uint64_t)time_.tv_sec << 32) + ustosbt(time_.tv_usec);
 }
 
+/* The same for a timespec, whose tv_nsec stays between 0 and 999999999. */
 #define timespecclear(a) ((a)->tv_sec = (a)->tv_nsec = 0)
 #define timespecisset(a) ((a)->tv_sec || (a)->tv_nsec)
 #define timespeccmp(a, b, operator_)                                   \
@@ -190,12 +205,12 @@ static inline sbintime_t tvtosbt(struct timeval time_) {
         }                                                    \
     } while (0)
 
-/* kern.clockrate */
+/* The value of sysctl kern.clockrate. */
 struct clockinfo {
     int hz;   /* ticks in a second */
     int tick; /* microseconds in a tick */
     int spare;
-    int stathz; /* in this unit are kern.cp_time and its sisters */
+    int stathz; /* ticks in a second of kern.cp_time and kern.cp_times */
     int profhz;
 };
 

@@ -1,4 +1,4 @@
-/* Where older programs look for cpu_stat_t. */
+/* Older programs include this header for cpu_stat_t. */
 #ifndef _BLKSCOPE_SOLARIS_SYS_CPUVAR_H
 #define _BLKSCOPE_SOLARIS_SYS_CPUVAR_H
 

@@ -1,4 +1,9 @@
-/* The RAW kstat unix:0:ncstats, with the names and the order of Solaris' <sys/dnlc.h>. */
+/*
+ * The data of the RAW kstat unix:0:ncstats: the cache of names in directories. The names and the
+ * order are those of Solaris' <sys/dnlc.h>.
+ *
+ * Units: events since boot, 32 bits, which wrap.
+ */
 #ifndef _BLKSCOPE_SOLARIS_SYS_DNLC_H
 #define _BLKSCOPE_SOLARIS_SYS_DNLC_H
 

@@ -1,4 +1,4 @@
-/* Which of getloadavg()'s numbers is which. */
+/* The index of the array that getloadavg(3) fills in. <stdlib.h> declares the function here. */
 #ifndef _BLKSCOPE_SOLARIS_SYS_LOADAVG_H
 #define _BLKSCOPE_SOLARIS_SYS_LOADAVG_H
 

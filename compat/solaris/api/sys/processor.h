@@ -1,4 +1,7 @@
-/* The numbers and the states of processors, as cpu_info:N:cpu_infoN has them. */
+/*
+ * The type of a processor's number, and the texts of its state. The record `state` of the kstat
+ * cpu_info:N:cpu_infoN has one of these texts.
+ */
 #ifndef _BLKSCOPE_SOLARIS_SYS_PROCESSOR_H
 #define _BLKSCOPE_SOLARIS_SYS_PROCESSOR_H
 

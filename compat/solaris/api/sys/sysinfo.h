@@ -1,16 +1,16 @@
 /*
  * The RAW kstats of the processors and of the memory: cpu_stat:N:cpu_statN is a cpu_stat_t,
- * unix:0:sysinfo a sysinfo_t, unix:0:vminfo a vminfo_t. Below Linux' own <sys/sysinfo.h>.
+ * unix:0:sysinfo a sysinfo_t, unix:0:vminfo a vminfo_t. An addition to Linux' own <sys/sysinfo.h>.
  *
- * Units:  32-bit counts that wrap; clock ticks in cpu[] and wait[]; pages. docs/host-kstats.md
- *         says which ones Linux counts.
- * Source: the names and the order are those of Solaris' <sys/sysinfo.h>, so that programs that
- *         read these kstats compile; sysinfo_t has no tag, as Linux has a struct sysinfo.
+ * Units:  counts since boot, 32 bits, which wrap. cpu[] and wait[] count clock ticks, and memory is
+ *         counted in pages. docs/host-kstats.md lists the fields that Linux counts.
+ * Source: the names and the order are those of Solaris' <sys/sysinfo.h>. Programs that read these
+ *         kstats therefore compile. sysinfo_t has no tag, because Linux has a struct sysinfo.
  */
 #ifndef _BLKSCOPE_SOLARIS_SYS_SYSINFO_H
 #define _BLKSCOPE_SOLARIS_SYS_SYSINFO_H
 
-#pragma GCC system_header /* for include_next, and types told twice */
+#pragma GCC system_header /* for include_next, and repeated types */
 
 #include <sys/kstat.h>
 #include_next <sys/sysinfo.h>
@@ -19,22 +19,23 @@
 extern "C" {
 #endif
 
-/* cpu_sysinfo_t.cpu[] */
+/* The index of cpu_sysinfo_t.cpu[]: the state of a processor. */
 #define CPU_IDLE 0
 #define CPU_USER 1
 #define CPU_KERNEL 2
 #define CPU_WAIT 3
 #define CPU_STATES 4
 
-/* cpu_sysinfo_t.wait[] */
+/* The index of cpu_sysinfo_t.wait[]: the reason of CPU_WAIT. */
 #define W_IO 0
 #define W_SWAP 1
 #define W_PIO 2
 #define W_STATES 3
 
+/* The activity of one processor. */
 typedef struct cpu_sysinfo {
-    uint_t cpu[CPU_STATES];
-    uint_t wait[W_STATES];
+    uint_t cpu[CPU_STATES]; /* ticks by state */
+    uint_t wait[W_STATES];  /* ticks of waiting by reason */
     uint_t bread, bwrite, lread, lwrite, phread, phwrite;
     uint_t pswitch, trap, intr;
     uint_t syscall, sysread, syswrite, sysfork, sysvfork, sysexec;
@@ -46,10 +47,12 @@ typedef struct cpu_sysinfo {
     uint_t rw_enters, win_uo_cnt, win_uu_cnt, win_so_cnt, win_su_cnt, win_suo_cnt;
 } cpu_sysinfo_t;
 
+/* Processes that wait on one processor now. */
 typedef struct cpu_syswait {
     int iowait, swap, physio;
 } cpu_syswait_t;
 
+/* The paging activity of one processor. */
 typedef struct cpu_vminfo {
     uint_t pgrec, pgfrec, pgin, pgpgin, pgout, pgpgout;
     uint_t swapin, pgswapin, swapout, pgswapout;
@@ -60,23 +63,24 @@ typedef struct cpu_vminfo {
     uint_t fspgin, fspgout, fsfree;
 } cpu_vminfo_t;
 
+/* All of one processor: the data of cpu_stat:N:cpu_statN. */
 typedef struct cpu_stat {
-    uint_t __cpu_stat_lock[2];
+    uint_t __cpu_stat_lock[2]; /* no meaning here; gives the other fields their offsets */
     cpu_sysinfo_t cpu_sysinfo;
     cpu_syswait_t cpu_syswait;
     cpu_vminfo_t cpu_vminfo;
 } cpu_stat_t;
 
-/* Sums to which each second adds what there is. */
+/* Sums over time: each second adds the present values. A rate is a difference over `updates`. */
 typedef struct {
-    uint_t updates; /* how many seconds were added */
+    uint_t updates; /* seconds that were added */
     uint_t runque, runocc, swpque, swpocc, waiting;
 } sysinfo_t;
 
-/* The same, in 64 bits. */
+/* Sums over time as above, in pages and 64 bits. */
 typedef struct vminfo {
     uint64_t freemem, swap_resv, swap_alloc, swap_avail, swap_free;
-    uint64_t updates; /* how many seconds were added */
+    uint64_t updates; /* seconds that were added */
 } vminfo_t;
 
 #ifdef __cplusplus

@@ -1,13 +1,13 @@
-/* Below Linux' own <sys/time.h>: gethrtime(), and the units that go with it. */
+/* An addition to Linux' own <sys/time.h>: gethrtime() from <sys/kstat.h>, and units of time. */
 #ifndef _BLKSCOPE_SOLARIS_SYS_TIME_H
 #define _BLKSCOPE_SOLARIS_SYS_TIME_H
 
-#pragma GCC system_header /* for include_next, and types told twice */
+#pragma GCC system_header /* for include_next, and repeated types */
 
 #include <sys/kstat.h>
 #include_next <sys/time.h>
 
-/* Of these there are so many in a second. */
+/* The number of these units in a second. */
 #define SEC 1
 #define MILLISEC 1000
 #define MICROSEC 1000000
