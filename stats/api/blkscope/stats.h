@@ -1,6 +1,6 @@
 /*
- * What libstats has beyond FreeBSD's stats(3): quantiles of t-digests, the merging of blobs, and the
- * check of a blob that came from elsewhere.
+ * Additions of libstats to FreeBSD's stats(3): quantiles of t-digests, the merging of blobs, and
+ * the check of a foreign blob.
  *
  * Errors: errno values. Threads: as <sys/stats.h>; the caller keeps others off a blob meanwhile.
  */
@@ -16,26 +16,28 @@ extern "C" {
 #endif
 
 /*
- * Is this a whole blob of this machine's byte order, every part of it within `size` bytes, no two
- * parts on one another, every histogram in order and every digest a proper tree? Reads nothing
- * outside. 0: every function here and in <sys/stats.h> may be given it, also to be updated, if it is
- * aligned as a pointer is. EINVAL: it is not; EFTYPE: perhaps one of another ABI or byte order.
- * stats_blob_tostr(), _visit(), _snapshot() and the functions below check for themselves.
+ * Checks a foreign blob. The blob must be whole and in this machine's byte order. Every part must
+ * lie within `size` bytes, and no two parts may overlap. Every histogram must be in order, and
+ * every digest a proper tree. The check reads no byte outside. 0: every function here and in
+ * <sys/stats.h> accepts the blob, updates too. The memory must be aligned like a pointer. EINVAL:
+ * no such blob. EFTYPE: perhaps a blob of another ABI or byte order. stats_blob_tostr(), _visit(),
+ * _snapshot() and the functions below check for themselves.
  */
 int stats_blob_validate(const void *blob, size_t size);
 
 /*
- * Adds what src counted to dst, which was made from the same template: sums and counts are added,
- * extremes compared, digests merged. EINVAL: one of them is no valid blob, or they are of different
- * templates or forms; dst is as it was. EOVERFLOW, ERANGE: some statistic could not take it all in;
- * its errs says so, and the others have.
+ * Adds the statistics of src to dst. Both have the same template. Sums and counts are added,
+ * extremes compared, digests merged. EINVAL: a blob is not valid, or the templates or forms differ;
+ * dst is unchanged. EOVERFLOW, ERANGE: a statistic overflowed and counts an error in its errs. The
+ * other statistics are merged.
  */
 int stats_blob_merge(struct statsblob *dst, struct statsblob *src);
 
 /*
- * The value below which the share q (0 to 1) of a VOI's values lies, and the share of its values that
- * is not above x, by the VOI's t-digest; its MIN and MAX, if it has them, bound the answer. EINVAL:
- * no such VOI, no digest, q not a share; ENOENT: nothing was counted yet.
+ * Quantiles, from the t-digest of a VOI. stats_voi_quantile gives the value below which the share q
+ * (0 to 1) of all values lies. stats_voi_cdf gives the share of values that are not above x. MIN
+ * and MAX of the VOI bound the result. EINVAL: no such VOI, no digest, or q is no share. ENOENT: no
+ * value was counted yet.
  */
 int stats_voi_quantile(struct statsblob *sb, int32_t voi_id, double q, double *value);
 int stats_voi_cdf(struct statsblob *sb, int32_t voi_id, double x, double *share);
@@ -59,7 +61,8 @@ int stats_tpl_sample_rollthedice_compat(struct stats_tpl_sample_rate *rates, int
 /*
  * Sample rates as text, in the form of FreeBSD's sysctl: "name":hash=percent,... Reading also takes
  * name=percent, "name"=percent and :hash=percent. *nrates is the room in rates, and then the number
- * read. EINVAL: syntax, or more than 100 per cent in all; ESRCH: no such template; EOVERFLOW: no room.
+ * read. EINVAL: syntax, or more than 100 per cent in all; ESRCH: no such template; EOVERFLOW: no
+ * room.
  */
 int stats_tpl_rates_tostr(const struct stats_tpl_sample_rate *rates, int nrates, struct sbuf *buf);
 int stats_tpl_rates_parse(const char *text, struct stats_tpl_sample_rate *rates, int *nrates);

@@ -1,6 +1,6 @@
 /*
- * Red-black trees in an array: links are indices of 8, 16 or 32 bits, so that a tree is one piece of
- * memory which may be copied, sent and mapped anywhere.
+ * Red-black trees in an array. Links are indices of 8, 16 or 32 bits. A tree is therefore one piece
+ * of memory, which may be copied, sent and mapped anywhere.
  *
  * Source compatible with <sys/arb.h> of FreeBSD 13 and later: same macros, same layout of heads and
  * entries. Written anew, after arb(3). A tree of `struct node`s by their key:
@@ -19,9 +19,12 @@
  * Slots that are not in the tree have the colour ARB_NULLCOL and are chained through their right
  * links. Nothing here allocates, and nothing here locks.
  *
- * Where it differs from the original: the smallest and largest element are still known after either
- * was removed; ARB_NFIND exists; every loop compiles, for which those that continue from an element
- * (_FROM) take the head as others do; ARB_RESET_TREE leaves the chain of free slots alone.
+ * Differences from the original: the indices of the smallest and largest element stay right after a
+ * removal. ARB_NFIND exists. Every loop compiles: the loops that continue from an element (_FROM)
+ * take the head as others do. ARB_RESET_TREE does not change the chain of free slots.
+ *
+ * Threads: the caller locks the tree.
+ * Source:  arb(3).
  */
 #ifndef _SYS_ARB_H_
 #define _SYS_ARB_H_
@@ -32,13 +35,15 @@
 
 #pragma GCC system_header /* flexible arrays and __typeof in C++ too */
 
-#define ARB_NULLIDX (-1)
-#define ARB_NULLCOL (-1)
+#define ARB_NULLIDX (-1) /* no element */
+#define ARB_NULLCOL (-1) /* the colour of a free slot */
 #define ARB_BLACK 0
 #define ARB_RED 1
+/* The ends of a tree, for ARB_MINMAX: smallest and largest. */
 #define ARB_NEGINF (-1)
 #define ARB_INF 1
 
+/* The head: counts of elements and slots, then the indices of special elements, then the slots. */
 #define ARB_HEAD(name, type, idxbits)  \
     struct name {                      \
         int##idxbits##_t arb_curnodes; \
@@ -53,6 +58,7 @@
 #define ARB16_HEAD(name, type) ARB_HEAD(name, type, 16)
 #define ARB32_HEAD(name, type) ARB_HEAD(name, type, 32)
 
+/* The links of one element. */
 #define ARB_ENTRY(idxbits)                \
     struct {                              \
         int##idxbits##_t arbe_parent_idx; \
@@ -294,8 +300,10 @@
 /* A node, or no node, is red. */
 #define ARB_ISRED_(elm, field) ((elm) != NULL && ARB_COLOR(elm, field) == ARB_RED)
 
-/* One step up from a red elm below a red parent on one side: either the red moves to the
- * grandparent, or a rotation or two end it. */
+/*
+ * One step up from a red elm below a red parent on one side. Either the red moves to the
+ * grandparent, or one or two rotations end the loop.
+ */
 #define ARB_INSERT_STEP_(head, elm, parent, gparent, tmp, field, NEARIDX, FARIDX)      \
     do {                                                                               \
         (tmp) = ARB_NODE(head, FARIDX(gparent, field));                                \
@@ -331,8 +339,10 @@
         ARB_COLOR(ARB_ROOT(head), field) = ARB_BLACK;                                         \
     }
 
-/* One step up from an elm on one side of parent that is one black too short: the lack moves to the
- * parent, or ends (elm is then the root). */
+/*
+ * One step up from an elm on one side of parent whose path lacks one black. The lack moves to the
+ * parent, or ends (elm is then the root).
+ */
 #define ARB_REMOVE_STEP_(head, elm, parent, tmp, aux, field, NEARIDX, FARIDX)                \
     do {                                                                                     \
         (tmp) = ARB_NODE(head, FARIDX(parent, field));                                       \
@@ -373,8 +383,10 @@
         if (elm != NULL) ARB_COLOR(elm, field) = ARB_BLACK;                                     \
     }
 
-/* Goes down to where elm belongs; a leaf there is a smallest or largest element if it never turned
- * the other way. */
+/*
+ * Goes down to the place of elm. A leaf is the smallest element if the way never turned right. A
+ * leaf is the largest if the way never turned left.
+ */
 #define ARB_GENERATE_INSERT(name, type, field, cmp, attr)                              \
     attr struct type *name##_ARB_INSERT(struct name *head, struct type *elm) {         \
         struct type *parent = NULL;                                                    \
@@ -416,8 +428,11 @@
             ARB_SETIDX_(place, ARB_SELFIDX(head, tmp));                                         \
     } while (0)
 
-/* An element with two children changes places with its successor first, which has at most one; then
- * that one child comes up, and if a black went, its path is short of one. */
+/*
+ * An element with two children first changes places with its successor, which has at most one
+ * child. Then that one child moves up. If the removed node was black, the path of the child lacks
+ * one black.
+ */
 #define ARB_GENERATE_REMOVE(name, type, field, attr)                                         \
     attr struct type *name##_ARB_REMOVE(struct name *head, struct type *elm) {               \
         struct type *child;                                                                  \
@@ -561,8 +576,10 @@
     (ARB_MAXIDX(x) == ARB_NULLIDX ? name##_ARB_MINMAX(x, ARB_INF) : ARB_NODE(x, ARB_MAXIDX(x)))
 #define ARB_REINSERT(name, x, y) name##_ARB_REINSERT(x, y)
 
-/* The tree in order. _FROM begins at y; _SAFE and _FROM keep the next element in y, so that the body
- * may remove x. */
+/*
+ * The tree in order. _FROM begins at y; _SAFE and _FROM keep the next element in y, so that the
+ * body may remove x.
+ */
 #define ARB_FOREACH(x, name, head) \
     for ((x) = ARB_MIN(name, head); (x) != NULL; (x) = name##_ARB_NEXT(head, x))
 #define ARB_CFOREACH(x, name, head) \

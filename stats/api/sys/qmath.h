@@ -1,5 +1,5 @@
 /*
- * Fixed-point numbers that say themselves where their point is.
+ * Fixed-point numbers that encode the place of their point.
  *
  * Source compatible with <sys/qmath.h> of FreeBSD 13 and later: same types, same macros, same
  * representation. Written anew, after qmath(3).
@@ -9,8 +9,8 @@
  *     sign (signed types) | integer part | fraction | control (3 bits)
  *
  * The sign stands for itself: the rest is a magnitude, not a two's complement. The control bits c
- * encode how many bits the fraction has: ((c & 3) + 1) * 2, or * 16 if c & 4, so one of 2, 4, 6, 8,
- * 16, 32, 48 and 64, as far as the type has room. Values are truncated towards zero.
+ * encode the number of fraction bits: ((c & 3) + 1) * 2, or * 16 if c & 4. The number is 2, 4, 6,
+ * 8, 16, 32, 48 or 64, and at most the room of the type. Values are truncated towards zero.
  *
  * Arithmetic macros take a pointer to the number that they change and return 0 or an errno value:
  *
@@ -20,9 +20,13 @@
  *     ERANGE     the operands' precisions differ and the number is as it was; or the result was too
  *                small for the precision, and the number is 0
  *
- * Where it differs from the original: quotients of numbers with fractions are exact to their last
- * bit; operations that do not fit are refused in every case; comparisons and copies of numbers of
- * different precision go by value. Macros evaluate their arguments more than once, as there.
+ * Differences from the original: quotients of numbers with fractions are exact to their last bit.
+ * Operations that do not fit are refused in every case. Comparisons and copies of numbers of
+ * different precision use the values. Macros evaluate their arguments more than once, like the
+ * original.
+ *
+ * Threads: any; a macro changes the number that its pointer argument gives, and nothing else.
+ * Source:  qmath(3).
  */
 #ifndef _SYS_QMATH_H_
 #define _SYS_QMATH_H_
@@ -34,6 +38,7 @@
 
 #pragma GCC system_header /* macros of GNU C, as the original's */
 
+/* Signed (s) and unsigned (u) Q numbers by their width in bits. */
 typedef int8_t s8q_t;
 typedef uint8_t u8q_t;
 typedef int16_t s16q_t;
@@ -100,8 +105,11 @@ struct q_int_ {
 #define Q_SIGNBIT_(q, neg) ((Q_SIGNED(q) && (neg)) ? Q_SRAWMASK(q) : 0)
 #define Q_SSIGN(q, neg) ((q) = Q_TC(q, (Q_U64_(q) & ~Q_SIGNBIT_(q, 1)) | Q_SIGNBIT_(q, neg)))
 
-/* All bits of the magnitude ("IF"), those of the integer part ("I"), those of the fraction ("F"):
- * mask, largest and smallest value; RAW where they are, ABSVAL and VAL moved down. */
+/*
+ * Masks, largest and smallest values, by part: all bits of the magnitude ("IF"), the integer part
+ * ("I"), the fraction ("F"). RAW leaves the bits at their place. ABSVAL and VAL shift the bits
+ * down.
+ */
 #define Q_IFMAX_(q) (((uint64_t)1 << Q_MAXNFBITS(q)) - 1)
 #define Q_FMAX_(q) (((uint64_t)1 << Q_NFBITS(q)) - 1)
 #define Q_VAL_(q, abs) Q_TC(q, Q_LTZ(q) ? (uint64_t)0 - (abs) : (abs))
@@ -409,9 +417,11 @@ static inline int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(
     (3 + Q_NIBITS2NCHARS(Q_NIBITS(q), base) + Q_NFBITS2NCHARS(Q_NFBITS(q), base) + \
      (uint32_t)Q_SIGNED(q))
 
-/* Renders q with prec digits behind the point (all that it has, if prec is negative or too many; no
- * point for 0) in base 2 to 16. Returns a pointer to the NUL, or NULL, with s empty, if slen bytes
- * are too few. */
+/*
+ * Renders q in base 2 to 16 with prec digits behind the point. A negative or too large prec gives
+ * all digits. A prec of 0 gives no point. Returns a pointer to the NUL, or NULL, with s empty, if
+ * slen bytes are too few.
+ */
 #define Q_TOSTR(q, prec, base, s, slen) \
     q_tostr_(Q_NUM_(q), (int)(prec), (unsigned)(base), (s), (ptrdiff_t)(slen))
 
@@ -457,8 +467,10 @@ static inline int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(
 #define Q_QDIVI(q, i) q_divi_(Q_INOUT_(q), Q_INT_(i))
 #define Q_QFRACI(q, in, id) q_fraci_(Q_INOUT_(q), Q_INT_(in), Q_INT_(id))
 
-/* What printf needs to show all about q: printf(Q_DEBUG(q, "", "\n", 0)). With incfmt the format
- * itself follows. */
+/*
+ * The arguments of printf that show all parts of q: printf(Q_DEBUG(q, "", "\n", 0)). With incfmt
+ * the format itself follows.
+ */
 #define Q_DEBUGFMT(q, prefmt, postfmt)                                                             \
     prefmt "\"%s\"@%p\n\ttype=%c%uq_t, Qm.n=Q%u.%u, rpshft=%u, imin=0x%jx, imax=0x%jx\n"            \
            "\tqraw=0x%0*jx\n\timask=0x%0*jx, fmask=0x%0*jx, cmask=0x%0*jx, ifmask=0x%0*jx\n"        \

@@ -1,14 +1,16 @@
 /*
- * Strings that grow, or that stop at the end of the room they were given, as <sys/sbuf.h> of FreeBSD
- * has them. Link libsbuf.
+ * Strings that grow, or that end at a fixed size: <sys/sbuf.h> of FreeBSD, after sbuf(9). Link
+ * libsbuf.
  *
  *     struct sbuf *sb = sbuf_new_auto();
  *     sbuf_printf(sb, "%d devices", n);
  *     if (sbuf_finish(sb) == 0) puts(sbuf_data(sb));
  *     sbuf_delete(sb);
  *
- * An error (ENOMEM: no more room; EINVAL; what a drain returned) sticks: what is appended later is
- * dropped, sbuf_error() tells, and sbuf_finish() fails. One thread at a time may use a buffer.
+ * Ownership: sbuf_delete() frees the memory that the library allocated.
+ * Threads:   one at a time per buffer.
+ * Errors:    ENOMEM: no more room. EINVAL. Or the error of a drain. The first error stays: later
+ *            text is dropped, sbuf_error() returns the error, and sbuf_finish() fails.
  */
 #ifndef _SYS_SBUF_H_
 #define _SYS_SBUF_H_
@@ -23,7 +25,7 @@ extern "C" {
 
 struct sbuf;
 
-/* Takes up to len bytes of data: returns how many it took, or a negative errno value. */
+/* A drain takes up to len bytes of data. Returns the number of bytes taken, or a negative errno. */
 typedef int(sbuf_drain_func)(void *arg, const char *data, int len);
 
 struct sbuf {
@@ -31,8 +33,8 @@ struct sbuf {
     sbuf_drain_func *s_drain_func;
     void *s_drain_arg;
     int s_error; /* the first error, an errno value */
-    ssize_t s_size; /* of s_buf, bytes */
-    ssize_t s_len; /* of the text, without the NUL */
+    ssize_t s_size; /* bytes of s_buf */
+    ssize_t s_len; /* bytes of the text, without the NUL */
     int s_flags;
     ssize_t s_sect_len;
     ssize_t s_rec_off;
@@ -40,10 +42,10 @@ struct sbuf {
 
 /* s_flags: the caller's ... */
 #define SBUF_FIXEDLEN 0x00000000   /* s_buf stays as large as it is */
-#define SBUF_AUTOEXTEND 0x00000001 /* it grows */
+#define SBUF_AUTOEXTEND 0x00000001 /* s_buf grows */
 #define SBUF_INCLUDENUL 0x00000002 /* sbuf_len() of a finished text counts the NUL */
 #define SBUF_USRFLAGMSK 0x0000ffff
-/* ... and our own: s_buf is ours, the struct is ours, the text is complete. */
+/* ... and the library's: s_buf is allocated, the text is complete, the struct is allocated. */
 #define SBUF_DYNAMIC 0x00010000
 #define SBUF_FINISHED 0x00020000
 #define SBUF_DYNSTRUCT 0x00080000
@@ -54,16 +56,17 @@ struct sbuf *sbuf_new(struct sbuf *sb, char *buf, int length, int flags);
 #define sbuf_new_auto() sbuf_new(NULL, NULL, 0, SBUF_AUTOEXTEND)
 void sbuf_delete(struct sbuf *sb);
 
+/* The caller's flags: read, add, remove. */
 int sbuf_get_flags(struct sbuf *sb);
 void sbuf_set_flags(struct sbuf *sb, int flags);
 void sbuf_clear_flags(struct sbuf *sb, int flags);
 
-/* Empties it and forgets its error; cuts it; trims blanks off its end. */
+/* Remove all text and the error; cut the text at pos bytes; remove blanks at the end. */
 void sbuf_clear(struct sbuf *sb);
 int sbuf_setpos(struct sbuf *sb, ssize_t pos);
 int sbuf_trim(struct sbuf *sb);
 
-/* Where text goes when there is no room for more, and at the end. */
+/* Sets the drain, which gets the text when the room is full and at the end. */
 void sbuf_set_drain(struct sbuf *sb, sbuf_drain_func *drain, void *arg);
 
 /* Append (cpy: replace). 0, or -1 after an error. */
@@ -77,6 +80,7 @@ int sbuf_printf(struct sbuf *sb, const char *format, ...) __attribute__((__forma
 int sbuf_vprintf(struct sbuf *sb, const char *format, va_list arguments)
     __attribute__((__format__(__printf__, 2, 0)));
 
+/* The first error, an errno; 0 for none. */
 int sbuf_error(const struct sbuf *sb);
 /* 0, or -1 with errno; data and len are for finished texts. len is -1 after an error. */
 int sbuf_finish(struct sbuf *sb);

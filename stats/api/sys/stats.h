@@ -5,9 +5,14 @@
  * Source and binary compatible with <sys/stats.h> of FreeBSD 13 and later (ABI 1, 64-bit machines):
  * same names, same layouts. Written anew, after stats(3). Link libstats, and libsbuf to render.
  *
- * A template says which variables of interest (VOIs) there are, of which type, and which statistics
- * are kept of each. A blob is made from a template, fed with values, and then copied, read, rendered
- * as text or JSON, or walked.
+ * A variable of interest (VOI) is a thing that has values, such as a latency. A template lists the
+ * VOIs, their types, and the statistics of each. A blob is created from a template. A program feeds
+ * values to the blob, and then copies, reads, renders or walks the blob.
+ *
+ *     template "requests"                      blob: one piece of memory, no pointers
+ *       VOI 0 "latency", u64                   +--------+-------+-------------------------+
+ *         SUM, MAX, t-digest      --alloc-->   | header | VOI 0 | SUM | MAX | t-digest    |
+ *                                              +--------+-------+-------------------------+
  *
  *     struct voistatspec vss[] = {STATS_VSS_SUM(), STATS_VSS_MAX(), STATS_VSS_TDGSTCLUST64(100, 16)};
  *     int tpl = stats_tpl_alloc("requests", 0);
@@ -16,9 +21,13 @@
  *     stats_voi_update_abs_u64(sb, 0, nanoseconds);
  *     stats_blob_destroy(sb);
  *
- * Errors: an errno value; functions that return an id return it negative. Threads: a blob is the
- * caller's to lock; templates are locked inside. <blkscope/stats.h> has what FreeBSD does not:
- * quantiles, the merging of blobs, the check of blobs that came from elsewhere.
+ * Units:     sizes in bytes; the unit of a value is a matter of its VOI.
+ * Ownership: stats_blob_destroy frees a blob that the library allocated. Templates stay for ever.
+ * Threads:   the caller locks a blob. The library locks its templates.
+ * Errors:    an errno value. A function that returns an id returns the errno negative.
+ * Source:    stats(3).
+ *
+ * <blkscope/stats.h> adds quantiles, the merging of blobs and the check of foreign blobs.
  */
 #ifndef _SYS_STATS_H_
 #define _SYS_STATS_H_
@@ -33,35 +42,39 @@
 #pragma GCC system_header /* flexible arrays in unions, as the original's */
 
 #ifndef EFTYPE
-#define EFTYPE 79 /* the type is another one: FreeBSD's number */
+#define EFTYPE 79 /* a wrong type: FreeBSD's number */
 #endif
 
-/* Code that FreeBSD shares between its kernel and programs has these. */
+/* Macros in code that FreeBSD shares between its kernel and programs; no effect here. */
 #ifndef VNET
 #define VNET(n) n
 #define VNET_DEFINE(t, n) static t n __attribute__((__unused__))
 #endif
 
-#define TPL_MAX_NAME_LEN 64
+#define TPL_MAX_NAME_LEN 64 /* bytes of a template's name, the NUL included */
 #define STATS_TPL_MAX_STR_SPEC_LEN (TPL_MAX_NAME_LEN + 13) /* "name":hash */
 
 struct sbuf;
 
+/* The forms of rendered text. */
 enum sb_str_fmt { SB_STRFMT_FREEFORM = 0, SB_STRFMT_JSON, SB_STRFMT_NUM_FMTS };
 
 /* Kinds of statistics. VOISTATE keeps the last value of a VOI with relative updates. */
 enum voi_stype {
     VS_STYPE_VOISTATE = 0,
-    VS_STYPE_SUM,
-    VS_STYPE_MAX,
-    VS_STYPE_MIN,
-    VS_STYPE_HIST,
-    VS_STYPE_TDGST,
+    VS_STYPE_SUM,   /* the sum of all values */
+    VS_STYPE_MAX,   /* the largest value */
+    VS_STYPE_MIN,   /* the smallest value */
+    VS_STYPE_HIST,  /* counts of values in buckets */
+    VS_STYPE_TDGST, /* a t-digest: quantiles in bounded memory */
     VS_NUM_STYPES
 };
 
-/* Types of values and of what is stored of them. The histograms count in continuous ranges (CR),
- * discrete ranges (DR) or discrete values (DV). */
+/*
+ * Types of values and of stored statistics. The histograms count in continuous ranges (CR),
+ * discrete ranges (DR) or discrete values (DV). The number at the end is the width of a counter in
+ * bits.
+ */
 enum vsd_dtype {
     VSD_DTYPE_VOISTATE = 0,
     VSD_DTYPE_INT_S32,
@@ -86,8 +99,8 @@ enum vsd_dtype {
 };
 
 /*
- * What a statistic stores. In a blob nothing is padded between statistics, so one that takes 64 bits
- * may lie at an odd multiple of 4.
+ * The stored data of a statistic. A blob has no padding between statistics. Data of 64 bits may
+ * therefore lie at an odd multiple of 4: copy with memcpy.
  */
 struct voistatdata_int32 {
     union {
@@ -124,7 +137,7 @@ struct voistatdata_q64 {
     };
 };
 
-/* Any value in 64 bits, a narrower one in those that are less significant. */
+/* Any value in 64 bits. A narrower value lies in the less significant bits. */
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 #define STATS_PAD_BEFORE_ uint32_t pad;
 #define STATS_PAD_BEHIND_
@@ -158,8 +171,14 @@ struct voistatdata_numeric {
 #undef STATS_PAD_BEFORE_
 #undef STATS_PAD_BEHIND_
 
-/* Histograms. oob counts values that no bucket took. Lower bounds belong to their bucket, upper
- * bounds do not; the last continuous range has no end. */
+/*
+ * Histograms. oob counts values outside of all buckets. A lower bound (lb) belongs to its bucket,
+ * an upper bound (ub) does not. A continuous range ends at the next lower bound; the last has no
+ * end.
+ *
+ *     CR    lb0      lb1      lb2            DR    lb0   ub0    lb1  ub1       DV    val0   val1
+ *           [ cnt0 ) [ cnt1 ) [ cnt2 ...           [ cnt0 )     [ cnt1 )             cnt0   cnt1
+ */
 struct voistatdata_crhist32 {
     uint32_t oob;
     struct {
@@ -219,8 +238,11 @@ struct voistatdata_hist {
     };
 };
 
-/* t-digests: centroids, each the mean mu of cnt values, in a tree ordered by mu. smplcnt is the sum
- * of all cnt, compcnt how often centroids were merged to make room. */
+/*
+ * t-digests: centroids in a tree that is ordered by mu. A centroid stands for cnt values with the
+ * mean mu. smplcnt is the sum of all cnt. compcnt is the number of compressions, which merge
+ * centroids to make room.
+ */
 struct voistatdata_tdgstctd32 {
     ARB16_ENTRY() ctdlnk;
     s32q_t mu;
@@ -278,34 +300,39 @@ struct voistatdata {
 };
 
 /*
- * Specifications of statistics. A helper turns what it is told into the initial data (iv, vsdsz);
- * a specification without a helper brings its own.
+ * Specifications of statistics. A helper computes the initial data (iv, vsdsz) from its hlprinfo. A
+ * specification without a helper has initial data of the caller.
  */
-#define VSD_HIST_LBOUND_INF 0x01 /* one more bucket in front, from the type's smallest value */
-#define VSD_HIST_UBOUND_INF 0x02 /* one more behind, to its largest */
+#define VSD_HIST_LBOUND_INF 0x01 /* adds a first bucket, from the type's smallest value */
+#define VSD_HIST_UBOUND_INF 0x02 /* adds a last bucket, to the largest */
 
+/* The bounds of one bucket. */
 struct stats_hist_bkt {
     struct voistatdata_numeric lb, ub;
 };
 
+/*
+ * The buckets of a histogram between lb and ub. LIN has buckets of one width, and EXP widths that
+ * grow as a power. LINEXP divides each power into equal steps. USR has a list of the caller.
+ */
 struct vss_hist_hlpr_info {
     enum hist_bkt_alloc { BKT_LIN, BKT_EXP, BKT_LINEXP, BKT_USR } scheme;
     enum vsd_dtype voi_dtype;
     enum vsd_dtype hist_dtype;
     uint32_t flags;
-    struct voistatdata_numeric lb; /* of Q VOIs a Q number; steps are integers */
+    struct voistatdata_numeric lb; /* a Q number if the VOI is one; steps are integers */
     struct voistatdata_numeric ub;
     union {
         struct {
-            uint64_t stepinc;
+            uint64_t stepinc; /* the width of a bucket */
         } lin;
         struct {
-            uint64_t stepbase;
-            uint64_t stepexp;
+            uint64_t stepbase; /* the base of the powers */
+            uint64_t stepexp;  /* the first exponent */
         } exp;
         struct {
             uint64_t stepbase;
-            uint64_t linstepdiv;
+            uint64_t linstepdiv; /* steps per power */
         } linexp;
         struct {
             uint16_t nbkts;
@@ -317,12 +344,12 @@ struct vss_hist_hlpr_info {
 struct vss_tdgst_hlpr_info {
     enum vsd_dtype voi_dtype;
     enum vsd_dtype tdgst_dtype;
-    uint32_t nctds; /* centroids */
+    uint32_t nctds; /* the number of centroids: more are more exact */
     uint32_t prec;  /* bits of mu's fraction, rounded up to 2, 4, 6, 8, 16, 32 or 48 */
 } __attribute__((__aligned__(sizeof(void *))));
 
 struct vss_numeric_hlpr_info {
-    uint32_t prec; /* of sums and extremes of Q numbers */
+    uint32_t prec; /* fraction bits of sums and extremes of Q numbers */
 };
 
 struct vss_hlpr_info {
@@ -336,85 +363,94 @@ struct vss_hlpr_info {
 struct voistatspec;
 typedef int (*vss_hlpr_fn)(enum vsd_dtype, struct voistatspec *, struct vss_hlpr_info *);
 
+/* One statistic of a VOI, for stats_tpl_add_voistats. The caller fills an array of these. */
 struct voistatspec {
-    vss_hlpr_fn hlpr;
-    struct vss_hlpr_info *hlprinfo;
-    struct voistatdata *iv;
-    size_t vsdsz; /* of iv, bytes */
-    uint32_t flags;
+    vss_hlpr_fn hlpr;               /* fills in iv and vsdsz, or NULL */
+    struct vss_hlpr_info *hlprinfo; /* the argument of hlpr, borrowed */
+    struct voistatdata *iv;         /* the initial data */
+    size_t vsdsz;                   /* bytes of iv */
+    uint32_t flags;                 /* VSD_ */
     enum vsd_dtype vs_dtype : 8;
     enum voi_stype stype : 8;
 };
 
-/* Blobs, as far as they are public. */
+/* The public part of a blob. */
 #define STATS_ABI_V1 1
 struct statsblobv1;
 
 enum sb_endianness { SB_UE = 0, SB_LE, SB_BE };
 
 struct statsblob {
-    uint8_t abi;
-    uint8_t endian;
+    uint8_t abi;      /* STATS_ABI_V1 */
+    uint8_t endian;   /* enum sb_endianness: the byte order of all fields */
     uint16_t flags;
-    uint16_t maxsz; /* of its memory, bytes */
-    uint16_t cursz; /* of the blob */
-    uint8_t opaque[];
+    uint16_t maxsz;   /* bytes of its memory */
+    uint16_t cursz;   /* bytes in use */
+    uint8_t opaque[]; /* the VOIs and their statistics */
 } __attribute__((__aligned__(sizeof(void *))));
 
+/* The names of one VOI. */
 struct voi_meta {
     char *name;
     char *desc;
 };
 
+/* The names of a template. A blob has the hash only. */
 struct metablob {
     char *tplname;
-    uint32_t tplhash;
-    struct voi_meta *voi_meta; /* one per VOI slot of the template; a vacant one's name is NULL */
+    uint32_t tplhash; /* of the names and the form: blobs of one template have the same hash */
+    struct voi_meta *voi_meta; /* one per VOI; the name of a vacant slot is NULL */
 };
 
+/* A template: its names, and the blob that new blobs are copied from. */
 struct statsblob_tpl {
     struct metablob *mb;
     struct statsblob *sb;
 };
 
+/* The share of objects that get a blob of a template. */
 struct stats_tpl_sample_rate {
-    int32_t tpl_slot_id;
-    uint32_t tpl_sample_pct;
+    int32_t tpl_slot_id;     /* the id of the template */
+    uint32_t tpl_sample_pct; /* 0 to 100 per cent */
 };
 
-/* What a walk shows of each statistic. */
+/* The flags of each statistic in a walk. */
 #define SB_IT_FIRST_CB 0x0001      /* the first call */
 #define SB_IT_LAST_CB 0x0002       /* the last one */
 #define SB_IT_FIRST_VOI 0x0004     /* a statistic of the first VOI */
 #define SB_IT_LAST_VOI 0x0008      /* of the last VOI */
 #define SB_IT_FIRST_VOISTAT 0x0010 /* the first of its VOI */
 #define SB_IT_LAST_VOISTAT 0x0020  /* the last of its VOI */
-#define SB_IT_NULLVOI 0x0040
-#define SB_IT_NULLVOISTAT 0x0080
+#define SB_IT_NULLVOI 0x0040       /* a vacant slot for a VOI */
+#define SB_IT_NULLVOISTAT 0x0080   /* a vacant slot for a statistic */
 
+/* One statistic of a walk. */
 struct sb_visit {
-    struct voistatdata *vs_data;
-    uint32_t tplhash;
-    uint32_t flags;
-    int16_t voi_id;
-    int16_t vs_dsz;
-    uint16_t vs_errs;
+    struct voistatdata *vs_data; /* inside the blob, perhaps not aligned */
+    uint32_t tplhash;            /* of the blob's template */
+    uint32_t flags;              /* SB_IT_ */
+    int16_t voi_id;              /* the VOI */
+    int16_t vs_dsz;              /* bytes of vs_data */
+    uint16_t vs_errs;            /* updates that failed, for example by overflow */
     enum vsd_dtype voi_dtype : 8;
     enum vsd_dtype vs_dtype : 8;
     int8_t vs_stype;
 };
+/* Called per statistic. A result other than 0 ends the walk. */
 typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
 
+/* Of an update: the value is a difference from the last value. */
 #define SB_VOI_RELUPDATE 0x00000001
 
-#define SB_CLONE_RSTSRC 0x0001        /* a snapshot: reset the source after it was copied */
+#define SB_CLONE_RSTSRC 0x0001        /* a snapshot: reset the source after the copy */
 #define SB_CLONE_ALLOCDST 0x0002      /* allocate the copy */
-#define SB_CLONE_USRDSTNOFAULT 0x0004 /* a kernel's; here they change nothing */
+#define SB_CLONE_USRDSTNOFAULT 0x0004 /* for FreeBSD's kernel; no effect here */
 #define SB_CLONE_USRDST 0x0008
 
 #define SB_TOSTR_OBJDUMP 0x00000001 /* all that is stored */
 #define SB_TOSTR_META 0x00000002    /* names, from the template with the blob's hash */
 
+/* The first index of numeric_limits. */
 #define LIM_MIN 0
 #define LIM_MAX 1
 
@@ -422,12 +458,14 @@ typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
 extern "C" {
 #endif
 
+/* Names, descriptions, sizes in bytes and limits, by type. */
 extern const char *vs_stype2name[VS_NUM_STYPES];
 extern const char *vs_stype2desc[VS_NUM_STYPES];
 extern const char *vsd_dtype2name[VSD_NUM_DTYPES];
 extern const size_t vsd_dtype2size[VSD_NUM_DTYPES];
 extern const struct voistatdata_numeric numeric_limits[2][VSD_DTYPE_Q_U64 + 1];
 
+/* The functions of ABI 1. The names without _v1 at the end of this header explain each one. */
 int stats_v1_tpl_alloc(const char *name, uint32_t flags);
 int stats_v1_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
                               enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss,
@@ -448,6 +486,7 @@ int stats_v1_voistat_fetch_dptr(struct statsblobv1 *sb, int32_t voi_id, enum voi
                                 enum vsd_dtype *retdtype, struct voistatdata **retvsd,
                                 size_t *retvsdsz);
 
+/* The helpers of specifications: init allocates the iv of each, and cleanup frees them. */
 int stats_vss_hlpr_init(enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss);
 void stats_vss_hlpr_cleanup(uint32_t nvss, struct voistatspec *vss);
 int stats_vss_hist_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
@@ -457,6 +496,11 @@ int stats_vss_numeric_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
 int stats_vss_tdgst_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
                          struct vss_tdgst_hlpr_info *info);
 
+/*
+ * Templates by id, by name and hash, and the name of an id. rollthedice chooses a template at
+ * random by the rates: the same seed bytes give the same choice. The result is an id, or a negative
+ * errno.
+ */
 int stats_tpl_fetch(int tpl_id, struct statsblob_tpl **tpl);
 int stats_tpl_fetch_allocid(const char *name, uint32_t hash);
 int stats_tpl_id2name(uint32_t tpl_id, char *buf, size_t len);
@@ -566,7 +610,10 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #include <sys/stats_builders.hpp>
 #endif
 #else
-/* Specifications. What they point to lives as long as the block that they are written in. */
+/*
+ * Specifications. A specification points to a compound literal, which is valid until the end of the
+ * enclosing block.
+ */
 #define STATS_VSS(st, vsf, dt, hlp, hlpi)                                                  \
     ((struct voistatspec){.stype = (st), .flags = (vsf), .vs_dtype = (dt), .hlpr = (hlp), \
                           .hlprinfo = (hlpi)})
@@ -576,7 +623,7 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define STATS_VSS_MAX() STATS_VSS_NUMERIC_(VS_STYPE_MAX, NULL)
 #define STATS_VSS_MIN() STATS_VSS_NUMERIC_(VS_STYPE_MIN, NULL)
 
-/* Those of Q numbers with n bits of fraction, not FreeBSD's. Without, it is STATS_Q_PREC_DEFAULT. */
+/* Specifications for Q numbers with n bits of fraction; FreeBSD does not have these macros. */
 #define STATS_VSS_PREC_(n) ((struct vss_hlpr_info *)&(struct vss_numeric_hlpr_info){.prec = (n)})
 #define STATS_VSS_SUM_PREC(n) STATS_VSS_NUMERIC_(VS_STYPE_SUM, STATS_VSS_PREC_(n))
 #define STATS_VSS_MAX_PREC(n) STATS_VSS_NUMERIC_(VS_STYPE_MAX, STATS_VSS_PREC_(n))
@@ -643,15 +690,17 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define STATS_VSS_DVHIST64_USR(vals, vsdflags) STATS_VSS_USR_(VSD_DTYPE_DVHIST64, vals, vsdflags)
 #endif /* C */
 
-/* Fraction bits of sums and extremes of Q VOIs whose specification does not say. */
+/* Fraction bits of sums and extremes of Q VOIs, if the specification has no number. */
 #define STATS_Q_PREC_DEFAULT 8
 
-/* The public names, which are the current ABI's. */
+/* The public names, which call the functions of the current ABI. */
+
+/* Creates an empty template with a unique name. Returns its id, or a negative errno. */
 static inline int stats_tpl_alloc(const char *name, uint32_t flags) {
     return stats_v1_tpl_alloc(name, flags);
 }
 
-/* Adds a VOI to a template, with what is kept of it. */
+/* Adds a VOI with its statistics to a template. EINVAL: a specification is wrong. */
 static inline int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
                                          enum vsd_dtype voi_dtype, uint32_t nvss,
                                          struct voistatspec *vss, uint32_t flags) {
@@ -662,39 +711,47 @@ static inline int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const 
     return error;
 }
 
+/* Creates a blob in memory of the caller, whose maxsz is set. EOVERFLOW: not enough room. */
 static inline int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags) {
     return stats_v1_blob_init((struct statsblobv1 *)sb, tpl_id, flags);
 }
 
+/* Allocates a blob. NULL: no such template, or no memory. */
 static inline struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags) {
     return (struct statsblob *)stats_v1_blob_alloc(tpl_id, flags);
 }
 
+/* Copies src to *dst, of dstmaxsz bytes; SB_CLONE_ALLOCDST allocates *dst. */
 static inline int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
                                    uint32_t flags) {
     return stats_v1_blob_clone((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
                                flags);
 }
 
+/* Copies as stats_blob_clone, and with SB_CLONE_RSTSRC resets src. */
 static inline int stats_blob_snapshot(struct statsblob **dst, size_t dstmaxsz,
                                       struct statsblob *src, uint32_t flags) {
     return stats_v1_blob_snapshot((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
                                   flags);
 }
 
+/* Frees a blob of stats_blob_alloc or of a copy; NULL is allowed. */
 static inline void stats_blob_destroy(struct statsblob *sb) {
     stats_v1_blob_destroy((struct statsblobv1 *)sb);
 }
 
+/* Walks over all statistics. */
 static inline int stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx) {
     return stats_v1_blob_visit((struct statsblobv1 *)sb, func, usrctx);
 }
 
+/* Appends the blob to buf as text or JSON. flags: SB_TOSTR_. */
 static inline int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum sb_str_fmt fmt,
                                    uint32_t flags) {
     return stats_v1_blob_tostr((struct statsblobv1 *)sb, buf, fmt, flags);
 }
 
+/* Finds the data of one statistic: a pointer into the blob, perhaps not aligned. */
 static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
                                            enum voi_stype stype, enum vsd_dtype *retdtype,
                                            struct voistatdata **retvsd, size_t *retvsdsz) {
@@ -702,7 +759,7 @@ static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
                                        retvsdsz);
 }
 
-/* For each type: fetch a sum or extreme, and feed a value. No blob (NULL), nothing to do. */
+/* For each type: fetch a sum or extreme, and feed a value. A NULL blob is not updated. */
 #define STATS_FETCH_(suffix, ctype, dtype)                                                         \
     static inline int stats_voistat_fetch_##suffix(struct statsblob *sb, int32_t voi_id,           \
                                                    enum voi_stype stype, ctype *ret) {             \
@@ -711,7 +768,7 @@ static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
         const int error = stats_voistat_fetch_dptr(sb, voi_id, stype, &vs_dtype, &vsd, NULL);      \
         if (error != 0) return error;                                                              \
         if (vs_dtype != (dtype)) return EFTYPE;                                                    \
-        __builtin_memcpy(ret, vsd, sizeof(*ret)); /* it may be misaligned */                       \
+        __builtin_memcpy(ret, vsd, sizeof(*ret)); /* perhaps misaligned */                          \
         return 0;                                                                                  \
     }
 #define STATS_UPDATE_(how, suffix, ctype, dtype, member, flags)                                    \
