@@ -299,10 +299,8 @@ struct voistatdata {
     };
 };
 
-/*
- * Specifications of statistics. A helper computes the initial data (iv, vsdsz) from its hlprinfo. A
- * specification without a helper has initial data of the caller.
- */
+/* Specifications of statistics. A helper computes the initial data (iv, vsdsz) from its hlprinfo.
+ * A specification without a helper has initial data of the caller. */
 #define VSD_HIST_LBOUND_INF 0x01 /* adds a first bucket, from the type's smallest value */
 #define VSD_HIST_UBOUND_INF 0x02 /* adds a last bucket, to the largest */
 
@@ -610,10 +608,7 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #include <sys/stats_builders.hpp>
 #endif
 #else
-/*
- * Specifications. A specification points to a compound literal, which is valid until the end of the
- * enclosing block.
- */
+/* Specifications. Each points to a compound literal, valid until the end of the enclosing block. */
 #define STATS_VSS(st, vsf, dt, hlp, hlpi)                                                  \
     ((struct voistatspec){.stype = (st), .flags = (vsf), .vs_dtype = (dt), .hlpr = (hlp), \
                           .hlprinfo = (hlpi)})
@@ -694,7 +689,6 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define STATS_Q_PREC_DEFAULT 8
 
 /* The public names, which call the functions of the current ABI. */
-
 /* Creates an empty template with a unique name. Returns its id, or a negative errno. */
 static inline int stats_tpl_alloc(const char *name, uint32_t flags) {
     return stats_v1_tpl_alloc(name, flags);
@@ -768,7 +762,7 @@ static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
         const int error = stats_voistat_fetch_dptr(sb, voi_id, stype, &vs_dtype, &vsd, NULL);      \
         if (error != 0) return error;                                                              \
         if (vs_dtype != (dtype)) return EFTYPE;                                                    \
-        __builtin_memcpy(ret, vsd, sizeof(*ret)); /* perhaps misaligned */                          \
+        __builtin_memcpy(ret, vsd, sizeof(*ret)); /* perhaps misaligned */                         \
         return 0;                                                                                  \
     }
 #define STATS_UPDATE_(how, suffix, ctype, dtype, member, flags)                                    \
