@@ -84,10 +84,10 @@ bool sleep_until(hrtime_t wake) {
     return false;
 }
 
-bool sleep_through(hrtime_t wake, const std::function<void()>& continued) {
+bool sleep_through(hrtime_t wake, const std::function<void()>& when_continued) {
     while (!sleep_until(wake)) {
         if (ending_signal() != 0) return false;
-        if (take_continuation()) continued();
+        if (take_continuation()) when_continued();
     }
     return true;
 }
