@@ -1,5 +1,5 @@
-// What the kstats say beside what fio measured: the same counts, and the laws that tie queue
-// lengths, times and rates together, on a real server.
+// The kstats of a real server beside the figures that fio measured. The counts are the same, and
+// the laws that tie queue lengths, times and rates together hold.
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 
-/// What one fio job did, as it measured it.
+/// The work of one fio job, as fio measured it.
 struct Measured {
     uint64_t reads;
     uint64_t writes;
@@ -142,8 +142,8 @@ TEST_F(Accounting, CountsFlushesAndTrimsApartFromTheQueues) {
     EXPECT_EQ(after.rlentime, before.rlentime);
 }
 
-// A closed loop of N requests: no more than N are in the queues, and what a request spends in them
-// is a part of what fio waits for it.
+// A closed loop of N requests: no more than N are in the queues. The time that a request spends in
+// them is a part of the time that fio waits for it.
 TEST_F(Accounting, QueuesHoldNoMoreThanFioSentAndNoLongerThanItWaited) {
     NEEDS("fio");
     constexpr int depth = 32;

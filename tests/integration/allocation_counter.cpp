@@ -1,8 +1,8 @@
 // A library to be preloaded into a server: counts what the whole process takes from the heap.
 //
 // The count is the first eight bytes of the file that ALLOCATION_COUNT names, shared with the test.
-// Every form of new ends in malloc, so that C and C++ are counted alike; giving back is not. What
-// OpenSSL takes for itself is left out: it takes some for each record, and we have no say in it.
+// Every form of new ends in malloc, so C and C++ are counted alike. Freeing is not counted. The
+// allocations of OpenSSL are left out: it allocates for each record, and we cannot prevent that.
 
 #include <fcntl.h>
 #include <link.h>
@@ -18,7 +18,7 @@
 
 extern "C" {
 
-// What glibc's own functions of these names are.
+// glibc's own functions of these names.
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* memory, size_t bytes);

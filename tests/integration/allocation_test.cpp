@@ -1,8 +1,8 @@
-// What a request costs the server beside the copying: nothing from the heap, and system calls only
-// by the batch.
+// The cost of a request beside the copying: nothing from the heap, and system calls only by the
+// batch.
 //
-// Requests come in batches of 32 in one send, and the next batch when all are answered: how many
-// the server finds at once is then not a matter of who ran when.
+// Requests come in batches of 32 in one send, and the next batch when all are answered. So the
+// number that the server finds at once does not depend on the scheduler.
 
 #include <endian.h>
 #include <gtest/gtest.h>
@@ -147,7 +147,7 @@ class Allocations : public RequestCost {
         unsetenv("ALLOCATION_COUNT");
     }
 
-    /// What the server has taken from the heap since it was started.
+    /// The allocations of the server since its start.
     uint64_t allocations() {
         uint64_t count = 0;
         std::ifstream(path("count"), std::ios::binary)
@@ -181,7 +181,7 @@ INSTANTIATE_TEST_SUITE_P(Backings, Allocations, testing::Values("file", "memory"
 
 class SystemCalls : public RequestCost {
   protected:
-    /// What strace counted, all threads and calls together.
+    /// The count of strace, all threads and calls together.
     uint64_t calls_counted() {
         std::ifstream in(path("calls"));
         uint64_t sum = 0;

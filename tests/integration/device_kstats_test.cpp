@@ -1,4 +1,4 @@
-// What a served device publishes beside its own queues, as other processes see it.
+// The kstats that a served device publishes beside its queues, as other processes see them.
 
 #include <blkscope/geometry.h>
 #include <gtest/gtest.h>

@@ -46,8 +46,8 @@ TEST_F(DevstatOfAServer, IsADiskOfTheSameName) {
     EXPECT_EQ(devstat_checkversion(nullptr), 0);
 }
 
-// Once idle, both have counted the same requests with the same stamps: the stay of a read or write
-// in both queues is its duration, to the rounding of two times to nanoseconds each.
+// Once idle, both have counted the same requests with the same stamps. The stay of a read or write
+// in both queues is its duration. Rounding two times to nanoseconds may make a difference.
 TEST_F(DevstatOfAServer, AgreesWithTheIoKstatToTheNanosecond) {
     NEEDS("fio");
     serve("memory:16M", {"--queue-depth", "4"});
@@ -66,8 +66,9 @@ TEST_F(DevstatOfAServer, AgreesWithTheIoKstatToTheNanosecond) {
     EXPECT_EQ(disk.sequence0, disk.start_count + disk.end_count);
     const int64_t stays = ns(disk.duration[DEVSTAT_READ]) + ns(disk.duration[DEVSTAT_WRITE]);
     EXPECT_NEAR(static_cast<double>(stays), static_cast<double>(io.wlentime + io.rlentime), 2);
-    // It is busy from the first arrival to the last answer, in either queue. Where requests wait only
-    // while none runs, the two sides are equal; each of the three is rounded to nanoseconds by itself.
+    // The device is busy from the first arrival to the last answer, in either queue. The two sides
+    // are equal if requests wait only while none runs. Each of the three times is rounded to
+    // nanoseconds by itself.
     constexpr int64_t rounding_ns = 2;
     EXPECT_GE(ns(disk.busy_time) + rounding_ns, io.rtime);
     EXPECT_LE(ns(disk.busy_time), io.rtime + io.wtime + rounding_ns);
@@ -114,7 +115,7 @@ TEST_F(DevstatOfAServer, ServersThatComeAndGoAreNewGenerations) {
     EXPECT_EQ(info_.generation, alone + 2);
 }
 
-// A server that stands still costs a bounded wait, and its last counters stay.
+// A stopped server costs a bounded wait, and its last counters stay.
 TEST_F(DevstatOfAServer, AServerThatIsStoppedKeepsItsEntry) {
     serve("memory:1M");
     Client client(uri());

@@ -1,4 +1,4 @@
-// Extended headers, spoken byte for byte: no client that is around knows them yet.
+// Extended headers, spoken byte for byte: no installed client supports them yet.
 
 #include <gtest/gtest.h>
 
@@ -127,7 +127,7 @@ TEST_F(Extended, ABlockStatusMaySelectItsContextsByAPayload) {
     EXPECT_EQ(status(0, payload(mib, {1})).type, Chunk::block_status_ext);
 }
 
-// It follows large writes, when no more than a header is taken at a time.
+// The payload follows a large write, when the server takes no more than a header at a time.
 TEST_F(Extended, APayloadBehindALargeWriteIsTakenToo) {
     serve("memory:1M");
     RawClient client(socket_);

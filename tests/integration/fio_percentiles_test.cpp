@@ -1,5 +1,5 @@
-// The percentiles of our histograms beside those that fio measures at the other end of the socket,
-// of a backing whose service time is known and far longer than what the socket and fio take.
+// The percentiles of our histograms beside those that fio measures at the other end of the socket.
+// The backing's service time is fixed, and far longer than the time of the socket and of fio.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -68,7 +68,7 @@ class SlowBacking final : public Backing {
     Ring* ring_ = nullptr;
 };
 
-/// What a run of so many requests left in the histograms, and what fio measured of it.
+/// The histograms of a run of so many requests, and the figures that fio measured of it.
 struct Compared {
     iostat::Histograms histograms;
     Latencies measured;
@@ -150,9 +150,9 @@ class FioPercentiles : public testing::Test {
 
 using Shares = std::vector<std::pair<const char*, kstat2::PerMillion>>;
 
-/// Where the histogram and fio disagree; empty if nowhere. The bucket in which the histogram has
-/// the percentile holds what fio measured, or the next one does: fio's latency also has the way
-/// through the socket and back.
+/// Where the histogram and fio disagree; empty if nowhere. fio's value lies in the bucket of the
+/// histogram's percentile, or in the next one. fio's latency also has the way through the socket
+/// and back.
 std::string disagreement(const iostat::Histogram& histogram, const Latencies& measured,
                          const Shares& shares) {
     for (const auto& [key, share] : shares) {
@@ -166,8 +166,8 @@ std::string disagreement(const iostat::Histogram& histogram, const Latencies& me
     return {};
 }
 
-/// Runs until it `agrees`, at most a few times: where others use the processors too, fio may come
-/// to an answer long after it was there. What the last run disagreed about.
+/// Runs until it `agrees`, at most a few times. Where other programs use the processors too, fio
+/// may read an answer long after it arrived. Returns the disagreement of the last run.
 template <class Run, class Disagreement>
 std::string try_again(Run run, Disagreement disagreement_of) {
     std::string last;
@@ -178,8 +178,8 @@ std::string try_again(Run run, Disagreement disagreement_of) {
     return last;
 }
 
-// Of 100 requests 94 take 110 ms, 4 take 310 ms and 2 take 620 ms. fio takes its last 64 in all at
-// once, so a fiftieth of them may seem slower than they were: no share lies that near to an edge.
+// Of 100 requests 94 take 110 ms, 4 take 310 ms and 2 take 620 ms. fio reads its last 64 all at
+// once, so a fiftieth of them may seem slower than they were. No share lies that near to an edge.
 TEST_F(FioPercentiles, AreThoseOfServiceAndTotalWhereNothingWaits) {
     NEEDS("fio");
     std::vector<int64_t> plan(100, 110 * ms);

@@ -1,5 +1,5 @@
-// The front door: how a server gets its sockets, whom it lets in, and how its exports come and go
-// while it serves.
+// The front door: how a server gets its sockets and which clients it accepts. Also how its exports
+// are added and removed while it serves.
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@
 namespace blkscope::test {
 namespace {
 
-// A TCP connection that only looks whether anyone greets it.
+// A TCP connection that only looks whether a server greets it.
 class Caller {
   public:
     Caller(const std::string& from, uint16_t port)

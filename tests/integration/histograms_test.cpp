@@ -17,7 +17,7 @@ namespace {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 
-/// The tree of kstats of the second kind, as one reader has it.
+/// The tree of kstat2s, as one reader has it.
 class Tree {
   public:
     Tree() { EXPECT_EQ(kstat2_open(&handle_, nullptr), KSTAT2_S_OK); }

@@ -1,5 +1,5 @@
-// Clients that are broken or mean harm: each ends with the right error or a closed connection, and
-// a well-behaved client beside them notices nothing.
+// Clients that are broken or hostile: each ends with the right error or a closed connection. A
+// well-behaved client beside them notices nothing.
 
 #include <gtest/gtest.h>
 
@@ -24,8 +24,8 @@ namespace {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 
-// What a server that has touched so much more memory may have grown by. The sanitizers keep
-// bytes of their own for each that the server touches, and what it has freed for a while.
+// The allowed growth of a server that has touched so much more memory. The sanitizers keep bytes
+// of their own for each that the server touches, and keep freed memory for a while.
 constexpr uint64_t grown_kib(uint64_t touched_mib) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     return touched_mib * 1024 * 6;
@@ -187,7 +187,7 @@ TEST_F(Hostile, ARequestInSingleBytesIsServed) {
     EXPECT_EQ(std::string(data.begin(), data.end()), "abcdefgh");
 }
 
-// It asks for far more than the server may hold for it and takes nothing.
+// The client asks for far more bytes than the server may keep for it, and reads nothing.
 TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
     serve("memory:64M");
     RawClient mute(socket_);
@@ -204,7 +204,7 @@ TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
     expect_undisturbed();
 }
 
-// It is asked for more after a while all the same: else both sides would wait for the other to
+// The server reads on after a while all the same: else both sides would wait for the other to
 // read.
 TEST_F(Hostile, AClientThatSendsALongWriteBeforeItTakesItsRepliesIsServed) {
     constexpr size_t reads = 32;
@@ -224,7 +224,7 @@ TEST_F(Hostile, AClientThatSendsALongWriteBeforeItTakesItsRepliesIsServed) {
     EXPECT_EQ(client.reply_error(), 0);
 }
 
-// As a suspended machine's does: it has its whole share of the memory, which nobody else wants.
+// The client of a suspended machine has its whole share of the memory, which no other client needs.
 TEST_F(Hostile, AClientThatSleepsLongerThanOthersWouldWaitIsServedWhenItWakes) {
     serve("memory:64M");
     RawClient sleeper(socket_);
@@ -238,7 +238,7 @@ TEST_F(Hostile, AClientThatSleepsLongerThanOthersWouldWaitIsServedWhenItWakes) {
 }
 
 TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
-    serve("memory:64M", {"--workers", "1"});  // they share its memory
+    serve("memory:64M", {"--workers", "1"});  // its clients share its memory
     std::vector<std::unique_ptr<RawClient>> sleepers;
     for (int i = 0; i < 2; ++i) {
         sleepers.push_back(std::make_unique<RawClient>(socket_));
@@ -260,7 +260,7 @@ TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
     }));
 }
 
-// Clients that take all of a worker's memory and keep it stop nobody: each client has a reserve.
+// Clients that take all of a worker's memory and keep it stop no other: each client has a reserve.
 class MemoryHogs : public Hostile {
   protected:
     static constexpr auto stall_max = std::chrono::milliseconds(sanitized ? 2000 : 250);
@@ -273,8 +273,8 @@ class MemoryHogs : public Hostile {
         return *hogs_.back();
     }
 
-    /// The longest that a client of the other export waits for one read of so many bytes, while
-    /// reading for so long.
+    /// The longest wait of a client of the other export for one read of so many bytes. The client
+    /// reads for `span`.
     std::chrono::milliseconds longest_stall(uint32_t bytes, std::chrono::milliseconds span) {
         using Clock = std::chrono::steady_clock;
         RawClient victim(socket_);
@@ -366,7 +366,7 @@ TEST_F(MemoryHogs, HalfSentWritesAndWritesByTheByte) {
     }
 }
 
-// A client in line for more than its reserve is not kept there by one that gives a byte a second.
+// A client waits for more than its reserve. A client that sends a byte a second must not block it.
 TEST_F(MemoryHogs, OneThatDripsIsClosedForALargeRequestThatWaits) {
     serve_two();
     hog().request(1, 0, 64 * mib);
@@ -466,7 +466,7 @@ TEST_F(Hostile, TheStreamStaysInStepWhereverItIsCut) {
     }
 }
 
-// Whatever its clients are at: silent, negotiating, half-way through a write, not reading, waiting.
+// Its clients are silent, negotiating, half-way through a write, not reading, or waiting.
 TEST_F(Hostile, SigtermEndsTheServerInTimeWhateverItsClientsDo) {
     serve("memory:64M", {"--queue-depth", "1"});
     RawClient silent(socket_);

@@ -159,7 +159,7 @@ TEST_F(Iostat, AnUnknownDeviceIsAnErrorWhereItMustExist) {
     EXPECT_EQ(iostat({"-j", "--must-exist", "nbd7"}).status, 2);
 }
 
-// The server that is measured dies: the figures of a run in CI would be those of half a run.
+// The measured server is killed: the figures of a run in CI would be those of half a run.
 TEST_F(Iostat, ADeviceThatGoesIsAnErrorWhereItMustExist) {
     serve("memory:1M");
     Process process({IOSTAT_BINARY, "-xn", "--must-exist", "nbd0", "1"}, path("iostat.log"));
@@ -220,7 +220,7 @@ TEST_F(Iostat, CtrlCEndsItBySigint) {
     EXPECT_EQ(iostat.wait(), 128 + SIGINT);
 }
 
-/// What comes from a pipe until it ends with a newline, or a limit that is far below 60 s.
+/// The text from a pipe until it ends with a newline, or until a limit far below 60 s.
 std::string read_report(int pipe) {
     std::string report;
     pollfd readable{.fd = pipe, .events = POLLIN, .revents = 0};

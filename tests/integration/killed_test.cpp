@@ -1,6 +1,6 @@
-// kill -9 at random moments under load: whatever a client was told to be on stable storage is in
-// the file. The kernel keeps what was written to the page cache, so the same holds for every write
-// that was answered, flushed or not; that is looked at too.
+// kill -9 at random moments under load. All that the server called stable is in the file. The
+// kernel keeps the writes to the page cache, so the same holds for every answered write. So the
+// test also checks the writes that no flush followed.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ constexpr size_t blocks_each = 64;
 constexpr size_t block_bytes = 4096;
 constexpr size_t words_each = block_bytes / sizeof(uint64_t);
 
-// What became of the blocks of one writer, over all kills. A block holds its version in every word.
+// The state of the blocks of one writer, over all kills. A block holds its version in every word.
 struct Region {
     uint64_t first_byte;
     std::vector<uint64_t> sent = std::vector<uint64_t>(blocks_each);
@@ -35,7 +35,7 @@ struct Region {
     uint64_t promises = 0;  // FUA writes and flushes that were answered
 };
 
-// Writes to its region, some with FUA, and flushes now and then, until the server is gone.
+// Writes to its region, some with FUA, and flushes sometimes, until the server has ended.
 class Writer {
   public:
     Writer(const std::string& uri, Region& region, unsigned seed)

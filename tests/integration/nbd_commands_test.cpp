@@ -1,5 +1,5 @@
-// What libnbd gets of the commands beyond reading and writing: holes, zeroes, status, hints, and
-// what its own limits and an old handshake change.
+// The commands beyond reading and writing, through libnbd: holes, zeroes, status and hints. Also
+// the effect of libnbd's own limits and of an old handshake.
 
 #include <gtest/gtest.h>
 #include <libnbd.h>
@@ -23,7 +23,7 @@ using Descriptors = std::vector<std::pair<uint32_t, uint32_t>>;  // length, flag
 
 class NbdCommands : public ServedDevice {
   protected:
-    /// What block status says of a range; the errno in error_ if it says nothing.
+    /// The block status of a range; the errno is in error_ if there is none.
     Descriptors status(Client& client, uint64_t offset, uint64_t bytes, uint32_t flags = 0) {
         Descriptors seen;
         const auto take = [](void* user, const char*, uint64_t, uint32_t* words, size_t count,

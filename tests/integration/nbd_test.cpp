@@ -1,4 +1,4 @@
-// What a client gets, through libnbd: data, flags, errors, durability commands, many connections.
+// A client's view, through libnbd: data, flags, errors, durability commands, many connections.
 
 #include <gtest/gtest.h>
 #include <libnbd.h>
@@ -114,7 +114,7 @@ TEST_F(Nbd, ServesTheLargestRequestOfTheProtocol) {
     const size_t bytes = 32 * mib;
     ASSERT_EQ(client.try_write(mib, bytes, 'L'), 0);
     EXPECT_EQ(client.read(mib, bytes), std::vector<char>(bytes, 'L'));
-    EXPECT_EQ(client.try_write(0, bytes + 1), EINVAL);  // it has asked for the limit
+    EXPECT_EQ(client.try_write(0, bytes + 1), EINVAL);  // the client has asked for the limit
     EXPECT_EQ(client.try_read(0, bytes + 1), EINVAL);
     const kstat_io_t io = read_io();
     EXPECT_EQ(io.writes, 1u);
@@ -252,8 +252,8 @@ TEST_F(Nbd, AStartThatFailsSaysInOneLineWhatWhyAndWhatToDo) {
                 ": Not a directory; set KSTAT_DIR to a directory that you may write");
 }
 
-// More than a socket holds that was left as it is made: the next reads go on while the client looks
-// at these.
+// The replies are more than a socket with the default limit has room for. So the server goes on
+// with the next reads while the client looks at these replies.
 TEST_F(Nbd, RepliesLeaveBeforeAUnixClientTakesAnyOfThem) {
     constexpr int kernel_default = 212992;
     int limit = 0;

@@ -1,4 +1,4 @@
-// RawClient: a client that says exactly the bytes that a test wants, right or wrong.
+// RawClient: a client that sends exactly the bytes of the test, right or wrong.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@
 
 namespace blkscope::test {
 
-// A client that says exactly the bytes that a test wants.
+// A client that sends exactly the bytes of the test.
 class RawClient {
   public:
     explicit RawClient(const std::string& path)
@@ -83,7 +83,7 @@ class RawClient {
         return got;
     }
 
-    /// What the socket holds for us to read.
+    /// The bytes that the socket has for us to read.
     [[nodiscard]] size_t waiting() const {
         int bytes = 0;
         return ::ioctl(fd_, FIONREAD, &bytes) == 0 ? static_cast<size_t>(bytes) : 0;
@@ -112,8 +112,8 @@ class RawClient {
         ASSERT_EQ(receive(10).size(), 10u);
     }
 
-    /// The whole handshake, with extended headers, base:allocation if that is wanted, and GO to the
-    /// default export.
+    /// The whole handshake, with extended headers, base:allocation if the test asks for it, and GO
+    /// to the default export.
     void enter_extended(bool allocation) {
         constexpr std::string_view context = nbd::base_allocation;
         receive(nbd::greeting_bytes);

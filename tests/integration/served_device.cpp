@@ -114,7 +114,7 @@ bool Process::running() {
 // ---- Client ----
 
 Client::Client(const std::string& uri) : nbd_(nbd_create()) {
-    nbd_set_strict_mode(nbd_, 0);              // what a test sends shall reach the server
+    nbd_set_strict_mode(nbd_, 0);              // a test's requests shall reach the server
     nbd_set_uri_allow_local_file(nbd_, true);  // certificates and keys
     nbd_add_meta_context(nbd_, LIBNBD_CONTEXT_BASE_ALLOCATION);
     if (nbd_connect_uri(nbd_, uri.c_str()) < 0) {
@@ -129,7 +129,7 @@ Client::~Client() {
 }
 
 int Client::try_read(uint64_t offset, size_t bytes) {
-    std::vector<char> data(bytes + 1);  // never without an address, which libnbd wants
+    std::vector<char> data(bytes + 1);  // never without an address, which libnbd needs
     return nbd_pread(nbd_, data.data(), bytes, offset, 0) < 0 ? nbd_get_errno() : 0;
 }
 

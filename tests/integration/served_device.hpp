@@ -1,8 +1,8 @@
 // ServedDevice: a real `blkscope serve` in a process of its own, for a test to be a client of.
 //
-// The fixture owns start, wait-until-ready and clean-up: a temporary folder that is the server's
-// run directory, its socket and its images; the server is ended by its process id. When a test
-// fails, what the server said is shown.
+// The fixture owns start, wait-until-ready and clean-up. A temporary folder is the server's run
+// directory, and has its socket and its images. The server is ended by its process id. When a test
+// fails, the server's log is shown.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -32,8 +32,8 @@ std::optional<std::string> missing(const std::string& program);
 #define NEEDS(program) \
     if (const auto why = blkscope::test::missing(program)) GTEST_SKIP() << *why
 
-/// A program of ours or someone else's in a process of its own, its output in a file (standard
-/// error apart if `errors` is given). It starts with every signal at its default.
+/// A program, ours or another one, in a process of its own. Its output goes to a file, standard
+/// error to `errors` if that is given. The program starts with every signal at its default.
 class Process {
   public:
     Process(std::vector<std::string> arguments, const std::filesystem::path& output,
@@ -90,8 +90,8 @@ class ServedDevice : public testing::Test {
     /// A process that becomes a server; ready when it is.
     std::unique_ptr<Process> start_process(const std::vector<std::string>& command,
                                            const std::string& log = "server.log");
-    /// Another server beside the first, likewise ready, on a socket of its own; what it says goes
-    /// to the file `socket` with ".log". Its exports are at uri_at(socket).
+    /// Another server beside the first, likewise ready, on a socket of its own. Its log is the file
+    /// `socket` with ".log". Its exports are at uri_at(socket).
     std::unique_ptr<Process> serve_beside(const std::string& backing, const std::string& socket,
                                           const std::vector<std::string>& options = {});
     /// Starts the server on a free TCP port of the loopback; gives nbd://127.0.0.1:PORT.

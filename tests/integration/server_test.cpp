@@ -302,7 +302,7 @@ class Writer {
     uint64_t blocks_;
     std::vector<char> data_ = std::vector<char>(block_bytes, 'w');
     std::vector<char> answered_;
-    uint64_t sent_ = 0;  // this and the next: the thread's, until it has ended
+    uint64_t sent_ = 0;  // this member and the next: the thread's, until the thread has ended
     uint64_t heard_of_ = 0;
     std::atomic<uint64_t> successes_{0};
     std::atomic<bool> ended_{false};
@@ -362,13 +362,13 @@ TEST_F(Server, ASecondSignalEndsItAtOnce) {
     Client client(uri());  // takes no replies, so the orderly end has to wait for it
     fill_the_socket(client);
     server_->signal(SIGTERM);
-    ASSERT_TRUE(eventually([&] { return !fs::exists(socket_); }));  // it has begun to stop
+    ASSERT_TRUE(eventually([&] { return !fs::exists(socket_); }));  // the server has begun to stop
     EXPECT_TRUE(server_->running());
     server_->signal(SIGTERM);
     EXPECT_EQ(server_->wait(), 128 + SIGTERM);
 }
 
-// Its replies fill the socket, and nobody takes them: the server waits a while, not for ever.
+// Its replies fill the socket, and no client reads them: the server waits a while, not for ever.
 TEST_F(Server, AClientThatTakesNoRepliesHoldsTheEndUpForSecondsOnly) {
     serve("memory:64M");
     Client client(uri());

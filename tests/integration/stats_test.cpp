@@ -24,8 +24,8 @@ constexpr uint64_t mib = uint64_t{1} << 20;
 constexpr std::pair<size_t, kstat2::PerMillion> shares[] = {
     {0, kstat2::p50}, {1, kstat2::p90}, {2, kstat2::p99}, {3, kstat2::p999}};
 
-/// How far from the share that was asked for the rank of a digest's answer may be, whatever the
-/// values: it lies between the means of two neighbours of 100 centroids, each of which may span
+/// How far the rank of a digest's answer may be from the requested share, for all values. The
+/// answer lies between the means of two neighbours of 100 centroids. Each of these may span
 /// 2 pi / 100 * sqrt(q (1 - q)) of the ranks.
 kstat2::PerMillion rank_error(kstat2::PerMillion share) {
     const double q = static_cast<double>(share) / kstat2::whole;
@@ -33,9 +33,9 @@ kstat2::PerMillion rank_error(kstat2::PerMillion share) {
     return static_cast<kstat2::PerMillion>(std::ceil(2 * span * kstat2::whole));
 }
 
-/// Where a digest and the histogram of the same requests disagree: the answer lies neither in the
-/// buckets from that of the share less the digest's error to that of the share and the error, nor
-/// in the next one on either side. Empty: nowhere.
+/// Where a digest and the histogram of the same requests disagree; empty if nowhere. The digest may
+/// be wrong by its error. So its answer lies in a bucket between the share less the error and the
+/// share plus the error. The next bucket on either side is right, too.
 std::string disagreement(const Variable& variable, const iostat::Histogram& histogram) {
     if (variable.count != histogram.count()) {
         return "counted " + std::to_string(variable.count.value_or(0)) + ", and " +

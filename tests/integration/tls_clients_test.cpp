@@ -1,5 +1,5 @@
-// Clients that people use, all of GnuTLS, against our server of OpenSSL: those that are let in, and
-// what the others are told.
+// Clients in common use, all of GnuTLS, against our server of OpenSSL. Some are accepted, and the
+// others get the right error.
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -109,7 +109,7 @@ TEST_F(TlsClients, NbdcopyCopiesThereAndBackOverTwoConnectionsInBothVersions) {
     NEEDS("nbdcopy");
     serve_tls("require", {"--tls-verify-peer"});
     const std::string in = make_random_file("in.img", 16 * mib);
-    // What GnuTLS shall not speak, so that the other version is left.
+    // The version that GnuTLS shall not speak, so that the other one is left.
     for (const std::vector<const char*>& disabled :
          {std::vector{"tls1.3"}, std::vector{"tls1.2", "tls1.1", "tls1.0"}}) {
         std::ofstream priority(path("priority"));
@@ -237,9 +237,9 @@ TEST_F(TlsClients, AClientOfAnotherAuthorityIsRefusedAndTheLogSaysWhy) {
     serve_tls("require", {"--tls-verify-peer"});
     const std::string strangers = path("strangers");
     make_certificates(strangers);
-    // It does not know us.
+    // The client does not trust the server's certificate.
     expect_refused({"nbdinfo", "--size", x509_uri(strangers)}, "certificate verification");
-    // It does, and we do not know it.
+    // The client trusts the server, and the server does not trust the client's certificate.
     fs::copy_file(pki_ + "/ca-cert.pem", strangers + "/ca-cert.pem",
                   fs::copy_options::overwrite_existing);
     expect_refused({"nbdinfo", "--size", x509_uri(strangers)}, "TLS fatal alert");

@@ -1,5 +1,5 @@
-// TLS on the wire, by a client that says exactly what a test wants: what someone on the way could
-// do, and what a client that is broken or means harm could.
+// TLS on the wire, by a client that sends exactly the bytes of the test. The tests show attacks on
+// the connection, and clients that are broken or hostile.
 
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
@@ -93,7 +93,7 @@ class WireClient {
         return got;
     }
 
-    /// Whatever the server says until it closes; the test fails if it does not.
+    /// All that the server sends until it closes; the test fails if the server does not close.
     std::string receive_to_the_end() {
         std::string got;
         while (readable()) {
@@ -207,8 +207,8 @@ class TlsWire : public TlsServedDevice {
 
 // ---- Someone on the way ----
 
-// What is sent in clear text behind STARTTLS is not answered: neither in clear text nor, as CVE-
-// 2021-3716 had it, behind TLS.
+// Clear text behind STARTTLS is not answered: neither in clear text nor behind TLS. An answer
+// behind TLS was CVE-2021-3716.
 TEST_F(TlsWire, AnOptionInClearTextBehindStarttlsIsNeverAnswered) {
     serve_tls("require");
     for (const std::string& injected : {option(3), option(7, question("")), option(1)}) {
@@ -233,8 +233,8 @@ TEST_F(TlsWire, WhatIsInjectedBeforeAnHonestHandshakeSpoilsIt) {
     EXPECT_EQ(client.shake_hands(), Status::failed);
 }
 
-// The other direction: a server that answered more than ACK in clear text would have a client take
-// it for something that TLS protects.
+// The other direction: a server might answer more than ACK in clear text. The client would take
+// that answer for something that TLS protects.
 TEST_F(TlsWire, AllThatTheServerSaysBehindItsAckIsTls) {
     serve_tls("on");
     WireClient client(socket_, with_certificate());
@@ -352,8 +352,8 @@ TEST_F(TlsWire, ARefusedWritesDataIsReadThroughTlsAndTheStreamStaysInStep) {
 
 // ---- Held back ----
 
-// A client that asks and does not read: it is not read from either, and when it reads at last, all
-// that it asked is there.
+// A client that sends requests and reads no replies. The server stops reading from it. When the
+// client reads at last, all replies are there.
 TEST_F(TlsWire, AClientThatDoesNotReadIsHeldBackAndServedWhenItDoes) {
     serve_tls("require");
     WireClient client(socket_, with_certificate());
@@ -373,9 +373,9 @@ TEST_F(TlsWire, AClientThatDoesNotReadIsHeldBackAndServedWhenItDoes) {
     client.expect_served();
 }
 
-// They have all the memory that there is, and sleep; someone else waits for some.
+// The clients have all the memory that there is, and sleep; another client waits for some.
 TEST_F(TlsWire, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
-    serve_tls("require", {"--workers", "1"});  // they share its memory
+    serve_tls("require", {"--workers", "1"});  // its clients share its memory
     constexpr uint32_t bytes = 128 << 10;
     WireClient sleepers[] = {WireClient(socket_, with_certificate()),
                              WireClient(socket_, with_certificate())};
@@ -480,7 +480,7 @@ TEST_F(TlsWire, TheClientsOwnEndIsAnsweredWithOurs) {
     EXPECT_EQ(server_->output().find("cut off"), std::string::npos);
 }
 
-// Half a write must not reach the disk because someone cut the stream there.
+// Half a write must not reach the disk because an attacker cut the stream there.
 TEST_F(TlsWire, AStreamThatIsCutOffWithinARequestIsToldOfAndNotCarriedOut) {
     serve_tls("require");
     const std::string write = request(nbd::Command::write, 0, 4096) + std::string(4096, 'w');
@@ -527,8 +527,8 @@ TEST_F(TlsWire, ATamperedRecordEndsTheConnectionAndNothingOfItIsDone) {
     other.expect_served();
 }
 
-// Requests that take long, many that are answered at once, and a record that ends the connection:
-// the end comes while replies are being sent. Each such client must be looked at again.
+// Requests that take long, many that are answered at once, and a record that ends the connection.
+// The end comes while replies are being sent. The server must look at each such client again.
 TEST_F(TlsWire, ABadRecordBehindABacklogEndsTheConnectionForGood) {
     constexpr int limit = 8;
     serve_tls("require", {"--max-connections", std::to_string(limit), "--workers", "1"},

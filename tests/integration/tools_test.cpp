@@ -89,8 +89,8 @@ TEST_F(Tools, NbdinfoListsEveryExportOverTcp) {
     EXPECT_EQ(server_->output(), "nbd0 " + server + "/disk.img\n");
 }
 
-// A file, a file past the page cache, and memory: each takes an image in over four connections and
-// gives it back.
+// A file, a file past the page cache, and memory. An image is copied to each over four connections,
+// and copied back.
 class Copy : public Tools, public testing::WithParamInterface<const char*> {};
 
 TEST_P(Copy, NbdcopyBringsAnImageThereAndBack) {
@@ -266,7 +266,7 @@ TEST_F(Tools, NbdkitIsAClientThatOthersStandBehind) {
     Process nbdkit({"nbdkit", "-f", "-P", path("nbdkit.pid"), "-U", path("proxy"), "nbd",
                     "uri=" + uri(), "shared=true"},
                    path("nbdkit.log"));
-    ASSERT_TRUE(eventually([&] {  // it writes its process id when it is ready
+    ASSERT_TRUE(eventually([&] {  // nbdkit writes its process id when it is ready
         return std::filesystem::exists(path("nbdkit.pid")) || !nbdkit.running();
     }));
     ASSERT_TRUE(nbdkit.running()) << nbdkit.output();

@@ -88,8 +88,8 @@ class TopInATerminal : public ServedDevice {
         });
     }
 
-    /// Runs it with the terminal's modes before and behind it in files, and its status on the
-    /// screen; it is there when its keys are.
+    /// Runs top, with the terminal's modes before and after it in files, and its status on the
+    /// screen. top is ready when its keys are on the screen.
     void start_top(const std::string& arguments = "0.1", const std::string& environment = "") {
         type("clear; stty -a > " + path("before") + "; echo was here; " + environment + " sh -c '" +
              "echo $$ > " + path("pid") + "; exec blkscope top " + arguments +
@@ -103,7 +103,7 @@ class TopInATerminal : public ServedDevice {
         return pid;
     }
 
-    /// It has ended so, and the terminal is as it was.
+    /// top has ended so, and the terminal is as it was.
     void expect_ended(int status) {
         EXPECT_TRUE(eventually([&] { return std::filesystem::exists(path("over")); })) << screen();
         EXPECT_TRUE(shows("status " + std::to_string(status))) << screen();
@@ -249,7 +249,7 @@ TEST_F(TopInATerminal, SaysThatAServerDiedAndGoesOn) {
     NEEDS("tmux");
     serve("memory:1M");
     open_terminal();
-    start_top("0.5");  // it is told for ten of these
+    start_top("0.5");  // a removed device is shown for ten of these
     server_->signal(SIGKILL);
     server_->wait();
     EXPECT_TRUE(eventually([&] {

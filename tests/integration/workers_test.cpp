@@ -1,5 +1,5 @@
-// Several workers for one disk: who gets one, and that counts, flushes, reloads and the end of the
-// server hold for the clients of all of them.
+// Several workers for one disk: which client gets which worker. Counts, flushes, reloads and the
+// end of the server hold for the clients of all of them.
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -75,8 +75,8 @@ TEST_F(Workers, OneServesAllIfThatIsWanted) {
     EXPECT_EQ(threads(), alone);
 }
 
-// Each of them writes and reads a part of its own, over a device that is too narrow for all, and
-// flushes now and then.
+// Each of them writes and reads a part of its own, and flushes sometimes. The device's depth is too
+// small for all of them.
 TEST_F(Workers, CountWhatTheirClientsDoToTheLastRequest) {
     for (const std::string& backing : {std::string("memory:8M"), make_image("disk.img", 8 * mib)}) {
         serve(backing, {"--workers", "3", "--queue-depth", "2"});
@@ -110,8 +110,8 @@ TEST_F(Workers, CountWhatTheirClientsDoToTheLastRequest) {
     }
 }
 
-// What was answered on one connection is there for all, whichever worker they are with, and a flush
-// of one makes it last: that is what CAN_MULTI_CONN says.
+// CAN_MULTI_CONN: a write that one connection got an answer for is visible to all, of every worker.
+// A flush of one connection makes the writes of all stable.
 TEST_F(Workers, ShowEachOtherWhatTheyWrote) {
     serve(make_image("disk.img", 8 * mib), {"--workers", "3"});
     std::vector<std::unique_ptr<Client>> clients;
@@ -181,7 +181,7 @@ TEST_F(Workers, AtTheEndOfTheServerAllAreAnswered) {
     EXPECT_EQ(server_->wait(), 0);
 }
 
-// It does not take its replies, and is another worker's than the export.
+// The client does not read its replies, and belongs to another worker than the export.
 TEST_F(Workers, AClientThatNeverReadsHoldsUpTheEndForSomeSecondsOnly) {
     serve("memory:8M", {"--workers", "2"});
     const auto first = connect();

@@ -17,7 +17,7 @@ class Line {
     explicit Line(int socket) : socket_(socket) {}
 
     void say(char byte) const;
-    /// The next byte; 0 if the other end is gone or says nothing within half a minute.
+    /// The next byte; 0 if the other end is closed or sends nothing within half a minute.
     char hear() const;
 
   private:
@@ -62,7 +62,7 @@ class KstatProcesses : public testing::Test {
     kstat_ctl_t* kc = nullptr;
 };
 
-/// A provider of one RAW kstat `module`:0:counter, four bytes, until it hears something.
+/// A provider of one RAW kstat `module`:0:counter, four bytes, until it receives a byte.
 std::function<void(const Line&)> provide_counter(const char* module);
 
 /// Tries until it is true, for at most half a minute.

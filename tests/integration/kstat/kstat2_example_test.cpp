@@ -17,8 +17,8 @@ struct Row {
     std::string range;
 };
 
-// The tables of the manual page, its misprints put right: the last row of a bounded histogram
-// begins at its bound, and the rows of decades are numbered without a gap.
+// The tables of the manual page, its misprints corrected. The last row of a bounded histogram
+// begins at its bound. The rows of decades are numbered without a gap.
 const std::vector<Row> linear{{0, "0"},          {1, "1 - 127"},
                               {2, "128 - 255"},  {3, "256 - 383"},
                               {4, "384 - 511"},  {5, "512 - 639"},

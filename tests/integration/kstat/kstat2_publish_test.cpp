@@ -1,4 +1,4 @@
-// Kstats of the second kind between processes: the socket, privilege, and children.
+// kstat2s between processes: the socket, privilege, and children.
 #include <gtest/gtest.h>
 #include <sys/kstat2.h>
 #include <sys/socket.h>

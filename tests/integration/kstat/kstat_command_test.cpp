@@ -50,8 +50,8 @@ void provide(const Line& line, const std::function<void()>& publish) {
     line.hear();
 }
 
-// A processor's counters as Solaris lays them out: after a lock of two words and seven words of
-// times come bread and its followers.
+// A processor's counters as Solaris lays them out. First are a lock of two words and seven words
+// of times, then bread and its followers.
 void publish_cpu(int number, uint32_t intr, uint32_t intrblk, uint32_t intrthread) {
     constexpr uint_t words = 95;
     kstat_t* const ksp =
@@ -279,7 +279,7 @@ TEST_F(KstatCommand, AReaderThatHasEnoughIsNoFailure) {
     EXPECT_EQ(run("-p cpu_stat 1 | head -n 1").out, "cpu_stat:0:cpu_stat0:anonfree\t0\n");
 }
 
-// Ten times what was measured: the limit catches a round trip or a search too many, and not a busy
+// Ten times the measured time. The limit catches a round trip or a search too many, and not a busy
 // machine.
 TEST_F(KstatCommand, TenThousandKstatsAreListedInAMoment) {
     const ChildProcess child([](const Line& line) {

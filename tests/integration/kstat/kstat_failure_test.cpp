@@ -87,7 +87,7 @@ TEST_F(KstatFailure, AStoppedProviderCostsOneWaitAndNotOnePerKstat) {
         kstat_chain_update(kc);
         return kstat_read(kc, lookup("many"), nullptr) != -1;
     }));
-    EXPECT_EQ(lookup("many"), place);  // it was never gone
+    EXPECT_EQ(lookup("many"), place);  // the kstat was never removed
 }
 
 TEST_F(KstatFailure, OpeningMeetsAllStoppedProvidersInOneWait) {
@@ -108,7 +108,7 @@ TEST_F(KstatFailure, OpeningMeetsAllStoppedProvidersInOneWait) {
     EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
 }
 
-// What listens on a provider's socket without being one.
+// A process that listens on a provider's socket without being a provider.
 void impersonate(const std::string& directory, const Line& line, unsigned seed) {
     const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
     sockaddr_un address{};

@@ -124,7 +124,7 @@ TEST_F(KstatMerge, ASurvivorKeepsItsPlaceAndDataWhileOthersComeAndGo) {
     EXPECT_EQ(lookup("one"), survivor);
     EXPECT_EQ(survivor->ks_kid, number);
     EXPECT_EQ(survivor->ks_data, data);
-    EXPECT_EQ(lookup("three")->ks_next, nullptr);  // what is new stands at the end
+    EXPECT_EQ(lookup("three")->ks_next, nullptr);  // a new kstat is the last one
     EXPECT_EQ(lookup("three")->ks_data, nullptr);
     EXPECT_EQ(kstat_chain_update(kc), 0);
 }

@@ -114,7 +114,7 @@ TEST_F(KstatPublish, AForkedChildNeitherServesItsParentsSocketNorKeepsItAlive) {
     parent.kill();
     EXPECT_NE(kstat_chain_update(kc), 0);
     EXPECT_NE(lookup("child"), nullptr);
-    EXPECT_EQ(lookup("parent")->ks_ndata, 8u);  // the child's; the parent's is gone
+    EXPECT_EQ(lookup("parent")->ks_ndata, 8u);  // the child's; the parent's is removed
     EXPECT_NE(kstat_read(kc, lookup("child"), nullptr), -1);
 }
 

@@ -1,5 +1,5 @@
-// What a reader pays. The limits are ten times what was measured on two shared cores, so that they
-// catch a round trip too many and not a busy machine.
+// The cost of reading. The limits are ten times the times that were measured on two shared cores.
+// So the limits catch a round trip too many, and not a busy machine.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Who may write a kstat, and what.
+// The users that may write a kstat, and the values that they may write.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -226,7 +226,7 @@ TEST_F(Kstat2Command, AdmTellsWhoMayNotFromWhatIsNot) {
     if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
     const Provider2 provider;
     ASSERT_TRUE(provider.is_ready);
-    // Copied: somebody else may not enter the folder that this was built in.
+    // Copied: another user may not enter the folder of the build.
     const std::string programs = directory + "/programs/";
     const Outcome copied =
         run("install -D -m 755 -t " + programs +

@@ -1,4 +1,4 @@
-// A reader of the second kind of kstats, and what providers in other processes publish for it.
+// A reader of kstat2s, and the kstat2s that providers in other processes publish for it.
 #pragma once
 
 #include <kstat2.h>
@@ -37,7 +37,7 @@ using Path = std::vector<const char*>;
 kstat2_t* publish_count(Path path, uint64_t count, uint32_t flags = 0,
                         kstat2_metaflag_t mflags = KSTAT2_MF_NONE);
 
-/// A provider of one such kstat until it hears something.
+/// A provider of one such kstat until it receives a byte.
 std::function<void(const Line&)> provide_count(Path path, uint64_t count);
 
 /// In a provider: a byte for a step that is done, and the wait for the next.

@@ -1,6 +1,6 @@
 /*
- * A program in the manner of FreeBSD's own: the three headers in their order, templates from static
- * arrays of the macros, blobs fed, visited and rendered. Prints JSON.
+ * A program in the manner of FreeBSD's own: the three headers are in their order. The templates are
+ * static arrays of the macros. Feeds, visits and renders blobs. Prints JSON.
  */
 #include <sys/types.h>
 #include <sys/param.h>

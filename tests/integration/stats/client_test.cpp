@@ -14,7 +14,7 @@ namespace blkscope {
 
 namespace {
 
-// What a program prints; it must end well.
+// The output of a program, which must end with success.
 std::string output_of(const std::string& command) {
     FILE* const pipe = popen(command.c_str(), "r");
     if (pipe == nullptr) return "";
