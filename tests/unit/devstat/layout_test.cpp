@@ -1,5 +1,5 @@
-// The structs and numbers as FreeBSD's 64-bit headers have them: programs are compiled against them
-// and readers of other languages rely on the offsets.
+// The structs and numbers as FreeBSD's 64-bit headers have them. Programs are compiled against
+// them, and readers in other languages rely on the offsets.
 #include <devstat.h>
 #include <gtest/gtest.h>
 

@@ -171,7 +171,7 @@ TEST_F(DevstatList, HoldsTogetherWhileDevicesComeAndGo) {
     long generation = 0;
     for (int i = 0; i < 300; ++i) {
         const int result = get();
-        if (result < 0) {  // it may change faster than it can be read
+        if (result < 0) {  // the list may change faster than a reader copies it
             EXPECT_NE(std::string(devstat_errbuf).find("error getting device stats"),
                       std::string::npos);
             continue;

@@ -14,13 +14,13 @@ using Devstat = struct devstat;
 constexpr uint64_t half = uint64_t{1} << 63;  // of a second
 constexpr uint64_t quarter = uint64_t{1} << 62;
 
-/// 100 reads of 4 KiB in 2.5 s, 50 writes of 16 KiB in 1 s, 10 frees of 1 MiB in 0.5 s and 40
-/// others in 0.25 s; 3 s of it busy, 3 in flight.
+/// 100 reads of 4 KiB in 2.5 s, and 50 writes of 16 KiB in 1 s. 10 frees of 1 MiB in 0.5 s, and 40
+/// others in 0.25 s. 3 s of it busy, 3 in flight.
 Devstat now() {
     Devstat d{};
     d.start_count = 203;
     d.end_count = 200;
-    d.bytes[DEVSTAT_NO_DATA] = 12345;  // counted by nobody
+    d.bytes[DEVSTAT_NO_DATA] = 12345;  // no sum includes this
     d.bytes[DEVSTAT_READ] = 100 * 4096;
     d.bytes[DEVSTAT_WRITE] = 50 * 16384;
     d.bytes[DEVSTAT_FREE] = 10 * 1048576;

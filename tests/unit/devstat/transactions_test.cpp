@@ -58,7 +58,7 @@ class DevstatTransactions : public testing::Test {
         devstat_end_transaction(ds_, bytes, tag, kind, &end_time, &start_time);
     }
 
-    /// What a reader gets of a kstat of this name; no bytes where there is none.
+    /// The bytes that a reader gets of a kstat of this name; none if there is no such kstat.
     static std::vector<std::byte> read(const char* name, int unit) {
         kstat::Name full{};
         kstat_set_string(full.module, devstat::kstat_module);

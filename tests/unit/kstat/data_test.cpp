@@ -79,7 +79,7 @@ TEST_F(DataTest, AFailedReadNeverPromisesMoreRecordsThanThereAre) {
     EXPECT_EQ(ks.ks_snaptime, 0);
 }
 
-// The bytes behind the records are strings; as records, nobody would have looked at them.
+// The bytes behind the records are strings; a check of records would not look at them.
 TEST_F(DataTest, AFailedReadDoesNotMakeRecordsOfStrings) {
     std::vector<char> data(3 * sizeof(kstat_named_t), 'x');
     std::memset(data.data(), 0, sizeof(kstat_named_t));

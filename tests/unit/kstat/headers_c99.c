@@ -17,7 +17,7 @@ int c99_sees_the_types(void) {
 /* Solaris has gethrtime() in <sys/time.h>, whatever the standard. */
 hrtime_t c99_reads_the_clock(void) { return gethrtime(); }
 
-/* The second kind's structs are pairs only, so each is an array. */
+/* The structs of kstat2 are pairs only, so each is an array. */
 int c99_counts_the_pairs(void) {
     static kstat2_io_t io;
     KSTAT2_IO_READS(&io) = 1;

@@ -1,4 +1,4 @@
-/* Sources that believe in 32-bit longs are compiled with -U_LP64. */
+/* Sources that rely on 32-bit longs are compiled with -U_LP64. */
 #include <kstat.h>
 
 _Static_assert(KSTAT_DATA_LONG == KSTAT_DATA_INT32, "the guard is _LP64");

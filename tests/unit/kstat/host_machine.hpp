@@ -51,7 +51,7 @@ class HostMachine : public testing::Test {
         return all;
     }
 
-    /// What a fresh look at the machine gives.
+    /// The result of a fresh look at the machine.
     std::optional<Data> look(const std::string& name) const {
         Host host(root);
         const auto ks = find(host, name);

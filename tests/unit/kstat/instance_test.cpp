@@ -44,7 +44,7 @@ TEST(InstanceClaim, DoesNotStayWithAForkedChild) {
         close(hold[1]);
         char byte = 'r';
         if (write(running[1], &byte, 1) != 1) _exit(1);
-        _exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);  // lives until the parent has looked
+        _exit(read(hold[0], &byte, 1) == 0 ? 0 : 1);  // runs until the parent has looked
     }
     char byte;
     ASSERT_EQ(read(running[0], &byte, 1), 1);

@@ -55,7 +55,7 @@ TEST_F(KernelMutex, IsFreeWhileItsHolderWaitsAndHeldAgainAfterwards) {
     bool ready = false;
     mutex_enter(&mutex);
     std::thread other([&] {
-        mutex_enter(&mutex);  // comes in only because cv_wait let go
+        mutex_enter(&mutex);  // enters only because cv_wait unlocked
         ready = true;
         cv_signal(&changed);
         cv_broadcast(&changed);

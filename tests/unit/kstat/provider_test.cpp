@@ -11,7 +11,7 @@ namespace blkscope {
 
 namespace {
 
-// What kstat_create said on standard error while refusing.
+// The text that kstat_create wrote to standard error while refusing.
 std::string refusal(const char* name, uchar_t type, uint_t ndata, int flags) {
     testing::internal::CaptureStderr();
     const kstat_t* const ksp =

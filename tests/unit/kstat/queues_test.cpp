@@ -61,7 +61,7 @@ TEST(KstatQueues, TheFirstEntryOfAnIdleQueueChargesNothing) {
     EXPECT_EQ(io.rlastupdate, 1'000'000);
 }
 
-// A writable kstat's times are whatever somebody wrote; the sanitizers look on.
+// A writable kstat's times may be any numbers; the sanitizers find an overflow.
 TEST(KstatQueues, SumsWrap) {
     constexpr hrtime_t last = std::numeric_limits<hrtime_t>::max();
     kstat_io_t io{};
@@ -82,7 +82,7 @@ TEST(KstatQueues, TransitionsLeaveTheOperationCountersAlone) {
     EXPECT_EQ(io.nread + io.nwritten, 0u);
 }
 
-// Whatever the order of comings and goings, rlentime is the sum of every request's stay.
+// In any order of entries and exits, rlentime is the sum of every request's stay.
 TEST(KstatQueues, RunLengthTimeIsTheSumOfTheStays) {
     std::mt19937 random(20260721);  // a fixed seed: a failure can be run again
     std::uniform_int_distribution<hrtime_t> gap(0, 49);
@@ -107,7 +107,8 @@ TEST(KstatQueues, RunLengthTimeIsTheSumOfTheStays) {
     EXPECT_LE(io.rtime, io.rlentime);
 }
 
-// What the counters mean, slowly: every stay in a queue as an interval, and sums over all of them.
+// The meaning of the counters, computed slowly: every stay in a queue is an interval. The counters
+// are sums over all intervals.
 class Stays {
   public:
     void enter(hrtime_t now) {

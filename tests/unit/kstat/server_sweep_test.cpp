@@ -42,7 +42,7 @@ TEST(KstatServer, ASweepThatFailsLeavesNoDescriptorOpen) {
     ASSERT_NE(mkdtemp(folder), nullptr);
     setenv("KSTAT_DIR", folder, 1);
     boost::asio::io_context io;
-    std::make_shared<Server>(io);  // what Asio keeps for good is open from here
+    std::make_shared<Server>(io);  // Asio's own descriptors are open from here
     const size_t before = open_descriptors();
     for (int i = 0; i < 10; ++i) {
         failures = 1;

@@ -205,7 +205,7 @@ TEST_F(Kstat2Tree, VersionsTellWhatAnIteratorWouldMiss) {
     EXPECT_NE(at("/a").version(KSTAT2_NVK_ALL), level);
 }
 
-// What each callback was called with, in order.
+// The arguments of each call of the callback, in order.
 struct Calls {
     std::vector<std::string> uris;
     static void note(kstat2_map_t map, void* arg) {

@@ -146,7 +146,7 @@ TEST(StatsDigest, QNumbersOfAnyPrecisionAreRoundedIntoIt) {
     double mean = 0;
     ASSERT_EQ(stats_tdgst_quantile(digest.data, digest.dtype, digest.size, 0.5, &mean), 0);
     EXPECT_EQ(mean, -1.5);
-    EXPECT_EQ(quantile(blob, 0.5), Q_Q2D(value));  // the extremes know better
+    EXPECT_EQ(quantile(blob, 0.5), Q_Q2D(value));  // the extremes are exact
 }
 
 TEST(StatsDigest, OfOneValueIsThatValueAndOfTwoIsBoth) {

@@ -1,5 +1,5 @@
-// Random templates, random values, copies and resets, against a model that could not be simpler:
-// the list of all values since the last reset.
+// Random templates, random values, copies and resets, against the simplest model. The model is the
+// list of all values since the last reset.
 #include <algorithm>
 #include <cstring>
 #include <map>

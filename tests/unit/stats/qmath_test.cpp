@@ -194,7 +194,7 @@ Q random_number(std::mt19937_64& random, unsigned control) {
     return q;
 }
 
-// What a sum, difference, product or quotient is, in the numbers' last bits.
+// The exact sum, difference, product or quotient, in units of the numbers' last bits.
 template <class Q, class Op>
 void check_operation(Q a, Q b, int error, Q result, Op exact) {
     const long double one = std::exp2(static_cast<long double>(Q_NFBITS(a)));

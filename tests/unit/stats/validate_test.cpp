@@ -50,7 +50,7 @@ TEST(StatsValidate, KnowsAnotherAbiAndByteOrder) {
     EXPECT_EQ(stats_blob_validate(bytes.data(), bytes.size()), EFTYPE);
 }
 
-// What is taken can be used in every way; what cannot be used is not taken.
+// An accepted blob can be used in every way; a blob that cannot be used is refused.
 void use(std::vector<uint64_t>& memory) {
     auto* const blob = reinterpret_cast<statsblob*>(memory.data());
     sbuf* const text = sbuf_new_auto();

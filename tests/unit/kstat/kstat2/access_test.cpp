@@ -1,4 +1,4 @@
-// What a peer may see: by user, by group, by where it runs.
+// The kstats that a peer may see, by its user, its group and its namespace.
 #include "kstat/provider/access.hpp"
 
 #include <gtest/gtest.h>

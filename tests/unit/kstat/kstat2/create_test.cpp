@@ -1,4 +1,4 @@
-// What a provider may not ask for: each refusal registers nothing and says why in one line.
+// Wrong requests of a provider: each refusal registers nothing and says why in one line.
 #include <functional>
 
 #include "support.hpp"

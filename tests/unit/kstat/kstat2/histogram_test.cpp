@@ -179,8 +179,8 @@ struct Adders {
     std::vector<std::thread> running;
 };
 
-// What a reader may rely on while others count: each bucket only grows, and the sum lies between
-// what had ended before and what has begun since.
+// A reader's guarantee while others count: each bucket only grows. The sum has at least the values
+// counted before the read, and at most the values begun before its end.
 void expect_sound_snapshots(const Buckets& shape) {
     const Owned ksp = installed("misc/hist/many", shape);
     Adders adders(ksp.get());

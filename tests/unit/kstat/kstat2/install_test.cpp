@@ -1,4 +1,4 @@
-// What kstat2_install makes visible, and what it leaves invisible.
+// The kstats that kstat2_install makes visible, and those that stay invisible.
 #include <cstring>
 
 #include "support.hpp"

@@ -1,4 +1,4 @@
-// The protocol of the second kind: there and back, and nothing that no peer of ours sends.
+// The protocol of kstat2: there and back, and nothing that no peer of ours sends.
 #include <gtest/gtest.h>
 
 #include <functional>

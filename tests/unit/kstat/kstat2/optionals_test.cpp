@@ -1,4 +1,4 @@
-// Statistics that are off until somebody wants them.
+// Statistics that are off until a user turns them on.
 #include "kstat/registry/optionals.hpp"
 
 #include <cerrno>

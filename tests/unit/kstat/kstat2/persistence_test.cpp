@@ -137,7 +137,7 @@ TEST(Kstat2Persistence, AHistogramGoesOnCounting) {
     kstat2_install(ksp.get());
     kstat2_hist_add_value(ksp.get(), 150);
     kstat2_delete(ksp.get());
-    kstat2_hist_add_value(ksp.get(), 150);  // nobody counts while it is dormant
+    kstat2_hist_add_value(ksp.get(), 150);  // no value is counted while the kstat is dormant
     EXPECT_EQ(integers(read(ksp.get()))[1], 1U);
     ASSERT_EQ(histogram("misc/histback/one", shape, KSTAT2_FLAG_PERSISTENT), ksp.get());
     kstat2_hist_add_value(ksp.get(), 150);

@@ -7,7 +7,7 @@ namespace blkscope::kstat2::tests {
 
 namespace {
 
-// What a provider's functions were called with, through ks2_private.
+// The arguments of a provider's functions, through ks2_private.
 struct Provider {
     kmutex_t lock{};
     int calls = 0;

@@ -1,4 +1,4 @@
-// The provider's answers about kstats of the second kind.
+// The provider's answers about kstat2s.
 #include "kstat/provider/requests.hpp"
 
 #include <cerrno>

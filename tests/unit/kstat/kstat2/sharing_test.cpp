@@ -65,7 +65,7 @@ TEST(Kstat2Sharing, AnotherDescriptionOfOneChangesNoOther) {
     EXPECT_STREQ(name_of(other, 0), "n");
 }
 
-// Descriptions that nobody has any more are swept out while others come.
+// Descriptions without a user are removed while others are added.
 TEST(Kstat2Sharing, DescriptionsThatComeAndGoLeaveNothing) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";

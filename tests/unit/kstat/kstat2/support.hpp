@@ -1,4 +1,4 @@
-// What the tests of the second framework share.
+// The parts that the tests of kstat2 share.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ class Segments {
     std::vector<const char*> pointers_;
 };
 
-/// Deletes a kstat at the end, for good: also one that would be dormant.
+/// Deletes a kstat at the end, also one that would become dormant.
 struct Deleted {
     void operator()(kstat2_t* ksp) const {
         // No function takes a persistent one away; the framework's own flag does.
@@ -103,7 +103,7 @@ inline std::optional<Map> listed(const kstat2_t* ksp, const Viewer& viewer = any
     return page.maps[0];
 }
 
-/// What `act` said on standard error.
+/// The text that `act` wrote to standard error.
 template <class Act>
 std::string said(Act act) {
     testing::internal::CaptureStderr();

@@ -1,4 +1,4 @@
-// Who sees a kstat: its zones, and KSTAT2_MF_PRIV.
+// The readers that see a kstat: its zones, and KSTAT2_MF_PRIV.
 #include "support.hpp"
 
 namespace blkscope::kstat2::tests {
