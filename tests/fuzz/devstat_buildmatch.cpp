@@ -1,8 +1,8 @@
 // Feeds any text to devstat_buildmatch, and what it made of it to devstat_selectdevs.
 //
-// Whatever the text: either nothing is added and there is a reason, or there is one match more,
-// with as many categories as it has fields. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a
-// test that runs the corpus and mutations of it.
+// For any text, either nothing is added and there is a reason, or there is one match more. The
+// match has as many categories as it has fields. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and
+// into a test that runs the corpus and mutations of it.
 #include <devstat.h>
 
 #include <bit>

@@ -1,8 +1,8 @@
 // Feeds any bytes to the parser of kstat2's operands.
 //
-// It may refuse them. What it takes comes back from what it made of it, and a statistic never hides
-// in a URI. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the corpus and
-// random bytes.
+// The parser may refuse them. An accepted text can be made again from its parts, and no URI has a
+// statistic in it. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the
+// corpus and random bytes.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,9 +1,9 @@
-// What a reader of kstat2s does with a provider's bytes. One behind the other: a byte that says
-// what comes (a page of maps, the values that every map then gets, optional statistics, a
-// generation), two bytes of length, and the reply's body.
+// A provider's bytes in a reader of kstat2s. The input is a sequence of replies. Each has a byte
+// for its sort, two bytes of length, and a body. The sorts are a page of maps, the values that
+// every map then gets, optional statistics, and a generation.
 //
-// After each, the tree must be one that a program can walk: every map under its URI, every name,
-// string and array with its end.
+// After each, a program must be able to walk the tree. Every map is under its URI, and every name,
+// string and array has its end.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// What a provider does with a reader's bytes about kstats of the second kind: a first byte that
-// says who the reader is, then requests one behind the other, answered from kstats of every sort.
+// A reader's bytes about kstat2s in a provider. The first byte chooses the reader's user. Requests
+// follow, and are answered from kstats of every sort.
 #include <sys/kstat2.h>
 
 #include <cstdlib>
@@ -71,7 +71,7 @@ class Provider {
     kstat2_t* optional_ = nullptr;
 };
 
-// What a reader of ours does with the answer; it must be able to.
+// A reader of ours takes the answer apart, and must be able to.
 void check_reply(const kstat::Session& session, const wire::RequestHead& head, wire::Bytes asked,
                  wire::Bytes body) {
     switch (static_cast<wire::Op>(head.op)) {

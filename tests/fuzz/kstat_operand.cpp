@@ -1,7 +1,7 @@
 // Feeds any bytes to the parser of kstat's operands, and what comes of it to some names.
 //
-// It may refuse them, by BadPattern alone. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a
-// test that runs the corpus and random bytes.
+// The parser may refuse them, by BadPattern alone. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and
+// into a test that runs the corpus and random bytes.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +34,7 @@ void match(std::string_view operand) {
     match_all(selector.statistic);
 }
 
-// Whatever the text, with every byte quoted it is a pattern for itself and nothing longer.
+// Any text with every byte quoted is a pattern for itself and nothing longer.
 void match_quoted(std::string_view text) {
     std::string quoted;
     for (const char c : text) {

@@ -1,5 +1,5 @@
-// The fuzz target of kstat's operands, on random ones made of what means something in an operand:
-// more of them parse than of changed bytes.
+// The fuzz target of kstat's operands, on random operands. Their characters all have a meaning in
+// operands, so more of them parse than of mutated bytes.
 #include <gtest/gtest.h>
 
 #include <array>

@@ -1,10 +1,9 @@
-// What a reader does with a provider's bytes. A first byte says of which type the reader's kstat
-// is; then, one behind the other, a byte that says what comes (a page of headers, the data of a
-// read, the header of a failed one, a write of what is there), two bytes of length, and the reply's
-// body.
+// A provider's bytes in a reader. A first byte chooses the type of the reader's kstat. Then comes a
+// sequence of replies. Each has a byte for its sort, two bytes of length, and a body. The sorts are
+// a page of headers, a read's data, a failed read's header, and a write of the data.
 //
-// After each, the kstat must be one that a program can walk: every record within the data, every
-// name and string with its NUL.
+// After each, a program must be able to walk the kstat. Every record is within the data, and every
+// name and string has its NUL.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>

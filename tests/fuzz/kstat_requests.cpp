@@ -1,5 +1,5 @@
-// What a provider does with a reader's bytes: a first byte that says who the reader is, then
-// requests one behind the other, answered from a chain with a kstat of every kind.
+// A reader's bytes in a provider. The first byte chooses the reader's user. Requests follow, and
+// are answered from a chain with a kstat of every type.
 #include <sys/kstat.h>
 #include <sys/mutex.h>
 

@@ -1,5 +1,5 @@
-// What a client may say before it has an export: a first byte for the size of the pieces it comes
-// in and for whether exports are listed, then the stream.
+// A client's bytes before it has an export. The first byte chooses the size of the pieces that the
+// stream comes in, and whether exports are listed. The stream follows.
 #include <algorithm>
 #include <cstdlib>
 #include "driver/nbd/handshake/handshake.hpp"
@@ -34,7 +34,7 @@ uint32_t number(std::span<const std::byte> from, size_t at) {
     return load_be<uint32_t>(from.subspan(at).first<4>());
 }
 
-// What is sent is whole replies of legal lengths, and what EXPORT_NAME gets, if that was the end.
+// The server sends whole replies of legal lengths. The last may be the reply to EXPORT_NAME.
 void check_sent(std::span<const std::byte> sent, bool may_end_in_transmission) {
     while (sent.size() >= option_reply_header_bytes &&
            load_be<uint64_t>(sent.first<8>()) == option_reply_magic) {

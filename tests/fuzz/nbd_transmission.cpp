@@ -1,5 +1,5 @@
-// What a client may say once it has an export, to the real thing: a worker with its ring, a socket
-// and a device of memory. A first byte for what was negotiated, then the stream.
+// A client's bytes once it has an export. The server is real: a worker with its ring, a socket and
+// a device of memory. The first byte chooses the negotiated options. The stream follows.
 //
 // The parser alone reads the stream twice, in one piece and cut up: both must be the same requests.
 #include <poll.h>
@@ -65,7 +65,7 @@ class Served {
         int sockets[2];
         check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
         worker_.hand_over(*exports_[read_only ? 1 : 0], terms, sockets[1], nullptr);
-        // It fits into the socket's buffer, or the rest is not sent.
+        // The stream fits into the socket's buffer, or the rest is not sent.
         (void)send(sockets[0], stream.data(), stream.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
         shutdown(sockets[0], SHUT_WR);
         std::vector<std::byte> taken;

@@ -1,6 +1,6 @@
-// A blob from elsewhere. What is refused is not touched again; what is taken must bear every use,
-// and be a valid blob after each. A first byte says where in memory it lies: blobs may come
-// misaligned into stats_blob_validate(), and aligned into the rest.
+// A blob from elsewhere. A refused blob is not touched again. An accepted blob must bear every use,
+// and be valid after each use. The first byte chooses the blob's place in memory. Blobs may be
+// misaligned for stats_blob_validate(), and are aligned for all other functions.
 #include <blkscope/stats.h>
 #include <sys/sbuf.h>
 

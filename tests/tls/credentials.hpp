@@ -1,5 +1,5 @@
-// Certificates and keys for tests of TLS, made when they are needed: none that could expire or be
-// taken for a real one is kept anywhere.
+// Certificates and keys for tests of TLS, made when they are needed. So the source tree has none
+// that could expire or be taken for a real one.
 #pragma once
 
 #include <filesystem>
@@ -14,8 +14,8 @@ struct Validity {
 };
 
 /// Writes ca-cert.pem, server-cert.pem and server-key.pem (for localhost and 127.0.0.1),
-/// client-cert.pem and client-key.pem to `folder`, which it makes. Two calls make two authorities
-/// that know nothing of each other.
+/// client-cert.pem and client-key.pem to `folder`, which it makes. Two calls make two independent
+/// authorities.
 void make_certificates(const std::filesystem::path& folder, const Validity& of_server = {});
 
 /// Writes keys.psk to `folder`, which it makes: one key of 32 bytes for `name`. The same name has

@@ -18,7 +18,7 @@ constexpr int client_index = 0;
 }  // namespace
 
 TlsClient::TlsClient(const TlsClientOptions& options) : context_(SSL_CTX_new(TLS_client_method())) {
-    // A test may want what nobody should.
+    // A test may ask for unsafe settings.
     SSL_CTX_set_security_level(context_, 0);
     SSL_CTX_set_min_proto_version(context_, options.version);
     SSL_CTX_set_max_proto_version(context_, options.version);

@@ -1,7 +1,7 @@
 // TlsClient: the client's side of a TLS connection, which a test can make do what no client should.
 //
-// It moves no bytes itself: take() gives what it would send, give() is what it has received, so it
-// works with a socket or without one.
+// The client moves no bytes itself. take() returns the bytes that it would send, and give() hands
+// it received bytes. So the client works with a socket or without one.
 #pragma once
 
 #include <filesystem>
