@@ -8,16 +8,16 @@
  *
  * Two providers are in here.
  *
- * example:0:system_pages is NAMED: a table of records of ours (KSTAT_FLAG_VIRTUAL), filled by an update
- * routine each time that somebody reads, and not for writing. The names are Solaris'; the values are
- * Linux's, and only those that Linux has. The module is "example" so that it is not mistaken for
- * unix:0:system_pages, which is the host's own.
+ * example:0:system_pages is NAMED: a table of records of ours (KSTAT_FLAG_VIRTUAL). An update
+ * routine fills the table at each read, and no reader may write to it. The names are Solaris'. The
+ * values are Linux's, and only those that Linux has. The module is "example" so that it is not
+ * mistaken for unix:0:system_pages, which is the host's own.
  *
  * fd:0:fd0 is IO: a driver with a queue. fd_strategy accepts a request, fd_start takes the next one
  * to the file, fd_done gives it back. Each moves the request between the two queues of the kstat
- * with ks_lock held, so that a reader sees a request in exactly one place, and finished and counted
- * at once. One that is not taken out of its queue on some way out would make the idle device look
- * busy for ever.
+ * with ks_lock held. So a reader sees a request in exactly one place, and finished and counted at
+ * the same moment. Each way out must take its request out of the queue. Otherwise the idle device
+ * would look busy for ever.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,7 +51,7 @@ static ulong_t pages_of(const char *meminfo, const char *name) {
     return (strtoul(line + strlen(name), NULL, 10) * 1024 / (ulong_t)sysconf(_SC_PAGESIZE));
 }
 
-/* Runs when somebody reads. Data that costs something to collect costs it then, and only then. */
+/* Runs at each read. Data that is expensive to collect is collected then, and only then. */
 static int system_pages_update(kstat_t *ksp, int rw) {
     char meminfo[4096];
     ssize_t size;
@@ -252,7 +252,7 @@ int main(int argc, char **argv) {
     do_io(gethrtime() + (hrtime_t)(seconds * 1e9));
     (void)printf("done: %u reads, %u writes\n", KIOSP->reads, KIOSP->writes);
     (void)fflush(stdout);
-    /* Publishes on, idle, until there is nobody any more who would tell it to go on. */
+    /* Publishes on, idle, until standard input ends: until then a byte may tell it to go on. */
     while (getchar() != EOF) continue;
     fd_detach();
     kstat_delete(pages);

@@ -4,13 +4,13 @@
  *     cc -std=gnu99 histograms.c -lkstat_provider -o histograms
  *     ./histograms < /dev/null
  *
- * Counts the smallest and the largest value of every bucket, then prints each histogram's table
- * from what it publishes: the buckets, and the type, range and stepping that say where each begins.
+ * Counts the smallest and the largest value of every bucket. Then prints each histogram's table
+ * from the published pairs. The type, range and stepping say where each bucket begins.
  * A count other than 2 would be a value in the wrong bucket. Without /dev/null it publishes on
  * until its standard input ends.
  *
- * The calls are the manual's, with its misprints put right: the flags are an argument of their own
- * (here 0), a metatype's name begins with KSTAT2_NVMT_, and that of events is KSTAT2_NVMT_CNT.
+ * The calls are the manual's, with its misprints corrected. The flags are an argument of their own,
+ * here 0. A metatype's name begins with KSTAT2_NVMT_, and that of events is KSTAT2_NVMT_CNT.
  */
 #include <inttypes.h>
 #include <stdio.h>
