@@ -1,10 +1,10 @@
-// What a transaction costs: a start and an end, with their clock readings or with stamps that the
-// caller has, and what one costs our own device, which counts in ticks.
+// The cost of a transaction: a start and an end, with their clock readings or with the caller's
+// stamps. Also the cost of a transaction in our own device, which counts in ticks.
 //
 //     cmake --build --preset release --target devstat_bench
 //     build/release/bin/devstat_bench
 //
-// What we hold ourselves to, on an idle machine: 20 ns for the pair of our own device.
+// Our limit, on an idle machine: 20 ns for the pair of our own device.
 #include <benchmark/benchmark.h>
 #include <sys/devicestat.h>
 

@@ -1,11 +1,11 @@
-// What the histograms cost a request: all that is counted of one when it is done. And what the
-// statistics blob costs one that is taken into it, of which there is one in `serve --stats-rate`.
+// The cost of the histograms: all that is counted of a request when it is done. Also the cost of
+// the statistics blob for a request that it takes, one in `serve --stats-rate`.
 //
 //     cmake --build --preset release --target histograms_bench
 //     build/release/bin/histograms_bench
 //
-// The times differ from request to request, as they do on a device: a bucket that is always the
-// same would be found by a branch predictor, and always be in the cache.
+// The times differ from request to request, as they do on a device. A branch predictor would find a
+// bucket that is always the same. That bucket would always be in the cache, too.
 #include <benchmark/benchmark.h>
 
 #include <array>

@@ -1,10 +1,10 @@
-// What counting a value costs: by the shape of the histogram, with the values of a real latency.
+// The cost of counting a value: by the shape of the histogram, with the values of a real latency.
 //
 //     cmake --build --preset release --target kstat2_bench
 //     build/release/bin/kstat2_bench
 //
-// What we hold ourselves to, on an idle machine: 10 ns for kstat2_hist_add_value, most of which is
-// the atomic addition; a device with one writer stores without it, and pays for the index only.
+// Our limit, on an idle machine: 10 ns for kstat2_hist_add_value. Most of that is the atomic
+// addition. A device with one writer stores without it, and pays for the index only.
 #include <benchmark/benchmark.h>
 #include <sys/kstat2.h>
 
@@ -77,7 +77,7 @@ BENCHMARK_CAPTURE(hist_add_value, log2, log2)->ThreadRange(1, 2);
 BENCHMARK_CAPTURE(hist_add_value, log10, log10)->ThreadRange(1, 2);
 BENCHMARK_CAPTURE(hist_add_value, log10_linear, decades)->ThreadRange(1, 2);
 
-// What a reader of the same process pays for a whole histogram of 128 buckets.
+// The cost of a whole histogram of 128 buckets for a reader of the same process.
 void snapshot(benchmark::State& state) {
     const char* segments[] = {"misc", "bench", "snapshot"};
     kstat2_t* const ksp = kstat2_create_histogram(

@@ -1,11 +1,10 @@
-// What the statistics cost: a transition with its clock reading, and a snapshot that another
+// The cost of the statistics: a transition with its clock reading, and a snapshot that another
 // process takes.
 //
 //     cmake --build --preset release --target kstat_bench
 //     build/release/bin/kstat_bench
 //
-// What we hold ourselves to, on an idle machine: 25 ns for a transition, 50 us for the median
-// remote read.
+// Our limits, on an idle machine: 25 ns for a transition, 50 us for the median remote read.
 #include <benchmark/benchmark.h>
 #include <kstat.h>
 #include <sys/ksynch.h>

@@ -1,9 +1,10 @@
 /* The ceiling: how fast could any NBD server answer one client on this machine?
  *
- * One process per connection, the export in shared memory, one receive for everything the
- * socket holds, one send for all the answers. It negotiates what libnbd needs (NBD_OPT_GO; simple
- * replies, or with a third argument structured ones if the client asks for them), keeps no
- * statistics and trusts its client: a yardstick for tests/bench/compare, not a server to use.
+ * Each connection has a process, and the export is in shared memory. One receive takes everything
+ * from the socket, and one send sends all the answers. The server negotiates what libnbd needs:
+ * NBD_OPT_GO and simple replies. With a third argument the replies are structured if the client
+ * asks for them. The server keeps no statistics and trusts its client: a yardstick for
+ * tests/bench/compare, not a server to use.
  *
  * usage: limit_server SOCKET SIZE_MIB [structured]
  *        SOCKET is the path of a Unix socket, or digits: a TCP port of 127.0.0.1
@@ -184,9 +185,9 @@ static size_t head_of_answer(void* to, const struct request* request) {
     return sizeof reply;
 }
 
-/* Carries out the whole requests among the `have` bytes at `in`, batch_max of them at most, and
- * sends their answers together. Returns how many bytes it used; 0 says that no whole request is
- * there. */
+/* Carries out the whole requests among the `have` bytes at `in`, batch_max of them at most. Sends
+ * their answers together. Returns the number of bytes used; 0 means that there is no whole request.
+ */
 static size_t answer_batch(int fd, const char* in, size_t have) {
     static struct data_chunk heads[batch_max]; /* the larger of the two */
     static struct iovec parts[2 * batch_max];

@@ -1,4 +1,4 @@
-// What a value costs that is fed to a blob.
+// The cost of feeding a value to a blob.
 #include <benchmark/benchmark.h>
 #include <blkscope/stats.h>
 #include <sys/sbuf.h>
@@ -27,7 +27,7 @@ BlobPtr blob_with(std::vector<voistatspec> specs) {
     return BlobPtr(stats_blob_alloc(static_cast<uint32_t>(tpl), 0));
 }
 
-// Service times as a disk has them, nanoseconds; more of them than a branch predictor learns.
+// Service times as a disk has them, nanoseconds; more of them than a branch predictor can store.
 const std::vector<uint64_t>& latencies() {
     static const std::vector<uint64_t> all = [] {
         std::mt19937_64 random(20261121);

@@ -48,7 +48,7 @@ class Bench:
         return binary
 
     def certificates(self):
-        """The folder of a certificate for this machine, made once, under the names that all servers know."""
+        """The folder of a certificate for this machine, made once, under the file names that all servers use."""
         folder = self.path('tls')
         if os.path.isdir(folder):
             return folder
@@ -75,7 +75,7 @@ class Bench:
             raise Failure(f'certtool {words[0]}: {run.stderr.strip()}')
 
     def available(self, names):
-        """Those of the names that can take part; says which cannot."""
+        """The names of the servers that can take part; prints the names of those that cannot."""
         there = []
         for name in names:
             if why := servers.why_missing(name, self.options):

@@ -116,8 +116,8 @@ class Image:
             self.mapping = None
 
     def folio_kib(self):
-        """Half of the image's pages are in folios of this size or larger; None if only root may know. The
-        mean of all folios would say less: the few small ones of an image outnumber its large ones."""
+        """Half of the image's pages are in folios of so many KiB or more. None if only root may read that.
+        The mean of all folios would say less: the few small ones of an image outnumber its large ones."""
         assert self.mapping is not None and self.mapping % mmap.PAGESIZE == 0
         pages = self.bytes // mmap.PAGESIZE
         sizes = []  # in pages, of the folios as they follow each other in the file

@@ -57,7 +57,7 @@ class Sample:
 
 
 def with_server_cpu(server, load):
-    """What `load` returns, and the CPU seconds of the server meanwhile."""
+    """The result of `load`, and the CPU seconds of the server meanwhile."""
     before = tree_cpu_seconds(server.pid)
     result = load()
     return result, tree_cpu_seconds(server.pid) - before

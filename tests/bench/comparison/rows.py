@@ -14,8 +14,8 @@ DEEP = Case('randread', '4k', servers.CONNECTIONS_MAX, 1)
 
 
 def chosen_of(options, able):
-    """Those of the servers that can do it which the user has not left out. To choose ours is to choose
-    ours-mem, too, where only a server of memory can."""
+    """The servers of `able` that the user has not left out. To choose ours is to choose ours-mem, too, where
+    only a server of memory can take part."""
     names = [name for name in able if not options.chosen
              or {name, name.replace('ours-mem', 'ours').replace('base-mem', 'base')} & set(options.chosen)]
     names = [name for name in names if options.base or name not in servers.BASES]
@@ -58,7 +58,7 @@ def allow_descriptors(count):
 
 
 def idle(bench):
-    """CPU and memory of servers of many exports, each an empty file of 1 MiB, that nobody uses."""
+    """CPU and memory of servers of many exports without a client, each an empty file of 1 MiB."""
     options = bench.options
     folder = bench.path('exports')
     os.mkdir(folder)
@@ -71,7 +71,7 @@ def idle(bench):
     try:
         for name in bench.available(chosen_of(options, servers.OF_MANY_EXPORTS)):
             bench.start_server(servers.make_server_of_many(name, bench, exports))
-        time.sleep(1)  # what a start leaves to be done is not idleness
+        time.sleep(1)  # the work that follows a start is not idleness
         return measure_idle(bench, len(exports))
     finally:
         bench.stop_servers()

@@ -77,7 +77,7 @@ class Server:
         return self.address.uri(self.export)
 
     def start(self):
-        # Nothing reserves a port across the exec: someone else may take it first, so we try again.
+        # Nothing reserves a port across the exec: another process may take it first, so we try again.
         for _ in range(self.ATTEMPTS if self.bench.transport != 'unix' else 1):
             self.address = self.new_address()
             self.spawn()
@@ -114,7 +114,7 @@ class Server:
 
 
 class NbdServer(Server):
-    """nbd-server always leaves the foreground and always wants a TCP port beside its Unix socket."""
+    """nbd-server always leaves the foreground and always needs a TCP port beside its Unix socket."""
 
     ATTEMPTS = 5
 
@@ -168,7 +168,7 @@ class NbdServer(Server):
 
 
 def shares_by_force(binary):
-    """Whether it knows the option; an older build shares an image without being told to."""
+    """Whether the server has the option; an older build shares an image without it."""
     return '--force-shared' in subprocess.run([binary, 'serve', '--help'], capture_output=True, text=True,
                                               check=False).stdout
 

@@ -1,5 +1,5 @@
-// What t-digests are judged by: values of seven kinds, and how far an answer's rank is from the
-// rank that was asked for.
+// The measure of t-digests: values of seven distributions, and the distance of an answer's rank
+// from the requested rank.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -71,8 +71,8 @@ inline const std::vector<Distribution>& distributions() {
     return all;
 }
 
-/// How far q lies from the ranks that `answer` has among the sorted values: 0 if it is one of those
-/// whose rank is q.
+/// The distance of q from the ranks that `answer` has among the sorted values. 0 if `answer` is a
+/// value of rank q.
 inline double rank_error(const std::vector<uint64_t>& sorted, double answer, double q) {
     const auto n = static_cast<double>(sorted.size());
     const auto below = [&](double limit, bool equal) {

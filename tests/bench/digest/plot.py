@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""Draws what digest_accuracy measured: the error of the rank over the share asked for, a line a
-distribution, a panel a number of centroids.
+"""Draws what digest_accuracy measured: the error of the rank over the requested share.
+
+Each distribution has a line, and each number of centroids has a panel.
 
 usage: digest_accuracy 10000000 | tests/bench/digest/plot.py > docs/digest-accuracy.svg
 """
