@@ -1,7 +1,7 @@
 /*
- * What FreeBSD has in its C library and its headers, and Linux has not, as programs use it that come with
- * FreeBSD or were written there. Prints nothing if all of it is as FreeBSD's manual says. C and C++
- * compilers both take it.
+ * The parts of FreeBSD's C library and headers that Linux does not have. The program uses them as programs
+ * of FreeBSD do. Prints nothing if all of them are as FreeBSD's manual says. C and C++ compilers both take
+ * this file.
  */
 #include <sys/cdefs.h>
 __FBSDID("$FreeBSD$");

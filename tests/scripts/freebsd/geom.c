@@ -1,6 +1,6 @@
 /*
- * What monitors use beside libdevstat: libgeom's snapshots and names, sysctlbyname, and libkvm, whose
- * handle means this machine. C and C++ compilers both take it.
+ * The functions that monitors use beside libdevstat: libgeom's snapshots and names, sysctlbyname, and
+ * libkvm, whose handle means this machine. C and C++ compilers both take this file.
  */
 #include <sys/types.h>
 #include <sys/sysctl.h>

@@ -1,6 +1,6 @@
 /*
- * A monitor as a FreeBSD programmer writes it: the header files in the order of style(9), two
- * statinfos that are swapped, a selection, and figures. C and C++ compilers both take it.
+ * A monitor as a FreeBSD programmer writes it. The header files are in the order of style(9). Two
+ * statinfos are swapped; then come a selection and figures. C and C++ compilers both take this file.
  */
 #include <sys/types.h>
 #include <sys/param.h>
