@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Completion of kstat's command line for bash: its options, and module:instance:name:statistic a part
-# at a time, from what is published now.
+# at a time. The names are those of the kstats that are published now.
 
 # _kstat_field PROGRAM NUMBER: what the kstats have in that part of their name.
 _kstat_field() {

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Completion of kstat2's command line for bash: its options, and URIs a segment at a time with their
-# statistics, from what is published now.
+# statistics. The URIs are those that are published now.
 
 # _kstat2_names PROGRAM BEGINNING: each way to go on. BEGINNING is a path; with a colon behind it, each
 # statistic that is there.
