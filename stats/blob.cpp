@@ -66,8 +66,8 @@ void reset(Blob* blob) {
     blob->lastrst = now();
 }
 
-// Everything but maxsz, which says what memory a blob is in; of a copy that is too short the public
-// header, from which the caller learns the size.
+// Copies everything but maxsz, which is the size of a blob's own memory. Into memory that is too
+// short, only the public header is copied. From this header the caller gets the size.
 void copy(Blob* dst, const Blob* src, size_t size) {
     constexpr size_t skip = offsetof(Blob, cursz);
     std::memcpy(static_cast<void*>(dst), src, offsetof(Blob, maxsz));
@@ -167,7 +167,7 @@ double extreme_of(Blob* blob, int32_t voi_id, int stype) {
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-// What needs memory to find out, for a caller in C.
+// The result of f, which allocates memory. A caller in C gets ENOMEM instead of an exception.
 template <class F>
 int answer(F f) {
     try {
@@ -229,8 +229,8 @@ statsblobv1* stats_v1_blob_alloc(uint32_t tpl_id, uint32_t) {
     return blob;
 }
 
-// The blob's maxsz says how much memory there is; then it says how much of it the blob may use, as
-// the original has it.
+// The blob's maxsz says how much memory there is. Afterwards maxsz says how much of it the blob may
+// use, as in the original.
 int stats_v1_blob_init(statsblobv1* sb, uint32_t tpl_id, uint32_t) {
     int error = EINVAL;
     if (sb == nullptr) return error;

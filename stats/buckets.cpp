@@ -3,8 +3,8 @@
 // The bounds of histograms, from the schemes that STATS_VSS_CRHIST64_LIN and its sisters name.
 //
 // Bounds are computed in integers wide enough for any of them; of Q numbers in units of their last
-// bit. A bucket begins where the one before it ends; the first that ends above the upper bound is
-// the last, so that the upper bound always lies in it.
+// bit. A bucket begins where the one before it ends. The first bucket that ends above the upper
+// bound is the last one. So the upper bound always lies in it.
 
 namespace blkscope::stats {
 
@@ -15,7 +15,7 @@ struct Bucket {
     Wide ub;
 };
 
-// What the type can say, and what 1 is in its units.
+// The range of the type, and the value of 1 in its units.
 struct Range {
     Wide min;
     Wide max;

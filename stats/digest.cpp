@@ -27,8 +27,9 @@ void set_mu(NodeOf<Tree>& node, Wide units) {
     node.mu = mu;
 }
 
-// How far a centroid may reach that begins at the share q: where k is 1 more. With t = asin(2q - 1)
-// that is at the sine of t + angle, by the sum of angles: a square root instead of two arcs.
+// How far a centroid may reach that begins at the share q: to where k is 1 more. With
+// t = asin(2q - 1) the end is at the sine of t + angle. The formula for the sum of two angles needs
+// a square root instead of two arcs.
 class Reach {
   public:
     explicit Reach(double delta)
@@ -87,9 +88,8 @@ size_t merge_neighbours(Tree* tree, Order& order, size_t n, const Reach& reach) 
     return kept;
 }
 
-// Links order[from, to) into a tree as flat as can be, and returns its root. In the lowest level,
-// the only one that may have gaps, nodes are red; every other one is black, so all paths have as
-// many.
+// Links order[from, to) into a tree as flat as can be, and returns its root. Only the lowest level
+// may have gaps. Its nodes are red and all others are black, so all paths have as many black nodes.
 template <class Tree>
 int16_t link(Tree* tree, const Order& order, size_t from, size_t to, int16_t parent, int levels) {
     if (from == to) return ARB_NULLIDX;
@@ -105,7 +105,7 @@ int16_t link(Tree* tree, const Order& order, size_t from, size_t to, int16_t par
 
 template <class Tree>
 void relink(Tree* tree, const Order& order, size_t n) {
-    int levels = 0;  // that are full
+    int levels = 0;  // the full ones
     while ((size_t{2} << levels) - 1 <= n) ++levels;
     tree->arb_root_idx = link(tree, order, 0, n, ARB_NULLIDX, levels);
     tree->arb_min_idx = order[0];

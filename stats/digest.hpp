@@ -1,16 +1,17 @@
-// t-digests: many values in few centroids, narrow where the distribution ends and wide in its
-// middle, so that the quantiles that matter are the exact ones (Dunning and Ertl, "Computing
-// Extremely Accurate Quantiles Using t-Digests").
+// t-digests: many values in few centroids. Centroids are narrow at the ends of the distribution and
+// wide in its middle. So the quantiles at the ends are the exact ones.
 //
 // The layout is FreeBSD's: a fixed number of centroids in a red-black tree ordered by their mean.
 // The algorithm is the paper's merging one and not FreeBSD's, which loses values and whose
 // centroids grow without bound. A new value takes a free centroid. When none is left, one pass over
-// the tree merges neighbours as long as the merged one spans no more than 1 of the scale function
+// the tree merges neighbours. A merged centroid spans no more than 1 of the scale function
 //
 //     k(q) = d / 2 pi * asin(2q - 1),    d = the number of centroids
 //
-// which leaves between d/2 and d of them. Counts add up to the number of values, always; a mean is
-// rounded to its precision, never refused.
+// The pass leaves between d/2 and d of them. Counts always add up to the number of values. A mean
+// is rounded to its precision, never refused.
+//
+// Source: Dunning and Ertl, "Computing Extremely Accurate Quantiles Using t-Digests".
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -32,9 +33,9 @@ struct Centroid {
 /// Ownership: borrows the bytes. Threads: the blob's writer.
 class Digest {
   public:
-    /// A centroid's values lie around its mean, half of them below it; one of a single value is
-    /// that value. So the mean answers for the rank in the middle, a single value for its whole
-    /// rank, and between two answers we draw a line.
+    /// A centroid's values lie around its mean, half of them below it. A centroid of a single value
+    /// is that value. So a mean is the value of the rank in the middle of its centroid. A single
+    /// value is the value of its whole rank. Between two such ranks we draw a line.
     struct Answer {
         double from;  // ranks; from == to where it is but a point
         double to;
@@ -57,9 +58,9 @@ class Digest {
     /// Units:  `fixed` in 2^-fraction_bits().
     /// Errors: EOVERFLOW if a mean or a count could not hold it; the digest is as it was.
     int add(Wide fixed, int64_t weight);
-    /// Merges neighbours as add() does when there is no room. What came since the last time lies
-    /// between centroids that may span it, which spoils their order; so quantiles are asked of a
-    /// copy after this. Values that are all still single stay so.
+    /// Merges neighbours as add() does when there is no room. A value added since the last merge
+    /// may lie within the span of a neighbour. Then the centroids are out of order. So a quantile
+    /// is computed on a copy after this merge. Values that are all still single stay so.
     void compress();
     /// Adds all that another counted. Errors: the last of add()'s.
     int merge(const Digest& other);

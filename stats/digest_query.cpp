@@ -1,4 +1,4 @@
-// What a t-digest knows: quantiles, shares, and whether foreign bytes are one at all.
+// Questions to a t-digest: quantiles, shares, and whether foreign bytes are a t-digest at all.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -73,8 +73,7 @@ double Digest::cdf(double x, double min, double max) const {
 
 namespace {
 
-// A walk over a tree that nobody vouches for. It ends whatever the links say: each node may be
-// entered once.
+// A walk over an untrusted tree. The walk ends for any links: each node may be entered once.
 template <class Tree>
 class Inspector {
   public:

@@ -1,5 +1,5 @@
-// The two layouts of a t-digest and their trees: <sys/arb.h> over packed structs, since data in a
-// blob may be misaligned.
+// The two layouts of a t-digest and their trees: <sys/arb.h> over packed structs. Data in a blob
+// may be misaligned.
 #pragma once
 #include <sys/arb.h>
 

@@ -35,9 +35,8 @@ uint64_t counted(const void* place, bool wide) {
     return wide ? load<uint64_t>(place) : load<uint32_t>(place);
 }
 
-// The number of buckets whose lower bound is not above value, by halving without a branch that
-// could be guessed wrong: which bucket a latency falls into is nothing that a processor could
-// learn.
+// The number of buckets whose lower bound is not above value. The search halves without a branch
+// that a processor could predict wrong: the bucket of a latency cannot be predicted.
 template <class N>
 size_t not_above(const std::byte* buckets, size_t count, N value) {
     size_t first = 0;

@@ -1,6 +1,6 @@
 // Histograms in a blob: a head with the count of values out of every bucket, then buckets. A bucket
-// is a bound or two (8 bytes each, a narrower type in the less significant part) and a count that
-// takes 8 bytes, also when it has 32 bits.
+// is one bound or two, and a count. A bound has 8 bytes; a narrower type is in the less significant
+// part. A count takes 8 bytes, also when it has 32 bits.
 #pragma once
 #include <span>
 #include <vector>

@@ -6,8 +6,8 @@
 //     data                    of the statistics, packed
 //
 // Adding a VOI to a template puts its slots before the older groups and its data before the older
-// data. Offsets count from the blob's first byte. Data may be misaligned, and a blob that came from
-// elsewhere may be too: every struct here is packed, and values go through load() and store().
+// data. Offsets count from the blob's first byte. Data may be misaligned, and so may a blob from
+// elsewhere. So every struct here is packed, and values go through load() and store().
 #pragma once
 #include <sys/stats.h>
 

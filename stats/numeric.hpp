@@ -1,5 +1,5 @@
-// The ten types that a value may have, behind one interface: Integer<T> and QNumber<T>. They are
-// what the C macros of <sys/qmath.h> cannot be, template arguments.
+// The ten types that a value may have, behind one interface: Integer<T> and QNumber<T>. These
+// classes can be template arguments, which the C macros of <sys/qmath.h> cannot.
 #pragma once
 #include <cerrno>
 #include <limits>

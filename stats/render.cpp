@@ -45,7 +45,7 @@ void cat_escaped(sbuf* buf, const char* text) {
     }
 }
 
-// What a renderer is asked for.
+// The caller's choices for a rendering.
 struct Style {
     sbuf* buf;
     bool json;

@@ -70,7 +70,7 @@ void Template::publish() {
     public_.sb = reinterpret_cast<statsblob*>(at<std::byte>(blob_.get(), 0));
 }
 
-// What a VOI adds to a blob, in bytes.
+// The bytes that a VOI adds to a blob.
 struct Growth {
     size_t vois;
     size_t slots;
@@ -233,7 +233,7 @@ class Templates {
         return true;
     }
 
-    /// Newest first; the number of the first that f likes, or -1.
+    /// Newest first; the number of the first for which f is true, or -1.
     template <class F>
     int find(F f) {
         const std::shared_lock lock(mutex_);

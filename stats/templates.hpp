@@ -1,7 +1,7 @@
 // The templates of this process.
 //
-// A template's number is its place in a list that only grows, so that it stays true for as long as
-// the process lives; the template itself is never removed.
+// A template's number is its place in a list that only grows. So the number stays valid until the
+// process ends, and the template itself is never removed.
 #pragma once
 #include <functional>
 
@@ -9,7 +9,7 @@
 
 namespace blkscope::stats {
 
-/// Calls f with the template of that number while nobody changes it.
+/// Calls f with the template of that number while no thread may change the template.
 /// Errors: false if there is none.
 bool with_template(int64_t id, const std::function<void(const statsblob_tpl&)>& f);
 

@@ -1,8 +1,8 @@
 #include "stats/digest.hpp"
 #include "stats/histogram.hpp"
 
-// Feeding a blob: the path that a program takes for every value it measures. It neither allocates
-// nor locks.
+// Feeding a blob: the path that a program takes for every value it measures. This path neither
+// allocates nor locks.
 
 namespace blkscope::stats {
 
@@ -18,8 +18,8 @@ int update_sum(VoiStat& vs, void* data, N value) {
     return 0;
 }
 
-// An extreme that was only ever fed the worst value of its type stays "never updated": readers of
-// blobs count on it.
+// An extreme that was only ever fed the worst value of its type stays "never updated". Readers of
+// blobs depend on this rule.
 template <class N>
 int update_extreme(VoiStat& vs, void* data, N value) {
     const N extreme = N::from(data);

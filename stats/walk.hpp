@@ -5,8 +5,9 @@
 
 namespace blkscope::stats {
 
-/// Calls f(slot of the VOI, VOI, slot of the statistic, statistic) in the order of the slots, until
-/// f returns something else than 0. Vacant ones too if `all`; a vacant VOI once, with no statistic.
+/// Calls f(slot of the VOI, VOI, slot of the statistic, statistic) in the order of the slots. Ends
+/// when f returns something else than 0. With `all`, also calls f for vacant slots; a vacant VOI
+/// has one call, with no statistic.
 template <class F>
 void walk(Blob* blob, bool all, F f) {
     const VoiStat none = vacant_voistat;
