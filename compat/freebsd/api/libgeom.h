@@ -51,22 +51,22 @@ struct gconfig {
 /* All geoms of one kind. */
 struct gclass {
     void *lg_id;
-    char *lg_name;
-    LIST_ENTRY(gclass) lg_class;
-    LIST_HEAD(, ggeom) lg_geom;
-    struct gconf lg_config;
+    char *lg_name;               /* "DISK" or "PART" */
+    LIST_ENTRY(gclass) lg_class; /* the next class of the tree */
+    LIST_HEAD(, ggeom) lg_geom;  /* its geoms, in the order of devstat(3) */
+    struct gconf lg_config;      /* no entries here */
 };
 
 /* One device, or one partitioned device. */
 struct ggeom {
     void *lg_id;
-    struct gclass *lg_class;
-    char *lg_name;
-    unsigned int lg_rank; /* 1: a physical device */
-    LIST_ENTRY(ggeom) lg_geom;
-    LIST_HEAD(, gconsumer) lg_consumer;
-    LIST_HEAD(, gprovider) lg_provider;
-    struct gconf lg_config;
+    struct gclass *lg_class;            /* the class that the geom belongs to */
+    char *lg_name;                      /* the device's name, such as nbd0 */
+    unsigned int lg_rank;               /* 1: a physical device; 2: a partition */
+    LIST_ENTRY(ggeom) lg_geom;          /* the next geom of the class */
+    LIST_HEAD(, gconsumer) lg_consumer; /* empty here */
+    LIST_HEAD(, gprovider) lg_provider; /* one provider */
+    struct gconf lg_config;             /* no entries here */
 };
 
 /* FreeBSD's use of a provider by a geom. Trees here have none. */
@@ -82,20 +82,23 @@ struct gconsumer {
 
 /* A thing that counts: a device or a partition. */
 struct gprovider {
-    void *lg_id;
-    char *lg_name;
-    struct ggeom *lg_geom;
-    LIST_ENTRY(gprovider) lg_provider;
-    LIST_HEAD(, gconsumer) lg_consumers;
-    char *lg_mode;
-    off_t lg_mediasize;        /* bytes; 0: unknown */
-    unsigned int lg_sectorsize; /* bytes */
-    off_t lg_stripeoffset;
-    off_t lg_stripesize;
-    struct gconf lg_config;
+    void *lg_id;                         /* the id of its struct devstat */
+    char *lg_name;                       /* the device's name, such as nbd0 */
+    struct ggeom *lg_geom;               /* the geom that the provider belongs to */
+    LIST_ENTRY(gprovider) lg_provider;   /* the next provider of the geom */
+    LIST_HEAD(, gconsumer) lg_consumers; /* empty here */
+    char *lg_mode;                       /* "r0w0e0": the numbers of users are unknown */
+    off_t lg_mediasize;                  /* bytes; 0: unknown */
+    unsigned int lg_sectorsize;          /* bytes */
+    off_t lg_stripeoffset;               /* bytes; 0 here */
+    off_t lg_stripesize;                 /* bytes; 0 here */
+    struct gconf lg_config;              /* no entries here */
 };
 
-/* Fills in *gmp and returns 0 or an errno. geom_deletetree frees the tree. */
+/*
+ * Fills in *gmp and returns 0 or an errno. geom_deletetree frees the tree, and no pointer into the
+ * tree is valid afterwards. The devices are those of the moment of the call.
+ */
 int geom_gettree(struct gmesh *gmp);
 void geom_deletetree(struct gmesh *gmp);
 

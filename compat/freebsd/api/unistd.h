@@ -17,8 +17,13 @@
 extern "C" {
 #endif
 
+/* 1: the next call of getopt begins again at optind, and sets this to 0. */
 extern int optreset;
 
+/*
+ * The next option's letter; -1 at the end; '?' for an unknown option. A missing argument is '?' too,
+ * but ':' if `options` begins with a colon. Programs call the function getopt.
+ */
 int freebsd_getopt(int argc, char *const argv[], const char *options);
 #define getopt freebsd_getopt
 

@@ -22,16 +22,16 @@
 #define __COPYRIGHT(s) __IDSTRING(, s)
 
 /* Attributes of functions, variables and types. */
-#define __unused __attribute__((__unused__))
-#define __dead2 __attribute__((__noreturn__))
-#define __pure2 __attribute__((__const__))
-#define __packed __attribute__((__packed__))
-#define __aligned(bytes) __attribute__((__aligned__(bytes)))
-#define __section(name) __attribute__((__section__(name)))
-#define __noinline __attribute__((__noinline__))
-#define __malloc_like __attribute__((__malloc__))
-#define __result_use_check __attribute__((__warn_unused_result__))
-#define __null_sentinel __attribute__((__sentinel__))
+#define __unused __attribute__((__unused__))                       /* no warning if it is unused */
+#define __dead2 __attribute__((__noreturn__))                      /* does not return */
+#define __pure2 __attribute__((__const__))                         /* reads its arguments only */
+#define __packed __attribute__((__packed__))                       /* no padding */
+#define __aligned(bytes) __attribute__((__aligned__(bytes)))       /* at least this alignment */
+#define __section(name) __attribute__((__section__(name)))         /* in this section */
+#define __noinline __attribute__((__noinline__))                   /* always called */
+#define __malloc_like __attribute__((__malloc__))                  /* returns new memory */
+#define __result_use_check __attribute__((__warn_unused_result__)) /* the result must be used */
+#define __null_sentinel __attribute__((__sentinel__))              /* the last argument is NULL */
 
 /* The number of the argument with the format, and of the first argument that is formatted. */
 #define __printflike(format, first) __attribute__((__format__(__printf__, format, first)))

@@ -23,6 +23,7 @@
 #define _BLKSCOPE_FOR_FROM(at, first, after) \
     for ((at) = (at) != NULL ? (at) : (first); (at) != NULL; (at) = (after))
 
+/* Loops whose body may remove and free `at`. The body must not remove `next`. */
 #define LIST_FOREACH_SAFE(at, head, field, next) \
     _BLKSCOPE_FOR_SAFE(at, LIST_FIRST(head), next, LIST_NEXT(at, field))
 #define SLIST_FOREACH_SAFE(at, head, field, next) \
@@ -34,6 +35,7 @@
 #define TAILQ_FOREACH_REVERSE_SAFE(at, head, headname, field, next) \
     _BLKSCOPE_FOR_SAFE(at, TAILQ_LAST(head, headname), next, TAILQ_PREV(at, headname, field))
 
+/* Loops that begin at `at`, or at the first element if `at` is NULL. */
 #define LIST_FOREACH_FROM(at, head, field) \
     _BLKSCOPE_FOR_FROM(at, LIST_FIRST(head), LIST_NEXT(at, field))
 #define SLIST_FOREACH_FROM(at, head, field) \

@@ -9,12 +9,12 @@
 
 /* The index of kern.cp_time and of statinfo.cp_time: ticks by state. <devstat.h> repeats these. */
 #ifndef CPUSTATES
-#define CP_USER 0
-#define CP_NICE 1
-#define CP_SYS 2
-#define CP_INTR 3
-#define CP_IDLE 4
-#define CPUSTATES 5
+#define CP_USER 0   /* programs */
+#define CP_NICE 1   /* programs with a positive nice value */
+#define CP_SYS 2    /* the kernel */
+#define CP_INTR 3   /* interrupts */
+#define CP_IDLE 4   /* nothing to do */
+#define CPUSTATES 5 /* the number of states */
 #endif
 
 /* The value of sysctl vm.loadavg: programs that run or wait for a processor, a mean. */

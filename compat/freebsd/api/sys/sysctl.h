@@ -36,10 +36,10 @@ extern "C" {
 #endif
 
 /* The numbers of names that have one; the rest get theirs from sysctlnametomib. */
-#define CTL_MAXNAME 24
-#define CTL_KERN 1
-#define CTL_VM 2
-#define CTL_HW 6
+#define CTL_MAXNAME 24 /* the most numbers of a name */
+#define CTL_KERN 1     /* kern. */
+#define CTL_VM 2       /* vm. */
+#define CTL_HW 6       /* hw. */
 
 #define KERN_OSTYPE 1
 #define KERN_OSRELEASE 2

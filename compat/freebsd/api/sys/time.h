@@ -25,11 +25,12 @@
 extern "C" {
 #endif
 
+/* A time or a length of time: sec + frac / 2^64 seconds. A negative time has a negative sec. */
 #ifndef _BLKSCOPE_BINTIME
 #define _BLKSCOPE_BINTIME
 struct bintime {
-    time_t sec;
-    uint64_t frac;
+    time_t sec;    /* whole seconds, rounded towards the past */
+    uint64_t frac; /* units of 2^-64 s */
 };
 #endif
 
@@ -45,7 +46,7 @@ static inline void bintime_addx(struct bintime *to, uint64_t fraction) {
     if (to->frac < fraction) to->sec++;
 }
 
-/* *to += *from. */
+/* *to += *from. The sum must fit into a time_t. */
 static inline void bintime_add(struct bintime *to, const struct bintime *from) {
     bintime_addx(to, from->frac);
     to->sec += from->sec;
@@ -103,15 +104,15 @@ static inline void timeval2bintime(const struct timeval *from, struct bintime *t
     to->frac = _blkscope_fraction_of(from->tv_usec, 1000000);
 }
 
-/* Lengths of time as an sbintime_t. */
-#define SBT_1S ((sbintime_t)1 << 32)
-#define SBT_1M (SBT_1S * 60)
-#define SBT_1MS (SBT_1S / 1000)
-#define SBT_1US (SBT_1S / 1000000)
-#define SBT_1NS (SBT_1S / 1000000000) /* 4, not 4.29: sums of this are too small */
-#define SBT_MAX INT64_MAX
+/* Lengths of time as an sbintime_t, rounded down. */
+#define SBT_1S ((sbintime_t)1 << 32)  /* a second */
+#define SBT_1M (SBT_1S * 60)          /* a minute */
+#define SBT_1MS (SBT_1S / 1000)       /* a millisecond */
+#define SBT_1US (SBT_1S / 1000000)    /* a microsecond */
+#define SBT_1NS (SBT_1S / 1000000000) /* a nanosecond: 4, not 4.29, so sums of this are too small */
+#define SBT_MAX INT64_MAX             /* the longest time: about 68 years */
 
-/* Whole seconds. */
+/* Whole seconds, rounded down. */
 static inline int sbintime_getsec(sbintime_t sbt) {
     return (int)(sbt >> 32);
 }
@@ -141,6 +142,7 @@ static inline sbintime_t _blkscope_to_sbt(int64_t units, int64_t parts) {
     return (sbintime_t)((uint64_t)seconds << 32) + ((rest << 32) + parts - 1) / parts;
 }
 
+/* To nanoseconds, microseconds and milliseconds: at most the given time. */
 static inline int64_t sbttons(sbintime_t sbt) {
     return _blkscope_from_sbt(sbt, 1000000000);
 }
@@ -150,6 +152,8 @@ static inline int64_t sbttous(sbintime_t sbt) {
 static inline int64_t sbttoms(sbintime_t sbt) {
     return _blkscope_from_sbt(sbt, 1000);
 }
+/* From nanoseconds, microseconds and milliseconds: at least the given time. The time must be within
+ * SBT_MAX. */
 static inline sbintime_t nstosbt(int64_t ns) {
     return _blkscope_to_sbt(ns, 1000000000);
 }
@@ -161,7 +165,7 @@ static inline sbintime_t mstosbt(int64_t ms) {
 }
 
 /* To and from the structs of the C library. */
-static inline struct timespec sbttots(sbintime_t sbt) {
+static inline struct timespec sbttots(sbintime_t sbt) { /* tv_nsec is 0 to 999999999 */
     struct timespec time_;
     time_.tv_sec = (time_t)(sbt >> 32);
     time_.tv_nsec = (long)sbttons((sbintime_t)((uint64_t)sbt & 0xffffffffu));
@@ -170,7 +174,7 @@ static inline struct timespec sbttots(sbintime_t sbt) {
 static inline sbintime_t tstosbt(struct timespec time_) {
     return (sbintime_t)((uint64_t)time_.tv_sec << 32) + nstosbt(time_.tv_nsec);
 }
-static inline struct timeval sbttotv(sbintime_t sbt) {
+static inline struct timeval sbttotv(sbintime_t sbt) { /* tv_usec is 0 to 999999 */
     struct timeval time_;
     time_.tv_sec = (time_t)(sbt >> 32);
     time_.tv_usec = (suseconds_t)sbttous((sbintime_t)((uint64_t)sbt & 0xffffffffu));
@@ -195,6 +199,7 @@ static inline sbintime_t tvtosbt(struct timeval time_) {
             (sum)->tv_nsec -= 1000000000L;            \
         }                                             \
     } while (0)
+/* The difference may be negative. tv_sec is then negative, and tv_nsec still counts forward. */
 #define timespecsub(a, b, difference)                        \
     do {                                                     \
         (difference)->tv_sec = (a)->tv_sec - (b)->tv_sec;    \
@@ -207,11 +212,11 @@ static inline sbintime_t tvtosbt(struct timeval time_) {
 
 /* The value of sysctl kern.clockrate. */
 struct clockinfo {
-    int hz;   /* ticks in a second */
-    int tick; /* microseconds in a tick */
-    int spare;
+    int hz;     /* ticks in a second */
+    int tick;   /* microseconds in a tick */
+    int spare;  /* no meaning */
     int stathz; /* ticks in a second of kern.cp_time and kern.cp_times */
-    int profhz;
+    int profhz; /* ticks in a second of profiles */
 };
 
 #ifdef __cplusplus

@@ -4,9 +4,9 @@
 
 #include <stdlib.h>
 
-#define LOADAVG_1MIN 0
-#define LOADAVG_5MIN 1
-#define LOADAVG_15MIN 2
-#define LOADAVG_NSTATS 3
+#define LOADAVG_1MIN 0   /* the mean over one minute */
+#define LOADAVG_5MIN 1   /* over five minutes */
+#define LOADAVG_15MIN 2  /* over a quarter of an hour */
+#define LOADAVG_NSTATS 3 /* the number of means */
 
 #endif

@@ -7,11 +7,11 @@
 
 #include <sys/types.h>
 
-#define PS_OFFLINE "off-line"
-#define PS_ONLINE "on-line"
-#define PS_FAULTED "faulted"
-#define PS_POWEROFF "powered-off"
-#define PS_NOINTR "no-intr"
-#define PS_SPARE "spare"
+#define PS_OFFLINE "off-line"     /* runs no threads */
+#define PS_ONLINE "on-line"       /* runs threads and takes interrupts */
+#define PS_FAULTED "faulted"      /* switched off after an error */
+#define PS_POWEROFF "powered-off" /* without power */
+#define PS_NOINTR "no-intr"       /* runs threads and takes no interrupts */
+#define PS_SPARE "spare"          /* kept for the failure of another */
 
 #endif

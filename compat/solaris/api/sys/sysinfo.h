@@ -20,17 +20,17 @@ extern "C" {
 #endif
 
 /* The index of cpu_sysinfo_t.cpu[]: the state of a processor. */
-#define CPU_IDLE 0
-#define CPU_USER 1
-#define CPU_KERNEL 2
-#define CPU_WAIT 3
-#define CPU_STATES 4
+#define CPU_IDLE 0   /* nothing to do */
+#define CPU_USER 1   /* programs */
+#define CPU_KERNEL 2 /* the kernel */
+#define CPU_WAIT 3   /* idle while a thread waits for a disk */
+#define CPU_STATES 4 /* the number of states */
 
 /* The index of cpu_sysinfo_t.wait[]: the reason of CPU_WAIT. */
-#define W_IO 0
-#define W_SWAP 1
-#define W_PIO 2
-#define W_STATES 3
+#define W_IO 0     /* the file system or the page cache */
+#define W_SWAP 1   /* swapping */
+#define W_PIO 2    /* a device without the page cache */
+#define W_STATES 3 /* the number of reasons */
 
 /* The activity of one processor. */
 typedef struct cpu_sysinfo {

@@ -8,9 +8,9 @@
 #include_next <sys/time.h>
 
 /* The number of these units in a second. */
-#define SEC 1
-#define MILLISEC 1000
-#define MICROSEC 1000000
-#define NANOSEC 1000000000
+#define SEC 1              /* seconds */
+#define MILLISEC 1000      /* milliseconds */
+#define MICROSEC 1000000   /* microseconds */
+#define NANOSEC 1000000000 /* nanoseconds, as gethrtime() counts them */
 
 #endif
