@@ -28,30 +28,35 @@ struct sbuf;
 /* A drain takes up to len bytes of data. Returns the number of bytes taken, or a negative errno. */
 typedef int(sbuf_drain_func)(void *arg, const char *data, int len);
 
+/* The members belong to the library. The struct may lie in memory of the caller. */
 struct sbuf {
-    char *s_buf; /* the text */
-    sbuf_drain_func *s_drain_func;
-    void *s_drain_arg;
-    int s_error; /* the first error, an errno value */
-    ssize_t s_size; /* bytes of s_buf */
-    ssize_t s_len; /* bytes of the text, without the NUL */
-    int s_flags;
-    ssize_t s_sect_len;
-    ssize_t s_rec_off;
+    char *s_buf;                   /* the text */
+    sbuf_drain_func *s_drain_func; /* NULL: no drain */
+    void *s_drain_arg;             /* its first argument */
+    int s_error;                   /* the first error, an errno value */
+    ssize_t s_size;                /* bytes of s_buf */
+    ssize_t s_len;                 /* bytes of the text, without the NUL */
+    int s_flags;                   /* SBUF_ */
+    ssize_t s_sect_len;            /* not used here */
+    ssize_t s_rec_off;             /* not used here */
 };
 
 /* s_flags: the caller's ... */
 #define SBUF_FIXEDLEN 0x00000000   /* s_buf stays as large as it is */
 #define SBUF_AUTOEXTEND 0x00000001 /* s_buf grows */
 #define SBUF_INCLUDENUL 0x00000002 /* sbuf_len() of a finished text counts the NUL */
-#define SBUF_USRFLAGMSK 0x0000ffff
-/* ... and the library's: s_buf is allocated, the text is complete, the struct is allocated. */
-#define SBUF_DYNAMIC 0x00010000
-#define SBUF_FINISHED 0x00020000
-#define SBUF_DYNSTRUCT 0x00080000
+#define SBUF_USRFLAGMSK 0x0000ffff /* all flags of the caller */
+/* ... and the library's. */
+#define SBUF_DYNAMIC 0x00010000   /* s_buf is allocated */
+#define SBUF_FINISHED 0x00020000  /* the text is complete */
+#define SBUF_DYNSTRUCT 0x00080000 /* the struct is allocated */
 
-/* Prepares sb (NULL: a new one) with length bytes at buf (NULL: memory of its own). Returns NULL
- * without memory. sbuf_delete() frees what was allocated. */
+/*
+ * Prepares sb (NULL: a new one) with length bytes at buf (NULL: memory of its own). The caller
+ * keeps sb and buf until sbuf_delete(), which frees only what the library allocated.
+ *
+ * Errors: NULL without memory, and for a negative length or a flag of the library.
+ */
 struct sbuf *sbuf_new(struct sbuf *sb, char *buf, int length, int flags);
 #define sbuf_new_auto() sbuf_new(NULL, NULL, 0, SBUF_AUTOEXTEND)
 void sbuf_delete(struct sbuf *sb);
@@ -61,15 +66,24 @@ int sbuf_get_flags(struct sbuf *sb);
 void sbuf_set_flags(struct sbuf *sb, int flags);
 void sbuf_clear_flags(struct sbuf *sb, int flags);
 
-/* Remove all text and the error; cut the text at pos bytes; remove blanks at the end. */
+/*
+ * Remove all text and the error; cut the text at pos bytes; remove blanks at the end. A cleared
+ * buffer takes text again, also after sbuf_finish().
+ *
+ * Errors: -1: pos is outside of the text, or sbuf_trim() follows an error.
+ */
 void sbuf_clear(struct sbuf *sb);
 int sbuf_setpos(struct sbuf *sb, ssize_t pos);
 int sbuf_trim(struct sbuf *sb);
 
-/* Sets the drain, which gets the text when the room is full and at the end. */
+/* Sets the drain, which gets the text when the room is full and at the end. EDEADLK: the drain took
+ * nothing. */
 void sbuf_set_drain(struct sbuf *sb, sbuf_drain_func *drain, void *arg);
 
-/* Append (cpy: replace). 0, or -1 after an error. */
+/*
+ * Append (cpy: replace) bytes, a text, a byte, a newline if the last byte is none, a formatted
+ * text. 0, or -1 after an error. A finished text must not be changed: the call aborts.
+ */
 int sbuf_bcat(struct sbuf *sb, const void *bytes, size_t length);
 int sbuf_bcpy(struct sbuf *sb, const void *bytes, size_t length);
 int sbuf_cat(struct sbuf *sb, const char *text);
@@ -82,7 +96,11 @@ int sbuf_vprintf(struct sbuf *sb, const char *format, va_list arguments)
 
 /* The first error, an errno; 0 for none. */
 int sbuf_error(const struct sbuf *sb);
-/* 0, or -1 with errno; data and len are for finished texts. len is -1 after an error. */
+/*
+ * sbuf_finish() ends the text with a NUL and drains it: 0, or -1 with errno. sbuf_data() is the
+ * text, which belongs to the buffer. sbuf_len() is its length in bytes, or -1 after an error. Both
+ * are for finished texts. sbuf_done() is 1 for a finished text.
+ */
 int sbuf_finish(struct sbuf *sb);
 char *sbuf_data(struct sbuf *sb);
 ssize_t sbuf_len(struct sbuf *sb);

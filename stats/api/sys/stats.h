@@ -47,8 +47,8 @@
 
 /* Macros in code that FreeBSD shares between its kernel and programs; no effect here. */
 #ifndef VNET
-#define VNET(n) n
-#define VNET_DEFINE(t, n) static t n __attribute__((__unused__))
+#define VNET(n) n                                                /* a variable of a network stack */
+#define VNET_DEFINE(t, n) static t n __attribute__((__unused__)) /* its definition */
 #endif
 
 #define TPL_MAX_NAME_LEN 64 /* bytes of a template's name, the NUL included */
@@ -56,18 +56,18 @@
 
 struct sbuf;
 
-/* The forms of rendered text. */
+/* The forms of rendered text: FREEFORM is for people, and JSON is one object in one line. */
 enum sb_str_fmt { SB_STRFMT_FREEFORM = 0, SB_STRFMT_JSON, SB_STRFMT_NUM_FMTS };
 
 /* Kinds of statistics. VOISTATE keeps the last value of a VOI with relative updates. */
 enum voi_stype {
-    VS_STYPE_VOISTATE = 0,
-    VS_STYPE_SUM,   /* the sum of all values */
-    VS_STYPE_MAX,   /* the largest value */
-    VS_STYPE_MIN,   /* the smallest value */
-    VS_STYPE_HIST,  /* counts of values in buckets */
-    VS_STYPE_TDGST, /* a t-digest: quantiles in bounded memory */
-    VS_NUM_STYPES
+    VS_STYPE_VOISTATE = 0, /* the last value, for relative updates */
+    VS_STYPE_SUM,          /* the sum of all values */
+    VS_STYPE_MAX,          /* the largest value */
+    VS_STYPE_MIN,          /* the smallest value */
+    VS_STYPE_HIST,         /* counts of values in buckets */
+    VS_STYPE_TDGST,        /* a t-digest: quantiles in bounded memory */
+    VS_NUM_STYPES          /* the number of kinds */
 };
 
 /*
@@ -76,61 +76,61 @@ enum voi_stype {
  * bits.
  */
 enum vsd_dtype {
-    VSD_DTYPE_VOISTATE = 0,
-    VSD_DTYPE_INT_S32,
-    VSD_DTYPE_INT_U32,
-    VSD_DTYPE_INT_S64,
-    VSD_DTYPE_INT_U64,
-    VSD_DTYPE_INT_SLONG,
-    VSD_DTYPE_INT_ULONG,
-    VSD_DTYPE_Q_S32,
-    VSD_DTYPE_Q_U32,
-    VSD_DTYPE_Q_S64,
-    VSD_DTYPE_Q_U64,
-    VSD_DTYPE_CRHIST32,
-    VSD_DTYPE_DRHIST32,
-    VSD_DTYPE_DVHIST32,
-    VSD_DTYPE_CRHIST64,
-    VSD_DTYPE_DRHIST64,
-    VSD_DTYPE_DVHIST64,
-    VSD_DTYPE_TDGSTCLUST32,
-    VSD_DTYPE_TDGSTCLUST64,
-    VSD_NUM_DTYPES
+    VSD_DTYPE_VOISTATE = 0, /* the library's own */
+    VSD_DTYPE_INT_S32,      /* int32_t */
+    VSD_DTYPE_INT_U32,      /* uint32_t */
+    VSD_DTYPE_INT_S64,      /* int64_t */
+    VSD_DTYPE_INT_U64,      /* uint64_t */
+    VSD_DTYPE_INT_SLONG,    /* long */
+    VSD_DTYPE_INT_ULONG,    /* unsigned long */
+    VSD_DTYPE_Q_S32,        /* s32q_t of <sys/qmath.h> */
+    VSD_DTYPE_Q_U32,        /* u32q_t */
+    VSD_DTYPE_Q_S64,        /* s64q_t */
+    VSD_DTYPE_Q_U64,        /* u64q_t; the types of values end here */
+    VSD_DTYPE_CRHIST32,     /* struct voistatdata_crhist32 */
+    VSD_DTYPE_DRHIST32,     /* struct voistatdata_drhist32 */
+    VSD_DTYPE_DVHIST32,     /* struct voistatdata_dvhist32 */
+    VSD_DTYPE_CRHIST64,     /* struct voistatdata_crhist64 */
+    VSD_DTYPE_DRHIST64,     /* struct voistatdata_drhist64 */
+    VSD_DTYPE_DVHIST64,     /* struct voistatdata_dvhist64 */
+    VSD_DTYPE_TDGSTCLUST32, /* struct voistatdata_tdgstclust32 */
+    VSD_DTYPE_TDGSTCLUST64, /* struct voistatdata_tdgstclust64 */
+    VSD_NUM_DTYPES          /* the number of types */
 };
 
 /*
  * The stored data of a statistic. A blob has no padding between statistics. Data of 64 bits may
  * therefore lie at an odd multiple of 4: copy with memcpy.
  */
-struct voistatdata_int32 {
+struct voistatdata_int32 { /* VSD_DTYPE_INT_S32, _U32 */
     union {
         int32_t s32;
         uint32_t u32;
     };
 };
 
-struct voistatdata_int64 {
+struct voistatdata_int64 { /* VSD_DTYPE_INT_S64, _U64 */
     union {
         int64_t s64;
         uint64_t u64;
     };
 };
 
-struct voistatdata_intlong {
+struct voistatdata_intlong { /* VSD_DTYPE_INT_SLONG, _ULONG: 64 bits here */
     union {
         long slong;
         unsigned long ulong;
     };
 };
 
-struct voistatdata_q32 {
+struct voistatdata_q32 { /* VSD_DTYPE_Q_S32, _U32 */
     union {
         s32q_t sq32;
         u32q_t uq32;
     };
 };
 
-struct voistatdata_q64 {
+struct voistatdata_q64 { /* VSD_DTYPE_Q_S64, _U64 */
     union {
         s64q_t sq64;
         u64q_t uq64;
@@ -180,15 +180,15 @@ struct voistatdata_numeric {
  *           [ cnt0 ) [ cnt1 ) [ cnt2 ...           [ cnt0 )     [ cnt1 )             cnt0   cnt1
  */
 struct voistatdata_crhist32 {
-    uint32_t oob;
+    uint32_t oob; /* values below the first bound */
     struct {
-        struct voistatdata_numeric lb;
-        uint32_t cnt;
-    } bkts[];
+        struct voistatdata_numeric lb; /* the first value of the bucket, in the type of the VOI */
+        uint32_t cnt;                  /* values in the bucket; wraps */
+    } bkts[];                          /* in ascending order, as many as the data has room for */
 };
 
 struct voistatdata_crhist64 {
-    uint64_t oob;
+    uint64_t oob; /* as above; a count does not wrap in practice */
     struct {
         struct voistatdata_numeric lb;
         uint64_t cnt;
@@ -196,11 +196,11 @@ struct voistatdata_crhist64 {
 };
 
 struct voistatdata_drhist32 {
-    uint32_t oob;
+    uint32_t oob; /* values in no bucket */
     struct {
-        struct voistatdata_numeric lb, ub;
+        struct voistatdata_numeric lb, ub; /* the first value, and the first one behind it */
         uint32_t cnt;
-    } bkts[];
+    } bkts[]; /* where buckets overlap, the last one counts */
 };
 
 struct voistatdata_drhist64 {
@@ -212,9 +212,9 @@ struct voistatdata_drhist64 {
 };
 
 struct voistatdata_dvhist32 {
-    uint32_t oob;
+    uint32_t oob; /* all other values */
     struct {
-        struct voistatdata_numeric val;
+        struct voistatdata_numeric val; /* the value that the bucket counts */
         uint32_t cnt;
     } bkts[];
 };
@@ -227,6 +227,7 @@ struct voistatdata_dvhist64 {
     } bkts[];
 };
 
+/* Any histogram. Its type is in the statistic, not in its data. */
 struct voistatdata_hist {
     union {
         struct voistatdata_crhist32 crhist32;
@@ -244,17 +245,18 @@ struct voistatdata_hist {
  * centroids to make room.
  */
 struct voistatdata_tdgstctd32 {
-    ARB16_ENTRY() ctdlnk;
-    s32q_t mu;
-    int32_t cnt;
+    ARB16_ENTRY() ctdlnk; /* the links of the tree */
+    s32q_t mu;            /* the mean, in the unit of the VOI */
+    int32_t cnt;          /* the number of values */
 };
 
 struct voistatdata_tdgstctd64 {
-    ARB16_ENTRY() ctdlnk;
+    ARB16_ENTRY() ctdlnk; /* as above */
     s64q_t mu;
     int64_t cnt;
 };
 
+/* A centroid of either width. */
 struct voistatdata_tdgstctd {
     union {
         struct voistatdata_tdgstctd32 tdgstctd32;
@@ -263,17 +265,18 @@ struct voistatdata_tdgstctd {
 };
 
 struct voistatdata_tdgstclust32 {
-    uint32_t smplcnt;
-    uint32_t compcnt;
-    ARB16_HEAD(ctdth32, voistatdata_tdgstctd32) ctdtree;
+    uint32_t smplcnt;                                    /* values */
+    uint32_t compcnt;                                    /* compressions */
+    ARB16_HEAD(ctdth32, voistatdata_tdgstctd32) ctdtree; /* the centroids by mu */
 };
 
 struct voistatdata_tdgstclust64 {
-    uint64_t smplcnt;
+    uint64_t smplcnt; /* as above */
     uint32_t compcnt;
     ARB16_HEAD(ctdth64, voistatdata_tdgstctd64) ctdtree;
 };
 
+/* A t-digest of either width. */
 struct voistatdata_tdgst {
     union {
         struct voistatdata_tdgstclust32 tdgstclust32;
@@ -281,6 +284,7 @@ struct voistatdata_tdgst {
     };
 };
 
+/* The data of any statistic. Its type says which member is valid. */
 struct voistatdata {
     union {
         struct voistatdata_int32 int32;
@@ -311,15 +315,16 @@ struct stats_hist_bkt {
 
 /*
  * The buckets of a histogram between lb and ub. LIN has buckets of one width, and EXP widths that
- * grow as a power. LINEXP divides each power into equal steps. USR has a list of the caller.
+ * grow as a power. LINEXP divides each power into equal steps. USR has a list of the caller. The
+ * caller owns the struct and the list, which must exist until the template has the VOI.
  */
 struct vss_hist_hlpr_info {
     enum hist_bkt_alloc { BKT_LIN, BKT_EXP, BKT_LINEXP, BKT_USR } scheme;
-    enum vsd_dtype voi_dtype;
-    enum vsd_dtype hist_dtype;
-    uint32_t flags;
+    enum vsd_dtype voi_dtype;      /* not read: the helper gets the type of the VOI */
+    enum vsd_dtype hist_dtype;     /* DV with USR only */
+    uint32_t flags;                /* VSD_HIST_ */
     struct voistatdata_numeric lb; /* a Q number if the VOI is one; steps are integers */
-    struct voistatdata_numeric ub;
+    struct voistatdata_numeric ub; /* lies in the last bucket */
     union {
         struct {
             uint64_t stepinc; /* the width of a bucket */
@@ -333,23 +338,26 @@ struct vss_hist_hlpr_info {
             uint64_t linstepdiv; /* steps per power */
         } linexp;
         struct {
-            uint16_t nbkts;
-            const struct stats_hist_bkt *bkts;
+            uint16_t nbkts;                    /* the number of buckets */
+            const struct stats_hist_bkt *bkts; /* in order, borrowed */
         } usr;
     };
 };
 
+/* The size and the precision of a t-digest. */
 struct vss_tdgst_hlpr_info {
-    enum vsd_dtype voi_dtype;
-    enum vsd_dtype tdgst_dtype;
-    uint32_t nctds; /* the number of centroids: more are more exact */
-    uint32_t prec;  /* bits of mu's fraction, rounded up to 2, 4, 6, 8, 16, 32 or 48 */
+    enum vsd_dtype voi_dtype;   /* not read */
+    enum vsd_dtype tdgst_dtype; /* VSD_DTYPE_TDGSTCLUST32 or 64 */
+    uint32_t nctds;             /* the number of centroids: more are more exact */
+    uint32_t prec;              /* bits of mu's fraction, rounded up to 2, 4, 6, 8, 16, 32 or 48 */
 } __attribute__((__aligned__(sizeof(void *))));
 
+/* The precision of a sum or an extreme. Integers ignore it. */
 struct vss_numeric_hlpr_info {
     uint32_t prec; /* fraction bits of sums and extremes of Q numbers */
 };
 
+/* The argument of any helper. */
 struct vss_hlpr_info {
     union {
         struct vss_tdgst_hlpr_info tdgst;
@@ -358,6 +366,7 @@ struct vss_hlpr_info {
     };
 };
 
+/* A helper allocates the iv of a specification. Returns 0 or an errno: EINVAL, EFBIG or ENOMEM. */
 struct voistatspec;
 typedef int (*vss_hlpr_fn)(enum vsd_dtype, struct voistatspec *, struct vss_hlpr_info *);
 
@@ -368,15 +377,15 @@ struct voistatspec {
     struct voistatdata *iv;         /* the initial data */
     size_t vsdsz;                   /* bytes of iv */
     uint32_t flags;                 /* VSD_ */
-    enum vsd_dtype vs_dtype : 8;
-    enum voi_stype stype : 8;
+    enum vsd_dtype vs_dtype : 8;    /* the type of iv */
+    enum voi_stype stype : 8;       /* a VOI has at most one statistic of a kind */
 };
 
 /* The public part of a blob. */
 #define STATS_ABI_V1 1
 struct statsblobv1;
 
-enum sb_endianness { SB_UE = 0, SB_LE, SB_BE };
+enum sb_endianness { SB_UE = 0, SB_LE, SB_BE }; /* unknown, little endian, big endian */
 
 struct statsblob {
     uint8_t abi;      /* STATS_ABI_V1 */
@@ -387,23 +396,23 @@ struct statsblob {
     uint8_t opaque[]; /* the VOIs and their statistics */
 } __attribute__((__aligned__(sizeof(void *))));
 
-/* The names of one VOI. */
+/* The names of one VOI, which belong to the template. */
 struct voi_meta {
-    char *name;
-    char *desc;
+    char *name; /* the name that stats_tpl_add_voistats was given */
+    char *desc; /* NULL here */
 };
 
 /* The names of a template. A blob has the hash only. */
 struct metablob {
-    char *tplname;
+    char *tplname;             /* the template's name */
     uint32_t tplhash; /* of the names and the form: blobs of one template have the same hash */
     struct voi_meta *voi_meta; /* one per VOI; the name of a vacant slot is NULL */
 };
 
-/* A template: its names, and the blob that new blobs are copied from. */
+/* A template: its names, and the blob that new blobs are copied from. Both are the library's. */
 struct statsblob_tpl {
-    struct metablob *mb;
-    struct statsblob *sb;
+    struct metablob *mb;  /* the names */
+    struct statsblob *sb; /* a blob without values; to be read only */
 };
 
 /* The share of objects that get a blob of a template. */
@@ -430,11 +439,11 @@ struct sb_visit {
     int16_t voi_id;              /* the VOI */
     int16_t vs_dsz;              /* bytes of vs_data */
     uint16_t vs_errs;            /* updates that failed, for example by overflow */
-    enum vsd_dtype voi_dtype : 8;
-    enum vsd_dtype vs_dtype : 8;
-    int8_t vs_stype;
+    enum vsd_dtype voi_dtype : 8; /* the type of the VOI's values */
+    enum vsd_dtype vs_dtype : 8;  /* the type of vs_data */
+    int8_t vs_stype;              /* enum voi_stype */
 };
-/* Called per statistic. A result other than 0 ends the walk. */
+/* Called per statistic; sbv is valid during the call. A result other than 0 ends the walk. */
 typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
 
 /* Of an update: the value is a difference from the last value. */
@@ -443,24 +452,24 @@ typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
 #define SB_CLONE_RSTSRC 0x0001        /* a snapshot: reset the source after the copy */
 #define SB_CLONE_ALLOCDST 0x0002      /* allocate the copy */
 #define SB_CLONE_USRDSTNOFAULT 0x0004 /* for FreeBSD's kernel; no effect here */
-#define SB_CLONE_USRDST 0x0008
+#define SB_CLONE_USRDST 0x0008        /* the same */
 
 #define SB_TOSTR_OBJDUMP 0x00000001 /* all that is stored */
 #define SB_TOSTR_META 0x00000002    /* names, from the template with the blob's hash */
 
 /* The first index of numeric_limits. */
-#define LIM_MIN 0
-#define LIM_MAX 1
+#define LIM_MIN 0 /* the smallest value of each type */
+#define LIM_MAX 1 /* the largest value of each type */
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Names, descriptions, sizes in bytes and limits, by type. */
-extern const char *vs_stype2name[VS_NUM_STYPES];
-extern const char *vs_stype2desc[VS_NUM_STYPES];
-extern const char *vsd_dtype2name[VSD_NUM_DTYPES];
-extern const size_t vsd_dtype2size[VSD_NUM_DTYPES];
+/* Tables by type, to be read only. Limits are those of the types of values. */
+extern const char *vs_stype2name[VS_NUM_STYPES];    /* such as "SUM" */
+extern const char *vs_stype2desc[VS_NUM_STYPES];    /* a few words */
+extern const char *vsd_dtype2name[VSD_NUM_DTYPES];  /* such as "INT_U64" */
+extern const size_t vsd_dtype2size[VSD_NUM_DTYPES]; /* bytes, without buckets and centroids */
 extern const struct voistatdata_numeric numeric_limits[2][VSD_DTYPE_Q_U64 + 1];
 
 /* The functions of ABI 1. The names without _v1 at the end of this header explain each one. */
@@ -484,7 +493,13 @@ int stats_v1_voistat_fetch_dptr(struct statsblobv1 *sb, int32_t voi_id, enum voi
                                 enum vsd_dtype *retdtype, struct voistatdata **retvsd,
                                 size_t *retvsdsz);
 
-/* The helpers of specifications: init allocates the iv of each, and cleanup frees them. */
+/*
+ * The helpers of specifications. init calls the helper of each, which allocates its iv. init stops
+ * at the first error. cleanup frees the iv of each specification with a helper.
+ *
+ * Errors: EINVAL: the values make no sense for the type, such as a bound that it cannot express.
+ *         EFBIG: the data would be larger than a blob may be. ENOMEM.
+ */
 int stats_vss_hlpr_init(enum vsd_dtype voi_dtype, uint32_t nvss, struct voistatspec *vss);
 void stats_vss_hlpr_cleanup(uint32_t nvss, struct voistatspec *vss);
 int stats_vss_hist_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
@@ -495,9 +510,17 @@ int stats_vss_tdgst_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
                          struct vss_tdgst_hlpr_info *info);
 
 /*
- * Templates by id, by name and hash, and the name of an id. rollthedice chooses a template at
- * random by the rates: the same seed bytes give the same choice. The result is an id, or a negative
- * errno.
+ * Templates by id, by name and hash, and the name of an id.
+ *
+ * stats_tpl_fetch sets *tpl, which stays valid; its blob is replaced when a VOI is added. ENOENT:
+ * no such id. stats_tpl_fetch_allocid returns the id of the newest match, or -ESRCH. A NULL name or,
+ * with a name, a hash of 0 matches any. stats_tpl_id2name copies the name with its NUL; EOVERFLOW:
+ * `len` is too small.
+ *
+ * stats_tpl_sample_rollthedice chooses a template by the rates, in per cent. The same seed bytes
+ * give the same choice; NULL chooses at random. The result is an id, or -1 for none.
+ *
+ * stats_voistatdata_tostr appends one statistic of vsd_sz bytes to buf, as stats_blob_tostr does.
  */
 int stats_tpl_fetch(int tpl_id, struct statsblob_tpl **tpl);
 int stats_tpl_fetch_allocid(const char *name, uint32_t hash);
@@ -513,18 +536,20 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
 #endif
 
 /* Members by name, as the macros need them. */
-#define TYPEOF_MEMBER(type, member) __typeof(((type *)0)->member)
+#define TYPEOF_MEMBER(type, member) __typeof(((type *)0)->member) /* its type */
+/* The type that it points to. */
 #define TYPEOF_MEMBER_PTR(type, member) __typeof(*(((type *)0)->member))
-#define SIZEOF_MEMBER(type, member) sizeof(TYPEOF_MEMBER(type, member))
+#define SIZEOF_MEMBER(type, member) sizeof(TYPEOF_MEMBER(type, member)) /* its bytes */
 
 /* A pointer to data as a pointer to data of a type. */
-#define _VSD(cnst, type, ptr) ((cnst struct voistatdata_##type *)(ptr))
-#define VSD(type, ptr) _VSD(, type, ptr)
-#define CONSTVSD(type, ptr) _VSD(const, type, ptr)
+#define _VSD(cnst, type, ptr) ((cnst struct voistatdata_##type *)(ptr)) /* cnst: const or nothing */
+#define VSD(type, ptr) _VSD(, type, ptr)           /* writable data */
+#define CONSTVSD(type, ptr) _VSD(const, type, ptr) /* constant data */
 
+/* The number of specifications in an array. */
 #define NVSS(vss_slots) (sizeof((vss_slots)) / sizeof(struct voistatspec))
 
-/* Between sizes and counts of buckets and centroids. */
+/* Between sizes in bytes and counts of buckets or centroids; the type is as in crhist32. */
 #define HIST_VSDSZ2NBKTS(htype, dsz)                   \
     (((dsz) - sizeof(struct voistatdata_##htype)) /    \
      sizeof(TYPEOF_MEMBER(struct voistatdata_##htype, bkts[0])))
@@ -535,7 +560,12 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
     (sizeof(struct voistatdata_##tdtype) +     \
      ((nctds) * sizeof(TYPEOF_MEMBER_PTR(struct voistatdata_##tdtype, ctdtree.arb_nodes))))
 
-/* A histogram's field by its type at run time. */
+/*
+ * A histogram's field by its type at run time, such as oob or bkts[i].cnt. _FIELDVAL is the value,
+ * and _FIELDPTR a pointer. CONST is for a histogram that must not be changed. VSD_HIST_ takes any
+ * histogram. VSD_CRHIST_, VSD_DRHIST_ and VSD_DVHIST_ take one kind, which may have fields of its
+ * own.
+ */
 #define VSD_HIST_FIELD(hist, cnst, hist_dtype, op, field)                                  \
     ((hist_dtype) == VSD_DTYPE_CRHIST32   ? op(_VSD(cnst, crhist32, hist)->field)          \
      : (hist_dtype) == VSD_DTYPE_DRHIST32 ? op(_VSD(cnst, drhist32, hist)->field)          \
@@ -587,6 +617,7 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
 #define STATS_INLINE_ static inline
 #endif
 
+/* A value of any type from its bits. A negative value or a Q number is converted to uint64_t. */
 STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #ifdef __cplusplus
     struct voistatdata_numeric number = {};
@@ -599,9 +630,10 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #endif
 }
 
+/* One bucket for HBKTS: a range without its end ub, a single value, or a range up to the next. */
 #define DRBKT(lb, ub) {stats_ctor_vsd_numeric((uint64_t)(lb)), stats_ctor_vsd_numeric((uint64_t)(ub))}
-#define DVBKT(val) DRBKT(val, val)
-#define CRBKT(lb) DRBKT(lb, lb)
+#define DVBKT(val) DRBKT(val, val) /* a single value */
+#define CRBKT(lb) DRBKT(lb, lb)    /* up to the next bucket */
 
 #ifdef __cplusplus
 #if __cplusplus >= 201402L
@@ -614,9 +646,9 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
                           .hlprinfo = (hlpi)})
 #define STATS_VSS_NUMERIC_(st, hlpi) \
     STATS_VSS(st, 0, (enum vsd_dtype)0, (vss_hlpr_fn)(void (*)(void)) & stats_vss_numeric_hlpr, hlpi)
-#define STATS_VSS_SUM() STATS_VSS_NUMERIC_(VS_STYPE_SUM, NULL)
-#define STATS_VSS_MAX() STATS_VSS_NUMERIC_(VS_STYPE_MAX, NULL)
-#define STATS_VSS_MIN() STATS_VSS_NUMERIC_(VS_STYPE_MIN, NULL)
+#define STATS_VSS_SUM() STATS_VSS_NUMERIC_(VS_STYPE_SUM, NULL) /* begins at 0 */
+#define STATS_VSS_MAX() STATS_VSS_NUMERIC_(VS_STYPE_MAX, NULL) /* begins at the least value */
+#define STATS_VSS_MIN() STATS_VSS_NUMERIC_(VS_STYPE_MIN, NULL) /* begins at the greatest value */
 
 /* Specifications for Q numbers with n bits of fraction; FreeBSD does not have these macros. */
 #define STATS_VSS_PREC_(n) ((struct vss_hlpr_info *)&(struct vss_numeric_hlpr_info){.prec = (n)})
@@ -624,6 +656,7 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define STATS_VSS_MAX_PREC(n) STATS_VSS_NUMERIC_(VS_STYPE_MAX, STATS_VSS_PREC_(n))
 #define STATS_VSS_MIN_PREC(n) STATS_VSS_NUMERIC_(VS_STYPE_MIN, STATS_VSS_PREC_(n))
 
+/* A histogram and a t-digest from an info of the caller. */
 #define STATS_VSS_HIST(htype, hist_hlpr_info)                                                   \
     STATS_VSS(VS_STYPE_HIST, 0, htype, (vss_hlpr_fn)(void (*)(void)) & stats_vss_hist_hlpr,     \
               (struct vss_hlpr_info *)(hist_hlpr_info))
@@ -631,6 +664,7 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
     STATS_VSS(VS_STYPE_TDGST, 0, tdtype, (vss_hlpr_fn)(void (*)(void)) & stats_vss_tdgst_hlpr,  \
               (struct vss_hlpr_info *)(tdgst_hlpr_info))
 
+/* A t-digest of nctds centroids, whose means have prec bits of fraction. */
 #define TDGST_HLPR_INFO(dt, nc, nf) \
     (&(struct vss_tdgst_hlpr_info){.tdgst_dtype = (dt), .nctds = (nc), .prec = (nf)})
 #define STATS_VSS_TDGSTCLUST32(nctds, prec) \
@@ -638,8 +672,10 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define STATS_VSS_TDGSTCLUST64(nctds, prec) \
     STATS_VSS_TDIGEST(VSD_DTYPE_TDGSTCLUST64, TDGST_HLPR_INFO(VSD_DTYPE_TDGSTCLUST64, nctds, prec))
 
+/* A list of buckets for _USR, ascending: HBKTS(CRBKT(0), CRBKT(10)). */
 #define HBKTS(...) ((struct voistatdata_numeric[][2]){__VA_ARGS__})
 
+/* The info of a histogram; the fields are those of its scheme. */
 #define HIST_HLPR_INFO_LIN_FIELDS(si) .lin.stepinc = (si)
 #define HIST_HLPR_INFO_EXP_FIELDS(sb, se) .exp.stepbase = (sb), .exp.stepexp = (se)
 #define HIST_HLPR_INFO_LINEXP_FIELDS(nss, sb) .linexp.linstepdiv = (nss), .linexp.stepbase = (sb)
@@ -665,6 +701,14 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define STATS_VSS_USR_(dt, bkts, f) \
     STATS_VSS_HIST(dt, HIST_HLPR_INFO(dt, BKT_USR, f, 0, 0, HIST_HLPR_INFO_USR_FIELDS(bkts)))
 
+/*
+ * Histograms from lb to ub. The bucket that has ub is the last one, and has no end.
+ *
+ *     LIN     buckets of the width stepinc
+ *     EXP     buckets as wide as stepbase to the power of stepexp, stepexp + 1 and so on
+ *     LINEXP  each power of stepbase is divided into nlinsteps buckets
+ *     USR     the buckets of an HBKTS list
+ */
 #define STATS_VSS_CRHIST32_LIN(lb, ub, stepinc, vsdflags) \
     STATS_VSS_LIN_(VSD_DTYPE_CRHIST32, lb, ub, stepinc, vsdflags)
 #define STATS_VSS_CRHIST32_EXP(lb, ub, stepbase, stepexp, vsdflags) \
@@ -689,12 +733,27 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
 #define STATS_Q_PREC_DEFAULT 8
 
 /* The public names, which call the functions of the current ABI. */
-/* Creates an empty template with a unique name. Returns its id, or a negative errno. */
+
+/*
+ * Creates an empty template, whose name is copied. Returns its id, from 0 on. flags has no effect.
+ *
+ * Threads: any; a template is never removed.
+ * Errors:  -EEXIST: a template has this name. -EINVAL: the name has more than TPL_MAX_NAME_LEN
+ *          bytes. -ENOMEM, also for a NULL name.
+ */
 static inline int stats_tpl_alloc(const char *name, uint32_t flags) {
     return stats_v1_tpl_alloc(name, flags);
 }
 
-/* Adds a VOI with its statistics to a template. EINVAL: a specification is wrong. */
+/*
+ * Adds a VOI with its statistics to a template. Blobs that exist already stay as they are. With
+ * SB_VOI_RELUPDATE in flags, the VOI takes relative updates.
+ *
+ * Ownership: everything is copied. The iv of each specification with a helper is freed.
+ * Threads:   any.
+ * Errors:    EINVAL: a specification is wrong, or there is no such template. EOPNOTSUPP: the
+ *            template has this VOI already. EFBIG: a blob would have more than 65535 bytes. ENOMEM.
+ */
 static inline int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
                                          enum vsd_dtype voi_dtype, uint32_t nvss,
                                          struct voistatspec *vss, uint32_t flags) {
@@ -705,24 +764,34 @@ static inline int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const 
     return error;
 }
 
-/* Creates a blob in memory of the caller, whose maxsz is set. EOVERFLOW: not enough room. */
+/*
+ * Creates a blob in memory of the caller, whose maxsz is set before the call. flags has no effect.
+ * Errors: EOVERFLOW: not enough room. EINVAL: no such template.
+ */
 static inline int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags) {
     return stats_v1_blob_init((struct statsblobv1 *)sb, tpl_id, flags);
 }
 
-/* Allocates a blob. NULL: no such template, or no memory. */
+/* Allocates a blob, which stats_blob_destroy frees. NULL: no such template, or no memory. */
 static inline struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags) {
     return (struct statsblob *)stats_v1_blob_alloc(tpl_id, flags);
 }
 
-/* Copies src to *dst, of dstmaxsz bytes; SB_CLONE_ALLOCDST allocates *dst. */
+/*
+ * Copies src to *dst, of dstmaxsz bytes. SB_CLONE_ALLOCDST allocates *dst, which stats_blob_destroy
+ * frees. The copy keeps its own maxsz.
+ *
+ * Errors: EOVERFLOW: only the public header fitted; its cursz is the needed size. EINVAL: src is no
+ *         blob, or there is no room for a header. ENOMEM.
+ */
 static inline int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
                                    uint32_t flags) {
     return stats_v1_blob_clone((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
                                flags);
 }
 
-/* Copies as stats_blob_clone, and with SB_CLONE_RSTSRC resets src. */
+/* Copies as stats_blob_clone, and with SB_CLONE_RSTSRC resets src afterwards. EINVAL also if src is
+ * not valid, as stats_blob_validate of <blkscope/stats.h> defines it. */
 static inline int stats_blob_snapshot(struct statsblob **dst, size_t dstmaxsz,
                                       struct statsblob *src, uint32_t flags) {
     return stats_v1_blob_snapshot((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
@@ -734,18 +803,28 @@ static inline void stats_blob_destroy(struct statsblob *sb) {
     stats_v1_blob_destroy((struct statsblobv1 *)sb);
 }
 
-/* Walks over all statistics. */
+/* Walks over all statistics, in the order of the VOIs. func may read and change the data. EINVAL:
+ * not a valid blob, or no func. 0 also if func ended the walk. */
 static inline int stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx) {
     return stats_v1_blob_visit((struct statsblobv1 *)sb, func, usrctx);
 }
 
-/* Appends the blob to buf as text or JSON. flags: SB_TOSTR_. */
+/*
+ * Appends the blob to buf, a buffer of <sys/sbuf.h>. flags: SB_TOSTR_. The caller finishes buf.
+ * Errors: EINVAL: no valid blob, or no template for SB_TOSTR_META. Or the error of buf.
+ */
 static inline int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum sb_str_fmt fmt,
                                    uint32_t flags) {
     return stats_v1_blob_tostr((struct statsblobv1 *)sb, buf, fmt, flags);
 }
 
-/* Finds the data of one statistic: a pointer into the blob, perhaps not aligned. */
+/*
+ * Finds the data of one statistic: a pointer into the blob, perhaps not aligned. retdtype and
+ * retvsdsz may be NULL; the size is in bytes.
+ *
+ * Ownership: the pointer is valid as long as the blob.
+ * Errors:    EINVAL: no such VOI or statistic, or a blob of another ABI.
+ */
 static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
                                            enum voi_stype stype, enum vsd_dtype *retdtype,
                                            struct voistatdata **retvsd, size_t *retvsdsz) {
@@ -753,7 +832,15 @@ static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
                                        retvsdsz);
 }
 
-/* For each type: fetch a sum or extreme, and feed a value. A NULL blob is not updated. */
+/*
+ * For each type: stats_voistat_fetch_TYPE copies a sum or an extreme, and stats_voi_update_abs_TYPE
+ * and _rel_TYPE feed a value. A relative value is added to the last one. An update neither
+ * allocates nor locks. A NULL blob is not updated, and the result is 0.
+ *
+ * Errors: EINVAL: no such VOI, or a VOI of another type. EFTYPE: a statistic of another type. An
+ *         update may also return the error of a statistic, such as EOVERFLOW. That statistic then
+ *         counts an error, up to 255, and the others have taken the value.
+ */
 #define STATS_FETCH_(suffix, ctype, dtype)                                                         \
     static inline int stats_voistat_fetch_##suffix(struct statsblob *sb, int32_t voi_id,           \
                                                    enum voi_stype stype, ctype *ret) {             \
