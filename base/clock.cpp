@@ -10,7 +10,7 @@
 #include <cpuid.h>
 #endif
 
-namespace blkscope::kstat {
+namespace blkscope {
 
 namespace detail {
 constinit HotClock hot_clock;
@@ -27,7 +27,6 @@ constexpr int brackets_per_end = 200;
 
 // One moment seen on both clocks. `width_ns` is the time between the two readings of
 // CLOCK_MONOTONIC.
-// clock.
 struct Moment {
     uint64_t counter;
     hrtime_t ns;
@@ -124,4 +123,4 @@ hrtime_t to_ticks(hrtime_t ns) {
     return static_cast<hrtime_t>(scaled > ticks * multiplier() ? ticks + 1 : ticks);
 }
 
-}  // namespace blkscope::kstat
+}  // namespace blkscope

@@ -30,7 +30,7 @@
 /// Nanoseconds, or ticks where a comment says so. <sys/kstat.h> declares the same type.
 using hrtime_t = long long;
 
-namespace blkscope::kstat {
+namespace blkscope {
 
 namespace detail {
 
@@ -100,7 +100,7 @@ class TickScale {
   public:
     TickScale();
 
-    /// The same as kstat::to_ns(ticks), for a time that is not negative.
+    /// The same as blkscope::to_ns(ticks), for a time that is not negative.
     [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
         __extension__ using Wide = unsigned __int128;
         return static_cast<uint64_t>(Wide{ticks} * multiplier_ >> detail::scale_shift);
@@ -116,4 +116,4 @@ inline hrtime_t now_ns() {
     return to_ns(now_unscaled());
 }
 
-}  // namespace blkscope::kstat
+}  // namespace blkscope

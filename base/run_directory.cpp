@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstdlib>
 
-namespace blkscope::kstat {
+namespace blkscope {
 
 std::string run_directory() {
     // secure_getenv: the caller of a set-user-id reader must not choose the directory it reads.
@@ -37,4 +37,4 @@ sockaddr_un socket_address(int directory, const std::string& name) {
     return address;
 }
 
-}  // namespace blkscope::kstat
+}  // namespace blkscope

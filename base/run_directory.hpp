@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-namespace blkscope::kstat {
+namespace blkscope {
 
 /// The path: $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /run/kstat. A
 /// user without a directory of their own can still read the system's.
@@ -33,4 +33,4 @@ std::optional<int> pid_of_socket(std::string_view name);
 /// Ownership: borrows `directory`, which stays open until bind(2) or connect(2) has returned.
 sockaddr_un socket_address(int directory, const std::string& name);
 
-}  // namespace blkscope::kstat
+}  // namespace blkscope

@@ -4,7 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-namespace blkscope::kstat {
+namespace blkscope {
 namespace {
 
 bool membarrier(int command) {
@@ -18,4 +18,4 @@ void make_stores_visible() {
     if (registered) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
 }
 
-}  // namespace blkscope::kstat
+}  // namespace blkscope

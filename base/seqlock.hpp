@@ -1,7 +1,7 @@
 // A sequence lock: one writer at a time, which never waits, and any number of readers. A reader
 // copies, and copies again if the writer wrote at the same time.
 //
-//     writer   odd | store ... store | even          (kstat::publish stores)
+//     writer   odd | store ... store | even          (publish() stores)
 //     reader   load seq, copy, load seq: both the same and even, or again
 //
 // Every field is moved atomically (publish, observe): stores release, and loads acquire. Such moves
@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace blkscope::kstat {
+namespace blkscope {
 
 /// Stores a field that only this thread writes.
 template <class T>
@@ -61,7 +61,7 @@ class Seqlock {
     Writing write() { return Writing(sequence_); }
 
     /// Returns the result of `copy` from a run that no write overlapped. `copy` reads with
-    /// kstat::observe, may run more than once, and may see torn data in a run that is repeated.
+    /// observe(), may run more than once, and may see torn data in a run that is repeated.
     template <class Copy>
     [[nodiscard]] auto read(Copy copy) const {
         for (;;) {
@@ -83,4 +83,4 @@ class Seqlock {
     std::atomic<uint32_t> sequence_{0};
 };
 
-}  // namespace blkscope::kstat
+}  // namespace blkscope

@@ -14,7 +14,7 @@
 // outside.
 //
 // To add an observer, write a class and name it in the list at the end of this file. Its
-// constructor takes (const kstat::Seqlock&, const Subject&), and it has any of the four functions.
+// constructor takes (const Seqlock&, const Subject&), and it has any of the four functions.
 //
 // Units:     ticks of the kernel's clock.
 // Ownership: owns the observers, their counters and their kstats.
@@ -42,7 +42,7 @@ namespace blkscope {
 template <class... Each>
 class ObserverList : private Each... {
   public:
-    ObserverList(const kstat::Seqlock& seq, const Subject& subject) : Each(seq, subject)... {}
+    ObserverList(const Seqlock& seq, const Subject& subject) : Each(seq, subject)... {}
 
     template <class One>
     [[nodiscard]] One& get() {
@@ -142,7 +142,7 @@ class Accounting {
     // Off only in a build that measures the cost of the accounting.
     static constexpr bool enabled = BLKSCOPE_ACCOUNTING != 0;
 
-    kstat::Seqlock seq_;
+    Seqlock seq_;
     ObserverList<IoCounts, HistogramCounts, TimerCounts, CommandCounts, ErrorKstat, InterruptCounts,
                  SampledStats>
         observers_;

@@ -13,7 +13,7 @@ constexpr std::array<const char*, Buf::op_count> op_names{
 
 }  // namespace
 
-CommandCounts::CommandCounts(const kstat::Seqlock&, const Subject& subject) {
+CommandCounts::CommandCounts(const Seqlock&, const Subject& subject) {
     if (!subject.published()) return;
     const size_t record_count = op_names.size() * op_records().size() + other_records().size();
     kstat_ = create_device_kstat(subject, {"cmds", "misc", KSTAT_TYPE_NAMED, record_count}, this,
@@ -39,14 +39,14 @@ void CommandCounts::connection_opened() {
 
 void CommandCounts::connection_closed() {
     assert(connections_ > 0);
-    kstat::publish(connections_, connections_ - 1);
+    publish(connections_, connections_ - 1);
 }
 
 int CommandCounts::update(kstat_t* ksp, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     const auto& counts = *static_cast<const CommandCounts*>(ksp->ks_private);
     kstat_named_t* record = KSTAT_NAMED_PTR(ksp);
-    const auto put = [&](const uint64_t& count) { (record++)->value.ui64 = kstat::observe(count); };
+    const auto put = [&](const uint64_t& count) { (record++)->value.ui64 = observe(count); };
     for (const Counters& counters : counts.counters_) {
         for (const OpRecord& per_op : op_records()) put(counters.*per_op.count);
     }

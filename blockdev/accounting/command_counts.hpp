@@ -27,7 +27,7 @@ namespace blkscope {
 
 class CommandCounts {
   public:
-    CommandCounts(const kstat::Seqlock& seq, const Subject& subject);
+    CommandCounts(const Seqlock& seq, const Subject& subject);
 
     void ended(const Buf& buf) {
         assert(static_cast<size_t>(buf.op) < counters_.size());
@@ -40,7 +40,7 @@ class CommandCounts {
     void synced() { add(syncs_, 1); }
     void sync_failed(int error) {
         assert(error > 0);
-        kstat::publish(sync_error_, static_cast<uint64_t>(error));
+        publish(sync_error_, static_cast<uint64_t>(error));
     }
 
     void connection_opened();
@@ -76,7 +76,7 @@ class CommandCounts {
              {"sync_error", &CommandCounts::sync_error_}});
     }
 
-    static void add(uint64_t& counter, uint64_t n) { kstat::publish(counter, counter + n); }
+    static void add(uint64_t& counter, uint64_t n) { publish(counter, counter + n); }
     static int update(kstat_t* ksp, int rw);
 
     std::array<Counters, Buf::op_count> counters_{};

@@ -29,12 +29,12 @@ devstat::Identity identity_of(int instance, const std::string& name, bool is_par
 }
 
 bintime bintime_of_ticks(hrtime_t ticks) {
-    return devstat::bintime_of(kstat::to_ns(ticks));
+    return devstat::bintime_of(to_ns(ticks));
 }
 
 }  // namespace
 
-DevstatCounters::DevstatCounters(const kstat::Seqlock& seq, int instance, const std::string& name,
+DevstatCounters::DevstatCounters(const Seqlock& seq, int instance, const std::string& name,
                                  bool is_partition, uint32_t block_bytes)
     : seq_(seq) {
     if (instance < 0) return;
@@ -44,14 +44,14 @@ DevstatCounters::DevstatCounters(const kstat::Seqlock& seq, int instance, const 
 
 DevstatCounters::Counters DevstatCounters::observe(const Counters& live) {
     Counters copy;
-    copy.starts = kstat::observe(live.starts);
-    copy.ends = kstat::observe(live.ends);
-    copy.busy_from = kstat::observe(live.busy_from);
-    copy.busy_time = kstat::observe(live.busy_time);
+    copy.starts = blkscope::observe(live.starts);
+    copy.ends = blkscope::observe(live.ends);
+    copy.busy_from = blkscope::observe(live.busy_from);
+    copy.busy_time = blkscope::observe(live.busy_time);
     for (size_t i = 0; i < copy.kinds.size(); ++i) {
-        copy.kinds[i].bytes = kstat::observe(live.kinds[i].bytes);
-        copy.kinds[i].operations = kstat::observe(live.kinds[i].operations);
-        copy.kinds[i].duration = kstat::observe(live.kinds[i].duration);
+        copy.kinds[i].bytes = blkscope::observe(live.kinds[i].bytes);
+        copy.kinds[i].operations = blkscope::observe(live.kinds[i].operations);
+        copy.kinds[i].duration = blkscope::observe(live.kinds[i].duration);
     }
     return copy;
 }
@@ -60,7 +60,7 @@ DevstatCounters::Counters DevstatCounters::observe(const Counters& live) {
 // both are the sum of starts and ends, so they need no counters.
 void DevstatCounters::fill(const void* owner, devstat::Devstat& out) {
     const auto& counters = *static_cast<const DevstatCounters*>(owner);
-    kstat::make_stores_visible();
+    make_stores_visible();
     const Counters copy = counters.seq_.read([&] { return observe(counters.live_); });
     out.sequence0 = copy.starts + copy.ends;
     out.sequence1 = out.sequence0;

@@ -42,8 +42,8 @@ class DevstatCounters {
   public:
     /// `name` is the name of the disk's or partition's kstat. With a negative instance nothing is
     /// published.
-    DevstatCounters(const kstat::Seqlock& seq, int instance, const std::string& name,
-                    bool is_partition, uint32_t block_bytes);
+    DevstatCounters(const Seqlock& seq, int instance, const std::string& name, bool is_partition,
+                    uint32_t block_bytes);
     DevstatCounters(const DevstatCounters&) = delete;
     DevstatCounters& operator=(const DevstatCounters&) = delete;
 
@@ -55,8 +55,8 @@ class DevstatCounters {
 
     /// A request has arrived at `now`.
     void begin(hrtime_t now) {
-        if (idle()) kstat::publish(live_.busy_from, now);
-        kstat::publish(live_.starts, live_.starts + 1);
+        if (idle()) publish(live_.busy_from, now);
+        publish(live_.starts, live_.starts + 1);
     }
 
     /// A request ends, with its stamps set. Its `queued` was the argument of begin().
@@ -67,8 +67,8 @@ class DevstatCounters {
         add(kind.operations, uint64_t{1});
         add(kind.duration, buf.finished - buf.queued);
         add(live_.busy_time, buf.finished - live_.busy_from);
-        kstat::publish(live_.busy_from, buf.finished);
-        kstat::publish(live_.ends, live_.ends + 1);
+        publish(live_.busy_from, buf.finished);
+        publish(live_.ends, live_.ends + 1);
     }
 
   private:
@@ -88,13 +88,13 @@ class DevstatCounters {
 
     template <class T>
     static void add(T& counter, T n) {
-        kstat::publish(counter, counter + n);
+        publish(counter, counter + n);
     }
     static devstat_trans_flags kind_of(const Buf& buf);
     static Counters observe(const Counters& live);
     static void fill(const void* owner, devstat::Devstat& out);
 
-    const kstat::Seqlock& seq_;
+    const Seqlock& seq_;
     Counters live_;
     std::optional<devstat::Entry> entry_;  // last: destroyed before the data that readers use
 };

@@ -9,7 +9,7 @@ namespace blkscope {
 namespace {
 
 void increment(uint32_t& count) {
-    kstat::publish(count, count + 1);
+    publish(count, count + 1);
 }
 
 // True if the operation did not reach the medium. The kernel refused it, or the link to the disk

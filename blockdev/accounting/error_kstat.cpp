@@ -38,8 +38,7 @@ void add_string(kstat_t& kstat, kstat_named_t& record, const char* name, const c
 
 }  // namespace
 
-ErrorKstat::ErrorKstat(const kstat::Seqlock&, const Subject& subject)
-    : size_bytes_(subject.size_bytes) {
+ErrorKstat::ErrorKstat(const Seqlock&, const Subject& subject) : size_bytes_(subject.size_bytes) {
     if (!subject.published()) return;
     const std::string name = subject.name + ",err";
     kstat_.reset(kstat_create("nbderr", subject.instance, name.c_str(), "device_error",
@@ -69,13 +68,13 @@ int ErrorKstat::update(kstat_t* ksp, int rw) {
     const ErrorCounts& counts = errors.counts_;
     kstat_named_t* record = KSTAT_NAMED_PTR(ksp);
     for (const uint32_t* count : {&counts.soft, &counts.hard, &counts.transport}) {
-        (record++)->value.ui32 = kstat::observe(*count);
+        (record++)->value.ui32 = observe(*count);
     }
     record += identity.size();
     (record++)->value.ui64 = errors.size_bytes_;
     for (const uint32_t* count : {&counts.media, &counts.not_ready, &counts.no_device,
                                   &counts.recoverable, &counts.illegal}) {
-        (record++)->value.ui32 = kstat::observe(*count);
+        (record++)->value.ui32 = observe(*count);
     }
     assert(record == KSTAT_NAMED_PTR(ksp) + record_count - 1);
     record->value.ui32 = 0;  // nothing predicts failures of a file

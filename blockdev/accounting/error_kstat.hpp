@@ -21,7 +21,7 @@ namespace blkscope {
 
 class ErrorKstat {
   public:
-    ErrorKstat(const kstat::Seqlock& seq, const Subject& subject);
+    ErrorKstat(const Seqlock& seq, const Subject& subject);
 
     void ended(const Buf& buf) {
         assert(buf.retries_left <= Buf::retries_max);

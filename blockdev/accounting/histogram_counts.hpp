@@ -15,7 +15,7 @@ namespace blkscope {
 
 class HistogramCounts {
   public:
-    HistogramCounts(const kstat::Seqlock& seq, const Subject& subject) : histograms_(seq) {
+    HistogramCounts(const Seqlock& seq, const Subject& subject) : histograms_(seq) {
         if (subject.published()) kstats_.emplace(histograms_, subject.name, subject.instance);
     }
 

@@ -114,7 +114,7 @@ int HistogramKstats::update_times(kstat2_t* ksp, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     const auto& kstats = *static_cast<const HistogramKstats*>(ksp->ks2_private);
     const auto ns = [](const uint64_t& ticks) {
-        return static_cast<uint64_t>(kstat::to_ns(static_cast<hrtime_t>(kstat::observe(ticks))));
+        return static_cast<uint64_t>(to_ns(static_cast<hrtime_t>(observe(ticks))));
     };
     kstat2_named_t* pair = KSTAT2_NAMED_PTR(ksp);
     for (const RequestHistograms::Operation& operation : kstats.histograms_.counts().operations) {

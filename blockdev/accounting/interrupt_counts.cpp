@@ -8,7 +8,7 @@
 
 namespace blkscope {
 
-InterruptCounts::InterruptCounts(const kstat::Seqlock&, const Subject& subject) {
+InterruptCounts::InterruptCounts(const Seqlock&, const Subject& subject) {
     if (!subject.published()) return;
     kstat_ = create_device_kstat(subject, {"intr", "controller", KSTAT_TYPE_INTR, 1}, this, update);
     kstat_install(kstat_.get());
@@ -41,7 +41,7 @@ int InterruptCounts::update(kstat_t* ksp, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     const auto& counts = *static_cast<const InterruptCounts*>(ksp->ks_private);
     uint_t* to = KSTAT_INTR_PTR(ksp)->intrs;
-    for (size_t i = 0; i < KSTAT_NUM_INTRS; ++i) to[i] = kstat::observe(counts.counts_.intrs[i]);
+    for (size_t i = 0; i < KSTAT_NUM_INTRS; ++i) to[i] = observe(counts.counts_.intrs[i]);
     to[KSTAT_INTR_SPURIOUS] = counts.empty_wakeups();
     return 0;
 }

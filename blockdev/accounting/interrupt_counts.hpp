@@ -29,7 +29,7 @@ class Ring;
 
 class InterruptCounts {
   public:
-    InterruptCounts(const kstat::Seqlock& seq, const Subject& subject);
+    InterruptCounts(const Seqlock& seq, const Subject& subject);
 
     /// An operation has completed in `turn`. `last_turn` is the turn of the lane's last completion.
     void completed(uint64_t turn, uint64_t& last_turn) {
@@ -51,7 +51,7 @@ class InterruptCounts {
 
     void add(size_t index) {
         assert(index < KSTAT_NUM_INTRS);
-        kstat::publish(counts_.intrs[index], counts_.intrs[index] + 1);
+        publish(counts_.intrs[index], counts_.intrs[index] + 1);
     }
     [[nodiscard]] uint32_t empty_wakeups() const;
     static int update(kstat_t* ksp, int rw);

@@ -4,7 +4,7 @@
 
 namespace blkscope {
 
-IoCounts::IoCounts(const kstat::Seqlock& seq, const Subject& subject)
+IoCounts::IoCounts(const Seqlock& seq, const Subject& subject)
     : disk_(seq, subject.instance, subject.name, disk_class, subject.block_bytes),
       partitions_(seq, subject.instance, subject.block_bytes) {
     if (subject.published() && !disk_.published()) {

@@ -30,7 +30,7 @@ namespace blkscope {
 
 class IoCounts {
   public:
-    IoCounts(const kstat::Seqlock& seq, const Subject& subject);
+    IoCounts(const Seqlock& seq, const Subject& subject);
 
     void entered(const Buf& buf) {
         on_queues(buf, [&](kstat_io_t& io) { kstat::waitq_enter(io, buf.queued); });
@@ -73,8 +73,8 @@ inline void IoCounts::leave_runq(kstat_io_t& io, const Buf& buf) {
     u_longlong_t& bytes = reading ? io.nread : io.nwritten;
     uint_t& operations = reading ? io.reads : io.writes;
     kstat::runq_exit(io, buf.finished);
-    kstat::publish(bytes, bytes + buf.moved());
-    kstat::publish(operations, operations + 1);
+    publish(bytes, bytes + buf.moved());
+    publish(operations, operations + 1);
 }
 
 }  // namespace blkscope

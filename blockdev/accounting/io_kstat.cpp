@@ -12,8 +12,8 @@
 
 namespace blkscope {
 
-IoKstat::IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name,
-                 const char* ks_class, uint32_t block_bytes)
+IoKstat::IoKstat(const Seqlock& seq, int instance, const std::string& name, const char* ks_class,
+                 uint32_t block_bytes)
     : devstat(seq, instance, name, std::strcmp(ks_class, partition_class) == 0, block_bytes),
       seq_(seq) {
     if (instance < 0) return;
@@ -51,11 +51,11 @@ IoKstat::Snapshot IoKstat::take_snapshot() const {
     // make_stores_visible(). The copy therefore contains each transition that was stamped before
     // `asked`, or waits for it. A later transition may be in the copy, too: then the snapshot has
     // the time of that transition.
-    const hrtime_t asked = kstat::now_unscaled();
-    kstat::make_stores_visible();
+    const hrtime_t asked = now_unscaled();
+    make_stores_visible();
     const kstat_io_t copy = seq_.read([&] { return kstat::observe(io); });
     const hrtime_t now = std::max({asked, copy.wlastupdate, copy.rlastupdate});
-    return {kstat::to_ns(now), kstat::io_snapshot(copy, now)};
+    return {to_ns(now), kstat::io_snapshot(copy, now)};
 }
 
 int IoKstat::snapshot(kstat_t* ksp, void* out, int rw) {

@@ -35,7 +35,7 @@ inline constexpr const char* partition_class = "partition";
 class IoKstat {
   public:
     /// With a negative instance nothing is published.
-    IoKstat(const kstat::Seqlock& seq, int instance, const std::string& name, const char* ks_class,
+    IoKstat(const Seqlock& seq, int instance, const std::string& name, const char* ks_class,
             uint32_t block_bytes);
     IoKstat(const IoKstat&) = delete;
     IoKstat& operator=(const IoKstat&) = delete;
@@ -64,7 +64,7 @@ class IoKstat {
     static int snapshot(kstat_t* ksp, void* out, int rw);
     static int update(kstat2_t* ksp, int rw);
 
-    const kstat::Seqlock& seq_;
+    const Seqlock& seq_;
     OwnedKstat kstat_;
     OwnedKstat2 kstat2_;
 };

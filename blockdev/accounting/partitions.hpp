@@ -30,7 +30,7 @@ namespace blkscope {
 
 class Partitions {
   public:
-    Partitions(const kstat::Seqlock& seq, int instance, uint32_t block_bytes)
+    Partitions(const Seqlock& seq, int instance, uint32_t block_bytes)
         : seq_(seq), instance_(instance), block_bytes_(block_bytes) {}
 
     [[nodiscard]] bool empty() const { return present_.empty(); }
@@ -57,7 +57,7 @@ class Partitions {
     [[nodiscard]] IoKstat* find_among_present(uint64_t offset, uint64_t bytes) const;
     std::unique_ptr<IoKstat> take(const Partition& where);
 
-    const kstat::Seqlock& seq_;
+    const Seqlock& seq_;
     int instance_;
     uint32_t block_bytes_;
     std::vector<Present> present_;                   // by first byte

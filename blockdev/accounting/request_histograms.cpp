@@ -8,7 +8,7 @@ void RequestHistograms::switch_off() {
     on_.store(false, std::memory_order_relaxed);
     // From here on the worker sees the store. A count that began before is inside the sequence
     // lock, which is waited for.
-    kstat::make_stores_visible();
+    make_stores_visible();
     seq_.wait_for_writer();
 }
 

@@ -65,7 +65,7 @@ class RequestHistograms {
         Depths depth;
     };
 
-    explicit RequestHistograms(const kstat::Seqlock& seq) : seq_(seq) {}
+    explicit RequestHistograms(const Seqlock& seq) : seq_(seq) {}
     RequestHistograms(const RequestHistograms&) = delete;
     RequestHistograms& operator=(const RequestHistograms&) = delete;
 
@@ -90,8 +90,8 @@ class RequestHistograms {
     }
     void count_transfer(const Buf& buf, uint64_t total_ns);
 
-    const kstat::Seqlock& seq_;
-    const kstat::TickScale scale_;
+    const Seqlock& seq_;
+    const TickScale scale_;
     std::atomic<bool> on_{false};
     CounterPages<Counts> counts_;
 };

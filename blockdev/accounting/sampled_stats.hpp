@@ -21,7 +21,7 @@ namespace blkscope {
 
 class SampledStats {
   public:
-    SampledStats(const kstat::Seqlock&, const Subject& subject)
+    SampledStats(const Seqlock&, const Subject& subject)
         : stats_(subject.instance, subject.name, subject.published() ? subject.stats_rate : 0) {}
 
     /// A client has connected. The memory is allocated now, so that no request has to.
@@ -45,7 +45,7 @@ class SampledStats {
                      .depth = buf.depth_on_arrival});
     }
 
-    const kstat::TickScale scale_;
+    const TickScale scale_;
     IoStats stats_;
 };
 

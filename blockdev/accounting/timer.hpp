@@ -27,29 +27,29 @@ struct Timer {
     void event(hrtime_t from, hrtime_t to) {
         assert(from <= to);
         const hrtime_t took = to - from;
-        if (took < shortest || events == 0) kstat::publish(shortest, took);
-        if (took > longest) kstat::publish(longest, took);
+        if (took < shortest || events == 0) publish(shortest, took);
+        if (took > longest) publish(longest, took);
         assert(shortest <= longest);
-        kstat::publish(elapsed, elapsed + took);
-        kstat::publish(started, from);
-        kstat::publish(stopped, to);
-        kstat::publish(events, events + 1);
+        publish(elapsed, elapsed + took);
+        publish(started, from);
+        publish(stopped, to);
+        publish(events, events + 1);
     }
 
     /// A copy of the counters, for use inside Seqlock::read.
     [[nodiscard]] Timer observed() const {
-        return {kstat::observe(events),  kstat::observe(elapsed), kstat::observe(shortest),
-                kstat::observe(longest), kstat::observe(started), kstat::observe(stopped)};
+        return {observe(events),  observe(elapsed), observe(shortest),
+                observe(longest), observe(started), observe(stopped)};
     }
 
     /// Fills in a record except its name.
     void in_nanoseconds(kstat_timer_t& record) const {
         record.num_events = events;
-        record.elapsed_time = kstat::to_ns(elapsed);
-        record.min_time = kstat::to_ns(shortest);
-        record.max_time = kstat::to_ns(longest);
-        record.start_time = kstat::to_ns(started);
-        record.stop_time = kstat::to_ns(stopped);
+        record.elapsed_time = to_ns(elapsed);
+        record.min_time = to_ns(shortest);
+        record.max_time = to_ns(longest);
+        record.start_time = to_ns(started);
+        record.stop_time = to_ns(stopped);
     }
 };
 

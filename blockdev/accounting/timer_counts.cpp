@@ -6,7 +6,7 @@
 
 namespace blkscope {
 
-TimerCounts::TimerCounts(const kstat::Seqlock& seq, const Subject& subject) : seq_(seq) {
+TimerCounts::TimerCounts(const Seqlock& seq, const Subject& subject) : seq_(seq) {
     if (!subject.published()) return;
     constexpr std::array<const char*, count> names{"flush", "trim", "write_zeroes", "submit"};
     kstat_ =

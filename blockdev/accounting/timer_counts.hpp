@@ -25,7 +25,7 @@ namespace blkscope {
 
 class TimerCounts {
   public:
-    TimerCounts(const kstat::Seqlock& seq, const Subject& subject);
+    TimerCounts(const Seqlock& seq, const Subject& subject);
 
     void ended(const Buf& buf) {
         switch (buf.op) {
@@ -49,7 +49,7 @@ class TimerCounts {
 
     static int update(kstat_t* ksp, int rw);
 
-    const kstat::Seqlock& seq_;
+    const Seqlock& seq_;
     std::array<Timer, count> timers_{};
     OwnedKstat kstat_;  // last: destroyed before the data that readers use
 };

@@ -137,7 +137,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
         const auto locked = mapped.lock(at, from.size());
         moved = kernel_.pwrite(is_.fd, from, at);
     }
-    const int64_t ns = kstat::to_ns(kernel_.now() - began);
+    const int64_t ns = to_ns(kernel_.now() - began);
     if (moved == static_cast<ssize_t>(from.size())) choice_->took(method, at, from.size(), ns);
     if (method == Method::map && choice_->should_unmap(at, from.size(), ns)) mapped.unmap(at);
     return static_cast<int32_t>(moved);
@@ -153,7 +153,7 @@ void FileBacking::ring_write_ended(Buf& buf) {
     buf.method = 0;
     if (buf.error != 0 || buf.bcount > WriteChoice::write_bytes_max) return;
     choice_->took(WriteChoice::Method::ring, buf.offset, buf.bcount,
-                  kstat::to_ns(std::max<hrtime_t>(now - began, 0)));
+                  to_ns(std::max<hrtime_t>(now - began, 0)));
 }
 
 // Reads ahead into the page cache. Direct I/O does not use the page cache, so there is nothing to

@@ -30,7 +30,7 @@ std::optional<int32_t> list_extents(Buf& buf, Backing& backing, Ring& ring) {
         assert(extent.bytes > 0 && extent.bytes <= buf.resid - listed);
         room = buf.extents.append(extent);
         if (room) listed += extent.bytes;
-        time = kstat::to_ns(ring.now() - began) < list_ns_max;
+        time = to_ns(ring.now() - began) < list_ns_max;
     }
     assert(listed <= buf.resid);
     buf.covers = listed;

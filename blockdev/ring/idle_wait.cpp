@@ -28,7 +28,7 @@ int IdleWait::wait(Uring& uring, uint64_t turn) {
     const hrtime_t since = uring.kernel().now();
     if (busy_wait_.pays()) return spin(uring, since) ? 0 : uring.submit(1);
     const int error = uring.submit(1);
-    busy_wait_.slept(static_cast<uint64_t>(kstat::to_ns(uring.kernel().now() - since)));
+    busy_wait_.slept(static_cast<uint64_t>(to_ns(uring.kernel().now() - since)));
     return error;
 }
 
@@ -42,7 +42,7 @@ bool IdleWait::spin(Uring& uring, hrtime_t since) {
         sched_yield();
         uring.take_held_back();
         found = uring.ready();
-        ns = static_cast<uint64_t>(kstat::to_ns(uring.kernel().now() - since));
+        ns = static_cast<uint64_t>(to_ns(uring.kernel().now() - since));
     }
     busy_wait_.spun(ns, found);
     return found;

@@ -118,7 +118,7 @@ class LinuxKernel final : public Kernel {
         ::close(fd);
     }
 
-    hrtime_t now() override { return kstat::now_unscaled(); }
+    hrtime_t now() override { return now_unscaled(); }
 };
 
 int LinuxKernel::set_up(unsigned entries, io_uring& ring) {

@@ -10,7 +10,7 @@ namespace blkscope {
 
 Ring::Ring(unsigned entries, bool busy_wait, Kernel& kernel)
     : posted_(kernel), uring_(kernel, entries), idle_wait_(busy_wait) {
-    kstat::calibrate_clock();  // before the first device on this ring reads the clock
+    calibrate_clock();  // before the first device on this ring reads the clock
 }
 
 Ring::~Ring() {
@@ -86,7 +86,7 @@ void Ring::dispatch() {
     // comes for completions that were posted before it.
     posted_.take_over(inline_);
     while (!inline_.empty()) inline_.complete_first();
-    if (slept_ && !brought_something) kstat::publish(empty_wakeups_, empty_wakeups_ + 1);
+    if (slept_ && !brought_something) publish(empty_wakeups_, empty_wakeups_ + 1);
     slept_ = false;
 }
 

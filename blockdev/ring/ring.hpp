@@ -148,7 +148,7 @@ class Ring {
     [[nodiscard]] uint64_t turn() const { return turn_; }
 
     /// How often wait() slept and woke with nothing to dispatch. Any thread may call it.
-    [[nodiscard]] uint32_t empty_wakeups() const { return kstat::observe(empty_wakeups_); }
+    [[nodiscard]] uint32_t empty_wakeups() const { return observe(empty_wakeups_); }
 
     /// The ring's queues and its table of files, for operations that name a file by its index.
     [[nodiscard]] Uring& uring() { return uring_; }

@@ -23,7 +23,7 @@ void identify(Devstat& entry, const Identity& identity) {
     entry.flags = identity.flags;
     entry.device_type = identity.type;
     entry.priority = identity.priority;
-    entry.creation_time = bintime_of(kstat::now_ns());
+    entry.creation_time = bintime_of(now_ns());
     if (identity.anonymous) {
         entry.unit_number = -1;
         entry.id = identity.id;
@@ -66,7 +66,7 @@ int Entry::snapshot(kstat_t* ksp, void* out, int rw) {
     Record record;
     record.entry = entry.blank_;
     entry.counters_(entry.owner_, record.entry);
-    ksp->ks_snaptime = kstat::now_ns();
+    ksp->ks_snaptime = now_ns();
     std::memcpy(out, &record, sizeof record);
     return 0;
 }

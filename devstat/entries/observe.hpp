@@ -12,7 +12,6 @@ namespace blkscope::devstat {
 /// Copies all fields that change from `live` to `out`, including the sequences. True: the sequences
 /// are equal, so no update was under way at any moment of the copy.
 inline bool observe_counters(const struct ::devstat& live, struct ::devstat& out) {
-    using kstat::observe;
     const auto copy = [](bintime& to, const bintime& from) {
         to.sec = observe(from.sec);
         to.frac = observe(from.frac);

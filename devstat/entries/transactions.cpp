@@ -26,7 +26,7 @@
 namespace blkscope::devstat {
 namespace {
 
-using kstat::publish;
+using blkscope::publish;
 
 // Limit of a reader's attempts. After it, the reader gets a copy whose sequences differ: the
 // entry's writer has stopped in the middle.
@@ -95,7 +95,7 @@ class Update {
 };
 
 bintime clock_now() {
-    return bintime_of(kstat::now_ns());
+    return bintime_of(now_ns());
 }
 
 void store(bintime& field, const bintime& time) {
@@ -169,7 +169,7 @@ void devstat_start_transaction(struct devstat* ds, const struct bintime* now) {
     const Update update(*ds);
     const unsigned int was =
         std::atomic_ref(ds->start_count).fetch_add(1, std::memory_order_acq_rel);
-    if (was == blkscope::kstat::observe(ds->end_count)) {
+    if (was == blkscope::observe(ds->end_count)) {
         store(ds->busy_from, now != nullptr ? *now : clock_now());
     }
 }

@@ -231,7 +231,7 @@ bool take_values(Entry& entry, Values& values) {
         map.ks2_snaptime = 0;
         values.error = map.ks2_update == nullptr ? 0 : map.ks2_update(&map, KSTAT_READ);
         // An update that copies from elsewhere sets the moment of its copy.
-        values.snaptime = map.ks2_snaptime != 0 ? map.ks2_snaptime : kstat::now_ns();
+        values.snaptime = map.ks2_snaptime != 0 ? map.ks2_snaptime : now_ns();
         if (!copy_values(entry, values)) return false;
     }
     map.ks2_snaptime = values.snaptime;

@@ -11,9 +11,9 @@ extern "C" hrtime_t gethrtime_unscaled(void) {
 #elif defined(__aarch64__)
     asm volatile("isb" ::: "memory");
 #endif
-    return blkscope::kstat::now_unscaled();
+    return blkscope::now_unscaled();
 }
 
 extern "C" void scalehrtime(hrtime_t* ticks) {
-    *ticks = blkscope::kstat::to_ns(*ticks);
+    *ticks = blkscope::to_ns(*ticks);
 }

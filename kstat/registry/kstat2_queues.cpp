@@ -12,7 +12,7 @@
 
 namespace {
 
-using blkscope::kstat::publish;
+using blkscope::publish;
 
 struct Queue {
     uint64_t& length;
@@ -32,7 +32,7 @@ Queue runq(kstat2_io_t& io) {
 }
 
 uint64_t now() {
-    return static_cast<uint64_t>(blkscope::kstat::to_ns(gethrtime_unscaled()));
+    return static_cast<uint64_t>(blkscope::to_ns(gethrtime_unscaled()));
 }
 
 // The ending interval is charged at the length that the queue had during it.

@@ -57,7 +57,7 @@ void attach_histogram(Entry& entry, const WantedHistogram& wanted, Commons& comm
 }
 
 void fill_header(kstat2_t& map, const Wanted& wanted) {
-    map.ks2_crtime = map.ks2_snaptime = kstat::now_ns();
+    map.ks2_crtime = map.ks2_snaptime = now_ns();
     map.ks2_type = KSTAT_TYPE_NAMED;
     map.ks2_flags = wanted.flags | KSTAT2_FLAG_INVALID;
     if (wanted.data != nullptr) map.ks2_flags |= KSTAT2_FLAG_VIRTUAL;
@@ -427,7 +427,7 @@ Reading Maps::read(const Viewer& viewer, kid_t kid) try {
     if (entry.has(KSTAT2_FLAG_DORMANT)) {
         assert(entry.kept != nullptr);
         Values values = entry.kept->values;
-        values.snaptime = entry.map.ks2_snaptime = kstat::now_ns();
+        values.snaptime = entry.map.ks2_snaptime = now_ns();
         return {0, std::move(values)};
     }
     Reading reading;

@@ -103,6 +103,8 @@ inline void runq_back_to_waitq(kstat_io_t& io, hrtime_t now) {
     waitq_enter(io, now);
 }
 
+using blkscope::observe;
+
 /// Copies a kstat_io_t while its writer may change the fields: for use inside Seqlock::read. The
 /// fields of a copy made elsewhere may be of different moments.
 inline kstat_io_t observe(const kstat_io_t& io) {

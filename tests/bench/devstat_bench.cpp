@@ -67,7 +67,7 @@ BENCHMARK(pair_with_stamps);
 // As Device has it: inside the sequence lock and with the stamps that are there anyway.
 void pair_of_our_device(benchmark::State& state) {
     const RunDirectory directory;
-    const blkscope::kstat::Seqlock seq;
+    const blkscope::Seqlock seq;
     blkscope::DevstatCounters counters(seq, 0, "nbd0", false, 512);
     blkscope::Buf buf;
     buf.bcount = 4096;

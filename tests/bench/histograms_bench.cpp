@@ -32,16 +32,16 @@ std::array<Buf, 1024> finished_bufs(Buf::Op op) {
         buf.op = op;
         buf.bcount = op == Buf::Op::flush ? 0 : 4096;
         buf.depth_on_arrival = static_cast<uint32_t>(random() % 32);
-        buf.queued = blkscope::kstat::now_unscaled();
-        buf.started = buf.queued + blkscope::kstat::to_ticks(static_cast<hrtime_t>(ns(random)));
-        buf.finished = buf.started + blkscope::kstat::to_ticks(static_cast<hrtime_t>(ns(random)));
+        buf.queued = blkscope::now_unscaled();
+        buf.started = buf.queued + blkscope::to_ticks(static_cast<hrtime_t>(ns(random)));
+        buf.finished = buf.started + blkscope::to_ticks(static_cast<hrtime_t>(ns(random)));
     }
     return bufs;
 }
 
 void count(benchmark::State& state, Buf::Op op, bool on) {
-    blkscope::kstat::calibrate_clock();
-    const blkscope::kstat::Seqlock seq;
+    blkscope::calibrate_clock();
+    const blkscope::Seqlock seq;
     const auto histograms = std::make_unique<RequestHistograms>(seq);
     if (on) histograms->switch_on();
     const auto bufs = finished_bufs(op);

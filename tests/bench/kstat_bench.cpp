@@ -39,7 +39,7 @@ kstat_io_t busy() {
 // Two transitions a round, so that the lengths stay where they are; the time shown is of one.
 template <void (*first)(kstat_io_t*), void (*second)(kstat_io_t*)>
 void c_functions(benchmark::State& state) {
-    blkscope::kstat::calibrate_clock();
+    blkscope::calibrate_clock();
     kstat_io_t io = busy();
     bool is_first = true;
     for (auto _ : state) {
@@ -55,11 +55,11 @@ BENCHMARK(c_functions<kstat_waitq_to_runq, kstat_runq_back_to_waitq>)->ThreadRan
 // The forms that our own device uses: one writer, and a clock reading that need not be ordered.
 template <void (*first)(kstat_io_t&, hrtime_t), void (*second)(kstat_io_t&, hrtime_t)>
 void one_writer(benchmark::State& state) {
-    transitions::calibrate_clock();
+    blkscope::calibrate_clock();
     kstat_io_t io = busy();
     bool is_first = true;
     for (auto _ : state) {
-        const hrtime_t now = transitions::now_unscaled();
+        const hrtime_t now = blkscope::now_unscaled();
         is_first ? first(io, now) : second(io, now);
         is_first = !is_first;
         benchmark::DoNotOptimize(io);
@@ -71,14 +71,14 @@ BENCHMARK(one_writer<transitions::waitq_to_runq, transitions::runq_back_to_waitq
     ->ThreadRange(1, 2);
 
 void clock_ordered(benchmark::State& state) {
-    transitions::calibrate_clock();
+    blkscope::calibrate_clock();
     for (auto _ : state) benchmark::DoNotOptimize(gethrtime_unscaled());
 }
 BENCHMARK(clock_ordered);
 
 void clock_unordered(benchmark::State& state) {
-    transitions::calibrate_clock();
-    for (auto _ : state) benchmark::DoNotOptimize(transitions::now_unscaled());
+    blkscope::calibrate_clock();
+    for (auto _ : state) benchmark::DoNotOptimize(blkscope::now_unscaled());
 }
 BENCHMARK(clock_unordered);
 
@@ -96,7 +96,7 @@ BENCHMARK(lock_and_unlock);
 void io_snapshot(benchmark::State& state) {
     const kstat_io_t io = busy();
     for (auto _ : state) {
-        benchmark::DoNotOptimize(transitions::io_snapshot(io, transitions::now_unscaled()));
+        benchmark::DoNotOptimize(transitions::io_snapshot(io, blkscope::now_unscaled()));
     }
 }
 BENCHMARK(io_snapshot);

@@ -215,8 +215,8 @@ int main(int argc, char** argv) {
         signal(number, on_signal);
     }
     // Makes a tick a nanosecond, so that times are the same on every machine.
-    blkscope::kstat::calibrate_clock();
-    blkscope::kstat::detail::hot_clock.counting.store(false);
+    blkscope::calibrate_clock();
+    blkscope::detail::hot_clock.counting.store(false);
 
     return options.one ? run_one(options) : run_many(options);
 }

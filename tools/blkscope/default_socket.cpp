@@ -32,14 +32,14 @@ pid_t server_of(std::string_view file) {
 }  // namespace
 
 std::string default_socket_path() {
-    return fmt::format("{}/{}{}{}", kstat::run_directory(), prefix, getpid(), suffix);
+    return fmt::format("{}/{}{}{}", run_directory(), prefix, getpid(), suffix);
 }
 
 // Avoids a connection to a running server, which would count it as a client. A process that does
 // not exist here may exist in another pid namespace. Therefore remove_stale_socket() decides.
 void remove_dead_servers_sockets() {
     std::error_code none;
-    for (const auto& entry : std::filesystem::directory_iterator(kstat::run_directory(), none)) {
+    for (const auto& entry : std::filesystem::directory_iterator(run_directory(), none)) {
         const pid_t pid = server_of(entry.path().filename().string());
         if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH) continue;
         nbd::remove_stale_socket(entry.path().string());

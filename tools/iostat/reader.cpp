@@ -151,7 +151,7 @@ bool Reader::any_device() const {
 }
 
 std::string run_directory() {
-    return kstat::run_directory();
+    return blkscope::run_directory();
 }
 
 std::string no_devices_text(const std::vector<std::string>& names) {

@@ -91,7 +91,7 @@ void Sessions::tick() {
 void Sessions::log(const Export& exp, std::string_view why) {
     assert(!why.empty());
     ring_.unlock();  // a reader of our standard error may be slow
-    const std::chrono::nanoseconds now(kstat::to_ns(ring_.now()));
+    const std::chrono::nanoseconds now(to_ns(ring_.now()));
     log_.print(fmt::format("{}: connection closed: {}", exp.device.name(), why),
                LogLimit::Time(now));
 }

@@ -29,7 +29,7 @@ void Handle::update() {
 void Handle::follow_providers() {
     const int error = directory_.reopen();
     if (error != 0 && error != ENOENT) {
-        throw std::system_error(error, std::generic_category(), kstat::run_directory());
+        throw std::system_error(error, std::generic_category(), run_directory());
     }
     kstat::look_around(directory_, providers_);
     for (auto& [name, provider] : providers_) {

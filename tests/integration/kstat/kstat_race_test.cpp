@@ -100,7 +100,7 @@ TEST_F(KstatRace, ALockedDevicesTransitionsAreNeverSeenHalfDone) {
 
 // A device as blkscope's own: one writer, no lock, a snapshot through the sequence lock.
 struct Device {
-    kstat::Seqlock sequence;
+    Seqlock sequence;
     kstat_io_t io{};
 };
 
@@ -108,21 +108,21 @@ int snapshot(kstat_t* ksp, void* buffer, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     const Device& device = *static_cast<const Device*>(ksp->ks_private);
     const kstat_io_t live = device.sequence.read([&] { return kstat::observe(device.io); });
-    const hrtime_t now = kstat::now_unscaled();
+    const hrtime_t now = now_unscaled();
     const kstat_io_t copy = kstat::io_snapshot(live, now);
     std::memcpy(buffer, &copy, sizeof copy);
-    ksp->ks_snaptime = kstat::to_ns(now);
+    ksp->ks_snaptime = to_ns(now);
     return 0;
 }
 
 void count_one_read(Device& device) {
     const auto writing = device.sequence.write();
-    const hrtime_t now = kstat::now_unscaled();
+    const hrtime_t now = now_unscaled();
     kstat::waitq_enter(device.io, now);
     kstat::waitq_to_runq(device.io, now);
-    kstat::publish(device.io.reads, device.io.reads + 1);
-    kstat::publish(device.io.nread, device.io.nread + 4096);
-    kstat::runq_exit(device.io, kstat::now_unscaled());
+    publish(device.io.reads, device.io.reads + 1);
+    publish(device.io.nread, device.io.nread + 4096);
+    kstat::runq_exit(device.io, now_unscaled());
 }
 
 void count_under_a_sequence(const Line& line) {

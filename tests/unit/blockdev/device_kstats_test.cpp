@@ -190,13 +190,13 @@ TEST_F(DeviceKstats, TimersHaveTheStaysOfFlushesTrimsAndZeroes) {
     finish_first(0);
     const kstat_timer_t one_flush = timer("flush");
     EXPECT_EQ(one_flush.num_events, 1u);
-    EXPECT_EQ(one_flush.elapsed_time, kstat::to_ns(flush.finished - flush.started));
+    EXPECT_EQ(one_flush.elapsed_time, to_ns(flush.finished - flush.started));
     EXPECT_EQ(one_flush.min_time, one_flush.elapsed_time);
     EXPECT_EQ(one_flush.max_time, one_flush.elapsed_time);
-    EXPECT_EQ(one_flush.start_time, kstat::to_ns(flush.started));
-    EXPECT_EQ(one_flush.stop_time, kstat::to_ns(flush.finished));
-    EXPECT_EQ(timer("trim").elapsed_time, kstat::to_ns(trim.finished - trim.started));
-    EXPECT_EQ(timer("write_zeroes").elapsed_time, kstat::to_ns(zeroes.finished - zeroes.started));
+    EXPECT_EQ(one_flush.start_time, to_ns(flush.started));
+    EXPECT_EQ(one_flush.stop_time, to_ns(flush.finished));
+    EXPECT_EQ(timer("trim").elapsed_time, to_ns(trim.finished - trim.started));
+    EXPECT_EQ(timer("write_zeroes").elapsed_time, to_ns(zeroes.finished - zeroes.started));
 }
 
 TEST_F(DeviceKstats, ATurnThatHandsSomethingOverIsOneSubmitEventFromTheFirstOfItOn) {
@@ -206,12 +206,12 @@ TEST_F(DeviceKstats, ATurnThatHandsSomethingOverIsOneSubmitEventFromTheFirstOfIt
     device_->strategy(flush);
     device_->strategy(write);  // waits: the device is full
     EXPECT_EQ(timer("submit").num_events, 0u);
-    const hrtime_t before = kstat::now_unscaled();
+    const hrtime_t before = now_unscaled();
     ring_->wait(false);
     const kstat_timer_t submit = timer("submit");
     EXPECT_EQ(submit.num_events, 1u);
-    EXPECT_EQ(submit.start_time, kstat::to_ns(read.started));
-    EXPECT_GE(submit.stop_time, kstat::to_ns(before));
+    EXPECT_EQ(submit.start_time, to_ns(read.started));
+    EXPECT_GE(submit.stop_time, to_ns(before));
     ring_->wait(false);  // nothing to submit
     EXPECT_EQ(timer("submit").num_events, 1u);
 

@@ -122,8 +122,8 @@ TEST_F(DevicePartitions, IdleToIdleThePartitionsIntegralsAreTheSumsOfTheirOwnSta
         const kstat_io_t stats = i == 0 ? read_record<kstat_io_t>("nbd0") : io(i);
         const Sums& sum = sums[static_cast<size_t>(i)];
         EXPECT_GT(sum.operations, 20u);
-        EXPECT_EQ(stats.wlentime, kstat::to_ns(sum.waits)) << i;
-        EXPECT_EQ(stats.rlentime, kstat::to_ns(sum.runs)) << i;
+        EXPECT_EQ(stats.wlentime, to_ns(sum.waits)) << i;
+        EXPECT_EQ(stats.rlentime, to_ns(sum.runs)) << i;
         EXPECT_EQ(stats.nread + stats.nwritten, sum.bytes) << i;
         EXPECT_EQ(stats.reads + stats.writes, sum.operations) << i;
         EXPECT_EQ(stats.wcnt + stats.rcnt, 0u) << i;

@@ -47,19 +47,19 @@ TEST_F(DevstatCountersTest, ARequestThatWaitsIsInFlight) {
     EXPECT_EQ(now.start_count, 2u);
     EXPECT_EQ(now.end_count, 0u);
     EXPECT_EQ(ns_of(now.busy_time), 0);
-    EXPECT_EQ(ns_of(now.busy_from), kstat::to_ns(first.queued));
+    EXPECT_EQ(ns_of(now.busy_from), to_ns(first.queued));
     finish_first(4096);
     now = entry();
     EXPECT_EQ(now.end_count, 1u);
-    EXPECT_EQ(ns_of(now.busy_time), kstat::to_ns(first.finished - first.queued));
+    EXPECT_EQ(ns_of(now.busy_time), to_ns(first.finished - first.queued));
     finish_first(4096);
     now = entry();
     EXPECT_EQ(now.start_count, now.end_count);
     EXPECT_EQ(now.sequence0, 4u);
     EXPECT_EQ(now.sequence1, 4u);
-    EXPECT_EQ(ns_of(now.busy_time), kstat::to_ns(second.finished - first.queued));
-    EXPECT_EQ(ns_of(now.duration[DEVSTAT_READ]), kstat::to_ns(first.finished - first.queued));
-    EXPECT_EQ(ns_of(now.duration[DEVSTAT_WRITE]), kstat::to_ns(second.finished - second.queued));
+    EXPECT_EQ(ns_of(now.busy_time), to_ns(second.finished - first.queued));
+    EXPECT_EQ(ns_of(now.duration[DEVSTAT_READ]), to_ns(first.finished - first.queued));
+    EXPECT_EQ(ns_of(now.duration[DEVSTAT_WRITE]), to_ns(second.finished - second.queued));
 }
 
 TEST_F(DevstatCountersTest, AFailedRequestEndsWithTheBytesThatItMoved) {

@@ -183,7 +183,7 @@ TEST_F(IoStatsKstat, AReaderSeesWholeBlobsWhileTheWorkerIsAtIt) {
 // others are not.
 TEST_F(IoStatsOfADevice, HasEveryThirdRequestWithItsOwnStamps) {
     make(2, 1, 3);
-    const kstat::TickScale scale;
+    const TickScale scale;
     uint64_t service = 0;
     uint64_t wait = 0;
     uint64_t bytes = 0;

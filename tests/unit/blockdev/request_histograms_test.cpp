@@ -137,12 +137,12 @@ TEST_F(RequestHistogramsTest, TheBucketsAreThoseOfTheRequestsOwnStamps) {
     make(4);
     TestBuf buf(Buf::Op::write);
     device_->strategy(buf);
-    const hrtime_t until = kstat::now_ns() + 2'000'000;
-    while (kstat::now_ns() < until) {
+    const hrtime_t until = now_ns() + 2'000'000;
+    while (now_ns() < until) {
     }
     finish_first(4096);
-    const auto wait = static_cast<uint64_t>(kstat::to_ns(buf.started - buf.queued));
-    const auto service = static_cast<uint64_t>(kstat::to_ns(buf.finished - buf.started));
+    const auto wait = static_cast<uint64_t>(to_ns(buf.started - buf.queued));
+    const auto service = static_cast<uint64_t>(to_ns(buf.finished - buf.started));
     const auto& steps = Histograms::latency_steps;
     EXPECT_GE(service, 2'000'000u);
     EXPECT_EQ(of(Buf::Op::write).wait[steps.index(wait)], 1u);
@@ -179,8 +179,8 @@ TEST_F(RequestHistogramsTest, TheQueuesTimesLieWithinTheBoundsOfTheHistograms) {
     }
     EXPECT_EQ(counted(Buf::Op::read) + counted(Buf::Op::write), requests);
     const kstat_io_t& io = device_->io();
-    const auto wlentime = static_cast<uint64_t>(kstat::to_ns(io.wlentime));
-    const auto rlentime = static_cast<uint64_t>(kstat::to_ns(io.rlentime));
+    const auto wlentime = static_cast<uint64_t>(to_ns(io.wlentime));
+    const auto rlentime = static_cast<uint64_t>(to_ns(io.rlentime));
     const uint64_t rounding_ns = requests;  // each stay was rounded down
     EXPECT_GE(wlentime, waited.first);
     EXPECT_LE(wlentime, waited.second + rounding_ns);
@@ -258,12 +258,11 @@ TEST_F(RequestHistogramsTest, ABeginningAtZeroGivesThePagesBack) {
 }
 
 TEST(TickScale, ScalesAsSnapshotsDo) {
-    const kstat::TickScale scale;
+    const TickScale scale;
     std::mt19937_64 random(20261121);
     for (int i = 0; i < 10'000; ++i) {
         const uint64_t ticks = random() >> (1 + random() % 62);
-        EXPECT_EQ(scale.to_ns(ticks),
-                  static_cast<uint64_t>(kstat::to_ns(static_cast<hrtime_t>(ticks))));
+        EXPECT_EQ(scale.to_ns(ticks), static_cast<uint64_t>(to_ns(static_cast<hrtime_t>(ticks))));
     }
 }
 

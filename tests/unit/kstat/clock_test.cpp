@@ -8,9 +8,9 @@ namespace blkscope {
 namespace {
 
 TEST(KstatClock, ScalesToTheMonotonicClock) {
-    kstat::calibrate_clock();
+    calibrate_clock();
     const hrtime_t before = gethrtime();
-    const hrtime_t between = kstat::now_ns();
+    const hrtime_t between = now_ns();
     const hrtime_t after = gethrtime();
     // The measurement misses a few parts per million, and this ran some milliseconds after it.
     EXPECT_GT(between, before - 100'000);
@@ -18,11 +18,11 @@ TEST(KstatClock, ScalesToTheMonotonicClock) {
 }
 
 TEST(KstatClock, MeasuresAnIntervalAsTheMonotonicClockDoes) {
-    kstat::calibrate_clock();
+    calibrate_clock();
     const hrtime_t start_ns = gethrtime();
-    const hrtime_t start = kstat::now_unscaled();
+    const hrtime_t start = now_unscaled();
     while (gethrtime() - start_ns < 20'000'000) continue;
-    const hrtime_t ns = kstat::to_ns(kstat::now_unscaled()) - kstat::to_ns(start);
+    const hrtime_t ns = to_ns(now_unscaled()) - to_ns(start);
     const hrtime_t expected = gethrtime() - start_ns;
     EXPECT_NEAR(static_cast<double>(ns), static_cast<double>(expected), 2e6);
 }
@@ -38,24 +38,23 @@ TEST(KstatClock, NeverRunsBackwardsOnOneThread) {
 
 TEST(KstatClock, ScalingKeepsTheOrderAndIsTheSameInBothLanguages) {
     const hrtime_t ticks = gethrtime_unscaled();
-    EXPECT_LE(kstat::to_ns(ticks), kstat::to_ns(ticks + 1));
+    EXPECT_LE(to_ns(ticks), to_ns(ticks + 1));
     hrtime_t scaled = ticks;
     scalehrtime(&scaled);
-    EXPECT_EQ(scaled, kstat::to_ns(ticks));
-    EXPECT_EQ(kstat::to_ns(0), 0);
+    EXPECT_EQ(scaled, to_ns(ticks));
+    EXPECT_EQ(to_ns(0), 0);
 }
 
 TEST(KstatClock, NanosecondsBecomeTicksAndTheSameNanosecondsAgain) {
     for (const hrtime_t ns : {0LL, 1LL, 999'999'999LL, 123'456'789'012'345LL}) {
-        EXPECT_EQ(kstat::to_ns(kstat::to_ticks(ns)), ns);
+        EXPECT_EQ(to_ns(to_ticks(ns)), ns);
     }
 }
 
 TEST(KstatClock, ScalesSumsFarBeyondWhat64BitsOfProductHold) {
     const hrtime_t century = 100LL * 365 * 86'400 * 1'000'000'000;
-    const hrtime_t whole = kstat::to_ns(century);
-    EXPECT_NEAR(static_cast<double>(whole), 2.0 * static_cast<double>(kstat::to_ns(century / 2)),
-                2);
+    const hrtime_t whole = to_ns(century);
+    EXPECT_NEAR(static_cast<double>(whole), 2.0 * static_cast<double>(to_ns(century / 2)), 2);
 }
 
 }  // namespace

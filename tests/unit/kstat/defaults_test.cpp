@@ -21,9 +21,9 @@ TEST(IoSnapshot, ChargesABusyQueueUpToTheMomentAndScales) {
     live.wlentime = 2'000'000;
     live.wlastupdate = 5'000'000;
     const kstat_io_t copy = kstat::io_snapshot(live, 6'000'000);
-    EXPECT_EQ(copy.wtime, kstat::to_ns(2'000'000));
-    EXPECT_EQ(copy.wlentime, kstat::to_ns(5'000'000));
-    EXPECT_EQ(copy.wlastupdate, kstat::to_ns(6'000'000));
+    EXPECT_EQ(copy.wtime, to_ns(2'000'000));
+    EXPECT_EQ(copy.wlentime, to_ns(5'000'000));
+    EXPECT_EQ(copy.wlastupdate, to_ns(6'000'000));
     EXPECT_EQ(copy.wcnt, 3u);
 }
 
@@ -32,8 +32,8 @@ TEST(IoSnapshot, LeavesAnIdleQueueAtItsLastUpdate) {
     live.rtime = 400'000;
     live.rlastupdate = 900'000;
     const kstat_io_t copy = kstat::io_snapshot(live, 5'000'000);
-    EXPECT_EQ(copy.rtime, kstat::to_ns(400'000));
-    EXPECT_EQ(copy.rlastupdate, kstat::to_ns(900'000));
+    EXPECT_EQ(copy.rtime, to_ns(400'000));
+    EXPECT_EQ(copy.rlastupdate, to_ns(900'000));
 }
 
 TEST(IoSnapshot, NeverChargesATimeThatLiesBehindTheQueue) {
@@ -42,8 +42,8 @@ TEST(IoSnapshot, NeverChargesATimeThatLiesBehindTheQueue) {
     live.rtime = live.rlentime = 7'000'000;
     live.rlastupdate = 9'000'000;
     const kstat_io_t copy = kstat::io_snapshot(live, 8'000'000);
-    EXPECT_EQ(copy.rtime, kstat::to_ns(7'000'000));
-    EXPECT_EQ(copy.rlastupdate, kstat::to_ns(9'000'000));
+    EXPECT_EQ(copy.rtime, to_ns(7'000'000));
+    EXPECT_EQ(copy.rlastupdate, to_ns(9'000'000));
 }
 
 TEST(DefaultSnapshot, ExtendsTheCopyAndNotTheLiveQueues) {
@@ -60,7 +60,7 @@ TEST(DefaultSnapshot, ExtendsTheCopyAndNotTheLiveQueues) {
     EXPECT_EQ(copy.wlastupdate, ks.ks_snaptime);
     // Both scaled from ticks, so the difference may round by one.
     EXPECT_NEAR(static_cast<double>(copy.wtime),
-                static_cast<double>(ks.ks_snaptime - kstat::to_ns(before.wlastupdate)), 1);
+                static_cast<double>(ks.ks_snaptime - to_ns(before.wlastupdate)), 1);
 }
 
 TEST(DefaultSnapshot, AWrittenIoKstatReadsAsItWasWritten) {

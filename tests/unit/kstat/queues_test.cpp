@@ -167,12 +167,12 @@ void expect_snapshot(const kstat_io_t& live, const Stays& wait, const Stays& run
     const kstat_io_t io = kstat::io_snapshot(live, now);
     EXPECT_EQ(io.wcnt, wait.length());
     EXPECT_EQ(io.rcnt, run.length());
-    EXPECT_EQ(io.wtime, kstat::to_ns(wait.busy_time(now)));
-    EXPECT_EQ(io.rtime, kstat::to_ns(run.busy_time(now)));
-    EXPECT_EQ(io.wlentime, kstat::to_ns(wait.length_time(now)));
-    EXPECT_EQ(io.rlentime, kstat::to_ns(run.length_time(now)));
-    EXPECT_EQ(io.wlastupdate, kstat::to_ns(wait.length() > 0 ? now : wait.last_change()));
-    EXPECT_EQ(io.rlastupdate, kstat::to_ns(run.length() > 0 ? now : run.last_change()));
+    EXPECT_EQ(io.wtime, to_ns(wait.busy_time(now)));
+    EXPECT_EQ(io.rtime, to_ns(run.busy_time(now)));
+    EXPECT_EQ(io.wlentime, to_ns(wait.length_time(now)));
+    EXPECT_EQ(io.rlentime, to_ns(run.length_time(now)));
+    EXPECT_EQ(io.wlastupdate, to_ns(wait.length() > 0 ? now : wait.last_change()));
+    EXPECT_EQ(io.rlastupdate, to_ns(run.length() > 0 ? now : run.last_change()));
 }
 
 TEST(KstatQueues, AnySequenceOfTransitionsIsWorthItsStays) {

@@ -78,7 +78,7 @@ TEST(Kstat2Templates, PrepareTheProvidersOwnStruct) {
 
 TEST(Kstat2Queues, ChargeTheTimeThatRequestsSpendInThem) {
     kstat2_io_t io{};
-    const auto now = [] { return static_cast<uint64_t>(kstat::now_ns()); };
+    const auto now = [] { return static_cast<uint64_t>(now_ns()); };
     const uint64_t before = now();
     kstat2_waitq_enter(&io);
     kstat2_waitq_enter(&io);

@@ -11,22 +11,21 @@ namespace blkscope {
 namespace {
 
 TEST(Seqlock, AReaderNeverSeesHalfAWrite) {
-    kstat::Seqlock lock;
+    Seqlock lock;
     uint64_t first = 0;
     uint64_t second = 0;
     std::atomic<bool> done{false};
     std::thread writer([&] {
         for (uint64_t i = 1; i <= 200'000; ++i) {
             const auto writing = lock.write();
-            kstat::publish(first, i);
-            kstat::publish(second, 2 * i);
+            publish(first, i);
+            publish(second, 2 * i);
         }
         done = true;
     });
     uint64_t last = 0;
     while (!done) {
-        const auto [a, b] =
-            lock.read([&] { return std::pair(kstat::observe(first), kstat::observe(second)); });
+        const auto [a, b] = lock.read([&] { return std::pair(observe(first), observe(second)); });
         ASSERT_EQ(b, 2 * a);
         ASSERT_GE(a, last);
         last = a;

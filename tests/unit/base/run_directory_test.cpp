@@ -11,23 +11,23 @@ namespace {
 
 TEST(RunDirectory, IsWhereTheEnvironmentSays) {
     setenv("KSTAT_DIR", "/somewhere", 1);
-    EXPECT_EQ(kstat::run_directory(), "/somewhere");
+    EXPECT_EQ(run_directory(), "/somewhere");
 }
 
 TEST(RunDirectory, IsTheSystemsForRootAndForWhoHasNone) {
     unsetenv("KSTAT_DIR");
     setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
-    EXPECT_EQ(kstat::run_directory(), geteuid() == 0 ? "/run/kstat" : "/run/user/7/kstat");
+    EXPECT_EQ(run_directory(), geteuid() == 0 ? "/run/kstat" : "/run/user/7/kstat");
     unsetenv("XDG_RUNTIME_DIR");
-    EXPECT_EQ(kstat::run_directory(), "/run/kstat");
+    EXPECT_EQ(run_directory(), "/run/kstat");
 }
 
 TEST(SocketName, IsThePidAndNothingElseIsTakenForOne) {
-    EXPECT_EQ(kstat::socket_name(12), "12.sock");
-    EXPECT_EQ(kstat::pid_of_socket("12.sock"), 12);
+    EXPECT_EQ(socket_name(12), "12.sock");
+    EXPECT_EQ(pid_of_socket("12.sock"), 12);
     for (const char* name : {"", ".sock", "0.sock", "-1.sock", "012.sock", "12.sock.new", "12",
                              "12x.sock", "nbd.instances", "99999999999.sock"}) {
-        EXPECT_FALSE(kstat::pid_of_socket(name)) << name;
+        EXPECT_FALSE(pid_of_socket(name)) << name;
     }
 }
 
