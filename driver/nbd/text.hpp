@@ -13,8 +13,6 @@
 namespace blkscope::nbd {
 
 /// True if `text` may be a name or a description: UTF-8 without NUL, at most string_bytes_max.
-///
-/// The check is strict as in RFC 3629: no overlong form, no surrogate, nothing above U+10FFFF.
 [[nodiscard]] bool valid_string(std::string_view text);
 
 /// The size limit of printable()'s result.

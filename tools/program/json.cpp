@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
+
+#include "base/utf8.hpp"
 
 namespace blkscope::program {
 
@@ -15,41 +16,11 @@ unsigned char byte(char c) {
     return static_cast<unsigned char>(c);
 }
 
-// The sequences of more than one byte that UTF-8 has: RFC 3629, section 4.
-struct Sequence {
-    unsigned char first_min, first_max;
-    unsigned char second_min, second_max;
-    size_t length;
-};
-
-constexpr std::array sequences{
-    Sequence{0xc2, 0xdf, 0x80, 0xbf, 2}, Sequence{0xe0, 0xe0, 0xa0, 0xbf, 3},
-    Sequence{0xe1, 0xec, 0x80, 0xbf, 3}, Sequence{0xed, 0xed, 0x80, 0x9f, 3},
-    Sequence{0xee, 0xef, 0x80, 0xbf, 3}, Sequence{0xf0, 0xf0, 0x90, 0xbf, 4},
-    Sequence{0xf1, 0xf3, 0x80, 0xbf, 4}, Sequence{0xf4, 0xf4, 0x80, 0x8f, 4},
-};
-
-bool begins_with(std::string_view text, const Sequence& sequence) {
-    const auto within = [&](size_t at, unsigned char min, unsigned char max) {
-        return byte(text[at]) >= min && byte(text[at]) <= max;
-    };
-    if (text.size() < sequence.length) return false;
-    if (!within(0, sequence.first_min, sequence.first_max)) return false;
-    if (!within(1, sequence.second_min, sequence.second_max)) return false;
-    for (size_t at = 2; at < sequence.length; ++at) {
-        if (!within(at, 0x80, 0xbf)) return false;
-    }
-    return true;
-}
-
 // The number of bytes at the front that a JSON string can hold unescaped; 0: the first cannot.
 size_t plain_length(std::string_view text) {
     const unsigned char c = byte(text.front());
     if (c == '"' || c == '\\' || c < 0x20 || c == 0x7f) return 0;
-    if (c < 0x80) return 1;
-    const auto* const found = std::ranges::find_if(
-        sequences, [&](const Sequence& sequence) { return begins_with(text, sequence); });
-    return found == sequences.end() ? 0 : found->length;
+    return utf8_length(text);
 }
 
 std::string escaped(char c) {
