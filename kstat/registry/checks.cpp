@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "base/utf8.hpp"
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2 {
@@ -11,38 +12,6 @@ namespace {
 bool fail(std::string& why, std::string reason) {
     why = std::move(reason);
     return false;
-}
-
-// The size in bytes of the UTF-8 sequence at the start of `text`; 0 if there is none. Accepted are
-// the shortest forms only, no surrogates, nothing above U+10FFFF.
-size_t sequence_length(std::string_view text) {
-    const auto byte = [&text](size_t i) {
-        return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U;
-    };
-    const auto continues = [&byte](size_t i) { return (byte(i) & 0xC0U) == 0x80; };
-    const unsigned first = byte(0);
-    if (first < 0x80) return 1;
-    if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
-    if (first >= 0xE0 && first <= 0xEF) {
-        if (!continues(1) || !continues(2)) return 0;
-        if (first == 0xE0 && byte(1) < 0xA0) return 0;
-        return first == 0xED && byte(1) >= 0xA0 ? 0 : 3;
-    }
-    if (first >= 0xF0 && first <= 0xF4) {
-        if (!continues(1) || !continues(2) || !continues(3)) return 0;
-        if (first == 0xF0 && byte(1) < 0x90) return 0;
-        return first == 0xF4 && byte(1) >= 0x90 ? 0 : 4;
-    }
-    return 0;
-}
-
-bool is_utf8(std::string_view text) {
-    while (!text.empty()) {
-        const size_t length = sequence_length(text);
-        if (length == 0) return false;
-        text.remove_prefix(length);
-    }
-    return true;
 }
 
 // The reason why a text cannot be a segment; null if it can.
