@@ -20,10 +20,12 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
+#include <system_error>
 #include <utility>
+
+#include "base/result.hpp"
 
 namespace blkscope::nbd {
 
@@ -232,11 +234,12 @@ struct Request {
 
 /// Reads a request's header; a write's data follows it in the stream.
 ///
-/// Errors: empty after a wrong magic, the only error. The start of the next header is then unknown,
-///         so the connection closes.
-[[nodiscard]] constexpr std::optional<Request> parse_request(
+/// Errors: protocol_error after a wrong magic. The start of the next header is then unknown, so the
+///         connection closes.
+[[nodiscard]] constexpr Result<Request, std::errc> parse_request(
     std::span<const std::byte, request_bytes> from) {
-    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != request_magic) return std::nullopt;
+    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != request_magic)
+        return std::errc::protocol_error;
     return Request{.flags = load_be<std::uint16_t>(from.subspan<4, 2>()),
                    .type = Command{load_be<std::uint16_t>(from.subspan<6, 2>())},
                    .cookie = load_be<std::uint64_t>(from.subspan<8, 8>()),
@@ -245,9 +248,10 @@ struct Request {
 }
 
 /// The same for a client that has negotiated extended headers.
-[[nodiscard]] constexpr std::optional<Request> parse_extended_request(
+[[nodiscard]] constexpr Result<Request, std::errc> parse_extended_request(
     std::span<const std::byte, extended_request_bytes> from) {
-    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != extended_request_magic) return std::nullopt;
+    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != extended_request_magic)
+        return std::errc::protocol_error;
     return Request{.flags = load_be<std::uint16_t>(from.subspan<4, 2>()),
                    .type = Command{load_be<std::uint16_t>(from.subspan<6, 2>())},
                    .cookie = load_be<std::uint64_t>(from.subspan<8, 8>()),

@@ -144,7 +144,7 @@ class SimulatedExecutor::Stream final : public nbd::StreamSocket {
         state_->look_soon();
     }
     void set_transmission_options() override { assert(!state_->closed); }
-    int release() override {
+    Result<int> release() override {
         assert(!state_->closed && !state_->received && !state_->sent);
         state_->end(false);
         return state_->executor.kernel_.open_socket(state_->socket);
@@ -190,12 +190,13 @@ struct SimulatedExecutor::ListeningState : std::enable_shared_from_this<Listenin
         const auto call = std::exchange(accepted, nullptr);
         if (refusals < refusals_max && executor.random_.one_in(executor.accept_error)) {
             ++refusals;
-            return call(executor.random_.one_in(2) ? EMFILE : ENOBUFS, nullptr);
+            return call(os_error(executor.random_.one_in(2) ? EMFILE : ENOBUFS));
         }
         refusals = 0;
         Caller caller = std::move(queue.front());
         queue.pop_front();
-        call(0, std::make_unique<Stream>(executor, std::move(caller.socket), caller.peer));
+        call(std::unique_ptr<nbd::StreamSocket>(
+            std::make_unique<Stream>(executor, std::move(caller.socket), caller.peer)));
     }
 };
 

@@ -154,7 +154,7 @@ Step OptionAnswers::answer_info_or_go() {
         return refuse(OptionReply::err_too_big, "the option is too long");
     assert(question_.data.size() == question_.bytes);
     const auto question = parse_info_question(question_.data);
-    if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
+    if (!question) return refuse(OptionReply::err_invalid, question.error());
     const auto found = exports_.find(question->exp);
     if (!found) return refuse_name(question->exp);
 
@@ -202,7 +202,7 @@ Step OptionAnswers::answer_meta_context() {
     }
     assert(question_.data.size() == question_.bytes);
     const auto question = parse_context_question(question_.data);
-    if (!question) return refuse(OptionReply::err_invalid, "the option is malformed");
+    if (!question) return refuse(OptionReply::err_invalid, question.error());
     if (!exports_.find(question->exp)) return refuse_name(question->exp);
 
     const bool wildcard = !question->any_query || question->names_all_of_base;

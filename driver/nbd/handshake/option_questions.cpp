@@ -9,6 +9,11 @@ namespace {
 
 constexpr std::string_view base_namespace = "base:";
 
+// The reasons why data are malformed.
+constexpr const char* too_short = "the option is shorter than its parts";
+constexpr const char* wrong_length = "the option's length is not that of its parts";
+constexpr const char* no_text = "a text of the option is not UTF-8, or holds a NUL";
+
 void note_wish(InfoQuestion& question, Info wish) {
     switch (wish) {
         case Info::name:
@@ -27,32 +32,33 @@ void note_wish(InfoQuestion& question, Info wish) {
     // An unknown type is ignored, as the protocol requires, so newer clients can ask for more.
 }
 
-// Removes a string with its length from the front. Empty if the string is incomplete or invalid.
-std::optional<std::string_view> take_string(std::span<const std::byte>& from) {
-    if (from.size() < sizeof(std::uint32_t)) return std::nullopt;
+// Removes a string with its length from the front.
+Result<std::string_view, const char*> take_string(std::span<const std::byte>& from) {
+    if (from.size() < sizeof(std::uint32_t)) return too_short;
     const std::size_t bytes = get<std::uint32_t>(from, 0);
     from = from.subspan(sizeof(std::uint32_t));
-    if (bytes > from.size()) return std::nullopt;
+    if (bytes > from.size()) return too_short;
     const std::string_view text = as_text(from.first(bytes));
     from = from.subspan(bytes);
-    return valid_string(text) ? std::optional(text) : std::nullopt;
+    if (!valid_string(text)) return no_text;
+    return text;
 }
 
 }  // namespace
 
-std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data) {
+Result<InfoQuestion, const char*> parse_info_question(std::span<const std::byte> data) {
     constexpr std::size_t around_name = sizeof(std::uint32_t) + sizeof(std::uint16_t);
-    if (data.size() < around_name) return std::nullopt;
+    if (data.size() < around_name) return too_short;
     const std::size_t name_bytes = get<std::uint32_t>(data, 0);
     // The subtraction cannot wrap; a sum could, because a hostile client sends numbers near 2^32.
-    if (name_bytes > data.size() - around_name) return std::nullopt;
+    if (name_bytes > data.size() - around_name) return too_short;
     const std::size_t wishes = get<std::uint16_t>(data, sizeof(std::uint32_t) + name_bytes);
     if (data.size() - around_name - name_bytes != wishes * sizeof(std::uint16_t)) {
-        return std::nullopt;
+        return wrong_length;
     }
 
     InfoQuestion question{.exp = as_text(data.subspan(sizeof(std::uint32_t), name_bytes))};
-    if (!valid_string(question.exp)) return std::nullopt;
+    if (!valid_string(question.exp)) return no_text;
     for (std::size_t i = 0; i < wishes; ++i) {
         const std::size_t at = around_name + name_bytes + i * sizeof(std::uint16_t);
         assert(at + sizeof(std::uint16_t) <= data.size());
@@ -61,21 +67,23 @@ std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data)
     return question;
 }
 
-std::optional<ContextQuestion> parse_context_question(std::span<const std::byte> data) {
+Result<ContextQuestion, const char*> parse_context_question(std::span<const std::byte> data) {
     const auto name = take_string(data);
-    if (!name || data.size() < sizeof(std::uint32_t)) return std::nullopt;
+    if (!name) return name.error();
+    if (data.size() < sizeof(std::uint32_t)) return too_short;
     const std::uint32_t queries = get<std::uint32_t>(data, 0);
     data = data.subspan(sizeof(std::uint32_t));
     ContextQuestion question{.exp = *name, .any_query = queries > 0};
     // Each query takes at least four bytes of the data, so a large count ends early.
     for (std::uint32_t i = 0; i < queries; ++i) {
         const auto query = take_string(data);
-        if (!query) return std::nullopt;
+        if (!query) return query.error();
         // Unknown namespaces, leaves and forms of queries are ignored.
         if (*query == base_allocation) question.names_allocation = true;
         if (*query == base_namespace) question.names_all_of_base = true;
     }
-    return data.empty() ? std::optional(question) : std::nullopt;
+    if (!data.empty()) return wrong_length;
+    return question;
 }
 
 }  // namespace blkscope::nbd

@@ -3,17 +3,17 @@
 // Units:     bytes.
 // Ownership: names point into the data that was parsed.
 // Threads:   pure functions.
-// Errors:    malformed data gives std::nullopt.
+// Errors:    malformed data give the reason, for the client.
 // Source:    the NBD protocol document, "Option types".
 #pragma once
 
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string_view>
 
+#include "base/result.hpp"
 #include "driver/nbd/protocol.hpp"
 
 namespace blkscope::nbd {
@@ -37,7 +37,7 @@ struct InfoQuestion {
 };
 
 /// Format: u32 name length, name, u16 count, then `count` u16 information types.
-std::optional<InfoQuestion> parse_info_question(std::span<const std::byte> data);
+Result<InfoQuestion, const char*> parse_info_question(std::span<const std::byte> data);
 
 /// The data of the two META_CONTEXT options.
 struct ContextQuestion {
@@ -48,6 +48,6 @@ struct ContextQuestion {
 };
 
 /// Format: u32 name length, name, u32 count, then `count` queries, each u32 length and text.
-std::optional<ContextQuestion> parse_context_question(std::span<const std::byte> data);
+Result<ContextQuestion, const char*> parse_context_question(std::span<const std::byte> data);
 
 }  // namespace blkscope::nbd

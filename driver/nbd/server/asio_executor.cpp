@@ -120,7 +120,7 @@ class AsioSocket final : public StreamSocket {
 
     // A worker's operations wait in the kernel, not in a thread. A non-blocking socket would fail
     // them with EAGAIN.
-    int release() override {
+    Result<int> release() override {
         assert(!state_->closed);
         assert(!state_->reading);
         assert(!state_->writing);
@@ -129,13 +129,13 @@ class AsioSocket final : public StreamSocket {
         const int socket = state_->socket.release(error);
         if (error) {
             state_->socket.close(error);
-            return -EBADF;
+            return os_error(EBADF);
         }
         const int flags = ::fcntl(socket, F_GETFL);
         if (flags >= 0 && ::fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) == 0) return socket;
         const int why = errno;
         ::close(socket);
-        return -why;
+        return os_error(why);
     }
 
     void close() override {
@@ -189,8 +189,8 @@ class AsioAcceptor final : public Acceptor {
     std::unique_ptr<StreamSocket> accept_with_spare() override {
         assert(!state_->closed);
         if (!spare_->close()) return nullptr;
-        std::unique_ptr<StreamSocket> socket;
-        return accept(*state_, socket) == 0 ? std::move(socket) : nullptr;
+        auto socket = accept(*state_);
+        return socket ? std::move(*socket) : nullptr;
     }
 
     void restore_spare() override { spare_->restore(); }
@@ -219,38 +219,37 @@ class AsioAcceptor final : public Acceptor {
             asio::socket_base::wait_read,
             [state, accepted = std::move(accepted)](error_code error) mutable {
                 if (state->closed) return;
-                if (error) return accepted(errno_of(error), nullptr);
+                if (error) return accepted(os_error(errno_of(error)));
                 accept(state, std::move(accepted));
             });
     }
 
     static void accept(const std::shared_ptr<State>& state, Accepted accepted) {
-        std::unique_ptr<StreamSocket> socket;
-        const int error = accept(*state, socket);
+        auto socket = accept(*state);
+        const int error = socket ? 0 : socket.error().value();
         // The client closed while it was in the queue.
         const bool again = error == EAGAIN || error == EINTR || error == ECONNABORTED;
         if (again) return wait(state, std::move(accepted));
-        accepted(error, std::move(socket));
+        accepted(std::move(socket));
     }
 
-    // Returns an errno, or 0 and sets `to`.
-    static int accept(State& state, std::unique_ptr<StreamSocket>& to) {
+    static Result<std::unique_ptr<StreamSocket>> accept(State& state) {
         sockaddr_storage from{};
         socklen_t bytes = sizeof from;
         const int socket =
             ::accept4(state.acceptor.native_handle(), reinterpret_cast<sockaddr*>(&from), &bytes,
                       SOCK_CLOEXEC | SOCK_NONBLOCK);
-        if (socket < 0) return errno;
+        if (socket < 0) return os_error(errno);
         // A Unix client may have no address, but always has credentials.
         const bool local = from.ss_family != AF_INET && from.ss_family != AF_INET6;
         try {
-            to = std::make_unique<AsioSocket>(state.io, local ? AF_UNIX : from.ss_family, socket,
-                                              local ? Peer::of(socket) : Peer::of_address(from));
+            return std::unique_ptr<StreamSocket>(
+                std::make_unique<AsioSocket>(state.io, local ? AF_UNIX : from.ss_family, socket,
+                                             local ? Peer::of(socket) : Peer::of_address(from)));
         } catch (const boost::system::system_error& failure) {
             ::close(socket);
-            return errno_of(failure.code());
+            return os_error(errno_of(failure.code()));
         }
-        return 0;
     }
 
     std::shared_ptr<State> state_;

@@ -27,6 +27,7 @@
 #include <span>
 #include <string>
 
+#include "base/result.hpp"
 #include "driver/nbd/server/peer.hpp"
 #include "driver/nbd/uri.hpp"
 
@@ -63,9 +64,8 @@ class StreamSocket {
     /// where the transport has no such option.
     virtual void set_transmission_options() = 0;
 
-    /// Closes the object and returns its descriptor in blocking mode, which the caller owns; -errno
-    /// on failure.
-    [[nodiscard]] virtual int release() = 0;
+    /// Closes the object and returns its descriptor in blocking mode, which the caller owns.
+    [[nodiscard]] virtual Result<int> release() = 0;
     /// Closes the socket. May be called again.
     virtual void close() = 0;
 
@@ -76,8 +76,8 @@ class StreamSocket {
 /// A listening socket.
 class Acceptor {
   public:
-    /// Either `error` is 0 and there is a socket, or `error` is an errno and `socket` is null.
-    using Accepted = std::function<void(int error, std::unique_ptr<StreamSocket> socket)>;
+    /// The socket is never null.
+    using Accepted = std::function<void(Result<std::unique_ptr<StreamSocket>> socket)>;
 
     virtual ~Acceptor() = default;
 

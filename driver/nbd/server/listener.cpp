@@ -30,9 +30,7 @@ void Listener::start(Host& host) {
 
 void Listener::accept() {
     assert(host_ != nullptr);
-    acceptor_->async_accept([this](int error, std::unique_ptr<StreamSocket> socket) {
-        accepted(error, std::move(socket));
-    });
+    acceptor_->async_accept([this](auto socket) { accepted(std::move(socket)); });
 }
 
 void Listener::stop() {
@@ -51,13 +49,14 @@ bool Listener::accept_in_need(int error) {
     return any;
 }
 
-void Listener::accepted(int error, std::unique_ptr<StreamSocket> socket) {
-    assert((error == 0) == (socket != nullptr));
+void Listener::accepted(Result<std::unique_ptr<StreamSocket>> socket) {
     assert(host_ != nullptr);
-    if (error == 0) {
-        host_->admit(std::move(socket));
+    if (socket) {
+        assert(*socket != nullptr);
+        host_->admit(std::move(*socket));
         return accept();
     }
+    const int error = socket.error().value();
     if ((error == EMFILE || error == ENFILE) && accept_in_need(error)) return accept();
     pause_->start(accept_pause, [this] { accept(); });
 }

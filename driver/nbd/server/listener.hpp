@@ -42,7 +42,7 @@ class Listener {
 
   private:
     void accept();
-    void accepted(int error, std::unique_ptr<StreamSocket> socket);
+    void accepted(Result<std::unique_ptr<StreamSocket>> socket);
     bool accept_in_need(int error);
 
     std::unique_ptr<Acceptor> acceptor_;

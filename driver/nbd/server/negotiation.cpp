@@ -117,10 +117,13 @@ void Negotiation::hand_over() {
     assert(!stopped());
     const std::shared_ptr<Negotiation> self = shared_from_this();
     Host& host = *host_;
-    const int socket = socket_->release();
-    if (socket < 0) return end();
+    const Result<int> socket = socket_->release();
+    if (!socket) {
+        log(fmt::format("failed: {}", socket.error().message()));
+        return end();
+    }
     stop();
-    host.negotiated(*this, export_serial_, terms_, socket, std::move(tls_));
+    host.negotiated(*this, export_serial_, terms_, *socket, std::move(tls_));
 }
 
 // ---- TLS ----

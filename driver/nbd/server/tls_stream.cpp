@@ -86,7 +86,7 @@ void TlsStream::async_write(std::span<const std::byte> bytes, Sent sent) {
     });
 }
 
-int TlsStream::release() {
+Result<int> TlsStream::release() {
     assert(agreed_);
     assert(session_.output().empty());
     session_.name_client(peer().text());

@@ -41,7 +41,7 @@ class TlsStream final : public StreamSocket {
     void set_last_write() override { last_write_ = true; }
     void set_transmission_options() override { socket_->set_transmission_options(); }
     /// Also gives the session the peer's name for its messages.
-    [[nodiscard]] int release() override;
+    [[nodiscard]] Result<int> release() override;
     void close() override { socket_->close(); }
     [[nodiscard]] const Peer& peer() const override { return socket_->peer(); }
 

@@ -85,7 +85,7 @@ Parser::Event Parser::refuse_stream(Event why) {
     return why;
 }
 
-std::optional<Request> Parser::parse_header() const {
+Result<Request, std::errc> Parser::parse_header() const {
     assert(rx_bytes() >= header_bytes_);
     const std::byte* from = rx_.get() + rx_begin_;
     if (rules_.terms.replies == ReplyForm::extended) {

@@ -25,7 +25,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "driver/nbd/protocol.hpp"
@@ -90,7 +89,7 @@ class Parser {
 
     Event next_request();
     Event refuse_stream(Event why);
-    [[nodiscard]] std::optional<Request> parse_header() const;
+    [[nodiscard]] Result<Request, std::errc> parse_header() const;
     bool find_status_payload();
     Event take_payload();
     Event skip_payload();

@@ -92,11 +92,11 @@ bool has_status_payload(const Request& header, ReplyForm form) {
            (header.flags & command_flag::payload_len) != 0 && header.length == status_payload_bytes;
 }
 
-std::optional<Request> with_status_payload(
-    const Request& header, std::span<const std::byte, status_payload_bytes> payload) {
+Result<Request> with_status_payload(const Request& header,
+                                    std::span<const std::byte, status_payload_bytes> payload) {
     assert(header.type == Command::block_status);
     assert(header.length == status_payload_bytes);
-    if (load_be<uint32_t>(payload.subspan<8, 4>()) != base_allocation_id) return std::nullopt;
+    if (load_be<uint32_t>(payload.subspan<8, 4>()) != base_allocation_id) return os_error(EINVAL);
     Request request = header;
     request.flags &= static_cast<uint16_t>(~command_flag::payload_len);
     request.length = load_be<uint64_t>(payload.first<8>());

@@ -12,7 +12,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <span>
 
 #include "driver/nbd/handshake/handshake.hpp"
@@ -50,9 +49,9 @@ inline constexpr uint64_t status_payload_bytes = 12;
 /// True if a block status has a payload that must be parsed before the request can be checked.
 [[nodiscard]] bool has_status_payload(const Request& header, ReplyForm form);
 
-/// Combines the header and its payload to a request without payload. Returns nothing if the payload
-/// selects an unknown context.
-[[nodiscard]] std::optional<Request> with_status_payload(
+/// Combines the header and its payload to a request without payload. EINVAL: the payload selects an
+/// unknown context.
+[[nodiscard]] Result<Request> with_status_payload(
     const Request& header, std::span<const std::byte, status_payload_bytes> payload);
 
 }  // namespace blkscope::nbd

@@ -25,6 +25,7 @@ struct FakeWire {
     bool client_gone = false;
     bool server_closed = false;
     bool released = false;
+    int release_error = 0;            // an errno; 0: the release succeeds
     bool client_reads = true;         // else the server's writes wait
     size_t segment_bytes = SIZE_MAX;  // limit of each of the server's reads
     std::vector<int> reads;           // the bytes that each of the server's reads returned
@@ -58,9 +59,10 @@ class FakeSocket final : public StreamSocket {
         wire_->sent = std::move(sent);
     }
     void set_transmission_options() override {}
-    int release() override {
+    Result<int> release() override {
         wire_->released = true;
         close();
+        if (wire_->release_error != 0) return os_error(wire_->release_error);
         return descriptor_;
     }
     void close() override {

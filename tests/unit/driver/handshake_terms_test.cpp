@@ -207,6 +207,18 @@ TEST_P(MetaContexts, WithStringsThatAreNoneAreInvalid) {
     expect(contexts("disk", {std::string("base\0", 5)}), err_invalid);
     expect(contexts("disk", {std::string(4097, 'q')}), err_invalid);
 }
+TEST_P(MetaContexts, ARefusalOfMalformedDataSaysWhatIsWrong) {
+    const auto expect_reason = [this](const std::string& data, const std::string& why) {
+        Handshake fresh(exports);
+        play(fresh, fixed + structured);
+        EXPECT_EQ(play(fresh, option(GetParam(), data)).sent, reply(GetParam(), err_invalid, why));
+    };
+    expect_reason("", "the option is shorter than its parts");
+    expect_reason(contexts("disk", {allocation}) + "x",
+                  "the option's length is not that of its parts");
+    expect_reason(contexts("\xff", {allocation}),
+                  "a text of the option is not UTF-8, or holds a NUL");
+}
 TEST_P(MetaContexts, WithMoreThan64KibOfDataAreTooBig) {
     expect(contexts("disk", std::vector<std::string>(5000, allocation)), err_too_big);
 }

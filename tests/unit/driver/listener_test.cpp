@@ -53,7 +53,11 @@ class ListenerTest : public ::testing::Test {
     void answer(int error) {
         const auto accepted = std::exchange(door_.accepted, nullptr);
         ASSERT_TRUE(accepted);
-        accepted(error, error == 0 ? client() : nullptr);
+        if (error == 0) {
+            accepted(client());
+        } else {
+            accepted(os_error(error));
+        }
     }
     std::unique_ptr<StreamSocket> client() {
         return executor_.connect(std::make_shared<FakeWire>());

@@ -87,6 +87,17 @@ TEST_F(NegotiationTest, HandsTheSocketOverWithTheExportThatWasAskedFor) {
     expect_quiet();
 }
 
+TEST_F(NegotiationTest, ASocketThatCannotBeHandedOverEndsItWithTheReason) {
+    wire_->release_error = EBADF;
+    begin();
+    send(go);
+    EXPECT_TRUE(host_.sockets.empty());
+    EXPECT_EQ(host_.endings, 1);
+    ASSERT_EQ(host_.lines.size(), 1u);
+    EXPECT_NE(host_.lines[0].find("failed: Bad file descriptor"), std::string::npos);
+    expect_quiet();
+}
+
 TEST_F(NegotiationTest, TakesBytesOneByOneAndAnswersTheSame) {
     begin();
     send(go);

@@ -22,11 +22,11 @@ constexpr auto write_request =
                0x97, 0x88, 0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0xff, 0xfe, 0xfd, 0xfc});
 
 TEST(NbdProtocol, ARequestIsReadFieldByFieldInBigEndian) {
-    EXPECT_EQ(parse_request(write_request), (Request{.flags = 0x11,
-                                                     .type = Command::write,
-                                                     .cookie = 0xf1e2d3c4b5a69788,
-                                                     .offset = 0x0102030405060708,
-                                                     .length = 0xfffefdfc}));
+    EXPECT_EQ(*parse_request(write_request), (Request{.flags = 0x11,
+                                                      .type = Command::write,
+                                                      .cookie = 0xf1e2d3c4b5a69788,
+                                                      .offset = 0x0102030405060708,
+                                                      .length = 0xfffefdfc}));
 }
 
 TEST(NbdProtocol, ARequestCanBeReadByTheCompiler) {

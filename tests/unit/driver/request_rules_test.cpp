@@ -147,7 +147,7 @@ TEST(RequestRules, ABlockStatusPayloadIsTheLengthAndTheContextThatIsWanted) {
     EXPECT_TRUE(has_status_payload(header, ReplyForm::extended));
     EXPECT_FALSE(has_status_payload(header, ReplyForm::structured));
     const auto resolved = with_status_payload(header, status_payload(uint64_t{1} << 35, 1));
-    EXPECT_EQ(resolved,
+    EXPECT_EQ(*resolved,
               request(Command::block_status, 4096, uint64_t{1} << 35, command_flag::req_one));
     EXPECT_FALSE(with_status_payload(header, status_payload(512, 2)));
 }
