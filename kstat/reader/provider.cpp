@@ -2,7 +2,17 @@
 
 #include <unistd.h>
 
+#include <cerrno>
+
 namespace blkscope::kstat {
+
+namespace {
+
+bool is_silent(const Result<Reply>& reply) {
+    return !reply && reply.error() == std::errc::timed_out;
+}
+
+}  // namespace
 
 bool Provider::connect(Deadline deadline) {
     greeted_ = false;
@@ -19,40 +29,33 @@ void Provider::ask(Deadline deadline) {
         connect(deadline);
         return;
     }
-    Reply late;
-    if (connection_->owes_reply() &&
-        wait(late, std::chrono::steady_clock::now()) != ProviderConnection::Outcome::answered) {
-        return;
-    }
+    if (connection_->owes_reply() && !wait(std::chrono::steady_clock::now())) return;
     if (!connection_->owes_reply() && !connection_->send(wire::Op::chain_id, {}, {}, deadline)) {
         drop();
     }
 }
 
 void Provider::hear(Deadline deadline) {
-    Reply reply;
     if (connection_ && connection_->owes_reply()) {
-        const auto until = silent_ ? std::chrono::steady_clock::now() : deadline;
-        if (wait(reply, until) != ProviderConnection::Outcome::dead) return;
+        const auto reply = wait(silent_ ? std::chrono::steady_clock::now() : deadline);
+        if (reply || is_silent(reply)) return;
     }
     // A closed connection means that the process ended, or that it had too many readers.
-    if (!connection_ && connect(deadline)) wait(reply, deadline);
+    if (!connection_ && connect(deadline)) static_cast<void>(wait(deadline));
 }
 
-ProviderConnection::Outcome Provider::wait(Reply& reply, Deadline deadline) {
-    const auto outcome = connection_->receive(reply, deadline);
-    switch (outcome) {
-        case ProviderConnection::Outcome::answered:
-            silent_ = false;
-            understand(reply);
-            break;
-        case ProviderConnection::Outcome::silent:
-            silent_ = true;
-            break;
-        case ProviderConnection::Outcome::dead:
-            drop();
+// Follows what the reply says about the provider. A dead connection is dropped.
+Result<Reply> Provider::wait(Deadline deadline) {
+    auto reply = connection_->receive(deadline);
+    if (reply) {
+        silent_ = false;
+        understand(*reply);
+    } else if (is_silent(reply)) {
+        silent_ = true;
+    } else {
+        drop();
     }
-    return outcome;
+    return reply;
 }
 
 void Provider::understand(const Reply& reply) {
@@ -71,40 +74,33 @@ void Provider::understand_welcome(const Reply& reply) {
     listed_chain_id_ = 0;  // no chain has this id
 }
 
-std::optional<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data) {
+Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data) {
     for (int attempt = 0; attempt < 2; ++attempt) {
-        if (!is_ready() && !reconnect()) return std::nullopt;
-        Reply reply;
+        if (!is_ready() && !reconnect()) return os_error(silent_ ? ETIMEDOUT : ENXIO);
         if (!connection_->send(op, body, data, soon())) {
             drop();
             continue;
         }
-        switch (wait(reply, soon())) {
-            case ProviderConnection::Outcome::answered:
-                return reply;
-            case ProviderConnection::Outcome::silent:
-                return std::nullopt;
-            case ProviderConnection::Outcome::dead:
-                break;  // the provider may only have had too many readers: one more try
-        }
+        auto reply = wait(soon());
+        if (reply || is_silent(reply)) return reply;
+        // The provider may only have had too many readers: one more try.
     }
-    return std::nullopt;
+    return os_error(ENXIO);
 }
 
 // True if a request can be sent now. Takes a late reply first.
 bool Provider::is_ready() {
-    Reply late;
-    if (connection_ && connection_->owes_reply()) wait(late, std::chrono::steady_clock::now());
+    if (connection_ && connection_->owes_reply()) {
+        static_cast<void>(wait(std::chrono::steady_clock::now()));
+    }
     return connection_ && greeted_ && !connection_->owes_reply();
 }
 
 // Connects to the same process again, if it still runs; another process's kstats have other
 // numbers.
 bool Provider::reconnect() {
-    Reply welcome;
     if (connection_ || !connect(soon())) return false;
-    return wait(welcome, soon()) == ProviderConnection::Outcome::answered && connection_ &&
-           !replaced_;
+    return wait(soon()) && connection_ && !replaced_;
 }
 
 bool Provider::may_be_written() const {

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "kstat/reader/provider_connection.hpp"
@@ -39,8 +38,10 @@ class Provider {
     bool has_news() const { return chain_id_ != listed_chain_id_; }
     void note_listed(kid_t chain_id) { listed_chain_id_ = chain_id; }
 
-    /// One request and its reply, in bounded time. Nothing: the provider ended or is silent.
-    std::optional<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {});
+    /// One request and its reply, in bounded time.
+    ///
+    /// Errors: ETIMEDOUT if the provider is silent, ENXIO if its process has ended.
+    Result<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {});
 
     /// Gives up a connection after bytes that no provider sends.
     void drop() { connection_.reset(); }
@@ -51,7 +52,7 @@ class Provider {
   private:
     bool connect(Deadline deadline);
     bool reconnect();
-    ProviderConnection::Outcome wait(Reply& reply, Deadline deadline);
+    Result<Reply> wait(Deadline deadline);
     void understand(const Reply& reply);
     void understand_welcome(const Reply& reply);
     bool is_ready();

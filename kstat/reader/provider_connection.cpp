@@ -112,32 +112,30 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, D
     return true;
 }
 
-ProviderConnection::Outcome ProviderConnection::receive(Reply& reply, Deadline deadline) {
+Result<Reply> ProviderConnection::receive(Deadline deadline) {
     for (;;) {
-        size_t wanted = sizeof reply.head;
+        size_t wanted = sizeof(wire::ReplyHead);
         wire::Bytes bytes(in_.data(), in_size_);
         if (const auto head = wire::take<wire::ReplyHead>(bytes)) {
             if (head->length > wire::reply_length_max || head->sequence != sequence_) {
-                return Outcome::dead;
+                return os_error(EPROTO);
             }
             wanted += head->length;
-            if (in_size_ > wanted) return Outcome::dead;  // the reply to no request
+            if (in_size_ > wanted) return os_error(EPROTO);  // the reply to no request
             if (in_size_ == wanted) {
-                reply.head = *head;
-                reply.body.assign(bytes.begin(), bytes.end());
                 in_size_ = 0;
                 owes_ = false;
-                return Outcome::answered;
+                return Reply{*head, {bytes.begin(), bytes.end()}};
             }
         }
         switch (take_what_arrived(wanted)) {
             case Arrival::some:
                 break;
             case Arrival::end:
-                return Outcome::dead;
+                return os_error(ECONNRESET);
             case Arrival::none:
                 if (!wait_for(socket_, POLLIN, extended(deadline, in_size_))) {
-                    return Outcome::silent;
+                    return os_error(ETIMEDOUT);
                 }
         }
     }

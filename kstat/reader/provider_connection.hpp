@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.hpp"
 #include "kstat/wire/message.hpp"
 
 namespace blkscope::kstat {
@@ -54,11 +55,11 @@ class ProviderConnection {
     /// Sends one request; no reply may be owed. False: the connection is dead.
     bool send(wire::Op op, wire::Bytes body, wire::Bytes data, Deadline deadline);
 
-    enum class Outcome { answered, silent, dead };
-
     /// Waits for the owed reply. A reply that has already arrived is taken even after the deadline.
-    /// Dead: the provider closed the connection, or sent bytes that no provider sends.
-    Outcome receive(Reply& reply, Deadline deadline);
+    ///
+    /// Errors: ETIMEDOUT if the provider is silent. ECONNRESET if the provider has closed the
+    ///         connection, EPROTO after bytes that no provider sends: the connection is dead.
+    Result<Reply> receive(Deadline deadline);
 
   private:
     ProviderConnection(int socket, uid_t peer) : socket_(socket), peer_(peer) {}

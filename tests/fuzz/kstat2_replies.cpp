@@ -28,10 +28,10 @@ void check(bool condition) {
 // Answers every question with the values that came last, as far as they may be an answer to it.
 class LastValues : public Source {
   public:
-    std::optional<Values> read(const Listed& listed) override {
+    blkscope::Result<Values> read(const Listed& listed) override {
         Values answer = values;
         answer.kid = listed.map.kid;
-        if (!fits(answer, listed.map)) return std::nullopt;
+        if (!fits(answer, listed.map)) return blkscope::os_error(EPROTO);
         return answer;
     }
 

@@ -70,9 +70,9 @@ void take_data(kstat_t& ks, std::span<std::byte> body) {
 }
 
 void write_back(kstat_t& ks) {
-    wire::DataHead head{};
-    std::vector<std::byte> data;
-    if (prepare_write(ks, nullptr, head, data) != 0) return;
+    auto request = prepare_write(ks, nullptr);
+    if (!request) return;
+    auto& [head, data] = *request;
     check(wire::is_well_formed(head, data.size()));
     if (head.type == KSTAT_TYPE_NAMED) check(wire::offsets_to_pointers(data, head.ndata));
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 namespace blkscope::kstat {
 
@@ -84,29 +85,29 @@ void accept_head(kstat_t& ksp, wire::Bytes body) {
     take_over_without_data(ksp, *head);
 }
 
-int prepare_write(kstat_t& ksp, const void* buffer, wire::DataHead& head,
-                  std::vector<std::byte>& data) {
+Result<WriteRequest> prepare_write(kstat_t& ksp, const void* buffer) {
     if (ksp.ks_data == nullptr && ksp.ks_data_size > 0 && buffer != nullptr) {
         ksp.ks_data = std::calloc(1, ksp.ks_data_size);
-        if (ksp.ks_data == nullptr) return ENOMEM;
+        if (ksp.ks_data == nullptr) return os_error(ENOMEM);
     }
-    if (ksp.ks_data == nullptr) return EINVAL;
+    if (ksp.ks_data == nullptr) return os_error(EINVAL);
     if (buffer != nullptr && buffer != ksp.ks_data) {
         std::memcpy(ksp.ks_data, buffer, ksp.ks_data_size);
         if (has_strings(ksp)) wire::rebase_pointers(data_of(ksp), buffer, ksp.ks_ndata);
     }
+    wire::DataHead head{};
     head.data_size = ksp.ks_data_size;
     head.ndata = ksp.ks_ndata;
     head.type = ksp.ks_type;
     head.flags = ksp.ks_flags;
-    if (!wire::is_well_formed(head, ksp.ks_data_size)) return EINVAL;
+    if (!wire::is_well_formed(head, ksp.ks_data_size)) return os_error(EINVAL);
     const auto live = data_of(ksp);
-    data.assign(live.begin(), live.end());
+    std::vector<std::byte> data(live.begin(), live.end());
     if (ksp.ks_type == KSTAT_TYPE_NAMED) {
         wire::rebase_pointers(data, ksp.ks_data, ksp.ks_ndata);
-        if (!wire::pointers_to_offsets(data, ksp.ks_ndata)) return EINVAL;
+        if (!wire::pointers_to_offsets(data, ksp.ks_ndata)) return os_error(EINVAL);
     }
-    return 0;
+    return WriteRequest{head, std::move(data)};
 }
 
 }  // namespace blkscope::kstat

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "base/result.hpp"
 #include "kstat/wire/message.hpp"
 
 namespace blkscope::kstat {
@@ -20,9 +21,15 @@ int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer);
 /// there is no ks_data that they must fit.
 void accept_head(kstat_t& ksp, wire::Bytes body);
 
-/// Copies `buffer` (unless null) to ks_data and builds a write request's body from it. Returns an
-/// errno: EINVAL if there is no data, or a string lies outside of it; ENOMEM.
-int prepare_write(kstat_t& ksp, const void* buffer, wire::DataHead& head,
-                  std::vector<std::byte>& data);
+/// The body of a write request.
+struct WriteRequest {
+    wire::DataHead head;  // without a number of the kstat
+    std::vector<std::byte> data;
+};
+
+/// Copies `buffer` (unless null) to ks_data and builds a write request from it.
+///
+/// Errors: EINVAL if there is no data, or a string lies outside of it; ENOMEM.
+Result<WriteRequest> prepare_write(kstat_t& ksp, const void* buffer);
 
 }  // namespace blkscope::kstat

@@ -198,12 +198,12 @@ int Handle::write(kstat_t& ksp, const void* buffer) {
     const Node& node = *at->second;
     if (node.provider == nullptr) return EACCES;
     if (!node.provider->may_be_written()) return EPERM;
-    wire::DataHead head{};
-    head.kid = node.kid_there;
-    std::vector<std::byte> data;
-    if (const int error = prepare_write(ksp, buffer, head, data)) return error;
+    auto request = prepare_write(ksp, buffer);
+    if (!request) return request.error().value();
+    request->head.kid = node.kid_there;
     for (int attempt = 1;; ++attempt) {
-        const auto reply = node.provider->exchange(wire::Op::write, wire::bytes_of(head), data);
+        const auto reply =
+            node.provider->exchange(wire::Op::write, wire::bytes_of(request->head), request->data);
         if (!reply) return ENXIO;
         moved_on_ = node.provider->has_news();
         if (reply->head.error != EAGAIN || attempt == attempts_max) return reply->head.error;

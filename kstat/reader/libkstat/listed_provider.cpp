@@ -1,5 +1,8 @@
 #include "kstat/reader/libkstat/listed_provider.hpp"
 
+#include <cerrno>
+#include <optional>
+
 namespace blkscope::kstat {
 
 namespace {
@@ -9,17 +12,18 @@ constexpr size_t kstats_max = 1 << 18;
 
 }  // namespace
 
-std::optional<std::vector<kstat_t>> ListedProvider::list() {
+Result<std::vector<kstat_t>> ListedProvider::list() {
     std::vector<kstat_t> headers;
     std::optional<kid_t> chain_id;
     for (bool more = true; more;) {
         const wire::ListFrom from{headers.empty() ? 0 : headers.back().ks_kid, 0};
         const auto reply = exchange(wire::Op::headers, wire::bytes_of(from));
-        if (!reply || reply->head.error != 0) return std::nullopt;
+        if (!reply) return reply.error();
+        if (reply->head.error != 0) return os_error(reply->head.error);
         auto page = wire::decode_page(reply->body, from.after_kid);
         if (!page || headers.size() + page->headers.size() > kstats_max) {
             drop();
-            return std::nullopt;
+            return os_error(EPROTO);
         }
         headers.insert(headers.end(), page->headers.begin(), page->headers.end());
         more = page->more;

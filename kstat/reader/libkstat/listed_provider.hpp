@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <vector>
 
 #include "kstat/reader/provider.hpp"
@@ -13,9 +12,10 @@ class ListedProvider : public Provider {
   public:
     using Provider::Provider;
 
-    /// The headers of all its kstats. Empty if the provider timed out or sent an invalid reply;
-    /// `kids` is unchanged.
-    std::optional<std::vector<kstat_t>> list();
+    /// The headers of all its kstats. `kids` is unchanged.
+    ///
+    /// Errors: of exchange(), the provider's own, and EPROTO after an invalid reply.
+    Result<std::vector<kstat_t>> list();
 
     /// The provider's number of a kstat -> the reader's.
     std::map<kid_t, kid_t> kids;

@@ -17,6 +17,12 @@ using kstat::wire::Op;
 // A faulty provider can cost a reader a small multiple of this at most.
 constexpr size_t list_size_max = 64U << 20;
 
+// The reply of a provider that has done what it was asked.
+Result<kstat::Reply> without_error(Result<kstat::Reply> reply) {
+    if (reply && reply->head.error != 0) return os_error(reply->head.error);
+    return reply;
+}
+
 }  // namespace
 
 bool fits(const Values& values, const Map& map) {
@@ -24,35 +30,31 @@ bool fits(const Values& values, const Map& map) {
            std::ranges::equal(values.values, map.fields, {}, &Value::type, &Field::type);
 }
 
-std::optional<uint64_t> Remote::ask_generation() {
+Result<uint64_t> Remote::ask_generation() {
     const auto reply = exchange(Op::kstat2_generation, {});
-    if (!reply) return std::nullopt;
+    if (!reply) return reply.error();
     if (reply->head.error != 0) {
         forget();
-        return std::nullopt;
+        return os_error(reply->head.error);
     }
     const auto generation = wire::decode_generation(reply->body);
-    if (!generation) drop();
-    return generation;
+    if (!generation) return invalid_reply();
+    return *generation;
 }
 
-// Nothing: no reply, an invalid one, or a list that changed between two pages. The next update asks
-// again.
-std::optional<std::vector<Map>> Remote::ask_list() {
+// EAGAIN: the list changed between two pages. The next update asks again, after other errors too.
+Result<std::vector<Map>> Remote::ask_list() {
     std::vector<Map> maps;
     std::optional<uint64_t> generation;
     size_t size = 0;
     for (bool more = true; more;) {
         const wire::ListFrom from{maps.empty() ? -1 : maps.back().kid, 0};
-        const auto reply = exchange(Op::kstat2_list, bytes_of(from));
-        if (!reply || reply->head.error != 0) return std::nullopt;
+        const auto reply = without_error(exchange(Op::kstat2_list, bytes_of(from)));
+        if (!reply) return reply.error();
         size += reply->body.size();
         auto page = wire::decode_page(reply->body, from.after_kid);
-        if (!page || size > list_size_max) {
-            drop();
-            return std::nullopt;
-        }
-        if (page->generation != generation.value_or(page->generation)) return std::nullopt;
+        if (!page || size > list_size_max) return invalid_reply();
+        if (page->generation != generation.value_or(page->generation)) return os_error(EAGAIN);
         generation = page->generation;
         std::ranges::move(page->maps, std::back_inserter(maps));
         more = page->more;
@@ -61,11 +63,16 @@ std::optional<std::vector<Map>> Remote::ask_list() {
     return maps;
 }
 
+std::error_code Remote::invalid_reply() {
+    drop();
+    return os_error(EPROTO);
+}
+
 bool Remote::follow(const Matchers& matchers) {
     const size_t before = kstats_.size();
     const auto generation = ask_generation();
     if (!generation) return kstats_.size() != before;
-    if (generation == generation_) return false;
+    if (*generation == generation_) return false;
     auto maps = ask_list();
     if (!maps) return false;
     accept(std::move(*maps), matchers);
@@ -104,34 +111,34 @@ bool Remote::forget() {
     return had_some;
 }
 
-std::optional<Values> Remote::read(const Listed& listed) {
+Result<Values> Remote::read(const Listed& listed) {
     const auto at = kstats_.find(listed.map.kid);
-    if (at == kstats_.end() || at->second.get() != &listed) return std::nullopt;
+    if (at == kstats_.end() || at->second.get() != &listed) return os_error(ENXIO);
     const wire::MapId id{listed.map.kid, 0};
-    const auto reply = exchange(Op::kstat2_read, bytes_of(id));
+    const auto reply = without_error(exchange(Op::kstat2_read, bytes_of(id)));
     // Another process under the same name has other kstats under these numbers.
-    if (!reply || was_replaced() || reply->head.error != 0) return std::nullopt;
+    if (was_replaced()) return os_error(ENXIO);
+    if (!reply) return reply.error();
     auto values = wire::decode_values(reply->body);
-    if (!values || !fits(*values, listed.map)) {
-        drop();
-        return std::nullopt;
-    }
-    return values;
+    if (!values || !fits(*values, listed.map)) return invalid_reply();
+    return std::move(*values);
 }
 
 std::vector<Optional> Remote::optionals() {
-    const auto reply = exchange(Op::kstat2_optional_list, {});
-    if (!reply || reply->head.error != 0) return {};
+    const auto reply = without_error(exchange(Op::kstat2_optional_list, {}));
+    if (!reply) return {};
     auto optionals = wire::decode_optionals(reply->body);
-    if (optionals) return std::move(*optionals);
-    drop();
-    return {};
+    if (!optionals) {
+        drop();
+        return {};
+    }
+    return std::move(*optionals);
 }
 
 int Remote::set_optional(kstat2_opt_id_t id, wire::Switch wanted) {
     const wire::SetOptional request{id, static_cast<uint32_t>(wanted)};
-    const auto reply = exchange(Op::kstat2_optional_set, bytes_of(request));
-    return reply ? reply->head.error : ETIMEDOUT;
+    const auto reply = without_error(exchange(Op::kstat2_optional_set, bytes_of(request)));
+    return reply ? 0 : reply.error().value();
 }
 
 }  // namespace blkscope::kstat2::reader

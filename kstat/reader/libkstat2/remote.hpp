@@ -32,7 +32,7 @@ class Remote : public kstat::Provider, public Source {
     /// The process with these kstats ended. True: there were some.
     bool forget();
 
-    std::optional<Values> read(const Listed& listed) override;
+    Result<Values> read(const Listed& listed) override;
 
     /// Empty if the provider is silent.
     std::vector<Optional> optionals();
@@ -40,8 +40,10 @@ class Remote : public kstat::Provider, public Source {
     int set_optional(kstat2_opt_id_t id, wire::Switch wanted);
 
   private:
-    std::optional<uint64_t> ask_generation();
-    std::optional<std::vector<Map>> ask_list();
+    Result<uint64_t> ask_generation();
+    Result<std::vector<Map>> ask_list();
+    /// Gives up the connection, and gives the reason.
+    std::error_code invalid_reply();
     void accept(std::vector<Map> maps, const Matchers& matchers);
     std::shared_ptr<Listed> known(const Map& map) const;
 

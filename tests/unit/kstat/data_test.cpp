@@ -167,8 +167,9 @@ TEST_F(DataTest, AWriteTakesStringsAlongFromTheCallersBuffer) {
     std::strcpy(buffer.text, "hello");
     KSTAT_NAMED_STR_PTR(&buffer.record) = buffer.text;
     KSTAT_NAMED_STR_BUFLEN(&buffer.record) = 6;
-    std::vector<std::byte> data;
-    ASSERT_EQ(kstat::prepare_write(ks, &buffer, head, data), 0);
+    auto request = kstat::prepare_write(ks, &buffer);
+    ASSERT_TRUE(request);
+    std::vector<std::byte>& data = request->data;
     EXPECT_EQ(KSTAT_NAMED_STR_PTR(KSTAT_NAMED_PTR(&ks)), static_cast<char*>(ks.ks_data) + 48);
     ASSERT_TRUE(wire::offsets_to_pointers(data, 1));
     kstat_named_t sent;
@@ -188,15 +189,13 @@ TEST_F(DataTest, AStringOutsideOfWhatIsWrittenIsInvalid) {
     char elsewhere[] = "secret";
     KSTAT_NAMED_STR_PTR(&buffer.record) = elsewhere;
     KSTAT_NAMED_STR_BUFLEN(&buffer.record) = sizeof elsewhere;
-    std::vector<std::byte> data;
-    EXPECT_EQ(kstat::prepare_write(ks, &buffer, head, data), EINVAL);
+    EXPECT_EQ(kstat::prepare_write(ks, &buffer).error().value(), EINVAL);
     KSTAT_NAMED_STR_PTR(&buffer.record) = nullptr;
-    EXPECT_EQ(kstat::prepare_write(ks, &buffer, head, data), 0);
+    EXPECT_TRUE(kstat::prepare_write(ks, &buffer));
 }
 
 TEST_F(DataTest, AWriteOfNothingIsInvalid) {
-    std::vector<std::byte> data;
-    EXPECT_EQ(kstat::prepare_write(ks, nullptr, head, data), EINVAL);
+    EXPECT_EQ(kstat::prepare_write(ks, nullptr).error().value(), EINVAL);
 }
 
 }  // namespace

@@ -28,9 +28,9 @@ class FakeSource : public Source {
         return listed;
     }
 
-    std::optional<Values> read(const Listed& listed) override {
+    Result<Values> read(const Listed& listed) override {
         ++reads;
-        if (silent) return std::nullopt;
+        if (silent) return os_error(ETIMEDOUT);
         return Values{listed.map.kid, 9, 0, 0, {Value{flags, counts.at(listed.map.kid)}}};
     }
 
