@@ -135,11 +135,11 @@ std::vector<Partition> read_table(uint64_t size_bytes, uint32_t block_bytes, con
 
 PartitionTable read_partition_table(uint64_t size_bytes, uint32_t block_bytes,
                                     const ReadDisk& read) try {
-    PartitionTable table{read_table(size_bytes, block_bytes, read), {}};
-    check(table.partitions);
-    return table;
+    auto partitions = read_table(size_bytes, block_bytes, read);
+    check(partitions);
+    return partitions;
 } catch (const BadTable& bad) {
-    return {{}, bad.what()};
+    return std::string(bad.what());
 }
 
 }  // namespace blkscope

@@ -13,7 +13,7 @@
 // Units:     bytes, unless a name says sectors.
 // Ownership: returns all by value.
 // Threads:   any; `read` may have its own rule.
-// Errors:    none; PartitionTable::problem says why a table was ignored.
+// Errors:    a damaged table gives the reason to ignore it.
 // Source:    UEFI 2.10 chapter 5 (GPT); the MBR layout as Linux reads it
 //            (block/partitions/msdos.c).
 #pragma once
@@ -24,6 +24,8 @@
 #include <span>
 #include <string>
 #include <vector>
+
+#include "base/result.hpp"
 
 namespace blkscope {
 
@@ -36,10 +38,8 @@ struct Partition {
     friend bool operator==(const Partition&, const Partition&) = default;
 };
 
-struct PartitionTable {
-    std::vector<Partition> partitions;  // by first byte, without overlaps
-    std::string problem;                // why the table was ignored; empty: it was not
-};
+/// The partitions by first byte, without overlaps; or the reason to ignore the table.
+using PartitionTable = Result<std::vector<Partition>, std::string>;
 
 /// Fills the whole span with the disk's bytes from the offset on; false on failure.
 using ReadDisk = std::function<bool(uint64_t offset, std::span<std::byte>)>;
@@ -53,7 +53,9 @@ inline constexpr uint64_t table_start_bytes = 8192;
 /// Reads the table of a disk of `size_bytes`. Its sectors have 512 bytes, or 4096 if `block_bytes`
 /// allows no smaller requests. A GPT is found with either size.
 ///
-/// Errors: none. A disk without a table, or one that cannot be read, has no partitions.
+/// A disk without a table, or one that cannot be read, has no partitions.
+///
+/// Errors: the reason to ignore a damaged table.
 PartitionTable read_partition_table(uint64_t size_bytes, uint32_t block_bytes,
                                     const ReadDisk& read);
 

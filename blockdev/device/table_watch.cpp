@@ -11,13 +11,17 @@ std::vector<Partition> TableWatch::read(Backing& backing) {
     PartitionTable table = read_partition_table(
         subject_.size_bytes, subject_.block_bytes,
         [&](uint64_t offset, std::span<std::byte> to) { return backing.read_now(offset, to); });
-    if (!table.problem.empty() && table.problem != problem_) {
+    if (table) {
+        problem_.clear();
+        return std::move(*table);
+    }
+    if (table.error() != problem_) {
         std::fprintf(stderr,
                      "blkscope: %s: partition table ignored: %s; check it with sfdisk --verify\n",
-                     subject_.name.c_str(), table.problem.c_str());
+                     subject_.name.c_str(), table.error().c_str());
     }
-    problem_ = std::move(table.problem);
-    return std::move(table.partitions);
+    problem_ = table.error();
+    return {};
 }
 
 }  // namespace blkscope
