@@ -14,7 +14,6 @@ namespace {
 using stats_command::Bucket;
 using stats_command::Number;
 using stats_command::Variable;
-using stats_command::Variables;
 
 Value value_of(const Number& number) {
     return std::visit([](auto value) { return Value(value); }, number);
@@ -59,10 +58,9 @@ bool is_blob(const kstat_t& ksp) {
 
 std::vector<Statistic> decode_blob(const kstat_t& ksp) {
     if (ksp.ks_data == nullptr) return {};
-    const auto blob = stats_command::read_blob(
+    const auto variables = stats_command::read_blob(
         {static_cast<const std::byte*>(ksp.ks_data), static_cast<size_t>(ksp.ks_data_size)});
-    const auto* const variables = std::get_if<Variables>(&blob);
-    if (variables == nullptr) return {{"error", Text(std::get<std::string>(blob))}};
+    if (!variables) return {{"error", Text(variables.error())}};
     std::vector<Statistic> statistics;
     for (const Variable& variable : *variables) append(statistics, variable);
     return statistics;

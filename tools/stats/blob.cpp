@@ -174,16 +174,16 @@ class Reading {
 
 }  // namespace
 
-std::variant<Variables, std::string> read_blob(std::span<const std::byte> bytes) {
+Result<Variables, std::string> read_blob(std::span<const std::byte> bytes) {
     std::vector<uint64_t> aligned((bytes.size() + sizeof(uint64_t) - 1) / sizeof(uint64_t));
     if (!bytes.empty()) std::memcpy(aligned.data(), bytes.data(), bytes.size());
     switch (stats_blob_validate(aligned.data(), bytes.size())) {
         case 0:
             return Reading(reinterpret_cast<statsblob*>(aligned.data())).take();
         case EFTYPE:
-            return "a blob of another machine or version of stats(3)";
+            return std::string("a blob of another machine or version of stats(3)");
         default:
-            return "not a blob of stats(3)";
+            return std::string("not a blob of stats(3)");
     }
 }
 

@@ -14,6 +14,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/result.hpp"
+
 namespace blkscope::stats_command {
 
 /// A sum, an extreme or a bound, in the type of its variable; a Q number as a double.
@@ -47,6 +49,6 @@ struct Variable {
 using Variables = std::vector<Variable>;
 
 /// The variables of the blob. If this machine cannot read the bytes as a blob, the reason.
-[[nodiscard]] std::variant<Variables, std::string> read_blob(std::span<const std::byte> bytes);
+[[nodiscard]] Result<Variables, std::string> read_blob(std::span<const std::byte> bytes);
 
 }  // namespace blkscope::stats_command

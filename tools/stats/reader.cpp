@@ -27,10 +27,10 @@ Device device_of(const kstat_t& ksp) {
         .name = field_text(ksp.ks_name), .instance = ksp.ks_instance, .snaptime = ksp.ks_snaptime};
     auto blob = read_blob(
         {static_cast<const std::byte*>(ksp.ks_data), static_cast<size_t>(ksp.ks_data_size)});
-    if (auto* variables = std::get_if<Variables>(&blob)) {
-        device.variables = std::move(*variables);
+    if (blob) {
+        device.variables = std::move(*blob);
     } else {
-        device.trouble = std::get<std::string>(blob);
+        device.trouble = blob.error();
     }
     return device;
 }
