@@ -19,15 +19,9 @@ PlainTransport::PlainTransport(TransportOwner& owner, Ring& ring, int socket)
     if (is_unix_) pacing_.emplace();
 }
 
-void PlainTransport::receive(std::span<const iovec> places) {
-    assert(!receiving_);
-    assert(!stopped_);
-    assert(!places.empty());
-    assert(places.size() <= places_max);
-    receiving_ = true;
-    std::copy(places.begin(), places.end(), places_.begin());
+void PlainTransport::receive_into_places() {
     receive_message_.msg_iov = places_.data();
-    receive_message_.msg_iovlen = places.size();
+    receive_message_.msg_iovlen = places_count_;
     start_receive(true);
 }
 

@@ -9,7 +9,6 @@
 
 #include <sys/socket.h>
 
-#include <array>
 #include <optional>
 
 #include "driver/nbd/transmission/pacing.hpp"
@@ -21,17 +20,16 @@ class PlainTransport final : public Transport {
   public:
     PlainTransport(TransportOwner& owner, Ring& ring, int socket);
 
-    void receive(std::span<const iovec> places) override;
     void send(std::span<iovec> pieces, size_t bytes) override;
 
   private:
+    void receive_into_places() override;
     void start_receive(bool may_hold);
     void received(int32_t result);
     void start_send();
     void sent(int32_t result);
 
     Operation<PlainTransport, &PlainTransport::received> receive_operation_{*this};
-    std::array<iovec, places_max> places_{};
     msghdr receive_message_{};
 
     Operation<PlainTransport, &PlainTransport::sent> send_operation_{*this};

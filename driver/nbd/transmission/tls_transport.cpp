@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <utility>
@@ -16,17 +15,6 @@ TlsTransport::TlsTransport(TransportOwner& owner, Ring& ring, int socket,
 }
 
 // ---- Receiving ----
-
-void TlsTransport::receive(std::span<const iovec> places) {
-    assert(!receiving_);
-    assert(!stopped_);
-    assert(!places.empty());
-    assert(places.size() <= places_max);
-    receiving_ = true;
-    std::copy(places.begin(), places.end(), places_.begin());
-    places_count_ = places.size();
-    decrypt();
-}
 
 // Fills the places with the bytes that can be decrypted now. If there are none, receives more.
 void TlsTransport::decrypt() {

@@ -13,7 +13,6 @@
 // The rest is as in transport.hpp.
 #pragma once
 
-#include <array>
 #include <memory>
 #include <string>
 
@@ -26,7 +25,6 @@ class TlsTransport final : public Transport {
   public:
     TlsTransport(TransportOwner& owner, Ring& ring, int socket, std::unique_ptr<TlsSession> tls);
 
-    void receive(std::span<const iovec> places) override;
     void send(std::span<iovec> pieces, size_t bytes) override;
     void send_close() override;
 
@@ -36,6 +34,7 @@ class TlsTransport final : public Transport {
     [[nodiscard]] std::string reason(int32_t result) const override;
 
   private:
+    void receive_into_places() override { decrypt(); }
     void decrypt();
     void start_receive();
     void encrypted_received(int32_t result);
@@ -48,9 +47,6 @@ class TlsTransport final : public Transport {
     std::unique_ptr<TlsSession> tls_;
     bool cut_off_ = false;
     size_t pieces_bytes_ = 0;  // of the pieces, in the session's output
-
-    std::array<iovec, places_max> places_{};
-    size_t places_count_ = 0;
 
     Operation<TlsTransport, &TlsTransport::encrypted_received> receive_operation_{*this};
     Operation<TlsTransport, &TlsTransport::decrypted> decrypt_operation_{*this};

@@ -2,6 +2,7 @@
 
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cassert>
 #include <cerrno>
 #include <system_error>
@@ -44,6 +45,17 @@ std::string Transport::reason(int32_t result) const {
 
 bool Transport::is_interrupted(int32_t result) {
     return result == -EINTR || result == -EAGAIN || result == -ECANCELED;
+}
+
+void Transport::receive(std::span<const iovec> places) {
+    assert(!receiving_);
+    assert(!stopped_);
+    assert(!places.empty());
+    assert(places.size() <= places_max);
+    receiving_ = true;
+    std::copy(places.begin(), places.end(), places_.begin());
+    places_count_ = places.size();
+    receive_into_places();
 }
 
 void Transport::stop_receiving() {

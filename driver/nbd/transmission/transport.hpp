@@ -18,6 +18,7 @@
 
 #include <sys/uio.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,7 @@ class Transport {
     Transport& operator=(const Transport&) = delete;
 
     /// Receives available bytes into one place or two, the first place first.
-    virtual void receive(std::span<const iovec> places) = 0;
+    void receive(std::span<const iovec> places);
     /// Sends the pieces, together `bytes` long.
     virtual void send(std::span<iovec> pieces, size_t bytes) = 0;
     /// Sends the message that closes the stream, after the last piece. Not while a send is under
@@ -82,6 +83,9 @@ class Transport {
     /// `socket` is a connected stream socket in blocking mode.
     Transport(TransportOwner& owner, Ring& ring, int socket);
 
+    /// Receives into the first places_count_ of places_.
+    virtual void receive_into_places() = 0;
+
     /// An operation on the socket that calls a member function on completion.
     template <class T, void (T::*handler)(int32_t)>
     class Operation final : public Completion {
@@ -104,6 +108,8 @@ class Transport {
     bool receiving_ = false;
     bool sending_ = false;
     bool stopped_ = false;  // nothing more is received
+    std::array<iovec, places_max> places_{};
+    size_t places_count_ = 0;
     uint64_t bytes_moved_ = 0;
 };
 
