@@ -4,7 +4,6 @@
 
 #include <unistd.h>
 
-#include <clocale>
 #include <csignal>
 #include <ctime>
 #include <stdexcept>
@@ -20,6 +19,7 @@
 #include "tools/iostat/summary.hpp"
 #include "tools/program/pace.hpp"
 #include "tools/program/signals.hpp"
+#include "tools/program/stamp.hpp"
 
 namespace blkscope::iostat {
 
@@ -137,8 +137,7 @@ int main_program(std::vector<std::string> arguments) {
 }  // namespace blkscope::iostat
 
 int main(int argc, char** argv) {
-    // The date is in the user's language; numbers are not.
-    std::setlocale(LC_TIME, "");  // NOLINT(concurrency-mt-unsafe): before any thread could exist
+    blkscope::program::use_language_for_dates();
     blkscope::program::watch_signals({SIGINT, SIGTERM});
     std::vector<std::string> arguments{argv, argv + argc};
     if (blkscope::iostat::freebsd::take_style(arguments)) {

@@ -2,7 +2,6 @@
 
 #include "tools/program/main.hpp"
 
-#include <clocale>
 #include <ctime>
 
 #include "tools/kstat/options.hpp"
@@ -10,6 +9,7 @@
 #include "tools/kstat/report.hpp"
 #include "tools/program/pace.hpp"
 #include "tools/program/signals.hpp"
+#include "tools/program/stamp.hpp"
 
 namespace blkscope::kstat_command {
 
@@ -37,19 +37,16 @@ int run(const Options& options) {
     return reporter.matched() ? matched : nothing_matched;
 }
 
-int main_program(std::vector<std::string> arguments) {
-    program::watch_signals();
-    return program::obey(
-        {"kstat", failed, [] { program::complain(help_text()); }},
-        [&] { return parse_options(std::move(arguments)); }, run);
-}
-
 }  // namespace
 
 }  // namespace blkscope::kstat_command
 
 int main(int argc, char** argv) {
-    // The date is in the user's language; numbers are not.
-    std::setlocale(LC_TIME, "");  // NOLINT(concurrency-mt-unsafe): before any thread could exist
-    return blkscope::kstat_command::main_program({argv, argv + argc});
+    using namespace blkscope;
+    using namespace blkscope::kstat_command;
+    program::use_language_for_dates();
+    program::watch_signals();
+    return program::obey(
+        {"kstat", failed, [] { program::complain(help_text()); }},
+        [&] { return parse_options({argv, argv + argc}); }, run);
 }

@@ -4,8 +4,13 @@
 #include <langinfo.h>
 
 #include <array>
+#include <clocale>
 
 namespace blkscope::program {
+
+void use_language_for_dates() {
+    std::setlocale(LC_TIME, "");  // NOLINT(concurrency-mt-unsafe): before any thread could exist
+}
 
 std::optional<Stamp> stamp_of(std::string_view letter) {
     if (letter == "u") return Stamp::epoch;

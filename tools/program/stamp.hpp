@@ -12,6 +12,11 @@ namespace blkscope::program {
 
 enum class Stamp { none, epoch, date };
 
+/// Dates are printed in the user's language from here on; numbers are not.
+///
+/// Threads: called by main(), before any thread can exist.
+void use_language_for_dates();
+
 /// The stamp for the argument of -T: u or d.
 [[nodiscard]] std::optional<Stamp> stamp_of(std::string_view letter);
 
