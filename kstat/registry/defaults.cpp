@@ -68,10 +68,6 @@ void copy_in(kstat_t* ksp, const void* buffer) {
     if (ksp->ks_type == KSTAT_TYPE_IO) scale_times(*KSTAT_IO_PTR(ksp), to_ticks);
 }
 
-void charge_until(const detail::Queue& queue, hrtime_t now) {
-    if (queue.length != 0) detail::charge(queue, std::max(now, queue.last_update));
-}
-
 }  // namespace
 
 size_t record_size(uchar_t type) {
@@ -93,8 +89,8 @@ size_t record_size(uchar_t type) {
 
 kstat_io_t io_snapshot(const kstat_io_t& live, hrtime_t now) {
     kstat_io_t io = live;
-    charge_until(detail::waitq(io), now);
-    charge_until(detail::runq(io), now);
+    detail::charge_until(detail::waitq(io), now);
+    detail::charge_until(detail::runq(io), now);
     scale_times(io, to_ns);
     return io;
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "kstat/registry/queues.hpp"
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2 {
@@ -111,16 +112,14 @@ bool copy_values(const Entry& entry, Values& values) {
     return true;
 }
 
-void charge_queue(Values& values, size_t first, uint64_t length, uint64_t now) {
-    uint64_t& time = std::get<uint64_t>(values.values[first].data);
-    uint64_t& length_time = std::get<uint64_t>(values.values[first + 1].data);
-    uint64_t& last_update = std::get<uint64_t>(values.values[first + 2].data);
-    // An update later than `now`: the writer made a change after the clock was read.
-    if (length == 0 || last_update >= now) return;
-    const uint64_t delta = now - last_update;
-    length_time += delta * length;
-    time += delta;
-    last_update = now;
+// The pairs of a queue's times are next to each other: wtime, wlentime, wlastupdate.
+void charge_queue(Values& values, size_t first, size_t length, hrtime_t now) {
+    const auto number = [&values](size_t at) -> uint64_t& {
+        return std::get<uint64_t>(values.values[at].data);
+    };
+    const kstat::detail::Queue<uint64_t, uint64_t> queue{number(length), number(first),
+                                                         number(first + 1), number(first + 2)};
+    kstat::detail::charge_until(queue, now);
 }
 
 void point_at(kstat2_named_t& pair, Value& kept, std::vector<kstat2_named_str_t>& texts) {
@@ -286,9 +285,8 @@ void charge_queues(uint16_t metatype, Values& values, hrtime_t now) {
     if (metatype != KSTAT2_MT_IO && metatype != KSTAT2_MT_QUEUE) return;
     // The two queues are the last eight pairs of both templates.
     const size_t first = values.values.size() - 8;
-    const auto until = static_cast<uint64_t>(now);
-    charge_queue(values, first, std::get<uint64_t>(values.values[first + 6].data), until);
-    charge_queue(values, first + 3, std::get<uint64_t>(values.values[first + 7].data), until);
+    charge_queue(values, first, first + 6, now);
+    charge_queue(values, first + 3, first + 7, now);
 }
 
 }  // namespace blkscope::kstat2
