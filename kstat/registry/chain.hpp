@@ -5,7 +5,8 @@
 //                         └───────────────────── create of the same name ◀───────┘
 //
 // One kstat has one user at a time. Reads, writes, installs and deletes hold the kstat (class
-// Hold), and the next user waits. The chain's own lock is never held across a provider's function.
+// Hold), and the next user waits: kstat/registry/table.hpp. The chain's own lock is never held
+// across a provider's function.
 //
 // The zones on a kstat's list see it. Readers are in the global zone. Where a function here takes a
 // zone, ALL_ZONES finds the kstat in any zone.
@@ -14,18 +15,13 @@
 #pragma once
 
 #include <sys/kstat.h>
-#include <sys/mutex.h>
 
-#include <atomic>
-#include <cstdint>
-#include <map>
+#include <cstdlib>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <string_view>
-#include <thread>
-#include <unordered_map>
 #include <vector>
+
+#include "kstat/registry/table.hpp"
 
 namespace blkscope::kstat {
 
@@ -47,41 +43,35 @@ struct Wanted {
     zoneid_t zone;
 };
 
-class Chain;
-struct Entry;
+/// One kstat of the chain.
+struct Entry {
+    struct Free {
+        void operator()(void* memory) const { std::free(memory); }
+    };
+
+    kstat_t header{};
+    Name name{};
+    std::unique_ptr<void, Free> data;  // unless the provider brings its own
+    std::vector<zoneid_t> zones;
+    // The header for listings while a function of the provider is writing the header above.
+    std::optional<kstat_t> shown;
+    Membership membership;
+
+    kstat_t* ksp() { return &header; }
+    const Name& key() const { return name; }
+    bool is_seen_by(zoneid_t zone) const;
+    /// Aborts if the calling thread has locked ks_lock.
+    void check_removable() const;
+    [[noreturn]] void refuse_own_wait() const;
+};
 
 /// The exclusive use of one kstat, until destruction.
-class [[nodiscard]] Hold {
-  public:
-    Hold(Hold&& other) noexcept : chain_(other.chain_), entry_(other.entry_) {
-        other.entry_ = nullptr;
-    }
-    Hold& operator=(Hold&&) = delete;
-    ~Hold();
-
-    kstat_t* get() const;
-    kstat_t* operator->() const { return get(); }
-
-    /// Gives up the hold without releasing: the caller then calls Chain::release(ksp).
-    kstat_t* detach();
-
-  private:
-    friend class Chain;
-    Hold(Chain& chain, Entry& entry) : chain_(&chain), entry_(&entry) {}
-
-    Chain* chain_;
-    Entry* entry_;
-};
+using Hold = Table<Entry>::Use;
 
 class Chain {
   public:
     /// The chain of the C functions. Never destroyed: threads may outlive main.
     static Chain& of_this_process();
-
-    Chain();
-    ~Chain();
-    Chain(const Chain&) = delete;
-    Chain& operator=(const Chain&) = delete;
 
     /// The reason why a kstat could not be created.
     enum class Refusal { collision, not_reusable, no_memory };
@@ -99,11 +89,11 @@ class Chain {
 
     /// Waits for the kstat and holds it; nothing if there is none or it was freed meanwhile.
     std::optional<Hold> hold(kid_t kid, zoneid_t zone);
-    std::optional<Hold> hold(const kstat_t* ksp);
+    std::optional<Hold> hold(const kstat_t* ksp) { return table_.use(ksp); }
     std::optional<Hold> hold(const Name& name, zoneid_t zone);
 
     /// Ends a detached hold. False: the calling thread does not hold this kstat.
-    bool release(const kstat_t* ksp);
+    bool release(const kstat_t* ksp) { return table_.end_use(ksp); }
 
     /// The kstat's list of zones. False: no such kstat; or, for a removal, the zone is not on the
     /// list.
@@ -120,54 +110,22 @@ class Chain {
 
     /// Around fork(). The child starts with an empty chain, and publishes and numbers only its own
     /// kstats. The memory of the parent's kstats stays allocated, so pointers to them stay valid.
-    void before_fork();
-    void after_fork_in_parent();
-    void after_fork_in_child();
+    void before_fork() { table_.before_fork(); }
+    void after_fork_in_parent() { table_.after_fork_in_parent(); }
+    void after_fork_in_child() { table_.after_fork_in_child(); }
 
   private:
-    friend class Hold;
-
-    template <class Find>
-    std::optional<Hold> hold_what(Find find);
     kstat_t* reuse(Entry& entry, const Wanted& wanted, Refusal& why);
     kstat_t* add(const Wanted& wanted);
-    void check_lock_is_free(const Entry* entry) const;
-    bool remove_held(std::optional<Hold> held);
+    bool remove_held(const std::optional<Hold>& held);
     void make_dormant(Entry& entry);
-    void release(Entry& entry);
-    void release_locked(Entry& entry);
-    void forget(Entry& entry);
     void advance_id();
-    void wake_waiters();
-    void set_flags(kstat_t& header, uchar_t set, uchar_t clear);
     kid_t free_number();
     Entry* find(kid_t kid, zoneid_t zone) const;
-    Entry* find(const kstat_t* ksp) const;
     Entry* find(const Name& name, zoneid_t zone) const;
 
-    mutable std::mutex mutex_;
-    // Counts releases, for waiters. Not a condition variable: in a child of fork() it would still
-    // count the parent's waiters.
-    std::atomic<uint32_t> releases_{0};
-    std::unordered_map<const kstat_t*, std::unique_ptr<Entry>> entries_;
-    std::map<kid_t, Entry*> by_kid_;
-    std::multimap<Name, Entry*> by_name_;  // each zone may have another kstat of one name
+    Table<Entry> table_;
     kid_t id_ = 2;  // kids 0 and 1 are the reader's kstat_headers and kstat_types
 };
-
-/// Locks ks_lock for a scope, if the kstat has one and the thread has not locked it yet.
-class [[nodiscard]] DataLock {
-  public:
-    explicit DataLock(const kstat_t& header);
-    ~DataLock();
-    DataLock(const DataLock&) = delete;
-    DataLock& operator=(const DataLock&) = delete;
-
-  private:
-    kmutex_t* mutex_ = nullptr;
-};
-
-/// True if the calling thread has locked the kstat's ks_lock.
-bool data_lock_is_held(const kstat_t& header);
 
 }  // namespace blkscope::kstat

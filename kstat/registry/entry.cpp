@@ -1,22 +1,21 @@
 #include "kstat/registry/entry.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <cstring>
 #include <set>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "kstat/registry/data_lock.hpp"
 #include "kstat/registry/queues.hpp"
+#include "kstat/registry/report.hpp"
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2 {
 
 namespace {
-
-kmutex_t* lock_of(const kstat2_t& map) {
-    return static_cast<kmutex_t*>(map.ks2_lock);
-}
 
 // Loads a field that a provider may be changing. Without ks2_lock there is no order between pairs,
 // but each number is whole.
@@ -158,7 +157,7 @@ bool is_null(const kstat2_named_t& pair) {
 
 Map Entry::shown() const {
     Map shown;
-    shown.kid = kid;
+    shown.kid = membership.kid;
     shown.crtime = crtime;
     shown.path = path;
     shown.desc = info->desc;
@@ -188,23 +187,18 @@ bool Entry::is_on_list_of(zoneid_t zone) const {
 }
 
 bool Entry::is_seen_by(const Viewer& viewer) const {
-    if (has(KSTAT2_FLAG_INVALID) || is_gone) return false;
+    if (has(KSTAT2_FLAG_INVALID)) return false;
     if ((info->metaflags & KSTAT2_MF_PRIV) != 0 && !viewer.sees_private) return false;
     return is_on_list_of(viewer.zone);
 }
 
-DataLock::DataLock(const kstat2_t& map) {
-    if (map.ks2_lock == nullptr || data_lock_is_held(map)) return;
-    mutex_ = lock_of(map);
-    mutex_enter(mutex_);
+void Entry::check_removable() const {
+    if (!kstat::data_lock_is_held(map.ks2_lock)) return;
+    kstat::panic("kstat2_delete('%s'): the caller holds ks2_lock", path.c_str());
 }
 
-DataLock::~DataLock() {
-    if (mutex_ != nullptr) mutex_exit(mutex_);
-}
-
-bool data_lock_is_held(const kstat2_t& map) {
-    return map.ks2_lock != nullptr && mutex_owned(lock_of(map)) != 0;
+void Entry::refuse_own_wait() const {
+    kstat::panic("kstat2 '%s': its ks2_update waits for itself", path.c_str());
 }
 
 std::string describe_pairs(const Entry& entry, std::vector<Field>& fields) {
@@ -226,7 +220,7 @@ std::string describe_pairs(const Entry& entry, std::vector<Field>& fields) {
 bool take_values(Entry& entry, Values& values) {
     kstat2_t& map = entry.map;
     {
-        const DataLock locked(map);
+        const kstat::DataLock locked(map.ks2_lock);
         map.ks2_snaptime = 0;
         values.error = map.ks2_update == nullptr ? 0 : map.ks2_update(&map, KSTAT_READ);
         // An update that copies from elsewhere sets the moment of its copy.
@@ -234,7 +228,7 @@ bool take_values(Entry& entry, Values& values) {
         if (!copy_values(entry, values)) return false;
     }
     map.ks2_snaptime = values.snaptime;
-    values.kid = map.ks2_kid;
+    values.kid = entry.membership.kid;
     values.flags = KSTAT2_MAPF_NONE;
     if (values.error == 0) {
         charge_queues(entry.info->metatype, values, values.snaptime);

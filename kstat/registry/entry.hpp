@@ -1,15 +1,30 @@
 // One kstat of the registry, and the operations on it during its exclusive use.
 #pragma once
 
+#include <sys/kstat2.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
 #include "kstat/registry/description.hpp"
-#include "kstat/registry/maps.hpp"
+#include "kstat/registry/histogram.hpp"
+#include "kstat/registry/table.hpp"
+#include "kstat/wire/model.hpp"
 
 namespace blkscope::kstat2 {
+
+/// The rights of a reader. A kstat that the reader may not see is treated as missing.
+struct Viewer {
+    bool sees_private = false;
+    zoneid_t zone = GLOBAL_ZONEID;
+};
 
 struct Entry {
     kstat2_t map{};
     // The framework's copies of what a provider might overwrite in `map`.
-    kid_t kid = 0;
     hrtime_t crtime = 0;
     std::string path;
     SharedDescription info;                     // for readers
@@ -24,11 +39,10 @@ struct Entry {
     };
     std::unique_ptr<Kept> kept;
     uint32_t revision = 0;  // number of installs and of changes to dormant
-    uint32_t holds = 0;
-    bool is_gone = false;
-    bool is_used = false;
-    std::thread::id user;
+    kstat::Membership membership;
 
+    kstat2_t* ksp() { return &map; }
+    std::string_view key() const { return path; }
     std::span<kstat2_named_t> pairs() const {
         return {static_cast<kstat2_named_t*>(map.ks2_data), map.ks2_ndata};
     }
@@ -40,21 +54,10 @@ struct Entry {
     bool has(uint32_t flag) const { return (map.ks2_flags & flag) != 0; }
     bool is_on_list_of(zoneid_t zone) const;
     bool is_seen_by(const Viewer& viewer) const;
+    /// Aborts if the calling thread has locked ks2_lock.
+    void check_removable() const;
+    [[noreturn]] void refuse_own_wait() const;
 };
-
-/// Locks ks2_lock for a scope, if there is one and the thread has not locked it yet.
-class [[nodiscard]] DataLock {
-  public:
-    explicit DataLock(const kstat2_t& map);
-    ~DataLock();
-    DataLock(const DataLock&) = delete;
-    DataLock& operator=(const DataLock&) = delete;
-
-  private:
-    kmutex_t* mutex_ = nullptr;
-};
-
-bool data_lock_is_held(const kstat2_t& map);
 
 /// Builds the fields of a kstat from its pairs. Returns a reason if the pairs are not valid, else
 /// an empty string.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "kstat/registry/entry.hpp"
 #include "kstat/registry/report.hpp"
 #include "kstat/wire/kstat2.hpp"
 
@@ -117,24 +116,17 @@ bool same_names_and_types(const std::vector<Field>& one, const std::vector<Field
 
 }  // namespace
 
-Use::~Use() {
-    if (entry_ != nullptr) maps_->end_use(*entry_);
-}
-
-Maps::Maps() : commons_(std::make_unique<Commons>()) {}
-Maps::~Maps() = default;
-
 Maps& Maps::of_this_process() {
     static Maps& maps = *new Maps;
     return maps;
 }
 
 kstat2_t* Maps::create(const Wanted& wanted, std::string& why) try {
-    if (const auto present = use_what([&] { return find(wanted.path); })) {
-        const std::lock_guard lock(mutex_);
+    if (const auto present = table_.use_found([&] { return find(wanted.path); })) {
+        const auto lock = table_.lock();
         return wake(present->entry(), wanted, why);
     }
-    const std::lock_guard lock(mutex_);
+    const auto lock = table_.lock();
     if (find(wanted.path) != nullptr) {  // another thread was faster
         why = "namespace collision";
         return nullptr;
@@ -158,7 +150,7 @@ kstat2_t* Maps::wake(Entry& entry, const Wanted& wanted, std::string& why) {
     Description woken = *entry.info;
     woken.desc = wanted.desc;
     woken.metaflags = wanted.metaflags;
-    entry.describe(commons_->descriptions.share(std::move(woken)));
+    entry.describe(commons_.descriptions.share(std::move(woken)));
     entry.md = wanted.md;
     set_zones(entry, wanted);
     entry.map.ks2_flags |= KSTAT2_FLAG_INVALID;
@@ -172,14 +164,9 @@ kstat2_t* Maps::add(const Wanted& wanted, std::string& why) {
         return nullptr;
     }
     auto entry = std::make_unique<Entry>();
-    fill(*entry, wanted, *commons_);
-    kstat2_t* const map = &entry->map;
-    Entry* const added = entries_.emplace(map, std::move(entry)).first->second.get();
-    added->kid = map->ks2_kid = ++last_kid_;
-    by_kid_.emplace(map->ks2_kid, added);
-    by_path_.emplace(added->path, added);
-    assert(by_kid_.size() == by_path_.size());
-    return map;
+    fill(*entry, wanted, commons_);
+    entry->map.ks2_kid = ++last_kid_;
+    return table_.add(std::move(entry), last_kid_).ksp();
 }
 
 // Finds one name with two meanings in a map: a pair, and a kstat below.
@@ -193,10 +180,11 @@ std::string Maps::clash(std::string_view path, const std::vector<Field>& fields)
         }
     }
     const std::string inside = std::string(path) + "/";
-    for (auto at = by_path_.lower_bound(inside);
-         at != by_path_.end() && at->first.starts_with(inside); ++at) {
-        const auto segment = first_segment(at->first.substr(inside.size()));
-        if (is_pair_of(fields, segment)) return "its pair is the path of " + at->second->path;
+    const auto& by_path = table_.by_key();
+    for (auto at = by_path.lower_bound(std::string_view(inside));
+         at != by_path.end() && (*at)->path.starts_with(inside); ++at) {
+        const auto segment = first_segment((*at)->key().substr(inside.size()));
+        if (is_pair_of(fields, segment)) return "its pair is the path of " + (*at)->path;
     }
     return {};
 }
@@ -218,18 +206,17 @@ bool Maps::describe(Entry& entry, std::string& why) {
         why = "its names and descriptions take more than 1 MiB";
         return false;
     }
-    const std::lock_guard lock(mutex_);
+    const auto lock = table_.lock();
     why = clash(entry.path, described.fields);
     if (!why.empty()) return false;
-    entry.describe(
-        commons_->descriptions.share({std::move(described.desc), described.metatype,
-                                      described.metaflags, std::move(described.fields)}));
+    entry.describe(commons_.descriptions.share({std::move(described.desc), described.metatype,
+                                                described.metaflags, std::move(described.fields)}));
     entry.md = {};  // the fields hold it now
     return true;
 }
 
 bool Maps::install(kstat2_t* ksp, std::string& why) try {
-    const auto used = use(ksp);
+    const auto used = table_.use(ksp);
     if (!used) {
         why = no_such_kstat;
         return false;
@@ -241,7 +228,7 @@ bool Maps::install(kstat2_t* ksp, std::string& why) try {
     }
     if (entry.histogram && ksp->ks2_lock != nullptr) ignore_lock(entry);
     if (!describe(entry, why)) return false;
-    const std::lock_guard lock(mutex_);
+    const auto lock = table_.lock();
     ksp->ks2_flags &= ~static_cast<uint32_t>(KSTAT2_FLAG_INVALID | KSTAT2_FLAG_DORMANT);
     ++entry.revision;
     return true;
@@ -251,32 +238,17 @@ bool Maps::install(kstat2_t* ksp, std::string& why) try {
 }
 
 bool Maps::remove(const kstat2_t* ksp) {
-    {
-        const std::lock_guard lock(mutex_);
-        check_removable(find(ksp));
-    }
-    return remove_used(use(ksp));
+    return remove_used(table_.use_for_removal([this, ksp] { return table_.find(ksp); }));
 }
 
 bool Maps::remove(kid_t kid, zoneid_t zone) {
-    const auto find_seen = [this, kid, zone] {
-        Entry* const entry = find(kid);
+    return remove_used(table_.use_for_removal([this, kid, zone] {
+        Entry* const entry = table_.find(kid);
         return entry != nullptr && entry->is_on_list_of(zone) ? entry : nullptr;
-    };
-    {
-        const std::lock_guard lock(mutex_);
-        check_removable(find_seen());
-    }
-    return remove_used(use_what(find_seen));
+    }));
 }
 
-// Checked before the wait for the kstat: the kstat's user may be waiting for that lock.
-void Maps::check_removable(const Entry* entry) const {
-    if (entry == nullptr || !data_lock_is_held(entry->map)) return;
-    kstat::panic("kstat2_delete('%s'): the caller holds ks2_lock", entry->map.ks2_path);
-}
-
-bool Maps::remove_used(std::optional<Use> used) {
+bool Maps::remove_used(const std::optional<Use>& used) {
     if (!used) return false;
     Entry& entry = used->entry();
     if (entry.histogram) entry.histogram->stop();
@@ -285,8 +257,8 @@ bool Maps::remove_used(std::optional<Use> used) {
         make_dormant(entry);
         return true;
     }
-    const std::lock_guard lock(mutex_);
-    forget(entry);
+    const auto lock = table_.lock();
+    table_.forget(entry);
     return true;
 }
 
@@ -295,7 +267,7 @@ void Maps::make_dormant(Entry& entry) {
     // A kstat that was woken and never installed keeps its old values. A histogram also counts
     // before its install.
     if (!entry.has(KSTAT2_FLAG_DORMANT) || entry.histogram) keep_values(entry);
-    const std::lock_guard lock(mutex_);
+    const auto lock = table_.lock();
     map.ks2_update = nullptr;
     map.ks2_private = nullptr;
     map.ks2_lock = nullptr;
@@ -304,73 +276,22 @@ void Maps::make_dormant(Entry& entry) {
     ++entry.revision;
 }
 
-// Removes the kstat from the indexes; the memory is freed with the last use and the last hold.
-void Maps::forget(Entry& entry) {
-    entry.is_gone = true;
-    const auto at = by_kid_.find(entry.map.ks2_kid);
-    // A kstat inherited over fork() is in no index, and another kstat may have its number by now.
-    if (at == by_kid_.end() || at->second != &entry) return;
-    by_kid_.erase(at);
-    by_path_.erase(entry.path);
-    assert(by_kid_.size() == by_path_.size());
-}
-
-template <class Find>
-std::optional<Use> Maps::use_what(Find find) {
-    std::unique_lock lock(mutex_);
-    for (;;) {
-        // Looked up again after each wait: the previous user may have deleted the kstat.
-        Entry* const entry = find();
-        if (entry == nullptr) return std::nullopt;
-        if (!entry->is_used) {
-            entry->is_used = true;
-            entry->user = std::this_thread::get_id();
-            return Use(*this, *entry);
-        }
-        if (entry->user == std::this_thread::get_id()) {
-            kstat::panic("kstat2 '%s': its ks2_update waits for itself", entry->map.ks2_path);
-        }
-        const uint32_t seen = ends_;
-        lock.unlock();
-        ends_.wait(seen);
-        lock.lock();
-    }
-}
-
-std::optional<Use> Maps::use(const kstat2_t* ksp) {
-    return use_what([this, ksp] { return find(ksp); });
-}
-
-void Maps::end_use(Entry& entry) {
-    const std::lock_guard lock(mutex_);
-    entry.is_used = false;
-    entry.user = {};
-    if (entry.is_gone && entry.holds == 0) entries_.erase(&entry.map);
-    ++ends_;
-    ends_.notify_all();
-}
-
 kstat2_t* Maps::hold(kid_t kid) {
-    const std::lock_guard lock(mutex_);
-    Entry* const entry = find(kid);
+    const auto lock = table_.lock();
+    Entry* const entry = table_.find(kid);
     if (entry == nullptr) return nullptr;
-    ++entry->holds;
+    ++entry->membership.holds;
     return &entry->map;
 }
 
 bool Maps::release(const kstat2_t* ksp) {
-    const std::lock_guard lock(mutex_);
-    const auto at = entries_.find(ksp);
-    if (at == entries_.end() || at->second->holds == 0) return false;
-    Entry& entry = *at->second;
-    --entry.holds;
-    if (entry.holds == 0 && entry.is_gone && !entry.is_used) entries_.erase(at);
-    return true;
+    const auto lock = table_.lock();
+    return table_.release(ksp);
 }
 
 bool Maps::zone_add(const kstat2_t* ksp, zoneid_t zone) {
-    const std::lock_guard lock(mutex_);
-    Entry* const entry = find(ksp);
+    const auto lock = table_.lock();
+    Entry* const entry = table_.find(ksp);
     if (entry == nullptr) return false;
     if (std::find(entry->zones.begin(), entry->zones.end(), zone) == entry->zones.end()) {
         entry->zones.push_back(zone);
@@ -379,20 +300,20 @@ bool Maps::zone_add(const kstat2_t* ksp, zoneid_t zone) {
 }
 
 bool Maps::zone_remove(const kstat2_t* ksp, zoneid_t zone) {
-    const std::lock_guard lock(mutex_);
-    Entry* const entry = find(ksp);
+    const auto lock = table_.lock();
+    Entry* const entry = table_.find(ksp);
     return entry != nullptr && std::erase(entry->zones, zone) > 0;
 }
 
 uint64_t Maps::generation(const Viewer& viewer) const {
-    const std::lock_guard lock(mutex_);
+    const auto lock = table_.lock();
     return generation_locked(viewer);
 }
 
 // A hash of the kstats that the viewer sees, not a count of changes: hidden changes must not show.
 uint64_t Maps::generation_locked(const Viewer& viewer) const {
     uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, a word at a time
-    for (const auto& [kid, entry] : by_kid_) {
+    for (const auto& [kid, entry] : table_.by_kid()) {
         if (!entry->is_seen_by(viewer)) continue;
         hash = (hash ^ static_cast<uint64_t>(kid)) * 0x100000001b3;
         hash = (hash ^ entry->revision) * 0x100000001b3;
@@ -401,10 +322,11 @@ uint64_t Maps::generation_locked(const Viewer& viewer) const {
 }
 
 Maps::Page Maps::list(const Viewer& viewer, kid_t after, size_t size) const {
-    const std::lock_guard lock(mutex_);
+    const auto lock = table_.lock();
     Page page;
     page.generation = generation_locked(viewer);
-    for (auto at = by_kid_.upper_bound(after); at != by_kid_.end(); ++at) {
+    const auto& by_kid = table_.by_kid();
+    for (auto at = by_kid.upper_bound(after); at != by_kid.end(); ++at) {
         const Entry& entry = *at->second;
         if (!entry.is_seen_by(viewer)) continue;
         if (size == 0) {
@@ -418,8 +340,8 @@ Maps::Page Maps::list(const Viewer& viewer, kid_t after, size_t size) const {
 }
 
 Reading Maps::read(const Viewer& viewer, kid_t kid) try {
-    const auto used = use_what([&] {
-        Entry* const entry = find(kid);
+    const auto used = table_.use_found([&] {
+        Entry* const entry = table_.find(kid);
         return entry != nullptr && entry->is_seen_by(viewer) ? entry : nullptr;
     });
     if (!used) return {ENXIO, {}};
@@ -437,37 +359,9 @@ Reading Maps::read(const Viewer& viewer, kid_t kid) try {
     return {ENOMEM, {}};
 }
 
-Entry* Maps::find(const kstat2_t* ksp) const {
-    const auto at = entries_.find(ksp);
-    return at == entries_.end() || at->second->is_gone ? nullptr : at->second.get();
-}
-
-Entry* Maps::find(kid_t kid) const {
-    const auto at = by_kid_.find(kid);
-    return at == by_kid_.end() ? nullptr : at->second;
-}
-
 Entry* Maps::find(std::string_view path) const {
-    const auto at = by_path_.find(path);
-    return at == by_path_.end() ? nullptr : at->second;
-}
-
-void Maps::before_fork() {
-    mutex_.lock();
-}
-
-void Maps::after_fork_in_parent() {
-    mutex_.unlock();
-}
-
-void Maps::after_fork_in_child() {
-    by_kid_.clear();
-    by_path_.clear();
-    for (auto& [pointer, entry] : entries_) {
-        entry->is_used = false;
-        entry->user = {};
-    }
-    mutex_.unlock();
+    const auto at = table_.by_key().find(path);
+    return at == table_.by_key().end() ? nullptr : *at;
 }
 
 }  // namespace blkscope::kstat2

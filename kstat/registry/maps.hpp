@@ -4,30 +4,23 @@
 //                   ▲                    └──remove, persistent──▶ DORMANT ─┐
 //                   └─────────────────── create of the same path ◀─────────┘
 //
-// Installing, reading and removing use a kstat exclusively (class Use), and the next user waits.
-// After kstat2_delete, nothing of the provider's is therefore touched. A hold only keeps memory.
-// The lock of the registry is never held across a provider's function.
+// Installing, reading and removing use a kstat exclusively, and the next user waits:
+// kstat/registry/table.hpp. After kstat2_delete, nothing of the provider's is therefore touched. A
+// hold only keeps memory.
 //
 // Threads: any.
 #pragma once
 
 #include <sys/kstat2.h>
-#include <sys/mutex.h>
 
-#include <atomic>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
-#include <unordered_map>
 #include <vector>
 
-#include "kstat/registry/histogram.hpp"
-#include "kstat/wire/model.hpp"
+#include "kstat/registry/entry.hpp"
+#include "kstat/registry/table.hpp"
 
 namespace blkscope::kstat2 {
 
@@ -35,12 +28,6 @@ namespace blkscope::kstat2 {
 inline constexpr zoneid_t no_zone = -2;
 /// Zones have numbers from 1 to this maximum; 0 is the global zone.
 inline constexpr zoneid_t zone_max = 9999;
-
-/// The rights of a reader. A kstat that the reader may not see is treated as missing.
-struct Viewer {
-    bool sees_private = false;
-    zoneid_t zone = GLOBAL_ZONEID;
-};
 
 /// The reason for a pointer that is not, or no longer, a kstat.
 inline constexpr const char* no_such_kstat = "no such kstat";
@@ -66,27 +53,6 @@ struct Wanted {
     std::optional<WantedHistogram> histogram;
 };
 
-class Maps;
-struct Commons;
-struct Entry;
-
-/// The exclusive use of one kstat, until destruction.
-class [[nodiscard]] Use {
-  public:
-    Use(Use&& other) noexcept : maps_(other.maps_), entry_(other.entry_) { other.entry_ = nullptr; }
-    Use& operator=(Use&&) = delete;
-    ~Use();
-
-    Entry& entry() const { return *entry_; }
-
-  private:
-    friend class Maps;
-    Use(Maps& maps, Entry& entry) : maps_(&maps), entry_(&entry) {}
-
-    Maps* maps_;
-    Entry* entry_;
-};
-
 /// The result of a read: the values, or an error. ENXIO: no such kstat. EFBIG: its values are too
 /// large.
 struct Reading {
@@ -98,11 +64,6 @@ class Maps {
   public:
     /// The registry of the C functions. Never destroyed: threads may outlive main.
     static Maps& of_this_process();
-
-    Maps();
-    ~Maps();
-    Maps(const Maps&) = delete;
-    Maps& operator=(const Maps&) = delete;
 
     /// Adds a kstat, or wakes a dormant one; invisible until install. Null: see `why`.
     kstat2_t* create(const Wanted& wanted, std::string& why);
@@ -141,37 +102,24 @@ class Maps {
 
     /// Around fork(). The child starts with an empty list. The memory of the parent's kstats stays
     /// allocated, so pointers to them stay valid.
-    void before_fork();
-    void after_fork_in_parent();
-    void after_fork_in_child();
+    void before_fork() { table_.before_fork(); }
+    void after_fork_in_parent() { table_.after_fork_in_parent(); }
+    void after_fork_in_child() { table_.after_fork_in_child(); }
 
   private:
-    friend class Use;
+    using Use = kstat::Table<Entry>::Use;
 
-    template <class Find>
-    std::optional<Use> use_what(Find find);
-    std::optional<Use> use(const kstat2_t* ksp);
     kstat2_t* wake(Entry& entry, const Wanted& wanted, std::string& why);
     kstat2_t* add(const Wanted& wanted, std::string& why);
     std::string clash(std::string_view path, const std::vector<Field>& fields) const;
     bool describe(Entry& entry, std::string& why);
-    void check_removable(const Entry* entry) const;
-    bool remove_used(std::optional<Use> used);
+    bool remove_used(const std::optional<Use>& used);
     void make_dormant(Entry& entry);
-    void forget(Entry& entry);
-    void end_use(Entry& entry);
     uint64_t generation_locked(const Viewer& viewer) const;
-    Entry* find(const kstat2_t* ksp) const;
-    Entry* find(kid_t kid) const;
     Entry* find(std::string_view path) const;
 
-    mutable std::mutex mutex_;
-    // Counts ends of uses, for waiters. Not a condition variable: fork() would break it.
-    std::atomic<uint32_t> ends_{0};
-    std::unordered_map<const kstat2_t*, std::unique_ptr<Entry>> entries_;
-    std::map<kid_t, Entry*> by_kid_;
-    std::map<std::string_view, Entry*> by_path_;  // the entries' own paths
-    std::unique_ptr<Commons> commons_;            // shared by its kstats
+    kstat::Table<Entry> table_;
+    Commons commons_;  // shared by its kstats
     kid_t last_kid_ = 0;
 };
 

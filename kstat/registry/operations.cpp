@@ -6,6 +6,7 @@
 #include <functional>
 #include <new>
 
+#include "kstat/registry/data_lock.hpp"
 #include "kstat/registry/defaults.hpp"
 
 namespace blkscope::kstat {
@@ -78,7 +79,7 @@ Reading read_kstat(Chain& chain, kid_t kid) {
     } else if ((header->ks_flags & KSTAT_FLAG_INVALID) != 0) {
         reading.error = EAGAIN;
     } else {
-        const DataLock locked(*header);
+        const DataLock locked(header->ks_lock);
         reading.error = refresh(*header);
         if (reading.error != 0) return reading;
         reading.error = copy_data(*header, reading.data);
@@ -95,7 +96,7 @@ int write_kstat(Chain& chain, kid_t kid, uint_t ndata, std::span<std::byte> data
     kstat_t& header = *held->get();
     if ((header.ks_flags & KSTAT_FLAG_INVALID) != 0) return EAGAIN;
     if ((header.ks_flags & KSTAT_FLAG_WRITABLE) == 0) return EACCES;
-    const DataLock locked(header);
+    const DataLock locked(header.ks_lock);
     return write_locked(header, ndata, data);
 }
 

@@ -60,11 +60,11 @@ void Optionals::set_default(kstat2_opt_id_t id, bool on) {
 
 bool Optionals::remove(kstat2_opt_id_t id) {
     std::unique_lock lock(mutex_);
-    if (is_mine()) {
+    if (callback_.is_mine()) {
         kstat::panic(
             "kstat2_unregister_optional(%d): called from a callback, it would wait for itself", id);
     }
-    wait_for_change(lock);
+    wait_for_callback(lock);
     return offers_.erase(id) > 0;
 }
 
@@ -77,20 +77,20 @@ std::vector<Optional> Optionals::list() const {
 
 int Optionals::set(kstat2_opt_id_t id, bool on) {
     std::unique_lock lock(mutex_);
-    if (is_mine()) return EDEADLK;
-    wait_for_change(lock);
+    if (callback_.is_mine()) return EDEADLK;
+    wait_for_callback(lock);
     const auto at = offers_.find(id);
     if (at == offers_.end()) return ENOENT;
     Offer& offer = at->second;
     if (offer.what.is_on == on) return 0;
-    changing_ = true;
-    changer_ = std::this_thread::get_id();
+    callback_.take();
     lock.unlock();
     // The offer stays: remove() waits for the callback.
     const int error = offer.callback(id, on ? 1 : 0, offer.arg);
     lock.lock();
     if (error == 0) offer.what.is_on = on;
-    end_change();
+    callback_.end();
+    ends_.announce();
     return error < 0 ? EIO : error;
 }
 
@@ -103,26 +103,13 @@ int Optionals::set_as_by_default(kstat2_opt_id_t id) {
     return set(id, on);
 }
 
-void Optionals::wait_for_change(std::unique_lock<std::mutex>& lock) {
-    while (changing_) {
-        const uint32_t seen = changes_;
-        lock.unlock();
-        changes_.wait(seen);
-        lock.lock();
-    }
-}
-
-void Optionals::end_change() {
-    changing_ = false;
-    changer_ = {};
-    ++changes_;
-    changes_.notify_all();
+void Optionals::wait_for_callback(std::unique_lock<std::mutex>& lock) {
+    while (callback_.is_taken()) ends_.wait(lock);
 }
 
 void Optionals::after_fork_in_child() {
     offers_.clear();
-    changing_ = false;
-    changer_ = {};
+    callback_.end();
     mutex_.unlock();
 }
 

@@ -6,13 +6,12 @@
 // Threads: any.
 #pragma once
 
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "kstat/registry/exclusive.hpp"
 #include "kstat/wire/model.hpp"
 
 namespace blkscope::kstat2 {
@@ -52,17 +51,14 @@ class Optionals {
         void* arg;
     };
 
-    bool is_mine() const { return changing_ && changer_ == std::this_thread::get_id(); }
-    void wait_for_change(std::unique_lock<std::mutex>& lock);
-    void end_change();
+    void wait_for_callback(std::unique_lock<std::mutex>& lock);
     std::string fault_of(const char* name, const char* desc, kstat2_opt_cb_t callback) const;
 
     mutable std::mutex mutex_;
     std::map<kstat2_opt_id_t, Offer> offers_;
     kstat2_opt_id_t last_id_ = 0;
-    bool changing_ = false;  // a callback is running, on changer_
-    std::thread::id changer_;
-    std::atomic<uint32_t> changes_{0};  // counted for waiters; fork() breaks condition variables
+    kstat::Exclusive callback_;  // the thread that runs one
+    kstat::Changes ends_;        // of callbacks
 };
 
 }  // namespace blkscope::kstat2

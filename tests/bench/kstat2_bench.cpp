@@ -9,6 +9,7 @@
 #include <sys/kstat2.h>
 
 #include <array>
+#include <atomic>
 #include <random>
 
 #include "kstat/registry/maps.hpp"

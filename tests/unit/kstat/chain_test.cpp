@@ -128,6 +128,18 @@ TEST_F(ChainTest, ANameIsTakenOnlyInTheZonesThatSeeIt) {
     EXPECT_TRUE(chain.remove(eight));
 }
 
+TEST_F(ChainTest, AProviderMayOverwriteTheNumberAndTheName) {
+    kstat_t* const ksp = create("a");
+    const kid_t kid = ksp->ks_kid;
+    ksp->ks_kid = kid + 100;
+    kstat_set_string(ksp->ks_name, "b");
+    EXPECT_TRUE(chain.remove(ksp));
+    EXPECT_FALSE(chain.hold(kid, ALL_ZONES));
+    kstat_t* const next = create("a");
+    ASSERT_NE(next, nullptr);
+    EXPECT_NE(next->ks_kid, kid);
+}
+
 int count_strings(kstat_t* ksp, int) {
     ++ksp->ks_data_size;
     return 0;

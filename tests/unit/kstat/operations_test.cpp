@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/kstat.h>
+#include <sys/mutex.h>
 
 #include <array>
 #include <cerrno>

@@ -1,6 +1,7 @@
 // kstat_create and its sisters, through the C interface.
 #include <gtest/gtest.h>
 #include <sys/kstat.h>
+#include <sys/mutex.h>
 
 #include <string>
 

@@ -140,6 +140,20 @@ TEST(Kstat2Read, ADeletedKstatIsGone) {
     EXPECT_NE(next->ks2_kid, kid);
 }
 
+TEST(Kstat2Read, AProviderMayOverwriteTheNumber) {
+    kstat2_t* const ksp = number("misc/overwritten/number", 5);
+    const kid_t kid = ksp->ks2_kid;
+    ksp->ks2_kid = kid + 1000;
+    const Reading reading = Maps::of_this_process().read(root, kid);
+    EXPECT_EQ(integer(reading), 5u);
+    EXPECT_EQ(reading.values.kid, kid);
+    kstat2_delete(ksp);
+    EXPECT_EQ(Maps::of_this_process().read(root, kid).error, ENXIO);
+    const Owned next(number("misc/overwritten/number", 6));
+    ASSERT_NE(next, nullptr);
+    EXPECT_EQ(integer(read(next.get())), 6u);
+}
+
 TEST(Kstat2Read, AHeldKstatStaysInMemoryAndIsGone) {
     kstat2_t* const ksp = number("misc/held/one", 7);
     ASSERT_EQ(kstat2_hold_bykid(ksp->ks2_kid), ksp);

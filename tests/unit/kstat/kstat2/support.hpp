@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/kstat2.h>
+#include <sys/mutex.h>
 
 #include <string>
 #include <vector>
