@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 
+#include "kstat/host/cpu_stat_fields.hpp"
 #include "kstat/host/raw_structs.hpp"
 #include "kstat/host/text.hpp"
 
@@ -87,7 +88,14 @@ struct CpuStats::Record {
 CpuStats::CpuStats(Files& files) : files_(files) {}
 CpuStats::~CpuStats() = default;
 
+// A list of cpu_stat_fields.hpp as records. `Counters` is the struct of its counters.
+#define COUNTED(field, counter) {#field, &Counters::counter},
+#define ZERO(field) {#field},
+#define RECORDS(list) list(COUNTED, ZERO)
+
+// clang-format off
 const std::vector<CpuStats::Record<CpuStats::Sys>>& CpuStats::sys_records() {
+    using Counters = Sys;
     static const std::vector<Record<Sys>> records{
         {"cpu_ticks_idle", &Sys::idle_ticks},
         {"cpu_ticks_user", &Sys::user_ticks},
@@ -101,163 +109,38 @@ const std::vector<CpuStats::Record<CpuStats::Sys>>& CpuStats::sys_records() {
         {"cpu_load_intr"},
         {"wait_ticks_io"},
         {"dtrace_probes"},
-        {"bread"},
-        {"bwrite"},
-        {"lread"},
-        {"lwrite"},
-        {"phread"},
-        {"phwrite"},
-        {"pswitch", &Sys::switches},
-        {"trap"},
-        {"intr", &Sys::interrupts},
-        {"syscall"},
-        {"sysread"},
-        {"syswrite"},
-        {"sysfork", &Sys::tasks_made},
-        {"sysvfork"},
-        {"sysexec"},
-        {"readch"},
-        {"writech"},
-        {"rcvint"},
-        {"xmtint"},
-        {"mdmint"},
-        {"rawch", &Sys::tty_in},
-        {"canch"},
-        {"outch", &Sys::tty_out},
-        {"msg"},
-        {"sema"},
-        {"namei"},
-        {"ufsiget"},
-        {"ufsdirblk"},
-        {"ufsipage"},
-        {"ufsinopage"},
-        {"procovf"},
-        {"intrthread"},
-        {"intrblk"},
+        RECORDS(CPU_STAT_WORK)
+        RECORDS(CPU_STAT_INTERRUPTS)
         {"intrunpin"},
-        {"idlethread", &Sys::went_idle},
-        {"inv_swtch"},
-        {"nthreads", &Sys::tasks_made},
-        {"cpumigrate"},
-        {"xcalls", &Sys::calls},
-        {"mutex_adenters"},
-        {"rw_rdfails"},
-        {"rw_wrfails"},
-        {"modload"},
-        {"modunload"},
-        {"bawrite"},
+        RECORDS(CPU_STAT_THREADS)
         {"iowait", &Sys::blocked},
     };
     return records;
 }
 
 const std::vector<CpuStats::Record<CpuStats::Vm>>& CpuStats::vm_records() {
-    static const std::vector<Record<Vm>> records{
-        {"pgrec"},
-        {"pgfrec"},
-        {"pgin", &Vm::page_ins},
-        {"pgpgin", &Vm::pages_in},
-        {"pgout"},
-        {"pgpgout", &Vm::pages_out},
-        {"swapin"},
-        {"pgswapin", &Vm::swap_in},
-        {"swapout"},
-        {"pgswapout", &Vm::swap_out},
-        {"zfod"},
-        {"dfree", &Vm::stolen},
-        {"scan", &Vm::scanned},
-        {"rev"},
-        {"hat_fault"},
-        {"as_fault", &Vm::minor_faults},
-        {"maj_fault", &Vm::major_faults},
-        {"cow_fault"},
-        {"prot_fault"},
-        {"softlock"},
-        {"kernel_asflt"},
-        {"pgrrun", &Vm::daemon_runs},
-        {"execpgin"},
-        {"execpgout"},
-        {"execfree"},
-        {"anonpgin", &Vm::swap_in},
-        {"anonpgout", &Vm::swap_out},
-        {"anonfree", &Vm::anon_stolen},
-        {"fspgin", &Vm::fs_in},
-        {"fspgout", &Vm::fs_out},
-        {"fsfree", &Vm::fs_stolen},
-    };
+    using Counters = Vm;
+    static const std::vector<Record<Vm>> records{RECORDS(CPU_STAT_PAGING)};
     return records;
 }
 
 // The words of a cpu_stat_t before its cpu_vminfo. The words of cpu_vminfo are vm_records().
 const std::vector<CpuStats::Record<CpuStats::Sys>>& CpuStats::raw_records() {
+    using Counters = Sys;
     static const std::vector<Record<Sys>> words{
         {"(lock)"},
         {"(lock)"},
-        {"idle", &Sys::idle_ticks},
-        {"user", &Sys::user_ticks},
-        {"kernel", &Sys::kernel_ticks},
-        {"wait"},
-        {"wait_io"},
-        {"wait_swap"},
-        {"wait_pio"},
-        {"bread"},
-        {"bwrite"},
-        {"lread"},
-        {"lwrite"},
-        {"phread"},
-        {"phwrite"},
-        {"pswitch", &Sys::switches},
-        {"trap"},
-        {"intr", &Sys::interrupts},
-        {"syscall"},
-        {"sysread"},
-        {"syswrite"},
-        {"sysfork", &Sys::tasks_made},
-        {"sysvfork"},
-        {"sysexec"},
-        {"readch"},
-        {"writech"},
-        {"rcvint"},
-        {"xmtint"},
-        {"mdmint"},
-        {"rawch", &Sys::tty_in},
-        {"canch"},
-        {"outch", &Sys::tty_out},
-        {"msg"},
-        {"sema"},
-        {"namei"},
-        {"ufsiget"},
-        {"ufsdirblk"},
-        {"ufsipage"},
-        {"ufsinopage"},
-        {"inodeovf"},
-        {"fileovf"},
-        {"procovf"},
-        {"intrthread"},
-        {"intrblk"},
-        {"idlethread", &Sys::went_idle},
-        {"inv_swtch"},
-        {"nthreads", &Sys::tasks_made},
-        {"cpumigrate"},
-        {"xcalls", &Sys::calls},
-        {"mutex_adenters"},
-        {"rw_rdfails"},
-        {"rw_wrfails"},
-        {"modload"},
-        {"modunload"},
-        {"bawrite"},
-        {"rw_enters"},
-        {"win_uo_cnt"},
-        {"win_uu_cnt"},
-        {"win_so_cnt"},
-        {"win_su_cnt"},
-        {"win_suo_cnt"},
-        {"iowait", &Sys::blocked},
-        {"swap"},
-        {"physio"},
+        RECORDS(CPU_STAT_TICKS)
+        RECORDS(CPU_STAT_WORK)
+        RECORDS(CPU_STAT_OVERFLOWS)
+        RECORDS(CPU_STAT_INTERRUPTS)
+        RECORDS(CPU_STAT_THREADS)
+        RECORDS(CPU_STAT_WINDOWS)
+        RECORDS(CPU_STAT_WAITS)
     };
     return words;
 }
+// clang-format on
 
 namespace {
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <span>
 
+#include "kstat/host/cpu_stat_fields.hpp"
 #include "tools/kstat/blob.hpp"
 
 namespace blkscope::kstat_command {
@@ -13,30 +14,30 @@ namespace {
 
 enum class Kind { i32, u32, u64, bintime, text };
 
-// Consecutive fields of one type, by name. '-' is a field that is not shown. A text field has room
-// for `text_bytes`.
+// Consecutive fields of one type, by name. A space follows each name but may be missing at the end.
+// '-' is a field that is not shown. A text field has room for `text_bytes`.
 struct Fields {
     Kind kind;
     std::string_view names;
     size_t text_bytes = 0;
 };
 
+// A list of cpu_stat_fields.hpp as names.
+#define COUNTED(field, counter) #field " "
+#define ZERO(field) #field " "
+#define NAMES(list) list(COUNTED, ZERO)
+#define NOT_SHOWN(field) "- "
+
 constexpr std::array cpu_stat{
     Fields{Kind::u32, "- -"},  // the room of a lock
-    Fields{Kind::u32,
-           "idle user kernel wait wait_io wait_swap wait_pio "
-           "bread bwrite lread lwrite phread phwrite pswitch trap intr syscall sysread syswrite "
-           "sysfork sysvfork sysexec readch writech rcvint xmtint mdmint rawch canch outch msg "
-           "sema namei ufsiget ufsdirblk ufsipage ufsinopage inodeovf fileovf procovf intrthread "
-           "intrblk idlethread inv_swtch nthreads cpumigrate xcalls mutex_adenters rw_rdfails "
-           "rw_wrfails modload modunload bawrite"},
-    Fields{Kind::u32, "- - - - - -"},  // fields that are never counted
-    Fields{Kind::i32, "iowait swap physio"},
-    Fields{Kind::u32,
-           "pgrec pgfrec pgin pgpgin pgout pgpgout swapin pgswapin swapout pgswapout zfod dfree "
-           "scan rev hat_fault as_fault maj_fault cow_fault prot_fault softlock kernel_asflt "
-           "pgrrun execpgin execpgout execfree anonpgin anonpgout anonfree fspgin fspgout "
-           "fsfree"},
+    Fields{Kind::u32, NAMES(CPU_STAT_TICKS)},
+    Fields{Kind::u32, NAMES(CPU_STAT_WORK)},
+    Fields{Kind::u32, NAMES(CPU_STAT_OVERFLOWS)},
+    Fields{Kind::u32, NAMES(CPU_STAT_INTERRUPTS)},
+    Fields{Kind::u32, NAMES(CPU_STAT_THREADS)},
+    Fields{Kind::u32, CPU_STAT_WINDOWS(COUNTED, NOT_SHOWN)},
+    Fields{Kind::i32, NAMES(CPU_STAT_WAITS)},
+    Fields{Kind::u32, NAMES(CPU_STAT_PAGING)},
 };
 constexpr std::array var{
     Fields{Kind::i32,

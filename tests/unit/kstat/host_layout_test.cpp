@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "kstat/host/cpu_stat_fields.hpp"
 #include "kstat/host/raw_structs.hpp"
 
 namespace blkscope::kstat::host {
@@ -67,6 +68,38 @@ TEST(HostLayout, NcstatsIsThatOfSolaris) {
 
 TEST(HostLayout, CpuStatIsThatOfSolaris) {
     EXPECT_EQ(cpu_stat_words * sizeof(uint32_t), sizeof(cpu_stat_t));
+}
+
+// Each field of our lists is the next word of Solaris' struct.
+TEST(HostLayout, TheFieldsOfACpuStatAreThoseOfSolaris) {
+    size_t word = 2;  // behind the lock
+#define COUNTED(field, counter) ZERO(field)
+#define ZERO(field) EXPECT_EQ(begin + offsetof(Part, field), sizeof(uint32_t) * word++) << #field;
+#define COUNT(field) ++word;
+#define COUNT_COUNTED(field, counter) ++word;
+    {
+        using Part = cpu_sysinfo_t;
+        const size_t begin = offsetof(cpu_stat_t, cpu_sysinfo);
+        EXPECT_EQ(begin + offsetof(Part, cpu), sizeof(uint32_t) * word);
+        EXPECT_EQ(begin + offsetof(Part, wait), sizeof(uint32_t) * (word + CPU_STATES));
+        CPU_STAT_TICKS(COUNT_COUNTED, COUNT)
+        CPU_STAT_WORK(COUNTED, ZERO)
+        CPU_STAT_OVERFLOWS(COUNTED, ZERO)
+        CPU_STAT_INTERRUPTS(COUNTED, ZERO)
+        CPU_STAT_THREADS(COUNTED, ZERO)
+        CPU_STAT_WINDOWS(COUNTED, ZERO)
+    }
+    {
+        using Part = cpu_syswait_t;
+        const size_t begin = offsetof(cpu_stat_t, cpu_syswait);
+        CPU_STAT_WAITS(COUNTED, ZERO)
+    }
+    {
+        using Part = cpu_vminfo_t;
+        const size_t begin = offsetof(cpu_stat_t, cpu_vminfo);
+        CPU_STAT_PAGING(COUNTED, ZERO)
+    }
+    EXPECT_EQ(word, cpu_stat_words);
 }
 
 }  // namespace
