@@ -72,15 +72,8 @@ class Answering {
         if (!wanted) return error(EINVAL);
         Reading reading = read_kstat(chain_, wanted->kid);
         if (!reading.reached) return error(reading.error);
-        const kstat_t& header = reading.header;
-        wire::DataHead head{};
-        head.snaptime = header.ks_snaptime;
-        head.data_size = header.ks_data_size;
-        head.kid = header.ks_kid;
-        head.ndata = header.ks_ndata;
-        head.type = header.ks_type;
-        head.flags = header.ks_flags;
-        if (reading.error == 0 && header.ks_type == KSTAT_TYPE_NAMED) {
+        const wire::DataHead head = wire::data_head(reading.header);
+        if (reading.error == 0 && head.type == KSTAT_TYPE_NAMED) {
             // A provider's own ks_snapshot may have written less than its ks_ndata promises.
             if (!wire::is_well_formed(head, reading.data.size())) return error(EIO);
             wire::pointers_to_offsets(reading.data, head.ndata);

@@ -22,16 +22,23 @@ std::vector<std::byte> encode(Head head, Bytes body, Bytes data) {
     return out;
 }
 
-Header to_wire(const kstat_t& from) {
-    Header to{};
-    to.crtime = from.ks_crtime;
+// The fields that a Header and a DataHead both have.
+template <class Head>
+Head common_head(const kstat_t& from) {
+    Head to{};
     to.snaptime = from.ks_snaptime;
     to.data_size = from.ks_data_size;
     to.kid = from.ks_kid;
-    to.instance = from.ks_instance;
     to.ndata = from.ks_ndata;
     to.type = from.ks_type;
     to.flags = from.ks_flags;
+    return to;
+}
+
+Header to_wire(const kstat_t& from) {
+    auto to = common_head<Header>(from);
+    to.crtime = from.ks_crtime;
+    to.instance = from.ks_instance;
     std::copy(std::begin(from.ks_module), std::end(from.ks_module), to.module);
     std::copy(std::begin(from.ks_name), std::end(from.ks_name), to.name);
     std::copy(std::begin(from.ks_class), std::end(from.ks_class), to.klass);
@@ -108,6 +115,10 @@ std::optional<DecodedPage> decode_page(Bytes body, kid_t after) {
         result.headers.push_back(from_wire(*header));
     }
     return result;
+}
+
+DataHead data_head(const kstat_t& header) {
+    return common_head<DataHead>(header);
 }
 
 bool is_well_formed(const DataHead& head, size_t data_size) {

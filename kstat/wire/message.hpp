@@ -158,6 +158,9 @@ struct DecodedPage {
 };
 std::optional<DecodedPage> decode_page(Bytes body, kid_t after);
 
+/// The head of a kstat's data, from the header that the kstat had when its data was copied.
+DataHead data_head(const kstat_t& header);
+
 /// True if `head` describes `data_size` bytes in the form of its type.
 bool is_well_formed(const DataHead& head, size_t data_size);
 
