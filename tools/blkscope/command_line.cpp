@@ -113,7 +113,7 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         ->capture_default_str()
         ->needs(port);
     serve
-        .add_option("--allow", options.allow,
+        .add_option("--allow", options.config.allow,
                     "An address or network (10.0.0.0/8, ::1) whose TCP clients may connect; "
                     "repeat for more (default: all)")
         ->option_text("NETWORK")
@@ -124,20 +124,22 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         ->excludes(socket)
         ->excludes(port);
     serve
-        .add_option("--workers", options.workers,
+        .add_option("--workers", options.config.workers,
                     "Threads that serve, made as clients need them; one a processor if not given")
         ->check(CLI::Range(1U, workers_max));
     serve.add_flag_callback(
-        "--no-busy-wait", [&options] { options.busy_wait = false; },
+        "--no-busy-wait", [&options] { options.config.busy_wait = false; },
         "Sleep at once when there is nothing to do");
-    serve.add_option("--max-connections", options.connections_max, "Clients at once")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, clients_max));
-    serve.add_option("--max-handshakes", options.handshakes_max, "Clients that negotiate at once")
+    serve.add_option("--max-connections", options.config.connections_max, "Clients at once")
         ->capture_default_str()
         ->check(CLI::Range(1U, clients_max));
     serve
-        .add_option("--handshake-timeout", options.handshake_seconds,
+        .add_option("--max-handshakes", options.config.handshakes_max,
+                    "Clients that negotiate at once")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, clients_max));
+    serve
+        .add_option("--handshake-timeout", options.config.handshake_seconds,
                     "Seconds that a client has to negotiate")
         ->option_text("SECONDS")
         ->capture_default_str()
@@ -154,46 +156,48 @@ void add_serve(CLI::App& app, ServeOptions& options) {
         ->option_text("FILE");
     add_door(*serve, options);
     serve
-        ->add_option("--queue-depth", options.queue_depth,
+        ->add_option("--queue-depth", options.exp.queue_depth,
                      "Requests that a device works on at once; more wait")
         ->capture_default_str()
         ->check(CLI::Range(1U, queue_depth_max));
-    serve->add_flag("--direct", options.direct, "Past the page cache (O_DIRECT)");
-    serve->add_flag("--read-only", options.read_only, "Refuse writes");
-    serve->add_flag("--force-shared", options.force_shared,
+    serve->add_flag("--direct", options.exp.direct, "Past the page cache (O_DIRECT)");
+    serve->add_flag("--read-only", options.exp.read_only, "Refuse writes");
+    serve->add_flag("--force-shared", options.exp.force_shared,
                     "Serve what is mounted, or what another program writes to");
     serve
-        ->add_option("--description", options.description,
+        ->add_option("--description", options.exp.description,
                      "What clients are told of each export (default: its device and backing)")
         ->option_text("TEXT");
     serve->add_flag_callback(
-        "--no-list", [&options] { options.list = false; },
+        "--no-list", [&options] { options.config.list = false; },
         "Tell the exports' names to nobody: a client must know one");
     serve
         ->add_option_function<std::string>(
             "--replies",
-            [&](const std::string& word) { options.replies = nbd::reply_form(word).value(); },
+            [&](const std::string& word) {
+                options.config.replies = nbd::reply_form(word).value();
+            },
             "The richest form of replies that clients may ask for; extended if not given")
         ->check(CLI::IsMember({"simple", "structured", "extended"}));
     serve->add_flag_callback(
-        "--no-histograms", [&options] { options.histograms = false; },
+        "--no-histograms", [&options] { options.config.histograms = false; },
         "Count no times and sizes by bucket; 'kstat2adm enable blk:hist' begins");
     serve
-        ->add_option("--stats-rate", options.stats_rate,
+        ->add_option("--stats-rate", options.exp.stats_rate,
                      "One read or write in so many is in 'blkscope stats'; 0 for none")
         ->capture_default_str()
         ->check(CLI::Range(0U, stats_rate_max));
-    add_tls(*serve, options.tls);
+    add_tls(*serve, options.config.tls);
     CLI::Option* attach = serve
-                              ->add_option("--attach", options.attach_device,
+                              ->add_option("--attach", options.attach.device,
                                            "Also attach the first export to this /dev/nbdX")
                               ->option_text("DEVICE");
     attach->excludes("--stdio");
-    serve->add_option("--connections", options.attach_connections, "Connections for --attach")
+    serve->add_option("--connections", options.attach.connections, "Connections for --attach")
         ->capture_default_str()
         ->check(CLI::Range(1U, 16U))
         ->needs(attach);
-    add_timeout(*serve, options.attach_timeout_seconds)->needs(attach);
+    add_timeout(*serve, options.attach.timeout_seconds)->needs(attach);
 }
 
 void add_attach(CLI::App& app, AttachCommand& command) {

@@ -46,12 +46,34 @@ void require_distinct_names(const ServiceConfig& config) {
         fmt::format("serve: two exports are named '{}'; name one, as in other=BACKING", *twice));
 }
 
-AttachOptions attach_options(const ServeOptions& options) {
-    return {
-        .device = options.attach_device,
-        .connections = options.attach_connections,
-        .timeout_seconds = options.attach_timeout_seconds,
-    };
+// The export of "[NAME=]BACKING". Without NAME: the file's base name, `memory`, `null`.
+ExportConfig parse_export(const std::string& text, const ExportConfig& settings) {
+    ExportConfig exp = settings;
+    const size_t equals = text.find('=');
+    exp.backing = text;
+    // An '=' behind a '/' is part of a path.
+    if (equals != std::string::npos && text.find('/') > equals) {
+        exp.name = text.substr(0, equals);
+        exp.backing = text.substr(equals + 1);
+    } else if (const auto kind = backing_kind(text); !kind.empty()) {
+        exp.name = kind;
+    } else {
+        exp.name = std::filesystem::path(text).filename().string();
+    }
+    return exp;
+}
+
+// The configuration of the command line, without a file.
+ServiceConfig config_of(const ServeOptions& options) {
+    ServiceConfig config = options.config;
+    for (const std::string& text : options.backings) {
+        config.exports.push_back(parse_export(text, options.exp));
+    }
+    require_distinct_names(config);
+    if (options.port)
+        config.listen.push_back({.host = options.bind_address, .port = *options.port});
+    if (!options.socket_path.empty()) config.listen.push_back({.unix_path = options.socket_path});
+    return config;
 }
 
 // The socket at standard input and output, moved to another descriptor. Printed text would else
@@ -76,7 +98,7 @@ int take_stdio() {
 
 Door find_door(const ServeOptions& options) {
     Door door{.sockets = take_activated_sockets(),
-              .preferred_instance = nbd_index(options.attach_device)};
+              .preferred_instance = nbd_index(options.attach.device)};
     if (!options.stdio) return door;
     if (!door.sockets.empty()) {
         throw std::invalid_argument(
@@ -88,7 +110,7 @@ Door find_door(const ServeOptions& options) {
 
 // The kernel's client would need a certificate, and the server has none to give.
 void require_attachable(const ServeOptions& options) {
-    if (options.attach_device.empty() || options.tls.mode != nbd::TlsMode::require) return;
+    if (options.attach.device.empty() || options.config.tls.mode != nbd::TlsMode::require) return;
     throw std::invalid_argument(
         "--attach: the kernel's client has no TLS of its own; use --tls on, or attach with "
         "'blkscope attach nbds://...'");
@@ -167,13 +189,13 @@ void tell_ready(const Service& service, const std::string& attached_device) {
 
 void run(asio::io_context& io, Service& service, const ServeOptions& options,
          asio::signal_set& signals) {
-    const auto ready = [&] { tell_ready(service, options.attach_device); };
+    const auto ready = [&] { tell_ready(service, options.attach.device); };
     std::unique_ptr<Attachment> attachment;
-    if (options.attach_device.empty()) {
+    if (options.attach.device.empty()) {
         ready();
     } else {
         attachment = std::make_unique<Attachment>(io, service.server().uris(0).front(),
-                                                  attach_options(options), ready);
+                                                  options.attach, ready);
     }
     signals.async_wait([&](error_code, int) { io.stop(); });
     io.run();
@@ -183,47 +205,6 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
 }
 
 }  // namespace
-
-ExportSpec parse_export_spec(const std::string& text) {
-    const size_t equals = text.find('=');
-    // An '=' behind a '/' is part of a path.
-    if (equals != std::string::npos && text.find('/') > equals) {
-        return {text.substr(0, equals), text.substr(equals + 1)};
-    }
-    if (const auto kind = backing_kind(text); !kind.empty()) return {std::string(kind), text};
-    return {std::filesystem::path(text).filename().string(), text};
-}
-
-ServiceConfig config_of(const ServeOptions& options) {
-    ServiceConfig config{.listen = {},
-                         .allow = options.allow,
-                         .workers = options.workers,
-                         .busy_wait = options.busy_wait,
-                         .connections_max = options.connections_max,
-                         .handshakes_max = options.handshakes_max,
-                         .handshake_seconds = options.handshake_seconds,
-                         .list = options.list,
-                         .histograms = options.histograms,
-                         .replies = options.replies,
-                         .tls = options.tls,
-                         .exports = {}};
-    for (const std::string& text : options.backings) {
-        ExportSpec spec = parse_export_spec(text);
-        config.exports.push_back({.name = std::move(spec.name),
-                                  .description = options.description,
-                                  .backing = std::move(spec.backing),
-                                  .read_only = options.read_only,
-                                  .direct = options.direct,
-                                  .force_shared = options.force_shared,
-                                  .queue_depth = options.queue_depth,
-                                  .stats_rate = options.stats_rate});
-    }
-    require_distinct_names(config);
-    if (options.port)
-        config.listen.push_back({.host = options.bind_address, .port = *options.port});
-    if (!options.socket_path.empty()) config.listen.push_back({.unix_path = options.socket_path});
-    return config;
-}
 
 void serve(const ServeOptions& options) {
     require_attachable(options);
