@@ -1,3 +1,5 @@
+#include <span>
+
 #include "stats/histogram.hpp"
 
 // The bounds of histograms, from the schemes that STATS_VSS_CRHIST64_LIN and its sisters name.

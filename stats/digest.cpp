@@ -1,8 +1,6 @@
 #include "stats/digest.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cassert>
 #include <cmath>
 
 #include "stats/digest_tree.hpp"

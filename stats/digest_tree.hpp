@@ -3,8 +3,6 @@
 #pragma once
 #include <sys/arb.h>
 
-#include <cmath>
-
 #include "stats/numeric.hpp"
 
 namespace blkscope::stats {

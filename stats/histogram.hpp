@@ -2,7 +2,6 @@
 // is one bound or two, and a count. A bound has 8 bytes; a narrower type is in the less significant
 // part. A count takes 8 bytes, also when it has 32 bits.
 #pragma once
-#include <span>
 #include <vector>
 
 #include "stats/numeric.hpp"

@@ -1,7 +1,6 @@
 // The ten types that a value may have, behind one interface: Integer<T> and QNumber<T>. These
 // classes can be template arguments, which the C macros of <sys/qmath.h> cannot.
 #pragma once
-#include <cerrno>
 #include <limits>
 #include <type_traits>
 

@@ -2,7 +2,6 @@
 #include <sys/sbuf.h>
 
 #include <cinttypes>
-#include <cstdio>
 
 #include "stats/digest.hpp"
 #include "stats/histogram.hpp"

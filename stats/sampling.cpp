@@ -3,8 +3,6 @@
 #include <sys/random.h>
 #include <sys/sbuf.h>
 
-#include <cstdlib>
-#include <cstring>
 #include <new>
 #include <span>
 #include <string>

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <new>
 #include <shared_mutex>
-#include <string>
+#include <span>
 #include <vector>
 
 #include "stats/digest.hpp"

@@ -1,6 +1,5 @@
 #include "blockdev/accounting/command_counts.hpp"
 
-#include <cassert>
 #include <cerrno>
 #include <string>
 

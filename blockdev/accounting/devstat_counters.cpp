@@ -1,7 +1,6 @@
 #include "blockdev/accounting/devstat_counters.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 #include "base/clock.hpp"
 #include "blockdev/accounting/io_kstat.hpp"

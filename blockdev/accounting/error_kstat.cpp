@@ -1,7 +1,6 @@
 #include "blockdev/accounting/error_kstat.hpp"
 
 #include <array>
-#include <cassert>
 #include <cerrno>
 #include <mutex>
 #include <set>

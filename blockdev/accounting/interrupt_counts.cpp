@@ -1,7 +1,6 @@
 #include "blockdev/accounting/interrupt_counts.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cerrno>
 
 #include "blockdev/ring/ring.hpp"

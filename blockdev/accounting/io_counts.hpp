@@ -16,7 +16,6 @@
 #pragma once
 
 #include <cassert>
-#include <vector>
 
 #include "base/seqlock.hpp"
 #include "blockdev/accounting/io_kstat.hpp"

@@ -1,7 +1,6 @@
 #include "blockdev/accounting/partitions.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <utility>
 
 namespace blkscope {

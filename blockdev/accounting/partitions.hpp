@@ -19,7 +19,6 @@
 #include <cassert>
 #include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
 #include "base/seqlock.hpp"

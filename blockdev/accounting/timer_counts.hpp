@@ -14,7 +14,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 
 #include "base/seqlock.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"

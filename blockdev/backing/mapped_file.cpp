@@ -1,8 +1,6 @@
 #include "blockdev/backing/mapped_file.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <cassert>
 #include <limits>
 #include <mutex>
 

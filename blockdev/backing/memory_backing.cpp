@@ -1,7 +1,6 @@
 #include "blockdev/backing/memory_backing.hpp"
 
 #include <algorithm>
-#include <cassert>
 #include <cstring>
 
 namespace blkscope {

@@ -10,7 +10,6 @@
 // Errors:    none. A table that cannot be used is ignored, with a line on standard error.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,5 @@
 #include "blockdev/queue/buf.hpp"
 
-#include <cassert>
 #include <cerrno>
 
 #include "blockdev/device/device.hpp"

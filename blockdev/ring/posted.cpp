@@ -1,8 +1,6 @@
 #include "blockdev/ring/posted.hpp"
 
-#include <cassert>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 
 #include "blockdev/ring/planted.hpp"

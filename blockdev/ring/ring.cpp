@@ -2,8 +2,6 @@
 
 #include <poll.h>
 
-#include <cassert>
-
 #include "base/clock.hpp"
 
 namespace blkscope {

@@ -4,7 +4,6 @@
 #include <cassert>
 #include <cerrno>
 #include <stdexcept>
-#include <string>
 #include <system_error>
 
 #include "blockdev/ring/set_up_failure.hpp"

@@ -9,7 +9,6 @@
 
 #include <liburing.h>
 
-#include <cassert>
 #include <cstdint>
 #include <vector>
 

@@ -16,7 +16,6 @@
 #include <sys/kstat.h>
 
 #include <cstdint>
-#include <memory>
 #include <string>
 
 namespace blkscope::devstat {

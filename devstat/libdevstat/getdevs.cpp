@@ -6,10 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <memory>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <string>
 #include <system_error>
 

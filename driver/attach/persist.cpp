@@ -2,10 +2,8 @@
 #include <netdb.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
@@ -14,7 +12,6 @@
 #include <string>
 #include <system_error>
 #include <thread>
-#include <utility>
 
 #include "base/descriptor.hpp"
 #include "driver/attach/attach.hpp"

@@ -6,7 +6,6 @@
 
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "kstat/host/data.hpp"

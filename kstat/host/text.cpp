@@ -1,7 +1,6 @@
 #include "kstat/host/text.hpp"
 
 #include <charconv>
-#include <string>
 
 namespace blkscope::kstat::host {
 

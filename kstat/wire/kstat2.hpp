@@ -40,7 +40,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "kstat/wire/message.hpp"

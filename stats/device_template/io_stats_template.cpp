@@ -3,7 +3,6 @@
 #include <blkscope/stats.h>
 
 #include <cassert>
-#include <cstdint>
 
 namespace blkscope {
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 
 #include "blockdev/accounting/histogram_switch.hpp"

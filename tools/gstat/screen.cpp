@@ -1,7 +1,6 @@
 #include "tools/gstat/screen.hpp"
 
 #include <curses.h>
-#include <unistd.h>
 
 #include <array>
 #include <cstdio>

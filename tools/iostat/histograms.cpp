@@ -1,7 +1,6 @@
 #include "tools/iostat/histograms.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace blkscope::iostat {
 

@@ -4,7 +4,6 @@
 #include <sys/kstat.h>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // The text forms of a kstat.
 #pragma once
 
-#include <ctime>
 #include <string>
 #include <vector>
 

@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "tools/kstat/format.hpp"
-
 namespace blkscope::kstat_command {
 
 using program::Json;

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
 #include "tools/kstat2/histogram.hpp"
 #include "tools/kstat2/units.hpp"
 

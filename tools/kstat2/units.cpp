@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
 #include <ctime>
 #include <span>
 #include <string_view>

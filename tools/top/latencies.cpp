@@ -1,7 +1,6 @@
 #include "tools/top/latencies.hpp"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 namespace blkscope::top {

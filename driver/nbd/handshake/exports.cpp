@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cassert>
-#include <cstdint>
 #include <limits>
 #include <system_error>
 #include <utility>

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <array>
-#include <cassert>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>

@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <new>
-#include <string_view>
-#include <utility>
 
 #include "driver/nbd/text.hpp"
 #include "driver/nbd/tls/tls.hpp"

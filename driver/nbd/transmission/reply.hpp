@@ -19,7 +19,6 @@
 #include <sys/uio.h>
 
 #include <cstddef>
-#include <cstdint>
 
 #include "driver/nbd/protocol.hpp"
 #include "driver/nbd/transmission/pending_request.hpp"

@@ -9,7 +9,6 @@
 // Errors:    the constructor throws std::system_error. A request without room is nullptr.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "driver/nbd/transmission/arena.hpp"

@@ -5,7 +5,6 @@
 #include <cstring>
 #include <exception>
 #include <memory>
-#include <new>
 #include <system_error>
 
 #include "kstat/reader/libkstat/handle.hpp"

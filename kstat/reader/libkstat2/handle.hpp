@@ -7,7 +7,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "kstat/reader/libkstat2/matchers.hpp"
 #include "kstat/reader/libkstat2/remote.hpp"

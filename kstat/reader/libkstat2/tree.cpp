@@ -1,6 +1,5 @@
 #include "kstat/reader/libkstat2/tree.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "kstat/reader/libkstat2/uri.hpp"

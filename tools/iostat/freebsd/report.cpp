@@ -4,8 +4,6 @@
 
 #include <cmath>
 
-#include "tools/freebsd/figures.hpp"
-
 namespace blkscope::iostat::freebsd {
 namespace {
 
