@@ -7,6 +7,7 @@
 #include <mutex>
 #include <new>
 #include <system_error>
+#include <type_traits>
 
 #include "kstat/reader/libkstat2/handle.hpp"
 #include "kstat/reader/libkstat2/node.hpp"
@@ -41,11 +42,16 @@ inline kstat2_status_t status_of(int error) {
     }
 }
 
-/// Returns the status of `body`; no exception reaches a C program.
+/// Returns the status of `body`; KSTAT2_S_OK if it returns none. No exception reaches a C program.
 template <class Body>
 kstat2_status_t guarded(Body&& body) noexcept {
     try {
-        return body();
+        if constexpr (std::is_void_v<decltype(body())>) {
+            body();
+            return KSTAT2_S_OK;
+        } else {
+            return body();
+        }
     } catch (const std::bad_alloc&) {
         return KSTAT2_S_NO_MEM;
     } catch (const std::system_error& error) {

@@ -15,10 +15,7 @@ extern "C" {
 
 EXPORT kstat2_status_t kstat2_alloc_matcher_list(kstat2_matcher_list_t* list) {
     if (any_null(list)) return KSTAT2_S_INVAL_ARG;
-    return guarded([&] {
-        *list = new Matchers;
-        return KSTAT2_S_OK;
-    });
+    return guarded([&] { *list = new Matchers; });
 }
 
 EXPORT kstat2_status_t kstat2_add_matcher(kstat2_match_type_t type, const char* pattern,
@@ -45,7 +42,6 @@ EXPORT kstat2_status_t kstat2_open(kstat2_handle_t* handle, kstat2_matcher_list_
     return guarded([&] {
         const auto* const list = static_cast<const Matchers*>(matchers);
         *handle = new Handle(list != nullptr ? *list : Matchers());
-        return KSTAT2_S_OK;
     });
 }
 
@@ -122,7 +118,6 @@ EXPORT kstat2_status_t kstat2_optional_list(kstat2_handle_t handle, kstat2_optio
         const auto optionals = handle_of(handle).optionals();
         *list = optional_block(optionals);
         *count = static_cast<uint32_t>(optionals.size());
-        return KSTAT2_S_OK;
     });
 }
 

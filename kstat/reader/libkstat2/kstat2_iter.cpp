@@ -43,7 +43,6 @@ EXPORT kstat2_status_t kstat2_mapiter_start(kstat2_map_t map, uint32_t kinds,
     return locked(node_of(map).tree(), [&] {
         Node& node = node_of(map);
         *iter = new kstat2_mapiter{node.anchor(), kinds, node.entries(kinds), node.version(kinds)};
-        return KSTAT2_S_OK;
     });
 }
 
@@ -85,10 +84,7 @@ EXPORT kstat2_status_t kstat2_mapiter_end(kstat2_mapiter_t* iter) {
 
 EXPORT kstat2_status_t kstat2_mapref_alloc(kstat2_map_t map, kstat2_mapref_t* ref) {
     if (any_null(map, ref)) return KSTAT2_S_INVAL_ARG;
-    return guarded([&] {
-        *ref = new kstat2_mapref{node_of(map).anchor()};
-        return KSTAT2_S_OK;
-    });
+    return guarded([&] { *ref = new kstat2_mapref{node_of(map).anchor()}; });
 }
 
 EXPORT kstat2_status_t kstat2_mapref_deref(kstat2_mapref_t ref, kstat2_map_t* map) {

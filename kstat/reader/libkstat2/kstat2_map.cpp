@@ -19,10 +19,7 @@ kstat2_status_t put(kstat2_map_t map, const char* name, Data data) {
 
 kstat2_status_t set_callback(kstat2_map_t map, Callback Node::*which, Callback callback) {
     if (any_null(map)) return KSTAT2_S_INVAL_ARG;
-    return locked(node_of(map).tree(), [&] {
-        node_of(map).*which = callback;
-        return KSTAT2_S_OK;
-    });
+    return locked(node_of(map).tree(), [&] { node_of(map).*which = callback; });
 }
 
 }  // namespace
@@ -44,16 +41,13 @@ EXPORT kstat2_status_t kstat2_map_flags(kstat2_map_t map, uint32_t* flags) {
     return locked(node_of(map).tree(), [&] {
         const Listed* const kstat = node_of(map).kstat();
         *flags = kstat != nullptr ? kstat->map.flags : uint32_t{KSTAT2_MAPF_NONE};
-        return KSTAT2_S_OK;
     });
 }
 
 EXPORT kstat2_status_t kstat2_map_size(kstat2_map_t map, uint32_t kinds, uint32_t* size) {
     if (any_null(map, size) || !are_kinds(kinds)) return KSTAT2_S_INVAL_ARG;
-    return locked(node_of(map).tree(), [&] {
-        *size = static_cast<uint32_t>(node_of(map).entries(kinds).size());
-        return KSTAT2_S_OK;
-    });
+    return locked(node_of(map).tree(),
+                  [&] { *size = static_cast<uint32_t>(node_of(map).entries(kinds).size()); });
 }
 
 EXPORT kstat2_status_t kstat2_map_uri(kstat2_map_t map, const char** uri) {
@@ -92,7 +86,6 @@ EXPORT kstat2_status_t kstat2_map_meta(kstat2_map_t map, kstat2_map_meta_t* meta
         if (const Listed* const kstat = node_of(map).kstat()) {
             *meta = {kstat->map.metatype, kstat->map.metaflags, kstat->map.desc.c_str()};
         }
-        return KSTAT2_S_OK;
     });
 }
 
@@ -143,10 +136,7 @@ EXPORT kstat2_status_t kstat2_map_remove(kstat2_map_t map, const char* name) {
 
 EXPORT kstat2_status_t kstat2_map_set_userdata(kstat2_map_t map, void* userdata) {
     if (any_null(map)) return KSTAT2_S_INVAL_ARG;
-    return locked(node_of(map).tree(), [&] {
-        node_of(map).userdata = userdata;
-        return KSTAT2_S_OK;
-    });
+    return locked(node_of(map).tree(), [&] { node_of(map).userdata = userdata; });
 }
 
 EXPORT kstat2_status_t kstat2_map_get_userdata(kstat2_map_t map, void** userdata) {
