@@ -4,7 +4,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -19,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "blockdev/backing/image_user.hpp"
 
 namespace blkscope {
@@ -42,9 +42,9 @@ bool others_lock(int fd, off_t byte) {
     return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-int open_again(int fd, int flags) {
+Descriptor open_again(int fd, int flags) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    return ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags);
+    return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags));
 }
 
 // The kernel's name of a block device, whatever path leads to it.
@@ -63,11 +63,7 @@ bool insists(ImageUse use) {
 class Image {
   public:
     explicit Image(const struct stat& is) : is_(is) {}
-    ~Image() {
-        assert(unused());
-        if (locks_ >= 0) ::close(locks_);
-        if (exclusive_ >= 0) ::close(exclusive_);
-    }
+    ~Image() { assert(unused()); }
     Image(const Image&) = delete;
     Image& operator=(const Image&) = delete;
 
@@ -90,13 +86,13 @@ class Image {
 
     struct stat is_;
     Users users_{};
-    int locks_ = -1;      // a description of its own, for flock(2)
-    int exclusive_ = -1;  // of a block device that is written to
+    Descriptor locks_;      // a description of its own, for flock(2)
+    Descriptor exclusive_;  // of a block device that is written to
 };
 
 bool Image::add(int descriptor, ImageUse use) {
-    if (locks_ < 0) locks_ = open_again(descriptor, 0);
-    if (locks_ < 0) throw std::system_error(errno, std::generic_category(), "open it again");
+    if (!locks_.is_open()) locks_ = open_again(descriptor, 0);
+    if (!locks_.is_open()) throw std::system_error(errno, std::generic_category(), "open it again");
     ++users(use);
     try {
         if (insists(use) || allowed(use, descriptor)) return true;
@@ -112,16 +108,15 @@ void Image::remove(ImageUse use) {
     assert(users(use) > 0);
     --users(use);
     if (users(ImageUse::write) > 0) return;
-    if (exclusive_ >= 0) ::close(exclusive_);
-    exclusive_ = -1;
-    ::flock(locks_, LOCK_UN);
+    exclusive_ = Descriptor();
+    ::flock(locks_.get(), LOCK_UN);
 }
 
 bool Image::allowed(ImageUse use, int descriptor) {
-    if (others_lock(locks_, no_reading)) return false;
+    if (others_lock(locks_.get(), no_reading)) return false;
     if (use == ImageUse::read) return true;
     for (const off_t byte : {writes, resizes, no_writing}) {
-        if (others_lock(locks_, byte)) return false;
+        if (others_lock(locks_.get(), byte)) return false;
     }
     return take_exclusive(descriptor);
 }
@@ -129,13 +124,14 @@ bool Image::allowed(ImageUse use, int descriptor) {
 // Finds mounts, and programs with locks of another kind, which qemu's bytes do not show.
 bool Image::take_exclusive(int descriptor) {
     if (S_ISBLK(is_.st_mode)) {
-        if (exclusive_ < 0) exclusive_ = open_again(descriptor, O_EXCL);
-        if (exclusive_ < 0 && errno != EBUSY) {
+        if (!exclusive_.is_open()) exclusive_ = open_again(descriptor, O_EXCL);
+        if (!exclusive_.is_open() && errno != EBUSY) {
             throw std::system_error(errno, std::generic_category(), "open it exclusively");
         }
-        return exclusive_ >= 0;
+        return exclusive_.is_open();
     }
-    return (::flock(locks_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) && !loop_device(is_);
+    return (::flock(locks_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
+           !loop_device(is_);
 }
 
 // Names the user of the image, for a person.
@@ -192,19 +188,19 @@ class Images {
     std::vector<std::unique_ptr<Image>> images_;
 };
 
-class Claim : public ImageClaim {
+}  // namespace
+
+class ImageClaim {
   public:
-    Claim(Image& image, ImageUse use) : image_(image), use_(use) {}
-    ~Claim() override { Images::of_this_process().remove(image_, use_); }
-    Claim(const Claim&) = delete;
-    Claim& operator=(const Claim&) = delete;
+    ImageClaim(Image& image, ImageUse use) : image_(image), use_(use) {}
+    ~ImageClaim() { Images::of_this_process().remove(image_, use_); }
+    ImageClaim(const ImageClaim&) = delete;
+    ImageClaim& operator=(const ImageClaim&) = delete;
 
   private:
     Image& image_;
     const ImageUse use_;
 };
-
-}  // namespace
 
 std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string& name,
                                               ImageUse use) {
@@ -216,7 +212,7 @@ std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string&
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (true) {
         Image* const image = Images::of_this_process().add(descriptor, is, use);
-        if (image != nullptr) return std::make_shared<Claim>(*image, use);
+        if (image != nullptr) return std::make_shared<ImageClaim>(*image, use);
         if (std::chrono::steady_clock::now() > deadline) break;
         std::this_thread::sleep_for(poll_interval);
     }

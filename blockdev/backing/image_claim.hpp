@@ -34,13 +34,8 @@ enum class ImageUse {
     write_shared,  // the same, and writes
 };
 
-class ImageClaim {
-  public:
-    ImageClaim() = default;
-    virtual ~ImageClaim() = default;
-    ImageClaim(const ImageClaim&) = delete;
-    ImageClaim& operator=(const ImageClaim&) = delete;
-};
+/// One claim of this process, which ends with its last owner.
+class ImageClaim;
 
 /// Claims the image that is open as `descriptor`; errors call it `name`. An image in use is tried
 /// for a second: its server may be about to end.

@@ -5,7 +5,6 @@
 #include <linux/netlink.h>
 #include <poll.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -77,22 +76,18 @@ T number(std::span<const std::byte> bytes) {
 }  // namespace
 
 NbdNetlink::NbdNetlink() : socket_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC)) {
-    if (socket_ < 0) fail(errno, "netlink");
+    if (!socket_.is_open()) fail(errno, "netlink");
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;
-    if (::bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) {
+    if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) {
         fail(errno, "netlink");
     }
     find_family();
 }
 
-NbdNetlink::~NbdNetlink() {
-    ::close(socket_);
-}
-
 Message NbdNetlink::receive() {
     Message message(message_bytes_max);
-    const ssize_t bytes = ::recv(socket_, message.data(), message.size(), 0);
+    const ssize_t bytes = ::recv(socket_.get(), message.data(), message.size(), 0);
     if (bytes < static_cast<ssize_t>(sizeof(nlmsghdr))) fail(bytes < 0 ? errno : EPROTO, "netlink");
     message.resize(static_cast<size_t>(bytes));
     return message;
@@ -105,7 +100,7 @@ void NbdNetlink::find_family() {
                      std::as_bytes(std::span(NBD_GENL_FAMILY_NAME)));
     auto* head = reinterpret_cast<nlmsghdr*>(message.data());
     head->nlmsg_len = static_cast<uint32_t>(message.size());
-    if (::send(socket_, message.data(), message.size(), 0) < 0) fail(errno, "netlink");
+    if (::send(socket_.get(), message.data(), message.size(), 0) < 0) fail(errno, "netlink");
     const Message reply = receive();
     if (number<nlmsghdr>(reply).nlmsg_type == NLMSG_ERROR) fail(ENOENT, "the kernel's nbd driver");
     uint32_t group = 0;
@@ -121,7 +116,8 @@ void NbdNetlink::find_family() {
                            });
                        });
     receive();  // the acknowledgement
-    if (::setsockopt(socket_, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) < 0) {
+    if (::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) <
+        0) {
         fail(errno, "netlink");
     }
 }
@@ -131,7 +127,7 @@ int NbdNetlink::ask(Message message) {
     auto* head = reinterpret_cast<nlmsghdr*>(message.data());
     head->nlmsg_len = static_cast<uint32_t>(message.size());
     head->nlmsg_seq = ++sequence_;
-    if (::send(socket_, message.data(), message.size(), 0) < 0) fail(errno, "netlink");
+    if (::send(socket_.get(), message.data(), message.size(), 0) < 0) fail(errno, "netlink");
     for (;;) {
         const Message reply = receive();
         const auto answer = number<nlmsghdr>(reply);
@@ -166,7 +162,7 @@ bool NbdNetlink::replace_connection(uint32_t index, int socket) {
 
 bool NbdNetlink::wait_for_dead_connection(std::chrono::milliseconds limit) {
     if (std::exchange(dead_connection_seen_, false)) return true;
-    pollfd wait{socket_, POLLIN, 0};
+    pollfd wait{socket_.get(), POLLIN, 0};
     if (::poll(&wait, 1, static_cast<int>(limit.count())) <= 0) return false;
     return number<nlmsghdr>(receive()).nlmsg_type == family_;
 }

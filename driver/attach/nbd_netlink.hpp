@@ -12,14 +12,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/descriptor.hpp"
+
 namespace blkscope {
 
 class NbdNetlink {
   public:
     NbdNetlink();
-    ~NbdNetlink();
-    NbdNetlink(const NbdNetlink&) = delete;
-    NbdNetlink& operator=(const NbdNetlink&) = delete;
 
     /// Sets how long device `index` keeps requests without a connection before it fails them.
     void set_dead_timeout(uint32_t index, std::chrono::seconds dead_timeout);
@@ -37,7 +36,7 @@ class NbdNetlink {
     int ask(std::vector<std::byte> message);
     std::vector<std::byte> receive();
 
-    int socket_ = -1;
+    Descriptor socket_;
     uint16_t family_ = 0;
     uint32_t sequence_ = 0;
     bool dead_connection_seen_ = false;  // announced during ask()

@@ -62,12 +62,6 @@ bool receive(const Descriptor& socket, std::span<std::byte> to) {
            static_cast<ssize_t>(to.size());
 }
 
-uint64_t big_endian(std::span<const std::byte> bytes) {
-    uint64_t value = 0;
-    for (const std::byte byte : bytes) value = value << 8 | std::to_integer<uint64_t>(byte);
-    return value;
-}
-
 void append(std::string& to, uint64_t value, int bytes) {
     for (int shift = bytes * 8 - 8; shift >= 0; shift -= 8) to += static_cast<char>(value >> shift);
 }
@@ -88,7 +82,7 @@ uint64_t negotiate(const Descriptor& socket, const std::string& name) {
     said += name;
     if (::send(socket.get(), said.data(), said.size(), MSG_NOSIGNAL) < 0) return 0;
     if (!receive(socket, answer)) return 0;
-    return big_endian(std::span(answer).first(8));
+    return nbd::load_be<uint64_t>(std::span(answer).first<8>());
 }
 
 Descriptor connect_again(const nbd::Uri& uri, uint64_t size_bytes) {

@@ -8,6 +8,9 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
+
+#include "base/descriptor.hpp"
 
 namespace blkscope {
 namespace {
@@ -69,16 +72,14 @@ int wait_for(pid_t child) {
 ProgramResult run_program(const std::vector<std::string>& arguments) {
     std::array<int, 2> pipe{};
     if (::pipe2(pipe.data(), O_CLOEXEC) < 0) fail(errno, "pipe");
+    const Descriptor from(pipe[0]);
+    Descriptor to(pipe[1]);
     pid_t child = 0;
-    const int error = spawn(arguments, pipe[1], child);
-    ::close(pipe[1]);
-    if (error != 0) {
-        ::close(pipe[0]);
-        if (error == ENOENT) return {status_no_program, arguments[0] + ": not found"};
-        fail(error, "run " + arguments[0]);
-    }
-    std::string output = read_all(pipe[0]);
-    ::close(pipe[0]);
+    const int error = spawn(arguments, to.get(), child);
+    to = Descriptor();  // the program has the only writing end now
+    if (error == ENOENT) return {status_no_program, arguments[0] + ": not found"};
+    if (error != 0) fail(error, "run " + arguments[0]);
+    std::string output = read_all(from.get());
     return {wait_for(child), std::move(output)};
 }
 

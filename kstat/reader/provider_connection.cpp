@@ -53,7 +53,7 @@ void limit_connect(int socket, Deadline deadline) {
 }
 
 bool connect_to(int socket, const Directory& directory, const std::string& name) {
-    const sockaddr_un address = socket_address(directory.descriptor, name);
+    const sockaddr_un address = socket_address(directory.descriptor.get(), name);
     const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
     return ::connect(socket, generic, sizeof address) == 0;
 }
@@ -68,42 +68,36 @@ std::unique_ptr<ProviderConnection> ProviderConnection::open(const Directory& di
                                                              const std::string& name,
                                                              Deadline deadline) {
     struct stat file {};
-    if (fstatat(directory.descriptor, name.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0 ||
+    if (fstatat(directory.descriptor.get(), name.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISSOCK(file.st_mode) || !is_believed(file.st_uid, directory)) {
         return nullptr;
     }
-    const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (socket < 0) return nullptr;
-    std::unique_ptr<ProviderConnection> connection(
-        new ProviderConnection(socket, static_cast<uid_t>(-1)));
-    limit_connect(socket, deadline);
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) return nullptr;
+    limit_connect(socket.get(), deadline);
     ucred peer{};
     socklen_t size = sizeof peer;
-    if (!connect_to(socket, directory, name) ||
-        getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-        !is_believed(peer.uid, directory) || fcntl(socket, F_SETFL, O_NONBLOCK) != 0) {
+    if (!connect_to(socket.get(), directory, name) ||
+        getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+        !is_believed(peer.uid, directory) || fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
         return nullptr;
     }
-    connection->peer_ = peer.uid;
-    return connection;
-}
-
-ProviderConnection::~ProviderConnection() {
-    close(socket_);
+    // Its constructor is private.
+    return std::unique_ptr<ProviderConnection>(new ProviderConnection(std::move(socket), peer.uid));
 }
 
 bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, Deadline deadline) {
     const auto request = wire::encode_request(op, ++sequence_, body, data);
     wire::Bytes rest(request);
     while (!rest.empty()) {
-        const ssize_t sent = ::send(socket_, rest.data(), rest.size(), MSG_NOSIGNAL);
+        const ssize_t sent = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
         if (sent >= 0) {
             rest = rest.subspan(static_cast<size_t>(sent));
         } else if (errno == EAGAIN) {
             // Half a request cannot be taken back: if the provider stops here, the connection is
             // lost.
             const size_t sent_so_far = request.size() - rest.size();
-            if (!wait_for(socket_, POLLOUT, extended(deadline, sent_so_far))) return false;
+            if (!wait_for(socket_.get(), POLLOUT, extended(deadline, sent_so_far))) return false;
         } else if (errno != EINTR) {
             return false;
         }
@@ -134,7 +128,7 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
             case Arrival::end:
                 return os_error(ECONNRESET);
             case Arrival::none:
-                if (!wait_for(socket_, POLLIN, extended(deadline, in_size_))) {
+                if (!wait_for(socket_.get(), POLLIN, extended(deadline, in_size_))) {
                     return os_error(ETIMEDOUT);
                 }
         }
@@ -144,7 +138,7 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
 ProviderConnection::Arrival ProviderConnection::take_what_arrived(size_t wanted) {
     if (in_.size() < first_size) in_.resize(first_size);
     if (in_size_ == in_.size()) in_.resize(std::min(wanted, 2 * in_.size()));
-    const ssize_t count = recv(socket_, in_.data() + in_size_, in_.size() - in_size_, 0);
+    const ssize_t count = recv(socket_.get(), in_.data() + in_size_, in_.size() - in_size_, 0);
     if (count > 0) {
         in_size_ += static_cast<size_t>(count);
         return Arrival::some;

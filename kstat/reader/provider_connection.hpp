@@ -12,8 +12,10 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "base/result.hpp"
 #include "kstat/wire/message.hpp"
 
@@ -28,8 +30,8 @@ struct Reply {
 
 /// The run directory, open.
 struct Directory {
-    int descriptor;
-    uid_t owner;
+    Descriptor descriptor;
+    uid_t owner = 0;
 };
 
 /// Limit of the time that a provider may take for an answer.
@@ -42,10 +44,6 @@ class ProviderConnection {
     /// directory's owner. Null: another user owns it, or no process listens.
     static std::unique_ptr<ProviderConnection> open(const Directory& directory,
                                                     const std::string& name, Deadline deadline);
-
-    ~ProviderConnection();
-    ProviderConnection(const ProviderConnection&) = delete;
-    ProviderConnection& operator=(const ProviderConnection&) = delete;
 
     /// The user of the provider's process.
     uid_t peer() const { return peer_; }
@@ -62,12 +60,12 @@ class ProviderConnection {
     Result<Reply> receive(Deadline deadline);
 
   private:
-    ProviderConnection(int socket, uid_t peer) : socket_(socket), peer_(peer) {}
+    ProviderConnection(Descriptor socket, uid_t peer) : socket_(std::move(socket)), peer_(peer) {}
 
     enum class Arrival { some, none, end };
     Arrival take_what_arrived(size_t wanted);
 
-    int socket_;
+    Descriptor socket_;
     uid_t peer_;
     uint32_t sequence_ = 0;
     bool owes_ = false;

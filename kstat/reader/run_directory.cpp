@@ -12,23 +12,20 @@
 
 namespace blkscope::kstat {
 
-RunDirectory::~RunDirectory() {
-    if (directory_.descriptor >= 0) close(directory_.descriptor);
-}
-
 int RunDirectory::reopen() {
-    if (directory_.descriptor >= 0) close(directory_.descriptor);
-    directory_.descriptor = ::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory_.descriptor < 0) return errno;
+    Descriptor& descriptor = directory_.descriptor;
+    descriptor = Descriptor();  // closes it first, in case that there are too many
+    descriptor = Descriptor(::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!descriptor.is_open()) return errno;
     struct stat status {};
-    if (fstat(directory_.descriptor, &status) == 0) directory_.owner = status.st_uid;
+    if (fstat(descriptor.get(), &status) == 0) directory_.owner = status.st_uid;
     return 0;
 }
 
 std::vector<std::string> RunDirectory::sockets() const {
     std::vector<std::string> names;
-    if (directory_.descriptor < 0) return names;
-    const int again = openat(directory_.descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (!directory_.descriptor.is_open()) return names;
+    const int again = openat(directory_.descriptor.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (again < 0) return names;
     const std::unique_ptr<DIR, int (*)(DIR*)> list(fdopendir(again), closedir);
     if (!list) {

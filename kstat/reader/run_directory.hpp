@@ -15,11 +15,6 @@ namespace blkscope::kstat {
 
 class RunDirectory {
   public:
-    RunDirectory() = default;
-    ~RunDirectory();
-    RunDirectory(const RunDirectory&) = delete;
-    RunDirectory& operator=(const RunDirectory&) = delete;
-
     /// Opens the directory of that path now. Returns an errno; no directory is open then.
     int reopen();
 
@@ -29,7 +24,7 @@ class RunDirectory {
     [[nodiscard]] const Directory& directory() const { return directory_; }
 
   private:
-    Directory directory_{-1, 0};
+    Directory directory_;
 };
 
 /// Brings `providers`, by the names of their sockets, up to date. The function finds new providers,

@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 #include <cassert>
 #include <filesystem>
 #include <iterator>
 #include <limits>
 #include <system_error>
+#include <utility>
 
 namespace blkscope::nbd {
 namespace {
@@ -51,16 +51,14 @@ std::string descriptor_shortage(uint64_t limit, size_t open, size_t to_come) {
 }
 
 bool SpareDescriptor::close() {
-    if (descriptor_ < 0) restore();
-    if (descriptor_ < 0) return false;
-    ::close(descriptor_);
-    descriptor_ = -1;
-    return true;
+    if (!is_open()) restore();
+    const Descriptor closed = std::move(spare_);
+    return closed.is_open();
 }
 
 void SpareDescriptor::restore() {
-    if (descriptor_ < 0) descriptor_ = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    assert(descriptor_ >= -1);
+    if (!is_open()) spare_ = Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    assert(spare_.get() >= -1);
 }
 
 }  // namespace blkscope::nbd

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "base/descriptor.hpp"
+
 namespace blkscope::nbd {
 
 /// Descriptors of a worker: its ring, and the event that wakes it.
@@ -33,19 +35,16 @@ void raise_descriptor_limit();
 class SpareDescriptor {
   public:
     SpareDescriptor() { restore(); }
-    ~SpareDescriptor() { close(); }
-    SpareDescriptor(const SpareDescriptor&) = delete;
-    SpareDescriptor& operator=(const SpareDescriptor&) = delete;
 
     /// Closes the spare, so that the process can open another descriptor. False: there was no
     /// spare.
     bool close();
     /// Opens the spare again if possible.
     void restore();
-    [[nodiscard]] bool is_open() const { return descriptor_ >= 0; }
+    [[nodiscard]] bool is_open() const { return spare_.is_open(); }
 
   private:
-    int descriptor_ = -1;
+    Descriptor spare_;
 };
 
 }  // namespace blkscope::nbd

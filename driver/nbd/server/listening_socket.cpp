@@ -16,6 +16,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "driver/nbd/server/peer.hpp"
 
 namespace blkscope::nbd {
@@ -30,10 +31,8 @@ struct Address {
     sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 };
 
-[[noreturn]] void fail(int descriptor, const std::string& what) {
-    const int error = errno;
-    if (descriptor >= 0) ::close(descriptor);
-    throw std::system_error(error, std::generic_category(), what);
+[[noreturn]] void fail(const std::string& what) {
+    throw std::system_error(errno, std::generic_category(), what);
 }
 
 // The caller has checked that `path` fits.
@@ -98,12 +97,11 @@ void remove_stale_socket(const std::string& path) {
     if (path.size() >= sizeof(sockaddr_un::sun_path)) return;
     struct stat info {};
     if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
-    const int probe = ::socket(AF_UNIX, socket_type, 0);
-    if (probe < 0) return;
+    const Descriptor probe(::socket(AF_UNIX, socket_type, 0));
+    if (!probe.is_open()) return;
     Address address = unix_address(path);
-    const bool stale = ::connect(probe, address.get(), address.bytes) < 0 && errno == ECONNREFUSED;
-    ::close(probe);
-    if (stale) ::unlink(path.c_str());
+    const bool refused = ::connect(probe.get(), address.get(), address.bytes) < 0;
+    if (refused && errno == ECONNREFUSED) ::unlink(path.c_str());
 }
 
 ListeningSocket listening_unix_socket(const std::string& path) {
@@ -112,13 +110,13 @@ ListeningSocket listening_unix_socket(const std::string& path) {
         throw std::system_error(ENAMETOOLONG, std::generic_category(), what);
     }
     remove_stale_socket(path);
-    const int socket = ::socket(AF_UNIX, socket_type, 0);
+    Descriptor socket(::socket(AF_UNIX, socket_type, 0));
     Address address = unix_address(path);
-    if (socket < 0 || ::bind(socket, address.get(), address.bytes) < 0 ||
-        ::listen(socket, SOMAXCONN) < 0) {
-        fail(socket, what);
+    if (!socket.is_open() || ::bind(socket.get(), address.get(), address.bytes) < 0 ||
+        ::listen(socket.get(), SOMAXCONN) < 0) {
+        fail(what);
     }
-    return {.descriptor = socket, .address = {.socket_path = path}, .path = path};
+    return {.descriptor = socket.release(), .address = {.socket_path = path}, .path = path};
 }
 
 ListeningSocket listening_tcp_socket(const std::string& host, uint16_t port) {
@@ -126,15 +124,17 @@ ListeningSocket listening_tcp_socket(const std::string& host, uint16_t port) {
     const auto ip = IpAddress::parse(host);
     if (!ip) throw std::invalid_argument(what + ": not an IP address; give one, as in 127.0.0.1");
     Address address = ip_address(*ip, port, zone_of(host));
-    const int socket = ::socket(address.storage.ss_family, socket_type, IPPROTO_TCP);
+    Descriptor socket(::socket(address.storage.ss_family, socket_type, IPPROTO_TCP));
     const int on = 1;
-    if (socket < 0 || setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
-        ::bind(socket, address.get(), address.bytes) < 0 || ::listen(socket, SOMAXCONN) < 0) {
-        fail(socket, what);
+    if (!socket.is_open() ||
+        setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
+        ::bind(socket.get(), address.get(), address.bytes) < 0 ||
+        ::listen(socket.get(), SOMAXCONN) < 0) {
+        fail(what);
     }
     Address bound;
-    if (getsockname(socket, bound.get(), &bound.bytes) < 0) fail(socket, what);
-    return {.descriptor = socket,
+    if (getsockname(socket.get(), bound.get(), &bound.bytes) < 0) fail(what);
+    return {.descriptor = socket.release(),
             .address = {.host = host, .port = Peer::of_address(bound.storage).port}};
 }
 
