@@ -108,9 +108,6 @@ auto* find_voi(B* blob, int32_t id) {
 inline bool is_numeric(int dtype) {
     return dtype >= VSD_DTYPE_INT_S32 && dtype <= VSD_DTYPE_Q_U64;
 }
-inline bool is_q(int dtype) {
-    return dtype >= VSD_DTYPE_Q_S32 && dtype <= VSD_DTYPE_Q_U64;
-}
 inline bool is_histogram(int dtype) {
     return dtype >= VSD_DTYPE_CRHIST32 && dtype <= VSD_DTYPE_DVHIST64;
 }

@@ -3,8 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
-#include <span>
+#include <string_view>
 
 #include "kstat/host/cpu_stats.hpp"
 #include "kstat/host/raw_structs.hpp"
@@ -20,46 +19,23 @@ const std::string meminfo_path = "/proc/meminfo";
 const std::string dentry_path = "/proc/sys/fs/dentry-state";
 const std::string tasks_max_path = "/proc/sys/kernel/threads-max";
 
-// Linux lacks the caches that these three kstats count: their records are all 0.
-constexpr std::array segmap_names{"fault",        "faulta",    "getmap",     "get_use",
-                                  "get_reclaim",  "get_reuse", "get_unused", "get_nofree",
-                                  "rel_async",    "rel_write", "rel_free",   "rel_abort",
-                                  "rel_dontneed", "release",   "pagecreate", "free_notfree",
-                                  "free_dirty",   "free",      "stolen",     "get_nomtx"};
-constexpr std::array biostats_names{"buffer_cache_lookups",      "buffer_cache_hits",
-                                    "new_buffer_requests",       "waits_for_buffer_allocs",
-                                    "buffers_locked_by_someone", "duplicate_buffers_found"};
-constexpr std::array poll_names{"polllistmiss", "pollcachehit", "pollcachephit", "pollcachemiss",
-                                "pollunlockfail"};
-
-constexpr std::array dnlc_names{"hits",
-                                "misses",
-                                "negative_cache_hits",
-                                "enters",
-                                "double_enters",
-                                "purge_total_entries",
-                                "purge_all",
-                                "purge_vp",
-                                "purge_vfs",
-                                "purge_fs1",
-                                "pick_free",
-                                "pick_heuristic",
-                                "pick_last",
-                                "dir_hits",
-                                "dir_misses",
-                                "dir_cached_current",
-                                "dir_entries_cached_current",
-                                "dir_cached_total",
-                                "dir_start_no_memory",
-                                "dir_add_no_memory",
-                                "dir_add_abort",
-                                "dir_add_max",
-                                "dir_remove_entry_fail",
-                                "dir_remove_space_fail",
-                                "dir_update_fail",
-                                "dir_fini_purge",
-                                "dir_reclaim_last",
-                                "dir_reclaim_any"};
+// The names of a kstat's records, a blank between two. Linux lacks the caches that the first three
+// kstats count: their records are all 0.
+constexpr std::string_view segmap_names =
+    "fault faulta getmap get_use get_reclaim get_reuse get_unused get_nofree rel_async "
+    "rel_write rel_free rel_abort rel_dontneed release pagecreate free_notfree free_dirty free "
+    "stolen get_nomtx";
+constexpr std::string_view biostats_names =
+    "buffer_cache_lookups buffer_cache_hits new_buffer_requests waits_for_buffer_allocs "
+    "buffers_locked_by_someone duplicate_buffers_found";
+constexpr std::string_view poll_names =
+    "polllistmiss pollcachehit pollcachephit pollcachemiss pollunlockfail";
+constexpr std::string_view dnlc_names =
+    "hits misses negative_cache_hits enters double_enters purge_total_entries purge_all "
+    "purge_vp purge_vfs purge_fs1 pick_free pick_heuristic pick_last dir_hits dir_misses "
+    "dir_cached_current dir_entries_cached_current dir_cached_total dir_start_no_memory "
+    "dir_add_no_memory dir_add_abort dir_add_max dir_remove_entry_fail dir_remove_space_fail "
+    "dir_update_fail dir_fini_purge dir_reclaim_last dir_reclaim_any";
 
 constexpr size_t misc_records = 11;
 constexpr size_t pages_records = 22;
@@ -76,9 +52,13 @@ uint64_t seconds_at(hrtime_t time) {
     return static_cast<uint64_t>(time / 1'000'000'000);
 }
 
-Data zeros(std::span<const char* const> names, uchar_t type) {
+size_t words_in(std::string_view names) {
+    return static_cast<size_t>(std::ranges::count(names, ' ')) + 1;
+}
+
+Data zeros(std::string_view names, uchar_t type) {
     Records records;
-    for (const char* name : names) records.add(name, type, 0);
+    while (!names.empty()) records.add(take_word(names), type, 0);
     return records.finish(gethrtime());
 }
 
@@ -146,11 +126,11 @@ void System::list(std::vector<Entry>& entries) {
         add(raw_header("vminfo", "vm", sizeof(Vminfo)), [this] { return read_vminfo(); });
     }
     if (!files_.get(vmstat_path).text.empty()) {
-        add(named_header("segmap", "vm", segmap_names.size()),
+        add(named_header("segmap", "vm", words_in(segmap_names)),
             [] { return zeros(segmap_names, KSTAT_DATA_ULONG); });
-        add(named_header("biostats", "misc", biostats_names.size()),
+        add(named_header("biostats", "misc", words_in(biostats_names)),
             [] { return zeros(biostats_names, KSTAT_DATA_UINT32); });
-        add(named_header("pollstats", "misc", poll_names.size(), "poll"),
+        add(named_header("pollstats", "misc", words_in(poll_names), "poll"),
             [] { return zeros(poll_names, KSTAT_DATA_UINT64); });
     }
     if (!files_.get(tasks_max_path).text.empty()) {
@@ -167,7 +147,7 @@ void System::list(std::vector<Entry>& entries) {
     if (!files_.get(dentry_path).text.empty()) {
         add(raw_header("ncstats", "misc", sizeof(Ncstats)),
             [] { return raw(Ncstats{}, gethrtime(), sizeof(Ncstats)); });
-        add(named_header("dnlcstats", "misc", dnlc_names.size()),
+        add(named_header("dnlcstats", "misc", words_in(dnlc_names)),
             [this] { return read_dnlcstats(); });
     }
 }
@@ -223,7 +203,8 @@ Data System::read_dnlcstats() {
     std::string_view rest = text;
     const uint64_t entries = to_number(take_word(rest)).value_or(0);
     Records records;
-    for (const std::string_view name : dnlc_names) {
+    for (std::string_view names = dnlc_names; !names.empty();) {
+        const std::string_view name = take_word(names);
         records.add(name, KSTAT_DATA_UINT64, name == "dir_entries_cached_current" ? entries : 0);
     }
     return records.finish(taken);

@@ -47,20 +47,16 @@ Result<std::string_view, const char*> take_string(std::span<const std::byte>& fr
 }  // namespace
 
 Result<InfoQuestion, const char*> parse_info_question(std::span<const std::byte> data) {
-    constexpr std::size_t around_name = sizeof(std::uint32_t) + sizeof(std::uint16_t);
-    if (data.size() < around_name) return too_short;
-    const std::size_t name_bytes = get<std::uint32_t>(data, 0);
-    // The subtraction cannot wrap; a sum could, because a hostile client sends numbers near 2^32.
-    if (name_bytes > data.size() - around_name) return too_short;
-    const std::size_t wishes = get<std::uint16_t>(data, sizeof(std::uint32_t) + name_bytes);
-    if (data.size() - around_name - name_bytes != wishes * sizeof(std::uint16_t)) {
-        return wrong_length;
-    }
+    const auto name = take_string(data);
+    if (!name) return name.error();
+    if (data.size() < sizeof(std::uint16_t)) return too_short;
+    const std::size_t wishes = get<std::uint16_t>(data, 0);
+    data = data.subspan(sizeof(std::uint16_t));
+    if (data.size() != wishes * sizeof(std::uint16_t)) return wrong_length;
 
-    InfoQuestion question{.exp = as_text(data.subspan(sizeof(std::uint32_t), name_bytes))};
-    if (!valid_string(question.exp)) return no_text;
+    InfoQuestion question{.exp = *name};
     for (std::size_t i = 0; i < wishes; ++i) {
-        const std::size_t at = around_name + name_bytes + i * sizeof(std::uint16_t);
+        const std::size_t at = i * sizeof(std::uint16_t);
         assert(at + sizeof(std::uint16_t) <= data.size());
         note_wish(question, Info{get<std::uint16_t>(data, at)});
     }
