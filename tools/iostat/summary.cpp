@@ -57,27 +57,28 @@ std::string line(const DeviceSummary& device, std::string_view name, double Spre
 
 }  // namespace
 
-void Summary::Sum::add(double part, double by) {
+void Spread::add(double part, double by) {
     total += part;
     weight += by;
+    average = weight > 0 ? total / weight : 0;
 }
 
-void Summary::Sum::add_value(double value) {
+void Spread::add_value(double value) {
     least = any ? std::min(least, value) : value;
     most = any ? std::max(most, value) : value;
     any = true;
 }
 
-void Summary::Known::add(const Figures& f) {
+void DeviceSummary::add(const Figures& f) {
     elapsed_s += f.elapsed_s;
     for (size_t i = 0; i < summary_columns.size(); ++i) {
         const SummaryColumn& column = summary_columns[i];
         if (column.queue == nullptr) {
-            sums[i].add(f.*column.value * f.elapsed_s, f.elapsed_s);
+            columns[i].add(f.*column.value * f.elapsed_s, f.elapsed_s);
         } else {
-            sums[i].add(f.*column.queue * f.elapsed_s * ms_per_s, f.transfers * f.elapsed_s);
+            columns[i].add(f.*column.queue * f.elapsed_s * ms_per_s, f.transfers * f.elapsed_s);
         }
-        if (column.queue == nullptr || f.transfers > 0) sums[i].add_value(f.*column.value);
+        if (column.queue == nullptr || f.transfers > 0) columns[i].add_value(f.*column.value);
     }
 }
 
@@ -88,10 +89,11 @@ void Summary::add(const Snapshot& devices) {
         const auto found = std::ranges::find_if(
             known_, [&](const Known& known) { return same_kstat(known.last, device); });
         const bool seen_before = found != known_.end();
-        Known& known = seen_before ? *found : known_.emplace_back(Known{device, 0, {}});
+        Known& known =
+            seen_before ? *found : known_.emplace_back(Known{device, {.name = device.name}});
         const bool created_meanwhile = device.crtime / device.members > *began_;
         if (seen_before || created_meanwhile) {
-            known.add(figures(seen_before ? &known.last : nullptr, device, {}));
+            known.summary.add(figures(seen_before ? &known.last : nullptr, device, {}));
         }
         known.last = device;
     }
@@ -100,17 +102,7 @@ void Summary::add(const Snapshot& devices) {
 std::vector<DeviceSummary> Summary::devices() const {
     std::vector<DeviceSummary> summaries;
     for (const Known& known : known_) {
-        if (known.elapsed_s <= 0) continue;
-        DeviceSummary& summary = summaries.emplace_back();
-        summary.name = known.last.name;
-        summary.elapsed_s = known.elapsed_s;
-        for (size_t i = 0; i < known.sums.size(); ++i) {
-            const Sum& sum = known.sums[i];
-            summary.columns[i] = {.average = sum.weight > 0 ? sum.total / sum.weight : 0,
-                                  .least = sum.least,
-                                  .most = sum.most,
-                                  .any = sum.any};
-        }
+        if (known.summary.elapsed_s > 0) summaries.push_back(known.summary);
     }
     return summaries;
 }

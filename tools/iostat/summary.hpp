@@ -36,13 +36,21 @@ struct Spread {
     double average = 0;
     double least = 0;
     double most = 0;
-    bool any = false;  // if false, the other members have no meaning
+    bool any = false;   // if false, the other members have no meaning
+    double total = 0;   // the average's parts
+    double weight = 0;  // seconds, or requests
+
+    void add(double part, double by);
+    void add_value(double value);
 };
 
 struct DeviceSummary {
     std::string name;
     double elapsed_s = 0;
-    std::array<Spread, summary_columns.size()> columns;
+    std::array<Spread, summary_columns.size()> columns = {};
+
+    /// Adds an interval.
+    void add(const Figures& f);
 };
 
 /// Adds up the looks of a run. Time before the run does not count, so the report since the creation
@@ -59,23 +67,9 @@ class Summary {
     [[nodiscard]] int intervals() const { return looks_ > 0 ? looks_ - 1 : 0; }
 
   private:
-    struct Sum {
-        double total = 0;
-        double weight = 0;  // seconds, or requests
-        double least = 0;
-        double most = 0;
-        bool any = false;
-
-        void add(double part, double by);
-        void add_value(double value);
-    };
-
     struct Known {
         Device last;
-        double elapsed_s = 0;
-        std::array<Sum, summary_columns.size()> sums;
-
-        void add(const Figures& f);
+        DeviceSummary summary;
     };
 
     std::vector<Known> known_;
