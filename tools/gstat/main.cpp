@@ -11,7 +11,6 @@
 #include "tools/gstat/options.hpp"
 #include "tools/gstat/report.hpp"
 #include "tools/gstat/screen.hpp"
-#include "tools/gstat/snapshot_reader.hpp"
 #include "tools/program/signals.hpp"
 
 namespace blkscope::gstat {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "devstat/libdevstat/reader.hpp"
 #include "tools/freebsd/figures.hpp"
 
 namespace blkscope::gstat {
@@ -24,6 +25,17 @@ struct Snapshot {
     timespec when{};      // time of day
     hrtime_t uptime = 0;  // ns of CLOCK_MONOTONIC
     std::vector<Device> devices;
+};
+
+/// Takes snapshots of all devices of the machine.
+///
+/// Threads: one. Errors: std::system_error.
+class SnapshotReader {
+  public:
+    [[nodiscard]] Snapshot take();
+
+  private:
+    devstat::Reader reader_;
 };
 
 /// The seconds from `before` to `now`.

@@ -38,7 +38,7 @@
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/server/executor.hpp"
 #include "driver/nbd/server/export_options.hpp"
-#include "driver/nbd/server/listeners.hpp"
+#include "driver/nbd/server/listener.hpp"
 #include "driver/nbd/server/reception.hpp"
 #include "driver/nbd/server/served_exports.hpp"
 #include "driver/nbd/server/workers.hpp"

@@ -18,10 +18,24 @@
 #include <vector>
 
 #include "kstat/host/host.hpp"
-#include "kstat/reader/libkstat/listed_provider.hpp"
+#include "kstat/reader/provider.hpp"
 #include "kstat/reader/run_directory.hpp"
 
 namespace blkscope::kstat {
+
+/// A provider, with the reader's numbers of its kstats.
+class ListedProvider : public Provider {
+  public:
+    using Provider::Provider;
+
+    /// The headers of all its kstats. `kids` is unchanged.
+    ///
+    /// Errors: of exchange(), the provider's own, and EPROTO after an invalid reply.
+    Result<std::vector<kstat_t>> list();
+
+    /// The provider's number of a kstat -> the reader's.
+    std::map<kid_t, kid_t> kids;
+};
 
 class Handle : public kstat_ctl_t {
   public:

@@ -1,4 +1,4 @@
-#include "kstat/reader/libkstat/listed_provider.hpp"
+#include "kstat/reader/libkstat/handle.hpp"
 
 #include <cerrno>
 #include <optional>
