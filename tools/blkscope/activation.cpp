@@ -4,25 +4,24 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "tools/program/options.hpp"
+
 namespace blkscope {
 namespace {
 
 long parse(const std::string& variable, std::string_view text, long largest) {
-    long number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{} || end != text.data() + text.size() || number < 1 ||
-        number > largest) {
+    const auto number = program::decimal<long>(text);
+    if (!number || *number < 1 || *number > largest) {
         throw std::invalid_argument(variable + "=" + std::string(text) + ": not 1 to " +
                                     std::to_string(largest) +
                                     "; unset it, or see what starts this program");
     }
-    return number;
+    return *number;
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,6 +13,7 @@
 
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/text.hpp"
+#include "tools/program/options.hpp"
 
 namespace blkscope {
 namespace {
@@ -109,12 +109,9 @@ class Object {
 };
 
 uint16_t parse_port(const std::string& key, std::string_view text) {
-    uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc{} || end != text.data() + text.size()) {
-        refuse(key, fmt::format("port '{}' is not 0 to 65535", text));
-    }
-    return port;
+    const auto port = program::decimal<uint16_t>(text);
+    if (!port) refuse(key, fmt::format("port '{}' is not 0 to 65535", text));
+    return *port;
 }
 
 // Parses unix:PATH, ADDRESS:PORT or [V6-ADDRESS]:PORT.

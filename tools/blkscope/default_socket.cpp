@@ -4,14 +4,15 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <string_view>
 #include <system_error>
 
 #include "base/run_directory.hpp"
 #include "driver/nbd/server/listening_socket.hpp"
+#include "tools/program/options.hpp"
 
 namespace blkscope {
 namespace {
@@ -24,9 +25,7 @@ pid_t server_of(std::string_view file) {
     if (!file.starts_with(prefix) || !file.ends_with(suffix)) return 0;
     file.remove_prefix(prefix.size());
     file.remove_suffix(suffix.size());
-    pid_t pid = 0;
-    const auto [end, error] = std::from_chars(file.data(), file.data() + file.size(), pid);
-    return error == std::errc{} && end == file.data() + file.size() && pid > 0 ? pid : 0;
+    return std::max(program::decimal<pid_t>(file).value_or(0), 0);
 }
 
 }  // namespace

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <charconv>
-
 namespace blkscope::program {
 
 std::vector<std::string> read_options(
@@ -38,13 +36,6 @@ std::string freebsd_option_error(int letter) {
 
 bool asks_for_help(const std::vector<std::string>& arguments) {
     return std::ranges::find(arguments, "--help") != arguments.end();
-}
-
-std::optional<int> decimal(std::string_view text) {
-    int value = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (error != std::errc{} || end != text.data() + text.size()) return {};
-    return value;
 }
 
 std::optional<int> positive(std::string_view text) {

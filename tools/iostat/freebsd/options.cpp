@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -32,13 +31,11 @@ constexpr std::array flags{
 
 // Parses seconds, cut to milliseconds. The result must be at least one millisecond.
 std::optional<std::chrono::milliseconds> wait_of(const std::string& text) {
-    double seconds = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+    const auto seconds = program::decimal<double>(text);
     constexpr double ms_per_s = 1000;
     constexpr double seconds_max = 1e9;
-    if (error != std::errc{} || end != text.data() + text.size()) return {};
-    if (!(seconds * ms_per_s >= 1) || seconds > seconds_max) return {};
-    return std::chrono::milliseconds(static_cast<int64_t>(std::floor(seconds * ms_per_s)));
+    if (!seconds || !(*seconds * ms_per_s >= 1) || *seconds > seconds_max) return {};
+    return std::chrono::milliseconds(static_cast<int64_t>(std::floor(*seconds * ms_per_s)));
 }
 
 // Reads the options one after another. Throws Refusal for a wrong command line.

@@ -29,20 +29,15 @@ constexpr int failed = 1;
 CpuTime read_cpu_time() {
     std::ifstream in("/proc/stat");
     std::string cpu;
-    long user = 0;
-    long nice = 0;
-    long system = 0;
-    long idle = 0;
-    long io_wait = 0;
-    long hard = 0;
-    long soft = 0;
-    in >> cpu >> user >> nice >> system >> idle >> io_wait >> hard >> soft;
+    std::array<long, 7> ticks{};  // user, nice, system, idle, iowait, irq, softirq
+    in >> cpu;
+    for (long& column : ticks) in >> column;
     CpuTime time{};
-    time[CP_USER] = user;
-    time[CP_NICE] = nice;
-    time[CP_SYS] = system;
-    time[CP_INTR] = hard + soft;
-    time[CP_IDLE] = idle + io_wait;
+    time[CP_USER] = ticks[0];
+    time[CP_NICE] = ticks[1];
+    time[CP_SYS] = ticks[2];
+    time[CP_INTR] = ticks[5] + ticks[6];
+    time[CP_IDLE] = ticks[3] + ticks[4];
     return time;
 }
 
