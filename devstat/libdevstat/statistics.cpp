@@ -169,46 +169,37 @@ constexpr std::array<Metric, DSM_MAX - 1> metrics{{
 static_assert(metrics[DSM_SKIP - 1].quantity == Quantity::skip);
 static_assert(metrics[DSM_QUEUE_LENGTH - 1].quantity == Quantity::queue_length);
 
-// A figure of either type, and its destination.
-class Result {
-  public:
-    explicit Result(void* to) : to_(to) {}
-    void set(uint64_t value) const { *static_cast<uint64_t*>(to_) = value; }
-    void set(long double value) const { *static_cast<long double*>(to_) = value; }
-
-  private:
-    void* to_;
-};
-
-void compute(const Interval& interval, const Metric& metric, const Result& result) {
+// `to` is a uint64_t or a long double, whichever the metric's figure is.
+void compute(const Interval& interval, const Metric& metric, void* to) {
+    const auto set = [to](auto figure) { *static_cast<decltype(figure)*>(to) = figure; };
     const Kind kind = metric.kind;
     switch (metric.quantity) {
         case Quantity::bytes:
-            return result.set(interval.bytes(kind));
+            return set(interval.bytes(kind));
         case Quantity::transfers:
-            return result.set(interval.transfers(kind));
+            return set(interval.transfers(kind));
         case Quantity::blocks:
-            return result.set(interval.blocks(kind));
+            return set(interval.blocks(kind));
         case Quantity::kb_per_transfer:
-            return result.set(interval.kb_per_transfer(kind));
+            return set(interval.kb_per_transfer(kind));
         case Quantity::transfers_per_second:
-            return result.set(interval.per_second(interval.transfers(kind)));
+            return set(interval.per_second(interval.transfers(kind)));
         case Quantity::mb_per_second:
-            return result.set(interval.mb_per_second(kind));
+            return set(interval.mb_per_second(kind));
         case Quantity::blocks_per_second:
-            return result.set(interval.per_second(interval.blocks(kind)));
+            return set(interval.per_second(interval.blocks(kind)));
         case Quantity::ms_per_transaction:
-            return result.set(interval.ms_per_transaction(kind));
+            return set(interval.ms_per_transaction(kind));
         case Quantity::duration:
-            return result.set(interval.duration(kind));
+            return set(interval.duration(kind));
         case Quantity::skip:
             return;
         case Quantity::busy_pct:
-            return result.set(interval.busy_pct());
+            return set(interval.busy_pct());
         case Quantity::queue_length:
-            return result.set(interval.queue_length());
+            return set(interval.queue_length());
         case Quantity::busy_time:
-            return result.set(interval.busy_time());
+            return set(interval.busy_time());
     }
 }
 
@@ -236,7 +227,7 @@ EXPORT int devstat_compute_statistics(struct devstat* current, struct devstat* p
                           std::to_string(static_cast<int>(metric)) + " is out of range");
             break;
         }
-        compute(interval, metrics[metric - 1], Result(va_arg(pairs, void*)));
+        compute(interval, metrics[metric - 1], va_arg(pairs, void*));
     }
     va_end(pairs);
     return result;
