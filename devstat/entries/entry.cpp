@@ -2,13 +2,54 @@
 
 #include <cerrno>
 #include <cstring>
+#include <mutex>
+#include <set>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "devstat/entries/bintime.hpp"
-#include "devstat/entries/names.hpp"
 
 namespace blkscope::devstat {
 namespace {
+
+// The names and numbers in use by this process's entries. Threads: any.
+class Names {
+  public:
+    static Names& of_this_process() {
+        static Names& names = *new Names;  // never destroyed: entries may outlive main
+        return names;
+    }
+
+    // `name` if it is free for the instance and fits, else another free name. The caller gives it
+    // back.
+    std::string take(int instance, const std::string& name) {
+        const std::lock_guard lock(mutex_);
+        std::string wanted = name;
+        while (wanted.size() >= KSTAT_STRLEN || !taken_.emplace(instance, wanted).second) {
+            // Short enough for any number, which has 11 characters at most.
+            constexpr size_t kept = KSTAT_STRLEN - 1 - 1 - 11;
+            wanted = name.substr(0, kept) + "," + std::to_string(++doubles_);
+        }
+        return wanted;
+    }
+
+    void give_back(int instance, const std::string& name) {
+        const std::lock_guard lock(mutex_);
+        taken_.erase({instance, name});
+    }
+
+    // Numbers from 0; none is used again.
+    uint32_t next_number() {
+        const std::lock_guard lock(mutex_);
+        return numbers_++;
+    }
+
+  private:
+    std::mutex mutex_;
+    std::set<std::pair<int, std::string>> taken_;
+    uint32_t numbers_ = 0;
+    unsigned doubles_ = 0;
+};
 
 // The preferred name of the kstat. The device's own name belongs to its IO kstat.
 std::string kstat_name_of(const Identity& identity) {
