@@ -34,9 +34,10 @@ Bytes bytes_of(const T& value) {
     return bytes;
 }
 
-// Nothing to be had of libdevstat, which keeps the errno to itself.
-template <class T>
-int answer(T value, Bytes& bytes) {
+// A number of libdevstat, which keeps the errno to itself.
+template <auto get>
+int of_devstat(Bytes& bytes) {
+    const auto value = get(nullptr);
     if (value < 0) return EIO;
     bytes = bytes_of(value);
     return 0;
@@ -47,18 +48,6 @@ int text(std::string_view value, Bytes& bytes) {
     bytes.assign(value.size() + 1, std::byte{});
     std::memcpy(bytes.data(), value.data(), value.size());
     return 0;
-}
-
-int number_of_devices(Bytes& bytes) {
-    return answer(devstat_getnumdevs(nullptr), bytes);
-}
-
-int generation(Bytes& bytes) {
-    return answer(devstat_getgeneration(nullptr), bytes);
-}
-
-int version_of_entries(Bytes& bytes) {
-    return answer(devstat_getversion(nullptr), bytes);
 }
 
 // The statistics of all devices, with their memory.
@@ -126,20 +115,14 @@ std::vector<CpuTime> cpu_times_of(bool all) {
     return times;
 }
 
-int cpu_times(bool all, Bytes& bytes) {
+// Of all processors together, or of each.
+template <bool all>
+int cpu_times(Bytes& bytes) {
     for (const CpuTime& time : cpu_times_of(all)) {
         const Bytes one = bytes_of(time);
         bytes.insert(bytes.end(), one.begin(), one.end());
     }
     return bytes.empty() ? EIO : 0;
-}
-
-int cpu_time(Bytes& bytes) {
-    return cpu_times(true, bytes);
-}
-
-int cpu_time_of_each(Bytes& bytes) {
-    return cpu_times(false, bytes);
 }
 
 // The unit of /proc/stat.
@@ -216,14 +199,6 @@ int characters(const char* record, Bytes& bytes) {
     return 0;
 }
 
-int read_characters(Bytes& bytes) {
-    return characters("rawch", bytes);
-}
-
-int written_characters(Bytes& bytes) {
-    return characters("outch", bytes);
-}
-
 struct Entry {
     std::string_view name;
     std::array<int, 2> number;
@@ -239,15 +214,15 @@ constexpr auto entries = std::to_array<Entry>({
     {"kern.osreldate", {CTL_KERN, KERN_OSRELDATE}, release_date},
     {"kern.clockrate", {CTL_KERN, KERN_CLOCKRATE}, clock_rate},
     {"kern.boottime", {CTL_KERN, KERN_BOOTTIME}, boot_time},
-    {"kern.devstat.numdevs", {CTL_KERN, 256}, number_of_devices},
-    {"kern.devstat.generation", {CTL_KERN, 257}, generation},
-    {"kern.devstat.version", {CTL_KERN, 258}, version_of_entries},
+    {"kern.devstat.numdevs", {CTL_KERN, 256}, of_devstat<devstat_getnumdevs>},
+    {"kern.devstat.generation", {CTL_KERN, 257}, of_devstat<devstat_getgeneration>},
+    {"kern.devstat.version", {CTL_KERN, 258}, of_devstat<devstat_getversion>},
     {"kern.devstat.all", {CTL_KERN, 259}, all_devices},
     {"kern.disks", {CTL_KERN, 260}, names_of_devices},
-    {"kern.cp_time", {CTL_KERN, 261}, cpu_time},
-    {"kern.cp_times", {CTL_KERN, 262}, cpu_time_of_each},
-    {"kern.tty_nin", {CTL_KERN, 263}, read_characters},
-    {"kern.tty_nout", {CTL_KERN, 264}, written_characters},
+    {"kern.cp_time", {CTL_KERN, 261}, cpu_times<true>},
+    {"kern.cp_times", {CTL_KERN, 262}, cpu_times<false>},
+    {"kern.tty_nin", {CTL_KERN, 263}, [](Bytes& bytes) { return characters("rawch", bytes); }},
+    {"kern.tty_nout", {CTL_KERN, 264}, [](Bytes& bytes) { return characters("outch", bytes); }},
     {"kern.smp.cpus", {CTL_KERN, 265}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},
     {"kern.smp.maxcpus", {CTL_KERN, 266}, of_sysconf<int, _SC_NPROCESSORS_CONF>},
     {"hw.machine", {CTL_HW, HW_MACHINE}, of_uname<&utsname::machine>},
