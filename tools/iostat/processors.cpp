@@ -9,38 +9,25 @@ namespace blkscope::iostat {
 
 namespace {
 
-// The sums over all processors.
-struct Sums {
-    double idle = 0;
-    double user = 0;
-    double kernel = 0;
-    double wait = 0;
-    double dtrace_ns = 0;
-    double elapsed_ns = 0;
-    double in = 0;
-    double out = 0;
-
-    [[nodiscard]] double ticks() const { return idle + user + kernel + wait; }
-};
-
 const Processor* find(const Processors& processors, int id) {
     const auto found = std::ranges::find(processors, id, &Processor::id);
     return found == processors.end() ? nullptr : &*found;
 }
 
-double grown(uint64_t before, uint64_t now) {
-    return static_cast<double>(static_cast<int64_t>(now - before));
+// Adds what each counter has grown by. A sum wraps as its counters do.
+void add(Processor& sum, const Processor& before, const Processor& now) {
+    sum.idle_ticks += now.idle_ticks - before.idle_ticks;
+    sum.user_ticks += now.user_ticks - before.user_ticks;
+    sum.kernel_ticks += now.kernel_ticks - before.kernel_ticks;
+    sum.wait_ticks += now.wait_ticks - before.wait_ticks;
+    sum.dtrace_ns += now.dtrace_ns - before.dtrace_ns;
+    sum.characters_in += now.characters_in - before.characters_in;
+    sum.characters_out += now.characters_out - before.characters_out;
 }
 
-void add(Sums& sums, const Processor& before, const Processor& now) {
-    sums.idle += grown(before.idle_ticks, now.idle_ticks);
-    sums.user += grown(before.user_ticks, now.user_ticks);
-    sums.kernel += grown(before.kernel_ticks, now.kernel_ticks);
-    sums.wait += grown(before.wait_ticks, now.wait_ticks);
-    sums.dtrace_ns += grown(before.dtrace_ns, now.dtrace_ns);
-    sums.elapsed_ns += static_cast<double>(now.snaptime - before.snaptime);
-    sums.in += grown(before.characters_in, now.characters_in);
-    sums.out += grown(before.characters_out, now.characters_out);
+// A counter that was reset has a negative growth.
+double number(uint64_t growth) {
+    return static_cast<double>(static_cast<int64_t>(growth));
 }
 
 double percent(double part, double whole) {
@@ -48,10 +35,10 @@ double percent(double part, double whole) {
 }
 
 // The time for the rates of terminals is counted in ticks. Without ticks, it is the interval.
-double terminal_seconds(const Sums& sums, size_t processors, const Options& options) {
+double terminal_seconds(double ticks, size_t processors, const Options& options) {
     if (options.counts) return 1;
     const double ticks_per_s = static_cast<double>(sysconf(_SC_CLK_TCK));
-    const double counted = sums.ticks() / static_cast<double>(processors) / ticks_per_s;
+    const double counted = ticks / static_cast<double>(processors) / ticks_per_s;
     if (counted > 0) return counted;
     return options.interval_s.value_or(1);
 }
@@ -69,33 +56,30 @@ std::vector<int> missing_from(const Processors& others, const Processors& proces
 
 Processor sum_of(const Processors& processors) {
     Processor sum;
-    for (const Processor& processor : processors) {
-        sum.user_ticks += processor.user_ticks;
-        sum.kernel_ticks += processor.kernel_ticks;
-        sum.wait_ticks += processor.wait_ticks;
-        sum.idle_ticks += processor.idle_ticks;
-        sum.dtrace_ns += processor.dtrace_ns;
-        sum.characters_in += processor.characters_in;
-        sum.characters_out += processor.characters_out;
-    }
+    for (const Processor& processor : processors) add(sum, {}, processor);
     return sum;
 }
 
 ProcessorFigures processor_figures(const Processors* before, const Processors& now,
                                    const Options& options) {
     if (now.empty()) return {};
-    Sums sums;
+    Processor growth;
+    double elapsed_ns = 0;
     for (const Processor& processor : now) {
         const Processor* old = before != nullptr ? find(*before, processor.id) : nullptr;
-        add(sums, old != nullptr ? *old : Processor{}, processor);
+        const Processor start = old != nullptr ? *old : Processor{};
+        add(growth, start, processor);
+        elapsed_ns += static_cast<double>(processor.snaptime - start.snaptime);
     }
-    const double seconds = terminal_seconds(sums, now.size(), options);
-    return {.user = percent(sums.user, sums.ticks()),
-            .system = percent(sums.kernel, sums.ticks()),
-            .dtrace = percent(sums.dtrace_ns, sums.elapsed_ns),
-            .idle = percent(sums.idle, sums.ticks()),
-            .characters_in = sums.in / seconds,
-            .characters_out = sums.out / seconds};
+    const double ticks =
+        number(growth.idle_ticks + growth.user_ticks + growth.kernel_ticks + growth.wait_ticks);
+    const double seconds = terminal_seconds(ticks, now.size(), options);
+    return {.user = percent(number(growth.user_ticks), ticks),
+            .system = percent(number(growth.kernel_ticks), ticks),
+            .dtrace = percent(number(growth.dtrace_ns), elapsed_ns),
+            .idle = percent(number(growth.idle_ticks), ticks),
+            .characters_in = number(growth.characters_in) / seconds,
+            .characters_out = number(growth.characters_out) / seconds};
 }
 
 bool same_processors(const Processors& before, const Processors& now) {
