@@ -181,10 +181,8 @@ int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer) {
 }
 
 int Handle::read_own(kstat_t& ksp, void* buffer) {
-    const bool headers = ksp.ks_kid == headers_kid;
-    const auto data = headers ? headers_data(kc_chain) : types_data();
-    const size_t ndata = data.size() / (headers ? sizeof(kstat_t) : sizeof(kstat_named_t));
-    return accept_computed(ksp, {gethrtime(), static_cast<uint_t>(ndata), data}, buffer);
+    const auto data = ksp.ks_kid == headers_kid ? headers_data(kc_chain) : types_data();
+    return accept_computed(ksp, data, buffer);
 }
 
 int Handle::read_host(const Node& node, kstat_t& ksp, void* buffer) {

@@ -1,10 +1,9 @@
 #include "kstat/reader/libkstat/reserved.hpp"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
-#include <iterator>
+#include <span>
 #include <string_view>
+#include <vector>
 
 namespace blkscope::kstat {
 
@@ -13,28 +12,12 @@ namespace {
 constexpr std::array<std::string_view, KSTAT_NUM_TYPES> labels{"raw", "name=value", "interrupt",
                                                                "i/o", "event_timer"};
 
-// libkstat does not link the provider's functions.
-void set(char (&field)[KSTAT_STRLEN], std::string_view text) {
-    std::copy(text.begin(), text.end(), std::begin(field));
-}
-
 kstat_t header(kid_t kid, std::string_view name, uchar_t type) {
-    kstat_t ks{};
+    kstat_t ks = host::header("unix", 0, name, "kstat", type);
     ks.ks_crtime = gethrtime();
     ks.ks_snaptime = ks.ks_crtime;
     ks.ks_kid = kid;
-    set(ks.ks_module, "unix");
-    set(ks.ks_name, name);
-    set(ks.ks_class, "kstat");
-    ks.ks_type = type;
     return ks;
-}
-
-template <class Record>
-std::vector<std::byte> to_bytes(const std::vector<Record>& records) {
-    std::vector<std::byte> bytes(records.size() * sizeof(Record));
-    if (!records.empty()) std::memcpy(bytes.data(), records.data(), bytes.size());
-    return bytes;
 }
 
 }  // namespace
@@ -45,31 +28,27 @@ kstat_t headers_kstat() {
     return ks;
 }
 
-std::vector<std::byte> headers_data(const kstat_t* chain) {
+host::Data headers_data(const kstat_t* chain) {
     std::vector<kstat_t> copies;
     for (const kstat_t* ks = chain; ks != nullptr; ks = ks->ks_next) {
         copies.push_back(*ks);
         copies.back().ks_next = nullptr;
         copies.back().ks_data = nullptr;
     }
-    return to_bytes(copies);
+    const auto bytes = std::as_bytes(std::span(copies));
+    return {gethrtime(), static_cast<uint_t>(copies.size()), {bytes.begin(), bytes.end()}};
 }
 
 kstat_t types_kstat() {
     kstat_t ks = header(types_kid, "kstat_types", KSTAT_TYPE_NAMED);
-    ks.ks_ndata = labels.size();
-    ks.ks_data_size = labels.size() * sizeof(kstat_named_t);
+    host::hold_records(ks, labels.size());
     return ks;
 }
 
-std::vector<std::byte> types_data() {
-    std::vector<kstat_named_t> records(labels.size());
-    for (size_t i = 0; i < labels.size(); ++i) {
-        set(records[i].name, labels[i]);
-        records[i].data_type = KSTAT_DATA_ULONG;
-        records[i].value.ul = i;
-    }
-    return to_bytes(records);
+host::Data types_data() {
+    host::Records records;
+    for (size_t i = 0; i < labels.size(); ++i) records.add(labels[i], KSTAT_DATA_ULONG, i);
+    return records.finish(gethrtime());
 }
 
 }  // namespace blkscope::kstat

@@ -4,8 +4,7 @@
 
 #include <sys/kstat.h>
 
-#include <cstddef>
-#include <vector>
+#include "kstat/host/data.hpp"
 
 namespace blkscope::kstat {
 
@@ -15,10 +14,10 @@ inline constexpr kid_t first_free_kid = 2;
 
 /// unix:0:kstat_headers: every header of the chain, itself included, in the chain's order.
 kstat_t headers_kstat();
-std::vector<std::byte> headers_data(const kstat_t* chain);
+host::Data headers_data(const kstat_t* chain);
 
 /// unix:0:kstat_types: the name of each type, and its number.
 kstat_t types_kstat();
-std::vector<std::byte> types_data();
+host::Data types_data();
 
 }  // namespace blkscope::kstat
