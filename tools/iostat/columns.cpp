@@ -12,12 +12,12 @@ namespace blkscope::iostat {
 namespace {
 
 // The layouts that a column belongs to, as bits.
-constexpr unsigned in_extended = 1;  // -x
-constexpr unsigned in_named = 2;     // -xn
-constexpr unsigned in_transfers = 4;
-constexpr unsigned in_rates = 8;
-constexpr unsigned in_percentiles = 16;  // -q, behind the columns of -x
-constexpr unsigned in_errors = 32;       // -e, behind all other columns
+constexpr unsigned in_extended = 1;   // -x; -z hides a device whose columns of -x are 0: is_idle()
+constexpr unsigned in_named = 2;      // -xn
+constexpr unsigned in_transfers = 4;  // -d
+constexpr unsigned in_rates = 8;      // -D
+constexpr unsigned in_percentiles = 16;  // -q, beside -x or -xn
+constexpr unsigned in_errors = 32;       // -e, also beside -x or -xn
 
 enum class Quantity {
     plain,
@@ -36,6 +36,9 @@ struct Column {
     unsigned layouts;
 };
 
+// Each layout shows its columns in the order of this array. So the percentiles and the errors must
+// stand behind the columns of -x and -xn. The keys of the JSON reports are not here: json.cpp lists
+// them, and summary.hpp those of the summary.
 constexpr std::array columns{
     Column{"r/s", &Figures::reads, Quantity::rate, 6, 1, in_extended | in_named},
     Column{"w/s", &Figures::writes, Quantity::rate, 6, 1, in_extended | in_named},
@@ -124,12 +127,16 @@ std::string heading(const Column& column, const Options& options) {
     return text;
 }
 
+bool is_shown(const Column& column, const Options& options) {
+    return (column.layouts & layouts(options)) != 0;
+}
+
 // The texts of the layout's columns, each made by `cell(column)`.
 template <typename Cell>
 std::vector<std::string> cells(const Options& options, Cell cell) {
     std::vector<std::string> texts;
     for (const Column& column : columns) {
-        if ((column.layouts & layouts(options)) != 0) texts.push_back(cell(column));
+        if (is_shown(column, options)) texts.push_back(cell(column));
     }
     return texts;
 }
@@ -167,6 +174,14 @@ std::vector<std::string> value_cells(const Figures& figures, const Options& opti
             return fmt::format("{:>{}}", options.comma_separated ? "" : "-", width);
         return fmt::format("{:{}.{}f}", value, width, precision_of(column, options));
     });
+}
+
+std::vector<double Figures::*> shown_figures(const Options& options) {
+    std::vector<double Figures::*> figures;
+    for (const Column& column : columns) {
+        if (is_shown(column, options)) figures.push_back(column.value);
+    }
+    return figures;
 }
 
 Sides title_sides(const Options& options) {

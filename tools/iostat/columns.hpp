@@ -16,6 +16,10 @@ namespace blkscope::iostat {
 /// The values below these headings.
 [[nodiscard]] std::vector<std::string> value_cells(const Figures& figures, const Options& options);
 
+/// The figures that these columns show. A program that treats columns differently names them by
+/// their figures. So the program depends on neither their number nor their order.
+[[nodiscard]] std::vector<double Figures::*> shown_figures(const Options& options);
+
 /// The columns beside the devices: terminals and processors. A part that was not asked for is
 /// empty.
 struct Sides {

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include "tools/iostat/columns.hpp"
 
@@ -11,34 +12,30 @@ namespace blkscope::top {
 
 namespace {
 
-// The columns of iostat -xn, in their order.
-enum ColumnIndex : size_t { reads, writes, kib_read, kib_written, wait, actv, wsvc, asvc, w, b };
-constexpr size_t column_count = b + 1;
+using iostat::Figures;
 
-// The order in which columns are omitted if there is too little room.
-constexpr std::array<size_t, column_count> dispensable{kib_written, kib_read, w,    writes, reads,
-                                                       wait,        actv,     wsvc, b,      asvc};
+// The order in which columns are omitted if there is too little room. A column that is not named
+// here is omitted before these.
+constexpr std::array<double Figures::*, 10> dispensable{
+    &Figures::data_written, &Figures::data_read, &Figures::w_percent, &Figures::writes,
+    &Figures::reads,        &Figures::wait,      &Figures::actv,      &Figures::wsvc_t,
+    &Figures::b_percent,    &Figures::asvc_t};
 
 constexpr size_t name_width_min = 6;
 
-using Cells = std::array<std::string, column_count>;
+using Cells = std::vector<std::string>;
 
 // Cells without padding: in this table the widest cell sets the width of a column.
-Cells bare(const std::vector<std::string>& padded) {
-    assert(padded.size() == column_count);  // or the colours would be of other columns
-    Cells cells;
-    for (size_t i = 0; i < cells.size(); ++i) {
-        cells[i] = padded[i].substr(std::min(padded[i].find_first_not_of(' '), padded[i].size()));
+Cells bare(Cells cells) {
+    for (std::string& cell : cells) {
+        cell.erase(0, std::min(cell.find_first_not_of(' '), cell.size()));
     }
     return cells;
 }
 
 Cells cells_of(const Tracked& tracked) {
-    if (!tracked.is_gone()) {
-        return bare(iostat::value_cells(printed(tracked.figures), column_options()));
-    }
-    Cells cells;
-    cells.fill("-");
+    Cells cells = bare(iostat::value_cells(printed(tracked.figures), column_options()));
+    if (tracked.is_gone()) std::ranges::fill(cells, std::string("-"));
     return cells;
 }
 
@@ -51,25 +48,26 @@ char mark_of(Role role) {
     return role == Role::critical ? '!' : role == Role::warning ? '+' : ' ';
 }
 
-// The widths of the columns; 0 for a column that has no room.
+// The columns and their widths; a column without room has the width 0.
 class Layout {
   public:
-    Layout(const std::vector<const Tracked*>& devices, int columns) {
-        const auto headings = iostat::heading_cells(column_options());
-        for (size_t i = 0; i < column_count; ++i) widths_[i] = headings[i].size();
+    Layout(const std::vector<const Tracked*>& devices, int columns)
+        : figures_(iostat::shown_figures(column_options())) {
+        const Cells headings = iostat::heading_cells(column_options());
+        for (const std::string& heading : headings) widths_.push_back(heading.size());
         for (const Tracked* tracked : devices) {
             const Cells cells = cells_of(*tracked);
-            for (size_t i = 0; i < column_count; ++i) {
-                widths_[i] = std::max(widths_[i], cells[i].size());
-            }
+            for (size_t i = 0; i < count(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
         }
-        for (const size_t column : dispensable) {
+        for (const size_t column : omission_order(figures_)) {
             if (total() <= static_cast<size_t>(std::max(columns, 0))) return;
             widths_[column] = 0;
         }
     }
 
+    [[nodiscard]] size_t count() const { return figures_.size(); }
     [[nodiscard]] int width(size_t column) const { return static_cast<int>(widths_[column]); }
+    [[nodiscard]] double Figures::*figure(size_t column) const { return figures_[column]; }
 
   private:
     // The width with the mark that begins a line, and a blank or mark behind each column.
@@ -79,13 +77,14 @@ class Layout {
         return sum;
     }
 
-    std::array<size_t, column_count> widths_{};
+    std::vector<double Figures::*> figures_;
+    std::vector<size_t> widths_;
 };
 
 void draw_headings(Screen& screen, int y, const Layout& layout) {
     const Cells headings = bare(iostat::heading_cells(column_options()));
     int x = 1;
-    for (size_t i = 0; i < column_count; ++i) {
+    for (size_t i = 0; i < layout.count(); ++i) {
         if (layout.width(i) == 0) continue;
         x += layout.width(i);
         screen.put(x - static_cast<int>(headings[i].size()), y, headings[i], Role::heading);
@@ -97,9 +96,9 @@ void draw_headings(Screen& screen, int y, const Layout& layout) {
 void draw_device(Screen& screen, int y, const Tracked& tracked, const Layout& layout, Style style) {
     const Cells cells = cells_of(tracked);
     int x = 1;
-    for (size_t i = 0; i < column_count; ++i) {
+    for (size_t i = 0; i < layout.count(); ++i) {
         if (layout.width(i) == 0) continue;
-        const Role alarm = threshold(i, tracked.figures);
+        const Role alarm = threshold(layout.figure(i), tracked.figures);
         const Role role = tracked.is_gone() ? Role::dim : alarm;
         x += layout.width(i);
         screen.put(x - static_cast<int>(cells[i].size()), y, cells[i], role);
@@ -120,31 +119,38 @@ size_t first_shown(size_t count, size_t selected, size_t places) {
 
 }  // namespace
 
-iostat::Figures printed(iostat::Figures figures) {
+Figures printed(Figures figures) {
     figures.w_percent = std::min(figures.w_percent, 100.0);
     figures.b_percent = std::min(figures.b_percent, 100.0);
     return figures;
 }
 
-Role threshold(size_t column, const iostat::Figures& figures) {
+std::vector<size_t> omission_order(const std::vector<double Figures::*>& columns) {
+    // 0 for a column that is not named, and from 1 on for the others.
+    const auto rank = [&](size_t column) {
+        const auto* const found = std::ranges::find(dispensable, columns[column]);
+        return found == dispensable.end() ? 0 : found - dispensable.begin() + 1;
+    };
+    std::vector<size_t> order(columns.size());
+    std::iota(order.begin(), order.end(), size_t{0});
+    std::ranges::sort(order, {}, [&](size_t column) { return std::pair(rank(column), column); });
+    return order;
+}
+
+Role threshold(double Figures::*column, const Figures& figures) {
     const auto judge = [](bool warning, bool critical) {
         return critical ? Role::critical : warning ? Role::warning : Role::plain;
     };
-    switch (column) {
-        case wait:  // more requests wait than are served
-            return judge(figures.wait >= 1 && figures.wait >= figures.actv,
-                         figures.wait >= 1 && figures.wait >= 4 * figures.actv);
-        case wsvc:
-            return judge(figures.wsvc_t >= 10, figures.wsvc_t >= 100);
-        case asvc:
-            return judge(figures.asvc_t >= 10, figures.asvc_t >= 100);
-        case w:
-            return judge(figures.w_percent >= 50, figures.w_percent >= 95);
-        case b:
-            return judge(figures.b_percent >= 80, figures.b_percent >= 95);
-        default:
-            return Role::plain;
+    const double value = figures.*column;
+    if (column == &Figures::wait) {  // more requests wait than are served
+        return judge(value >= 1 && value >= figures.actv, value >= 1 && value >= 4 * figures.actv);
     }
+    if (column == &Figures::wsvc_t || column == &Figures::asvc_t) {
+        return judge(value >= 10, value >= 100);
+    }
+    if (column == &Figures::w_percent) return judge(value >= 50, value >= 95);
+    if (column == &Figures::b_percent) return judge(value >= 80, value >= 95);
+    return Role::plain;
 }
 
 void draw_table(Screen& screen, TableArea area, const std::vector<const Tracked*>& devices,

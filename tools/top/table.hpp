@@ -23,8 +23,13 @@ void draw_table(Screen& screen, TableArea area, const std::vector<const Tracked*
 /// The figures as printed: a percentage above 100, caused by the clock's jitter, becomes 100.
 [[nodiscard]] iostat::Figures printed(iostat::Figures figures);
 
-/// The severity of the figure in a column of `iostat -xn`, counted from the left: plain, warning or
-/// critical.
-[[nodiscard]] Role threshold(size_t column, const iostat::Figures& figures);
+/// The columns of the table, by place, in the order in which they are omitted from a narrow screen.
+/// Each column is named by its figure.
+[[nodiscard]] std::vector<size_t> omission_order(
+    const std::vector<double iostat::Figures::*>& columns);
+
+/// The severity of one of the figures: plain, warning or critical. A figure without limits is
+/// plain.
+[[nodiscard]] Role threshold(double iostat::Figures::*column, const iostat::Figures& figures);
 
 }  // namespace blkscope::top

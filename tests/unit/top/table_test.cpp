@@ -2,12 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "looks.hpp"
+#include "tools/iostat/columns.hpp"
 
 namespace blkscope::top {
 namespace {
 
-constexpr size_t column_b = 9;
+constexpr double iostat::Figures::*column_b = &iostat::Figures::b_percent;
 
 TEST(TopTable, PercentagesEndAtAHundredInPrintOnly) {
     iostat::Figures figures{};
@@ -31,7 +34,7 @@ TEST(TopTable, ThresholdsHaveTwoSteps) {
 }
 
 TEST(TopTable, AQueueThatIsLongerThanWhatIsServedIsAlarming) {
-    constexpr size_t column_wait = 4;
+    constexpr double iostat::Figures::*column_wait = &iostat::Figures::wait;
     iostat::Figures figures{};
     figures.actv = 8;
     figures.wait = 7;
@@ -73,6 +76,33 @@ TEST(TopTable, ColumnsGoUntilTheNameHasRoom) {
     EXPECT_EQ(rows(16)[0], "   asvc_t device");
     EXPECT_EQ(rows(10)[0], " device");
     EXPECT_EQ(rows(4)[0], " dev");
+}
+
+// iostat may get another column: the table then has it, and the ranked columns are omitted later.
+TEST(TopTable, AColumnThatIsNotRankedIsOmittedFirst) {
+    iostat::Options options = column_options();
+    options.percentiles = true;
+    const auto columns = iostat::shown_figures(options);
+    ASSERT_EQ(columns.size(), 16U);
+    const std::vector<size_t> order = omission_order(columns);
+    ASSERT_EQ(order.size(), columns.size());
+    for (size_t i = 0; i < 6; ++i) EXPECT_EQ(order[i], 10 + i);
+    EXPECT_EQ(columns[order[6]], &iostat::Figures::data_written);
+    EXPECT_EQ(columns[order[15]], &iostat::Figures::asvc_t);
+}
+
+TEST(TopTable, EachColumnOfItsOwnIsOmittedOnce) {
+    const auto columns = iostat::shown_figures(column_options());
+    std::vector<size_t> order = omission_order(columns);
+    EXPECT_EQ(columns[order.front()], &iostat::Figures::data_written);
+    std::ranges::sort(order);
+    for (size_t i = 0; i < columns.size(); ++i) EXPECT_EQ(order[i], i);
+}
+
+TEST(TopTable, AFigureWithoutLimitsIsPlain) {
+    iostat::Figures figures{};
+    figures.wait_p99 = 1e9;
+    EXPECT_EQ(threshold(&iostat::Figures::wait_p99, figures), Role::plain);
 }
 
 TEST(TopTable, TheSelectedDeviceIsAmongThoseShown) {
