@@ -123,6 +123,15 @@ inline constexpr std::uint16_t send_fast_zero = 1 << 11;  // never without send_
 inline constexpr std::uint16_t block_status_payload = 1 << 12;
 }  // namespace transmission_flag
 
+/// The commands of the transmission phase. A client may send any other number, too.
+///
+/// A new command needs, in driver/nbd/transmission:
+///   - a case in op_of(), which may need a new Buf::Op;
+///   - a case in RequestRules::refusal_of_range() and RequestRules::allowed_flags();
+///   - a look at writes(), data_bytes() and payload_bytes(), which name single commands;
+///   - a reply, if it is more than an error number: encode_reply();
+///   - the flag that offers it: nbd/server/export.cpp, <blkscope/geometry.h>.
+/// The compiler reports a missing case of the first two. List the command in docs/design.md too.
 enum class Command : std::uint16_t {
     read = 0,
     write = 1,

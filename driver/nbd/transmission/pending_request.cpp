@@ -6,25 +6,6 @@
 namespace blkscope::nbd {
 namespace {
 
-Buf::Op op_of(Command type) {
-    switch (type) {
-        case Command::write:
-            return Buf::Op::write;
-        case Command::flush:
-            return Buf::Op::flush;
-        case Command::trim:
-            return Buf::Op::trim;
-        case Command::write_zeroes:
-            return Buf::Op::write_zeroes;
-        case Command::cache:
-            return Buf::Op::cache;
-        case Command::block_status:
-            return Buf::Op::block_status;
-        default:
-            return Buf::Op::read;
-    }
-}
-
 // A block status lists its extents in its data memory, where its descriptors are written later. A
 // read lists its extents in the request, if its client accepts holes.
 std::span<Extent> room_for_extents(PendingRequest& request, const Request& header, bool chunked) {
@@ -40,6 +21,29 @@ std::span<Extent> room_for_extents(PendingRequest& request, const Request& heade
 
 }  // namespace
 
+std::optional<Buf::Op> op_of(Command command) {
+    switch (command) {
+        case Command::read:
+            return Buf::Op::read;
+        case Command::write:
+            return Buf::Op::write;
+        case Command::flush:
+            return Buf::Op::flush;
+        case Command::trim:
+            return Buf::Op::trim;
+        case Command::cache:
+            return Buf::Op::cache;
+        case Command::write_zeroes:
+            return Buf::Op::write_zeroes;
+        case Command::block_status:
+            return Buf::Op::block_status;
+        case Command::disc:    // is no request
+        case Command::resize:  // not offered
+            return std::nullopt;
+    }
+    return std::nullopt;  // an unknown number
+}
+
 uint64_t memory_for(const Request& header) {
     return header.type == Command::block_status ? status_bytes : data_bytes(header);
 }
@@ -49,8 +53,9 @@ void begin_request(PendingRequest& request, const Request& header, bool chunked)
     assert(header.type != Command::disc);
     request.cookie = header.cookie;
     request.command = header.type;
-    request.refused = false;
-    request.op = op_of(header.type);
+    const std::optional<Buf::Op> op = op_of(header.type);
+    request.refused = !op.has_value();
+    if (op) request.op = *op;
     request.fua = (header.flags & command_flag::fua) != 0 &&
                   (request.op == Buf::Op::write || request.discards());
     request.no_hole = (header.flags & command_flag::no_hole) != 0;

@@ -12,6 +12,7 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "blockdev/queue/buf.hpp"
@@ -35,7 +36,7 @@ struct PendingRequest : Buf {
     bool of_reserve = false;  // belongs to one session's Reserve, not to the pool
     uint64_t wire_bytes = 0;  // of the whole reply, once it is listed
     Command command = Command::read;
-    bool refused = false;  // never reached the device
+    bool refused = false;  // never reaches the device
 
     // The reply: `chunks` heads in a row, together `head_bytes` long. A single head is followed by
     // the payload. With several heads, each data head is followed by its part of a read's data.
@@ -49,8 +50,11 @@ struct PendingRequest : Buf {
 
 using ReplyQueue = Fifo<PendingRequest, &PendingRequest::next_reply>;
 
+/// The device's operation for a command; nothing for a command that no device executes.
+[[nodiscard]] std::optional<Buf::Op> op_of(Command command);
+
 /// Fills `request` from the header; its memory is already there. `chunked`: the client accepts
-/// replies in chunks, and so holes.
+/// replies in chunks, and so holes. A request without an operation is marked as refused.
 void begin_request(PendingRequest& request, const Request& header, bool chunked);
 
 /// The memory that a request's data needs.

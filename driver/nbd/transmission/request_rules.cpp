@@ -43,15 +43,18 @@ int RequestRules::refusal_of_range(const Request& header) const {
         case Command::cache:
         case Command::write_zeroes:
         case Command::block_status:
-            break;
+            return refusal_within(header);
         case Command::flush:
             return header.offset != 0 || header.length != 0 ? EINVAL : 0;
         case Command::disc:    // has no reply and never comes here
         case Command::resize:  // not offered
             return EINVAL;
-        default:
-            return EINVAL;  // an unknown number
     }
+    return EINVAL;  // an unknown number
+}
+
+// Refuses a range that is empty or does not lie within the export.
+int RequestRules::refusal_within(const Request& header) const {
     if (outside(header.offset, header.length, size_bytes)) {
         const bool grows = header.type == Command::write || header.type == Command::write_zeroes;
         return grows ? ENOSPC : EINVAL;
@@ -74,9 +77,14 @@ uint16_t RequestRules::allowed_flags(Command command) const {
             return command_flag::fua | command_flag::no_hole | command_flag::fast_zero;
         case Command::block_status:
             return command_flag::fua | command_flag::req_one;
-        default:
+        case Command::flush:
+        case Command::trim:
+        case Command::cache:
+        case Command::disc:
+        case Command::resize:
             return command_flag::fua;
     }
+    return command_flag::fua;  // an unknown number, which refusal_of_range() has refused
 }
 
 int RequestRules::refusal_of_flags(const Request& header) const {

@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-#include "driver/nbd/handshake/handshake.hpp"
+#include "driver/nbd/handshake/terms.hpp"
 #include "driver/nbd/protocol.hpp"
 
 namespace blkscope::nbd {
@@ -34,6 +34,7 @@ struct RequestRules {
   private:
     [[nodiscard]] uint16_t allowed_flags(Command command) const;
     [[nodiscard]] int refusal_of_range(const Request& header) const;
+    [[nodiscard]] int refusal_within(const Request& header) const;
     [[nodiscard]] int refusal_of_flags(const Request& header) const;
 };
 
