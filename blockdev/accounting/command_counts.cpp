@@ -4,23 +4,17 @@
 #include <string>
 
 namespace blkscope {
-namespace {
-
-// In the order of Buf::Op.
-constexpr std::array<const char*, Buf::op_count> op_names{
-    "read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"};
-
-}  // namespace
 
 CommandCounts::CommandCounts(const Seqlock&, const Subject& subject) {
     if (!subject.published()) return;
-    const size_t record_count = op_names.size() * op_records().size() + other_records().size();
+    const size_t record_count = Buf::op_count * op_records().size() + other_records().size();
     kstat_ = create_device_kstat(subject, {"cmds", "misc", KSTAT_TYPE_NAMED, record_count}, this,
                                  update);
     kstat_named_t* record = KSTAT_NAMED_PTR(kstat_);
-    for (const char* op : op_names) {
+    for (size_t i = 0; i < Buf::op_count; ++i) {
+        const std::string op = Buf::name_of(static_cast<Buf::Op>(i));
         for (const OpRecord& per_op : op_records()) {
-            const std::string name = std::string(op) + "_" + per_op.name;
+            const std::string name = op + "_" + per_op.name;
             kstat_named_init(record++, name.c_str(), KSTAT_DATA_UINT64);
         }
     }

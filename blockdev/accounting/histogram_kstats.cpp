@@ -10,9 +10,21 @@
 namespace blkscope {
 namespace {
 
-// In the order of Buf::Op.
-constexpr std::array<const char*, RequestHistograms::operation_count> operation_names{
-    "read", "write", "flush", "trim", "write_zeroes"};
+constexpr size_t operation_count = RequestHistograms::operation_count;
+
+// The sums of each operation, in the order of the pairs of `times`.
+struct Sum {
+    const char* name;
+    uint64_t RequestHistograms::Operation::*ticks;
+};
+constexpr std::array sums{Sum{"_wait", &RequestHistograms::Operation::waited},
+                          Sum{"_service", &RequestHistograms::Operation::served}};
+constexpr size_t sum_count = operation_count * sums.size();
+
+std::string name_of(size_t operation) {
+    assert(operation < operation_count);
+    return Buf::name_of(static_cast<Buf::Op>(operation));
+}
 
 constexpr uint64_t ns_per_s = 1'000'000'000;
 
@@ -39,7 +51,7 @@ HistogramKstats::~HistogramKstats() {
 void HistogramKstats::publish() {
     if (!kstats_.empty()) return;
     histograms_.switch_on();
-    for (size_t i = 0; i < operation_names.size(); ++i) publish_operation(i);
+    for (size_t i = 0; i < operation_count; ++i) publish_operation(i);
     RequestHistograms::Counts& counts = histograms_.counts();
     publish_histogram("latency", RequestHistograms::powers_of_2, KSTAT2_NVMT_T_ACC, counts.latency,
                       "reads and writes by the time from their arrival to their end");
@@ -54,8 +66,7 @@ void HistogramKstats::withdraw() {
 }
 
 void HistogramKstats::publish_operation(size_t index) {
-    assert(index < operation_names.size());
-    const std::string name = operation_names[index];
+    const std::string name = name_of(index);
     RequestHistograms::Operation& operation = histograms_.counts().operations[index];
     publish_latencies(name + "_wait", operation.wait, "requests by the time that they waited");
     publish_latencies(name + "_service", operation.service,
@@ -88,11 +99,7 @@ void HistogramKstats::publish_histogram(const std::string& what, const kstat2::B
 
 // The sums of the values, which a histogram does not have.
 void HistogramKstats::publish_times() {
-    constexpr std::array<const char*, 2 * operation_names.size()> names{
-        "read_wait",         "read_service",        "write_wait", "write_service",
-        "flush_wait",        "flush_service",       "trim_wait",  "trim_service",
-        "write_zeroes_wait", "write_zeroes_service"};
-    std::array<kstat2_md_t, names.size()> metadata{};
+    std::array<kstat2_md_t, sum_count> metadata{};
     metadata.fill({.type = KSTAT2_NVMT_T_ACC,
                    .flags = KSTAT2_NVMF_FRACT,
                    .scale = ns_per_s,
@@ -100,11 +107,18 @@ void HistogramKstats::publish_times() {
                    .v1_data_type = -1});
     Segments path(name_, instance_, "times");
     OwnedKstat2 kstat(kstat2_create(
-        path.text.data(), path.text.size(), ALL_ZONES, nullptr, names.size(), 0, metadata.data(),
+        path.text.data(), path.text.size(), ALL_ZONES, nullptr, sum_count, 0, metadata.data(),
         "how long requests waited and were served, in all", KSTAT2_MF_STABLE));
     if (!kstat) return;
+    sum_names_.clear();
     kstat2_named_t* pair = KSTAT2_NAMED_PTR(kstat.get());
-    for (const char* name : names) kstat2_nv_init(pair++, name, KSTAT2_NVVT_INT, KSTAT2_NVF_NONE);
+    for (size_t i = 0; i < operation_count; ++i) {
+        for (const Sum& sum : sums) {
+            const std::string& name = sum_names_.emplace_back(name_of(i) + sum.name);
+            kstat2_nv_init(pair++, name.c_str(), KSTAT2_NVVT_INT, KSTAT2_NVF_NONE);
+        }
+    }
+    assert(pair == KSTAT2_NAMED_PTR(kstat.get()) + sum_count);
     kstat->ks2_private = this;
     kstat->ks2_update = update_times;
     keep(std::move(kstat));
@@ -118,10 +132,9 @@ int HistogramKstats::update_times(kstat2_t* ksp, int rw) {
     };
     kstat2_named_t* pair = KSTAT2_NAMED_PTR(ksp);
     for (const RequestHistograms::Operation& operation : kstats.histograms_.counts().operations) {
-        (pair++)->value.integer = ns(operation.waited);
-        (pair++)->value.integer = ns(operation.served);
+        for (const Sum& sum : sums) (pair++)->value.integer = ns(operation.*sum.ticks);
     }
-    assert(pair == KSTAT2_NAMED_PTR(ksp) + 2 * operation_names.size());
+    assert(pair == KSTAT2_NAMED_PTR(ksp) + sum_count);
     return 0;
 }
 

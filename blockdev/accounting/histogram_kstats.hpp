@@ -25,6 +25,7 @@
 
 #include <sys/kstat2.h>
 
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -60,7 +61,8 @@ class HistogramKstats {
     RequestHistograms& histograms_;
     std::string name_;
     std::string instance_;
-    std::vector<OwnedKstat2> kstats_;
+    std::deque<std::string> sum_names_;  // of the pairs of `times`, which borrow them
+    std::vector<OwnedKstat2> kstats_;    // last: destroyed before the names that they borrow
 };
 
 }  // namespace blkscope

@@ -38,7 +38,8 @@ namespace blkscope {
 
 class RequestHistograms {
   public:
-    static constexpr size_t operation_count = 5;  // the operations of Buf::Op before cache
+    /// The operations of Buf::Op before `cache` have histograms.
+    static constexpr size_t operation_count = static_cast<size_t>(Buf::Op::cache);
 
     static constexpr kstat2::Buckets latency_steps{KSTAT2_NVHIST_LOG10_LIN, 3, 10, 20};
     static constexpr kstat2::Buckets powers_of_2{KSTAT2_NVHIST_LOG2, 0, 0, 0};

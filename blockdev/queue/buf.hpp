@@ -33,8 +33,22 @@ class Lane;
 
 class Buf : public Completion {
   public:
-    enum class Op : uint8_t { read, write, flush, trim, write_zeroes, cache, block_status };
-    static constexpr size_t op_count = 7;
+    /// The operations. Those before `cache` have histograms: see RequestHistograms. A new operation
+    /// needs a name in name_of(), and a case in each switch over Op, which the compiler reports.
+    enum class Op : uint8_t {
+        read,
+        write,
+        flush,
+        trim,
+        write_zeroes,
+        cache,
+        block_status,
+        last = block_status
+    };
+    static constexpr size_t op_count = static_cast<size_t>(Op::last) + 1;
+    /// The operation's name in the kstats.
+    [[nodiscard]] static constexpr const char* name_of(Op op);
+
     enum class State : uint8_t { idle, waiting, called, running, ended };
     enum class Next : uint8_t { again, finish };
     static constexpr uint8_t retries_max = 16;  // of EINTR and EAGAIN, per request
@@ -93,6 +107,26 @@ class Buf : public Completion {
     /// From the ring, when an operation of the buf has ended: calls Device::complete().
     void complete(int32_t result) override;
 };
+
+constexpr const char* Buf::name_of(Op op) {
+    switch (op) {
+        case Op::read:
+            return "read";
+        case Op::write:
+            return "write";
+        case Op::flush:
+            return "flush";
+        case Op::trim:
+            return "trim";
+        case Op::write_zeroes:
+            return "write_zeroes";
+        case Op::cache:
+            return "cache";
+        case Op::block_status:
+            return "block_status";
+    }
+    return "";
+}
 
 using BufQueue = Fifo<Buf, &Buf::next>;
 

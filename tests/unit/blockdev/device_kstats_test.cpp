@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <sys/time.h>
 
+#include <array>
 #include <cerrno>
 #include <map>
 #include <string>
@@ -234,6 +235,19 @@ TEST(Timer, KeepsTheShortestAndTheLongestOfItsEvents) {
     EXPECT_EQ(timer.longest, 50);
     EXPECT_EQ(timer.started, 300);
     EXPECT_EQ(timer.stopped, 350);
+}
+
+TEST_F(DeviceKstats, EachOperationHasItsThreeRecords) {
+    make(1);
+    const std::array<const char*, Buf::op_count> names{
+        "read", "write", "flush", "trim", "write_zeroes", "cache", "block_status"};
+    for (size_t op = 0; op < names.size(); ++op) {
+        const std::string name = names[op];
+        EXPECT_EQ(Buf::name_of(static_cast<Buf::Op>(op)), name);
+        EXPECT_EQ(read_record<kstat_named_t>("nbd0,cmds", 3 * op).name, name + "_requests");
+        EXPECT_EQ(read_record<kstat_named_t>("nbd0,cmds", 3 * op + 1).name, name + "_bytes");
+        EXPECT_EQ(read_record<kstat_named_t>("nbd0,cmds", 3 * op + 2).name, name + "_errors");
+    }
 }
 
 }  // namespace
