@@ -1,11 +1,17 @@
 // Backing: where a device's bytes are. A backing turns a running Buf into operations on a ring.
 //
-//     Device ── prepare(buf) ─▶ Backing ─┬─ an operation on the ring ─▶ buf.complete(result)
-//                                        └─ or the result at once
+//     Device ── prepare(buf) ─▶ Backing ─┬─ the result at once
+//                                        ├─ an operation on the ring ─────▶ buf.complete(result)
+//                                        └─ Ring::completed(buf, result) ─▶ buf.complete(result)
 //     Device ── more(buf) ────▶ Backing: does the request need another prepare()?
 //
+// A backing that wraps another must forward every virtual function. Most of them have a default, so
+// the compiler does not report a missing one.
+//
 // Units:     bytes.
-// Ownership: prepare() borrows the buf until its operation has completed.
+// Ownership: prepare() borrows the buf until its operation has completed. A backing without
+//            requests may be destroyed at any time, and its ring goes on. So no operation of the
+//            backing's own may outlive the requests that it serves.
 // Threads:   constructed on any thread. attach() is called once. Then all functions are the ring's
 //            worker's, except another(). Each worker of a device has a backing of its own.
 // Errors:    opening throws std::system_error; a request's failure is its completion's -errno.
@@ -46,14 +52,33 @@ class Backing {
     /// is not shareable(); std::system_error if it is, but resources are missing.
     [[nodiscard]] virtual std::unique_ptr<Backing> another() const { return nullptr; }
 
-    /// Does the rest of the buf: resid bytes, or its current step. Either returns the result at
-    /// once. For work that takes long, the backing first calls Ring::unlock(); the device locks
-    /// itself again. Or prepares an operation and
-    /// returns nothing; then the buf's complete() is called when the operation has ended.
+    /// Does the rest of the buf: `resid` bytes after the `moved()` ones, or its current step. The
+    /// device's lock is locked. Before work that takes long, the backing calls Ring::unlock(); the
+    /// device locks it again. The backing answers in one of these ways, exactly once:
+    ///
+    ///   - At once: returns the result.
+    ///   - By the ring: prepares an operation with the buf as its Completion, and returns nothing.
+    ///   - By an operation of the backing's own: returns nothing, and calls
+    ///     Ring::completed(buf, result) when that operation has ended.
+    ///   - In shares: does a share of long work, calls Ring::completed_later(buf, result) and
+    ///     returns nothing. So other requests get their turn before the next share.
+    ///
+    /// The result, which Buf::absorb() applies:
+    ///
+    ///   - `-errno` is a failure. After EINTR and EAGAIN the device calls prepare() again, up to
+    ///     Buf::retries_max times. After another error, more() is asked.
+    ///   - Of a read or write, the bytes that were moved. 0 means that the file is too short.
+    ///   - Of another operation, 0 means that `covers` bytes are done. The device sets `covers` to
+    ///     `resid`; the backing may set it to less. A positive result is the bytes done.
+    ///   - In a later step of a write, any result that is no error ends the step.
+    ///
+    /// While bytes are left, the device calls prepare() again.
     virtual std::optional<int32_t> prepare(Buf& buf) = 0;
 
-    /// Reads at once, without the ring, for the device itself. False if not all bytes could be
-    /// read. The call may block for as long as the disk takes.
+    /// Reads at once for the device itself, which looks for a partition table. False if not all
+    /// bytes could be read. The call may block for as long as the disk takes. The device also calls
+    /// it in its constructor, when nothing dispatches the ring's completions yet. So the function
+    /// must not use the ring, and a backing on another machine needs a way that blocks.
     virtual bool read_now(uint64_t offset, std::span<std::byte> to) {
         (void)offset;
         (void)to;
@@ -90,8 +115,11 @@ struct BackingOptions {
 
 /// "memory" of memory:SIZE and "null" of null:SIZE; empty for a path.
 ///
-/// A new backing needs a name here and a case in open_backing(). List the new name in the help of
-/// `blkscope serve`, blkscope(1), the completions and backing_test.cpp too.
+/// A new kind of backing needs:
+///   - a row in the table `kinds` of open_backing.cpp;
+///   - its sources in blockdev/CMakeLists.txt, and tests in backing_test.cpp;
+///   - its name in the help of `blkscope serve` (tools/blkscope), blkscope(1) and completions/;
+///   - a sentence in docs/design.md, "The device", and in CHANGELOG.md.
 std::string_view backing_kind(std::string_view spec);
 
 /// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device.

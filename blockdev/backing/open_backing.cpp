@@ -1,4 +1,5 @@
-#include <cassert>
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <stdexcept>
@@ -12,8 +13,29 @@
 namespace blkscope {
 namespace {
 
-constexpr std::string_view memory_kind = "memory";
-constexpr std::string_view null_kind = "null";
+// A kind of backing, which a specification KIND:TEXT names.
+struct Kind {
+    std::string_view name;
+    std::unique_ptr<Backing> (*open)(const std::string& text, const BackingOptions& options);
+};
+
+// Opens a backing whose text is its size.
+template <class Sized>
+std::unique_ptr<Backing> open_sized(const std::string& text, const BackingOptions&) {
+    return std::make_unique<Sized>(parse_size(text));
+}
+
+// All kinds except files, which have no name.
+constexpr std::array kinds{Kind{"memory", open_sized<MemoryBacking>},
+                           Kind{"null", open_sized<NullBacking>}};
+
+// nullptr for a path.
+const Kind* find_kind(std::string_view spec) {
+    const std::string_view name = spec.substr(0, spec.find(':'));
+    if (name.size() == spec.size()) return nullptr;
+    const auto* const found = std::ranges::find(kinds, name, &Kind::name);
+    return found == kinds.end() ? nullptr : found;
+}
 
 // The bytes that the last letter of a size stands for; 0 for an unknown letter.
 uint64_t unit_bytes(char letter) {
@@ -58,18 +80,14 @@ uint64_t parse_size(const std::string& text) {
 }
 
 std::string_view backing_kind(std::string_view spec) {
-    const std::string_view kind = spec.substr(0, spec.find(':'));
-    if (kind.size() == spec.size()) return {};
-    return kind == memory_kind || kind == null_kind ? kind : std::string_view{};
+    const Kind* const kind = find_kind(spec);
+    return kind == nullptr ? std::string_view{} : kind->name;
 }
 
 std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options) {
-    const std::string_view kind = backing_kind(spec);
-    const auto size_bytes = [&] { return parse_size(spec.substr(kind.size() + 1)); };
-    if (kind == memory_kind) return std::make_unique<MemoryBacking>(size_bytes());
-    if (kind == null_kind) return std::make_unique<NullBacking>(size_bytes());
-    assert(kind.empty());
-    return std::make_unique<FileBacking>(open_file(spec, options));
+    const Kind* const kind = find_kind(spec);
+    if (kind == nullptr) return std::make_unique<FileBacking>(open_file(spec, options));
+    return kind->open(spec.substr(kind->name.size() + 1), options);
 }
 
 }  // namespace blkscope
