@@ -18,8 +18,6 @@ namespace blkscope {
 namespace {
 
 constexpr uint32_t inline_write_bytes_max = 65536;
-// In `method` of a write without FUA: `covers` is the time at which the ring got the write.
-constexpr uint8_t timed_by_ring = 1;
 constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 
 }  // namespace
@@ -66,13 +64,13 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
                                    static_cast<unsigned>(buf.resid), buf.offset + buf.moved());
             });
         case Buf::Op::write:
-            return buf.step == 0 ? prepare_write(buf) : sync_by(is_.witness, buf);
+            return buf.step == Buf::Step::work ? prepare_write(buf) : sync_by(is_.witness, buf);
         case Buf::Op::flush:
             return prepare_sync(buf);
         case Buf::Op::trim:
-            return buf.step == 0 ? zeroing_.prepare_trim(buf) : prepare_sync(buf);
+            return buf.step == Buf::Step::work ? zeroing_.prepare_trim(buf) : prepare_sync(buf);
         case Buf::Op::write_zeroes:
-            return buf.step == 0 ? zeroing_.prepare_zeroes(buf) : prepare_sync(buf);
+            return buf.step == Buf::Step::work ? zeroing_.prepare_zeroes(buf) : prepare_sync(buf);
         case Buf::Op::cache:
             return prepare_cache(buf);
         case Buf::Op::block_status:
@@ -82,7 +80,7 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
 }
 
 std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
-    buf.method = 0;
+    buf.handed_to_ring = 0;
     // A write with FUA has to wait for the disk in any case, so it goes to the ring.
     if (is_.regular && !is_.direct && !buf.fua) {
         if (const std::optional<int32_t> moved = write_now(buf)) return moved;
@@ -105,7 +103,7 @@ std::optional<int32_t> FileBacking::write_now(Buf& buf) {
     if (chosen) {
         if (const std::optional<int32_t> moved = write_cached(buf)) return moved;
     }
-    if (!small || buf.method != 0) return std::nullopt;
+    if (!small || buf.handed_to_ring != 0) return std::nullopt;
     const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
     return static_cast<int32_t>(kernel_.pwrite(is_.fd, from, buf.offset + buf.moved()));
 }
@@ -128,8 +126,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
         return std::nullopt;
     }
     if (method == Method::ring) {
-        buf.method = timed_by_ring;
-        buf.covers = static_cast<uint64_t>(began);  // free: a write's result says what is done
+        buf.handed_to_ring = began;
         return std::nullopt;
     }
     if (method == Method::pwrite) {
@@ -144,12 +141,12 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
 
 // The kernel does one write to a file at a time. A write's own time therefore begins when it was
 // prepared, or when the write before it ended, whichever is later.
-void FileBacking::ring_write_ended(Buf& buf) {
-    assert(buf.op == Buf::Op::write && choice_ && buf.method == timed_by_ring);
+void FileBacking::learn_ring_write(Buf& buf) {
+    assert(buf.op == Buf::Op::write && choice_ && buf.handed_to_ring != 0);
     const hrtime_t now = kernel_.now();
-    const hrtime_t began = std::max(static_cast<hrtime_t>(buf.covers), ring_write_ended_);
-    ring_write_ended_ = now;
-    buf.method = 0;
+    const hrtime_t began = std::max(buf.handed_to_ring, last_ring_write_end_);
+    last_ring_write_end_ = now;
+    buf.handed_to_ring = 0;
     if (buf.error != 0 || buf.bcount > WriteChoice::write_bytes_max) return;
     choice_->took(WriteChoice::Method::ring, buf.offset, buf.bcount,
                   to_ns(std::max<hrtime_t>(now - began, 0)));
@@ -217,7 +214,7 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
 
 // Syncs with another description of the file, which is not in the ring's table.
 std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
-    assert(buf.op == Buf::Op::flush || buf.step == 1);
+    assert(buf.op == Buf::Op::flush || buf.step == Buf::Step::sync);
     assert(description >= 0 && description != is_.fd);
     on_ring_.ring().prepare(buf, [&](io_uring_sqe* entry) {
         io_uring_prep_fsync(entry, description, IORING_FSYNC_DATASYNC);
@@ -228,11 +225,12 @@ std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
 bool FileBacking::more(Buf& buf) {
     if (buf.op == Buf::Op::write) return more_of_write(buf);
     if (!buf.discards()) return false;
-    assert(buf.step <= 1);
-    if (buf.step == 0 && zeroing_.more(buf)) return true;
-    if (buf.error != 0 || !buf.fua || buf.step == 1) return false;
+    assert(buf.step != Buf::Step::settled);
+    if (buf.step == Buf::Step::sync) return false;
+    if (zeroing_.more(buf)) return true;
+    if (buf.error != 0 || !buf.fua) return false;
     if (planted("zeroes-not-synced")) return false;
-    buf.step = 1;
+    buf.step = Buf::Step::sync;
     return true;
 }
 
@@ -241,25 +239,23 @@ bool FileBacking::more(Buf& buf) {
 // the witness gets no error, only the write has failed, as on a full disk. Then no acknowledged
 // data is lost.
 //
-//     step 0: write ── error ──▶ step 1: sync of the witness ──▶ error: a sync has failed
-//                                                            └─▶ none: step 2, the write's error
+//     work: the write ── error ──▶ sync: the witness's ──▶ error: a sync has failed
+//                                                      └─▶ none: settled, with the write's error
 bool FileBacking::more_of_write(Buf& buf) {
-    assert(buf.step <= 1);
-    if (buf.step == 0) {
-        if (!buf.fua && buf.method == timed_by_ring) ring_write_ended(buf);
+    assert(buf.step != Buf::Step::settled);
+    if (buf.step == Buf::Step::work) {
+        if (!buf.fua && buf.handed_to_ring != 0) learn_ring_write(buf);
         if (buf.error == 0 || !buf.fua) return false;
-        buf.step = 1;
+        buf.step = Buf::Step::sync;
         if (planted("fua-failure-sticks")) return false;
         if (is_.witness < 0) return false;  // not known, so it counts as a failed sync
-        const bool fits = buf.error <= std::numeric_limits<uint8_t>::max();
-        buf.method = static_cast<uint8_t>(fits ? buf.error : EIO);
-        buf.error = 0;
+        buf.write_error = std::exchange(buf.error, 0);
         return true;
     }
     if (buf.error != 0) return false;
-    assert(buf.method != 0);
-    buf.error = buf.method;
-    buf.step = 2;
+    assert(buf.write_error != 0);
+    buf.error = buf.write_error;
+    buf.step = Buf::Step::settled;
     return false;
 }
 

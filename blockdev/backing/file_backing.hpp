@@ -66,7 +66,7 @@ class FileBacking : public Backing {
     std::optional<int32_t> prepare_write(Buf& buf);
     std::optional<int32_t> write_now(Buf& buf);
     std::optional<int32_t> write_cached(Buf& buf);
-    void ring_write_ended(Buf& buf);
+    void learn_ring_write(Buf& buf);
     std::optional<int32_t> prepare_cache(Buf& buf);
     std::optional<int32_t> prepare_sync(Buf& buf);
     std::optional<int32_t> sync_by(int description, Buf& buf);
@@ -78,7 +78,7 @@ class FileBacking : public Backing {
     RingFile on_ring_;    // destroyed before the last owner closes the file
     FileZeroing zeroing_;
     std::optional<WriteChoice> choice_;  // if mapping pays
-    hrtime_t ring_write_ended_ = 0;      // when the last timed write of the ring ended
+    hrtime_t last_ring_write_end_ = 0;   // of the writes that are timed
 };
 
 }  // namespace blkscope

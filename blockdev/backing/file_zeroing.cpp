@@ -38,7 +38,7 @@ bool unsupported(int error) {
 // if the file system has no holes.
 std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
     assert(buf.op == Buf::Op::trim);
-    assert(buf.step == 0);
+    assert(buf.step == Buf::Step::work);
     const uint64_t first = (buf.offset + is_.trim_bytes - 1) / is_.trim_bytes * is_.trim_bytes;
     const uint64_t end = (buf.offset + buf.bcount) / is_.trim_bytes * is_.trim_bytes;
     if (!holes_.can_punch || first >= end) return 0;
@@ -63,12 +63,12 @@ FileZeroing::Method FileZeroing::method_for(const Buf& buf) const {
 
 std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
     assert(buf.op == Buf::Op::write_zeroes);
-    assert(buf.step == 0);
+    assert(buf.step == Buf::Step::work);
     if (buf.resid == 0) return 0;
     const uint64_t at = buf.offset + buf.moved();
     const uint64_t to_aligned = (is_.trim_bytes - at % is_.trim_bytes) % is_.trim_bytes;
     const Method method = method_for(buf);
-    buf.method = static_cast<uint8_t>(method);
+    buf.zeroing_method = static_cast<uint8_t>(method);
     if (method == Method::none) return -EOPNOTSUPP;
     if (method != Method::write && to_aligned == 0 && buf.resid >= is_.trim_bytes) {
         return prepare_fallocate(
@@ -109,7 +109,7 @@ bool FileZeroing::more_of_trim(Buf& buf) {
 
 // If the file system does not support the best method, the next one is tried, now and in future.
 bool FileZeroing::more_of_zeroes(Buf& buf) {
-    const Method method{buf.method};
+    const Method method{buf.zeroing_method};
     if (!unsupported(buf.error)) {
         if (is_.regular) holes_.sparse = true;
         return false;

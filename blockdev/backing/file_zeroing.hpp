@@ -40,11 +40,11 @@ class FileZeroing {
         assert(is_.trim_bytes > 0);
     }
 
-    // Both have the contract of Backing::prepare(), for step 0 of a trim or write_zeroes.
+    // Both have the contract of Backing::prepare(), for the first step of a trim or write_zeroes.
     std::optional<int32_t> prepare_trim(Buf& buf);
     std::optional<int32_t> prepare_zeroes(Buf& buf);
 
-    /// An operation of step 0 has ended. True if another method must be tried.
+    /// An operation of the first step has ended. True if another method must be tried.
     bool more(Buf& buf) {
         assert(buf.discards());
         return buf.op == Buf::Op::trim ? more_of_trim(buf) : more_of_zeroes(buf);

@@ -88,7 +88,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     }
     buf.lane = &lane;
     buf.partition = accounting_->io().partitions().find(buf.offset, buf.bcount);
-    buf.step = 0;
+    buf.step = Buf::Step::work;
     buf.retries_left = Buf::retries_max;
     buf.depth_on_arrival = io().wcnt + io().rcnt;
     buf.state = Buf::State::waiting;
@@ -138,7 +138,7 @@ void Device::run(Buf& buf, From from) {
 // Begins the next operation. The result, if the operation has already ended.
 std::optional<int32_t> Device::begin(Buf& buf) {
     assert(buf.state == Buf::State::running);
-    assert(buf.step <= 1);  // step 2 is the end of a write
+    assert(buf.step != Buf::Step::settled);
     Lane& lane = *buf.lane;
     lane.announce_submission(buf.started);
     buf.covers = buf.resid;

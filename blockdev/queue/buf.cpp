@@ -24,7 +24,7 @@ Buf::Next Buf::absorb(int32_t result) {
         error = -result;
         return Next::finish;
     }
-    if (op == Op::write && step > 0) return Next::finish;  // moves nothing
+    if (op == Op::write && step != Step::work) return Next::finish;  // moves nothing
     const uint64_t done = in_queues() || result > 0 ? static_cast<uint64_t>(result) : covers;
     assert(done <= resid);
     resid -= done;

@@ -51,6 +51,10 @@ class Buf : public Completion {
 
     enum class State : uint8_t { idle, waiting, called, running, ended };
     enum class Next : uint8_t { again, finish };
+    /// The part of the request that the current operation does. `work` moves the bytes. `sync` makes
+    /// a trim or write_zeroes with FUA stable; for a write it asks whether an earlier sync failed.
+    /// `settled` is the end of a failed write whose failure is its own.
+    enum class Step : uint8_t { work, sync, settled };
     static constexpr uint8_t retries_max = 16;  // of EINTR and EAGAIN, per request
 
     // The request, filled in by the caller.
@@ -73,11 +77,13 @@ class Buf : public Completion {
 
     // Of the device and the backing; the caller does not touch these.
     State state = State::idle;
-    uint8_t step = 0;    // of a request with several operations (a trim, then a sync)
-    uint8_t method = 0;  // the backing's own: how the step is done, or a write's error in step 1
+    Step step = Step::work;
+    uint8_t zeroing_method = 0;  // write_zeroes to a file: a FileZeroing::Method
     uint8_t retries_left = 0;
+    int write_error = 0;            // the error of a write's first step, in its later steps
     uint32_t depth_on_arrival = 0;  // reads and writes in the device when this request arrived
     uint64_t covers = 0;            // bytes that are done if the current operation returns 0
+    hrtime_t handed_to_ring = 0;    // when the ring got a write that is timed; 0 if it is not timed
     Lane* lane = nullptr;           // the lane that strategy() was called with
     IoKstat* partition = nullptr;   // the partition that contains the request, or nullptr
     Buf* next = nullptr;            // the next member of the same queue
@@ -90,8 +96,8 @@ class Buf : public Completion {
     [[nodiscard]] bool discards() const { return op == Op::trim || op == Op::write_zeroes; }
     /// The current step only makes data stable, so data may be lost if it fails. The first step of
     /// a write does not count, with or without FUA: its data was never acknowledged. If a backing
-    /// finds that the sync within a FUA write has failed, it sets step to 1.
-    [[nodiscard]] bool syncs() const { return op == Op::flush || (fua && step == 1); }
+    /// finds that the sync within a FUA write has failed, it leaves the step at `sync`.
+    [[nodiscard]] bool syncs() const { return op == Op::flush || (fua && step == Step::sync); }
     /// A fast_zero request was refused because it would have been slow, which is no failure.
     [[nodiscard]] bool declined() const;
     /// The bytes that have been moved so far.

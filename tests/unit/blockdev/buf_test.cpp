@@ -66,7 +66,7 @@ TEST(Buf, TheSecondStepOfAWriteMovesNothing) {
     Buf buf = running_read(4096);
     buf.op = Buf::Op::write;
     buf.fua = true;
-    buf.step = 1;
+    buf.step = Buf::Step::sync;
     EXPECT_EQ(buf.absorb(-EINTR), Buf::Next::again);
     EXPECT_EQ(buf.absorb(0), Buf::Next::finish);
     EXPECT_EQ(buf.error, 0);

@@ -118,7 +118,7 @@ TEST_F(Witness, ThatHeardOfNoFailureLeavesTheWriteItsOwnError) {
     FileBacking backing(open_file(image(), {}));
     Buf buf = failed_fua_write(ENOSPC);
     ASSERT_TRUE(backing.more(buf));
-    EXPECT_EQ(buf.step, 1);
+    EXPECT_EQ(buf.step, Buf::Step::sync);
     EXPECT_EQ(buf.absorb(0), Buf::Next::finish);
     EXPECT_FALSE(backing.more(buf));
     EXPECT_EQ(buf.error, ENOSPC);
@@ -158,15 +158,18 @@ TEST_F(Witness, IsNotAskedWithoutFuaOrWithoutAnError) {
     EXPECT_FALSE(plain.syncs() || good.syncs());
 }
 
-// If the device answers without the backing, `method` still has the value of an earlier use.
+// If the device answers without the backing, the backing's fields still have the values of an
+// earlier use.
 TEST_F(Witness, IsAskedWhateverWayTheBufWentBefore) {
     FileBacking backing(open_file(image(), {}));
     for (const int way : {0, 1, 255}) {
         Buf buf = failed_fua_write(EIO);
-        buf.method = static_cast<uint8_t>(way);
+        buf.zeroing_method = static_cast<uint8_t>(way);
+        buf.write_error = way;
+        buf.handed_to_ring = way;
         EXPECT_TRUE(backing.more(buf));
-        EXPECT_EQ(buf.step, 1);
-        EXPECT_EQ(buf.method, EIO);
+        EXPECT_EQ(buf.step, Buf::Step::sync);
+        EXPECT_EQ(buf.write_error, EIO);
     }
 }
 
