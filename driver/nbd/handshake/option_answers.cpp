@@ -9,6 +9,29 @@
 #include "driver/nbd/text.hpp"
 
 namespace blkscope::nbd {
+namespace {
+
+// answer() refuses data of the other options.
+bool takes_data(Option option) {
+    switch (option) {
+        case Option::export_name:
+        case Option::info:
+        case Option::go:
+        case Option::list_meta_context:
+        case Option::set_meta_context:
+            return true;
+        case Option::abort:
+        case Option::list:
+        case Option::peek_export:
+        case Option::starttls:
+        case Option::structured_reply:
+        case Option::extended_headers:
+            return false;
+    }
+    return false;  // an unknown number
+}
+
+}  // namespace
 
 // Metadata contexts serve block status, which needs replies in chunks.
 bool OptionAnswers::is_offered() const {
@@ -22,32 +45,18 @@ bool OptionAnswers::is_offered() const {
         case Option::export_name:
         case Option::abort:
         case Option::list:
-        case Option::peek_export:
         case Option::starttls:
         case Option::info:
         case Option::go:
             return true;
-    }
-    return true;  // an unknown number: answer() refuses it
-}
-
-bool OptionAnswers::is_parsed(Option option, std::uint32_t bytes) const {
-    switch (option) {
-        case Option::export_name:
-        case Option::info:
-        case Option::go:
-        case Option::list_meta_context:
-        case Option::set_meta_context:
-            return bytes <= settings_.parsed_bytes_max;
-        case Option::abort:
-        case Option::list:
         case Option::peek_export:
-        case Option::starttls:
-        case Option::structured_reply:
-        case Option::extended_headers:
             return false;
     }
     return false;  // an unknown number
+}
+
+bool OptionAnswers::is_parsed(Option option, std::uint32_t bytes) const {
+    return takes_data(option) && !is_too_long(bytes);
 }
 
 Step OptionAnswers::answer(const Question& question) {
@@ -62,6 +71,7 @@ Step OptionAnswers::answer(const Question& question) {
     if (question_.option == Option::starttls) return answer_starttls();
     if (settings_.tls == TlsMode::require && !in_tls_) return answer_without_tls();
     if (!is_offered()) return answer_unsupported();
+    if (question_.bytes > 0 && !takes_data(question_.option)) return refuse_data();
     switch (question_.option) {
         case Option::export_name:
             return answer_export_name();
@@ -77,13 +87,12 @@ Step OptionAnswers::answer(const Question& question) {
         case Option::list_meta_context:
         case Option::set_meta_context:
             return answer_meta_context();
-        case Option::peek_export:
-            return answer_unsupported();
         case Option::abort:
         case Option::starttls:
-            break;  // handled above
+        case Option::peek_export:
+            break;  // handled above, as unknown numbers are
     }
-    return answer_unsupported();  // an unknown number
+    return answer_unsupported();
 }
 
 Step OptionAnswers::answer_without_tls() {
@@ -93,6 +102,7 @@ Step OptionAnswers::answer_without_tls() {
     return refuse(OptionReply::err_tls_reqd, "this server requires TLS");
 }
 
+// Comes before the check that answer() makes of all other options' data.
 Step OptionAnswers::answer_starttls() {
     if (question_.bytes > 0) return refuse_data();
     if (settings_.tls == TlsMode::off)
@@ -137,7 +147,6 @@ Step OptionAnswers::answer_export_name() {
 }
 
 Step OptionAnswers::answer_list() {
-    if (question_.bytes > 0) return refuse_data();
     if (!exports_.may_be_listed()) {
         return refuse(OptionReply::err_policy, "the exports of this server are not listed");
     }
@@ -150,7 +159,7 @@ Step OptionAnswers::answer_list() {
 
 // INFO and GO give the same answer, so INFO's answer is still true at GO.
 Step OptionAnswers::answer_info_or_go() {
-    if (!is_parsed(question_.option, question_.bytes))
+    if (is_too_long(question_.bytes))
         return refuse(OptionReply::err_too_big, "the option is too long");
     assert(question_.data.size() == question_.bytes);
     const auto question = parse_info_question(question_.data);
@@ -167,7 +176,6 @@ Step OptionAnswers::answer_info_or_go() {
 }
 
 Step OptionAnswers::answer_structured_reply() {
-    if (question_.bytes > 0) return refuse_data();
     switch (terms_.replies) {
         case ReplyForm::simple:
             terms_.replies = ReplyForm::structured;
@@ -181,7 +189,6 @@ Step OptionAnswers::answer_structured_reply() {
 }
 
 Step OptionAnswers::answer_extended_headers() {
-    if (question_.bytes > 0) return refuse_data();
     if (terms_.replies == ReplyForm::extended) {
         return refuse(OptionReply::err_invalid, "extended headers are negotiated already");
     }
@@ -195,7 +202,7 @@ Step OptionAnswers::answer_meta_context() {
     const bool selects = question_.option == Option::set_meta_context;
     assert(selects || question_.option == Option::list_meta_context);
     if (selects) terms_.allocation = false;
-    if (!is_parsed(question_.option, question_.bytes))
+    if (is_too_long(question_.bytes))
         return refuse(OptionReply::err_too_big, "the option is too long");
     if (selects && terms_.replies == ReplyForm::simple) {
         return refuse(OptionReply::err_invalid, "structured replies have not been negotiated");

@@ -1,5 +1,7 @@
 // OptionAnswers: answers a client's options, and keeps the terms agreed on so far.
 //
+// A new option needs a case in is_offered(), takes_data() and answer(); the compiler reports them.
+//
 // Ownership: borrows the exports and `replies`, which outlive it.
 // Threads:   the control thread.
 // Errors:    any option leads to a Step; the caller fills in its `send`.
@@ -35,7 +37,8 @@ class OptionAnswers {
     OptionAnswers(const Exports& exports, const Settings& settings, OptionReplies& replies)
         : exports_(exports), settings_(settings), replies_(replies) {}
 
-    /// True if the option's data is parsed. Other data is read and dropped.
+    /// True if the option's data is parsed: the option takes data, and the data is not too long.
+    /// Other data is read and dropped.
     [[nodiscard]] bool is_parsed(Option option, std::uint32_t bytes) const;
 
     /// Answers the next option. The step's reason is valid until the next call.
@@ -47,8 +50,11 @@ class OptionAnswers {
     [[nodiscard]] bool listed() const { return listed_; }
 
   private:
-    /// False for an option that --replies switches off.
+    /// False for an option that the server does not have or that --replies switches off.
     [[nodiscard]] bool is_offered() const;
+    [[nodiscard]] bool is_too_long(std::uint32_t bytes) const {
+        return bytes > settings_.parsed_bytes_max;
+    }
     Step answer_stopping();
     Step answer_without_tls();
     Step answer_starttls();
