@@ -76,7 +76,7 @@ std::optional<int32_t> FileBacking::prepare(Buf& buf) {
         case Buf::Op::block_status:
             return 0;  // the device asks extent_at()
     }
-    return 0;
+    return -EOPNOTSUPP;
 }
 
 std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {

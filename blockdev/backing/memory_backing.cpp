@@ -1,6 +1,7 @@
 #include "blockdev/backing/memory_backing.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 namespace blkscope {
@@ -30,7 +31,7 @@ std::optional<int32_t> MemoryBacking::prepare(Buf& buf) {
         case Buf::Op::block_status:
             return 0;
     }
-    return 0;
+    return -EOPNOTSUPP;
 }
 
 bool MemoryBacking::read_now(uint64_t offset, std::span<std::byte> to) {
@@ -59,11 +60,22 @@ std::optional<int32_t> MemoryBacking::zero(Buf& buf) {
 std::optional<int32_t> NullBacking::prepare(Buf& buf) {
     assert(ring_ != nullptr);
     assert(buf.state == Buf::State::running);
-    const bool transfer = buf.in_queues();
-    assert(!transfer || buf.moved() == 0);  // a read or write is one operation
+    assert(!buf.in_queues() || buf.moved() == 0);  // a read or write is one operation
     ring_->unlock();
-    if (buf.op == Buf::Op::read) std::memset(buf.data, 0, buf.bcount);
-    return transfer ? static_cast<int32_t>(buf.bcount) : 0;
+    switch (buf.op) {
+        case Buf::Op::read:
+            std::memset(buf.data, 0, buf.bcount);
+            return static_cast<int32_t>(buf.bcount);
+        case Buf::Op::write:
+            return static_cast<int32_t>(buf.bcount);
+        case Buf::Op::flush:
+        case Buf::Op::trim:
+        case Buf::Op::write_zeroes:
+        case Buf::Op::cache:
+        case Buf::Op::block_status:
+            return 0;
+    }
+    return -EOPNOTSUPP;
 }
 
 bool NullBacking::read_now(uint64_t, std::span<std::byte> to) {
