@@ -18,8 +18,9 @@
 //
 // Units:     ticks of the kernel's clock.
 // Ownership: owns the observers, their counters and their kstats.
-// Threads:   one worker at a time, with the device locked. Readers of kstats copy through the
-//            sequence lock and never block a worker.
+// Threads:   one worker at a time, with the device locked. Readers of the IO kstats and the timers
+//            copy through the sequence lock. Readers of the other kstats observe each number by
+//            itself. No reader blocks a worker.
 // Errors:    the constructor throws std::runtime_error if a kstat cannot be created.
 #pragma once
 

@@ -1,8 +1,8 @@
 // CommandCounts: requests, bytes and errors by operation, and connections.
 //
-// Published: nbd:N:nbdN,cmds, NAMED of class misc. Each operation has three records; the others
-// are, with the table below that has them all:
-//     syncs               flushes that reached the backing
+// Published: nbd:N:nbdN,cmds, NAMED of class misc. Each operation has the records of op_records():
+// requests, bytes and errors. other_records() has the others:
+//     syncs               flushes that were handed to the backing
 //     connections         open connections
 //     connections_total   connections since the device was created
 //     sync_error          the errno of the first failed sync, 0 for none

@@ -21,7 +21,7 @@
 // Units:     ticks of gethrtime_unscaled() inside; struct bintime for readers.
 // Ownership: owns the counters and the entry; borrows the device's sequence lock.
 // Threads:   begin() and end(): a worker, with the device locked and inside the sequence lock.
-//            Readers run on the thread of the kstat server and never block the worker.
+//            Readers run on the control thread and never block the worker.
 // Errors:    none; an entry that cannot be published is missing.
 // Source:    devstat(9); devstat_start_transaction, devstat_end_transaction.
 #pragma once

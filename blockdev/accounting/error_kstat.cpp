@@ -1,24 +1,37 @@
 #include "blockdev/accounting/error_kstat.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <mutex>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace blkscope {
 namespace {
 
-constexpr std::array<const char*, 3> totals{"Soft Errors", "Hard Errors", "Transport Errors"};
-constexpr std::array<const char*, 4> identity{"Vendor", "Product", "Revision", "Serial No"};
-constexpr std::array<const char*, 6> causes{"Media Error",     "Device Not Ready",
-                                            "No Device",       "Recoverable",
-                                            "Illegal Request", "Predictive Failure Analysis"};
-constexpr size_t record_count = totals.size() + identity.size() + 1 + causes.size();
+// A record that counts requests.
+struct Counted {
+    const char* name;
+    uint32_t ErrorCounts::*count;
+};
+constexpr std::array totals{Counted{"Soft Errors", &ErrorCounts::soft},
+                            Counted{"Hard Errors", &ErrorCounts::hard},
+                            Counted{"Transport Errors", &ErrorCounts::transport}};
+constexpr std::array causes{Counted{"Media Error", &ErrorCounts::media},
+                            Counted{"Device Not Ready", &ErrorCounts::not_ready},
+                            Counted{"No Device", &ErrorCounts::no_device},
+                            Counted{"Recoverable", &ErrorCounts::recoverable},
+                            Counted{"Illegal Request", &ErrorCounts::illegal}};
 
-constexpr const char* vendor = "blkscope";
-constexpr const char* unknown_serial = "0";
+// A record that says what the device is.
+struct Described {
+    const char* name;
+    const char* text;
+};
 
 // A persistent kstat outlives its device, so its strings must, too. A process keeps one string for
 // each different name of a backing.
@@ -29,9 +42,21 @@ const char* keep(const std::string& text) {
     return kept.insert(text).first->c_str();
 }
 
-void add_string(kstat_t& kstat, kstat_named_t& record, const char* name, const char* text) {
-    kstat_named_init(&record, name, KSTAT_DATA_STRING);
-    kstat_named_setstr(&record, text);
+auto identity_of(const Subject& subject) {
+    return std::to_array<Described>({{"Vendor", "blkscope"},
+                                     {"Product", keep(subject.product)},
+                                     {"Revision", BLKSCOPE_VERSION},
+                                     {"Serial No", "0"}});
+}
+constexpr size_t identity_count =
+    std::tuple_size_v<decltype(identity_of(std::declval<const Subject&>()))>;
+
+// In this order: the totals, the identity, the size, the causes and the predicted failures.
+constexpr size_t record_count = totals.size() + identity_count + 1 + causes.size() + 1;
+
+void add_string(kstat_t& kstat, kstat_named_t& record, const Described& described) {
+    kstat_named_init(&record, described.name, KSTAT_DATA_STRING);
+    kstat_named_setstr(&record, described.text);
     kstat.ks_data_size += KSTAT_NAMED_STR_BUFLEN(&record);
 }
 
@@ -49,14 +74,14 @@ ErrorKstat::ErrorKstat(const Seqlock&, const Subject& subject) : size_bytes_(sub
     // A dormant kstat that is used again has the size of another device's strings.
     kstat.ks_data_size = record_count * sizeof(kstat_named_t);
     kstat_named_t* record = KSTAT_NAMED_PTR(&kstat);
-    for (const char* total : totals) kstat_named_init(record++, total, KSTAT_DATA_UINT32);
-    const std::array<const char*, identity.size()> texts{vendor, keep(subject.product),
-                                                         BLKSCOPE_VERSION, unknown_serial};
-    for (size_t i = 0; i < identity.size(); ++i) {
-        add_string(kstat, *record++, identity[i], texts[i]);
-    }
+    const auto add_count = [&](const char* record_name) {
+        kstat_named_init(record++, record_name, KSTAT_DATA_UINT32);
+    };
+    for (const Counted& total : totals) add_count(total.name);
+    for (const Described& text : identity_of(subject)) add_string(kstat, *record++, text);
     kstat_named_init(record++, "Size", KSTAT_DATA_UINT64);
-    for (const char* cause : causes) kstat_named_init(record++, cause, KSTAT_DATA_UINT32);
+    for (const Counted& cause : causes) add_count(cause.name);
+    add_count("Predictive Failure Analysis");
     assert(record == KSTAT_NAMED_PTR(&kstat) + record_count);
     kstat_install(&kstat);
 }
@@ -66,15 +91,13 @@ int ErrorKstat::update(kstat_t* ksp, int rw) {
     const auto& errors = *static_cast<const ErrorKstat*>(ksp->ks_private);
     const ErrorCounts& counts = errors.counts_;
     kstat_named_t* record = KSTAT_NAMED_PTR(ksp);
-    for (const uint32_t* count : {&counts.soft, &counts.hard, &counts.transport}) {
-        (record++)->value.ui32 = observe(*count);
-    }
-    record += identity.size();
+    const auto put = [&](const Counted& counted) {
+        (record++)->value.ui32 = observe(counts.*counted.count);
+    };
+    std::ranges::for_each(totals, put);
+    record += identity_count;
     (record++)->value.ui64 = errors.size_bytes_;
-    for (const uint32_t* count : {&counts.media, &counts.not_ready, &counts.no_device,
-                                  &counts.recoverable, &counts.illegal}) {
-        (record++)->value.ui32 = observe(*count);
-    }
+    std::ranges::for_each(causes, put);
     assert(record == KSTAT_NAMED_PTR(ksp) + record_count - 1);
     record->value.ui32 = 0;  // nothing predicts failures of a file
     return 0;

@@ -16,8 +16,8 @@
 //
 // Units:     nanoseconds, bytes, requests, as the kstats' metadata say.
 // Ownership: HistogramKstats owns the kstats and borrows the histograms, whose arrays they show.
-// Threads:   any one thread at a time constructs and destroys a device's. The thread that serves
-//            readers switches statistics.
+// Threads:   any one thread at a time constructs and destroys a device's. The control
+//            thread switches statistics.
 // Errors:    a kstat that cannot be created is missing, and kstat2_create() has reported why.
 //            Requests are served as usual.
 // Source:    kstat2_create_histogram(9F), kstat2_register_optional(9F).

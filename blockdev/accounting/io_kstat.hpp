@@ -1,6 +1,5 @@
 // IoKstat: a kstat_io_t that a worker writes, published for a disk or a partition. FreeBSD's counts
-// of
-// the same requests are beside it.
+// of the same requests are beside it.
 //
 //     kstat     nbd:0:nbd0, of class disk
 //     kstat2    kstat:/disk/nbd/nbd0/0
@@ -11,8 +10,8 @@
 //
 // Units:     ticks inside, nanoseconds for readers.
 // Ownership: owns the counters and the kstats; borrows the sequence lock of the device.
-// Threads:   `io`: a worker, with the device locked. Readers run on the thread of the kstat server
-//            and never block the worker.
+// Threads:   `io`: a worker, with the device locked. Readers run on the control thread and never
+//            block the worker.
 // Errors:    if the kstat cannot be created, published() is false; kstat_create() has reported why.
 // Source:    kstat_io(9S).
 #pragma once

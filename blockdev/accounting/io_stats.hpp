@@ -13,9 +13,8 @@
 // Units:     nanoseconds, bytes, requests.
 // Ownership: owns the blob and its kstat.
 // Threads:   prepare(), due() and take(): a worker, with the device locked. Readers run on the
-//            thread of the kstat server. `busy_` protects the blob; the worker sets it for a sample
-//            only. If a reader has set it, the sample is dropped and counted, so the worker never
-//            waits.
+//            control thread. `busy_` protects the blob; the worker sets it for a sample only. If a
+//            reader has set it, the sample is dropped and counted, so the worker never waits.
 // Errors:    without memory there is no blob and take() does nothing. If the kstat cannot be
 //            created, published() is false, and kstat_create() has reported why.
 // Source:    stats(3).

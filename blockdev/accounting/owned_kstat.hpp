@@ -3,10 +3,16 @@
 //     create_device_kstat() ──▶ fill in the names of the records ──▶ kstat_install()
 //     ~OwnedKstat()         ──▶ kstat_delete(), which waits until no reader uses the kstat
 //
+// create_device_kstat() is for the counters of a device. The function throws, so that no device is
+// served without them. ErrorKstat also throws, but calls kstat_create(), because its kstat has another
+// module and is persistent. IoKstat, HistogramKstats and Export (driver/nbd/server) serve without a
+// kstat that could not be created, so they do not call create_device_kstat().
+//
 // Units:     a kstat's times are in nanoseconds; `update` converts from the counters' ticks.
 // Ownership: an OwnedKstat owns its kstat. The object in ks_private must outlive the kstat, so a
 //            class declares its OwnedKstat as the last member.
-// Threads:   any thread may create and delete; `update` runs on the thread of the kstat server.
+// Threads:   any thread may create and delete; `update` runs on the control thread, which
+//            serves the kstat socket.
 // Errors:    create_device_kstat() throws std::runtime_error; kstat_create() has reported why.
 // Source:    kstat_create(9F), kstat_delete(9F), kstat2_create(9F).
 #pragma once
