@@ -151,24 +151,34 @@ std::optional<int32_t> Device::begin(Buf& buf) {
 
 // ---- A request ends ----
 
+// iodone has these callers, each on the buf's own worker and with the device locked:
+//
+//     strategy()   a refused request, within the caller's own call; no queue has counted it
+//     end()        a buf that ends in dispatch() of its own worker
+//     complete()   a buf that has ended elsewhere: within a call, or on another worker
 void Device::complete(Buf& buf, int32_t result) {
     Lane& lane = *buf.lane;
     assert(&lane.device_ == this);
-    if (buf.state == Buf::State::ended) {  // counted already, by the worker that ended it
-        assert(result == 0);
-        lane.ring_.lock(lock_);
-        buf.state = Buf::State::idle;
-        return buf.iodone(buf);
+    switch (buf.state) {
+        case Buf::State::called:  // another worker has started the buf, and it runs here
+            assert(result == 0);
+            lane.ring_.lock(lock_);
+            buf.state = Buf::State::running;
+            run(buf, From::dispatch);
+            return start(lane);
+        case Buf::State::running:  // an operation of the buf has ended
+            if (take_in(buf, result, From::dispatch)) run(buf, From::dispatch);
+            return start(lane);
+        case Buf::State::ended:  // end() has counted it already
+            assert(result == 0);
+            lane.ring_.lock(lock_);
+            buf.state = Buf::State::idle;
+            return buf.iodone(buf);
+        case Buf::State::idle:
+        case Buf::State::waiting:
+            break;
     }
-    if (buf.state == Buf::State::called) {
-        assert(result == 0);
-        lane.ring_.lock(lock_);
-        buf.state = Buf::State::running;
-        run(buf, From::dispatch);
-    } else if (take_in(buf, result, From::dispatch)) {
-        run(buf, From::dispatch);
-    }
-    start(lane);
+    assert(false);  // the buf is not with the backing
 }
 
 // Applies the result of one operation. True if the request needs another operation.
