@@ -15,6 +15,8 @@
 //
 // To add an observer, write a class and name it in the list at the end of this file. Its
 // constructor takes (const Seqlock&, const Subject&), and it has any of the four functions.
+// Include its header here and add its source to blockdev/CMakeLists.txt. Code outside needs an
+// accessor, such as errors().
 //
 // Units:     ticks of the kernel's clock.
 // Ownership: owns the observers, their counters and their kstats.

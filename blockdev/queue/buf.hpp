@@ -12,7 +12,8 @@
 // Units:     offset, bcount, resid in bytes; the three stamps in ticks of gethrtime_unscaled().
 // Ownership: the caller owns buf and data, and lends both from strategy() to iodone.
 // Threads:   the worker of the lane that strategy() was called with. iodone is called there, too.
-// Errors:    `error` is an errno, 0 for success; then resid is 0.
+// Errors:    `error` is an errno, 0 for success. Then resid is 0, but not for a block status whose
+//            list of extents is full.
 // Source:    buf(9S), strategy(9E), biodone(9F).
 #pragma once
 

@@ -128,7 +128,8 @@ class Ring {
     /// See IdleWait::expect_soon().
     void expect_soon() { idle_wait_.expect_soon(); }
 
-    /// Calls complete() for all completed operations, in the order of their completion.
+    /// Calls complete() for all completed operations. The kernel's come first, in the order of their
+    /// completion. The operations of completed(), completed_later() and post() follow.
     void dispatch();
 
     /// Calls the observer at each submission that announce_submission() asked for, until it is
