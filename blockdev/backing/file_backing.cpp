@@ -44,7 +44,9 @@ FileBacking::FileBacking(std::shared_ptr<File> file)
       kernel_(file_->kernel),
       on_ring_(is_.fd),
       zeroing_(is_, file_->holes, on_ring_) {
-    if (file_->mapped.usable()) choice_.emplace(is_.size_bytes);
+    if (!file_->mapped.usable()) return;
+    choice_.emplace(is_.size_bytes);
+    unmap_choice_.emplace(is_.size_bytes);
 }
 
 std::unique_ptr<Backing> FileBacking::another() const {
@@ -97,7 +99,7 @@ std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
 std::optional<int32_t> FileBacking::write_now(Buf& buf) {
     assert(buf.moved() + buf.resid == buf.bcount);
     const bool small = buf.resid <= inline_write_bytes_max;
-    const bool chosen = choice_ && buf.resid > 0 && buf.resid <= WriteChoice::write_bytes_max;
+    const bool chosen = choice_ && buf.resid > 0 && buf.resid <= write_size::bytes_max;
     if (!small && !chosen) return std::nullopt;
     on_ring_.ring().unlock();
     if (chosen) {
@@ -135,8 +137,16 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     }
     const int64_t ns = to_ns(kernel_.now() - began);
     if (moved == static_cast<ssize_t>(from.size())) choice_->took(method, at, from.size(), ns);
-    if (method == Method::map && choice_->should_unmap(at, from.size(), ns)) mapped.unmap(at);
+    if (method == Method::map) learn_copy(at, from.size(), ns);
     return static_cast<int32_t>(moved);
+}
+
+void FileBacking::learn_copy(uint64_t at, uint64_t bytes, int64_t ns) {
+    assert(unmap_choice_.has_value());
+    unmap_choice_->copied(at, bytes, ns);
+    if (!unmap_choice_->should_unmap(at)) return;
+    file_->mapped.unmap(at);
+    unmap_choice_->unmapped(at, bytes);
 }
 
 // The kernel does one write to a file at a time. A write's own time therefore begins when it was
@@ -147,7 +157,7 @@ void FileBacking::learn_ring_write(Buf& buf) {
     const hrtime_t began = std::max(buf.handed_to_ring, last_ring_write_end_);
     last_ring_write_end_ = now;
     buf.handed_to_ring = 0;
-    if (buf.error != 0 || buf.bcount > WriteChoice::write_bytes_max) return;
+    if (buf.error != 0 || buf.bcount > write_size::bytes_max) return;
     choice_->took(WriteChoice::Method::ring, buf.offset, buf.bcount,
                   to_ns(std::max<hrtime_t>(now - began, 0)));
 }

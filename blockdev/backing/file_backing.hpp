@@ -3,7 +3,7 @@
 // All operations go through the ring, except buffered writes to a regular file. ext4 cannot do such
 // a write without blocking, so the ring hands each to a kernel worker. A hand-over costs several
 // times a plain pwrite(2). Small writes are therefore done at once, by pwrite or by a copy to a
-// mapping. WriteChoice finds the cheapest method (docs/performance.md). Such a write can stall the
+// mapping. WriteChoice finds the cheapest method (docs/performance.md), and UnmapChoice unmaps. Such a write can stall the
 // worker when the kernel throttles dirty pages. With --direct no write does.
 //
 // After a failed FUA write, a second description of the file shows whether a sync has failed.
@@ -24,6 +24,7 @@
 #include "blockdev/backing/mapped_file.hpp"
 #include "blockdev/backing/open_file.hpp"
 #include "blockdev/backing/ring_file.hpp"
+#include "blockdev/backing/unmap_choice.hpp"
 #include "blockdev/backing/write_choice.hpp"
 
 namespace blkscope {
@@ -66,6 +67,7 @@ class FileBacking : public Backing {
     std::optional<int32_t> prepare_write(Buf& buf);
     std::optional<int32_t> write_now(Buf& buf);
     std::optional<int32_t> write_cached(Buf& buf);
+    void learn_copy(uint64_t at, uint64_t bytes, int64_t ns);
     void learn_ring_write(Buf& buf);
     std::optional<int32_t> prepare_cache(Buf& buf);
     std::optional<int32_t> prepare_sync(Buf& buf);
@@ -77,8 +79,9 @@ class FileBacking : public Backing {
     Kernel& kernel_;      // file_->kernel
     RingFile on_ring_;    // destroyed before the last owner closes the file
     FileZeroing zeroing_;
-    std::optional<WriteChoice> choice_;  // if mapping pays
-    hrtime_t last_ring_write_end_ = 0;   // of the writes that are timed
+    std::optional<WriteChoice> choice_;        // if mapping pays
+    std::optional<UnmapChoice> unmap_choice_;  // as choice_
+    hrtime_t last_ring_write_end_ = 0;         // of the writes that are timed
 };
 
 }  // namespace blkscope

@@ -13,11 +13,6 @@
 // A mean covers two writes of each page of a range. After a write-back by the kernel, every page of
 // a mapping faults once more.
 //
-// The class also decides when a range is unmapped. After a write-back, a large folio is mapped page
-// by page, and each page costs as much as the folio. An unmapped folio is mapped again as a whole.
-// With small folios unmapping only costs. The faults of the copies after it are therefore measured.
-// A range is unmapped again only when copies have become clearly more expensive.
-//
 // Units:     bytes; nanoseconds.
 // Ownership: owns its means, some 100 bytes a range of 2 MiB.
 // Threads:   one; each worker has a choice of its own.
@@ -31,6 +26,8 @@
 #include <cstdlib>
 #include <memory>
 
+#include "blockdev/backing/write_size.hpp"
+
 namespace blkscope {
 
 class WriteChoice {
@@ -38,9 +35,6 @@ class WriteChoice {
     enum class Method : uint8_t { map, pwrite, ring };
     static constexpr size_t method_count = 3;
 
-    /// The largest folio of x86-64's page cache. One page of page tables maps as many bytes.
-    static constexpr uint64_t range_bytes = uint64_t{2} << 20;
-    static constexpr uint64_t write_bytes_max = uint64_t{128} << 10;
     /// Larger writes may also use the ring.
     static constexpr uint64_t ring_above_bytes = uint64_t{64} << 10;
 
@@ -52,23 +46,19 @@ class WriteChoice {
     /// For a file of `size_bytes`.
     explicit WriteChoice(uint64_t size_bytes);
 
-    /// The method for 1 to write_bytes_max bytes at `offset`.
+    /// The method for 1 to write_size::bytes_max bytes at `offset`.
     Method choose(uint64_t offset, uint64_t bytes);
     /// A write used this method and took `ns`.
     void took(Method method, uint64_t offset, uint64_t bytes, int64_t ns);
-    /// Whether the range must be unmapped now. To be called after each write through the mapping.
-    bool should_unmap(uint64_t offset, uint64_t bytes, int64_t ns);
 
     /// The expected cost of a method; 0 if it was never used.
     [[nodiscard]] int64_t cost_ns(Method method, uint64_t offset, uint64_t bytes) const;
     /// The time of trials, beyond the expected cost of the best method.
     [[nodiscard]] int64_t trials_ns(uint64_t bytes) const {
-        return spent_[class_of(bytes)].trials_ns;
+        return spent_[write_size::class_of(bytes)].trials_ns;
     }
 
   private:
-    static constexpr size_t class_count = 4;
-
     /// The mean of the latest costs; of all of them until there are enough.
     struct Mean {
         float ns;
@@ -83,20 +73,12 @@ class WriteChoice {
 
     /// All zeroes at first, so that memory of ranges without writes does not become resident.
     struct Range {
-        std::array<Costs, class_count> costs;
-        float faults_ns;        // mean time of faults in a copy, of the latest unwatched ones
-        float watched_ns;       // sum of the times of faults in watched copies
-        float unmapped_ns;      // mean time of faults in a copy after unmapping; 0: not known
-        uint8_t long_faults;    // copies with long faults since then
-        uint8_t watched;        // copies since the range was unmapped
-        uint8_t to_watch;       // copies still to be watched
-        uint8_t watched_class;  // the class of sizes of unmapped_ns
+        std::array<Costs, write_size::class_count> costs;
     };
     struct Freed {
         void operator()(Range* ranges) const { std::free(ranges); }
     };
 
-    static size_t class_of(uint64_t bytes);
     static void average(Mean& mean, float ns, uint16_t window);
     [[nodiscard]] const Range& range_of(uint64_t offset) const;
     [[nodiscard]] float cost(Method method, const Range& range, size_t size_class) const;
@@ -104,15 +86,12 @@ class WriteChoice {
     Method trial(Method best_method, size_t size_class);
     bool one_in(uint64_t count);
     bool is_time_to_try(Method best_method, size_t size_class);
-    void watch(Range& range, int64_t faults_ns);
-    [[nodiscard]] bool unmapping_helps(Range& range, size_t size_class);
 
     size_t range_count_;
     std::unique_ptr<Range[], Freed> ranges_;
-    std::array<Costs, class_count> all_{};  // of all ranges
-    uint64_t random_ = 1;                   // the same in each run
-    std::array<Spent, class_count> spent_{};
-    std::array<float, class_count> unmapped_ns_{};  // as in Range, of all ranges
+    std::array<Costs, write_size::class_count> all_{};  // of all ranges
+    uint64_t random_ = 1;                               // the same in each run
+    std::array<Spent, write_size::class_count> spent_{};
 };
 
 }  // namespace blkscope
