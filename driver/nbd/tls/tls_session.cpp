@@ -24,6 +24,50 @@ constexpr size_t record_overhead_max = 256;
 // Kept free of data, for answers to key updates and for the closing message.
 constexpr size_t control_bytes = 1024;
 
+// The place in a list of pieces up to which they are taken, never in an empty piece.
+class PieceCursor {
+  public:
+    explicit PieceCursor(std::span<const iovec> pieces) : pieces_(pieces) { skip_empty(); }
+
+    [[nodiscard]] bool at_end() const { return pieces_.empty(); }
+    /// The bytes left of the current piece.
+    [[nodiscard]] size_t left() const { return pieces_.front().iov_len - taken_; }
+
+    /// The next bytes of the current piece: at least one, at most `bytes_max`.
+    std::span<const std::byte> take(size_t bytes_max) {
+        assert(!at_end() && bytes_max > 0);
+        const auto* const from = static_cast<const std::byte*>(pieces_.front().iov_base) + taken_;
+        const size_t bytes = std::min(left(), bytes_max);
+        taken_ += bytes;
+        skip_empty();
+        return {from, bytes};
+    }
+
+  private:
+    void skip_empty() {
+        while (!at_end() && left() == 0) {
+            pieces_ = pieces_.subspan(1);
+            taken_ = 0;
+        }
+    }
+
+    std::span<const iovec> pieces_;
+    size_t taken_ = 0;  // of the first of pieces_
+};
+
+// The plaintext of the next record. A piece that fills the record is used where it is. Smaller
+// pieces are copied to `room`, which has the length of a record.
+std::span<const std::byte> next_record(PieceCursor& from, std::span<std::byte> room) {
+    if (from.left() >= room.size()) return from.take(room.size());
+    size_t bytes = 0;
+    while (!from.at_end() && bytes < room.size()) {
+        const std::span<const std::byte> part = from.take(room.size() - bytes);
+        std::memcpy(room.data() + bytes, part.data(), part.size());
+        bytes += part.size();
+    }
+    return room.first(bytes);
+}
+
 }  // namespace
 
 // OpenSSL's access to our two buffers. OpenSSL's memory BIO would grow with its content.
@@ -215,28 +259,14 @@ bool TlsSession::write_record(const void* data, size_t bytes) {
 
 int32_t TlsSession::write(std::span<const iovec> pieces) {
     if (!failure_.empty()) return -EPROTO;
+    PieceCursor from(pieces);
     size_t taken = 0;
-    size_t at = 0;  // in the first remaining piece
-    while (!pieces.empty() &&
+    while (!from.at_end() &&
            output_room() >= record_bytes_max + record_overhead_max + control_bytes) {
-        // Encrypts directly from a piece that fills the record. Smaller pieces are first copied to
-        // record_.
-        const auto* whole = static_cast<const std::byte*>(pieces[0].iov_base) + at;
-        size_t bytes = 0;
-        const bool direct = pieces[0].iov_len - at >= record_bytes_max;
-        while (!pieces.empty() && bytes < record_bytes_max) {
-            const auto* from = static_cast<const std::byte*>(pieces[0].iov_base) + at;
-            const size_t part = std::min(pieces[0].iov_len - at, record_bytes_max - bytes);
-            if (!direct) std::memcpy(record_.get() + bytes, from, part);
-            bytes += part;
-            at += part;
-            if (at < pieces[0].iov_len) break;
-            pieces = pieces.subspan(1);
-            at = 0;
-        }
-        if (bytes == 0) break;  // all remaining pieces are empty
-        if (!write_record(direct ? whole : record_.get(), bytes)) return -EPROTO;
-        taken += bytes;
+        const std::span<const std::byte> record =
+            next_record(from, {record_.get(), record_bytes_max});
+        if (!write_record(record.data(), record.size())) return -EPROTO;
+        taken += record.size();
     }
     return static_cast<int32_t>(taken);
 }
