@@ -51,24 +51,35 @@ std::span<iovec> Replies::next() {
     while (window_end_ < end_ && window_bytes_ < send_bytes_max) {
         window_bytes_ += pieces_[window_end_++].iov_len;
     }
-    if (window_bytes_ > send_bytes_max) {
-        withheld_bytes_ = window_bytes_ - send_bytes_max;
-        assert(withheld_bytes_ < pieces_[window_end_ - 1].iov_len);
-        pieces_[window_end_ - 1].iov_len -= withheld_bytes_;
-        window_bytes_ = send_bytes_max;
-    }
+    if (window_bytes_ > send_bytes_max) cut_window();
     assert(window_end_ > first_);
     assert(window_bytes_ > 0);
     return {&pieces_[first_], window_end_ - first_};
 }
 
+// Cuts the window's last piece to the limit of a send. A send needs its pieces in one array, so the
+// piece is cut in place. join_window() gives it its rest back when the send has ended.
+void Replies::cut_window() {
+    assert(withheld_bytes_ == 0);
+    iovec& last = pieces_[window_end_ - 1];
+    withheld_bytes_ = window_bytes_ - send_bytes_max;
+    assert(withheld_bytes_ < last.iov_len);
+    last.iov_len -= withheld_bytes_;
+    window_bytes_ = send_bytes_max;
+}
+
+void Replies::join_window() {
+    if (planted("withheld-lost")) withheld_bytes_ = 0;
+    if (withheld_bytes_ > 0) pieces_[window_end_ - 1].iov_len += withheld_bytes_;
+    withheld_bytes_ = window_bytes_ = 0;
+}
+
+// Records that the first `bytes` of the window were sent.
 void Replies::skip(size_t bytes) {
     assert(bytes <= window_bytes_);
     sent_bytes_ += bytes;
     if (planted("reply-twice") && bytes < window_bytes_) bytes = 0;
-    if (planted("withheld-lost")) withheld_bytes_ = 0;
-    if (withheld_bytes_ > 0) pieces_[window_end_ - 1].iov_len += withheld_bytes_;
-    withheld_bytes_ = window_bytes_ = 0;
+    join_window();
     while (bytes > 0) {
         assert(first_ < window_end_);
         iovec& piece = pieces_[first_];

@@ -75,6 +75,8 @@ class Replies {
 
   private:
     void gather();
+    void cut_window();
+    void join_window();
     void skip(size_t bytes);
 
     const ReplyForm form_;
