@@ -44,7 +44,7 @@ bool others_lock(int fd, off_t byte) {
 
 Descriptor open_again(int fd, int flags) {
     const std::string path = "/proc/self/fd/" + std::to_string(fd);
-    return Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags));
+    return Descriptor(::open(path.c_str(), O_CLOEXEC | O_NONBLOCK | flags));
 }
 
 // The kernel's name of a block device, whatever path leads to it.
@@ -86,12 +86,12 @@ class Image {
 
     struct stat is_;
     Users users_{};
-    Descriptor locks_;      // a description of its own, for flock(2)
-    Descriptor exclusive_;  // of a block device that is written to
+    Descriptor locks_;      // a description of its own, to look for locks
+    Descriptor exclusive_;  // while we write: has the flock(2), or is a disk opened with O_EXCL
 };
 
 bool Image::add(int descriptor, ImageUse use) {
-    if (!locks_.is_open()) locks_ = open_again(descriptor, 0);
+    if (!locks_.is_open()) locks_ = open_again(descriptor, O_RDONLY);
     if (!locks_.is_open()) throw std::system_error(errno, std::generic_category(), "open it again");
     ++users(use);
     try {
@@ -107,12 +107,12 @@ bool Image::add(int descriptor, ImageUse use) {
 void Image::remove(ImageUse use) {
     assert(users(use) > 0);
     --users(use);
-    if (users(ImageUse::write) > 0) return;
-    exclusive_ = Descriptor();
-    ::flock(locks_.get(), LOCK_UN);
+    if (users(ImageUse::write) == 0) exclusive_ = Descriptor();
 }
 
 bool Image::allowed(ImageUse use, int descriptor) {
+    // NFS would report our own lock, which covers each byte there, as that of another program.
+    if (exclusive_.is_open()) return true;
     if (others_lock(locks_.get(), no_reading)) return false;
     if (use == ImageUse::read) return true;
     for (const off_t byte : {writes, resizes, no_writing}) {
@@ -123,15 +123,15 @@ bool Image::allowed(ImageUse use, int descriptor) {
 
 // Finds mounts, and programs with locks of another kind, which qemu's bytes do not show.
 bool Image::take_exclusive(int descriptor) {
-    if (S_ISBLK(is_.st_mode)) {
-        if (!exclusive_.is_open()) exclusive_ = open_again(descriptor, O_EXCL);
-        if (!exclusive_.is_open() && errno != EBUSY) {
-            throw std::system_error(errno, std::generic_category(), "open it exclusively");
-        }
-        return exclusive_.is_open();
+    assert(!exclusive_.is_open());
+    // NFS gives an exclusive flock(2) only to a description that may write.
+    exclusive_ = open_again(descriptor, S_ISBLK(is_.st_mode) ? O_RDONLY | O_EXCL : O_RDWR);
+    if (!exclusive_.is_open() && errno != EBUSY) {
+        throw std::system_error(errno, std::generic_category(), "open it exclusively");
     }
-    return (::flock(locks_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-           !loop_device(is_);
+    if (!exclusive_.is_open() || S_ISBLK(is_.st_mode)) return exclusive_.is_open();
+    const bool locked = ::flock(exclusive_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+    return locked && !loop_device(is_);
 }
 
 // Names the user of the image, for a person.

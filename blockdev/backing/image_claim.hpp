@@ -12,14 +12,15 @@
 // could not serve it for a comparison.
 //
 // All exports of one process share one claim. One server may serve an image twice. A reload may
-// open the new export before the old one has ended.
+// open the new export before the old one has ended. A process that has the claim to write looks for
+// no other user again.
 //
 // Ownership: the claim lasts as long as the object. The kernel ends it with the process.
 // Threads:   any.
 // Errors:    claim_image() throws std::runtime_error for an image that others use, and
 //            std::system_error. Where a file system has no locks, none are taken or found.
-// Source:    fcntl(2) F_OFD_SETLK, flock(2), open(2) O_EXCL; qemu's raw_apply_lock_bytes() and
-//            BLK_PERM_*, seen with qemu-nbd 7.2 in /proc/locks.
+// Source:    fcntl(2) F_OFD_SETLK, flock(2) and its notes on NFS, open(2) O_EXCL; qemu's
+//            raw_apply_lock_bytes() and BLK_PERM_*, seen with qemu-nbd 7.2 in /proc/locks.
 #pragma once
 
 #include <memory>

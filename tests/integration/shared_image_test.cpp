@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -63,6 +64,31 @@ TEST_F(SharedImage, IsRefusedToASecondServerThatWouldWrite) {
     const auto insisting = serve_beside(image_, "insisting", {"--force-shared"});
     EXPECT_EQ(Client(uri_at("insisting")).try_write(0, 512), 0);
     EXPECT_EQ(Client(uri()).try_write(0, 512), 0);
+}
+
+TEST_F(SharedImage, IsTheSameUnderAnotherName) {
+    serve(image_);
+    const std::string served = image_;
+    std::filesystem::create_hard_link(served, path("hard"));
+    std::filesystem::create_symlink(served, path("symbolic"));
+    for (const char* name : {"hard", "symbolic"}) {
+        image_ = path(name);
+        expect_refused(second(), "(blkscope)");
+    }
+}
+
+// The reload fails as a whole, and says why; what was served still is.
+TEST_F(SharedImage, OfAnotherServerIsRefusedToAReload) {
+    const std::string own = make_image("own.img", 1 << 20);
+    const auto other = serve_beside(image_, "other");
+    std::ofstream(path("lab.json"))
+        << R"({"listen": ["unix:)" << socket_ << R"("], "exports": [{"name": "own", "backing": ")"
+        << own << R"("}]})";
+    serve_with({"--config", path("lab.json")});
+    configure(exp("a"));
+    reload("it is in use: locked by process " + std::to_string(other->pid()) + " (blkscope)");
+    EXPECT_EQ(Client(uri("own")).try_write(0, 512), 0);
+    EXPECT_EQ(Client(uri_at("other")).try_write(0, 512), 0);
 }
 
 TEST_F(SharedImage, IsServedBesideReaders) {

@@ -9,9 +9,12 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 #include <vector>
 
 namespace blkscope {
@@ -68,6 +71,23 @@ class Claims : public testing::Test {
         return found;
     }
 
+    // Of each descriptor of this process that has a lock on the image: the access mode.
+    [[nodiscard]] std::vector<int> access_modes_with_locks() const {
+        std::vector<int> found;
+        for (const auto& info : std::filesystem::directory_iterator("/proc/self/fdinfo")) {
+            const auto file = "/proc/self/fd" / info.path().filename();
+            std::error_code none;
+            if (!std::filesystem::equivalent(file, path_, none)) continue;
+            std::ifstream lines(info.path());
+            int flags = 0;
+            for (std::string line; std::getline(lines, line);) {
+                if (line.rfind("flags:", 0) == 0) flags = std::stoi(line.substr(6), nullptr, 8);
+                if (line.rfind("lock:", 0) == 0) found.push_back(flags & O_ACCMODE);
+            }
+        }
+        return found;
+    }
+
     std::string path_;
     int ours_ = -1;
     int other_ = -1;
@@ -81,6 +101,21 @@ TEST_F(Claims, ToWriteAreAnFlock) {
     EXPECT_EQ(flock(other_, LOCK_SH | LOCK_NB), -1);
     writer.reset();
     EXPECT_EQ(flock(other_, LOCK_EX | LOCK_NB), 0);
+}
+
+// NFS gives an exclusive flock(2) to no other.
+TEST_F(Claims, ToWriteAreHeldByADescriptionThatMayWrite) {
+    const auto reader = claim(ImageUse::read);
+    const auto writer = claim(ImageUse::write);
+    EXPECT_EQ(access_modes_with_locks(), (std::vector<int>{O_RDWR}));
+}
+
+// NFS shows a process its own lock as that of another program. Also, qemu may come after us.
+TEST_F(Claims, OfAProcessThatMayWriteLookForNoOtherUser) {
+    const auto writer = claim(ImageUse::write);
+    other_locks(F_RDLCK, 0, 0);
+    EXPECT_EQ(refusal(ImageUse::write), "");
+    EXPECT_EQ(refusal(ImageUse::read), "");
 }
 
 TEST_F(Claims, LockNoByteThatQemuLooksAt) {
