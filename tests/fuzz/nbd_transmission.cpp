@@ -123,9 +123,9 @@ void check_parser(std::string_view stream, bool read_only, const Terms& terms) {
                              .payload_bytes_max = Arena::piece_bytes_max,
                              .read_only = read_only,
                              .terms = terms};
-    const auto whole = testing::play(rules, stream, [&] { return stream.size(); });
+    const auto whole = nbd::testing::play(rules, stream, [&] { return stream.size(); });
     size_t piece = 0;
-    check(testing::play(rules, stream, [&] { return piece = piece % 61 + 1; }) == whole);
+    check(nbd::testing::play(rules, stream, [&] { return piece = piece % 61 + 1; }) == whole);
 }
 
 }  // namespace
