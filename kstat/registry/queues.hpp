@@ -69,9 +69,10 @@ inline void charge(const Queue<Length, Time>& queue, Time now) {
     const uint64_t delta = wrapped(now) - wrapped(queue.last_update);
     publish(queue.last_update, now);
     if (queue.length == 0) return;
-    publish(queue.length_time,
-            static_cast<Time>(wrapped(queue.length_time) + delta * queue.length));
-    publish(queue.time, static_cast<Time>(wrapped(queue.time) + delta));
+    const uint64_t length_time = wrapped(queue.length_time) + delta * queue.length;
+    const uint64_t time = wrapped(queue.time) + delta;
+    publish(queue.length_time, static_cast<Time>(length_time));
+    publish(queue.time, static_cast<Time>(time));
 }
 
 // Charges a reader's copy of a queue up to `now`; an empty queue keeps its last update. Nothing is
