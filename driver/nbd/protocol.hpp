@@ -16,6 +16,7 @@
 // Source:    the NBD protocol document, "Values" and "Transmission phase".
 #pragma once
 
+#include <cassert>
 #include <cerrno>
 #include <concepts>
 #include <cstddef>
@@ -276,27 +277,36 @@ constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, 
     store_be(to.subspan<8, 8>(), cookie);
 }
 
-/// Writes a chunk's header; `bytes` of payload follow it.
+/// The header of a chunk, as both forms have it.
+///
+/// Units: bytes of the payload that follows the header, below 4 GiB without extended headers.
+struct ChunkHead {
+    std::uint16_t flags;
+    Chunk type;
+    std::uint64_t cookie;
+    std::uint64_t bytes;
+};
+
+/// Writes a chunk's header.
 constexpr void encode_structured_chunk(std::span<std::byte, structured_reply_bytes> to,
-                                       std::uint16_t flags, Chunk type, std::uint64_t cookie,
-                                       std::uint32_t bytes) {
+                                       const ChunkHead& head) {
+    assert(head.bytes <= UINT32_MAX);
     store_be(to.subspan<0, 4>(), structured_reply_magic);
-    store_be(to.subspan<4, 2>(), flags);
-    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(type));
-    store_be(to.subspan<8, 8>(), cookie);
-    store_be(to.subspan<16, 4>(), bytes);
+    store_be(to.subspan<4, 2>(), head.flags);
+    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(head.type));
+    store_be(to.subspan<8, 8>(), head.cookie);
+    store_be(to.subspan<16, 4>(), static_cast<std::uint32_t>(head.bytes));
 }
 
 /// The same for a client with extended headers; `offset` is the request's.
 constexpr void encode_extended_chunk(std::span<std::byte, extended_reply_bytes> to,
-                                     std::uint16_t flags, Chunk type, std::uint64_t cookie,
-                                     std::uint64_t offset, std::uint64_t bytes) {
+                                     const ChunkHead& head, std::uint64_t offset) {
     store_be(to.subspan<0, 4>(), extended_reply_magic);
-    store_be(to.subspan<4, 2>(), flags);
-    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(type));
-    store_be(to.subspan<8, 8>(), cookie);
+    store_be(to.subspan<4, 2>(), head.flags);
+    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(head.type));
+    store_be(to.subspan<8, 8>(), head.cookie);
     store_be(to.subspan<16, 8>(), offset);
-    store_be(to.subspan<24, 8>(), bytes);
+    store_be(to.subspan<24, 8>(), head.bytes);
 }
 
 /// The error number to send for an errno of ours; 0 is success.

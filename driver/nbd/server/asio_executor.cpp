@@ -44,6 +44,7 @@ Protocol protocol_of(int family) {
 class AsioTimer final : public Timer {
   public:
     explicit AsioTimer(asio::io_context& io) : state_(std::make_shared<State>(io)) {}
+    // NOLINTNEXTLINE(bugprone-exception-escape): cancelling a steady_timer always succeeds
     ~AsioTimer() override { AsioTimer::cancel(); }
     AsioTimer(const AsioTimer&) = delete;
     AsioTimer& operator=(const AsioTimer&) = delete;

@@ -47,15 +47,17 @@ class Heads {
     }
 
     void chunk(Chunk type, uint64_t bytes, bool last = true) {
-        const uint16_t flags = last ? chunk_flag::done : uint16_t{0};
+        const ChunkHead head{.flags = last ? chunk_flag::done : uint16_t{0},
+                             .type = type,
+                             .cookie = request_.cookie,
+                             .bytes = bytes};
         if (form_ == ReplyForm::extended) {
             const std::span<std::byte, extended_reply_bytes> to(at_, extended_reply_bytes);
-            encode_extended_chunk(to, flags, type, request_.cookie, request_.offset, bytes);
+            encode_extended_chunk(to, head, request_.offset);
             at_ = to.data() + to.size();
         } else {
-            assert(bytes <= UINT32_MAX);
             const std::span<std::byte, structured_reply_bytes> to(at_, structured_reply_bytes);
-            encode_structured_chunk(to, flags, type, request_.cookie, static_cast<uint32_t>(bytes));
+            encode_structured_chunk(to, head);
             at_ = to.data() + to.size();
         }
     }
