@@ -31,6 +31,7 @@ void Partitions::replace(const std::vector<Partition>& table) {
     assert(std::ranges::is_sorted(table, {}, &Partition::first_byte));
     std::erase_if(removed_, [](const auto& stats) { return stats->devstat.idle(); });
     std::vector<Present> next;
+    next.reserve(table.size());
     for (const Partition& where : table) next.push_back({where, take(where)});
     // Old partitions are removed first: a new one may have the same name.
     for (Present& old : present_) {

@@ -47,7 +47,7 @@ void WriteChoice::average(Mean& mean, float ns, uint16_t window) {
     if (mean.count < window) ++mean.count;
     const float counted = mean.count == 1 ? ns : std::min(ns, mean.ns * outlier_times);
     assert(mean.count > 0);
-    mean.ns += (counted - mean.ns) / mean.count;
+    mean.ns += (counted - mean.ns) / static_cast<float>(mean.count);
     assert(mean.ns > 0);  // or the method would count as never used
 }
 

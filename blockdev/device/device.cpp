@@ -252,10 +252,12 @@ void Device::note_sync(Buf& buf) {
     if (buf.error != 0 && sync_error_ == 0 && !planted("sync-forgotten")) {
         sync_error_ = buf.error;
         accounting_->commands().sync_failed(sync_error_);
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's buffer belongs to the thread
+        const char* const why = std::strerror(sync_error_);
         std::fprintf(stderr,
                      "blkscope: %s: sync: %s; data may be lost, so FLUSH and FUA fail until the "
                      "export is served again\n",
-                     subject_.name.c_str(), std::strerror(sync_error_));
+                     subject_.name.c_str(), why);
     }
     if (buf.op == Buf::Op::flush) buf.error = sync_error_;
 }
