@@ -19,6 +19,7 @@ namespace {
 constexpr uint64_t boot_stream = 0x626f6f74;
 constexpr uint64_t client_stream = 0x636c6965;
 constexpr uint64_t loiterer_stream = 0x6c6f6974;
+constexpr uint64_t truncation_stream = 0x7472756e;
 constexpr hrtime_t second = 1'000'000'000;
 constexpr hrtime_t end_ns_max = 60 * second;
 constexpr hrtime_t stalled_ns_max = 40 * second;
@@ -33,6 +34,7 @@ constexpr uint64_t crumbs_request_bytes_max = 16 * page_bytes;
 // A listener pauses after an error, and each queued client may cause some.
 constexpr hrtime_t accept_ns_max = 4 * second;
 constexpr hrtime_t handshake_grace_ns = second / 2;
+constexpr const char* network = "198.51.100.";  // of all clients with an address
 
 // A peer of this kind of connection.
 nbd::Peer peer_of(const Wire& wire, unsigned owner, unsigned process) {
@@ -43,14 +45,27 @@ nbd::Peer peer_of(const Wire& wire, unsigned owner, unsigned process) {
         peer.pid = static_cast<pid_t>(2000 + process);
         return peer;
     }
-    const std::array<unsigned char, 4> address{198, 51, 100, static_cast<unsigned char>(owner)};
     peer.kind = nbd::Peer::Kind::address;
-    peer.address = nbd::IpAddress(address);
+    peer.address = nbd::IpAddress::parse(network + std::to_string(owner));
     peer.port = static_cast<uint16_t>(40'000 + process);
     return peer;
 }
 
 }  // namespace
+
+std::vector<std::string> RulesPlan::allow_list() const {
+    std::vector<std::string> entries;
+    for (const auto& [first, prefix_bits] : allowed) {
+        entries.push_back(network + std::to_string(first) + "/" + std::to_string(prefix_bits));
+    }
+    return entries;
+}
+
+bool RulesPlan::allows(unsigned owner) const {
+    return allowed.empty() || std::any_of(allowed.begin(), allowed.end(), [&](const auto& entry) {
+               return owner >= entry.first && owner < entry.first + (1U << (32 - entry.second));
+           });
+}
 
 void write_table(const ExportPlan& plan, std::vector<std::byte>& content) {
     const auto put = [&](size_t at, uint64_t number, size_t bytes) {
@@ -75,7 +90,10 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
       judge_(judge),
       kernel_(timeline, seed_),
       executor_(timeline, kernel_, seed_) {
+    rules_ = plan.door.rules;
     executor_.accept_error = plan.door.accept_error;
+    executor_.sockets_max = plan.door.sockets_max;
+    executor_.spare_lost = plan.door.spare_lost;
     kernel_.faults = plan.faults;
     kernel_.disk = plan.disk;
 }
@@ -115,6 +133,11 @@ void Boot::run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_
         timeline_.after(static_cast<hrtime_t>(random_.between(100'000, 10'000'000)),
                         [this] { reload_due_ = true; });
     }
+    if (plan_.truncates) {
+        Random random(seed_, truncation_stream);
+        timeline_.after(static_cast<hrtime_t>(random.between(100'000, 5'000'000)),
+                        [this] { truncate_one(); });
+    }
     step_until([&] { return crashed_ || reload_due_ || clients_over(); }, stalled_ns_max,
                "no answer for a client");
     if (reload_due_ && !crashed_ && !judge_.failed()) {
@@ -129,18 +152,22 @@ void Boot::run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_
 
 // ---- Making the parts ----
 
-void Boot::make_server() {
+nbd::Server::Options Boot::options_of(const RulesPlan& rules) const {
     nbd::Server::Options options;
     options.workers = plan_.workers;
     options.busy_wait = false;
     options.handshake_time = std::chrono::milliseconds(plan_.door.handshake_ns / 1'000'000);
     options.handshakes_max = plan_.door.handshakes_max;
-    if (plan_.tls) tls_ = make_tls_context(nbd::TlsMode::on);
-    options.tls = tls_;
+    options.allow = nbd::AllowList(rules.allow_list());
+    if (rules.tls != nbd::TlsMode::off) options.tls = make_tls_context(rules.tls);
+    return options;
+}
+
+void Boot::make_server() {
     nbd::WorkerSource source;
     source.make = [this](bool) { return make_worker(); };
     source.start = [this](nbd::Worker& worker) { start_worker(worker); };
-    server_ = std::make_unique<nbd::Server>(executor_, options, std::move(source));
+    server_ = std::make_unique<nbd::Server>(executor_, options_of(rules_), std::move(source));
     server_->listen_unix(SimulatedExecutor::unix_path);
     server_->listen_tcp(SimulatedExecutor::tcp_address, nbd::tcp_port);
 }
@@ -244,10 +271,12 @@ void Boot::make_client(unsigned number) {
     const Wire wire = draw_wire(random, crumbs);
     plan.wait_ns_max = wait_allowed(number, wire);
     plan.entry_ns_max = entry_allowed(plan, wire);
+    plan.barred = !wire.is_unix && !rules_.allows(number);
     const Invitation invitation{.export_name = served.name,
                                 .export_bytes = served.plan.bytes,
                                 .exports = exports_.size(),
                                 .form = plan.form,
+                                .mode = rules_.tls,
                                 .tls = plan_.tls && !random.one_in(4)};
     if (invitation.tls) plan.wait_ns_max = plan.entry_ns_max = 0;
     clients_.push_back(std::make_unique<Client>(Client::World{timeline_, *served.oracle, judge_},
@@ -291,7 +320,8 @@ hrtime_t Boot::entry_allowed(const ClientPlan& plan, const Wire& wire) const {
     const hrtime_t each = 2 * wire.delay_ns_max + plan.pause_ns_max + 60'000;
     const hrtime_t all = parts * each + question_bytes * 4'000 + 2'000'000;
     assert(all < plan_.door.handshake_ns);
-    return all + (plan_.door.accept_error > 0 ? accept_ns_max : 0);
+    const bool pauses = plan_.door.accept_error > 0 || plan_.door.spare_lost > 0;
+    return all + (pauses ? accept_ns_max : 0);
 }
 
 // The bound that fairness gives a client. All earlier requests are done first, each in a few steps.
@@ -405,10 +435,32 @@ void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
     };
     if (!step_until(all_closed, stalled_ns_max, "clients of a removed export")) return;
     for (Client* client : clients) client->close(true);
+    change_rules();
     for (unsigned i = 0; i < plan_.clients.size(); ++i) {
         const bool comes = plan_.client_export[i] == index && random_.one_in(2);
         if (comes && !plan_.cuts.clients.contains(i)) make_client(i);
     }
+}
+
+// A client that was not accepted yet could meet the old rules or the new ones.
+void Boot::change_rules() {
+    const bool all_in = std::all_of(clients_.begin(), clients_.end(),
+                                    [](const auto& client) { return client->was_admitted(); });
+    if (!all_in) return;
+    rules_ = plan_.door.rules_after_reload;
+    server_->set_limits(options_of(rules_));
+}
+
+// The partition table stays.
+void Boot::truncate_one() {
+    Random random(seed_, truncation_stream + 1);
+    Served& served = exports_[random.below(exports_.size())];
+    if (!served.file || server_->exports() == 0) return;
+    const uint64_t first = served.plan.partitions.empty() ? 0 : table_bytes;
+    const uint64_t blocks = (served.plan.bytes - first) / sector_bytes;
+    const uint64_t length = first + random.below(blocks) * sector_bytes;
+    served.file->truncate(length);
+    served.oracle->truncated(length, timeline_.now(), served.plan.medium == Medium::direct);
 }
 
 // A change that must fail changes nothing: new clients find the old exports.
@@ -473,6 +525,9 @@ void Boot::check_door() {
     const size_t handshakes = executor_.sockets();
     if (handshakes > plan_.door.handshakes_max) {
         judge_.fail("more handshakes than the limit: " + std::to_string(handshakes));
+    }
+    if (executor_.spare_missing) {
+        judge_.fail("no descriptor is free after a client was accepted with the spare one");
     }
     if (executor_.alarms() > handshakes + executor_.acceptors()) {
         judge_.fail("a timer of a handshake that has ended");

@@ -31,6 +31,18 @@ inline constexpr uint64_t table_bytes = 8192;
 /// Writes the partition table, if the disk has one.
 void write_table(const ExportPlan& plan, std::vector<std::byte>& content);
 
+/// The rules for new clients that a reload may change.
+struct RulesPlan {
+    nbd::TlsMode tls = nbd::TlsMode::off;
+    /// Networks by the last byte of their first address, with the length of the prefix. Empty: all
+    /// addresses are allowed.
+    std::vector<std::pair<unsigned, unsigned>> allowed;
+
+    [[nodiscard]] std::vector<std::string> allow_list() const;
+    /// Whether the client with this address may connect. Each owner has one address.
+    [[nodiscard]] bool allows(unsigned owner) const;
+};
+
 /// The server's limits for new clients, and the half handshakes beside them.
 struct DoorPlan {
     unsigned loiterers = 0;
@@ -39,6 +51,10 @@ struct DoorPlan {
     hrtime_t handshake_ns = 4'000'000'000;
     uint64_t accept_error = 0;
     bool waits_for_loiterers = false;  // before the end
+    size_t sockets_max = 0;            // at once, as with few descriptors; 0: no limit
+    uint64_t spare_lost = 0;
+    RulesPlan rules;
+    RulesPlan rules_after_reload;
 };
 
 struct LifePlan {
@@ -51,7 +67,8 @@ struct LifePlan {
     Disk disk;
     unsigned boots = 1;
     bool reloads = false;
-    bool tls = false;
+    bool tls = false;        // clients ask for TLS
+    bool truncates = false;  // another process cuts a file in each boot
     Cuts cuts;
 };
 
@@ -85,6 +102,7 @@ class Boot {
     };
 
     void make_server();
+    [[nodiscard]] nbd::Server::Options options_of(const RulesPlan& rules) const;
     std::unique_ptr<nbd::Worker> make_worker();
     void start_worker(const nbd::Worker& worker);
     nbd::ExportOptions make_export(size_t index, const std::vector<std::byte>& content);
@@ -98,6 +116,8 @@ class Boot {
     void drive(size_t worker);
     void reload(std::vector<std::vector<std::byte>>& contents);
     void try_failing_reload();
+    void change_rules();
+    void truncate_one();
     void run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
     template <class Until>
     bool step_until(Until until, hrtime_t limit, const char* what);
@@ -120,7 +140,7 @@ class Boot {
     Judge& judge_;
     SimulatedKernel kernel_;
     SimulatedExecutor executor_;
-    std::shared_ptr<const nbd::TlsContext> tls_;
+    RulesPlan rules_;
     std::unique_ptr<nbd::Server> server_;
     std::vector<Driven> workers_;
     std::vector<Served> exports_;

@@ -94,6 +94,9 @@ void Client::take() {
     if (result == -EAGAIN) return;
     if (result <= 0) return closed(result);
     timeline_.note(static_cast<uint64_t>(result));
+    if (tls_) timeline_.note(tls_->digest());
+    if (plan_.barred) complain("accepted, but its address is not allowed");
+    heard_ = true;
     in_.insert(in_.end(), part.begin(), part.begin() + result);
     if (!is_in()) shake_hands();
     while (!closed_ && is_in() && parse_one()) {
@@ -116,7 +119,7 @@ void Client::shake_hands() {
     }
     if (!introduction_.complaint().empty()) return complain(introduction_.complaint());
     if (introduction_.refused()) {
-        if (!may_be_closed_) complain("its export is unknown");
+        if (!may_be_closed_ && !introduction_.must_fail()) complain("its export is unknown");
         return close(false);
     }
     if (!is_in()) return;
@@ -128,7 +131,9 @@ void Client::shake_hands() {
 }
 
 void Client::closed(int64_t result) {
-    const bool expected = may_be_closed_ || misbehaved_ || (disconnected_ && asked_.empty());
+    const bool refused = plan_.barred || (heard_ && introduction_.must_fail());
+    const bool expected =
+        may_be_closed_ || misbehaved_ || refused || (disconnected_ && asked_.empty());
     if (!expected) {
         complain("closed with " + std::to_string(result) + ", " +
                  (disconnected_ ? "after its disconnect" : "before its disconnect"));

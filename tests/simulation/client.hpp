@@ -79,6 +79,7 @@ struct ClientPlan {
     uint64_t first_byte = 0;     // the client never writes before this
     std::vector<Share> shares;   // the disk's partitions
     bool content = true;         // reads are checked against the oracle
+    bool barred = false;         // the allow list does not have its address
 };
 
 class Client {
@@ -108,6 +109,8 @@ class Client {
     [[nodiscard]] bool over() const { return over_ || (misbehaved_ && !honest()); }
     [[nodiscard]] bool is_closed() const { return closed_; }
     [[nodiscard]] bool is_in() const { return introduction_.done(); }
+    /// The server has accepted the connection or closed it.
+    [[nodiscard]] bool was_admitted() const { return heard_ || over_; }
     [[nodiscard]] unsigned unanswered() const { return static_cast<unsigned>(asked_.size()); }
     [[nodiscard]] uint64_t answered() const { return answered_; }
     [[nodiscard]] const ClientPlan& plan() const { return plan_; }
@@ -177,6 +180,7 @@ class Client {
     uint64_t out_pushed_ = 0;  // of the stream
     std::vector<std::byte> in_;
     size_t in_first_ = 0;
+    bool heard_ = false;  // any byte
     bool look_is_due_ = false;
     bool may_be_closed_ = false;
     bool misbehaved_ = false;

@@ -60,7 +60,7 @@ std::string context_question(std::string_view name, std::string_view query) {
 Introduction::Introduction(const Invitation& invitation, Random& random)
     : invitation_(invitation), no_zeroes_(random.one_in(2)), all_at_once_(random.one_in(4)) {
     const std::string& name = invitation_.export_name;
-    if (invitation_.tls) to_say_.push_back({Option::starttls, {}, OptionReply::ack});
+    if (invitation_.tls) draw_start_of_tls(random);
     const bool listed = random.one_in(4);
     if (listed) to_say_.push_back({Option::list, {}, OptionReply::ack});
     for (uint64_t i = random.below(detours_max); i > 0; --i) {
@@ -85,6 +85,20 @@ Introduction::Introduction(const Invitation& invitation, Random& random)
     } else {
         to_say_.push_back({Option::go, info_question(name, wishes), OptionReply::ack});
     }
+    if (!must_fail()) return;
+    for (Said& said : to_say_) said.answer = OptionReply::err_tls_reqd;
+}
+
+// An agreement from before TLS is void, so the client can reach the same one again.
+void Introduction::draw_start_of_tls(Random& random) {
+    const bool required = invitation_.mode == nbd::TlsMode::require;
+    const bool served = invitation_.mode != nbd::TlsMode::off;
+    if (served && random.one_in(3)) {
+        to_say_.push_back({Option::structured_reply,
+                           {},
+                           required ? OptionReply::err_tls_reqd : OptionReply::ack});
+    }
+    to_say_.push_back({Option::starttls, {}, served ? OptionReply::ack : OptionReply::err_policy});
 }
 
 Introduction::Said Introduction::draw_detour(Random& random) const {
@@ -114,7 +128,8 @@ void Introduction::complain(const std::string& what) {
 // The last option waits for the answers to the others, so that its own answer is separate.
 void Introduction::say(std::vector<std::byte>& out) {
     while (!to_say_.empty() && (unanswered_.empty() || (all_at_once_ && to_say_.size() > 1))) {
-        const bool in_clear = invitation_.tls && !tls_begun_;
+        const bool in_clear =
+            invitation_.tls && invitation_.mode != nbd::TlsMode::off && !tls_begun_;
         if (in_clear && !unanswered_.empty()) return;  // nothing may be sent together with STARTTLS
         Said next = std::move(to_say_.front());
         to_say_.pop_front();
@@ -210,7 +225,11 @@ void Introduction::answered(const Said& asked, OptionReply type) {
         return complain("option " + std::to_string(static_cast<uint32_t>(asked.option)) +
                         " was answered with " + std::to_string(static_cast<uint32_t>(type)));
     }
-    if (asked.option == Option::starttls) tls_begun_ = true;
+    if (must_fail()) {
+        if (to_say_.empty()) state_ = State::refused;
+        return;
+    }
+    if (asked.option == Option::starttls) tls_begun_ = type == OptionReply::ack;
     if (asked.option == Option::list && listed_ != invitation_.exports) {
         complain("listed " + std::to_string(listed_) + " exports");
     }
@@ -222,6 +241,7 @@ void Introduction::answered(const Said& asked, OptionReply type) {
 
 size_t Introduction::hear_export(const std::byte* bytes, size_t count) {
     // Replies to earlier options come first.
+    if (must_fail()) complain("served without TLS");
     const size_t wanted = 10 + (no_zeroes_ ? 0 : nbd::export_name_zeroes);
     if (count < wanted) return 0;
     if (load<uint64_t>(bytes) != invitation_.export_bytes) {

@@ -17,6 +17,7 @@
 #include <string_view>
 #include <vector>
 
+#include "driver/nbd/handshake/handshake.hpp"
 #include "driver/nbd/protocol.hpp"
 #include "random.hpp"
 
@@ -28,7 +29,8 @@ struct Invitation {
     uint64_t export_bytes = 0;
     size_t exports = 1;  // the number of exports in a LIST
     nbd::ReplyForm form = nbd::ReplyForm::simple;
-    bool tls = false;
+    nbd::TlsMode mode = nbd::TlsMode::off;
+    bool tls = false;  // the client asks for TLS
 };
 
 /// An option with its header.
@@ -47,6 +49,10 @@ class Introduction {
     [[nodiscard]] bool done() const { return state_ == State::done; }
     /// The export does not exist any more, which is allowed after a reload.
     [[nodiscard]] bool refused() const { return state_ == State::refused; }
+    /// The server requires TLS, and the client does not ask for it. Each of its options must fail.
+    [[nodiscard]] bool must_fail() const {
+        return invitation_.mode == nbd::TlsMode::require && !invitation_.tls;
+    }
     /// From here on all bytes are within TLS.
     [[nodiscard]] bool tls_begun() const { return tls_begun_; }
     [[nodiscard]] const std::string& complaint() const { return complaint_; }
@@ -61,6 +67,7 @@ class Introduction {
     };
 
     Said draw_detour(Random& random) const;
+    void draw_start_of_tls(Random& random);
     void say(std::vector<std::byte>& out);
     size_t hear_greeting(const std::byte* bytes, size_t count, std::vector<std::byte>& out);
     size_t hear_reply(const std::byte* bytes, size_t count, std::vector<std::byte>& out);

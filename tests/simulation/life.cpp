@@ -17,6 +17,9 @@ constexpr uint64_t tls_life = 37;       // a life number that is never a device'
 constexpr uint64_t plan_stream = 0x706c616e;
 constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;
+constexpr uint64_t rules_stream = 0x72756c65;
+constexpr uint64_t loss_stream = 0x6c6f7373;
+constexpr unsigned address_bits = 32;
 constexpr uint64_t device_life_each = 4;  // one life in so many is a device's alone
 
 hrtime_t up_to(Random& random, uint64_t most) {
@@ -99,6 +102,37 @@ DoorPlan draw_door(uint64_t seed, size_t clients) {
     return plan;
 }
 
+// Networks of 1 to 8 addresses, of which clients and half handshakes have the first 8.
+RulesPlan draw_rules(Random& random, bool tls) {
+    using Mode = nbd::TlsMode;
+    static constexpr Mode modes[] = {Mode::off, Mode::on, Mode::on, Mode::require};
+    RulesPlan rules;
+    if (tls) rules.tls = modes[random.below(4)];
+    if (!random.one_in(4)) return rules;
+    for (uint64_t i = random.between(1, 3); i > 0; --i) {
+        const auto host_bits = static_cast<unsigned>(random.below(4));
+        const auto first = static_cast<unsigned>(random.below(12)) >> host_bits << host_bits;
+        rules.allowed.emplace_back(first, address_bits - host_bits);
+    }
+    return rules;
+}
+
+// There are sockets for all clients at once, and for two half handshakes of each owner. The sockets
+// of a removed export's clients close late, so a life with a reload has no such limit.
+void draw_rules_and_losses(uint64_t seed, LifePlan& plan) {
+    Random random(seed, rules_stream);
+    if (plan.tls) plan.reloads = random.one_in(2);
+    plan.door.rules = draw_rules(random, plan.tls);
+    plan.door.rules_after_reload = draw_rules(random, plan.tls);
+    if (plan.door.loiterers > 0 && !plan.reloads && random.one_in(2)) {
+        const auto persons = plan.clients.size() + size_t{2} * plan.door.loiterer_owners;
+        plan.door.sockets_max = persons + random.below(4);
+        if (random.one_in(4)) plan.door.spare_lost = random.between(2, 6);
+    }
+    Random losses(seed, loss_stream);
+    plan.truncates = losses.one_in(8);
+}
+
 // One partition over all after the table, or two with a gap.
 void draw_partitions(uint64_t seed, LifePlan& plan) {
     Random random(seed, table_stream);
@@ -140,18 +174,27 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     plan.door = draw_door(seed, clients);
     draw_partitions(seed, plan);
     plan.tls = seed % tls_life_each == tls_life;
+    draw_rules_and_losses(seed, plan);
     plan.cuts = cuts;
     if (cuts.no_faults) plan.faults = {};
-    if (cuts.no_faults) plan.door.accept_error = 0;
+    if (cuts.no_faults) plan.truncates = false;
+    if (cuts.no_faults) plan.door.accept_error = plan.door.spare_lost = 0;
     if (cuts.no_crash) plan.boots = 1;
     return plan;
 }
 
 std::string describe(const LifePlan& plan) {
     static constexpr const char* media[] = {"memory", "null", "buffered", "direct"};
+    static constexpr const char* modes[] = {"off", "on", "required"};
     std::ostringstream text;
     text << plan.workers << " workers, " << plan.boots << " boots"
-         << (plan.reloads ? ", reload" : "") << (plan.tls ? ", TLS" : "");
+         << (plan.reloads ? ", reload" : "") << (plan.truncates ? ", truncation" : "");
+    if (plan.tls) {
+        text << ", TLS " << modes[static_cast<size_t>(plan.door.rules.tls)] << " then "
+             << modes[static_cast<size_t>(plan.door.rules_after_reload.tls)];
+    }
+    if (!plan.door.rules.allowed.empty()) text << ", allow list";
+    if (plan.door.sockets_max > 0) text << ", " << plan.door.sockets_max << " sockets";
     for (const ExportPlan& exp : plan.exports) {
         text << "; " << media[static_cast<size_t>(exp.medium)] << ' ' << exp.bytes / page_bytes
              << " pages, depth " << exp.depth;
@@ -169,6 +212,7 @@ Outcome live(uint64_t seed, const Cuts& cuts) {
     const LifePlan plan = draw_plan(seed, cuts);
     Outcome outcome;
     outcome.plan = describe(plan);
+    outcome.tls = plan.tls;
     std::optional<SeededRandomness> randomness;
     if (plan.tls) randomness.emplace(seed);
     Timeline timeline;

@@ -33,6 +33,7 @@ struct Outcome {
     uint64_t answers = 0;
     unsigned clients = 0;  // clients that connected
     std::string plan;      // as text
+    bool tls = false;
 };
 
 Outcome live(uint64_t seed, const Cuts& cuts = {});

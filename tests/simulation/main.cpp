@@ -165,8 +165,8 @@ int run_many(const Options& options) {
             report(seed, outcome, live_one(seed, options.cuts).hash == outcome.hash);
             return 1;
         }
-        // One good life in 64 is run twice, too.
-        if (lives % 64 == 0 && live_one(seed, options.cuts).hash != outcome.hash) {
+        // One good life in 64 is run twice, and each with TLS.
+        if ((lives % 64 == 0 || outcome.tls) && live_one(seed, options.cuts).hash != outcome.hash) {
             report(seed, outcome, false);
             return 1;
         }

@@ -75,7 +75,16 @@ void Oracle::end_write(uint32_t number, bool succeeded, bool stable, hrtime_t no
     if (succeeded && stable && promises_) write.stable = now;
 }
 
+void Oracle::truncated(uint64_t at, hrtime_t now, bool noticed) {
+    assert(truncation_ == 0 && at < bytes());
+    truncation_ = begin_write(at, bytes() - at, Effect::maybe_zeroes, now);
+    if (noticed) end_write(truncation_, true, false, now);
+}
+
 std::string Oracle::flushed(hrtime_t since, hrtime_t now) {
+    if (Write& cut = writes_.at(truncation_); truncation_ != 0 && since > cut.begun) {
+        cut.ended = std::min(cut.ended, now);
+    }
     if (!promises_) return {};
     for (Write& write : writes_) {
         if (write.succeeded && write.ended < since) write.stable = std::min(write.stable, now);

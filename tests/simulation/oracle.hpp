@@ -44,6 +44,10 @@ class Oracle {
     /// The disk of the export; must outlive the oracle's use.
     void watch(const std::vector<std::byte>& disk) { disk_ = &disk; }
 
+    /// Another process has cut the file there. The rest may be lost. Later writes to it may be lost,
+    /// too, until a flush that was sent after `now` has succeeded. Not if `noticed`.
+    void truncated(uint64_t at, hrtime_t now, bool noticed);
+
     /// The disk's first bytes, which no client writes.
     void keep(std::span<const std::byte> first) { kept_.assign(first.begin(), first.end()); }
 
@@ -81,6 +85,7 @@ class Oracle {
     uint64_t flushes_ = 0;
     bool promises_ = true;
     hrtime_t known_at_ = never;
+    uint32_t truncation_ = 0;        // as a write; 0: none
     std::vector<std::byte> kept_;    // whole blocks
     std::vector<uint64_t> initial_;  // the word in each block
     std::vector<Write> writes_;      // number 0 is the initial content

@@ -73,8 +73,10 @@ int32_t SimulatedKernel::read_file(Operation& operation) {
         bytes = random_.between(1, bytes / sector_bytes) * sector_bytes;
     }
     bytes = std::min<uint64_t>(bytes, entry.len);
-    return static_cast<int32_t>(
-        operation.on->file->read(entry.off, {reinterpret_cast<std::byte*>(entry.addr), bytes}));
+    const uint64_t moved =
+        operation.on->file->read(entry.off, {reinterpret_cast<std::byte*>(entry.addr), bytes});
+    if (moved == 0) ++other_failures;  // behind the end of a truncated file
+    return static_cast<int32_t>(moved);
 }
 
 // Cut only between two sectors: a disk never has half a sector.
@@ -159,12 +161,12 @@ int64_t SimulatedKernel::seek(int fd, uint64_t at, int whence) {
 }
 
 int64_t SimulatedKernel::file_bytes(int fd) {
-    return static_cast<int64_t>(description(fd).file->bytes());
+    return static_cast<int64_t>(description(fd).file->length());
 }
 
 std::byte* SimulatedKernel::map(int fd, uint64_t bytes) {
     const std::shared_ptr<SimulatedFile>& file = description(fd).file;
-    if (bytes > file->bytes() || random_.one_in(4)) return nullptr;
+    if (bytes > file->length() || random_.one_in(4)) return nullptr;
     mappings_[file->memory()] = file;
     return file->memory();
 }
@@ -183,15 +185,16 @@ bool SimulatedKernel::copy(std::byte* to, std::span<const std::byte> from) {
     assert(at <= mapping->second->bytes() && from.size() <= mapping->second->bytes() - at);
     timeline_.spend(random_.one_in(8) ? disk.ns_max : disk.ns_min);
     if (chance(faults.write_error)) return false;
-    mapping->second->write(at, from);
-    return true;
+    return mapping->second->copy(at, from);
 }
 
 bool SimulatedKernel::is_cached(const std::byte* first, uint64_t bytes) {
     assert(bytes > 0);
     auto mapping = mappings_.upper_bound(first);
     assert(mapping != mappings_.begin());
-    return !random_.one_in(4);
+    --mapping;
+    const auto at = static_cast<uint64_t>(first - mapping->first);
+    return !random_.one_in(4) && mapping->second->has_pages(at, bytes);
 }
 
 void SimulatedKernel::forget(std::byte* first, uint64_t bytes) {

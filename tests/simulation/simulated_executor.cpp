@@ -190,13 +190,19 @@ struct SimulatedExecutor::ListeningState : std::enable_shared_from_this<Listenin
         const auto call = std::exchange(accepted, nullptr);
         if (refusals < refusals_max && executor.random_.one_in(executor.accept_error)) {
             ++refusals;
-            return call(os_error(executor.random_.one_in(2) ? EMFILE : ENOBUFS));
+            executor.spare_is_taken_ = executor.random_.one_in(2);
+            return call(os_error(executor.spare_is_taken_ ? ENFILE : ENOBUFS));
         }
         refusals = 0;
+        if (executor.full()) return call(os_error(EMFILE));
+        call(take());
+    }
+
+    std::unique_ptr<nbd::StreamSocket> take() {
+        assert(!queue.empty());
         Caller caller = std::move(queue.front());
         queue.pop_front();
-        call(std::unique_ptr<nbd::StreamSocket>(
-            std::make_unique<Stream>(executor, std::move(caller.socket), caller.peer)));
+        return std::make_unique<Stream>(executor, std::move(caller.socket), caller.peer);
     }
 };
 
@@ -214,9 +220,22 @@ class SimulatedExecutor::Listening final : public nbd::Acceptor {
         state_->accepted = std::move(accepted);
         state_->look_soon();
     }
-    // The freed descriptor is always taken by another process.
-    std::unique_ptr<nbd::StreamSocket> accept_with_spare() override { return nullptr; }
-    void restore_spare() override {}
+    std::unique_ptr<nbd::StreamSocket> accept_with_spare() override {
+        assert(!state_->closed);
+        SimulatedExecutor& executor = state_->executor;
+        if (!std::exchange(executor.has_spare_, false)) return nullptr;
+        const bool taken = std::exchange(executor.spare_is_taken_, false);
+        if (taken || executor.random_.one_in(executor.spare_lost)) return nullptr;
+        assert(!state_->queue.empty());
+        ++executor.accepted_in_need;
+        return state_->take();
+    }
+    void restore_spare() override {
+        SimulatedExecutor& executor = state_->executor;
+        if (executor.has_spare_) return;
+        executor.has_spare_ = !executor.full();
+        if (!executor.has_spare_) executor.spare_missing = true;
+    }
     void close() override {
         if (state_->closed) return;
         state_->closed = true;
@@ -238,6 +257,12 @@ SimulatedExecutor::SimulatedExecutor(Timeline& timeline, SimulatedKernel& kernel
     : timeline_(timeline), kernel_(kernel), random_(seed, executor_stream) {}
 
 SimulatedExecutor::~SimulatedExecutor() = default;
+
+// The spare has a descriptor beside the limit.
+bool SimulatedExecutor::full() const {
+    if (sockets_max == 0) return false;
+    return counts_->sockets + kernel_.open_sockets() >= sockets_max + (has_spare_ ? 0 : 1);
+}
 
 void SimulatedExecutor::soon(std::function<void()> call) {
     timeline_.after(static_cast<hrtime_t>(random_.between(1, call_ns_max)), std::move(call));

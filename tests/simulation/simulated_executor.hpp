@@ -4,7 +4,8 @@
 //     connect() ─▶ queue of a listener ─▶ async_accept ─▶ handshake ── release() ─▶ SimulatedKernel
 //
 // A read gets any part of the arrived bytes, and a write is sent in parts. Accepting may fail a few
-// times in a row, as without memory or descriptors.
+// times in a row, as without memory or descriptors. The number of sockets may be limited, too. Then
+// all listeners share one spare descriptor.
 //
 // Units:     bytes; nanoseconds of virtual time.
 // Ownership: borrows timeline and kernel; outlives its sockets at both ends.
@@ -34,6 +35,15 @@ class SimulatedExecutor final : public nbd::Executor {
     /// One accept in `accept_error` fails, up to `refusals_max` in a row; 0: none.
     static constexpr unsigned refusals_max = 2;
     uint64_t accept_error = 0;
+
+    /// Limit of the server's sockets, listeners not included; 0: none.
+    size_t sockets_max = 0;
+    /// One freed spare in so many is taken by another process; 0: none.
+    uint64_t spare_lost = 0;
+    /// The number of clients that were accepted with the spare descriptor.
+    uint64_t accepted_in_need = 0;
+    /// The spare could not be opened again, because the server kept all descriptors.
+    bool spare_missing = false;
 
     SimulatedExecutor(Timeline& timeline, SimulatedKernel& kernel, uint64_t seed);
     ~SimulatedExecutor() override;
@@ -74,12 +84,15 @@ class SimulatedExecutor final : public nbd::Executor {
         size_t alarms = 0;
     };
 
+    [[nodiscard]] bool full() const;
     /// Makes the call after the time of one call of a thread.
     void soon(std::function<void()> call);
 
     Timeline& timeline_;
     SimulatedKernel& kernel_;
     Random random_;
+    bool has_spare_ = true;
+    bool spare_is_taken_ = false;  // at its next use, by another process
     std::shared_ptr<Counts> counts_ = std::make_shared<Counts>();
     std::vector<std::weak_ptr<ListeningState>> listening_;
 };

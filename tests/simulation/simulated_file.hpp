@@ -9,8 +9,12 @@
 // Linux, these stay in the cache as clean and are not on the disk. Each open description gets the
 // error once (errseq).
 //
+// Another process may truncate the file. A read of the rest then finds the end of the file. A write
+// makes the file longer again, with zeroes before it. A copy into a mapping fails behind the last
+// page. In the last page, the bytes behind the end are lost without an error.
+//
 // Units:  bytes; sectors of 512.
-// Source: fsync(2); Linux' Documentation/core-api/errseq.rst.
+// Source: fsync(2), truncate(2), mmap(2); Linux' Documentation/core-api/errseq.rst.
 #pragma once
 
 #include <cstddef>
@@ -31,15 +35,23 @@ class SimulatedFile {
     explicit SimulatedFile(uint64_t bytes);
     explicit SimulatedFile(std::vector<std::byte> content);
 
+    /// The greatest size, at which the file begins.
     [[nodiscard]] uint64_t bytes() const { return cache_.size(); }
+    /// The size now.
+    [[nodiscard]] uint64_t length() const { return length_; }
     [[nodiscard]] std::byte* memory() { return cache_.data(); }
 
     uint64_t read(uint64_t at, std::span<std::byte> to) const;
-    /// Ranges must lie within the file.
+    /// Ranges must lie within bytes(). A write behind the end makes the file longer.
     void write(uint64_t at, std::span<const std::byte> from);
+    /// Keeps the length.
     void zero(uint64_t at, uint64_t bytes, bool leave_hole);
-    /// Reports a copy into the mapping.
-    void written(uint64_t at, uint64_t bytes);
+    /// Copies into the mapping. False: SIGBUS, after some of the bytes.
+    [[nodiscard]] bool copy(uint64_t at, std::span<const std::byte> from);
+    /// Whether the page cache may have all of these bytes.
+    [[nodiscard]] bool has_pages(uint64_t at, uint64_t bytes) const;
+    /// Another process makes the file shorter.
+    void truncate(uint64_t length);
 
     /// Writes all unsynced sectors of the range to the disk.
     void sync(uint64_t at, uint64_t bytes);
@@ -64,11 +76,14 @@ class SimulatedFile {
 
   private:
     [[nodiscard]] uint64_t sectors() const { return unsynced_.size(); }
+    [[nodiscard]] uint64_t end_of_last_page() const;
+    void written(uint64_t at, uint64_t bytes);
 
     std::vector<std::byte> cache_;
     std::vector<std::byte> disk_;
     std::vector<bool> unsynced_;   // by sector
     std::vector<bool> allocated_;  // by page
+    uint64_t length_ = 0;
     uint64_t errors_ = 0;
 };
 

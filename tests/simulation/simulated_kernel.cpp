@@ -75,6 +75,12 @@ unsigned SimulatedKernel::open_descriptors() const {
                                                [](const auto& open) { return open != nullptr; }));
 }
 
+unsigned SimulatedKernel::open_sockets() const {
+    return static_cast<unsigned>(
+        std::count_if(descriptors_.begin(), descriptors_.end(),
+                      [](const auto& open) { return open != nullptr && open->socket; }));
+}
+
 SimulatedKernel::Description& SimulatedKernel::description(int fd) {
     assert(fd >= descriptor_first);
     assert(static_cast<size_t>(fd - descriptor_first) < descriptors_.size());

@@ -74,6 +74,7 @@ class SimulatedKernel final : public Kernel {
     /// A second descriptor of the same open description.
     int duplicate(int fd);
     [[nodiscard]] unsigned open_descriptors() const;
+    [[nodiscard]] unsigned open_sockets() const;
     /// Operations on files and sockets that are not complete.
     [[nodiscard]] uint64_t operations() const { return operations_; }
 

@@ -14,6 +14,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,6 +53,22 @@ unsigned give_key(SSL*, const char*, char* name, unsigned name_max, unsigned cha
 }
 
 }  // namespace
+
+}  // namespace blkscope::simulation
+
+// The linker prefers this function to the C library's, for OpenSSL, too.
+extern "C" std::time_t time(std::time_t* to) noexcept {
+    std::time_t now = blkscope::simulation::tls_clock;
+    if (!blkscope::simulation::seeded.has_value()) {
+        timespec real{};
+        clock_gettime(CLOCK_REALTIME, &real);
+        now = real.tv_sec;
+    }
+    if (to != nullptr) *to = now;
+    return now;
+}
+
+namespace blkscope::simulation {
 
 SeededRandomness::SeededRandomness(uint64_t seed) {
     assert(!seeded.has_value());
@@ -93,6 +110,18 @@ TlsStream::~TlsStream() {
     SSL_CTX_free(context_);
 }
 
+void TlsStream::digest(std::span<const std::byte> bytes) {
+    for (const std::byte byte : bytes) {
+        digest_ = (digest_ ^ static_cast<uint64_t>(byte)) * 0x100000001b3;
+    }
+}
+
+uint64_t TlsStream::digest() const {
+    const SSL_SESSION* const session = SSL_get_session(ssl_);
+    return session == nullptr ? digest_
+                              : digest_ ^ static_cast<uint64_t>(SSL_SESSION_get_time(session));
+}
+
 int64_t TlsStream::outcome(int result, int64_t if_more_is_wanted) {
     if (result > 0) return result;
     const int error = SSL_get_error(ssl_, result);
@@ -109,6 +138,7 @@ bool TlsStream::flush() {
         const auto bytes = std::as_bytes(std::span<char>(first, std::min(there, part.size())));
         const int64_t result = socket_->send(bytes);
         if (result < 0) return false;
+        digest(bytes.first(static_cast<size_t>(result)));
         BIO_read(out, part.data(), static_cast<int>(result));
     }
     return true;
@@ -133,6 +163,7 @@ int64_t TlsStream::receive(std::span<std::byte> to) {
     std::array<std::byte, 4096> part;
     int64_t came = 0;
     while ((came = socket_->receive(part)) > 0) {
+        digest(std::span(part).first(static_cast<size_t>(came)));
         BIO_write(SSL_get_rbio(ssl_), part.data(), static_cast<int>(came));
     }
     const auto room = static_cast<int>(std::min(to.size(), record_bytes_max));

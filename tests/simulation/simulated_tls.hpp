@@ -1,7 +1,9 @@
-// SimulatedTls: TLS for a life: randomness from its seed, the server's key, a client's end.
+// SimulatedTls: TLS for a life: randomness from its seed, a fixed clock, the server's key, a
+// client's end.
 //
 // OpenSSL is the real one. During the lifetime of a SeededRandomness its random numbers come from
-// the seed. OpenSSL's output has no clock in it, so a life with TLS repeats byte for byte.
+// the seed. Meanwhile time(2) always gives the same second to the whole process. So a life with TLS
+// repeats byte for byte.
 //
 // Ownership: a TlsStream shares its socket.
 // Threads:   a single one, with one SeededRandomness at a time.
@@ -21,7 +23,11 @@ struct ssl_ctx_st;
 
 namespace blkscope::simulation {
 
-/// Replaces OpenSSL's random numbers by numbers from a seed, until destruction.
+/// The time(2) of all lives with TLS: in November 2023.
+inline constexpr int64_t tls_clock = 1'700'000'000;
+
+/// Replaces OpenSSL's random numbers by numbers from a seed, and its clock by `tls_clock`, until
+/// destruction.
 class SeededRandomness {
   public:
     explicit SeededRandomness(uint64_t seed);
@@ -46,13 +52,17 @@ class TlsStream {
     int64_t receive(std::span<std::byte> to);
     /// Sends ciphertext that had no room before. False: some is left.
     bool flush();
+    /// A number that depends on all bytes that were sent and received, and on the session's time.
+    [[nodiscard]] uint64_t digest() const;
 
   private:
+    void digest(std::span<const std::byte> bytes);
     int64_t outcome(int result, int64_t if_more_is_wanted);
 
     std::shared_ptr<SimulatedSocket> socket_;
     ssl_ctx_st* context_;
     ssl_st* ssl_;
+    uint64_t digest_ = 0;
 };
 
 }  // namespace blkscope::simulation

@@ -5,6 +5,7 @@
 #include <cassert>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/handshake/option_questions.hpp"
 #include "driver/nbd/text.hpp"
 
@@ -69,7 +70,8 @@ Step OptionAnswers::answer(const Question& question) {
     }
     if (stopping_) return answer_stopping();
     if (question_.option == Option::starttls) return answer_starttls();
-    if (settings_.tls == TlsMode::require && !in_tls_) return answer_without_tls();
+    const bool in_clear = !in_tls_ && !planted("clear-text-served");
+    if (settings_.tls == TlsMode::require && in_clear) return answer_without_tls();
     if (!is_offered()) return answer_unsupported();
     if (question_.bytes > 0 && !takes_data(question_.option)) return refuse_data();
     switch (question_.option) {
@@ -109,7 +111,7 @@ Step OptionAnswers::answer_starttls() {
         return refuse(OptionReply::err_policy, "this server has no TLS");
     if (in_tls_) return refuse(OptionReply::err_invalid, "TLS has been started already");
     in_tls_ = true;
-    forget_agreements();
+    if (!planted("agreements-kept")) forget_agreements();
     replies_.reply(OptionReply::ack, 0);
     return {.send = {}, .next = Step::Next::start_tls, .reason = {}};
 }
@@ -267,7 +269,7 @@ Step OptionAnswers::close(std::string reason) {
 Step OptionAnswers::transmission(std::size_t exp, std::string_view name) {
     assert(exp < exports_.size());
     assert(!stopping_);
-    assert(in_tls_ || settings_.tls != TlsMode::require);
+    assert(in_tls_ || settings_.tls != TlsMode::require || planted("clear-text-served"));
     if (name != contexts_of_) terms_.allocation = false;  // the selection was for another export
     return {
         .send = {}, .next = Step::Next::transmission, .exp = exp, .terms = terms_, .reason = {}};

@@ -6,6 +6,8 @@
 #include <span>
 #include <stdexcept>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -74,7 +76,8 @@ AllowList::Network AllowList::parse(const std::string& entry) {
 bool AllowList::allows(const IpAddress& client) const {
     if (networks_.empty()) return true;
     return std::any_of(networks_.begin(), networks_.end(), [&](const Network& network) {
-        return same_prefix(client.bytes(), network.address.bytes(), network.prefix_bits);
+        const unsigned rest = planted("prefix-of-bytes") ? network.prefix_bits % byte_bits : 0;
+        return same_prefix(client.bytes(), network.address.bytes(), network.prefix_bits - rest);
     });
 }
 

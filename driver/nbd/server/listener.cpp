@@ -5,6 +5,8 @@
 #include <chrono>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -53,7 +55,7 @@ bool Listener::accept_in_need(int error) {
     auto socket = acceptor_->accept_with_spare();
     const bool any = socket != nullptr;
     if (any) host_->admit_in_need(std::move(socket), error);
-    acceptor_->restore_spare();
+    if (!planted("spare-forgotten")) acceptor_->restore_spare();
     return any;
 }
 

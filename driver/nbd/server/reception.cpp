@@ -6,6 +6,7 @@
 #include <system_error>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
 
 namespace blkscope::nbd {
@@ -82,7 +83,7 @@ void Reception::admit_in_need(std::unique_ptr<StreamSocket> socket, int error) {
     assert(socket != nullptr && error != 0);
     const Peer peer = socket->peer();
     if (const std::string why = why_not(peer); !why.empty()) return refuse(peer, why);
-    if (handshakes() == 0) {
+    if (handshakes() == 0 || planted("need-refuses")) {
         return refuse(peer, "no descriptors left: " + std::generic_category().message(error));
     }
     end_one_for(peer);

