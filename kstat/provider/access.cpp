@@ -20,6 +20,7 @@ namespace blkscope::kstat {
 namespace {
 
 constexpr const char* group_variable = "KSTAT_PRIV_GROUP";
+constexpr size_t usual_groups = 64;
 
 std::optional<gid_t> group_of_environment() {
     // secure_getenv: the caller of a set-user-id provider must not choose the group with access.
@@ -31,10 +32,15 @@ std::optional<gid_t> group_of_environment() {
     return group;
 }
 
+// Most users have few groups. The kernel gives the size that it needs together with ERANGE.
 std::vector<gid_t> groups_of(int socket) {
-    std::vector<gid_t> groups(NGROUPS_MAX);
+    std::vector<gid_t> groups(usual_groups);
     auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
-    if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) return {};
+    if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
+        if (errno != ERANGE || size > NGROUPS_MAX * sizeof(gid_t)) return {};
+        groups.resize(size / sizeof(gid_t));
+        if (getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) return {};
+    }
     groups.resize(size / sizeof(gid_t));
     return groups;
 }
@@ -68,10 +74,14 @@ Peer peer_of(int socket) {
     return peer;
 }
 
-Place place_of(pid_t pid) {
+std::string user_namespace_of(pid_t pid) {
     char link[64];
     const ssize_t length = readlink(proc_path(pid, "ns/user").c_str(), link, sizeof link);
-    return {std::string(link, length < 0 ? 0 : static_cast<size_t>(length)), cgroup_of(pid)};
+    return {link, length < 0 ? 0 : static_cast<size_t>(length)};
+}
+
+Place place_of(pid_t pid) {
+    return {user_namespace_of(pid), cgroup_of(pid)};
 }
 
 std::optional<gid_t> find_group(const std::string& name) {
@@ -120,8 +130,15 @@ bool Access::sees_private(const Peer& peer) const {
            std::find(peer.groups.begin(), peer.groups.end(), *group_) != peer.groups.end();
 }
 
+bool Access::has_zones() const {
+    const std::lock_guard lock(mutex_);
+    return !zones_.empty();
+}
+
+// Most programs have no zones, and each file of /proc makes a new connection more expensive.
 zoneid_t Access::zone_of(const Peer& peer) const {
-    return zone_of(peer, place_of(peer.pid), place_of(getpid()));
+    const Place place = has_zones() ? place_of(peer.pid) : Place{user_namespace_of(peer.pid), {}};
+    return zone_of(peer, place, {user_namespace_of(getpid()), {}});
 }
 
 zoneid_t Access::zone_of(const Peer& peer, const Place& place, const Place& our_own) const {

@@ -40,6 +40,8 @@ struct Place {
     std::string cgroup;          // "/user.slice/..."; likewise
 };
 Place place_of(pid_t pid);
+/// Only its user namespace, which costs less.
+std::string user_namespace_of(pid_t pid);
 
 /// The number of a group given by name or number; nothing if there is none.
 std::optional<gid_t> find_group(const std::string& name);
@@ -60,6 +62,7 @@ class Access {
 
     bool may_write(const Peer& peer) const;
     bool sees_private(const Peer& peer) const;
+    bool has_zones() const;
     zoneid_t zone_of(const Peer& peer) const;
     zoneid_t zone_of(const Peer& peer, const Place& place, const Place& our_own) const;
 

@@ -14,11 +14,13 @@ constexpr size_t usual_size = 4096;
 
 }  // namespace
 
-ReaderConnection::ReaderConnection(Socket socket, std::weak_ptr<Server> server, Session session)
+ReaderConnection::ReaderConnection(Socket socket, std::weak_ptr<Server> server, Session session,
+                                   uid_t user)
     : socket_(std::move(socket)),
       not_inherited_(socket_.native_handle()),
       server_(std::move(server)),
       session_(session),
+      user_(user),
       in_(usual_size) {}
 
 void ReaderConnection::close() {

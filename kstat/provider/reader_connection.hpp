@@ -19,7 +19,7 @@ class ReaderConnection : public std::enable_shared_from_this<ReaderConnection> {
     using Socket = boost::asio::local::stream_protocol::socket;
     using Place = std::list<std::shared_ptr<ReaderConnection>>::iterator;
 
-    ReaderConnection(Socket socket, std::weak_ptr<Server> server, Session session);
+    ReaderConnection(Socket socket, std::weak_ptr<Server> server, Session session, uid_t user);
 
     void start() { receive(); }
     void close();
@@ -27,6 +27,9 @@ class ReaderConnection : public std::enable_shared_from_this<ReaderConnection> {
     /// True if a request or a reply has been incomplete for longer than `patience`.
     bool is_stuck(std::chrono::steady_clock::time_point now,
                   std::chrono::steady_clock::duration patience) const;
+
+    /// The user of the reader's process.
+    uid_t user() const { return user_; }
 
     /// The connection's place in the server's list.
     Place place;
@@ -43,6 +46,7 @@ class ReaderConnection : public std::enable_shared_from_this<ReaderConnection> {
     NotInherited not_inherited_;
     std::weak_ptr<Server> server_;
     Session session_;
+    uid_t user_;
     std::vector<std::byte> in_;
     size_t in_size_ = 0;
     std::vector<std::byte> out_;

@@ -7,8 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cassert>
 #include <cerrno>
 #include <csignal>
+#include <map>
 #include <system_error>
 #include <vector>
 
@@ -104,7 +107,7 @@ void Server::bind() {
     }
     // Every process that may enter the directory may read.
     if (fchmodat(directory_.get(), temporary.c_str(), 0666, 0) != 0 ||
-        ::listen(socket.get(), SOMAXCONN) != 0 ||
+        ::listen(socket.get(), waiting_max) != 0 ||
         renameat(directory_.get(), temporary.c_str(), directory_.get(), name_.c_str()) != 0) {
         const int error = errno;
         unlinkat(directory_.get(), temporary.c_str(), 0);
@@ -158,19 +161,29 @@ void Server::accept() {
 }
 
 void Server::welcome(Protocol::socket socket) {
-    if (connections_.size() == connections_max) ended(*connections_.front());
     ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     const Peer peer = peer_of(socket.native_handle());
+    if (connections_.size() == connections_max) end_one_for(peer.uid);
     const Access& access = Access::of_this_process();
     const Session session{identity_,
                           access.may_write(peer),
                           false,
                           {access.sees_private(peer), access.zone_of(peer)}};
     connections_.push_back(
-        std::make_shared<ReaderConnection>(std::move(socket), weak_from_this(), session));
+        std::make_shared<ReaderConnection>(std::move(socket), weak_from_this(), session, peer.uid));
     connections_.back()->place = std::prev(connections_.end());
     connections_.back()->start();
     look_around_later();
+}
+
+void Server::end_one_for(uid_t newcomer) {
+    std::map<uid_t, size_t> counts{{newcomer, 1}};
+    size_t most = 0;
+    for (const auto& one : connections_) most = std::max(most, ++counts[one->user()]);
+    const auto chosen = std::ranges::find_if(
+        connections_, [&](const auto& one) { return counts[one->user()] == most; });
+    assert(chosen != connections_.end());
+    ended(**chosen);
 }
 
 void Server::was_used(ReaderConnection& connection) {

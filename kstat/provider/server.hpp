@@ -2,8 +2,12 @@
 //
 // Callbacks run on one thread. A connection has one request or one reply at a time, never both. The
 // memory that a reader can occupy is therefore bounded. The server closes a connection that stops
-// in the middle of either. With too many connections, the server closes the one idle the longest.
-// Its reader reconnects and is recognised.
+// in the middle of either. With too many connections, the server closes one of the user who has the
+// most: the one idle the longest. Its reader reconnects and is recognised. So a user cannot close
+// another user's connections by opening many.
+//
+// Few connections wait to be accepted. With more of them, connect(2) waits for its turn. So a
+// process with a loop of connects delays another process by one connection, not by thousands.
 #pragma once
 
 #include <sys/types.h>
@@ -26,6 +30,7 @@ class ReaderConnection;
 class Server : public std::enable_shared_from_this<Server> {
   public:
     static constexpr size_t connections_max = 256;
+    static constexpr int waiting_max = 64;
     /// Limit of the time that a reader may take for one request or one reply.
     static constexpr auto patience = std::chrono::seconds(10);
 
@@ -52,6 +57,7 @@ class Server : public std::enable_shared_from_this<Server> {
     void sweep();
     void accept();
     void welcome(Protocol::socket socket);
+    void end_one_for(uid_t newcomer);
     void look_around_later();
     void look_around();
     void remove_socket_file();

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
@@ -192,6 +193,71 @@ TEST_F(KstatPublish, AReaderThatWasPushedOutByManyOthersComesBackUnnoticed) {
     EXPECT_EQ(kstat_chain_update(kc), 0);
     EXPECT_EQ(lookup("one"), place);
     for (const int socket : others) close(socket);
+}
+
+// The welcome of a provider, or nothing if it has closed the connection.
+size_t greet(int socket) {
+    const uint32_t hello[6] = {8, 1, 1, 0, 0x54'41'54'53, 1};
+    EXPECT_EQ(send(socket, hello, sizeof hello, MSG_NOSIGNAL), ssize_t{sizeof hello});
+    std::array<char, 256> reply;
+    const ssize_t bytes = recv(socket, reply.data(), reply.size(), 0);
+    return bytes > 0 ? static_cast<size_t>(bytes) : 0;
+}
+
+TEST_F(KstatPublish, AnotherUsersManyConnectionsPushOutNoReader) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    const int reader = connect_to(child.pid());
+    ASSERT_GT(greet(reader), 0U);
+    const ChildProcess other([&](const Line& line) {
+        if (setuid(65534) != 0) return;
+        std::vector<int> sockets;
+        for (int i = 0; i < 600; ++i) sockets.push_back(connect_to(child.pid()));
+        line.say(greet(sockets.back()) > 0 ? 'c' : 'n');
+        line.hear();
+    });
+    ASSERT_EQ(other.line().hear(), 'c');
+    EXPECT_GT(greet(reader), 0U);
+    close(reader);
+}
+
+TEST_F(KstatPublish, FewConnectionsWaitForAStoppedProvider) {
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    child.stop();
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path_of(child.pid()).c_str());
+    std::vector<int> waiting;
+    bool connected = true;
+    while (connected && waiting.size() < 500) {
+        waiting.push_back(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        connected = connect(waiting.back(), reinterpret_cast<const sockaddr*>(&address),
+                            sizeof address) == 0;
+    }
+    EXPECT_LE(waiting.size(), 100U);
+    for (const int socket : waiting) close(socket);
+}
+
+TEST_F(KstatPublish, AProcessThatConnectsInALoopDelaysNoReader) {
+    const ChildProcess child(provide_counter("one"));
+    ASSERT_EQ(child.line().hear(), 'r');
+    const auto connect_for_ever = [&](const Line& line) {
+        line.say('c');
+        for (;;) close(connect_to(child.pid()));
+    };
+    const ChildProcess one(connect_for_ever);
+    const ChildProcess two(connect_for_ever);
+    const ChildProcess three(connect_for_ever);
+    for (const ChildProcess* loop : {&one, &two, &three}) ASSERT_EQ(loop->line().hear(), 'c');
+    for (int i = 0; i < 20; ++i) {
+        open();
+        ASSERT_NE(lookup("one"), nullptr) << "at opening " << i;
+        EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+        kstat_close(kc);
+        kc = nullptr;
+    }
 }
 
 }  // namespace
