@@ -3,16 +3,49 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <set>
+
+#include "base/run_directory.hpp"
 
 namespace blkscope::kstat {
 
 namespace {
 
+constexpr const char* no_answer = "does not answer";
+
 bool is_silent(const Result<Reply>& reply) {
     return !reply && reply.error() == std::errc::timed_out;
 }
 
+bool is_invalid(const Result<Reply>& reply) {
+    return !reply && reply.error() == std::errc::protocol_error;
+}
+
+// True at the first call for each socket in this process.
+bool is_new(const std::string& path) {
+    static std::mutex mutex;
+    static std::set<std::string> told;
+    const std::lock_guard lock(mutex);
+    return told.insert(path).second;
+}
+
 }  // namespace
+
+void Provider::warn(const char* what) const {
+    const char* const program = secure_getenv("KSTAT_WARN");
+    if (program == nullptr || *program == '\0') return;
+    const std::string path = run_directory() + "/" + name_;
+    if (!is_new(path)) return;
+    std::fprintf(stderr, "%s: %s %s; its statistics are left out\n", program, path.c_str(), what);
+}
+
+void Provider::drop() {
+    warn("sent an invalid reply");
+    connection_.reset();
+}
 
 bool Provider::connect(Deadline deadline) {
     greeted_ = false;
@@ -20,28 +53,33 @@ bool Provider::connect(Deadline deadline) {
     connection_ = ProviderConnection::open(directory_, name_, deadline);
     if (!connection_) return false;
     const wire::Hello hello{wire::magic, wire::version};
-    if (!connection_->send(wire::Op::hello, wire::bytes_of(hello), {}, deadline)) drop();
+    if (!connection_->send(wire::Op::hello, wire::bytes_of(hello), {}, deadline)) {
+        connection_.reset();
+    }
     return connection_ != nullptr;
 }
 
 void Provider::ask(Deadline deadline) {
+    slow_answers_ = {};
     if (!connection_) {
         connect(deadline);
         return;
     }
     if (connection_->owes_reply() && !wait(std::chrono::steady_clock::now())) return;
     if (!connection_->owes_reply() && !connection_->send(wire::Op::chain_id, {}, {}, deadline)) {
-        drop();
+        connection_.reset();
     }
 }
 
 void Provider::hear(Deadline deadline) {
     if (connection_ && connection_->owes_reply()) {
         const auto reply = wait(silent_ ? std::chrono::steady_clock::now() : deadline);
+        if (is_silent(reply)) warn(no_answer);
         if (reply || is_silent(reply)) return;
     }
     // A closed connection means that the process ended, or that it had too many readers.
     if (!connection_ && connect(deadline)) static_cast<void>(wait(deadline));
+    if (silent_) warn(no_answer);
 }
 
 // Follows what the reply says about the provider. A dead connection is dropped.
@@ -52,8 +90,10 @@ Result<Reply> Provider::wait(Deadline deadline) {
         understand(*reply);
     } else if (is_silent(reply)) {
         silent_ = true;
-    } else {
+    } else if (is_invalid(reply)) {
         drop();
+    } else {
+        connection_.reset();
     }
     return reply;
 }
@@ -74,14 +114,25 @@ void Provider::understand_welcome(const Reply& reply) {
     listed_chain_id_ = 0;  // no chain has this id
 }
 
+void Provider::note_time_of_answer(std::chrono::steady_clock::duration time) {
+    slow_answers_ = time > quick_answer ? slow_answers_ + time : time.zero();
+}
+
 Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data) {
     for (int attempt = 0; attempt < 2; ++attempt) {
+        if (slow_answers_ > slow_answers_max) {
+            warn("answers too slowly");
+            return os_error(ETIMEDOUT);
+        }
         if (!is_ready() && !reconnect()) return os_error(silent_ ? ETIMEDOUT : ENXIO);
+        const auto began = std::chrono::steady_clock::now();
         if (!connection_->send(op, body, data, soon())) {
-            drop();
+            connection_.reset();
             continue;
         }
         auto reply = wait(soon());
+        if (reply) note_time_of_answer(std::chrono::steady_clock::now() - began);
+        if (is_silent(reply)) warn(no_answer);
         if (reply || is_silent(reply)) return reply;
         // The provider may only have had too many readers: one more try.
     }

@@ -6,8 +6,12 @@
 //
 // The reader waits for a silent provider once. After that the provider costs nothing until its late
 // reply arrives.
+//
+// A library must not write to a program's standard error. A program whose user may see a line about
+// silent providers sets KSTAT_WARN to its own name. Then one line is written for each of them.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -17,6 +21,10 @@ namespace blkscope::kstat {
 
 class Provider {
   public:
+    /// An answer that takes longer is slow.
+    static constexpr auto quick_answer = std::chrono::milliseconds(200);
+    static constexpr auto slow_answers_max = std::chrono::seconds(5);
+
     /// `directory` must outlive the provider.
     Provider(const Directory& directory, std::string name)
         : directory_(directory), name_(std::move(name)) {}
@@ -38,13 +46,14 @@ class Provider {
     bool has_news() const { return chain_id_ != listed_chain_id_; }
     void note_listed(kid_t chain_id) { listed_chain_id_ = chain_id; }
 
-    /// One request and its reply, in bounded time.
+    /// One request and its reply, in bounded time. After slow answers of `slow_answers_max` in a
+    /// row, the next ones are not awaited until ask().
     ///
-    /// Errors: ETIMEDOUT if the provider is silent, ENXIO if its process has ended.
+    /// Errors: ETIMEDOUT if the provider is silent or slow, ENXIO if its process has ended.
     Result<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {});
 
     /// Gives up a connection after bytes that no provider sends.
-    void drop() { connection_.reset(); }
+    void drop();
 
     /// Whether this process may write the provider's kstats.
     bool may_be_written() const;
@@ -53,8 +62,10 @@ class Provider {
     bool connect(Deadline deadline);
     bool reconnect();
     Result<Reply> wait(Deadline deadline);
+    void note_time_of_answer(std::chrono::steady_clock::duration time);
     void understand(const Reply& reply);
     void understand_welcome(const Reply& reply);
+    void warn(const char* what) const;
     bool is_ready();
 
     const Directory& directory_;
@@ -66,6 +77,7 @@ class Provider {
     bool greeted_ = false;
     bool silent_ = false;
     bool replaced_ = false;
+    std::chrono::steady_clock::duration slow_answers_{};  // one after the other, since ask()
 };
 
 }  // namespace blkscope::kstat

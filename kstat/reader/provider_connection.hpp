@@ -1,5 +1,5 @@
 // A reader's connection to one provider: requests out, replies in, each with a deadline. The
-// deadline moves by a microsecond for each byte sent or received.
+// deadline moves by 125 ns for each byte sent or received, so by 8 s for the longest reply.
 //
 // A provider that misses the deadline still owes its reply, and the connection stays. A later reply
 // then shows that the provider runs (still_owes).
@@ -68,6 +68,7 @@ class ProviderConnection {
     Descriptor socket_;
     uid_t peer_;
     uint32_t sequence_ = 0;
+    uint32_t length_max_ = 0;  // of the owed reply
     bool owes_ = false;
     std::vector<std::byte> in_;
     size_t in_size_ = 0;

@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <iterator>
 
+#include "kstat/wire/kstat2.hpp"
+
 namespace blkscope::kstat::wire {
 
 namespace {
+
+// Enough for the replies of fixed size, also for those of later versions.
+constexpr uint32_t short_reply_max = 4096;
 
 void append(std::vector<std::byte>& out, Bytes bytes) {
     out.insert(out.end(), bytes.begin(), bytes.end());
@@ -82,6 +87,26 @@ uintptr_t address(const void* pointer) {
 }
 
 }  // namespace
+
+uint32_t reply_length_limit(Op op) {
+    switch (op) {
+        case Op::hello:
+        case Op::chain_id:
+        case Op::write:
+        case Op::kstat2_generation:
+        case Op::kstat2_optional_set:
+            return short_reply_max;
+        case Op::headers:
+            return sizeof(Page) + headers_per_page * sizeof(Header);
+        case Op::kstat2_list:
+            return short_reply_max + kstat2::wire::page_size_max;
+        case Op::read:
+        case Op::kstat2_read:
+        case Op::kstat2_optional_list:
+            return reply_length_max;
+    }
+    return reply_length_max;
+}
 
 std::vector<std::byte> encode_request(Op op, uint32_t sequence, Bytes body, Bytes data) {
     RequestHead head{};

@@ -128,6 +128,9 @@ inline constexpr uint32_t reply_length_max =
 static_assert(sizeof(RequestHead) == 16 && sizeof(ReplyHead) == 16 && sizeof(Header) == 136 &&
               sizeof(DataHead) == 32);
 
+/// Limit of the bytes behind the ReplyHead of a reply to `op`. Only a kstat's data is long.
+uint32_t reply_length_limit(Op op);
+
 /// The struct's bytes.
 template <class T>
 requires std::is_trivially_copyable_v<T> Bytes bytes_of(const T& value) {

@@ -16,6 +16,7 @@
 #include "tools/blkscope/help.hpp"
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/serve.hpp"
+#include "tools/program/kstats.hpp"
 #include "tools/stats/stats.hpp"
 #include "tools/top/top.hpp"
 
@@ -292,6 +293,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** 
 }  // namespace
 
 int run(int argc, char** argv) {
+    program::warn_of_silent_providers("blkscope");
     CLI::App app(about, "blkscope");
     app.require_subcommand(1);
     app.set_version_flag("--version", "blkscope " BLKSCOPE_VERSION);

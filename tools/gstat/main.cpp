@@ -57,7 +57,9 @@ void Batch::run() {
 // Shows the screen until the user ends it.
 class Live {
   public:
-    explicit Live(const Options& options) : options_(options) {}
+    explicit Live(const Options& options) : options_(options) {
+        program::keep_quiet_about_providers();
+    }
 
     void run();
 

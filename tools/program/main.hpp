@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "tools/program/kstats.hpp"
 #include "tools/program/options.hpp"
 #include "tools/program/print.hpp"
 
@@ -29,6 +30,7 @@ int obey(const Program& program, Parse parse, Run run) {
         complain(std::string(program.name).append(": ").append(why).append("\n"));
         return program.failed;
     };
+    warn_of_silent_providers(program.name);
     try {
         const auto parsed = parse();
         if (const auto* options = std::get_if<0>(&parsed)) return run(*options);

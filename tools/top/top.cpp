@@ -71,6 +71,7 @@ class ScreenRun {
         require_all(options_, first);
         session_.take(first);
         if (looks_.was_the_last()) looks_done_ = true;
+        program::keep_quiet_about_providers();
         Terminal terminal(options_.color);
         draw(terminal);
         while (!looks_done_ && !quit_) {

@@ -162,7 +162,11 @@ int Handle::read(kstat_t& ksp, void* buffer) {
     if (node.provider == nullptr) return read_host(node, ksp, buffer);
     for (int attempt = 1;; ++attempt) {
         const int error = read_once(node, ksp, buffer);
-        if (error != EAGAIN || attempt == attempts_max) return error;
+        bool& keeps_waiting = node.provider->keeps_waiting;
+        if (error != EAGAIN || attempt == attempts_max || keeps_waiting) {
+            keeps_waiting = error == EAGAIN;
+            return error;
+        }
         std::this_thread::sleep_for(between_attempts);
     }
 }

@@ -35,6 +35,10 @@ class ListedProvider : public Provider {
 
     /// The provider's number of a kstat -> the reader's.
     std::map<kid_t, kid_t> kids;
+
+    /// A kstat that is being reactivated did not become ready in time. The reader does not wait for
+    /// the next ones until a kstat of this provider is ready at once.
+    bool keeps_waiting = false;
 };
 
 class Handle : public kstat_ctl_t {

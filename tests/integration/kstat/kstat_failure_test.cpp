@@ -4,11 +4,16 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 #include <random>
+#include <string>
+#include <vector>
 
 #include "child_process.hpp"
 
@@ -173,6 +178,129 @@ TEST_F(KstatFailure, AKstatThatIsNeverInstalledAgainIsGivenUpOn) {
     ASSERT_EQ(child.line().hear(), 'c');
     EXPECT_LT(milliseconds([&] { EXPECT_EQ(kstat_read(kc, lookup("one"), nullptr), -1); }), 2'000);
     EXPECT_EQ(errno, EAGAIN);
+}
+
+void never_reinstall_any(const Line& line) {
+    std::vector<kstat_t*> all;
+    const auto create = [](int instance) {
+        return kstat_create("one", instance, "p", "misc", KSTAT_TYPE_RAW, 4, KSTAT_FLAG_PERSISTENT);
+    };
+    for (int i = 0; i < 20; ++i) all.push_back(create(i));
+    for (kstat_t* ksp : all) kstat_install(ksp);
+    line.say('r');
+    line.hear();
+    for (kstat_t* ksp : all) kstat_delete(ksp);
+    for (int i = 0; i < 20; ++i) create(i);
+    line.say('c');
+    line.hear();
+}
+
+TEST_F(KstatFailure, ManyKstatsThatAreNeverInstalledAgainCostOneWait) {
+    const ChildProcess child(never_reinstall_any);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'c');
+    const double spent = milliseconds([&] {
+        for (int i = 0; i < 20; ++i) {
+            EXPECT_EQ(kstat_read(kc, kstat_lookup(kc, "one", i, nullptr), nullptr), -1);
+            EXPECT_EQ(errno, EAGAIN);
+        }
+    });
+    EXPECT_LT(spent, 2'000);
+}
+
+// A provider that answers a connection's first bytes in its own way.
+void answer_falsely(const std::string& directory, const Line& line,
+                    const std::function<void(int)>& answer) {
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    const std::string path = directory + "/" + std::to_string(getpid()) + ".sock";
+    std::strcpy(address.sun_path, path.c_str());
+    bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    listen(listener, 16);
+    line.say('r');
+    for (;;) {
+        const int peer = accept(listener, nullptr, nullptr);
+        std::array<char, 4096> hello;
+        if (recv(peer, hello.data(), hello.size(), 0) > 0) answer(peer);
+        close(peer);
+    }
+}
+
+// Announces a welcome of 64 MiB, and sends it slowly.
+void welcome_at_length(int reader) {
+    const uint32_t head[4] = {64U << 20, 0, 1, 1};
+    send(reader, head, sizeof head, MSG_NOSIGNAL);
+    const std::array<char, 65536> part{};
+    while (send(reader, part.data(), part.size(), MSG_NOSIGNAL) > 0) usleep(20'000);
+}
+
+TEST_F(KstatFailure, AWelcomeOfGreatLengthIsNotAwaited) {
+    const ChildProcess healthy(provide_counter("one"));
+    const ChildProcess slow(
+        [&](const Line& line) { answer_falsely(directory, line, welcome_at_length); });
+    for (const ChildProcess* child : {&healthy, &slow}) ASSERT_EQ(child->line().hear(), 'r');
+    EXPECT_LT(milliseconds([&] { open(); }), 2'500);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+}
+
+int take_long(kstat_t*, int) {
+    usleep(700'000);
+    return 0;
+}
+void provide_slowly(const Line& line) {
+    for (int i = 0; i < 100; ++i) {
+        kstat_t* const ksp = kstat_create("slow", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0);
+        ksp->ks_update = take_long;
+        kstat_install(ksp);
+    }
+    line.say('r');
+    line.hear();
+}
+
+TEST_F(KstatFailure, AProviderWhoseEachAnswerIsSlowCostsABoundedTime) {
+    const ChildProcess child(provide_slowly);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    const double spent = milliseconds([&] {
+        EXPECT_NE(kstat_read(kc, kstat_lookup(kc, "slow", 0, nullptr), nullptr), -1);
+        for (int i = 1; i < 100; ++i) kstat_read(kc, kstat_lookup(kc, "slow", i, nullptr), nullptr);
+        EXPECT_EQ(kstat_read(kc, kstat_lookup(kc, "slow", 99, nullptr), nullptr), -1);
+        EXPECT_EQ(errno, ENXIO);
+    });
+    EXPECT_LT(spent, 10'000);
+    kstat_chain_update(kc);
+    EXPECT_NE(kstat_read(kc, kstat_lookup(kc, "slow", 99, nullptr), nullptr), -1);
+}
+
+std::string errors_of_kstat() {
+    const std::string command = std::string(KSTAT_COMMAND) + " -p one::: 2>&1 >/dev/null";
+    const std::unique_ptr<FILE, int (*)(FILE*)> output(popen(command.c_str(), "r"), pclose);
+    std::array<char, 4096> text{};
+    return {text.data(), fread(text.data(), 1, text.size(), output.get())};
+}
+
+TEST_F(KstatFailure, TheCommandsNameAProviderThatDoesNotAnswer) {
+    const ChildProcess healthy(provide_counter("one"));
+    const ChildProcess stopped(provide_counter("two"));
+    for (const ChildProcess* child : {&healthy, &stopped}) ASSERT_EQ(child->line().hear(), 'r');
+    EXPECT_EQ(errors_of_kstat(), "");
+    stopped.stop();
+    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(stopped.pid()) +
+                                     " does not answer; its statistics are left out\n");
+}
+
+TEST_F(KstatFailure, TheCommandsNameAProviderThatSendsGarbage) {
+    const ChildProcess noise([&](const Line& line) {
+        answer_falsely(directory, line, [](int reader) {
+            send(reader, "no reply of any provider", 24, MSG_NOSIGNAL);
+        });
+    });
+    ASSERT_EQ(noise.line().hear(), 'r');
+    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(noise.pid()) +
+                                     " sent an invalid reply; its statistics are left out\n");
 }
 
 }  // namespace
