@@ -1,17 +1,20 @@
-// The same code has the same results on Linux and on the simulated kernel.
+// The same code has the same results on Linux and on the simulated kernel. TLS has a fixed clock.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "blockdev/ring/ring.hpp"
 #include "simulated_kernel.hpp"
+#include "simulated_tls.hpp"
 
 namespace blkscope::simulation {
 namespace {
@@ -201,6 +204,52 @@ TEST(SimulatedFile, LosesWhatAFailedSyncHasGivenUp) {
     file.sync();
     EXPECT_NE(std::memcmp(file.disk().data(), ones.data(), ones.size()), 0);
     EXPECT_EQ(file.errors(), 1U);
+}
+
+TEST(SimulatedFile, IsTruncatedAsAFileOfLinuxIs) {
+    LinuxWorld real;
+    const std::vector<std::byte> ones(file_bytes, std::byte{1});
+    SimulatedFile file(ones);
+    ASSERT_EQ(pwrite(real.file, ones.data(), ones.size(), 0), ssize_t{file_bytes});
+    const auto expect_the_same = [&] {
+        for (uint64_t at = 0; at < file_bytes; at += 1536) {
+            std::vector<std::byte> expected(4096);
+            std::vector<std::byte> found(4096);
+            const ssize_t bytes =
+                pread(real.file, expected.data(), expected.size(), static_cast<off_t>(at));
+            EXPECT_EQ(file.read(at, found), static_cast<uint64_t>(bytes)) << "at " << at;
+            EXPECT_EQ(found, expected) << "at " << at;
+        }
+        EXPECT_EQ(file.length(), static_cast<uint64_t>(lseek(real.file, 0, SEEK_END)));
+    };
+    ASSERT_EQ(ftruncate(real.file, 10'752), 0);
+    file.truncate(10'752);
+    expect_the_same();
+    ASSERT_EQ(pwrite(real.file, ones.data(), 512, 40'960), 512);
+    file.write(40'960, std::span(ones).first(512));
+    expect_the_same();
+}
+
+TEST(SimulatedFile, LosesACopyBehindItsEndAndFailsBehindItsLastPage) {
+    SimulatedFile file(65536);
+    file.truncate(4096 + 512);
+    const std::vector<std::byte> ones(1024, std::byte{1});
+    EXPECT_TRUE(file.copy(4096, ones));
+    EXPECT_FALSE(file.copy(8192, ones));
+    EXPECT_EQ(file.length(), 4096U + 512U);
+    file.write(16384, ones);
+    std::vector<std::byte> found(1024);
+    EXPECT_EQ(file.read(4096, found), 1024U);
+    EXPECT_EQ(found[511], std::byte{1});
+    EXPECT_EQ(found[512], std::byte{0});
+}
+
+TEST(SimulatedTls, HasAFixedClock) {
+    const SeededRandomness seeded(1);
+    EXPECT_EQ(std::time(nullptr), tls_clock);
+    SSL_SESSION* const session = SSL_SESSION_new();
+    EXPECT_EQ(SSL_SESSION_get_time(session), tls_clock);
+    SSL_SESSION_free(session);
 }
 
 }  // namespace
