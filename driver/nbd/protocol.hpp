@@ -30,45 +30,45 @@
 
 namespace blkscope::nbd {
 
-inline constexpr std::uint16_t tcp_port = 10809;
+inline constexpr uint16_t tcp_port = 10809;
 
 // The first bytes of a header. After a wrong magic the start of the next header is unknown.
-inline constexpr std::uint64_t init_magic = 0x4e42444d41474943;    // "NBDMAGIC"
-inline constexpr std::uint64_t option_magic = 0x49484156454f5054;  // "IHAVEOPT"
-inline constexpr std::uint64_t option_reply_magic = 0x0003e889045565a9;
-inline constexpr std::uint32_t request_magic = 0x25609513;
-inline constexpr std::uint32_t extended_request_magic = 0x21e41c71;
-inline constexpr std::uint32_t simple_reply_magic = 0x67446698;
-inline constexpr std::uint32_t structured_reply_magic = 0x668e33ef;
-inline constexpr std::uint32_t extended_reply_magic = 0x6e8a278c;
+inline constexpr uint64_t init_magic = 0x4e42444d41474943;    // "NBDMAGIC"
+inline constexpr uint64_t option_magic = 0x49484156454f5054;  // "IHAVEOPT"
+inline constexpr uint64_t option_reply_magic = 0x0003e889045565a9;
+inline constexpr uint32_t request_magic = 0x25609513;
+inline constexpr uint32_t extended_request_magic = 0x21e41c71;
+inline constexpr uint32_t simple_reply_magic = 0x67446698;
+inline constexpr uint32_t structured_reply_magic = 0x668e33ef;
+inline constexpr uint32_t extended_reply_magic = 0x6e8a278c;
 
-inline constexpr std::size_t greeting_bytes = 18;
-inline constexpr std::size_t client_flags_bytes = 4;
-inline constexpr std::size_t option_header_bytes = 16;
-inline constexpr std::size_t option_reply_header_bytes = 20;
-inline constexpr std::size_t request_bytes = 28;
-inline constexpr std::size_t extended_request_bytes = 32;
-inline constexpr std::size_t simple_reply_bytes = 16;
-inline constexpr std::size_t structured_reply_bytes = 20;
-inline constexpr std::size_t extended_reply_bytes = 32;
+inline constexpr size_t greeting_bytes = 18;
+inline constexpr size_t client_flags_bytes = 4;
+inline constexpr size_t option_header_bytes = 16;
+inline constexpr size_t option_reply_header_bytes = 20;
+inline constexpr size_t request_bytes = 28;
+inline constexpr size_t extended_request_bytes = 32;
+inline constexpr size_t simple_reply_bytes = 16;
+inline constexpr size_t structured_reply_bytes = 20;
+inline constexpr size_t extended_reply_bytes = 32;
 /// Zeroes after the size and flags in the answer to export_name, unless the client refuses them.
-inline constexpr std::size_t export_name_zeroes = 124;
+inline constexpr size_t export_name_zeroes = 124;
 /// Limit of every string in the protocol: names, descriptions, error texts.
-inline constexpr std::size_t string_bytes_max = 4096;
+inline constexpr size_t string_bytes_max = 4096;
 
 /// The server's flags in its greeting.
 namespace handshake_flag {
-inline constexpr std::uint16_t fixed_newstyle = 1 << 0;
-inline constexpr std::uint16_t no_zeroes = 1 << 1;
+inline constexpr uint16_t fixed_newstyle = 1 << 0;
+inline constexpr uint16_t no_zeroes = 1 << 1;
 }  // namespace handshake_flag
 
 /// The client's flags in reply.
 namespace client_flag {
-inline constexpr std::uint32_t fixed_newstyle = 1 << 0;
-inline constexpr std::uint32_t no_zeroes = 1 << 1;
+inline constexpr uint32_t fixed_newstyle = 1 << 0;
+inline constexpr uint32_t no_zeroes = 1 << 1;
 }  // namespace client_flag
 
-enum class Option : std::uint32_t {
+enum class Option : uint32_t {
     export_name = 1,
     abort = 2,
     list = 3,
@@ -83,7 +83,7 @@ enum class Option : std::uint32_t {
 };
 
 /// The type of an option reply. Errors have the top bit set.
-enum class OptionReply : std::uint32_t {
+enum class OptionReply : uint32_t {
     ack = 1,
     server = 2,
     info = 3,
@@ -100,7 +100,7 @@ enum class OptionReply : std::uint32_t {
     err_ext_header_reqd = 0x8000'000a,
 };
 
-enum class Info : std::uint16_t {
+enum class Info : uint16_t {
     exp = 0,  // NBD_INFO_EXPORT: `export` is a keyword
     name = 1,
     description = 2,
@@ -109,19 +109,19 @@ enum class Info : std::uint16_t {
 
 /// The abilities of an export, sent before transmission begins.
 namespace transmission_flag {
-inline constexpr std::uint16_t has_flags = 1 << 0;  // always
-inline constexpr std::uint16_t read_only = 1 << 1;
-inline constexpr std::uint16_t send_flush = 1 << 2;
-inline constexpr std::uint16_t send_fua = 1 << 3;
-inline constexpr std::uint16_t rotational = 1 << 4;
-inline constexpr std::uint16_t send_trim = 1 << 5;
-inline constexpr std::uint16_t send_write_zeroes = 1 << 6;
-inline constexpr std::uint16_t send_df = 1 << 7;  // only once structured replies are negotiated
-inline constexpr std::uint16_t can_multi_conn = 1 << 8;
-inline constexpr std::uint16_t send_resize = 1 << 9;
-inline constexpr std::uint16_t send_cache = 1 << 10;
-inline constexpr std::uint16_t send_fast_zero = 1 << 11;  // never without send_write_zeroes
-inline constexpr std::uint16_t block_status_payload = 1 << 12;
+inline constexpr uint16_t has_flags = 1 << 0;  // always
+inline constexpr uint16_t read_only = 1 << 1;
+inline constexpr uint16_t send_flush = 1 << 2;
+inline constexpr uint16_t send_fua = 1 << 3;
+inline constexpr uint16_t rotational = 1 << 4;
+inline constexpr uint16_t send_trim = 1 << 5;
+inline constexpr uint16_t send_write_zeroes = 1 << 6;
+inline constexpr uint16_t send_df = 1 << 7;  // only once structured replies are negotiated
+inline constexpr uint16_t can_multi_conn = 1 << 8;
+inline constexpr uint16_t send_resize = 1 << 9;
+inline constexpr uint16_t send_cache = 1 << 10;
+inline constexpr uint16_t send_fast_zero = 1 << 11;  // never without send_write_zeroes
+inline constexpr uint16_t block_status_payload = 1 << 12;
 }  // namespace transmission_flag
 
 /// The commands of the transmission phase. A client may send any other number, too.
@@ -133,7 +133,7 @@ inline constexpr std::uint16_t block_status_payload = 1 << 12;
 ///   - a reply, if it is more than an error number: encode_reply();
 ///   - the flag that offers it: nbd/server/export.cpp, <blkscope/geometry.h>.
 /// The compiler reports a missing case of the first two. List the command in docs/design.md too.
-enum class Command : std::uint16_t {
+enum class Command : uint16_t {
     read = 0,
     write = 1,
     disc = 2,
@@ -147,23 +147,23 @@ enum class Command : std::uint16_t {
 
 /// Flags of one request.
 namespace command_flag {
-inline constexpr std::uint16_t fua = 1 << 0;
-inline constexpr std::uint16_t no_hole = 1 << 1;
-inline constexpr std::uint16_t df = 1 << 2;
-inline constexpr std::uint16_t req_one = 1 << 3;
-inline constexpr std::uint16_t fast_zero = 1 << 4;
-inline constexpr std::uint16_t payload_len = 1 << 5;
+inline constexpr uint16_t fua = 1 << 0;
+inline constexpr uint16_t no_hole = 1 << 1;
+inline constexpr uint16_t df = 1 << 2;
+inline constexpr uint16_t req_one = 1 << 3;
+inline constexpr uint16_t fast_zero = 1 << 4;
+inline constexpr uint16_t payload_len = 1 << 5;
 }  // namespace command_flag
 
 /// The form of a connection's replies, as negotiated.
-enum class ReplyForm : std::uint8_t {
+enum class ReplyForm : uint8_t {
     simple,      // one header and, for a read, its data
     structured,  // reads and block status as chunks, the rest simple
     extended,    // all replies as chunks with 64-bit lengths; requests are extended, too
 };
 
 /// The type of a chunk. Errors have the top bit set.
-enum class Chunk : std::uint16_t {
+enum class Chunk : uint16_t {
     none = 0,
     offset_data = 1,
     offset_hole = 2,
@@ -175,21 +175,21 @@ enum class Chunk : std::uint16_t {
 
 /// Flags of one chunk.
 namespace chunk_flag {
-inline constexpr std::uint16_t done = 1 << 0;  // the last of its request
+inline constexpr uint16_t done = 1 << 0;  // the last of its request
 }  // namespace chunk_flag
 
 /// Flags of an extent in the metadata context base:allocation.
 namespace allocation_flag {
-inline constexpr std::uint32_t hole = 1 << 0;
-inline constexpr std::uint32_t zero = 1 << 1;
+inline constexpr uint32_t hole = 1 << 0;
+inline constexpr uint32_t zero = 1 << 1;
 }  // namespace allocation_flag
 
 /// The one metadata context that is offered, and its id in chunks.
 inline constexpr std::string_view base_allocation = "base:allocation";
-inline constexpr std::uint32_t base_allocation_id = 1;
+inline constexpr uint32_t base_allocation_id = 1;
 
 /// The only error numbers that a reply may have.
-enum class Error : std::uint32_t {
+enum class Error : uint32_t {
     none = 0,
     eperm = 1,
     eio = 5,
@@ -203,14 +203,14 @@ enum class Error : std::uint32_t {
 
 namespace detail {
 
-template <std::unsigned_integral T, std::size_t... I>
+template <std::unsigned_integral T, size_t... I>
 constexpr T load_be(std::span<const std::byte, sizeof(T)> from, std::index_sequence<I...>) {
     // The sum has 64 bits, because a shifted u16 would become a signed int.
     return static_cast<T>(
-        (... | (std::to_integer<std::uint64_t>(from[I]) << (8 * (sizeof(T) - 1 - I)))));
+        (... | (std::to_integer<uint64_t>(from[I]) << (8 * (sizeof(T) - 1 - I)))));
 }
 
-template <std::unsigned_integral T, std::size_t... I>
+template <std::unsigned_integral T, size_t... I>
 constexpr void store_be(std::span<std::byte, sizeof(T)> to, T value, std::index_sequence<I...>) {
     (..., (to[I] = static_cast<std::byte>(value >> (8 * (sizeof(T) - 1 - I)))));
 }
@@ -233,11 +233,11 @@ constexpr void store_be(std::span<std::byte, sizeof(T)> to, T value) {
 ///
 /// The cookie is the client's own eight bytes and is copied to the reply.
 struct Request {
-    std::uint16_t flags = 0;
+    uint16_t flags = 0;
     Command type = Command::read;
-    std::uint64_t cookie = 0;
-    std::uint64_t offset = 0;
-    std::uint64_t length = 0;  // of the range, or of the payload with payload_len
+    uint64_t cookie = 0;
+    uint64_t offset = 0;
+    uint64_t length = 0;  // of the range, or of the payload with payload_len
 
     friend bool operator==(const Request&, const Request&) = default;
 };
@@ -248,32 +248,31 @@ struct Request {
 ///         connection closes.
 [[nodiscard]] constexpr Result<Request, std::errc> parse_request(
     std::span<const std::byte, request_bytes> from) {
-    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != request_magic)
-        return std::errc::protocol_error;
-    return Request{.flags = load_be<std::uint16_t>(from.subspan<4, 2>()),
-                   .type = Command{load_be<std::uint16_t>(from.subspan<6, 2>())},
-                   .cookie = load_be<std::uint64_t>(from.subspan<8, 8>()),
-                   .offset = load_be<std::uint64_t>(from.subspan<16, 8>()),
-                   .length = load_be<std::uint32_t>(from.subspan<24, 4>())};
+    if (load_be<uint32_t>(from.subspan<0, 4>()) != request_magic) return std::errc::protocol_error;
+    return Request{.flags = load_be<uint16_t>(from.subspan<4, 2>()),
+                   .type = Command{load_be<uint16_t>(from.subspan<6, 2>())},
+                   .cookie = load_be<uint64_t>(from.subspan<8, 8>()),
+                   .offset = load_be<uint64_t>(from.subspan<16, 8>()),
+                   .length = load_be<uint32_t>(from.subspan<24, 4>())};
 }
 
 /// The same for a client that has negotiated extended headers.
 [[nodiscard]] constexpr Result<Request, std::errc> parse_extended_request(
     std::span<const std::byte, extended_request_bytes> from) {
-    if (load_be<std::uint32_t>(from.subspan<0, 4>()) != extended_request_magic)
+    if (load_be<uint32_t>(from.subspan<0, 4>()) != extended_request_magic)
         return std::errc::protocol_error;
-    return Request{.flags = load_be<std::uint16_t>(from.subspan<4, 2>()),
-                   .type = Command{load_be<std::uint16_t>(from.subspan<6, 2>())},
-                   .cookie = load_be<std::uint64_t>(from.subspan<8, 8>()),
-                   .offset = load_be<std::uint64_t>(from.subspan<16, 8>()),
-                   .length = load_be<std::uint64_t>(from.subspan<24, 8>())};
+    return Request{.flags = load_be<uint16_t>(from.subspan<4, 2>()),
+                   .type = Command{load_be<uint16_t>(from.subspan<6, 2>())},
+                   .cookie = load_be<uint64_t>(from.subspan<8, 8>()),
+                   .offset = load_be<uint64_t>(from.subspan<16, 8>()),
+                   .length = load_be<uint64_t>(from.subspan<24, 8>())};
 }
 
 /// Writes a simple reply's header. A read's data follows it if `error` is none.
 constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, Error error,
-                                   std::uint64_t cookie) {
+                                   uint64_t cookie) {
     store_be(to.subspan<0, 4>(), simple_reply_magic);
-    store_be(to.subspan<4, 4>(), static_cast<std::uint32_t>(error));
+    store_be(to.subspan<4, 4>(), static_cast<uint32_t>(error));
     store_be(to.subspan<8, 8>(), cookie);
 }
 
@@ -281,10 +280,10 @@ constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, 
 ///
 /// Units: bytes of the payload that follows the header, below 4 GiB without extended headers.
 struct ChunkHead {
-    std::uint16_t flags;
+    uint16_t flags;
     Chunk type;
-    std::uint64_t cookie;
-    std::uint64_t bytes;
+    uint64_t cookie;
+    uint64_t bytes;
 };
 
 /// Writes a chunk's header.
@@ -293,17 +292,17 @@ constexpr void encode_structured_chunk(std::span<std::byte, structured_reply_byt
     assert(head.bytes <= UINT32_MAX);
     store_be(to.subspan<0, 4>(), structured_reply_magic);
     store_be(to.subspan<4, 2>(), head.flags);
-    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(head.type));
+    store_be(to.subspan<6, 2>(), static_cast<uint16_t>(head.type));
     store_be(to.subspan<8, 8>(), head.cookie);
-    store_be(to.subspan<16, 4>(), static_cast<std::uint32_t>(head.bytes));
+    store_be(to.subspan<16, 4>(), static_cast<uint32_t>(head.bytes));
 }
 
 /// The same for a client with extended headers; `offset` is the request's.
 constexpr void encode_extended_chunk(std::span<std::byte, extended_reply_bytes> to,
-                                     const ChunkHead& head, std::uint64_t offset) {
+                                     const ChunkHead& head, uint64_t offset) {
     store_be(to.subspan<0, 4>(), extended_reply_magic);
     store_be(to.subspan<4, 2>(), head.flags);
-    store_be(to.subspan<6, 2>(), static_cast<std::uint16_t>(head.type));
+    store_be(to.subspan<6, 2>(), static_cast<uint16_t>(head.type));
     store_be(to.subspan<8, 8>(), head.cookie);
     store_be(to.subspan<16, 8>(), offset);
     store_be(to.subspan<24, 8>(), head.bytes);

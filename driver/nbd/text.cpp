@@ -8,11 +8,11 @@
 namespace blkscope::nbd {
 namespace {
 
-constexpr std::size_t printable_source_bytes = 64;
+constexpr size_t printable_source_bytes = 64;
 
 void append_printable(std::string& to, char c) {
     constexpr std::string_view digits = "0123456789abcdef";
-    const auto byte = static_cast<std::uint8_t>(c);
+    const auto byte = static_cast<uint8_t>(c);
     if (byte >= 0x20 && byte < 0x7f && c != '\\' && c != '"') {
         to += c;
         return;

@@ -16,7 +16,7 @@ namespace blkscope::nbd {
 [[nodiscard]] bool valid_string(std::string_view text);
 
 /// The size limit of printable()'s result.
-inline constexpr std::size_t printable_bytes_max = 64 * 4 + 3;
+inline constexpr size_t printable_bytes_max = 64 * 4 + 3;
 
 /// `text` for use between quotes in a log or an error text. Printable ASCII stays, other bytes
 /// become \xHH, and "..." replaces all after 64 bytes.

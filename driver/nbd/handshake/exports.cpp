@@ -33,7 +33,7 @@ void check_strings(const ExportInfo& exp) {
 void check_numbers(const ExportInfo& exp) {
     namespace flag = transmission_flag;
     // Clients keep offsets in a signed 64-bit integer.
-    assert(exp.size_bytes <= std::uint64_t{std::numeric_limits<std::int64_t>::max()});
+    assert(exp.size_bytes <= uint64_t{std::numeric_limits<int64_t>::max()});
     assert((exp.transmission_flags & flag::has_flags) != 0);
     // The handshake adds these flags for a client that has negotiated the features.
     assert((exp.transmission_flags & (flag::send_df | flag::block_status_payload)) == 0);
@@ -44,7 +44,7 @@ void check_numbers(const ExportInfo& exp) {
     assert(std::has_single_bit(block.minimum) && block.minimum <= 65536);
     assert(std::has_single_bit(block.preferred) && block.preferred >= 512);
     assert(block.preferred >= block.minimum && block.preferred <= block.maximum);
-    assert(block.maximum == std::numeric_limits<std::uint32_t>::max() ||
+    assert(block.maximum == std::numeric_limits<uint32_t>::max() ||
            block.maximum % block.minimum == 0);
 }
 
@@ -52,11 +52,11 @@ void check_numbers(const ExportInfo& exp) {
 
 Exports::Exports(std::vector<ExportInfo> list, bool may_be_listed)
     : list_(std::move(list)), may_be_listed_(may_be_listed) {
-    for (std::size_t i = 0; i < list_.size(); ++i) {
+    for (size_t i = 0; i < list_.size(); ++i) {
         check_strings(list_[i]);
         check_numbers(list_[i]);
         const auto same_name = [&](const ExportInfo& exp) { return exp.name == list_[i].name; };
-        const auto here = list_.begin() + static_cast<std::ptrdiff_t>(i);
+        const auto here = list_.begin() + static_cast<ptrdiff_t>(i);
         if (std::any_of(list_.begin(), here, same_name)) {
             throw std::system_error(
                 std::make_error_code(std::errc::file_exists),
@@ -74,10 +74,10 @@ Exports::Exports(std::vector<ExportInfo> list, bool may_be_listed)
     if (!default_ && list_.size() == 1) default_ = 0;
 }
 
-std::optional<std::size_t> Exports::find(std::string_view name) const {
+std::optional<size_t> Exports::find(std::string_view name) const {
     const auto named =
         std::find_if(begin(), end(), [&](const auto& exp) { return exp.name == name; });
-    if (named != end()) return static_cast<std::size_t>(named - begin());
+    if (named != end()) return static_cast<size_t>(named - begin());
     return name.empty() ? default_ : std::nullopt;
 }
 

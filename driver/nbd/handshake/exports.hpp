@@ -13,18 +13,18 @@ namespace blkscope::nbd {
 
 /// Block sizes that clients should respect, in bytes. The defaults are the protocol's own.
 struct BlockSize {
-    std::uint32_t minimum = 1;        // a power of two, at most 65536
-    std::uint32_t preferred = 4096;   // a power of two, at least 512 and at least the minimum
-    std::uint32_t maximum = 1 << 25;  // of one request's data, a multiple of the minimum;
-                                      // 0xffffffff: no limit
+    uint32_t minimum = 1;        // a power of two, at most 65536
+    uint32_t preferred = 4096;   // a power of two, at least 512 and at least the minimum
+    uint32_t maximum = 1 << 25;  // of one request's data, a multiple of the minimum;
+                                 // 0xffffffff: no limit
 };
 
 /// The handshake's view of one export. How the export is served is not part of it.
 struct ExportInfo {
     std::string name;         // a valid_string(), unique
     std::string description;  // a valid_string(); empty for none
-    std::uint64_t size_bytes = 0;
-    std::uint16_t transmission_flags = 0;  // has_flags, and the device's abilities
+    uint64_t size_bytes = 0;
+    uint16_t transmission_flags = 0;  // has_flags, and the device's abilities
     BlockSize block_size;
     bool is_default = false;  // found by the empty name too
 };
@@ -47,19 +47,19 @@ class Exports {
 
     /// The index of the export with this name. The empty name means the default export, or the only
     /// export if none is marked as default.
-    [[nodiscard]] std::optional<std::size_t> find(std::string_view name) const;
+    [[nodiscard]] std::optional<size_t> find(std::string_view name) const;
 
-    [[nodiscard]] const ExportInfo& operator[](std::size_t index) const {
+    [[nodiscard]] const ExportInfo& operator[](size_t index) const {
         assert(index < list_.size());
         return list_[index];
     }
-    [[nodiscard]] std::size_t size() const { return list_.size(); }
+    [[nodiscard]] size_t size() const { return list_.size(); }
     [[nodiscard]] auto begin() const { return list_.begin(); }
     [[nodiscard]] auto end() const { return list_.end(); }
 
   private:
     std::vector<ExportInfo> list_;
-    std::optional<std::size_t> default_;
+    std::optional<size_t> default_;
     bool may_be_listed_;
 };
 

@@ -12,7 +12,7 @@ namespace blkscope::nbd {
 namespace {
 
 // Limit of one read, even of data that is dropped.
-constexpr std::size_t read_bytes_max = std::size_t{64} << 10;
+constexpr size_t read_bytes_max = size_t{64} << 10;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ Handshake::Handshake(const Exports& exports, HandshakeLimits limits, TlsMode tls
       answers_(exports, {limits.parsed_bytes_max, tls, replies_max}, replies_) {}
 
 std::array<std::byte, greeting_bytes> Handshake::greeting() {
-    constexpr std::uint16_t flags = handshake_flag::fixed_newstyle | handshake_flag::no_zeroes;
+    constexpr uint16_t flags = handshake_flag::fixed_newstyle | handshake_flag::no_zeroes;
     std::array<std::byte, greeting_bytes> bytes{};
     const std::span<std::byte, greeting_bytes> to(bytes);
     store_be(to.subspan<0, 8>(), init_magic);
@@ -39,7 +39,7 @@ std::array<std::byte, greeting_bytes> Handshake::greeting() {
     return bytes;
 }
 
-std::size_t Handshake::wanted() const {
+size_t Handshake::wanted() const {
     return std::min(missing_, read_bytes_max);
 }
 
@@ -66,7 +66,7 @@ Step Handshake::feed(std::span<const std::byte> bytes) {
     return close("the handshake has ended");
 }
 
-void Handshake::expect(State state, std::size_t bytes, bool keep) {
+void Handshake::expect(State state, size_t bytes, bool keep) {
     state_ = state;
     missing_ = bytes;
     keep_ = keep;
@@ -76,7 +76,7 @@ void Handshake::expect(State state, std::size_t bytes, bool keep) {
 Step Handshake::take_client_flags() {
     assert(state_ == State::client_flags);
     assert(in_.size() == client_flags_bytes);
-    const auto flags = get<std::uint32_t>(in_, 0);
+    const auto flags = get<uint32_t>(in_, 0);
     if ((flags & ~(client_flag::fixed_newstyle | client_flag::no_zeroes)) != 0) {
         return close(fmt::format("client flags {:#x} contain one that was not offered", flags));
     }
@@ -87,8 +87,8 @@ Step Handshake::take_client_flags() {
 }
 
 bool Handshake::too_many_options() const {
-    const std::uint64_t for_list =
-        answers_.listed() ? std::uint64_t{limits_.options_per_listed_export} * exports_.size() : 0;
+    const uint64_t for_list =
+        answers_.listed() ? uint64_t{limits_.options_per_listed_export} * exports_.size() : 0;
     return options_seen_ > limits_.options_max + for_list;
 }
 
@@ -96,10 +96,10 @@ bool Handshake::too_many_options() const {
 Step Handshake::take_option_header() {
     assert(state_ == State::option_header);
     assert(in_.size() == option_header_bytes);
-    const auto magic = get<std::uint64_t>(in_, 0);
-    option_ = Option{get<std::uint32_t>(in_, 8)};
-    option_bytes_ = get<std::uint32_t>(in_, 12);
-    const auto number = static_cast<std::uint32_t>(option_);
+    const auto magic = get<uint64_t>(in_, 0);
+    option_ = Option{get<uint32_t>(in_, 8)};
+    option_bytes_ = get<uint32_t>(in_, 12);
+    const auto number = static_cast<uint32_t>(option_);
 
     if (magic != option_magic) {
         return close(fmt::format("wrong magic {:#018x} at the start of an option", magic));

@@ -43,14 +43,14 @@ namespace blkscope::nbd {
 
 /// Limits on one client before it has chosen an export. Common servers have the same limits.
 struct HandshakeLimits {
-    std::uint32_t options_max = 32;  // then the connection closes
+    uint32_t options_max = 32;  // then the connection closes
     /// Further options for each export after a LIST, because `nbdinfo --list` asks about each
     /// export.
-    std::uint32_t options_per_listed_export = 32;
+    uint32_t options_per_listed_export = 32;
     /// A longer option closes the connection. A shorter one is read, even if its data is not used.
-    std::uint32_t option_bytes_max = 32u << 20;
+    uint32_t option_bytes_max = 32u << 20;
     /// The longest option whose data is kept and parsed. Bounds the memory of a client.
-    std::uint32_t parsed_bytes_max = 64u << 10;
+    uint32_t parsed_bytes_max = 64u << 10;
 };
 
 /// The negotiation of one connection.
@@ -73,7 +73,7 @@ class Handshake {
     [[nodiscard]] static std::array<std::byte, greeting_bytes> greeting();
 
     /// The number of bytes to read next: 1 to 64 KiB, and 0 after the end.
-    [[nodiscard]] std::size_t wanted() const;
+    [[nodiscard]] size_t wanted() const;
 
     /// Takes the next bytes of the stream, 1 to wanted().
     [[nodiscard]] Step feed(std::span<const std::byte> bytes);
@@ -84,7 +84,7 @@ class Handshake {
   private:
     enum class State { client_flags, option_header, option_data, ended };
 
-    void expect(State state, std::size_t bytes, bool keep);
+    void expect(State state, size_t bytes, bool keep);
     [[nodiscard]] bool too_many_options() const;
     Step take_client_flags();
     Step take_option_header();
@@ -98,14 +98,14 @@ class Handshake {
     OptionAnswers answers_;
 
     State state_ = State::client_flags;
-    std::size_t missing_ = client_flags_bytes;  // of the message being read
+    size_t missing_ = client_flags_bytes;       // of the message being read
     bool keep_ = true;                          // bytes are kept in in_, else only counted
     std::vector<std::byte> in_;
 
     bool fixed_newstyle_ = false;
-    std::uint64_t options_seen_ = 0;
+    uint64_t options_seen_ = 0;
     Option option_{};
-    std::uint32_t option_bytes_ = 0;  // of its data, as announced by the client
+    uint32_t option_bytes_ = 0;  // of its data, as announced by the client
     std::string reason_;
 };
 

@@ -56,7 +56,7 @@ bool OptionAnswers::is_offered() const {
     return false;  // an unknown number
 }
 
-bool OptionAnswers::is_parsed(Option option, std::uint32_t bytes) const {
+bool OptionAnswers::is_parsed(Option option, uint32_t bytes) const {
     return takes_data(option) && !is_too_long(bytes);
 }
 
@@ -216,8 +216,8 @@ Step OptionAnswers::answer_meta_context() {
 
     const bool wildcard = !question->any_query || question->names_all_of_base;
     if (question->names_allocation || (wildcard && !selects)) {
-        replies_.reply(OptionReply::meta_context, sizeof(std::uint32_t) + base_allocation.size());
-        replies_.put(selects ? base_allocation_id : std::uint32_t{0});
+        replies_.reply(OptionReply::meta_context, sizeof(uint32_t) + base_allocation.size());
+        replies_.put(selects ? base_allocation_id : uint32_t{0});
         replies_.put(base_allocation);
     }
     if (selects) {
@@ -228,17 +228,16 @@ Step OptionAnswers::answer_meta_context() {
 }
 
 // The export's flags, with the flags of the negotiated features.
-std::uint16_t OptionAnswers::flags_of(const ExportInfo& exp) const {
-    std::uint16_t flags = exp.transmission_flags;
+uint16_t OptionAnswers::flags_of(const ExportInfo& exp) const {
+    uint16_t flags = exp.transmission_flags;
     if (terms_.replies != ReplyForm::simple) flags |= transmission_flag::send_df;
     if (terms_.replies == ReplyForm::extended) flags |= transmission_flag::block_status_payload;
     return flags;
 }
 
 Step OptionAnswers::answer_unsupported() {
-    return refuse(
-        OptionReply::err_unsup,
-        fmt::format("option {} is not supported", static_cast<std::uint32_t>(question_.option)));
+    return refuse(OptionReply::err_unsup, fmt::format("option {} is not supported",
+                                                      static_cast<uint32_t>(question_.option)));
 }
 
 Step OptionAnswers::refuse_name(std::string_view name) {
@@ -246,9 +245,8 @@ Step OptionAnswers::refuse_name(std::string_view name) {
 }
 
 Step OptionAnswers::refuse_data() {
-    return refuse(
-        OptionReply::err_invalid,
-        fmt::format("option {} takes no data", static_cast<std::uint32_t>(question_.option)));
+    return refuse(OptionReply::err_invalid,
+                  fmt::format("option {} takes no data", static_cast<uint32_t>(question_.option)));
 }
 
 Step OptionAnswers::acknowledge() {
@@ -266,7 +264,7 @@ Step OptionAnswers::close(std::string reason) {
     return {.send = {}, .next = Step::Next::close, .reason = reason_};
 }
 
-Step OptionAnswers::transmission(std::size_t exp, std::string_view name) {
+Step OptionAnswers::transmission(size_t exp, std::string_view name) {
     assert(exp < exports_.size());
     assert(!stopping_);
     assert(in_tls_ || settings_.tls != TlsMode::require || planted("clear-text-served"));

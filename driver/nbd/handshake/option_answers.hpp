@@ -22,7 +22,7 @@ namespace blkscope::nbd {
 class OptionAnswers {
   public:
     struct Settings {
-        std::uint32_t parsed_bytes_max;
+        uint32_t parsed_bytes_max;
         TlsMode tls;
         ReplyForm replies_max;
     };
@@ -30,7 +30,7 @@ class OptionAnswers {
     /// An option from the client. `data` is empty if is_parsed() is false.
     struct Question {
         Option option{};
-        std::uint32_t bytes = 0;  // of its data, as announced
+        uint32_t bytes = 0;  // of its data, as announced
         std::span<const std::byte> data;
     };
 
@@ -39,7 +39,7 @@ class OptionAnswers {
 
     /// True if the option's data is parsed: the option takes data, and the data is not too long.
     /// Other data is read and dropped.
-    [[nodiscard]] bool is_parsed(Option option, std::uint32_t bytes) const;
+    [[nodiscard]] bool is_parsed(Option option, uint32_t bytes) const;
 
     /// Answers the next option. The step's reason is valid until the next call.
     Step answer(const Question& question);
@@ -52,7 +52,7 @@ class OptionAnswers {
   private:
     /// False for an option that the server does not have or that --replies switches off.
     [[nodiscard]] bool is_offered() const;
-    [[nodiscard]] bool is_too_long(std::uint32_t bytes) const {
+    [[nodiscard]] bool is_too_long(uint32_t bytes) const {
         return bytes > settings_.parsed_bytes_max;
     }
     Step answer_stopping();
@@ -66,13 +66,13 @@ class OptionAnswers {
     Step answer_extended_headers();
     Step answer_meta_context();
     Step answer_unsupported();
-    [[nodiscard]] std::uint16_t flags_of(const ExportInfo& exp) const;
+    [[nodiscard]] uint16_t flags_of(const ExportInfo& exp) const;
     Step refuse_name(std::string_view name);
     Step refuse_data();
     Step acknowledge();
     Step refuse(OptionReply error, std::string_view why);
     Step close(std::string reason);
-    Step transmission(std::size_t exp, std::string_view name);
+    Step transmission(size_t exp, std::string_view name);
 
     const Exports& exports_;
     const Settings settings_;

@@ -34,9 +34,9 @@ void note_wish(InfoQuestion& question, Info wish) {
 
 // Removes a string with its length from the front.
 Result<std::string_view, const char*> take_string(std::span<const std::byte>& from) {
-    if (from.size() < sizeof(std::uint32_t)) return too_short;
-    const std::size_t bytes = get<std::uint32_t>(from, 0);
-    from = from.subspan(sizeof(std::uint32_t));
+    if (from.size() < sizeof(uint32_t)) return too_short;
+    const size_t bytes = get<uint32_t>(from, 0);
+    from = from.subspan(sizeof(uint32_t));
     if (bytes > from.size()) return too_short;
     const std::string_view text = as_text(from.first(bytes));
     from = from.subspan(bytes);
@@ -49,16 +49,16 @@ Result<std::string_view, const char*> take_string(std::span<const std::byte>& fr
 Result<InfoQuestion, const char*> parse_info_question(std::span<const std::byte> data) {
     const auto name = take_string(data);
     if (!name) return name.error();
-    if (data.size() < sizeof(std::uint16_t)) return too_short;
-    const std::size_t wishes = get<std::uint16_t>(data, 0);
-    data = data.subspan(sizeof(std::uint16_t));
-    if (data.size() != wishes * sizeof(std::uint16_t)) return wrong_length;
+    if (data.size() < sizeof(uint16_t)) return too_short;
+    const size_t wishes = get<uint16_t>(data, 0);
+    data = data.subspan(sizeof(uint16_t));
+    if (data.size() != wishes * sizeof(uint16_t)) return wrong_length;
 
     InfoQuestion question{.exp = *name};
-    for (std::size_t i = 0; i < wishes; ++i) {
-        const std::size_t at = i * sizeof(std::uint16_t);
-        assert(at + sizeof(std::uint16_t) <= data.size());
-        note_wish(question, Info{get<std::uint16_t>(data, at)});
+    for (size_t i = 0; i < wishes; ++i) {
+        const size_t at = i * sizeof(uint16_t);
+        assert(at + sizeof(uint16_t) <= data.size());
+        note_wish(question, Info{get<uint16_t>(data, at)});
     }
     return question;
 }
@@ -66,12 +66,12 @@ Result<InfoQuestion, const char*> parse_info_question(std::span<const std::byte>
 Result<ContextQuestion, const char*> parse_context_question(std::span<const std::byte> data) {
     const auto name = take_string(data);
     if (!name) return name.error();
-    if (data.size() < sizeof(std::uint32_t)) return too_short;
-    const std::uint32_t queries = get<std::uint32_t>(data, 0);
-    data = data.subspan(sizeof(std::uint32_t));
+    if (data.size() < sizeof(uint32_t)) return too_short;
+    const uint32_t queries = get<uint32_t>(data, 0);
+    data = data.subspan(sizeof(uint32_t));
     ContextQuestion question{.exp = *name, .any_query = queries > 0};
     // Each query takes at least four bytes of the data, so a large count ends early.
-    for (std::uint32_t i = 0; i < queries; ++i) {
+    for (uint32_t i = 0; i < queries; ++i) {
         const auto query = take_string(data);
         if (!query) return query.error();
         // Unknown namespaces, leaves and forms of queries are ignored.

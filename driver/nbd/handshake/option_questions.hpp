@@ -19,7 +19,7 @@ namespace blkscope::nbd {
 
 /// The number at `at`. The caller has checked the size.
 template <std::unsigned_integral T>
-T get(std::span<const std::byte> from, std::size_t at) {
+T get(std::span<const std::byte> from, size_t at) {
     return load_be<T>(from.subspan(at).first<sizeof(T)>());
 }
 

@@ -34,15 +34,15 @@ class OptionReplies {
         bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
     }
     void put(std::string_view text);
-    void put_zeroes(std::size_t bytes) { bytes_.resize(bytes_.size() + bytes); }
+    void put_zeroes(size_t bytes) { bytes_.resize(bytes_.size() + bytes); }
 
     /// Writes the head of a reply; the caller then puts `data_bytes` of data.
-    void reply(OptionReply type, std::size_t data_bytes);
+    void reply(OptionReply type, size_t data_bytes);
     void refuse(OptionReply error, std::string_view why);
     /// Writes the reply that names one export of a LIST.
     void listed(const ExportInfo& exp);
     /// Writes the information that INFO and GO give about an export.
-    void infos(const ExportInfo& exp, std::uint16_t flags, bool name, bool description);
+    void infos(const ExportInfo& exp, uint16_t flags, bool name, bool description);
 
   private:
     void text_info(Info what, std::string_view text);

@@ -43,7 +43,7 @@ struct Step {
     /// Bytes to send first. The handshake owns them; valid until the next feed().
     std::span<const std::byte> send;
     Next next = Next::go_on;
-    std::size_t exp = 0;  // the export's index; only with transmission
+    size_t exp = 0;       // the export's index; only with transmission
     Terms terms = {};     // only with transmission
     /// The reason to log, one line of ASCII; valid until the next feed(). Only with close, and
     /// empty if the client asked to close.

@@ -35,7 +35,7 @@ int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
     std::vector<std::byte> body(sizeof head + data.bytes.size());
     std::memcpy(body.data(), &head, sizeof head);
     std::copy(data.bytes.begin(), data.bytes.end(),
-              body.begin() + static_cast<std::ptrdiff_t>(sizeof head));
+              body.begin() + static_cast<ptrdiff_t>(sizeof head));
     return accept_data(ksp, body, buffer);
 }
 

@@ -268,7 +268,7 @@ TEST_F(KstatMerge, AReadThroughACopyOfTheHeaderReadsTheSameKstat) {
     ASSERT_NE(kstat_read(kc, &copy, nullptr), -1);
     EXPECT_EQ(std::memcmp(copy.ks_data, "abcd", 4), 0);
     EXPECT_EQ(lookup("one")->ks_data, nullptr);
-    free(copy.ks_data);
+    std::free(copy.ks_data);
 }
 
 TEST_F(KstatMerge, LookupTakesWildcards) {

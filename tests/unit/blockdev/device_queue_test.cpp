@@ -127,7 +127,7 @@ TEST(DeviceQueue, KeepsDepthAndOrderWhateverHappens) {
             } else if (!running.empty()) {
                 const size_t which = random() % running.size();
                 Buf* ending = running[which];
-                running.erase(running.begin() + static_cast<std::ptrdiff_t>(which));
+                running.erase(running.begin() + static_cast<ptrdiff_t>(which));
                 BufQueue served;
                 Buf* next = nullptr;
                 if (ending->op == Buf::Op::flush) {

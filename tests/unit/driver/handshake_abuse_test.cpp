@@ -11,17 +11,17 @@ namespace {
 
 // A growing vector may have twice the capacity of the kept data. The list of two exports is
 // shorter.
-constexpr std::size_t allocation_max = 2 * (64 << 10);
+constexpr size_t allocation_max = 2 * (64 << 10);
 
 // Counts the option replies in `sent`, and checks that each is complete and within the limits.
-std::size_t count_replies(std::string_view sent) {
-    const auto number = [&](std::size_t at) {
-        return load_be<std::uint32_t>(std::as_bytes(std::span(sent)).subspan(at).first<4>());
+size_t count_replies(std::string_view sent) {
+    const auto number = [&](size_t at) {
+        return load_be<uint32_t>(std::as_bytes(std::span(sent)).subspan(at).first<4>());
     };
-    std::size_t replies = 0;
+    size_t replies = 0;
     while (sent.size() >= option_reply_header_bytes) {
         EXPECT_EQ(sent.substr(0, 8), u64(option_reply_magic));
-        const std::size_t data_bytes = number(16);
+        const size_t data_bytes = number(16);
         const bool error = (number(12) & 0x80000000) != 0;
         EXPECT_LE(data_bytes, error ? string_bytes_max : 4 + 2 * string_bytes_max);
         EXPECT_LE(data_bytes, sent.size() - option_reply_header_bytes);
@@ -47,7 +47,7 @@ TEST_F(HandshakeAbuse, AClientThatSaysNothingGetsNoMoreThanTheGreeting) {  // CV
 }
 
 TEST_F(HandshakeAbuse, AnOptionOf4GibClosesBeforeItsDataIsRead) {  // CVE-2017-15119
-    for (const std::uint32_t number : {1u, 2u, 3u, 6u, 7u, 8u, 10u, 99u}) {
+    for (const uint32_t number : {1u, 2u, 3u, 6u, 7u, 8u, 10u, 99u}) {
         Handshake fresh(exports);
         const Outcome outcome = play(fresh, fixed + option_header(number, 0xffffffff) + "data");
         EXPECT_EQ(outcome.next, Step::Next::close) << number;
@@ -68,7 +68,7 @@ TEST_F(HandshakeAbuse, AnOptionOf32MibIsThrownAwayInPieces) {
     const Outcome outcome = say(rest);
     EXPECT_LE(largest_allocation, 1024u);
     EXPECT_EQ(outcome.next, Step::Next::go_on);
-    EXPECT_LE(outcome.wanted_at_once, std::size_t{64} << 10);
+    EXPECT_LE(outcome.wanted_at_once, size_t{64} << 10);
     EXPECT_EQ(outcome.sent, reply(7, 0x80000009, "the option is too long"));
 }
 
@@ -82,7 +82,7 @@ TEST_F(HandshakeAbuse, MemoryGrowsWithWhatHasComeNotWithWhatIsAnnounced) {
 
 TEST_F(HandshakeAbuse, AnUnknownNameOf4096BytesFitsIntoTheErrorsText) {  // CVE-2020-10761
     for (const char c : {'n', '\n', '"'}) {
-        for (const std::uint32_t number : {6u, 7u}) {
+        for (const uint32_t number : {6u, 7u}) {
             Handshake fresh(exports);
             const Outcome outcome =
                 play(fresh, fixed + option(number, question(std::string(4096, c))));
@@ -128,7 +128,7 @@ TEST_F(HandshakeAbuse,
 TEST_F(HandshakeAbuse, AClientMayVanishAtAnyByte) {  // CVE-2017-7539, CVE-2017-9524
     const std::string stream = fixed + option(3) + option(6, question("disk", {1, 2})) +
                                option(99, "data") + option(7, question("disk"));
-    for (std::size_t bytes = 0; bytes < stream.size(); ++bytes) {
+    for (size_t bytes = 0; bytes < stream.size(); ++bytes) {
         Handshake fresh(exports);
         const Outcome outcome = play(fresh, std::string_view(stream).substr(0, bytes));
         EXPECT_EQ(outcome.next, Step::Next::go_on);
@@ -182,20 +182,20 @@ class Babble {
   public:
     std::string stream() {
         std::string said = chance(20) ? bytes(4) : u32(one_of({0, 1, 2, 3}));
-        for (std::uint32_t i = one_of({1, 2, 4, 40}); i > 0; --i) said += random_option();
+        for (uint32_t i = one_of({1, 2, 4, 40}); i > 0; --i) said += random_option();
         if (chance(4)) said.resize(below(said.size() + 1));
         return said;
     }
 
-    std::size_t below(std::size_t end) { return random_() % end; }
-    bool chance(std::size_t one_in) { return below(one_in) == 0; }
+    size_t below(size_t end) { return random_() % end; }
+    bool chance(size_t one_in) { return below(one_in) == 0; }
 
   private:
-    std::uint32_t one_of(std::initializer_list<std::uint32_t> values) {
+    uint32_t one_of(std::initializer_list<uint32_t> values) {
         return values.begin()[below(values.size())];
     }
 
-    std::string bytes(std::size_t count) {
+    std::string bytes(size_t count) {
         std::string made;
         while (made.size() < count) made += static_cast<char>(random_() & 0xff);
         return made;
@@ -209,16 +209,16 @@ class Babble {
     std::string data() {
         if (chance(4)) return {};
         if (chance(4)) return name();
-        std::string made = question(name(), std::vector<std::uint16_t>(below(6), one_of16()));
+        std::string made = question(name(), std::vector<uint16_t>(below(6), one_of16()));
         if (chance(6)) made[below(made.size())] = static_cast<char>(random_() & 0xff);
         if (chance(8)) made += bytes(below(9));
         return made;
     }
 
-    std::uint16_t one_of16() { return static_cast<std::uint16_t>(below(5)); }
+    uint16_t one_of16() { return static_cast<uint16_t>(below(5)); }
 
     std::string random_option() {
-        const auto number = static_cast<std::uint32_t>(chance(16) ? random_() : below(13));
+        const auto number = static_cast<uint32_t>(chance(16) ? random_() : below(13));
         std::string made = option(number, data());
         if (chance(30)) made.replace(12, 4, u32(one_of({0, 5, 65537, 0x2000001, 0xffffffff})));
         if (chance(60)) made[below(16)] ^= static_cast<char>(1 << below(8));
@@ -244,14 +244,14 @@ TEST_F(HandshakeAbuse, BytesInAnyPiecesComeToTheSame) {
 // Random bytes never make a handshake large. Its output is always whole replies.
 TEST_F(HandshakeAbuse, RandomStreamsNeverHurt) {
     Babble babble;
-    std::size_t ended[4] = {};
+    size_t ended[4] = {};
     largest_allocation = 0;
     for (int i = 0; i < 100'000; ++i) {
         Handshake fresh(exports, {}, i % 2 == 0 ? TlsMode::on : TlsMode::off);
         const std::string stream = babble.stream();
         const Outcome outcome = play(fresh, stream, 1 + babble.below(100));
-        ++ended[static_cast<std::size_t>(outcome.next)];
-        ASSERT_LE(outcome.wanted_at_once, std::size_t{64} << 10);
+        ++ended[static_cast<size_t>(outcome.next)];
+        ASSERT_LE(outcome.wanted_at_once, size_t{64} << 10);
         ASSERT_LE(outcome.sent_at_once, 1024u);
         switch (outcome.next) {
             case Step::Next::go_on:
@@ -273,7 +273,7 @@ TEST_F(HandshakeAbuse, RandomStreamsNeverHurt) {
         count_replies(outcome.sent);
     }
     EXPECT_LE(largest_allocation, allocation_max);
-    for (const std::size_t times : ended) EXPECT_GT(times, 1000u);  // each state was reached
+    for (const size_t times : ended) EXPECT_GT(times, 1000u);  // each state was reached
 }
 
 }  // namespace

@@ -16,45 +16,45 @@ namespace blkscope::nbd::testing {
 template <std::unsigned_integral T>
 std::string be(T value) {
     std::string bytes;
-    for (std::size_t i = sizeof(T); i-- > 0;) bytes += static_cast<char>((value >> (8 * i)) & 0xff);
+    for (size_t i = sizeof(T); i-- > 0;) bytes += static_cast<char>((value >> (8 * i)) & 0xff);
     return bytes;
 }
 
-inline std::string u16(std::uint16_t value) {
+inline std::string u16(uint16_t value) {
     return be(value);
 }
-inline std::string u32(std::uint32_t value) {
+inline std::string u32(uint32_t value) {
     return be(value);
 }
-inline std::string u64(std::uint64_t value) {
+inline std::string u64(uint64_t value) {
     return be(value);
 }
 
 inline std::string counted(std::string_view text) {
-    return u32(static_cast<std::uint32_t>(text.size())) + std::string(text);
+    return u32(static_cast<uint32_t>(text.size())) + std::string(text);
 }
 
-inline std::string option_header(std::uint32_t number, std::uint32_t bytes) {
+inline std::string option_header(uint32_t number, uint32_t bytes) {
     return "IHAVEOPT" + u32(number) + u32(bytes);
 }
 
-inline std::string option(std::uint32_t number, std::string_view data = {}) {
-    return option_header(number, static_cast<std::uint32_t>(data.size())) + std::string(data);
+inline std::string option(uint32_t number, std::string_view data = {}) {
+    return option_header(number, static_cast<uint32_t>(data.size())) + std::string(data);
 }
 
-inline std::string reply(std::uint32_t number, std::uint32_t type, std::string_view data = {}) {
+inline std::string reply(uint32_t number, uint32_t type, std::string_view data = {}) {
     return u64(0x0003e889045565a9) + u32(number) + u32(type) + counted(data);
 }
 
-inline std::string question(std::string_view name, const std::vector<std::uint16_t>& wishes = {}) {
-    std::string data = counted(name) + u16(static_cast<std::uint16_t>(wishes.size()));
-    for (const std::uint16_t wish : wishes) data += u16(wish);
+inline std::string question(std::string_view name, const std::vector<uint16_t>& wishes = {}) {
+    std::string data = counted(name) + u16(static_cast<uint16_t>(wishes.size()));
+    for (const uint16_t wish : wishes) data += u16(wish);
     return data;
 }
 
 /// The data of LIST_META_CONTEXT and SET_META_CONTEXT.
 inline std::string contexts(std::string_view name, const std::vector<std::string>& queries) {
-    std::string data = counted(name) + u32(static_cast<std::uint32_t>(queries.size()));
+    std::string data = counted(name) + u32(static_cast<uint32_t>(queries.size()));
     for (const std::string& query : queries) data += counted(query);
     return data;
 }
@@ -67,22 +67,22 @@ inline const std::string before_fixed = u32(0);  // as clients were before 2011
 struct Outcome {
     std::string sent;
     Step::Next next = Step::Next::go_on;
-    std::size_t exp = 0;
+    size_t exp = 0;
     Terms terms;
     std::string reason;
-    std::size_t taken = 0;           // bytes of the client that were read
-    std::size_t sent_at_once = 0;    // the longest answer
-    std::size_t wanted_at_once = 0;  // the longest read
+    size_t taken = 0;           // bytes of the client that were read
+    size_t sent_at_once = 0;    // the longest answer
+    size_t wanted_at_once = 0;  // the longest read
 
     friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 /// Feeds `stream` in pieces of at most `piece` bytes until it or the handshake ends.
 inline Outcome play(Handshake& handshake, std::string_view stream,
-                    std::size_t piece = std::numeric_limits<std::size_t>::max()) {
+                    size_t piece = std::numeric_limits<size_t>::max()) {
     Outcome outcome;
     while (outcome.next == Step::Next::go_on && outcome.taken < stream.size()) {
-        const std::size_t wanted = handshake.wanted();
+        const size_t wanted = handshake.wanted();
         const auto bytes = stream.substr(outcome.taken, std::min(wanted, piece));
         const Step step = handshake.feed(std::as_bytes(std::span(bytes)));
         outcome.taken += bytes.size();
@@ -97,7 +97,7 @@ inline Outcome play(Handshake& handshake, std::string_view stream,
     return outcome;
 }
 
-inline constexpr std::uint16_t disk_flags = 0x0d6d;
+inline constexpr uint16_t disk_flags = 0x0d6d;
 
 /// Two exports, the second the default and without a description.
 inline Exports two_exports() {

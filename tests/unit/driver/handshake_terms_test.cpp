@@ -6,17 +6,17 @@
 namespace blkscope::nbd::testing {
 namespace {
 
-constexpr std::uint32_t err_unsup = 0x80000001;
-constexpr std::uint32_t err_invalid = 0x80000003;
-constexpr std::uint32_t err_unknown = 0x80000006;
-constexpr std::uint32_t err_too_big = 0x80000009;
-constexpr std::uint32_t err_ext_header_reqd = 0x8000000a;
-constexpr std::uint32_t ack = 1;
-constexpr std::uint32_t info = 3;
-constexpr std::uint32_t meta_context = 4;
+constexpr uint32_t err_unsup = 0x80000001;
+constexpr uint32_t err_invalid = 0x80000003;
+constexpr uint32_t err_unknown = 0x80000006;
+constexpr uint32_t err_too_big = 0x80000009;
+constexpr uint32_t err_ext_header_reqd = 0x8000000a;
+constexpr uint32_t ack = 1;
+constexpr uint32_t info = 3;
+constexpr uint32_t meta_context = 4;
 
-constexpr std::uint16_t df = 0x0080;
-constexpr std::uint16_t status_payload = 0x1000;
+constexpr uint16_t df = 0x0080;
+constexpr uint16_t status_payload = 0x1000;
 
 const std::string structured = option(8);
 const std::string extended = option(11);
@@ -27,8 +27,8 @@ class HandshakeTerms : public ::testing::Test {
     Outcome say(const std::string& stream) { return play(handshake, stream); }
 
     /// Expects this error for an option, and that an ABORT after it is still understood.
-    void expect_refused(const std::string& before, const std::string& refused, std::uint32_t number,
-                        std::uint32_t error) {
+    void expect_refused(const std::string& before, const std::string& refused, uint32_t number,
+                        uint32_t error) {
         Handshake fresh(exports);
         play(fresh, fixed + before);
         const Outcome outcome = play(fresh, refused + option(2));
@@ -38,7 +38,7 @@ class HandshakeTerms : public ::testing::Test {
 
     /// The terms of a client that sends `before` and then GO.
     Terms agreed(const std::string& before, const std::string& name = "disk",
-                 const std::vector<std::uint16_t>& wishes = {}) {
+                 const std::vector<uint16_t>& wishes = {}) {
         Handshake fresh(exports);
         const Outcome outcome = play(fresh, fixed + before + option(7, question(name, wishes)));
         EXPECT_EQ(outcome.next, Step::Next::transmission);
@@ -92,12 +92,12 @@ TEST_F(HandshakeTerms, ExportNameTellsOfDfWithStructuredRepliesAndClosesWithExte
 // ---- A server with simpler forms only ----
 
 /// The error of a server with `replies_max` for an option, or `ack`.
-std::uint32_t answer_of(ReplyForm replies_max, const Exports& exports, const std::string& before,
-                        const std::string& asked) {
+uint32_t answer_of(ReplyForm replies_max, const Exports& exports, const std::string& before,
+                   const std::string& asked) {
     Handshake handshake(exports, {}, TlsMode::off, replies_max);
     play(handshake, fixed + before);
     const std::string sent = play(handshake, asked).sent;
-    for (const std::uint32_t type : {ack, err_unsup}) {
+    for (const uint32_t type : {ack, err_unsup}) {
         if (sent.substr(12, 4) == u32(type)) return type;
     }
     return 0;
@@ -179,9 +179,9 @@ TEST_F(HandshakeTerms, SetNeedsChunksAndListDoesNot) {
     EXPECT_FALSE(agreed(option(10, contexts("disk", {allocation})) + structured).allocation);
 }
 
-class MetaContexts : public HandshakeTerms, public ::testing::WithParamInterface<std::uint32_t> {
+class MetaContexts : public HandshakeTerms, public ::testing::WithParamInterface<uint32_t> {
   protected:
-    void expect(const std::string& data, std::uint32_t error) {
+    void expect(const std::string& data, uint32_t error) {
         expect_refused(structured, option(GetParam(), data), GetParam(), error);
     }
 };

@@ -6,22 +6,22 @@
 namespace blkscope::nbd::testing {
 namespace {
 
-constexpr std::uint32_t err_unsup = 0x80000001;
-constexpr std::uint32_t err_policy = 0x80000002;
-constexpr std::uint32_t err_invalid = 0x80000003;
-constexpr std::uint32_t err_unknown = 0x80000006;
-constexpr std::uint32_t err_shutdown = 0x80000007;
-constexpr std::uint32_t err_too_big = 0x80000009;
-constexpr std::uint32_t ack = 1;
-constexpr std::uint32_t server = 2;
-constexpr std::uint32_t info = 3;
+constexpr uint32_t err_unsup = 0x80000001;
+constexpr uint32_t err_policy = 0x80000002;
+constexpr uint32_t err_invalid = 0x80000003;
+constexpr uint32_t err_unknown = 0x80000006;
+constexpr uint32_t err_shutdown = 0x80000007;
+constexpr uint32_t err_too_big = 0x80000009;
+constexpr uint32_t ack = 1;
+constexpr uint32_t server = 2;
+constexpr uint32_t info = 3;
 
 class HandshakeTest : public ::testing::Test {
   protected:
     Outcome say(const std::string& stream) { return play(handshake, stream); }
 
     // Expects that an option is refused, and that an ABORT after it is still understood.
-    void expect_refused(const std::string& refused, std::uint32_t number, std::uint32_t error) {
+    void expect_refused(const std::string& refused, uint32_t number, uint32_t error) {
         const Outcome outcome = say(fixed + refused + option(2));
         const std::string head = u64(0x0003e889045565a9) + u32(number) + u32(error);
         EXPECT_EQ(outcome.sent.substr(0, head.size()), head);
@@ -214,7 +214,7 @@ TEST_F(HandshakeTest, InfoStaysInTheHandshakeAndAnIdenticalGoGivesTheSameAnswer)
     EXPECT_EQ(told.next, Step::Next::go_on);
     std::string as_go = told.sent;
     const std::string head = u64(0x0003e889045565a9);
-    for (std::size_t at = 0; (at = as_go.find(head + u32(6))) != std::string::npos;) {
+    for (size_t at = 0; (at = as_go.find(head + u32(6))) != std::string::npos;) {
         as_go.replace(at + 8, 4, u32(7));
     }
     EXPECT_EQ(say(option(7, question("disk", {1, 2, 3}))).sent, as_go);
@@ -227,7 +227,7 @@ TEST_F(HandshakeTest, InfoMayBeFollowedByAnyOtherOption) {  // CVE-2019-14851
     EXPECT_EQ(outcome.exp, 0u);
 }
 
-class InfoAndGo : public HandshakeTest, public ::testing::WithParamInterface<std::uint32_t> {};
+class InfoAndGo : public HandshakeTest, public ::testing::WithParamInterface<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Options, InfoAndGo, ::testing::Values(6u, 7u));
 
 TEST_P(InfoAndGo, OfAnUnknownExportGetOneErrorAndNoInfoBeforeIt) {
@@ -272,12 +272,12 @@ TEST_P(InfoAndGo, WithMoreThan64KibOfDataAreTooBig) {
     expect_refused(option(GetParam(), std::string((64 << 10) + 1, 'x')), GetParam(), err_too_big);
 }
 TEST_P(InfoAndGo, WithExactly64KibOfDataAreLookedAt) {
-    const std::vector<std::uint16_t> wishes(((64 << 10) - 10) / 2, 3);
+    const std::vector<uint16_t> wishes(((64 << 10) - 10) / 2, 3);
     const Outcome outcome = say(fixed + option(GetParam(), question("disk", wishes)));
     EXPECT_TRUE(outcome.sent.ends_with(reply(GetParam(), ack)));
 }
 
-class Stopping : public HandshakeTest, public ::testing::WithParamInterface<std::uint32_t> {};
+class Stopping : public HandshakeTest, public ::testing::WithParamInterface<uint32_t> {};
 INSTANTIATE_TEST_SUITE_P(Options, Stopping,
                          ::testing::Values(3u, 4u, 5u, 6u, 7u, 8u, 9u, 10u, 11u, 99u));
 

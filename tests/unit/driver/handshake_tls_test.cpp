@@ -6,10 +6,10 @@
 namespace blkscope::nbd::testing {
 namespace {
 
-constexpr std::uint32_t ack = 1;
-constexpr std::uint32_t err_invalid = 0x80000003;
-constexpr std::uint32_t err_tls_reqd = 0x80000005;
-constexpr std::uint32_t err_shutdown = 0x80000007;
+constexpr uint32_t ack = 1;
+constexpr uint32_t err_invalid = 0x80000003;
+constexpr uint32_t err_tls_reqd = 0x80000005;
+constexpr uint32_t err_shutdown = 0x80000007;
 
 const std::string starttls = option(5);
 
@@ -24,7 +24,7 @@ class HandshakeTls : public ::testing::TestWithParam<TlsMode> {
         ASSERT_EQ(outcome.sent, reply(5, ack));
     }
 
-    static bool is_refusal(const std::string& sent, std::uint32_t number, std::uint32_t error) {
+    static bool is_refusal(const std::string& sent, uint32_t number, uint32_t error) {
         return sent.starts_with(u64(option_reply_magic) + u32(number) + u32(error));
     }
 
@@ -121,7 +121,7 @@ TEST(HandshakeTlsOptional, AClientMayGoOnWithoutTls) {
 
 TEST_P(HandshakeTlsRequired, EveryOptionButStarttlsAndAbortIsToldSo) {
     say(fixed);
-    for (const std::uint32_t number : {3u, 4u, 6u, 7u, 8u, 9u, 10u, 11u, 77u}) {
+    for (const uint32_t number : {3u, 4u, 6u, 7u, 8u, 9u, 10u, 11u, 77u}) {
         const std::string data = number == 6 || number == 7 ? question("disk") : "";
         const Outcome outcome = say(option(number, data));
         EXPECT_TRUE(is_refusal(outcome.sent, number, err_tls_reqd)) << number;

@@ -7,6 +7,6 @@
 namespace blkscope::nbd::testing {
 
 /// The largest single allocation, in bytes, since a test last set this to zero.
-extern std::atomic<std::size_t> largest_allocation;
+extern std::atomic<size_t> largest_allocation;
 
 }  // namespace blkscope::nbd::testing

@@ -10,7 +10,7 @@
 namespace blkscope::nbd {
 namespace {
 
-template <std::size_t N>
+template <size_t N>
 constexpr std::array<std::byte, N> bytes(const unsigned char (&values)[N]) {
     std::array<std::byte, N> made{};
     std::transform(values, values + N, made.begin(), [](unsigned char v) { return std::byte{v}; });
@@ -34,7 +34,7 @@ TEST(NbdProtocol, ARequestCanBeReadByTheCompiler) {
 }
 
 TEST(NbdProtocol, ARequestWithAnyBitOfItsMagicWrongIsNone) {
-    for (std::size_t bit = 0; bit < 32; ++bit) {
+    for (size_t bit = 0; bit < 32; ++bit) {
         auto request = write_request;
         request[bit / 8] ^= std::byte{1} << (bit % 8);
         EXPECT_FALSE(parse_request(request)) << bit;
@@ -63,12 +63,12 @@ void expect_round_trip(T value) {
 }
 
 TEST(NbdProtocol, WhatIsStoredIsLoaded) {
-    expect_round_trip<std::uint8_t>(0xa5);
+    expect_round_trip<uint8_t>(0xa5);
     for (int shift = 0; shift < 64; ++shift) {
-        const std::uint64_t value = (std::uint64_t{0xc3} << shift) | 1;
+        const uint64_t value = (uint64_t{0xc3} << shift) | 1;
         expect_round_trip(value);
-        expect_round_trip(static_cast<std::uint32_t>(value));
-        expect_round_trip(static_cast<std::uint16_t>(value));
+        expect_round_trip(static_cast<uint32_t>(value));
+        expect_round_trip(static_cast<uint16_t>(value));
     }
 }
 
@@ -100,9 +100,9 @@ TEST(NbdProtocol, AnyOtherErrnoIsAnIoError) {
 }
 
 TEST(NbdProtocol, ErrorsAreNumbersOfTheProtocolNotOfTheHost) {
-    EXPECT_EQ(static_cast<std::uint32_t>(Error::eoverflow), 75u);
-    EXPECT_EQ(static_cast<std::uint32_t>(Error::enotsup), 95u);
-    EXPECT_EQ(static_cast<std::uint32_t>(Error::eshutdown), 108u);
+    EXPECT_EQ(static_cast<uint32_t>(Error::eoverflow), 75u);
+    EXPECT_EQ(static_cast<uint32_t>(Error::enotsup), 95u);
+    EXPECT_EQ(static_cast<uint32_t>(Error::eshutdown), 108u);
 }
 
 }  // namespace

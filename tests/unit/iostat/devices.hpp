@@ -1,6 +1,5 @@
 // Devices as input of the tests.
-#ifndef IOSTAT_TEST_DEVICES_HPP
-#define IOSTAT_TEST_DEVICES_HPP
+#pragma once
 
 #include <unistd.h>
 
@@ -141,5 +140,3 @@ inline std::vector<std::string> names_of(const Snapshot& snapshot) {
 }
 
 }  // namespace blkscope::iostat
-
-#endif

@@ -183,8 +183,8 @@ TEST(IostatGolden, AMountPointStandsBehindTheNameAtTheEnd) {
 }
 
 // The number of fields of a line; a comma in quotes does not count.
-std::ptrdiff_t fields(std::string_view line) {
-    std::ptrdiff_t count = 1;
+ptrdiff_t fields(std::string_view line) {
+    ptrdiff_t count = 1;
     bool quoted = false;
     for (const char c : line) {
         if (c == '"') quoted = !quoted;
@@ -224,7 +224,7 @@ TEST(IostatGolden, ACommaSeparatedLineHasAFieldForEveryHeading) {
         const auto lines = lines_of(Reporter(options).report(devices, two_processors()));
         ASSERT_GE(lines.size(), 3u) << subset(letters, bits);
         EXPECT_EQ(fields(lines[1]), fields(lines[2])) << subset(letters, bits);
-        const std::ptrdiff_t beside = (options.tty ? 2 : 0) + (options.cpu ? 4 : 0);
+        const ptrdiff_t beside = (options.tty ? 2 : 0) + (options.cpu ? 4 : 0);
         if (!options.vertical() || options.names_last) continue;
         for (size_t i = 3; i < lines.size(); ++i) {
             EXPECT_EQ(fields(lines[i]), fields(lines[1]) - beside) << lines[i];
