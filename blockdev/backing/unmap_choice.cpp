@@ -1,7 +1,6 @@
 #include "blockdev/backing/unmap_choice.hpp"
 
 #include <algorithm>
-#include <new>
 
 namespace blkscope {
 namespace {
@@ -24,16 +23,8 @@ constexpr float forget_share = 0.999F;  // old results lose weight, because the 
 
 }  // namespace
 
-UnmapChoice::UnmapChoice(uint64_t size_bytes)
-    : range_count_(size_bytes / write_size::range_bytes + 1),
-      ranges_(static_cast<Range*>(std::calloc(range_count_, sizeof(Range)))) {
-    assert(size_bytes > 0);
-    if (ranges_ == nullptr) throw std::bad_alloc();
-}
-
 void UnmapChoice::copied(uint64_t offset, uint64_t bytes, int64_t ns) {
-    assert(offset / write_size::range_bytes < range_count_);
-    Range& range = ranges_[offset / write_size::range_bytes];
+    Range& range = ranges_.at(offset);
     const int64_t faults_ns = std::max<int64_t>(ns - static_cast<int64_t>(bytes) / bytes_per_ns, 0);
     if (range.to_watch > 0) return watch(range, faults_ns);
     range.faults_ns += (static_cast<float>(faults_ns) - range.faults_ns) / faults_weight;
@@ -51,7 +42,7 @@ void UnmapChoice::copied(uint64_t offset, uint64_t bytes, int64_t ns) {
 void UnmapChoice::unmapped(uint64_t offset, uint64_t bytes) {
     assert(should_unmap(offset));
     assert(bytes > 0 && bytes <= write_size::bytes_max);
-    Range& range = ranges_[offset / write_size::range_bytes];
+    Range& range = ranges_.at(offset);
     range.long_faults = 0;
     range.watched = 0;
     range.watched_ns = 0;

@@ -22,9 +22,8 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 
+#include "blockdev/backing/range_table.hpp"
 #include "blockdev/backing/write_size.hpp"
 
 namespace blkscope {
@@ -32,14 +31,13 @@ namespace blkscope {
 class UnmapChoice {
   public:
     /// For a file of `size_bytes`.
-    explicit UnmapChoice(uint64_t size_bytes);
+    explicit UnmapChoice(uint64_t size_bytes) : ranges_(size_bytes) {}
 
     /// A write of 1 to write_size::bytes_max bytes was copied to the mapping in `ns`.
     void copied(uint64_t offset, uint64_t bytes, int64_t ns);
     /// Whether the range of `offset` is due to be unmapped.
     [[nodiscard]] bool should_unmap(uint64_t offset) const {
-        assert(offset / write_size::range_bytes < range_count_);
-        return ranges_[offset / write_size::range_bytes].long_faults >= long_faults_max;
+        return ranges_.at(offset).long_faults >= long_faults_max;
     }
     /// The range of `offset` was unmapped after a write of so many bytes.
     void unmapped(uint64_t offset, uint64_t bytes);
@@ -48,7 +46,6 @@ class UnmapChoice {
     // A range with only a few writes between flushes stays mapped.
     static constexpr uint8_t long_faults_max = 16;
 
-    /// All zeroes at first, so that memory of ranges without copies does not become resident.
     struct Range {
         float faults_ns;        // mean time of faults in a copy, of the latest unwatched ones
         float watched_ns;       // sum of the times of faults in watched copies
@@ -58,15 +55,11 @@ class UnmapChoice {
         uint8_t to_watch;       // copies still to be watched
         uint8_t watched_class;  // the class of sizes of unmapped_ns
     };
-    struct Freed {
-        void operator()(Range* ranges) const { std::free(ranges); }
-    };
 
     void watch(Range& range, int64_t faults_ns);
     [[nodiscard]] bool helps(const Range& range, size_t size_class) const;
 
-    size_t range_count_;
-    std::unique_ptr<Range[], Freed> ranges_;
+    RangeTable<Range> ranges_;
     std::array<float, write_size::class_count> unmapped_ns_{};  // as in Range, of all ranges
 };
 

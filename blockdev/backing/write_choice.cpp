@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <new>
 
 namespace blkscope {
 namespace {
@@ -30,18 +29,6 @@ constexpr size_t index(WriteChoice::Method method) {
 
 }  // namespace
 
-WriteChoice::WriteChoice(uint64_t size_bytes)
-    : range_count_(size_bytes / write_size::range_bytes + 1),
-      ranges_(static_cast<Range*>(std::calloc(range_count_, sizeof(Range)))) {
-    assert(size_bytes > 0);
-    if (ranges_ == nullptr) throw std::bad_alloc();
-}
-
-const WriteChoice::Range& WriteChoice::range_of(uint64_t offset) const {
-    assert(offset / write_size::range_bytes < range_count_);
-    return ranges_[offset / write_size::range_bytes];
-}
-
 void WriteChoice::average(Mean& mean, float ns, uint16_t window) {
     assert(ns > 0 && mean.count <= window);
     if (mean.count < window) ++mean.count;
@@ -59,7 +46,7 @@ float WriteChoice::cost(Method method, const Range& range, size_t size_class) co
 }
 
 int64_t WriteChoice::cost_ns(Method method, uint64_t offset, uint64_t bytes) const {
-    return static_cast<int64_t>(cost(method, range_of(offset), write_size::class_of(bytes)));
+    return static_cast<int64_t>(cost(method, ranges_.at(offset), write_size::class_of(bytes)));
 }
 
 // A method that was never used costs 0, so each is used once first.
@@ -97,7 +84,7 @@ WriteChoice::Method WriteChoice::trial(Method best_method, size_t size_class) {
 }
 
 WriteChoice::Method WriteChoice::choose(uint64_t offset, uint64_t bytes) {
-    const Range& range = range_of(offset);
+    const Range& range = ranges_.at(offset);
     const size_t size_class = write_size::class_of(bytes);
     const Method method = best(range, size_class);
     if (cost(method, range, size_class) == 0 || !is_time_to_try(method, size_class)) return method;
@@ -107,15 +94,14 @@ WriteChoice::Method WriteChoice::choose(uint64_t offset, uint64_t bytes) {
 void WriteChoice::took(Method method, uint64_t offset, uint64_t bytes, int64_t ns) {
     const size_t size_class = write_size::class_of(bytes);
     const auto taken = static_cast<float>(std::max<int64_t>(ns, 1));
-    const Range& now = range_of(offset);
+    const Range& now = ranges_.at(offset);
     spent_[size_class].total_ns += std::max<int64_t>(ns, 0);
     if (const Method best_method = best(now, size_class); best_method != method) {
         spent_[size_class].trials_ns +=
             std::max<int64_t>(ns - static_cast<int64_t>(cost(best_method, now, size_class)), 0);
     }
     assert(spent_[size_class].trials_ns <= spent_[size_class].total_ns);
-    average(ranges_[offset / write_size::range_bytes].costs[size_class][index(method)], taken,
-            two_laps(size_class));
+    average(ranges_.at(offset).costs[size_class][index(method)], taken, two_laps(size_class));
     average(all_[size_class][index(method)], taken, all_count_max);
 }
 

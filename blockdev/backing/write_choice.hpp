@@ -23,9 +23,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 
+#include "blockdev/backing/range_table.hpp"
 #include "blockdev/backing/write_size.hpp"
 
 namespace blkscope {
@@ -44,7 +43,7 @@ class WriteChoice {
     static constexpr int64_t trial_share = 32;  // one part of this many of all time is for trials
 
     /// For a file of `size_bytes`.
-    explicit WriteChoice(uint64_t size_bytes);
+    explicit WriteChoice(uint64_t size_bytes) : ranges_(size_bytes) {}
 
     /// The method for 1 to write_size::bytes_max bytes at `offset`.
     Method choose(uint64_t offset, uint64_t bytes);
@@ -71,24 +70,18 @@ class WriteChoice {
         int64_t trials_ns;  // beyond the expected cost of the best method
     };
 
-    /// All zeroes at first, so that memory of ranges without writes does not become resident.
     struct Range {
         std::array<Costs, write_size::class_count> costs;
     };
-    struct Freed {
-        void operator()(Range* ranges) const { std::free(ranges); }
-    };
 
     static void average(Mean& mean, float ns, uint16_t window);
-    [[nodiscard]] const Range& range_of(uint64_t offset) const;
     [[nodiscard]] float cost(Method method, const Range& range, size_t size_class) const;
     [[nodiscard]] Method best(const Range& range, size_t size_class) const;
     Method trial(Method best_method, size_t size_class);
     bool one_in(uint64_t count);
     bool is_time_to_try(Method best_method, size_t size_class);
 
-    size_t range_count_;
-    std::unique_ptr<Range[], Freed> ranges_;
+    RangeTable<Range> ranges_;
     std::array<Costs, write_size::class_count> all_{};  // of all ranges
     uint64_t random_ = 1;                               // the same in each run
     std::array<Spent, write_size::class_count> spent_{};

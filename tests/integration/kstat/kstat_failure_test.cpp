@@ -158,20 +158,27 @@ TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredByReadersAndSweptByTheNextProv
     EXPECT_FALSE(std::filesystem::exists(left));
 }
 
-void never_reinstall(const Line& line) {
-    kstat_t* const ksp =
-        kstat_create("one", 0, "p", "misc", KSTAT_TYPE_RAW, 4, KSTAT_FLAG_PERSISTENT);
-    kstat_install(ksp);
-    line.say('r');
-    line.hear();
-    kstat_delete(ksp);
-    kstat_create("one", 0, "p", "misc", KSTAT_TYPE_RAW, 4, KSTAT_FLAG_PERSISTENT);
-    line.say('c');
-    line.hear();
+// Persistent kstats that are created again, and then not installed.
+auto never_reinstall(int count) {
+    return [count](const Line& line) {
+        std::vector<kstat_t*> all;
+        const auto create = [](int instance) {
+            return kstat_create("one", instance, "p", "misc", KSTAT_TYPE_RAW, 4,
+                                KSTAT_FLAG_PERSISTENT);
+        };
+        for (int i = 0; i < count; ++i) all.push_back(create(i));
+        for (kstat_t* ksp : all) kstat_install(ksp);
+        line.say('r');
+        line.hear();
+        for (kstat_t* ksp : all) kstat_delete(ksp);
+        for (int i = 0; i < count; ++i) create(i);
+        line.say('c');
+        line.hear();
+    };
 }
 
 TEST_F(KstatFailure, AKstatThatIsNeverInstalledAgainIsGivenUpOn) {
-    const ChildProcess child(never_reinstall);
+    const ChildProcess child(never_reinstall(1));
     ASSERT_EQ(child.line().hear(), 'r');
     open();
     child.line().say('n');
@@ -180,23 +187,8 @@ TEST_F(KstatFailure, AKstatThatIsNeverInstalledAgainIsGivenUpOn) {
     EXPECT_EQ(errno, EAGAIN);
 }
 
-void never_reinstall_any(const Line& line) {
-    std::vector<kstat_t*> all;
-    const auto create = [](int instance) {
-        return kstat_create("one", instance, "p", "misc", KSTAT_TYPE_RAW, 4, KSTAT_FLAG_PERSISTENT);
-    };
-    for (int i = 0; i < 20; ++i) all.push_back(create(i));
-    for (kstat_t* ksp : all) kstat_install(ksp);
-    line.say('r');
-    line.hear();
-    for (kstat_t* ksp : all) kstat_delete(ksp);
-    for (int i = 0; i < 20; ++i) create(i);
-    line.say('c');
-    line.hear();
-}
-
 TEST_F(KstatFailure, ManyKstatsThatAreNeverInstalledAgainCostOneWait) {
-    const ChildProcess child(never_reinstall_any);
+    const ChildProcess child(never_reinstall(20));
     ASSERT_EQ(child.line().hear(), 'r');
     open();
     child.line().say('n');
