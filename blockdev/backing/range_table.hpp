@@ -1,7 +1,7 @@
 // RangeTable: a T for each range of a file (write_size::range_bytes).
 //
-// All are zeroes at first. The memory comes from calloc(3), so pages of ranges that nobody writes to
-// do not become resident.
+// All are zeroes at first. The memory comes from calloc(3), so pages of ranges without writes do not
+// become resident.
 //
 // Units:     bytes.
 // Ownership: owns all.
