@@ -1,140 +1,15 @@
-// iostat: connects the options, the reader, the reporter and the clock.
-
-#include "tools/program/main.hpp"
-
-#include <unistd.h>
+// iostat: chooses the style of the report.
 
 #include <csignal>
-#include <ctime>
-#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
-#include "tools/iostat/format.hpp"
 #include "tools/iostat/freebsd/options.hpp"
 #include "tools/iostat/freebsd/run.hpp"
-#include "tools/iostat/histogram_reader.hpp"
-#include "tools/iostat/json.hpp"
-#include "tools/iostat/options.hpp"
-#include "tools/iostat/reader.hpp"
-#include "tools/iostat/report.hpp"
-#include "tools/iostat/summary.hpp"
-#include "tools/program/pace.hpp"
+#include "tools/iostat/run.hpp"
 #include "tools/program/signals.hpp"
 #include "tools/program/stamp.hpp"
-
-namespace blkscope::iostat {
-
-namespace {
-
-using program::complain;
-using program::ending_signal;
-using program::print;
-
-constexpr int failed = 2;
-
-// A run, from the first report to the last.
-class Run {
-  public:
-    explicit Run(const Options& options)
-        : options_(options),
-          pace_(program::Pace::of(options.interval_s, looks_of(options))),
-          reader_(options),
-          reporter_(options) {}
-
-    void report_until_the_end();
-    void print_summary() const;
-
-  private:
-    // With -y the first look makes no report.
-    static std::optional<int> looks_of(const Options& options) {
-        if (!options.count) return {};
-        return *options.count + (options.first_skipped ? 1 : 0);
-    }
-
-    void look();
-    void tell_what_is_missing(const Snapshot& shown, bool processors);
-    void require_all(const Snapshot& shown) const;
-
-    Options options_;
-    program::Pace pace_;
-    Reader reader_;
-    HistogramReader histograms_;
-    Reporter reporter_;
-    Summary summary_;
-    bool missed_devices_ = false;
-    bool missed_processors_ = false;
-};
-
-// Prints the header anew if the process is continued in the middle of an interval.
-void Run::report_until_the_end() {
-    while (ending_signal() == 0) {
-        look();
-        if (!pace_.wait([this] { print(reporter_.header_again()); })) return;
-    }
-}
-
-void Run::look() {
-    std::vector<Device> devices = reader_.read();
-    if (options_.histograms_wanted()) histograms_.read_into(devices);
-    const Processors processors = reader_.read_processors();
-    const Snapshot shown = select(devices, options_);
-    if (options_.must_exist) require_all(shown);
-    tell_what_is_missing(shown, processors.empty());
-    const std::time_t now = std::time(nullptr);
-    const std::string report = reporter_.report(shown, processors, now);
-    if (options_.summary) summary_.add(shown);
-    if (report.empty() && options_.first_skipped) return;
-    print((options_.json ? "" : program::stamp_line(now, options_.stamp)) + report);
-}
-
-// Also refuses if a device was there before: its server has closed, and the run measures nothing.
-void Run::require_all(const Snapshot& shown) const {
-    if (!options_.devices_wanted()) return;
-    const auto missing = missing_names(shown, options_);
-    if (!missing.empty()) throw std::runtime_error(no_devices_text(missing));
-    if (shown.empty()) throw std::runtime_error(no_devices_text());
-}
-
-// Prints each message once. Missing data are shown as empty, or as zeros.
-void Run::tell_what_is_missing(const Snapshot& shown, bool processors) {
-    const bool there_are_some = options_.devices.empty() && reader_.any_device();
-    if (shown.empty() && !missed_devices_ && options_.devices_wanted() && !there_are_some) {
-        missed_devices_ = true;
-        complain("iostat: " + no_devices_text(options_.devices) + "\n");
-    }
-    const bool has_columns = (options_.tty || options_.cpu) && !options_.json;
-    if (processors && !missed_processors_ && has_columns) {
-        missed_processors_ = true;
-        complain("iostat: no processors in " + run_directory() + "; tty and cpu are shown as 0\n");
-    }
-}
-
-void Run::print_summary() const {
-    if (options_.json) return print(json_summary(summary_, std::time(nullptr)));
-    // The terminal has printed ^C at the start of the line.
-    if (ending_signal() == SIGINT && isatty(STDOUT_FILENO) != 0) print("\n");
-    print(summary_text(summary_, options_));
-}
-
-int run(const Options& options) {
-    Run whole(options);
-    whole.report_until_the_end();
-    if (options.summary) {
-        whole.print_summary();  // also if a signal ended the run
-    } else if (ending_signal() != 0) {
-        program::suffer(ending_signal());
-    }
-    return 0;
-}
-
-int main_program(std::vector<std::string> arguments) {
-    return program::obey(
-        {"iostat", failed, [] { print(help_text()); }},
-        [&] { return parse_options(std::move(arguments)); }, run);
-}
-
-}  // namespace
-
-}  // namespace blkscope::iostat
 
 int main(int argc, char** argv) {
     blkscope::program::use_language_for_dates();
