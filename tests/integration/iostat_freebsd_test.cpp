@@ -86,6 +86,11 @@ TEST_F(IostatFreebsd, SelectsByNameAndByType) {
     EXPECT_EQ(missing.status, 1);
     EXPECT_EQ(missing.output, "iostat: no device named nbd7 in " + folder_.string() + "\n");
     EXPECT_EQ(iostat({"-d", "--must-exist", "nbd0"}).status, 0);
+    EXPECT_EQ(iostat({"-d", "--must-exist", "-n", "1", "nbd0", "nbd1"}).status, 0);
+    const CommandResult one = iostat({"-d", "nbd0", "nbd7"});
+    EXPECT_EQ(one.status, 0);
+    EXPECT_EQ(one.output.rfind("iostat: no device named nbd7 in " + folder_.string() + "\n", 0), 0u)
+        << one.output;
     const CommandResult wrong = iostat({"-t", "disk"});
     EXPECT_EQ(wrong.status, 1);
     EXPECT_EQ(wrong.output, "iostat: devstat_buildmatch: unknown match item \"disk\"\n");

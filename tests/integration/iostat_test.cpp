@@ -149,12 +149,35 @@ TEST_F(Iostat, AnUnknownDeviceHasNoLine) {
                                  "; 'blkscope list' shows those that are served\n" + header);
 }
 
+TEST_F(Iostat, AnUnknownDeviceBesideAKnownOneIsToldOfOnce) {
+    serve("one=memory:1M", {"two=memory:1M"});
+    Process program({IOSTAT_BINARY, "-xn", "nbd1", "nbd7", "nbd0", "1", "2"}, path("out"),
+                    path("errors"));
+    EXPECT_EQ(program.wait(), 0);
+    EXPECT_EQ(device_lines(program.output()).size(), 4u) << program.output();
+    std::ifstream in(path("errors"));
+    const std::string said{std::istreambuf_iterator<char>(in), {}};
+    EXPECT_EQ(said, "iostat: no device named nbd7 in " + folder_.string() +
+                        "; 'blkscope list' shows those that are served\n");
+}
+
+// With -l there may be no place for a device that is there.
+TEST_F(Iostat, ADeviceWithoutAPlaceIsNotMissing) {
+    serve("one=memory:1M", {"two=memory:1M"});
+    const CommandResult report = iostat({"-xn", "--must-exist", "-l", "1", "nbd0", "nbd1"});
+    EXPECT_EQ(report.status, 0);
+    EXPECT_EQ(occurrences(report.output, "no device named"), 0u) << report.output;
+}
+
 TEST_F(Iostat, AnUnknownDeviceIsAnErrorWhereItMustExist) {
     serve("memory:1M");
     const std::string there = "; 'blkscope list' shows those that are served\n";
     const CommandResult report = iostat({"-xn", "--must-exist", "nbd0", "nbd7", "nbd8", "1", "1"});
     EXPECT_EQ(report.status, 2);
     EXPECT_EQ(report.output, "iostat: no device named nbd7 or nbd8 in " + folder_.string() + there);
+    const CommandResult one = iostat({"-xn", "--must-exist", "nbd0", "nbd9"});
+    EXPECT_EQ(one.status, 2);
+    EXPECT_EQ(one.output, "iostat: no device named nbd9 in " + folder_.string() + there);
     EXPECT_EQ(iostat({"-xn", "--must-exist", "nbd0"}).status, 0);
     EXPECT_EQ(iostat({"-j", "--must-exist", "nbd7"}).status, 2);
 }

@@ -360,6 +360,11 @@ TEST_F(TopInLines, WhatIsMissingIsTold) {
     EXPECT_EQ(occurrences(none.output, "blkscope: top: no devices in " + folder_.string()), 1u);
     const CommandResult named = run({BLKSCOPE_BINARY, "top", "0.1", "1", "--device", "nbd7"});
     EXPECT_EQ(occurrences(named.output, "blkscope: top: no device named nbd7 in "), 1u);
+    serve("memory:1M");
+    const CommandResult one =
+        run({BLKSCOPE_BINARY, "top", "0.1", "2", "--device", "nbd0", "--device", "nbd9"});
+    EXPECT_EQ(occurrences(one.output, "blkscope: top: no device named nbd9 in "), 1u) << one.output;
+    EXPECT_EQ(occurrences(one.output, " nbd0\n"), 2u) << one.output;
 }
 
 TEST_F(TopInLines, WhatIsMissingIsAnErrorWhereItMustExist) {

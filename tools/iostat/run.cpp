@@ -2,11 +2,14 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <optional>
 #include <stdexcept>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tools/iostat/format.hpp"
 #include "tools/iostat/histogram_reader.hpp"
@@ -50,7 +53,9 @@ class Run {
     }
 
     void look();
+    void find_missing(const std::vector<Device>& devices, const Snapshot& shown);
     void tell_what_is_missing(const Snapshot& shown, bool processors);
+    void tell_of_devices(const Snapshot& shown);
     void require_all(const Snapshot& shown) const;
 
     Options options_;
@@ -59,6 +64,8 @@ class Run {
     HistogramReader histograms_;
     Reporter reporter_;
     Summary summary_;
+    std::vector<std::string> missing_;  // the devices that were named and are not there
+    std::vector<std::string> told_of_;  // the missing devices of which a line was printed
     bool missed_devices_ = false;
     bool missed_processors_ = false;
 };
@@ -76,6 +83,7 @@ void Run::look() {
     if (options_.histograms_wanted()) histograms_.read_into(devices);
     const Processors processors = reader_.read_processors();
     const Snapshot shown = select(devices, options_);
+    find_missing(devices, shown);
     if (options_.must_exist) require_all(shown);
     tell_what_is_missing(shown, processors.empty());
     const std::time_t now = std::time(nullptr);
@@ -85,21 +93,38 @@ void Run::look() {
     print((options_.json ? "" : program::stamp_line(now, options_.stamp)) + report);
 }
 
+// A device without a place in the report is not missing. A path has another name in the report.
+void Run::find_missing(const std::vector<Device>& devices, const Snapshot& shown) {
+    missing_ = missing_names(shown, options_);
+    const std::vector<std::string> unread = missing_names(devices, options_);
+    std::erase_if(missing_, [&](const std::string& name) {
+        return std::ranges::find(unread, name) == unread.end();
+    });
+}
+
 // Also refuses if a device was there before: its server has closed, and the run measures nothing.
 void Run::require_all(const Snapshot& shown) const {
     if (!options_.devices_wanted()) return;
-    const auto missing = missing_names(shown, options_);
-    if (!missing.empty()) throw std::runtime_error(no_devices_text(missing));
+    if (!missing_.empty()) throw std::runtime_error(no_devices_text(missing_));
     if (shown.empty()) throw std::runtime_error(no_devices_text());
+}
+
+// Prints one line about each missing device, and one if there is no device at all.
+void Run::tell_of_devices(const Snapshot& shown) {
+    std::vector<std::string> untold;
+    for (const std::string& name : missing_) {
+        if (std::ranges::find(told_of_, name) == told_of_.end()) untold.push_back(name);
+    }
+    told_of_.insert(told_of_.end(), untold.begin(), untold.end());
+    const bool none_at_all =
+        options_.devices.empty() && shown.empty() && !missed_devices_ && !reader_.any_device();
+    missed_devices_ |= none_at_all;
+    if (none_at_all || !untold.empty()) complain("iostat: " + no_devices_text(untold) + "\n");
 }
 
 // Prints each message once. Missing data are shown as empty, or as zeros.
 void Run::tell_what_is_missing(const Snapshot& shown, bool processors) {
-    const bool there_are_some = options_.devices.empty() && reader_.any_device();
-    if (shown.empty() && !missed_devices_ && options_.devices_wanted() && !there_are_some) {
-        missed_devices_ = true;
-        complain("iostat: " + no_devices_text(options_.devices) + "\n");
-    }
+    if (options_.devices_wanted()) tell_of_devices(shown);
     const bool has_columns = (options_.tty || options_.cpu) && !options_.json;
     if (processors && !missed_processors_ && has_columns) {
         missed_processors_ = true;

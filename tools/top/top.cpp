@@ -40,15 +40,21 @@ bool ends_the_run(int signal) {
     return signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
 }
 
-// With --must-exist: throws if a named device is missing, or if there is no device at all.
-void require_all(const Options& options, const Look& look) {
-    if (!options.must_exist) return;
+// The named devices that are not there.
+std::vector<std::string> missing_names(const Options& options, const Look& look) {
     std::vector<std::string> missing;
     for (const std::string& name : options.devices) {
         const bool found = std::ranges::any_of(
             look.devices, [&](const DeviceLook& one) { return one.device.name == name; });
         if (!found) missing.push_back(name);
     }
+    return missing;
+}
+
+// With --must-exist: throws if a named device is missing, or if there is no device at all.
+void require_all(const Options& options, const Look& look) {
+    if (!options.must_exist) return;
+    const std::vector<std::string> missing = missing_names(options, look);
     if (!missing.empty() || look.devices.empty()) {
         throw std::runtime_error("top: " + iostat::no_devices_text(missing));
     }
@@ -140,8 +146,9 @@ int run_in_lines(const Options& options) {
         const Look look = reader.look();
         require_all(options, look);
         model.take(look);
-        if (model.devices().empty() && !std::exchange(told, true)) {
-            fmt::print(stderr, "blkscope: top: {}\n", iostat::no_devices_text(options.devices));
+        const std::vector<std::string> missing = missing_names(options, look);
+        if ((model.devices().empty() || !missing.empty()) && !std::exchange(told, true)) {
+            fmt::print(stderr, "blkscope: top: {}\n", iostat::no_devices_text(missing));
         }
         program::print(batch_report(model), "top: cannot write");
         if (looks.was_the_last()) return 0;

@@ -1,11 +1,13 @@
 #include "tools/iostat/freebsd/devices.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 #include <span>
 #include <stdexcept>
 #include <utility>
 
 #include "devstat/entries/busy_time.hpp"
+#include "tools/program/kstats.hpp"
 
 namespace blkscope::iostat::freebsd {
 namespace {
@@ -93,6 +95,18 @@ std::vector<Shown> Devices::shown() const {
         shown.push_back(std::move(device));
     }
     return shown;
+}
+
+std::vector<std::string> Devices::missing() const {
+    std::vector<std::string> missing;
+    for (const std::string& drive : options_.drives) {
+        const bool found = std::ranges::any_of(devices_of(now_.info), [&](const Devstat& device) {
+            return program::field_text(device.device_name) + std::to_string(device.unit_number) ==
+                   drive;
+        });
+        if (!found) missing.push_back(drive);
+    }
+    return missing;
 }
 
 }  // namespace blkscope::iostat::freebsd

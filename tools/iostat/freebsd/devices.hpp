@@ -3,6 +3,7 @@
 
 #include <devstat.h>
 
+#include <string>
 #include <vector>
 
 #include "tools/iostat/freebsd/options.hpp"
@@ -25,6 +26,9 @@ class Devices {
     /// The shown devices, over the time since the look before the last; without that look, since
     /// their creation.
     [[nodiscard]] std::vector<Shown> shown() const;
+
+    /// The drives that were named and are not there. A drive without a place in the report is there.
+    [[nodiscard]] std::vector<std::string> missing() const;
 
     [[nodiscard]] bool none_at_all() const { return now_.info.numdevs == 0; }
 

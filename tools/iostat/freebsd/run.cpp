@@ -1,5 +1,6 @@
 #include "tools/iostat/freebsd/run.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -117,9 +118,13 @@ class Run {
 
 // Prints each message once. Missing data are shown as empty or 0.
 void Run::tell_what_is_missing(const std::vector<Shown>& shown) {
-    if (!shown.empty() || told_) return;
+    const std::vector<std::string> missing = devices_.missing();
+    if (told_ || (!shown.empty() && missing.empty())) return;
     told_ = true;
-    if (devices_.none_at_all()) {
+    if (!shown.empty()) {
+        complain(fmt::format("iostat: no device named {} in {}\n", fmt::join(missing, " or "),
+                             run_directory()));
+    } else if (devices_.none_at_all()) {
         complain("iostat: " + no_devices_text() + "\n");
     } else if (!options_.drives.empty() || !options_.matches.empty()) {
         complain("iostat: no such device in " + run_directory() +
@@ -128,10 +133,10 @@ void Run::tell_what_is_missing(const std::vector<Shown>& shown) {
 }
 
 void Run::require_all(const std::vector<Shown>& shown) const {
-    for (const std::string& drive : options_.drives) {
-        const bool found =
-            std::ranges::any_of(shown, [&](const Shown& one) { return one.name == drive; });
-        if (!found) throw std::runtime_error("no device named " + drive + " in " + run_directory());
+    const std::vector<std::string> missing = devices_.missing();
+    if (!missing.empty()) {
+        throw std::runtime_error(
+            fmt::format("no device named {} in {}", fmt::join(missing, " or "), run_directory()));
     }
     if (shown.empty()) throw std::runtime_error("no such device in " + run_directory());
 }
