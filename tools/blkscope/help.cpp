@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
-#include <numeric>
 #include <sstream>
 #include <string_view>
 #include <utility>
+
+#include "tools/program/nearest.hpp"
 
 namespace blkscope {
 namespace {
@@ -105,21 +105,6 @@ std::string description(const CLI::Option& option) {
     return notes.empty() ? text : fmt::format("{} ({})", text, fmt::join(notes, "; "));
 }
 
-// The number of letters to insert, delete or replace to turn one word into the other.
-size_t distance(std::string_view one, std::string_view other) {
-    std::vector<size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (size_t i = 0; i < one.size(); ++i) {
-        size_t diagonal = std::exchange(row[0], i + 1);
-        for (size_t j = 0; j < other.size(); ++j) {
-            const size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
-        }
-    }
-    return row.back();
-}
-
 }  // namespace
 
 HelpFormatter::HelpFormatter() {
@@ -146,13 +131,8 @@ std::string HelpFormatter::make_description(const CLI::App* app) const {
 
 std::string no_such_command(const std::string& word, const std::vector<std::string>& commands) {
     assert(!commands.empty());
-    const auto nearest =
-        std::min_element(commands.begin(), commands.end(), [&](const auto& one, const auto& other) {
-            return distance(word, one) < distance(word, other);
-        });
-    // A word that differs in more than half of its letters is similar only by chance.
-    if (distance(word, *nearest) <= (std::max(word.size(), nearest->size()) + 1) / 2) {
-        return fmt::format("there is no command '{}'; the nearest is '{}'", word, *nearest);
+    if (const auto near = program::nearest(word, commands)) {
+        return fmt::format("there is no command '{}'; the nearest is '{}'", word, *near);
     }
     return fmt::format("there is no command '{}'; there are {}", word, fmt::join(commands, ", "));
 }
