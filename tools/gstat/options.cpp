@@ -85,7 +85,8 @@ void take(Options& options, int letter, const char* argument) {
         options.interval = *interval;
         return;
     }
-    if (!program::set_flag(options, flags, letter)) refuse(program::freebsd_option_error(letter));
+    if (program::set_flag(options, flags, letter)) return;
+    refuse(program::freebsd_option_error(letter, argument));
 }
 
 // -C and -B have no end. Without both, output that is no terminal gets one report.

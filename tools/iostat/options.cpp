@@ -14,6 +14,8 @@ namespace {
 
 constexpr auto grammar = "hcCdDeEiIjLmMnpPqrsStuwxXyYzl:T:";
 
+const std::vector<std::string> long_options{"--help", "--must-exist", "--style"};
+
 using Flag = program::Flag<Options>;
 
 [[noreturn]] void refuse(const std::string& why = {}) {
@@ -104,7 +106,7 @@ void Parser::take(int letter, const char* argument) {
             return take_stamp(argument);
         default:
             if (program::set_flag(options_, flags, letter)) return;
-            refuse("iostat: " + program::option_error(letter) + "\n");
+            refuse("iostat: " + program::option_error(letter, argument, long_options) + "\n");
     }
 }
 
@@ -188,8 +190,11 @@ program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
         if (program::asks_for_help(arguments)) throw Help{};
         const bool must_exist = std::erase(arguments, "--must-exist") > 0;
         Parser parser;
-        const auto operands = program::read_options(std::move(arguments), grammar,
-                                                    std::bind_front(&Parser::take, &parser));
+        const auto operands =
+            program::read_options(arguments, grammar, std::bind_front(&Parser::take, &parser));
+        if (const auto why = program::late_option_error(arguments, operands, long_options)) {
+            throw Refusal{2, "iostat: " + *why + "\n"};
+        }
         parser.settle_classes();
         parser.take_operands(operands);
         parser.check();

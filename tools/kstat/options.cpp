@@ -93,7 +93,7 @@ void Parser::take(int letter, const char* argument) {
             return take_stamp(argument);
         default:
             if (program::set_flag(forms_, form_flags, letter)) return;
-            refuse("kstat: " + program::option_error(letter));
+            refuse("kstat: " + program::option_error(letter, argument));
     }
 }
 
@@ -127,10 +127,11 @@ Options Parser::finish() {
     return std::move(options_);
 }
 
-Options parse(std::vector<std::string> arguments) try {
+Options parse(const std::vector<std::string>& arguments) try {
     Parser parser;
-    const auto operands = program::read_options(std::move(arguments), grammar,
-                                                std::bind_front(&Parser::take, &parser));
+    const auto operands =
+        program::read_options(arguments, grammar, std::bind_front(&Parser::take, &parser));
+    if (const auto why = program::late_option_error(arguments, operands)) refuse("kstat: " + *why);
     for (const std::string& operand : operands) parser.take_operand(operand);
     return parser.finish();
 } catch (const BadPattern& bad) {
@@ -140,9 +141,9 @@ Options parse(std::vector<std::string> arguments) try {
 
 }  // namespace
 
-program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
+program::Parsed<Options> parse_options(const std::vector<std::string>& arguments) {
     if (arguments.size() > 1 && arguments[1] == "--help") return Help{};
-    return program::parsed([&] { return parse(std::move(arguments)); });
+    return program::parsed([&] { return parse(arguments); });
 }
 
 }  // namespace blkscope::kstat_command

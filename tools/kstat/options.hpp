@@ -43,7 +43,7 @@ struct Options {
 ///
 /// Threads: one at a time, as read_options().
 /// Source:  kstat(1M).
-[[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments);
+[[nodiscard]] program::Parsed<Options> parse_options(const std::vector<std::string>& arguments);
 
 /// The synopsis, which is printed after a wrong command line.
 [[nodiscard]] std::string usage_text();

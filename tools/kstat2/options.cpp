@@ -80,7 +80,7 @@ void Parser::take(int letter, const char* argument) {
             return;
         default:
             if (program::set_flag(options_, flags, letter)) return;
-            refuse(program::option_error(letter));
+            refuse(program::option_error(letter, argument));
     }
 }
 
@@ -99,10 +99,11 @@ Options Parser::finish() {
     return std::move(options_);
 }
 
-Options parse(std::vector<std::string> arguments) {
+Options parse(const std::vector<std::string>& arguments) {
     Parser parser;
-    const auto operands = program::read_options(std::move(arguments), grammar,
-                                                std::bind_front(&Parser::take, &parser));
+    const auto operands =
+        program::read_options(arguments, grammar, std::bind_front(&Parser::take, &parser));
+    if (const auto why = program::late_option_error(arguments, operands)) refuse(*why);
     for (const std::string& operand : operands) parser.take_operand(operand);
     return parser.finish();
 }
@@ -127,9 +128,9 @@ std::optional<Operand> parse_operand(std::string_view text) {
     return operand;
 }
 
-program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
+program::Parsed<Options> parse_options(const std::vector<std::string>& arguments) {
     if (arguments.size() > 1 && arguments[1] == "--help") return Help{};
-    return program::parsed([&] { return parse(std::move(arguments)); });
+    return program::parsed([&] { return parse(arguments); });
 }
 
 }  // namespace blkscope::kstat2_command

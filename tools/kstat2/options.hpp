@@ -53,7 +53,7 @@ struct Options {
 ///
 /// Threads: one at a time, as read_options().
 /// Source:  kstat2(8).
-[[nodiscard]] program::Parsed<Options> parse_options(std::vector<std::string> arguments);
+[[nodiscard]] program::Parsed<Options> parse_options(const std::vector<std::string>& arguments);
 
 [[nodiscard]] std::string usage_text();
 [[nodiscard]] std::string help_text();

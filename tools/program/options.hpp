@@ -41,9 +41,13 @@ auto parsed(Parse parse) -> Parsed<decltype(parse())> {
     }
 }
 
+/// The letter that stands for a long option, such as --colour. getopt(3) has none of them.
+inline constexpr int long_option = '-';
+
 /// Passes each option to `take`: its letter, and its argument or null. The letter is '?' for an
 /// option that `grammar` does not have, and ':' for one whose argument is missing. In both cases
-/// optopt has the letter itself. Returns the operands, from the first argument that is no option.
+/// optopt has the letter itself. For a long option the argument is the whole word, and the word is
+/// the last one that is read. Returns the operands, from the first argument that is no option.
 ///
 /// Threads: one at a time; getopt(3) keeps its state in globals, which this function resets.
 /// Source:  getopt(3).
@@ -51,11 +55,21 @@ auto parsed(Parse parse) -> Parsed<decltype(parse())> {
     std::vector<std::string> arguments, const std::string& grammar,
     const std::function<void(int letter, const char* argument)>& take);
 
-/// The error of an option whose letter is '?' or ':', in the words of Solaris' getopt.
-[[nodiscard]] std::string option_error(int letter);
+/// The error of an option whose letter is '?' or ':', in the words of Solaris' getopt. For a long
+/// option the error names the nearest of `known`.
+[[nodiscard]] std::string option_error(int letter, const char* argument,
+                                       const std::vector<std::string>& known = {"--help"});
 
 /// The error of such an option in the words of our programs in FreeBSD's form.
-[[nodiscard]] std::string freebsd_option_error(int letter);
+[[nodiscard]] std::string freebsd_option_error(int letter, const char* argument,
+                                               const std::vector<std::string>& known = {"--help"});
+
+/// The error if one of `operands` looks like an option, which a user has typed too late. The
+/// operands are those that read_options() returned for `arguments`. None after the argument "--",
+/// with which a user asks for operands of any form. A dash and a digit are a wrong number.
+[[nodiscard]] std::optional<std::string> late_option_error(
+    const std::vector<std::string>& arguments, const std::vector<std::string>& operands,
+    const std::vector<std::string>& known = {"--help"});
 
 /// An option that only sets a member.
 template <class Options>

@@ -68,6 +68,8 @@ TEST(GstatOptions, AFilterMustBeAnExpression) {
 TEST(GstatOptions, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refused({"-x"}).find("usage: gstat"), std::string::npos);
     EXPECT_NE(refused({"nbd0"}).find("unexpected operand 'nbd0'"), std::string::npos);
+    EXPECT_NE(refused({"--hepl"}).find("no option '--hepl'; the nearest is '--help'\n"),
+              std::string::npos);
     EXPECT_NE(refused({"-I"}).find("usage: gstat"), std::string::npos);
     EXPECT_TRUE(std::holds_alternative<Help>(parse({"--help"})));
     EXPECT_TRUE(std::holds_alternative<Help>(parse({"-h"})));

@@ -105,7 +105,23 @@ TEST(IostatOptions, LeadingOperandsThatDoNotStartWithADigitAreDevices) {
 }
 
 TEST(IostatOptions, NoOptionIsTakenBehindTheFirstOperand) {
-    EXPECT_EQ(accepted({"sd0", "-x"}).devices, (Words{"sd0", "-x"}));
+    EXPECT_EQ(refused({"sd0", "-x"}).status, 2);
+    EXPECT_EQ(refused({"sd0", "-x"}).text,
+              "iostat: option -x is behind the operands; options come first\n");
+    EXPECT_EQ(refused({"-x", "sd0", "1", "2", "-z"}).status, 2);
+    EXPECT_EQ(accepted({"-x", "--", "-sd0"}).devices, Words{"-sd0"});
+    EXPECT_TRUE(accepted({"sd0", "--must-exist"}).must_exist);
+}
+
+TEST(IostatOptions, AMisspeltLongOptionNamesTheNearest) {
+    EXPECT_EQ(refused({"--must-exsit"}).status, 1);
+    EXPECT_EQ(refused({"--must-exsit"}).text,
+              "iostat: there is no option '--must-exsit'; the nearest is '--must-exist'\n" +
+                  usage_text());
+    EXPECT_EQ(refused({"-x", "sd0", "--must-exits"}).text,
+              "iostat: there is no option '--must-exits'; the nearest is '--must-exist'\n");
+    EXPECT_EQ(refused({"--style", "linux"}).text,
+              "iostat: wrong value for option '--style'\n" + usage_text());
 }
 
 TEST(IostatOptions, AnEmptyOperandIsADeviceThatDoesNotExist) {

@@ -9,7 +9,7 @@ namespace {
 
 std::variant<Options, Help, Refusal> parse(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), "kstat2");
-    return parse_options(std::move(arguments));
+    return parse_options(arguments);
 }
 
 Options understood(std::vector<std::string> arguments) {

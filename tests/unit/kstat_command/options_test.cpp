@@ -11,7 +11,7 @@ using Words = std::vector<std::string>;
 
 std::variant<Options, Help, Refusal> parse(Words words) {
     words.insert(words.begin(), "kstat");
-    return parse_options(std::move(words));
+    return parse_options(words);
 }
 
 Options accepted(const Words& words) {
@@ -141,11 +141,16 @@ TEST(KstatOptions, ABadRegularExpressionSaysWhatIsWrongWithIt) {
 TEST(KstatOptions, UnknownOptionsAndMissingArgumentsAreWrongUsage) {
     EXPECT_EQ(refused({"-H"}), "kstat: illegal option -- H\n");
     EXPECT_EQ(refused({"-?"}), "kstat: illegal option -- ?\n");
+    EXPECT_EQ(refused({"--hepl"}), "kstat: there is no option '--hepl'; the nearest is '--help'\n");
+    EXPECT_EQ(refused({"nbd:0", "-p"}),
+              "kstat: option -p is behind the operands; options come first\n");
     EXPECT_EQ(refused({"-p", "-n"}), "kstat: option requires an argument -- n\n");
 }
 
 TEST(KstatOptions, NoOptionIsTakenBehindTheFirstOperand) {
-    const Options options = accepted({"cpu", "-p"});
+    EXPECT_EQ(refused({"cpu", "-p"}),
+              "kstat: option -p is behind the operands; options come first\n");
+    const Options options = accepted({"--", "cpu", "-p"});
     EXPECT_EQ(options.format, Format::blocks);
     EXPECT_EQ(options.selectors.size(), 2u);
     EXPECT_EQ(accepted({"-p", "--", "-x"}).selectors.size(), 1u);

@@ -42,11 +42,37 @@ TEST(Options, TheyCanBeReadAgain) {
 
 TEST(Options, AnErrorIsToldInTheWordsOfEitherSystem) {
     EXPECT_EQ(read({"-x"}, "a"), "? ");
-    EXPECT_EQ(option_error('?'), "illegal option -- x");
-    EXPECT_EQ(freebsd_option_error('?'), "unknown option -x");
+    EXPECT_EQ(option_error('?', nullptr), "illegal option -- x");
+    EXPECT_EQ(freebsd_option_error('?', nullptr), "unknown option -x");
     EXPECT_EQ(read({"-c"}, "c:"), ": ");
-    EXPECT_EQ(option_error(':'), "option requires an argument -- c");
-    EXPECT_EQ(freebsd_option_error(':'), "no value for -c");
+    EXPECT_EQ(option_error(':', nullptr), "option requires an argument -- c");
+    EXPECT_EQ(freebsd_option_error(':', nullptr), "no value for -c");
+}
+
+TEST(Options, ALongOptionIsOneWordAndTheLast) {
+    EXPECT_EQ(read({"-a", "--colour=x", "-a"}, "ac:"), "a -=--colour=x --colour=x -a ");
+    EXPECT_EQ(read({"-c", "--colour", "-a"}, "ac:"), "c=--colour a ");
+    EXPECT_EQ(read({"-a-"}, "a"), "a ? ");
+    for (const auto error : {option_error, freebsd_option_error}) {
+        EXPECT_EQ(error(long_option, "--hlep", {"--help"}),
+                  "there is no option '--hlep'; the nearest is '--help'");
+    }
+}
+
+TEST(Options, AnOptionBehindTheOperandsIsAnError) {
+    const auto late = [](const Words& arguments, size_t operands) {
+        return late_option_error(
+            arguments, Words(arguments.end() - static_cast<long>(operands), arguments.end()));
+    };
+    EXPECT_EQ(late({"program", "nbd0", "-x"}, 2),
+              "option -x is behind the operands; options come first");
+    EXPECT_EQ(late({"program", "nbd0", "1", "--hlep", "-x"}, 4),
+              "there is no option '--hlep'; the nearest is '--help'");
+    EXPECT_EQ(late({"program", "nbd0", "--help"}, 2),
+              "option --help is behind the operands; options come first");
+    EXPECT_EQ(late({"program", "-x", "--", "-y"}, 1), std::nullopt);
+    EXPECT_EQ(late({"program", "nbd0", "-1", "-", ""}, 4), std::nullopt);
+    EXPECT_EQ(late({"program"}, 0), std::nullopt);
 }
 
 TEST(Options, AFlagSetsItsMemberOnly) {

@@ -17,6 +17,8 @@ constexpr auto synopsis =
 
 constexpr auto grammar = "c:CdhIKM:n:N:ot:Tw:xz";
 
+const std::vector<std::string> long_options{"--help", "--must-exist", "--style"};
+
 using Flag = program::Flag<Options>;
 
 constexpr std::array flags{
@@ -80,7 +82,7 @@ void Parser::take(int letter, const char* argument) {
             refuse(std::string("-") + char(letter) + ": there is no kernel memory to read");
         default:
             if (program::set_flag(options_, flags, letter)) return;
-            refuse(program::freebsd_option_error(letter));
+            refuse(program::freebsd_option_error(letter, argument, long_options));
     }
 }
 
@@ -158,8 +160,12 @@ program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
         if (program::asks_for_help(arguments)) throw Help{};
         const bool must_exist = std::erase(arguments, "--must-exist") > 0;
         Parser parser;
-        parser.take_operands(program::read_options(std::move(arguments), grammar,
-                                                   std::bind_front(&Parser::take, &parser)));
+        const auto operands =
+            program::read_options(arguments, grammar, std::bind_front(&Parser::take, &parser));
+        if (const auto why = program::late_option_error(arguments, operands, long_options)) {
+            refuse(*why);
+        }
+        parser.take_operands(operands);
         parser.settle();
         Options options = parser.options();
         options.must_exist = must_exist;

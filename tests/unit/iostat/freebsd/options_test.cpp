@@ -114,6 +114,8 @@ TEST(FreebsdOptions, TheOldFormBeatsTheNewAndSaysSo) {
 
 TEST(FreebsdOptions, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refused({"-y"}).find("unknown option -y"), std::string::npos);
+    EXPECT_NE(refused({"--must-exsit"}).find("the nearest is '--must-exist'\n"), std::string::npos);
+    EXPECT_NE(refused({"nbd0", "-x"}).find("option -x is behind the operands"), std::string::npos);
     EXPECT_NE(refused({"-c", "0"}).find("invalid count"), std::string::npos);
     EXPECT_NE(refused({"-n", "x"}).find("invalid number of devices"), std::string::npos);
     EXPECT_NE(refused({"-M", "core"}).find("no kernel memory"), std::string::npos);
