@@ -74,7 +74,9 @@ TEST_F(IostatProgram, TheReportSinceTheCreationIsNotCountedWhereItIsSkipped) {
 TEST_F(IostatProgram, AWrongCommandLineHasItsStatus) {
     EXPECT_EQ(run({IOSTAT_BINARY, "-C"}).status, 2);
     EXPECT_EQ(run({IOSTAT_BINARY, "-dD"}).status, 1);
-    EXPECT_EQ(run({IOSTAT_BINARY, "-c", "sd0"}).output, "iostat: invalid interval sd0\n");
+    EXPECT_EQ(
+        run({IOSTAT_BINARY, "-c", "sd0"}).output,
+        "iostat: invalid interval sd0; an interval is a whole number of seconds, 1 or more\n");
 }
 
 }  // namespace

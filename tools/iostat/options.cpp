@@ -23,7 +23,9 @@ using Flag = program::Flag<Options>;
 }
 
 [[noreturn]] void refuse_value(std::string_view what, std::string_view value) {
-    throw Refusal{2, fmt::format("iostat: invalid {} {}\n", what, value)};
+    const std::string_view allowed =
+        what == "interval" ? "; an interval is a whole number of seconds, 1 or more" : "";
+    throw Refusal{2, fmt::format("iostat: invalid {} {}{}\n", what, value, allowed)};
 }
 
 [[noreturn]] void refuse_together(char one, char other) {
@@ -149,7 +151,7 @@ void Parser::check() const {
     if (o.json && o.comma_separated) refuse_together('j', 'r');
     for (const Flag& flag : {Flag{'y', &Options::first_skipped}, Flag{'S', &Options::summary}}) {
         if (!(o.*flag.member) || o.interval_s) continue;
-        refuse(fmt::format("-{} needs an interval.\n", flag.letter));
+        refuse(fmt::format("iostat: -{} needs an interval.\n", flag.letter));
     }
 }
 

@@ -128,10 +128,15 @@ TEST(IostatOptions, AnEmptyOperandIsADeviceThatDoesNotExist) {
     EXPECT_EQ(accepted({"", "1"}).devices, Words{""});
 }
 
+std::string invalid_interval(const std::string& word) {
+    return "iostat: invalid interval " + word +
+           "; an interval is a whole number of seconds, 1 or more\n";
+}
+
 TEST(IostatOptions, AnIntervalIsADecimalFromOne) {
-    for (const char* bad : {"0", "1.5", "5s", "99999999999", "0x10"}) {
+    for (const char* bad : {"0", "0.2", "1.5", "5s", "99999999999", "0x10"}) {
         EXPECT_EQ(refused({bad}).status, 2);
-        EXPECT_EQ(refused({bad}).text, std::string("iostat: invalid interval ") + bad + "\n");
+        EXPECT_EQ(refused({bad}).text, invalid_interval(bad));
     }
 }
 
@@ -220,7 +225,7 @@ TEST(IostatOptions, ControllersNeedColumnsOfTheirOwn) {
 }
 
 TEST(IostatOptions, WithoutDevicesEveryOperandIsANumber) {
-    EXPECT_EQ(refused({"-c", "sd0"}).text, "iostat: invalid interval sd0\n");
+    EXPECT_EQ(refused({"-c", "sd0"}).text, invalid_interval("sd0"));
     EXPECT_EQ(refused({"-ct", "sd0"}).status, 2);
     EXPECT_EQ(accepted({"-c", "3"}).interval_s, 3);
     EXPECT_EQ(accepted({"-ce", "sd0"}).devices, Words{"sd0"});
@@ -231,8 +236,8 @@ TEST(IostatOptions, WhatIsAboutIntervalsNeedsOne) {
     EXPECT_TRUE(accepted({"-y", "1"}).first_skipped);
     EXPECT_TRUE(accepted({"-S", "sd0", "1", "2"}).summary);
     EXPECT_EQ(refused({"-y"}).status, 1);
-    EXPECT_EQ(refused({"-y"}).text, "-y needs an interval.\n" + usage_text());
-    EXPECT_EQ(refused({"-xS", "sd0"}).text, "-S needs an interval.\n" + usage_text());
+    EXPECT_EQ(refused({"-y"}).text, "iostat: -y needs an interval.\n" + usage_text());
+    EXPECT_EQ(refused({"-xS", "sd0"}).text, "iostat: -S needs an interval.\n" + usage_text());
 }
 
 TEST(IostatOptions, JsonIsNotCommaSeparated) {
