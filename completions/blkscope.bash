@@ -32,7 +32,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list stats top --help --version
+        _blkscope_offer serve attach detach list stats top help --help --version
         return
     fi
     case $previous in
@@ -74,6 +74,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
+        help:*) _blkscope_offer serve attach detach list stats top ;;
         stats:*)
             # shellcheck disable=SC2046  # a word for each line
             _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")

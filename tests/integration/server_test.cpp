@@ -83,13 +83,21 @@ TEST_F(Server, PointsToTheHelpOfTheCommandThatWasWrong) {
         std::vector<std::string> arguments;
         const char* complaint;
     } const cases[] = {
-        {{"serve", "--foo", "x"}, "not expected: --foo; see 'blkscope serve --help'"},
+        {{"serve", "--foo", "x"}, "there is no option '--foo'; see 'blkscope serve --help'"},
+        {{"serve", "--quue-depth", "8", "x"},
+         "there is no option '--quue-depth'; the nearest is '--queue-depth'; see "
+         "'blkscope serve --help'"},
+        {{"serve", "--dirct=yes"}, "no option '--dirct'; the nearest is '--direct'"},
+        {{"top", "--must-exsit"}, "the nearest is '--must-exist'; see 'blkscope top --help'"},
+        {{"--verison"}, "the nearest is '--version'; see 'blkscope --help'"},
         {{"serve", "--queue-depth", "0", "x"}, "1 to 1024; see 'blkscope serve --help'"},
         {{"serve"}, "backing is required; see 'blkscope serve --help'"},
         {{"attach"}, "uri is required; see 'blkscope attach --help'"},
         {{"stats", "--foo"}, "see 'blkscope stats --help'"},
         {{"srv"}, "there is no command 'srv'; the nearest is 'serve'; see 'blkscope --help'"},
         {{"srv", "disk.img", "--direct"}, "there is no command 'srv'; the nearest is 'serve'"},
+        {{"help", "srv"}, "there is no command 'srv'; the nearest is 'serve'"},
+        {{"srv", "--help"}, "there is no command 'srv'; the nearest is 'serve'"},
         {{"--foo"}, "see 'blkscope --help'"},
         {{}, "see 'blkscope --help'"},
     };
@@ -109,6 +117,9 @@ TEST_F(Server, ExplainsEachCommandInEightyColumnsAndWithAnExample) {
         std::vector<std::string> arguments{BLKSCOPE_BINARY, "--help"};
         if (*command != '\0') arguments.insert(arguments.begin() + 1, command);
         const std::string help = succeed(arguments);
+        std::vector<std::string> in_words{BLKSCOPE_BINARY, "help"};
+        if (*command != '\0') in_words.emplace_back(command);
+        EXPECT_EQ(succeed(in_words), help);
         std::istringstream lines(help);
         for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 80u) << line;
         EXPECT_NE(help.find("Example"), std::string::npos) << help;

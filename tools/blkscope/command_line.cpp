@@ -17,6 +17,7 @@
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/serve.hpp"
 #include "tools/program/kstats.hpp"
+#include "tools/program/nearest.hpp"
 #include "tools/stats/stats.hpp"
 #include "tools/top/top.hpp"
 
@@ -34,7 +35,7 @@ constexpr const char* notes =
     "Examples:\n"
     "  blkscope serve memory:1G          serve; then 'iostat -xn 1' shows it\n"
     "  blkscope list                     what is served on this machine, and where\n"
-    "  blkscope serve --help             the options of a command, with examples";
+    "  blkscope help serve               the options of a command, with examples";
 
 constexpr const char* serve_notes =
     "BACKING is the path of a file or block device, memory:SIZE or null:SIZE (SIZE as\n"
@@ -266,25 +267,45 @@ void require_something_to_serve(const CLI::App& app, const ServeOptions& options
     }
 }
 
-// Whether the command line has words of which the first is no command.
-bool has_unknown_command(const CLI::App& app, int argc, char** argv) {
-    if (argc < 2 || argv[1][0] == '-') return false;
-    const auto commands = app.get_subcommands({});
-    return std::none_of(commands.begin(), commands.end(),
-                        [&](const CLI::App* command) { return command->get_name() == argv[1]; });
+using Words = std::vector<std::string>;
+
+// "blkscope help serve" is "blkscope serve --help", and "blkscope help" is "blkscope --help".
+Words with_help_as_option(Words words) {
+    if (words.size() < 2 || words[1] != "help") return words;
+    words.erase(words.begin() + 1);
+    words.resize(std::min<size_t>(words.size(), 2));
+    words.emplace_back("--help");
+    return words;
+}
+
+// Empty unless the command line has words of which the first is no command.
+std::string unknown_command(const CLI::App& app, const Words& words) {
+    if (words.size() < 2 || words[1].starts_with('-')) return {};
+    Words commands;
+    for (const CLI::App* command : app.get_subcommands({})) commands.push_back(command->get_name());
+    if (std::ranges::find(commands, words[1]) != commands.end()) return {};
+    return no_such_command(words[1], commands);
+}
+
+// Empty unless the command line has an option that its command does not have.
+std::string unknown_option(const CLI::App& command) {
+    Words known;
+    for (const CLI::Option* option : command.get_options()) {
+        for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    }
+    for (const std::string& word : command.remaining()) {
+        if (word.starts_with("--") && word != "--") return program::no_such_option(word, known);
+    }
+    return {};
 }
 
 // Prints one line instead of CLI11's message. The exit status is 0 or 2, not CLI11's.
-int explain(const CLI::App& app, const CLI::ParseError& error, int argc, char** argv) {
-    if (error.get_exit_code() == 0) return app.exit(error);  // --help, --version
-    std::string why = error.what();
-    if (has_unknown_command(app, argc, argv)) {
-        std::vector<std::string> names;
-        for (const CLI::App* command : app.get_subcommands({}))
-            names.push_back(command->get_name());
-        why = no_such_command(argv[1], names);
-    }
+int explain(const CLI::App& app, const CLI::ParseError& error, const Words& words) {
+    std::string why = unknown_command(app, words);
+    if (why.empty() && error.get_exit_code() == 0) return app.exit(error);  // --help, --version
     const auto commands = app.get_subcommands();
+    if (why.empty()) why = unknown_option(commands.empty() ? app : *commands.front());
+    if (why.empty()) why = error.what();
     const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
     fmt::print(stderr, "blkscope: usage: {}; see 'blkscope{} --help'\n", why, command);
     return bad_usage;
@@ -311,11 +332,12 @@ int run(int argc, char** argv) {
         ->footer(list_notes);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
+    const Words words = with_help_as_option({argv, argv + argc});
     try {
-        app.parse(argc, argv);
+        app.parse(Words(words.rbegin(), words.rend() - 1));  // CLI11 takes the last word first
         require_something_to_serve(app, serve_options);
     } catch (const CLI::ParseError& error) {
-        return explain(app, error, argc, argv);
+        return explain(app, error, words);
     }
     try {
         if (app.got_subcommand("serve")) serve(serve_options);
