@@ -10,7 +10,7 @@ namespace {
 
 // The advice for failures of set-up: opening backings, listening, making directories, starting
 // programs. Empty where the reason alone is enough, and where no advice helps.
-std::string_view remedy(int error) {
+std::string_view remedy(int error, bool is_root) {
     switch (error) {
         case ENOENT:
         case ENOTDIR:
@@ -19,7 +19,9 @@ std::string_view remedy(int error) {
             return "give the path of a file or block device";
         case EACCES:
         case EPERM:
-            return "see who may use it, or run as root";
+            return is_root
+                       ? "see what forbids it to root: attributes, capabilities or the file system"
+                       : "see who may use it, or run as root";
         case EROFS:
             return "serve it with --read-only";
         case EBUSY:
@@ -42,11 +44,11 @@ std::string_view remedy(int error) {
 
 }  // namespace
 
-std::string failure_text(const std::exception& failure) {
+std::string failure_text(const std::exception& failure, bool is_root) {
     if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) return "out of memory";
     std::string text = failure.what();
     if (const auto* error = dynamic_cast<const std::system_error*>(&failure)) {
-        if (const std::string_view todo = remedy(error->code().value()); !todo.empty()) {
+        if (const std::string_view todo = remedy(error->code().value(), is_root); !todo.empty()) {
             text.append("; ").append(todo);
         }
     }

@@ -1,12 +1,15 @@
 // The text of a failure for the user: "<what>: <why>; <what to do>".
 #pragma once
 
+#include <unistd.h>
+
 #include <exception>
 #include <string>
 
 namespace blkscope {
 
 /// The exception's own text. Advice is added if the error number implies it and the text has none.
-std::string failure_text(const std::exception& failure);
+/// The advice for root is not to become root.
+std::string failure_text(const std::exception& failure, bool is_root = geteuid() == 0);
 
 }  // namespace blkscope

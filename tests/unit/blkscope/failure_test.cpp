@@ -19,6 +19,16 @@ TEST(Failure, SaysWhatWhyAndWhatToDo) {
         "address");
 }
 
+TEST(Failure, TellsOnlyOthersToBecomeRoot) {
+    for (const int error : {EACCES, EPERM}) {
+        const std::system_error failure(error, std::generic_category(), "open disk.img");
+        EXPECT_TRUE(failure_text(failure, false).ends_with("; see who may use it, or run as root"));
+        EXPECT_TRUE(failure_text(failure, true)
+                        .ends_with("; see what forbids it to root: attributes, capabilities or "
+                                   "the file system"));
+    }
+}
+
 TEST(Failure, AddsNothingToWhatSaysItAllOrHasNoRemedy) {
     EXPECT_EQ(failure_text(std::runtime_error("a: b; c")), "a: b; c");
     EXPECT_EQ(failure_text(std::system_error(EIO, std::generic_category(), "open disk.img")),
