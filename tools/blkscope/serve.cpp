@@ -22,7 +22,9 @@
 #include "kstat/provider/publish.hpp"
 #include "tools/blkscope/activation.hpp"
 #include "tools/blkscope/attachment.hpp"
+#include "tools/blkscope/backing_warnings.hpp"
 #include "tools/blkscope/failure.hpp"
+#include "tools/blkscope/memory_room.hpp"
 #include "tools/blkscope/notify.hpp"
 #include "tools/blkscope/run_directory.hpp"
 #include "tools/blkscope/service.hpp"
@@ -127,6 +129,12 @@ void warn_of_descriptors(const Service& service) {
     if (!shortage.empty()) fmt::print(stderr, "blkscope: {}\n", shortage);
 }
 
+void warn_of_backings(const Service& service) {
+    for (const std::string& line : backing_warnings(service.config().exports, memory_room())) {
+        fmt::print(stderr, "blkscope: {}\n", line);
+    }
+}
+
 // Reads the file again at each SIGHUP, until the process ends. While the server stops, SIGHUP has
 // no effect, but must not end the process.
 class Reloader {
@@ -153,7 +161,10 @@ class Reloader {
             const ServiceChange change = service_.change(read_config(path_));
             std::vector<std::string> come = change.added;
             come.insert(come.end(), change.replaced.begin(), change.replaced.end());
-            if (!come.empty()) service_.announce(come);
+            if (!come.empty()) {
+                warn_of_backings(service_);
+                service_.announce(come);
+            }
             warn_of_descriptors(service_);
             fmt::print("reloaded {}: {} added, {} replaced, {} removed\n", path_,
                        change.added.size(), change.replaced.size(), change.removed.size());
@@ -218,6 +229,7 @@ void serve(const ServeOptions& options) {
     in_run_directory([&] { kstat::publish_on(io); });
     nbd::AsioExecutor executor(io);
     Service service(executor, std::move(config), door);
+    warn_of_backings(service);
     nbd::Server& server = service.server();
     Reloader reloader(io, service, options.config_path);
     if (door.client) server.when_idle([&] { io.stop(); });

@@ -38,6 +38,7 @@ class Service {
     /// or removed. New limits apply to new clients.
     ServiceChange change(ServiceConfig config);
 
+    [[nodiscard]] const ServiceConfig& config() const { return config_; }
     [[nodiscard]] nbd::Server& server() { return server_; }
     [[nodiscard]] const nbd::Server& server() const { return server_; }
 
