@@ -33,13 +33,14 @@ struct AttachOptions {
 /// Connects `options.device` to the export at `uri`. Loads the nbd module if needed.
 void attach(const nbd::Uri& uri, const AttachOptions& options);
 
-/// Keeps a device that is attached to `uri` connected, and returns when it is detached. When the
-/// server has closed and an export of the same size is back, connects again. Requests wait in
-/// between. Throws std::runtime_error for another size, or if netlink refuses.
+/// Keeps the device that attach() attached connected, and returns when it is detached. When the
+/// server has closed and the export is back, connects again. Requests wait in between. Throws
+/// std::runtime_error if the export has another size, or lacks an ability that the kernel uses.
+/// Also throws if what answers is no NBD server, or if netlink refuses.
 ///
 /// nbd-client's -persist does not work here. In Linux 6.1 NBD_DO_IT succeeds when the server closes
 /// the connection, and nbd-client 3.24 then ends.
-void keep_attached(const nbd::Uri& uri, const std::string& device);
+void keep_attached(const nbd::Uri& uri, const AttachOptions& options);
 
 /// The command that attach() runs, with its arguments.
 std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions& options);

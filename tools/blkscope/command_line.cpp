@@ -234,7 +234,7 @@ void attach(const AttachCommand& command) {
     if (!command.persist) return;
     fmt::print("{} attached\n", command.options.device);
     std::fflush(stdout);
-    keep_attached(uri, command.options.device);
+    keep_attached(uri, command.options);
 }
 
 struct DetachCommand {

@@ -1,6 +1,6 @@
 # The server goes and comes back while a filesystem on its disk is mounted: a device that was attached
 # with --persist is connected again, and nothing that was written is lost. A device in use is not
-# detached.
+# detached, and an export that is read-only now is not connected.
 . /scenarios/lib.sh
 
 connections() {
@@ -60,4 +60,16 @@ fsck.ext4 -fn /dev/nbd0 >fsck.log 2>&1 || fail "fsck: $(cat fsck.log)"
 blkscope detach /dev/nbd0
 # Nobody is left who would connect again.
 wait $keeper || fail "the keeper's exit status is $?: $(cat keeper.log)"
+
+# An export that comes back read-only is not the one that was attached.
+blkscope attach "$uri" /dev/nbd0 --persist >keeper.log 2>&1 &
+keeper=$!
+within 20 grep -q '^/dev/nbd0 attached$' keeper.log
+stop_server
+serve disk.img --read-only --unix "$PWD/socket"
+status=0
+wait $keeper || status=$?
+same "the keeper's exit status" $status 1
+grep -q 'the export is read-only now, .*; detach it and attach it again$' keeper.log || fail "$(cat keeper.log)"
+blkscope detach /dev/nbd0
 stop_server
