@@ -30,7 +30,8 @@ crtime and snaptime are when a kstat was created and when it was read, in
 seconds on the system's monotonic clock; the times of an I/O kstat (wtime,
 rlentime, ...) are nanoseconds.
 
-Exit status: 0 something matched, 1 nothing did, 2 wrong usage, 3 failure.
+Exit status: 0 something matched, 1 nothing did (no line says so),
+2 wrong usage, 3 failure.
 )";
 
 }  // namespace
