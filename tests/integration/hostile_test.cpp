@@ -237,6 +237,8 @@ TEST_F(Hostile, AClientThatSleepsLongerThanOthersWouldWaitIsServedWhenItWakes) {
     EXPECT_EQ(sleeper.receive(bytes).size(), bytes);
 }
 
+// A sleeper that once found no shared memory has a request in its reserve, and leaves a slot free.
+// So the client that waits always has more requests under way than slots can be free.
 TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
     serve("memory:64M", {"--workers", "1"});  // its clients share its memory
     std::vector<std::unique_ptr<RawClient>> sleepers;
@@ -249,15 +251,18 @@ TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
     ASSERT_TRUE(eventually([&] { return read_io().reads >= 256; }));
     RawClient waiting(socket_);
     waiting.enter_transmission();
-    // Some memory may be free until the sleepers' sockets are full: it asks until none is. One that
-    // is given up is enough for it; the other may go on sleeping.
+    constexpr int ahead = 32;
+    for (int i = 0; i < ahead; ++i) waiting.request(0, 0, 131072);
+    const auto receive = [&] { EXPECT_EQ(waiting.receive(16 + 131072).size(), 16U + 131072U); };
+    // One sleeper that is given up is enough; the other may go on sleeping.
     EXPECT_TRUE(eventually([&] {
         waiting.request(0, 0, 131072);
         EXPECT_TRUE(waiting.send());
-        EXPECT_EQ(waiting.receive(16 + 131072).size(), 16U + 131072U);
+        receive();
         return sleepers[0]->hung_up(std::chrono::milliseconds(0)) ||
                sleepers[1]->hung_up(std::chrono::milliseconds(0));
     }));
+    for (int i = 0; i < ahead; ++i) receive();
 }
 
 // Clients that take all of a worker's memory and keep it stop no other: each client has a reserve.

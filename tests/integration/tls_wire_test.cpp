@@ -373,26 +373,35 @@ TEST_F(TlsWire, AClientThatDoesNotReadIsHeldBackAndServedWhenItDoes) {
     client.expect_served();
 }
 
-// The clients have all the memory that there is, and sleep; another client waits for some.
+// The clients have all the memory that there is, and sleep; another client waits for some. A
+// sleeper that once found no shared memory has a request in its reserve, and leaves a slot free.
+// So the other client always has more requests under way than slots can be free.
 TEST_F(TlsWire, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
     serve_tls("require", {"--workers", "1"});  // its clients share its memory
-    constexpr uint32_t bytes = 128 << 10;
+    const std::string read = request(nbd::Command::read, 0, 128 << 10);
     WireClient sleepers[] = {WireClient(socket_, with_certificate()),
                              WireClient(socket_, with_certificate())};
     for (WireClient& sleeper : sleepers) {
         sleeper.enter_transmission();
-        for (int i = 0; i < 200; ++i) sleeper.say(request(nbd::Command::read, 0, bytes));
+        for (int i = 0; i < 200; ++i) sleeper.say(read);
     }
     ASSERT_TRUE(eventually([&] { return read_io().reads >= 256; }));
     WireClient waiting(socket_, with_certificate());
     waiting.enter_transmission();
-    // Some memory may be free until the sleepers' sockets are full: it asks until none is.
+    constexpr int ahead = 32;
+    std::string first;
+    for (int i = 0; i < ahead; ++i) first += read;
+    waiting.say(first);
+    const auto hear = [&] {
+        EXPECT_EQ(waiting.hear(16 + (128 << 10)).substr(0, 16), good_reply());
+    };
     EXPECT_TRUE(eventually([&] {
-        waiting.say(request(nbd::Command::read, 0, bytes));
-        EXPECT_EQ(waiting.hear(16 + bytes).substr(0, 16), good_reply());
+        waiting.say(read);
+        hear();
         return server_->output().find("connection closed: uses memory that others wait for") !=
                std::string::npos;
     }));
+    for (int i = 0; i < ahead; ++i) hear();
 }
 
 TEST_F(TlsWire, WhatAClientCostsIsBoundedByWhatItMayHold) {

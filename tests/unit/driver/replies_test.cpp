@@ -183,6 +183,36 @@ TEST(ClientMemory, GoesOnWithItsReserveAndHoldsAShareAtMost) {
     for (PendingRequest* request : requests) hog.release(*request);
 }
 
+// A client at its own limit takes no more, so the slot in place of its reserve stays free. Another
+// client uses that slot again and again, and never waits.
+TEST(ClientMemory, ARequestInAReserveLeavesASlotFree) {
+    constexpr uint32_t slot = Arena::slot_bytes_max;
+    SharedMemory shared;
+    ClientMemory hogs[] = {ClientMemory(shared), ClientMemory(shared)};
+    ClientMemory other(shared);
+    std::vector<PendingRequest*> requests[2];
+    const auto take_all = [&](size_t i) {
+        while (PendingRequest* request = hogs[i].acquire(slot)) requests[i].push_back(request);
+    };
+    take_all(0);
+    PendingRequest* passing = other.acquire(slot);
+    ASSERT_NE(passing, nullptr);
+    take_all(1);
+    EXPECT_TRUE(requests[1].back()->of_reserve);
+    other.release(*passing);
+    take_all(1);
+    EXPECT_EQ(requests[0].size() * slot, bytes_held_max);
+    EXPECT_EQ(requests[1].size() * slot, bytes_held_max);
+    passing = other.acquire(slot);
+    ASSERT_NE(passing, nullptr);
+    EXPECT_FALSE(passing->of_reserve);
+    EXPECT_FALSE(hogs[0].lacks() || hogs[1].lacks() || other.lacks());
+    other.release(*passing);
+    for (size_t i = 0; i < 2; ++i) {
+        for (PendingRequest* request : requests[i]) hogs[i].release(*request);
+    }
+}
+
 TEST(SharedMemory, NoLargeRequestOvertakesTheFirstInLine) {
     SharedMemory memory;
     const ClientMemory first(memory);
