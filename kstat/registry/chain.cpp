@@ -16,12 +16,16 @@ namespace blkscope::kstat {
 
 namespace {
 
+void set_name(kstat_t& header, const Name& name) {
+    std::memcpy(header.ks_module, name.module, sizeof header.ks_module);
+    header.ks_instance = name.instance;
+    std::memcpy(header.ks_name, name.name, sizeof header.ks_name);
+}
+
 void fill_header(kstat_t& header, const Wanted& wanted) {
     header.ks_crtime = now_ns();
     header.ks_snaptime = header.ks_crtime;
-    std::memcpy(header.ks_module, wanted.name.module, sizeof header.ks_module);
-    header.ks_instance = wanted.name.instance;
-    std::memcpy(header.ks_name, wanted.name.name, sizeof header.ks_name);
+    set_name(header, wanted.name);
     std::memcpy(header.ks_class, wanted.klass, sizeof header.ks_class);
     header.ks_type = wanted.type;
     header.ks_flags = wanted.flags | KSTAT_FLAG_INVALID;
@@ -245,7 +249,11 @@ std::vector<kstat_t> Chain::headers(kid_t after, size_t limit) const {
         const Entry& entry = *at->second;
         if (!entry.is_seen_by(GLOBAL_ZONEID)) continue;
         const kstat_t& header = entry.shown ? *entry.shown : entry.header;
-        if ((header.ks_flags & KSTAT_FLAG_INVALID) == 0) headers.push_back(header);
+        const bool is_type = header.ks_type < KSTAT_NUM_TYPES;
+        if ((header.ks_flags & KSTAT_FLAG_INVALID) != 0 || !is_type) continue;
+        headers.push_back(header);
+        set_name(headers.back(), entry.name);
+        headers.back().ks_kid = at->first;
     }
     return headers;
 }

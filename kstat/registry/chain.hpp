@@ -105,7 +105,7 @@ class Chain {
     kid_t id() const;
 
     /// Copies of up to `limit` headers of the global zone's visible kstats with numbers above
-    /// `after`, in order.
+    /// `after`, in order. Numbers and names are the chain's own, whatever a provider has written.
     std::vector<kstat_t> headers(kid_t after, size_t limit) const;
 
     /// Around fork(). The child starts with an empty chain, and publishes and numbers only its own

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 namespace blkscope {
@@ -138,6 +139,27 @@ TEST_F(ChainTest, AProviderMayOverwriteTheNumberAndTheName) {
     kstat_t* const next = create("a");
     ASSERT_NE(next, nullptr);
     EXPECT_NE(next->ks_kid, kid);
+}
+
+// A reader drops a provider whose list has no order, or a type that is none.
+TEST_F(ChainTest, AListingHasTheNumbersAndNamesThatTheChainKnows) {
+    kstat_t* const a = create("a");
+    kstat_t* const b = create("b");
+    kstat_t* const c = create("c");
+    const kid_t numbers[] = {a->ks_kid, b->ks_kid};
+    for (kstat_t* const ksp : {a, b, c}) chain.install(ksp);
+    c->ks_type = KSTAT_NUM_TYPES;
+    std::memset(&a->ks_kid, 0x7f, sizeof a->ks_kid);
+    std::memset(a->ks_name, 'x', sizeof a->ks_name);
+    std::memset(a->ks_module, 'x', sizeof a->ks_module);
+    a->ks_instance = 5;
+    const auto all = chain.headers(0, 10);
+    ASSERT_EQ(all.size(), 2U);
+    EXPECT_EQ(all[0].ks_kid, numbers[0]);
+    EXPECT_EQ(all[1].ks_kid, numbers[1]);
+    EXPECT_STREQ(all[0].ks_module, "mod");
+    EXPECT_STREQ(all[0].ks_name, "a");
+    EXPECT_EQ(all[0].ks_instance, 0);
 }
 
 int count_strings(kstat_t* ksp, int) {
