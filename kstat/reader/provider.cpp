@@ -66,6 +66,7 @@ void Provider::ask(Deadline deadline) {
         return;
     }
     if (connection_->owes_reply() && !wait(std::chrono::steady_clock::now())) return;
+    if (!connection_) return;  // the late reply was invalid
     if (!connection_->owes_reply() && !connection_->send(wire::Op::chain_id, {}, {}, deadline)) {
         connection_.reset();
     }

@@ -238,6 +238,26 @@ TEST_F(KstatFailure, AWelcomeOfGreatLengthIsNotAwaited) {
     EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
 }
 
+// Sends a welcome without its magic number, when the reader waits no longer.
+void welcome_wrongly_and_late(int reader) {
+    usleep(1'200'000);
+    const uint32_t welcome[8] = {16, 0, 1, 1};
+    send(reader, welcome, sizeof welcome, MSG_NOSIGNAL);
+}
+
+TEST_F(KstatFailure, AWrongWelcomeThatComesLateIsSurvived) {
+    const ChildProcess healthy(provide_counter("one"));
+    const ChildProcess late(
+        [&](const Line& line) { answer_falsely(directory, line, welcome_wrongly_and_late); });
+    for (const ChildProcess* child : {&healthy, &late}) ASSERT_EQ(child->line().hear(), 'r');
+    open();
+    for (int i = 0; i < 3; ++i) {
+        usleep(500'000);
+        EXPECT_NE(kstat_chain_update(kc), -1);
+        EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+    }
+}
+
 int take_long(kstat_t*, int) {
     usleep(700'000);
     return 0;
