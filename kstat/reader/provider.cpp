@@ -16,8 +16,9 @@ namespace {
 
 constexpr const char* no_answer = "does not answer";
 
-bool is_silent(const Result<Reply>& reply) {
-    return !reply && reply.error() == std::errc::timed_out;
+template <class T>
+bool is_silent(const Result<T>& answer) {
+    return !answer && answer.error() == std::errc::timed_out;
 }
 
 bool is_invalid(const Result<Reply>& reply) {
@@ -47,11 +48,14 @@ void Provider::drop() {
     connection_.reset();
 }
 
+// False: not connected. After a full backlog `silent_` is as before.
 bool Provider::connect(Deadline deadline) {
     greeted_ = false;
-    silent_ = false;
-    connection_ = ProviderConnection::open(directory_, name_, deadline);
-    if (!connection_) return false;
+    auto opened = ProviderConnection::open(directory_, name_, deadline);
+    is_full_ = is_silent(opened);
+    if (!is_full_) silent_ = false;
+    if (!opened) return false;
+    connection_ = std::move(*opened);
     const wire::Hello hello{wire::magic, wire::version};
     if (!connection_->send(wire::Op::hello, wire::bytes_of(hello), {}, deadline)) {
         connection_.reset();
@@ -59,10 +63,17 @@ bool Provider::connect(Deadline deadline) {
     return connection_ != nullptr;
 }
 
+// Waits for a place in a full backlog once.
+bool Provider::connect_unless_silent(Deadline deadline) {
+    const bool connected = connect(silent_ ? std::chrono::steady_clock::now() : deadline);
+    silent_ = is_full_;
+    return connected;
+}
+
 void Provider::ask(Deadline deadline) {
     slow_answers_ = {};
     if (!connection_) {
-        connect(deadline);
+        connect(std::chrono::steady_clock::now());
         return;
     }
     if (connection_->owes_reply() && !wait(std::chrono::steady_clock::now())) return;
@@ -79,7 +90,7 @@ void Provider::hear(Deadline deadline) {
         if (reply || is_silent(reply)) return;
     }
     // A closed connection means that the process ended, or that it had too many readers.
-    if (!connection_ && connect(deadline)) static_cast<void>(wait(deadline));
+    if (!connection_ && connect_unless_silent(deadline)) static_cast<void>(wait(deadline));
     if (silent_) warn(no_answer);
 }
 
@@ -151,7 +162,7 @@ bool Provider::is_ready() {
 // Connects to the same process again, if it still runs; another process's kstats have other
 // numbers.
 bool Provider::reconnect() {
-    if (connection_ || !connect(soon())) return false;
+    if (connection_ || !connect_unless_silent(soon())) return false;
     return wait(soon()) && connection_ && !replaced_;
 }
 

@@ -5,7 +5,7 @@
 //          └── identity changed    └──── no answer ────┴──▶ silent ──late reply──▶ ready
 //
 // The reader waits for a silent provider once. After that the provider costs nothing until its late
-// reply arrives.
+// reply arrives. A provider with a full backlog is silent, too: the reader waits once for a place.
 //
 // A library must not write to a program's standard error. A program whose user may see a line about
 // silent providers sets KSTAT_WARN to its own name. Then one line is written for each of them.
@@ -31,12 +31,12 @@ class Provider {
 
     /// An update has two steps, so that all providers are asked before the reader waits for any.
     /// `ask` connects where needed and sends a question; `hear` takes the answer, until the
-    /// deadline.
+    /// deadline. `ask` does not wait for a place in a full backlog, and `hear` does.
     void ask(Deadline deadline);
     void hear(Deadline deadline);
 
     /// The process ended, and its kstats with it.
-    bool is_gone() const { return connection_ == nullptr; }
+    bool is_gone() const { return connection_ == nullptr && !is_full_; }
 
     /// True if another process has replaced the listed one.
     bool was_replaced() const { return replaced_; }
@@ -60,6 +60,7 @@ class Provider {
 
   private:
     bool connect(Deadline deadline);
+    bool connect_unless_silent(Deadline deadline);
     bool reconnect();
     Result<Reply> wait(Deadline deadline);
     void note_time_of_answer(std::chrono::steady_clock::duration time);
@@ -76,6 +77,7 @@ class Provider {
     kid_t listed_chain_id_ = 0;
     bool greeted_ = false;
     bool silent_ = false;
+    bool is_full_ = false;  // its backlog, at the last connect
     bool replaced_ = false;
     std::chrono::steady_clock::duration slow_answers_{};  // one after the other, since ask()
 };

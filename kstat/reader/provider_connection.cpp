@@ -47,15 +47,17 @@ bool is_believed(uid_t user, const Directory& directory) {
 
 // Limits the wait of a connect to a full backlog.
 void limit_connect(int socket, Deadline deadline) {
-    const auto left = std::max(left_until(deadline), std::chrono::milliseconds(1));
+    const auto left = left_until(deadline);
     const timeval limit{left.count() / 1000, left.count() % 1000 * 1000};
     setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    if (left.count() == 0) fcntl(socket, F_SETFL, O_NONBLOCK);
 }
 
-bool connect_to(int socket, const Directory& directory, const std::string& name) {
+// An errno, or 0.
+int connect_to(int socket, const Directory& directory, const std::string& name) {
     const sockaddr_un address = socket_address(directory.descriptor.get(), name);
     const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
-    return ::connect(socket, generic, sizeof address) == 0;
+    return ::connect(socket, generic, sizeof address) == 0 ? 0 : errno;
 }
 
 }  // namespace
@@ -64,23 +66,25 @@ Deadline soon() {
     return std::chrono::steady_clock::now() + patience;
 }
 
-std::unique_ptr<ProviderConnection> ProviderConnection::open(const Directory& directory,
-                                                             const std::string& name,
-                                                             Deadline deadline) {
+Result<std::unique_ptr<ProviderConnection>> ProviderConnection::open(const Directory& directory,
+                                                                     const std::string& name,
+                                                                     Deadline deadline) {
     struct stat file {};
     if (fstatat(directory.descriptor.get(), name.c_str(), &file, AT_SYMLINK_NOFOLLOW) != 0 ||
         !S_ISSOCK(file.st_mode) || !is_believed(file.st_uid, directory)) {
-        return nullptr;
+        return os_error(ENXIO);
     }
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket.is_open()) return nullptr;
+    if (!socket.is_open()) return os_error(ENXIO);
     limit_connect(socket.get(), deadline);
+    const int error = connect_to(socket.get(), directory, name);
+    // A signal ends the wait early.
+    if (error == EAGAIN || error == EINTR) return os_error(ETIMEDOUT);
     ucred peer{};
     socklen_t size = sizeof peer;
-    if (!connect_to(socket.get(), directory, name) ||
-        getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
+    if (error != 0 || getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
         !is_believed(peer.uid, directory) || fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
-        return nullptr;
+        return os_error(ENXIO);
     }
     // Its constructor is private.
     return std::unique_ptr<ProviderConnection>(new ProviderConnection(std::move(socket), peer.uid));

@@ -41,9 +41,13 @@ Deadline soon();
 class ProviderConnection {
   public:
     /// Connects to the socket `name`, if a trusted user owns it: root, this process's user, or the
-    /// directory's owner. Null: another user owns it, or no process listens.
-    static std::unique_ptr<ProviderConnection> open(const Directory& directory,
-                                                    const std::string& name, Deadline deadline);
+    /// directory's owner. After the deadline a connect does not wait.
+    ///
+    /// Errors: ETIMEDOUT if too many connections wait for the provider. ENXIO if another user owns
+    ///         the socket, or no process listens.
+    static Result<std::unique_ptr<ProviderConnection>> open(const Directory& directory,
+                                                            const std::string& name,
+                                                            Deadline deadline);
 
     /// The user of the provider's process.
     uid_t peer() const { return peer_; }

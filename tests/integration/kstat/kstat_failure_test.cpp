@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "child_process.hpp"
 
 namespace blkscope {
@@ -302,6 +303,46 @@ TEST_F(KstatFailure, TheCommandsNameAProviderThatDoesNotAnswer) {
     stopped.stop();
     EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(stopped.pid()) +
                                      " does not answer; its statistics are left out\n");
+}
+
+// As many connections as may wait for a provider.
+std::vector<Descriptor> fill_backlog(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
+    std::vector<Descriptor> waiting;
+    do {
+        waiting.emplace_back(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    } while (connect(waiting.back().get(), generic, sizeof address) == 0);
+    EXPECT_EQ(errno, EAGAIN);
+    return waiting;
+}
+
+TEST_F(KstatFailure, AStoppedProviderWithAFullBacklogCostsOneWaitAndHidesNoOther) {
+    const ChildProcess one(provide_counter("one"));
+    const ChildProcess stopped(provide_counter("two"));
+    const ChildProcess three(provide_counter("three"));
+    for (const ChildProcess* child : {&one, &stopped, &three}) {
+        ASSERT_EQ(child->line().hear(), 'r');
+    }
+    stopped.stop();
+    const auto waiting = fill_backlog(directory + "/" + socket_of(stopped.pid()));
+    const double spent = milliseconds([&] {
+        open();
+        for (int i = 0; i < 5; ++i) EXPECT_EQ(kstat_chain_update(kc), 0);
+    });
+    EXPECT_LT(spent, 1'900);
+    EXPECT_NE(lookup("one"), nullptr);
+    EXPECT_EQ(lookup("two"), nullptr);
+    EXPECT_NE(lookup("three"), nullptr);
+    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(stopped.pid()) +
+                                     " does not answer; its statistics are left out\n");
+    stopped.signal(SIGCONT);
+    EXPECT_TRUE(eventually([&] {
+        kstat_chain_update(kc);
+        return lookup("two") != nullptr;
+    }));
 }
 
 TEST_F(KstatFailure, TheCommandsNameAProviderThatSendsGarbage) {
