@@ -66,6 +66,10 @@ class Access {
     zoneid_t zone_of(const Peer& peer) const;
     zoneid_t zone_of(const Peer& peer, const Place& place, const Place& our_own) const;
 
+    /// Around fork(). The child starts with the parent's settings.
+    void before_fork() { mutex_.lock(); }
+    void after_fork() { mutex_.unlock(); }
+
   private:
     mutable std::mutex mutex_;
     std::optional<gid_t> group_;

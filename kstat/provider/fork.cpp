@@ -5,6 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include "kstat/provider/access.hpp"
 #include "kstat/provider/publication.hpp"
 #include "kstat/registry/chain.hpp"
 #include "kstat/registry/maps.hpp"
@@ -19,6 +20,7 @@ namespace {
 void before_fork() {
     Publication::of_this_process().before_fork();
     OwnDescriptors::of_this_process().before_fork();
+    Access::of_this_process().before_fork();
     Chain::of_this_process().before_fork();
     kstat2::Optionals::of_this_process().before_fork();
     kstat2::Maps::of_this_process().before_fork();
@@ -28,6 +30,7 @@ void after_fork_in_parent() {
     kstat2::Maps::of_this_process().after_fork_in_parent();
     kstat2::Optionals::of_this_process().after_fork_in_parent();
     Chain::of_this_process().after_fork_in_parent();
+    Access::of_this_process().after_fork();
     OwnDescriptors::of_this_process().after_fork_in_parent();
     Publication::of_this_process().after_fork_in_parent();
 }
@@ -36,6 +39,7 @@ void after_fork_in_child() {
     kstat2::Maps::of_this_process().after_fork_in_child();
     kstat2::Optionals::of_this_process().after_fork_in_child();
     Chain::of_this_process().after_fork_in_child();
+    Access::of_this_process().after_fork();
     OwnDescriptors::of_this_process().after_fork_in_child();
     Publication::of_this_process().after_fork_in_child();
 }

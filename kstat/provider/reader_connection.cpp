@@ -25,6 +25,7 @@ ReaderConnection::ReaderConnection(Socket socket, std::weak_ptr<Server> server, 
 
 void ReaderConnection::close() {
     boost::system::error_code ignored;
+    not_inherited_.reset();  // first: the number may be reused at once
     socket_.close(ignored);
 }
 

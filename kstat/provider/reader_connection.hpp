@@ -43,7 +43,7 @@ class ReaderConnection : public std::enable_shared_from_this<ReaderConnection> {
     void end();
 
     Socket socket_;
-    NotInherited not_inherited_;
+    std::optional<NotInherited> not_inherited_;  // until the socket is closed
     std::weak_ptr<Server> server_;
     Session session_;
     uid_t user_;

@@ -88,7 +88,8 @@ int Optionals::set(kstat2_opt_id_t id, bool on) {
     // The offer stays: remove() waits for the callback.
     const int error = offer.callback(id, on ? 1 : 0, offer.arg);
     lock.lock();
-    if (error == 0) offer.what.is_on = on;
+    // In a child that the callback has forked, there are no offers.
+    if (error == 0 && offers_.contains(id)) offer.what.is_on = on;
     callback_.end();
     ends_.announce();
     return error < 0 ? EIO : error;

@@ -4,14 +4,18 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <boost/asio/post.hpp>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -140,6 +144,57 @@ TEST_F(KstatPublish, AProgramsOwnIoContextServesUntilItIsUnpublished) {
     EXPECT_TRUE(fs::is_empty(directory));
     EXPECT_EQ(kstat_read(kc, lookup("own"), nullptr), -1);
     EXPECT_EQ(errno, ENXIO);
+}
+
+// The exit status of a child of fork() that does this.
+int status_of_child(const std::function<bool()>& succeeds) {
+    if (fork() == 0) {
+        alarm(10);
+        _exit(succeeds() ? 0 : 1);
+    }
+    int status = -1;
+    wait(&status);
+    return status;
+}
+
+// The connection's number is free for the program as soon as the connection is closed.
+TEST_F(KstatPublish, AForkedChildKeepsADescriptorWithTheNumberOfAClosedConnection) {
+    const ChildProcess child([&](const Line& line) {
+        int ends[2];
+        if (pipe(ends) != 0) return;
+        boost::asio::io_context io;
+        kstat::publish_on(io);
+        connect_to(getpid());
+        io.run_one();  // accepts it
+        kstat::unpublish();
+        std::array<int, 16> copies{};
+        for (int& copy : copies) copy = dup(ends[1]);
+        const int status = status_of_child([&] {
+            return std::all_of(copies.begin(), copies.end(),
+                               [](int copy) { return write(copy, "x", 1) == 1; });
+        });
+        line.say(status == 0 ? 'g' : 'b');
+    });
+    EXPECT_EQ(child.line().hear(), 'g');
+}
+
+TEST_F(KstatPublish, AChildMaySetRightsThoughAnotherThreadSetSomeAtTheFork) {
+    const ChildProcess child([](const Line& line) {
+        boost::asio::io_context io;
+        kstat::publish_on(io);
+        std::atomic<bool> done{false};
+        std::thread other([&] {
+            while (!done) kstat::set_zone(1, "/one");
+        });
+        int status = 0;
+        for (int i = 0; i < 300 && status == 0; ++i) {
+            status = status_of_child([] { return kstat::set_zone(2, "/two"), true; });
+        }
+        done = true;
+        other.join();
+        line.say(status == 0 ? 'g' : 'b');
+    });
+    EXPECT_EQ(child.line().hear(), 'g');
 }
 
 TEST_F(KstatPublish, PublishOnThrowsWhereItCannotPublish) {

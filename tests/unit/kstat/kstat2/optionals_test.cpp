@@ -1,9 +1,13 @@
 // Statistics that are off until a user turns them on.
 #include "kstat/registry/optionals.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <thread>
 
+#include "kstat/provider/fork.hpp"
 #include "support.hpp"
 
 namespace blkscope::kstat2::tests {
@@ -144,6 +148,25 @@ TEST(Kstat2Optionals, ACallbackCannotTurnAnything) {
         nullptr);
     EXPECT_EQ(Optionals::of_this_process().set(id, true), 0);
     EXPECT_EQ(answer, EDEADLK);
+    kstat2_unregister_optional(id);
+}
+
+// The address sanitizer looks on.
+TEST(Kstat2Optionals, ACallbackMayForkAChildThatReturns) {
+    kstat::watch_forks();  // as a provider with kstats does
+    static pid_t child = -1;
+    const auto id = kstat2_register_optional(
+        "test:fork", "",
+        [](kstat2_opt_id_t, int, void*) {
+            child = fork();
+            return 0;
+        },
+        nullptr);
+    EXPECT_EQ(Optionals::of_this_process().set(id, true), 0);
+    if (child == 0) _exit(Optionals::of_this_process().list().empty() ? 0 : 1);
+    int status = -1;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(status, 0);
     kstat2_unregister_optional(id);
 }
 
