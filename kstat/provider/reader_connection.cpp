@@ -4,6 +4,7 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 #include <cstring>
+#include <new>
 
 namespace blkscope::kstat {
 
@@ -53,8 +54,8 @@ void ReaderConnection::received(size_t count) {
 }
 
 // Answers the first whole request, or ends the connection. False: no request is whole yet, and the
-// buffer has room to receive more.
-bool ReaderConnection::answer_next() {
+// buffer has room to receive more. Without memory the connection ends, and the program goes on.
+bool ReaderConnection::answer_next() try {
     wire::Bytes bytes(in_.data(), in_size_);
     const auto head = wire::take<wire::RequestHead>(bytes);
     if (!head) return false;
@@ -73,6 +74,9 @@ bool ReaderConnection::answer_next() {
     std::memmove(in_.data(), in_.data() + size, in_size_ - size);
     in_size_ -= size;
     send();
+    return true;
+} catch (const std::bad_alloc&) {
+    end();
     return true;
 }
 

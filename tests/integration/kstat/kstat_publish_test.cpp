@@ -12,6 +12,7 @@
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -248,6 +249,38 @@ TEST_F(KstatPublish, AReaderThatWasPushedOutByManyOthersComesBackUnnoticed) {
     EXPECT_EQ(kstat_chain_update(kc), 0);
     EXPECT_EQ(lookup("one"), place);
     for (const int socket : others) close(socket);
+}
+
+uint64_t address_space_bytes() {
+    uint64_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+// The memory is enough for one copy of the large kstat, and an answer needs two.
+TEST_F(KstatPublish, AProviderWithoutMemoryForAnAnswerGoesOn) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "SKIPPED: a sanitizer needs all of the address space";
+#endif
+    constexpr uint_t bytes = 64 << 20;
+    const ChildProcess child([](const Line& line) {
+        kstat_install(kstat_create("large", 0, "l", "misc", KSTAT_TYPE_RAW, bytes, 0));
+        kstat_install(kstat_create("one", 0, "counter", "misc", KSTAT_TYPE_RAW, 4, 0));
+        line.say('r');
+        line.hear();
+        const uint64_t most = address_space_bytes() + bytes + bytes / 2;
+        const rlimit little{most, most};
+        if (setrlimit(RLIMIT_AS, &little) != 0) return;
+        line.say('l');
+        line.hear();
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'l');
+    EXPECT_EQ(kstat_read(kc, lookup("large"), nullptr), -1);
+    EXPECT_EQ(errno, ENXIO);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
 }
 
 // The welcome of a provider, or nothing if it has closed the connection.
