@@ -149,19 +149,38 @@ void Server::remove_socket_file() {
 
 void Server::accept() {
     accepting_ = true;
-    acceptor_.async_accept([self = shared_from_this()](const boost::system::error_code& error,
-                                                       Protocol::socket socket) {
-        self->accepting_ = false;
-        if (!self->acceptor_.is_open()) return;
-        if (!error) self->welcome(std::move(socket));
-        if (!error || error == boost::asio::error::connection_aborted) return self->accept();
-        // No descriptors are left: an immediate retry would spin.
-        self->look_around_later();
-    });
+    acceptor_.async_wait(Protocol::acceptor::wait_read,
+                         [self = shared_from_this()](const boost::system::error_code& error) {
+                             self->accepting_ = false;
+                             if (!self->acceptor_.is_open()) return;
+                             // Without a descriptor, an immediate retry would spin.
+                             if (error || !self->accept_next()) return self->look_around_later();
+                             self->accept();
+                         });
+}
+
+// False: no descriptor is left. Called only while a connection waits: without a descriptor,
+// accept4(2) fails even if none waits.
+bool Server::accept_next() {
+    const auto accepted = [this] {
+        return ::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    };
+    Descriptor number(accepted());
+    if (!number.is_open() && (errno == EMFILE || errno == ENFILE) && !connections_.empty()) {
+        end_one_for(geteuid());
+        number = Descriptor(accepted());
+    }
+    if (!number.is_open()) return errno == EAGAIN || errno == EINTR || errno == ECONNABORTED;
+    boost::system::error_code error;
+    Protocol::socket socket(acceptor_.get_executor());
+    socket.assign(Protocol(), number.get(), error);
+    if (error) return false;
+    static_cast<void>(number.release());
+    welcome(std::move(socket));
+    return true;
 }
 
 void Server::welcome(Protocol::socket socket) {
-    ::fcntl(socket.native_handle(), F_SETFD, FD_CLOEXEC);
     const Peer peer = peer_of(socket.native_handle());
     if (connections_.size() == connections_max) end_one_for(peer.uid);
     const Access& access = Access::of_this_process();

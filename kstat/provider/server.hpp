@@ -3,8 +3,8 @@
 // Callbacks run on one thread. A connection has one request or one reply at a time, never both. The
 // memory that a reader can occupy is therefore bounded. The server closes a connection that stops
 // in the middle of either. With too many connections, the server closes one of the user who has the
-// most: the one idle the longest. Its reader reconnects and is recognised. So a user cannot close
-// another user's connections by opening many.
+// most: the one idle the longest. The server does the same without a free descriptor. The reader
+// reconnects and is recognised. So a user cannot close another user's connections by opening many.
 //
 // Few connections wait to be accepted. With more of them, connect(2) waits for its turn. So a
 // process with a loop of connects delays another process by one connection, not by thousands.
@@ -56,6 +56,7 @@ class Server : public std::enable_shared_from_this<Server> {
     void bind();
     void sweep();
     void accept();
+    bool accept_next();
     void welcome(Protocol::socket socket);
     void end_one_for(uid_t newcomer);
     void look_around_later();

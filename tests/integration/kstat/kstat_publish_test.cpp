@@ -251,6 +251,31 @@ TEST_F(KstatPublish, AReaderThatWasPushedOutByManyOthersComesBackUnnoticed) {
     for (const int socket : others) close(socket);
 }
 
+TEST_F(KstatPublish, AProviderWithoutFreeDescriptorsServesReadersInTurn) {
+    const ChildProcess child([](const Line& line) {
+        kstat_install(kstat_create("one", 0, "counter", "misc", KSTAT_TYPE_RAW, 4, 0));
+        line.say('r');
+        line.hear();
+        const rlimit few{64, 64};
+        if (setrlimit(RLIMIT_NOFILE, &few) != 0) return;
+        while (dup(0) >= 0) continue;
+        line.say('f');
+        line.hear();
+    });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    child.line().say('n');
+    ASSERT_EQ(child.line().hear(), 'f');
+    kstat_ctl_t* const other = kstat_open();
+    ASSERT_NE(other, nullptr);
+    ASSERT_NE(kstat_lookup(other, "one", -1, nullptr), nullptr);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+        EXPECT_NE(kstat_read(other, kstat_lookup(other, "one", -1, nullptr), nullptr), -1);
+    }
+    kstat_close(other);
+}
+
 uint64_t address_space_bytes() {
     uint64_t pages = 0;
     std::ifstream("/proc/self/statm") >> pages;
