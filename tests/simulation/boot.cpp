@@ -461,6 +461,7 @@ void Boot::truncate_one() {
     const uint64_t length = first + random.below(blocks) * sector_bytes;
     served.file->truncate(length);
     served.oracle->truncated(length, timeline_.now(), served.plan.medium == Medium::direct);
+    for (Client* client : served.clients) client->file_was_cut(served.file);
 }
 
 // A change that must fail changes nothing: new clients find the old exports.

@@ -382,6 +382,7 @@ nbd::Request Client::draw_request() {
                                               : random_.between(1, most);
     request.offset = plan_.first_byte + random_.below(blocks - length + 1) * block;
     request.length = length * block;
+    if (cut_file_ && random_.one_in(2)) move_to_end(request);
     const bool writes_it = request.type == Command::write || request.type == Command::trim ||
                            request.type == Command::write_zeroes;
     if (writes_it && random_.one_in(5)) request.flags |= nbd::command_flag::fua;
@@ -396,6 +397,17 @@ nbd::Request Client::draw_request() {
         request.flags |= nbd::command_flag::req_one;
     }
     return request;
+}
+
+// The file may end within a page, and no write to the rest of that page may be lost.
+void Client::move_to_end(nbd::Request& request) {
+    constexpr uint64_t blocks_near = 8;
+    const uint64_t block = plan_.block_bytes;
+    const uint64_t near = blocks_near * block;
+    const uint64_t end = std::max(cut_file_->length() / block * block, plan_.first_byte + near);
+    request.length = random_.between(1, blocks_near / 2) * block;
+    request.offset = end - near + random_.below(2 * blocks_near) * block;
+    request.offset = std::min(request.offset, oracle_.bytes() - request.length);
 }
 
 nbd::Request Client::draw_wrong_request() {

@@ -13,12 +13,14 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "driver/nbd/protocol.hpp"
 #include "introduction.hpp"
 #include "oracle.hpp"
 #include "random.hpp"
+#include "simulated_file.hpp"
 #include "simulated_socket.hpp"
 #include "simulated_tls.hpp"
 #include "timeline.hpp"
@@ -101,6 +103,8 @@ class Client {
 
     /// From now on the server may close the connection.
     void may_be_closed() { may_be_closed_ = true; }
+    /// Another process has cut the export's file. Half of the later requests are near its end.
+    void file_was_cut(std::shared_ptr<const SimulatedFile> file) { cut_file_ = std::move(file); }
     /// Closes the connection at once.
     void close(bool reset);
 
@@ -153,6 +157,7 @@ class Client {
 
     void make_requests();
     nbd::Request draw_request();
+    void move_to_end(nbd::Request& request);
     nbd::Request draw_wrong_request();
     void put(const nbd::Request& request, bool to_refuse);
     void put_header(const nbd::Request& request);
@@ -170,6 +175,7 @@ class Client {
     std::unique_ptr<TlsStream> tls_;           // null before STARTTLS
     Oracle& oracle_;
     Judge& judge_;
+    std::shared_ptr<const SimulatedFile> cut_file_;  // null before file_was_cut()
 
     std::map<uint64_t, Asked> asked_;  // by cookie
     uint64_t next_cookie_;
