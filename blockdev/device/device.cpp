@@ -259,7 +259,9 @@ void Device::note_sync(Buf& buf) {
                      "export is served again\n",
                      subject_.name.c_str(), why);
     }
-    if (buf.op == Buf::Op::flush) buf.error = sync_error_;
+    // The kernel reports a failure once to each description. A sync that ends later may have
+    // succeeded only because another one was told.
+    buf.error = sync_error_;
 }
 
 // Reads a few blocks at once, while the device's other workers wait. The page cache has these

@@ -183,6 +183,33 @@ TEST_F(DeviceTest, ASyncThatIsNotSupportedFailsZeroesWithFuaAtOnce) {
     EXPECT_EQ(zeroes.done, 1);
 }
 
+/// Syncs zeroes with FUA in a second step, as a file does.
+struct TwoSteps final : ScriptedBacking {
+    TwoSteps() : ScriptedBacking(device_bytes) {}
+    bool more(Buf& buf) override {
+        if (!buf.discards() || buf.step == Buf::Step::sync) return false;
+        buf.step = Buf::Step::sync;
+        return true;
+    }
+};
+
+TEST_F(DeviceTest, ASyncOfZeroesThatEndsAfterAFailedSyncFailsToo) {
+    auto backing = std::make_unique<TwoSteps>();
+    backing_ = backing.get();
+    give(std::move(backing), 4);
+    TestBuf zeroes(Buf::Op::write_zeroes), flush(Buf::Op::flush);
+    zeroes.fua = true;
+    device_->strategy(zeroes);
+    device_->strategy(flush);
+    finish_first(4096);
+    ASSERT_EQ(backing_->held.size(), 2u);  // the flush, and the sync of the zeroes
+    finish_first(-EIO);
+    EXPECT_EQ(flush.error, EIO);
+    finish_first(0);
+    EXPECT_EQ(zeroes.done, 1);
+    EXPECT_EQ(zeroes.error, EIO);
+}
+
 TEST_F(DeviceTest, ATrimThatFailedBeforeItsSyncLeavesFlushesAlone) {
     make(4);
     TestBuf trim(Buf::Op::trim), flush(Buf::Op::flush);
