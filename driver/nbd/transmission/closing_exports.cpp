@@ -61,9 +61,11 @@ void ClosingExports::flushed(Buf& buf) {
     closing.flushed = true;
     if (buf.error == 0) return;
     closing.owner->all_flushed_.store(false);
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's buffer belongs to the thread
+    const char* const why = std::strerror(buf.error);
     fmt::print(stderr,
                "blkscope: {}: flush at the end: {}; data that was not flushed before may be lost\n",
-               closing.exp->device.name(), std::strerror(buf.error));
+               closing.exp->device.name(), why);
 }
 
 void ClosingExports::tick() {

@@ -14,20 +14,12 @@
 #include <vector>
 
 #include "blockdev/ring/ring.hpp"
-#include "driver/nbd/handshake/handshake.hpp"
 #include "driver/nbd/server/export.hpp"
-#include "driver/nbd/tls/tls_session.hpp"
+#include "driver/nbd/transmission/arrival.hpp"
 
 namespace blkscope::nbd {
 
 struct Mail {
-    struct Arrival {
-        Export* exp;
-        Terms terms;
-        int socket;
-        std::unique_ptr<TlsSession> tls;
-    };
-
     std::vector<Arrival> arrivals;
     std::vector<uint64_t> endings;  // serials of exports whose connections are to be closed
     std::vector<std::unique_ptr<Export>> closing;

@@ -25,16 +25,15 @@ RequestRules rules_for(const Export& exp, const Terms& terms) {
 
 }  // namespace
 
-Session::Session(Sessions& sessions, Export& exp, Lane& lane, const Terms& terms, int socket,
-                 std::unique_ptr<TlsSession> tls)
+Session::Session(Sessions& sessions, Lane& lane, Arrival arrival)
     : sessions_(sessions),
-      export_(exp),
+      export_(*arrival.exp),
       lane_(lane),
-      chunked_(terms.replies != ReplyForm::simple),
-      parser_(rules_for(exp, terms)),
+      chunked_(arrival.terms.replies != ReplyForm::simple),
+      parser_(rules_for(export_, arrival.terms)),
       memory_(sessions.memory()),
-      replies_(terms.replies),
-      transport_(make_transport(*this, sessions.ring(), socket, std::move(tls))) {
+      replies_(arrival.terms.replies),
+      transport_(make_transport(*this, sessions.ring(), arrival.socket, std::move(arrival.tls))) {
     lane_.connection_opened();
     receive();
 }

@@ -24,7 +24,7 @@
 #include <string_view>
 
 #include "driver/nbd/server/export.hpp"
-#include "driver/nbd/tls/tls_session.hpp"
+#include "driver/nbd/transmission/arrival.hpp"
 #include "driver/nbd/transmission/client_memory.hpp"
 #include "driver/nbd/transmission/parser.hpp"
 #include "driver/nbd/transmission/pending_request.hpp"
@@ -47,11 +47,9 @@ class Session final : public SessionEntry,
                       public IntakeEntry,
                       private TransportOwner {
   public:
-    /// Takes over a connected stream socket in blocking mode, and the TLS session on it, if any.
-    /// The handshake has chosen `exp` and `terms`. `lane` is this worker's lane to the export's
-    /// device.
-    Session(Sessions& sessions, Export& exp, Lane& lane, const Terms& terms, int socket,
-            std::unique_ptr<TlsSession> tls);
+    /// Takes over the arrival's socket, and the TLS session on it, if any. `lane` is this worker's
+    /// lane to the export's device.
+    Session(Sessions& sessions, Lane& lane, Arrival arrival);
     ~Session();
 
     /// Reads no more requests; accepted requests are still answered.

@@ -14,10 +14,9 @@ Sessions::~Sessions() {
     assert(all_.empty() && may_sleep() && waiting_.empty());
 }
 
-void Sessions::open(Export& exp, Lane& lane, const Terms& terms, int socket,
-                    std::unique_ptr<TlsSession> tls) {
-    assert(socket >= 0);
-    auto session = std::make_unique<Session>(*this, exp, lane, terms, socket, std::move(tls));
+void Sessions::open(Lane& lane, Arrival arrival) {
+    assert(arrival.exp != nullptr && arrival.socket >= 0);
+    auto session = std::make_unique<Session>(*this, lane, std::move(arrival));
     all_.add(*session.release());  // close() deletes it
 }
 

@@ -40,8 +40,7 @@ class Sessions {
     Sessions(const Sessions&) = delete;
     Sessions& operator=(const Sessions&) = delete;
 
-    void open(Export& exp, Lane& lane, const Terms& terms, int socket,
-              std::unique_ptr<TlsSession> tls);
+    void open(Lane& lane, Arrival arrival);
 
     // ---- The clients of one export ----
     [[nodiscard]] bool empty() const { return all_.empty(); }

@@ -15,7 +15,7 @@ Worker::Worker(bool busy_wait, Kernel& kernel) : ring_(ring_entries, busy_wait, 
 
 Worker::~Worker() {
     assert(!thread_.joinable() && sessions_.empty() && closing_.empty());
-    for (const Mail::Arrival& arrival : mailbox_.take().arrivals) {
+    for (const Arrival& arrival : mailbox_.take().arrivals) {
         ring_.kernel().close(arrival.socket);
     }
 }
@@ -139,7 +139,7 @@ void Worker::turn() {
 void Worker::read_mail() {
     Mail mail = mailbox_.take();
     stopping_ = stopping_ || mail.stop;
-    for (Mail::Arrival& arrival : mail.arrivals) admit(std::move(arrival));
+    for (Arrival& arrival : mail.arrivals) admit(std::move(arrival));
     for (const uint64_t serial : mail.endings) closing_.close_clients(serial);
     for (auto& exp : mail.closing) closing_.close(std::move(exp));
     ring_.unlock();  // making an export takes too long to keep a device locked
@@ -159,19 +159,20 @@ void Worker::Ticker::complete(int32_t) {
 
 // ---- Sessions ----
 
-void Worker::admit(Mail::Arrival arrival) {
+void Worker::admit(Arrival arrival) {
     assert(arrival.exp != nullptr);
     assert(arrival.socket >= 0);
+    const int socket = arrival.socket;
     Export& exp = *arrival.exp;
     assert(&exp.worker == this || exp.visitors.load() > 0);
     try {
         Lane& lane = &exp.worker == this ? exp.device.first_lane() : visits_.open_lane(exp);
-        sessions_.open(exp, lane, arrival.terms, arrival.socket, std::move(arrival.tls));
+        sessions_.open(lane, std::move(arrival));
         return;
     } catch (const std::system_error& error) {  // no lane: out of descriptors
         sessions_.log(exp, error.what());
     }
-    ring_.kernel().close(arrival.socket);
+    ring_.kernel().close(socket);
     connection_closed(exp);
 }
 

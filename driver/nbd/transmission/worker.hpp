@@ -117,7 +117,7 @@ class Worker final : private SessionsOwner {
     void enter();
     void run();
     void read_mail();
-    void admit(Mail::Arrival arrival);
+    void admit(Arrival arrival);
     void session_closed(Export& exp) override;
     void connection_closed(Export& exp);
 
