@@ -43,12 +43,13 @@ void reset_numeric(const VoiStat& vs, void* data) {
 
 void reset_stat(VoiStat& vs, void* data) {
     if (vs.stype < 0 || vs.stype == VS_STYPE_VOISTATE) return;  // the value before stays
-    if (is_histogram(vs.dtype))
+    if (is_histogram(vs.dtype)) {
         histogram_reset(data, vs.dsz, vs.dtype);
-    else if (is_digest(vs.dtype))
+    } else if (is_digest(vs.dtype)) {
         Digest(data, vs.dtype).reset();
-    else
+    } else {
         with_numeric(vs.dtype, [&](auto* n) { reset_numeric<Pointed<decltype(n)>>(vs, data); });
+    }
     vs.errs = 0;
     vs.flags = static_cast<uint8_t>(vs.flags & ~vs_valid);
 }
@@ -98,10 +99,11 @@ int merge_numeric(VoiStat& to, void* data, const void* other) {
     N value = N::from(data);
     const N more = N::from(other);
     int error = 0;
-    if (to.stype == VS_STYPE_SUM)
+    if (to.stype == VS_STYPE_SUM) {
         error = value.add(more);
-    else if (to.stype == VS_STYPE_MAX ? value.less(more) : more.less(value))
+    } else if (to.stype == VS_STYPE_MAX ? value.less(more) : more.less(value)) {
         value = more;
+    }
     if (error == 0) value.to(data);
     return error;
 }
@@ -257,6 +259,7 @@ int stats_v1_blob_snapshot(statsblobv1** dst, size_t dstmaxsz, statsblobv1* src,
     return error;
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is FreeBSD's
 int stats_v1_voistat_fetch_dptr(statsblobv1* sb, int32_t voi_id, voi_stype stype,
                                 vsd_dtype* retdtype, voistatdata** retvsd, size_t* retvsdsz) {
     if (retvsd == nullptr || sb == nullptr || sb->abi != STATS_ABI_V1) return EINVAL;
@@ -303,6 +306,7 @@ int stats_tdgst_cdf(const voistatdata* digest, vsd_dtype dtype, size_t size, dou
                [&](const Digest& d, double min, double max) { *share = d.cdf(x, min, max); });
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is FreeBSD's
 int stats_tdgst_merge(voistatdata* dst, vsd_dtype dst_dtype, size_t dst_size,
                       const voistatdata* src, vsd_dtype src_dtype, size_t src_size) {
     return answer([&] {

@@ -42,10 +42,11 @@ Range range_of(typename N::Stored like) {
 template <class N>
 Wide units_of(const voistatdata_numeric& bound, typename N::Stored like) {
     using T = typename N::Stored;
-    if constexpr (std::is_same_v<N, QNumber<T>>)
+    if constexpr (std::is_same_v<N, QNumber<T>>) {
         return N::from(&bound).fixed(Q_NFBITS(like));
-    else
+    } else {
         return N::from(&bound).fixed(0);
+    }
 }
 
 // base^exponent, or `beyond` from there on.

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 
 #include "stats/digest_tree.hpp"
 
@@ -86,18 +87,19 @@ size_t merge_neighbours(Tree* tree, Order& order, size_t n, const Reach& reach) 
     return kept;
 }
 
-// Links order[from, to) into a tree as flat as can be, and returns its root. Only the lowest level
-// may have gaps. Its nodes are red and all others are black, so all paths have as many black nodes.
+// Links nodes, by their order, into a tree as flat as can be, and returns its root. Only the lowest
+// level may have gaps. Its nodes are red and all others are black, so all paths have as many black
+// nodes.
 template <class Tree>
-int16_t link(Tree* tree, const Order& order, size_t from, size_t to, int16_t parent, int levels) {
-    if (from == to) return ARB_NULLIDX;
-    const size_t middle = from + (to - from) / 2;
-    const int16_t root = order[middle];
+int16_t link(Tree* tree, std::span<const int16_t> nodes, int16_t parent, int levels) {
+    if (nodes.empty()) return ARB_NULLIDX;
+    const size_t middle = nodes.size() / 2;
+    const int16_t root = nodes[middle];
     auto& node = tree->arb_nodes[root];
     node.link.arbe_parent_idx = parent;
     node.link.arbe_color = levels == 0 ? ARB_RED : ARB_BLACK;
-    node.link.arbe_left_idx = link(tree, order, from, middle, root, levels - 1);
-    node.link.arbe_right_idx = link(tree, order, middle + 1, to, root, levels - 1);
+    node.link.arbe_left_idx = link(tree, nodes.first(middle), root, levels - 1);
+    node.link.arbe_right_idx = link(tree, nodes.subspan(middle + 1), root, levels - 1);
     return root;
 }
 
@@ -105,7 +107,7 @@ template <class Tree>
 void relink(Tree* tree, const Order& order, size_t n) {
     int levels = 0;  // the full ones
     while ((size_t{2} << levels) - 1 <= n) ++levels;
-    tree->arb_root_idx = link(tree, order, 0, n, ARB_NULLIDX, levels);
+    tree->arb_root_idx = link(tree, std::span(order).first(n), ARB_NULLIDX, levels);
     tree->arb_min_idx = order[0];
     tree->arb_max_idx = order[n - 1];
     tree->arb_curnodes = static_cast<int16_t>(n);
@@ -172,9 +174,10 @@ int add_to(Tree* tree, Wide fixed, int64_t weight) {
                           std::numeric_limits<decltype(tree->smplcnt)>::max() - sample_count;
     if (!fits) return EOVERFLOW;
     const int error = add_centroid(tree, fixed, weight);
-    if (error == 0)
+    if (error == 0) {
         tree->smplcnt =
             static_cast<decltype(tree->smplcnt)>(sample_count + static_cast<uint64_t>(weight));
+    }
     return error;
 }
 

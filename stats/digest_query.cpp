@@ -82,9 +82,10 @@ class Inspector {
 
     bool is_sound() {
         const int16_t none = ARB_NULLIDX;
-        if (tree_->arb_curnodes == 0)
+        if (tree_->arb_curnodes == 0) {
             return tree_->arb_root_idx == none && tree_->arb_min_idx == none &&
                    tree_->arb_max_idx == none && tree_->smplcnt == 0 && is_free_chain_sound();
+        }
         if (!exists(tree_->arb_root_idx)) return false;
         if (node(tree_->arb_root_idx).link.arbe_color != ARB_BLACK) return false;
         return blacks(tree_->arb_root_idx, none) >= 0 && order_.front() == tree_->arb_min_idx &&

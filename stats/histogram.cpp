@@ -25,10 +25,11 @@ size_t bucket_count(const HistogramForm& form, size_t size) {
 namespace {
 
 void count(void* place, bool wide, uint64_t more) {
-    if (wide)
+    if (wide) {
         store(place, load<uint64_t>(place) + more);
-    else
+    } else {
         store(place, static_cast<uint32_t>(load<uint32_t>(place) + more));
+    }
 }
 
 uint64_t counted(const void* place, bool wide) {

@@ -22,12 +22,13 @@ void cat_number(sbuf* buf, q_num_ q) {
 template <class N>
 void cat_number(sbuf* buf, N number) {
     using T = typename N::Stored;
-    if constexpr (std::is_same_v<N, QNumber<T>>)
+    if constexpr (std::is_same_v<N, QNumber<T>>) {
         cat_number(buf, Q_NUM_(number.value));
-    else if constexpr (std::is_signed_v<T>)
+    } else if constexpr (std::is_signed_v<T>) {
         sbuf_printf(buf, "%jd", static_cast<intmax_t>(number.value));
-    else
+    } else {
         sbuf_printf(buf, "%ju", static_cast<uintmax_t>(number.value));
+    }
 }
 
 // Control characters, quotes and backslashes as JSON has them; also in freeform, where a line
@@ -35,12 +36,13 @@ void cat_number(sbuf* buf, N number) {
 void cat_escaped(sbuf* buf, const char* text) {
     for (; *text != '\0'; ++text) {
         const auto c = static_cast<unsigned char>(*text);
-        if (c == '"' || c == '\\')
+        if (c == '"' || c == '\\') {
             sbuf_printf(buf, "\\%c", c);
-        else if (c < 0x20)
+        } else if (c < 0x20) {
             sbuf_printf(buf, "\\u%04x", c);
-        else
+        } else {
             sbuf_putc(buf, c);
+        }
     }
 }
 
@@ -88,10 +90,11 @@ class HistogramText {
     template <class N>
     void put_bucket(size_t i) const {
         sbuf* const buf = style_.buf;
-        if (style_.json)
+        if (style_.json) {
             sbuf_printf(buf, i == 0 ? "{" : ",{");
-        else
+        } else {
             sbuf_cat(buf, "\n\t\t\t\t");
+        }
         if (style_.dump) sbuf_printf(buf, style_.json ? "\"bkt\":%zu," : "bkt[%zu].", i);
         sbuf_cat(buf, style_.json ? "\"lb\":" : "{lb=");
         cat_number(buf, N::from(data_ + bucket_at(i)));
@@ -109,10 +112,11 @@ class HistogramText {
 
 void put_centroid(const Style& style, const Centroid& centroid, size_t index, bool first) {
     sbuf* const buf = style.buf;
-    if (style.json)
+    if (style.json) {
         sbuf_cat(buf, first ? "{" : ",{");
-    else
+    } else {
         sbuf_cat(buf, "\n\t\t\t\t");
+    }
     if (style.dump) sbuf_printf(buf, style.json ? "\"ctd\":%zu," : "ctd[%zu].", index);
     sbuf_cat(buf, style.json ? "\"mu\":" : "{mu=");
     cat_number(buf, centroid.mu);
@@ -151,10 +155,11 @@ int put_data(const Style& style, const void* data, int voi_dtype, int dtype, siz
     with_numeric(number ? dtype : voi_dtype, [&](auto* type) {
         using N = Pointed<decltype(type)>;
         if (histogram) return HistogramText(style, data, size, dtype).put<N>();
-        if (style.json)
+        if (style.json) {
             sbuf_cat(style.buf, state ? "\"prev\":" : "\"val\":");
-        else if (state)
+        } else if (state) {
             sbuf_cat(style.buf, "prev=");
+        }
         cat_number(style.buf, N::from(data));
     });
     return 0;
@@ -170,13 +175,14 @@ struct Names {
 
 void put_freeform_head(const Style& style, const Blob& blob) {
     sbuf_printf(style.buf, "struct statsblobv1@%p", static_cast<const void*>(&blob));
-    if (style.dump)
+    if (style.dump) {
         sbuf_printf(style.buf,
                     ", abi=%u, endian=%u, maxsz=%u, cursz=%u, created=%jd, lastrst=%jd, "
                     "flags=0x%04x, stats_off=%u, statsdata_off=%u",
                     blob.abi, blob.endian, blob.maxsz, blob.cursz,
                     static_cast<intmax_t>(blob.created), static_cast<intmax_t>(blob.lastrst),
                     blob.flags, blob.stats_off, blob.statsdata_off);
+    }
     sbuf_printf(style.buf, ", tplhash=%u", blob.tplhash);
 }
 
@@ -187,22 +193,22 @@ void put_freeform_voi(const Style& style, const Names& names, size_t slot, const
     const char* const name = names.voi(voi.id);
     cat_escaped(style.buf, name == nullptr ? "" : name);
     sbuf_putc(style.buf, '"');
-    if (style.dump)
+    if (style.dump) {
         sbuf_printf(style.buf, ", flags=0x%04x, dtype=%s, voistatmaxid=%d, stats_off=%u", voi.flags,
                     vsd_dtype2name[voi.dtype], voi.voistatmaxid, voi.stats_off);
+    }
 }
 
-void put_freeform_stat(const Style& style, Blob* blob, size_t slot, const Voi& voi, int stype,
-                       const VoiStat& vs) {
-    sbuf_printf(style.buf, "\n\t\tvois[%zu]stat[%d]: stype=", slot, stype);
+void put_freeform_stat(const Style& style, Blob* blob, const Voi& voi, const VoiStat& vs) {
     if (vs.stype < 0) {
         sbuf_printf(style.buf, "%d", vs.stype);
         return;
     }
     sbuf_printf(style.buf, "%s, errs=%u", vs_stype2name[vs.stype], vs.errs);
-    if (style.dump)
+    if (style.dump) {
         sbuf_printf(style.buf, ", flags=0x%04x, dtype=%s, dsz=%u, data_off=%u", vs.flags,
                     vsd_dtype2name[vs.dtype], vs.dsz, vs.data_off);
+    }
     sbuf_cat(style.buf, "\n\t\t\tvoistatdata: ");
     put_data(style, data_of(blob, vs), voi.dtype, vs.dtype, vs.dsz);
 }
@@ -214,7 +220,9 @@ void put_freeform(const Style& style, Blob* blob, const Names& names) {
         if (slot != last) put_freeform_voi(style, names, slot, voi);
         last = slot;
         const bool shown = style.dump || vs.stype > VS_STYPE_VOISTATE;
-        if (voi.id >= 0 && shown) put_freeform_stat(style, blob, slot, voi, stype, vs);
+        if (voi.id < 0 || !shown) return 0;
+        sbuf_printf(style.buf, "\n\t\tvois[%zu]stat[%d]: stype=", slot, stype);
+        put_freeform_stat(style, blob, voi, vs);
         return 0;
     });
 }
@@ -250,7 +258,7 @@ class JsonText {
 
     void put_head() {
         sbuf_putc(buf_, '{');
-        if (style_.dump)
+        if (style_.dump) {
             sbuf_printf(buf_,
                         "\"abi\":%u,\"endian\":%u,\"maxsz\":%u,\"cursz\":%u,\"created\":%jd,"
                         "\"lastrst\":%jd,\"flags\":%u,\"stats_off\":%u,\"statsdata_off\":%u,",
@@ -258,6 +266,7 @@ class JsonText {
                         static_cast<intmax_t>(blob_->created),
                         static_cast<intmax_t>(blob_->lastrst), blob_->flags, blob_->stats_off,
                         blob_->statsdata_off);
+        }
         sbuf_cat(buf_, "\"tplname\":");
         put_name(names_.tpl);
         sbuf_printf(buf_, ",\"tplhash\":%u,\"vois\":{", blob_->tplhash);
@@ -274,10 +283,11 @@ class JsonText {
         is_vacant_ = voi.id < 0;
         has_stats_ = false;
         const char* const name = is_vacant_ ? nullptr : names_.voi(voi.id);
-        if (name == nullptr)
+        if (name == nullptr) {
             sbuf_printf(buf_, "\"[%zu]\":{", slot);
-        else
+        } else {
             put_name(name), sbuf_cat(buf_, ":{");
+        }
         if (style_.dump) sbuf_printf(buf_, "\"id\":%d", voi.id);
         if (is_vacant_) return;
         if (style_.dump) {
@@ -293,10 +303,11 @@ class JsonText {
     void put_stat(const Voi& voi, int stype, const VoiStat& vs) {
         if (has_stats_) sbuf_putc(buf_, ',');
         has_stats_ = true;
-        if (names_.meta != nullptr)
+        if (names_.meta != nullptr) {
             sbuf_printf(buf_, "\"%s\":", vs_stype2name[stype]);
-        else
+        } else {
             sbuf_printf(buf_, "\"[%d]\":", stype);
+        }
         if (vs.stype < 0) {
             sbuf_printf(buf_, "{\"stype\":%d}", vs.stype);
             return;
@@ -308,9 +319,10 @@ class JsonText {
         sbuf_putc(buf_, '{');
         if (style_.dump) sbuf_printf(buf_, "\"stype\":\"%s\",", vs_stype2name[vs.stype]);
         sbuf_printf(buf_, "\"errs\":%u,", vs.errs);
-        if (style_.dump)
+        if (style_.dump) {
             sbuf_printf(buf_, "\"flags\":%u,\"dtype\":\"%s\",\"data_off\":%u,\"voistatdata\":{",
                         vs.flags, vsd_dtype2name[vs.dtype], vs.data_off);
+        }
         put_data(style_, data_of(blob_, vs), voi.dtype, vs.dtype, vs.dsz);
         sbuf_cat(buf_, style_.dump ? "}}" : "}");
     }
@@ -325,10 +337,11 @@ class JsonText {
 };
 
 void put_blob(const Style& style, Blob* blob, const Names& names) {
-    if (style.json)
+    if (style.json) {
         JsonText(style, blob, names).put();
-    else
+    } else {
         put_freeform(style, blob, names);
+    }
 }
 
 // A hash is not a name: what has it may be another template. The blob must not have more VOIs.
@@ -354,13 +367,15 @@ using namespace blkscope::stats;
 extern "C" int stats_v1_blob_tostr(statsblobv1* sb, sbuf* buf, sb_str_fmt fmt, uint32_t flags) {
     if (buf == nullptr || !is_format(fmt) || validate(sb) != 0) return EINVAL;
     const Style style{buf, fmt == SB_STRFMT_JSON, (flags & SB_TOSTR_OBJDUMP) != 0};
-    if ((flags & SB_TOSTR_META) == 0)
+    if ((flags & SB_TOSTR_META) == 0) {
         put_blob(style, sb, {});
-    else if (!put_named_blob(style, sb))
+    } else if (!put_named_blob(style, sb)) {
         return EINVAL;
+    }
     return sbuf_error(buf);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is FreeBSD's
 extern "C" int stats_voistatdata_tostr(const voistatdata* vsd, vsd_dtype voi_dtype,
                                        vsd_dtype vsd_dtype, size_t vsd_sz, sb_str_fmt fmt,
                                        sbuf* buf, int objdump) {

@@ -150,11 +150,12 @@ extern "C" int stats_tpl_sample_rollthedice(stats_tpl_sample_rate* rates, int nr
 extern "C" int stats_tpl_sample_rollthedice_compat(stats_tpl_sample_rate* rates, int nrates,
                                                    void* seed_bytes, size_t seed_len) {
     uint32_t hash = 0;
-    if (seed_bytes != nullptr)
+    if (seed_bytes != nullptr) {
         for (size_t i = 0; i < seed_len; ++i)
             hash = hash * 33 + static_cast<const uint8_t*>(seed_bytes)[i];
-    else
+    } else {
         hash = static_cast<uint32_t>(random_number());
+    }
     const uint32_t roll = hash / (UINT32_MAX / 100);
     return chosen(entries(rates, nrates), [&](uint32_t sum) { return roll <= sum; });
 }

@@ -292,6 +292,7 @@ extern "C" int stats_v1_tpl_alloc(const char* name, uint32_t) {
     }
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is FreeBSD's
 extern "C" int stats_v1_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char* voi_name,
                                          vsd_dtype voi_dtype, uint32_t nvss, voistatspec* vss,
                                          uint32_t flags) {

@@ -1,7 +1,7 @@
 // libkvm: a handle for this machine, which has no kernel memory to read.
 #include <kvm.h>
 #include <limits.h>
-#include <sys/resource.h>
+#include <sys/dkstat.h>
 #include <sys/sysctl.h>
 
 #include <cerrno>

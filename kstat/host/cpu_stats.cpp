@@ -190,7 +190,7 @@ void CpuStats::list(std::vector<Entry>& entries) {
         hold_records(sys, sys_records().size());
         entries.push_back({sys, [this, cpu] { return read_sys(cpu); }});
         kstat_t levels = header("cpu", cpu, "intrstat", "misc", KSTAT_TYPE_NAMED);
-        hold_records(levels, 2 * interrupt_levels);
+        hold_records(levels, size_t{2} * interrupt_levels);
         entries.push_back({levels, [this, cpu] { return read_levels(cpu); }});
         const std::string name = "cpu_stat" + std::to_string(cpu);
         kstat_t all = header("cpu_stat", cpu, name, "misc", KSTAT_TYPE_RAW);

@@ -67,6 +67,7 @@ std::vector<std::string> names_in(int directory) {
     DIR* const list = fdopendir(again.get());
     if (list == nullptr) return names;
     static_cast<void>(again.release());  // the list owns the descriptor only from here
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no other thread reads this list
     while (const dirent* entry = readdir(list)) names.emplace_back(entry->d_name);
     closedir(list);
     return names;

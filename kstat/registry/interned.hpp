@@ -33,7 +33,7 @@ class Interned {
         }
         if (by_hash_.size() >= sweep_at_) sweep();
         // Not make_shared: the table's weak pointer would then keep the memory of an expired value.
-        const std::shared_ptr<const T> made(new T(std::move(wanted)));
+        std::shared_ptr<const T> made(new T(std::move(wanted)));
         by_hash_.emplace(hash, made);
         assert(by_hash_.size() <= sweep_at_);
         return made;

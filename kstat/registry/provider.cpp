@@ -96,6 +96,7 @@ constexpr uchar_t callers_flags =
 
 extern "C" {
 
+// NOLINTNEXTLINE(readability-function-size): the signature is Solaris'
 kstat_t* kstat_create_zone(const char* module, int instance, const char* name, const char* ks_class,
                            uchar_t type, uint_t ndata, uchar_t flags, zoneid_t zone) {
     Wanted wanted{};
@@ -108,6 +109,7 @@ kstat_t* kstat_create_zone(const char* module, int instance, const char* name, c
     return Request(wanted).create();
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is Solaris'
 kstat_t* kstat_create(const char* module, int instance, const char* name, const char* ks_class,
                       uchar_t type, uint_t ndata, uchar_t flags) {
     return kstat_create_zone(module, instance, name, ks_class, type, ndata, flags, ALL_ZONES);
@@ -128,6 +130,7 @@ void kstat_delete_byname(const char* module, int instance, const char* name) {
     kstat_delete_byname_zone(module, instance, name, ALL_ZONES);
 }
 
+// NOLINTNEXTLINE(readability-function-size): the signature is Solaris'
 kstat_t* kstat_create_netstack(const char* module, int instance, const char* name,
                                const char* ks_class, uchar_t type, uint_t ndata, uchar_t flags,
                                netstackid_t stack) {

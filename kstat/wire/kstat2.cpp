@@ -149,10 +149,11 @@ size_t strings_in(const Value& value) {
 uint32_t count_of(const Value& value) {
     return std::visit(
         [](const auto& data) -> uint32_t {
-            if constexpr (std::is_same_v<std::decay_t<decltype(data)>, uint64_t>)
+            if constexpr (std::is_same_v<std::decay_t<decltype(data)>, uint64_t>) {
                 return 1;
-            else
+            } else {
                 return static_cast<uint32_t>(data.size());
+            }
         },
         value.data);
 }

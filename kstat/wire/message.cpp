@@ -177,6 +177,7 @@ bool pointers_to_offsets(std::span<std::byte> data, uint_t ndata) {
             KSTAT_NAMED_STR_BUFLEN(&record) = 0;
             if (KSTAT_NAMED_STR_PTR(&record) != nullptr) all_inside = false;
         }
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): an offset in the form that the wire has
         KSTAT_NAMED_STR_PTR(&record) = reinterpret_cast<char*>(inside ? offset : 0);
         return true;
     });

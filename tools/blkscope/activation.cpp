@@ -44,10 +44,12 @@ unsigned count_activated_sockets(const ActivationVariables& variables, pid_t sel
 }
 
 std::vector<int> take_activated_sockets() {
+    // NOLINTBEGIN(concurrency-mt-unsafe): the program has one thread yet
     const ActivationVariables variables{std::getenv("LISTEN_PID"), std::getenv("LISTEN_FDS"),
                                         std::getenv("LISTEN_FDNAMES")};
     const unsigned count = count_activated_sockets(variables, getpid());
     for (const char* name : {"LISTEN_PID", "LISTEN_FDS", "LISTEN_FDNAMES"}) unsetenv(name);
+    // NOLINTEND(concurrency-mt-unsafe)
     std::vector<int> sockets;
     for (unsigned i = 0; i < count; ++i) {
         const int socket = first_activated_socket + static_cast<int>(i);

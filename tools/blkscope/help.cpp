@@ -94,7 +94,7 @@ std::string description(const CLI::Option& option) {
             notes.push_back("default " + option.get_default_str());
         }
     }
-    const std::string text = option.get_description();
+    const std::string& text = option.get_description();
     const std::string needed = names_of(option.get_needs());
     if (!needed.empty() && text.find(needed) == std::string::npos) {
         notes.push_back("with " + needed);

@@ -11,6 +11,7 @@
 namespace blkscope {
 
 void notify_manager(std::string_view state) {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread changes the environment
     const char* path = std::getenv("NOTIFY_SOCKET");
     if (path == nullptr) return;
     sockaddr_un address{};

@@ -25,10 +25,11 @@ double span_ns(hrtime_t before, hrtime_t now) {
 
 double percentile_ms(const std::optional<Histogram>& histogram, kstat2::PerMillion p) {
     const auto ns = histogram ? percentile(*histogram, p) : std::nullopt;
+    if (!ns) return std::numeric_limits<double>::quiet_NaN();
     // Rounded up to the next microsecond, which is the precision of the output. A value rounded
     // down would be no upper bound.
-    return ns ? static_cast<double>((*ns + 999) / 1000) / 1e3
-              : std::numeric_limits<double>::quiet_NaN();
+    const auto us = (*ns + 999) / 1000;
+    return static_cast<double>(us) / 1e3;
 }
 
 void find_percentiles(Figures& f, const Histograms& interval) {

@@ -101,7 +101,7 @@ class Painter {
             const double shared = std::min(top, bucket.high) - std::max(top - height, bucket.low);
             if (shared <= rounding) break;
             const double share = shared / (bucket.high - bucket.low);
-            double& cell = map_.counts[static_cast<size_t>(row * maps_.columns + column_)];
+            double& cell = map_.counts[maps_.cell(column_, row)];
             cell += share * static_cast<double>(count);
             maps_.most = std::max(maps_.most, cell);
         }
@@ -115,7 +115,7 @@ class Painter {
 }  // namespace
 
 double Heatmaps::count(const Map& map, int column, int row) const {
-    return map.counts[static_cast<size_t>(row * columns + column)];
+    return map.counts[cell(column, row)];
 }
 
 double Heatmaps::row_floor_ns(int row) const {

@@ -38,6 +38,11 @@ struct Heatmaps {
     Map wait;
     Map service;
 
+    /// The place of a cell in Map::counts.
+    [[nodiscard]] size_t cell(int column, int row) const {
+        return static_cast<size_t>(row) * static_cast<size_t>(columns) +
+               static_cast<size_t>(column);
+    }
     [[nodiscard]] double count(const Map& map, int column, int row) const;
     /// The latency at the lower end of a row, in nanoseconds.
     [[nodiscard]] double row_floor_ns(int row) const;

@@ -31,6 +31,7 @@ constexpr std::array<short, role_count> colors_256{-1, 245, -1, 40,  220, 196, 2
                                                    31, 37,  36, 106, 178, 208, 196};
 
 bool is_utf8() {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): one thread
     return std::strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
@@ -93,7 +94,7 @@ void Terminal::start_colors() {
     const bool own_background = use_default_colors() == OK;
     const auto& colors = COLORS >= 256 ? colors_256 : colors_8;
     for (size_t i = 0; i < role_count; ++i) {
-        const short color = colors[i] < 0 && !own_background ? COLOR_WHITE : colors[i];
+        const short color = colors[i] < 0 && !own_background ? short{COLOR_WHITE} : colors[i];
         init_pair(pair_of(static_cast<Role>(i)), color, own_background ? background : COLOR_BLACK);
     }
 }

@@ -455,6 +455,7 @@ typedef struct kstat_timer {
  * the cast is a static_cast, because a user may compile with -Wold-style-cast.
  */
 #ifdef __cplusplus
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a type in parentheses is none */
 #define KSTAT_DATA_AS(type, kptr) (static_cast<type *>((kptr)->ks_data))
 #else
 #define KSTAT_DATA_AS(type, kptr) ((type *)(kptr)->ks_data)

@@ -187,6 +187,7 @@ typedef struct kstat2 {
 } kstat2_t;
 
 #ifdef __cplusplus /* so that -Wold-style-cast has nothing to say about a user's code */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): a type in parentheses is none */
 #define KSTAT2_DATA_AS(type, ksp) (static_cast<type*>((ksp)->ks2_data))
 #else
 #define KSTAT2_DATA_AS(type, ksp) ((type*)(ksp)->ks2_data)
