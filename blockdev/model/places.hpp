@@ -1,0 +1,60 @@
+// Places: when a place in the depth of a device became free, by plan.
+//
+//     depth 2   place   ██ 1 ██ 3 ████         3 might have started when 1 ended
+//               place   ████ 2 ███ 4 ██
+//
+// A request that waited for a place might have started at the planned end of the request before it.
+// The program may have noticed that end later. Places are taken in the order in which they became
+// free.
+//
+// Units:     the ticks of the caller's clock.
+// Ownership: a value. Threads: one at a time.
+// Errors:    none.
+#pragma once
+
+#include <cassert>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <queue>
+#include <vector>
+
+#include "base/clock.hpp"
+
+namespace blkscope::model {
+
+class Places {
+  public:
+    static constexpr hrtime_t always = std::numeric_limits<hrtime_t>::min();
+
+    explicit Places(uint32_t depth) { resize(depth); }
+
+    /// Takes a place. Returns the moment since which it has been free.
+    hrtime_t take() {
+        ++taken_;
+        if (free_.empty()) return always;  // more than the depth, for a moment: it was lowered
+        const hrtime_t since = free_.top();
+        free_.pop();
+        return since;
+    }
+    /// A request ended at `end`, by plan.
+    void give(hrtime_t end) {
+        assert(taken_ > 0);
+        --taken_;
+        if (taken_ + free_.size() < depth_) free_.push(end);
+    }
+    /// With less depth, places that are taken end when their requests do.
+    void resize(uint32_t depth) {
+        assert(depth > 0);
+        depth_ = depth;
+        while (taken_ + free_.size() < depth_) free_.push(always);
+        while (taken_ + free_.size() > depth_ && !free_.empty()) free_.pop();
+    }
+
+  private:
+    uint32_t depth_ = 0;
+    uint32_t taken_ = 0;
+    std::priority_queue<hrtime_t, std::vector<hrtime_t>, std::greater<>> free_;
+};
+
+}  // namespace blkscope::model
