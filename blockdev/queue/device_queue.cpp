@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "blockdev/model/limits.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
@@ -27,7 +28,7 @@ DeviceQueue::DeviceQueue(uint32_t depth) : depth_(depth) {
 }
 
 bool DeviceQueue::idle() const {
-    return running_ == 0 && waiting_.empty() && gathered_.empty();
+    return running_ == 0 && waiting_.empty() && refused_.empty() && gathered_.empty();
 }
 
 void DeviceQueue::enter(Buf& buf) {
@@ -36,21 +37,47 @@ void DeviceQueue::enter(Buf& buf) {
     waiting_.push(buf);
 }
 
-DeviceQueue::Turn DeviceQueue::next() {
+void DeviceQueue::begin_pass(model::Limits& limits, hrtime_t now) {
+    end_pass();
+    limits.begin(now);
+}
+
+// The refused requests arrived before those that are still waiting.
+void DeviceQueue::end_pass() {
+    if (refused_.empty()) return;
+    refused_.take_over(waiting_);
+    waiting_.take_over(refused_);
+    assert(refused_.empty());
+}
+
+DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
     assert(running_ <= depth_);
     assert(flush_ == nullptr || running_ > 0);
     assert(flush_ != nullptr || gathered_.empty());
-    if (waiting_.empty()) return {};
-    if (planted("lane-starves")) stay_with_lane(waiting_);
-    assert(waiting_.front().state == Buf::State::waiting);
-    const bool flush = waiting_.front().op == Buf::Op::flush;
+    if (limits == nullptr) end_pass();  // the limits were removed
+    if (!waiting_.empty() && planted("lane-starves")) stay_with_lane(waiting_);
+    while (!waiting_.empty()) {
+        const Buf& front = waiting_.front();
+        const bool gathers = front.op == Buf::Op::flush && flush_ != nullptr;
+        if (!gathers && running_ == depth_) break;
+        if (limits == nullptr || limits->admit(front)) return take_front();
+        if (limits->exhausted()) break;
+        refused_.push(waiting_.pop());
+    }
+    end_pass();
+    return {};
+}
+
+// The first request starts or, as a flush while another one runs, is gathered.
+DeviceQueue::Turn DeviceQueue::take_front() {
+    Buf& buf = waiting_.pop();
+    assert(buf.state == Buf::State::waiting);
+    const bool flush = buf.op == Buf::Op::flush;
     if (flush && flush_ != nullptr) {
-        Buf& buf = waiting_.pop();
         (planted("flush-joins") ? served_ : gathered_).push(buf);
         return {&buf, false};
     }
-    if (running_ == depth_) return {};
-    Buf& buf = waiting_.pop();
+    assert(running_ < depth_);
     ++running_;
     if (flush) flush_ = &buf;
     return {&buf, true};

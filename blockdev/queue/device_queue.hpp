@@ -1,8 +1,9 @@
 // DeviceQueue: which request of a device starts now. The class only decides.
 //
 //     enter ─▶ waiting, in the order of arrival ── next ─▶ running, `depth` at most ── ended
-//                                                   │
-//                                                   └─▶ gathered: flushes that the next one serves
+//                │                                  │
+//                │                                  └─▶ gathered: flushes that the next one serves
+//                └─▶ refused: lacks tokens of a limit, and keeps its place
 //
 // All lanes share one order: the request that arrived first starts first, whatever its operation
 // and its lane. No lane can therefore keep another lane's requests from starting.
@@ -11,6 +12,9 @@
 // gathered when their turn comes. The running flush may have begun before the writes that they must
 // cover had ended. The next flush begins later, so one flush serves all gathered ones. Gathered
 // flushes take no depth.
+//
+// Limits may refuse a request. The request keeps its place, and a later request that needs other
+// tokens may start before it. One pass asks for all waiting requests, as long as there is depth.
 //
 // Units:     requests.
 // Ownership: borrows each buf from enter() until next() returns it to run. Borrows a flush until
@@ -25,6 +29,10 @@
 #include "blockdev/queue/buf.hpp"
 
 namespace blkscope {
+
+namespace model {
+class Limits;
+}
 
 class DeviceQueue {
   public:
@@ -44,8 +52,12 @@ class DeviceQueue {
     /// A request has arrived.
     void enter(Buf& buf);
 
+    /// Begins a pass of the limits over all waiting requests. The caller then calls next() until
+    /// nothing can start, and asks the limits for the next moment.
+    void begin_pass(model::Limits& limits, hrtime_t now);
+
     /// Removes the request whose turn it is, if it can start now.
-    [[nodiscard]] Turn next();
+    [[nodiscard]] Turn next(model::Limits* limits = nullptr);
 
     /// A running request has ended. For a flush, call end_flush() instead.
     void ended(const Buf& buf);
@@ -55,9 +67,13 @@ class DeviceQueue {
     [[nodiscard]] Buf* end_flush(const Buf& leader, BufQueue& served);
 
   private:
+    [[nodiscard]] Turn take_front();
+    void end_pass();
+
     uint32_t depth_;
     uint32_t running_ = 0;
     BufQueue waiting_;
+    BufQueue refused_;            // by limits in this pass; all arrived before the waiting ones
     const Buf* flush_ = nullptr;  // the running flush
     BufQueue served_;             // by the running flush, besides itself
     BufQueue gathered_;           // for the next flush

@@ -8,6 +8,8 @@
 #include <random>
 #include <vector>
 
+#include "blockdev/model/limits.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -110,6 +112,64 @@ TEST(DeviceQueue, AFlushThatComesWhileTheGatheredOneRunsWaitsForTheNext) {
     EXPECT_FALSE(queue.next().runs);
     EXPECT_EQ(queue.end_flush(two, served), &three);
     EXPECT_TRUE(served.empty());
+}
+
+TEST(DeviceQueue, ARequestWithoutTokensKeepsItsPlace) {
+    DeviceQueue queue(4);
+    model::Limits limits(model::LimitSpec::parse("read_iops=1"), 0);
+    Waiting first(Buf::Op::read);
+    Waiting second(Buf::Op::read);
+    Waiting write(Buf::Op::write);
+    Waiting third(Buf::Op::read);
+    for (Buf* buf : {&first, &second, &write, &third}) queue.enter(*buf);
+    queue.begin_pass(limits, 0);
+    EXPECT_EQ(queue.next(&limits).buf, &first);
+    EXPECT_EQ(queue.next(&limits).buf, &write);  // needs no tokens of reads
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+    EXPECT_FALSE(queue.idle());
+    Waiting last(Buf::Op::read);
+    queue.enter(last);
+    queue.begin_pass(limits, *limits.again_at());
+    EXPECT_EQ(queue.next(&limits).buf, &second);
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+    EXPECT_EQ(queue.next().buf, &third);  // the limit was removed
+    EXPECT_EQ(queue.next().buf, nullptr);
+    queue.ended(first);
+    EXPECT_EQ(queue.next().buf, &last);
+}
+
+// Another worker may begin a pass between two calls.
+TEST(DeviceQueue, APassThatIsBrokenOffLosesNoPlaces) {
+    DeviceQueue queue(4);
+    model::Limits limits(model::LimitSpec::parse("read_iops=1"), 0);
+    Waiting first(Buf::Op::read);
+    Waiting second(Buf::Op::read);
+    Waiting write(Buf::Op::write);
+    Waiting third(Buf::Op::read);
+    for (Buf* buf : {&first, &second, &write, &third}) queue.enter(*buf);
+    queue.begin_pass(limits, 0);
+    EXPECT_EQ(queue.next(&limits).buf, &first);
+    EXPECT_EQ(queue.next(&limits).buf, &write);  // the second request is refused
+    queue.begin_pass(limits, 1'000'000'001);
+    EXPECT_EQ(queue.next(&limits).buf, &second);
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+}
+
+TEST(DeviceQueue, AFullDepthIsNoLackOfTokens) {
+    DeviceQueue queue(1);
+    model::Limits limits(model::LimitSpec::parse("iops=1"), 0);
+    Waiting first(Buf::Op::read);
+    Waiting second(Buf::Op::read);
+    queue.enter(first);
+    queue.enter(second);
+    queue.begin_pass(limits, 0);
+    EXPECT_EQ(queue.next(&limits).buf, &first);
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+    EXPECT_FALSE(limits.again_at());
+    queue.ended(first);
+    queue.begin_pass(limits, 0);
+    EXPECT_EQ(queue.next(&limits).buf, nullptr);
+    EXPECT_EQ(limits.again_at(), 1);
 }
 
 // For any order of arrivals and ends, the depth and the order are kept. Each request gets its turn

@@ -1,0 +1,97 @@
+#include "blockdev/model/limits.hpp"
+
+#include <algorithm>
+#include <cassert>
+
+namespace blkscope::model {
+
+Limits::Limits(const LimitSpec& spec, hrtime_t now) : spec_(spec), now_(now) {
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+        if (spec_.rates[i]) buckets_[i].tokens.emplace(*spec_.rates[i], now);
+    }
+}
+
+uint64_t Limits::Bucket::exceeded_until(hrtime_t now) const {
+    if (!lacked) return exceeded_ns;
+    assert(now >= since && ready_at > since);
+    return exceeded_ns + static_cast<uint64_t>(std::min(now, ready_at) - since);
+}
+
+void Limits::begin(hrtime_t now) {
+    assert(now >= now_);
+    now_ = now;
+    again_at_.reset();
+    for (Bucket& bucket : buckets_) {
+        bucket.exceeded_ns = bucket.exceeded_until(now);
+        bucket.lacked = false;
+    }
+}
+
+bool Limits::admit(const Buf& buf) {
+    hrtime_t ready = now_;
+    bool behind = false;  // a request that waits for the same bucket
+    each_bucket_of(buf, [&](Bucket& bucket, Name) {
+        behind = behind || bucket.lacked;
+        ready = std::max(ready, bucket.tokens->ready_at(now_));
+    });
+    if (behind) return false;
+    if (ready > now_) {
+        each_bucket_of(buf, [&](Bucket& bucket, Name) {
+            bucket.ready_at = bucket.tokens->ready_at(now_);
+            bucket.lacked = bucket.ready_at > now_;
+            bucket.since = now_;
+        });
+        again_at_ = std::min(again_at_.value_or(ready), ready);
+        return false;
+    }
+    each_bucket_of(buf,
+                   [&](Bucket& bucket, Name name) { bucket.tokens->take(cost(buf, name), now_); });
+    return true;
+}
+
+template <class Do>
+void Limits::each_bucket_of(const Buf& buf, Do act) {
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+        const auto name = static_cast<Name>(i);
+        if (buckets_[i].tokens && needs(buf, name)) act(buckets_[i], name);
+    }
+}
+
+bool Limits::needs(const Buf& buf, Name name) {
+    if (buf.op == Buf::Op::block_status) return false;
+    const bool reading = buf.op == Buf::Op::read || buf.op == Buf::Op::cache;
+    switch (name) {
+        case Name::iops:
+            return true;
+        case Name::bps:
+            return buf.in_queues();
+        case Name::read_iops:
+            return reading;
+        case Name::read_bps:
+            return buf.op == Buf::Op::read;
+        case Name::write_iops:
+            return !reading;
+        case Name::write_bps:
+            return buf.op == Buf::Op::write;
+    }
+    assert(false);
+    return false;
+}
+
+uint64_t Limits::cost(const Buf& buf, Name name) const {
+    const bool bytes = name == Name::bps || name == Name::read_bps || name == Name::write_bps;
+    if (bytes) return buf.bcount;
+    if (!buf.in_queues() || spec_.unit_bytes == 0 || buf.bcount == 0) return 1;
+    return (buf.bcount - 1) / spec_.unit_bytes + 1;
+}
+
+int64_t Limits::level(Name name, hrtime_t now) const {
+    assert(bucket(name).tokens);
+    return bucket(name).tokens->level(now);
+}
+
+uint64_t Limits::exceeded_ns(Name name, hrtime_t now) const {
+    return bucket(name).exceeded_until(now);
+}
+
+}  // namespace blkscope::model

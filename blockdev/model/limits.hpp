@@ -1,0 +1,84 @@
+// Limits: which waiting request may start now by its tokens, and when to ask again.
+//
+//     begin(now) ─▶ admit(first) ─▶ admit(second) ─▶ ... ─▶ again_at()
+//                     yes: paid       no: waits, in its place
+//
+// One pass asks for the waiting requests in their order, as long as the depth has room. A request
+// that lacks a token waits. Behind it no request passes that needs the same bucket; others may.
+//
+//     request             operations   buckets of it
+//     read                by bytes     iops bps read_iops read_bps
+//     write               by bytes     iops bps write_iops write_bps
+//     cache               1            iops read_iops
+//     flush trim zeroes   1            iops write_iops
+//     status              free         none
+//
+// The exceeded time of a bucket is the time in which the first request that could start otherwise
+// lacked it. The time begins with the pass that refused the request. The time ends when
+// the bucket has tokens again, or with the next pass.
+//
+// Units:     nanoseconds of the caller's clock.
+// Ownership: a value. Borrows each buf for the call.
+// Threads:   one at a time. Moments do not decrease.
+// Errors:    none.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+
+#include "blockdev/model/limit_spec.hpp"
+#include "blockdev/model/token_bucket.hpp"
+#include "blockdev/queue/buf.hpp"
+
+namespace blkscope::model {
+
+class Limits {
+  public:
+    using Name = LimitSpec::Name;
+
+    Limits(const LimitSpec& spec, hrtime_t now);
+
+    [[nodiscard]] const LimitSpec& spec() const { return spec_; }
+
+    /// Begins a pass over the waiting requests.
+    void begin(hrtime_t now);
+    /// Whether the next request of the pass may start. Takes its cost if so.
+    bool admit(const Buf& buf);
+    /// Whether no request behind can start in this pass, so that the caller may stop asking.
+    [[nodiscard]] bool exhausted() const { return lacks(Name::iops); }
+    /// When one of the refused requests may start; nothing if none was refused in this pass.
+    [[nodiscard]] std::optional<hrtime_t> again_at() const { return again_at_; }
+
+    /// The tokens of a bucket that has a rate; negative for a debt.
+    [[nodiscard]] int64_t level(Name name, hrtime_t now) const;
+    /// The exceeded time of a bucket up to `now`.
+    [[nodiscard]] uint64_t exceeded_ns(Name name, hrtime_t now) const;
+
+  private:
+    struct Bucket {
+        std::optional<TokenBucket> tokens;
+        bool lacked = false;    // by a request of this pass
+        hrtime_t since = 0;     // the begin of the pass in which it was lacked
+        hrtime_t ready_at = 0;  // if lacked: when it has tokens again
+        uint64_t exceeded_ns = 0;
+
+        [[nodiscard]] uint64_t exceeded_until(hrtime_t now) const;
+    };
+
+    [[nodiscard]] static bool needs(const Buf& buf, Name name);
+    [[nodiscard]] uint64_t cost(const Buf& buf, Name name) const;
+    [[nodiscard]] const Bucket& bucket(Name name) const {
+        return buckets_[static_cast<size_t>(name)];
+    }
+    [[nodiscard]] bool lacks(Name name) const { return bucket(name).lacked; }
+    template <class Do>
+    void each_bucket_of(const Buf& buf, Do act);
+
+    LimitSpec spec_;
+    std::array<Bucket, LimitSpec::name_count> buckets_;
+    hrtime_t now_;
+    std::optional<hrtime_t> again_at_;
+};
+
+}  // namespace blkscope::model
