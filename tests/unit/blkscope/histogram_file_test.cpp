@@ -1,0 +1,96 @@
+// The histograms of iostat -j and of fio's json+, as distributions.
+#include "tools/blkscope/histogram_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <stdexcept>
+#include <string>
+
+namespace blkscope {
+namespace {
+
+std::string shown(const model::Histogram& histogram) {
+    std::string text;
+    for (const auto& bucket : histogram.buckets) {
+        text += std::to_string(static_cast<int64_t>(bucket.from_ns)) + "-" +
+                std::to_string(static_cast<int64_t>(bucket.to_ns)) + ":" +
+                std::to_string(bucket.count) + " ";
+    }
+    return text;
+}
+
+std::string failure(const std::string& text, std::string_view operation = "read") {
+    try {
+        static_cast<void>(parse_histogram(text, operation));
+    } catch (const std::invalid_argument& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+constexpr const char* fio = R"({"jobs": [
+  {"read": {"clat_ns": {"bins": {"100": 3, "1032": 2}}},
+   "write": {"clat_ns": {"bins": {"100": 1, "14272": 1}}},
+   "sync": {"lat_ns": {"bins": {"127": 9}}}},
+  {"read": {"clat_ns": {"bins": {"100": 4}}}, "write": {"clat_ns": {"N": 0}}}]})";
+
+TEST(HistogramFile, AddsTheBinsOfFiosJobs) {
+    EXPECT_EQ(shown(parse_histogram(fio, "read")), "100-101:7 1024-1040:2 ");
+    EXPECT_EQ(shown(parse_histogram(fio, "write")), "100-101:1 14208-14336:1 ");
+    EXPECT_EQ(shown(parse_histogram(fio, "flush")), "127-128:9 ");
+    EXPECT_EQ(shown(parse_histogram(fio, "all")), "100-101:8 1024-1040:2 14208-14336:1 ");
+}
+
+constexpr const char* iostat =
+    R"({"devices": [{"histograms": {"read_service": {"bounds": [1000, 2000], "counts": [1, 2, 3]},)"
+    R"( "write_service": null, "write_zeroes_service": {"bounds": [5], "counts": [1, 0]}}}]})"
+    "\n"
+    R"({"devices": [{"histograms": null}, {"histograms": {"read_service": )"
+    R"({"bounds": [1000, 2000], "counts": [1, 0, 0]}}}]})"
+    "\n";
+
+TEST(HistogramFile, AddsTheServiceTimesOfIostatsReports) {
+    EXPECT_EQ(shown(parse_histogram(iostat, "read")), "0-1000:2 1000-2000:2 2000-3000:3 ");
+    EXPECT_EQ(shown(parse_histogram(iostat, "zeroes")), "0-5:1 ");
+    EXPECT_EQ(shown(parse_histogram(iostat, "all")), "0-1000:2 1000-2000:2 2000-3000:3 ");
+}
+
+TEST(HistogramFile, AFileThatIsNoneIsRefusedInOneLine) {
+    EXPECT_EQ(failure(""), "it has no times of 'read'");
+    EXPECT_EQ(failure("hello"), "it is no JSON");
+    EXPECT_EQ(failure("{}"), "it is neither of iostat -j nor fio's json+");
+    EXPECT_EQ(failure("[1, 2]"), "it is neither of iostat -j nor fio's json+");
+    EXPECT_EQ(failure(fio, "trim"), "it has no times of 'trim'");
+    EXPECT_EQ(failure(R"({"jobs": 5})"), "fio's jobs are no array");
+    EXPECT_EQ(failure(R"({"jobs": [{"read": {"clat_ns": {"bins": {"x": 1}}}}]})"),
+              "fio's bin 'x' is no number");
+    EXPECT_EQ(failure(R"({"jobs": [{"read": {"clat_ns": {"bins": {"5": -1}}}}]})"),
+              "a count is no whole number");
+    const auto bad = [](const char* histogram) {
+        return failure(std::string(R"({"devices": [{"histograms": {"read_service": )") + histogram +
+                       "}}]}");
+    };
+    EXPECT_EQ(bad(R"({"bounds": [1], "counts": [1]})"),
+              "a histogram's bounds and counts do not fit");
+    EXPECT_EQ(bad(R"({"bounds": [2, 1], "counts": [1, 1, 1]})"),
+              "a histogram's bounds do not ascend");
+}
+
+TEST(HistogramFile, AnErrorNamesTheFile) {
+    const std::string file = testing::TempDir() + "histogram_file_test.json";
+    std::ofstream(file) << "{}";
+    try {
+        static_cast<void>(read_histogram(file, "read"));
+        FAIL();
+    } catch (const std::invalid_argument& error) {
+        EXPECT_EQ(error.what(),
+                  "histogram file '" + file + "': it is neither of iostat -j nor fio's json+");
+    }
+    std::filesystem::remove(file);
+    EXPECT_THROW(static_cast<void>(read_histogram(file, "read")), std::system_error);
+}
+
+}  // namespace
+}  // namespace blkscope

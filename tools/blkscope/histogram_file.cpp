@@ -1,0 +1,165 @@
+#include "tools/blkscope/histogram_file.hpp"
+
+#include <bit>
+#include <cerrno>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <system_error>
+#include <vector>
+
+namespace blkscope {
+namespace {
+
+using nlohmann::json;
+
+// The buckets of several histograms together, by their lower bounds.
+class Sum {
+  public:
+    void add(double from_ns, double to_ns, uint64_t count) {
+        if (count == 0) return;
+        model::Histogram::Bucket& bucket = buckets_[from_ns];
+        if (bucket.count > 0 && bucket.to_ns != to_ns) {
+            throw std::invalid_argument("its histograms have different buckets");
+        }
+        bucket = {from_ns, to_ns, bucket.count + count};
+    }
+    [[nodiscard]] model::Histogram histogram() const {
+        model::Histogram all;
+        for (const auto& [from_ns, bucket] : buckets_) all.buckets.push_back(bucket);
+        return all;
+    }
+
+  private:
+    std::map<double, model::Histogram::Bucket> buckets_;
+};
+
+// The member of an object, or nullptr.
+const json* member(const json* object, std::string_view name) {
+    if (object == nullptr || !object->is_object()) return nullptr;
+    const auto at = object->find(std::string(name));
+    return at == object->end() ? nullptr : &*at;
+}
+
+uint64_t count_of(const json& value) {
+    if (!value.is_number_unsigned()) throw std::invalid_argument("a count is no whole number");
+    return value.get<uint64_t>();
+}
+
+// fio names a bin by its middle. Above 128 ns each power of two has 64 bins.
+void add_bins(Sum& sum, const json& bins) {
+    if (!bins.is_object()) throw std::invalid_argument("fio's bins are no object");
+    for (const auto& [name, count] : bins.items()) {
+        uint64_t middle = 0;
+        const char* end = name.data() + name.size();
+        if (std::from_chars(name.data(), end, middle).ptr != end || name.empty()) {
+            throw std::invalid_argument("fio's bin '" + name + "' is no number");
+        }
+        const unsigned shift = middle < 128 ? 0 : static_cast<unsigned>(std::bit_width(middle)) - 7;
+        const uint64_t from = middle >> shift << shift;
+        sum.add(static_cast<double>(from), static_cast<double>(from + (uint64_t{1} << shift)),
+                count_of(count));
+    }
+}
+
+void add_fio(Sum& sum, const json& jobs, std::string_view operation) {
+    if (!jobs.is_array()) throw std::invalid_argument("fio's jobs are no array");
+    for (const json& job : jobs) {
+        const bool flush = operation == "flush";
+        const json* times =
+            member(member(&job, flush ? "sync" : operation), flush ? "lat_ns" : "clat_ns");
+        if (const json* bins = member(times, "bins"); bins != nullptr) add_bins(sum, *bins);
+    }
+}
+
+// counts[i] are below bounds[i], and not below the bound before it. The last bucket has no upper
+// bound and is taken to be as wide as the one before it.
+void add_buckets(Sum& sum, const json& bounds, const json& counts) {
+    if (!bounds.is_array() || !counts.is_array() || bounds.empty() ||
+        counts.size() != bounds.size() + 1) {
+        throw std::invalid_argument("a histogram's bounds and counts do not fit");
+    }
+    std::vector<double> edges{0};
+    for (const json& bound : bounds) {
+        if (!bound.is_number() || bound.get<double>() <= edges.back()) {
+            throw std::invalid_argument("a histogram's bounds do not ascend");
+        }
+        edges.push_back(bound.get<double>());
+    }
+    edges.push_back(edges.back() + (edges.back() - edges[edges.size() - 2]));
+    for (size_t i = 0; i < counts.size(); ++i) sum.add(edges[i], edges[i + 1], count_of(counts[i]));
+}
+
+void add_iostat(Sum& sum, const json& devices, std::string_view operation) {
+    if (!devices.is_array()) throw std::invalid_argument("iostat's devices are no array");
+    const std::string name =
+        (operation == "zeroes" ? "write_zeroes" : std::string(operation)) + "_service";
+    for (const json& device : devices) {
+        const json* histogram = member(member(&device, "histograms"), name);
+        const json* bounds = member(histogram, "bounds");
+        const json* counts = member(histogram, "counts");
+        if (bounds != nullptr && counts != nullptr) add_buckets(sum, *bounds, *counts);
+    }
+}
+
+void add_document(Sum& sum, const json& document, std::string_view operation) {
+    if (const json* jobs = member(&document, "jobs"); jobs != nullptr) {
+        add_fio(sum, *jobs, operation);
+    } else if (const json* devices = member(&document, "devices"); devices != nullptr) {
+        add_iostat(sum, *devices, operation);
+    } else {
+        throw std::invalid_argument("it is neither of iostat -j nor fio's json+");
+    }
+}
+
+// One document, or a document on each line.
+std::vector<json> documents_of(const std::string& text) {
+    if (json whole = json::parse(text, nullptr, false); !whole.is_discarded()) {
+        return {std::move(whole)};
+    }
+    std::vector<json> documents;
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        json document = json::parse(line, nullptr, false);
+        if (document.is_discarded()) throw std::invalid_argument("it is no JSON");
+        documents.push_back(std::move(document));
+    }
+    return documents;
+}
+
+}  // namespace
+
+model::Histogram parse_histogram(const std::string& text, std::string_view operation) {
+    Sum sum;
+    for (const json& document : documents_of(text)) {
+        if (operation == "all") {
+            add_document(sum, document, "read");
+            add_document(sum, document, "write");
+        } else {
+            add_document(sum, document, operation);
+        }
+    }
+    model::Histogram histogram = sum.histogram();
+    if (histogram.buckets.empty()) {
+        throw std::invalid_argument("it has no times of '" + std::string(operation) + "'");
+    }
+    return histogram;
+}
+
+model::Histogram read_histogram(const std::string& file, std::string_view operation) {
+    std::ifstream in(file);
+    std::ostringstream text;
+    if (in) text << in.rdbuf();
+    if (!in) throw std::system_error(errno, std::generic_category(), "read " + file);
+    try {
+        return parse_histogram(text.str(), operation);
+    } catch (const std::invalid_argument& failure) {
+        throw std::invalid_argument("histogram file '" + file + "': " + failure.what());
+    }
+}
+
+}  // namespace blkscope
