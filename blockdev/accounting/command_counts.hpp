@@ -7,7 +7,8 @@
 //     connections_total   connections since the device was created
 //     sync_error          the errno of the first failed sync, 0 for none
 //
-// After a failed sync, each flush and each write with FUA fails with sync_error.
+// After a failed sync, each flush and each write with FUA fails with sync_error, until a user clears
+// it.
 //
 // Units:     requests, bytes, connections.
 // Ownership: owns the counters and the kstat.
@@ -42,6 +43,8 @@ class CommandCounts {
         assert(error > 0);
         publish(sync_error_, static_cast<uint64_t>(error));
     }
+
+    void sync_error_cleared() { publish(sync_error_, uint64_t{0}); }
 
     void connection_opened();
     void connection_closed();

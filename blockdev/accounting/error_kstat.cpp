@@ -54,12 +54,6 @@ constexpr size_t identity_count =
 // In this order: the totals, the identity, the size, the causes and the predicted failures.
 constexpr size_t record_count = totals.size() + identity_count + 1 + causes.size() + 1;
 
-void add_string(kstat_t& kstat, kstat_named_t& record, const Described& described) {
-    kstat_named_init(&record, described.name, KSTAT_DATA_STRING);
-    kstat_named_setstr(&record, described.text);
-    kstat.ks_data_size += KSTAT_NAMED_STR_BUFLEN(&record);
-}
-
 }  // namespace
 
 ErrorKstat::ErrorKstat(const Seqlock&, const Subject& subject) : size_bytes_(subject.size_bytes) {
@@ -78,7 +72,9 @@ ErrorKstat::ErrorKstat(const Seqlock&, const Subject& subject) : size_bytes_(sub
         kstat_named_init(record++, record_name, KSTAT_DATA_UINT32);
     };
     for (const Counted& total : totals) add_count(total.name);
-    for (const Described& text : identity_of(subject)) add_string(kstat, *record++, text);
+    for (const Described& fact : identity_of(subject)) {
+        add_text(kstat, *record++, fact.name, fact.text);
+    }
     kstat_named_init(record++, "Size", KSTAT_DATA_UINT64);
     for (const Counted& cause : causes) add_count(cause.name);
     add_count("Predictive Failure Analysis");

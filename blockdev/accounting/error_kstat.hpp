@@ -26,7 +26,7 @@ class ErrorKstat {
     void ended(const Buf& buf) {
         assert(buf.retries_left <= Buf::retries_max);
         if (buf.error != 0) {
-            if (!buf.declined()) counts_.failed(buf.error);
+            if (!buf.declined() && !buf.excused) counts_.failed(buf.error);
         } else if (buf.retries_left != Buf::retries_max) {
             counts_.recovered();
         }

@@ -4,7 +4,7 @@
 //     ~OwnedKstat()         ──▶ kstat_delete(), which waits until no reader uses the kstat
 //
 // create_device_kstat() is for the counters of a device. The function throws, so that no device is
-// served without them. ErrorKstat also throws, but calls kstat_create(), because its kstat has another
+// served without them. make_device_kstat() is for what a live change publishes. ErrorKstat also throws, but calls kstat_create(), because its kstat has another
 // module and is persistent. IoKstat, HistogramKstats and Export (driver/nbd/server) serve without a
 // kstat that could not be created, so they do not call create_device_kstat().
 //
@@ -55,19 +55,35 @@ struct KstatShape {
 };
 
 /// Creates `nbd:N:nbdN,WHAT`, not installed yet. `update` gets `owner` in ks_private. The subject
-/// is published.
-inline OwnedKstat create_device_kstat(const Subject& subject, const KstatShape& shape, void* owner,
-                                      int (*update)(kstat_t*, int)) {
+/// is published. Empty if the kstat could not be created.
+inline OwnedKstat make_device_kstat(const Subject& subject, const KstatShape& shape, void* owner,
+                                    int (*update)(kstat_t*, int)) {
     assert(subject.published());
     assert(shape.records > 0);
     assert(update != nullptr);
     const std::string name = subject.name + "," + shape.what;
     OwnedKstat kstat(kstat_create(device_module, subject.instance, name.c_str(), shape.ks_class,
                                   shape.type, shape.records, 0));
-    if (!kstat) throw std::runtime_error("create kstat " + name);
+    if (!kstat) return kstat;
     kstat->ks_private = owner;
     kstat->ks_update = update;
     return kstat;
+}
+
+/// The same, but throws.
+inline OwnedKstat create_device_kstat(const Subject& subject, const KstatShape& shape, void* owner,
+                                      int (*update)(kstat_t*, int)) {
+    OwnedKstat kstat = make_device_kstat(subject, shape, owner, update);
+    if (!kstat) throw std::runtime_error("create kstat " + subject.name + "," + shape.what);
+    return kstat;
+}
+
+/// Makes `record` a string. The text outlives the kstat. For a kstat whose update function does not
+/// change its size.
+inline void add_text(kstat_t& kstat, kstat_named_t& record, const char* name, const char* text) {
+    kstat_named_init(&record, name, KSTAT_DATA_STRING);
+    kstat_named_setstr(&record, text);
+    kstat.ks_data_size += KSTAT_NAMED_STR_BUFLEN(&record);
 }
 
 }  // namespace blkscope

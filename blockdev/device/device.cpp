@@ -8,7 +8,10 @@
 #include <utility>
 
 #include "blockdev/accounting/accounting.hpp"
+#include "blockdev/device/detours.hpp"
 #include "blockdev/device/extents.hpp"
+#include "blockdev/device/pacing.hpp"
+#include "blockdev/device/plan.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
@@ -37,19 +40,23 @@ bool valid(const Buf& buf, const Subject& subject) {
 }  // namespace
 
 Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
-               std::optional<kstat::InstanceClaim> instance, uint32_t queue_depth,
-               uint32_t stats_rate)
-    : instance_(std::move(instance)),
-      subject_(subject_of(*backing, instance_, stats_rate)),
-      queue_(queue_depth),
+               std::optional<kstat::InstanceClaim> instance, DeviceOptions options)
+    : Controls(*this),
+      instance_(std::move(instance)),
+      subject_(subject_of(*backing, instance_, options.stats_rate)),
+      queue_(options.queue_depth),
       table_(subject_),
       accounting_(std::make_unique<Accounting>(subject_)),
+      pacing_(std::make_unique<Pacing>(ring.kernel(), options.queue_depth, options.behaviour.seed,
+                                       options.behaviour.busy_wait)),
       first_lane_(std::make_unique<Lane>(*this, ring, std::move(backing))) {
     assert(subject_.block_bytes > 0 && subject_.size_bytes % subject_.block_bytes == 0);
     accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
+    set_up(std::move(options.behaviour));
 }
 
 Device::~Device() {
+    withdraw();
     assert(lanes_ == 1);  // the first lane
     assert(io().wcnt == 0);
     assert(io().rcnt == 0);
@@ -79,6 +86,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     assert(static_cast<size_t>(buf.op) < Buf::op_count);
     buf.error = 0;
     buf.resid = buf.bcount;
+    buf.disconnects = buf.excused = buf.injected = false;
     buf.extents.clear();
     lane.ring_.lock(lock_);
     if (!valid(buf, subject_)) {
@@ -100,24 +108,32 @@ void Device::strategy(Buf& buf, Lane& lane) {
 // Starts bufs until the queue has none that can start. Operations are only prepared; the
 // worker submits once per turn, however many requests the turn brought.
 void Device::start(Lane& here) {
+    here.ring_.lock(lock_);
+    if (model::Limits* const limits = pacing_->limits(); limits != nullptr) {
+        queue_.begin_pass(*limits, pacing_->to_ns(read_clock(here)));
+    }
     for (;;) {
         here.ring_.lock(lock_);  // a backing that moves bytes itself has unlocked it
-        const DeviceQueue::Turn turn = queue_.next();
-        if (turn.buf == nullptr) return;
+        const DeviceQueue::Turn turn = queue_.next(pacing_->limits());
+        if (turn.buf == nullptr) break;
         assert(turn.buf->state == Buf::State::waiting);
         turn.buf->state = Buf::State::running;
         accounting_->started(*turn.buf, [&] { return read_clock(here); });
-        if (turn.runs) hand_out(*turn.buf, here);
+        if (turn.runs) hand_out(*turn.buf, here, turn.buf->started);
+    }
+    if (pacing_->limits() != nullptr) {
+        here.alarms_.wait_for_tokens(here.ring_, pacing_->tokens_at());
     }
 }
 
 // A request runs on the ring of the worker that received it. Another worker gets it as a message.
-void Device::hand_out(Buf& buf, Lane& here) {
+void Device::hand_out(Buf& buf, Lane& here, hrtime_t now) {
     assert(buf.state == Buf::State::running);
+    if (pacing_->plans()) pacing_->plan(buf, now);
     ++buf.lane->active_;
     assert(buf.lane->active_ <= queue_.running());
     if (buf.op == Buf::Op::flush) accounting_->commands().synced();
-    if (buf.lane == &here) return run(buf, From::call);
+    if (buf.lane == &here) return Detours::launch(buf, From::call);
     buf.state = Buf::State::called;
     buf.lane->ring_.post(buf, 0);
 }
@@ -143,7 +159,9 @@ std::optional<int32_t> Device::begin(Buf& buf) {
     lane.announce_submission(buf.started);
     buf.covers = buf.resid;
     if (buf.op == Buf::Op::block_status) return list_extents(buf, *lane.backing_, lane.ring_);
-    if (buf.op == Buf::Op::read && reads_only_holes(buf, *lane.backing_, lane.ring_)) {
+    // A fault may change the data, so the data is read.
+    const bool struck = buf.plan != nullptr && buf.plan->fault;
+    if (buf.op == Buf::Op::read && !struck && reads_only_holes(buf, *lane.backing_, lane.ring_)) {
         return static_cast<int32_t>(buf.resid);
     }
     return lane.backing_->prepare(buf);
@@ -164,7 +182,7 @@ void Device::complete(Buf& buf, int32_t result) {
             assert(result == 0);
             lane.ring_.lock(lock_);
             buf.state = Buf::State::running;
-            run(buf, From::dispatch);
+            Detours::launch(buf, From::dispatch);
             return start(lane);
         case Buf::State::running:  // an operation of the buf has ended
             if (take_in(buf, result, From::dispatch)) run(buf, From::dispatch);
@@ -200,9 +218,16 @@ bool Device::take_in(Buf& buf, int32_t result, From from) {
 
 void Device::done(Buf& buf, From from) {
     assert(buf.state == Buf::State::running);
-    Lane& lane = *buf.lane;
     assert(buf.error >= 0);
     assert(buf.error != 0 || buf.resid == 0 || buf.extents.full());
+    if (buf.plan != nullptr && Detours::holds(buf)) return;
+    finish(buf, from);
+}
+
+void Device::finish(Buf& buf, From from) {
+    assert(buf.state == Buf::State::running);
+    Lane& lane = *buf.lane;
+    if (buf.plan != nullptr) pacing_->ended(buf, read_clock(lane));
     assert(lane.active_ > 0);
     --lane.active_;
     note_sync(buf);
@@ -218,16 +243,18 @@ void Device::flush_done(Buf& leader, From from) {
     BufQueue served;
     Buf* const next = queue_.end_flush(leader, served);
     const int error = leader.error;
+    const bool excused = leader.excused;
     end(leader, here, from);
     while (!served.empty()) {
         Buf& buf = served.pop();
         assert(buf.op == Buf::Op::flush);
         buf.error = planted("gathered-flush-succeeds") ? 0 : error;
+        buf.excused = excused;
         end(buf, here, from);
     }
     here.ring_.lock(lock_);
     look_at_table();
-    if (next != nullptr) hand_out(*next, here);
+    if (next != nullptr) hand_out(*next, here, read_clock(here));
 }
 
 // Counts the end of a request, failed or not, and returns the buf. iodone is called last, because
@@ -248,9 +275,10 @@ void Device::end(Buf& buf, Lane& here, From from) {
 }
 
 void Device::note_sync(Buf& buf) {
-    if (!buf.syncs()) return;
+    if (!buf.syncs() || buf.injected) return;
     if (buf.error != 0 && sync_error_ == 0 && !planted("sync-forgotten")) {
         sync_error_ = buf.error;
+        synced_ = false;
         accounting_->commands().sync_failed(sync_error_);
         // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's buffer belongs to the thread
         const char* const why = std::strerror(sync_error_);
@@ -259,6 +287,7 @@ void Device::note_sync(Buf& buf) {
                      "export is served again\n",
                      subject_.name.c_str(), why);
     }
+    if (buf.op == Buf::Op::flush && buf.error == 0) synced_ = true;
     // The kernel reports a failure once to each description. A sync that ends later may have
     // succeeded only because another one was told.
     buf.error = sync_error_;

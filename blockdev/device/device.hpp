@@ -21,6 +21,9 @@
 // One lock protects the queue and all counters. A worker locks it once for a batch of requests. The
 // bytes move while it is unlocked.
 //
+// A device with a model holds an answered request until its planned end. A device with limits
+// leaves a request in the wait queue until its tokens are there. See blockdev/device/pacing.hpp.
+//
 // The partition table is read at construction. A write may change it. Then it is read again when a
 // flush has ended, or when the last client has closed its connection.
 //
@@ -45,6 +48,8 @@
 
 #include "blockdev/accounting/subject.hpp"
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/device/behaviour.hpp"
+#include "blockdev/device/controls.hpp"
 #include "blockdev/device/lane.hpp"
 #include "blockdev/device/table_watch.hpp"
 #include "blockdev/queue/buf.hpp"
@@ -56,15 +61,14 @@
 namespace blkscope {
 
 class Accounting;
+class Pacing;
 class RequestHistograms;
 
-class Device final {
+class Device final : public Controls {
   public:
     /// `instance` makes the device's name: nbd and the number. Without one nothing is published.
-    /// IoStats sample one read or write in `stats_rate`; with 0 there are no IoStats.
     Device(Ring& ring, std::unique_ptr<Backing> backing,
-           std::optional<kstat::InstanceClaim> instance, uint32_t queue_depth,
-           uint32_t stats_rate = 0);
+           std::optional<kstat::InstanceClaim> instance, DeviceOptions options);
     ~Device();
     Device(const Device&) = delete;
     Device& operator=(const Device&) = delete;
@@ -74,6 +78,7 @@ class Device final {
     [[nodiscard]] int instance() const { return subject_.instance; }
     [[nodiscard]] const Backing& backing() const { return *first_lane_->backing_; }
     [[nodiscard]] uint64_t size_bytes() const { return subject_.size_bytes; }
+    /// Any thread.
     [[nodiscard]] uint32_t queue_depth() const { return queue_.depth(); }
 
     /// The lane of the ring that created this device.
@@ -101,17 +106,20 @@ class Device final {
     [[nodiscard]] RequestHistograms& histograms();
 
   private:
+    friend class Controls;
+    friend class Detours;
     friend class Lane;
 
     /// Where a request ends: inside its ring's dispatch(), or inside a call into the device.
     enum class From : uint8_t { dispatch, call };
 
     void start(Lane& here);
-    void hand_out(Buf& buf, Lane& here);
+    void hand_out(Buf& buf, Lane& here, hrtime_t now);
     void run(Buf& buf, From from);
     std::optional<int32_t> begin(Buf& buf);
     bool take_in(Buf& buf, int32_t result, From from);
     void done(Buf& buf, From from);
+    void finish(Buf& buf, From from);
     void flush_done(Buf& leader, From from);
     void end(Buf& buf, Lane& here, From from);
     void note_sync(Buf& buf);
@@ -126,9 +134,11 @@ class Device final {
     DeviceQueue queue_;
     TableWatch table_;
     int sync_error_ = 0;   // sticky; 0 for none
+    bool synced_ = false;  // a sync has succeeded since
     hrtime_t latest_ = 0;  // the latest clock reading
     uint32_t lanes_ = 0;
     std::unique_ptr<Accounting> accounting_;
+    std::unique_ptr<Pacing> pacing_;
     std::unique_ptr<Lane> first_lane_;
 };
 

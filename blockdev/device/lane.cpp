@@ -28,6 +28,8 @@ Lane::~Lane() {
     assert(device_.lanes_ > 0);
     --device_.lanes_;
     device_.accounting_->interrupts().ring_removed(ring_);
+    // This lane's alarm may have been the only one for other lanes' requests.
+    if (alarms_.waits_for_tokens() && device_.queue_.waits()) device_.nudge();
     ring_.unlock();  // the lock may be destroyed with the device
     ring_.remove_observer(*this);
 }

@@ -22,6 +22,7 @@
 #include <memory>
 
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/device/lane_alarms.hpp"
 #include "blockdev/queue/buf.hpp"
 #include "blockdev/ring/ring.hpp"
 
@@ -48,6 +49,8 @@ class Lane final : private SubmissionObserver {
     void request_refused();
 
   private:
+    friend class Controls;
+    friend class Detours;
     friend class Device;
 
     /// The backing got a buf at `now`. The first call of a turn begins the submit timer.
@@ -66,6 +69,7 @@ class Lane final : private SubmissionObserver {
     // Only the worker uses these.
     hrtime_t first_submitted_ = 0;  // when this turn's first buf went to the backing
     bool submitted_ = false;        // this turn has such a buf
+    LaneAlarms alarms_{*this};
 
     // The device's lock protects these.
     uint64_t last_turn_ = 0;  // the last turn of the ring with a completion of this lane

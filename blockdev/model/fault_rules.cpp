@@ -4,6 +4,8 @@
 #include <cassert>
 #include <utility>
 
+#include "base/seqlock.hpp"
+
 namespace blkscope::model {
 namespace {
 
@@ -36,7 +38,7 @@ std::optional<FaultRules::Hit> FaultRules::strike(const Buf& buf, hrtime_t now) 
     for (Entry& entry : entries_) {
         const auto draws = strikes(entry, buf, now);
         if (!draws) continue;
-        ++entry.hits;
+        publish(entry.hits, entry.hits + 1);  // others may read it meanwhile
         return Hit{entry.id, &entry.rule, *draws};
     }
     return std::nullopt;

@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 namespace blkscope::model {
 
-Limits::Limits(const LimitSpec& spec, hrtime_t now) : spec_(spec), now_(now) {
+Limits::Limits(const LimitSpec& spec, hrtime_t now) : spec_(spec), now_(now), admitted_since_(now) {
     for (size_t i = 0; i < buckets_.size(); ++i) {
         if (spec_.rates[i]) buckets_[i].tokens.emplace(*spec_.rates[i], now);
     }
@@ -44,8 +45,11 @@ bool Limits::admit(const Buf& buf) {
         again_at_ = std::min(again_at_.value_or(ready), ready);
         return false;
     }
-    each_bucket_of(buf,
-                   [&](Bucket& bucket, Name name) { bucket.tokens->take(cost(buf, name), now_); });
+    admitted_since_ = std::numeric_limits<hrtime_t>::min();
+    each_bucket_of(buf, [&](Bucket& bucket, Name name) {
+        admitted_since_ = std::max(admitted_since_, bucket.tokens->ready_since(now_));
+        bucket.tokens->take(cost(buf, name), now_);
+    });
     return true;
 }
 

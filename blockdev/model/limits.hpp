@@ -45,6 +45,8 @@ class Limits {
     void begin(hrtime_t now);
     /// Whether the next request of the pass may start. Takes its cost if so.
     bool admit(const Buf& buf);
+    /// Since when the tokens of the request that was admitted last were there.
+    [[nodiscard]] hrtime_t admitted_since() const { return admitted_since_; }
     /// Whether no request behind can start in this pass, so that the caller may stop asking.
     [[nodiscard]] bool exhausted() const { return lacks(Name::iops); }
     /// When one of the refused requests may start; nothing if none was refused in this pass.
@@ -78,6 +80,7 @@ class Limits {
     LimitSpec spec_;
     std::array<Bucket, LimitSpec::name_count> buckets_;
     hrtime_t now_;
+    hrtime_t admitted_since_;
     std::optional<hrtime_t> again_at_;
 };
 

@@ -23,6 +23,14 @@ hrtime_t TokenBucket::Fill::ready_at(hrtime_t now) const {
     return now + static_cast<hrtime_t>((1 - have + rate - 1) / rate);
 }
 
+// A full bucket may have been full for longer. Then this is not the first such moment.
+hrtime_t TokenBucket::Fill::ready_since(hrtime_t now) const {
+    assert(rate > 0);
+    const Wide have = level_at(now);
+    assert(have > 0);
+    return now - static_cast<hrtime_t>((have - 1) / rate);
+}
+
 void TokenBucket::Fill::take(uint64_t tokens, hrtime_t now) {
     assert(tokens <= tokens_max);
     level = level_at(now) - Wide{tokens} * billionths;
@@ -49,6 +57,11 @@ TokenBucket::TokenBucket(const Rate& rate, hrtime_t now) {
 hrtime_t TokenBucket::ready_at(hrtime_t now) const {
     const hrtime_t ready = tokens_.ready_at(now);
     return peak_.rate == 0 ? ready : std::max(ready, peak_.ready_at(now));
+}
+
+hrtime_t TokenBucket::ready_since(hrtime_t now) const {
+    const hrtime_t since = tokens_.ready_since(now);
+    return peak_.rate == 0 ? since : std::max(since, peak_.ready_since(now));
 }
 
 void TokenBucket::take(uint64_t tokens, hrtime_t now) {

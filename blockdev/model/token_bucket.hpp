@@ -44,6 +44,8 @@ class TokenBucket {
 
     /// `now` if a request may start now, else the first moment at which one may.
     [[nodiscard]] hrtime_t ready_at(hrtime_t now) const;
+    /// Since when a request may start. One may start now.
+    [[nodiscard]] hrtime_t ready_since(hrtime_t now) const;
     /// Takes the cost of a request that starts now.
     void take(uint64_t tokens, hrtime_t now);
     /// The tokens at `now`, rounded down; negative for a debt. With credits: the credits.
@@ -61,6 +63,7 @@ class TokenBucket {
 
         [[nodiscard]] Wide level_at(hrtime_t now) const;
         [[nodiscard]] hrtime_t ready_at(hrtime_t now) const;
+        [[nodiscard]] hrtime_t ready_since(hrtime_t now) const;
         void take(uint64_t tokens, hrtime_t now);
     };
 

@@ -31,6 +31,7 @@ namespace blkscope {
 
 class IoKstat;
 class Lane;
+struct Plan;
 
 class Buf : public Completion {
   public:
@@ -71,7 +72,8 @@ class Buf : public Completion {
 
     // The result, filled in by the device.
     int error = 0;
-    uint64_t resid = 0;  // bytes not moved
+    uint64_t resid = 0;        // bytes not moved
+    bool disconnects = false;  // a fault: the caller closes the connection instead of an answer
     hrtime_t queued = 0;
     hrtime_t started = 0;
     hrtime_t finished = 0;
@@ -81,12 +83,15 @@ class Buf : public Completion {
     Step step = Step::work;
     uint8_t zeroing_method = 0;  // write_zeroes to a file: a FileZeroing::Method
     uint8_t retries_left = 0;
+    bool excused = false;           // the error is a fault's, and no error of the device
+    bool injected = false;          // the error is a fault's, and does not stay after a sync
     int write_error = 0;            // the error of a write's first step, in its later steps
     uint32_t depth_on_arrival = 0;  // reads and writes in the device when this request arrived
     uint64_t covers = 0;            // bytes that are done if the current operation returns 0
     hrtime_t handed_to_ring = 0;    // when the ring got a write that is timed; 0 if it is not timed
     Lane* lane = nullptr;           // the lane that strategy() was called with
     IoKstat* partition = nullptr;   // the partition that contains the request, or nullptr
+    Plan* plan = nullptr;           // of a device with a model or faults; else nullptr
     Buf* next = nullptr;            // the next member of the same queue
 
     /// Reads and writes, which kstat_io counts. The other operations have counters of their own.
@@ -110,6 +115,10 @@ class Buf : public Completion {
     /// Applies one completion: `result` is the bytes moved, or -errno. Returns whether the rest of
     /// the request needs another operation, or the request has finished.
     Next absorb(int32_t result);
+
+    /// Whether the caller still waits for the answer. If not, no fault makes the request hang.
+    /// The worker of the buf's lane asks.
+    [[nodiscard]] virtual bool wanted() const { return true; }
 
     /// From the ring, when an operation of the buf has ended: calls Device::complete().
     void complete(int32_t result) override;

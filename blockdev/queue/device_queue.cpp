@@ -27,6 +27,11 @@ DeviceQueue::DeviceQueue(uint32_t depth) : depth_(depth) {
     assert(depth_ > 0);
 }
 
+void DeviceQueue::set_depth(uint32_t depth) {
+    assert(depth > 0);
+    publish(depth_, depth);
+}
+
 bool DeviceQueue::idle() const {
     return running_ == 0 && waiting_.empty() && refused_.empty() && gathered_.empty();
 }
@@ -51,7 +56,6 @@ void DeviceQueue::end_pass() {
 }
 
 DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
-    assert(running_ <= depth_);
     assert(flush_ == nullptr || running_ > 0);
     assert(flush_ != nullptr || gathered_.empty());
     if (limits == nullptr) end_pass();  // the limits were removed
@@ -59,7 +63,7 @@ DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
     while (!waiting_.empty()) {
         const Buf& front = waiting_.front();
         const bool gathers = front.op == Buf::Op::flush && flush_ != nullptr;
-        if (!gathers && running_ == depth_) break;
+        if (!gathers && running_ >= depth_) break;
         if (limits == nullptr || limits->admit(front)) return take_front();
         if (limits->exhausted()) break;
         refused_.push(waiting_.pop());
@@ -103,7 +107,6 @@ Buf* DeviceQueue::end_flush(const Buf& leader, BufQueue& served) {
     assert(next.op == Buf::Op::flush);
     flush_ = &next;
     ++running_;  // the new flush takes the place of the old one
-    assert(running_ <= depth_);
     return &next;
 }
 

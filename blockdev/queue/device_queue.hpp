@@ -26,6 +26,7 @@
 
 #include <cstdint>
 
+#include "base/seqlock.hpp"
 #include "blockdev/queue/buf.hpp"
 
 namespace blkscope {
@@ -44,8 +45,14 @@ class DeviceQueue {
 
     explicit DeviceQueue(uint32_t depth);
 
-    [[nodiscard]] uint32_t depth() const { return depth_; }
+    /// Any thread.
+    [[nodiscard]] uint32_t depth() const { return observe(depth_); }
+    /// Requests above a depth that was lowered run to their end.
+    void set_depth(uint32_t depth);
+
     [[nodiscard]] uint32_t running() const { return running_; }
+    /// A request waits for its turn.
+    [[nodiscard]] bool waits() const { return !waiting_.empty() || !refused_.empty(); }
     /// No request waits, runs or is gathered.
     [[nodiscard]] bool idle() const;
 

@@ -2,6 +2,7 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <cassert>
 
 #include "base/clock.hpp"
@@ -16,25 +17,36 @@ constexpr uint64_t busy_turns_max = 4;
 
 }  // namespace
 
-int IdleWait::wait(Uring& uring, uint64_t turn) {
+int IdleWait::wait(Uring& uring, uint64_t turn, hrtime_t until) {
     assert(turn >= idle_turn_);
-    if (!may_spin_) return uring.submit(1);
+    if (!may_spin_) return sleep(uring, until);
     const int submitted = uring.submit(0);
     if (submitted < 0 || uring.ready()) return submitted;
     const bool busy = turn - idle_turn_ > busy_turns_max && !expects_soon_;
     expects_soon_ = false;
     idle_turn_ = turn;
-    if (busy) return uring.submit(1);
+    if (busy) return sleep(uring, until);
     const hrtime_t since = uring.kernel().now();
-    if (busy_wait_.pays()) return spin(uring, since) ? 0 : uring.submit(1);
-    const int error = uring.submit(1);
+    if (busy_wait_.pays()) return spin(uring, since, until) ? 0 : sleep(uring, until);
+    const int error = sleep(uring, until);
+    // A sleep that an alarm has ended says nothing about the clients.
+    if (until != Alarm::never && !uring.ready()) return error;
     busy_wait_.slept(static_cast<uint64_t>(to_ns(uring.kernel().now() - since)));
     return error;
 }
 
-// True if an operation has completed. sched_yield() lets other threads of this processor run, and
-// the client may be one of them. Without another thread it costs a fraction of a microsecond.
-bool IdleWait::spin(Uring& uring, hrtime_t since) {
+// Without an alarm this is one system call, as most sleeps are.
+int IdleWait::sleep(Uring& uring, hrtime_t until) {
+    if (until == Alarm::never) return uring.submit(1);
+    Kernel& kernel = uring.kernel();
+    const hrtime_t ns = kernel_ns(kernel, std::max<hrtime_t>(until - kernel.now(), 0));
+    return ns > 0 ? uring.submit(1, ns) : uring.submit(0);
+}
+
+// True if an operation has completed, or if `until` has come. sched_yield() lets other threads of
+// this processor run, and the client may be one of them. Without another thread it costs a fraction
+// of a microsecond.
+bool IdleWait::spin(Uring& uring, hrtime_t since, hrtime_t until) {
     assert(may_spin_);
     uint64_t ns = 0;
     bool found = false;
@@ -42,10 +54,19 @@ bool IdleWait::spin(Uring& uring, hrtime_t since) {
         sched_yield();
         uring.take_held_back();
         found = uring.ready();
-        ns = static_cast<uint64_t>(to_ns(uring.kernel().now() - since));
+        const hrtime_t now = uring.kernel().now();
+        ns = static_cast<uint64_t>(to_ns(now - since));
+        if (!found && now >= until) return true;
     }
     busy_wait_.spun(ns, found);
     return found;
+}
+
+void IdleWait::spin_until(Uring& uring, hrtime_t moment) {
+    while (!uring.ready() && uring.kernel().now() < moment) {
+        sched_yield();
+        uring.take_held_back();
+    }
 }
 
 }  // namespace blkscope

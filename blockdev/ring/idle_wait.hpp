@@ -15,6 +15,7 @@
 
 #include <cstdint>
 
+#include "blockdev/ring/alarm.hpp"
 #include "blockdev/ring/busy_wait.hpp"
 #include "blockdev/ring/uring.hpp"
 
@@ -24,16 +25,22 @@ class IdleWait {
   public:
     /// Without `may_spin` the worker always sleeps.
     explicit IdleWait(bool may_spin) : may_spin_(may_spin) {}
+    [[nodiscard]] bool may_spin() const { return may_spin_; }
 
     /// A client is blocked until the worker takes the rest of its request. The next idle wait spins
     /// for that rest, even if the worker was busy before.
     void expect_soon() { expects_soon_ = true; }
 
-    /// Submits, and returns when an operation has completed. `turn` counts the worker's turns.
-    int wait(Uring& uring, uint64_t turn);
+    /// Submits, and returns when an operation has completed, or at `until` (ticks). `turn` counts the
+    /// worker's turns.
+    int wait(Uring& uring, uint64_t turn, hrtime_t until = Alarm::never);
+
+    /// Spins until an operation has completed, or until `moment`. For the end of a wait.
+    static void spin_until(Uring& uring, hrtime_t moment);
 
   private:
-    bool spin(Uring& uring, hrtime_t since);
+    static int sleep(Uring& uring, hrtime_t until);
+    bool spin(Uring& uring, hrtime_t since, hrtime_t until);
 
     const bool may_spin_;
     bool expects_soon_ = false;  // since the worker was last idle

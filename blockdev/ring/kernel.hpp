@@ -25,7 +25,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
+
+#include "base/clock.hpp"
 
 namespace blkscope {
 
@@ -38,9 +41,13 @@ class Kernel {
     virtual void tear_down(io_uring& ring) = 0;
     /// Makes the calling thread the only thread that submits.
     virtual int enable(io_uring& ring) = 0;
-    /// Submits all prepared entries, and sleeps until `wait_for` completions are there. Returns the
-    /// number of submitted entries, or -errno.
-    virtual int submit(io_uring& ring, unsigned wait_for) = 0;
+    /// No limit of a sleep.
+    static constexpr hrtime_t forever = std::numeric_limits<hrtime_t>::max();
+
+    /// Submits all prepared entries. Sleeps until `wait_for` completions are there, for at most
+    /// `ns_max` nanoseconds. Returns the number of submitted entries, or -errno. With a limit,
+    /// `wait_for` is 1.
+    virtual int submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) = 0;
     /// Moves completions that the kernel holds back into the completion queue, without sleeping.
     virtual int take_completions(io_uring& ring) = 0;
     /// Reserves `count` places in the ring's table of files.
@@ -89,6 +96,8 @@ class Kernel {
     // ---- The clock ----
 
     [[nodiscard]] virtual hrtime_t now() = 0;
+    /// Whether a tick is a nanosecond. Else the ticks are those of base/clock.hpp.
+    bool ticks_are_ns = false;
 
   protected:
     Kernel() = default;
@@ -96,6 +105,15 @@ class Kernel {
     Kernel& operator=(const Kernel&) = default;
     ~Kernel() = default;
 };
+
+/// A time of the kernel's clock in nanoseconds, rounded down.
+inline hrtime_t kernel_ns(const Kernel& kernel, hrtime_t ticks) {
+    return kernel.ticks_are_ns ? ticks : to_ns(ticks);
+}
+/// Nanoseconds in ticks of the kernel's clock, rounded up.
+inline hrtime_t kernel_ticks(const Kernel& kernel, hrtime_t ns) {
+    return kernel.ticks_are_ns ? ns : to_ticks(ns);
+}
 
 /// The kernel that this process runs on.
 Kernel& linux_kernel();

@@ -73,9 +73,7 @@ class LinuxKernel final : public Kernel {
     int set_up(unsigned entries, io_uring& ring) override;
     void tear_down(io_uring& ring) override { io_uring_queue_exit(&ring); }
     int enable(io_uring& ring) override;
-    int submit(io_uring& ring, unsigned wait_for) override {
-        return wait_for == 0 ? io_uring_submit(&ring) : io_uring_submit_and_wait(&ring, wait_for);
-    }
+    int submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) override;
     int take_completions(io_uring& ring) override { return io_uring_get_events(&ring); }
     int reserve_files(io_uring& ring, unsigned count) override {
         return io_uring_register_files_sparse(&ring, count);
@@ -142,6 +140,22 @@ int LinuxKernel::enable(io_uring& ring) {
     if (result < 0) return static_cast<int>(result);
     io_uring_register_ring_fd(&ring);  // optional: saves a descriptor look-up per wait
     return 0;
+}
+
+// A sleep with a limit has a call of its own. One call for both would begin the time again after
+// the submission. The limit is relative, because our clock and CLOCK_MONOTONIC drift apart.
+int LinuxKernel::submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) {
+    assert(ns_max > 0);
+    if (wait_for == 0) return io_uring_submit(&ring);
+    if (ns_max == forever) return io_uring_submit_and_wait(&ring, wait_for);
+    assert(wait_for == 1);
+    const int submitted = io_uring_submit(&ring);
+    if (submitted < 0) return submitted;
+    constexpr hrtime_t ns_per_s = 1'000'000'000;
+    __kernel_timespec time{.tv_sec = ns_max / ns_per_s, .tv_nsec = ns_max % ns_per_s};
+    io_uring_cqe* completion = nullptr;
+    const int result = io_uring_wait_cqe_timeout(&ring, &completion, &time);
+    return result < 0 && result != -ETIME ? result : submitted;
 }
 
 int64_t LinuxKernel::file_bytes(int fd) {

@@ -14,6 +14,7 @@ Ring::Ring(unsigned entries, bool busy_wait, Kernel& kernel)
 Ring::~Ring() {
     assert(locked_ == nullptr);
     assert(observers_.empty());
+    assert(alarms_.empty());
 }
 
 void Ring::enable() {
@@ -65,8 +66,18 @@ void Ring::wait(bool sleep) {
     }
     unlock();
     slept_ = sleep && inline_.empty() && later_.empty();
+    if (slept_ && !alarms_.empty()) return wait_for_alarm();
     // If the kernel refuses a submission, the next turn tries again.
     slept_ ? idle_wait_.wait(uring_, turn_) : uring_.submit(0);
+}
+
+// Before a precise alarm the worker spins, because waking takes too long to be exact.
+void Ring::wait_for_alarm() {
+    const Alarms::Next next = alarms_.next();
+    const bool spins = next.precise && idle_wait_.may_spin();
+    const hrtime_t until = spins ? next.when - kernel_ticks(kernel(), Alarms::lead_ns) : next.when;
+    until > now() ? idle_wait_.wait(uring_, turn_, until) : uring_.submit(0);
+    if (spins) idle_wait_.spin_until(uring_, next.when);
 }
 
 void Ring::dispatch() {
@@ -83,6 +94,7 @@ void Ring::dispatch() {
     // After the loop, because the loop may have taken the signal of the event. No second signal
     // comes for completions that were posted before it.
     posted_.take_over(inline_);
+    if (!alarms_.empty() && alarms_.call_due(now())) brought_something = true;
     while (!inline_.empty()) inline_.complete_first();
     if (slept_ && !brought_something) publish(empty_wakeups_, empty_wakeups_ + 1);
     slept_ = false;

@@ -33,6 +33,7 @@
 #include <vector>
 
 #include "base/seqlock.hpp"
+#include "blockdev/ring/alarm.hpp"
 #include "blockdev/ring/completion.hpp"
 #include "blockdev/ring/idle_wait.hpp"
 #include "blockdev/ring/kernel.hpp"
@@ -145,6 +146,10 @@ class Ring {
     /// Calls all observers at the next submission, which reads the clock once for all of them.
     void announce_submission() { announce_ = true; }
 
+    /// Calls the alarm at `when` (ticks), from dispatch(); `never` unsets it. With `precise` the
+    /// worker may spin before that moment. Borrows the alarm until it is destroyed.
+    void set_alarm(Alarm& alarm, hrtime_t when, bool precise) { alarms_.set(alarm, when, precise); }
+
     /// The number of the current dispatch(). Operations that complete in one wake-up have the same.
     [[nodiscard]] uint64_t turn() const { return turn_; }
 
@@ -158,10 +163,12 @@ class Ring {
     io_uring_sqe* next_entry(unsigned together);
     void link_to_writable(int socket, const __kernel_timespec& patience);
     void lock_instead(Lock& wanted);
+    void wait_for_alarm();
 
     Posted posted_;  // outlives uring_: the kernel may write to the memory of a watched event
     Uring uring_;
     IdleWait idle_wait_;
+    Alarms alarms_;
     Lock* locked_ = nullptr;  // by this worker
     CompletionList inline_;   // for this turn
     CompletionList later_;    // for the next turn

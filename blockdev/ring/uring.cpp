@@ -41,8 +41,8 @@ io_uring_sqe* Uring::entry() {
     return entry;
 }
 
-int Uring::submit(unsigned wait_for) {
-    const int submitted = kernel_.submit(ring_, wait_for);
+int Uring::submit(unsigned wait_for, hrtime_t ns_max) {
+    const int submitted = kernel_.submit(ring_, wait_for, ns_max);
     assert(submitted >= 0 || submitted == -EINTR || submitted == -EAGAIN || submitted == -EBUSY);
     return submitted;
 }

@@ -34,7 +34,8 @@ class Uring {
     [[nodiscard]] io_uring_sqe* entry();
     /// Submits all prepared entries; sleeps until `wait_for` completions are there. Returns the
     /// number of entries, or -EINTR, -EAGAIN (no memory), -EBUSY (completions must be taken first).
-    int submit(unsigned wait_for);
+    /// The sleep ends after `ns_max` nanoseconds, too; then `wait_for` is 1.
+    int submit(unsigned wait_for, hrtime_t ns_max = Kernel::forever);
 
     /// Whether next() has a completion without asking the kernel.
     [[nodiscard]] bool ready() const { return io_uring_cq_ready(&ring_) > 0; }

@@ -148,7 +148,8 @@ void DeviceLife::make_device(Random& random) {
     plan_ = std::string(file_ ? "file" : "memory") + ", " + std::to_string(bytes / page_bytes) +
             " pages, depth " + std::to_string(depth) + ", " + std::to_string(parties_.size()) +
             " rings";
-    device_ = std::make_unique<Device>(*parties_[0]->ring, std::move(backing), std::nullopt, depth);
+    device_ = std::make_unique<Device>(*parties_[0]->ring, std::move(backing), std::nullopt,
+                                       DeviceOptions{.queue_depth = depth});
 }
 
 Outcome DeviceLife::run() {

@@ -31,7 +31,9 @@ hrtime_t ns_of(uint64_t timespec_at) {
 }  // namespace
 
 SimulatedKernel::SimulatedKernel(Timeline& timeline, uint64_t seed)
-    : timeline_(timeline), random_(seed, kernel_stream) {}
+    : timeline_(timeline), random_(seed, kernel_stream) {
+    ticks_are_ns = true;
+}
 
 SimulatedKernel::~SimulatedKernel() {
     for (const DescriptionRef& open : descriptors_) {
@@ -147,9 +149,10 @@ int SimulatedKernel::enable(io_uring& ring) {
     return 0;
 }
 
-int SimulatedKernel::submit(io_uring& ring, unsigned wait_for) {
+int SimulatedKernel::submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) {
     RingState& here = state(ring);
     assert(here.enabled && !here.removed);
+    here.asleep = false;  // its worker may have been called for another reason
     publish(here);
     here.sq.tail = ring.sq.sqe_tail;
     const unsigned waiting = here.sq.tail - here.sq.head;
@@ -169,7 +172,25 @@ int SimulatedKernel::submit(io_uring& ring, unsigned wait_for) {
     publish(here);
     if (taken < waiting || wait_for == 0) return static_cast<int>(taken);
     here.asleep = here.cq.head == here.cq.tail && here.held_back.empty();
+    if (here.asleep) limit_sleep(here, ns_max);
     return static_cast<int>(taken);
+}
+
+void SimulatedKernel::limit_sleep(RingState& ring, hrtime_t ns_max) {
+    assert(ring.asleep && ns_max > 0);
+    const uint64_t sleep = ++ring.sleeps;
+    if (ns_max == forever) return;
+    timeline_.after(ns_max, [this, &ring, sleep] {
+        if (ring.asleep && ring.sleeps == sleep) wake(ring);
+    });
+}
+
+void SimulatedKernel::wake(RingState& ring) {
+    assert(ring.asleep);
+    ring.asleep = false;
+    timeline_.after(static_cast<hrtime_t>(random_.between(1, wake_ns_max)), [&ring] {
+        if (ring.wake) ring.wake();
+    });
 }
 
 // Takes `most` entries, and all that are linked to the last of them.
@@ -362,11 +383,7 @@ void SimulatedKernel::post(RingState& ring, uint64_t user_data, int32_t result) 
     } else {
         publish(ring);
     }
-    if (!ring.asleep) return;
-    ring.asleep = false;
-    timeline_.after(static_cast<hrtime_t>(random_.between(1, wake_ns_max)), [&ring] {
-        if (ring.wake) ring.wake();
-    });
+    if (ring.asleep) wake(ring);
 }
 
 void SimulatedKernel::publish(RingState& ring) {

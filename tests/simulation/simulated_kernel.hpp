@@ -88,7 +88,7 @@ class SimulatedKernel final : public Kernel {
     int set_up(unsigned entries, io_uring& ring) override;
     void tear_down(io_uring& ring) override;
     int enable(io_uring& ring) override;
-    int submit(io_uring& ring, unsigned wait_for) override;
+    int submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) override;
     int take_completions(io_uring& ring) override;
     int reserve_files(io_uring& ring, unsigned count) override;
     int set_file(io_uring& ring, unsigned index, int fd) override;
@@ -147,6 +147,7 @@ class SimulatedKernel final : public Kernel {
         bool defers = false;  // completions wait until the ring asks for them
         bool enabled = false;
         bool asleep = false;
+        uint64_t sleeps = 0;
         bool removed = false;
         unsigned refusals = 0;  // failures in a row
         std::function<void()> wake;
@@ -192,6 +193,8 @@ class SimulatedKernel final : public Kernel {
     void follow(const OperationRef& operation, bool failed);
     void post(RingState& ring, uint64_t user_data, int32_t result);
     void publish(RingState& ring);
+    void limit_sleep(RingState& ring, hrtime_t ns_max);
+    void wake(RingState& ring);
 
     void begin_on_file(const OperationRef& operation);
     int32_t do_on_file(Operation& operation);

@@ -50,7 +50,9 @@ Export::Export(Worker& its_worker, ExportOptions options)
       read_only(options.read_only),
       is_default(options.is_default),
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
-             options.queue_depth, options.stats_rate),
+             {.queue_depth = options.queue_depth,
+              .stats_rate = options.stats_rate,
+              .behaviour = std::move(options.behaviour)}),
       backing_(device.backing().describe()) {}
 
 ExportInfo Export::info() const {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/device/behaviour.hpp"
 #include "kstat/provider/instance.hpp"
 
 namespace blkscope::nbd {
@@ -18,6 +19,7 @@ struct ExportOptions {
     std::optional<kstat::InstanceClaim> instance;  // without one, nothing is published
     uint32_t queue_depth = 128;
     uint32_t stats_rate = 0;  // counts one in so many reads and writes; 0: none
+    Behaviour behaviour{};    // the disk that the device imitates
     bool read_only = false;
     bool is_default = false;  // found by the empty name too
 };

@@ -2,6 +2,7 @@
 
 #include "driver/nbd/transmission/reply.hpp"
 #include "driver/nbd/transmission/request_rules.hpp"
+#include "driver/nbd/transmission/session.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -20,6 +21,11 @@ std::span<Extent> room_for_extents(PendingRequest& request, const Request& heade
 }
 
 }  // namespace
+
+bool PendingRequest::wanted() const {
+    assert(session != nullptr);
+    return session->is_open();
+}
 
 std::optional<Buf::Op> op_of(Command command) {
     switch (command) {

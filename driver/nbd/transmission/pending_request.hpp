@@ -46,6 +46,8 @@ struct PendingRequest : Buf {
     std::array<std::byte, reply_head_bytes_max * read_extents_max> heads{};
 
     std::array<Extent, read_extents_max> holes{};  // of a read whose client accepts holes
+
+    [[nodiscard]] bool wanted() const override;
 };
 
 using ReplyQueue = Fifo<PendingRequest, &PendingRequest::next_reply>;

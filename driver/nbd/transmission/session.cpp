@@ -63,6 +63,7 @@ void Session::end() {
     } else {
         drop_payload();
     }
+    export_.device.abandon(lane_);
     sessions_.needs_attention(*this);
 }
 
@@ -240,6 +241,7 @@ void Session::iodone(Buf& buf) {
     Session& session = *request.session;
     assert(session.in_device_ > 0);
     --session.in_device_;
+    if (request.disconnects) return session.disconnect(request);
     session.reply(request);
 }
 
@@ -250,9 +252,17 @@ void Session::reply(PendingRequest& request) {
     replies_.push(request);
 }
 
+// A fault closes the connection instead of an answer: in serve(), outside of the device.
+void Session::disconnect(PendingRequest& request) {
+    disconnects_ = true;
+    memory_.release(request);
+    sessions_.needs_attention(*this);
+}
+
 // ---- Sending ----
 
 void Session::serve() {
+    if (disconnects_) return close_now("disconnected by a fault rule");
     if (transport_->is_sending() || state_ == State::dead) return;
     if (!replies_.empty()) {
         const std::span<iovec> pieces = replies_.next();

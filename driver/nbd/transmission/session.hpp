@@ -75,6 +75,9 @@ class Session final : public SessionEntry,
 
     [[nodiscard]] Export& exp() const { return export_; }
 
+    /// Whether the session reads requests. A session that ends waits for no request that hangs.
+    [[nodiscard]] bool is_open() const { return state_ == State::open; }
+
     /// The requests and memory that the client uses now.
     [[nodiscard]] const ClientMemory& memory() const { return memory_; }
 
@@ -97,6 +100,7 @@ class Session final : public SessionEntry,
     void submit(PendingRequest& request);
     static void iodone(Buf& buf);
     void reply(PendingRequest& request);
+    void disconnect(PendingRequest& request);
 
     Sessions& sessions_;
     Export& export_;
@@ -111,6 +115,7 @@ class Session final : public SessionEntry,
 
     ClientMemory memory_;
     uint32_t in_device_ = 0;
+    bool disconnects_ = false;  // a fault of the device closes the connection in this turn
     Replies replies_;
     std::unique_ptr<Transport> transport_;
 };

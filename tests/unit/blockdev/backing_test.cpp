@@ -53,8 +53,9 @@ class BackingTest : public testing::TestWithParam<std::string> {
             std::filesystem::resize_file(spec, 4 * mib);
         }
         data_ = static_cast<std::byte*>(std::aligned_alloc(4096, mib));
-        device_ = std::make_unique<Device>(*ring_, open_backing(spec, options),
-                                           kstat::claim_instance("nbd"), 8);
+        device_ =
+            std::make_unique<Device>(*ring_, open_backing(spec, options),
+                                     kstat::claim_instance("nbd"), DeviceOptions{.queue_depth = 8});
     }
 
     void TearDown() override {

@@ -74,8 +74,11 @@ class DeviceTest : public testing::Test {
     }
 
     void give(std::unique_ptr<Backing> backing, uint32_t depth, uint32_t stats_rate = 0) {
+        give(std::move(backing), DeviceOptions{.queue_depth = depth, .stats_rate = stats_rate});
+    }
+    void give(std::unique_ptr<Backing> backing, DeviceOptions options) {
         device_ = std::make_unique<Device>(*ring_, std::move(backing), kstat::claim_instance("nbd"),
-                                           depth, stats_rate);
+                                           std::move(options));
     }
 
     /// The data of a kstat with fixed records, or its record `index`.

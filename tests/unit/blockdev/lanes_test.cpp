@@ -117,7 +117,8 @@ class LanesTest : public testing::Test {
     void make(std::unique_ptr<Backing> backing, uint32_t depth) {
         a_.run([&] {
             device_ = std::make_unique<Device>(a_.ring(), std::move(backing),
-                                               kstat::claim_instance("nbd"), depth);
+                                               kstat::claim_instance("nbd"),
+                                               DeviceOptions{.queue_depth = depth});
         });
         b_.run([&] { lane_b_ = device_->open_lane(b_.ring()); });
         ASSERT_NE(lane_b_, nullptr);
@@ -172,8 +173,9 @@ class LanesTest : public testing::Test {
 
 TEST_F(LanesTest, ABackingThatCannotBeSharedHasOneLane) {
     a_.run([&] {
-        device_ = std::make_unique<Device>(a_.ring(), std::make_unique<ScriptedBacking>(4096),
-                                           kstat::claim_instance("nbd"), 1);
+        device_ =
+            std::make_unique<Device>(a_.ring(), std::make_unique<ScriptedBacking>(4096),
+                                     kstat::claim_instance("nbd"), DeviceOptions{.queue_depth = 1});
     });
     EXPECT_FALSE(device_->backing().shareable());
     b_.run([&] { EXPECT_EQ(device_->open_lane(b_.ring()), nullptr); });

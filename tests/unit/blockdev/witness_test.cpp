@@ -70,8 +70,9 @@ class Witness : public testing::Test {
         ring_->enable();
         data_ = static_cast<std::byte*>(std::aligned_alloc(4096, mib));
         std::memset(data_, 'w', mib);
-        device_ = std::make_unique<Device>(*ring_, open_backing(path, {}),
-                                           kstat::claim_instance("nbd"), 8);
+        device_ =
+            std::make_unique<Device>(*ring_, open_backing(path, {}), kstat::claim_instance("nbd"),
+                                     DeviceOptions{.queue_depth = 8});
     }
 
     struct Request : Buf {

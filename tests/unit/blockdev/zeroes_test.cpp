@@ -48,8 +48,9 @@ class Zeroes : public testing::Test {
             std::filesystem::resize_file(spec, 32 * mib);
         }
         data_ = static_cast<std::byte*>(std::aligned_alloc(4096, mib));
-        device_ = std::make_unique<Device>(*ring_, open_backing(spec, {.direct = kind == "direct"}),
-                                           kstat::claim_instance("nbd"), 8);
+        device_ =
+            std::make_unique<Device>(*ring_, open_backing(spec, {.direct = kind == "direct"}),
+                                     kstat::claim_instance("nbd"), DeviceOptions{.queue_depth = 8});
     }
 
     void TearDown() override {

@@ -11,7 +11,9 @@ class DelegatingKernel : public Kernel {
     int set_up(unsigned entries, io_uring& ring) override { return linux_.set_up(entries, ring); }
     void tear_down(io_uring& ring) override { linux_.tear_down(ring); }
     int enable(io_uring& ring) override { return linux_.enable(ring); }
-    int submit(io_uring& ring, unsigned wait_for) override { return linux_.submit(ring, wait_for); }
+    int submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) override {
+        return linux_.submit(ring, wait_for, ns_max);
+    }
     int take_completions(io_uring& ring) override { return linux_.take_completions(ring); }
     int reserve_files(io_uring& ring, unsigned count) override {
         return linux_.reserve_files(ring, count);

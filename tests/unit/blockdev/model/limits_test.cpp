@@ -231,5 +231,20 @@ TEST(Limits, ExceededTimeIsAllOfTheTimeBetweenTheStarts) {
               static_cast<uint64_t>(moments.back()));
 }
 
+// A pass that comes late does not make the request late.
+TEST(Limits, KnowsSinceWhenTheTokensWereThere) {
+    Limits limits(LimitSpec::parse("iops=100"), 0);
+    const Request read;
+    EXPECT_TRUE(limits.admit(read));  // the bucket held one
+    limits.begin(1);
+    EXPECT_TRUE(limits.admit(read));  // on credit
+    EXPECT_FALSE(limits.admit(read));
+    const hrtime_t ready = *limits.again_at();
+    EXPECT_GT(ready, second / 100 - 10);
+    limits.begin(ready + 12'345);
+    ASSERT_TRUE(limits.admit(read));
+    EXPECT_EQ(limits.admitted_since(), ready);
+}
+
 }  // namespace
 }  // namespace blkscope::model

@@ -1,0 +1,205 @@
+#include "blockdev/device/controls.hpp"
+
+#include <cassert>
+#include <cstdio>
+#include <utility>
+
+#include "blockdev/accounting/accounting.hpp"
+#include "blockdev/accounting/faults_kstat.hpp"
+#include "blockdev/accounting/limits_kstat.hpp"
+#include "blockdev/accounting/model_kstat.hpp"
+#include "blockdev/device/detours.hpp"
+#include "blockdev/device/device.hpp"
+#include "blockdev/device/lane.hpp"
+#include "blockdev/device/pacing.hpp"
+
+namespace blkscope {
+namespace {
+
+using Locked = std::lock_guard<Lock>;
+
+}  // namespace
+
+Controls::Controls(Device& device) : device_(device) {}
+
+Controls::~Controls() {
+    assert(!nudged_);
+    assert(!model_kstat_ && !limits_kstat_ && !faults_kstat_);
+}
+
+// No other thread has the device yet.
+void Controls::set_up(Behaviour behaviour) {
+    behaviour_.seed = behaviour.seed;
+    behaviour_.busy_wait = behaviour.busy_wait;
+    for (model::FaultRule& rule : behaviour.faults) add_fault(std::move(rule));
+    if (behaviour.limits) set_limits(behaviour.limits);
+    if (behaviour.model) set_model(std::move(behaviour.model));
+}
+
+void Controls::withdraw() {
+    const std::lock_guard one(mutex_);
+    model_kstat_.reset();
+    limits_kstat_.reset();
+    faults_kstat_.reset();
+}
+
+// The moments of limits and rules never run backwards, as the stamps of requests do not.
+hrtime_t Controls::now_ns() const {
+    return device_.pacing_->to_ns(device_.read_clock(*device_.first_lane_));
+}
+
+// ---- Model, limits, depth ----
+
+void Controls::set_model(std::optional<model::ModelSpec> model) {
+    const std::lock_guard one(mutex_);
+    model_kstat_.reset();  // waits for readers, who use the counts
+    behaviour_.model = std::move(model);
+    std::optional<model::ServiceModel> made;
+    std::unique_ptr<ModelCounts> counts;
+    if (behaviour_.model) {
+        made.emplace(*behaviour_.model, device_.size_bytes(), device_.queue_depth(),
+                     behaviour_.seed);
+        counts = std::make_unique<ModelCounts>();
+        counts->seed = made->seed();
+        counts->servers = made->servers().count();
+    }
+    ModelCounts* const shown = counts.get();
+    {
+        const Locked locked(device_.lock_);
+        device_.pacing_->swap_model(made, counts);
+    }
+    if (shown == nullptr) return;
+    model_kstat_ = std::make_unique<ModelKstat>(device_.subject_, behaviour_.model->text(), *shown);
+}
+
+void Controls::set_limits(std::optional<model::LimitSpec> limits) {
+    const std::lock_guard one(mutex_);
+    limits_kstat_.reset();
+    behaviour_.limits = limits;
+    {
+        const Locked locked(device_.lock_);
+        std::optional<model::Limits> made;
+        if (limits) made.emplace(*limits, now_ns());
+        device_.pacing_->set_limits(made);
+        nudge();
+    }
+    if (!limits) return;
+    limits_kstat_ = std::make_unique<LimitsKstat>(device_.subject_, *limits, [this] {
+        const Locked locked(device_.lock_);
+        return LimitsKstat::Copy{*device_.pacing_->limits(), now_ns()};
+    });
+}
+
+void Controls::set_queue_depth(uint32_t depth) {
+    assert(depth > 0);
+    const std::lock_guard one(mutex_);
+    const Locked locked(device_.lock_);
+    device_.queue_.set_depth(depth);
+    device_.pacing_->set_depth(depth);
+    nudge();
+}
+
+// ---- Faults ----
+
+uint32_t Controls::add_fault(model::FaultRule rule) {
+    const std::lock_guard one(mutex_);
+    faults_kstat_.reset();  // waits for readers, who use the rules
+    uint32_t id = 0;
+    {
+        const Locked locked(device_.lock_);
+        id = device_.pacing_->rules().add(std::move(rule), now_ns());
+    }
+    show_faults();
+    return id;
+}
+
+bool Controls::remove_fault(uint32_t id) {
+    const std::lock_guard one(mutex_);
+    faults_kstat_.reset();
+    bool removed = false;
+    {
+        const Locked locked(device_.lock_);
+        removed = device_.pacing_->rules().remove(id);
+        go_on([&](const Buf& buf) { return buf.plan->fault->rule == id; });
+    }
+    show_faults();
+    return removed;
+}
+
+void Controls::clear_faults() {
+    const std::lock_guard one(mutex_);
+    faults_kstat_.reset();
+    const Locked locked(device_.lock_);
+    device_.pacing_->rules().clear();
+    go_on([](const Buf&) { return true; });
+}
+
+// Each hung request goes on with the worker of its lane.
+template <class Release>
+void Controls::go_on(Release release) {
+    BufQueue released;
+    device_.pacing_->take_hung(release, released);
+    while (!released.empty()) {
+        Buf& buf = released.pop();
+        device_.pacing_->go_on(buf, device_.read_clock(*device_.first_lane_));
+        buf.state = Buf::State::called;
+        buf.lane->ring_.post(buf, 0);
+    }
+}
+
+// Only a change of the rules moves them, and one is not under way.
+void Controls::show_faults() {
+    const Pacing& pacing = *device_.pacing_;
+    if (pacing.rules().entries().empty()) return;
+    faults_kstat_ = std::make_unique<FaultsKstat>(device_.subject_, pacing.rules().entries(),
+                                                  pacing.abandoned_count());
+}
+
+std::vector<model::FaultRules::Entry> Controls::faults() const {
+    const Locked locked(device_.lock_);
+    return device_.pacing_->rules().entries();
+}
+
+void Controls::abandon(Lane& lane) {
+    assert(&lane.device() == &device_);
+    Detours::abandon(lane);
+}
+
+// ---- The rest ----
+
+bool Controls::clear_sync_error() {
+    const std::lock_guard one(mutex_);
+    const Locked locked(device_.lock_);
+    if (device_.sync_error_ == 0) return true;
+    if (!device_.synced_) return false;
+    device_.sync_error_ = 0;
+    device_.accounting_->commands().sync_error_cleared();
+    std::fprintf(stderr, "blkscope: %s: the failed sync was cleared; data may have been lost\n",
+                 device_.subject_.name.c_str());
+    return true;
+}
+
+Behaviour Controls::behaviour() const {
+    const std::lock_guard one(mutex_);
+    Behaviour now = behaviour_;
+    for (model::FaultRules::Entry& entry : faults()) now.faults.push_back(std::move(entry.rule));
+    return now;
+}
+
+void Controls::nudge() {
+    if (nudged_ || !device_.queue_.waits()) return;
+    nudged_ = true;
+    device_.first_lane_->ring_.post(nudge_, 0);
+}
+
+void Controls::Nudge::complete(int32_t result) {
+    assert(result == 0);
+    Device& device = controls_.device_;
+    Lane& lane = device.first_lane();
+    lane.ring_.lock(device.lock_);
+    assert(controls_.nudged_);
+    controls_.nudged_ = false;
+    device.start(lane);
+}
+
+}  // namespace blkscope

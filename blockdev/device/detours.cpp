@@ -1,0 +1,98 @@
+#include "blockdev/device/detours.hpp"
+
+#include <cassert>
+#include <cerrno>
+#include <optional>
+
+#include "blockdev/device/injection.hpp"
+#include "blockdev/device/pacing.hpp"
+#include "blockdev/device/plan.hpp"
+
+namespace blkscope {
+
+void Detours::launch(Buf& buf, Device::From from) {
+    assert(buf.state == Buf::State::running);
+    Lane& lane = *buf.lane;
+    Device& device = lane.device();
+    if (buf.plan == nullptr || !buf.plan->fault) return device.run(buf, from);
+    switch (before_backing(buf, *buf.plan->fault, device.subject_.block_bytes)) {
+        case Verdict::run:
+            return device.run(buf, from);
+        case Verdict::done:
+            return device.done(buf, from);
+        case Verdict::hang:
+            break;
+    }
+    if (!buf.wanted()) return device.run(buf, from);
+    Pacing& pacing = *device.pacing_;
+    const std::optional<hrtime_t> until = pacing.hang(buf, device.read_clock(lane));
+    if (until) lane.alarms_.hold(lane.ring_, *buf.plan, *until, pacing.busy_wait());
+}
+
+bool Detours::holds(Buf& buf) {
+    assert(buf.plan != nullptr);
+    Lane& lane = *buf.lane;
+    Device& device = lane.device();
+    Pacing& pacing = *device.pacing_;
+    if (buf.plan->fault) after_backing(buf, *buf.plan->fault);
+    const std::optional<hrtime_t> until = pacing.answered(buf, device.read_clock(lane));
+    if (!until) return false;
+    lane.alarms_.hold(lane.ring_, *buf.plan, *until, pacing.busy_wait());
+    return true;
+}
+
+void Detours::resume(Lane& here) {
+    Device& device = here.device();
+    here.ring_.lock(device.lock_);
+    device.read_clock(here);
+    while (const auto entry = here.alarms_.pop_due(device.latest_)) {
+        Plan& plan = *entry->plan;
+        if (plan.number != entry->number || plan.until != entry->until) continue;  // went on before
+        Buf& buf = *plan.buf;
+        assert(buf.lane == &here);
+        plan.phase == Plan::Phase::hung ? go_on(buf) : device.finish(buf, Device::From::dispatch);
+        here.ring_.lock(device.lock_);  // an iodone may have unlocked it
+    }
+    here.alarms_.set_again(here.ring_);
+    device.start(here);
+}
+
+// The time of a hung request is over.
+void Detours::go_on(Buf& buf) {
+    Device& device = buf.lane->device();
+    BufQueue itself;
+    device.pacing_->take_hung([&](const Buf& other) { return &other == &buf; }, itself);
+    assert(!itself.empty());
+    device.pacing_->go_on(itself.pop(), device.latest_);
+    device.run(buf, Device::From::dispatch);
+}
+
+void Detours::abandon(Lane& lane) {
+    Device& device = lane.device();
+    Pacing& pacing = *device.pacing_;
+    lane.ring_.lock(device.lock_);
+    if (!pacing.any_hung()) return;
+    BufQueue unwanted;
+    pacing.take_hung([&](const Buf& buf) { return buf.lane == &lane && !buf.wanted(); }, unwanted);
+    while (!unwanted.empty()) {
+        lane.ring_.lock(device.lock_);
+        end_unwanted(unwanted.pop());
+    }
+    device.start(lane);
+}
+
+// A flush goes on, because it may serve other clients' flushes, which must not fail.
+void Detours::end_unwanted(Buf& buf) {
+    Device& device = buf.lane->device();
+    Pacing& pacing = *device.pacing_;
+    const hrtime_t now = device.read_clock(*buf.lane);
+    pacing.abandoned();
+    pacing.go_on(buf, now);
+    if (buf.op == Buf::Op::flush) return device.run(buf, Device::From::call);
+    buf.error = ESHUTDOWN;
+    buf.excused = buf.injected = true;
+    static_cast<void>(pacing.answered(buf, now));
+    device.finish(buf, Device::From::call);
+}
+
+}  // namespace blkscope

@@ -1,0 +1,38 @@
+// Detours: the ways of a request that has a plan, beside the straight way through its device.
+//
+//     hand_out() ─▶ launch() ─┬─▶ run() ─▶ done() ─▶ holds() ─┬─ no ──────────▶ finish()
+//                             ├─▶ done(), without the backing └─ held ─ resume() ─▶ finish()
+//                             └─▶ hung ─┬─ resume(), or a change ─▶ run()
+//                                       └─ abandon() ─▶ finish()
+//
+// Units:     ticks of the kernel's clock.
+// Ownership: none; the functions act on the device of the buf's lane.
+// Threads:   the worker of the buf's lane.
+// Errors:    none.
+#pragma once
+
+#include "blockdev/device/device.hpp"
+#include "blockdev/device/lane.hpp"
+
+namespace blkscope {
+
+class Detours {
+  public:
+    /// Gives the backing a buf that has started, unless a fault acts instead. The device is locked.
+    static void launch(Buf& buf, Device::From from);
+
+    /// Holds an answered buf until its planned end. False if that has passed. The device is locked.
+    [[nodiscard]] static bool holds(Buf& buf);
+
+    /// An alarm of the lane: held requests end, hung ones go on, and others have their tokens.
+    static void resume(Lane& here);
+
+    /// See Controls::abandon().
+    static void abandon(Lane& lane);
+
+  private:
+    static void go_on(Buf& buf);
+    static void end_unwanted(Buf& buf);
+};
+
+}  // namespace blkscope

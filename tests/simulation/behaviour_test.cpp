@@ -1,0 +1,349 @@
+// Devices with models, limits and faults, on the simulated kernel in virtual time. Their times are
+// held against a recursion, and they serve while everything changes at random.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blockdev/backing/memory_backing.hpp"
+#include "blockdev/device/device.hpp"
+#include "blockdev/ring/ring.hpp"
+#include "random.hpp"
+#include "simulated_kernel.hpp"
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr uint64_t test_stream = 0x62656861;
+constexpr uint64_t device_bytes = uint64_t{1} << 20;
+constexpr hrtime_t turn_ns = 500;
+constexpr hrtime_t us = 1'000;
+constexpr hrtime_t ms = 1'000'000;
+
+/// A device with one lane a ring, and the requests of a test.
+class Bench {
+  public:
+    struct Request : Buf {
+        Bench* bench = nullptr;
+        size_t lane = 0;
+        int done = 0;
+        bool is_wanted = true;
+        std::vector<std::byte> bytes;
+
+        [[nodiscard]] bool wanted() const override { return is_wanted; }
+    };
+
+    Bench(uint64_t seed, size_t rings, DeviceOptions options) : kernel_(timeline_, seed) {
+        for (size_t i = 0; i < rings; ++i) {
+            const unsigned number = kernel_.rings();
+            rings_.push_back(std::make_unique<Ring>(64, false, kernel_));
+            kernel_.when_ready(number, [this, i] { turn(i); });
+            rings_[i]->enable();
+        }
+        device_ =
+            std::make_unique<Device>(*rings_[0], std::make_unique<MemoryBacking>(device_bytes),
+                                     std::nullopt, std::move(options));
+        lanes_.resize(rings);
+        for (size_t i = 1; i < rings; ++i) open_lane(i);
+        for (size_t i = 0; i < rings; ++i) wait(i);
+    }
+    ~Bench() {
+        for (size_t i = 1; i < lanes_.size(); ++i) close_lane(i);
+        device_.reset();
+        for (auto& ring : rings_) ring.reset();
+        EXPECT_EQ(kernel_.open_descriptors(), 0u);
+    }
+    Bench(const Bench&) = delete;
+    Bench& operator=(const Bench&) = delete;
+
+    [[nodiscard]] Device& device() { return *device_; }
+    [[nodiscard]] const std::vector<std::unique_ptr<Request>>& requests() const {
+        return requests_;
+    }
+    [[nodiscard]] uint64_t hash() const { return timeline_.hash(); }
+
+    void at(hrtime_t delay, std::function<void()> action) {
+        timeline_.after(delay, std::move(action));
+    }
+
+    void send(size_t lane, Buf::Op op, uint64_t offset = 0, uint64_t bytes = 4096) {
+        auto& request = *requests_.emplace_back(std::make_unique<Request>());
+        request.bench = this;
+        request.lane = lane;
+        request.op = op;
+        request.offset = op == Buf::Op::flush ? 0 : offset;
+        request.bcount = op == Buf::Op::flush ? 0 : bytes;
+        request.bytes.resize(bytes);
+        request.data = request.bytes.data();
+        request.iodone = [](Buf& buf) {
+            auto& ended = static_cast<Request&>(buf);
+            ++ended.done;
+            --ended.bench->out_;
+        };
+        ++out_;
+        device_->strategy(request, this->lane(lane));
+        wait(lane);
+    }
+
+    /// The clients of the lane have closed their connections.
+    void abandon(size_t lane) {
+        for (auto& request : requests_) {
+            if (request->lane == lane && request->done == 0) request->is_wanted = false;
+        }
+        device_->abandon(this->lane(lane));
+        wait(lane);
+    }
+    [[nodiscard]] bool is_idle(size_t lane) const {
+        return std::all_of(requests_.begin(), requests_.end(), [&](const auto& request) {
+            return request->lane != lane || request->done > 0;
+        });
+    }
+    void open_lane(size_t lane) {
+        lanes_[lane] = device_->open_lane(*rings_[lane]);
+        rings_[lane]->unlock();
+    }
+    void close_lane(size_t lane) { lanes_[lane].reset(); }
+
+    /// Runs until all events have happened and all requests are done, or for `limit`.
+    void run(hrtime_t limit) {
+        const hrtime_t end = timeline_.now() + limit;
+        while (timeline_.now() < end && timeline_.step()) {
+        }
+        ASSERT_EQ(out_, 0) << "requests are not done";
+    }
+
+    /// The sums of the stays are what the device has counted, to the tick.
+    void check_accounting() const {
+        hrtime_t waited = 0;
+        hrtime_t ran = 0;
+        for (const auto& request : requests_) {
+            EXPECT_EQ(request->done, 1);
+            EXPECT_LE(request->queued, request->started);
+            EXPECT_LE(request->started, request->finished);
+            if (!request->in_queues()) continue;
+            waited += request->started - request->queued;
+            ran += request->finished - request->started;
+        }
+        EXPECT_EQ(device_->io().wlentime, waited);
+        EXPECT_EQ(device_->io().rlentime, ran);
+        EXPECT_EQ(device_->io().wcnt, 0u);
+        EXPECT_EQ(device_->io().rcnt, 0u);
+    }
+
+  private:
+    Lane& lane(size_t number) { return number == 0 ? device_->first_lane() : *lanes_[number]; }
+    void turn(size_t ring) {
+        rings_[ring]->dispatch();
+        wait(ring);
+    }
+    void wait(size_t ring) {
+        timeline_.spend(turn_ns);
+        rings_[ring]->wait();
+        if (kernel_.asleep(static_cast<unsigned>(ring))) return;
+        timeline_.after(turn_ns, [this, ring] { turn(ring); });
+    }
+
+    Timeline timeline_;
+    SimulatedKernel kernel_;
+    std::vector<std::unique_ptr<Ring>> rings_;
+    std::vector<std::unique_ptr<Lane>> lanes_;  // the first is the device's own, and empty here
+    std::unique_ptr<Device> device_;
+    std::vector<std::unique_ptr<Request>> requests_;
+    int out_ = 0;
+};
+
+Behaviour modelled(const std::string& text) {
+    Behaviour behaviour;
+    behaviour.model = model::ModelSpec::parse(text, {});
+    return behaviour;
+}
+
+/// Sends reads whose gaps are exponential, of a mean of `gap_ns`.
+void arrive_at_random(Bench& bench, Random& random, int count, double gap_ns) {
+    double at = 0;
+    for (int i = 0; i < count; ++i) {
+        const double share = (static_cast<double>(random.below(1'000'000)) + 0.5) / 1e6;
+        at -= std::log(share) * gap_ns;
+        bench.at(std::llround(at), [&bench] { bench.send(0, Buf::Op::read); });
+    }
+}
+
+// Each request begins and ends at the moments of Kiefer and Wolfowitz's recursion. The worker's
+// wake-up makes each moment later, and never adds up, however long the line is.
+void expect_recursion(const std::string& model, uint32_t depth, uint32_t servers, double gap_ns) {
+    constexpr hrtime_t late_max = 20 * us;
+    Bench bench(1, 1, {.queue_depth = depth, .behaviour = modelled(model)});
+    Random random(servers, test_stream);
+    arrive_at_random(bench, random, 2'000, gap_ns);
+    bench.run(3'600'000 * ms);
+    std::vector<hrtime_t> free(servers, 0);
+    for (const auto& request : bench.requests()) {
+        const auto server = std::min_element(free.begin(), free.end());
+        const hrtime_t begin = std::max(request->queued, *server);
+        *server = begin + ms;
+        if (depth == servers) {
+            ASSERT_GE(request->started, begin);
+            ASSERT_LE(request->started, begin + late_max);
+        }
+        ASSERT_GE(request->finished, *server);
+        ASSERT_LE(request->finished, *server + late_max);
+    }
+    bench.check_accounting();
+}
+
+TEST(Behaviour, AConstantModelIsTheRecursionWithTheLineInTheWaitQueue) {
+    expect_recursion("read=const:1ms", 1, 1, 1.25 * ms);
+    expect_recursion("read=const:1ms", 4, 4, 0.3 * ms);
+}
+
+TEST(Behaviour, AConstantModelIsTheRecursionWithTheLineInTheDevice) {
+    expect_recursion("read=const:1ms,servers=1", 1000, 1, 1.25 * ms);
+    expect_recursion("read=const:1ms,servers=4", 1000, 4, 0.3 * ms);
+}
+
+TEST(Behaviour, AClosedLoopOfOneServerIsSpentInTheQueueBeforeIt) {
+    Bench bench(2, 1, {.queue_depth = 1, .behaviour = modelled("all=const:1ms")});
+    for (int i = 0; i < 100; ++i) bench.send(0, i % 3 == 0 ? Buf::Op::flush : Buf::Op::write);
+    bench.run(1'000 * ms);
+    const auto& last = *bench.requests().back();
+    EXPECT_GE(last.finished - bench.requests().front()->queued, 100 * ms);
+    EXPECT_LE(last.finished - bench.requests().front()->queued, 101 * ms);
+    bench.check_accounting();
+}
+
+TEST(Behaviour, ALimitStartsARequestWhenItsTokensAreThere) {
+    Behaviour behaviour;
+    behaviour.limits = model::LimitSpec::parse("iops=1000");
+    Bench bench(3, 2, {.queue_depth = 64, .behaviour = std::move(behaviour)});
+    for (int i = 0; i < 500; ++i) bench.send(i % 2 == 0 ? 0 : 1, Buf::Op::read);
+    bench.run(2'000 * ms);
+    const hrtime_t begin = bench.requests().front()->queued;
+    // The bucket holds ten. One comes back every millisecond.
+    for (int i = 20; i < 500; ++i) {
+        const hrtime_t started = bench.requests()[static_cast<size_t>(i)]->started - begin;
+        EXPECT_GE(started, (i - 10) * ms - ms / 10);
+        EXPECT_LE(started, (i - 9) * ms + ms / 10);
+    }
+    bench.check_accounting();
+}
+
+// ---- Random changes while the device serves ----
+
+class Changes {
+  public:
+    Changes(Bench& bench, Random& random, size_t rings)
+        : bench_(bench), random_(random), rings_(rings) {}
+
+    void make_one() {
+        Device& device = bench_.device();
+        const size_t lane = random_.below(rings_);
+        switch (random_.below(8)) {
+            case 0:
+                return device.set_model(some_model());
+            case 1:
+                return device.set_limits(some_limits());
+            case 2:
+                return device.set_queue_depth(static_cast<uint32_t>(random_.between(1, 9)));
+            case 3:
+                device.add_fault(some_rule());
+                return;
+            case 4:
+                device.remove_fault(static_cast<uint32_t>(random_.between(1, 5)));
+                return;
+            case 5:
+                return device.clear_faults();
+            case 6:
+                return bench_.abandon(lane);
+            default:
+                if (lane == 0 || !bench_.is_idle(lane)) return;
+                bench_.close_lane(lane);
+                return bench_.open_lane(lane);
+        }
+    }
+
+    std::optional<model::ModelSpec> some_model() {
+        static constexpr const char* specs[] = {"all=exp:300us", "read=const:1ms,servers=2",
+                                                "write=lognormal:100us:2ms,flush=exp:1ms",
+                                                "hdd7200", "ssd:4:80us:300us:256K:2ms"};
+        const uint64_t which = random_.below(std::size(specs) + 1);
+        if (which == std::size(specs)) return std::nullopt;
+        const std::string text = specs[which];
+        return model::ModelSpec::parse(text.starts_with("ssd") ? "all=" + text : text, {});
+    }
+    std::optional<model::LimitSpec> some_limits() {
+        static constexpr const char* specs[] = {"iops=2000", "read_bps=20000000,write_iops=900",
+                                                "iops=500:3000:40"};
+        const uint64_t which = random_.below(std::size(specs) + 1);
+        if (which == std::size(specs)) return std::nullopt;
+        return model::LimitSpec::parse(specs[which]);
+    }
+    model::FaultRule some_rule() {
+        static constexpr const char* rules[] = {"read:error=EIO;chance=1/4",
+                                                "all:delay=exp:1ms;every=3",
+                                                "write:hang;chance=1/5",
+                                                "all:hang=2ms;chance=1/3",
+                                                "flush:hang",
+                                                "write:drop;count=3",
+                                                "all:corrupt=2;chance=1/2",
+                                                "write:torn;every=2",
+                                                "all:disconnect;count=2",
+                                                "flush:error=EIO;chance=1/2;sticky;counted"};
+        return model::FaultRule::parse(rules[random_.below(std::size(rules))], device_bytes, {});
+    }
+
+  private:
+    Bench& bench_;
+    Random& random_;
+    size_t rings_;
+};
+
+// Everything is drawn from the seed. Returns the hash of the life.
+uint64_t live(uint64_t seed) {
+    static constexpr Buf::Op ops[] = {Buf::Op::read, Buf::Op::write, Buf::Op::flush, Buf::Op::read,
+                                      Buf::Op::trim};
+    Random random(seed, test_stream);
+    const size_t rings = random.between(1, 3);
+    Bench bench(seed, rings, {.queue_depth = static_cast<uint32_t>(random.between(1, 9))});
+    Changes changes(bench, random, rings);
+    hrtime_t last = 0;
+    for (int i = 0; i < 200; ++i) {
+        const auto when = static_cast<hrtime_t>(random.below(50 * ms));
+        last = std::max(last, when);
+        bench.at(when, [&] {
+            const uint64_t page = random.below(device_bytes / 4096 - 2);
+            const size_t lane = random.below(rings);
+            const Buf::Op op = ops[random.below(std::size(ops))];
+            bench.send(lane, op, page * 4096, random.between(1, 16) * 512);
+        });
+    }
+    for (int i = 0; i < 30; ++i) {
+        bench.at(static_cast<hrtime_t>(random.below(50 * ms)), [&] { changes.make_one(); });
+    }
+    bench.at(last + 60 * ms, [&] {
+        bench.device().clear_faults();
+        bench.device().set_limits(std::nullopt);
+    });
+    bench.run(60'000 * ms);
+    bench.check_accounting();
+    return bench.hash();
+}
+
+TEST(Behaviour, NothingIsLostWhateverChangesWhileItServes) {
+    for (uint64_t seed = 1; seed <= 300; ++seed) {
+        SCOPED_TRACE("seed " + std::to_string(seed));
+        live(seed);
+        if (testing::Test::HasFailure()) return;
+    }
+}
+
+TEST(Behaviour, TheSameSeedIsTheSameLife) {
+    EXPECT_EQ(live(7), live(7));
+    EXPECT_NE(live(7), live(8));
+}
+
+}  // namespace
+}  // namespace blkscope::simulation

@@ -1,0 +1,228 @@
+// A device with a model or limits, on a real ring: its times, its kstats and its live changes.
+#include <gtest/gtest.h>
+
+#include "behaviour_fixture.hpp"
+#include "blockdev/model/service_model.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr uint64_t late_ns_max = 50'000'000;  // the machine of a test may be busy
+
+class DeviceModel : public BehaviourTest {
+  protected:
+    static Behaviour model(const std::string& text) {
+        Behaviour behaviour;
+        behaviour.model = model_of(text);
+        return behaviour;
+    }
+    static Behaviour limits(const std::string& text) {
+        Behaviour behaviour;
+        behaviour.limits = limits_of(text);
+        return behaviour;
+    }
+    std::vector<std::byte> memory_ = std::vector<std::byte>(4096);
+
+    TestBuf request(Buf::Op op) {
+        TestBuf buf(op);
+        buf.data = memory_.data();
+        return buf;
+    }
+};
+
+TEST_F(DeviceModel, HoldsWhatAMemoryBackingAnswersAtOnce) {
+    serve(model("read=const:3ms"));
+    TestBuf buf = request(Buf::Op::read);
+    device_->strategy(buf);
+    settle();
+    EXPECT_EQ(buf.done, 0);
+    finish(buf);
+    EXPECT_GE(service_ns(buf), 3 * ms);
+    EXPECT_LT(service_ns(buf), 3 * ms + late_ns_max);
+    EXPECT_LT(wait_ns(buf), late_ns_max);
+    EXPECT_EQ(device_->io().rlentime, buf.finished - buf.started);
+    EXPECT_EQ(device_->io().wlentime, buf.started - buf.queued);
+}
+
+TEST_F(DeviceModel, AnOperationWithoutATimeIsNotHeld) {
+    serve(model("read=const:10s"));
+    TestBuf buf = request(Buf::Op::write);
+    run(buf);
+    EXPECT_LT(service_ns(buf), late_ns_max);
+}
+
+TEST_F(DeviceModel, TheLineOfOneServerIsService) {
+    serve(model("read=const:3ms,servers=1"));
+    TestBuf first = request(Buf::Op::read);
+    TestBuf second = request(Buf::Op::read);
+    device_->strategy(first);
+    device_->strategy(second);
+    finish(second);
+    EXPECT_EQ(first.done, 1);
+    EXPECT_LT(wait_ns(second), late_ns_max);
+    EXPECT_GE(service_ns(second), 6 * ms - ms / 10);  // the second one arrived later
+}
+
+TEST_F(DeviceModel, TheLineBeforeTheDepthIsWait) {
+    serve(model("read=const:3ms"), 1);
+    TestBuf first = request(Buf::Op::read);
+    TestBuf second = request(Buf::Op::read);
+    device_->strategy(first);
+    device_->strategy(second);
+    finish(second);
+    EXPECT_GE(wait_ns(second), 3 * ms - ms / 10);
+    EXPECT_GE(wait_ns(second) + service_ns(second), 6 * ms - ms / 10);
+}
+
+// A second flush waits for the first one, and has a draw of its own.
+TEST_F(DeviceModel, FlushesThatAreGatheredDrawOnce) {
+    serve(model("flush=const:2ms"));
+    std::vector<std::unique_ptr<TestBuf>> flushes;
+    for (int i = 0; i < 4; ++i) {
+        flushes.push_back(std::make_unique<TestBuf>(Buf::Op::flush));
+        device_->strategy(*flushes.back());
+    }
+    finish(*flushes.back());
+    EXPECT_EQ(numbers("nbd", device_->name() + ",model").at("drawn"), 2u);
+    const hrtime_t both = flushes.back()->finished - flushes.front()->started;
+    EXPECT_GE(static_cast<uint64_t>(to_ns(both)), 4 * ms);
+}
+
+TEST_F(DeviceModel, ABackingThatIsSlowerIsAnOverrun) {
+    script(model("read=const:1us,servers=1"));
+    TestBuf buf = request(Buf::Op::read);
+    device_->strategy(buf);
+    const hrtime_t until = now_ns() + 2'000'000;
+    while (now_ns() < until) {
+    }
+    finish_first(4096);
+    EXPECT_EQ(buf.done, 1);
+    ring_->unlock();
+    const auto counts = numbers("nbd", device_->name() + ",model");
+    EXPECT_EQ(counts.at("overruns"), 1u);
+    EXPECT_GE(counts.at("overrun_ns"), 2 * ms - 1000);
+    EXPECT_EQ(counts.at("drawn"), 1u);
+}
+
+TEST_F(DeviceModel, IsPublishedAsLongAsThereIsOne) {
+    serve({});
+    const std::string name = device_->name() + ",model";
+    EXPECT_TRUE(read_data("nbd", name).empty());
+    device_->set_model(model_of("read=const:2ms,servers=3,seed=7"));
+    auto counts = numbers("nbd", name);
+    EXPECT_EQ(counts.at("seed"), 7u);
+    EXPECT_EQ(counts.at("servers"), 3u);
+    EXPECT_EQ(counts.at("drawn"), 0u);
+    TestBuf buf = request(Buf::Op::read);
+    run(buf);
+    counts = numbers("nbd", name);
+    EXPECT_EQ(counts.at("drawn"), 1u);
+    EXPECT_LT(counts.at("late_ns"), late_ns_max);
+    device_->set_model(std::nullopt);
+    EXPECT_TRUE(read_data("nbd", name).empty());
+}
+
+TEST_F(DeviceModel, ARequestUnderWayKeepsItsModel) {
+    serve(model("read=const:4ms"));
+    TestBuf slow = request(Buf::Op::read);
+    device_->strategy(slow);
+    ring_->unlock();
+    device_->set_model(std::nullopt);
+    TestBuf fast = request(Buf::Op::read);
+    run(fast);
+    EXPECT_LT(service_ns(fast), 4 * ms);
+    finish(slow);
+    EXPECT_GE(service_ns(slow), 4 * ms);
+}
+
+TEST_F(DeviceModel, ServersFollowTheDepth) {
+    serve(model("read=const:1ms"), 4);
+    device_->set_queue_depth(9);
+    EXPECT_EQ(device_->queue_depth(), 9u);
+    EXPECT_EQ(numbers("nbd", device_->name() + ",model").at("servers"), 9u);
+}
+
+TEST_F(DeviceModel, ADepthThatIsRaisedStartsWhatWaits) {
+    script({}, 1);
+    TestBuf first = request(Buf::Op::read);
+    TestBuf second = request(Buf::Op::read);
+    device_->strategy(first);
+    device_->strategy(second);
+    settle();
+    EXPECT_EQ(backing_->held.size(), 1u);
+    device_->set_queue_depth(2);
+    settle();
+    EXPECT_EQ(backing_->held.size(), 2u);
+    finish_first(4096);
+    finish_first(4096);
+}
+
+TEST_F(DeviceModel, ADepthThatIsLoweredLetsWhatRunsEnd) {
+    script({}, 2);
+    std::vector<std::unique_ptr<TestBuf>> bufs;
+    for (int i = 0; i < 3; ++i) {
+        bufs.push_back(std::make_unique<TestBuf>(Buf::Op::read));
+        device_->strategy(*bufs.back());
+    }
+    ring_->unlock();
+    device_->set_queue_depth(1);
+    finish_first(4096);
+    EXPECT_EQ(backing_->held.size(), 1u);  // the second one; the third waits
+    finish_first(4096);
+    EXPECT_EQ(backing_->held.size(), 1u);
+    finish_first(4096);
+    EXPECT_EQ(bufs[2]->done, 1);
+}
+
+TEST_F(DeviceModel, ALimitIsWait) {
+    serve(limits("iops=200"));
+    std::vector<std::unique_ptr<TestBuf>> bufs;
+    for (int i = 0; i < 6; ++i) {
+        bufs.push_back(std::make_unique<TestBuf>(Buf::Op::read));
+        bufs.back()->data = memory_.data();
+        device_->strategy(*bufs.back());
+    }
+    finish(*bufs.back());
+    // The bucket holds two, and gives a third on credit. One comes back every 5 ms.
+    EXPECT_GE(wait_ns(*bufs.back()), 3 * 5 * ms - ms / 2);
+    EXPECT_LT(service_ns(*bufs.back()), late_ns_max);
+    const auto counts = numbers("nbd", device_->name() + ",limits");
+    EXPECT_EQ(counts.at("iops_rate"), 200u);
+    EXPECT_GE(counts.at("iops_exceeded_ns"), 3 * 5 * ms - ms / 2);
+    EXPECT_EQ(counts.count("bps_rate"), 0u);
+}
+
+TEST_F(DeviceModel, LimitsThatAreRemovedStartWhatWaits) {
+    serve(limits("iops=1"));
+    TestBuf first = request(Buf::Op::read);
+    TestBuf on_credit = request(Buf::Op::read);
+    TestBuf waiting = request(Buf::Op::read);
+    device_->strategy(first);
+    device_->strategy(on_credit);
+    device_->strategy(waiting);
+    settle();
+    EXPECT_EQ(first.done, 1);
+    EXPECT_EQ(waiting.done, 0);
+    device_->set_limits(std::nullopt);
+    settle();
+    EXPECT_EQ(waiting.done, 1);
+    EXPECT_TRUE(read_data("nbd", device_->name() + ",limits").empty());
+}
+
+TEST_F(DeviceModel, SaysWhatHolds) {
+    Behaviour behaviour = model("read=exp:1ms");
+    behaviour.limits = limits_of("iops=100");
+    behaviour.faults.push_back(rule_of("read:error=EIO"));
+    behaviour.seed = 5;
+    serve(std::move(behaviour));
+    device_->set_limits(limits_of("bps=1000"));
+    const Behaviour holds = device_->behaviour();
+    EXPECT_EQ(holds.model->text(), model_of("read=exp:1ms").text());
+    EXPECT_EQ(holds.limits, limits_of("bps=1000"));
+    ASSERT_EQ(holds.faults.size(), 1u);
+    EXPECT_EQ(holds.faults[0].text(), rule_of("read:error=EIO").text());
+    EXPECT_EQ(holds.seed, 5u);
+}
+
+}  // namespace
+}  // namespace blkscope
