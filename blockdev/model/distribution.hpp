@@ -35,8 +35,12 @@ struct Histogram {
         double from_ns = 0;
         double to_ns = 0;
         uint64_t count = 0;
+
+        friend bool operator==(const Bucket&, const Bucket&) = default;
     };
     std::vector<Bucket> buckets;
+
+    friend bool operator==(const Histogram&, const Histogram&) = default;
 };
 
 /// Reads the histogram of a file. Throws std::invalid_argument if the file has none.
@@ -53,28 +57,40 @@ class Distribution {
     /// A line for the log about a distribution that is allowed but unwise; empty for none.
     [[nodiscard]] std::string warning() const;
 
+    /// Equal if all draws are. Two empirical ones also have the same file.
+    friend bool operator==(const Distribution&, const Distribution&) = default;
+
   private:
     struct Constant {
         Time time;
+        friend bool operator==(const Constant&, const Constant&) = default;
     };
     struct Uniform {
         Time from, to;
+        friend bool operator==(const Uniform&, const Uniform&) = default;
     };
     struct Erlang {
         uint64_t stages;  // 0: an exponential, which has one stage and a name of its own
         Time mean;
+        friend bool operator==(const Erlang&, const Erlang&) = default;
     };
     struct Lognormal {
         Time p50, p99;
+        friend bool operator==(const Lognormal&, const Lognormal&) = default;
     };
     struct Pareto {
         Time min;
         double alpha;
+        friend bool operator==(const Pareto&, const Pareto&) = default;
     };
     struct Empirical {
         std::string file;
         std::shared_ptr<const Histogram> histogram;
         std::shared_ptr<const std::vector<uint64_t>> sums;  // of the counts, up to each bucket
+
+        friend bool operator==(const Empirical& a, const Empirical& b) {
+            return a.file == b.file && *a.histogram == *b.histogram;
+        }
     };
     using Shape = std::variant<Constant, Uniform, Erlang, Lognormal, Pareto, Empirical>;
 

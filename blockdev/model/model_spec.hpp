@@ -63,6 +63,8 @@ struct ModelSpec {
     /// The servers of a device with this depth.
     [[nodiscard]] uint32_t server_count(uint32_t depth) const;
 
+    friend bool operator==(const ModelSpec&, const ModelSpec&) = default;
+
   private:
     void take_items(std::string_view text, const HistogramsReader& reader);
     void take_item(std::string_view item, const HistogramsReader& reader);

@@ -41,6 +41,17 @@ TEST(Distribution, ParsesBackWhatItPrints) {
     EXPECT_EQ(parsed("empirical:/a:b,c;d").text(), "empirical:/a:b,c;d");
 }
 
+TEST(Distribution, IsEqualToOneWithTheSameDraws) {
+    for (const char* one : canonical) {
+        for (const char* other : canonical) {
+            EXPECT_EQ(parsed(one) == parsed(other), one == other) << one << " " << other;
+        }
+    }
+    EXPECT_EQ(parsed("const:1000us"), parsed("const:1ms"));
+    const auto measured_anew = [](const std::string&) { return Histogram{{{1000, 2000, 4}}}; };
+    EXPECT_FALSE(parsed("empirical:a") == Distribution::parse("empirical:a", measured_anew));
+}
+
 TEST(Distribution, HasTheMeanOfItsFormula) {
     EXPECT_DOUBLE_EQ(parsed("const:1ms").mean_ns(), 1e6);
     EXPECT_DOUBLE_EQ(parsed("uniform:1ms:3ms").mean_ns(), 2e6);

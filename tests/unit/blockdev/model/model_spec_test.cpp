@@ -47,6 +47,14 @@ TEST(ModelSpec, PrintsInOneFormWhateverTheOrder) {
               "all=const:1ms");
 }
 
+TEST(ModelSpec, IsEqualWhateverTheOrderOfItsItems) {
+    EXPECT_EQ(parsed("seed=1,read=exp:1ms"), parsed("read=exp:1000us,seed=1"));
+    for (const char* other : {"read=exp:1ms", "read=exp:1ms,seed=2", "write=exp:1ms,seed=1",
+                              "read=exp:1ms,seed=1,servers=1", "nvme,seed=1"}) {
+        EXPECT_FALSE(parsed("read=exp:1ms,seed=1") == parsed(other)) << other;
+    }
+}
+
 TEST(ModelSpec, ALaterItemReplacesAnEarlierOne) {
     EXPECT_EQ(parsed("all=const:1ms,read=exp:2ms").time_of(Buf::Op::read)->text(), "exp:2ms");
     EXPECT_EQ(parsed("all=hdd:7200:1ms:2ms:1M,all=const:1ms").text(), "all=const:1ms");
