@@ -5,18 +5,15 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <system_error>
 
-#include "blockdev/backing/backing.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "kstat/provider/publish.hpp"
@@ -27,6 +24,7 @@
 #include "tools/blkscope/memory_room.hpp"
 #include "tools/blkscope/notify.hpp"
 #include "tools/blkscope/run_directory.hpp"
+#include "tools/blkscope/serve_config.hpp"
 #include "tools/blkscope/service.hpp"
 
 namespace blkscope {
@@ -37,46 +35,6 @@ using boost::system::error_code;
 
 // The time for the last replies and the last flush. A service manager kills a server after 90 s.
 constexpr std::chrono::seconds stop_time_max{60};
-
-void require_distinct_names(const ServiceConfig& config) {
-    std::vector<std::string> names;
-    for (const ExportConfig& exp : config.exports) names.push_back(exp.name);
-    std::sort(names.begin(), names.end());
-    const auto twice = std::adjacent_find(names.begin(), names.end());
-    if (twice == names.end()) return;
-    throw std::invalid_argument(
-        fmt::format("serve: two exports are named '{}'; name one, as in other=BACKING", *twice));
-}
-
-// The export of "[NAME=]BACKING". Without NAME: the file's base name, `memory`, `null`.
-ExportConfig parse_export(const std::string& text, const ExportConfig& settings) {
-    ExportConfig exp = settings;
-    const size_t equals = text.find('=');
-    exp.backing = text;
-    // An '=' behind a '/' is part of a path.
-    if (equals != std::string::npos && text.find('/') > equals) {
-        exp.name = text.substr(0, equals);
-        exp.backing = text.substr(equals + 1);
-    } else if (const auto kind = backing_kind(text); !kind.empty()) {
-        exp.name = kind;
-    } else {
-        exp.name = std::filesystem::path(text).filename().string();
-    }
-    return exp;
-}
-
-// The configuration of the command line, without a file.
-ServiceConfig config_of(const ServeOptions& options) {
-    ServiceConfig config = options.config;
-    for (const std::string& text : options.backings) {
-        config.exports.push_back(parse_export(text, options.exp));
-    }
-    require_distinct_names(config);
-    if (options.port)
-        config.listen.push_back({.host = options.bind_address, .port = *options.port});
-    if (!options.socket_path.empty()) config.listen.push_back({.unix_path = options.socket_path});
-    return config;
-}
 
 // The socket at standard input and output, moved to another descriptor. Printed text would else
 // become part of the protocol.
