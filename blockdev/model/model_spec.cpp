@@ -42,6 +42,18 @@ ModelSpec ModelSpec::parse(std::string_view text, const HistogramsReader& reader
     });
 }
 
+ModelSpec ModelSpec::parse_items(const std::vector<std::string>& items,
+                                 const HistogramsReader& reader) {
+    std::string text;
+    for (const std::string& item : items) text += (text.empty() ? "" : ",") + item;
+    return in_context("model", text, [&] {
+        ModelSpec spec;
+        for (const std::string& item : items) spec.take_item(item, reader);
+        spec.check();
+        return spec;
+    });
+}
+
 void ModelSpec::take_items(std::string_view text, const HistogramsReader& reader) {
     for (;;) {
         const Head head = first_item(text);

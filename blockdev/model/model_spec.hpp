@@ -50,7 +50,10 @@ struct ModelSpec {
     std::optional<uint64_t> seed;
 
     static ModelSpec parse(std::string_view text, const HistogramsReader& reader);
-    /// The text in canonical form; parse() of it is the same model.
+    /// The model of items that are apart already. Each of them may have a FILE.
+    static ModelSpec parse_items(const std::vector<std::string>& items,
+                                 const HistogramsReader& reader);
+    /// The text in canonical form; parse() of it is the same model if it has one FILE at most.
     [[nodiscard]] std::string text() const;
     /// Lines for the log about what is allowed but unwise.
     [[nodiscard]] std::vector<std::string> warnings() const;

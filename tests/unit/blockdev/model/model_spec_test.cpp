@@ -55,6 +55,18 @@ TEST(ModelSpec, IsEqualWhateverTheOrderOfItsItems) {
     }
 }
 
+// One text has room for one FILE.
+TEST(ModelSpec, ItemsThatAreApartMayEachHaveAFile) {
+    const ModelSpec spec =
+        ModelSpec::parse_items({"all=empirical:a,b", "read=empirical:c", "servers=2"}, measured);
+    EXPECT_EQ(spec.time_of(Buf::Op::read)->text(), "empirical:c");
+    EXPECT_EQ(spec.time_of(Buf::Op::flush)->text(), "empirical:a,b");
+    EXPECT_EQ(spec.servers, 2u);
+    EXPECT_EQ(ModelSpec::parse_items({"nvme", "seed=3"}, measured), parsed("nvme,seed=3"));
+    EXPECT_EQ(failure_of([] { ModelSpec::parse_items({"servers=2"}, measured); }),
+              "model 'servers=2': no operation has a time");
+}
+
 TEST(ModelSpec, ALaterItemReplacesAnEarlierOne) {
     EXPECT_EQ(parsed("all=const:1ms,read=exp:2ms").time_of(Buf::Op::read)->text(), "exp:2ms");
     EXPECT_EQ(parsed("all=hdd:7200:1ms:2ms:1M,all=const:1ms").text(), "all=const:1ms");
