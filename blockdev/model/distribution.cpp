@@ -42,6 +42,21 @@ double draw_bucket(const Histogram& histogram, const std::vector<uint64_t>& sums
     return bucket.from_ns + (bucket.to_ns - bucket.from_ns) * draws.share();
 }
 
+// Buckets come from files and from other processes. `sum` is of the counts before this bucket.
+void require_usable(const Histogram::Bucket& bucket, uint64_t sum) {
+    constexpr uint64_t sum_max = uint64_t{1} << 53;  // a double has no larger number exactly
+    constexpr double ns_max = static_cast<double>(Time::max_ps) / 1e3;
+    const bool ordered = bucket.from_ns >= 0 && bucket.to_ns >= bucket.from_ns;  // no NaN either
+    if (!ordered || bucket.to_ns > ns_max) {
+        throw std::invalid_argument("a bucket of the histogram is not within 0 to a day");
+    }
+    if (bucket.count == 0) throw std::invalid_argument("a bucket of the histogram is empty");
+    assert(sum <= sum_max);
+    if (bucket.count > sum_max - sum) {
+        throw std::invalid_argument("the counts of the histogram are too large");
+    }
+}
+
 double mean_of(const Histogram& histogram) {
     assert(!histogram.buckets.empty());
     double sum = 0;
@@ -99,7 +114,7 @@ Distribution::Shape Distribution::parse_empirical(std::string_view file,
     auto sums = std::make_shared<std::vector<uint64_t>>();
     uint64_t sum = 0;
     for (const Histogram::Bucket& bucket : histogram->buckets) {
-        assert(bucket.count > 0 && bucket.from_ns >= 0 && bucket.to_ns >= bucket.from_ns);
+        require_usable(bucket, sum);
         sum += bucket.count;
         sums->push_back(sum);
     }

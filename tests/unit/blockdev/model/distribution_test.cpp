@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <string>
 #include <vector>
 
 #include "failure.hpp"
@@ -50,6 +52,25 @@ TEST(Distribution, IsEqualToOneWithTheSameDraws) {
     EXPECT_EQ(parsed("const:1000us"), parsed("const:1ms"));
     const auto measured_anew = [](const std::string&) { return Histogram{{{1000, 2000, 4}}}; };
     EXPECT_FALSE(parsed("empirical:a") == Distribution::parse("empirical:a", measured_anew));
+}
+
+// A sum of counts that wraps would draw from no bucket.
+TEST(Distribution, RefusesAHistogramThatNoDiskCanHave) {
+    constexpr uint64_t most = std::numeric_limits<uint64_t>::max();
+    constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+    const auto failure = [](std::vector<Histogram::Bucket> buckets) {
+        const auto reader = [&](const std::string&) { return Histogram{buckets}; };
+        return failure_of([&] { return Distribution::parse("empirical:a", reader); });
+    };
+    const std::string lead = "distribution 'empirical:a': ";
+    EXPECT_EQ(failure({}), lead + "the histogram is empty");
+    EXPECT_EQ(failure({{0, 1, 0}}), lead + "a bucket of the histogram is empty");
+    EXPECT_EQ(failure({{0, 1, 2}, {1, 2, most - 1}}),
+              lead + "the counts of the histogram are too large");
+    for (const Histogram::Bucket& bucket : std::vector<Histogram::Bucket>{
+             {-1, 1, 1}, {2, 1, 1}, {0, 1e15, 1}, {nan, 1, 1}, {0, nan, 1}}) {
+        EXPECT_EQ(failure({bucket}), lead + "a bucket of the histogram is not within 0 to a day");
+    }
 }
 
 TEST(Distribution, HasTheMeanOfItsFormula) {
