@@ -2,10 +2,8 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <fstream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -13,104 +11,20 @@
 
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/text.hpp"
+#include "tools/blkscope/strict_json.hpp"
 #include "tools/program/options.hpp"
 
 namespace blkscope {
 namespace {
 
-using Json = nlohmann::json;
+using Json = StrictJson;
+using Object = StrictObject;
 
 constexpr std::string_view unix_prefix = "unix:";
 
-// Throws an error about a value. parse_config() adds the file's name.
-[[noreturn]] void refuse(const std::string& key, const std::string& why) {
-    throw std::invalid_argument(key.empty() ? why : key + ": " + why);
-}
-
-// One object of the file. Returns its values by key, and at the end refuses the keys that were not
-// asked for.
-class Object {
-  public:
-    Object(const Json& json, std::string path) : json_(json), path_(std::move(path)) {
-        if (!json.is_object()) refuse(path_, "not an object, as in { \"key\": \"value\" }");
-    }
-
-    [[nodiscard]] std::string path_of(const std::string& key) const {
-        return path_.empty() ? key : path_ + "." + key;
-    }
-
-    /// The value of the key; null if the key is missing.
-    const Json* find(const std::string& key) {
-        known_.push_back(key);
-        const auto found = json_.find(key);
-        return found == json_.end() ? nullptr : &*found;
-    }
-
-    void text(const std::string& key, std::string& value) {
-        const Json* json = find(key);
-        if (json == nullptr) return;
-        if (!json->is_string()) refuse(path_of(key), "not a string");
-        value = json->get<std::string>();
-        if (!nbd::valid_string(value)) refuse(path_of(key), "not UTF-8 of at most 4096 bytes");
-    }
-
-    void required_text(const std::string& key, std::string& value) {
-        text(key, value);
-        if (value.empty()) refuse(path_of(key), "missing or empty");
-    }
-
-    void flag(const std::string& key, bool& value) {
-        const Json* json = find(key);
-        if (json == nullptr) return;
-        if (!json->is_boolean()) refuse(path_of(key), "neither true nor false");
-        value = json->get<bool>();
-    }
-
-    void number(const std::string& key, unsigned& value, unsigned largest, unsigned least = 1) {
-        const Json* json = find(key);
-        if (json == nullptr) return;
-        if (!json->is_number_unsigned() || json->get<uint64_t>() < least ||
-            json->get<uint64_t>() > largest) {
-            refuse(path_of(key), fmt::format("{} is not {} to {}", json->dump(), least, largest));
-        }
-        value = json->get<unsigned>();
-    }
-
-    /// The array of the key; null if the key is missing.
-    const Json* array(const std::string& key) {
-        const Json* json = find(key);
-        if (json != nullptr && !json->is_array()) refuse(path_of(key), "not an array, as in [ ]");
-        return json;
-    }
-
-    std::vector<std::string> texts(const std::string& key) {
-        std::vector<std::string> values;
-        const Json* json = array(key);
-        for (size_t i = 0; json != nullptr && i < json->size(); ++i) {
-            if (!(*json)[i].is_string())
-                refuse(fmt::format("{}[{}]", path_of(key), i), "not a string");
-            values.push_back((*json)[i].get<std::string>());
-        }
-        return values;
-    }
-
-    void no_others() const {
-        for (const auto& [key, value] : json_.items()) {
-            if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
-            refuse(path_of(nbd::printable(key)),
-                   fmt::format("no such key; there are {}", fmt::join(known_, ", ")));
-        }
-    }
-
-  private:
-    const Json& json_;
-    std::string path_;
-    std::vector<std::string> known_;
-};
-
 uint16_t parse_port(const std::string& key, std::string_view text) {
     const auto port = program::decimal<uint16_t>(text);
-    if (!port) refuse(key, fmt::format("port '{}' is not 0 to 65535", text));
+    if (!port) refuse_key(key, fmt::format("port '{}' is not 0 to 65535", text));
     return *port;
 }
 
@@ -121,7 +35,7 @@ ListenAddress parse_listen(const std::string& key, std::string_view text) {
     }
     const size_t colon = text.rfind(':');
     if (colon == std::string_view::npos || colon == 0) {
-        refuse(key, fmt::format("'{}' is neither unix:PATH nor ADDRESS:PORT", text));
+        refuse_key(key, fmt::format("'{}' is neither unix:PATH nor ADDRESS:PORT", text));
     }
     std::string_view host = text.substr(0, colon);
     if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
@@ -146,7 +60,7 @@ ExportConfig parse_export(const Json& json, const std::string& path) {
 
 void parse_exports(Object& top, std::vector<ExportConfig>& exports) {
     const Json* array = top.array("exports");
-    if (array == nullptr || array->empty()) refuse("exports", "none; there must be one at least");
+    if (array == nullptr || array->empty()) refuse_key("exports", "none; there must be one at least");
     std::set<std::string> names;
     bool has_default = false;
     for (size_t i = 0; i < array->size(); ++i) {
@@ -154,11 +68,11 @@ void parse_exports(Object& top, std::vector<ExportConfig>& exports) {
         exports.push_back(parse_export((*array)[i], path));
         const ExportConfig& exp = exports.back();
         if (!names.insert(exp.name).second) {
-            refuse(path + ".name",
+            refuse_key(path + ".name",
                    fmt::format("'{}' is another export's", nbd::printable(exp.name)));
         }
         if (exp.is_default && has_default)
-            refuse(path + ".default", "another export is it already");
+            refuse_key(path + ".default", "another export is it already");
         has_default = has_default || exp.is_default;
     }
 }
@@ -169,7 +83,7 @@ nbd::TlsOptions parse_tls(const Json& json) {
     std::string mode;
     object.required_text("mode", mode);
     const auto found = nbd::tls_mode(mode);
-    if (!found) refuse("tls.mode", fmt::format("'{}' is neither off, on nor require", mode));
+    if (!found) refuse_key("tls.mode", fmt::format("'{}' is neither off, on nor require", mode));
     tls.mode = *found;
     object.text("certs", tls.certificates);
     object.flag("verify-peer", tls.verify_peer);
@@ -181,7 +95,7 @@ nbd::TlsOptions parse_tls(const Json& json) {
 nbd::ReplyForm parse_replies(const std::string& word) {
     const auto found = nbd::reply_form(word);
     if (!found) {
-        refuse("replies", fmt::format("'{}' is neither simple, structured nor extended", word));
+        refuse_key("replies", fmt::format("'{}' is neither simple, structured nor extended", word));
     }
     return *found;
 }
@@ -217,40 +131,10 @@ ServiceConfig from_json(const Json& json) {
     return config;
 }
 
-// Refuses the second of two equal keys. The library takes the last one without a message.
-class NoKeyTwice {
-  public:
-    bool operator()(int, Json::parse_event_t event, const Json& parsed) {
-        if (event == Json::parse_event_t::object_start) seen_.emplace_back();
-        if (event == Json::parse_event_t::object_end) seen_.pop_back();
-        if (event == Json::parse_event_t::key) {
-            const auto key = parsed.get<std::string>();
-            if (!seen_.back().insert(key).second) refuse(nbd::printable(key), "given twice");
-        }
-        return true;
-    }
-
-  private:
-    std::vector<std::set<std::string>> seen_;  // the keys of each object that is open
-};
-
-// The library's message is "[json.exception...] parse error at line 2, column 3: <why>".
-[[noreturn]] void refuse_syntax(const Json::parse_error& error) {
-    const std::string_view what = error.what();
-    constexpr std::string_view lead = "parse error at ";
-    const size_t at = what.find(lead);
-    throw std::invalid_argument(
-        std::string(at == std::string_view::npos ? what : what.substr(at + lead.size())));
-}
-
 }  // namespace
 
 ServiceConfig parse_config(std::string_view text, const std::string& file) try {
-    try {
-        return from_json(Json::parse(text, NoKeyTwice(), true, true));
-    } catch (const Json::parse_error& error) {
-        refuse_syntax(error);
-    }
+    return from_json(parse_strictly(text));
 } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(file + ": " + error.what());
 }

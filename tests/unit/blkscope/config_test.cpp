@@ -101,6 +101,7 @@ TEST(Config, AWrongValueHasItsKey) {
         {R"("limits": {"handshake-timeout": 1.5})", "limits.handshake-timeout: 1.5 is not"},
         {R"("limits": {"conections": 5})",
          "limits.conections: no such key; there are workers, connections"},
+        {R"("limits": {"connections": 1e999})", "number overflow parsing '1e999'"},
         {R"("limit": {})",
          "limit: no such key; there are listen, allow, list, histograms, busy-wait, replies, "
          "limits, tls, "
