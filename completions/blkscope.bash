@@ -45,22 +45,23 @@ _blkscope() {
             ;;
         --tls) _blkscope_offer off on require && return ;;
         --replies) _blkscope_offer simple structured extended && return ;;
+        --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --description | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
+        --port | --allow | --queue-depth | --stats-rate | --description | --limit | --fault | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
                 --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
-                --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --model --limit --fault --seed --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)
             _blkscope_offer --connections --block-size --timeout --read-only --persist --help
             ;;
         detach:-*) _blkscope_offer --force --help ;;
-        list:-*) _blkscope_offer --help ;;
+        list:-*) _blkscope_offer --verbose --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
         serve:*)

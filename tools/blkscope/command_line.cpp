@@ -18,6 +18,7 @@
 #include "tools/blkscope/serve.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/nearest.hpp"
+#include "tools/program/options.hpp"
 #include "tools/stats/stats.hpp"
 #include "tools/top/top.hpp"
 
@@ -50,6 +51,8 @@ constexpr const char* serve_notes =
     "  blkscope serve memory:1G --queue-depth 8 --port 10809\n"
     "  blkscope serve root=disk.img scratch=memory:4G --unix /run/two.sock\n"
     "  blkscope serve --attach /dev/nbd0 disk.img\n"
+    "  blkscope serve --model hdd7200 --limit iops=50 disk.img\n"
+    "  blkscope serve --fault 'read:error=EIO;chance=1/100' disk.img\n"
     "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img\n"
     "  blkscope serve --config /etc/blkscope/lab.json";
 
@@ -130,7 +133,7 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         ->check(CLI::Range(1U, workers_max));
     serve.add_flag_callback(
         "--no-busy-wait", [&options] { options.config.busy_wait = false; },
-        "Sleep at once when there is nothing to do");
+        "Sleep at once when there is nothing to do, or until a model's time is over");
     serve.add_option("--max-connections", options.config.connections_max, "Clients at once")
         ->capture_default_str()
         ->check(CLI::Range(1U, clients_max));
@@ -145,6 +148,32 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         ->option_text("SECONDS")
         ->capture_default_str()
         ->check(CLI::Range(1U, handshake_seconds_max));
+}
+
+// CLI11 takes -1 for the largest number.
+uint64_t parse_seed(const std::string& text) {
+    if (const auto seed = program::decimal<uint64_t>(text)) return *seed;
+    throw CLI::ValidationError("--seed", text + " is no whole number");
+}
+
+// The options for slow, limited and failing devices.
+void add_behaviour(CLI::App& serve, ServeOptions& options) {
+    const auto add = [&](const char* name, std::vector<std::string>& texts, const char* what,
+                         const char* form) {
+        serve.add_option(name, texts, what)->option_text(form)->allow_extra_args(false);
+    };
+    add("--model", options.models,
+        "How long requests take, as read=exp:1ms or hdd7200: see blkscope-models(7)",
+        "[NAME@]SPEC");
+    add("--limit", options.limits, "The most requests or bytes a second, as iops=100 or gp2:100G",
+        "[NAME@]SPEC");
+    add("--fault", options.faults, "A fault and the requests that have it; repeat for more",
+        "[NAME@]RULE");
+    serve
+        .add_option_function<std::string>(
+            "--seed", [&](const std::string& text) { options.seed = parse_seed(text); },
+            "Repeats the random draws of models and faults (default: drawn and printed)")
+        ->option_text("N");
 }
 
 void add_serve(CLI::App& app, ServeOptions& options) {
@@ -188,6 +217,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
                      "One read or write in so many is in 'blkscope stats'; 0 for none")
         ->capture_default_str()
         ->check(CLI::Range(0U, stats_rate_max));
+    add_behaviour(*serve, options);
     add_tls(*serve, options.config.tls);
     CLI::Option* attach = serve
                               ->add_option("--attach", options.attach.device,
@@ -248,6 +278,14 @@ void add_detach(CLI::App& app, DetachCommand& command) {
     detach->add_option("device", command.device, "/dev/nbdX")->required();
     detach->add_flag("--force", command.options.force,
                      "Even if it is mounted or open: its users lose their disk");
+}
+
+void add_list(CLI::App& app, bool& verbose) {
+    CLI::App* list =
+        app.add_subcommand("list", "Show the exports and attached devices of this machine");
+    list->footer(list_notes);
+    list->add_flag("-v,--verbose", verbose,
+                   "Also the depth, the model, the limits and the faults of each");
 }
 
 // CLI11 cannot require "one of both", nor exclude all other options without a list in each line of
@@ -323,13 +361,13 @@ int run(int argc, char** argv) {
     ServeOptions serve_options;
     AttachCommand attach_command;
     DetachCommand detach_command;
+    bool list_verbosely = false;
     stats_command::Options stats_options;
     top::Options top_options;
     add_serve(app, serve_options);
     add_attach(app, attach_command);
     add_detach(app, detach_command);
-    app.add_subcommand("list", "Show the exports and attached devices of this machine")
-        ->footer(list_notes);
+    add_list(app, list_verbosely);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     const Words words = with_help_as_option({argv, argv + argc});
@@ -343,7 +381,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("serve")) serve(serve_options);
         if (app.got_subcommand("attach")) attach(attach_command);
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
-        if (app.got_subcommand("list")) list();
+        if (app.got_subcommand("list")) list(list_verbosely);
         if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {

@@ -4,6 +4,8 @@
 
 #include <cerrno>
 #include <fstream>
+#include <initializer_list>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <stdexcept>
@@ -42,6 +44,69 @@ ListenAddress parse_listen(const std::string& key, std::string_view text) {
     return {.host = std::string(host), .port = parse_port(key, text.substr(colon + 1))};
 }
 
+// Runs `parse`, whose errors get the key.
+template <class Parse>
+auto at_key(const std::string& key, Parse parse) {
+    try {
+        return parse();
+    } catch (const std::invalid_argument& error) {
+        refuse_key(key, error.what());
+    }
+}
+
+// The items of an object of the grammar: its preset, then a member for each of the names.
+std::vector<std::string> parse_items(const Json& json, const std::string& path,
+                                     std::initializer_list<const char*> names) {
+    Object object(json, path);
+    std::vector<std::string> items;
+    std::string preset;
+    object.text("preset", preset);
+    if (!preset.empty()) items.push_back(preset);
+    for (const char* name : names) object.item(name, items);
+    object.no_others();
+    return items;
+}
+
+// A text of --model, or an object with a member for each item. `all` comes before the operations.
+model::ModelSpec parse_model_at(const Json& json, const std::string& path) {
+    if (json.is_string()) {
+        return at_key(path, [&] { return parse_model(json.get<std::string>()); });
+    }
+    const auto items = parse_items(json, path,
+                                   {"all", "read", "write", "flush", "trim", "zeroes", "cache",
+                                    "status", "per_byte", "servers", "seed"});
+    return at_key(path, [&] { return parse_model(items); });
+}
+
+model::LimitSpec parse_limits_at(const Json& json, const std::string& path) {
+    std::string text;
+    if (json.is_string()) {
+        text = json.get<std::string>();
+    } else {
+        text = fmt::format("{}", fmt::join(parse_items(json, path,
+                                                       {"iops", "bps", "read_iops", "read_bps",
+                                                        "write_iops", "write_bps", "unit"}),
+                                           ","));
+    }
+    return at_key(path, [&] { return model::LimitSpec::parse(text); });
+}
+
+// The size of the device decides later whether a rule can match. Its form is checked here.
+void parse_behaviour(Object& object, BehaviourConfig& behaviour) {
+    if (const Json* json = object.find("model")) {
+        behaviour.model = parse_model_at(*json, object.path_of("model"));
+    }
+    if (const Json* json = object.find("limit")) {
+        behaviour.limits = parse_limits_at(*json, object.path_of("limit"));
+    }
+    behaviour.faults = object.texts("faults");
+    for (size_t i = 0; i < behaviour.faults.size(); ++i) {
+        at_key(fmt::format("{}[{}]", object.path_of("faults"), i),
+               [&] { return parse_fault(behaviour.faults[i], any_size_bytes); });
+    }
+    object.number("seed", behaviour.seed);
+}
+
 ExportConfig parse_export(const Json& json, const std::string& path) {
     Object object(json, path);
     ExportConfig exp;
@@ -54,13 +119,15 @@ ExportConfig parse_export(const Json& json, const std::string& path) {
     object.flag("default", exp.is_default);
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
+    parse_behaviour(object, exp.behaviour);
     object.no_others();
     return exp;
 }
 
 void parse_exports(Object& top, std::vector<ExportConfig>& exports) {
     const Json* array = top.array("exports");
-    if (array == nullptr || array->empty()) refuse_key("exports", "none; there must be one at least");
+    if (array == nullptr || array->empty())
+        refuse_key("exports", "none; there must be one at least");
     std::set<std::string> names;
     bool has_default = false;
     for (size_t i = 0; i < array->size(); ++i) {
@@ -69,7 +136,7 @@ void parse_exports(Object& top, std::vector<ExportConfig>& exports) {
         const ExportConfig& exp = exports.back();
         if (!names.insert(exp.name).second) {
             refuse_key(path + ".name",
-                   fmt::format("'{}' is another export's", nbd::printable(exp.name)));
+                       fmt::format("'{}' is another export's", nbd::printable(exp.name)));
         }
         if (exp.is_default && has_default)
             refuse_key(path + ".default", "another export is it already");

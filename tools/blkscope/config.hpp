@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "driver/nbd/tls/tls.hpp"
+#include "tools/blkscope/behaviour_config.hpp"
 
 namespace blkscope {
 
@@ -47,6 +48,7 @@ struct ExportConfig {
     bool is_default = false;
     uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;
+    BehaviourConfig behaviour = {};
 
     bool operator==(const ExportConfig&) const = default;
 };
@@ -61,7 +63,7 @@ struct ServiceConfig {
     std::vector<ListenAddress> listen;  // empty: a Unix socket in the run directory
     std::vector<std::string> allow;     // empty: every address
     unsigned workers = 0;               // at most; 0: one per processor
-    bool busy_wait = true;              // only where it makes requests faster
+    bool busy_wait = true;              // where it makes requests faster, and models exact
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;

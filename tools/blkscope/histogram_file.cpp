@@ -1,5 +1,6 @@
 #include "tools/blkscope/histogram_file.hpp"
 
+#include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
@@ -16,6 +17,9 @@ namespace blkscope {
 namespace {
 
 using nlohmann::json;
+
+// A disk or an endless device that was named by mistake must not fill the memory.
+constexpr size_t file_bytes_max = size_t{64} << 20;
 
 // The buckets of several histograms together, by their lower bounds.
 class Sum {
@@ -152,11 +156,19 @@ model::Histogram parse_histogram(const std::string& text, std::string_view opera
 
 model::Histogram read_histogram(const std::string& file, std::string_view operation) {
     std::ifstream in(file);
-    std::ostringstream text;
-    if (in) text << in.rdbuf();
-    if (!in) throw std::system_error(errno, std::generic_category(), "read " + file);
+    std::string text;
+    std::array<char, 65536> chunk;
+    while (in.is_open() && text.size() <= file_bytes_max) {
+        in.read(chunk.data(), chunk.size());
+        if (in.gcount() == 0) break;
+        text.append(chunk.data(), static_cast<size_t>(in.gcount()));
+    }
+    if (!in.is_open() || in.bad()) {
+        throw std::system_error(errno, std::generic_category(), "read " + file);
+    }
     try {
-        return parse_histogram(text.str(), operation);
+        if (text.size() > file_bytes_max) throw std::invalid_argument("it is larger than 64 MiB");
+        return parse_histogram(text, operation);
     } catch (const std::invalid_argument& failure) {
         throw std::invalid_argument("histogram file '" + file + "': " + failure.what());
     }

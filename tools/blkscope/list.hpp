@@ -3,7 +3,8 @@
 
 namespace blkscope {
 
-/// Prints two tables on standard output. Throws std::system_error if the kstats cannot be read.
-void list();
+/// Prints two tables on standard output. With `verbose`, lines about the depth, the model, the limits
+/// and the faults follow each export. Throws std::system_error if the kstats cannot be read.
+void list(bool verbose);
 
 }  // namespace blkscope

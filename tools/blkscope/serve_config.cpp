@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blockdev/backing/backing.hpp"
@@ -40,6 +42,49 @@ ExportConfig parse_export(const std::string& text, const ExportConfig& settings)
     return exp;
 }
 
+// The text of an option for an export: the one with its name, else the one for all. "none" is none.
+std::optional<std::string_view> text_for(const ExportConfig& exp, const char* option,
+                                         const std::vector<std::string>& texts,
+                                         const std::vector<std::string>& names) {
+    std::optional<std::string_view> for_all;
+    std::optional<std::string_view> for_one;
+    for (const std::string& text : texts) {
+        const Addressed one = addressed(text, names);
+        if (!one.name.empty() && one.name != exp.name) continue;
+        auto& place = one.name.empty() ? for_all : for_one;
+        if (place) throw std::invalid_argument(fmt::format("{} {}: given twice", option, text));
+        place = one.text;
+    }
+    const auto text = for_one ? for_one : for_all;
+    return text == "none" ? std::nullopt : text;
+}
+
+BehaviourConfig behaviour_for(const ExportConfig& exp, const ServeOptions& options,
+                              const std::vector<std::string>& names) {
+    BehaviourConfig behaviour;
+    if (const auto text = text_for(exp, "--model", options.models, names)) {
+        behaviour.model = parse_model(*text);
+    }
+    if (const auto text = text_for(exp, "--limit", options.limits, names)) {
+        behaviour.limits = model::LimitSpec::parse(*text);
+    }
+    for (const std::string& rule : options.faults) {
+        const Addressed one = addressed(rule, names);
+        if (one.name.empty() || one.name == exp.name) behaviour.faults.emplace_back(one.text);
+    }
+    return behaviour;
+}
+
+void add_behaviours(const ServeOptions& options, ServiceConfig& config) {
+    std::vector<std::string> names;
+    for (const ExportConfig& exp : config.exports) names.push_back(exp.name);
+    uint64_t seed = options.seed;
+    for (ExportConfig& exp : config.exports) {
+        exp.behaviour = behaviour_for(exp, options, names);
+        exp.behaviour.seed = seed++;  // equal seeds would make all devices slow at once
+    }
+}
+
 }  // namespace
 
 ServiceConfig config_of(const ServeOptions& options) {
@@ -48,6 +93,7 @@ ServiceConfig config_of(const ServeOptions& options) {
         config.exports.push_back(parse_export(text, options.exp));
     }
     require_distinct_names(config);
+    add_behaviours(options, config);
     if (options.port)
         config.listen.push_back({.host = options.bind_address, .port = *options.port});
     if (!options.socket_path.empty()) config.listen.push_back({.unix_path = options.socket_path});

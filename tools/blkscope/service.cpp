@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 #include "blockdev/accounting/histogram_switch.hpp"
 #include "blockdev/backing/backing.hpp"
@@ -79,22 +80,40 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
     remove_dead_servers_sockets();
     for (const int socket : door.sockets) server_.listen_on(socket);
     listening_ = listen_on_new(addresses(config_));
+    log_behaviours();
 }
 
 nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance) {
+    auto backing = open_backing(
+        exp.backing,
+        {.direct = exp.direct, .read_only = exp.read_only, .force_shared = exp.force_shared});
+    Behaviour behaviour = behaviour_of(exp.behaviour, backing->size_bytes());
+    behaviour.busy_wait = config_.busy_wait;
+    auto instance =
+        in_run_directory([&] { return kstat::claim_instance("nbd", preferred_instance); });
+    const std::string device = fmt::format("nbd{}: ", instance.number());
+    if (const std::string text = text_of(behaviour); !text.empty()) {
+        opened_.push_back(device + text);
+    }
+    for (const std::string& warning : warnings_of(behaviour)) opened_.push_back(device + warning);
     return {
         .name = exp.name,
         .description = exp.description,
-        .backing = open_backing(
-            exp.backing,
-            {.direct = exp.direct, .read_only = exp.read_only, .force_shared = exp.force_shared}),
-        .instance =
-            in_run_directory([&] { return kstat::claim_instance("nbd", preferred_instance); }),
+        .backing = std::move(backing),
+        .instance = std::move(instance),
         .queue_depth = exp.queue_depth,
         .stats_rate = exp.stats_rate,
+        .behaviour = std::move(behaviour),
         .read_only = exp.read_only,
         .is_default = exp.is_default,
     };
+}
+
+// A start that fails says why in one line, and no more.
+void Service::log_behaviours() {
+    for (const std::string& line : std::exchange(opened_, {})) {
+        fmt::print(stderr, "blkscope: {}\n", line);
+    }
 }
 
 // ---- Addresses ----
@@ -141,6 +160,7 @@ ServiceChange Service::change(ServiceConfig config) {
     if (!listens_itself_) require_no_addresses(config);
     const nbd::Server::Options limits = server_options(config);
     ServiceChange change = difference(config_, config);
+    opened_.clear();  // of a change that failed
     std::vector<nbd::ExportOptions> opened;
     for (const ExportConfig& exp : config.exports) {
         if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) {
@@ -164,6 +184,7 @@ ServiceChange Service::change(ServiceConfig config) {
         HistogramSwitch::of_this_process().set_default(config.histograms);
     }
     config_ = std::move(config);
+    log_behaviours();
     return change;
 }
 

@@ -50,6 +50,7 @@ class Service {
     using Listening = std::pair<ListenAddress, nbd::Uri>;
 
     nbd::ExportOptions open(const ExportConfig& exp, int preferred_instance);
+    void log_behaviours();
     nbd::Uri listen(const ListenAddress& address);
     [[nodiscard]] std::vector<ListenAddress> addresses(const ServiceConfig& config) const;
     std::vector<Listening> listen_on_new(const std::vector<ListenAddress>& wanted);
@@ -59,6 +60,7 @@ class Service {
     bool listens_itself_;  // false if the sockets were given
     nbd::Server server_;
     std::vector<Listening> listening_;
+    std::vector<std::string> opened_;  // lines about exports, to log when all of them are open
 };
 
 }  // namespace blkscope

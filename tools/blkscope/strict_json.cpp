@@ -112,6 +112,23 @@ void StrictObject::number(const std::string& key, unsigned& value, unsigned larg
     value = json->get<unsigned>();
 }
 
+void StrictObject::number(const std::string& key, std::optional<uint64_t>& value) {
+    const StrictJson* json = find(key);
+    if (json == nullptr) return;
+    if (!json->is_number_unsigned()) {
+        refuse_key(path_of(key), json->dump() + " is no whole number");
+    }
+    value = json->get<uint64_t>();
+}
+
+void StrictObject::item(const std::string& key, std::vector<std::string>& items) {
+    const StrictJson* json = find(key);
+    if (json == nullptr) return;
+    if (json->is_number_unsigned()) return items.push_back(key + "=" + json->dump());
+    if (!json->is_string()) refuse_key(path_of(key), "neither a string nor a whole number");
+    items.push_back(key + "=" + json->get<std::string>());
+}
+
 std::vector<std::string> StrictObject::texts(const std::string& key) {
     std::vector<std::string> values;
     const StrictJson* json = array(key);

@@ -12,6 +12,7 @@
 
 #include <cstdint>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -44,6 +45,10 @@ class StrictObject {
     void required_text(const std::string& key, std::string& value);
     void flag(const std::string& key, bool& value);
     void number(const std::string& key, unsigned& value, unsigned largest, unsigned least = 1);
+    /// A number without an upper limit of its own.
+    void number(const std::string& key, std::optional<uint64_t>& value);
+    /// "key=value" at the end of `items`. The value is a string or a whole number.
+    void item(const std::string& key, std::vector<std::string>& items);
     std::vector<std::string> texts(const std::string& key);
 
     void no_others() const;

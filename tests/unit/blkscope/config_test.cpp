@@ -3,9 +3,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <system_error>
+#include <vector>
 
 namespace blkscope {
 namespace {
@@ -76,6 +79,86 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                         .queue_depth = 7,
                                         .stats_rate = 0}}};
     EXPECT_EQ(config, expected);
+}
+
+// A histogram of fio, in which all reads took 1,024 ns to 1,040 ns.
+std::string histogram_file() {
+    const std::string file = testing::TempDir() + "config_test.json";
+    std::ofstream(file) << R"({"jobs": [{"read": {"clat_ns": {"bins": {"1032": 5}}},
+        "write": {"clat_ns": {"bins": {"1032": 5}}}}]})";
+    return file;
+}
+
+BehaviourConfig behaviour(const std::string& members) {
+    return parse(R"({"exports": [{"name": "a", "backing": "null:1M", )" + members + "}]}")
+        .exports.front()
+        .behaviour;
+}
+
+TEST(Config, AModelIsATextOrAnObject) {
+    const auto model = [](const std::string& json) {
+        return behaviour("\"model\": " + json).model.value();
+    };
+    EXPECT_EQ(model(R"("read=exp:1ms,servers=2")"), parse_model("read=exp:1ms,servers=2"));
+    EXPECT_EQ(model(R"({"servers": 2, "read": "exp:1ms", "all": "const:3ms", "seed": 5})"),
+              parse_model("all=const:3ms,read=exp:1ms,servers=2,seed=5"));
+    EXPECT_EQ(model(R"({"flush": "const:1ms", "preset": "nvme", "per_byte": "0.1ns"})"),
+              parse_model("nvme,flush=const:1ms,per_byte=0.1ns"));
+    const std::string file = histogram_file();
+    EXPECT_EQ(model(R"({"read": "empirical:)" + file + R"(", "write": "empirical:)" + file + "\"}")
+                  .text(),
+              "read=empirical:" + file + ",write=empirical:" + file);
+}
+
+TEST(Config, ALimitIsATextOrAnObject) {
+    const auto limit = [](const std::string& json) {
+        return behaviour("\"limit\": " + json).limits.value();
+    };
+    EXPECT_EQ(limit(R"("iops=100,unit=4K")"), model::LimitSpec::parse("iops=100,unit=4K"));
+    EXPECT_EQ(limit(R"({"iops": 100, "unit": "4K", "bps": "1M:2M:10M"})"),
+              model::LimitSpec::parse("iops=100,unit=4K,bps=1M:2M:10M"));
+    EXPECT_EQ(limit(R"({"preset": "gp2:100G"})"), model::LimitSpec::parse("gp2:100G"));
+}
+
+TEST(Config, FaultsStayInTheirOrder) {
+    const BehaviourConfig config =
+        behaviour(R"("faults": ["write:drop", "all:error=EIO"], "seed": 18446744073709551615)");
+    EXPECT_EQ(config.faults, (std::vector<std::string>{"write:drop", "all:error=EIO"}));
+    EXPECT_EQ(config.seed, std::numeric_limits<uint64_t>::max());
+    EXPECT_EQ(behaviour(R"("direct": true)"), BehaviourConfig{});
+}
+
+TEST(Config, AWrongModelLimitOrFaultHasItsKey) {
+    struct {
+        const char* members;
+        const char* trouble;
+    } const cases[] = {
+        {R"("model": "read=gauss:1ms")", "model: model 'read=gauss:1ms': distribution"},
+        {R"("model": "read=const:-1ms")", "model: model 'read=const:-1ms': "},
+        {R"("model": "read=pareto:1ms:1")", "model: model 'read=pareto:1ms:1': "},
+        {R"("model": "read=empirical:/dev/null")", "model: model 'read=empirical:/dev/null': "},
+        {R"("model": "read=empirical:/nonexistent")", "model: model 'read=empirical:/nonexistent'"},
+        {R"("model": "none")", "model: model 'none': "},
+        {R"("model": 7)", "model: not an object"},
+        {R"("model": {"read": true})", "model.read: neither a string nor a whole number"},
+        {R"("model": {"raed": "exp:1ms"})", "model.raed: no such key"},
+        {R"("model": {"servers": 2})", "model: model 'servers=2': no operation has a time"},
+        {R"("limit": "iops=0")", "limit: limit 'iops=0': "},
+        {R"("limit": {"iosp": 3})", "limit.iosp: no such key"},
+        {R"("limit": [])", "limit: not an object"},
+        {R"("faults": "write:drop")", "faults: not an array"},
+        {R"("faults": [7])", "faults[0]: not a string"},
+        {R"("faults": ["write:drop", "read:drop"])", "faults[1]: fault 'read:drop': "},
+        {R"("faults": ["read:error=EIO;count=0"])", "faults[0]: fault 'read:error=EIO;count=0': "},
+        {R"("seed": -1)", "seed: -1 is no whole number"},
+    };
+    for (const auto& [members, why] : cases) {
+        const std::string said = trouble(std::string(R"({"exports": [{"name": "a", )") +
+                                         R"("backing": "null:1M", )" + members + "}]}");
+        EXPECT_EQ(said.rfind(std::string("lab.json: exports[0].") + why, 0), 0u)
+            << members << " is: " << said;
+        EXPECT_EQ(said.find('\n'), std::string::npos) << said;
+    }
 }
 
 TEST(Config, ASyntaxErrorHasItsLineAndColumn) {
