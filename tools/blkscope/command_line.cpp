@@ -15,10 +15,12 @@
 #include "driver/nbd/uri.hpp"
 #include "tools/blkscope/help.hpp"
 #include "tools/blkscope/list.hpp"
+#include "tools/blkscope/models.hpp"
 #include "tools/blkscope/serve.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/nearest.hpp"
 #include "tools/program/options.hpp"
+#include "tools/program/print.hpp"
 #include "tools/stats/stats.hpp"
 #include "tools/top/top.hpp"
 
@@ -67,6 +69,10 @@ constexpr const char* detach_notes =
 constexpr const char* list_notes =
     "Example:\n"
     "  blkscope list";
+
+constexpr const char* models_notes =
+    "Example:\n"
+    "  blkscope models";
 
 struct AttachCommand {
     std::string uri;
@@ -280,6 +286,11 @@ void add_detach(CLI::App& app, DetachCommand& command) {
                      "Even if it is mounted or open: its users lose their disk");
 }
 
+void add_models(CLI::App& app) {
+    app.add_subcommand("models", "Show the disks that --model and --limit have ready")
+        ->footer(models_notes);
+}
+
 void add_list(CLI::App& app, bool& verbose) {
     CLI::App* list =
         app.add_subcommand("list", "Show the exports and attached devices of this machine");
@@ -368,6 +379,7 @@ int run(int argc, char** argv) {
     add_attach(app, attach_command);
     add_detach(app, detach_command);
     add_list(app, list_verbosely);
+    add_models(app);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     const Words words = with_help_as_option({argv, argv + argc});
@@ -382,6 +394,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("attach")) attach(attach_command);
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list(list_verbosely);
+        if (app.got_subcommand("models")) program::print(models_text());
         if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {

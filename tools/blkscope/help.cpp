@@ -15,25 +15,6 @@ namespace {
 constexpr size_t text_column = 26;
 constexpr size_t columns = 80;
 
-// A name, and beside or below it a text in lines that fit the screen.
-std::string entry(const std::string& name, const std::string& text) {
-    std::string out = "  " + name;
-    if (out.size() + 2 > text_column) out += "\n";
-    const std::string margin(text_column, ' ');
-    size_t column = out.back() == '\n' ? 0 : out.size();
-    std::istringstream words(text);
-    for (std::string word; words >> word;) {
-        if (column > text_column && column + 1 + word.size() >= columns) {
-            out += "\n";
-            column = 0;
-        }
-        const std::string gap = column < text_column ? margin.substr(column) : " ";
-        out += gap + word;
-        column += gap.size() + word.size();
-    }
-    return out + "\n";
-}
-
 std::string replaced(std::string text, std::string_view what, std::string_view by) {
     for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at)) {
         text.replace(at, what.size(), by);
@@ -107,17 +88,35 @@ std::string description(const CLI::Option& option) {
 
 }  // namespace
 
+std::string help_entry(const std::string& name, const std::string& text) {
+    std::string out = "  " + name;
+    if (out.size() + 2 > text_column) out += "\n";
+    const std::string margin(text_column, ' ');
+    size_t column = out.back() == '\n' ? 0 : out.size();
+    std::istringstream words(text);
+    for (std::string word; words >> word;) {
+        if (column > text_column && column + 1 + word.size() >= columns) {
+            out += "\n";
+            column = 0;
+        }
+        const std::string gap = column < text_column ? margin.substr(column) : " ";
+        out += gap + word;
+        column += gap.size() + word.size();
+    }
+    return out + "\n";
+}
+
 HelpFormatter::HelpFormatter() {
     column_width(text_column);
 }
 
 std::string HelpFormatter::make_option(const CLI::Option* option, bool is_positional) const {
     const std::string name = make_option_name(option, is_positional);
-    return entry(name + value_name(*option, is_positional), description(*option));
+    return help_entry(name + value_name(*option, is_positional), description(*option));
 }
 
 std::string HelpFormatter::make_subcommand(const CLI::App* subcommand) const {
-    return entry(subcommand->get_name(), subcommand->get_description());
+    return help_entry(subcommand->get_name(), subcommand->get_description());
 }
 
 std::string HelpFormatter::make_usage(const CLI::App* app, std::string name) const {

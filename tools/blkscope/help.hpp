@@ -10,6 +10,9 @@
 
 namespace blkscope {
 
+/// A name, and beside or below it a text, in lines that fit the screen.
+std::string help_entry(const std::string& name, const std::string& text);
+
 /// Prints an option as "--queue-depth N". The second column has its purpose, its range and its
 /// default. An application must get this formatter before its subcommands.
 class HelpFormatter : public CLI::Formatter {
