@@ -1,10 +1,12 @@
 #include "driver/nbd/server/export.hpp"
 
 #include <blkscope/geometry.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -86,13 +88,15 @@ OwnedKstat Export::create_kstat(const char* what, uchar_t type, uint_t records) 
 void Export::publish_names() {
     std::array<std::pair<const char*, std::string*>, 3> records{
         {{"name", &name}, {"backing", &backing_}, {"uri", &uri_}}};
-    kstat_ = create_kstat("export", KSTAT_TYPE_NAMED, records.size());
+    kstat_ = create_kstat("export", KSTAT_TYPE_NAMED, records.size() + 1);
     if (!kstat_) return;
     kstat_named_t* record = KSTAT_NAMED_PTR(kstat_);
     for (const auto& [record_name, text] : records) {
         kstat_named_init(record, record_name, KSTAT_DATA_STRING);
         kstat_named_setstr(record++, text->c_str());
     }
+    kstat_named_init(record, "pid", KSTAT_DATA_INT32);
+    record->value.i32 = getpid();
     kstat_install(kstat_.get());
 }
 
@@ -115,7 +119,18 @@ void Export::publish_geometry() {
     assert(geometry_kstat_->ks_data != nullptr);
     assert(geometry_kstat_->ks_data_size == sizeof geometry);
     std::memcpy(geometry_kstat_->ks_data, &geometry, sizeof geometry);
+    geometry_kstat_->ks_private = &device;
+    geometry_kstat_->ks_update = update_geometry;
     kstat_install(geometry_kstat_.get());
+}
+
+// The depth is the only figure that changes while the device serves.
+int Export::update_geometry(kstat_t* ksp, int rw) {
+    if (rw == KSTAT_WRITE) return EACCES;
+    assert(ksp->ks_data_size == sizeof(blkscope_geometry));
+    const auto* const device = static_cast<const Device*>(ksp->ks_private);
+    static_cast<blkscope_geometry*>(ksp->ks_data)->queue_depth = device->queue_depth();
+    return 0;
 }
 
 }  // namespace blkscope::nbd

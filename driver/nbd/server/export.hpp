@@ -1,7 +1,7 @@
 // Export: a device under the name that clients ask for, and the kstats that the server publishes.
 //
 // Published (instance N):
-//     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri
+//     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri; pid, an int32
 //     nbd:N:nbdN,geometry  RAW, class misc: sizes and limits as negotiated, <blkscope/geometry.h>
 //
 // An export belongs to one worker. Other workers may serve clients of it, called visitors.
@@ -55,6 +55,7 @@ struct Export {
     OwnedKstat create_kstat(const char* what, uchar_t type, uint_t records) const;
     void publish_names();
     void publish_geometry();
+    static int update_geometry(kstat_t* ksp, int rw);
 
     std::string backing_;
     std::string uri_;

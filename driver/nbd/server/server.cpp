@@ -65,8 +65,15 @@ void Server::publish() {
     }
 }
 
-const Device& Server::device(size_t index) const {
+Device& Server::device(size_t index) const {
     return exports_[index].device;
+}
+
+Device* Server::find_device(const std::string& export_name) const {
+    for (size_t i = 0; i < exports_.size(); ++i) {
+        if (exports_[i].name == export_name) return &exports_[i].device;
+    }
+    return nullptr;
 }
 
 const std::string& Server::device_name(size_t index) const {

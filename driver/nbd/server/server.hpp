@@ -112,8 +112,11 @@ class Server final : private Reception::Owner {
     [[nodiscard]] bool all_flushed() const;
 
     [[nodiscard]] size_t exports() const { return exports_.size(); }
-    /// The device, for its live counters. For a caller that runs the workers' turns.
-    [[nodiscard]] const Device& device(size_t index) const;
+    /// The device. Its changes are for any thread. Its live counters are for a caller that runs the
+    /// workers' turns.
+    [[nodiscard]] Device& device(size_t index) const;
+    /// The device of the export with this name; null if there is none.
+    [[nodiscard]] Device* find_device(const std::string& export_name) const;
     /// The device's name (nbd0), and its URIs: one for each listening address, Unix sockets first.
     /// The scheme is nbds where TLS is required.
     [[nodiscard]] const std::string& device_name(size_t index) const;
