@@ -32,7 +32,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list models stats top help --help --version
+        _blkscope_offer serve attach detach list models set fault clear-error stats top help --help --version
         return
     fi
     case $previous in
@@ -62,7 +62,7 @@ _blkscope() {
             ;;
         detach:-*) _blkscope_offer --force --help ;;
         list:-*) _blkscope_offer --verbose --help ;;
-        models:-*) _blkscope_offer --help ;;
+        models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
         serve:*)
@@ -76,7 +76,18 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list stats top ;;
+        help:*) _blkscope_offer serve attach detach list models set fault clear-error stats top ;;
+        set:* | fault:* | clear-error:*)
+            if ((COMP_CWORD == 2)); then
+                # shellcheck disable=SC2046  # a word for each line
+                _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
+            elif [[ ${COMP_WORDS[1]} == set ]]; then
+                _blkscope_offer model= limit= queue-depth=
+                [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace 2>/dev/null
+            elif [[ ${COMP_WORDS[1]} == fault ]] && ((COMP_CWORD == 3)); then
+                _blkscope_offer add list clear
+            fi
+            ;;
         stats:*)
             # shellcheck disable=SC2046  # a word for each line
             _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")

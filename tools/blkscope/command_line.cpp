@@ -13,6 +13,7 @@
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
+#include "tools/blkscope/control_commands.hpp"
 #include "tools/blkscope/help.hpp"
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"
@@ -73,6 +74,27 @@ constexpr const char* list_notes =
 constexpr const char* models_notes =
     "Example:\n"
     "  blkscope models";
+
+constexpr const char* set_notes =
+    "Requests under way keep what they began with, and no client notices.\n"
+    "blkscope-models(7) has the grammar.\n"
+    "\n"
+    "Examples:\n"
+    "  blkscope set nbd0 model=hdd7200 limit=iops=50\n"
+    "  blkscope set nbd0 model=none queue-depth=8";
+
+constexpr const char* fault_notes =
+    "Examples:\n"
+    "  blkscope fault nbd0 add 'read:hang=10s;count=1'\n"
+    "  blkscope fault nbd0 list\n"
+    "  blkscope fault nbd0 clear 1";
+
+constexpr const char* clear_error_notes =
+    "After a sync that failed, each flush of the device fails. This command ends\n"
+    "that, if a later sync has succeeded. Data that was lost stays lost.\n"
+    "\n"
+    "Example:\n"
+    "  blkscope clear-error nbd0";
 
 struct AttachCommand {
     std::string uri;
@@ -273,6 +295,12 @@ void attach(const AttachCommand& command) {
     keep_attached(uri, command.options);
 }
 
+struct ControlCommands {
+    SetCommand set;
+    FaultCommand fault;
+    std::string clear_error;
+};
+
 struct DetachCommand {
     std::string device;
     DetachOptions options;
@@ -297,6 +325,26 @@ void add_list(CLI::App& app, bool& verbose) {
     list->footer(list_notes);
     list->add_flag("-v,--verbose", verbose,
                    "Also the depth, the model, the limits and the faults of each");
+}
+
+void add_control(CLI::App& app, ControlCommands& commands) {
+    CLI::App* set = app.add_subcommand("set", "Change the model, limit or depth of a device");
+    set->footer(set_notes);
+    set->add_option("device", commands.set.device, "The device, as nbd0")->required();
+    set->add_option("setting", commands.set.settings,
+                    "model=SPEC, limit=SPEC or queue-depth=N; model=none and limit=none remove")
+        ->required();
+    CLI::App* fault = app.add_subcommand("fault", "Add, list and clear the faults of a device");
+    fault->footer(fault_notes);
+    fault->add_option("device", commands.fault.device, "The device, as nbd0")->required();
+    fault->add_option("action", commands.fault.action, "What to do")
+        ->required()
+        ->check(CLI::IsMember({"add", "list", "clear"}));
+    fault->add_option("argument", commands.fault.argument,
+                      "The rule to add, or the number of the one fault to clear");
+    CLI::App* clear = app.add_subcommand("clear-error", "Forget a sync that failed");
+    clear->footer(clear_error_notes);
+    clear->add_option("device", commands.clear_error, "The device, as nbd0")->required();
 }
 
 // CLI11 cannot require "one of both", nor exclude all other options without a list in each line of
@@ -373,6 +421,7 @@ int run(int argc, char** argv) {
     AttachCommand attach_command;
     DetachCommand detach_command;
     bool list_verbosely = false;
+    ControlCommands control_commands;
     stats_command::Options stats_options;
     top::Options top_options;
     add_serve(app, serve_options);
@@ -380,6 +429,7 @@ int run(int argc, char** argv) {
     add_detach(app, detach_command);
     add_list(app, list_verbosely);
     add_models(app);
+    add_control(app, control_commands);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     const Words words = with_help_as_option({argv, argv + argc});
@@ -395,6 +445,9 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list(list_verbosely);
         if (app.got_subcommand("models")) program::print(models_text());
+        if (app.got_subcommand("set")) set(control_commands.set);
+        if (app.got_subcommand("fault")) fault(control_commands.fault);
+        if (app.got_subcommand("clear-error")) clear_error(control_commands.clear_error);
         if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {

@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <memory>
 #include <stdexcept>
+#include <string_view>
 #include <system_error>
 
 #include "driver/nbd/server/asio_executor.hpp"
@@ -20,6 +21,8 @@
 #include "tools/blkscope/activation.hpp"
 #include "tools/blkscope/attachment.hpp"
 #include "tools/blkscope/backing_warnings.hpp"
+#include "tools/blkscope/control_answer.hpp"
+#include "tools/blkscope/control_socket.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/memory_room.hpp"
 #include "tools/blkscope/notify.hpp"
@@ -194,7 +197,15 @@ void serve(const ServeOptions& options) {
     server.start();
     if (door.client) server.serve_client(*door.client);
     warn_of_descriptors(service);
-    run(io, service, options, signals);
+    {
+        const auto control = in_run_directory([&] {
+            return std::make_unique<ControlSocket>(
+                executor, [&server](const nbd::Peer& who, std::string_view line) {
+                    return answer_control(server, who, line);
+                });
+        });
+        run(io, service, options, signals);
+    }
     if (!server.stop(stop_time_max)) give_up();
     if (!server.all_flushed()) {
         throw std::runtime_error("serve: not all that was written could be flushed; see above");

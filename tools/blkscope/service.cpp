@@ -12,6 +12,7 @@
 #include "blockdev/accounting/histogram_switch.hpp"
 #include "blockdev/backing/backing.hpp"
 #include "kstat/provider/instance.hpp"
+#include "tools/blkscope/control_socket.hpp"
 #include "tools/blkscope/default_socket.hpp"
 #include "tools/blkscope/run_directory.hpp"
 
@@ -78,6 +79,7 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
     }
     if (!listens_itself_) require_no_addresses(config_);
     remove_dead_servers_sockets();
+    remove_dead_control_sockets();
     for (const int socket : door.sockets) server_.listen_on(socket);
     listening_ = listen_on_new(addresses(config_));
     log_behaviours();

@@ -1,0 +1,190 @@
+#include "tools/blkscope/control_answer.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+#include <vector>
+
+#include "blockdev/device/device.hpp"
+#include "driver/nbd/text.hpp"
+#include "tools/blkscope/behaviour_config.hpp"
+#include "tools/blkscope/control_request.hpp"
+#include "tools/program/json.hpp"
+
+namespace blkscope {
+namespace {
+
+using Command = ControlRequest::Command;
+using program::Json;
+
+constexpr int failed = 1;
+constexpr int bad_usage = 2;
+
+// Longer texts would make the list of all rules longer than a line may be.
+constexpr size_t rule_bytes_max = 512;
+
+std::string error_line(std::string_view why, int status) {
+    return Json({{"error", why}, {"status", status}}).line();
+}
+
+// The histogram that the request has for the file.
+const model::Histogram& sent_histogram(const ControlRequest& request, const std::string& file,
+                                       std::string_view operation) {
+    const auto& all = request.histograms;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const SentHistogram& one) {
+        return one.file == file && one.operation == operation;
+    });
+    if (found == all.end()) throw std::invalid_argument("the request has no histogram of it");
+    return found->histogram;
+}
+
+template <class Parse>
+auto unless_none(const std::string& text, Parse parse) -> std::optional<decltype(parse())> {
+    if (text == "none") return {};
+    return parse();
+}
+
+/// One request for one device.
+class Answer {
+  public:
+    Answer(Device& device, const nbd::Peer& who, const ControlRequest& request)
+        : device_(device), who_(who), request_(request) {}
+
+    Json make() {
+        switch (request_.command) {
+            case Command::set:
+                return set();
+            case Command::fault_add:
+                return add_fault();
+            case Command::fault_list:
+                return list_faults();
+            case Command::fault_clear:
+                return clear_faults();
+            case Command::clear_error:
+                return clear_error();
+        }
+        throw std::logic_error("no command");
+    }
+
+  private:
+    Json set();
+    Json add_fault();
+    Json list_faults() const;
+    Json clear_faults();
+    Json clear_error();
+    void log(const std::string& what) const {
+        fmt::print(stderr, "blkscope: {}: {} {}\n", device_.name(), who_.text(), what);
+    }
+
+    Device& device_;
+    const nbd::Peer& who_;
+    const ControlRequest& request_;
+};
+
+Json Answer::set() {
+    std::vector<std::string> changes;
+    std::vector<std::string> warnings;
+    std::optional<model::ModelSpec> model;
+    std::optional<model::LimitSpec> limits;
+    if (request_.model) {
+        model = unless_none(*request_.model, [&] {
+            return model::ModelSpec::parse(
+                *request_.model, [&](const std::string& file, std::string_view operation) {
+                    return sent_histogram(request_, file, operation);
+                });
+        });
+        if (model) warnings = model->warnings();
+        changes.push_back("model=" + (model ? model->text() : "none"));
+    }
+    if (request_.limit) {
+        limits =
+            unless_none(*request_.limit, [&] { return model::LimitSpec::parse(*request_.limit); });
+        changes.push_back("limit=" + (limits ? limits->text() : "none"));
+    }
+    if (request_.queue_depth) {
+        changes.push_back(fmt::format("queue-depth={}", *request_.queue_depth));
+    }
+    // All is parsed: from here on nothing fails.
+    if (request_.queue_depth) device_.set_queue_depth(*request_.queue_depth);
+    if (request_.limit) device_.set_limits(limits);
+    if (request_.model) device_.set_model(std::move(model));
+    for (const std::string& change : changes) log("set " + change);
+    return {{"ok", true}, {"changes", changes}, {"warnings", warnings}};
+}
+
+Json Answer::add_fault() {
+    const std::string operation = request_.rule.substr(0, request_.rule.find(':'));
+    model::FaultRule rule = model::FaultRule::parse(
+        request_.rule, device_.size_bytes(),
+        [&](const std::string& file) { return sent_histogram(request_, file, operation); });
+    const std::string text = rule.text();
+    if (text.size() > rule_bytes_max) {
+        throw std::invalid_argument(fmt::format("a rule has {} bytes at most", rule_bytes_max));
+    }
+    if (device_.faults().size() >= faults_max) {
+        throw std::runtime_error(
+            fmt::format("{} has {} faults already; clear some", device_.name(), faults_max));
+    }
+    std::vector<std::string> warnings;
+    if (std::string line = rule.warning(); !line.empty()) warnings.push_back(std::move(line));
+    const uint32_t id = device_.add_fault(std::move(rule));
+    log(fmt::format("added fault {}: {}", id, text));
+    return {{"ok", true}, {"id", id}, {"rule", text}, {"warnings", warnings}};
+}
+
+Json Answer::list_faults() const {
+    Json faults = Json::array();
+    for (const model::FaultRules::Entry& entry : device_.faults()) {
+        faults.push_back({{"id", entry.id}, {"rule", entry.rule.text()}, {"hits", entry.hits}});
+    }
+    return {{"ok", true}, {"faults", std::move(faults)}};
+}
+
+Json Answer::clear_faults() {
+    size_t removed = 1;
+    if (!request_.id) {
+        removed = device_.faults().size();
+        device_.clear_faults();
+        log(fmt::format("cleared {} faults", removed));
+    } else if (device_.remove_fault(*request_.id)) {
+        log(fmt::format("cleared fault {}", *request_.id));
+    } else {
+        throw std::runtime_error(fmt::format("{} has no fault {}", device_.name(), *request_.id));
+    }
+    return {{"ok", true}, {"removed", removed}};
+}
+
+Json Answer::clear_error() {
+    if (!device_.clear_sync_error()) {
+        throw std::runtime_error(device_.name() +
+                                 ": no sync has succeeded since the one that failed; flush first");
+    }
+    log("cleared the error of the failed sync");
+    return {{"ok", true}};
+}
+
+Device& find_device(nbd::Server& server, const std::string& name) {
+    for (size_t i = 0; i < server.exports(); ++i) {
+        if (server.device_name(i) == name) return server.device(i);
+    }
+    throw std::runtime_error(fmt::format("there is no device '{}'", nbd::printable(name)));
+}
+
+}  // namespace
+
+std::string answer_control(nbd::Server& server, const nbd::Peer& who, std::string_view line) {
+    try {
+        const ControlRequest request = parse_request(line);
+        return Answer(find_device(server, request.device), who, request).make().line();
+    } catch (const std::invalid_argument& error) {
+        return error_line(error.what(), bad_usage);
+    } catch (const std::exception& error) {
+        return error_line(error.what(), failed);
+    }
+}
+
+}  // namespace blkscope

@@ -1,0 +1,138 @@
+#include "tools/blkscope/control_client.hpp"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <string_view>
+#include <system_error>
+
+#include "base/descriptor.hpp"
+#include "base/run_directory.hpp"
+#include "driver/nbd/server/peer.hpp"
+#include "driver/nbd/text.hpp"
+#include "tools/blkscope/control_socket.hpp"
+#include "tools/program/kstats.hpp"
+#include "tools/program/options.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr size_t answer_bytes_max = size_t{1} << 20;
+constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
+
+[[noreturn]] void fail(const std::string& what) {
+    throw std::system_error(errno, std::generic_category(), what);
+}
+
+[[noreturn]] void no_such_device(const std::string& name) {
+    throw std::runtime_error(
+        fmt::format("there is no device '{}'; 'blkscope list' shows all", nbd::printable(name)));
+}
+
+// The process that serves the device: a record of nbd:N:nbdN,export.
+pid_t server_of(const std::string& device) {
+    constexpr std::string_view module = "nbd";
+    const auto instance =
+        device.starts_with(module)
+            ? program::decimal<int>(std::string_view(device).substr(module.size()))
+            : std::nullopt;
+    if (!instance || *instance < 0) no_such_device(device);
+    const program::Chain chain(kstat_open());
+    if (!chain) fail("read kstats");
+    const std::string name = device + ",export";
+    kstat_t* ksp = kstat_lookup(chain.get(), "nbd", *instance, name.c_str());
+    if (ksp == nullptr || kstat_read(chain.get(), ksp, nullptr) < 0) no_such_device(device);
+    const auto* pid = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "pid"));
+    if (pid == nullptr || pid->data_type != KSTAT_DATA_INT32 || pid->value.i32 <= 0) {
+        throw std::runtime_error(device + ": its server is too old to be changed while it runs");
+    }
+    return pid->value.i32;
+}
+
+// A process of another user must not play the server.
+void require_server(int socket, pid_t pid, const std::string& what) {
+    const nbd::Peer who = nbd::Peer::of(socket);
+    const bool trusted = who.uid == 0 || who.uid == geteuid() || geteuid() == 0;
+    if (who.kind != nbd::Peer::Kind::process || !trusted || (who.pid != 0 && who.pid != pid)) {
+        throw std::runtime_error(what + ": it is " + who.text() + ", not the server");
+    }
+}
+
+Descriptor connect_to(pid_t pid) {
+    const std::string name = control_socket_name(pid);
+    const std::string what = "connect to " + run_directory() + "/" + name;
+    const Descriptor directory(::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!directory.is_open()) fail(what);
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (!socket.is_open()) fail(what);
+    setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    const sockaddr_un address = socket_address(directory.get(), name);
+    if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+        fail(what);
+    }
+    require_server(socket.get(), pid, what);
+    return socket;
+}
+
+// A server that refuses the client answers and closes before it has read anything. So a failed send
+// says nothing: the answer does.
+void send_line(int socket, std::string_view line) {
+    while (!line.empty()) {
+        const ssize_t sent = ::send(socket, line.data(), line.size(), MSG_NOSIGNAL);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent <= 0) return;
+        line.remove_prefix(static_cast<size_t>(sent));
+    }
+}
+
+std::string receive_line(int socket) {
+    std::string line;
+    std::array<char, 4096> bytes;
+    for (;;) {
+        const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0 && errno == EAGAIN) errno = ETIMEDOUT;
+        if (count < 0) fail("the server's answer");
+        if (count == 0)
+            throw std::runtime_error("the server has closed the connection; see its log");
+        line.append(bytes.data(), static_cast<size_t>(count));
+        if (const size_t end = line.find('\n'); end != std::string::npos)
+            return line.substr(0, end);
+        if (line.size() > answer_bytes_max)
+            throw std::runtime_error("the server's answer is too long");
+    }
+}
+
+StrictJson take_answer(const std::string& line) try {
+    StrictJson answer = parse_strictly(line);
+    if (!answer.contains("error")) return answer;
+    const auto why = answer.at("error").get<std::string>();
+    if (answer.value("status", 1) == 2) throw std::invalid_argument(why);
+    throw std::runtime_error(why);
+} catch (const StrictJson::exception& error) {
+    throw std::runtime_error(std::string("the server's answer: ") + error.what());
+}
+
+}  // namespace
+
+StrictJson ask_server(const ControlRequest& request) {
+    const std::string line = text_of(request) + "\n";
+    if (line.size() > control_line_bytes_max) {
+        throw std::invalid_argument("the request is longer than 64 KiB; use a coarser histogram");
+    }
+    const Descriptor socket = connect_to(server_of(request.device));
+    send_line(socket.get(), line);
+    return take_answer(receive_line(socket.get()));
+}
+
+}  // namespace blkscope

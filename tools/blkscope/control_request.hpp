@@ -1,0 +1,51 @@
+// ControlRequest: a change of a running server, as a line of JSON between the command and the server.
+//
+//     blkscope set nbd0 model=exp:1ms
+//         │ text_of
+//         ▼
+//     {"command":"set","device":"nbd0","model":"exp:1ms"} ── parse_request ──▶ server
+//
+// The command reads FILEs and sends their histograms. The server opens no path that a client names.
+//
+// Units:     nanoseconds in histograms.
+// Ownership: values.
+// Threads:   any.
+// Errors:    std::invalid_argument with one line.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blockdev/model/distribution.hpp"
+
+namespace blkscope {
+
+/// The histogram of a FILE for an operation of the grammar.
+struct SentHistogram {
+    std::string file;
+    std::string operation;
+    model::Histogram histogram;
+};
+
+struct ControlRequest {
+    enum class Command : uint8_t { set, fault_add, fault_list, fault_clear, clear_error };
+
+    Command command = Command::set;
+    std::string device;                     // nbd0
+    std::optional<std::string> model = {};  // of set; "none" removes it
+    std::optional<std::string> limit = {};  // likewise
+    std::optional<unsigned> queue_depth = {};
+    std::string rule = {};            // of fault_add
+    std::optional<uint32_t> id = {};  // of fault_clear; none: all
+    std::vector<SentHistogram> histograms = {};
+};
+
+/// The line of a request, without its end.
+std::string text_of(const ControlRequest& request);
+/// The request of a line, checked as a whole, apart from the grammars of models, limits and faults.
+ControlRequest parse_request(std::string_view line);
+
+}  // namespace blkscope
