@@ -66,6 +66,17 @@ class Control : public ServedDevice {
     [[nodiscard]] bool logged(const std::string& text) const {
         return server_->output().find(text) != std::string::npos;
     }
+    void configure(const std::string& exports) {
+        std::ofstream(path("lab.json"))
+            << "{\"listen\": [\"unix:" << socket_ << "\"], \"exports\": [" << exports << "]}";
+    }
+    void reload(const std::string& answer) {
+        const size_t before = server_->output().size();
+        server_->signal(SIGHUP);
+        EXPECT_TRUE(eventually([&] {
+            return server_->output().find(answer, before) != std::string::npos;
+        })) << server_->output();
+    }
 };
 
 constexpr const char* list_line = R"({"command":"fault-list","device":"nbd0"})";
@@ -369,6 +380,114 @@ TEST_F(Control, AClientThatTakesNoAnswerDelaysItselfOnly) {
     EXPECT_TRUE(eventually([&] {
         return run({BLKSCOPE_BINARY, "fault", "nbd0", "list"}).status == 0;
     }));
+    EXPECT_EQ(stop_server(), 0) << server_->output();
+}
+
+// ---- Reloads ----
+
+TEST_F(Control, AReloadAppliesModelsInPlace) {
+    configure(R"({"name": "a", "backing": "memory:1M"})");
+    serve_with({"--config", path("lab.json")});
+    Client client(uri("a"));
+    ASSERT_EQ(client.try_write(0, 512, 's'), 0);
+    configure(R"({"name": "a", "backing": "memory:1M", "queue-depth": 3, "limit": "iops=1000",
+        "model": "read=const:50ms", "faults": ["write:error=ENOSPC"]})");
+    reload("0 added, 0 replaced, 0 removed, 1 changed in place\n");
+    EXPECT_GE(read_time(client), 50ms);
+    EXPECT_EQ(client.try_write(0, 512), ENOSPC);
+    EXPECT_TRUE(logged("blkscope: nbd0: queue-depth=3\n")) << server_->output();
+    EXPECT_TRUE(logged("blkscope: nbd0: fault write:error=ENOSPC\n")) << server_->output();
+    reload("0 added, 0 replaced, 0 removed\n");
+    // The file is compared with what holds now.
+    blkscope({"set", "nbd0", "model=none"});
+    blkscope({"fault", "nbd0", "clear"});
+    EXPECT_EQ(client.try_write(0, 512, 't'), 0);
+    reload("0 added, 0 replaced, 0 removed, 1 changed in place\n");
+    EXPECT_EQ(client.try_write(0, 512), ENOSPC);
+    EXPECT_GE(read_time(client), 50ms);
+    configure(R"({"name": "a", "backing": "memory:1M"})");
+    reload("1 changed in place\n");
+    EXPECT_EQ(client.read(0, 512), std::vector<char>(512, 't'));
+    EXPECT_LT(read_time(client), 50ms);
+}
+
+TEST_F(Control, ABadRuleInTheFileChangesNothing) {
+    configure(R"({"name": "a", "backing": "memory:1M"}, {"name": "b", "backing": "memory:1M"})");
+    serve_with({"--config", path("lab.json")});
+    Client client(uri("a"));
+    configure(R"({"name": "a", "backing": "memory:1M", "faults": ["write:error=EPERM"]},
+        {"name": "b", "backing": "memory:1M", "faults": ["write:error=EPERM;sectors=2048-2049"]})");
+    reload("everything stays as it was\n");
+    EXPECT_EQ(client.try_write(0, 512), 0);
+}
+
+TEST_F(Control, WithoutAFileAReloadBringsTheCommandLineBack) {
+    serve("memory:1M", {"--fault", "write:error=EPERM"});
+    Client client(uri());
+    blkscope({"fault", "nbd0", "clear"});
+    EXPECT_EQ(client.try_write(0, 512), 0);
+    reload("reloaded the command line: 0 added, 0 replaced, 0 removed, 1 changed in place\n");
+    EXPECT_EQ(client.try_write(0, 512), EPERM);
+    EXPECT_TRUE(server_->running());
+}
+
+// The end of a terminal is a SIGHUP as well.
+TEST_F(Control, AServerOfATerminalEndsWithIt) {
+    NEEDS("python3");
+    const std::string said = succeed({"python3", "-c",
+                                      "import os, pty, sys, time\n"
+                                      "pid, terminal = pty.fork()\n"
+                                      "if pid == 0: os.execv(sys.argv[1], sys.argv[1:])\n"
+                                      "text = b''\n"
+                                      "while b'://' not in text: text += os.read(terminal, 4096)\n"
+                                      "os.close(terminal)\n"
+                                      "print('ended with', os.waitpid(pid, 0)[1])\n",
+                                      BLKSCOPE_BINARY, "serve", "memory:1M"});
+    EXPECT_NE(said.find("ended with 0\n"), std::string::npos) << said;
+}
+
+// Exports come and go while clients of the control socket change them.
+TEST_F(Control, ChangesAndReloadsMayCross) {
+    const std::string kept = R"({"name": "a", "backing": "memory:1M"})";
+    const std::string more = R"(,{"name": "b", "backing": "memory:1M"})";
+    configure(kept + more);
+    serve_with({"--config", path("lab.json")});
+    std::atomic<bool> done{false};
+    std::vector<std::thread> threads;
+    for (const char* device : {"nbd0", "nbd1", "nbd2"}) {
+        threads.emplace_back([&, name = std::string(device)] {
+            RawClient raw(control_path());
+            const std::string lead = R"({"device":")" + name + R"(","command":)";
+            for (int i = 0; !done; ++i) {
+                ask(raw, lead + (i % 2 == 0 ? R"("set","model":"all=exp:100us","queue-depth":2})"
+                                            : R"("set","model":"none","limit":"iops=5000"})"));
+                ask(raw, lead + R"("fault-add","rule":"read:delay=exp:100us;chance=1/3"})");
+                ask(raw, lead + R"("fault-clear"})");
+            }
+        });
+    }
+    threads.emplace_back([&] {
+        Client client(uri("a"));
+        while (!done) EXPECT_EQ(client.try_read(0, 4096), 0);
+    });
+    threads.emplace_back([&] {
+        while (!done) {
+            try {
+                Client client(uri("b"));
+                while (!done && client.try_read(0, 4096) == 0) {
+                }
+            } catch (const std::runtime_error&) {  // the export is not there now
+            }
+        }
+    });
+    for (int i = 0; i < 30; ++i) {
+        configure(kept);
+        reload("1 removed");
+        configure(kept + more);
+        reload("1 added");
+    }
+    done = true;
+    for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(stop_server(), 0) << server_->output();
 }
 

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/descriptor.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "kstat/provider/publish.hpp"
@@ -96,13 +97,24 @@ void warn_of_backings(const Service& service) {
     }
 }
 
-// Reads the file again at each SIGHUP, until the process ends. While the server stops, SIGHUP has
-// no effect, but must not end the process.
+bool has_terminal() {
+    return Descriptor(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).is_open();
+}
+
+// nohup(1) has seen to it that the end of the terminal is not the end of the server.
+bool ignores_hangups() {
+    struct sigaction now {};
+    return sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
+// Applies the file, or the command line, again at each SIGHUP, until the process ends. While the
+// server stops, SIGHUP has no effect, but must not end the process. A server without a file ends
+// with its terminal, whose end is a SIGHUP, too.
 class Reloader {
   public:
-    Reloader(asio::io_context& io, Service& service, const std::string& path)
-        : service_(service), path_(path), signals_(io) {
-        if (path_.empty()) return;
+    Reloader(asio::io_context& io, Service& service, const ServeOptions& options)
+        : io_(io), service_(service), options_(options), signals_(io) {
+        if (options_.config_path.empty() && ignores_hangups()) return;
         signals_.add(SIGHUP);
         wait();
     }
@@ -111,6 +123,8 @@ class Reloader {
     void wait() {
         signals_.async_wait([this](error_code error, int) {
             if (error) return;
+            const bool hung_up = had_terminal_ && !has_terminal();
+            if (options_.config_path.empty() && hung_up) return io_.stop();
             reload();
             wait();
         });
@@ -119,7 +133,7 @@ class Reloader {
     void reload() {
         notify_manager("RELOADING=1");
         try {
-            const ServiceChange change = service_.change(read_config(path_));
+            const ServiceChange change = service_.change(find_config(options_));
             std::vector<std::string> come = change.added;
             come.insert(come.end(), change.replaced.begin(), change.replaced.end());
             if (!come.empty()) {
@@ -127,9 +141,7 @@ class Reloader {
                 service_.announce(come);
             }
             warn_of_descriptors(service_);
-            fmt::print("reloaded {}: {} added, {} replaced, {} removed\n", path_,
-                       change.added.size(), change.replaced.size(), change.removed.size());
-            std::fflush(stdout);
+            print(change);
         } catch (const std::exception& failure) {
             fmt::print(stderr, "blkscope: reload: {}; everything stays as it was\n",
                        failure_text(failure));
@@ -137,9 +149,21 @@ class Reloader {
         notify_manager("READY=1");
     }
 
+    void print(const ServiceChange& change) const {
+        const std::string source =
+            options_.config_path.empty() ? "the command line" : options_.config_path;
+        fmt::print("reloaded {}: {} added, {} replaced, {} removed", source, change.added.size(),
+                   change.replaced.size(), change.removed.size());
+        if (!change.adapted.empty()) fmt::print(", {} changed in place", change.adapted.size());
+        fmt::print("\n");
+        std::fflush(stdout);
+    }
+
+    asio::io_context& io_;
     Service& service_;
-    std::string path_;
+    const ServeOptions& options_;
     asio::signal_set signals_;
+    bool had_terminal_ = has_terminal();
 };
 
 // Ends the process while a backing does not answer: its memory and its thread cannot be freed.
@@ -192,7 +216,7 @@ void serve(const ServeOptions& options) {
     Service service(executor, std::move(config), door);
     warn_of_backings(service);
     nbd::Server& server = service.server();
-    Reloader reloader(io, service, options.config_path);
+    Reloader reloader(io, service, options);
     if (door.client) server.when_idle([&] { io.stop(); });
     server.start();
     if (door.client) server.serve_client(*door.client);

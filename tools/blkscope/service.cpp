@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <filesystem>
 #include <stdexcept>
@@ -49,7 +50,7 @@ ServiceChange difference(const ServiceConfig& before, const ServiceConfig& after
         const ExportConfig* old = find(before, exp.name);
         if (old == nullptr) {
             change.added.push_back(exp.name);
-        } else if (!(*old == exp)) {
+        } else if (!(fixed_part(*old) == fixed_part(exp))) {
             change.replaced.push_back(exp.name);
         }
     }
@@ -158,10 +159,26 @@ void Service::stop_listening_unless(const std::vector<ListenAddress>& wanted) {
 
 // ---- Changes ----
 
+// The changes of the devices that stay.
+std::vector<Adaptation> Service::adaptations(const ServiceConfig& config, ServiceChange& change) {
+    std::vector<Adaptation> adaptations;
+    for (const ExportConfig& exp : config.exports) {
+        if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) continue;
+        Device* const device = server_.find_device(exp.name);
+        assert(device != nullptr);
+        Adaptation adaptation(*device, exp);
+        if (adaptation.empty()) continue;
+        adaptations.push_back(std::move(adaptation));
+        change.adapted.push_back(exp.name);
+    }
+    return adaptations;
+}
+
 ServiceChange Service::change(ServiceConfig config) {
     if (!listens_itself_) require_no_addresses(config);
     const nbd::Server::Options limits = server_options(config);
     ServiceChange change = difference(config_, config);
+    std::vector<Adaptation> adapted = adaptations(config, change);
     opened_.clear();  // of a change that failed
     std::vector<nbd::ExportOptions> opened;
     for (const ExportConfig& exp : config.exports) {
@@ -182,6 +199,7 @@ ServiceChange Service::change(ServiceConfig config) {
     listening_.insert(listening_.end(), new_ones.begin(), new_ones.end());
     stop_listening_unless(wanted);
     server_.set_limits(limits);
+    for (Adaptation& adaptation : adapted) adaptation.apply();
     if (config.histograms != config_.histograms) {
         HistogramSwitch::of_this_process().set_default(config.histograms);
     }

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "driver/nbd/server/server.hpp"
+#include "tools/blkscope/adaptation.hpp"
 #include "tools/blkscope/config.hpp"
 
 namespace blkscope {
@@ -27,6 +28,7 @@ struct ServiceChange {
     std::vector<std::string> added;
     std::vector<std::string> replaced;
     std::vector<std::string> removed;
+    std::vector<std::string> adapted;  // their devices stay, with another model, limit, ...
 };
 
 class Service {
@@ -35,7 +37,8 @@ class Service {
     Service(nbd::Executor& executor, ServiceConfig config, const Door& door);
 
     /// Exports with the same configuration stay, and so do their clients. Other exports are added
-    /// or removed. New limits apply to new clients.
+    /// or removed. Models, limits, faults and depths change in place: see Adaptation. New limits of
+    /// the service apply to new clients.
     ServiceChange change(ServiceConfig config);
 
     [[nodiscard]] const ServiceConfig& config() const { return config_; }
@@ -51,6 +54,7 @@ class Service {
 
     nbd::ExportOptions open(const ExportConfig& exp, int preferred_instance);
     void log_behaviours();
+    std::vector<Adaptation> adaptations(const ServiceConfig& config, ServiceChange& change);
     nbd::Uri listen(const ListenAddress& address);
     [[nodiscard]] std::vector<ListenAddress> addresses(const ServiceConfig& config) const;
     std::vector<Listening> listen_on_new(const std::vector<ListenAddress>& wanted);

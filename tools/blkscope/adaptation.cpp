@@ -1,0 +1,78 @@
+#include "tools/blkscope/adaptation.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "tools/blkscope/behaviour_config.hpp"
+
+namespace blkscope {
+namespace {
+
+// The delay has a histogram, which the text only names.
+bool same_rule(const model::FaultRule& one, const model::FaultRule& other) {
+    return one.text() == other.text() && one.delay == other.delay;
+}
+
+}  // namespace
+
+ExportConfig fixed_part(const ExportConfig& config) {
+    ExportConfig fixed = config;
+    fixed.queue_depth = queue_depth_default;
+    fixed.behaviour = {.seed = config.behaviour.seed};
+    return fixed;
+}
+
+Adaptation::Adaptation(Device& device, const ExportConfig& config)
+    : device_(device),
+      wanted_(behaviour_of(config.behaviour, device.size_bytes())),
+      queue_depth_(config.queue_depth) {
+    const Behaviour now = device.behaviour();
+    if (queue_depth_ != device.queue_depth()) {
+        changes_.push_back(fmt::format("queue-depth={}", queue_depth_));
+    }
+    limits_differ_ = wanted_.limits != now.limits;
+    if (limits_differ_) {
+        changes_.push_back("limit=" + (wanted_.limits ? wanted_.limits->text() : "none"));
+    }
+    compare_model(now);
+    compare_faults(now);
+    if (empty()) return;
+    const std::vector<std::string> warnings = warnings_of(wanted_);
+    changes_.insert(changes_.end(), warnings.begin(), warnings.end());
+}
+
+// A model without a seed of its own is the same as one that has drawn it.
+void Adaptation::compare_model(const Behaviour& now) {
+    auto held = now.model;
+    if (held && wanted_.model && !wanted_.model->seed) held->seed.reset();
+    model_differs_ = held != wanted_.model;
+    if (model_differs_) {
+        changes_.push_back("model=" + (wanted_.model ? wanted_.model->text() : "none"));
+    }
+}
+
+void Adaptation::compare_faults(const Behaviour& now) {
+    faults_differ_ = !std::equal(now.faults.begin(), now.faults.end(), wanted_.faults.begin(),
+                                 wanted_.faults.end(), same_rule);
+    if (!faults_differ_) return;
+    if (wanted_.faults.empty()) changes_.emplace_back("no faults");
+    for (const model::FaultRule& rule : wanted_.faults) changes_.push_back("fault " + rule.text());
+}
+
+void Adaptation::apply() {
+    if (queue_depth_ != device_.queue_depth()) device_.set_queue_depth(queue_depth_);
+    if (limits_differ_) device_.set_limits(wanted_.limits);
+    if (model_differs_) device_.set_model(wanted_.model);
+    if (faults_differ_) {
+        device_.clear_faults();
+        for (model::FaultRule& rule : wanted_.faults) device_.add_fault(std::move(rule));
+    }
+    for (const std::string& change : changes_) {
+        fmt::print(stderr, "blkscope: {}: {}\n", device_.name(), change);
+    }
+}
+
+}  // namespace blkscope
