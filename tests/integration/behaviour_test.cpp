@@ -28,14 +28,14 @@ class ModelledDevice : public ServedDevice {
 };
 
 TEST_F(ModelledDevice, AModelsTimeIsServiceAndALimitsIsWait) {
-    serve("memory:1M", {"--model", "read=const:20ms", "--limit", "read_iops=20"});
+    serve("memory:1M", {"--model", "read=const:80ms", "--limit", "read_iops=5"});
     Client client(uri());
     for (int i = 0; i < 10; ++i) ASSERT_EQ(client.try_read(0, 512), 0);
     // The model's time begins when the tokens were there, so a late start does not add to it.
-    EXPECT_GT(mean_service_ms(), 18);
-    EXPECT_LT(mean_service_ms(), 30);
-    EXPECT_GT(mean_wait_ms(), 15);  // 50 ms from start to start, 20 ms of it in service
-    EXPECT_LT(mean_wait_ms(), 50);
+    EXPECT_GT(mean_service_ms(), 72);
+    EXPECT_LT(mean_service_ms(), 150);
+    EXPECT_GT(mean_wait_ms(), 60);  // 200 ms from start to start, 80 ms of it in service
+    EXPECT_LT(mean_wait_ms(), 200);
 }
 
 TEST_F(ModelledDevice, AFaultIsTheClientsErrorAndAnotherExportHasNone) {

@@ -7,7 +7,7 @@
 namespace blkscope {
 namespace {
 
-constexpr uint64_t late_ns_max = 50'000'000;  // the machine of a test may be busy
+constexpr uint64_t late_ns_max = 1'000'000'000;  // the machine of a test may be busy
 
 class DeviceModel : public BehaviourTest {
   protected:
@@ -188,7 +188,12 @@ TEST_F(DeviceModel, ALimitIsWait) {
     EXPECT_LT(service_ns(*bufs.back()), late_ns_max);
     const auto counts = numbers("nbd", device_->name() + ",limits");
     EXPECT_EQ(counts.at("iops_rate"), 200u);
-    EXPECT_GE(counts.at("iops_exceeded_ns"), 3 * 5 * ms - ms / 2);
+    // Tokens gather while the worker is late with a request, so no request lacks them in that time.
+    const auto late_ns = [&](size_t i, uint64_t due) {
+        return std::max(wait_ns(*bufs[i]), due) - due;
+    };
+    EXPECT_GE(counts.at("iops_exceeded_ns") + late_ns(3, 5 * ms) + late_ns(4, 10 * ms),
+              3 * 5 * ms - ms / 2);
     EXPECT_EQ(counts.count("bps_rate"), 0u);
 }
 
