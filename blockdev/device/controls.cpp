@@ -66,7 +66,7 @@ void Controls::set_model(std::optional<model::ModelSpec> model) {
     ModelCounts* const shown = counts.get();
     {
         const Locked locked(device_.lock_);
-        device_.pacing_->swap_model(made, counts);
+        device_.pacing_->swap_model(made, counts, now_ns());
     }
     if (shown == nullptr) return;
     model_kstat_ = std::make_unique<ModelKstat>(device_.subject_, behaviour_.model->text(), *shown);
@@ -79,8 +79,9 @@ void Controls::set_limits(std::optional<model::LimitSpec> limits) {
     {
         const Locked locked(device_.lock_);
         std::optional<model::Limits> made;
-        if (limits) made.emplace(*limits, now_ns());
-        device_.pacing_->set_limits(made);
+        const hrtime_t now = now_ns();
+        if (limits) made.emplace(*limits, now);
+        device_.pacing_->set_limits(made, now);
         nudge();
     }
     if (!limits) return;
@@ -95,7 +96,7 @@ void Controls::set_queue_depth(uint32_t depth) {
     const std::lock_guard one(mutex_);
     const Locked locked(device_.lock_);
     device_.queue_.set_depth(depth);
-    device_.pacing_->set_depth(depth);
+    device_.pacing_->set_depth(depth, now_ns());
     nudge();
 }
 
@@ -107,7 +108,7 @@ uint32_t Controls::add_fault(model::FaultRule rule) {
     uint32_t id = 0;
     {
         const Locked locked(device_.lock_);
-        id = device_.pacing_->rules().add(std::move(rule), now_ns());
+        id = device_.pacing_->add_rule(std::move(rule), now_ns());
     }
     show_faults();
     return id;

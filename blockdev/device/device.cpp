@@ -129,7 +129,7 @@ void Device::start(Lane& here) {
 // A request runs on the ring of the worker that received it. Another worker gets it as a message.
 void Device::hand_out(Buf& buf, Lane& here, hrtime_t now) {
     assert(buf.state == Buf::State::running);
-    if (pacing_->plans()) pacing_->plan(buf, now);
+    if (pacing_->plans() && !buf.exempt) pacing_->plan(buf, now);
     ++buf.lane->active_;
     assert(buf.lane->active_ <= queue_.running());
     if (buf.op == Buf::Op::flush) accounting_->commands().synced();

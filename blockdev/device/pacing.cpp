@@ -32,30 +32,51 @@ Pacing::Pacing(Kernel& kernel, uint32_t depth, uint64_t seed, bool busy_wait)
       depth_(depth),
       busy_wait_(busy_wait),
       rules_(seed),
+      changed_at_(std::numeric_limits<hrtime_t>::min()),
       flush_end_(std::numeric_limits<hrtime_t>::min()) {
     assert(depth_ > 0);
 }
 
 void Pacing::swap_model(std::optional<model::ServiceModel>& model,
-                        std::unique_ptr<ModelCounts>& counts) {
+                        std::unique_ptr<ModelCounts>& counts, hrtime_t now) {
     assert(model.has_value() == (counts != nullptr));
     model_.swap(model);
     counts_.swap(counts);
     ++model_number_;
-    if (model_) make_plans();
+    changed(now);
 }
 
-void Pacing::set_depth(uint32_t depth) {
+void Pacing::set_limits(const std::optional<model::Limits>& limits, hrtime_t now) {
+    limits_ = limits;
+    changed(now);
+}
+
+void Pacing::set_depth(uint32_t depth, hrtime_t now) {
     assert(depth > 0);
     depth_ = depth;
-    if (!model_) return;
-    model_->set_depth(depth);
-    publish(counts_->servers, uint64_t{model_->servers().count()});
+    if (model_) {
+        model_->set_depth(depth);
+        publish(counts_->servers, uint64_t{model_->servers().count()});
+    }
+    changed(now);
+}
+
+uint32_t Pacing::add_rule(model::FaultRule rule, hrtime_t now) {
+    const uint32_t id = rules_.add(std::move(rule), now);
+    make_plans();
+    return id;
+}
+
+// Requests that wait now might have started at the change, and not before it.
+void Pacing::changed(hrtime_t now) {
+    assert(now >= changed_at_);
+    changed_at_ = now;
     make_plans();
 }
 
 // As many plans as requests run, so that no request allocates one.
 void Pacing::make_plans() {
+    if (!plans()) return;
     free_.reserve(std::max<size_t>(depth_, plans_.size()));
     while (plans_.size() < depth_) free_.push_back(&plans_.emplace_back());
 }
@@ -77,9 +98,9 @@ Plan& Pacing::take_plan() {
 // When the request might have started: it was there, and so were its tokens. A flush might not have
 // started before the end of the flush before it.
 hrtime_t Pacing::ready_ns(const Buf& buf) const {
-    const hrtime_t queued = kernel_ns(kernel_, buf.queued);
-    if (buf.op == Buf::Op::flush) return std::max(queued, flush_end_);
-    return limits_ ? std::max(queued, limits_->admitted_since()) : queued;
+    hrtime_t ready = std::max(kernel_ns(kernel_, buf.queued), changed_at_);
+    if (buf.op == Buf::Op::flush) ready = std::max(ready, flush_end_);
+    return limits_ ? std::max(ready, limits_->admitted_since()) : ready;
 }
 
 void Pacing::plan(Buf& buf, hrtime_t started) {

@@ -39,13 +39,15 @@ class Pacing {
   public:
     Pacing(Kernel& kernel, uint32_t depth, uint64_t seed, bool busy_wait);
 
-    // ---- What holds now; requests under way keep their plans ----
+    // ---- What holds now; requests under way keep their plans. `now` is on the model's clock ----
 
     /// Exchanges the model and its counts, which are nullptr without a model.
-    void swap_model(std::optional<model::ServiceModel>& model,
-                    std::unique_ptr<ModelCounts>& counts);
-    void set_limits(const std::optional<model::Limits>& limits) { limits_ = limits; }
-    void set_depth(uint32_t depth);
+    void swap_model(std::optional<model::ServiceModel>& model, std::unique_ptr<ModelCounts>& counts,
+                    hrtime_t now);
+    void set_limits(const std::optional<model::Limits>& limits, hrtime_t now);
+    void set_depth(uint32_t depth, hrtime_t now);
+    /// Returns the rule's number.
+    uint32_t add_rule(model::FaultRule rule, hrtime_t now);
     [[nodiscard]] model::FaultRules& rules() { return rules_; }
     [[nodiscard]] const model::FaultRules& rules() const { return rules_; }
     /// A moment on the model's clock.
@@ -94,6 +96,7 @@ class Pacing {
     [[nodiscard]] const uint64_t& abandoned_count() const { return abandoned_; }
 
   private:
+    void changed(hrtime_t now);
     void make_plans();
     Plan& take_plan();
     [[nodiscard]] hrtime_t ready_ns(const Buf& buf) const;
@@ -108,6 +111,7 @@ class Pacing {
     model::FaultRules rules_;
     uint32_t model_number_ = 0;  // counts the models
     uint64_t plan_number_ = 0;   // counts the plans
+    hrtime_t changed_at_;        // the last change of model, limits or depth
     hrtime_t flush_end_;         // by plan, of the last flush
     std::deque<Plan> plans_;
     std::vector<Plan*> free_;

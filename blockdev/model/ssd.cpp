@@ -9,8 +9,10 @@
 namespace blkscope::model {
 namespace {
 
-hrtime_t rounded(Time time) {
-    return std::llround(time.ns());
+// A product of a shape's figures may be longer than any time that the grammar allows.
+hrtime_t times(uint64_t count, Time time) {
+    constexpr double longest_ns = Time{Time::max_ps}.ns();
+    return std::llround(std::min(static_cast<double>(count) * time.ns(), longest_ns));
 }
 
 }  // namespace
@@ -38,7 +40,7 @@ Ssd::Ssd(const SsdShape& shape) : shape_(shape), written_bytes_(shape.channels) 
 Stay Ssd::take(Servers& channels, const Request& request) {
     assert(channels.count() == shape_.channels);
     assert(request.bytes > 0);
-    const hrtime_t stripe_time = rounded(request.write ? shape_.program : shape_.read);
+    const Time stripe_time = request.write ? shape_.program : shape_.read;
     const uint64_t first = request.offset / stripe_bytes;
     const uint64_t last = (request.offset + request.bytes - 1) / stripe_bytes;
     const uint64_t used = std::min<uint64_t>(last - first + 1, shape_.channels);
@@ -48,8 +50,8 @@ Stay Ssd::take(Servers& channels, const Request& request) {
     const auto stripes_of = [&](uint64_t i) { return (last - first - i) / shape_.channels + 1; };
     Stay whole{};
     for (uint64_t i = 0; i < used; ++i) {
-        const auto time = static_cast<hrtime_t>(stripes_of(i)) * stripe_time;
-        const Stay stay = channels.take_server(channel_of(i), request.ready, time);
+        const Stay stay =
+            channels.take_server(channel_of(i), request.ready, times(stripes_of(i), stripe_time));
         const hrtime_t begin = i == 0 ? stay.begin : std::min(whole.begin, stay.begin);
         if (i == 0 || stay.end > whole.end) whole = stay;
         whole.begin = begin;
@@ -67,11 +69,11 @@ void Ssd::pause(Servers& channels, uint32_t channel, uint64_t bytes) {
     if (shape_.gc_every_bytes == 0) return;
     uint64_t& written = written_bytes_[channel];
     written += bytes;
-    const auto pauses = static_cast<hrtime_t>(written / shape_.gc_every_bytes);
+    const uint64_t pauses = written / shape_.gc_every_bytes;
     written %= shape_.gc_every_bytes;
     if (pauses == 0) return;
     constexpr hrtime_t long_ago = std::numeric_limits<hrtime_t>::min();
-    static_cast<void>(channels.take_server(channel, long_ago, pauses * rounded(shape_.gc_pause)));
+    static_cast<void>(channels.take_server(channel, long_ago, times(pauses, shape_.gc_pause)));
 }
 
 }  // namespace blkscope::model

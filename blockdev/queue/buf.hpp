@@ -64,6 +64,7 @@ class Buf : public Completion {
     bool fua = false;           // done only when on stable storage (write, trim, write_zeroes)
     bool no_hole = false;       // write_zeroes: the range must stay provisioned
     bool fast_zero = false;     // write_zeroes: EOPNOTSUPP instead of slowly writing zeroes
+    bool exempt = false;        // the server's own: no limit, model or fault concerns it
     uint64_t bcount = 0;        // bytes asked
     uint64_t offset = 0;        // first byte of the device
     std::byte* data = nullptr;  // bcount bytes of a read or write; the others have none

@@ -64,7 +64,7 @@ DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
         const Buf& front = waiting_.front();
         const bool gathers = front.op == Buf::Op::flush && flush_ != nullptr;
         if (!gathers && running_ >= depth_) break;
-        if (limits == nullptr || limits->admit(front)) return take_front();
+        if (limits == nullptr || front.exempt || limits->admit(front)) return take_front();
         if (limits->exhausted()) break;
         refused_.push(waiting_.pop());
     }

@@ -77,7 +77,8 @@ void Ring::wait_for_alarm() {
     const bool spins = next.precise && idle_wait_.may_spin();
     const hrtime_t until = spins ? next.when - kernel_ticks(kernel(), Alarms::lead_ns) : next.when;
     until > now() ? idle_wait_.wait(uring_, turn_, until) : uring_.submit(0);
-    if (spins) idle_wait_.spin_until(uring_, next.when);
+    // A signal may have ended the sleep early.
+    if (spins && now() >= until) idle_wait_.spin_until(uring_, next.when);
 }
 
 void Ring::dispatch() {

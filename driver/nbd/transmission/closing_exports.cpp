@@ -50,6 +50,7 @@ void ClosingExports::flush(Closing& closing) {
     if (planted("last-flush-left-out")) closing.flushing = closing.flushed = true;
     if (closing.flushing || exp.visitors.load() > 0 || sessions_.has_clients(exp.serial)) return;
     closing.flushing = true;
+    closing.exempt = true;
     exp.device.strategy(closing);
 }
 

@@ -52,8 +52,6 @@ class ClosingExports {
         std::unique_ptr<Export> exp;
         bool flushing = false;
         bool flushed = false;
-
-        [[nodiscard]] bool wanted() const override { return false; }
     };
 
     void flush(Closing& closing);

@@ -162,7 +162,7 @@ void Worker::Ticker::complete(int32_t) {
 void Worker::admit(Arrival arrival) {
     assert(arrival.exp != nullptr);
     assert(arrival.socket >= 0);
-    const int socket = arrival.socket;
+    [[maybe_unused]] const int socket = arrival.socket;  // clang-tidy does not follow exceptions
     Export& exp = *arrival.exp;
     assert(&exp.worker == this || exp.visitors.load() > 0);
     try {

@@ -1,6 +1,9 @@
 // A device with a model or limits, on a real ring: its times, its kstats and its live changes.
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "behaviour_fixture.hpp"
 #include "blockdev/model/service_model.hpp"
 
@@ -195,6 +198,54 @@ TEST_F(DeviceModel, ALimitIsWait) {
     EXPECT_GE(counts.at("iops_exceeded_ns") + late_ns(3, 5 * ms) + late_ns(4, 10 * ms),
               3 * 5 * ms - ms / 2);
     EXPECT_EQ(counts.count("bps_rate"), 0u);
+}
+
+TEST_F(DeviceModel, AFlushThatWaitedForTokensHasItsTime) {
+    Behaviour behaviour = model("flush=const:10ms");
+    behaviour.limits = limits_of("write_iops=10");
+    serve(std::move(behaviour));
+    for (int i = 0; i < 3; ++i) {
+        TestBuf flush = request(Buf::Op::flush);
+        run(flush);
+        EXPECT_GE(service_ns(flush), 10 * ms - ms / 10) << i;
+    }
+}
+
+TEST_F(DeviceModel, TimeBeforeAChangeIsNoService) {
+    Behaviour behaviour = model("read=const:10ms");
+    behaviour.limits = limits_of("read_iops=1");
+    serve(std::move(behaviour), 1);
+    std::vector<std::unique_ptr<TestBuf>> bufs;
+    for (int i = 0; i < 4; ++i) {
+        bufs.push_back(std::make_unique<TestBuf>(request(Buf::Op::read)));
+        device_->strategy(*bufs.back());
+    }
+    finish(*bufs[1]);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    device_->set_queue_depth(4);
+    device_->set_limits(std::nullopt);
+    for (int i = 2; i < 4; ++i) {
+        finish(*bufs[i]);
+        EXPECT_GE(service_ns(*bufs[i]), 10 * ms - ms / 10) << i;
+    }
+}
+
+TEST_F(DeviceModel, TheServersOwnRequestIsExempt) {
+    Behaviour behaviour = model("all=const:1000s");
+    behaviour.limits = limits_of("iops=1");
+    behaviour.faults.push_back(rule_of("flush:error=EIO"));
+    behaviour.faults.push_back(rule_of("read:delay=const:1ms"));
+    serve(std::move(behaviour));
+    device_->set_model(std::nullopt);
+    for (int i = 0; i < 2; ++i) {
+        TestBuf read = request(Buf::Op::read);
+        run(read);  // takes the tokens
+    }
+    device_->set_model(model_of("all=const:1000s"));
+    TestBuf flush = request(Buf::Op::flush);
+    flush.exempt = true;
+    run(flush);
+    EXPECT_EQ(flush.error, 0);
 }
 
 TEST_F(DeviceModel, LimitsThatAreRemovedStartWhatWaits) {

@@ -128,6 +128,14 @@ TEST(Ssd, AChannelPausesAfterItsBytes) {
     EXPECT_EQ(disk.take(channels, {.offset = 4096, .bytes = 4096}).begin, 0);  // the other channel
 }
 
+TEST(Ssd, NoTimeIsLongerThanADay) {
+    Ssd disk(SsdShape::parse("1:86400s:86400s:1:1000s"));
+    Servers channels(1);
+    const hrtime_t day = 86'400 * hrtime_t{1'000'000'000};
+    EXPECT_EQ(disk.take(channels, {.write = true, .bytes = 16 << 20}).end, day);
+    EXPECT_EQ(disk.take(channels, {.bytes = 64 << 20}).begin, 2 * day);
+}
+
 TEST(Ssd, PrintsItsShape) {
     EXPECT_EQ(SsdShape::parse("8:60us:90us:4M:4ms").text(), "ssd:8:60us:90us:4M:4ms");
     EXPECT_EQ(HddShape::parse("5400:500us:20ms:150M").text(), "hdd:5400:500us:20ms:150M");
