@@ -418,6 +418,17 @@ TEST_F(Control, ABadRuleInTheFileChangesNothing) {
     configure(R"({"name": "a", "backing": "memory:1M", "faults": ["write:error=EPERM"]},
         {"name": "b", "backing": "memory:1M", "faults": ["write:error=EPERM;sectors=2048-2049"]})");
     reload("everything stays as it was\n");
+TEST_F(Control, AReloadUndoesASeed) {
+    configure(R"({"name": "a", "backing": "memory:1M", "model": "read=exp:1us"})");
+    serve_with({"--config", path("lab.json")});
+    reload("0 added, 0 replaced, 0 removed\n");
+    blkscope({"set", "nbd0", "model=read=exp:1us,seed=7"});
+    reload("0 added, 0 replaced, 0 removed, 1 changed in place\n");
+    EXPECT_TRUE(logged("blkscope: nbd0: model=read=exp:1us\n")) << server_->output();
+    EXPECT_EQ(blkscope({"list", "-v"}).find("seed=7"), std::string::npos);
+    reload("0 added, 0 replaced, 0 removed\n");
+}
+
     EXPECT_EQ(client.try_write(0, 512), 0);
 }
 

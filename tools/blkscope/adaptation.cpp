@@ -44,11 +44,9 @@ Adaptation::Adaptation(Device& device, const ExportConfig& config)
     changes_.insert(changes_.end(), warnings.begin(), warnings.end());
 }
 
-// A model without a seed of its own is the same as one that has drawn it.
+// A model without a seed of its own draws by the device's seed, and has no seed here either.
 void Adaptation::compare_model(const Behaviour& now) {
-    auto held = now.model;
-    if (held && wanted_.model && !wanted_.model->seed) held->seed.reset();
-    model_differs_ = held != wanted_.model;
+    model_differs_ = now.model != wanted_.model;
     if (model_differs_) {
         changes_.push_back("model=" + (wanted_.model ? wanted_.model->text() : "none"));
     }

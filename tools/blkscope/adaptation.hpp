@@ -1,10 +1,11 @@
 // Adaptation: the changes of a running device that make it as its configuration says. A device that
 // serves can change its model, limits, faults and queue depth.
 //
-//     Adaptation(device, config) ── all parsed, nothing changed ──▶ apply() ── cannot fail ──▶ device
+//     Adaptation(device, config) ── all parsed, nothing changed ──▶ apply() ─ cannot fail ─▶ device
 //
-// The configuration is compared with what holds now. So a reload also undoes what `blkscope set` and
-// `blkscope fault` have changed.
+// The configuration is compared with what holds now. So a reload also undoes what `blkscope set`
+// and `blkscope fault` have changed, a model's seed included. A part that does not differ goes on.
+// So a model keeps its draws, limits keep their tokens, and rules keep their hits.
 //
 // Ownership: borrows the device, which stays until apply() has returned.
 // Threads:   the control thread.
