@@ -464,6 +464,27 @@ TEST_F(Control, ChangesAndReloadsMayCross) {
     configure(kept + more);
     serve_with({"--config", path("lab.json")});
     std::atomic<bool> done{false};
+TEST_F(Control, AServerWithoutADescriptorKeepsItsTerminal) {
+    NEEDS("python3");
+    const std::string said =
+        succeed({"python3", "-c",
+                 "import os, pty, resource, signal, sys\n"
+                 "pid, terminal = pty.fork()\n"
+                 "if pid == 0: os.execv(sys.argv[1], sys.argv[1:])\n"
+                 "def read_until(word):\n"
+                 "    text = b''\n"
+                 "    while word not in text: text += os.read(terminal, 4096)\n"
+                 "read_until(b'://')\n"
+                 "hard = resource.prlimit(pid, resource.RLIMIT_NOFILE)[1]\n"
+                 "resource.prlimit(pid, resource.RLIMIT_NOFILE, (3, hard))\n"
+                 "os.kill(pid, signal.SIGHUP)\n"
+                 "read_until(b'reload')\n"
+                 "os.kill(pid, signal.SIGTERM)\n"
+                 "print('ended with', os.waitpid(pid, 0)[1])\n",
+                 BLKSCOPE_BINARY, "serve", "memory:1M"});
+    EXPECT_NE(said.find("ended with 0\n"), std::string::npos) << said;
+}
+
     std::vector<std::thread> threads;
     for (const char* device : {"nbd0", "nbd1", "nbd2"}) {
         threads.emplace_back([&, name = std::string(device)] {

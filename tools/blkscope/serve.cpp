@@ -7,6 +7,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -97,8 +98,10 @@ void warn_of_backings(const Service& service) {
     }
 }
 
+// A shortage of descriptors or memory says nothing of the terminal, and must not end the server.
 bool has_terminal() {
-    return Descriptor(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC)).is_open();
+    const Descriptor terminal(::open("/dev/tty", O_RDONLY | O_NOCTTY | O_CLOEXEC));
+    return terminal.is_open() || errno == EMFILE || errno == ENFILE || errno == ENOMEM;
 }
 
 // nohup(1) has seen to it that the end of the terminal is not the end of the server.
