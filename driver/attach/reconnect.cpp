@@ -64,6 +64,8 @@ Descriptor connect_unix(const std::string& path, Clock::time_point deadline) {
                       deadline);
 }
 
+// Each address has an equal share of the time that is left. So a silent address leaves time for the
+// next one.
 Descriptor connect_tcp(const nbd::Uri& uri, Clock::time_point deadline) {
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
@@ -72,8 +74,12 @@ Descriptor connect_tcp(const nbd::Uri& uri, Clock::time_point deadline) {
         return Descriptor();
     }
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, freeaddrinfo);
+    int addresses_left = 0;
+    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) ++addresses_left;
     for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-        Descriptor socket = connect_to(one->ai_family, one->ai_addr, one->ai_addrlen, deadline);
+        const auto now = Clock::now();
+        const auto until = now + (deadline - now) / addresses_left--;
+        Descriptor socket = connect_to(one->ai_family, one->ai_addr, one->ai_addrlen, until);
         if (socket.is_open()) return socket;
     }
     return Descriptor();

@@ -3,7 +3,9 @@
 #include "driver/attach/reconnect.hpp"
 
 #include <arpa/inet.h>
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <stdlib.h>
 #include <sys/socket.h>
@@ -18,6 +20,7 @@
 #include <functional>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <thread>
 
 #include "driver/nbd/protocol.hpp"
@@ -33,6 +36,11 @@ constexpr milliseconds ample{20'000};
 constexpr uint16_t all_used =
     flag::has_flags | flag::send_flush | flag::send_fua | flag::send_trim | flag::can_multi_conn;
 constexpr uint16_t both = nbd::handshake_flag::fixed_newstyle | nbd::handshake_flag::no_zeroes;
+
+// A host that has two addresses on every machine: see getaddrinfo() at the end.
+constexpr const char* host_of_two = "two.test";
+constexpr const char* first_host = "127.0.0.2";
+constexpr const char* second_host = "127.0.0.1";
 
 std::string number(uint64_t value, size_t bytes) {
     std::string text;
@@ -235,6 +243,35 @@ TEST_F(HeldReconnect, AServerThatSaysNothingOverTcpIsGivenUp) {
     EXPECT_TRUE(is_given_up());
 }
 
+// The queue of clients is full at the first address, which is silent therefore.
+TEST_F(Reconnect, ASilentAddressLeavesTimeForTheNextOne) {
+    const auto listen_at = [](const char* host, uint16_t port, int clients) {
+        const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = port;
+        EXPECT_EQ(::inet_pton(AF_INET, host, &address.sin_addr), 1);
+        EXPECT_EQ(::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(::listen(socket, clients), 0);
+        return socket;
+    };
+    const Descriptor silent(listen_at(first_host, 0, 0));
+    sockaddr_in address{};
+    socklen_t bytes = sizeof address;
+    auto* const generic = reinterpret_cast<sockaddr*>(&address);
+    ASSERT_EQ(::getsockname(silent.get(), generic, &bytes), 0);
+    std::array<Descriptor, 4> waiting;
+    for (Descriptor& client : waiting) {
+        client = Descriptor(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+        static_cast<void>(::connect(client.get(), generic, bytes));
+    }
+    ::close(listener_);
+    listener_ = listen_at(second_host, address.sin_port, 8);
+    serve_offer(mib, all_used);
+    uri_ = {.host = host_of_two, .port = ntohs(address.sin_port), .export_name = "disk"};
+    EXPECT_TRUE(connect_again(uri_, terms(), milliseconds(4000)).is_open());
+}
+
 // ---- Servers that are not the one that was there ----
 
 TEST_F(Reconnect, WhatIsNoNbdServerIsRefused) {
@@ -336,3 +373,15 @@ TEST(DeviceTerms, AreWhatTheKernelSaysOfTheDevice) {
 
 }  // namespace
 }  // namespace blkscope
+
+// Replaces the C library's function, which it calls, and adds the host of two addresses.
+extern "C" int getaddrinfo(const char* node, const char* service, const addrinfo* hints,
+                           addrinfo** found) {
+    using Function = decltype(&::getaddrinfo);
+    static const auto original = reinterpret_cast<Function>(::dlsym(RTLD_NEXT, "getaddrinfo"));
+    if (node == nullptr || std::string_view(node) != blkscope::host_of_two) {
+        return original(node, service, hints, found);
+    }
+    const int error = original(blkscope::first_host, service, hints, found);
+    return error != 0 ? error : original(blkscope::second_host, service, hints, &(*found)->ai_next);
+}
