@@ -1,4 +1,4 @@
-// The control socket: a running server is changed, by its own user only, and disturbed by no client.
+// The control socket: a running server is changed by its own user only. No client disturbs it.
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -168,7 +168,7 @@ TEST_F(Control, TheErrorOfASyncIsForgottenAfterASyncThatSucceeded) {
     EXPECT_TRUE(logged("cleared the error of the failed sync\n")) << server_->output();
 }
 
-// The server opens no path that a client names: this file is where the command runs, not the server.
+// The server opens no path that a client names. This file is where the command runs.
 TEST_F(Control, TheCommandReadsTheFileOfAModel) {
     serve("memory:1M");
     std::filesystem::create_directory(path("there"));

@@ -1,11 +1,12 @@
 // The server's side of a control request: one line in, one line out.
 //
-//     line ── parse_request ──▶ ControlRequest ── parsed for the device ──▶ change ──▶ {"ok":true,...}
-//                  └──────────────── any error: nothing has changed ─────────────────▶ {"error":...}
+//     line ─ parse_request ─▶ ControlRequest ── parsed for the device ──▶ change ──▶ {"ok":true,...}
+//                  └─────────────── any error: nothing has changed ────────────────▶ {"error":...}
 //
 // Ownership: borrows the server for the call.
 // Threads:   the control thread, so that no export is added or removed meanwhile.
-// Errors:    none to the caller: the answer has them, with the exit status for the command.
+// Errors:    the answer has them, with the exit status for the command. The caller gets
+//            std::bad_alloc only, if there is no memory for the answer.
 #pragma once
 
 #include <string>

@@ -113,8 +113,15 @@ std::string receive_line(int socket) {
     }
 }
 
+// A wrong answer is the server's failure, and no bad input of the user.
+StrictJson parse_answer(const std::string& line) try {
+    return parse_strictly(line);
+} catch (const std::invalid_argument& error) {
+    throw std::runtime_error(std::string("the server's answer: ") + error.what());
+}
+
 StrictJson take_answer(const std::string& line) try {
-    StrictJson answer = parse_strictly(line);
+    StrictJson answer = parse_answer(line);
     if (!answer.contains("error")) return answer;
     const auto why = answer.at("error").get<std::string>();
     if (answer.value("status", 1) == 2) throw std::invalid_argument(why);

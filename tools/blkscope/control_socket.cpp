@@ -20,6 +20,7 @@
 #include <filesystem>
 #include <list>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -41,6 +42,7 @@ constexpr std::string_view suffix = ".ctl";
 constexpr int socket_type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 // The pause after accept4(2) has found no descriptor.
 constexpr std::chrono::milliseconds accept_pause{200};
+constexpr std::chrono::milliseconds failure_pause{100};
 
 std::string error_line(std::string_view why) {
     return program::Json({{"error", why}}).line() + "\n";
@@ -130,6 +132,7 @@ struct ControlSocket::Shared {
     const Answer answer;  // called on the executor's thread
     const Descriptor wake;
     std::atomic<bool> stopped{false};
+    std::atomic<bool> answer_lost{false};  // there was no memory for one
     std::mutex mutex;
     std::vector<std::pair<uint64_t, std::string>> answers;  // by the client's number
 };
@@ -156,10 +159,11 @@ class ControlSocket::Loop {
         : shared_(std::move(shared)), listener_(std::move(listener)) {}
 
     void run() {
-        while (!shared_->stopped) turn();
+        while (!shared_->stopped) guarded_turn();
     }
 
   private:
+    void guarded_turn();
     void turn();
     [[nodiscard]] int milliseconds_to_wait() const;
     void accept();
@@ -179,6 +183,18 @@ class ControlSocket::Loop {
     nbd::LogLimit log_;
 };
 
+// Without memory for a turn, the clients are closed and the server goes on. The pause keeps the
+// thread from spinning until there is memory again.
+void ControlSocket::Loop::guarded_turn() {
+    try {
+        turn();
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "blkscope: the control socket closes its clients: %s\n", error.what());
+        clients_.clear();
+        std::this_thread::sleep_for(failure_pause);
+    }
+}
+
 void ControlSocket::Loop::turn() {
     std::vector<pollfd> ready{{shared_->wake.get(), POLLIN, 0}, {listener_.get(), 0, 0}};
     if (Clock::now() >= accept_at_) ready[1].events = POLLIN;
@@ -193,6 +209,7 @@ void ControlSocket::Loop::turn() {
     if (::read(shared_->wake.get(), &count, sizeof count) < 0) assert(errno == EAGAIN);
     size_t at = 2;
     for (Client& client : clients_) serve(client, ready.at(at++).revents);
+    if (shared_->answer_lost.exchange(false)) throw std::bad_alloc();
     take_answers();
     const auto now = Clock::now();
     clients_.remove_if([&](const Client& client) {
@@ -304,10 +321,12 @@ void ControlSocket::Loop::ask(Client& client) {
     const auto call = [shared = shared_, who = client.who, number = client.number,
                        asked = std::move(line)] {
         if (shared->stopped) return;
-        std::string answer = shared->answer(who, asked);
-        {
+        try {
+            std::string answer = shared->answer(who, asked);
             const std::lock_guard lock(shared->mutex);
             shared->answers.emplace_back(number, std::move(answer));
+        } catch (const std::exception&) {
+            shared->answer_lost = true;
         }
         shared->notify();
     };

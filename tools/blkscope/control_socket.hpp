@@ -3,18 +3,19 @@
 //     client ── a line of JSON ──▶ the socket's thread ── post ──▶ control thread: Answer
 //     client ◀── a line of JSON ── the socket's thread ◀── a byte in a pipe ──┘
 //
-// The socket's thread receives and sends. This thread never touches a device, so a client that floods the
-// socket or stalls delays only itself. The answers are made on the control thread, which also adds
-// and removes exports. So no export can be removed while a request changes it.
+// The socket's thread receives and sends. This thread never touches a device. So a client that
+// floods the socket or stalls delays only itself. The answers are made on the control thread, which
+// also adds and removes exports. So no export can be removed while a request changes it.
 //
-// A client is a process of root or of the server's own user. The file's mode (0600) keeps others out,
-// and SO_PEERCRED is checked as well. The socket first listens under a temporary name. The rename
-// replaces the socket of an earlier process with this pid.
+// A client is a process of root or of the server's own user. The file's mode (0600) keeps others
+// out, and SO_PEERCRED is checked as well. The socket first listens under a temporary name. The
+// rename replaces the socket of an earlier process with this pid.
 //
 // Units:     bytes; a line has at most line_bytes_max with its end.
 // Ownership: borrows the executor; owns the thread and the sockets.
 // Threads:   constructed and destroyed on the executor's thread. The answer is called there.
-// Errors:    the constructor throws std::system_error. A client's failure ends that client only.
+// Errors:    the constructor throws std::system_error. A client's failure ends that client only. A
+//            lack of memory, or an answer that throws, ends all clients.
 // Source:    unix(7).
 #pragma once
 
