@@ -159,11 +159,11 @@ Json Answer::clear_faults() {
 }
 
 Json Answer::clear_error() {
+// The device logs the end of an error, if there was one.
     if (!device_.clear_sync_error()) {
         throw std::runtime_error(device_.name() +
                                  ": no sync has succeeded since the one that failed; flush first");
     }
-    log("cleared the error of the failed sync");
     return {{"ok", true}};
 }
 
