@@ -1,10 +1,13 @@
 #include "tools/blkscope/histogram_file.hpp"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
 #include <bit>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +15,8 @@
 #include <stdexcept>
 #include <system_error>
 #include <vector>
+
+#include "base/descriptor.hpp"
 
 namespace blkscope {
 namespace {
@@ -135,6 +140,34 @@ std::vector<json> documents_of(const std::string& text) {
     return documents;
 }
 
+[[noreturn]] void fail(const std::string& file) {
+    throw std::system_error(errno, std::generic_category(), "read " + file);
+}
+
+// A FIFO without a writer must not keep open(2) waiting.
+Descriptor open_to_read(const std::string& file) {
+    Descriptor opened(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
+    if (!opened.is_open()) fail(file);
+    return opened;
+}
+
+// The file's text, cut off behind file_bytes_max.
+std::string text_of(int descriptor, const std::string& file) {
+    struct stat info {};
+    if (::fstat(descriptor, &info) != 0) fail(file);
+    if (!S_ISREG(info.st_mode)) throw std::invalid_argument("it is no file");
+    std::string text;
+    std::array<char, 65536> chunk;
+    while (text.size() <= file_bytes_max) {
+        const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
+        if (count < 0 && errno == EINTR) continue;
+        if (count < 0) fail(file);
+        if (count == 0) break;
+        text.append(chunk.data(), static_cast<size_t>(count));
+    }
+    return text;
+}
+
 }  // namespace
 
 model::Histogram parse_histogram(const std::string& text, std::string_view operation) {
@@ -155,18 +188,9 @@ model::Histogram parse_histogram(const std::string& text, std::string_view opera
 }
 
 model::Histogram read_histogram(const std::string& file, std::string_view operation) {
-    std::ifstream in(file);
-    std::string text;
-    std::array<char, 65536> chunk;
-    while (in.is_open() && text.size() <= file_bytes_max) {
-        in.read(chunk.data(), chunk.size());
-        if (in.gcount() == 0) break;
-        text.append(chunk.data(), static_cast<size_t>(in.gcount()));
-    }
-    if (!in.is_open() || in.bad()) {
-        throw std::system_error(errno, std::generic_category(), "read " + file);
-    }
+    const Descriptor opened = open_to_read(file);
     try {
+        const std::string text = text_of(opened.get(), file);
         if (text.size() > file_bytes_max) throw std::invalid_argument("it is larger than 64 MiB");
         return parse_histogram(text, operation);
     } catch (const std::invalid_argument& failure) {

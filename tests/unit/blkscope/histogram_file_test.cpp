@@ -2,6 +2,7 @@
 #include "tools/blkscope/histogram_file.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -90,6 +91,22 @@ TEST(HistogramFile, AnErrorNamesTheFile) {
     }
     std::filesystem::remove(file);
     EXPECT_THROW(static_cast<void>(read_histogram(file, "read")), std::system_error);
+}
+
+// Without a writer, a FIFO would keep the reader waiting for ever.
+TEST(HistogramFile, WhatIsNoFileIsRefusedAtOnce) {
+    const std::string fifo = testing::TempDir() + "histogram_file_test.fifo";
+    std::filesystem::remove(fifo);
+    ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+    for (const std::string& file : {fifo, testing::TempDir(), std::string("/dev/zero")}) {
+        try {
+            static_cast<void>(read_histogram(file, "read"));
+            ADD_FAILURE() << file;
+        } catch (const std::invalid_argument& error) {
+            EXPECT_EQ(error.what(), "histogram file '" + file + "': it is no file");
+        }
+    }
+    std::filesystem::remove(fifo);
 }
 
 }  // namespace
