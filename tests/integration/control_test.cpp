@@ -87,7 +87,8 @@ constexpr const char* no_faults = "{\"ok\":true,\"faults\":[]}\n";
 TEST_F(Control, SetChangesTheModelOfADeviceWithClients) {
     serve("memory:1M");
     Client client(uri());
-    EXPECT_EQ(blkscope({"set", "nbd0", "model=read=const:400ms"}), "nbd0: model=read=const:400ms\n");
+    EXPECT_EQ(blkscope({"set", "nbd0", "model=read=const:400ms"}),
+              "nbd0: model=read=const:400ms\n");
     EXPECT_GE(read_time(client), 400ms);
     EXPECT_EQ(blkscope({"set", "nbd0", "model=none", "limit=read_iops=1000"}),
               "nbd0: model=none\nnbd0: limit=read_iops=1000\n");
@@ -113,9 +114,9 @@ TEST_F(Control, SetChangesTheDepth) {
             ASSERT_GT(nbd_poll(client.get(), 20'000), 0);
         }
     }
-    EXPECT_GE(Clock::now() - since, 200ms);
+    EXPECT_GE(Clock::now() - since, 1600ms);  // one after the other
     const std::string batch = blkscope({"list", "-v"});
-    EXPECT_NE(batch.find("depth 1"), std::string::npos) << batch;
+    EXPECT_NE(batch.find("depth 1\n"), std::string::npos) << batch;
 }
 
 TEST_F(Control, FaultsAreAddedListedAndCleared) {
@@ -417,13 +418,6 @@ TEST_F(Control, AReloadAppliesModelsInPlace) {
     EXPECT_LT(read_time(client), 400ms);
 }
 
-TEST_F(Control, ABadRuleInTheFileChangesNothing) {
-    configure(R"({"name": "a", "backing": "memory:1M"}, {"name": "b", "backing": "memory:1M"})");
-    serve_with({"--config", path("lab.json")});
-    Client client(uri("a"));
-    configure(R"({"name": "a", "backing": "memory:1M", "faults": ["write:error=EPERM"]},
-        {"name": "b", "backing": "memory:1M", "faults": ["write:error=EPERM;sectors=2048-2049"]})");
-    reload("everything stays as it was\n");
 TEST_F(Control, AReloadUndoesASeed) {
     configure(R"({"name": "a", "backing": "memory:1M", "model": "read=exp:1us"})");
     serve_with({"--config", path("lab.json")});
@@ -435,6 +429,13 @@ TEST_F(Control, AReloadUndoesASeed) {
     reload("0 added, 0 replaced, 0 removed\n");
 }
 
+TEST_F(Control, ABadRuleInTheFileChangesNothing) {
+    configure(R"({"name": "a", "backing": "memory:1M"}, {"name": "b", "backing": "memory:1M"})");
+    serve_with({"--config", path("lab.json")});
+    Client client(uri("a"));
+    configure(R"({"name": "a", "backing": "memory:1M", "faults": ["write:error=EPERM"]},
+        {"name": "b", "backing": "memory:1M", "faults": ["write:error=EPERM;sectors=2048-2049"]})");
+    reload("everything stays as it was\n");
     EXPECT_EQ(client.try_write(0, 512), 0);
 }
 
@@ -463,13 +464,6 @@ TEST_F(Control, AServerOfATerminalEndsWithIt) {
     EXPECT_NE(said.find("ended with 0\n"), std::string::npos) << said;
 }
 
-// Exports come and go while clients of the control socket change them.
-TEST_F(Control, ChangesAndReloadsMayCross) {
-    const std::string kept = R"({"name": "a", "backing": "memory:1M"})";
-    const std::string more = R"(,{"name": "b", "backing": "memory:1M"})";
-    configure(kept + more);
-    serve_with({"--config", path("lab.json")});
-    std::atomic<bool> done{false};
 TEST_F(Control, AServerWithoutADescriptorKeepsItsTerminal) {
     NEEDS("python3");
     const std::string said =
@@ -491,6 +485,13 @@ TEST_F(Control, AServerWithoutADescriptorKeepsItsTerminal) {
     EXPECT_NE(said.find("ended with 0\n"), std::string::npos) << said;
 }
 
+// Exports come and go while clients of the control socket change them.
+TEST_F(Control, ChangesAndReloadsMayCross) {
+    const std::string kept = R"({"name": "a", "backing": "memory:1M"})";
+    const std::string more = R"(,{"name": "b", "backing": "memory:1M"})";
+    configure(kept + more);
+    serve_with({"--config", path("lab.json")});
+    std::atomic<bool> done{false};
     std::vector<std::thread> threads;
     for (const char* device : {"nbd0", "nbd1", "nbd2"}) {
         threads.emplace_back([&, name = std::string(device)] {
