@@ -24,7 +24,8 @@ using program::Json;
 constexpr int failed = 1;
 constexpr int bad_usage = 2;
 
-// Longer texts would make the list of all rules longer than a line may be.
+// Bounds the list of added rules: the command takes an answer of a MiB at most. Rules of the
+// command line and of the file have no such bound.
 constexpr size_t rule_bytes_max = 512;
 
 std::string error_line(std::string_view why, int status) {
@@ -158,8 +159,8 @@ Json Answer::clear_faults() {
     return {{"ok", true}, {"removed", removed}};
 }
 
-Json Answer::clear_error() {
 // The device logs the end of an error, if there was one.
+Json Answer::clear_error() {
     if (!device_.clear_sync_error()) {
         throw std::runtime_error(device_.name() +
                                  ": no sync has succeeded since the one that failed; flush first");

@@ -40,16 +40,16 @@ constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
 
 // The process that serves the device: a record of nbd:N:nbdN,export.
 pid_t server_of(const std::string& device) {
-    constexpr std::string_view module = "nbd";
+    constexpr const char* module = "nbd";
     const auto instance =
         device.starts_with(module)
-            ? program::decimal<int>(std::string_view(device).substr(module.size()))
+            ? program::decimal<int>(std::string_view(device).substr(std::strlen(module)))
             : std::nullopt;
     if (!instance || *instance < 0) no_such_device(device);
     const program::Chain chain(kstat_open());
     if (!chain) fail("read kstats");
     const std::string name = device + ",export";
-    kstat_t* ksp = kstat_lookup(chain.get(), "nbd", *instance, name.c_str());
+    kstat_t* ksp = kstat_lookup(chain.get(), module, *instance, name.c_str());
     if (ksp == nullptr || kstat_read(chain.get(), ksp, nullptr) < 0) no_such_device(device);
     const auto* pid = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "pid"));
     if (pid == nullptr || pid->data_type != KSTAT_DATA_INT32 || pid->value.i32 <= 0) {

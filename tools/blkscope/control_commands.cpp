@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <limits>
 #include <stdexcept>
@@ -133,9 +134,10 @@ void set(const SetCommand& command) {
 
 void fault(const FaultCommand& command) {
     with_answer([&] {
-        if (command.action == "add") add_fault(command);
-        if (command.action == "list") list_faults(command);
-        if (command.action == "clear") clear_faults(command);
+        if (command.action == "add") return add_fault(command);
+        if (command.action == "list") return list_faults(command);
+        assert(command.action == "clear");
+        clear_faults(command);
     });
 }
 

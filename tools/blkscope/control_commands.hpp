@@ -1,13 +1,14 @@
 // blkscope set, fault, clear-error: change a device of a running server.
 //
-//     nbd0 ── nbd:0:nbd0,export ──▶ pid ──▶ <pid>.ctl in the run directory ◀── a line of JSON ──▶ server
+//     nbd0 ── nbd:0:nbd0,export ──▶ pid ──▶ <pid>.ctl in the run directory
+//     command ── a line of JSON ──▶ <pid>.ctl ──▶ server
 //
 // The command checks its input before it asks the server, and reads the FILEs of models. The server
 // checks all of it again.
 //
 // Threads: any.
-// Errors:  std::invalid_argument for bad input, of which the exit status is 2. std::runtime_error or
-//          std::system_error if there is no such device, or its server refuses.
+// Errors:  std::invalid_argument for bad input, of which the exit status is 2. std::runtime_error
+//          or std::system_error if there is no such device, or its server refuses.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// ControlRequest: a change of a running server, as a line of JSON between the command and the server.
+// ControlRequest: a change of a running server, as a line of JSON from the command to the server.
 //
 //     blkscope set nbd0 model=exp:1ms
 //         │ text_of
