@@ -71,9 +71,9 @@ void Detours::abandon(Lane& lane) {
     Device& device = lane.device();
     Pacing& pacing = *device.pacing_;
     lane.ring_.lock(device.lock_);
-    if (!pacing.any_hung()) return;
     BufQueue unwanted;
     pacing.take_hung([&](const Buf& buf) { return buf.lane == &lane && !buf.wanted(); }, unwanted);
+    if (unwanted.empty()) return;
     while (!unwanted.empty()) {
         lane.ring_.lock(device.lock_);
         end_unwanted(unwanted.pop());

@@ -90,7 +90,6 @@ class Pacing {
         }
         hung_.take_over(rest);
     }
-    [[nodiscard]] bool any_hung() const { return !hung_.empty(); }
     void abandoned() { publish(abandoned_, abandoned_ + 1); }
     /// Requests that hung when their client had closed its connection.
     [[nodiscard]] const uint64_t& abandoned_count() const { return abandoned_; }
