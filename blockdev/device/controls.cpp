@@ -91,6 +91,15 @@ void Controls::set_limits(std::optional<model::LimitSpec> limits) {
     });
 }
 
+void Controls::retire() {
+    const Behaviour last = [this] {
+        const std::lock_guard one(mutex_);
+        return behaviour_;
+    }();
+    if (last.limits) set_limits(std::nullopt);
+    if (last.model) set_model(std::nullopt);
+}
+
 void Controls::set_queue_depth(uint32_t depth) {
     assert(depth > 0);
     const std::lock_guard one(mutex_);

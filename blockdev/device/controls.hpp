@@ -40,6 +40,8 @@ class Controls {
     void set_model(std::optional<model::ModelSpec> model);
     /// The new buckets begin full, or with their initial credits.
     void set_limits(std::optional<model::LimitSpec> limits);
+    /// The device is about to go: removes limits and model, so that nothing waits for them.
+    void retire();
     /// A depth that is lowered lets what is running end.
     void set_queue_depth(uint32_t depth);
     /// Adds a rule behind the others. Returns its number, which no other rule of the device gets.

@@ -25,6 +25,7 @@ Lane::Lane(Device& device, Ring& ring, std::unique_ptr<Backing> backing)
 Lane::~Lane() {
     ring_.lock(device_.lock_);
     assert(active_ == 0);
+    alarms_.forget();
     assert(device_.lanes_ > 0);
     --device_.lanes_;
     device_.accounting_->interrupts().ring_removed(ring_);

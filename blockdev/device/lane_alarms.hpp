@@ -43,6 +43,9 @@ class LaneAlarms {
     /// Sets the alarm for the next plan. To be called after pop_due().
     void set_again(Ring& ring);
 
+    /// The lane has no request any more. The moments that are left are of requests that ended early.
+    void forget() { held_.clear(); }
+
     /// Nothing, if no request lacks tokens.
     void wait_for_tokens(Ring& ring, std::optional<hrtime_t> when);
     [[nodiscard]] bool waits_for_tokens() const { return tokens_.when() != Alarm::never; }

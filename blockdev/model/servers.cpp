@@ -25,9 +25,9 @@ Stay Servers::take(hrtime_t ready, hrtime_t service) {
 Stay Servers::take_server(uint32_t server, hrtime_t ready, hrtime_t service) {
     assert(server < ends_.size());
     assert(service >= 0);
+    constexpr hrtime_t last = std::numeric_limits<hrtime_t>::max();
     const hrtime_t begin = std::max(ready, ends_[server]);
-    assert(begin <= std::numeric_limits<hrtime_t>::max() - service);
-    ends_[server] = begin + service;
+    ends_[server] = begin <= last - service ? begin + service : last;
     return {server, begin, ends_[server]};
 }
 

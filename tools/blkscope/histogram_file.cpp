@@ -8,6 +8,7 @@
 #include <bit>
 #include <cerrno>
 #include <charconv>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -34,6 +35,9 @@ class Sum {
         model::Histogram::Bucket& bucket = buckets_[from_ns];
         if (bucket.count > 0 && bucket.to_ns != to_ns) {
             throw std::invalid_argument("its histograms have different buckets");
+        }
+        if (count > std::numeric_limits<uint64_t>::max() - bucket.count) {
+            throw std::invalid_argument("its counts are too large");
         }
         bucket = {from_ns, to_ns, bucket.count + count};
     }
@@ -127,10 +131,11 @@ void add_document(Sum& sum, const json& document, std::string_view operation) {
 
 // One document, or a document on each line.
 std::vector<json> documents_of(const std::string& text) {
-    if (json whole = json::parse(text, nullptr, false); !whole.is_discarded()) {
-        return {std::move(whole)};
-    }
     std::vector<json> documents;
+    if (json whole = json::parse(text, nullptr, false); !whole.is_discarded()) {
+        documents.push_back(std::move(whole));  // a copy would recurse as deep as the text
+        return documents;
+    }
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
         json document = json::parse(line, nullptr, false);

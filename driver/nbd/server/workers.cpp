@@ -85,6 +85,7 @@ void Workers::close_export(std::unique_ptr<Export> exp) {
     assert(exp != nullptr);
     assert(!workers_.empty());
     Worker& owner = exp->worker;
+    exp->device.retire();
     for (const auto& worker : workers_) {
         if (worker.get() != &owner) worker->close_clients(exp->serial);
     }

@@ -79,6 +79,18 @@ TEST(HistogramFile, AFileThatIsNoneIsRefusedInOneLine) {
               "a histogram's bounds do not ascend");
 }
 
+TEST(HistogramFile, CountsThatOverflowAndDeepTextsAreRefused) {
+    const std::string line =
+        R"({"devices": [{"histograms": {"read_service": {"bounds": [1], "counts": [COUNT, 0]}}}]})";
+    const auto with = [&](const char* count) {
+        std::string text = line;
+        return text.replace(text.find("COUNT"), 5, count) + "\n";
+    };
+    EXPECT_EQ(failure(with("18446744073709551615") + with("2")), "its counts are too large");
+    const std::string deep = std::string(2'000'000, '[') + std::string(2'000'000, ']');
+    EXPECT_EQ(failure(deep), "it is neither of iostat -j nor fio's json+");
+}
+
 TEST(HistogramFile, AnErrorNamesTheFile) {
     const std::string file = testing::TempDir() + "histogram_file_test.json";
     std::ofstream(file) << "{}";

@@ -187,6 +187,16 @@ TEST_F(DeviceFaults, ATimeThatEndsAfterTheRuleIsNoHarm) {
     EXPECT_GE(service_ns(read), 60 * ms);
 }
 
+TEST_F(DeviceFaults, ATimeThatIsNotOverAtTheEndOfTheDeviceIsForgotten) {
+    serve(faulty("read:hang=1000s"));
+    TestBuf read = request(Buf::Op::read);
+    device_->strategy(read);
+    ring_->unlock();
+    device_->clear_faults();
+    finish(read);
+    device_.reset();
+}
+
 TEST_F(DeviceFaults, AHungRequestThatNobodyWantsIsAbandoned) {
     script(faulty("all:hang"));
     DroppedBuf write(Buf::Op::write);

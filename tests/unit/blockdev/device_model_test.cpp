@@ -248,6 +248,22 @@ TEST_F(DeviceModel, TheServersOwnRequestIsExempt) {
     EXPECT_EQ(flush.error, 0);
 }
 
+TEST_F(DeviceModel, NothingWaitsForTokensOfADeviceThatGoes) {
+    Behaviour behaviour = limits("iops=1");
+    behaviour.model = model_of("all=const:1ms");
+    serve(std::move(behaviour));
+    std::vector<std::unique_ptr<TestBuf>> bufs;
+    for (int i = 0; i < 20; ++i) {
+        bufs.push_back(std::make_unique<TestBuf>(request(Buf::Op::read)));
+        device_->strategy(*bufs.back());
+    }
+    ring_->unlock();
+    device_->retire();
+    for (const auto& buf : bufs) finish(*buf);
+    EXPECT_FALSE(device_->behaviour().model);
+    EXPECT_FALSE(device_->behaviour().limits);
+}
+
 TEST_F(DeviceModel, LimitsThatAreRemovedStartWhatWaits) {
     serve(limits("iops=1"));
     TestBuf first = request(Buf::Op::read);

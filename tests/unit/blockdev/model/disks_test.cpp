@@ -134,6 +134,10 @@ TEST(Ssd, NoTimeIsLongerThanADay) {
     const hrtime_t day = 86'400 * hrtime_t{1'000'000'000};
     EXPECT_EQ(disk.take(channels, {.write = true, .bytes = 16 << 20}).end, day);
     EXPECT_EQ(disk.take(channels, {.bytes = 64 << 20}).begin, 2 * day);
+    for (int i = 0; i < 200'000; ++i) {
+        const Stay stay = disk.take(channels, {.write = true, .bytes = 16 << 20});
+        ASSERT_LE(stay.begin, stay.end);
+    }
 }
 
 TEST(Ssd, PrintsItsShape) {
