@@ -56,6 +56,7 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
 }
 
 Device::~Device() {
+    first_lane_->ring_.unlock();  // readers of the kstats that are withdrawn may wait for the lock
     withdraw();
     assert(lanes_ == 1);  // the first lane
     assert(io().wcnt == 0);
