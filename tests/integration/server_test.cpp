@@ -115,13 +115,14 @@ TEST_F(Server, PointsToTheHelpOfTheCommandThatWasWrong) {
 TEST_F(Server, WarnsOfABackingThatIsProbablyNotWhatWasMeant) {
     const std::string image = make_image("vm.qcow2", 1 << 20);
     std::fstream(image, std::ios::in | std::ios::out | std::ios::binary) << "QFI\xfb";
-    serve(image, {"memory:9999G"});
+    serve(image, {"memory:999G"});  // the thread sanitizer has no room for more
     const std::string said = server_->output();
     EXPECT_NE(said.find("blkscope: " + image + " is a qcow2 image and is served as raw bytes;"),
               std::string::npos)
         << said;
-    EXPECT_NE(said.find("blkscope: memory: 9.8 TiB are more than the "), std::string::npos) << said;
-    EXPECT_EQ(Client(uri("memory")).try_write(uint64_t{9000} << 30, 512), 0);
+    EXPECT_NE(said.find("blkscope: memory: 999.0 GiB are more than the "), std::string::npos)
+        << said;
+    EXPECT_EQ(Client(uri("memory")).try_write(uint64_t{900} << 30, 512), 0);
     EXPECT_EQ(stop_server(), 0);
 }
 
