@@ -216,6 +216,19 @@ int ServedDevice::stop_server() {
     return server_->wait();
 }
 
+void ServedDevice::configure(const std::string& exports) {
+    std::ofstream(path("lab.json"))
+        << "{\"listen\": [\"unix:" << socket_ << "\"], \"exports\": [" << exports << "]}";
+}
+
+void ServedDevice::reload(const std::string& answer) {
+    const size_t before = server_->output().size();
+    server_->signal(SIGHUP);
+    EXPECT_TRUE(eventually([&] {
+        return server_->output().find(answer, before) != std::string::npos;
+    })) << server_->output();
+}
+
 std::string ServedDevice::uri(const std::string& export_name) const {
     return "nbd+unix:///" + export_name + "?socket=" + socket_;
 }

@@ -100,6 +100,10 @@ class ServedDevice : public testing::Test {
     std::string make_image(const std::string& name, uint64_t bytes);
     /// Ends the server in order and gives its exit status.
     int stop_server();
+    /// Writes the configuration lab.json, with the test's socket and these exports.
+    void configure(const std::string& exports);
+    /// Tells the server to read its configuration again, and waits for this answer in its log.
+    void reload(const std::string& answer);
 
     [[nodiscard]] std::string uri(const std::string& export_name = "") const;
     [[nodiscard]] std::string uri_at(const std::string& socket,

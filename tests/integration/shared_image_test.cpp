@@ -37,17 +37,6 @@ class SharedImage : public ServedDevice {
         EXPECT_NE(result.output.find(who), std::string::npos) << result.output;
         EXPECT_NE(result.output.find("--force-shared"), std::string::npos) << result.output;
     }
-    void configure(const std::string& exports) {
-        std::ofstream(path("lab.json"))
-            << "{\"listen\": [\"unix:" << socket_ << "\"], \"exports\": [" << exports << "]}";
-    }
-    void reload(const std::string& answer) {
-        const size_t before = server_->output().size();
-        server_->signal(SIGHUP);
-        EXPECT_TRUE(eventually([&] {
-            return server_->output().find(answer, before) != std::string::npos;
-        })) << server_->output();
-    }
     /// An export of the image with these properties.
     [[nodiscard]] std::string exp(const std::string& name, const std::string& more = "") const {
         return R"({"name": ")" + name + R"(", "backing": ")" + image_ + "\"" + more + "}";
