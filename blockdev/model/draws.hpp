@@ -8,24 +8,26 @@
 // Units:     none.
 // Ownership: a value. Threads: one.
 // Errors:    none.
-// Source:    splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014);
+// Source:    base/splitmix64.hpp;
 //            counter-based generators (Salmon and others: Parallel random numbers, 2011).
 #pragma once
 
 #include <cassert>
 #include <cstdint>
 
+#include "base/splitmix64.hpp"
+
 namespace blkscope::model {
 
 class Draws {
   public:
     Draws(uint64_t seed, uint64_t stream, uint64_t number)
-        : state_(mix(mix(mix(seed) + stream) + number)) {}
+        : state_(splitmix64(splitmix64(splitmix64(seed) + stream) + number)) {}
 
     /// 64 random bits.
     uint64_t bits() {
-        state_ += step;
-        return mix(state_);
+        state_ += splitmix64_step;
+        return splitmix64(state_);
     }
     /// A number above 0 and below 1, each of 2^52 with the same chance.
     double share() {
@@ -40,14 +42,6 @@ class Draws {
     }
 
   private:
-    static constexpr uint64_t step = 0x9e3779b97f4a7c15;
-
-    static uint64_t mix(uint64_t value) {
-        value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9;
-        value = (value ^ (value >> 27)) * 0x94d049bb133111eb;
-        return value ^ (value >> 31);
-    }
-
     uint64_t state_;
 };
 
