@@ -32,6 +32,8 @@ using hrtime_t = long long;
 
 namespace blkscope {
 
+inline constexpr hrtime_t ns_per_s = 1'000'000'000;
+
 namespace detail {
 
 struct HotClock {
@@ -65,7 +67,7 @@ inline uint64_t read_counter() {
 inline hrtime_t monotonic_ns() {
     timespec now{};
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000LL + now.tv_nsec;
+    return now.tv_sec * ns_per_s + now.tv_nsec;
 }
 
 /// Makes the counter the clock, after measuring its scale for about 20 ms. Later calls return at

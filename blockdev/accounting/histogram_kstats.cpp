@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "blockdev/accounting/histogram_switch.hpp"
 
 namespace blkscope {
@@ -26,7 +27,6 @@ std::string name_of(size_t operation) {
     return Buf::name_of(static_cast<Buf::Op>(operation));
 }
 
-constexpr uint64_t ns_per_s = 1'000'000'000;
 
 // A path below the device's own.
 struct Segments {

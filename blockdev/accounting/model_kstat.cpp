@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -18,7 +20,6 @@ constexpr std::array records{Record{"seed", &ModelCounts::seed},
                              Record{"overruns", &ModelCounts::overruns},
                              Record{"overrun_ns", &ModelCounts::overrun_ns},
                              Record{"late_ns", &ModelCounts::late_ns}};
-constexpr uint64_t ns_per_s = 1'000'000'000;
 
 }  // namespace
 

@@ -151,7 +151,6 @@ int LinuxKernel::submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) {
     assert(wait_for == 1);
     const int submitted = io_uring_submit(&ring);
     if (submitted < 0) return submitted;
-    constexpr hrtime_t ns_per_s = 1'000'000'000;
     __kernel_timespec time{.tv_sec = ns_max / ns_per_s, .tv_nsec = ns_max % ns_per_s};
     io_uring_cqe* completion = nullptr;
     const int result = io_uring_wait_cqe_timeout(&ring, &completion, &time);

@@ -9,7 +9,7 @@ namespace blkscope {
 namespace {
 
 constexpr size_t kib = 1024;
-constexpr size_t page_bytes = 4096;
+constexpr size_t kernel_page = 4096;
 
 constexpr size_t submission_bytes = 64;           // struct io_uring_sqe
 constexpr size_t completion_bytes = 16;           // struct io_uring_cqe
@@ -17,7 +17,7 @@ constexpr size_t index_bytes = sizeof(uint32_t);  // into the submissions
 constexpr size_t header_bytes = 512;              // heads and tails; an upper bound
 
 constexpr size_t whole_pages(size_t bytes) {
-    return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+    return (bytes + kernel_page - 1) / kernel_page * kernel_page;
 }
 
 std::string todo(int error, size_t ring_bytes) {

@@ -17,9 +17,6 @@ namespace blkscope::kstat::host {
 
 namespace {
 
-const std::string stat_path = "/proc/stat";
-const std::string vmstat_path = "/proc/vmstat";
-
 constexpr int interrupt_levels = 15;  // of Solaris
 
 std::string cpu_key(int cpu) {

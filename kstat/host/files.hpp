@@ -22,6 +22,9 @@ inline constexpr hrtime_t settled_ns = 1'000'000'000;
 /// The same for values that only an administrator changes.
 inline constexpr hrtime_t configured_ns = 60'000'000'000;
 
+inline const std::string stat_path = "/proc/stat";
+inline const std::string vmstat_path = "/proc/vmstat";
+
 /// A value, and the time of its computation.
 template <class T>
 class Fresh {

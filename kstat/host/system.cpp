@@ -13,8 +13,6 @@ namespace blkscope::kstat::host {
 
 namespace {
 
-const std::string stat_path = "/proc/stat";
-const std::string vmstat_path = "/proc/vmstat";
 const std::string meminfo_path = "/proc/meminfo";
 const std::string dentry_path = "/proc/sys/fs/dentry-state";
 const std::string tasks_max_path = "/proc/sys/kernel/threads-max";

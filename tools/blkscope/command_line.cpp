@@ -14,6 +14,7 @@
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
 #include "tools/blkscope/control_commands.hpp"
+#include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/help.hpp"
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"
@@ -28,7 +29,6 @@
 namespace blkscope {
 namespace {
 
-constexpr int bad_usage = 2;
 
 constexpr const char* about =
     "A userspace block device you can see inside: serves a file, disk or memory\n"

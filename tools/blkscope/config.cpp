@@ -19,7 +19,6 @@
 namespace blkscope {
 namespace {
 
-using Json = StrictJson;
 using Object = StrictObject;
 
 constexpr std::string_view unix_prefix = "unix:";
@@ -55,7 +54,7 @@ auto at_key(const std::string& key, Parse parse) {
 }
 
 // The items of an object of the grammar: its preset, then a member for each of the names.
-std::vector<std::string> parse_items(const Json& json, const std::string& path,
+std::vector<std::string> parse_items(const StrictJson& json, const std::string& path,
                                      std::initializer_list<const char*> names) {
     Object object(json, path);
     std::vector<std::string> items;
@@ -68,7 +67,7 @@ std::vector<std::string> parse_items(const Json& json, const std::string& path,
 }
 
 // A text of --model, or an object with a member for each item. `all` comes before the operations.
-model::ModelSpec parse_model_at(const Json& json, const std::string& path) {
+model::ModelSpec parse_model_at(const StrictJson& json, const std::string& path) {
     if (json.is_string()) {
         return at_key(path, [&] { return parse_model(json.get<std::string>()); });
     }
@@ -78,7 +77,7 @@ model::ModelSpec parse_model_at(const Json& json, const std::string& path) {
     return at_key(path, [&] { return parse_model(items); });
 }
 
-model::LimitSpec parse_limits_at(const Json& json, const std::string& path) {
+model::LimitSpec parse_limits_at(const StrictJson& json, const std::string& path) {
     std::string text;
     if (json.is_string()) {
         text = json.get<std::string>();
@@ -93,10 +92,10 @@ model::LimitSpec parse_limits_at(const Json& json, const std::string& path) {
 
 // The size of the device decides later whether a rule can match. Its form is checked here.
 void parse_behaviour(Object& object, BehaviourConfig& behaviour) {
-    if (const Json* json = object.find("model")) {
+    if (const StrictJson* json = object.find("model")) {
         behaviour.model = parse_model_at(*json, object.path_of("model"));
     }
-    if (const Json* json = object.find("limit")) {
+    if (const StrictJson* json = object.find("limit")) {
         behaviour.limits = parse_limits_at(*json, object.path_of("limit"));
     }
     behaviour.faults = object.texts("faults");
@@ -107,7 +106,7 @@ void parse_behaviour(Object& object, BehaviourConfig& behaviour) {
     object.number("seed", behaviour.seed);
 }
 
-ExportConfig parse_export(const Json& json, const std::string& path) {
+ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     Object object(json, path);
     ExportConfig exp;
     object.required_text("name", exp.name);
@@ -125,7 +124,7 @@ ExportConfig parse_export(const Json& json, const std::string& path) {
 }
 
 void parse_exports(Object& top, std::vector<ExportConfig>& exports) {
-    const Json* array = top.array("exports");
+    const StrictJson* array = top.array("exports");
     if (array == nullptr || array->empty())
         refuse_key("exports", "none; there must be one at least");
     std::set<std::string> names;
@@ -144,7 +143,7 @@ void parse_exports(Object& top, std::vector<ExportConfig>& exports) {
     }
 }
 
-nbd::TlsOptions parse_tls(const Json& json) {
+nbd::TlsOptions parse_tls(const StrictJson& json) {
     Object object(json, "tls");
     nbd::TlsOptions tls;
     std::string mode;
@@ -167,7 +166,7 @@ nbd::ReplyForm parse_replies(const std::string& word) {
     return *found;
 }
 
-ServiceConfig from_json(const Json& json) {
+ServiceConfig from_json(const StrictJson& json) {
     Object top(json, "");
     ServiceConfig config;
     const std::vector<std::string> listen = top.texts("listen");
@@ -184,7 +183,7 @@ ServiceConfig from_json(const Json& json) {
         config.replies = parse_replies(replies);
     }
     const nbd::AllowList tried(config.allow);
-    if (const Json* limits_json = top.find("limits")) {
+    if (const StrictJson* limits_json = top.find("limits")) {
         Object limits(*limits_json, "limits");
         limits.number("workers", config.workers, workers_max);
         limits.number("connections", config.connections_max, clients_max);
@@ -192,7 +191,7 @@ ServiceConfig from_json(const Json& json) {
         limits.number("handshake-timeout", config.handshake_seconds, handshake_seconds_max);
         limits.no_others();
     }
-    if (const Json* tls_json = top.find("tls")) config.tls = parse_tls(*tls_json);
+    if (const StrictJson* tls_json = top.find("tls")) config.tls = parse_tls(*tls_json);
     parse_exports(top, config.exports);
     top.no_others();
     return config;

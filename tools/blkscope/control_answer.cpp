@@ -13,6 +13,7 @@
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/behaviour_config.hpp"
 #include "tools/blkscope/control_request.hpp"
+#include "tools/blkscope/failure.hpp"
 #include "tools/program/json.hpp"
 
 namespace blkscope {
@@ -22,7 +23,6 @@ using Command = ControlRequest::Command;
 using program::Json;
 
 constexpr int failed = 1;
-constexpr int bad_usage = 2;
 
 // Bounds the list of added rules: the command takes an answer of a MiB at most. Rules of the
 // command line and of the file have no such bound.

@@ -20,6 +20,7 @@
 #include "driver/nbd/server/peer.hpp"
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/control_socket.hpp"
+#include "tools/blkscope/failure.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/options.hpp"
 
@@ -28,10 +29,6 @@ namespace {
 
 constexpr size_t answer_bytes_max = size_t{1} << 20;
 constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
-
-[[noreturn]] void fail(const std::string& what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
 
 [[noreturn]] void no_such_device(const std::string& name) {
     throw std::runtime_error(
@@ -47,7 +44,7 @@ pid_t server_of(const std::string& device) {
             : std::nullopt;
     if (!instance || *instance < 0) no_such_device(device);
     const program::Chain chain(kstat_open());
-    if (!chain) fail("read kstats");
+    if (!chain) throw_errno("read kstats");
     const std::string name = device + ",export";
     kstat_t* ksp = kstat_lookup(chain.get(), module, *instance, name.c_str());
     if (ksp == nullptr || kstat_read(chain.get(), ksp, nullptr) < 0) no_such_device(device);
@@ -71,14 +68,14 @@ Descriptor connect_to(pid_t pid) {
     const std::string name = control_socket_name(pid);
     const std::string what = "connect to " + run_directory() + "/" + name;
     const Descriptor directory(::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!directory.is_open()) fail(what);
+    if (!directory.is_open()) throw_errno(what);
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket.is_open()) fail(what);
+    if (!socket.is_open()) throw_errno(what);
     setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     const sockaddr_un address = socket_address(directory.get(), name);
     if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        fail(what);
+        throw_errno(what);
     }
     require_server(socket.get(), pid, what);
     return socket;
@@ -102,7 +99,7 @@ std::string receive_line(int socket) {
         const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0 && errno == EAGAIN) errno = ETIMEDOUT;
-        if (count < 0) fail("the server's answer");
+        if (count < 0) throw_errno("the server's answer");
         if (count == 0)
             throw std::runtime_error("the server has closed the connection; see its log");
         line.append(bytes.data(), static_cast<size_t>(count));

@@ -30,6 +30,7 @@
 #include "base/run_directory.hpp"
 #include "driver/nbd/server/log_limit.hpp"
 #include "kstat/provider/run_directory.hpp"
+#include "tools/blkscope/failure.hpp"
 #include "tools/program/json.hpp"
 #include "tools/program/options.hpp"
 
@@ -38,7 +39,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view suffix = ".ctl";
+constexpr std::string_view control_suffix = ".ctl";
 constexpr int socket_type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
 // The pause after accept4(2) has found no descriptor.
 constexpr std::chrono::milliseconds accept_pause{200};
@@ -46,10 +47,6 @@ constexpr std::chrono::milliseconds failure_pause{100};
 
 std::string error_line(std::string_view why) {
     return program::Json({{"error", why}}).line() + "\n";
-}
-
-[[noreturn]] void fail(const std::string& what) {
-    throw std::system_error(errno, std::generic_category(), what);
 }
 
 Descriptor unix_socket() {
@@ -63,13 +60,13 @@ int connect_to(int directory, const std::string& name) {
 }
 
 // The pid in the name of a control socket, also of one with its temporary name; 0 for other names.
-pid_t server_of(std::string_view name) {
+pid_t pid_in_control_name(std::string_view name) {
     if (name.starts_with('.') && name.ends_with(".new")) {
         name.remove_prefix(1);
         name.remove_suffix(4);
     }
-    if (!name.ends_with(suffix)) return 0;
-    name.remove_suffix(suffix.size());
+    if (!name.ends_with(control_suffix)) return 0;
+    name.remove_suffix(control_suffix.size());
     return std::max(program::decimal<pid_t>(name).value_or(0), 0);
 }
 
@@ -81,7 +78,7 @@ Descriptor listen_as(int directory, const std::string& name) {
     const sockaddr_un address = socket_address(directory, temporary);
     if (!socket.is_open() ||
         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        fail("control socket " + run_directory() + "/" + name);
+        throw_errno("control socket " + run_directory() + "/" + name);
     }
     if (fchmodat(directory, temporary.c_str(), S_IRUSR | S_IWUSR, 0) != 0 ||
         ::listen(socket.get(), static_cast<int>(control_clients_max)) != 0 ||
@@ -89,7 +86,7 @@ Descriptor listen_as(int directory, const std::string& name) {
         const int error = errno;
         unlinkat(directory, temporary.c_str(), 0);
         errno = error;
-        fail("control socket " + run_directory() + "/" + name);
+        throw_errno("control socket " + run_directory() + "/" + name);
     }
     return socket;
 }
@@ -97,7 +94,7 @@ Descriptor listen_as(int directory, const std::string& name) {
 }  // namespace
 
 std::string control_socket_name(pid_t pid) {
-    return std::to_string(pid) + std::string(suffix);
+    return std::to_string(pid) + std::string(control_suffix);
 }
 
 // A process that does not exist here may exist in another pid namespace, and then accepts.
@@ -106,7 +103,7 @@ void remove_dead_control_sockets() {
     const Descriptor directory(::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     for (const auto& entry : std::filesystem::directory_iterator(run_directory(), none)) {
         const std::string name = entry.path().filename().string();
-        const pid_t pid = server_of(name);
+        const pid_t pid = pid_in_control_name(name);
         if (pid == 0 || kill(pid, 0) == 0 || errno != ESRCH) continue;
         if (connect_to(directory.get(), name) != 0 && errno == ECONNREFUSED) {
             unlinkat(directory.get(), name.c_str(), 0);
@@ -120,7 +117,7 @@ struct ControlSocket::Shared {
         : executor(its_executor),
           answer(std::move(its_answer)),
           wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-        if (!wake.is_open()) fail("control socket: wake-ups");
+        if (!wake.is_open()) throw_errno("control socket: wake-ups");
     }
 
     void notify() const {

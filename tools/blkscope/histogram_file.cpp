@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "tools/blkscope/failure.hpp"
 
 namespace blkscope {
 namespace {
@@ -145,28 +146,24 @@ std::vector<json> documents_of(const std::string& text) {
     return documents;
 }
 
-[[noreturn]] void fail(const std::string& file) {
-    throw std::system_error(errno, std::generic_category(), "read " + file);
-}
-
 // A FIFO without a writer must not keep open(2) waiting.
 Descriptor open_to_read(const std::string& file) {
     Descriptor opened(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!opened.is_open()) fail(file);
+    if (!opened.is_open()) throw_errno("read " + file);
     return opened;
 }
 
 // The file's text, cut off behind file_bytes_max.
 std::string text_of(int descriptor, const std::string& file) {
     struct stat info {};
-    if (::fstat(descriptor, &info) != 0) fail(file);
+    if (::fstat(descriptor, &info) != 0) throw_errno("read " + file);
     if (!S_ISREG(info.st_mode)) throw std::invalid_argument("it is no file");
     std::string text;
     std::array<char, 65536> chunk;
     while (text.size() <= file_bytes_max) {
         const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0) fail(file);
+        if (count < 0) throw_errno("read " + file);
         if (count == 0) break;
         text.append(chunk.data(), static_cast<size_t>(count));
     }

@@ -7,10 +7,8 @@ namespace blkscope::iostat {
 
 namespace {
 
-constexpr double ns_per_s = 1e9;
-
 // Subtracts modulo 2^32, because the counters wrap at 2^32.
-double operations(uint_t before, uint_t now) {
+double count_of(uint_t before, uint_t now) {
     return static_cast<uint_t>(now - before);
 }
 
@@ -52,12 +50,12 @@ Figures figures(const Device* before, const Device& now, const Options& options)
     const hrtime_t since = before != nullptr ? before->snaptime : now.crtime;
     // A device that stands for several has the sums of their times, and therefore of the intervals.
     const double elapsed_ns =
-        since == now.snaptime ? ns_per_s : span_ns(since, now.snaptime) / now.members;
+        since == now.snaptime ? 1e9 : span_ns(since, now.snaptime) / now.members;
 
-    const double per = options.counts ? 1 : elapsed_ns / ns_per_s;
+    const double per = options.counts ? 1 : elapsed_ns / 1e9;
     const double unit = (options.megabytes ? 1024.0 * 1024.0 : 1024.0) * per;
-    const double read_count = operations(old.reads, io.reads);
-    const double write_count = operations(old.writes, io.writes);
+    const double read_count = count_of(old.reads, io.reads);
+    const double write_count = count_of(old.writes, io.writes);
     const double completed = read_count + write_count;
     const double wait_ns = span_ns(old.wlentime, io.wlentime);
     const double run_ns = span_ns(old.rlentime, io.rlentime);
@@ -82,7 +80,7 @@ Figures figures(const Device* before, const Device& now, const Options& options)
     f.hard_errors = error_count(now.errors, 1);
     f.transport_errors = error_count(now.errors, 2);
     f.errors = f.soft_errors + f.hard_errors + f.transport_errors;
-    f.elapsed_s = elapsed_ns / ns_per_s;
+    f.elapsed_s = elapsed_ns / 1e9;
     find_percentiles(
         f, before == nullptr ? now.histograms : difference(before->histograms, now.histograms));
     return f;

@@ -6,11 +6,11 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/clock.hpp"
+
 namespace blkscope::iostat {
 
 namespace {
-
-constexpr uint64_t ns_per_s = 1'000'000'000;
 
 void require(kstat2_status_t status, const char* what) {
     if (status == KSTAT2_S_OK) return;

@@ -6,11 +6,10 @@
 #include <functional>
 #include <optional>
 
+#include "base/clock.hpp"
 #include "tools/program/cadence.hpp"
 
 namespace blkscope::program {
-
-constexpr hrtime_t ns_per_s = 1'000'000'000;
 
 class Pace {
   public:

@@ -2,11 +2,11 @@
 
 #include <poll.h>
 
+#include "base/clock.hpp"
+
 namespace blkscope::program {
 
 namespace {
-
-constexpr hrtime_t ns_per_s = 1'000'000'000;
 
 volatile std::sig_atomic_t continued = 0;
 volatile std::sig_atomic_t ending = 0;

@@ -9,11 +9,11 @@
 #include <cerrno>
 #include <system_error>
 
+#include "base/clock.hpp"
+
 namespace blkscope::top {
 
 namespace {
-
-constexpr hrtime_t ns_per_s = 1'000'000'000;
 
 int checked(int result, const char* what) {
     if (result < 0) throw std::system_error(errno, std::generic_category(), what);

@@ -7,8 +7,6 @@ namespace blkscope::top {
 
 namespace {
 
-constexpr double ns_per_s = 1e9;
-
 constexpr const char* notes =
     "Each interval it shows what the devices did, as 'iostat -xnu' does, and for one\n"
     "of them where the time went: heatmaps of the time that requests waited, and that\n"
@@ -26,7 +24,7 @@ constexpr const char* notes =
 }  // namespace
 
 hrtime_t Options::interval_ns() const {
-    return static_cast<hrtime_t>(std::llround(interval_s * ns_per_s));
+    return static_cast<hrtime_t>(std::llround(interval_s * 1e9));
 }
 
 void add_command(CLI::App& app, Options& options) {

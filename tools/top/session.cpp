@@ -4,11 +4,12 @@
 #include <array>
 #include <utility>
 
+#include "base/clock.hpp"
+
 namespace blkscope::top {
 
 namespace {
 
-constexpr hrtime_t ns_per_s = 1'000'000'000;
 constexpr std::array intervals_ns{ns_per_s / 10, ns_per_s / 5,  ns_per_s / 2,
                                   ns_per_s,      2 * ns_per_s,  5 * ns_per_s,
                                   10 * ns_per_s, 30 * ns_per_s, 60 * ns_per_s};

@@ -6,11 +6,12 @@
 #include <limits>
 #include <string_view>
 
+#include "base/clock.hpp"
+
 namespace blkscope::top {
 
 namespace {
 
-constexpr hrtime_t ns_per_s = 1'000'000'000;
 constexpr hrtime_t ns_per_ms = 1'000'000;
 
 // Two digits, or more if more stand before the point.
