@@ -28,12 +28,12 @@ Attachment::Attachment(asio::io_context& io, const nbd::Uri& uri, const AttachOp
 // NOLINTNEXTLINE(bugprone-exception-escape): without memory or threads, the program may end here
 Attachment::~Attachment() {
     attached_ = nullptr;
-    io_.restart();
-    while (!done_) io_.run_one();
-    thread_.join();
-    // Meanwhile a user may have detached the device, or attached it to another server.
-    if (attached_by_ == 0 || attached_by(device_) != attached_by_) return;
     try {
+        io_.restart();
+        while (!done_) io_.run_one();
+        thread_.join();
+        // Meanwhile a user may have detached the device, or attached it to another server.
+        if (attached_by_ == 0 || attached_by(device_) != attached_by_) return;
         detach(device_, {.force = true});  // its server ends, so its users lose it in any case
     } catch (const std::exception& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());
