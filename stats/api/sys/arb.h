@@ -244,7 +244,8 @@
 
 /*
  * The header of a loop that empties the tree. The loop sees each slot, from the last to the first,
- * after it was put on the free chain. The body may set the element's own members.
+ * after it was put on the free chain. The body may set the element's own members. The parent and
+ * left links of a free slot keep their bytes, as in the original.
  */
 #define ARB_INIT(x, field, head, maxn)                                                      \
     for ((head)->arb_curnodes = 0, ARB_SETIDX_(ARB_MAXNODES(head), maxn),                   \
@@ -252,8 +253,7 @@
              ARB_NULLIDX,                                                                   \
         (x) = ARB_NODES(head) + (ARB_MAXNODES(head) - 1);                                   \
          (uintptr_t)(x) >= (uintptr_t)ARB_NODES(head) &&                                    \
-         (ARB_PARENTIDX(x, field) = ARB_LEFTIDX(x, field) = ARB_NULLIDX,                    \
-         ARB_RETURNFREE(head, x, field)) != NULL;                                           \
+         ARB_RETURNFREE(head, x, field) != NULL;                                            \
          (x)--)
 
 /*

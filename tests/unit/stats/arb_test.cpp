@@ -148,6 +148,25 @@ class Arb : public testing::Test {
 using Widths = testing::Types<Of8, Of16, Of32>;
 TYPED_TEST_SUITE(Arb, Widths);
 
+// FreeBSD's digests are hashed with their free slots.
+TYPED_TEST(Arb, AFreeSlotHasItsColourAndItsPlaceInTheChainAndNoOtherLink) {
+    auto* const head = this->head_;
+    typename TypeParam::Node* node;
+    ARB_ARRFOREACH(node, link, head) {
+        ARB_PARENTIDX(node, link) = 5;
+        ARB_LEFTIDX(node, link) = 6;
+    }
+    ARB_INIT(node, link, head, this->room) {}
+    int index = 0;
+    ARB_ARRFOREACH(node, link, head) {
+        ++index;
+        EXPECT_EQ(ARB_PARENTIDX(node, link), 5);
+        EXPECT_EQ(ARB_LEFTIDX(node, link), 6);
+        EXPECT_EQ(ARB_RIGHTIDX(node, link), index < this->room ? index : ARB_NULLIDX);
+        EXPECT_EQ(ARB_COLOR(node, link), ARB_NULLCOL);
+    }
+}
+
 TYPED_TEST(Arb, IsASetWhateverComesAndGoes) {
     std::mt19937 random(20261121);
     typename TypeParam::Node wanted{};

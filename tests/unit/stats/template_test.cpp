@@ -33,6 +33,18 @@ TEST(StatsTemplates, HaveTheHashesThatFreeBsdGivesThem) {
     EXPECT_EQ(blob_of(a)->cursz, 156);
 }
 
+int template_with(const char* name, vsd_dtype dtype, const voistatspec& spec, uint32_t flags = 0) {
+    const int tpl = stats_tpl_alloc(name, 0);
+    EXPECT_EQ(add(tpl, 0, dtype, {spec}, flags, "v"), 0);
+    return tpl;
+}
+
+TEST(StatsTemplates, ADigestHasTheHashThatFreeBsdGivesIt) {
+    auto digest = stats_tdgst(VSD_DTYPE_TDGSTCLUST32, 20, 4);
+    EXPECT_EQ(hash_of(template_with("t32_20_4", VSD_DTYPE_INT_S64, stats_vss_tdgst(digest))),
+              3365822199u);
+}
+
 TEST(StatsTemplates, AreFoundByNameByHashAndByBoth) {
     const int one = stats_tpl_alloc("find me", 0);
     ASSERT_GE(one, 0);
