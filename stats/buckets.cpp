@@ -7,14 +7,24 @@
 // Bounds are computed in integers wide enough for any of them; of Q numbers in units of their last
 // bit. A bucket begins where the one before it ends. The first bucket that ends above the upper
 // bound is the last one. So the upper bound always lies in it.
+//
+// A bound of 32 bits is stored in 64. The upper half has no meaning, but a template's hash covers
+// it. So a bound of the caller is copied as it is: a negative one has a half of all ones. Computed
+// bounds have the half of the first bound, as in the original. The half of a type's limit is 0.
 
 namespace blkscope::stats {
 
 namespace {
 
+struct Bound {
+    Wide units;
+    uint64_t bytes;         // as the caller passed it; of a computed bound only the upper half
+    bool is_given = false;  // whether `bytes` is the whole bound
+};
+
 struct Bucket {
-    Wide lb;
-    Wide ub;
+    Bound lb;
+    Bound ub;
 };
 
 // The range of the type, and the value of 1 in its units.
@@ -40,12 +50,12 @@ Range range_of(typename N::Stored like) {
 }
 
 template <class N>
-Wide units_of(const voistatdata_numeric& bound, typename N::Stored like) {
+Bound bound_of(const voistatdata_numeric& bound, typename N::Stored like) {
     using T = typename N::Stored;
     if constexpr (std::is_same_v<N, QNumber<T>>) {
-        return N::from(&bound).fixed(Q_NFBITS(like));
+        return {N::from(&bound).fixed(Q_NFBITS(like)), bound.int64.u64, true};
     } else {
-        return N::from(&bound).fixed(0);
+        return {N::from(&bound).fixed(0), bound.int64.u64, true};
     }
 }
 
@@ -79,15 +89,16 @@ Wide step(const vss_hist_hlpr_info& info, uint64_t n, Wide b, Wide one) {
 }
 
 // EINVAL: no step, or a bucket that would end beyond what the type can say.
-int generate(const vss_hist_hlpr_info& info, const Range& range, Wide lb, Wide ub,
+int generate(const vss_hist_hlpr_info& info, const Range& range, Bound lb, Wide ub,
              std::vector<Bucket>& buckets) {
-    Wide b = lb;
-    for (uint64_t n = 0; b <= ub || n == 0; ++n) {
-        const Wide width = step(info, n, b, range.one);
-        if (width <= 0 || width > range.max - b) return EINVAL;
+    Bound b = lb;
+    for (uint64_t n = 0; b.units <= ub || n == 0; ++n) {
+        const Wide width = step(info, n, b.units, range.one);
+        if (width <= 0 || width > range.max - b.units) return EINVAL;
         if (buckets.size() == buckets_max) return EFBIG;
-        buckets.push_back({b, b + width});
-        b += width;
+        const Bound end{b.units + width, lb.bytes};
+        buckets.push_back({b, end});
+        b = end;
     }
     return 0;
 }
@@ -96,7 +107,7 @@ template <class N>
 int given(const vss_hist_hlpr_info& info, typename N::Stored like, std::vector<Bucket>& buckets) {
     if (info.usr.bkts == nullptr || info.usr.nbkts == 0) return EINVAL;
     for (const stats_hist_bkt& bkt : std::span(info.usr.bkts, info.usr.nbkts))
-        buckets.push_back({units_of<N>(bkt.lb, like), units_of<N>(bkt.ub, like)});
+        buckets.push_back({bound_of<N>(bkt.lb, like), bound_of<N>(bkt.ub, like)});
     return 0;
 }
 
@@ -104,23 +115,27 @@ int given(const vss_hist_hlpr_info& info, typename N::Stored like, std::vector<B
 // last has no end anyway.
 void open_ends(const vss_hist_hlpr_info& info, const Range& range, Kind kind,
                std::vector<Bucket>& buckets) {
+    const Bucket first = buckets.front();
+    const Bucket last = buckets.back();
     if ((info.flags & VSD_HIST_LBOUND_INF) != 0)
-        buckets.insert(buckets.begin(), {range.min, buckets.front().lb});
-    const bool open = kind == Kind::continuous && buckets.back().ub <= buckets.back().lb;
+        buckets.insert(buckets.begin(), {{range.min, 0}, first.lb});
+    const bool open = kind == Kind::continuous && last.ub.units <= last.lb.units;
     if ((info.flags & VSD_HIST_UBOUND_INF) != 0 && !open)
-        buckets.push_back({buckets.back().ub, range.max});
+        buckets.push_back({last.ub, {range.max, 0}});
 }
 
 template <class N>
-void put(std::byte* place, Wide units, typename N::Stored like) {
+void put(std::byte* place, const Bound& bound, typename N::Stored like) {
     using T = typename N::Stored;
+    store(place, bound.bytes);
+    if (bound.is_given) return;
     if constexpr (std::is_same_v<N, QNumber<T>>) {
         T raw = static_cast<T>(Q_GCRAW(like));
-        Q_SIFVAL(raw, static_cast<int64_t>(units));
+        Q_SIFVAL(raw, static_cast<int64_t>(bound.units));
         store(place, raw);
     } else {
         (void)like;
-        store(place, static_cast<T>(units));
+        store(place, static_cast<T>(bound.units));
     }
 }
 
@@ -145,8 +160,8 @@ int make(const vss_hist_hlpr_info& info, int voi_dtype, std::vector<std::byte>& 
     const Range range = range_of<N>(like);
     std::vector<Bucket> buckets;
     const int error = usr ? given<N>(info, like, buckets)
-                          : generate(info, range, units_of<N>(info.lb, like),
-                                     units_of<N>(info.ub, like), buckets);
+                          : generate(info, range, bound_of<N>(info.lb, like),
+                                     bound_of<N>(info.ub, like).units, buckets);
     if (error != 0) return error;
     open_ends(info, range, form.kind, buckets);
     if (histogram_head_size + buckets.size() * form.bucket_size > blob_size_max) return EFBIG;

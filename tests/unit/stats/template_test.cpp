@@ -45,6 +45,14 @@ TEST(StatsTemplates, ADigestHasTheHashThatFreeBsdGivesIt) {
               3365822199u);
 }
 
+TEST(StatsTemplates, ANegativeBoundOf32BitsHasTheHashThatFreeBsdGivesIt) {
+    auto lin = stats_hist_lin(VSD_DTYPE_CRHIST32, static_cast<uint64_t>(-20), 20, 20);
+    EXPECT_EQ(hash_of(template_with("neg", VSD_DTYPE_INT_S32, stats_vss_hist(lin))), 1782319787u);
+    const stats_hist_bkt bounds[] = {CRBKT(-5), CRBKT(0), CRBKT(5)};
+    auto usr = stats_hist_usr(VSD_DTYPE_CRHIST32, bounds);
+    EXPECT_EQ(hash_of(template_with("neg2", VSD_DTYPE_INT_S32, stats_vss_hist(usr))), 1068039141u);
+}
+
 TEST(StatsTemplates, AreFoundByNameByHashAndByBoth) {
     const int one = stats_tpl_alloc("find me", 0);
     ASSERT_GE(one, 0);
