@@ -80,10 +80,13 @@ Wide step(const vss_hist_hlpr_info& info, uint64_t n, Wide b, Wide one) {
         default: {
             const auto base = static_cast<Wide>(info.linexp.stepbase);
             if (base < 2 || info.linexp.linstepdiv == 0) return 0;
-            Wide bound = base * one;
-            while (bound <= b && bound < beyond) bound *= base;
+            Wide bound = base;
+            while (bound <= b / one) {
+                if (bound > beyond / base) return beyond;
+                bound *= base;
+            }
             const Wide width = bound / static_cast<Wide>(info.linexp.linstepdiv);
-            return width > one ? width : one;
+            return (width > 1 ? width : 1) * one;
         }
     }
 }

@@ -165,6 +165,23 @@ TEST(StatsHistogram, BucketsOfQNumbersAreQNumbers) {
     EXPECT_EQ(counted(blob_with(VSD_DTYPE_Q_S32, {stats_vss_hist(steps)})).buckets.size(), 3u);
 }
 
+// A Q number of 64 bits, with 8 bits of fraction, from a number of sixteenths.
+uint64_t q64(uint64_t sixteenths) {
+    s64q_t q = Q_CTRLINI(8);
+    Q_SIFVAL(q, static_cast<int64_t>(sixteenths * 16));
+    return static_cast<uint64_t>(q);
+}
+
+// Steps are whole numbers: a quarter of 10 is 2.
+TEST(StatsHistogram, StepsOfLinexpAreWholeForQNumbersToo) {
+    Bounds expected;
+    for (const uint64_t whole : {1, 3, 5, 7, 9, 11, 36, 61, 86, 111})
+        expected.push_back(static_cast<int64_t>(q64(whole * 16 + 8)));
+    EXPECT_EQ(bounds_of(stats_hist_linexp(VSD_DTYPE_CRHIST64, q64(24), q64(130 * 16), 4, 10),
+                        VSD_DTYPE_Q_S64),
+              expected);
+}
+
 // The search against the plain reading of what a bucket is.
 TEST(StatsHistogram, EveryValueIsCountedInTheLastBucketThatBeginsBelowIt) {
     std::mt19937_64 random(20261121);
