@@ -27,10 +27,12 @@ struct Bucket {
     Bound ub;
 };
 
-// The range of the type, and the value of 1 in its units.
+// The range of the type, the ends of open buckets, and the value of 1 in the type's units.
 struct Range {
     Wide min;
     Wide max;
+    Wide open_min;
+    Wide open_max;
     Wide one;
 };
 
@@ -42,10 +44,14 @@ Range range_of(typename N::Stored like) {
     using T = typename N::Stored;
     if constexpr (std::is_same_v<N, QNumber<T>>) {
         const unsigned bits = Q_NFBITS(like);
-        const auto units = [&](int which) { return N{limit<N>(which, like)}.fixed(bits); };
-        return {units(LIM_MIN), units(LIM_MAX), static_cast<Wide>(1) << bits};
+        const auto units = [&](T number) { return N{number}.fixed(bits); };
+        return {units(limit<N>(LIM_MIN, like)), units(limit<N>(LIM_MAX, like)),
+                units(initial_limit<N>(LIM_MIN, like)), units(initial_limit<N>(LIM_MAX, like)),
+                static_cast<Wide>(1) << bits};
     } else {
-        return {limit<N>(LIM_MIN, like), limit<N>(LIM_MAX, like), 1};
+        const Wide min = limit<N>(LIM_MIN, like);
+        const Wide max = limit<N>(LIM_MAX, like);
+        return {min, max, min, max, 1};
     }
 }
 
@@ -114,17 +120,21 @@ int given(const vss_hist_hlpr_info& info, typename N::Stored like, std::vector<B
     return 0;
 }
 
-// Buckets that reach to the ends of the type. Of bounds that are given as continuous ranges the
-// last has no end anyway.
+// Adds buckets that reach to the ends of the type. The ends of Q numbers are the original's. If the
+// given bounds lie beyond those ends, the true ones are used. Of bounds that are given as
+// continuous ranges the last has no end anyway.
 void open_ends(const vss_hist_hlpr_info& info, const Range& range, Kind kind,
                std::vector<Bucket>& buckets) {
     const Bucket first = buckets.front();
     const Bucket last = buckets.back();
     if ((info.flags & VSD_HIST_LBOUND_INF) != 0)
-        buckets.insert(buckets.begin(), {{range.min, 0}, first.lb});
+        buckets.insert(
+            buckets.begin(),
+            {{range.open_min <= first.lb.units ? range.open_min : range.min, 0}, first.lb});
     const bool open = kind == Kind::continuous && last.ub.units <= last.lb.units;
     if ((info.flags & VSD_HIST_UBOUND_INF) != 0 && !open)
-        buckets.push_back({last.ub, {range.max, 0}});
+        buckets.push_back(
+            {last.ub, {range.open_max >= last.ub.units ? range.open_max : range.max, 0}});
 }
 
 template <class N>

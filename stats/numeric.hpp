@@ -103,4 +103,21 @@ typename N::Stored limit(int which, typename N::Stored like) {
     }
 }
 
+/// The limit that numeric_limits has: the initial value of an extreme, and the end of an open
+/// bucket. Of a Q number the limit is not the true one. The original stores the true limit in units
+/// of the last bit, without the shift past the control bits. So the limit is about an eighth of the
+/// true maximum, or seven eighths of the true minimum.
+/// Units:  as Stored, with the fraction that `like` has.
+template <class N>
+typename N::Stored initial_limit(int which, typename N::Stored like) {
+    using T = typename N::Stored;
+    if constexpr (std::is_same_v<N, QNumber<T>>) {
+        T raw = which == LIM_MIN ? Q_IFMINVAL(like) : Q_IFMAXVAL(like);
+        Q_SCVAL(raw, Q_GCVAL(like));
+        return raw;
+    } else {
+        return limit<N>(which, like);
+    }
+}
+
 }  // namespace blkscope::stats

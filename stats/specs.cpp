@@ -20,15 +20,15 @@ int give(voistatspec& spec, vsd_dtype dtype, const void* data, size_t size) {
     return 0;
 }
 
-// A sum begins at 0, an extreme at the worst value, so that any other is better.
+// A sum begins at 0. An extreme begins at the limit of its type in numeric_limits.
 template <class N>
 int give_numeric(vsd_dtype dtype, voistatspec& spec, uint32_t precision) {
     using T = typename N::Stored;
     T zero = 0;
     if constexpr (std::is_same_v<N, QNumber<T>>) Q_INI(&zero, 0, 0, precision);
     T value = zero;
-    if (spec.stype == VS_STYPE_MAX) value = limit<N>(LIM_MIN, zero);
-    if (spec.stype == VS_STYPE_MIN) value = limit<N>(LIM_MAX, zero);
+    if (spec.stype == VS_STYPE_MAX) value = initial_limit<N>(LIM_MIN, zero);
+    if (spec.stype == VS_STYPE_MIN) value = initial_limit<N>(LIM_MAX, zero);
     return give(spec, dtype, &value, sizeof value);
 }
 

@@ -14,10 +14,6 @@ constexpr voistatdata_numeric of64(T value) {
     return stats_ctor_vsd_numeric(static_cast<uint64_t>(value));
 }
 
-// Q numbers with two bits of fraction: sign and magnitude, control bits 0.
-constexpr uint64_t magnitude32 = ~uint32_t{0} & ~7u;
-constexpr uint64_t magnitude64 = ~uint64_t{7};
-
 }  // namespace
 
 extern "C" {
@@ -45,10 +41,11 @@ const size_t vsd_dtype2size[VSD_NUM_DTYPES] = {
     sizeof(voistatdata_drhist64),    sizeof(voistatdata_dvhist64), sizeof(voistatdata_tdgstclust32),
     sizeof(voistatdata_tdgstclust64)};
 
+// FreeBSD's values of Q numbers: magnitudes in units of the last bit, not shifted to their place.
 const voistatdata_numeric numeric_limits[2][VSD_DTYPE_Q_U64 + 1] = {
     {of64(0), of32(INT32_MIN), of32(0), of64(INT64_MIN), of64(0), of64(LONG_MIN), of64(0),
-     of32(magnitude32), of32(0), of64(magnitude64), of64(0)},
+     of32(Q_IFMINVAL(s32q_t{})), of32(0), of64(Q_IFMINVAL(s64q_t{})), of64(0)},
     {of64(0), of32(INT32_MAX), of32(UINT32_MAX), of64(INT64_MAX), of64(UINT64_MAX), of64(LONG_MAX),
-     of64(ULONG_MAX), of32(magnitude32 >> 1 & ~7u), of32(magnitude32),
-     of64(magnitude64 >> 1 & ~uint64_t{7}), of64(magnitude64)}};
+     of64(ULONG_MAX), of32(Q_IFMAXVAL(s32q_t{})), of32(Q_IFMAXVAL(u32q_t{})),
+     of64(Q_IFMAXVAL(s64q_t{})), of64(Q_IFMAXVAL(u64q_t{}))}};
 }

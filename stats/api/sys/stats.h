@@ -465,7 +465,10 @@ typedef int (*stats_blob_visitcb_t)(struct sb_visit *sbv, void *usrctx);
 extern "C" {
 #endif
 
-/* Tables by type, to be read only. Limits are those of the types of values. */
+/*
+ * Tables by type, to be read only. Limits are those of the types of values. The limits of a Q type
+ * are integers in units of the last bit, as in the original.
+ */
 extern const char *vs_stype2name[VS_NUM_STYPES];    /* such as "SUM" */
 extern const char *vs_stype2desc[VS_NUM_STYPES];    /* a few words */
 extern const char *vsd_dtype2name[VSD_NUM_DTYPES];  /* such as "INT_U64" */

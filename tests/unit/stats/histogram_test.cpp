@@ -182,6 +182,30 @@ TEST(StatsHistogram, StepsOfLinexpAreWholeForQNumbersToo) {
               expected);
 }
 
+// FreeBSD's limits of Q numbers are not shifted past the control bits.
+TEST(StatsHistogram, AnOpenRangeOfQNumbersEndsWhereFreeBsdsDoes) {
+    EXPECT_EQ(bounds_of(stats_hist_lin(VSD_DTYPE_CRHIST64, q64(0), q64(16), 1, both_ends),
+                        VSD_DTYPE_Q_S64),
+              (Bounds{static_cast<int64_t>(0xf000000000000003), static_cast<int64_t>(q64(0)),
+                      static_cast<int64_t>(q64(16)), static_cast<int64_t>(q64(32))}));
+    auto ranges = stats_hist_lin(VSD_DTYPE_DRHIST64, q64(0), q64(0), 1, upper_end);
+    const BlobPtr blob = blob_with(VSD_DTYPE_Q_S64, {stats_vss_hist(ranges)});
+    EXPECT_EQ(stat_of(blob, VS_STYPE_HIST).data->drhist64.bkts[1].ub.int64.u64,
+              0x0ffffffffffffffbu);
+}
+
+// A range that begins above FreeBSD's limit ends at the true one.
+TEST(StatsHistogram, AnOpenRangeOfQNumbersThatBeginsBeyondFreeBsdsEndIsOpenStill) {
+    s32q_t large = Q_CTRLINI(8);
+    Q_SIFVAL(large, 1 << 27);
+    auto ranges = stats_hist_lin(VSD_DTYPE_DRHIST64, static_cast<uint32_t>(large),
+                                 static_cast<uint32_t>(large), 1, upper_end);
+    const BlobPtr blob = blob_with(VSD_DTYPE_Q_S32, {stats_vss_hist(ranges)});
+    s32q_t most = Q_CTRLINI(8);
+    Q_SIFVAL(most, Q_IFMAXVAL(most));
+    EXPECT_EQ(stat_of(blob, VS_STYPE_HIST).data->drhist64.bkts[1].ub.q32.sq32, most);
+}
+
 // The search against the plain reading of what a bucket is.
 TEST(StatsHistogram, EveryValueIsCountedInTheLastBucketThatBeginsBelowIt) {
     std::mt19937_64 random(20261121);

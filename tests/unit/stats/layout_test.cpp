@@ -84,9 +84,23 @@ TEST(StatsLayout, TheTablesNameAndMeasureEveryType) {
     EXPECT_EQ(numeric_limits[LIM_MIN][VSD_DTYPE_INT_S32].int32.s32, INT32_MIN);
     EXPECT_EQ(numeric_limits[LIM_MAX][VSD_DTYPE_INT_U64].int64.u64, UINT64_MAX);
     const s64q_t least = numeric_limits[LIM_MIN][VSD_DTYPE_Q_S64].q64.sq64;
-    EXPECT_EQ(Q_GIFVAL(least), Q_IFMINVAL(least));
+    EXPECT_EQ(least, Q_IFMINVAL(least));
     const u32q_t most = numeric_limits[LIM_MAX][VSD_DTYPE_Q_U32].q32.uq32;
-    EXPECT_EQ(Q_GIFVAL(most), Q_IFMAXVAL(most));
+    EXPECT_EQ(most, Q_IFMAXVAL(most));
+}
+
+TEST(StatsLayout, TheLimitsOfQNumbersAreFreeBsdsBitByBit) {
+    const auto bits = [](int which, vsd_dtype dtype) {
+        return numeric_limits[which][dtype].int64.u64;
+    };
+    EXPECT_EQ(bits(LIM_MIN, VSD_DTYPE_Q_S32), 0xf0000001u);
+    EXPECT_EQ(bits(LIM_MAX, VSD_DTYPE_Q_S32), 0x0fffffffu);
+    EXPECT_EQ(bits(LIM_MIN, VSD_DTYPE_Q_U32), 0u);
+    EXPECT_EQ(bits(LIM_MAX, VSD_DTYPE_Q_U32), 0x1fffffffu);
+    EXPECT_EQ(bits(LIM_MIN, VSD_DTYPE_Q_S64), 0xf000000000000001u);
+    EXPECT_EQ(bits(LIM_MAX, VSD_DTYPE_Q_S64), 0x0fffffffffffffffu);
+    EXPECT_EQ(bits(LIM_MIN, VSD_DTYPE_Q_U64), 0u);
+    EXPECT_EQ(bits(LIM_MAX, VSD_DTYPE_Q_U64), 0x1fffffffffffffffu);
 }
 
 }  // namespace

@@ -53,6 +53,13 @@ TEST(StatsTemplates, ANegativeBoundOf32BitsHasTheHashThatFreeBsdGivesIt) {
     EXPECT_EQ(hash_of(template_with("neg2", VSD_DTYPE_INT_S32, stats_vss_hist(usr))), 1068039141u);
 }
 
+TEST(StatsTemplates, AnExtremeOfQNumbersHasTheHashThatFreeBsdGivesIt) {
+    auto prec = stats_numeric_prec(8);
+    EXPECT_EQ(hash_of(template_with("q", VSD_DTYPE_Q_S64, stats_vss_numeric(VS_STYPE_MAX, &prec),
+                                    SB_VOI_RELUPDATE)),
+              2445648250u);
+}
+
 TEST(StatsTemplates, AreFoundByNameByHashAndByBoth) {
     const int one = stats_tpl_alloc("find me", 0);
     ASSERT_GE(one, 0);

@@ -139,6 +139,29 @@ TEST(StatsUpdate, SumsOfQNumbersHaveThePrecisionThatWasAskedFor) {
     EXPECT_EQ(sum, value);
 }
 
+// FreeBSD's MIN of Q numbers begins at an eighth of the largest number, and misses what is above. A
+// reset sets the true limit.
+TEST(StatsUpdate, AnExtremeOfQNumbersBeginsWhereFreeBsdsDoes) {
+    const BlobPtr blob = blob_with(VSD_DTYPE_Q_S32, {STATS_VSS_MIN(), STATS_VSS_MAX()});
+    const auto raw = [&](voi_stype stype) {
+        uint32_t bits = 0;
+        std::memcpy(&bits, stat_of(blob, stype).data, sizeof bits);
+        return bits;
+    };
+    EXPECT_EQ(raw(VS_STYPE_MIN), 0x0ffffffbu);
+    EXPECT_EQ(raw(VS_STYPE_MAX), 0xf0000003u);
+    s32q_t large;
+    Q_INI(&large, 200'000, 0, 8);
+    EXPECT_EQ(stats_voi_update_abs_sq32(blob.get(), 0, large), 0);
+    EXPECT_EQ(raw(VS_STYPE_MIN), 0x0ffffffbu);
+    EXPECT_EQ(raw(VS_STYPE_MAX), static_cast<uint32_t>(large));
+    statsblob* copy = nullptr;
+    ASSERT_EQ(stats_blob_snapshot(&copy, 0, blob.get(), SB_CLONE_ALLOCDST | SB_CLONE_RSTSRC), 0);
+    stats_blob_destroy(copy);
+    EXPECT_EQ(stats_voi_update_abs_sq32(blob.get(), 0, large), 0);
+    EXPECT_EQ(raw(VS_STYPE_MIN), static_cast<uint32_t>(large));
+}
+
 TEST(StatsFetch, SaysWhatIsNotThere) {
     const int tpl = new_template();
     ASSERT_EQ(add(tpl, 1, VSD_DTYPE_INT_U32, {STATS_VSS_MAX()}), 0);
