@@ -140,26 +140,23 @@ void put_digest(const Style& style, const Digest& digest) {
     if (style.json) sbuf_putc(style.buf, ']');
 }
 
-// EINVAL: not the size of its type, or not what its type says.
+// Renders a number without a key: the caller of stats_voistatdata_tostr() writes its own. A size
+// may be that of struct voistatdata_numeric, whatever the type of the number. EINVAL: too few bytes
+// for the type, or not what the type says.
 int put_data(const Style& style, const void* data, int voi_dtype, int dtype, size_t size) {
-    if (!is_numeric(voi_dtype)) return EINVAL;
     if (is_digest(dtype)) {
         if (!is_digest_sound(data, size, dtype)) return EINVAL;
         put_digest(style, Digest(const_cast<void*>(data), dtype));
         return 0;
     }
     const bool histogram = is_histogram(dtype) && bucket_count(histogram_form(dtype), size) > 0;
-    const bool state = dtype == VSD_DTYPE_VOISTATE && size == sizeof(voistatdata_numeric);
-    const bool number = is_numeric(dtype) && size == vsd_dtype2size[dtype];
-    if (!histogram && !state && !number) return EINVAL;
+    const bool state = dtype == VSD_DTYPE_VOISTATE && size >= sizeof(voistatdata_numeric);
+    const bool number = is_numeric(dtype) && size >= vsd_dtype2size[dtype];
+    if (!number && (!is_numeric(voi_dtype) || (!histogram && !state))) return EINVAL;
     with_numeric(number ? dtype : voi_dtype, [&](auto* type) {
         using N = Pointed<decltype(type)>;
         if (histogram) return HistogramText(style, data, size, dtype).put<N>();
-        if (style.json) {
-            sbuf_cat(style.buf, state ? "\"prev\":" : "\"val\":");
-        } else if (state) {
-            sbuf_cat(style.buf, "prev=");
-        }
+        if (state) sbuf_cat(style.buf, style.json ? "\"prev\":" : "prev=");
         cat_number(style.buf, N::from(data));
     });
     return 0;
@@ -323,6 +320,7 @@ class JsonText {
             sbuf_printf(buf_, "\"flags\":%u,\"dtype\":\"%s\",\"data_off\":%u,\"voistatdata\":{",
                         vs.flags, vsd_dtype2name[vs.dtype], vs.data_off);
         }
+        if (is_numeric(vs.dtype)) sbuf_cat(buf_, "\"val\":");
         put_data(style_, data_of(blob_, vs), voi.dtype, vs.dtype, vs.dsz);
         sbuf_cat(buf_, style_.dump ? "}}" : "}");
     }

@@ -523,7 +523,8 @@ int stats_vss_tdgst_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
  * stats_tpl_sample_rollthedice chooses a template by the rates, in per cent. The same seed bytes
  * give the same choice; NULL chooses at random. The result is an id, or -1 for none.
  *
- * stats_voistatdata_tostr appends one statistic of vsd_sz bytes to buf, as stats_blob_tostr does.
+ * stats_voistatdata_tostr appends one statistic of vsd_sz bytes to buf, as stats_blob_tostr does. A
+ * number has no key, in JSON neither. Its vsd_sz may be larger than its type.
  */
 int stats_tpl_fetch(int tpl_id, struct statsblob_tpl **tpl);
 int stats_tpl_fetch_allocid(const char *name, uint32_t hash);

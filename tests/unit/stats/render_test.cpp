@@ -112,6 +112,33 @@ TEST(StatsText, AHistogramShowsItsBuckets) {
         R"("nbkts":2,"oob":1,"bkts":[{"bkt":0,"lb":0,"ub":10,"cnt":3},{"bkt":1,"lb":10,"ub":2147483647,"cnt":1}])");
 }
 
+// The caller writes the key. So a number has none of its own.
+TEST(StatsText, ANumberIsANumberInJsonToo) {
+    const BlobPtr blob = blob_with(VSD_DTYPE_INT_U32, {STATS_VSS_SUM()}, SB_VOI_RELUPDATE);
+    EXPECT_EQ(stats_voi_update_abs_u32(blob.get(), 0, 1004), 0);
+    Stat sum = stat_of(blob, VS_STYPE_SUM);
+    EXPECT_EQ(stat_text(sum, VSD_DTYPE_INT_U32, SB_STRFMT_JSON, 0), "1004");
+    EXPECT_EQ(stat_text(sum, VSD_DTYPE_INT_U32, SB_STRFMT_JSON, 1), "1004");
+    EXPECT_EQ(stat_text(sum, VSD_DTYPE_INT_U32, SB_STRFMT_FREEFORM, 0), "1004");
+    const Stat state = stat_of(blob, VS_STYPE_VOISTATE);
+    EXPECT_EQ(stat_text(state, VSD_DTYPE_INT_U32, SB_STRFMT_JSON, 0), "\"prev\":1004");
+    EXPECT_EQ(stat_text(state, VSD_DTYPE_INT_U32, SB_STRFMT_FREEFORM, 0), "prev=1004");
+}
+
+// FreeBSD's own code passes the size of a bound for a number of 32 bits.
+TEST(StatsText, ANumberMayBePartOfSomethingLarger) {
+    voistatdata bound{};
+    bound.int32.s32 = -7;
+    const Stat stat{&bound, VSD_DTYPE_INT_S32, sizeof(voistatdata_numeric)};
+    EXPECT_EQ(stat_text(stat, VSD_DTYPE_INT_S32, SB_STRFMT_JSON, 0), "-7");
+    EXPECT_EQ(stat_text(stat, VSD_DTYPE_VOISTATE, SB_STRFMT_FREEFORM, 0), "-7");
+    sbuf* const buf = sbuf_new_auto();
+    EXPECT_EQ(stats_voistatdata_tostr(&bound, VSD_DTYPE_INT_S64, VSD_DTYPE_INT_S64, 7,
+                                      SB_STRFMT_JSON, buf, 0),
+              EINVAL);
+    sbuf_delete(buf);
+}
+
 TEST(StatsText, ADigestShowsItsCentroidsInOrderOrAsTheyLie) {
     auto info = stats_tdgst(VSD_DTYPE_TDGSTCLUST32, 3, 4);
     const BlobPtr blob = blob_with(VSD_DTYPE_INT_S32, {stats_vss_tdgst(info)});
