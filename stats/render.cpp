@@ -280,7 +280,7 @@ class JsonText {
         is_vacant_ = voi.id < 0;
         has_stats_ = false;
         const char* const name = is_vacant_ ? nullptr : names_.voi(voi.id);
-        if (name == nullptr) {
+        if (name == nullptr || style_.dump) {
             sbuf_printf(buf_, "\"[%zu]\":{", slot);
         } else {
             put_name(name), sbuf_cat(buf_, ":{");
@@ -300,7 +300,7 @@ class JsonText {
     void put_stat(const Voi& voi, int stype, const VoiStat& vs) {
         if (has_stats_) sbuf_putc(buf_, ',');
         has_stats_ = true;
-        if (names_.meta != nullptr) {
+        if (names_.meta != nullptr && !style_.dump) {
             sbuf_printf(buf_, "\"%s\":", vs_stype2name[stype]);
         } else {
             sbuf_printf(buf_, "\"[%d]\":", stype);

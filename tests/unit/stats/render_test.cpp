@@ -87,6 +87,23 @@ TEST(StatsText, JsonOfTheWholeObjectIsTheManuals) {
         R"("[2]":{"stype":"MAX","errs":0,"flags":0,"dtype":"INT_U32","data_off":116,"voistatdata":{"val":0}}}}}})");
 }
 
+TEST(StatsText, JsonOfTheWholeObjectWithNamesKeepsTheSlotsAsKeys) {
+    const BlobPtr blob = example();
+    EXPECT_EQ(
+        steady(text_of(blob.get(), SB_STRFMT_JSON, SB_TOSTR_OBJDUMP | SB_TOSTR_META)),
+        R"({"abi":1,"endian":1,"maxsz":136,"cursz":136,"created":N,"lastrst":N,"flags":0,)"
+        R"("stats_off":56,"statsdata_off":112,"tplname":"EX","tplhash":3741691821,)"
+        R"("vois":{"[0]":{"id":0,"name":"v0","flags":1,"dtype":"INT_S64","voistatmaxid":3,"stats_off":80,)"
+        R"("stats":{"[0]":{"stype":"VOISTATE","errs":0,"flags":0,"dtype":"VOISTATE","data_off":120,)"
+        R"("voistatdata":{"prev":0}},"[1]":{"stype":-1},"[2]":{"stype":-1},)"
+        R"("[3]":{"stype":"MIN","errs":0,"flags":0,"dtype":"INT_S64","data_off":128,)"
+        R"("voistatdata":{"val":9223372036854775807}}}},"[1]":{"id":-1},)"
+        R"("[2]":{"id":2,"name":"v2","flags":0,"dtype":"INT_U32","voistatmaxid":2,"stats_off":56,)"
+        R"("stats":{"[0]":{"stype":-1},)"
+        R"("[1]":{"stype":"SUM","errs":0,"flags":0,"dtype":"INT_U32","data_off":112,"voistatdata":{"val":0}},)"
+        R"("[2]":{"stype":"MAX","errs":0,"flags":0,"dtype":"INT_U32","data_off":116,"voistatdata":{"val":0}}}}}})");
+}
+
 std::string stat_text(const Stat& stat, vsd_dtype voi, sb_str_fmt fmt, int objdump) {
     sbuf* const buf = sbuf_new_auto();
     EXPECT_EQ(stats_voistatdata_tostr(stat.data, voi, stat.dtype, stat.size, fmt, buf, objdump), 0);
@@ -169,9 +186,9 @@ TEST(StatsText, JsonOfEveryShapeIsJson) {
                 for (uint32_t flags = 0; flags <= (SB_TOSTR_META | SB_TOSTR_OBJDUMP); ++flags) {
                     const auto parsed =
                         nlohmann::json::parse(text_of(blob.get(), SB_STRFMT_JSON, flags));
-                    const bool meta = (flags & SB_TOSTR_META) != 0;
-                    const auto& voi = parsed.at("vois").at(meta ? "voi" : "[0]");
-                    ASSERT_TRUE(voi.at("stats").contains(meta ? "TDGST" : "[5]"));
+                    const bool named = flags == SB_TOSTR_META;
+                    const auto& voi = parsed.at("vois").at(named ? "voi" : "[0]");
+                    ASSERT_TRUE(voi.at("stats").contains(named ? "TDGST" : "[5]"));
                 }
                 voistatdata value{};
                 value.int64.u64 = 16;
