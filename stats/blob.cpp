@@ -78,7 +78,9 @@ void copy(Blob* dst, const Blob* src, size_t size) {
 int clone(Blob** dst, size_t dstmaxsz, const Blob* src, uint32_t flags) {
     constexpr uint32_t user = SB_CLONE_USRDST | SB_CLONE_USRDSTNOFAULT;
     const bool allocate = (flags & SB_CLONE_ALLOCDST) != 0;
-    if (src == nullptr || dst == nullptr || src->cursz < sizeof(statsblob)) return EINVAL;
+    if (src == nullptr || dst == nullptr) return EINVAL;
+    if (src->endian != host_endian) return EFTYPE;  // cursz, too, is in the other order
+    if (src->cursz < sizeof(statsblob)) return EINVAL;
     if (allocate && (flags & user) != 0) return EINVAL;
     if (allocate) {
         auto* const blob = static_cast<Blob*>(std::malloc(src->cursz));
@@ -263,6 +265,7 @@ int stats_v1_blob_snapshot(statsblobv1** dst, size_t dstmaxsz, statsblobv1* src,
 int stats_v1_voistat_fetch_dptr(statsblobv1* sb, int32_t voi_id, voi_stype stype,
                                 vsd_dtype* retdtype, voistatdata** retvsd, size_t* retvsdsz) {
     if (retvsd == nullptr || sb == nullptr || sb->abi != STATS_ABI_V1) return EINVAL;
+    if (sb->endian != host_endian) return EFTYPE;
     const VoiStat* const vs = find_stat(sb, voi_id, stype);
     if (vs == nullptr) return EINVAL;
     *retvsd = data_of(sb, *vs);  // of a vacant slot: dtype 0 and the blob's start, as the original

@@ -100,6 +100,7 @@ using namespace blkscope::stats;
 extern "C" int stats_v1_voi_update(statsblobv1* sb, int32_t voi_id, vsd_dtype voi_dtype,
                                    voistatdata* voival, uint32_t flags) {
     if (sb == nullptr || sb->abi != STATS_ABI_V1 || voival == nullptr) return EINVAL;
+    if (sb->endian != host_endian) return EFTYPE;
     const Voi* const voi = find_voi(sb, voi_id);
     if (voi == nullptr || voi->dtype != voi_dtype || !is_numeric(voi_dtype)) return EINVAL;
     const bool relative = (flags & SB_VOI_RELUPDATE) != 0;

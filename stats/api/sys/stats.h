@@ -786,7 +786,7 @@ static inline struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags
  * frees. The copy keeps its own maxsz.
  *
  * Errors: EOVERFLOW: only the public header fitted; its cursz is the needed size. EINVAL: src is no
- *         blob, or there is no room for a header. ENOMEM.
+ *         blob, or there is no room for a header. EFTYPE: src has the other byte order. ENOMEM.
  */
 static inline int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
                                    uint32_t flags) {
@@ -827,7 +827,8 @@ static inline int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum 
  * retvsdsz may be NULL; the size is in bytes.
  *
  * Ownership: the pointer is valid as long as the blob.
- * Errors:    EINVAL: no such VOI or statistic, or a blob of another ABI.
+ * Errors:    EINVAL: no such VOI or statistic, or a blob of another ABI. EFTYPE: a blob of the
+ *            other byte order.
  */
 static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
                                            enum voi_stype stype, enum vsd_dtype *retdtype,
@@ -841,9 +842,10 @@ static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
  * and _rel_TYPE feed a value. A relative value is added to the last one. An update neither
  * allocates nor locks. A NULL blob is not updated, and the result is 0.
  *
- * Errors: EINVAL: no such VOI, or a VOI of another type. EFTYPE: a statistic of another type. An
- *         update may also return the error of a statistic, such as EOVERFLOW. That statistic then
- *         counts an error, up to 255, and the others have taken the value.
+ * Errors: EINVAL: no such VOI, or a VOI of another type. EFTYPE: a statistic of another type, or a
+ *         blob of the other byte order. An update may also return the error of a statistic, such as
+ *         EOVERFLOW. That statistic then counts an error, up to 255, and the others have taken the
+ *         value.
  */
 #define STATS_FETCH_(suffix, ctype, dtype)                                                         \
     static inline int stats_voistat_fetch_##suffix(struct statsblob *sb, int32_t voi_id,           \

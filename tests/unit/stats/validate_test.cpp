@@ -50,6 +50,28 @@ TEST(StatsValidate, KnowsAnotherAbiAndByteOrder) {
     EXPECT_EQ(stats_blob_validate(bytes.data(), bytes.size()), EFTYPE);
 }
 
+// All numbers of such a blob are in the other order, its sizes too.
+TEST(StatsValidate, ABlobOfTheOtherByteOrderIsNeitherFedNorReadNorCopied) {
+    const BlobPtr blob =
+        blob_with(VSD_DTYPE_INT_U32, {STATS_VSS_SUM(), STATS_VSS_MAX()}, SB_VOI_RELUPDATE);
+    for (const uint8_t other : {SB_BE, SB_UE}) {
+        blob->endian = other;
+        EXPECT_EQ(stats_voi_update_abs_u32(blob.get(), 0, 1), EFTYPE);
+        EXPECT_EQ(stats_voi_update_rel_u32(blob.get(), 0, 1), EFTYPE);
+        uint32_t sum = 7;
+        EXPECT_EQ(stats_voistat_fetch_u32(blob.get(), 0, VS_STYPE_SUM, &sum), EFTYPE);
+        EXPECT_EQ(sum, 7u);
+        voistatdata* data = nullptr;
+        EXPECT_EQ(stats_voistat_fetch_dptr(blob.get(), 0, VS_STYPE_SUM, nullptr, &data, nullptr),
+                  EFTYPE);
+        statsblob* copy = nullptr;
+        EXPECT_EQ(stats_blob_clone(&copy, 0, blob.get(), SB_CLONE_ALLOCDST), EFTYPE);
+        EXPECT_EQ(copy, nullptr);
+    }
+    blob->endian = SB_LE;
+    EXPECT_EQ(stats_voi_update_abs_u32(blob.get(), 0, 1), 0);
+}
+
 // An accepted blob can be used in every way; a blob that cannot be used is refused.
 void use(std::vector<uint64_t>& memory) {
     auto* const blob = reinterpret_cast<statsblob*>(memory.data());
