@@ -132,22 +132,22 @@ void place(Blob* blob, int32_t id, int dtype, std::span<const voistatspec> specs
            relative ? voi_reg_state : uint16_t{0}};
     VoiStat* const group = voistats(blob, voi);
     uint16_t data_off = blob->statsdata_off;
-    const auto put = [&](int stype, int vs_dtype, size_t size) {
+    const auto put = [&](int stype, int vs_dtype, size_t size, uint32_t flags) {
         group[stype] = {static_cast<int8_t>(stype),
                         static_cast<uint8_t>(vs_dtype),
                         data_off,
                         static_cast<uint16_t>(size),
                         0,
-                        0};
+                        static_cast<uint8_t>(flags)};
         data_off = static_cast<uint16_t>(data_off + size);
         return data_of(blob, group[stype]);
     };
     if (relative) {
         constexpr size_t size = sizeof(voistatdata_numeric);
-        std::memset(put(VS_STYPE_VOISTATE, VSD_DTYPE_VOISTATE, size), 0, size);
+        std::memset(put(VS_STYPE_VOISTATE, VSD_DTYPE_VOISTATE, size, 0), 0, size);
     }
     for (const voistatspec& spec : specs)
-        std::memcpy(put(spec.stype, spec.vs_dtype, spec.vsdsz), spec.iv, spec.vsdsz);
+        std::memcpy(put(spec.stype, spec.vs_dtype, spec.vsdsz, spec.flags), spec.iv, spec.vsdsz);
 }
 
 bool is_spec_sound(const voistatspec& spec, int voi_dtype) {

@@ -376,7 +376,7 @@ struct voistatspec {
     struct vss_hlpr_info *hlprinfo; /* the argument of hlpr, borrowed */
     struct voistatdata *iv;         /* the initial data */
     size_t vsdsz;                   /* bytes of iv */
-    uint32_t flags;                 /* VSD_ */
+    uint32_t flags;                 /* 1: iv is a value, and not "never updated" */
     enum vsd_dtype vs_dtype : 8;    /* the type of iv */
     enum voi_stype stype : 8;       /* a VOI has at most one statistic of a kind */
 };

@@ -124,6 +124,21 @@ TEST(StatsTemplates, TakeASpecificationThatBringsItsOwnData) {
     EXPECT_EQ(add(tpl, 1, VSD_DTYPE_INT_U32, {own}), EINVAL);
 }
 
+// The flags of a statistic in the template: bit 0 says that it was updated.
+TEST(StatsTemplates, ASpecificationMaySayThatItsDataAreAValue) {
+    uint32_t initial = 7;
+    voistatspec own{};
+    own.iv = reinterpret_cast<voistatdata*>(&initial);
+    own.vsdsz = sizeof initial;
+    own.flags = 1;
+    own.vs_dtype = VSD_DTYPE_INT_U32;
+    own.stype = VS_STYPE_MAX;
+    const int tpl = new_template();
+    ASSERT_EQ(add(tpl, 0, VSD_DTYPE_INT_U32, {own}), 0);
+    EXPECT_NE(text_of(blob_of(tpl).get(), SB_STRFMT_JSON).find("\"[2]\":{\"errs\":0,\"val\":7}"),
+              std::string::npos);
+}
+
 TEST(StatsTemplates, StayAsTheyAreWhenTheyWouldBecomeTooLarge) {
     const int tpl = new_template();
     auto digest = stats_tdgst(VSD_DTYPE_TDGSTCLUST64, 2700, 16);
