@@ -37,19 +37,31 @@ struct sbuf {
     ssize_t s_size;                /* bytes of s_buf */
     ssize_t s_len;                 /* bytes of the text, without the NUL */
     int s_flags;                   /* SBUF_ */
-    ssize_t s_sect_len;            /* not used here */
-    ssize_t s_rec_off;             /* not used here */
+    ssize_t s_sect_len;            /* bytes of the innermost section */
+    ssize_t s_rec_off;             /* the beginning of the outermost section */
 };
 
 /* s_flags: the caller's ... */
 #define SBUF_FIXEDLEN 0x00000000   /* s_buf stays as large as it is */
 #define SBUF_AUTOEXTEND 0x00000001 /* s_buf grows */
-#define SBUF_INCLUDENUL 0x00000002 /* sbuf_len() of a finished text counts the NUL */
+#define SBUF_INCLUDENUL 0x00000002 /* sbuf_len() counts the NUL, and a drain gets it */
+#define SBUF_DRAINTOEOR 0x00000004 /* the drain gets whole records: outermost sections */
+#define SBUF_NOWAIT 0x00000008     /* for FreeBSD's kernel; no effect here */
 #define SBUF_USRFLAGMSK 0x0000ffff /* all flags of the caller */
 /* ... and the library's. */
 #define SBUF_DYNAMIC 0x00010000   /* s_buf is allocated */
 #define SBUF_FINISHED 0x00020000  /* the text is complete */
 #define SBUF_DYNSTRUCT 0x00080000 /* the struct is allocated */
+#define SBUF_INSECTION 0x00100000 /* a section is open */
+
+/* sbuf_hexdump(): bytes per line, 16 for 0; a character before each byte, a blank for 0. */
+#ifndef HD_COLUMN_MASK
+#define HD_COLUMN_MASK 0xff
+#define HD_DELIM_MASK 0xff00
+#define HD_OMIT_COUNT (1 << 16) /* no offset of the line */
+#define HD_OMIT_HEX (1 << 17)   /* no hexadecimal digits */
+#define HD_OMIT_CHARS (1 << 18) /* no characters */
+#endif
 
 /*
  * Prepares sb (NULL: a new one) with length bytes at buf (NULL: memory of its own). The caller
@@ -105,6 +117,31 @@ int sbuf_finish(struct sbuf *sb);
 char *sbuf_data(struct sbuf *sb);
 ssize_t sbuf_len(struct sbuf *sb);
 int sbuf_done(const struct sbuf *sb);
+
+/*
+ * A section is a part of the text whose length is counted. Sections may contain sections. The end
+ * takes the *old_lenp of its start. The start of an outermost section may have NULL, and its end
+ * takes -1. With a pad above 1, the end appends the byte c until the length is a multiple of pad.
+ * Returns the length in bytes, or -1 after an error.
+ */
+void sbuf_start_section(struct sbuf *sb, ssize_t *old_lenp);
+ssize_t sbuf_end_section(struct sbuf *sb, ssize_t old_len, size_t pad, int c);
+
+/*
+ * Appends the bytes at ptr as lines of hexadecimal digits and characters. Each line begins with
+ * hdr, unless that is NULL. flags: HD_.
+ */
+void sbuf_hexdump(struct sbuf *sb, const void *ptr, int length, const char *hdr, int flags);
+
+/*
+ * Drains. The first only counts, and the second writes to standard output. arg is a size_t to which
+ * the number of bytes is added; for the second it may be NULL.
+ */
+int sbuf_count_drain(void *arg, const char *data, int len);
+int sbuf_printf_drain(void *arg, const char *data, int len);
+
+/* Writes a finished text to standard output. */
+void sbuf_putbuf(struct sbuf *sb);
 
 #ifdef __cplusplus
 }
