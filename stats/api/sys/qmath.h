@@ -235,6 +235,12 @@ static inline int q_neg_(struct q_num_ n) {
     return n.is_signed && ((n.raw >> (n.bits - 1)) & 1) != 0;
 }
 
+/* The same number without its sign. */
+static inline struct q_num_ q_abs_(struct q_num_ n) {
+    if (n.is_signed) n.raw &= ~((uint64_t)1 << (n.bits - 1));
+    return n;
+}
+
 /* The bits of a number like n with another value. */
 static inline uint64_t q_made_(struct q_num_ n, uint64_t mag, int neg) {
     const uint64_t sign = n.is_signed && neg ? (uint64_t)1 << (n.bits - 1) : 0;
@@ -480,6 +486,14 @@ static inline int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(
 #define Q_Q2F(q) ((float)q_double_(Q_NUM_(q))) /* rounded to a float */
 #define Q_Q2D(q) (q_double_(Q_NUM_(q)))        /* rounded to a double: 53 bits */
 
+/*
+ * Compares a and b by value with two operators: intcmp for different values, and fraccmp for equal
+ * ones. So Q_QCMPQ(a, b, <, <=) is 1 if a is at most b.
+ */
+#define Q_QCMPQ(a, b, intcmp, fraccmp)        \
+    ((q_cmp_(Q_NUM_(a), Q_NUM_(b)) intcmp 0) || \
+     ((q_cmp_(Q_NUM_(a), Q_NUM_(b)) == 0) && (0 fraccmp 0)))
+
 /* Comparisons by value; the types and precisions of a and b may differ. */
 #define Q_QLTQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) < 0)  /* a < b */
 #define Q_QLEQ(a, b) (q_cmp_(Q_NUM_(a), Q_NUM_(b)) <= 0) /* a <= b */
@@ -518,6 +532,11 @@ static inline int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(
 #define Q_QMULI(q, i) q_muli_(Q_INOUT_(q), Q_INT_(i))                     /* *q *= i */
 #define Q_QDIVI(q, i) q_divi_(Q_INOUT_(q), Q_INT_(i))                     /* *q /= i */
 #define Q_QFRACI(q, in, id) q_fraci_(Q_INOUT_(q), Q_INT_(in), Q_INT_(id)) /* *q = in / id */
+
+/* The same sums with the operator as an argument. '+' adds the magnitude of b or i, and another
+ * character subtracts it. */
+#define Q_QADDSUBQ(a, b, eop) q_addq_(Q_INOUT_(a), q_abs_(Q_NUM_(b)), (eop) != '+')
+#define Q_QADDSUBI(q, i, eop) q_addi_(Q_INOUT_(q), q_int_of_(Q_MAG_(i), 0), (eop) != '+')
 
 /*
  * The arguments of printf that show all parts of q: printf(Q_DEBUG(q, "", "\n", 0)). With incfmt

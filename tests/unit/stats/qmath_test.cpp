@@ -146,6 +146,32 @@ TEST(Qmath, WhatDoesNotFitIsRefusedAndChangesNothing) {
     EXPECT_EQ(q, before);
 }
 
+// For programs that name FreeBSD's general forms.
+TEST(Qmath, TheGeneralFormsTakeTheirOperatorAsAnArgument) {
+    s32q_t a;
+    s32q_t b;
+    Q_INI(&a, -1, 5, 8);
+    Q_INI(&b, -1, 25, 8);
+    EXPECT_TRUE(Q_QCMPQ(a, b, <, <));
+    EXPECT_TRUE(Q_QCMPQ(a, b, <, <=));
+    EXPECT_FALSE(Q_QCMPQ(a, b, >, >=));
+    EXPECT_FALSE(Q_QCMPQ(a, a, <, <));
+    EXPECT_TRUE(Q_QCMPQ(a, a, <, <=));
+    EXPECT_TRUE(Q_QCMPQ(a, a, ==, ==));
+    EXPECT_FALSE(Q_QCMPQ(a, b, ==, ==));  // the integer parts are equal
+    EXPECT_TRUE(Q_QCMPQ(a, b, !=, !=));
+    EXPECT_EQ(Q_QADDSUBQ(&a, b, '+'), 0);  // the magnitude of b
+    EXPECT_EQ(Q_Q2D(a), -0.25);
+    EXPECT_EQ(Q_QADDSUBQ(&a, b, '-'), 0);
+    EXPECT_EQ(Q_Q2D(a), -1.5);
+    EXPECT_EQ(Q_QADDSUBI(&a, -3, '+'), 0);
+    EXPECT_EQ(Q_Q2D(a), 1.5);
+    EXPECT_EQ(Q_QADDSUBI(&a, 3, '-'), 0);
+    EXPECT_EQ(Q_Q2D(a), -1.5);
+    EXPECT_EQ(Q_QADDSUBI(&a, 1 << 20, '-'), EOVERFLOW);
+    EXPECT_EQ(Q_Q2D(a), -1.5);
+}
+
 TEST(Qmath, UnsignedNumbersTakeNothingNegative) {
     u32q_t q;
     s32q_t minus;
