@@ -141,6 +141,9 @@ struct devstat {
     unsigned int sequence1; /* updates that have begun */
 };
 
+/* The head of a list by dev_links, for source that keeps one. */
+STAILQ_HEAD(devstatlist, devstat);
+
 /* ---- For providers: link libkstat_provider. ---- */
 
 struct bio; /* <sys/bio.h> */

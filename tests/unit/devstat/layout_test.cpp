@@ -54,4 +54,15 @@ TEST(DevstatHeaders, CompileAsStrictC99AndC11) {
     EXPECT_EQ(c11_sees_the_devstat_types(), 1);
 }
 
+// FreeBSD's header names the head of such a list.
+TEST(DevstatHeaders, AProgramMayKeepAListOfEntries) {
+    devstatlist list;
+    STAILQ_INIT(&list);
+    struct devstat one {};
+    struct devstat two {};
+    STAILQ_INSERT_TAIL(&list, &one, dev_links);
+    STAILQ_INSERT_TAIL(&list, &two, dev_links);
+    EXPECT_EQ(STAILQ_NEXT(STAILQ_FIRST(&list), dev_links), &two);
+}
+
 }  // namespace
