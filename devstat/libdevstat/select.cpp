@@ -159,12 +159,16 @@ void Selecting::by_name() {
     }
 }
 
-// A match is completed once begun, though it may select more devices than are shown.
+// A match is completed once begun, though it may select more devices than are shown. The ranks
+// follow the order of the devices, which a sort by bytes does not change.
 void Selecting::by_match() {
+    std::vector<Selection*> in_order;
+    for (Selection& entry : entries()) in_order.push_back(&entry);
+    std::ranges::sort(in_order, {}, &Selection::position);
     for (const devstat_match& match : wanted_.matches) {
         if (kept_.selected >= wanted_.shown_max) return;
-        for (Selection& entry : entries()) {
-            if (fits(wanted_.devices[static_cast<size_t>(entry.position)], match)) apply(entry);
+        for (Selection* const entry : in_order) {
+            if (fits(wanted_.devices[static_cast<size_t>(entry->position)], match)) apply(*entry);
         }
     }
 }

@@ -226,6 +226,19 @@ TEST_F(DevstatSelect, AMatchFindsADeviceWhereverTheListHasIt) {
     EXPECT_EQ(ranks(), (Ranks{1, 0}));
 }
 
+// A sort by bytes changes the order of the list, and not the order in which a match ranks.
+TEST_F(DevstatSelect, AMatchRanksInTheOrderOfTheDevicesAfterASortToo) {
+    make(3);
+    select(DS_SELECT_ADD, {}, 3, 1);
+    for (int i = 0; i < 3; ++i) list_[i].bytes = static_cast<uint64_t>(i);
+    select(DS_SELECT_ADD, {}, 3, 1);
+    ASSERT_EQ(units(), (std::vector<int>{2, 1, 0}));
+    match("da");
+    select(DS_SELECT_ONLY);
+    EXPECT_EQ(units(), (std::vector<int>{2, 1, 0}));
+    EXPECT_EQ(ranks(), (Ranks{3, 2, 1}));
+}
+
 TEST_F(DevstatSelect, ANewGenerationDropsTheSelection) {
     make(3);
     select(DS_SELECT_ONLY, {"vbd1"});
