@@ -58,7 +58,7 @@ bool fits(const Devstat& device, const devstat_match& match) {
     if (asks(DEVSTAT_MATCH_TYPE) && same(DEVSTAT_TYPE_MASK) && may_be) ++held;
     if (asks(DEVSTAT_MATCH_IF) && same(DEVSTAT_TYPE_IF_MASK) && may_be) ++held;
     if (asks(DEVSTAT_MATCH_PASS) && passes_through) ++held;
-    return held > 0 && held == match.num_match_categories;
+    return match.num_match_categories > 0 && held >= match.num_match_categories;
 }
 
 // The state of one call.
@@ -126,7 +126,7 @@ void Selecting::start_anew() {
         const Devstat& device = wanted_.devices[static_cast<size_t>(position)];
         entry = {};
         entry.device_number = device.device_number;
-        std::memcpy(entry.device_name, device.device_name, sizeof entry.device_name);
+        std::memcpy(entry.device_name, device.device_name, sizeof entry.device_name - 1);
         entry.unit_number = device.unit_number;
         entry.position = position++;
     }

@@ -239,6 +239,27 @@ TEST_F(DevstatSelect, AMatchRanksInTheOrderOfTheDevicesAfterASortToo) {
     EXPECT_EQ(ranks(), (Ranks{3, 2, 1}));
 }
 
+// A match that a program has made by hand: more fields than categories.
+TEST_F(DevstatSelect, AMatchNeedsNoMoreCategoriesThanItAsksFor) {
+    make(1);
+    devstat_match any{static_cast<devstat_match_flags>(DEVSTAT_MATCH_TYPE | DEVSTAT_MATCH_IF),
+                      scsi_disk, 1};
+    matches_ = static_cast<devstat_match*>(std::malloc(sizeof any));
+    *matches_ = any;
+    num_matches_ = 1;
+    select(DS_SELECT_ONLY);
+    EXPECT_EQ(ranks(), (Ranks{1}));
+}
+
+// The name of a provider may fill its field.
+TEST_F(DevstatSelect, ANameWithoutItsNulIsCut) {
+    make(1);
+    std::memset(devices_[0].device_name, 'x', sizeof devices_[0].device_name);
+    select(DS_SELECT_ONLY, {std::string(15, 'x') + "0"});
+    EXPECT_EQ(ranks(), (Ranks{1}));
+    EXPECT_EQ(std::strlen(list_[0].device_name), 15u);
+}
+
 TEST_F(DevstatSelect, ANewGenerationDropsTheSelection) {
     make(3);
     select(DS_SELECT_ONLY, {"vbd1"});
