@@ -78,8 +78,9 @@ void Parser::take(int letter, const char* argument) {
         case 'w':
             return take_wait(argument);
         case 'M':
+            refuse("-M: there is no kernel memory to read");
         case 'N':
-            refuse(std::string("-") + char(letter) + ": there is no kernel memory to read");
+            return;  // names the file with the kernel's symbols, which only -M needs
         default:
             if (program::set_flag(options_, flags, letter)) return;
             refuse(program::freebsd_option_error(letter, argument, long_options));

@@ -8,6 +8,7 @@ namespace blkscope::iostat::freebsd {
 namespace {
 
 constexpr auto cpu_title = "            cpu";
+constexpr auto cpu_title_above = "      cpu";  // with -x
 constexpr auto cpu_columns = " us ni sy in id";
 
 using blkscope::freebsd::Figures;
@@ -32,16 +33,29 @@ std::string column(const std::string& text, size_t width) {
     return text.size() < width ? std::string(width - text.size(), ' ') + text : " " + text;
 }
 
+// Blocks in all, or blocks of 1024 bytes: whole ones, as in the original.
+uint64_t total_blocks(const Options& options, const Shown& device, const Figures& of) {
+    const uint64_t blocks = of.count(DSM_TOTAL_BLOCKS);
+    if (!options.kilobytes) return blocks;
+    constexpr uint64_t usual = 512;
+    return blocks * (device.now.block_size != 0 ? device.now.block_size : usual) / 1024;
+}
+
+double blocks_per_second(const Options& options, const Figures& of) {
+    return options.kilobytes ? of.kilobytes(DSM_TOTAL_BYTES) / of.elapsed_s()
+                             : of(DSM_BLOCKS_PER_SECOND);
+}
+
 // The columns sps, tps and msps; with -I the counts. Milliseconds have a decimal if it fits.
-std::string old_columns(const Options& options, const Figures& of) {
-    const double blocks = options.kilobytes ? of.kilobytes(DSM_TOTAL_BYTES)
-                                            : static_cast<double>(of.count(DSM_TOTAL_BLOCKS));
-    const auto transfers = static_cast<double>(of.count(DSM_TOTAL_TRANSFERS));
-    const double by = options.totals ? 1 : of.elapsed_s();
+std::string old_columns(const Options& options, const Shown& device, const Figures& of) {
     const double ms = of(DSM_MS_PER_TRANSACTION);
-    return column(fmt::format("{:.0f}", blocks / by), 4) +
-           column(fmt::format("{:.0f}", transfers / by), 4) +
-           column(fmt::format("{:.{}f}", ms, ms < 100 ? 1 : 0), 5) + " ";
+    const std::string msps = column(fmt::format("{:.{}f}", ms, ms < 100 ? 1 : 0), 5) + " ";
+    if (options.totals) {
+        return column(std::to_string(total_blocks(options, device, of)), 4) +
+               column(std::to_string(of.count(DSM_TOTAL_TRANSFERS)), 4) + msps;
+    }
+    return column(fmt::format("{:.0f}", blocks_per_second(options, of)), 4) +
+           column(fmt::format("{:.0f}", of(DSM_TRANSFERS_PER_SECOND)), 4) + msps;
 }
 
 std::string machine_cpu(const Machine& machine) {
@@ -54,13 +68,19 @@ std::string machine_tty(const Machine& machine) {
     return fmt::format("{:4.0f} {:5.0f}", machine.characters_in, machine.characters_out);
 }
 
+// Behind the first device of -x: one column less.
+std::string extended_tty(const Machine& machine) {
+    return column(fmt::format("{:.0f}", machine.characters_in), 4) +
+           column(fmt::format("{:.0f}", machine.characters_out), 5);
+}
+
 std::string short_report(const Options& options, const std::vector<Shown>& devices,
                          const Machine& machine) {
     std::string text;
     if (options.tty) text += machine_tty(machine);
     for (const Shown& device : devices) {
         const Figures of = figures_of(device);
-        text += options.old_columns ? old_columns(options, of) : usual_columns(options, of);
+        text += options.old_columns ? old_columns(options, device, of) : usual_columns(options, of);
     }
     if (options.cpu) text += machine_cpu(machine);
     return text + "\n";
@@ -100,13 +120,21 @@ bool does_something(const Figures& of) {
 
 std::string extended_header(const Options& options) {
     std::string text = "                        extended device statistics  ";
-    if (options.tty) text += "      tty";
+    if (options.tty) text += "      tty ";
     text += options.totals
                 ? "\ndevice           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i  "
                   "    sb/i  "
                 : "\ndevice       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b  ";
-    if (options.tty) text += "tin  tout";
+    if (options.tty) text += "tin  tout ";
     return text + "\n";
+}
+
+// The line of the terminals and processors with -z, if no device has a line.
+std::string machine_line(const Options& options, const Machine& machine) {
+    if (!options.tty && !options.cpu) return "";
+    constexpr size_t indent = 52;
+    return std::string(indent, ' ') + (options.tty ? machine_tty(machine) : "") +
+           (options.cpu ? machine_cpu(machine) : "") + "\n";
 }
 
 // The processors are above the devices, and the terminals behind the first device.
@@ -114,18 +142,20 @@ std::string extended_report(const Options& options, const std::vector<Shown>& de
                             const Machine& machine) {
     std::string text;
     if (options.cpu) {
-        text += std::string(cpu_title) + "\n" + cpu_columns + "\n" + machine_cpu(machine) + "\n";
+        text +=
+            std::string(cpu_title_above) + "\n" + cpu_columns + "\n" + machine_cpu(machine) + "\n";
     }
     text += extended_header(options);
-    bool first = options.tty;
+    bool first = true;
     for (const Shown& device : devices) {
         const Figures of = figures_of(device);
         if (options.idle_hidden && !does_something(of)) continue;
         text += extended_line(options, device, of);
-        if (first) text += machine_tty(machine);
+        if (first && options.tty) text += extended_tty(machine);
         first = false;
         text += "\n";
     }
+    if (first && options.idle_hidden) text += machine_line(options, machine);
     return text;
 }
 

@@ -112,6 +112,10 @@ TEST(FreebsdOptions, TheOldFormBeatsTheNewAndSaysSo) {
               "iostat: the count 5 replaces that of -c\n");
 }
 
+TEST(FreebsdOptions, TheNameOfAKernelIsIgnored) {
+    EXPECT_EQ(understood({"-N", "kernel", "-d", "nbd0"}).drives, (Arguments{"nbd0"}));
+}
+
 TEST(FreebsdOptions, WhatIsNotUnderstoodIsRefused) {
     EXPECT_NE(refused({"-y"}).find("unknown option -y"), std::string::npos);
     EXPECT_NE(refused({"--must-exsit"}).find("the nearest is '--must-exist'\n"), std::string::npos);

@@ -108,14 +108,46 @@ TEST(FreebsdReport, HasALinePerDeviceWithTotals) {
     options.tty = true;
     options.cpu = true;
     EXPECT_EQ(report(options, {busy("vbd0"), idle("vbd1")}, machine),
-              "            cpu\n us ni sy in id\n 10  0  6  1 83\n"
-              "                        extended device statistics        tty\n"
+              "      cpu\n us ni sy in id\n 10  0  6  1 83\n"
+              "                        extended device statistics        tty \n"
               "device           r/i         w/i         kr/i         kw/i qlen   tsvc_t/i      "
-              "sb/i  tin  tout\n"
+              "sb/i  tin  tout \n"
               "vbd0           199.0        98.0        796.0       1568.0    3        0.9       "
-              "0.5    3   120\n"
+              "0.5    3  120\n"
               "vbd1             0.0         0.0          0.0          0.0    0        0.0       "
               "0.0 \n");
+}
+
+TEST(FreebsdReport, HasTheMachineWithoutAnyDeviceThatDidSomething) {
+    Options options;
+    options.extended = true;
+    options.idle_hidden = true;
+    const std::string head =
+        "                        extended device statistics  \n"
+        "device       r/s     w/s     kr/s     kw/s  ms/r  ms/w  ms/o  ms/t qlen  %b  \n";
+    EXPECT_EQ(report(options, {idle("vbd1")}, machine), head);
+    options.tty = true;
+    options.cpu = true;
+    const std::string text = report(options, {idle("vbd1")}, machine);
+    EXPECT_TRUE(
+        text.ends_with("  tin  tout \n" + std::string(52, ' ') + "   3   120 10  0  6  1 83\n"))
+        << text;
+}
+
+TEST(FreebsdReport, BlocksOfTotalsAreWholeOnes) {
+    Options options;
+    options.old_columns = true;
+    options.totals = true;
+    Shown device = idle("vbd0");
+    device.now.block_size = 512;
+    device.now.operations[DEVSTAT_READ] = 1;
+    device.now.bytes[DEVSTAT_READ] = 1900;
+    EXPECT_EQ(report(options, {device}, machine), "   3   1  0.0 \n");
+    options.kilobytes = true;
+    EXPECT_EQ(report(options, {device}, machine), "   1   1  0.0 \n");
+    options.totals = false;
+    options.kilobytes = false;
+    EXPECT_EQ(report(options, {device}, machine), "   2   0  0.0 \n");
 }
 
 TEST(FreebsdReport, CutsLongNames) {
