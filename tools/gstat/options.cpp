@@ -1,7 +1,9 @@
 #include "tools/gstat/options.hpp"
 
+#include <algorithm>
 #include <array>
-#include <charconv>
+#include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -24,7 +26,8 @@ Shows what each block device is doing: live on a terminal, else one report.
   -C           reports as comma-separated values, without end
   -d           deletes (trims): d/s, kBps, ms/d
   -f filter    only devices whose name this extended regular expression finds
-  -I interval  between reports: a number and us, ms or s (us without; 1 s)
+  -I interval  between reports: a number and us, ms or s (us without; 1 s);
+               0.5s is half a second
   -o           other operations (flushes): o/s, ms/o
   -p           physical devices only, no partitions
   -s           the mean size: kB
@@ -57,17 +60,25 @@ constexpr int wrong_usage = 64;  // EX_USAGE
     throw Refusal{wrong_usage, "gstat: " + why + "\n" + synopsis};
 }
 
-// A number above 0, followed by its unit.
+// Microseconds of a unit, or 0.
+double microseconds_in(std::string_view unit) {
+    if (unit.empty() || unit == "us") return 1;
+    if (unit == "ms") return 1e3;
+    return unit == "s" ? 1e6 : 0;
+}
+
+// A number, perhaps with a fraction, followed by its unit. The interval is at least a microsecond;
+// less than a microsecond is cut off.
 std::optional<std::chrono::microseconds> interval_of(std::string_view text) {
-    uint64_t number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    constexpr uint64_t number_max = 1'000'000'000;
-    if (error != std::errc{} || number == 0 || number > number_max) return {};
-    const std::string_view unit = text.substr(static_cast<size_t>(end - text.data()));
-    if (unit.empty() || unit == "us") return std::chrono::microseconds(number);
-    if (unit == "ms") return std::chrono::milliseconds(number);
-    if (unit == "s") return std::chrono::seconds(number);
-    return {};
+    const size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
+    const auto number = program::decimal<double>(text.substr(0, end));
+    constexpr double number_max = 1e9;
+    if (!number || *number > number_max) return {};
+    // A decimal fraction may be a little below the number that was written: 0.07 s is 70000 us.
+    constexpr double rounding = 1e-6;
+    const double us = std::floor(*number * microseconds_in(text.substr(end)) + rounding);
+    if (!(us >= 1)) return {};
+    return std::chrono::microseconds(static_cast<int64_t>(us));
 }
 
 void take(Options& options, int letter, const char* argument) {

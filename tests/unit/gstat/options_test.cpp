@@ -55,7 +55,13 @@ TEST(GstatOptions, AnIntervalHasAUnit) {
     EXPECT_EQ(understood({"-I250ms"}).interval, std::chrono::milliseconds(250));
     EXPECT_EQ(understood({"-I", "500000us"}).interval, microseconds(500'000));
     EXPECT_EQ(understood({"-I", "500000"}).interval, microseconds(500'000));
-    for (const char* wrong : {"0", "-1", "1m", "s", "", "1.5s", "99999999999s"}) {
+    EXPECT_EQ(understood({"-I", "0.5s"}).interval, std::chrono::milliseconds(500));
+    EXPECT_EQ(understood({"-I", "1.5s"}).interval, std::chrono::milliseconds(1500));
+    EXPECT_EQ(understood({"-I", "0.07s"}).interval, microseconds(70'000));
+    EXPECT_EQ(understood({"-I", ".25ms"}).interval, microseconds(250));
+    EXPECT_EQ(understood({"-I", "2.9us"}).interval, microseconds(2));
+    for (const char* wrong : {"0", "-1", "1m", "s", "", "1.5.5s", ".", "0.9us", "1e3s", "+1s",
+                              "inf", "nan", "99999999999s"}) {
         EXPECT_NE(refused({"-I", wrong}).find("invalid interval"), std::string::npos) << wrong;
     }
 }
