@@ -65,7 +65,8 @@ void take_page(std::span<std::byte> body) {
 void take_data(kstat_t& ks, std::span<std::byte> body) {
     // malloc's own size, so that a byte too many is seen; it suits kstat_named_t's alignment.
     void* const buffer = std::malloc(body.size() + 1);
-    if (accept_data(ks, body, buffer) == 0 && ks.ks_data_size > 0) walk(ks, buffer);
+    Room room{};
+    if (accept_data(ks, body, buffer, room) == 0 && ks.ks_data_size > 0) walk(ks, buffer);
     std::free(buffer);
 }
 

@@ -1,5 +1,6 @@
 #include "kstat/reader/libkstat/data.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -19,15 +20,17 @@ bool has_strings(const kstat_t& ksp) {
 }
 
 // The old memory is kept if it is large enough: callers keep pointers into it.
-int make_room(kstat_t& ksp, const wire::DataHead& head) {
-    if (ksp.ks_data != nullptr && head.data_size <= ksp.ks_data_size) return 0;
+int make_room(kstat_t& ksp, const wire::DataHead& head, Room& room) {
+    const size_t known = room.place == ksp.ks_data ? room.size : 0;
+    if (ksp.ks_data != nullptr && head.data_size <= std::max(known, ksp.ks_data_size)) return 0;
     constexpr uchar_t changes_size = KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_LONGSTRINGS;
     if (head.data_size > ksp.ks_data_size && (head.flags & changes_size) == 0) return ENOMEM;
     if (head.data_size == 0) return 0;
-    void* const room = std::calloc(1, head.data_size);
-    if (room == nullptr) return ENOMEM;
+    void* const memory = std::calloc(1, head.data_size);
+    if (memory == nullptr) return ENOMEM;
     std::free(ksp.ks_data);
-    ksp.ks_data = room;
+    ksp.ks_data = memory;
+    room = {memory, head.data_size};
     return 0;
 }
 
@@ -53,11 +56,19 @@ void end_names(const kstat_t& ksp) {
 
 }  // namespace
 
-int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer) {
+void take_over_data(kstat_t& copy, const kstat_t& from) {
+    copy.ks_data = from.ks_data;
+    copy.ks_ndata = from.ks_ndata;
+    copy.ks_data_size = from.ks_data_size;
+    copy.ks_flags = from.ks_flags;
+    copy.ks_snaptime = from.ks_snaptime;
+}
+
+int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer, Room& room) {
     wire::Bytes rest(body);
     const auto head = wire::take<wire::DataHead>(rest);
     if (!head || head->type != ksp.ks_type || !wire::is_well_formed(*head, rest.size())) return EIO;
-    if (const int error = make_room(ksp, *head)) {
+    if (const int error = make_room(ksp, *head, room)) {
         take_over_without_data(ksp, *head);
         return error;
     }

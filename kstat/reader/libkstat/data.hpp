@@ -9,13 +9,23 @@
 
 namespace blkscope::kstat {
 
+/// The memory that a read has allocated for ks_data. After a shorter read it is larger than
+/// ks_data_size. Memory at another place is the caller's.
+struct Room {
+    const void* place = nullptr;
+    size_t size = 0;
+};
+
 /// Stores a provider's reply in ksp, and in `buffer` unless that is null. `body` is the reply's: a
 /// DataHead and the data. Returns an errno:
 ///
 ///     0       done; ks_ndata, ks_data_size, ks_flags and ks_snaptime are up to date
-///     ENOMEM  more data than ks_data_size in a kstat whose size does not change; or no memory
+///     ENOMEM  more data than room in a kstat whose size does not change; or no memory
 ///     EIO     not the data of such a kstat
-int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer);
+int accept_data(kstat_t& ksp, std::span<std::byte> body, void* buffer, Room& room);
+
+/// The data of `from`, for a copy of its header: what a read of `from` may have changed.
+void take_over_data(kstat_t& copy, const kstat_t& from);
 
 /// Sets ks_flags and ks_snaptime, as after a failed read. Also sets ks_ndata and ks_data_size, if
 /// there is no ks_data that they must fit.

@@ -12,7 +12,6 @@
 #include <thread>
 
 #include "base/run_directory.hpp"
-#include "kstat/reader/libkstat/data.hpp"
 #include "kstat/reader/libkstat/reserved.hpp"
 
 namespace blkscope::kstat {
@@ -25,7 +24,7 @@ constexpr int attempts_max = 6;
 constexpr auto between_attempts = std::chrono::milliseconds(100);
 
 // A kstat of the reader's own takes the same way as a provider's reply.
-int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
+int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer, Room& room) {
     wire::DataHead head{};
     head.snaptime = data.snaptime;
     head.data_size = data.bytes.size();
@@ -36,7 +35,7 @@ int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer) {
     std::memcpy(body.data(), &head, sizeof head);
     std::copy(data.bytes.begin(), data.bytes.end(),
               body.begin() + static_cast<ptrdiff_t>(sizeof head));
-    return accept_data(ksp, body, buffer);
+    return accept_data(ksp, body, buffer, room);
 }
 
 }  // namespace
@@ -157,11 +156,24 @@ int Handle::read(kstat_t& ksp, void* buffer) {
     // Found by number, not by address: callers also read through copies of a header.
     const auto at = nodes_.find(ksp.ks_kid);
     if (at == nodes_.end()) return ENXIO;
-    const Node& node = *at->second;
-    if (ksp.ks_kid < first_free_kid) return read_own(ksp, buffer);
-    if (node.provider == nullptr) return read_host(node, ksp, buffer);
+    Node& node = *at->second;
+    kstat_t& header = node.header;
+    if (&ksp == &header) return read(node, header, buffer, node.room);
+    if (ksp.ks_data == nullptr || ksp.ks_data != header.ks_data) {
+        Room unknown;  // the copy's memory is the caller's
+        return read(node, ksp, buffer, unknown);
+    }
+    // The copy has the chain's memory, which may move. So the chain is read, and the copy follows.
+    const int error = read(node, header, buffer, node.room);
+    take_over_data(ksp, header);
+    return error;
+}
+
+int Handle::read(const Node& node, kstat_t& ksp, void* buffer, Room& room) {
+    if (ksp.ks_kid < first_free_kid) return read_own(ksp, buffer, room);
+    if (node.provider == nullptr) return read_host(node, ksp, buffer, room);
     for (int attempt = 1;; ++attempt) {
-        const int error = read_once(node, ksp, buffer);
+        const int error = read_once(node, ksp, buffer, room);
         bool& keeps_waiting = node.provider->keeps_waiting;
         if (error != EAGAIN || attempt == attempts_max || keeps_waiting) {
             keeps_waiting = error == EAGAIN;
@@ -171,7 +183,7 @@ int Handle::read(kstat_t& ksp, void* buffer) {
     }
 }
 
-int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer) {
+int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer, Room& room) {
     wire::DataHead wanted{};
     wanted.kid = node.kid_there;
     auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted));
@@ -181,17 +193,17 @@ int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer) {
         accept_head(ksp, reply->body);
         return reply->head.error;
     }
-    return accept_data(ksp, reply->body, buffer);
+    return accept_data(ksp, reply->body, buffer, room);
 }
 
-int Handle::read_own(kstat_t& ksp, void* buffer) {
+int Handle::read_own(kstat_t& ksp, void* buffer, Room& room) {
     const auto data = ksp.ks_kid == headers_kid ? headers_data(kc_chain) : types_data();
-    return accept_computed(ksp, data, buffer);
+    return accept_computed(ksp, data, buffer, room);
 }
 
-int Handle::read_host(const Node& node, kstat_t& ksp, void* buffer) {
+int Handle::read_host(const Node& node, kstat_t& ksp, void* buffer, Room& room) {
     const auto data = host_.read(node.kid_there);
-    return data ? accept_computed(ksp, *data, buffer) : ENXIO;
+    return data ? accept_computed(ksp, *data, buffer, room) : ENXIO;
 }
 
 int Handle::write(kstat_t& ksp, const void* buffer) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "kstat/host/host.hpp"
+#include "kstat/reader/libkstat/data.hpp"
 #include "kstat/reader/provider.hpp"
 #include "kstat/reader/run_directory.hpp"
 
@@ -64,6 +65,7 @@ class Handle : public kstat_ctl_t {
         kstat_t header;
         ListedProvider* provider;  // null: a kstat of the host, or of the reader
         kid_t kid_there;           // the kstat's number at the provider or host
+        Room room{};               // the memory at header.ks_data
     };
 
     bool drop_gone();
@@ -75,9 +77,10 @@ class Handle : public kstat_ctl_t {
     void remove(kid_t kid);
     void link();
     kid_t next_chain_id() const;
-    int read_own(kstat_t& ksp, void* buffer);
-    int read_host(const Node& node, kstat_t& ksp, void* buffer);
-    int read_once(const Node& node, kstat_t& ksp, void* buffer);
+    int read(const Node& node, kstat_t& ksp, void* buffer, Room& room);
+    int read_own(kstat_t& ksp, void* buffer, Room& room);
+    int read_host(const Node& node, kstat_t& ksp, void* buffer, Room& room);
+    int read_once(const Node& node, kstat_t& ksp, void* buffer, Room& room);
 
     RunDirectory directory_;
     host::Host host_;

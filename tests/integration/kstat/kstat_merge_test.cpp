@@ -271,6 +271,24 @@ TEST_F(KstatMerge, AReadThroughACopyOfTheHeaderReadsTheSameKstat) {
     std::free(copy.ks_data);
 }
 
+// The copy has the chain's memory, which such a read must replace. Both have the new one.
+TEST_F(KstatMerge, AReadThroughACopyThatHasTheChainsMemoryLeavesTheChainWhole) {
+    const ChildProcess child(provide_growing);
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("one");
+    ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
+    kstat_t copy = *ksp;
+    ASSERT_NE(kstat_read(kc, &copy, nullptr), -1);
+    EXPECT_EQ(copy.ks_data, ksp->ks_data);
+    EXPECT_EQ(copy.ks_data_size, sizeof(kstat_named_t) + 21);
+    EXPECT_EQ(ksp->ks_data_size, copy.ks_data_size);
+    EXPECT_EQ(ksp->ks_snaptime, copy.ks_snaptime);
+    const auto* const text = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "text"));
+    EXPECT_EQ(std::strlen(KSTAT_NAMED_STR_PTR(text)), 20u);
+    ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
+}
+
 TEST_F(KstatMerge, LookupTakesWildcards) {
     const ChildProcess one(provide_counter("one"));
     ASSERT_EQ(one.line().hear(), 'r');

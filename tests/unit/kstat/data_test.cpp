@@ -27,8 +27,13 @@ class DataTest : public testing::Test {
         return bytes;
     }
 
+    int accept(std::span<std::byte> reply, void* buffer) {
+        return kstat::accept_data(ks, reply, buffer, room);
+    }
+
     kstat_t ks{};
     wire::DataHead head{};
+    kstat::Room room;
 };
 
 TEST_F(DataTest, RawBytesArriveInBothBuffers) {
@@ -37,7 +42,7 @@ TEST_F(DataTest, RawBytesArriveInBothBuffers) {
     head.snaptime = 99;
     auto reply = body("abcd", 4);
     char buffer[4];
-    ASSERT_EQ(kstat::accept_data(ks, reply, buffer), 0);
+    ASSERT_EQ(accept(reply, buffer), 0);
     EXPECT_EQ(std::memcmp(ks.ks_data, "abcd", 4), 0);
     EXPECT_EQ(std::memcmp(buffer, "abcd", 4), 0);
     EXPECT_EQ(ks.ks_snaptime, 99);
@@ -46,7 +51,7 @@ TEST_F(DataTest, RawBytesArriveInBothBuffers) {
 TEST_F(DataTest, AFixedSizeDoesNotGrow) {
     ks.ks_data_size = 2;
     auto reply = body("abcd", 4);
-    EXPECT_EQ(kstat::accept_data(ks, reply, nullptr), ENOMEM);
+    EXPECT_EQ(accept(reply, nullptr), ENOMEM);
     EXPECT_EQ(ks.ks_data_size, 4u);
     EXPECT_EQ(ks.ks_data, nullptr);
 }
@@ -55,11 +60,11 @@ TEST_F(DataTest, AFixedSizeDoesNotGrow) {
 TEST_F(DataTest, AFixedSizeStaysWhatTheBufferHasAfterOneThatIsTooLarge) {
     ks.ks_data_size = 2;
     auto small = body("ab", 2);
-    ASSERT_EQ(kstat::accept_data(ks, small, nullptr), 0);
+    ASSERT_EQ(accept(small, nullptr), 0);
     auto large = body("abcdefgh", 8);
-    EXPECT_EQ(kstat::accept_data(ks, large, nullptr), ENOMEM);
+    EXPECT_EQ(accept(large, nullptr), ENOMEM);
     EXPECT_EQ(ks.ks_data_size, 2u);
-    EXPECT_EQ(kstat::accept_data(ks, large, nullptr), ENOMEM);
+    EXPECT_EQ(accept(large, nullptr), ENOMEM);
 }
 
 TEST_F(DataTest, AFailedReadNeverPromisesMoreRecordsThanThereAre) {
@@ -68,7 +73,7 @@ TEST_F(DataTest, AFailedReadNeverPromisesMoreRecordsThanThereAre) {
     ks.ks_ndata = head.ndata = 1;
     ks.ks_data_size = sizeof record;
     auto reply = body(&record, sizeof record);
-    ASSERT_EQ(kstat::accept_data(ks, reply, nullptr), 0);
+    ASSERT_EQ(accept(reply, nullptr), 0);
     head.ndata = 1'000'000;
     kstat::accept_head(ks, wire::bytes_of(head));
     EXPECT_EQ(ks.ks_ndata, 1u);
@@ -87,7 +92,7 @@ TEST_F(DataTest, AFailedReadDoesNotMakeRecordsOfStrings) {
     head.flags = KSTAT_FLAG_VAR_SIZE;
     head.ndata = 1;
     auto reply = body(data.data(), data.size());
-    ASSERT_EQ(kstat::accept_data(ks, reply, nullptr), 0);
+    ASSERT_EQ(accept(reply, nullptr), 0);
     head.ndata = 3;
     head.snaptime = 5;
     kstat::accept_head(ks, wire::bytes_of(head));
@@ -98,21 +103,53 @@ TEST_F(DataTest, AFailedReadDoesNotMakeRecordsOfStrings) {
 TEST_F(DataTest, AVariableSizeGrowsAndKeepsItsPlaceWhenItShrinks) {
     head.flags = ks.ks_flags = KSTAT_FLAG_VAR_SIZE;
     auto small = body("ab", 2);
-    ASSERT_EQ(kstat::accept_data(ks, small, nullptr), 0);
+    ASSERT_EQ(accept(small, nullptr), 0);
     auto large = body("abcdefgh", 8);
-    ASSERT_EQ(kstat::accept_data(ks, large, nullptr), 0);
+    ASSERT_EQ(accept(large, nullptr), 0);
     EXPECT_EQ(ks.ks_data_size, 8u);
     const void* const place = ks.ks_data;
-    ASSERT_EQ(kstat::accept_data(ks, small, nullptr), 0);
+    ASSERT_EQ(accept(small, nullptr), 0);
     EXPECT_EQ(ks.ks_data, place);
     EXPECT_EQ(ks.ks_data_size, 2u);
+}
+
+// The memory is as large as it was: there is room for what was there before.
+TEST_F(DataTest, AFixedSizeMayShrinkAndGrowBack) {
+    ks.ks_data_size = 8;
+    auto large = body("abcdefgh", 8);
+    ASSERT_EQ(accept(large, nullptr), 0);
+    const void* const place = ks.ks_data;
+    auto small = body("ab", 2);
+    ASSERT_EQ(accept(small, nullptr), 0);
+    ASSERT_EQ(accept(large, nullptr), 0);
+    EXPECT_EQ(ks.ks_data, place);
+    EXPECT_EQ(ks.ks_data_size, 8u);
+    EXPECT_EQ(std::memcmp(ks.ks_data, "abcdefgh", 8), 0);
+    auto larger = body("abcdefghi", 9);
+    EXPECT_EQ(accept(larger, nullptr), ENOMEM);
+}
+
+// A caller may have put memory of its own there, of the size that the header says.
+TEST_F(DataTest, MemoryOfTheCallerIsAsLargeAsTheHeaderSays) {
+    head.flags = ks.ks_flags = KSTAT_FLAG_VAR_SIZE;
+    ks.ks_data_size = 8;
+    auto large = body("abcdefgh", 8);
+    ASSERT_EQ(accept(large, nullptr), 0);
+    void* const own = std::calloc(1, 2);
+    std::free(ks.ks_data);
+    ks.ks_data = own;
+    ks.ks_data_size = 2;
+    room.place = nullptr;
+    ASSERT_EQ(accept(large, nullptr), 0);
+    EXPECT_EQ(ks.ks_data, room.place);
+    EXPECT_EQ(room.size, 8u);
 }
 
 TEST_F(DataTest, DataOfAnotherTypeIsAnError) {
     ks.ks_type = KSTAT_TYPE_IO;
     auto reply = body("abcd", 4);
-    EXPECT_EQ(kstat::accept_data(ks, reply, nullptr), EIO);
-    EXPECT_EQ(kstat::accept_data(ks, {}, nullptr), EIO);
+    EXPECT_EQ(accept(reply, nullptr), EIO);
+    EXPECT_EQ(accept({}, nullptr), EIO);
 }
 
 TEST_F(DataTest, AFailedReadNeverPromisesMoreDataThanThereIs) {
@@ -140,7 +177,7 @@ TEST_F(DataTest, RandomNamedDataNeverPointsOutside) {
             std::memcpy(data.data() + i * 48, &record, sizeof record);
         }
         auto reply = body(data.data(), data.size());
-        if (kstat::accept_data(ks, reply, nullptr) != 0) continue;
+        if (accept(reply, nullptr) != 0) continue;
         ++accepted;
         const auto* const start = static_cast<const char*>(ks.ks_data);
         for (uint_t i = 0; i < ks.ks_ndata; ++i) {
