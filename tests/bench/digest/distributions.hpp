@@ -1,5 +1,5 @@
-// The measure of t-digests: values of seven distributions, and the distance of an answer's rank
-// from the requested rank.
+// The measure of t-digests: values of ten distributions, and the distance of an answer's rank from
+// the requested rank.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -66,6 +66,35 @@ inline const std::vector<Distribution>& distributions() {
              std::vector<uint64_t> values = ascending(n);
              std::reverse(values.begin(), values.end());
              return values;
+         }},
+    };
+    return all;
+}
+
+/// Harder ones: a long tail, two disks in one, and stalls. One value in 150 is a stall, and the
+/// values jump there.
+inline const std::vector<Distribution>& harder_distributions() {
+    static const std::vector<Distribution> all{
+        {"Weibull",
+         [](size_t n, uint64_t seed) {
+             return drawn(std::weibull_distribution<double>(0.5, 1e5), n, seed);
+         }},
+        {"two disks",
+         [](size_t n, uint64_t seed) {
+             const auto disks = [](std::mt19937_64& random) {
+                 const double scale = random() % 10 == 0 ? 16 : 11;
+                 return std::lognormal_distribution<double>(scale, 0.3)(random);
+             };
+             return drawn(disks, n, seed);
+         }},
+        {"stall",
+         [](size_t n, uint64_t seed) {
+             const auto stall = [](std::mt19937_64& random) {
+                 const bool stalls = random() % 150 == 0;
+                 return std::uniform_real_distribution<double>(stalls ? 1e8 : 1e5,
+                                                               stalls ? 2e8 : 2e5)(random);
+             };
+             return drawn(stall, n, seed);
          }},
     };
     return all;

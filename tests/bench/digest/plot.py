@@ -11,7 +11,8 @@ import sys
 
 WIDTH, HEIGHT, LEFT, TOP, GAP = 360, 300, 60, 46, 40
 FLOOR, CEILING = 1e-6, 1e-1
-COLOURS = ["#1b6ca8", "#d1495b", "#2e933c", "#8e44ad", "#e08e0b", "#444444", "#17a2a2"]
+COLOURS = ["#1b6ca8", "#d1495b", "#2e933c", "#8e44ad", "#e08e0b", "#444444", "#17a2a2",
+           "#a0522d", "#7f7f00", "#e377c2"]
 
 
 def across(share):

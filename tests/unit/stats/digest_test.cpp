@@ -72,6 +72,32 @@ INSTANTIATE_TEST_SUITE_P(All, StatsDigestRanks,
                                          Bound{100, 100'000, 0.009, 0.0013, 0.001},
                                          Bound{100, 300'000, 0.009, 0.0013, 0.001}));
 
+// The bounds that stats(3) names, of all ten distributions.
+class StatsDigestManual : public testing::TestWithParam<Bound> {};
+
+TEST_P(StatsDigestManual, NoDistributionMissesMoreThanTheManualSays) {
+    const Bound bound = GetParam();
+    for (const auto* const list : {&distributions(), &harder_distributions()}) {
+        for (const Distribution& distribution : *list) {
+            std::vector<uint64_t> values = distribution.draw(bound.values, 7);
+            const BlobPtr blob = digest_of(bound.centroids);
+            feed(blob, values);
+            std::sort(values.begin(), values.end());
+            const auto error = [&](double q) { return rank_error(values, quantile(blob, q), q); };
+            for (const double q : {0.001, 0.01, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95})
+                EXPECT_LE(error(q), bound.middle) << distribution.name << " " << q;
+            EXPECT_LE(error(0.99), bound.at_99) << distribution.name;
+            EXPECT_LE(error(0.999), bound.at_999) << distribution.name;
+        }
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, StatsDigestManual,
+                         testing::Values(Bound{20, 10'000, 0.16, 0.010, 0.0012},
+                                         Bound{20, 100'000, 0.16, 0.010, 0.0012},
+                                         Bound{100, 10'000, 0.010, 0.005, 0.001},
+                                         Bound{100, 100'000, 0.010, 0.005, 0.001}));
+
 // Each form under random values: whatever is merged, nothing is lost, and the order stays.
 TEST(StatsDigest, CountsAddUpAndMeansAscend) {
     for (const vsd_dtype dtype : {VSD_DTYPE_TDGSTCLUST32, VSD_DTYPE_TDGSTCLUST64}) {
