@@ -73,6 +73,7 @@ kstat_io_t to_io(const DiskLine& line, uint64_t wide_busy_ms, uint64_t wide_queu
     io.writes = static_cast<uint_t>(counters[writes]);
     io.rtime = static_cast<hrtime_t>(wide_busy_ms) * ns_per_ms;
     io.rlentime = static_cast<hrtime_t>(wide_queue_ms) * ns_per_ms;
+    io.wlastupdate = taken;  // Solaris' vmstat takes this moment as its clock
     io.rlastupdate = taken;
     io.rcnt = static_cast<uint_t>(counters[in_flight]);
     return io;

@@ -135,7 +135,7 @@ std::optional<Data> Disks::read_details(const std::string& name) {
     records.add("major", KSTAT_DATA_UINT32, line->major);
     records.add("minor", KSTAT_DATA_UINT32, line->minor);
     records.add("counters", KSTAT_DATA_UINT32, line->count);
-    records.add_string("not_counted", "wtime wlentime wlastupdate wcnt");
+    records.add_string("not_counted", "wtime wlentime wcnt");
     add("reads_merged", reads_merged, 1);
     add("read_ns", read_ms, 1'000'000);
     add("writes_merged", writes_merged, 1);

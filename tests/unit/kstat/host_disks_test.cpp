@@ -42,11 +42,20 @@ TEST_F(HostDisks, TheWaitQueueIsUnknownAndEmpty) {
     const auto io = as<kstat_io_t>(*data);
     EXPECT_EQ(io.wtime, 0);
     EXPECT_EQ(io.wlentime, 0);
-    EXPECT_EQ(io.wlastupdate, 0);
     EXPECT_EQ(io.wcnt, 0u);
     const auto details = look("linux:0:vda,linux");
     ASSERT_TRUE(details);
-    EXPECT_EQ(text(*details, "not_counted"), "wtime wlentime wlastupdate wcnt");
+    EXPECT_EQ(text(*details, "not_counted"), "wtime wlentime wcnt");
+}
+
+// Solaris' vmstat divides by the difference of two such moments.
+TEST_F(HostDisks, BothQueuesWereUpdatedAtTheMomentOfTheLook) {
+    const auto data = look("linux:0:vda");
+    ASSERT_TRUE(data);
+    const auto io = as<kstat_io_t>(*data);
+    EXPECT_GT(io.wlastupdate, 0);
+    EXPECT_EQ(io.wlastupdate, data->snaptime);
+    EXPECT_EQ(io.wlastupdate, io.rlastupdate);
 }
 
 TEST_F(HostDisks, WhatAnIoKstatHasNoRoomForStandsBesideIt) {
