@@ -93,7 +93,7 @@ struct CpuInfo::Cpu {
 };
 
 void CpuInfo::list(std::vector<Entry>& entries) {
-    if (files_.get(cpuinfo_path, settled_ns).text.empty()) return;
+    if (files_.get(cpuinfo_path, settled).text.empty()) return;
     for (const int cpu : online_cpus(files_)) {
         const std::string name = "cpu_info" + std::to_string(cpu);
         kstat_t ks = header("cpu_info", cpu, name, "misc", KSTAT_TYPE_NAMED);
@@ -104,7 +104,9 @@ void CpuInfo::list(std::vector<Entry>& entries) {
 
 std::optional<Data> CpuInfo::read(int cpu) {
     if (!std::ranges::binary_search(online_cpus(files_), cpu)) return std::nullopt;
-    return kept_[cpu].get(settled_ns, [&] { return describe(cpu); });
+    Data data = kept_[cpu].get(settled, [&] { return describe(cpu); });
+    data.snaptime = gethrtime();
+    return data;
 }
 
 Data CpuInfo::describe(int number) {
@@ -150,7 +152,7 @@ Data CpuInfo::describe(int number) {
 
 // If the architecture has no such line, the topology's value stays.
 void CpuInfo::read_cpuinfo(Cpu& cpu) {
-    const std::string_view block = block_of(files_.get(cpuinfo_path, settled_ns).text, cpu.number);
+    const std::string_view block = block_of(files_.get(cpuinfo_path, settled).text, cpu.number);
     cpu.brand = field(block, "model name");
     cpu.vendor = field(block, "vendor_id");
     if (cpu.vendor.empty()) cpu.vendor = field(block, "CPU implementer");

@@ -256,7 +256,7 @@ CpuStats::Sys CpuStats::count_sys(int cpu) {
     sys.user_ns = sys.user_ticks * tick;
     sys.kernel_ns = sys.kernel_ticks * tick;
     sys.intr_ns = (ticks.irq + ticks.softirq) * tick;
-    const auto& interrupts = interrupts_.get(sweep_ns, [this] { return count_interrupts(); });
+    const auto& interrupts = interrupts_.get(files_.sweep(), [this] { return count_interrupts(); });
     if (const auto at = interrupts.find(cpu); at != interrupts.end()) {
         sys.interrupts = at->second.devices;
         sys.calls = at->second.calls;

@@ -96,7 +96,7 @@ void Disks::add(std::vector<Entry>& entries, const Device& device, const DiskLin
 
 // The lines in the file's order: a partition follows its disk.
 const std::vector<DiskLine>& Disks::lines() {
-    return lines_.get(sweep_ns, [this] {
+    return lines_.get(files_.sweep(), [this] {
         std::vector<DiskLine> lines;
         const std::string kept = files_.read_again("/proc/diskstats");
         std::string_view text = kept;

@@ -59,9 +59,9 @@ void OpenFile::shut() {
     descriptor_ = -1;
 }
 
-Files::Text Files::get(const std::string& path, hrtime_t age_max) {
+Files::Text Files::get(const std::string& path, const Age& age) {
     auto& kept = kept_[path];
-    const std::string& text = kept.get(age_max, [&] { return read_again(path); });
+    const std::string& text = kept.get(age, [&] { return read_again(path); });
     return {text, kept.taken()};
 }
 

@@ -15,12 +15,16 @@
 
 namespace blkscope::kstat::host {
 
-/// The maximum age of a kstat's numbers: the kstats of one sweep share one look at a file.
-inline constexpr hrtime_t sweep_ns = 5'000'000;
-/// The same for values that hardly ever change.
-inline constexpr hrtime_t settled_ns = 1'000'000'000;
-/// The same for values that only an administrator changes.
-inline constexpr hrtime_t configured_ns = 60'000'000'000;
+/// How long a value may be used.
+struct Age {
+    hrtime_t max;       // ns
+    uint64_t look = 0;  // the look in which the value was computed; 0: any look
+};
+
+/// For values that hardly ever change.
+inline constexpr Age settled{1'000'000'000};
+/// For values that only an administrator changes.
+inline constexpr Age configured{60'000'000'000};
 
 inline const std::string stat_path = "/proc/stat";
 inline const std::string vmstat_path = "/proc/vmstat";
@@ -29,13 +33,14 @@ inline const std::string vmstat_path = "/proc/vmstat";
 template <class T>
 class Fresh {
   public:
-    /// Computes the value again if it is older than `age_max`.
+    /// Computes the value again if it is older than `age` allows, or of another look.
     template <class Make>
-    const T& get(hrtime_t age_max, const Make& make) {
+    const T& get(const Age& age, const Make& make) {
         const hrtime_t now = gethrtime();
-        if (!made_ || now - taken_ > age_max) {
+        if (!made_ || now - taken_ > age.max || look_ != age.look) {
             value_ = make();
             taken_ = now;
+            look_ = age.look;
             made_ = true;
         }
         return value_;
@@ -45,6 +50,7 @@ class Fresh {
   private:
     T value_{};
     hrtime_t taken_ = 0;
+    uint64_t look_ = 0;
     bool made_ = false;
 };
 
@@ -78,8 +84,15 @@ class Files {
         std::string_view text;  // valid until the next call; empty if the file cannot be read
         hrtime_t taken;
     };
-    /// A file's text, at most `age_max` old.
-    Text get(const std::string& path, hrtime_t age_max = sweep_ns);
+    /// A file's text, not older than `age`.
+    Text get(const std::string& path, const Age& age);
+    /// A file's text of this look.
+    Text get(const std::string& path) { return get(path, sweep()); }
+
+    /// The kstats of one sweep share one look at a file, for at most 5 ms.
+    Age sweep() const { return {5'000'000, look_}; }
+    /// Begins another look: no text of an earlier one serves the next sweep.
+    void look_anew() { ++look_; }
 
     /// A file's text now, through a descriptor that stays open: for the large files of /proc.
     std::string read_again(const std::string& path);
@@ -91,6 +104,7 @@ class Files {
 
   private:
     std::string root_;
+    uint64_t look_ = 1;
     std::map<std::string, Fresh<std::string>> kept_;
     std::map<std::string, OpenFile> open_;
 };

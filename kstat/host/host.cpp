@@ -31,6 +31,7 @@ Host::Key Host::key_of(const Entry& entry) {
 
 // A kstat that is found again keeps its number and its header.
 std::vector<kstat_t> Host::list() {
+    look_anew();
     std::vector<Entry> found;
     parts_->system.list(found);
     parts_->cpu_info.list(found);
@@ -59,7 +60,14 @@ std::vector<kstat_t> Host::list() {
 std::optional<Data> Host::read(kid_t kid) {
     const auto at = entries_.find(kid);
     if (at == entries_.end()) return std::nullopt;
+    if (seen_.contains(kid)) look_anew();
+    seen_.insert(kid);
     return at->second.read();
+}
+
+void Host::look_anew() {
+    seen_.clear();
+    parts_->files.look_anew();
 }
 
 }  // namespace blkscope::kstat::host

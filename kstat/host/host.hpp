@@ -5,8 +5,9 @@
 //     unix:0:sysinfo, vminfo, var, system_misc, system_pages, ...        one of a kind
 //     linux:U:vda, linux:U:vda,1                                         per disk and partition
 //
-// Numbers are at most 5 ms old, so that the kstats of one sweep share one look at a file.
-// ks_snaptime is the time of that look. A kstat whose file is missing is not in the list.
+// Numbers are at most 5 ms old, so that the kstats of one sweep share one look at a file. A second
+// read of the same kstat begins another look, and so does list(). ks_snaptime is the time of the
+// look, so it differs in each read of a kstat. A kstat whose file is missing is not in the list.
 //
 // Units:   as <sys/kstat.h>; ks_crtime 0 is the start of the clock, the machine's own.
 // Threads: one.
@@ -16,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -47,7 +49,10 @@ class Host {
 
     static Key key_of(const Entry& entry);
 
+    void look_anew();
+
     std::unique_ptr<Parts> parts_;
+    std::set<kid_t> seen_;  // the kstats that were read in this look
     std::map<Key, kid_t> numbers_;
     std::map<kid_t, Entry> entries_;
     kid_t next_ = 1;

@@ -272,7 +272,7 @@ uint64_t System::pages(const char* key) {
 
 // The watermarks of all zones together.
 const System::Watermarks& System::watermarks() {
-    return watermarks_.get(configured_ns, [this] {
+    return watermarks_.get(configured, [this] {
         const std::string text = files_.read("/proc/zoneinfo");
         return Watermarks{sum_of_indented(text, "min"), sum_of_indented(text, "low"),
                           sum_of_indented(text, "high")};

@@ -127,6 +127,42 @@ TEST_F(HostList, AFileThatAnotherOneReplacesIsReadFromThen) {
     EXPECT_TRUE(eventually([&] { return number(*host.read(misc->ks_kid), "nproc") == 4321; }));
 }
 
+// A rate over two reads divides by the difference of their moments.
+TEST_F(HostList, EachReadOfAKstatHasAMomentOfItsOwn) {
+    Host host(root);
+    for (const kstat_t& ks : host.list()) {
+        hrtime_t last = 0;
+        for (int i = 0; i < 3; ++i) {
+            const auto data = host.read(ks.ks_kid);
+            ASSERT_TRUE(data) << full_name(ks);
+            EXPECT_GT(data->snaptime, last) << full_name(ks);
+            last = data->snaptime;
+        }
+    }
+}
+
+TEST_F(HostList, ASecondReadSeesWhatHasChangedSinceTheFirst) {
+    Host host(root);
+    const auto misc = find(host, "unix:0:system_misc");
+    ASSERT_TRUE(misc);
+    EXPECT_NE(number(*host.read(misc->ks_kid), "nproc"), 4321u);
+    write("/proc/loadavg", "0.10 0.20 0.30 1/4321 99\n");
+    EXPECT_EQ(number(*host.read(misc->ks_kid), "nproc"), 4321u);
+}
+
+TEST_F(HostList, TheKstatsOfOneSweepShareALook) {
+    Host host(root);
+    for (int attempt = 0; attempt < 100; ++attempt) {
+        const auto first = find(host, "cpu:0:sys");
+        const auto second = find(host, "cpu:2:sys");
+        ASSERT_TRUE(first && second);
+        const auto one = host.read(first->ks_kid);
+        const auto other = host.read(second->ks_kid);
+        if (one->snaptime == other->snaptime) return;  // else this thread was delayed by 5 ms
+    }
+    FAIL() << "each kstat had a look of its own";
+}
+
 std::vector<int> descriptors_under(const std::string& folder) {
     std::vector<int> found;
     for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
