@@ -55,10 +55,18 @@ bool is_partition_of(const Device& device, const Device& disk) {
            device.name.find(',') != std::string::npos && disk_of(device.name) == disk.name;
 }
 
-Snapshot missing_from(const Snapshot& other, const Snapshot& devices) {
+// Of two devices of one name, one may be missing.
+Snapshot missing_from(Snapshot other, const Snapshot& devices) {
     Snapshot missing;
-    std::ranges::copy_if(devices, std::back_inserter(missing),
-                         [&](const Device& d) { return find(other, d) == nullptr; });
+    for (const Device& device : devices) {
+        const auto found =
+            std::ranges::find_if(other, [&](const Device& one) { return same_name(one, device); });
+        if (found == other.end()) {
+            missing.push_back(device);
+        } else {
+            other.erase(found);
+        }
+    }
     return missing;
 }
 
@@ -99,14 +107,8 @@ void tell(std::vector<std::string>& changes, const Snapshot& changed,
 
 }  // namespace
 
-const Device* find(const Snapshot& snapshot, const Device& device) {
-    const auto found =
-        std::ranges::find_if(snapshot, [&](const Device& d) { return same_kstat(d, device); });
-    return found == snapshot.end() ? nullptr : &*found;
-}
-
 bool same_devices(const Snapshot& before, const Snapshot& now) {
-    return std::ranges::equal(before, now, same_kstat);
+    return std::ranges::equal(before, now, same_name);
 }
 
 std::vector<std::string> device_changes(const Snapshot& before, const Snapshot& now) {

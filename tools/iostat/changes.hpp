@@ -8,10 +8,7 @@
 
 namespace blkscope::iostat {
 
-/// The device in `snapshot` with the same kstat, or null.
-[[nodiscard]] const Device* find(const Snapshot& snapshot, const Device& device);
-
-/// Whether both snapshots have the same kstats. A kstat that was created anew is the same.
+/// Whether both snapshots have the same names. A kstat that was created anew is the same.
 [[nodiscard]] bool same_devices(const Snapshot& before, const Snapshot& now);
 
 /// A text for each removed or added device, as in `disk added: sd0`. The text of a disk also names

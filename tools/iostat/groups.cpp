@@ -65,6 +65,7 @@ Device sum_of(const std::string& controller, const Snapshot& devices) {
         }
     }
     sum->name = controller;
+    sum->kid = 0;
     sum->kind = Kind::controller;
     return *sum;
 }
@@ -81,6 +82,7 @@ std::optional<std::array<std::string, 3>> parts_of(const std::string& path) {
 // Adds the path to the device of that name. The first path creates the device.
 void add_to(std::vector<Device>& sums, const std::string& name, Device path) {
     path.name = name;
+    path.kid = 0;
     const auto sum = std::ranges::find_if(sums, [&](const Device& device) {
         return device.kind == Kind::path && device.name == name;
     });

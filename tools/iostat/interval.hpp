@@ -20,6 +20,9 @@ struct Interval {
     /// The requests of the interval in the device's histograms.
     [[nodiscard]] Histograms histograms_of(const Device& device) const;
 
+    /// The earlier look at one of the `devices`; null if there is none.
+    [[nodiscard]] const Device* before(const Device& device) const;
+
     [[nodiscard]] ProcessorFigures figures_of_processors(const Options& options) const {
         return processor_figures(processors_before, processors, options);
     }

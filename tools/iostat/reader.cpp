@@ -23,6 +23,7 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
     return Device{.module = field_text(ksp->ks_module),
                   .instance = ksp->ks_instance,
                   .name = field_text(ksp->ks_name),
+                  .kid = ksp->ks_kid,
                   .kind = kind,
                   .crtime = ksp->ks_crtime,
                   .snaptime = ksp->ks_snaptime,

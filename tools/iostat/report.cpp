@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "tools/iostat/changes.hpp"
@@ -31,15 +32,20 @@ std::string shown_name(const Device& device, const Options& options) {
 
 }  // namespace
 
+const Device* Interval::before(const Device& device) const {
+    if (devices_before == nullptr) return nullptr;
+    const auto found = find_earlier(*devices_before, std::identity{}, device, devices);
+    return found == devices_before->end() ? nullptr : &*found;
+}
+
 Figures Interval::figures_of(const Device& device, const Options& options) const {
-    return figures(devices_before != nullptr ? find(*devices_before, device) : nullptr, device,
-                   options);
+    return figures(before(device), device, options);
 }
 
 Histograms Interval::histograms_of(const Device& device) const {
-    const Device* before = devices_before != nullptr ? find(*devices_before, device) : nullptr;
-    return before == nullptr ? device.histograms
-                             : difference(before->histograms, device.histograms);
+    const Device* const earlier = before(device);
+    return earlier == nullptr ? device.histograms
+                              : difference(earlier->histograms, device.histograms);
 }
 
 std::string Reporter::report(const Snapshot& devices, const Processors& processors,

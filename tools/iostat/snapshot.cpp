@@ -134,7 +134,7 @@ bool wanted(Kind kind, const Options& options) {
     return false;
 }
 
-bool same_kstat(const Device& one, const Device& other) {
+bool same_name(const Device& one, const Device& other) {
     return one.instance == other.instance && one.name == other.name && one.module == other.module;
 }
 

@@ -3,6 +3,7 @@
 
 #include <sys/kstat.h>
 
+#include <algorithm>
 #include <compare>
 #include <optional>
 #include <string>
@@ -25,6 +26,7 @@ struct Device {
     std::string module;
     int instance = 0;
     std::string name;
+    kid_t kid = 0;  // the kstat's number in the chain; 0: a sum of several
     Kind kind = Kind::disk;
     hrtime_t crtime = 0;
     hrtime_t snaptime = 0;
@@ -48,8 +50,26 @@ using Snapshot = std::vector<Device>;
 /// Whether devices of this kind are read. Tapes and NFS mounts always are.
 [[nodiscard]] bool wanted(Kind kind, const Options& options);
 
-/// Whether both are the same kstat by name. The kstat may have been created anew: see crtime.
-[[nodiscard]] bool same_kstat(const Device& one, const Device& other);
+/// Whether both have the same name. The kstat may have been created anew: see crtime. Two providers
+/// may publish one name: see find_earlier().
+[[nodiscard]] bool same_name(const Device& one, const Device& other);
+
+/// Finds the member of `earlier` that `device` continues, as an iterator. The member has the same
+/// kid, or else has the same name and is not in `now` any more. `device_of` gives a member's Device.
+template <class Earlier, class DeviceOf>
+[[nodiscard]] auto find_earlier(Earlier& earlier, DeviceOf device_of, const Device& device,
+                                const Snapshot& now) {
+    const auto is_same = [&](const auto& member) {
+        const Device& one = device_of(member);
+        return one.kid == device.kid && same_name(one, device);
+    };
+    const auto is_replaced = [&](const auto& member) {
+        const Device& one = device_of(member);
+        return same_name(one, device) && std::ranges::find(now, one.kid, &Device::kid) == now.end();
+    };
+    const auto same = std::ranges::find_if(earlier, is_same);
+    return same != std::ranges::end(earlier) ? same : std::ranges::find_if(earlier, is_replaced);
+}
 
 /// The order of names: text as text and runs of digits as numbers. Therefore sd2 comes before sd10,
 /// and sd0 before sd0,a. Names may have any form.

@@ -86,8 +86,9 @@ void Summary::add(const Snapshot& devices) {
     ++looks_;
     for (const Device& device : devices) {
         if (!began_) began_ = device.snaptime / device.members;
-        const auto found = std::ranges::find_if(
-            known_, [&](const Known& known) { return same_kstat(known.last, device); });
+        const auto found = find_earlier(
+            known_, [](const Known& known) -> const Device& { return known.last; }, device,
+            devices);
         const bool seen_before = found != known_.end();
         Known& known =
             seen_before ? *found : known_.emplace_back(Known{device, {.name = device.name}});

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <utility>
 
 #include "kstat/histogram/percentiles.hpp"
@@ -76,8 +77,12 @@ bool Tracked::is_stuck() const {
            figures.b_percent >= 99;
 }
 
-bool same_device(const Tracked& tracked, const DeviceLook& look) {
-    return iostat::same_kstat(tracked.last.device, look.device);
+// The device of an earlier look that `device` continues; a device that was created anew is the same.
+std::vector<Tracked>::iterator Model::find(const iostat::Device& device) {
+    const auto device_of = [](const Tracked& tracked) -> const iostat::Device& {
+        return tracked.last.device;
+    };
+    return iostat::find_earlier(devices_, device_of, device, present_);
 }
 
 void Model::take(const Look& look) {
@@ -98,8 +103,7 @@ void Model::tell(std::string message) {
 }
 
 void Model::take_device(const DeviceLook& look, hrtime_t elapsed_ns) {
-    const auto known =
-        std::ranges::find_if(devices_, [&](const Tracked& t) { return same_device(t, look); });
+    const auto known = find(look.device);
     const bool seen_before = known != devices_.end();
     Tracked* found = seen_before ? &*known : &devices_.emplace_back();
     const DeviceLook* before = seen_before ? &found->last : nullptr;
@@ -113,10 +117,14 @@ void Model::take_device(const DeviceLook& look, hrtime_t elapsed_ns) {
 }
 
 void Model::age_the_missing(const Look& look, hrtime_t elapsed_ns) {
+    std::set<const Tracked*> continued;
+    for (const DeviceLook& one : look.devices) {
+        if (const auto found = find(one.device); found != devices_.end()) {
+            continued.insert(&*found);
+        }
+    }
     for (Tracked& tracked : devices_) {
-        const bool there = std::ranges::any_of(
-            look.devices, [&](const DeviceLook& one) { return same_device(tracked, one); });
-        if (there) continue;
+        if (continued.contains(&tracked)) continue;
         ++tracked.looks_gone;
         tracked.figures = {};
         tracked.history.add(

@@ -30,9 +30,6 @@ struct Tracked {
     [[nodiscard]] bool is_stuck() const;
 };
 
-/// Whether both are one device; a device that was created anew is the same.
-[[nodiscard]] bool same_device(const Tracked& tracked, const DeviceLook& look);
-
 class Model {
   public:
     static constexpr int looks_kept = 10;
@@ -56,6 +53,7 @@ class Model {
     [[nodiscard]] hrtime_t time() const { return time_; }
 
   private:
+    std::vector<Tracked>::iterator find(const iostat::Device& device);
     void take_device(const DeviceLook& look, hrtime_t elapsed_ns);
     void age_the_missing(const Look& look, hrtime_t elapsed_ns);
     void tell_changes(const Look& look);

@@ -114,9 +114,10 @@ int table_rows(int rows, size_t devices) {
 
 size_t selected_position(const std::vector<const Tracked*>& devices, const View& view) {
     if (!view.selected) return 0;
-    const auto found = std::ranges::find_if(devices, [&](const Tracked* tracked) {
-        return iostat::same_kstat(tracked->last.device, *view.selected);
-    });
+    const auto device_of = [](const Tracked* tracked) -> const iostat::Device& {
+        return tracked->last.device;
+    };
+    const auto found = iostat::find_earlier(devices, device_of, *view.selected, {});
     return found == devices.end() ? 0 : static_cast<size_t>(found - devices.begin());
 }
 

@@ -53,6 +53,15 @@ TEST(IostatChanges, DisksThatComeWithTheirControllerAreNamedInItsLine) {
     EXPECT_EQ(changes({now[0], now[1]}, {now[0], now[1], now[2]}), "<<disk added: c1t1d0>>\n");
 }
 
+TEST(IostatChanges, OneOfTwoDevicesOfANameMayComeAndGo) {
+    const Snapshot one{idle_device("sd0")};
+    const Snapshot two{idle_device("sd0"), idle_device("sd0")};
+    EXPECT_FALSE(same_devices(one, two));
+    EXPECT_EQ(changes(two, one), "<<disk removed: sd0>>\n");
+    EXPECT_EQ(changes(one, two), "<<disk added: sd0>>\n");
+    EXPECT_EQ(changes(two, two), "");
+}
+
 TEST(IostatChanges, ADeviceCreatedAnewIsNoChange) {
     Snapshot now{idle_device("sd0")};
     now[0].crtime += 1;

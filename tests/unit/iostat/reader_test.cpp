@@ -124,7 +124,9 @@ class IostatReader : public testing::Test {
 using Names = std::vector<std::string>;
 
 TEST_F(IostatReader, ReadsWhatTheKstatHolds) {
-    publish("nbd", "nbd3", "disk").ks_instance = 3;
+    kstat_t& nbd3 = publish("nbd", "nbd3", "disk");
+    nbd3.ks_instance = 3;
+    nbd3.ks_kid = 42;
     Reader reader({});
     (void)reader.read();
     const std::vector<Device> devices = reader.read();
@@ -132,6 +134,7 @@ TEST_F(IostatReader, ReadsWhatTheKstatHolds) {
     EXPECT_EQ(devices[0].module, "nbd");
     EXPECT_EQ(devices[0].instance, 3);
     EXPECT_EQ(devices[0].name, "nbd3");
+    EXPECT_EQ(devices[0].kid, 42);
     EXPECT_EQ(devices[0].kind, Kind::disk);
     EXPECT_EQ(devices[0].crtime, 5);
     EXPECT_EQ(devices[0].snaptime, 14);

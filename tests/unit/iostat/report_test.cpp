@@ -71,6 +71,22 @@ TEST(IostatReport, ADeviceCreatedAnewCountsFromItsCreationAndTheOthersGoOn) {
         << text;
 }
 
+TEST(IostatReport, TwoProvidersMayPublishOneName) {
+    Device one = idle_device("sd0");
+    Device other = busy_device("sd0");
+    one.kid = 7;
+    other.kid = 8;
+    other.crtime += one_second;
+    Reporter reporter(extended());
+    (void)reporter.report({one, other});
+    one.snaptime += one_second;
+    const std::string text = reporter.report({one, one_second_later(other)});
+    EXPECT_NE(text.find("\nsd0       0.0    0.0    0.0    0.0  0.0  0.0    0.0   0   0 \n"
+                        "sd0     100.0   50.0  800.0  200.0  0.2  1.5   11.3  10  50 \n"),
+              std::string::npos)
+        << text;
+}
+
 TEST(IostatReport, TheHeaderIsRebuiltForALongerNameAndNeverShrinks) {
     Reporter reporter(extended());
     (void)reporter.report({idle_device("sd0")});

@@ -77,6 +77,20 @@ TEST(IostatSummary, ADeviceCreatedMeanwhileBelongsToItFromItsCreation) {
     EXPECT_DOUBLE_EQ(devices[1].columns[transfers].average, 20);
 }
 
+TEST(IostatSummary, TwoProvidersMayPublishOneName) {
+    Summary summary;
+    Device one = idle_device("sd0");
+    Device other = one;
+    one.kid = 7;
+    other.kid = 8;
+    summary.add({one, other});
+    summary.add({after(one, 100), after(other, 0)});
+    const auto devices = summary.devices();
+    ASSERT_EQ(devices.size(), 2u);
+    EXPECT_DOUBLE_EQ(devices[0].columns[transfers].average, 100);
+    EXPECT_DOUBLE_EQ(devices[1].columns[transfers].average, 0);
+}
+
 TEST(IostatSummary, IsLabelledAndHasALinePerStatistic) {
     Summary summary;
     const Device first = idle_device("sd0");

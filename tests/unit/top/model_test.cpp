@@ -79,6 +79,35 @@ TEST(TopModel, ADeviceThatWasMadeAnewBeginsAtZero) {
     EXPECT_EQ(model.devices()[0].history.ago(0).wait[1], 4u);
 }
 
+TEST(TopModel, TwoProvidersMayPublishOneName) {
+    DeviceLook one = idle_look("nbd0");
+    DeviceLook other = idle_look("nbd0");
+    one.device.kid = 7;
+    other.device.kid = 8;
+    Model model;
+    model.take(look_at(first_look, {one, other}));
+    ASSERT_EQ(model.devices().size(), 2u);
+    do_reads(other, 4, 2'000, 2'000);
+    model.take(look_at(first_look + one_second, {one, other}));
+    ASSERT_EQ(model.devices().size(), 2u);
+    EXPECT_DOUBLE_EQ(model.devices()[0].figures.reads + model.devices()[1].figures.reads, 4);
+    model.take(look_at(first_look + 2 * one_second, {other}));
+    ASSERT_EQ(model.devices().size(), 2u);
+    EXPECT_NE(model.devices()[0].is_gone(), model.devices()[1].is_gone());
+}
+
+TEST(TopModel, ADeviceThatWasMadeAnewKeepsItsRow) {
+    DeviceLook nbd0 = idle_look("nbd0");
+    nbd0.device.kid = 7;
+    Model model;
+    model.take(look_at(first_look, {nbd0}));
+    nbd0.device.kid = 9;
+    nbd0.device.crtime = first_look + one_second / 2;
+    model.take(look_at(first_look + one_second, {nbd0}));
+    ASSERT_EQ(model.devices().size(), 1u);
+    EXPECT_FALSE(model.devices()[0].is_gone());
+}
+
 TEST(TopModel, HistogramsThatAreSwitchedOffAndOnBeginAtZero) {
     DeviceLook nbd0 = idle_look("nbd0");
     do_reads(nbd0, 5, 2'000, 2'000);
