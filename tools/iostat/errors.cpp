@@ -47,6 +47,8 @@ class ListingText {
     [[nodiscard]] std::string take();
 
   private:
+    void put(const std::string& part);
+    void end_line();
     void add_name();
     void add_text(const std::string& name, const std::string& value);
     void add_number(const std::string& name, uint32_t value);
@@ -55,16 +57,30 @@ class ListingText {
     Listing listing_;
     std::string text_;
     size_t column_ = 0;
+    bool line_begun_ = false;
 };
+
+void ListingText::put(const std::string& part) {
+    if (line_begun_ && listing_.comma_separated) text_ += ',';
+    text_ += part;
+    line_begun_ = true;
+}
+
+// Ends the line, if it has any text.
+void ListingText::end_line() {
+    if (line_begun_) text_ += '\n';
+    line_begun_ = false;
+    column_ = 0;
+}
 
 void ListingText::add_name() {
     const std::string& name = listing_.name;
     const size_t room = listing_.names_last ? 16 : 9;
     if (name.size() > 20) {
-        text_ = name + " ";
+        put(name + " ");
     } else {
         const size_t width = name.size() > 16 ? 20 : room;
-        text_ = fmt::format("{:<{}.{}} ", name, width, width);
+        put(fmt::format("{:<{}.{}} ", name, width, width));
     }
 }
 
@@ -82,35 +98,34 @@ void ListingText::add(const ErrorRecord& record) {
 
 void ListingText::add_text(const std::string& name, const std::string& value) {
     if (name != "Serial No" || listing_.device_id == nullptr) {
-        text_ += fmt::format("{}: {} ", name, value);
+        put(fmt::format("{}: {} ", name, value));
         column_ += value.size();
         return;
     }
     const std::string& id = *listing_.device_id;
-    text_ += id.empty() ? "Device Id: " : fmt::format("Device Id: {} ", id);
+    put(id.empty() ? "Device Id: " : fmt::format("Device Id: {} ", id));
     column_ += id.size();
 }
 
 void ListingText::add_number(const std::string& name, uint32_t value) {
-    text_ += fmt::format("{}: {} ", name, value);
+    put(fmt::format("{}: {} ", name, value));
     column_ += number_width;
 }
 
 // Adds the size on a line of its own.
 void ListingText::add_size(uint64_t bytes) {
     const float gigabytes = static_cast<float>(bytes) / bytes_per_gb;
-    text_ += fmt::format("\nSize: {:.2f}GB <{} bytes>\n", gigabytes, bytes);
-    column_ = 0;
+    end_line();
+    put(fmt::format("Size: {:.2f}GB <{} bytes>", gigabytes, bytes));
+    end_line();
 }
 
 void ListingText::end_line_if_full(size_t position) {
-    if (column_ < full_line && position != last_of_counters) return;
-    text_ += '\n';
-    column_ = 0;
+    if (column_ >= full_line || position == last_of_counters) end_line();
 }
 
 std::string ListingText::take() {
-    if (column_ > 0) text_ += '\n';
+    end_line();
     return std::move(text_);
 }
 

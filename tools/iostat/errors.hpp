@@ -39,6 +39,7 @@ using ErrorRecords = std::vector<ErrorRecord>;
 struct Listing {
     std::string name;
     bool names_last = false;  // -n: the name has more room
+    bool comma_separated = false;  // -r: a comma between the records of a line
     const std::string* device_id = nullptr;
 };
 

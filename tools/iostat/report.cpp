@@ -131,6 +131,7 @@ std::string Reporter::listings(const Snapshot& devices) const {
         text += error_listing(device.errors,
                               {.name = device.name,
                                .names_last = options_.names_last,
+                               .comma_separated = options_.comma_separated,
                                .device_id = options_.device_ids ? &device.device_id : nullptr});
     }
     return text;
