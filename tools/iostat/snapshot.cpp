@@ -88,19 +88,65 @@ size_t places(const Options& options) {
     return options.vertical() ? no_end : horizontal_places;
 }
 
-void keep(std::vector<Device>& devices, size_t at_most) {
-    if (devices.size() > at_most) devices.resize(at_most);
+// The order in which devices get their places: a path stands behind its disk.
+bool placed_before(const Device& one, const Device& other) {
+    const auto place = [](const Device& d) { return d.kind == Kind::path ? 0 : rank(d.kind); };
+    if (place(one) != place(other)) return place(one) < place(other);
+    return compare_names(one.name, other.name) < 0;
 }
 
-// `devices` is sorted. Puts the devices that were asked for first, and cuts off the rest.
-void give_places(std::vector<Device>& devices, const Options& options) {
-    const size_t operands = options.devices.size();
-    const auto others = std::stable_partition(
-        devices.begin(), devices.end(), [&](const Device& d) { return asked_for(d, options); });
-    const auto matches = static_cast<size_t>(others - devices.begin());
-    if (matches == 0) return devices.clear();
-    if (places(options) != no_end) return keep(devices, std::max(places(options), operands));
-    keep(devices, std::min(matches, operands));
+// Gives the places of a report to devices: first to those that were asked for, then to others.
+class Places {
+  public:
+    Places(std::vector<Device> devices, const Options& options)
+        : devices_(std::move(devices)), taken_(devices_.size()), options_(options) {
+        const size_t operands = options.devices.size();
+        left_ = places(options);
+        if (operands > 0) left_ = left_ == no_end ? operands : std::max(left_, operands);
+    }
+
+    std::vector<Device> give();
+
+  private:
+    void give_to(size_t index);
+
+    std::vector<Device> devices_;
+    std::vector<bool> taken_;
+    const Options& options_;
+    size_t left_;
+};
+
+// The paths of a disk that was asked for come with the disk and need no places.
+void Places::give_to(size_t index) {
+    taken_[index] = true;
+    --left_;
+    if (devices_[index].name.find('.') != std::string::npos) return;
+    const std::string front = devices_[index].name + ".";
+    for (size_t i = 0; i < devices_.size(); ++i) {
+        if (devices_[i].name.starts_with(front)) taken_[i] = true;
+    }
+}
+
+std::vector<Device> Places::give() {
+    std::ranges::sort(devices_, placed_before);
+    const bool all = options_.devices.empty();
+    bool any = all;
+    for (size_t i = 0; i < devices_.size() && left_ > 0; ++i) {
+        if (taken_[i] || !(all || asked_for(devices_[i], options_))) continue;
+        give_to(i);
+        any = true;
+    }
+    const bool others = any && places(options_) != no_end;
+    for (size_t i = 0; i < devices_.size() && left_ > 0 && others; ++i) {
+        if (taken_[i]) continue;
+        taken_[i] = true;
+        --left_;
+    }
+    std::vector<Device> chosen;
+    for (size_t i = 0; i < devices_.size(); ++i) {
+        if (taken_[i]) chosen.push_back(std::move(devices_[i]));
+    }
+    return chosen;
 }
 
 }  // namespace
@@ -154,19 +200,14 @@ std::strong_ordering compare_names(std::string_view one, std::string_view other)
 }
 
 Snapshot select(std::vector<Device> candidates, const Options& options) {
-    candidates = combine_paths(std::move(candidates), options.paths);
     std::erase_if(candidates, [&](const Device& device) {
         return !wanted(device.kind, options) || skipped_floppy(device, options);
     });
-    std::ranges::sort(candidates, in_order);
-    if (options.devices.empty()) {
-        keep(candidates, places(options));
-    } else {
-        give_places(candidates, options);
-        std::ranges::sort(candidates, in_order);
-    }
-    if (options.controllers) return with_controllers(std::move(candidates));
-    return candidates;
+    std::vector<Device> shown = Places(std::move(candidates), options).give();
+    shown = combine_paths(std::move(shown), options.paths);
+    std::ranges::sort(shown, in_order);
+    if (options.controllers) return with_controllers(std::move(shown));
+    return shown;
 }
 
 std::vector<std::string> missing_names(const std::vector<Device>& devices, const Options& options) {

@@ -79,7 +79,9 @@ template <class Earlier, class DeviceOf>
 /// paths. With -C the controllers come first, each with its line and then its devices.
 ///
 /// Devices that were asked for by name get places first (-l, or four in a horizontal report).
-/// Others get the remaining places. If none of the names exists, no device is shown.
+/// Others get the remaining places. If none of the names exists, no device is shown. With -X and
+/// -Y a disk brings its paths, which need no places. A name with a dot asks for the paths whose
+/// full names begin so.
 [[nodiscard]] Snapshot select(std::vector<Device> candidates, const Options& options);
 
 /// The names that were asked for, but that no device has.

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <list>
+#include <random>
+
 #include "devices.hpp"
 
 namespace blkscope::iostat {
@@ -138,6 +142,119 @@ TEST(IostatSelection, AnOperandWithADotMatchesAsAPrefix) {
     options.devices = {"sd0.t", "sd1.t"};
     EXPECT_EQ(selected({"sd0.t1", "sd0", "sd1.t7", "sd2.t1"}, options),
               (Names{"sd0.t1", "sd1.t7"}));
+}
+
+class IostatPaths : public testing::Test {
+  protected:
+    IostatPaths() { options.paths = Paths::by_initiator; }
+
+    [[nodiscard]] Names shown(const std::vector<std::string>& devices) {
+        options.devices = devices;
+        return names_of(select(all, options));
+    }
+
+    const std::vector<Device> all{idle_device("sd0"),
+                                  idle_device("sd1"),
+                                  idle_device("sd10"),
+                                  idle_device("sd0.t1.fp0", Kind::path),
+                                  idle_device("sd0.t2.fp0", Kind::path),
+                                  idle_device("sd1.t1.fp1", Kind::path),
+                                  idle_device("sd10.t1.fp0", Kind::path)};
+    Options options = extended();
+};
+
+TEST_F(IostatPaths, ADiskAskedForBringsItsPaths) {
+    EXPECT_EQ(shown({"sd0"}), (Names{"sd0", "sd0.fp0"}));
+    EXPECT_EQ(shown({"sd1"}), (Names{"sd1", "sd1.fp1"}));
+    options.paths = Paths::by_target;
+    EXPECT_EQ(shown({"sd1"}), (Names{"sd1", "sd1.t1", "sd1.t1.fp1"}));
+}
+
+TEST_F(IostatPaths, AnOperandWithADotIsAPrefixOfFullNames) {
+    EXPECT_EQ(shown({"sd1.t"}), (Names{"sd1.fp1"}));
+    EXPECT_EQ(shown({"sd10.", "sd1.t1"}), (Names{"sd1.fp1", "sd10.fp0"}));
+    EXPECT_EQ(shown({"sd1.fp1"}), Names{});
+    EXPECT_EQ(select(all, options).size(), 0u);
+}
+
+TEST_F(IostatPaths, OnePrefixIsOnePlace) {
+    options.paths = Paths::by_target;
+    EXPECT_EQ(shown({"sd0."}), (Names{"sd0.t1", "sd0.t1.fp0"}));
+    EXPECT_EQ(shown({"sd0.", "sd0.t2"}), (Names{"sd0.t1", "sd0.t1.fp0", "sd0.t2", "sd0.t2.fp0"}));
+}
+
+TEST_F(IostatPaths, PathsOfADiskNeedNoPlaces) {
+    options.limit = 2;
+    EXPECT_EQ(shown({}), (Names{"sd0", "sd1", "sd0.fp0", "sd1.fp1"}));
+    // A place that is left goes to the next device in order, which may be a path.
+    EXPECT_EQ(shown({"sd1"}), (Names{"sd0", "sd1", "sd1.fp1"}));
+    options.limit = 3;
+    EXPECT_EQ(shown({"sd1"}), (Names{"sd0", "sd1", "sd0.fp0", "sd1.fp1"}));
+}
+
+// The original's choice, step by step. `devices` are in order, each path behind its disk.
+Names chosen_by_original(std::list<std::string> devices, const Options& options) {
+    constexpr size_t no_limit = 1'000;
+    const size_t operands = options.devices.size();
+    size_t left = options.limit ? static_cast<size_t>(*options.limit) : no_limit;
+    if (operands > 0) left = left == no_limit ? operands : std::max(left, operands);
+    const size_t all = left;
+    const auto is_asked_for = [&](const std::string& name) {
+        return operands == 0 ||
+               std::ranges::any_of(options.devices, [&](const std::string& operand) {
+                   const bool prefix = operand.find('.') != std::string::npos;
+                   return name == operand || (prefix && name.starts_with(operand));
+               });
+    };
+    Names chosen;
+    const auto take_all = [&](const auto& is_wanted) {
+        for (auto at = devices.begin(); at != devices.end();) {
+            const bool wanted = is_wanted(*at);
+            if (wanted) chosen.push_back(*at);
+            at = wanted ? devices.erase(at) : std::next(at);
+        }
+    };
+    while (left > 0) {
+        const auto found = std::ranges::find_if(devices, is_asked_for);
+        if (found == devices.end()) break;
+        const std::string name = *found;
+        chosen.push_back(name);
+        devices.erase(found);
+        if (name.find('.') == std::string::npos) {
+            take_all([&](const std::string& other) { return other.starts_with(name + "."); });
+        }
+        --left;
+    }
+    if (options.limit && (operands == 0 || left != all)) {
+        for (; left > 0 && !devices.empty(); --left) {
+            chosen.push_back(devices.front());
+            devices.pop_front();
+        }
+    }
+    std::ranges::sort(chosen);
+    return chosen;
+}
+
+TEST_F(IostatPaths, TheChoiceIsTheOriginals) {
+    const std::list<std::string> in_order{"sd0",        "sd0.t1.fp0", "sd0.t2.fp0", "sd1",
+                                          "sd1.t1.fp1", "sd10",       "sd10.t1.fp0"};
+    const Names operands{"sd0", "sd1", "sd10", "sd0.", "sd0.t1", "sd1.t1.fp1", "sd10.t2", "nosuch"};
+    options.paths = Paths::by_target;
+    std::mt19937 random(20261123);
+    for (int i = 0; i < 5'000; ++i) {
+        options.limit =
+            random() % 2 == 0 ? std::optional<int>() : 1 + static_cast<int>(random() % 8);
+        options.devices.clear();
+        for (auto count = random() % 4; count > 0; --count) {
+            options.devices.push_back(operands[random() % operands.size()]);
+        }
+        Names names = names_of(select(all, options));
+        std::erase_if(names, [](const std::string& name) {  // sums over initiators
+            return std::ranges::count(name, '.') == 1;
+        });
+        std::ranges::sort(names);
+        ASSERT_EQ(names, chosen_by_original(in_order, options)) << i;
+    }
 }
 
 TEST(IostatSelection, AFloppyAskedForIsShown) {
