@@ -47,9 +47,8 @@ struct Text {
 
 std::string human_text(const Statistic& statistic, bool scaled) {
     const auto* const number = std::get_if<uint64_t>(&statistic.value);
-    const bool in_unit = scaled || is_hexadecimal(statistic.meaning.type);
-    if (number == nullptr || !in_unit) return value_text(statistic.value);
-    return in_units(*number, statistic.meaning);
+    return number == nullptr ? value_text(statistic.value)
+                             : number_text(*number, statistic.meaning, scaled);
 }
 
 void append_statistic(std::string& out, const Options& options, const Statistic& statistic) {
@@ -83,7 +82,7 @@ void append_block(std::string& out, const Options& options, const Reading& readi
     if (options.metadata) out += map_metadata_text(reading);
     out += '\n';
     if (options.descriptions) out += fmt::format("{}{}\n", indent, element_text(reading.desc));
-    const auto drawn = draw_histogram(reading, indent);
+    const auto drawn = draw_histogram(reading, indent, options.scaled);
     for (const Statistic& statistic : reading.statistics) {
         if (drawn && statistic.name == "buckets") {
             out += *drawn;

@@ -33,15 +33,16 @@ std::optional<kstat2::Buckets> shape_of(const Reading& reading) {
     return buckets;
 }
 
-std::string bounds_of(const kstat2::Buckets& buckets, uint32_t i, const Meaning& meaning) {
+std::string bounds_of(const kstat2::Buckets& buckets, uint32_t i, const Meaning& meaning,
+                      bool scaled) {
+    const auto text = [&](uint64_t bound) { return number_text(bound, meaning, scaled); };
     const bool is_last = i + 1 == buckets.count();
     // The last bucket has no end: its upper bound 2^64-1 is no bound that a provider chose.
-    const std::string upper = is_last ? "inf" : in_units(buckets.upper(i), meaning);
-    return fmt::format("{} – {}", in_units(buckets.lower(i), meaning), upper);
+    return fmt::format("{} – {}", text(buckets.lower(i)), is_last ? "inf" : text(buckets.upper(i)));
 }
 
 std::vector<Row> rows_of(const kstat2::Buckets& buckets, const std::vector<uint64_t>& counts,
-                         const Meaning& meaning) {
+                         const Meaning& meaning, bool scaled) {
     const auto is_filled = [](uint64_t count) { return count != 0; };
     const auto first = std::ranges::find_if(counts, is_filled);
     const auto last = std::find_if(counts.rbegin(), counts.rend(), is_filled).base();
@@ -50,7 +51,7 @@ std::vector<Row> rows_of(const kstat2::Buckets& buckets, const std::vector<uint6
     for (auto at = first; at < last; ++at) {
         covered += *at;
         const auto i = static_cast<uint32_t>(at - counts.begin());
-        rows.push_back({bounds_of(buckets, i, meaning), *at, covered});
+        rows.push_back({bounds_of(buckets, i, meaning, scaled), *at, covered});
     }
     return rows;
 }
@@ -70,13 +71,14 @@ uint64_t bar_length(uint64_t count, uint64_t count_max) {
 
 }  // namespace
 
-std::optional<std::string> draw_histogram(const Reading& reading, std::string_view indent) {
+std::optional<std::string> draw_histogram(const Reading& reading, std::string_view indent,
+                                          bool scaled) {
     const Statistic* const statistic = find(reading, "buckets");
     const auto* const counts =
         statistic == nullptr ? nullptr : std::get_if<std::vector<uint64_t>>(&statistic->value);
     const auto buckets = shape_of(reading);
     if (counts == nullptr || !buckets || counts->size() > buckets->count()) return std::nullopt;
-    const auto rows = rows_of(*buckets, *counts, statistic->meaning);
+    const auto rows = rows_of(*buckets, *counts, statistic->meaning, scaled);
     if (rows.empty()) return fmt::format("{}nothing counted yet\n", indent);
     size_t width = 0;
     for (const Row& row : rows) width = std::max(width, width_of(row.bounds));

@@ -66,8 +66,10 @@ std::string plain(uint64_t raw, const Meaning& meaning) {
 
 }  // namespace
 
-bool is_hexadecimal(uint16_t type) {
-    return type == KSTAT2_NVMT_ADDR || type == KSTAT2_NVMT_FLAGS;
+std::string number_text(uint64_t raw, const Meaning& meaning, bool scaled) {
+    const bool is_hexadecimal =
+        meaning.type == KSTAT2_NVMT_ADDR || meaning.type == KSTAT2_NVMT_FLAGS;
+    return scaled || is_hexadecimal ? in_units(raw, meaning) : fmt::format("{}", raw);
 }
 
 std::string in_units(uint64_t raw, const Meaning& meaning) {

@@ -16,8 +16,9 @@ namespace blkscope::kstat2_command {
 /// The metadata, as in "t_acc,fract,1000000000": type, flags if there are any, scale.
 [[nodiscard]] std::string metadata_text(const Meaning& meaning);
 
-/// Whether a number of that type is shown in hexadecimal.
-[[nodiscard]] bool is_hexadecimal(uint16_t type);
+/// A number as a report shows it: in its unit if `scaled`, else as the provider published it. Flags
+/// and addresses are hexadecimal in both.
+[[nodiscard]] std::string number_text(uint64_t raw, const Meaning& meaning, bool scaled);
 
 /// The type's name, as in "t_acc"; for a type without a name, its number.
 [[nodiscard]] std::string type_name(uint16_t type);

@@ -135,10 +135,24 @@ TEST_F(Kstat2Command, UnitesWhatItsSelectorsSelect) {
               "kstat:/misc/c_provider2/sleeper:number\n");
 }
 
-TEST_F(Kstat2Command, DrawsAHistogramInTheUnitOfItsValues) {
+TEST_F(Kstat2Command, DrawsAHistogramWithBoundsAsPublished) {
     const Provider2 provider;
     ASSERT_TRUE(provider.is_ready);
     const Outcome outcome = kstat2("/disk/c_provider2/dev0/0/latency | head -4");
+    EXPECT_EQ(outcome.out,
+              "kstat:/disk/c_provider2/dev0/0/latency\n"
+              "          4096 – 8191 | ########################################"
+              " |          3 |  75.00 %\n"
+              "         8192 – 16383 |                                         "
+              " |          0 |  75.00 %\n"
+              "        16384 – 32767 | #############                           "
+              " |          1 | 100.00 %\n");
+}
+
+TEST_F(Kstat2Command, DrawsAHistogramInTheUnitOfItsValues) {
+    const Provider2 provider;
+    ASSERT_TRUE(provider.is_ready);
+    const Outcome outcome = kstat2("-h /disk/c_provider2/dev0/0/latency | head -4");
     EXPECT_EQ(outcome.out,
               "kstat:/disk/c_provider2/dev0/0/latency\n"
               "        4.096 us – 8.191 us | ########################################"

@@ -119,8 +119,8 @@ TEST(Kstat2Format, NothingIsAnEmptyArrayOrNothing) {
 }
 
 TEST(Kstat2Histogram, HasARowFromTheFirstToTheLastThatIsFilled) {
-    const auto drawn =
-        draw_histogram(histogram(KSTAT2_NVHIST_LOG10_LIN, 3, 3, 5, {0, 3, 0, 1, 0, 0, 0}), "> ");
+    const auto drawn = draw_histogram(
+        histogram(KSTAT2_NVHIST_LOG10_LIN, 3, 3, 5, {0, 3, 0, 1, 0, 0, 0}), "> ", true);
     ASSERT_TRUE(drawn);
     EXPECT_EQ(*drawn,
               ">    1000 B – 1.952 KiB | ######################################## |          3 |"
@@ -131,28 +131,42 @@ TEST(Kstat2Histogram, HasARowFromTheFirstToTheLastThatIsFilled) {
               " 100.00 %\n");
 }
 
+TEST(Kstat2Histogram, HasBoundsAsPublishedUnlessUnitsAreAskedFor) {
+    Reading reading = histogram(KSTAT2_NVHIST_LOG2, 0, 0, 0, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 4});
+    reading.statistics[0].meaning = {KSTAT2_NVMT_T_ACC, KSTAT2_NVMF_FRACT, 1'000'000'000};
+    const std::string bar = " | ######################################## |          4 | 100.00 %\n";
+    EXPECT_EQ(draw_histogram(reading, "", false), "1024 – 2047" + bar);
+    EXPECT_EQ(draw_histogram(reading, "", true), "1.024 us – 2.047 us" + bar);
+    std::string out;
+    append_block(out, {}, reading);
+    EXPECT_NE(out.find("        1024 – 2047 | "), std::string::npos) << out;
+    reading.statistics[0].meaning = {KSTAT2_NVMT_ADDR};
+    EXPECT_EQ(draw_histogram(reading, "", false), "0x400 – 0x7ff" + bar);
+}
+
 TEST(Kstat2Histogram, HasALastBucketWithoutAnEnd) {
-    const auto drawn = draw_histogram(histogram(KSTAT2_NVHIST_LINEAR, 0, 2, 2, {0, 0, 9}), "");
+    const auto drawn =
+        draw_histogram(histogram(KSTAT2_NVHIST_LINEAR, 0, 2, 2, {0, 0, 9}), "", true);
     ASSERT_TRUE(drawn);
     EXPECT_EQ(*drawn,
               "2 B – inf | ######################################## |          9 | 100.00 %\n");
 }
 
 TEST(Kstat2Histogram, SaysSoIfNothingWasCounted) {
-    EXPECT_EQ(draw_histogram(histogram(KSTAT2_NVHIST_LINEAR, 0, 0, 5, {}), "> "),
+    EXPECT_EQ(draw_histogram(histogram(KSTAT2_NVHIST_LINEAR, 0, 0, 5, {}), "> ", false),
               "> nothing counted yet\n");
 }
 
 TEST(Kstat2Histogram, IsNotDrawnWhereItsShapeMakesNoSense) {
     const std::vector<uint64_t> counts{1, 2};
-    EXPECT_FALSE(draw_histogram(device(), ""));
-    EXPECT_FALSE(draw_histogram(histogram(KSTAT2_NVHIST_LINEAR, 0, 10, 3, counts), ""));
-    EXPECT_FALSE(draw_histogram(histogram(4, 0, 0, 0, counts), ""));
-    EXPECT_FALSE(
-        draw_histogram(histogram(KSTAT2_NVHIST_LOG2, 0, 0, 0, std::vector<uint64_t>(66, 1)), ""));
+    EXPECT_FALSE(draw_histogram(device(), "", false));
+    EXPECT_FALSE(draw_histogram(histogram(KSTAT2_NVHIST_LINEAR, 0, 10, 3, counts), "", false));
+    EXPECT_FALSE(draw_histogram(histogram(4, 0, 0, 0, counts), "", false));
+    EXPECT_FALSE(draw_histogram(
+        histogram(KSTAT2_NVHIST_LOG2, 0, 0, 0, std::vector<uint64_t>(66, 1)), "", false));
     Reading invalid = histogram(KSTAT2_NVHIST_LOG2, 0, 0, 0, counts);
     invalid.statistics[0].value = {};
-    EXPECT_FALSE(draw_histogram(invalid, ""));
+    EXPECT_FALSE(draw_histogram(invalid, "", false));
 }
 
 }  // namespace
