@@ -31,8 +31,6 @@ int run(const Options& options) {
             program::print(text);
         } while (pace.wait());
     } catch (const program::OutputClosed&) {
-    } catch (const BadPattern& bad) {
-        throw Refusal{wrong_usage, std::string("kstat: ") + bad.what() + "\n"};
     }
     return reporter.matched() ? matched : nothing_matched;
 }

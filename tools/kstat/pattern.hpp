@@ -18,7 +18,6 @@ class Pattern {
     /// pattern. Throws BadPattern.
     explicit Pattern(std::string_view text);
 
-    /// Throws BadPattern if a regular expression takes too much work.
     [[nodiscard]] bool matches(std::string_view text) const;
 
   private:

@@ -23,7 +23,7 @@ class Reader {
     /// If the options list the class, the class is added. If a provider was removed meanwhile, its
     /// kstat has only crtime and class.
     ///
-    /// Errors: throws std::system_error if the chain cannot be opened or updated, and BadPattern.
+    /// Errors: throws std::system_error if the chain cannot be opened or updated.
     [[nodiscard]] std::vector<Reading> read();
 
   private:

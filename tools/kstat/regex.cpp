@@ -1,186 +1,159 @@
 #include "tools/kstat/regex.hpp"
 
-#include <fmt/format.h>
+#include <regex.h>
 
 #include <algorithm>
 #include <array>
-#include <new>
+#include <charconv>
+#include <cstdint>
 #include <string>
-
-#define PCRE2_CODE_UNIT_WIDTH 8
-#include <pcre2.h>
+#include <vector>
 
 namespace blkscope::kstat_command {
 
 namespace {
 
-// Names have 30 characters at most. A usual expression needs a few hundred steps for a name.
-constexpr uint32_t steps_max = 100'000;
-constexpr uint32_t depth_max = 10'000;
-constexpr uint32_t heap_max_kib = 8 * 1024;
 constexpr size_t expression_bytes_max = 4096;
+constexpr uint64_t characters_max = 10'000;
 
-PCRE2_SPTR bytes(std::string_view text) {
-    return reinterpret_cast<PCRE2_SPTR>(text.data());  // PCRE2 takes unsigned characters
-}
-
-[[noreturn]] void refuse(int error) {
-    std::array<PCRE2_UCHAR, 256> message{};
-    pcre2_get_error_message(error, message.data(), message.size());
-    throw BadPattern(reinterpret_cast<const char*>(message.data()));
-}
-
-template <class Pointer>
-Pointer allocated(Pointer pointer) {
-    if (pointer == nullptr) throw std::bad_alloc();
-    return pointer;
-}
-
-// Rewrites an extended expression where PCRE2 would give it another meaning.
-class Translation {
+// Counts the characters of an expression whose repetitions are written out, as regcomp(3) does. The
+// count is an upper bound: a{3} counts as 4, and a+ as 2 because it is compiled as aa*.
+class Expansion {
   public:
-    explicit Translation(std::string_view expression) : rest_(expression) {}
+    explicit Expansion(std::string_view expression) : rest_(expression) {}
 
-    std::string run();
+    uint64_t count();  // a count above characters_max is not exact
 
   private:
-    void copy(size_t count);
-    void take_escape();
-    void take_parenthesis();
-    void take_bracket();
-    bool take_bracketed_element();
+    void begin_atom();
+    void end_group();
+    void skip_bracket();
+    bool take_repetition();
+    void repeat(uint64_t copies) { atom_ = std::min(atom_ * copies, characters_max + 1); }
 
     std::string_view rest_;
-    std::string pattern_;
-    size_t open_ = 0;  // parentheses that are open
+    std::vector<uint64_t> groups_{0};  // the characters of each open group, without the last atom
+    uint64_t atom_ = 0;
 };
 
-std::string Translation::run() {
+// The last atom is complete: no repetition follows it.
+void Expansion::begin_atom() {
+    groups_.back() = std::min(groups_.back() + atom_, characters_max + 1);
+    atom_ = 1;
+}
+
+void Expansion::end_group() {
+    begin_atom();
+    if (groups_.size() == 1) return;  // a parenthesis without a partner is a character
+    atom_ = groups_.back() + 1;
+    groups_.pop_back();
+}
+
+// Removes a set up to the ']' that ends it. A ']' that comes first in the set does not end it.
+void Expansion::skip_bracket() {
+    if (rest_.starts_with('^')) rest_.remove_prefix(1);
+    if (rest_.starts_with(']')) rest_.remove_prefix(1);
+    while (!rest_.empty() && rest_.front() != ']') {
+        size_t size = 1;
+        if (rest_.starts_with("[:") || rest_.starts_with("[.") || rest_.starts_with("[=")) {
+            const std::array end{rest_[1], ']'};
+            const size_t at = rest_.find(std::string_view(end.data(), end.size()), 2);
+            if (at != std::string_view::npos) size = at + end.size();
+        }
+        rest_.remove_prefix(size);
+    }
+    if (!rest_.empty()) rest_.remove_prefix(1);
+}
+
+// Takes the rest of {m}, {m,} or {m,n}. False: none of these.
+bool Expansion::take_repetition() {
+    const size_t end = rest_.find('}');
+    if (end == std::string_view::npos) return false;
+    uint64_t copies = 1;
+    const char* at = rest_.data();
+    const char* const last = at + end;
+    while (at < last) {
+        uint64_t number = 0;
+        const auto parsed = std::from_chars(at, last, number);
+        if (parsed.ec == std::errc::result_out_of_range) number = characters_max;
+        copies = std::max(copies, std::min(number, characters_max));
+        at = parsed.ptr + 1;
+    }
+    rest_.remove_prefix(end + 1);
+    repeat(copies + 1);
+    return true;
+}
+
+uint64_t Expansion::count() {
     while (!rest_.empty()) {
-        switch (rest_.front()) {
-            case '\\':
-                take_escape();
-                break;
+        const char c = rest_.front();
+        rest_.remove_prefix(1);
+        switch (c) {
             case '(':
+                begin_atom();
+                atom_ = 0;
+                groups_.push_back(0);
+                break;
             case ')':
-                take_parenthesis();
+                end_group();
+                break;
+            case '+':
+                repeat(2);
+                break;
+            case '*':
+            case '?':
+                break;
+            case '{':
+                if (!take_repetition()) begin_atom();
                 break;
             case '[':
-                take_bracket();
+                begin_atom();
+                skip_bracket();
+                break;
+            case '\\':
+                begin_atom();
+                rest_.remove_prefix(std::min<size_t>(rest_.size(), 1));
                 break;
             default:
-                copy(1);
+                begin_atom();
         }
     }
-    return pattern_;
-}
-
-void Translation::copy(size_t count) {
-    count = std::min(count, rest_.size());
-    pattern_ += rest_.substr(0, count);
-    rest_.remove_prefix(count);
-}
-
-// \Q quotes everything up to \E, brackets and parentheses included.
-void Translation::take_escape() {
-    if (!rest_.starts_with("\\Q")) return copy(2);
-    const size_t end = rest_.find("\\E");
-    copy(end == std::string_view::npos ? rest_.size() : end + 2);
-}
-
-void Translation::take_parenthesis() {
-    if (rest_.front() == '(') {
-        ++open_;
-    } else if (open_ > 0) {
-        --open_;
-    } else {
-        pattern_ += '\\';
-    }
-    copy(1);
-}
-
-// Takes a set up to the ']' that ends it. A ']' that comes first in the set does not end it.
-void Translation::take_bracket() {
-    copy(1);
-    if (rest_.starts_with('^')) copy(1);
-    if (rest_.starts_with(']')) copy(1);
-    while (!rest_.empty()) {
-        if (take_bracketed_element()) continue;
-        const char c = rest_.front();
-        if (c == '\\') pattern_ += '\\';
-        copy(1);
-        if (c == ']') return;
-    }
-}
-
-// Takes [:class:], which PCRE2 supports, or [.x.] or [=x=], which PCRE2 does not support.
-bool Translation::take_bracketed_element() {
-    if (rest_.size() < 2 || rest_[0] != '[') return false;
-    const char kind = rest_[1];
-    if (kind != ':' && kind != '.' && kind != '=') return false;
-    const std::array end{kind, ']'};
-    const size_t at = rest_.find(std::string_view(end.data(), end.size()), 3);  // x may be ']'
-    if (at == std::string_view::npos) return false;
-    if (kind != ':' && at == 3) {
-        pattern_ += fmt::format("\\x{{{:02x}}}", static_cast<unsigned char>(rest_[2]));
-        rest_.remove_prefix(at + end.size());
-    } else {
-        copy(at + end.size());
-    }
-    return true;
+    while (groups_.size() > 1) end_group();
+    begin_atom();
+    return groups_.back();
 }
 
 }  // namespace
 
 struct Regex::Compiled {
-    explicit Compiled(std::string_view expression);
-    ~Compiled() { release(); }
+    explicit Compiled(const std::string& expression);
+    ~Compiled() { regfree(&code); }
     Compiled(const Compiled&) = delete;
     Compiled& operator=(const Compiled&) = delete;
 
-    void release() {
-        pcre2_match_data_free(match_data);
-        pcre2_match_context_free(limits);
-        pcre2_code_free(code);
-    }
-
-    pcre2_code* code = nullptr;
-    pcre2_match_context* limits = nullptr;
-    pcre2_match_data* match_data = nullptr;
+    regex_t code{};
 };
 
-Regex::Compiled::Compiled(std::string_view expression) {
+Regex::Compiled::Compiled(const std::string& expression) {
+    const int error = regcomp(&code, expression.c_str(), REG_EXTENDED | REG_NOSUB);
+    if (error == 0) return;
+    std::array<char, 256> message{};
+    regerror(error, &code, message.data(), message.size());
+    throw BadPattern(message.data());
+}
+
+Regex::Regex(std::string_view expression) {
     if (expression.size() > expression_bytes_max) {
         throw BadPattern("the regular expression is too long");
     }
-    const std::string pattern = Translation(expression).run();
-    constexpr uint32_t options =
-        PCRE2_DOTALL | PCRE2_DOLLAR_ENDONLY | PCRE2_NEVER_UTF | PCRE2_NEVER_UCP;
-    int error = 0;
-    size_t where = 0;
-    code = pcre2_compile(bytes(pattern), pattern.size(), options, &error, &where, nullptr);
-    if (code == nullptr) refuse(error);
-    try {
-        limits = allocated(pcre2_match_context_create(nullptr));
-        pcre2_set_match_limit(limits, steps_max);
-        pcre2_set_depth_limit(limits, depth_max);
-        pcre2_set_heap_limit(limits, heap_max_kib);
-        match_data = allocated(pcre2_match_data_create_from_pattern(code, nullptr));
-    } catch (const std::bad_alloc&) {
-        release();
-        throw;
+    if (Expansion(expression).count() > characters_max) {
+        throw BadPattern("the regular expression has too many repetitions");
     }
+    compiled_ = std::make_shared<const Compiled>(std::string(expression));
 }
 
-Regex::Regex(std::string_view expression)
-    : compiled_(std::make_shared<const Compiled>(expression)) {}
-
 bool Regex::matches(std::string_view text) const {
-    const int result = pcre2_match(compiled_->code, bytes(text), text.size(), 0, 0,
-                                   compiled_->match_data, compiled_->limits);
-    if (result == PCRE2_ERROR_NOMATCH) return false;
-    if (result < 0) refuse(result);
-    return true;
+    return regexec(&compiled_->code, std::string(text).c_str(), 0, nullptr, 0) == 0;
 }
 
 }  // namespace blkscope::kstat_command

@@ -12,21 +12,13 @@ struct BadPattern : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// A regular expression. Every POSIX extended expression has its POSIX meaning. PCRE2 adds further
-/// syntax (\d, (?i), lookahead ...).
-///
-/// Where the two differ, POSIX decides:
-///
-///     brackets     have no escapes ([\.] is a backslash or a dot), but have [[.x.]] and [[=x=]]
-///     parentheses  a ')' without a '(' stands for itself
-///     newlines     '.' and '$' treat a newline as POSIX says
-///
-/// A character is a byte.
+/// A POSIX extended regular expression, as regcomp(3) understands it. A character is a byte.
 ///
 /// Threads: one at a time, copies included.
 /// Errors:  throws BadPattern for text that is no expression, and for more than 4096 bytes. Also
-///          for an expression that takes too much work or memory to match.
-/// Source:  regex(7), pcre2pattern(3), pcre2compat(3).
+///          for an expression whose repetitions stand for more than 10000 characters, because
+///          regcomp(3) would write each of them out.
+/// Source:  regcomp(3), regex(7), kstat(1M).
 class Regex {
   public:
     explicit Regex(std::string_view expression);

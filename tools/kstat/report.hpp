@@ -16,7 +16,7 @@ class Reporter {
     explicit Reporter(const Options& options) : options_(options) {}
 
     /// The report on `kstats`, which are in order, at the time `now`; empty with -q. Each selector
-    /// in turn shows all that it selects. Throws BadPattern.
+    /// in turn shows all that it selects.
     ///
     /// With -T a line comes first. In JSON every object has a member "time" instead, so that the
     /// whole report is JSON.

@@ -130,7 +130,7 @@ TEST(KstatOptions, MoreThanFourFieldsAreWrongUsage) {
 }
 
 TEST(KstatOptions, ABadRegularExpressionSaysWhatIsWrongWithIt) {
-    const std::string why = "kstat: quantifier does not follow a repeatable item\n";
+    const std::string why = "kstat: Invalid preceding regular expression\n";
     EXPECT_EQ(refused({"/+/"}), why);
     EXPECT_EQ(refused({"a:0:b:/+/"}), why);
     for (const char* option : {"-c", "-m", "-i", "-n", "-s"}) {
