@@ -1,6 +1,8 @@
 #include "tools/kstat/json.hpp"
 
 #include <cmath>
+#include <set>
+#include <string_view>
 
 namespace blkscope::kstat_command {
 
@@ -28,11 +30,11 @@ Json json_object(const Reading& kstat, const Chosen& chosen, const std::optional
         {"type", kstat.type},     {"snaptime", Json::number(value_text(Moment{kstat.snaptime}))}};
     if (time) object.add("time", *time);
     Json data = Json::object();
-    const Statistic* last = nullptr;
+    std::set<std::string_view> names;
     for (const Statistic* statistic : chosen) {
-        if (last != nullptr && last->name == statistic->name) continue;
-        data.add(statistic->name, json_value(statistic->value));
-        last = statistic;
+        if (names.insert(statistic->name).second) {
+            data.add(statistic->name, json_value(statistic->value));
+        }
     }
     object.add("data", std::move(data));
     return object;

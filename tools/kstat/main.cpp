@@ -27,7 +27,7 @@ int run(const Options& options) {
     try {
         do {
             std::string text = reporter.report(reader.read(), std::time(nullptr));
-            if (!pace.at_last() && !options.quiet) text += '\n';
+            if (!pace.at_last()) text += '\n';
             program::print(text);
         } while (pace.wait());
     } catch (const program::OutputClosed&) {

@@ -30,7 +30,7 @@ enum class Format {
 struct Options {
     Format format = Format::blocks;
     bool class_listed = false;        // with -p, -C, -l: the class is one of the statistics
-    bool quiet = false;               // -q: no output, only the exit status
+    bool quiet = false;               // -q: no statistics, only the exit status
     Stamp stamp = Stamp::none;        // -T
     Pattern kstat_class;              // -c
     std::vector<Selector> selectors;  // at least one; each prints its own selection

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <functional>
+#include <iterator>
 #include <system_error>
 #include <thread>
 
@@ -23,6 +24,13 @@ bool succeeds(const std::function<bool()>& attempt) {
         if (errno != EAGAIN || --left == 0) return false;
     }
     return true;
+}
+
+// The original inserts each element before its equals.
+template <class Element, class Before>
+void sort_last_first(std::vector<Element>& elements, Before before) {
+    std::reverse(elements.begin(), elements.end());
+    std::stable_sort(elements.begin(), elements.end(), before);
 }
 
 Reading header_of(const kstat_t& ksp) {
@@ -51,13 +59,13 @@ void Reader::refresh() {
 
 void Reader::fill(Reading& reading, kstat_t& ksp) {
     const bool read = kstat_read(kc_.get(), &ksp, nullptr) != -1;
-    if (read) reading.statistics = decode(ksp);
     reading.snaptime = ksp.ks_snaptime;
     auto& statistics = reading.statistics;
     statistics.push_back({"crtime", Moment{ksp.ks_crtime}});
     if (read) statistics.push_back({"snaptime", Moment{ksp.ks_snaptime}});
     if (options_.class_listed) statistics.push_back({"class", Text(reading.kstat_class)});
-    std::ranges::stable_sort(statistics, [](const Statistic& one, const Statistic& other) {
+    if (read) std::ranges::move(decode(ksp), std::back_inserter(statistics));
+    sort_last_first(statistics, [](const Statistic& one, const Statistic& other) {
         return name_before(one.name, other.name);
     });
 }
@@ -72,7 +80,7 @@ std::vector<Reading> Reader::read() {
         fill(reading, *ksp);
         readings.push_back(std::move(reading));
     }
-    std::ranges::sort(readings, shown_before);
+    sort_last_first(readings, shown_before);
     return readings;
 }
 

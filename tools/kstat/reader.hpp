@@ -23,6 +23,9 @@ class Reader {
     /// If the options list the class, the class is added. If a provider was removed meanwhile, its
     /// kstat has only crtime and class.
     ///
+    /// Kstats are in the order of a report, and statistics in the order of their names. Of several
+    /// that are equal in this order, the last one comes first, as in the original.
+    ///
     /// Errors: throws std::system_error if the chain cannot be opened or updated.
     [[nodiscard]] std::vector<Reading> read();
 

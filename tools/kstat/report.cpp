@@ -41,7 +41,7 @@ std::string Reporter::report(const std::vector<Reading>& kstats, std::time_t now
     time_ = program::stamp_value(now, options_.stamp);
     objects_ = program::Json::array();
     std::string out;
-    if (!json && !options_.quiet) out = program::stamp_line(now, options_.stamp);
+    if (!json) out = program::stamp_line(now, options_.stamp);
     for (const Selector& selector : options_.selectors) {
         for (const Reading& kstat : kstats) append(out, selector, kstat);
     }

@@ -24,7 +24,8 @@ bool wanted(const Reading& kstat, const Options& options) {
 }
 
 bool shown_before(const Reading& one, const Reading& other) {
-    if (one.module != other.module) return name_before(one.module, other.module);
+    if (name_before(one.module, other.module)) return true;
+    if (name_before(other.module, one.module)) return false;
     if (one.instance != other.instance) return one.instance < other.instance;
     return name_before(one.name, other.name);
 }

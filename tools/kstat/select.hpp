@@ -18,7 +18,7 @@ namespace blkscope::kstat_command {
 /// Whether the options ask for the kstat, by its class and by at least one selector.
 [[nodiscard]] bool wanted(const Reading& kstat, const Options& options);
 
-/// The order of a report: by module, instance (as a number) and name.
+/// The order of a report: by module, instance (as a number) and name, without regard to case.
 [[nodiscard]] bool shown_before(const Reading& one, const Reading& other);
 
 }  // namespace blkscope::kstat_command

@@ -8,9 +8,7 @@ namespace blkscope::kstat_command {
 
 bool name_before(std::string_view one, std::string_view other) {
     const int order = strncasecmp(one.data(), other.data(), std::min(one.size(), other.size()));
-    if (order != 0) return order < 0;
-    if (one.size() != other.size()) return one.size() < other.size();
-    return one < other;
+    return order != 0 ? order < 0 : one.size() < other.size();
 }
 
 }  // namespace blkscope::kstat_command

@@ -40,10 +40,10 @@ struct Reading {
     std::string kstat_class = {};
     int type = 0;
     hrtime_t snaptime = 0;                   // ns; 0 if the kstat was never read
-    std::vector<Statistic> statistics = {};  // in the order of their names
+    std::vector<Statistic> statistics = {};  // in the order of their names: see Reader::read()
 };
 
-/// The order of names: first without regard to case; names that differ only in case, by case.
+/// The order of names, without regard to case.
 [[nodiscard]] bool name_before(std::string_view one, std::string_view other);
 
 }  // namespace blkscope::kstat_command

@@ -22,7 +22,7 @@ every interval (seconds).
   module:instance:...  the same in one word; an empty field matches anything
   -p     a line each: module:instance:name:statistic, a tab, the value
   -C     the same with a colon for the tab     -l  the same without the value
-  -j     JSON: an array for each report        -q  nothing but the exit status
+  -j     JSON: an array for each report        -q  no statistics, but the status
   -T u   before each report, the seconds since 1970; -T d the date;
          with -j as the member "time" of each object
 

@@ -210,7 +210,8 @@ int Handle::write(kstat_t& ksp, const void* buffer) {
     const auto at = nodes_.find(ksp.ks_kid);
     if (at == nodes_.end()) return ENXIO;
     const Node& node = *at->second;
-    if (node.provider == nullptr) return EACCES;
+    // Solaris asks for the privilege before all else.
+    if (node.provider == nullptr) return geteuid() == 0 ? EACCES : EPERM;
     if (!node.provider->may_be_written()) return EPERM;
     auto request = prepare_write(ksp, buffer);
     if (!request) return request.error().value();

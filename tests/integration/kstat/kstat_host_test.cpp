@@ -79,7 +79,21 @@ TEST_F(KstatHost, AProcessorsTicksGoOn) {
 TEST_F(KstatHost, MayNotBeWritten) {
     kstat_t* const misc = read("unix", 0, "system_misc");
     EXPECT_EQ(kstat_write(kc, misc, nullptr), -1);
-    EXPECT_EQ(errno, EACCES);
+    EXPECT_EQ(errno, geteuid() == 0 ? EACCES : EPERM);
+}
+
+TEST_F(KstatHost, MayNotBeWrittenByAUserForWantOfPrivilege) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    kstat_t* const misc = read("unix", 0, "system_misc");
+    kstat_t* const types = read("unix", 0, "kstat_types");
+    const ChildProcess user([&](const Line& line) {
+        if (setuid(65534) != 0) return;
+        line.say(kstat_write(kc, misc, nullptr) == -1 && errno == EPERM ? 'p' : '-');
+        line.say(kstat_write(kc, types, nullptr) == -1 && errno == EPERM ? 'p' : '-');
+        line.hear();
+    });
+    EXPECT_EQ(user.line().hear(), 'p');
+    EXPECT_EQ(user.line().hear(), 'p');
 }
 
 // The bytes that a disk of the machine has read, of the disk or partition `device`; -1: no kstat.

@@ -3,10 +3,13 @@
 #include "tools/kstat/reader.hpp"
 
 #include <gtest/gtest.h>
+#include <strings.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <list>
+#include <random>
 #include <system_error>
 
 #include "tools/kstat/format.hpp"
@@ -144,6 +147,50 @@ TEST_F(KstatReader, OnlyWhatIsAskedForIsReadAndInOrder) {
     EXPECT_EQ(kstats[1].instance, 10);
     EXPECT_EQ(kstats[2].module, "z");
     EXPECT_EQ(published.reads, 3);
+}
+
+TEST_F(KstatReader, ModulesThatDifferInCaseOnlyAreInterleavedByInstance) {
+    publish("abc", 2, "x");
+    publish("ABC", 1, "x");
+    publish("Abc", 3, "x");
+    publish("ABC", 2, "X");
+    std::string order;
+    for (const Reading& k : Reader(options).read()) {
+        order += k.module + ":" + std::to_string(k.instance) + ":" + k.name + " ";
+    }
+    EXPECT_EQ(order, "ABC:1:x ABC:2:X abc:2:x Abc:3:x ");  // of equals, the last one comes first
+}
+
+// The original inserts each kstat in front of the first one that is not before it.
+TEST_F(KstatReader, TheOrderIsTheOriginals) {
+    const auto before = [](const Reading& one, const Reading& other) {
+        const int modules = strcasecmp(one.module.c_str(), other.module.c_str());
+        if (modules != 0) return modules < 0;
+        if (one.instance != other.instance) return one.instance < other.instance;
+        return strcasecmp(one.name.c_str(), other.name.c_str()) < 0;
+    };
+    std::mt19937 random(20261123);
+    for (int round = 0; round < 300; ++round) {
+        published = Published{};
+        std::vector<Reading> order;
+        for (int i = 0; i < 12; ++i) {
+            const char* const modules[]{"a", "A", "ab", "AB", "b"};
+            const char* const names[]{"x", "X", "xy", "Y"};
+            const Reading one{.module = modules[random() % 5],
+                              .instance = static_cast<int>(random() % 3),
+                              .name = names[random() % 4]};
+            publish(one.module.c_str(), one.instance, one.name.c_str());
+            const auto at = std::ranges::find_if(
+                order, [&](const Reading& other) { return !before(other, one); });
+            order.insert(at, one);
+        }
+        const auto kstats = Reader(options).read();
+        ASSERT_EQ(kstats.size(), order.size());
+        for (size_t i = 0; i < order.size(); ++i) {
+            ASSERT_EQ(kstats[i].module + kstats[i].name, order[i].module + order[i].name);
+            ASSERT_EQ(kstats[i].instance, order[i].instance);
+        }
+    }
 }
 
 TEST_F(KstatReader, OpensOnceAndSeesWhatIsNew) {

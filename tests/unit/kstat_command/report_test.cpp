@@ -89,10 +89,11 @@ TEST(KstatReport, SomethingMatchedOnceItDidInAnyReport) {
 TEST(KstatReport, QuietlyItOnlyFindsOut) {
     Options options = asking(Format::blocks, {":::intr"});
     options.quiet = true;
-    options.stamp = Stamp::epoch;
     Reporter reporter(options);
     EXPECT_EQ(reporter.report(cpus, now), "");
     EXPECT_TRUE(reporter.matched());
+    options.stamp = Stamp::epoch;
+    EXPECT_EQ(reporter.report(cpus, now), "1234567890\n");
 }
 
 TEST(KstatReport, AStampStandsInFront) {

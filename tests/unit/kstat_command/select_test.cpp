@@ -59,12 +59,14 @@ TEST(KstatSelect, TheOrderIsModuleInstanceNameWhateverTheCase) {
     for (const Reading& k : kstats) {
         order += k.module + ":" + std::to_string(k.instance) + ":" + k.name + " ";
     }
-    EXPECT_EQ(order, "A:9:X A:9:y A:10:x a:-1:x ab:0:x b:0:x C:0:x ");
+    EXPECT_EQ(order, "a:-1:x A:9:X A:9:y A:10:x ab:0:x b:0:x C:0:x ");
 }
 
-TEST(KstatSelect, NamesThatDifferInCaseOnlyHaveAnOrderToo) {
-    EXPECT_TRUE(name_before("A", "a"));
+TEST(KstatSelect, NamesThatDifferInCaseOnlyAreEqual) {
+    EXPECT_FALSE(name_before("A", "a"));
     EXPECT_FALSE(name_before("a", "A"));
+    EXPECT_FALSE(shown_before({.module = "A", .name = "x"}, {.module = "a", .name = "X"}));
+    EXPECT_FALSE(shown_before({.module = "a", .name = "X"}, {.module = "A", .name = "x"}));
     EXPECT_FALSE(name_before("a", "a"));
     EXPECT_TRUE(name_before("a", "B"));
     EXPECT_TRUE(name_before("intr", "intrblk"));
