@@ -60,6 +60,16 @@ int connect_to(int socket, const Directory& directory, const std::string& name) 
     return ::connect(socket, generic, sizeof address) == 0 ? 0 : errno;
 }
 
+// Removes a socket on which no process listens: its provider was killed. A socket that listens now
+// has been renamed to this name, so its file is another one.
+void remove_dead(const Directory& directory, const std::string& name, const struct stat& dead) {
+    struct stat now {};
+    if (dead.st_uid != geteuid()) return;
+    if (fstatat(directory.descriptor.get(), name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
+    if (now.st_dev != dead.st_dev || now.st_ino != dead.st_ino) return;
+    unlinkat(directory.descriptor.get(), name.c_str(), 0);
+}
+
 }  // namespace
 
 Deadline soon() {
@@ -78,6 +88,7 @@ Result<std::unique_ptr<ProviderConnection>> ProviderConnection::open(const Direc
     if (!socket.is_open()) return os_error(ENXIO);
     limit_connect(socket.get(), deadline);
     const int error = connect_to(socket.get(), directory, name);
+    if (error == ECONNREFUSED) remove_dead(directory, name, file);
     // A signal ends the wait early.
     if (error == EAGAIN || error == EINTR) return os_error(ETIMEDOUT);
     ucred peer{};

@@ -41,7 +41,8 @@ Deadline soon();
 class ProviderConnection {
   public:
     /// Connects to the socket `name`, if a trusted user owns it: root, this process's user, or the
-    /// directory's owner. After the deadline a connect does not wait.
+    /// directory's owner. After the deadline a connect does not wait. A socket of this user on which
+    /// no process listens is removed.
     ///
     /// Errors: ETIMEDOUT if too many connections wait for the provider. ENXIO if another user owns
     ///         the socket, or no process listens.

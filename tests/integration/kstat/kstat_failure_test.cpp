@@ -1,6 +1,7 @@
 // Providers that die, stop, or are none: a reader goes on, in bounded time.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -146,7 +147,7 @@ TEST_F(KstatFailure, GarbageOnASocketIsSurvivedAndTheOthersAreRead) {
     EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
 }
 
-TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredByReadersAndSweptByTheNextProvider) {
+TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredAndRemovedByReaders) {
     ChildProcess dead(provide_counter("one"));
     ASSERT_EQ(dead.line().hear(), 'r');
     const std::filesystem::path left = std::filesystem::path(directory) / socket_of(dead.pid());
@@ -154,6 +155,32 @@ TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredByReadersAndSweptByTheNextProv
     EXPECT_TRUE(std::filesystem::exists(left));
     open();
     EXPECT_EQ(lookup("one"), nullptr);
+    EXPECT_FALSE(std::filesystem::exists(left));
+}
+
+TEST_F(KstatFailure, AReaderRemovesNoSocketOfAnotherUser) {
+    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
+    ChildProcess dead(provide_counter("one"));
+    ASSERT_EQ(dead.line().hear(), 'r');
+    const std::filesystem::path left = std::filesystem::path(directory) / socket_of(dead.pid());
+    dead.kill();
+    const ChildProcess user([](const Line& line) {
+        if (setuid(65534) != 0) return;
+        kstat_ctl_t* const chain = kstat_open();
+        line.say(chain != nullptr ? 'o' : '-');
+        kstat_close(chain);
+    });
+    ASSERT_EQ(user.line().hear(), 'o');
+    EXPECT_TRUE(std::filesystem::exists(left));
+}
+
+TEST_F(KstatFailure, ADeadProvidersSocketIsSweptByTheNextProvider) {
+    ChildProcess dead(provide_counter("one"));
+    ASSERT_EQ(dead.line().hear(), 'r');
+    const std::filesystem::path left = std::filesystem::path(directory) / socket_of(dead.pid());
+    dead.kill();
+    EXPECT_TRUE(std::filesystem::exists(left));
     const ChildProcess next(provide_counter("two"));
     ASSERT_EQ(next.line().hear(), 'r');
     EXPECT_FALSE(std::filesystem::exists(left));
