@@ -9,6 +9,7 @@
 #include <set>
 
 #include "base/run_directory.hpp"
+#include "kstat/reader/process.hpp"
 
 namespace blkscope::kstat {
 
@@ -63,9 +64,11 @@ bool Provider::connect(Deadline deadline) {
     return connection_ != nullptr;
 }
 
-// Waits for a place in a full backlog once.
+// Waits for a place in a full backlog once. The socket's name is the only thing that names the
+// process.
 bool Provider::connect_unless_silent(Deadline deadline) {
-    const bool connected = connect(silent_ ? std::chrono::steady_clock::now() : deadline);
+    const bool is_vain = silent_ || is_stopped(pid_of_socket(name_).value_or(0));
+    const bool connected = connect(is_vain ? std::chrono::steady_clock::now() : deadline);
     silent_ = is_full_;
     return connected;
 }

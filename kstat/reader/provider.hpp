@@ -4,8 +4,9 @@
 //          ▲                       │                   │
 //          └── identity changed    └──── no answer ────┴──▶ silent ──late reply──▶ ready
 //
-// The reader waits for a silent provider once. After that the provider costs nothing until its late
-// reply arrives. A provider with a full backlog is silent, too: the reader waits once for a place.
+// The reader waits for a silent provider once, and hardly at all if a signal has stopped its process.
+// After that the provider costs nothing until its late reply arrives. A provider with a full backlog
+// is silent, too: the reader waits once for a place.
 //
 // A library must not write to a program's standard error. A program whose user may see a line about
 // silent providers sets KSTAT_WARN to its own name. Then one line is written for each of them.

@@ -10,6 +10,7 @@
 #include <cerrno>
 
 #include "base/run_directory.hpp"
+#include "kstat/reader/process.hpp"
 
 namespace blkscope::kstat {
 
@@ -18,6 +19,9 @@ namespace {
 // The buffer starts at this size and grows by the received bytes: an announced length alone costs
 // nothing.
 constexpr size_t first_size = 16 << 10;
+
+// A running provider usually answers within this time.
+constexpr auto moment = std::chrono::milliseconds(20);
 
 std::chrono::milliseconds left_until(Deadline deadline) {
     const auto left =
@@ -98,7 +102,7 @@ Result<std::unique_ptr<ProviderConnection>> ProviderConnection::open(const Direc
         return os_error(ENXIO);
     }
     // Its constructor is private.
-    return std::unique_ptr<ProviderConnection>(new ProviderConnection(std::move(socket), peer.uid));
+    return std::unique_ptr<ProviderConnection>(new ProviderConnection(std::move(socket), peer));
 }
 
 bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, Deadline deadline) {
@@ -119,7 +123,19 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, D
         }
     }
     owes_ = true;
+    sent_ = std::chrono::steady_clock::now();
     return true;
+}
+
+// Looks at the process after a moment, and then again and again: it may be stopped at any time. The
+// moment begins with the request, so providers that were asked together share it.
+bool ProviderConnection::wait_for_reply(Deadline deadline) const {
+    Deadline next = std::max(sent_ + moment, std::chrono::steady_clock::now());
+    for (;;) {
+        if (wait_for(socket_.get(), POLLIN, std::min(next, deadline))) return true;
+        if (next >= deadline || is_stopped(peer_.pid)) return false;
+        next = std::chrono::steady_clock::now() + moment;
+    }
 }
 
 Result<Reply> ProviderConnection::receive(Deadline deadline) {
@@ -144,9 +160,7 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
             case Arrival::end:
                 return os_error(ECONNRESET);
             case Arrival::none:
-                if (!wait_for(socket_.get(), POLLIN, extended(deadline, in_size_))) {
-                    return os_error(ETIMEDOUT);
-                }
+                if (!wait_for_reply(extended(deadline, in_size_))) return os_error(ETIMEDOUT);
         }
     }
 }

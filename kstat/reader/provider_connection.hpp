@@ -2,11 +2,13 @@
 // deadline moves by 125 ns for each byte sent or received, so by 8 s for the longest reply.
 //
 // A provider that misses the deadline still owes its reply, and the connection stays. A later reply
-// then shows that the provider runs (still_owes).
+// then shows that the provider runs (still_owes). The reader does not wait for a process that a
+// signal has stopped. Such a process has missed the deadline, too.
 //
 // Threads: one.
 #pragma once
 
+#include <sys/socket.h>
 #include <sys/types.h>
 
 #include <chrono>
@@ -51,7 +53,7 @@ class ProviderConnection {
                                                             Deadline deadline);
 
     /// The user of the provider's process.
-    uid_t peer() const { return peer_; }
+    uid_t peer() const { return peer_.uid; }
 
     bool owes_reply() const { return owes_; }
 
@@ -60,18 +62,21 @@ class ProviderConnection {
 
     /// Waits for the owed reply. A reply that has already arrived is taken even after the deadline.
     ///
-    /// Errors: ETIMEDOUT if the provider is silent. ECONNRESET if the provider has closed the
-    ///         connection, EPROTO after bytes that no provider sends: the connection is dead.
+    /// Errors: ETIMEDOUT if the provider is silent, or its process is stopped. ECONNRESET if the
+    ///         provider has closed the connection, EPROTO after bytes that no provider sends: the
+    ///         connection is dead.
     Result<Reply> receive(Deadline deadline);
 
   private:
-    ProviderConnection(Descriptor socket, uid_t peer) : socket_(std::move(socket)), peer_(peer) {}
+    ProviderConnection(Descriptor socket, ucred peer) : socket_(std::move(socket)), peer_(peer) {}
 
     enum class Arrival { some, none, end };
     Arrival take_what_arrived(size_t wanted);
+    bool wait_for_reply(Deadline deadline) const;
 
     Descriptor socket_;
-    uid_t peer_;
+    ucred peer_;
+    Deadline sent_{};  // when the last request was sent
     uint32_t sequence_ = 0;
     uint32_t length_max_ = 0;  // of the owed reply
     bool owes_ = false;

@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -113,6 +114,40 @@ TEST_F(KstatFailure, OpeningMeetsAllStoppedProvidersInOneWait) {
         return lookup("one") != nullptr;
     }));
     EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+}
+
+// A provider of one NAMED kstat one:0:number.
+void provide_number(const Line& line) {
+    kstat_t* const ksp = kstat_create("one", 0, "number", "misc", KSTAT_TYPE_NAMED, 1, 0);
+    kstat_named_init(KSTAT_NAMED_PTR(ksp), "value", KSTAT_DATA_UINT64);
+    kstat_install(ksp);
+    line.say('r');
+    line.hear();
+}
+
+// Ctrl-Z at a server must not slow down every command of every reader.
+TEST_F(KstatFailure, StoppedProvidersCostHardlyAnyTime) {
+    const ChildProcess running(provide_number);
+    ASSERT_EQ(running.line().hear(), 'r');
+    const std::string command = std::string(KSTAT_COMMAND) + " -p -m one 2>/dev/null >/dev/null";
+    const double quick = milliseconds([&] { EXPECT_EQ(std::system(command.c_str()), 0); });
+    std::vector<std::unique_ptr<ChildProcess>> stopped;
+    for (int i = 0; i < 5; ++i) {
+        stopped.push_back(std::make_unique<ChildProcess>(provide_counter("two")));
+        ASSERT_EQ(stopped.back()->line().hear(), 'r');
+        stopped.back()->stop();
+    }
+    EXPECT_LT(milliseconds([&] { EXPECT_EQ(std::system(command.c_str()), 0); }), quick + 400);
+    // A process that was stopped later is found as soon.
+    open();
+    stopped.front()->signal(SIGCONT);
+    EXPECT_TRUE(eventually([&] {
+        kstat_chain_update(kc);
+        return kstat_lookup(kc, "two", -1, nullptr) != nullptr;
+    }));
+    stopped.front()->stop();
+    EXPECT_LT(milliseconds([&] { EXPECT_EQ(kstat_read(kc, lookup("two"), nullptr), -1); }), 400);
+    EXPECT_EQ(errno, ENXIO);
 }
 
 // A process that listens on a provider's socket without being a provider.
@@ -247,6 +282,16 @@ void answer_falsely(const std::string& directory, const Line& line,
         if (recv(peer, hello.data(), hello.size(), 0) > 0) answer(peer);
         close(peer);
     }
+}
+
+// A process that hangs without being stopped costs one patience, as before.
+TEST_F(KstatFailure, AHungProviderIsWaitedForOnce) {
+    const ChildProcess hung(
+        [&](const Line& line) { answer_falsely(directory, line, [](int) { sleep(30); }); });
+    ASSERT_EQ(hung.line().hear(), 'r');
+    const double spent = milliseconds([&] { open(); });
+    EXPECT_GE(spent, 900);
+    EXPECT_LT(spent, 1'900);
 }
 
 // Announces a welcome of 64 MiB, and sends it slowly.
