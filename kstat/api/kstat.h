@@ -41,6 +41,7 @@ typedef struct kstat_ctl {
 
 /*
  * Opens a handle and loads the headers of the chain. The handle is the caller's until kstat_close.
+ * The chain lacks providers for which the process has no descriptor: see kstat_chain_update.
  * Errors: NULL, with errno set: no memory, or the run directory cannot be read.
  */
 kstat_ctl_t *kstat_open(void);
@@ -55,7 +56,8 @@ int kstat_close(kstat_ctl_t *kc);
  *     kstats that are new            linked at the end, ks_data NULL
  *     all other kstats               same address, same header, same ks_data: nothing is refreshed
  *
- * Errors: -1, with errno set. The copy stays usable.
+ * Errors: -1, with errno set. The copy stays usable. EMFILE, ENFILE: the process has no descriptor
+ *         for some provider. The copy lacks that provider's kstats, and else is up to date.
  */
 kid_t kstat_chain_update(kstat_ctl_t *kc);
 

@@ -22,6 +22,12 @@ bool is_silent(const Result<T>& answer) {
     return !answer && answer.error() == std::errc::timed_out;
 }
 
+template <class T>
+bool lacks_descriptor(const Result<T>& answer) {
+    return !answer && (answer.error() == std::errc::too_many_files_open ||
+                       answer.error() == std::errc::too_many_files_open_in_system);
+}
+
 bool is_invalid(const Result<Reply>& reply) {
     return !reply && reply.error() == std::errc::protocol_error;
 }
@@ -54,6 +60,7 @@ bool Provider::connect(Deadline deadline) {
     greeted_ = false;
     auto opened = ProviderConnection::open(directory_, name_, deadline);
     is_full_ = is_silent(opened);
+    shortage_ = lacks_descriptor(opened) ? opened.error().value() : 0;
     if (!is_full_) silent_ = false;
     if (!opened) return false;
     connection_ = std::move(*opened);

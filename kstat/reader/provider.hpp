@@ -39,6 +39,9 @@ class Provider {
     /// The process ended, and its kstats with it.
     bool is_gone() const { return connection_ == nullptr && !is_full_; }
 
+    /// EMFILE or ENFILE if this process had no descriptor for the provider at the last try; else 0.
+    int shortage() const { return shortage_; }
+
     /// True if another process has replaced the listed one.
     bool was_replaced() const { return replaced_; }
     void forget_replacement() { replaced_ = false; }
@@ -80,6 +83,7 @@ class Provider {
     bool silent_ = false;
     bool is_full_ = false;  // its backlog, at the last connect
     bool replaced_ = false;
+    int shortage_ = 0;
     std::chrono::steady_clock::duration slow_answers_{};  // one after the other, since ask()
 };
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/descriptor_limit.hpp"
 #include "base/run_directory.hpp"
 #include "kstat/reader/process.hpp"
 
@@ -64,6 +65,13 @@ int connect_to(int socket, const Directory& directory, const std::string& name) 
     return ::connect(socket, generic, sizeof address) == 0 ? 0 : errno;
 }
 
+// Some descriptors stay free: for the run directory, the files of /proc and the program itself.
+bool is_among_the_last(int descriptor) {
+    constexpr uint64_t kept_free = 24;
+    const uint64_t limit = descriptor_limit();
+    return static_cast<uint64_t>(descriptor) >= limit - std::min(kept_free, limit / 4);
+}
+
 // Removes a socket on which no process listens: its provider was killed. A socket that listens now
 // has been renamed to this name, so its file is another one.
 void remove_dead(const Directory& directory, const std::string& name, const struct stat& dead) {
@@ -89,7 +97,8 @@ Result<std::unique_ptr<ProviderConnection>> ProviderConnection::open(const Direc
         return os_error(ENXIO);
     }
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    if (!socket.is_open()) return os_error(ENXIO);
+    if (!socket.is_open()) return os_error(errno);
+    if (is_among_the_last(socket.get())) return os_error(EMFILE);
     limit_connect(socket.get(), deadline);
     const int error = connect_to(socket.get(), directory, name);
     if (error == ECONNREFUSED) remove_dead(directory, name, file);

@@ -47,7 +47,8 @@ class ProviderConnection {
     /// no process listens is removed.
     ///
     /// Errors: ETIMEDOUT if too many connections wait for the provider. ENXIO if another user owns
-    ///         the socket, or no process listens.
+    ///         the socket, or no process listens. EMFILE or ENFILE if there is no descriptor, or only
+    ///         the last ones, which the reader itself needs.
     static Result<std::unique_ptr<ProviderConnection>> open(const Directory& directory,
                                                             const std::string& name,
                                                             Deadline deadline);

@@ -22,15 +22,16 @@ int RunDirectory::reopen() {
     return 0;
 }
 
-std::vector<std::string> RunDirectory::sockets() const {
+Result<std::vector<std::string>> RunDirectory::sockets() const {
     std::vector<std::string> names;
     if (!directory_.descriptor.is_open()) return names;
     const int again = openat(directory_.descriptor.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (again < 0) return names;
+    if (again < 0) return os_error(errno);
     const std::unique_ptr<DIR, int (*)(DIR*)> list(fdopendir(again), closedir);
     if (!list) {
+        const int error = errno;
         close(again);
-        return names;
+        return os_error(error);
     }
     // NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is this call's own
     while (const dirent* entry = readdir(list.get())) {

@@ -5,10 +5,13 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/descriptor_limit.hpp"
 #include "tools/blkscope/command_line.hpp"
 #include "tools/blkscope/failure.hpp"
 
+// A server needs a descriptor for each client, and a reader of statistics one for each provider.
 int main(int argc, char** argv) {
+    blkscope::raise_descriptor_limit();
     try {
         return blkscope::run(argc, argv);
     } catch (const std::exception& failure) {

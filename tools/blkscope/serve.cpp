@@ -17,6 +17,7 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/descriptor_limit.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "kstat/provider/publish.hpp"
@@ -88,7 +89,7 @@ ServiceConfig find_config(const ServeOptions& options) {
 // Warns the user early if there are too few descriptors for the largest allowed number of clients.
 void warn_of_descriptors(const Service& service) {
     const std::string shortage = nbd::descriptor_shortage(
-        nbd::descriptor_limit(), nbd::open_descriptors(), service.server().descriptors_to_come());
+        descriptor_limit(), nbd::open_descriptors(), service.server().descriptors_to_come());
     if (!shortage.empty()) fmt::print(stderr, "blkscope: {}\n", shortage);
 }
 
@@ -207,7 +208,6 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
 
 void serve(const ServeOptions& options) {
     require_attachable(options);
-    nbd::raise_descriptor_limit();
     const Door door = find_door(options);
     ServiceConfig config = find_config(options);
     std::signal(SIGPIPE, SIG_IGN);

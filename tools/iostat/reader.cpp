@@ -67,13 +67,16 @@ Processor copy_processor(kstat_t* ksp) {
 bool Reader::refresh() {
     if (!kc_) {
         kc_.reset(kstat_open());
-        if (kc_) return true;
-        if (errno == ENOENT) return false;  // no provider was ever started on this machine
-        throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
+        if (!kc_) {
+            if (errno == ENOENT) return false;  // no provider was ever started on this machine
+            throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
+        }
     }
-    if (kstat_chain_update(kc_.get()) == -1) {
+    const auto result = program::update(kc_.get());
+    if (result == program::Update::failed) {
         throw std::system_error(errno, std::generic_category(), "cannot update the kstats");
     }
+    is_partial_ = result == program::Update::partial;
     return true;
 }
 

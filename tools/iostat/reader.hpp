@@ -32,6 +32,9 @@ class Reader {
     /// Whether the last read found any device, even one that the options exclude.
     [[nodiscard]] bool any_device() const;
 
+    /// Whether the last read() lacked providers, because there was no descriptor for them.
+    [[nodiscard]] bool is_partial() const { return is_partial_; }
+
     /// The chain of the last read(), for kstats besides those of devices; null if there was none.
     [[nodiscard]] kstat_ctl_t* chain() const { return kc_.get(); }
 
@@ -43,6 +46,7 @@ class Reader {
 
     Options options_;
     program::Chain kc_;
+    bool is_partial_ = false;
 };
 
 /// The directory that libkstat reads, for messages.

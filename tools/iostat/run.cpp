@@ -45,6 +45,9 @@ class Run {
     void report_until_the_end();
     void print_summary() const;
 
+    /// Whether a report lacked providers, because there was no descriptor for them.
+    [[nodiscard]] bool was_partial() const { return was_partial_; }
+
   private:
     // With -y the first look makes no report.
     static std::optional<int> looks_of(const Options& options) {
@@ -68,6 +71,7 @@ class Run {
     std::vector<std::string> told_of_;  // the missing devices of which a line was printed
     bool missed_devices_ = false;
     bool missed_processors_ = false;
+    bool was_partial_ = false;
 };
 
 // Prints the header anew if the process is continued in the middle of an interval.
@@ -80,6 +84,10 @@ void Run::report_until_the_end() {
 
 void Run::look() {
     std::vector<Device> devices = reader_.read();
+    if (reader_.is_partial() && !was_partial_) {
+        was_partial_ = true;
+        complain(program::shortage_text("iostat"));
+    }
     if (options_.histograms_wanted()) histograms_.read_into(devices);
     const Processors processors = reader_.read_processors();
     const Snapshot shown = select(devices, options_);
@@ -147,7 +155,7 @@ int run(const Options& options) {
     } else if (ending_signal() != 0) {
         program::suffer(ending_signal());
     }
-    return 0;
+    return whole.was_partial() ? failed : 0;
 }
 
 }  // namespace

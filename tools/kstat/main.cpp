@@ -3,6 +3,8 @@
 #include "tools/program/main.hpp"
 
 #include <ctime>
+#include <string>
+#include <vector>
 
 #include "tools/kstat/options.hpp"
 #include "tools/kstat/reader.hpp"
@@ -24,14 +26,21 @@ int run(const Options& options) {
     auto pace = program::Pace::of(options.interval_s, options.count);
     Reader reader(options);
     Reporter reporter(options);
+    bool was_partial = false;
     try {
         do {
-            std::string text = reporter.report(reader.read(), std::time(nullptr));
+            const std::vector<Reading> kstats = reader.read();
+            if (reader.is_partial() && !was_partial) {
+                was_partial = true;
+                program::complain(program::shortage_text("kstat"));
+            }
+            std::string text = reporter.report(kstats, std::time(nullptr));
             if (!pace.at_last()) text += '\n';
             program::print(text);
         } while (pace.wait());
     } catch (const program::OutputClosed&) {
     }
+    if (was_partial) return failed;
     return reporter.matched() ? matched : nothing_matched;
 }
 

@@ -46,15 +46,21 @@ Reading header_of(const kstat_t& ksp) {
 }  // namespace
 
 void Reader::refresh() {
-    if (kc_) {
-        if (succeeds([this] { return kstat_chain_update(kc_.get()) != -1; })) return;
+    if (!kc_) {
+        kstat_ctl_t* kc = nullptr;
+        if (!succeeds([&] { return (kc = kstat_open()) != nullptr; })) {
+            throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
+        }
+        kc_.reset(kc);
+    }
+    auto result = program::Update::failed;
+    const auto updated = [&] {
+        return (result = program::update(kc_.get())) != program::Update::failed;
+    };
+    if (!succeeds(updated)) {
         throw std::system_error(errno, std::generic_category(), "cannot update the kstats");
     }
-    kstat_ctl_t* kc = nullptr;
-    if (!succeeds([&] { return (kc = kstat_open()) != nullptr; })) {
-        throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
-    }
-    kc_.reset(kc);
+    is_partial_ = result == program::Update::partial;
 }
 
 void Reader::fill(Reading& reading, kstat_t& ksp) {

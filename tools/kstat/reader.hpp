@@ -29,12 +29,16 @@ class Reader {
     /// Errors: throws std::system_error if the chain cannot be opened or updated.
     [[nodiscard]] std::vector<Reading> read();
 
+    /// Whether the last read() lacked providers, because there was no descriptor for them.
+    [[nodiscard]] bool is_partial() const { return is_partial_; }
+
   private:
     void refresh();
     void fill(Reading& reading, kstat_t& ksp);
 
     const Options& options_;
     program::Chain kc_;
+    bool is_partial_ = false;
 };
 
 }  // namespace blkscope::kstat_command

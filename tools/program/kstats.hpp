@@ -3,6 +3,7 @@
 
 #include <kstat.h>
 
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -28,6 +29,20 @@ struct CloseChain {
 
 /// An open chain of kstats.
 using Chain = std::unique_ptr<kstat_ctl_t, CloseChain>;
+
+/// The result of an update of a chain, or of its opening.
+enum class Update {
+    complete,
+    partial,  // the process has no descriptor for some providers; errno says so
+    failed    // errno has the reason
+};
+
+/// Brings the chain up to date. Call it also behind kstat_open, which does not tell whether the
+/// chain is complete.
+[[nodiscard]] inline Update update(kstat_ctl_t* kc) {
+    if (kstat_chain_update(kc) != -1) return Update::complete;
+    return errno == EMFILE || errno == ENFILE ? Update::partial : Update::failed;
+}
 
 /// A string in a field of at most `room` bytes. The provider may have filled the whole field.
 inline std::string bounded_text(const char* field, size_t room) {

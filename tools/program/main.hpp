@@ -13,6 +13,12 @@
 
 namespace blkscope::program {
 
+/// A reader needs a descriptor for each provider.
+void raise_descriptor_limit();
+
+/// A line about providers that this process had no descriptor for.
+[[nodiscard]] std::string shortage_text(std::string_view program);
+
 struct Program {
     std::string_view name;
     int failed;  // exit status
@@ -31,6 +37,7 @@ int obey(const Program& program, Parse parse, Run run) {
         return program.failed;
     };
     warn_of_silent_providers(program.name);
+    raise_descriptor_limit();
     try {
         const auto parsed = parse();
         if (const auto* options = std::get_if<0>(&parsed)) return run(*options);

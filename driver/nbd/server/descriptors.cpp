@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/resource.h>
 
 #include <cassert>
 #include <filesystem>
 #include <iterator>
-#include <limits>
 #include <system_error>
 #include <utility>
 
@@ -18,20 +16,6 @@ namespace {
 constexpr size_t reserved_descriptors = 16;
 
 }  // namespace
-
-void raise_descriptor_limit() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || limit.rlim_cur == limit.rlim_max) return;
-    assert(limit.rlim_cur < limit.rlim_max);
-    limit.rlim_cur = limit.rlim_max;
-    setrlimit(RLIMIT_NOFILE, &limit);  // on failure the limit stays, and a warning follows
-}
-
-uint64_t descriptor_limit() {
-    rlimit limit{};
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0) return std::numeric_limits<uint64_t>::max();
-    return limit.rlim_cur;
-}
 
 size_t open_descriptors() {
     std::error_code error;

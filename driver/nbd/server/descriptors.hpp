@@ -1,9 +1,9 @@
-// Descriptors: the limit of this process, the number that a server needs, and a spare one.
+// Descriptors: the number that a server needs, and a spare one.
 //
 // Units:   a number of descriptors.
 // Threads: any; a SpareDescriptor is used by one thread at a time.
-// Errors:  none. An unknown limit counts as no limit, an unknown number of open descriptors as 0.
-// Source:  getrlimit(2), accept(2).
+// Errors:  none. An unknown number of open descriptors counts as 0.
+// Source:  accept(2).
 #pragma once
 
 #include <cstddef>
@@ -16,13 +16,6 @@ namespace blkscope::nbd {
 
 /// Descriptors of a worker: its ring, and the event that wakes it.
 inline constexpr size_t worker_descriptors = 2;
-
-/// Raises this process's soft limit to the hard limit. The soft limit is often 1024, for programs
-/// that call select(). Child programs inherit the raised limit.
-void raise_descriptor_limit();
-
-/// The soft limit of this process.
-[[nodiscard]] uint64_t descriptor_limit();
 
 /// The descriptors that this process has open now.
 [[nodiscard]] size_t open_descriptors();

@@ -58,8 +58,9 @@ Handle::~Handle() {
 // The chain's links follow the nodes on every return: an exception may come after some nodes were
 // freed.
 bool Handle::update() try {
-    directory_.reopen();  // a missing directory is treated as an empty one
-    look_around(directory_, providers_);
+    const int error = directory_.reopen();  // a missing directory is treated as an empty one
+    shortage_ = look_around(directory_, providers_);
+    if (error == EMFILE || error == ENFILE) shortage_ = error;
     bool changed = drop_gone();
     changed |= merge(nullptr, host_.kids, host_.list());
     for (auto& [name, provider] : providers_) {

@@ -53,6 +53,10 @@ class Handle : public kstat_ctl_t {
     /// Finds new and ended providers and merges their lists. True: the chain changed.
     bool update();
 
+    /// 0, or an errno if the chain lacks a provider's kstats because the last update lacked a
+    /// descriptor or memory.
+    int shortage() const { return shortage_; }
+
     /// Both return an errno.
     int read(kstat_t& ksp, void* buffer);
     int write(kstat_t& ksp, const void* buffer);
@@ -88,6 +92,7 @@ class Handle : public kstat_ctl_t {
     std::map<kid_t, std::unique_ptr<Node>> nodes_;
     kid_t next_kid_ = 0;
     bool moved_on_ = false;
+    int shortage_ = 0;
 };
 
 }  // namespace blkscope::kstat

@@ -82,7 +82,11 @@ EXPORT int kstat_close(kstat_ctl_t* kc) {
 }
 
 EXPORT kid_t kstat_chain_update(kstat_ctl_t* kc) {
-    return guarded([kc]() -> kid_t { return handle(kc).update() ? kc->kc_chain_id : 0; });
+    return guarded([kc]() -> kid_t {
+        const bool changed = handle(kc).update();
+        if (handle(kc).shortage() != 0) return result(handle(kc), handle(kc).shortage());
+        return changed ? kc->kc_chain_id : 0;
+    });
 }
 
 EXPORT kid_t kstat_read(kstat_ctl_t* kc, kstat_t* ksp, void* buf) {

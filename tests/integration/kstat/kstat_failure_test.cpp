@@ -1,5 +1,7 @@
 // Providers that die, stop, or are none: a reader goes on, in bounded time.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -375,6 +377,67 @@ TEST_F(KstatFailure, TheCommandsNameAProviderThatDoesNotAnswer) {
     stopped.stop();
     EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(stopped.pid()) +
                                      " does not answer; its statistics are left out\n");
+}
+
+// The standard output and error of a command, and its status.
+std::string told_by(const std::string& command) {
+    const std::string shell = "{ " + command + "; echo status $?; } 2>&1";
+    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(shell.c_str(), "r"), pclose);
+    std::string text;
+    for (int c = 0; (c = std::fgetc(pipe.get())) != EOF;) text += static_cast<char>(c);
+    return text;
+}
+
+// More providers than a reader of 64 descriptors has room for.
+class KstatDescriptors : public KstatProcesses {
+  protected:
+    void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+        GTEST_SKIP() << "SKIPPED: a sanitizer needs descriptors of its own";
+#endif
+        for (int i = 0; i < 60; ++i) {
+            children_.push_back(std::make_unique<ChildProcess>(provide_number));
+        }
+        for (const auto& child : children_) ASSERT_EQ(child->line().hear(), 'r');
+    }
+
+  private:
+    std::vector<std::unique_ptr<ChildProcess>> children_;
+};
+
+TEST_F(KstatDescriptors, TheCommandsRaiseTheSoftLimit) {
+    EXPECT_EQ(told_by("(ulimit -S -n 40; " KSTAT_COMMAND " -l one:0:number:value | wc -l)"),
+              "60\nstatus 0\n");
+}
+
+TEST_F(KstatDescriptors, TheCommandsSayWhatTheyCannotReach) {
+    const std::string few = "(ulimit -n 64; ";
+    const std::string why =
+        ": 64 descriptors are too few; statistics of some providers are left out; see ulimit -Hn\n";
+    const std::string host = told_by(few + KSTAT_COMMAND " -p unix:0:system_misc:ncpus)");
+    EXPECT_TRUE(host.starts_with("kstat" + why + "unix:0:system_misc:ncpus\t")) << host;
+    EXPECT_TRUE(host.ends_with("\nstatus 3\n")) << host;
+    const std::string iostat = told_by(few + IOSTAT " -xs)");
+    EXPECT_TRUE(iostat.starts_with("iostat" + why)) << iostat;
+    EXPECT_TRUE(iostat.ends_with("status 2\n")) << iostat;
+}
+
+TEST_F(KstatDescriptors, TheChainHasWhatCanBeReached) {
+    const ChildProcess reader([](const Line& line) {
+        // The test's own descriptors are open here, too.
+        const auto most = static_cast<rlim_t>(dup(STDIN_FILENO)) + 40;
+        const rlimit few{most, most};
+        if (setrlimit(RLIMIT_NOFILE, &few) != 0) return;
+        kstat_ctl_t* const chain = kstat_open();
+        line.say(chain != nullptr ? 'o' : '-');
+        line.say(kstat_chain_update(chain) == -1 && errno == EMFILE ? 'u' : '-');
+        line.say(kstat_lookup(chain, "one", 0, "number") != nullptr ? 'p' : '-');
+        kstat_t* const host = kstat_lookup(chain, "unix", 0, "system_misc");
+        line.say(host != nullptr && kstat_read(chain, host, nullptr) != -1 ? 'h' : '-');
+        line.say(::open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0 ? 'f' : '-');
+        line.hear();
+    });
+    for (const char expected : {'o', 'u', 'p', 'h', 'f'}) EXPECT_EQ(reader.line().hear(), expected);
 }
 
 // As many connections as may wait for a provider.

@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "base/descriptor_limit.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/listener.hpp"
 

@@ -206,6 +206,17 @@ TEST_F(IostatReader, WithoutARunDirectoryItTriesAgain) {
     EXPECT_TRUE(reader.any_device());
 }
 
+TEST_F(IostatReader, WithoutDescriptorsItReadsWhatThereIsAndSaysSo) {
+    publish("nbd", "nbd0", "disk");
+    published.update_error = ENFILE;
+    Reader reader({});
+    EXPECT_EQ(names_of(reader.read()), Names{"nbd0"});
+    EXPECT_TRUE(reader.is_partial());
+    published.update_error = 0;
+    EXPECT_EQ(names_of(reader.read()), Names{"nbd0"});
+    EXPECT_FALSE(reader.is_partial());
+}
+
 TEST_F(IostatReader, OtherFailuresAreTold) {
     published.open_error = EACCES;
     EXPECT_THROW((void)Reader({}).read(), std::system_error);

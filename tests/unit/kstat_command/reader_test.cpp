@@ -215,13 +215,25 @@ TEST_F(KstatReader, AShortageIsWaitedOut) {
 TEST_F(KstatReader, AnotherErrorIsThrown) {
     Reader reader(options);
     EXPECT_EQ(reader.read().size(), 0u);
-    published.update_error = EMFILE;
+    EXPECT_FALSE(reader.is_partial());
+    published.update_error = EIO;
     try {
         static_cast<void>(reader.read());
         FAIL();
     } catch (const std::system_error& error) {
-        EXPECT_EQ(error.code().value(), EMFILE);
+        EXPECT_EQ(error.code().value(), EIO);
     }
+}
+
+TEST_F(KstatReader, WithoutDescriptorsItReadsWhatThereIsAndSaysSo) {
+    publish("dev", 0, "intr");
+    published.update_error = EMFILE;
+    Reader reader(options);
+    EXPECT_EQ(reader.read().size(), 1u);
+    EXPECT_TRUE(reader.is_partial());
+    published.update_error = 0;
+    EXPECT_EQ(reader.read().size(), 1u);
+    EXPECT_FALSE(reader.is_partial());
 }
 
 }  // namespace

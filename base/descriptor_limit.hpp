@@ -1,0 +1,20 @@
+// The limit of a process's descriptors.
+//
+// Units:   a number of descriptors.
+// Threads: any.
+// Errors:  none. An unknown limit counts as no limit.
+// Source:  getrlimit(2).
+#pragma once
+
+#include <cstdint>
+
+namespace blkscope {
+
+/// Raises this process's soft limit to the hard limit. The soft limit is often 1024, for programs
+/// that call select(). Child programs inherit the raised limit. On failure the limit stays.
+void raise_descriptor_limit();
+
+/// The soft limit of this process.
+[[nodiscard]] uint64_t descriptor_limit();
+
+}  // namespace blkscope
