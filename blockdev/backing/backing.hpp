@@ -85,6 +85,14 @@ class Backing {
         return false;
     }
 
+    /// Writes at once for a cache in front of the backing. False if not all bytes could be written.
+    /// The same rules as for read_now(), but any thread may call it if the backing has no ring.
+    virtual bool write_now(uint64_t offset, std::span<const std::byte> from) {
+        (void)offset;
+        (void)from;
+        return false;
+    }
+
     /// The extent from `offset` on: 1 to `limit` bytes. The answer comes from the file system at
     /// once; the file system may have to read its metadata.
     [[nodiscard]] virtual Extent extent_at(uint64_t offset, uint64_t limit) {
@@ -111,6 +119,7 @@ struct BackingOptions {
     bool direct = false;        // O_DIRECT: without the page cache
     bool read_only = false;     // O_RDONLY
     bool force_shared = false;  // even if others write to it, or have it mounted
+    bool only_writer = false;   // not if this process writes to it already; no force_shared
 };
 
 /// "memory" of memory:SIZE and "null" of null:SIZE; empty for a path.

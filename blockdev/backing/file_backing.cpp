@@ -85,7 +85,7 @@ std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
     buf.handed_to_ring = 0;
     // A write with FUA has to wait for the disk in any case, so it goes to the ring.
     if (is_.regular && !is_.direct && !buf.fua) {
-        if (const std::optional<int32_t> moved = write_now(buf)) return moved;
+        if (const std::optional<int32_t> moved = write_inline(buf)) return moved;
     }
     const std::byte* const from = buf.data + (planted("rest-from-start") ? 0 : buf.moved());
     return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
@@ -96,7 +96,7 @@ std::optional<int32_t> FileBacking::prepare_write(Buf& buf) {
 }
 
 // Writes at once, by a copy or pwrite(2). Returns nothing if the ring must write.
-std::optional<int32_t> FileBacking::write_now(Buf& buf) {
+std::optional<int32_t> FileBacking::write_inline(Buf& buf) {
     assert(buf.moved() + buf.resid == buf.bcount);
     const bool small = buf.resid <= inline_write_bytes_max;
     const bool chosen = choice_ && buf.resid > 0 && buf.resid <= write_size::bytes_max;
@@ -200,6 +200,20 @@ bool FileBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     if (moved < 0 || static_cast<uint64_t>(moved) < skipped + to.size()) return false;
     assert(skipped + to.size() <= read.size());
     std::memcpy(to.data(), read.data() + skipped, to.size());
+    return true;
+}
+
+// For files of the page cache: a direct file's blocks would have to be read first.
+bool FileBacking::write_now(uint64_t offset, std::span<const std::byte> from) {
+    assert(is_.block_bytes == 1);
+    while (!from.empty()) {
+        const ssize_t moved = kernel_.pwrite(is_.fd, from, offset);
+        if (moved == -EINTR) continue;
+        if (moved <= 0) return false;
+        assert(static_cast<uint64_t>(moved) <= from.size());
+        offset += static_cast<uint64_t>(moved);
+        from = from.subspan(static_cast<uint64_t>(moved));
+    }
     return true;
 }
 

@@ -42,6 +42,7 @@ class FileBacking : public Backing {
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    bool write_now(uint64_t offset, std::span<const std::byte> from) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
     [[nodiscard]] bool sparse() const override { return file_->holes.sparse; }
     [[nodiscard]] bool rotational() const override { return is_.rotational; }
@@ -65,7 +66,7 @@ class FileBacking : public Backing {
     explicit FileBacking(std::shared_ptr<File> file);
 
     std::optional<int32_t> prepare_write(Buf& buf);
-    std::optional<int32_t> write_now(Buf& buf);
+    std::optional<int32_t> write_inline(Buf& buf);
     std::optional<int32_t> write_cached(Buf& buf);
     void learn_copy(uint64_t at, uint64_t bytes, int64_t ns);
     void learn_ring_write(Buf& buf);

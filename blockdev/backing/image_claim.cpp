@@ -59,6 +59,10 @@ bool insists(ImageUse use) {
     return use == ImageUse::read_shared || use == ImageUse::write_shared;
 }
 
+bool writes_to(ImageUse use) {
+    return use != ImageUse::read && use != ImageUse::read_shared;
+}
+
 // One image, and the locks of this process on it.
 class Image {
   public:
@@ -72,15 +76,18 @@ class Image {
         return is_.st_dev == other.st_dev && is_.st_ino == other.st_ino;
     }
     [[nodiscard]] bool unused() const { return users_ == Users{}; }
+    /// Whether this process writes to it in a way that excludes the new use.
+    [[nodiscard]] bool excludes(ImageUse use) const;
 
     /// One more use; false, and nothing has changed, if others stand in its way.
     bool add(int descriptor, ImageUse use);
     void remove(ImageUse use);
 
   private:
-    using Users = std::array<unsigned, 4>;  // by ImageUse
+    using Users = std::array<unsigned, 5>;  // by ImageUse
 
     [[nodiscard]] unsigned& users(ImageUse use) { return users_.at(static_cast<size_t>(use)); }
+    [[nodiscard]] unsigned users(ImageUse use) const { return users_.at(static_cast<size_t>(use)); }
     [[nodiscard]] bool allowed(ImageUse use, int descriptor);
     bool take_exclusive(int descriptor);
 
@@ -89,6 +96,13 @@ class Image {
     Descriptor locks_;      // a description of its own, to look for locks
     Descriptor exclusive_;  // while we write: has the flock(2), or is a disk opened with O_EXCL
 };
+
+bool Image::excludes(ImageUse use) const {
+    if (!writes_to(use)) return false;
+    const bool alone = users(ImageUse::write_alone) > 0;
+    const bool any = users(ImageUse::write) + users(ImageUse::write_shared) > 0;
+    return alone || (use == ImageUse::write_alone && any);
+}
 
 bool Image::add(int descriptor, ImageUse use) {
     if (!locks_.is_open()) locks_ = open_again(descriptor, O_RDONLY);
@@ -107,7 +121,8 @@ bool Image::add(int descriptor, ImageUse use) {
 void Image::remove(ImageUse use) {
     assert(users(use) > 0);
     --users(use);
-    if (users(ImageUse::write) == 0) exclusive_ = Descriptor();
+    const bool writing = users(ImageUse::write) + users(ImageUse::write_alone) > 0;
+    if (!writing) exclusive_ = Descriptor();
 }
 
 bool Image::allowed(ImageUse use, int descriptor) {
@@ -151,11 +166,16 @@ class Images {
         return images;
     }
 
-    /// Null if others use it.
-    Image* add(int descriptor, const struct stat& is, ImageUse use) {
+    /// Null if other processes use it. Throws if this process does, and only one may write.
+    Image* add(int descriptor, const struct stat& is, const std::string& name, ImageUse use) {
         const std::lock_guard guard(mutex_);
         Image& image = find_or_make(is);
         try {
+            if (image.excludes(use)) {
+                throw std::runtime_error("open " + name +
+                                         ": this server writes to it already, and a crash cache "
+                                         "must be the only one that writes");
+            }
             if (image.add(descriptor, use)) return &image;
         } catch (...) {
             drop_if_unused(image);
@@ -211,15 +231,15 @@ std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string&
     }
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (true) {
-        Image* const image = Images::of_this_process().add(descriptor, is, use);
+        Image* const image = Images::of_this_process().add(descriptor, is, name, use);
         if (image != nullptr) return std::make_shared<ImageClaim>(*image, use);
         if (std::chrono::steady_clock::now() > deadline) break;
         std::this_thread::sleep_for(poll_interval);
     }
-    throw std::runtime_error("open " + name + ": it is in use: " + user_of(is) +
-                             "; end that first, " +
-                             (use == ImageUse::write ? "serve it with --read-only, " : "") +
-                             "or insist with --force-shared");
+    std::string advice = "; end that first";
+    if (use == ImageUse::write) advice += ", serve it with --read-only";
+    if (use != ImageUse::write_alone) advice += ", or insist with --force-shared";
+    throw std::runtime_error("open " + name + ": it is in use: " + user_of(is) + advice);
 }
 
 }  // namespace blkscope

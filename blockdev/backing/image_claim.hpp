@@ -13,7 +13,7 @@
 //
 // All exports of one process share one claim. One server may serve an image twice. A reload may
 // open the new export before the old one has ended. A process that has the claim to write looks for
-// no other user again.
+// no other user again. But an export that keeps writes to itself must be the only one that writes.
 //
 // Ownership: the claim lasts as long as the object. The kernel ends it with the process.
 // Threads:   any.
@@ -30,7 +30,8 @@ namespace blkscope {
 
 enum class ImageUse {
     read,          // beside all programs that let others read
-    write,         // beside readers only
+    write,         // beside readers only, and beside writers of this process
+    write_alone,   // beside readers only
     read_shared,   // beside any program: the user insists
     write_shared,  // the same, and writes
 };

@@ -41,6 +41,13 @@ bool MemoryBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     return true;
 }
 
+bool MemoryBacking::write_now(uint64_t offset, std::span<const std::byte> from) {
+    const uint64_t size = store_->size_bytes();
+    if (offset > size || from.size() > size - offset) return false;
+    store_->write(offset, from);
+    return true;
+}
+
 // Zeroes a share of the range; later turns do the rest. One turn must not touch millions of pages.
 std::optional<int32_t> MemoryBacking::zero(Buf& buf) {
     constexpr uint64_t share = MemoryStore::empty_bytes_max;

@@ -36,6 +36,7 @@ class MemoryBacking : public Backing {
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    bool write_now(uint64_t offset, std::span<const std::byte> from) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override {
         return store_->extent_at(offset, limit);
     }
@@ -65,6 +66,7 @@ class NullBacking : public Backing {
     }
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    bool write_now(uint64_t, std::span<const std::byte>) override { return true; }
     /// The whole device is a hole. Reads still write zeroes to the caller's memory, because the
     /// backing exists to measure the cost of a read.
     [[nodiscard]] Extent extent_at(uint64_t, uint64_t limit) override { return {limit, true}; }

@@ -107,6 +107,8 @@ void check_size(const OpenFile& file) {
 
 ImageUse use_of(const BackingOptions& options) {
     if (options.read_only) return options.force_shared ? ImageUse::read_shared : ImageUse::read;
+    assert(!options.only_writer || !options.force_shared);
+    if (options.only_writer) return ImageUse::write_alone;
     return options.force_shared ? ImageUse::write_shared : ImageUse::write;
 }
 

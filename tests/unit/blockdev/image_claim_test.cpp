@@ -174,6 +174,28 @@ TEST_F(Claims, ThatAreRefusedSayWhatToDo) {
     EXPECT_EQ(writer.rfind("open disk.img: it is in use: ", 0), 0u) << writer;
     EXPECT_NE(writer.find("--read-only, or insist with --force-shared"), std::string::npos);
     EXPECT_EQ(refusal(ImageUse::read).find("--read-only"), std::string::npos);
+    const std::string alone = refusal(ImageUse::write_alone);
+    EXPECT_TRUE(alone.ends_with("; end that first")) << alone;
+}
+
+// One of them keeps writes to itself, which the other would not see.
+TEST_F(Claims, ToWriteAloneExcludeAllOtherWritersOfThisProcess) {
+    auto alone = claim(ImageUse::write_alone);
+    for (const ImageUse use : {ImageUse::write, ImageUse::write_alone, ImageUse::write_shared}) {
+        EXPECT_EQ(refusal(use),
+                  "open disk.img: this server writes to it already, and a crash cache must be the "
+                  "only one that writes");
+    }
+    EXPECT_EQ(refusal(ImageUse::read), "");
+    EXPECT_EQ(flock(other_, LOCK_SH | LOCK_NB), -1);
+    alone.reset();
+    EXPECT_EQ(flock(other_, LOCK_SH | LOCK_NB), 0);
+    EXPECT_EQ(flock(other_, LOCK_UN), 0);
+    for (const ImageUse use : {ImageUse::write, ImageUse::write_shared}) {
+        const auto other = claim(use);
+        EXPECT_NE(refusal(ImageUse::write_alone), "");
+    }
+    EXPECT_EQ(refusal(ImageUse::write_alone), "");
 }
 
 }  // namespace
