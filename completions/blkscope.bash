@@ -32,7 +32,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list models set fault clear-error stats top help --help --version
+        _blkscope_offer serve attach detach list models set fault clear-error crash stats top help --help --version
         return
     fi
     case $previous in
@@ -47,14 +47,14 @@ _blkscope() {
         --replies) _blkscope_offer simple structured extended && return ;;
         --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --description | --limit | --fault | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
+        --port | --allow | --queue-depth | --stats-rate | --description | --limit | --fault | --crash-cache | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
                 --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
-                --model --limit --fault --seed --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --model --limit --fault --crash-cache --seed --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)
@@ -62,6 +62,7 @@ _blkscope() {
             ;;
         detach:-*) _blkscope_offer --force --help ;;
         list:-*) _blkscope_offer --verbose --help ;;
+        crash:-*) _blkscope_offer --all --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
@@ -76,8 +77,8 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list models set fault clear-error stats top ;;
-        set:* | fault:* | clear-error:*)
+        help:*) _blkscope_offer serve attach detach list models set fault clear-error crash stats top ;;
+        set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line
                 _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")

@@ -100,6 +100,25 @@ void Controls::retire() {
     if (last.model) set_model(std::nullopt);
 }
 
+void Controls::power_off() {
+    const std::lock_guard one(mutex_);
+    const Locked locked(device_.lock_);
+    device_.powered_ = false;
+    nudge();
+}
+
+void Controls::power_on() {
+    const auto model = [this] {
+        const std::lock_guard one(mutex_);
+        const Locked locked(device_.lock_);
+        device_.powered_ = true;
+        device_.table_.touch();
+        device_.look_at_table();
+        return behaviour_.model;
+    }();
+    if (model) set_model(model);
+}
+
 void Controls::set_queue_depth(uint32_t depth) {
     assert(depth > 0);
     const std::lock_guard one(mutex_);

@@ -42,6 +42,11 @@ class Controls {
     void set_limits(std::optional<model::LimitSpec> limits);
     /// The device is about to go: removes limits and model, so that nothing waits for them.
     void retire();
+    /// A loss of power begins. Until power_on(), no model, limit or fault concerns a request.
+    void power_off();
+    /// The loss of power has ended. No client has a connection. The model begins anew, and the
+    /// partition table is read again.
+    void power_on();
     /// A depth that is lowered lets what is running end.
     void set_queue_depth(uint32_t depth);
     /// Adds a rule behind the others. Returns its number, which no other rule of the device gets.
@@ -57,7 +62,8 @@ class Controls {
     [[nodiscard]] Behaviour behaviour() const;
 
     /// Ends the hung requests of a lane that are not wanted() any more, with ESHUTDOWN: the end of a
-    /// client. Only the lane's worker calls it, with any device locked or none.
+    /// client. Without power, the requests that are held end, too. Only the lane's worker calls it,
+    /// with any device locked or none.
     void abandon(Lane& lane);
 
   protected:

@@ -36,7 +36,7 @@ bool Detours::holds(Buf& buf) {
     Pacing& pacing = *device.pacing_;
     if (buf.plan->fault) after_backing(buf, *buf.plan->fault);
     const std::optional<hrtime_t> until = pacing.answered(buf, device.read_clock(lane));
-    if (!until) return false;
+    if (!until || !device.powered_) return false;
     lane.alarms_.hold(lane.ring_, *buf.plan, *until, pacing.busy_wait());
     return true;
 }
@@ -45,26 +45,33 @@ void Detours::resume(Lane& here) {
     Device& device = here.device();
     here.ring_.lock(device.lock_);
     device.read_clock(here);
-    while (const auto entry = here.alarms_.pop_due(device.latest_)) {
-        Plan& plan = *entry->plan;
-        if (plan.number != entry->number || plan.until != entry->until) continue;  // went on before
-        Buf& buf = *plan.buf;
-        assert(buf.lane == &here);
-        plan.phase == Plan::Phase::hung ? go_on(buf) : device.finish(buf, Device::From::dispatch);
-        here.ring_.lock(device.lock_);  // an iodone may have unlocked it
-    }
+    resume_due(here, Device::From::dispatch);
     here.alarms_.set_again(here.ring_);
     device.start(here);
 }
 
+// Without power all requests are due.
+void Detours::resume_due(Lane& here, Device::From from) {
+    Device& device = here.device();
+    while (const auto entry =
+               here.alarms_.pop_due(device.powered_ ? device.latest_ : Alarm::never)) {
+        Plan& plan = *entry->plan;
+        if (plan.number != entry->number || plan.until != entry->until) continue;  // went on before
+        Buf& buf = *plan.buf;
+        assert(buf.lane == &here);
+        plan.phase == Plan::Phase::hung ? go_on(buf, from) : device.finish(buf, from);
+        here.ring_.lock(device.lock_);  // an iodone may have unlocked it
+    }
+}
+
 // The time of a hung request is over.
-void Detours::go_on(Buf& buf) {
+void Detours::go_on(Buf& buf, Device::From from) {
     Device& device = buf.lane->device();
     BufQueue itself;
     device.pacing_->take_hung([&](const Buf& other) { return &other == &buf; }, itself);
     assert(!itself.empty());
     device.pacing_->go_on(itself.pop(), device.latest_);
-    device.run(buf, Device::From::dispatch);
+    device.run(buf, from);
 }
 
 void Detours::abandon(Lane& lane) {
@@ -73,10 +80,16 @@ void Detours::abandon(Lane& lane) {
     lane.ring_.lock(device.lock_);
     BufQueue unwanted;
     pacing.take_hung([&](const Buf& buf) { return buf.lane == &lane && !buf.wanted(); }, unwanted);
-    if (unwanted.empty()) return;
+    if (unwanted.empty() && device.powered_) return;
     while (!unwanted.empty()) {
         lane.ring_.lock(device.lock_);
         end_unwanted(unwanted.pop());
+    }
+    lane.ring_.lock(device.lock_);
+    if (!device.powered_) {
+        device.read_clock(lane);
+        resume_due(lane, Device::From::call);
+        lane.alarms_.set_again(lane.ring_);
     }
     device.start(lane);
 }

@@ -5,6 +5,8 @@
 //                             └─▶ hung ─┬─ resume(), or a change ─▶ run()
 //                                       └─ abandon() ─▶ finish()
 //
+// Without power no request is held, and abandon() also resumes all that are.
+//
 // Units:     ticks of the kernel's clock.
 // Ownership: none; the functions act on the device of the buf's lane.
 // Threads:   the worker of the buf's lane.
@@ -31,7 +33,8 @@ class Detours {
     static void abandon(Lane& lane);
 
   private:
-    static void go_on(Buf& buf);
+    static void resume_due(Lane& here, Device::From from);
+    static void go_on(Buf& buf, Device::From from);
     static void end_unwanted(Buf& buf);
 };
 

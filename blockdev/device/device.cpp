@@ -110,19 +110,20 @@ void Device::strategy(Buf& buf, Lane& lane) {
 // worker submits once per turn, however many requests the turn brought.
 void Device::start(Lane& here) {
     here.ring_.lock(lock_);
-    if (model::Limits* const limits = pacing_->limits(); limits != nullptr) {
-        queue_.begin_pass(*limits, pacing_->to_ns(read_clock(here)));
+    const auto limits = [this] { return powered_ ? pacing_->limits() : nullptr; };
+    if (limits() != nullptr) {
+        queue_.begin_pass(*limits(), pacing_->to_ns(read_clock(here)));
     }
     for (;;) {
         here.ring_.lock(lock_);  // a backing that moves bytes itself has unlocked it
-        const DeviceQueue::Turn turn = queue_.next(pacing_->limits());
+        const DeviceQueue::Turn turn = queue_.next(limits());
         if (turn.buf == nullptr) break;
         assert(turn.buf->state == Buf::State::waiting);
         turn.buf->state = Buf::State::running;
         accounting_->started(*turn.buf, [&] { return read_clock(here); });
         if (turn.runs) hand_out(*turn.buf, here, turn.buf->started);
     }
-    if (pacing_->limits() != nullptr) {
+    if (limits() != nullptr) {
         here.alarms_.wait_for_tokens(here.ring_, pacing_->tokens_at());
     }
 }
@@ -130,7 +131,7 @@ void Device::start(Lane& here) {
 // A request runs on the ring of the worker that received it. Another worker gets it as a message.
 void Device::hand_out(Buf& buf, Lane& here, hrtime_t now) {
     assert(buf.state == Buf::State::running);
-    if (pacing_->plans() && !buf.exempt) pacing_->plan(buf, now);
+    if (powered_ && pacing_->plans() && !buf.exempt) pacing_->plan(buf, now);
     ++buf.lane->active_;
     assert(buf.lane->active_ <= queue_.running());
     if (buf.op == Buf::Op::flush) accounting_->commands().synced();

@@ -135,6 +135,7 @@ class Device final : public Controls {
     TableWatch table_;
     int sync_error_ = 0;   // sticky; 0 for none
     bool synced_ = false;  // a sync has succeeded since
+    bool powered_ = true;  // without power no model, limit or fault concerns a request
     hrtime_t latest_ = 0;  // the latest clock reading
     uint32_t lanes_ = 0;
     std::unique_ptr<Accounting> accounting_;

@@ -36,6 +36,9 @@ class TableWatch {
     /// Whether a write may have changed the table since it was read.
     [[nodiscard]] bool touched() const { return touched_; }
 
+    /// The bytes have changed without a request.
+    void touch() { touched_ = true; }
+
     /// Reads the table, at once.
     std::vector<Partition> read(Backing& backing);
 

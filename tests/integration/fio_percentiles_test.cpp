@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "blockdev/device/device.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/server.hpp"
 #include "kstat/provider/instance.hpp"
@@ -124,7 +125,7 @@ class FioPercentiles : public testing::Test {
     iostat::Histograms read_histograms() {
         std::vector<iostat::Device> devices(1);
         devices[0].module = "nbd";
-        devices[0].name = server_->device_name(0);
+        devices[0].name = server_->device(0).name();
         devices[0].instance = std::stoi(devices[0].name.substr(3));
         iostat::HistogramReader().read_into(devices);
         return devices[0].histograms;

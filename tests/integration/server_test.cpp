@@ -128,7 +128,7 @@ TEST_F(Server, WarnsOfABackingThatIsProbablyNotWhatWasMeant) {
 
 TEST_F(Server, ExplainsEachCommandInEightyColumnsAndWithAnExample) {
     for (const char* command : {"", "serve", "attach", "detach", "list", "models", "set", "fault",
-                                "clear-error", "stats", "top"}) {
+                                "clear-error", "crash", "stats", "top"}) {
         std::vector<std::string> arguments{BLKSCOPE_BINARY, "--help"};
         if (*command != '\0') arguments.insert(arguments.begin() + 1, command);
         const std::string help = succeed(arguments);

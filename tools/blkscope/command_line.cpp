@@ -56,6 +56,7 @@ constexpr const char* serve_notes =
     "  blkscope serve --attach /dev/nbd0 disk.img\n"
     "  blkscope serve --model hdd7200 --limit iops=50 disk.img\n"
     "  blkscope serve --fault 'read:error=EIO;chance=1/100' disk.img\n"
+    "  blkscope serve --crash-cache 64M disk.img\n"
     "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img\n"
     "  blkscope serve --config /etc/blkscope/lab.json";
 
@@ -95,6 +96,13 @@ constexpr const char* clear_error_notes =
     "\n"
     "Example:\n"
     "  blkscope clear-error nbd0";
+
+constexpr const char* crash_notes =
+    "All connections to the device are closed. Then each block of its crash cache is\n"
+    "lost, kept or torn, by the seed. What was flushed stays.\n"
+    "\n"
+    "Example:\n"
+    "  blkscope crash nbd0";
 
 struct AttachCommand {
     std::string uri;
@@ -197,10 +205,14 @@ void add_behaviour(CLI::App& serve, ServeOptions& options) {
         "[NAME@]SPEC");
     add("--fault", options.faults, "A fault and the requests that have it; repeat for more",
         "[NAME@]RULE");
+    add("--crash-cache", options.crash_caches,
+        "A volatile write cache, which 'blkscope crash' and a kill lose: "
+        "SIZE[,sector=512][,ignore-flush]",
+        "[NAME@]SPEC");
     serve
         .add_option_function<std::string>(
             "--seed", [&](const std::string& text) { options.seed = parse_seed(text); },
-            "Repeats the random draws of models and faults (default: drawn and printed)")
+            "Repeats the random draws of models, faults and crashes (default: drawn and printed)")
         ->option_text("N");
 }
 
@@ -299,6 +311,7 @@ struct ControlCommands {
     SetCommand set;
     FaultCommand fault;
     std::string clear_error;
+    CrashCommand crash;
 };
 
 struct DetachCommand {
@@ -324,7 +337,7 @@ void add_list(CLI::App& app, bool& verbose) {
         app.add_subcommand("list", "Show the exports and attached devices of this machine");
     list->footer(list_notes);
     list->add_flag("-v,--verbose", verbose,
-                   "Also the depth, the model, the limits and the faults of each");
+                   "Also the depth, model, limits, faults and crash cache of each");
 }
 
 void add_control(CLI::App& app, ControlCommands& commands) {
@@ -345,6 +358,10 @@ void add_control(CLI::App& app, ControlCommands& commands) {
     CLI::App* clear = app.add_subcommand("clear-error", "Forget a sync that failed");
     clear->footer(clear_error_notes);
     clear->add_option("device", commands.clear_error, "The device, as nbd0")->required();
+    CLI::App* crash = app.add_subcommand("crash", "Let a device with a crash cache lose its power");
+    crash->footer(crash_notes);
+    crash->add_option("device", commands.crash.device, "The device, as nbd0");
+    crash->add_flag("--all", commands.crash.all, "Every export of the servers, at one moment");
 }
 
 // CLI11 cannot require "one of both", nor exclude all other options without a list in each line of
@@ -448,6 +465,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("set")) set(control_commands.set);
         if (app.got_subcommand("fault")) fault(control_commands.fault);
         if (app.got_subcommand("clear-error")) clear_error(control_commands.clear_error);
+        if (app.got_subcommand("crash")) crash(control_commands.crash);
         if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {

@@ -106,6 +106,14 @@ void parse_behaviour(Object& object, BehaviourConfig& behaviour) {
     object.number("seed", behaviour.seed);
 }
 
+std::optional<model::CrashCacheOptions> parse_crash_cache(Object& object) {
+    std::string text;
+    object.text("crash-cache", text);
+    if (object.find("crash-cache") == nullptr) return {};
+    return at_key(object.path_of("crash-cache"),
+                  [&] { return model::CrashCacheOptions::parse(text); });
+}
+
 ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     Object object(json, path);
     ExportConfig exp;
@@ -119,6 +127,7 @@ ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
     parse_behaviour(object, exp.behaviour);
+    exp.crash_cache = parse_crash_cache(object);
     object.no_others();
     return exp;
 }

@@ -11,10 +11,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "blockdev/model/crash_cache.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "tools/blkscope/behaviour_config.hpp"
 
@@ -49,6 +51,7 @@ struct ExportConfig {
     uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;
     BehaviourConfig behaviour = {};
+    std::optional<model::CrashCacheOptions> crash_cache = {};  // its seed is that of the behaviour
 
     bool operator==(const ExportConfig&) const = default;
 };

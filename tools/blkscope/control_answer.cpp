@@ -67,6 +67,8 @@ class Answer {
                 return clear_faults();
             case Command::clear_error:
                 return clear_error();
+            case Command::crash:
+                break;  // may concern several devices
         }
         throw std::logic_error("no command");
     }
@@ -168,19 +170,43 @@ Json Answer::clear_error() {
     return {{"ok", true}};
 }
 
-Device& find_device(nbd::Server& server, const std::string& name) {
+size_t find_export(const nbd::Server& server, const std::string& device) {
     for (size_t i = 0; i < server.exports(); ++i) {
-        if (server.device_name(i) == name) return server.device(i);
+        if (server.device(i).name() == device) return i;
     }
-    throw std::runtime_error(fmt::format("there is no device '{}'", nbd::printable(name)));
+    throw std::runtime_error(fmt::format("there is no device '{}'", nbd::printable(device)));
+}
+
+std::string line_of(const nbd::PowerLoss& loss) {
+    if (!loss.cached) return "power lost: no crash cache, so nothing";
+    if (!loss.survival)
+        return "power lost: the backing has refused writes, so the data is undefined";
+    return "power lost: " + loss.survival->text();
+}
+
+Json crash(nbd::Server& server, const nbd::Peer& who, const ControlRequest& request) {
+    std::vector<size_t> exports;
+    for (size_t i = 0; request.all && i < server.exports(); ++i) exports.push_back(i);
+    if (!request.all) exports.push_back(find_export(server, request.device));
+    Json devices = Json::array();
+    for (const nbd::PowerLoss& loss : server.lose_power(exports)) {
+        const std::string line = line_of(loss);
+        fmt::print(stderr, "blkscope: {}: {} crash: {}\n", loss.device, who.text(), line);
+        devices.push_back({{"device", loss.device}, {"line", line}});
+    }
+    return {{"ok", true}, {"devices", std::move(devices)}};
+}
+
+Json answer(nbd::Server& server, const nbd::Peer& who, const ControlRequest& request) {
+    if (request.command == Command::crash) return crash(server, who, request);
+    return Answer(server.device(find_export(server, request.device)), who, request).make();
 }
 
 }  // namespace
 
 std::string answer_control(nbd::Server& server, const nbd::Peer& who, std::string_view line) {
     try {
-        const ControlRequest request = parse_request(line);
-        return Answer(find_device(server, request.device), who, request).make().line();
+        return answer(server, who, parse_request(line)).line();
     } catch (const std::invalid_argument& error) {
         return error_line(error.what(), bad_usage);
     } catch (const std::exception& error) {

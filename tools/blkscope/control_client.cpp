@@ -11,6 +11,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -35,9 +36,17 @@ constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
         fmt::format("there is no device '{}'; 'blkscope list' shows all", nbd::printable(name)));
 }
 
+constexpr const char* module = "nbd";
+
+// Nothing for a server of a version without the record.
+std::optional<pid_t> pid_in(kstat_t* ksp) {
+    const auto* pid = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "pid"));
+    if (pid == nullptr || pid->data_type != KSTAT_DATA_INT32 || pid->value.i32 <= 0) return {};
+    return pid->value.i32;
+}
+
 // The process that serves the device: a record of nbd:N:nbdN,export.
 pid_t server_of(const std::string& device) {
-    constexpr const char* module = "nbd";
     const auto instance =
         device.starts_with(module)
             ? program::decimal<int>(std::string_view(device).substr(std::strlen(module)))
@@ -48,11 +57,26 @@ pid_t server_of(const std::string& device) {
     const std::string name = device + ",export";
     kstat_t* ksp = kstat_lookup(chain.get(), module, *instance, name.c_str());
     if (ksp == nullptr || kstat_read(chain.get(), ksp, nullptr) < 0) no_such_device(device);
-    const auto* pid = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "pid"));
-    if (pid == nullptr || pid->data_type != KSTAT_DATA_INT32 || pid->value.i32 <= 0) {
+    const auto pid = pid_in(ksp);
+    if (!pid) {
         throw std::runtime_error(device + ": its server is too old to be changed while it runs");
     }
-    return pid->value.i32;
+    return *pid;
+}
+
+// The processes that serve a device with a crash cache, each once.
+std::set<pid_t> servers_with_crash_cache() {
+    const program::Chain chain(kstat_open());
+    if (!chain) fail("read kstats");
+    std::set<pid_t> servers;
+    for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        const std::string name = fmt::format("{}{},export", module, ksp->ks_instance);
+        if (std::strcmp(ksp->ks_module, module) != 0 || name != ksp->ks_name) continue;
+        if (kstat_read(chain.get(), ksp, nullptr) < 0) continue;
+        const auto pid = pid_in(ksp);
+        if (pid && kstat_data_lookup(ksp, "crash_cache") != nullptr) servers.insert(*pid);
+    }
+    return servers;
 }
 
 // A process of another user must not play the server.
@@ -137,6 +161,18 @@ StrictJson ask_server(const ControlRequest& request) {
     const Descriptor socket = connect_to(server_of(request.device));
     send_line(socket.get(), line);
     return take_answer(receive_line(socket.get()));
+}
+
+std::vector<StrictJson> ask_servers_with_crash_cache(const ControlRequest& request) {
+    std::vector<Descriptor> sockets;
+    for (const pid_t pid : servers_with_crash_cache()) sockets.push_back(connect_to(pid));
+    const std::string line = text_of(request) + "\n";
+    for (const Descriptor& socket : sockets) send_line(socket.get(), line);
+    std::vector<StrictJson> answers;
+    for (const Descriptor& socket : sockets) {
+        answers.push_back(take_answer(receive_line(socket.get())));
+    }
+    return answers;
 }
 
 }  // namespace blkscope

@@ -146,4 +146,24 @@ void clear_error(const std::string& device) {
     fmt::print("{}: no error of a sync holds\n", device);
 }
 
+void crash(const CrashCommand& command) {
+    if (command.device.empty() != command.all) {
+        throw std::invalid_argument("crash: name one device, or give --all");
+    }
+    const ControlRequest request{
+        .command = Command::crash, .device = command.device, .all = command.all};
+    with_answer([&] {
+        const std::vector<StrictJson> answers = command.all
+                                                    ? ask_servers_with_crash_cache(request)
+                                                    : std::vector<StrictJson>{ask_server(request)};
+        if (answers.empty()) throw std::runtime_error("crash: no device has a crash cache");
+        for (const StrictJson& answer : answers) {
+            for (const StrictJson& loss : answer.at("devices")) {
+                fmt::print("{}: {}\n", loss.at("device").get<std::string>(),
+                           loss.at("line").get<std::string>());
+            }
+        }
+    });
+}
+
 }  // namespace blkscope

@@ -1,4 +1,4 @@
-// blkscope set, fault, clear-error: change a device of a running server.
+// blkscope set, fault, clear-error, crash: change a device of a running server.
 //
 //     nbd0 ── nbd:0:nbd0,export ──▶ pid ──▶ <pid>.ctl in the run directory
 //     command ── a line of JSON ──▶ <pid>.ctl ──▶ server
@@ -28,8 +28,14 @@ struct FaultCommand {
     std::optional<std::string> argument;  // the rule of add; the number of clear
 };
 
+struct CrashCommand {
+    std::string device;  // empty for all
+    bool all = false;
+};
+
 void set(const SetCommand& command);
 void fault(const FaultCommand& command);
 void clear_error(const std::string& device);
+void crash(const CrashCommand& command);
 
 }  // namespace blkscope

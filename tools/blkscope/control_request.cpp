@@ -20,12 +20,13 @@ namespace {
 using Command = ControlRequest::Command;
 using program::Json;
 
-constexpr std::array<std::pair<Command, std::string_view>, 5> commands{
+constexpr std::array<std::pair<Command, std::string_view>, 6> commands{
     {{Command::set, "set"},
      {Command::fault_add, "fault-add"},
      {Command::fault_list, "fault-list"},
      {Command::fault_clear, "fault-clear"},
-     {Command::clear_error, "clear-error"}}};
+     {Command::clear_error, "clear-error"},
+     {Command::crash, "crash"}}};
 
 std::string_view name_of(Command command) {
     for (const auto& [each, name] : commands) {
@@ -114,7 +115,7 @@ std::optional<uint32_t> optional_number(StrictObject& object, const std::string&
 std::string text_of(const ControlRequest& request) {
     Json json = Json::object();
     json.add("command", name_of(request.command));
-    json.add("device", request.device);
+    request.all ? json.add("all", true) : json.add("device", request.device);
     if (request.model) json.add("model", *request.model);
     if (request.limit) json.add("limit", *request.limit);
     if (request.queue_depth) json.add("queue-depth", *request.queue_depth);
@@ -135,7 +136,8 @@ ControlRequest parse_request(std::string_view line) {
     std::string command;
     object.required_text("command", command);
     request.command = command_of(command);
-    object.required_text("device", request.device);
+    if (request.command == Command::crash) object.flag("all", request.all);
+    if (!request.all) object.required_text("device", request.device);
     switch (request.command) {
         case Command::set:
             request.model = optional_text(object, "model");
@@ -153,6 +155,7 @@ ControlRequest parse_request(std::string_view line) {
             break;
         case Command::fault_list:
         case Command::clear_error:
+        case Command::crash:
             break;
     }
     object.no_others();

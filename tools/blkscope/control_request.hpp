@@ -31,10 +31,11 @@ struct SentHistogram {
 };
 
 struct ControlRequest {
-    enum class Command : uint8_t { set, fault_add, fault_list, fault_clear, clear_error };
+    enum class Command : uint8_t { set, fault_add, fault_list, fault_clear, clear_error, crash };
 
     Command command = Command::set;
-    std::string device;                     // nbd0
+    std::string device = {};                // nbd0
+    bool all = false;                       // of crash: every export, and no device
     std::optional<std::string> model = {};  // of set; "none" removes it
     std::optional<std::string> limit = {};  // likewise
     std::optional<unsigned> queue_depth = {};

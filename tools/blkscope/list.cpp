@@ -58,7 +58,7 @@ void list_faults(kstat_t* faults) {
     }
 }
 
-// Lines about depth, model, limits and faults, as far as the device has them.
+// Lines about depth, model, limits, faults and crash cache, as far as the device has them.
 void list_behaviour(kstat_ctl_t* chain, int instance) {
     if (const kstat_t* geometry = read_beside(chain, instance, "geometry")) {
         blkscope_geometry_t sizes{};
@@ -75,6 +75,10 @@ void list_behaviour(kstat_ctl_t* chain, int instance) {
         print_detail(fmt::format("limit {}", text(limits, "spec")));
     }
     if (kstat_t* faults = read_beside(chain, instance, "faults")) list_faults(faults);
+    kstat_t* exp = read_beside(chain, instance, "export");
+    if (exp != nullptr && kstat_data_lookup(exp, "crash_cache") != nullptr) {
+        print_detail("crash-cache " + text(exp, "crash_cache"));
+    }
 }
 
 bool is_export(const kstat_t& ksp) {

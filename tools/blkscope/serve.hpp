@@ -23,8 +23,9 @@ struct ServeOptions {
     std::vector<std::string> models = {};  // [NAME@]SPEC
     std::vector<std::string> limits = {};
     std::vector<std::string> faults = {};  // [NAME@]RULE, in their order
-    uint64_t seed = draw_seed();           // of the first export; each further one has the next
-    AttachOptions attach = {};             // without a device: none is attached
+    std::vector<std::string> crash_caches = {};
+    uint64_t seed = draw_seed();  // of the first export; each further one has the next
+    AttachOptions attach = {};    // without a device: none is attached
 };
 
 /// Serves until SIGINT or SIGTERM, or until the connection of `stdio` closes. Throws if the server

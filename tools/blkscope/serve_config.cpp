@@ -80,6 +80,9 @@ void add_behaviours(const ServeOptions& options, ServiceConfig& config) {
     for (const ExportConfig& exp : config.exports) names.push_back(exp.name);
     uint64_t seed = options.seed;
     for (ExportConfig& exp : config.exports) {
+        if (const auto text = text_for(exp, "--crash-cache", options.crash_caches, names)) {
+            exp.crash_cache = model::CrashCacheOptions::parse(*text);
+        }
         exp.behaviour = behaviour_for(exp, options, names);
         exp.behaviour.seed = seed++;  // equal seeds would make all devices slow at once
     }

@@ -6,12 +6,15 @@
 #include <cassert>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
 #include "blockdev/accounting/histogram_switch.hpp"
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/backing/crash_backing.hpp"
+#include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
 #include "tools/blkscope/control_socket.hpp"
 #include "tools/blkscope/default_socket.hpp"
@@ -60,6 +63,13 @@ ServiceChange difference(const ServiceConfig& before, const ServiceConfig& after
     return change;
 }
 
+// A program that writes past the cache would be overwritten by the cache.
+void require_one_writer(const ExportConfig& exp) {
+    if (!exp.crash_cache || !exp.force_shared) return;
+    throw std::invalid_argument(
+        fmt::format("{}: crash-cache and force-shared exclude each other", exp.name));
+}
+
 void require_no_addresses(const ServiceConfig& config) {
     if (config.listen.empty()) return;
     throw std::invalid_argument(
@@ -87,14 +97,25 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
 }
 
 nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance) {
-    auto backing = open_backing(
-        exp.backing,
-        {.direct = exp.direct, .read_only = exp.read_only, .force_shared = exp.force_shared});
+    require_one_writer(exp);
+    auto backing = open_backing(exp.backing, {.direct = exp.direct,
+                                              .read_only = exp.read_only,
+                                              .force_shared = exp.force_shared,
+                                              .only_writer = exp.crash_cache.has_value()});
     Behaviour behaviour = behaviour_of(exp.behaviour, backing->size_bytes());
     behaviour.busy_wait = config_.busy_wait;
+    std::shared_ptr<VolatileCache> cache;
+    if (exp.crash_cache) {
+        model::CrashCacheOptions options = *exp.crash_cache;
+        options.seed = behaviour.seed;
+        auto crash = std::make_unique<CrashBacking>(std::move(backing), options);
+        cache = crash->cache();
+        backing = std::move(crash);
+    }
     auto instance =
         in_run_directory([&] { return kstat::claim_instance("nbd", preferred_instance); });
     const std::string device = fmt::format("nbd{}: ", instance.number());
+    if (cache) opened_.push_back(device + "crash-cache " + cache->text());
     if (const std::string text = text_of(behaviour); !text.empty()) {
         opened_.push_back(device + text);
     }
@@ -103,6 +124,7 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
         .name = exp.name,
         .description = exp.description,
         .backing = std::move(backing),
+        .crash_cache = std::move(cache),
         .instance = std::move(instance),
         .queue_depth = exp.queue_depth,
         .stats_rate = exp.stats_rate,
@@ -212,7 +234,7 @@ void Service::announce(const std::vector<std::string>& names) const {
     for (size_t i = 0; i < server_.exports(); ++i) {
         for (const nbd::Uri& uri : server_.uris(i)) {
             if (!names.empty() && !contains(names, uri.export_name)) continue;
-            fmt::print("{} {}\n", server_.device_name(i), uri.text());
+            fmt::print("{} {}\n", server_.device(i).name(), uri.text());
         }
     }
     std::fflush(stdout);

@@ -4,12 +4,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
+#include "blockdev/backing/crash_backing.hpp"
 #include "driver/nbd/transmission/worker.hpp"
 
 namespace blkscope::nbd {
@@ -51,11 +52,13 @@ Export::Export(Worker& its_worker, ExportOptions options)
       description(std::move(options.description)),
       read_only(options.read_only),
       is_default(options.is_default),
+      crash_cache(std::move(options.crash_cache)),
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
              {.queue_depth = options.queue_depth,
               .stats_rate = options.stats_rate,
               .behaviour = std::move(options.behaviour)}),
-      backing_(device.backing().describe()) {}
+      backing_(device.backing().describe()),
+      crash_cache_text_(crash_cache ? crash_cache->text() : "") {}
 
 ExportInfo Export::info() const {
     const uint32_t minimum = device.backing().block_bytes();
@@ -86,9 +89,10 @@ OwnedKstat Export::create_kstat(const char* what, uchar_t type, uint_t records) 
 }
 
 void Export::publish_names() {
-    std::array<std::pair<const char*, std::string*>, 3> records{
-        {{"name", &name}, {"backing", &backing_}, {"uri", &uri_}}};
-    kstat_ = create_kstat("export", KSTAT_TYPE_NAMED, records.size() + 1);
+    std::vector<std::pair<const char*, std::string*>> records{
+        {"name", &name}, {"backing", &backing_}, {"uri", &uri_}};
+    if (crash_cache) records.emplace_back("crash_cache", &crash_cache_text_);
+    kstat_ = create_kstat("export", KSTAT_TYPE_NAMED, static_cast<uint_t>(records.size() + 1));
     if (!kstat_) return;
     kstat_named_t* record = KSTAT_NAMED_PTR(kstat_);
     for (const auto& [record_name, text] : records) {

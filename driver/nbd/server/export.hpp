@@ -1,7 +1,8 @@
 // Export: a device under the name that clients ask for, and the kstats that the server publishes.
 //
 // Published (instance N):
-//     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri; pid, an int32
+//     nbd:N:nbdN,export    NAMED, class misc: the strings name, backing and uri; pid, an int32;
+//                          crash_cache, a string, only with a crash cache
 //     nbd:N:nbdN,geometry  RAW, class misc: sizes and limits as negotiated, <blkscope/geometry.h>
 //
 // An export belongs to one worker. Other workers may serve clients of it, called visitors.
@@ -15,6 +16,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "blockdev/accounting/owned_kstat.hpp"
@@ -49,6 +51,7 @@ struct Export {
     bool read_only;
     bool is_default;
     std::atomic<unsigned> visitors{0};  // clients that other workers have or will get
+    const std::shared_ptr<VolatileCache> crash_cache;  // null for none
     Device device;
 
   private:
@@ -59,6 +62,7 @@ struct Export {
 
     std::string backing_;
     std::string uri_;
+    std::string crash_cache_text_;
     bool published_ = false;
     OwnedKstat kstat_;
     OwnedKstat geometry_kstat_;

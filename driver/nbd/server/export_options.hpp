@@ -10,13 +10,18 @@
 #include "blockdev/device/behaviour.hpp"
 #include "kstat/provider/instance.hpp"
 
+namespace blkscope {
+class VolatileCache;
+}
+
 namespace blkscope::nbd {
 
 struct ExportOptions {
     std::string name;
     std::string description;  // for clients; empty: the device's name and backing
     std::unique_ptr<Backing> backing;
-    std::optional<kstat::InstanceClaim> instance;  // without one, nothing is published
+    std::shared_ptr<VolatileCache> crash_cache = {};  // of the backing; null for none
+    std::optional<kstat::InstanceClaim> instance;     // without one, nothing is published
     uint32_t queue_depth = 128;
     uint32_t stats_rate = 0;  // counts one in so many reads and writes; 0: none
     Behaviour behaviour{};    // the disk that the device imitates

@@ -54,6 +54,13 @@ void Server::change(const std::vector<std::string>& removed, std::vector<ExportO
     publish();
 }
 
+std::vector<PowerLoss> Server::lose_power(const std::vector<size_t>& exports) {
+    assert(started_);
+    std::vector<Export*> chosen;
+    for (const size_t index : exports) chosen.push_back(&exports_[index]);
+    return nbd::lose_power(workers_, chosen);
+}
+
 // The published URI is the first address.
 void Server::publish() {
     if (!started_) return;
@@ -74,10 +81,6 @@ Device* Server::find_device(const std::string& export_name) const {
         if (exports_[i].name == export_name) return &exports_[i].device;
     }
     return nullptr;
-}
-
-const std::string& Server::device_name(size_t index) const {
-    return exports_[index].device.name();
 }
 
 uint64_t Server::serial_of(size_t export_index) const {

@@ -39,6 +39,7 @@
 #include "driver/nbd/server/executor.hpp"
 #include "driver/nbd/server/export_options.hpp"
 #include "driver/nbd/server/listener.hpp"
+#include "driver/nbd/server/power_loss.hpp"
 #include "driver/nbd/server/reception.hpp"
 #include "driver/nbd/server/served_exports.hpp"
 #include "driver/nbd/server/workers.hpp"
@@ -80,6 +81,10 @@ class Server final : private Reception::Owner {
     /// Call after start().
     void change(const std::vector<std::string>& removed, std::vector<ExportOptions> added);
 
+    /// The exports with these indices lose their power at one moment: see power_loss.hpp. Call
+    /// after start().
+    std::vector<PowerLoss> lose_power(const std::vector<size_t>& exports);
+
     /// Sets the limits for new clients. `workers` and `busy_wait` keep their values.
     void set_limits(const Options& options);
 
@@ -117,9 +122,8 @@ class Server final : private Reception::Owner {
     [[nodiscard]] Device& device(size_t index) const;
     /// The device of the export with this name; null if there is none.
     [[nodiscard]] Device* find_device(const std::string& export_name) const;
-    /// The device's name (nbd0), and its URIs: one for each listening address, Unix sockets first.
-    /// The scheme is nbds where TLS is required.
-    [[nodiscard]] const std::string& device_name(size_t index) const;
+    /// The URIs of an export: one for each listening address, Unix sockets first. The scheme is nbds
+    /// where TLS is required.
     [[nodiscard]] std::vector<Uri> uris(size_t index) const;
 
   private:

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include "driver/nbd/server/export.hpp"
@@ -90,6 +91,20 @@ void Workers::close_export(std::unique_ptr<Export> exp) {
         if (worker.get() != &owner) worker->close_clients(exp->serial);
     }
     owner.close_export(std::move(exp));
+}
+
+bool Workers::cut_clients(const std::vector<uint64_t>& export_serials,
+                          std::chrono::steady_clock::time_point deadline) {
+    constexpr std::chrono::milliseconds pause{1};
+    for (;;) {
+        bool none = true;
+        for (const auto& worker : workers_) {
+            none = worker->cut_clients(export_serials, deadline) && none;
+        }
+        if (none) return true;
+        if (std::chrono::steady_clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(pause);
+    }
 }
 
 size_t Workers::connections() const {

@@ -56,6 +56,11 @@ class Workers {
     /// Closes the export's connections with every worker, then the export.
     void close_export(std::unique_ptr<Export> exp);
 
+    /// Closes all connections to the exports with these serials at once, and waits until their
+    /// devices are idle. False: the deadline passed first.
+    bool cut_clients(const std::vector<uint64_t>& export_serials,
+                     std::chrono::steady_clock::time_point deadline);
+
     /// Chooses the worker for one more client of `exp`.
     [[nodiscard]] Worker& for_client(const Export& exp);
 

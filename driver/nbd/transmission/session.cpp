@@ -53,18 +53,20 @@ bool Session::finished() const {
 
 // ---- Closing ----
 
+// A session that ends already may have requests that only a loss of power ends at once.
 void Session::end() {
-    if (state_ != State::open) return;
-    state_ = State::ending;
-    IntakeEntry::unlist();
-    memory_.stop_waiting();
-    if (transport_->is_receiving()) {
-        transport_->stop_receiving();  // received() is called soon
-    } else {
-        drop_payload();
+    if (state_ == State::open) {
+        state_ = State::ending;
+        IntakeEntry::unlist();
+        memory_.stop_waiting();
+        if (transport_->is_receiving()) {
+            transport_->stop_receiving();  // received() is called soon
+        } else {
+            drop_payload();
+        }
+        sessions_.needs_attention(*this);
     }
     export_.device.abandon(lane_);
-    sessions_.needs_attention(*this);
 }
 
 // Releases a payload that will never be complete. During a receive the kernel still writes to it.
@@ -75,8 +77,8 @@ void Session::drop_payload() {
 }
 
 void Session::close_now(std::string_view why) {
-    if (state_ == State::dead) return;
     end();
+    if (state_ == State::dead) return;
     state_ = State::dead;
     if (!why.empty()) sessions_.log(export_, why);
     transport_->cut();

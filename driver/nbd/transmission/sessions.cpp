@@ -40,6 +40,13 @@ void Sessions::close_clients(uint64_t export_serial) {
     });
 }
 
+bool Sessions::cut_clients(uint64_t export_serial) {
+    all_.for_each([&](Session& session) {
+        if (session.exp().serial == export_serial) session.close_now("");
+    });
+    return !has_clients(export_serial);
+}
+
 void Sessions::close_stalled_clients(uint64_t export_serial, std::string_view why) {
     assert(!why.empty());
     all_.for_each([&](Session& session) {

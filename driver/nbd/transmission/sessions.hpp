@@ -46,6 +46,8 @@ class Sessions {
     [[nodiscard]] bool empty() const { return all_.empty(); }
     [[nodiscard]] bool has_clients(uint64_t export_serial) const;
     void close_clients(uint64_t export_serial);
+    /// Closes the clients at once, without answers. True if there are none.
+    bool cut_clients(uint64_t export_serial);
     void close_stalled_clients(uint64_t export_serial, std::string_view why);
 
     // ---- A worker's turn ----

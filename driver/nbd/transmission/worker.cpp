@@ -67,6 +67,19 @@ void Worker::close_clients(uint64_t export_serial) {
     mailbox_.send([&](Mail& mail) { mail.endings.push_back(export_serial); });
 }
 
+// After the deadline the task still runs, so it owns all that it uses.
+bool Worker::cut_clients(const std::vector<uint64_t>& export_serials,
+                         std::chrono::steady_clock::time_point deadline) {
+    assert(thread_.joinable());
+    const auto none = std::make_shared<bool>(true);
+    std::packaged_task<void()> cut([this, none, serials = export_serials] {
+        for (const uint64_t serial : serials) *none = sessions_.cut_clients(serial) && *none;
+    });
+    std::future<void> done = cut.get_future();
+    mailbox_.send([&](Mail& mail) { mail.calls.push_back(std::move(cut)); });
+    return done.wait_until(deadline) == std::future_status::ready && *none;
+}
+
 void Worker::close_export(std::unique_ptr<Export> exp) {
     assert(exports_ > 0);
     assert(exp != nullptr);

@@ -12,7 +12,7 @@
 // Ownership: owns its ring, sessions, lanes and closing exports. Other exports outlive their
 //            sessions.
 // Threads:   the control thread constructs, and calls start(), make_export(), close_export(),
-//            close_clients() and stop(). Any thread may call hand_over(), wake() and the counts.
+//            close_clients(), cut_clients() and stop(). Any thread may call hand_over(), wake() and the counts.
 //            The rest is the worker thread's.
 // Errors:    the constructor throws std::system_error or std::runtime_error (no memory, no
 //            io_uring). start() and begin() throw std::system_error.
@@ -25,6 +25,7 @@
 #include <memory>
 #include <optional>
 #include <thread>
+#include <vector>
 
 #include "blockdev/ring/ring.hpp"
 #include "driver/nbd/server/export.hpp"
@@ -73,7 +74,13 @@ class Worker final : private SessionsOwner {
     /// too.
     void close_clients(uint64_t export_serial);
 
-    /// The same for an export of this worker. When the other workers' clients have closed too,
+    /// Closes the connections to the exports with these serials at once, on the worker's thread.
+    /// Waits for that, until the deadline. True if there are none. The device may still have
+    /// requests of them otherwise, so the caller tries again.
+    bool cut_clients(const std::vector<uint64_t>& export_serials,
+                     std::chrono::steady_clock::time_point deadline);
+
+    /// Closes the connections to an export of this worker, without waiting. When the other workers' clients have closed too,
     /// flushes the backing and destroys the export.
     void close_export(std::unique_ptr<Export> exp);
 

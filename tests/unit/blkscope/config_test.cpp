@@ -128,6 +128,17 @@ TEST(Config, FaultsStayInTheirOrder) {
     EXPECT_EQ(behaviour(R"("direct": true)"), BehaviourConfig{});
 }
 
+TEST(Config, ACrashCacheIsAText) {
+    const auto cache = [](const std::string& members) {
+        const std::string text =
+            R"({"exports": [{"name": "a", "backing": "null:1M", )" + members + "}]}";
+        return parse_config(text, "lab.json").exports.at(0).crash_cache;
+    };
+    EXPECT_EQ(cache(R"("crash-cache": "64M,ignore-flush")"),
+              model::CrashCacheOptions::parse("64M,ignore-flush"));
+    EXPECT_EQ(cache(R"("direct": true)"), std::nullopt);
+}
+
 TEST(Config, AWrongModelLimitOrFaultHasItsKey) {
     struct {
         const char* members;
@@ -151,6 +162,10 @@ TEST(Config, AWrongModelLimitOrFaultHasItsKey) {
         {R"("faults": ["write:drop", "read:drop"])", "faults[1]: fault 'read:drop': "},
         {R"("faults": ["read:error=EIO;count=0"])", "faults[0]: fault 'read:error=EIO;count=0': "},
         {R"("seed": -1)", "seed: -1 is no whole number"},
+        {R"("crash-cache": 1048576)", "crash-cache: not a string"},
+        {R"("crash-cache": "")", "crash-cache: crash-cache '': "},
+        {R"("crash-cache": "none")", "crash-cache: crash-cache 'none': "},
+        {R"("crash-cache": "1M,lies")", "crash-cache: crash-cache '1M,lies': "},
     };
     for (const auto& [members, why] : cases) {
         const std::string said = trouble(std::string(R"({"exports": [{"name": "a", )") +

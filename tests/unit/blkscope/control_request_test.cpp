@@ -49,12 +49,14 @@ TEST(ControlRequest, ParsesBackWhatItPrints) {
 }
 
 TEST(ControlRequest, EveryCommandHasALine) {
-    for (const char* line : {R"({"command":"set","device":"nbd0","model":"none"})",
-                             R"({"command":"fault-add","device":"nbd0","rule":"write:drop"})",
-                             R"({"command":"fault-list","device":"nbd0"})",
-                             R"({"command":"fault-clear","device":"nbd0"})",
-                             R"({"command":"fault-clear","device":"nbd0","id":4294967295})",
-                             R"({"command":"clear-error","device":"nbd0"})"}) {
+    for (const char* line :
+         {R"({"command":"set","device":"nbd0","model":"none"})",
+          R"({"command":"fault-add","device":"nbd0","rule":"write:drop"})",
+          R"({"command":"fault-list","device":"nbd0"})",
+          R"({"command":"fault-clear","device":"nbd0"})",
+          R"({"command":"fault-clear","device":"nbd0","id":4294967295})",
+          R"({"command":"clear-error","device":"nbd0"})", R"({"command":"crash","device":"nbd0"})",
+          R"({"command":"crash","all":true})"}) {
         EXPECT_EQ(text_of(parse_request(line)), line);
     }
 }
@@ -71,6 +73,11 @@ TEST(ControlRequest, AWrongLineHasItsKey) {
         {R"({"device":"nbd0"})", "command: missing or empty"},
         {R"({"command":"sett","device":"nbd0"})", "command: there is no command 'sett'"},
         {R"({"command":"set"})", "device: missing or empty"},
+        {R"({"command":"crash"})", "device: missing or empty"},
+        {R"({"command":"crash","all":false})", "device: missing or empty"},
+        {R"({"command":"crash","all":1})", "all: "},
+        {R"({"command":"crash","all":true,"device":"nbd0"})", "device: "},
+        {R"({"command":"set","all":true,"device":"nbd0"})", "all: "},
         {R"({"command":"set","device":7})", "device: not a string"},
         {R"({"command":"set","device":"nbd0","model":7})", "model: not a string"},
         {R"({"command":"set","device":"nbd0","model":"a\nb"})", "model: has a control character"},

@@ -52,6 +52,20 @@ TEST(ServeConfig, NoneTakesAnExportOut) {
     EXPECT_TRUE(config.exports.at(1).behaviour.model);
 }
 
+TEST(ServeConfig, ACrashCacheIsForAllOrForOne) {
+    ServeOptions options = two_exports();
+    options.crash_caches = {"1M", "a@b@2M,ignore-flush"};
+    ServiceConfig config = config_of(options);
+    EXPECT_EQ(config.exports.at(0).crash_cache->text(), "1M");
+    EXPECT_EQ(config.exports.at(1).crash_cache->text(), "2M,ignore-flush");
+    options.crash_caches = {"1M", "a@none"};
+    config = config_of(options);
+    EXPECT_FALSE(config.exports.at(0).crash_cache);
+    EXPECT_TRUE(config.exports.at(1).crash_cache);
+    options.crash_caches = {"1M", "2M"};
+    EXPECT_EQ(trouble(options), "--crash-cache 2M: given twice");
+}
+
 TEST(ServeConfig, EachExportHasASeedOfItsOwn) {
     const ServiceConfig config = config_of(two_exports());
     EXPECT_EQ(config.exports.at(0).behaviour.seed, 7u);
