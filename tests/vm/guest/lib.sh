@@ -147,3 +147,51 @@ kernel_grew() {
 kstat_grew() {
     echo $(($(kstat "$2.$3" "$4") - $(kstat "$1.$3" "$4")))
 }
+
+# ---- Loss of power ----
+
+# How often a scenario lets the disk lose its power.
+crashes=${crashes:-10}
+
+# make_crash_disk: an image with a filesystem, and with nothing in a cache.
+make_crash_disk() {
+    rm -f disk.img
+    truncate -s 32M disk.img
+    mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 disk.img
+}
+
+# serve_crash_disk SPEC: the disk with a crash cache, attached. Through the ioctls, the kernel gives the
+# disk up as soon as its connection is closed.
+serve_crash_disk() {
+    serve disk.img --unix "$PWD/socket" --crash-cache "$1" --seed 1
+    attach -L -unix "$PWD/socket" /dev/nbd0 -N disk.img
+}
+
+# has_lines N FILE
+has_lines() {
+    [ "$(wc -l <"$2")" -ge "$1" ]
+}
+
+# lose_power: the machine's power goes as well as the disk's. So the kernel must forget what it has of
+# the disk, and the disk is unmounted, given up and attached again.
+lose_power() {
+    blkscope crash "$device" >>crashed
+    within 20 ended "$load"
+    wait "$load" || true  # its disk is no more
+    load=
+    umount /mnt
+    within 10 detached
+    attach -L -unix "$PWD/socket" /dev/nbd0 -N disk.img
+}
+
+# The blocks with writes in the cache that all losses of power have met.
+blocks_met() {
+    awk '{ blocks += $4 } END { print blocks }' crashed
+}
+
+# stop_crash_disk: in good order, whatever the scenario has left mounted.
+stop_crash_disk() {
+    umount /mnt 2>/dev/null || true
+    detach
+    stop_server
+}

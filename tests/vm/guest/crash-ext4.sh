@@ -1,0 +1,50 @@
+# An ext4 loses its power again and again while files are synced on it: the journal repairs it, and each
+# file that was synced is whole. On a disk that lies about flushes, the same test finds loss.
+. /scenarios/lib.sh
+
+# crash_under_load: power is lost after some more files were synced.
+crash_under_load() {
+    mount -t ext4 /dev/nbd0 /mnt
+    synced=$(wc -l <log)
+    synced-files write /mnt log 2>>load.log &
+    load=$!
+    within 20 has_lines $((synced + 5 + crash * 7 % 20)) log
+    lose_power
+}
+
+# whole: the mount replays the journal.
+whole() {
+    mount -t ext4 /dev/nbd0 /mnt 2>>found || return 1
+    synced-files check /mnt log >>found || return 1
+    umount /mnt
+    fsck.ext4 -fn /dev/nbd0 >>found 2>&1
+}
+
+make_crash_disk
+: >log
+serve_crash_disk 16M
+crash=0
+while [ $crash -lt "$crashes" ]; do
+    crash=$((crash + 1))
+    crash_under_load
+    : >found
+    whole || fail "crash $crash: $(cat found)"
+done
+stop_crash_disk
+met=$(blocks_met)
+echo "$crash crashes, $(wc -l <log) files synced; $met blocks in the cache"
+[ "$met" -gt 0 ] || fail "no crash has met a write in the cache"
+
+make_crash_disk
+: >log
+serve_crash_disk 16M,ignore-flush
+crash=0
+while :; do
+    crash=$((crash + 1))
+    [ $crash -le 20 ] || fail "a disk that lies has lost nothing"
+    crash_under_load
+    : >found
+    whole || break
+done
+echo "a disk that lies: loss after $crash crashes: $(head -n 1 found)"
+stop_crash_disk
