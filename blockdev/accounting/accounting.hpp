@@ -29,6 +29,7 @@
 #include <cassert>
 
 #include "base/seqlock.hpp"
+#include "blockdev/accounting/clients.hpp"
 #include "blockdev/accounting/command_counts.hpp"
 #include "blockdev/accounting/error_kstat.hpp"
 #include "blockdev/accounting/histogram_counts.hpp"
@@ -128,12 +129,25 @@ class Accounting {
         interrupts().handed_over();
         observers_.get<SampledStats>().connection_opened();
     }
+    /// A connection of a client has opened, or has closed and has no request any more.
+    Client& client_opened(const ClientIdentity& who, const ConnectionFigures& figures,
+                          hrtime_t now_ns) {
+        return clients().open(who, figures, now_ns);
+    }
+    void client_closed(Client& client, const ConnectionFigures& figures, hrtime_t now_ns) {
+        const auto closed = clients().close(client, figures, now_ns);
+        if (!closed) return;
+        closed->withdraw();
+        const auto writing = seq_.write();
+        clients().take_over_closed(*closed);
+    }
     /// An operation has completed in this turn of the ring.
     void completed(uint64_t turn, uint64_t& last_turn) {
         if constexpr (enabled) interrupts().completed(turn, last_turn);
     }
 
     [[nodiscard]] IoCounts& io() { return observers_.get<IoCounts>(); }
+    [[nodiscard]] Clients& clients() { return observers_.get<Clients>(); }
     [[nodiscard]] CommandCounts& commands() { return observers_.get<CommandCounts>(); }
     [[nodiscard]] ErrorKstat& errors() { return observers_.get<ErrorKstat>(); }
     [[nodiscard]] InterruptCounts& interrupts() { return observers_.get<InterruptCounts>(); }
@@ -146,8 +160,8 @@ class Accounting {
     static constexpr bool enabled = BLKSCOPE_ACCOUNTING != 0;
 
     Seqlock seq_;
-    ObserverList<IoCounts, HistogramCounts, TimerCounts, CommandCounts, ErrorKstat, InterruptCounts,
-                 SampledStats>
+    ObserverList<IoCounts, Clients, HistogramCounts, TimerCounts, CommandCounts, ErrorKstat,
+                 InterruptCounts, SampledStats>
         observers_;
 };
 

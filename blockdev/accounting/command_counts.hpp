@@ -1,7 +1,7 @@
 // CommandCounts: requests, bytes and errors by operation, and connections.
 //
-// Published: nbd:N:nbdN,cmds, NAMED of class misc. Each operation has the records of op_records():
-// requests, bytes and errors. other_records() has the others:
+// Published: nbd:N:nbdN,cmds, NAMED of class misc. Each operation has the records of
+// OpCounts: requests, bytes and errors. other_records() has the others:
 //     syncs               flushes that were handed to the backing
 //     connections         open connections
 //     connections_total   connections since the device was created
@@ -17,10 +17,10 @@
 #pragma once
 
 #include <array>
-#include <cassert>
 #include <cstdint>
 
 #include "base/seqlock.hpp"
+#include "blockdev/accounting/op_counts.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/queue/buf.hpp"
 
@@ -30,13 +30,7 @@ class CommandCounts {
   public:
     CommandCounts(const Seqlock& seq, const Subject& subject);
 
-    void ended(const Buf& buf) {
-        assert(static_cast<size_t>(buf.op) < counters_.size());
-        Counters& counters = counters_[static_cast<size_t>(buf.op)];
-        add(counters.requests, 1);
-        add(counters.bytes, buf.moved());
-        if (buf.error != 0) add(counters.errors, 1);
-    }
+    void ended(const Buf& buf) { operations_.ended(buf); }
 
     void synced() { add(syncs_, 1); }
     void sync_failed(int error) {
@@ -51,26 +45,10 @@ class CommandCounts {
     [[nodiscard]] uint64_t connections() const { return connections_; }
 
   private:
-    struct Counters {
-        uint64_t requests = 0;
-        uint64_t bytes = 0;
-        uint64_t errors = 0;
-    };
-
-    /// One record for each operation, and one that is no operation's.
-    struct OpRecord {
-        const char* name;
-        uint64_t Counters::*count;
-    };
     struct OtherRecord {
         const char* name;
         uint64_t CommandCounts::*count;
     };
-    static constexpr auto op_records() {
-        return std::to_array<OpRecord>({{"requests", &Counters::requests},
-                                        {"bytes", &Counters::bytes},
-                                        {"errors", &Counters::errors}});
-    }
     static constexpr auto other_records() {
         return std::to_array<OtherRecord>(
             {{"syncs", &CommandCounts::syncs_},
@@ -82,7 +60,7 @@ class CommandCounts {
     static void add(uint64_t& counter, uint64_t n) { publish(counter, counter + n); }
     static int update(kstat_t* ksp, int rw);
 
-    std::array<Counters, Buf::op_count> counters_{};
+    OpCounts operations_;
     uint64_t syncs_ = 0;
     uint64_t connections_ = 0;
     uint64_t connections_total_ = 0;

@@ -15,15 +15,13 @@
 // Source:    kstat_queue(9F), devstat(9).
 #pragma once
 
-#include <cassert>
-
 #include "base/seqlock.hpp"
-#include "blockdev/accounting/io_kstat.hpp"
+#include "blockdev/accounting/io_transitions.hpp"
 #include "blockdev/accounting/partitions.hpp"
 #include "blockdev/accounting/subject.hpp"
+#include "blockdev/accounting/volume_kstat.hpp"
 #include "blockdev/queue/buf.hpp"
 #include "blockdev/ring/planted.hpp"
-#include "kstat/registry/queues.hpp"
 
 namespace blkscope {
 
@@ -32,11 +30,11 @@ class IoCounts {
     IoCounts(const Seqlock& seq, const Subject& subject);
 
     void entered(const Buf& buf) {
-        on_queues(buf, [&](kstat_io_t& io) { kstat::waitq_enter(io, buf.queued); });
+        on_queues(buf, [&](kstat_io_t& io) { enter_waitq(io, buf); });
         on_devstats(buf, [&](DevstatCounters& counts) { counts.begin(buf.queued); });
     }
     void started(const Buf& buf) {
-        on_queues(buf, [&](kstat_io_t& io) { kstat::waitq_to_runq(io, buf.started); });
+        on_queues(buf, [&](kstat_io_t& io) { enter_runq(io, buf); });
     }
     void ended(const Buf& buf) {
         on_queues(buf, [&](kstat_io_t& io) { leave_runq(io, buf); });
@@ -60,20 +58,9 @@ class IoCounts {
         count(disk_.devstat);
         if (buf.partition != nullptr) count(buf.partition->devstat);
     }
-    static void leave_runq(kstat_io_t& io, const Buf& buf);
 
-    IoKstat disk_;
+    VolumeKstat disk_;
     Partitions partitions_;
 };
-
-inline void IoCounts::leave_runq(kstat_io_t& io, const Buf& buf) {
-    assert(buf.in_queues());
-    const bool reading = buf.op == Buf::Op::read;
-    u_longlong_t& bytes = reading ? io.nread : io.nwritten;
-    uint_t& operations = reading ? io.reads : io.writes;
-    kstat::runq_exit(io, buf.finished);
-    publish(bytes, bytes + buf.moved());
-    publish(operations, operations + 1);
-}
 
 }  // namespace blkscope

@@ -12,10 +12,8 @@
 
 namespace blkscope {
 
-IoKstat::IoKstat(const Seqlock& seq, int instance, const std::string& name, const char* ks_class,
-                 uint32_t block_bytes)
-    : devstat(seq, instance, name, std::strcmp(ks_class, partition_class) == 0, block_bytes),
-      seq_(seq) {
+IoKstat::IoKstat(const Seqlock& seq, int instance, const std::string& name, const char* ks_class)
+    : seq_(seq) {
     if (instance < 0) return;
     publish(instance, name, ks_class);
     publish_kstat2(instance, name, ks_class);

@@ -1,9 +1,7 @@
-// IoKstat: a kstat_io_t that a worker writes, published for a disk or a partition. FreeBSD's counts
-// of the same requests are beside it.
+// IoKstat: a kstat_io_t that a worker writes, published for a disk, a partition or a client.
 //
 //     kstat     nbd:0:nbd0, of class disk
 //     kstat2    kstat:/disk/nbd/nbd0/0
-//     devstat   devstat:0:nbd0,devstat
 //
 //     worker:   { writing = seq.write(); transition(stats.io, now); }      in ticks
 //     reader:   copy through seq, add the time up to now, scale            nanoseconds
@@ -22,7 +20,6 @@
 #include <string>
 
 #include "base/seqlock.hpp"
-#include "blockdev/accounting/devstat_counters.hpp"
 #include "blockdev/accounting/owned_kstat.hpp"
 
 namespace blkscope {
@@ -30,12 +27,12 @@ namespace blkscope {
 /// The classes of IO kstats that a device has.
 inline constexpr const char* disk_class = "disk";
 inline constexpr const char* partition_class = "partition";
+inline constexpr const char* client_class = "client";
 
 class IoKstat {
   public:
     /// With a negative instance nothing is published.
-    IoKstat(const Seqlock& seq, int instance, const std::string& name, const char* ks_class,
-            uint32_t block_bytes);
+    IoKstat(const Seqlock& seq, int instance, const std::string& name, const char* ks_class);
     IoKstat(const IoKstat&) = delete;
     IoKstat& operator=(const IoKstat&) = delete;
 
@@ -44,11 +41,9 @@ class IoKstat {
     void withdraw() {
         kstat2_.reset();
         kstat_.reset();
-        devstat.withdraw();
     }
 
     kstat_io_t io{};  // in ticks
-    DevstatCounters devstat;
 
   private:
     /// The counters at one moment, in nanoseconds.

@@ -5,7 +5,7 @@
 
 namespace blkscope {
 
-IoKstat* Partitions::find_among_present(uint64_t offset, uint64_t bytes) const {
+VolumeKstat* Partitions::find_among_present(uint64_t offset, uint64_t bytes) const {
     const auto next = std::ranges::upper_bound(
         present_, offset, {}, [](const Present& present) { return present.where.first_byte; });
     if (next == present_.begin()) return nullptr;
@@ -22,7 +22,7 @@ std::vector<const kstat_io_t*> Partitions::counters() const {
 }
 
 // The counters of a partition that exists already, in the same place.
-std::unique_ptr<IoKstat> Partitions::take(const Partition& where) {
+std::unique_ptr<VolumeKstat> Partitions::take(const Partition& where) {
     const auto found = std::ranges::find(present_, where, &Present::where);
     return found == present_.end() ? nullptr : std::move(found->stats);
 }
@@ -45,7 +45,7 @@ void Partitions::replace(const std::vector<Partition>& table) {
         const std::string name = device + "," + std::to_string(present.where.number);
         assert(present.where.number > 0);
         present.stats =
-            std::make_unique<IoKstat>(seq_, instance_, name, partition_class, block_bytes_);
+            std::make_unique<VolumeKstat>(seq_, instance_, name, partition_class, block_bytes_);
     }
     present_ = std::move(next);
 }

@@ -22,7 +22,7 @@
 #include <vector>
 
 #include "base/seqlock.hpp"
-#include "blockdev/accounting/io_kstat.hpp"
+#include "blockdev/accounting/volume_kstat.hpp"
 #include "blockdev/device/partition_table.hpp"
 
 namespace blkscope {
@@ -35,7 +35,7 @@ class Partitions {
     [[nodiscard]] bool empty() const { return present_.empty(); }
 
     /// The partition that contains the whole range, or nullptr. offset + bytes must not wrap.
-    [[nodiscard]] IoKstat* find(uint64_t offset, uint64_t bytes) const {
+    [[nodiscard]] VolumeKstat* find(uint64_t offset, uint64_t bytes) const {
         assert(bytes <= UINT64_MAX - offset);
         return present_.empty() ? nullptr : find_among_present(offset, bytes);
     }
@@ -50,17 +50,17 @@ class Partitions {
   private:
     struct Present {
         Partition where;
-        std::unique_ptr<IoKstat> stats;
+        std::unique_ptr<VolumeKstat> stats;
     };
 
-    [[nodiscard]] IoKstat* find_among_present(uint64_t offset, uint64_t bytes) const;
-    std::unique_ptr<IoKstat> take(const Partition& where);
+    [[nodiscard]] VolumeKstat* find_among_present(uint64_t offset, uint64_t bytes) const;
+    std::unique_ptr<VolumeKstat> take(const Partition& where);
 
     const Seqlock& seq_;
     int instance_;
     uint32_t block_bytes_;
     std::vector<Present> present_;                   // by first byte
-    std::vector<std::unique_ptr<IoKstat>> removed_;  // with requests that have not ended
+    std::vector<std::unique_ptr<VolumeKstat>> removed_;  // with requests that have not ended
 };
 
 }  // namespace blkscope

@@ -16,7 +16,8 @@ struct Subject {
     std::string name;   // nbd and the number
     uint64_t size_bytes = 0;
     uint32_t block_bytes = 1;
-    uint32_t stats_rate = 0;  // IoStats sample one read or write in so many; 0: none
+    uint32_t stats_rate = 0;    // IoStats sample one read or write in so many; 0: none
+    uint32_t client_stats = 0;  // clients with statistics of their own, at most
     std::string product;      // the backing's description, without folders
 
     [[nodiscard]] bool published() const { return instance >= 0; }

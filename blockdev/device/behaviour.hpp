@@ -27,7 +27,8 @@ struct Behaviour {
 
 struct DeviceOptions {
     uint32_t queue_depth = 128;
-    uint32_t stats_rate = 0;  // IoStats sample one read or write in so many; 0: there are none
+    uint32_t stats_rate = 0;     // IoStats sample one read or write in so many; 0: there are none
+    uint32_t client_stats = 64;  // clients with statistics of their own, at most
     Behaviour behaviour{};
 };
 

@@ -18,14 +18,15 @@ namespace blkscope {
 namespace {
 
 Subject subject_of(const Backing& backing, const std::optional<kstat::InstanceClaim>& instance,
-                   uint32_t stats_rate) {
+                   const DeviceOptions& options) {
     const int number = instance ? instance->number() : -1;
     const std::string text = backing.describe();
     return {.instance = number,
             .name = instance ? device_module + std::to_string(number) : device_module,
             .size_bytes = backing.size_bytes(),
             .block_bytes = backing.block_bytes(),
-            .stats_rate = stats_rate,
+            .stats_rate = options.stats_rate,
+            .client_stats = options.client_stats,
             .product = text.substr(text.rfind('/') + 1)};  // npos + 1 is 0
 }
 
@@ -43,7 +44,7 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
                std::optional<kstat::InstanceClaim> instance, DeviceOptions options)
     : Controls(*this),
       instance_(std::move(instance)),
-      subject_(subject_of(*backing, instance_, options.stats_rate)),
+      subject_(subject_of(*backing, instance_, options)),
       queue_(options.queue_depth),
       table_(subject_),
       accounting_(std::make_unique<Accounting>(subject_)),

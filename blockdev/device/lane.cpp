@@ -53,6 +53,20 @@ void Lane::connection_given_up() {
     device_.accounting_->interrupts().given_up();
 }
 
+hrtime_t Lane::now_ns() {
+    return kernel_ns(ring_.kernel(), device_.read_clock(*this));
+}
+
+Client& Lane::open_client(const ClientIdentity& who, const ConnectionFigures& figures) {
+    ring_.lock(device_.lock_);
+    return device_.accounting_->client_opened(who, figures, now_ns());
+}
+
+void Lane::close_client(Client& client, const ConnectionFigures& figures) {
+    ring_.lock(device_.lock_);
+    device_.accounting_->client_closed(client, figures, now_ns());
+}
+
 void Lane::request_refused() {
     ring_.lock(device_.lock_);
     device_.accounting_->errors().refused();

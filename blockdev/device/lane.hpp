@@ -21,6 +21,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "blockdev/accounting/client_connection.hpp"
 #include "blockdev/backing/backing.hpp"
 #include "blockdev/device/lane_alarms.hpp"
 #include "blockdev/queue/buf.hpp"
@@ -45,6 +46,10 @@ class Lane final : private SubmissionObserver {
     void connection_opened();
     void connection_closed();
     void connection_given_up();
+    /// The same connection as one of a client. `figures` stay until close_client().
+    [[nodiscard]] Client& open_client(const ClientIdentity& who, const ConnectionFigures& figures);
+    /// The connection has no request any more.
+    void close_client(Client& client, const ConnectionFigures& figures);
     /// A client's request was refused without strategy(), because the device does not support it.
     void request_refused();
 
@@ -61,6 +66,7 @@ class Lane final : private SubmissionObserver {
         ring_.announce_submission();
     }
     void submitting(hrtime_t now) override;
+    [[nodiscard]] hrtime_t now_ns();
 
     Device& device_;
     Ring& ring_;

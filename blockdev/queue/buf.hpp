@@ -29,8 +29,9 @@
 
 namespace blkscope {
 
-class IoKstat;
 class Lane;
+class VolumeKstat;
+struct Client;
 struct Plan;
 
 class Buf : public Completion {
@@ -70,6 +71,7 @@ class Buf : public Completion {
     std::byte* data = nullptr;  // bcount bytes of a read or write; the others have none
     ExtentList extents;         // block_status: the result. A read: its holes, if it has memory
     void (*iodone)(Buf&) = nullptr;
+    Client* client = nullptr;  // the client that asked, or nullptr if it has no statistics
 
     // The result, filled in by the device.
     int error = 0;
@@ -91,7 +93,7 @@ class Buf : public Completion {
     uint64_t covers = 0;            // bytes that are done if the current operation returns 0
     hrtime_t handed_to_ring = 0;    // when the ring got a write that is timed; 0 if it is not timed
     Lane* lane = nullptr;           // the lane that strategy() was called with
-    IoKstat* partition = nullptr;   // the partition that contains the request, or nullptr
+    VolumeKstat* partition = nullptr;  // the partition that contains the request, or nullptr
     Plan* plan = nullptr;           // of a device with a model or faults; else nullptr
     Buf* next = nullptr;            // the next member of the same queue
 

@@ -216,6 +216,23 @@ void add_behaviour(CLI::App& serve, ServeOptions& options) {
         ->option_text("N");
 }
 
+void add_client_statistics(CLI::App& serve, ServeOptions& options) {
+    serve
+        .add_option_function<std::string>(
+            "--client-by",
+            [&](const std::string& word) {
+                options.config.client_by = nbd::client_by(word).value();
+            },
+            "Connections that are one client in the statistics: of one process or TLS name and "
+            "address (peer), of one address or user, or each one; peer if not given")
+        ->check(CLI::IsMember({"connection", "peer", "address", "none"}));
+    serve
+        .add_option("--client-stats", options.exp.client_stats,
+                    "Clients of a device with statistics of their own; others share theirs")
+        ->capture_default_str()
+        ->check(CLI::Range(0U, client_stats_max));
+}
+
 void add_serve(CLI::App& app, ServeOptions& options) {
     CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
     serve->footer(serve_notes);
@@ -257,6 +274,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
                      "One read or write in so many is in 'blkscope stats'; 0 for none")
         ->capture_default_str()
         ->check(CLI::Range(0U, stats_rate_max));
+    add_client_statistics(*serve, options);
     add_behaviour(*serve, options);
     add_tls(*serve, options.config.tls);
     CLI::Option* attach = serve

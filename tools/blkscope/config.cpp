@@ -126,6 +126,7 @@ ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     object.flag("default", exp.is_default);
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
+    object.number("client-stats", exp.client_stats, client_stats_max, 0);
     parse_behaviour(object, exp.behaviour);
     exp.crash_cache = parse_crash_cache(object);
     object.no_others();
@@ -175,6 +176,15 @@ nbd::ReplyForm parse_replies(const std::string& word) {
     return *found;
 }
 
+nbd::ClientBy parse_client_by(const std::string& word) {
+    const auto found = nbd::client_by(word);
+    if (!found) {
+        refuse_key("client-by",
+                   fmt::format("'{}' is neither connection, peer, address nor none", word));
+    }
+    return *found;
+}
+
 ServiceConfig from_json(const StrictJson& json) {
     Object top(json, "");
     ServiceConfig config;
@@ -190,6 +200,11 @@ ServiceConfig from_json(const StrictJson& json) {
         std::string replies;
         top.text("replies", replies);
         config.replies = parse_replies(replies);
+    }
+    if (top.find("client-by") != nullptr) {
+        std::string client_by;
+        top.text("client-by", client_by);
+        config.client_by = parse_client_by(client_by);
     }
     const nbd::AllowList tried(config.allow);
     if (const StrictJson* limits_json = top.find("limits")) {

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "blockdev/model/crash_cache.hpp"
+#include "driver/nbd/server/client_key.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "tools/blkscope/behaviour_config.hpp"
 
@@ -36,6 +37,10 @@ struct ListenAddress {
 inline constexpr uint32_t stats_rate_default = 64;
 inline constexpr unsigned stats_rate_max = 1'000'000;
 
+/// The clients of a device that have statistics of their own; the others share theirs.
+inline constexpr uint32_t client_stats_default = 64;
+inline constexpr unsigned client_stats_max = 1024;
+
 /// The number of requests that Linux' own nbd driver has outstanding on a connection. With a
 /// shallower device, two clients take turns on it and on their processors: see docs/performance.md.
 inline constexpr uint32_t queue_depth_default = 128;
@@ -50,6 +55,7 @@ struct ExportConfig {
     bool is_default = false;
     uint32_t queue_depth = queue_depth_default;
     uint32_t stats_rate = stats_rate_default;
+    uint32_t client_stats = client_stats_default;
     BehaviourConfig behaviour = {};
     std::optional<model::CrashCacheOptions> crash_cache = {};  // its seed is that of the behaviour
 
@@ -73,6 +79,7 @@ struct ServiceConfig {
     bool list = true;        // clients may ask for the list of exports
     bool histograms = true;  // of the devices' requests, until kstat2adm changes it
     nbd::ReplyForm replies = nbd::ReplyForm::extended;  // the highest form that is offered
+    nbd::ClientBy client_by = nbd::ClientBy::peer;      // which connections are one client
     nbd::TlsOptions tls = {};
     std::vector<ExportConfig> exports;
 

@@ -33,7 +33,8 @@ nbd::Server::Options server_options(const ServiceConfig& config) {
             .handshakes_max = config.handshakes_max,
             .allow = nbd::AllowList(config.allow),
             .tls = nbd::TlsContext::open(config.tls),
-            .replies = config.replies};
+            .replies = config.replies,
+            .client_by = config.client_by};
 }
 
 const ExportConfig* find(const ServiceConfig& config, const std::string& name) {
@@ -128,6 +129,7 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
         .instance = std::move(instance),
         .queue_depth = exp.queue_depth,
         .stats_rate = exp.stats_rate,
+        .client_stats = exp.client_stats,
         .behaviour = std::move(behaviour),
         .read_only = exp.read_only,
         .is_default = exp.is_default,

@@ -56,6 +56,7 @@ Export::Export(Worker& its_worker, ExportOptions options)
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
              {.queue_depth = options.queue_depth,
               .stats_rate = options.stats_rate,
+              .client_stats = options.client_stats,
               .behaviour = std::move(options.behaviour)}),
       backing_(device.backing().describe()),
       crash_cache_text_(crash_cache ? crash_cache->text() : "") {}

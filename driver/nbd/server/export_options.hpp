@@ -23,7 +23,8 @@ struct ExportOptions {
     std::shared_ptr<VolatileCache> crash_cache = {};  // of the backing; null for none
     std::optional<kstat::InstanceClaim> instance;     // without one, nothing is published
     uint32_t queue_depth = 128;
-    uint32_t stats_rate = 0;  // counts one in so many reads and writes; 0: none
+    uint32_t stats_rate = 0;     // counts one in so many reads and writes; 0: none
+    uint32_t client_stats = 64;  // clients with statistics of their own, at most
     Behaviour behaviour{};    // the disk that the device imitates
     bool read_only = false;
     bool is_default = false;  // found by the empty name too

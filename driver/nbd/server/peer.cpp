@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
+#include <fstream>
 
 namespace blkscope::nbd {
 namespace {
@@ -25,6 +26,14 @@ std::span<const unsigned char> without_v6_wrap(std::span<const unsigned char> by
 
 std::span<const unsigned char> network_of(const IpAddress& address) {
     return address.is_v6() ? address.bytes().first(v6_network_bytes) : address.bytes();
+}
+
+// The process may have ended, or may be invisible here.
+std::string program_of(pid_t pid) {
+    std::ifstream comm(fmt::format("/proc/{}/comm", pid));
+    std::string program;
+    std::getline(comm, program);
+    return program;
 }
 
 }  // namespace
@@ -80,7 +89,7 @@ Peer Peer::of(int socket) {
     ucred who{};
     bytes = sizeof who;
     if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &who, &bytes) < 0) return {};
-    return {.kind = Kind::process, .pid = who.pid, .uid = who.uid};
+    return {.kind = Kind::process, .pid = who.pid, .uid = who.uid, .program = program_of(who.pid)};
 }
 
 std::string Peer::text() const {

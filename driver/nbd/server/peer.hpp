@@ -49,6 +49,7 @@ struct Peer {
     uint16_t port = 0;
     pid_t pid = 0;  // of Kind::process
     uid_t uid = 0;
+    std::string program = {};  // of Kind::process: the process chose this name; may be empty
 
     static Peer of(int socket);
     /// `port` and `address` of a TCP endpoint; unknown for another family.

@@ -106,7 +106,7 @@ uint64_t Reception::serial_of(size_t export_index) const {
 void Reception::negotiated(Negotiation& negotiation, uint64_t export_serial, const Terms& terms,
                            int socket, std::unique_ptr<TlsSession> tls) {
     assert(socket >= 0);
-    owner_.serve(export_serial, terms, socket, std::move(tls));
+    owner_.serve(export_serial, terms, socket, std::move(tls), negotiation.peer());
     ended(negotiation);
 }
 

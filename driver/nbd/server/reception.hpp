@@ -39,7 +39,7 @@ class Reception final : public Listener::Host, private Negotiation::Host {
         [[nodiscard]] virtual uint64_t serial_of(size_t export_index) const = 0;
         /// Serves a negotiated client. The owner owns `socket` and `tls` from here.
         virtual void serve(uint64_t export_serial, const Terms& terms, int socket,
-                           std::unique_ptr<TlsSession> tls) = 0;
+                           std::unique_ptr<TlsSession> tls, const Peer& peer) = 0;
         /// Called after each handshake, successful or not.
         virtual void handshake_ended() = 0;
     };

@@ -144,14 +144,16 @@ void Server::serve_client(int socket) {
 
 // The export may have been removed since the handshake chose it.
 void Server::serve(uint64_t export_serial, const Terms& terms, int socket,
-                   std::unique_ptr<TlsSession> tls) {
+                   std::unique_ptr<TlsSession> tls, const Peer& peer) {
     assert(started_);
     assert(socket >= 0);
     Export* const exp = exports_.find(export_serial);
     if (exp == nullptr) {
         workers_.close_socket(socket);
     } else {
-        workers_.for_client(*exp).hand_over(*exp, terms, socket, std::move(tls));
+        const std::string name = tls ? tls->client_name() : "";
+        auto who = identity_of(peer, name, options_.client_by, ++last_connection_);
+        workers_.for_client(*exp).hand_over(*exp, terms, socket, std::move(tls), std::move(who));
     }
 }
 

@@ -36,6 +36,7 @@
 
 #include "driver/nbd/handshake/handshake.hpp"
 #include "driver/nbd/server/allow_list.hpp"
+#include "driver/nbd/server/client_key.hpp"
 #include "driver/nbd/server/executor.hpp"
 #include "driver/nbd/server/export_options.hpp"
 #include "driver/nbd/server/listener.hpp"
@@ -66,6 +67,7 @@ class Server final : private Reception::Owner {
         AllowList allow = {};
         std::shared_ptr<const TlsContext> tls = {};  // null for none
         ReplyForm replies = ReplyForm::extended;     // the richest form; each client chooses
+        ClientBy client_by = ClientBy::peer;         // of connections that open from now on
     };
 
     /// `executor` outlives the server. `source` replaces the workers for a simulator.
@@ -133,13 +135,14 @@ class Server final : private Reception::Owner {
     [[nodiscard]] size_t served() const override;
     [[nodiscard]] uint64_t serial_of(size_t export_index) const override;
     void serve(uint64_t export_serial, const Terms& terms, int socket,
-               std::unique_ptr<TlsSession> tls) override;
+               std::unique_ptr<TlsSession> tls, const Peer& peer) override;
     void handshake_ended() override { look_for_idleness(); }
     void look_for_idleness();
 
     Executor& executor_;
     Options options_;
     bool started_ = false;
+    uint64_t last_connection_ = 0;  // counts the connections that were served
     std::function<void()> when_idle_;
     Workers workers_;
     ServedExports exports_;

@@ -89,14 +89,15 @@ unsigned find_key(SSL* session, const char* name, unsigned char* to, unsigned by
     const auto* keys =
         static_cast<const TlsKeys*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(session), keys_index));
     const TlsKeys::Key* key = keys->find(name);
+    auto* const asking = static_cast<TlsSession*>(SSL_get_app_data(session));
+    assert(asking != nullptr);
     if (key == nullptr) {
-        auto* const asking = static_cast<TlsSession*>(SSL_get_app_data(session));
-        assert(asking != nullptr);
         asking->offered_unknown_key(name);
         return 0;
     }
     if (key->size() > bytes_max) return 0;
     std::copy(key->begin(), key->end(), to);
+    asking->offered_key(name);
     return static_cast<unsigned>(key->size());
 }
 

@@ -237,6 +237,18 @@ int32_t TlsSession::read(std::span<std::byte> to) {
     return static_cast<int32_t>(taken);
 }
 
+std::string TlsSession::client_name() const {
+    const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(ssl_),
+                                                                  X509_free);
+    if (!certificate) return key_name_;
+    const X509_NAME* const subject = X509_get_subject_name(certificate.get());
+    const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
+    if (place < 0) return {};
+    const ASN1_STRING* const name = X509_NAME_ENTRY_get_data(X509_NAME_get_entry(subject, place));
+    const auto* const bytes = reinterpret_cast<const char*>(ASN1_STRING_get0_data(name));
+    return {bytes, static_cast<size_t>(ASN1_STRING_length(name))};
+}
+
 bool TlsSession::in_record() const {
     // Between a record's header and the first byte of its body OpenSSL has nothing pending.
     const bool in_body = std::string_view(SSL_rstate_string(ssl_)) == "RB";

@@ -86,6 +86,12 @@ class TlsSession {
     /// Sets the client's name for the texts of failure().
     void name_client(std::string name) { client_ = std::move(name); }
 
+    /// After the handshake: the common name of the client's certificate, or the name of its shared
+    /// key. Empty for a client that proved no name.
+    [[nodiscard]] std::string client_name() const;
+
+    /// Called by the context: the client offers a shared key of the server, by this name.
+    void offered_key(std::string_view name) { key_name_ = name; }
     /// Called by the context: the client offers a shared key of an unknown name.
     void offered_unknown_key(std::string_view name);
     /// The first unknown name, as text for the log. Empty if there was none, or if it was taken
@@ -115,6 +121,7 @@ class TlsSession {
     bool closed_ = false;
     std::string failure_;
     std::string client_;  // empty until name_client()
+    std::string key_name_;
     std::optional<std::string> unknown_key_;
     bool unknown_key_taken_ = false;
 };

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 
+#include "blockdev/accounting/client_connection.hpp"
 #include "driver/nbd/handshake/handshake.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
@@ -17,6 +19,7 @@ struct Arrival {
     Terms terms;
     int socket;                       // connected, in blocking mode
     std::unique_ptr<TlsSession> tls;  // none: the connection is not encrypted
+    std::optional<ClientIdentity> who;  // none: the connection has no statistics of its own
 };
 
 }  // namespace blkscope::nbd

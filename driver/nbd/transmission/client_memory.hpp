@@ -13,6 +13,7 @@
 
 #include <cstdint>
 
+#include "blockdev/accounting/client_connection.hpp"
 #include "driver/nbd/transmission/pending_request.hpp"
 #include "driver/nbd/transmission/reserve.hpp"
 #include "driver/nbd/transmission/shared_memory.hpp"
@@ -43,12 +44,18 @@ class ClientMemory {
     /// idle_seconds_max and moved less than progress_bytes_min.
     [[nodiscard]] bool is_stalled() const;
     [[nodiscard]] uint32_t requests_held() const { return requests_held_; }
+    /// For the statistics of the client.
+    [[nodiscard]] const ConnectionFigures& figures() const { return figures_; }
 
   private:
+    PendingRequest* find_room(uint32_t data_bytes);
+    void hold(uint64_t bytes);
+
     SharedMemory& shared_;
     Reserve reserve_;
     uint32_t requests_held_ = 0;
-    uint64_t bytes_held_ = 0;
+    ConnectionFigures figures_;
+    bool waits_ = false;  // the last acquire() failed
     bool lacks_ = false;
     uint64_t bytes_moved_ = 0;  // when idle_seconds_ began
     unsigned idle_seconds_ = 0;

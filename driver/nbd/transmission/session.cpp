@@ -35,12 +35,14 @@ Session::Session(Sessions& sessions, Lane& lane, Arrival arrival)
       replies_(arrival.terms.replies),
       transport_(make_transport(*this, sessions.ring(), arrival.socket, std::move(arrival.tls))) {
     lane_.connection_opened();
+    if (arrival.who) client_ = &lane_.open_client(*arrival.who, memory_.figures());
     receive();
 }
 
 Session::~Session() {
     assert(finished());
     assert(memory_.requests_held() == 0 && incoming_ == nullptr);
+    if (client_ != nullptr) lane_.close_client(*client_, memory_.figures());
     lane_.connection_closed();
     sessions_.ring().unlock();
 }
@@ -195,6 +197,7 @@ bool Session::take_in() {
     assert(request->held_bytes == bytes);
     request->session = this;
     request->iodone = iodone;
+    request->client = client_;
     begin_request(*request, incoming.header, chunked_);
     share_bytes_ += bytes;
     parser_.take(request->data);

@@ -114,6 +114,7 @@ class Session final : public SessionEntry,
     bool put_off_ = false;                // the next receive waits one turn
 
     ClientMemory memory_;
+    Client* client_ = nullptr;  // nullptr: without statistics of its own
     uint32_t in_device_ = 0;
     bool disconnects_ = false;  // a fault of the device closes the connection in this turn
     Replies replies_;

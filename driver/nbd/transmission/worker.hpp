@@ -89,8 +89,9 @@ class Worker final : private SessionsOwner {
 
     /// Gives the worker a negotiated socket (blocking mode) and the TLS session on it, if any. The
     /// worker owns both from here. Only an export whose backing is shareable() may belong to
-    /// another worker.
-    void hand_over(Export& exp, const Terms& terms, int socket, std::unique_ptr<TlsSession> tls);
+    /// another worker. `who` is the client of the connection, if it has one.
+    void hand_over(Export& exp, const Terms& terms, int socket, std::unique_ptr<TlsSession> tls,
+                   std::optional<ClientIdentity> who = {});
 
     /// Ends the thread once all exports are destroyed. Call close_export() for all of them first.
     void stop();

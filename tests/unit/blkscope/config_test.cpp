@@ -48,10 +48,11 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "histograms": false,
         "busy-wait": false,
         "replies": "structured",
+        "client-by": "address",
         "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
         "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4},
         "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
-                     "direct": true, "force-shared": true, "queue-depth": 7, "stats-rate": 0, "default": true}]
+                     "direct": true, "force-shared": true, "queue-depth": 7, "stats-rate": 0, "client-stats": 5, "default": true}]
     })");
     ServiceConfig expected{.listen = {{.unix_path = "/run/lab.sock"},
                                       {.host = "127.0.0.1", .port = 10809},
@@ -65,6 +66,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                            .list = false,
                            .histograms = false,
                            .replies = nbd::ReplyForm::structured,
+                           .client_by = nbd::ClientBy::address,
                            .tls = {.mode = nbd::TlsMode::require,
                                    .certificates = "/pki",
                                    .verify_peer = true,
@@ -77,7 +79,8 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                         .force_shared = true,
                                         .is_default = true,
                                         .queue_depth = 7,
-                                        .stats_rate = 0}}};
+                                        .stats_rate = 0,
+                                        .client_stats = 5}}};
     EXPECT_EQ(config, expected);
 }
 
@@ -202,6 +205,7 @@ TEST(Config, AWrongValueHasItsKey) {
         {R"("limits": {"connections": 1e999})", "number overflow parsing '1e999'"},
         {R"("limit": {})",
          "limit: no such key; there are listen, allow, list, histograms, busy-wait, replies, "
+         "client-by, "
          "limits, tls, "
          "exports"},
         {R"("replies": "complex")", "replies: 'complex' is neither simple, structured nor"},

@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 struct RecordingOwner final : Reception::Owner {
     size_t served() const override { return connections; }
     uint64_t serial_of(size_t export_index) const override { return export_index; }
-    void serve(uint64_t, const Terms&, int, std::unique_ptr<TlsSession>) override {
+    void serve(uint64_t, const Terms&, int, std::unique_ptr<TlsSession>, const Peer&) override {
         ++connections;
         ++came;
     }

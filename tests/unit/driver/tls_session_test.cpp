@@ -107,6 +107,19 @@ TEST_F(TlsTest, CertificatesAndKeysServeBothVersions) {
     }
 }
 
+TEST_F(TlsTest, AClientsNameIsThatOfItsKeyOrOfItsVerifiedCertificate) {
+    TlsOptions verifying = both_kinds();
+    verifying.verify_peer = true;
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        ASSERT_TRUE(connect(both_kinds(), {.version = version, .keys = folder_}));
+        EXPECT_EQ(session_->client_name(), "alice");
+        ASSERT_TRUE(connect(both_kinds(), {.version = version, .certificates = folder_}));
+        EXPECT_EQ(session_->client_name(), "");
+        ASSERT_TRUE(connect(verifying, {.version = version, .certificates = folder_}));
+        EXPECT_EQ(session_->client_name(), "client");
+    }
+}
+
 TEST_F(TlsTest, TellsOnceWhichUnknownKeyAClientOffered) {
     const std::filesystem::path keys = folder_ / "mallory";
     test::make_key(keys, "mal\"lory");

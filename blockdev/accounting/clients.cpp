@@ -1,0 +1,66 @@
+#include "blockdev/accounting/clients.hpp"
+
+#include <cassert>
+#include <utility>
+
+namespace blkscope {
+
+Clients::~Clients() {
+    assert(clients_.empty());
+    assert(own_.empty());
+}
+
+// Whether one more client gets statistics of its own.
+bool Clients::has_place(hrtime_t now_ns) {
+    while (!resting_.empty() && now_ns - resting_.front() >= rest_ns) resting_.pop_front();
+    return own_.size() + resting_.size() < subject_.client_stats;
+}
+
+ClientStats& Clients::stats_for(Client& client, const ClientIdentity& who, hrtime_t now_ns) {
+    if (!gone_) {
+        other_ = std::make_unique<ClientStats>(seq_, subject_, "client-other");
+        gone_ = std::make_unique<ClientStats>(seq_, subject_, "client-gone");
+    }
+    if (!has_place(now_ns)) return *other_;
+    const std::string what = "client-" + std::to_string(++last_number_);
+    auto made = std::make_unique<ClientStats>(seq_, subject_, what, who);
+    return *(own_[&client] = std::move(made));
+}
+
+Client& Clients::open(const ClientIdentity& who, const ConnectionFigures& figures,
+                      hrtime_t now_ns) {
+    assert(!who.key.empty());
+    std::unique_ptr<Client>& client = clients_[who.key];
+    if (!client) {
+        client = std::make_unique<Client>();
+        client->key = who.key;
+        client->stats = &stats_for(*client, who, now_ns);
+    }
+    ++client->connections;
+    client->stats->add_connection(figures);
+    return *client;
+}
+
+std::unique_ptr<ClientStats> Clients::close(Client& client, const ConnectionFigures& figures,
+                                            hrtime_t now_ns) {
+    assert(client.connections > 0);
+    client.stats->remove_connection(figures);
+    if (--client.connections > 0) return nullptr;
+    std::unique_ptr<ClientStats> closed;
+    if (const auto own = own_.find(&client); own != own_.end()) {
+        closed = std::move(own->second);
+        own_.erase(own);
+        resting_.push_back(now_ns);
+    }
+    clients_.erase(std::string(client.key));
+    return closed;
+}
+
+std::vector<const kstat_io_t*> Clients::counters() const {
+    std::vector<const kstat_io_t*> all;
+    for (const auto& [client, stats] : own_) all.push_back(&stats->io());
+    if (gone_) all.insert(all.end(), {&other_->io(), &gone_->io()});
+    return all;
+}
+
+}  // namespace blkscope

@@ -1,0 +1,23 @@
+// Client: all connections to a device with the same key, as their requests carry it.
+//
+// Units:     connections.
+// Ownership: Clients (blockdev/accounting/clients.hpp) owns it; borrows its statistics. Each request
+//            of the client borrows it until iodone.
+// Threads:   a worker, with the device locked.
+// Errors:    none.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace blkscope {
+
+class ClientStats;
+
+struct Client {
+    std::string key;
+    ClientStats* stats = nullptr;  // its own, or those that it shares with other clients
+    uint32_t connections = 0;      // open ones
+};
+
+}  // namespace blkscope

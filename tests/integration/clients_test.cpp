@@ -1,0 +1,147 @@
+// The statistics of clients, as other processes see them.
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+struct CloseChain {
+    void operator()(kstat_ctl_t* chain) const { kstat_close(chain); }
+};
+
+class Clients : public ServedDevice {
+  protected:
+    using Chain = std::unique_ptr<kstat_ctl_t, CloseChain>;
+
+    static Chain open_chain() {
+        Chain chain(kstat_open());
+        EXPECT_NE(chain, nullptr);
+        return chain;
+    }
+
+    /// The names of the IO kstats of class client, without the device's.
+    static std::vector<std::string> clients() {
+        std::vector<std::string> names;
+        const Chain chain = open_chain();
+        for (const kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+            const bool io = ksp->ks_type == KSTAT_TYPE_IO;
+            if (io && std::string(ksp->ks_class) == "client") names.emplace_back(ksp->ks_name + 5);
+        }
+        std::ranges::sort(names);
+        return names;
+    }
+
+    kstat_io_t sum_of_clients() {
+        kstat_io_t sum{};
+        for (const std::string& name : clients()) {
+            const kstat_io_t io = read_io("nbd0," + name);
+            sum.reads += io.reads;
+            sum.writes += io.writes;
+            sum.nread += io.nread;
+            sum.nwritten += io.nwritten;
+            sum.wlentime += io.wlentime;
+            sum.rlentime += io.rlentime;
+        }
+        return sum;
+    }
+
+    void expect_sum_is_disk() {
+        const kstat_io_t sum = sum_of_clients();
+        const kstat_io_t disk = read_io();
+        EXPECT_EQ(sum.reads, disk.reads);
+        EXPECT_EQ(sum.writes, disk.writes);
+        EXPECT_EQ(sum.nread, disk.nread);
+        EXPECT_EQ(sum.nwritten, disk.nwritten);
+        // Each is scaled to nanoseconds by itself.
+        const auto apart = static_cast<double>(clients().size());
+        EXPECT_NEAR(static_cast<double>(sum.wlentime), static_cast<double>(disk.wlentime), apart);
+        EXPECT_NEAR(static_cast<double>(sum.rlentime), static_cast<double>(disk.rlentime), apart);
+    }
+
+    static std::string info(const std::string& client, const std::string& record) {
+        const Chain chain = open_chain();
+        kstat_t* ksp = kstat_lookup(chain.get(), "nbd", 0, ("nbd0," + client + ",info").c_str());
+        if (ksp == nullptr || kstat_read(chain.get(), ksp, nullptr) == -1) return "no kstat";
+        auto* named = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, record.c_str()));
+        if (named == nullptr) return "no record";
+        switch (named->data_type) {
+            case KSTAT_DATA_STRING:
+                return KSTAT_NAMED_STR_PTR(named);
+            case KSTAT_DATA_INT32:
+                return std::to_string(named->value.i32);
+            case KSTAT_DATA_INT64:
+                return std::to_string(named->value.i64);
+            default:
+                return std::to_string(named->value.ui64);
+        }
+    }
+};
+
+// One process may have several clients: --client-by connection.
+TEST_F(Clients, EightThatComeAndGoAddUpToTheDisk) {
+    serve("memory:16M", {"--client-by", "connection", "--client-stats", "5", "--queue-depth", "2"});
+    std::mt19937 random(20261123);
+    std::vector<std::unique_ptr<Client>> connected(8);
+    for (int i = 0; i < 400; ++i) {
+        auto& client = connected[random() % connected.size()];
+        if (!client) {
+            client = std::make_unique<Client>(uri());
+        } else if (random() % 20 == 0) {
+            client.reset();
+        } else if (random() % 2 == 0) {
+            ASSERT_EQ(client->try_read(4096 * (random() % 1024), 4096 * (1 + random() % 16)), 0);
+        } else {
+            ASSERT_EQ(client->try_write(4096 * (random() % 1024), 4096), 0);
+        }
+        if (i % 40 == 0) expect_sum_is_disk();
+    }
+    expect_sum_is_disk();
+    connected.clear();
+    ASSERT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
+    expect_sum_is_disk();
+    EXPECT_EQ(clients(), (std::vector<std::string>{"client-gone", "client-other"}));
+    EXPECT_GT(read_io("nbd0,client-gone").reads, 0u);
+    EXPECT_GT(read_io("nbd0,client-other").reads, 0u);
+}
+
+TEST_F(Clients, FourConnectionsOfAProcessAreOneClientWithItsName) {
+    serve("memory:1M");
+    std::vector<std::unique_ptr<Client>> connections;
+    for (int i = 0; i < 4; ++i) connections.push_back(std::make_unique<Client>(uri()));
+    for (const auto& connection : connections) EXPECT_EQ(connection->try_read(0, 512), 0);
+    EXPECT_EQ(clients(), (std::vector<std::string>{"client-1", "client-gone", "client-other"}));
+    EXPECT_EQ(read_io("nbd0,client-1").reads, 4u);
+    EXPECT_EQ(info("client-1", "connections"), "4");
+    EXPECT_EQ(info("client-1", "read_requests"), "4");
+    EXPECT_EQ(info("client-1", "pid"), std::to_string(getpid()));
+    EXPECT_EQ(info("client-1", "uid"), std::to_string(getuid()));
+    EXPECT_EQ(info("client-1", "program"), "integration_tes");  // 15 bytes, as Linux has it
+    EXPECT_EQ(info("client-1", "peer"),
+              "process " + std::to_string(getpid()) + " of user " + std::to_string(getuid()));
+}
+
+TEST_F(Clients, WithoutClientsThereAreNoKstatsOfThem) {
+    serve("memory:1M", {"--client-by", "none"});
+    Client client(uri());
+    EXPECT_EQ(client.try_read(0, 512), 0);
+    EXPECT_TRUE(clients().empty());
+}
+
+TEST_F(Clients, AreNoDevicesOfIostat) {
+    serve("memory:1M");
+    Client client(uri());
+    EXPECT_EQ(client.try_read(0, 512), 0);
+    EXPECT_EQ(succeed({IOSTAT_BINARY, "-xn", "-p"}).find("client"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace blkscope::test
