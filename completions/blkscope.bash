@@ -32,7 +32,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list models set fault clear-error crash stats top help --help --version
+        _blkscope_offer serve attach detach list clients models set fault clear-error crash stats top help --help --version
         return
     fi
     case $previous in
@@ -48,7 +48,7 @@ _blkscope() {
         --client-by) _blkscope_offer connection peer address none && return ;;
         --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --fault | --crash-cache | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --fault | --crash-cache | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
@@ -65,6 +65,7 @@ _blkscope() {
         detach:-*) _blkscope_offer --force --help ;;
         list:-*) _blkscope_offer --verbose --help ;;
         crash:-*) _blkscope_offer --all --help ;;
+        clients:-*) _blkscope_offer --interval --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
@@ -79,7 +80,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list models set fault clear-error crash stats top ;;
+        help:*) _blkscope_offer serve attach detach list clients models set fault clear-error crash stats top ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line
@@ -90,6 +91,10 @@ _blkscope() {
             elif [[ ${COMP_WORDS[1]} == fault ]] && ((COMP_CWORD == 3)); then
                 _blkscope_offer add list clear
             fi
+            ;;
+        clients:*)
+            # shellcheck disable=SC2046  # a word for each line
+            ((COMP_CWORD > 2)) || _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
             ;;
         stats:*)
             # shellcheck disable=SC2046  # a word for each line

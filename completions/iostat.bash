@@ -7,7 +7,7 @@ _iostat() {
         -T:*) words='d u' ;;
         --style:*) words='freebsd solaris' ;;
         -l:*) return 0 ;;
-        *:-*) words="$("$program" --help 2>/dev/null | _iostat_options) --help --must-exist --style" ;;
+        *:-*) words="$("$program" --help 2>/dev/null | _iostat_options) --clients --help --must-exist --style" ;;
         # A report has two lines of headers, and with -n the name at the end of each line.
         *) words=$("$program" -xn 2>/dev/null | awk 'NR > 2 { print $NF }') ;;
     esac

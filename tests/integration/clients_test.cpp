@@ -136,11 +136,27 @@ TEST_F(Clients, WithoutClientsThereAreNoKstatsOfThem) {
     EXPECT_TRUE(clients().empty());
 }
 
-TEST_F(Clients, AreNoDevicesOfIostat) {
+TEST_F(Clients, AreDevicesOfIostatOnlyWithTheOption) {
     serve("memory:1M");
     Client client(uri());
     EXPECT_EQ(client.try_read(0, 512), 0);
     EXPECT_EQ(succeed({IOSTAT_BINARY, "-xn", "-p"}).find("client"), std::string::npos);
+    const std::string with = succeed({IOSTAT_BINARY, "-xn", "--clients"});
+    EXPECT_NE(with.find(" nbd0,client-1\n"), std::string::npos) << with;
+    EXPECT_NE(with.find(" nbd0,client-other\n"), std::string::npos) << with;
+    EXPECT_EQ(with.find("client-gone"), std::string::npos) << with;
+}
+
+TEST_F(Clients, AreListedWithTheirProgramsAndShares) {
+    serve("memory:1M");
+    Client client(uri());
+    for (int i = 0; i < 10; ++i) EXPECT_EQ(client.try_read(0, 4096), 0);
+    const std::string table = succeed({BLKSCOPE_BINARY, "clients", "nbd0", "--interval", "0"});
+    EXPECT_NE(table.find("nbd0     client-1          1 "), std::string::npos) << table;
+    EXPECT_NE(table.find("100%  integration_tes (process " + std::to_string(getpid())),
+              std::string::npos)
+        << table;
+    EXPECT_EQ(run({BLKSCOPE_BINARY, "clients", "nbd7"}).status, 1);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "driver/attach/attach.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/uri.hpp"
+#include "tools/blkscope/clients.hpp"
 #include "tools/blkscope/control_commands.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/help.hpp"
@@ -71,6 +72,15 @@ constexpr const char* detach_notes =
 constexpr const char* list_notes =
     "Example:\n"
     "  blkscope list";
+
+constexpr const char* clients_notes =
+    "A client is as 'serve --client-by' says. The times are means of the interval in\n"
+    "milliseconds: in the wait queue, and in service. The share is a client's part of\n"
+    "the service of all clients.\n"
+    "\n"
+    "Examples:\n"
+    "  blkscope clients\n"
+    "  blkscope clients nbd0 --interval 10";
 
 constexpr const char* models_notes =
     "Example:\n"
@@ -358,6 +368,19 @@ void add_list(CLI::App& app, bool& verbose) {
                    "Also the depth, model, limits, faults and crash cache of each");
 }
 
+void add_clients(CLI::App& app, ClientsCommand& command) {
+    CLI::App* clients =
+        app.add_subcommand("clients", "Show who causes the work of the devices, sorted by load");
+    clients->footer(clients_notes);
+    clients->add_option("device", command.device, "The device, as nbd0 (all if not given)");
+    clients
+        ->add_option("--interval", command.interval_s,
+                     "Seconds to watch; 0 for the time since each client connected")
+        ->option_text("SECONDS")
+        ->capture_default_str()
+        ->check(CLI::Range(0.0, 3600.0));
+}
+
 void add_control(CLI::App& app, ControlCommands& commands) {
     CLI::App* set = app.add_subcommand("set", "Change the model, limit or depth of a device");
     set->footer(set_notes);
@@ -456,6 +479,7 @@ int run(int argc, char** argv) {
     AttachCommand attach_command;
     DetachCommand detach_command;
     bool list_verbosely = false;
+    ClientsCommand clients_command;
     ControlCommands control_commands;
     stats_command::Options stats_options;
     top::Options top_options;
@@ -463,6 +487,7 @@ int run(int argc, char** argv) {
     add_attach(app, attach_command);
     add_detach(app, detach_command);
     add_list(app, list_verbosely);
+    add_clients(app, clients_command);
     add_models(app);
     add_control(app, control_commands);
     stats_command::add_command(app, stats_options);
@@ -479,6 +504,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("attach")) attach(attach_command);
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list(list_verbosely);
+        if (app.got_subcommand("clients")) clients(clients_command);
         if (app.got_subcommand("models")) program::print(models_text());
         if (app.got_subcommand("set")) set(control_commands.set);
         if (app.got_subcommand("fault")) fault(control_commands.fault);

@@ -23,6 +23,8 @@ Words words(Kind kind) {
             return {"disk", "added", "removed"};
         case Kind::partition:
             return {"partition", "added", "removed"};
+        case Kind::client:
+            return {"client", "added", "removed"};
         case Kind::tape:
             return {"device", "added", "removed"};
         case Kind::nfs:
@@ -55,10 +57,16 @@ bool is_partition_of(const Device& device, const Device& disk) {
            device.name.find(',') != std::string::npos && disk_of(device.name) == disk.name;
 }
 
+// Clients come and go while a device stays.
+bool is_lasting(const Device& device) {
+    return device.kind != Kind::client;
+}
+
 // Of two devices of one name, one may be missing.
 Snapshot missing_from(Snapshot other, const Snapshot& devices) {
     Snapshot missing;
     for (const Device& device : devices) {
+        if (!is_lasting(device)) continue;
         const auto found =
             std::ranges::find_if(other, [&](const Device& one) { return same_name(one, device); });
         if (found == other.end()) {
@@ -108,7 +116,7 @@ void tell(std::vector<std::string>& changes, const Snapshot& changed,
 }  // namespace
 
 bool same_devices(const Snapshot& before, const Snapshot& now) {
-    return std::ranges::equal(before, now, same_name);
+    return missing_from(now, before).empty() && missing_from(before, now).empty();
 }
 
 std::vector<std::string> device_changes(const Snapshot& before, const Snapshot& now) {

@@ -8,10 +8,11 @@
 
 namespace blkscope::iostat {
 
-/// Whether both snapshots have the same names. A kstat that was created anew is the same.
+/// Whether both snapshots have the same names, apart from clients, which come and go while a device
+/// stays. A kstat that was created anew is the same.
 [[nodiscard]] bool same_devices(const Snapshot& before, const Snapshot& now);
 
-/// A text for each removed or added device, as in `disk added: sd0`. The text of a disk also names
+/// A text for each removed or added device, but not for clients, as in `disk added: sd0`. The text of a disk also names
 /// its partitions, and the text of a controller also names its disks.
 [[nodiscard]] std::vector<std::string> device_changes(const Snapshot& before, const Snapshot& now);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr auto grammar = "hcCdDeEiIjLmMnpPqrsStuwxXyYzl:T:";
 
-const std::vector<std::string> long_options{"--help", "--must-exist", "--style"};
+const std::vector<std::string> long_options{"--clients", "--help", "--must-exist", "--style"};
 
 using Flag = program::Flag<Options>;
 
@@ -191,6 +191,7 @@ program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
     return program::parsed([&] {
         if (program::asks_for_help(arguments)) throw Help{};
         const bool must_exist = std::erase(arguments, "--must-exist") > 0;
+        const bool clients = std::erase(arguments, "--clients") > 0;
         Parser parser;
         const auto operands =
             program::read_options(arguments, grammar, std::bind_front(&Parser::take, &parser));
@@ -202,6 +203,7 @@ program::Parsed<Options> parse_options(std::vector<std::string> arguments) {
         parser.check();
         Options options = parser.options();
         options.must_exist = must_exist;
+        options.clients = clients;
         return options;
     });
 }

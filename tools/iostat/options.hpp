@@ -61,6 +61,7 @@ struct Options {
     bool summary = false;          // -S
     bool disks = true;             // false with -P
     bool partitions = false;       // -p, -P
+    bool clients = false;          // --clients
     Stamp stamp = Stamp::none;     // -T
     bool must_exist = false;       // --must-exist: a missing device ends the program
     std::optional<int> limit;      // -l: largest number of devices

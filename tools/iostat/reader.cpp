@@ -49,6 +49,13 @@ uint64_t number(kstat_t* ksp, const char* name) {
     return record->data_type == KSTAT_DATA_UINT32 ? record->value.ui32 : 0;
 }
 
+// The text of that name; empty if the record is missing, of another type, or without a text.
+std::string text(kstat_t* ksp, const char* name) {
+    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, name));
+    if (record == nullptr || record->data_type != KSTAT_DATA_STRING) return {};
+    return KSTAT_NAMED_STR_PTR(record) == nullptr ? "" : program::string_text(*record);
+}
+
 Processor copy_processor(kstat_t* ksp) {
     return {.id = ksp->ks_instance,
             .snaptime = ksp->ks_snaptime,
@@ -87,7 +94,8 @@ std::vector<Device> Reader::read() {
         if (ksp->ks_type != KSTAT_TYPE_IO) continue;
         const std::optional<Kind> kind = kind_of(field_text(ksp->ks_class));
         if (!kind || !wanted(*kind, options_)) continue;
-        if (auto device = read_device(kc_.get(), ksp, *kind)) devices.push_back(*device);
+        auto device = read_device(kc_.get(), ksp, *kind);
+        if (device && !is_of_closed_clients(*device)) devices.push_back(std::move(*device));
     }
     if (options_.errors_wanted()) read_errors(devices);
     if (options_.mount_points || options_.device_ids) ask_host(devices);
@@ -152,6 +160,12 @@ bool Reader::any_device() const {
         if (ksp->ks_type == KSTAT_TYPE_IO && kind_of(field_text(ksp->ks_class))) return true;
     }
     return false;
+}
+
+std::string client_text(kstat_t* info) {
+    const std::string program = text(info, "program");
+    const std::string peer = text(info, "peer");
+    return program.empty() || peer.empty() ? program + peer : fmt::format("{} ({})", program, peer);
 }
 
 std::string run_directory() {

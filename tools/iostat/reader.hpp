@@ -49,6 +49,9 @@ class Reader {
     bool is_partial_ = false;
 };
 
+/// The program and the peer of a client, as text. `info` is its info kstat, which was read.
+[[nodiscard]] std::string client_text(kstat_t* info);
+
 /// The directory that libkstat reads, for messages.
 [[nodiscard]] std::string run_directory();
 

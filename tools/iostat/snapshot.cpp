@@ -18,6 +18,7 @@ constexpr size_t no_end = std::numeric_limits<size_t>::max();
 constexpr std::array kstat_classes{
     std::pair<std::string_view, Kind>{"disk", Kind::disk},
     std::pair<std::string_view, Kind>{"partition", Kind::partition},
+    std::pair<std::string_view, Kind>{"client", Kind::client},
     std::pair<std::string_view, Kind>{"tape", Kind::tape},
     std::pair<std::string_view, Kind>{"nfs", Kind::nfs},
     std::pair<std::string_view, Kind>{"iopath", Kind::path},
@@ -48,6 +49,7 @@ int rank(Kind kind) {
     switch (kind) {
         case Kind::disk:
         case Kind::partition:
+        case Kind::client:
             return 0;
         case Kind::tape:
             return 1;
@@ -170,6 +172,8 @@ bool wanted(Kind kind, const Options& options) {
             return options.disks;
         case Kind::partition:
             return options.partitions;
+        case Kind::client:
+            return options.clients;
         case Kind::path:
             return options.paths != Paths::none;
         case Kind::tape:
@@ -178,6 +182,10 @@ bool wanted(Kind kind, const Options& options) {
             return true;
     }
     return false;
+}
+
+bool is_of_closed_clients(const Device& device) {
+    return device.kind == Kind::client && device.name.ends_with(",client-gone");
 }
 
 bool same_name(const Device& one, const Device& other) {

@@ -16,7 +16,7 @@
 
 namespace blkscope::iostat {
 
-enum class Kind { disk, partition, tape, nfs, path, controller };
+enum class Kind { disk, partition, client, tape, nfs, path, controller };
 
 /// One device's I/O kstat as it was read. Times are nanoseconds of CLOCK_MONOTONIC.
 ///
@@ -47,6 +47,10 @@ using Snapshot = std::vector<Device>;
 /// The class for which kind_of() returns `kind`; "controller" for a controller.
 [[nodiscard]] std::string_view class_of(Kind kind);
 
+/// Whether the kstat has what clients did that have closed. Their counts come all at once, so they
+/// have no rates.
+[[nodiscard]] bool is_of_closed_clients(const Device& device);
+
 /// Whether devices of this kind are read. Tapes and NFS mounts always are.
 [[nodiscard]] bool wanted(Kind kind, const Options& options);
 
@@ -75,7 +79,7 @@ template <class Earlier, class DeviceOf>
 /// and sd0 before sd0,a. Names may have any form.
 [[nodiscard]] std::strong_ordering compare_names(std::string_view one, std::string_view other);
 
-/// The devices to show, in order: disks among their partitions, then tapes, then NFS mounts, then
+/// The devices to show, in order: disks among their partitions and clients, then tapes, then NFS mounts, then
 /// paths. With -C the controllers come first, each with its line and then its devices.
 ///
 /// Devices that were asked for by name get places first (-l, or four in a horizontal report).

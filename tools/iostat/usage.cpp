@@ -6,7 +6,7 @@ namespace {
 
 constexpr auto synopsis =
     "Usage: iostat [-cCdDeEiIjLmMnpPqrsStuwxXyYz] [-l n] [-T d|u]\n"
-    "              [--must-exist] [disk ...] [interval [count]]\n";
+    "              [--clients] [--must-exist] [disk ...] [interval [count]]\n";
 
 constexpr auto explanation =
     R"(Reports on block devices from their kstats. The first report covers the time
@@ -33,6 +33,7 @@ How:
   -j     a line of JSON per report, with everything; -I -M -T do not change it
          (histograms and percentiles only with -w, -L or -q)
   -T u   before each report, the seconds since 1970; -T d the date
+  --clients         the clients of served disks too; 'blkscope clients' says who
   --must-exist      end with status 2 when a disk that is named is not there
   --style freebsd   the report and the options of FreeBSD's iostat: add --help
 
@@ -54,8 +55,7 @@ Not to be misread:
      is queueing in front of the device, high asvc_t is the device.
   Means hide extremes, and below 0.5 requests per second they are noise: -w, -L
      and -q show what they are made of.
-  A percentile is the upper end of its bucket. That of two intervals together
-     is not the mean of both.
+  A percentile is the upper end of its bucket, and percentiles have no mean.
   r/s and w/s 0, actv 1 or more and %b 100: requests started, none came back.
 )";
 

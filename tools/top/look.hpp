@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "tools/iostat/snapshot.hpp"
@@ -25,13 +26,14 @@ struct Latencies {
     std::vector<uint64_t> service;  // from start to done: in the run queue
 };
 
-/// One device. Values that are not known are none.
+/// One device, or one client of a device. Values that are not known are none.
 struct DeviceLook {
     iostat::Device device;
     std::optional<uint64_t> size_bytes;
     std::optional<uint64_t> block_bytes;
     std::optional<uint64_t> queue_depth;
     std::optional<uint64_t> clients;  // number of open connections
+    std::string who;                  // of a client: its program and its peer; else empty
     Latencies latencies;
 };
 

@@ -62,6 +62,21 @@ Column column_between(const DeviceLook* before, const DeviceLook& now, hrtime_t 
     return column;
 }
 
+template <class Wanted>
+std::vector<const Tracked*> sorted(const Model& model, SortKey key, Wanted wanted) {
+    std::vector<const Tracked*> devices;
+    for (const Tracked& tracked : model.devices()) {
+        if (wanted(tracked)) devices.push_back(&tracked);
+    }
+    const auto figure = rule(key).figure;
+    // Stable, so that devices with equal figures stay in the order of their names.
+    std::ranges::stable_sort(devices, [&](const Tracked* one, const Tracked* other) {
+        if (one->is_gone() != other->is_gone()) return other->is_gone();
+        return figure != nullptr && one->figures.*figure > other->figures.*figure;
+    });
+    return devices;
+}
+
 }  // namespace
 
 iostat::Options column_options() {
@@ -75,6 +90,10 @@ iostat::Options column_options() {
 bool Tracked::is_stuck() const {
     return !since_creation && figures.transfers == 0 && figures.actv >= 0.99 &&
            figures.b_percent >= 99;
+}
+
+bool is_client(const Tracked& tracked) {
+    return tracked.last.device.kind == iostat::Kind::client;
 }
 
 // The device of an earlier look that `device` continues; a device that was created anew is the same.
@@ -151,15 +170,14 @@ SortKey next_sort_key(SortKey key) {
 }
 
 std::vector<const Tracked*> sorted_devices(const Model& model, SortKey key) {
-    std::vector<const Tracked*> devices;
-    for (const Tracked& tracked : model.devices()) devices.push_back(&tracked);
-    const auto figure = rule(key).figure;
-    // Stable, so that devices with equal figures stay in the order of their names.
-    std::ranges::stable_sort(devices, [&](const Tracked* one, const Tracked* other) {
-        if (one->is_gone() != other->is_gone()) return other->is_gone();
-        return figure != nullptr && one->figures.*figure > other->figures.*figure;
+    return sorted(model, key, [](const Tracked& tracked) { return !is_client(tracked); });
+}
+
+std::vector<const Tracked*> sorted_clients(const Model& model, const Tracked& device, SortKey key) {
+    const std::string prefix = device.name() + ",";
+    return sorted(model, key, [&](const Tracked& tracked) {
+        return is_client(tracked) && tracked.name().starts_with(prefix);
     });
-    return devices;
 }
 
 }  // namespace blkscope::top

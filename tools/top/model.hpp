@@ -30,6 +30,9 @@ struct Tracked {
     [[nodiscard]] bool is_stuck() const;
 };
 
+/// Whether this is a client of a device.
+[[nodiscard]] bool is_client(const Tracked& tracked);
+
 class Model {
   public:
     static constexpr int looks_kept = 10;
@@ -74,10 +77,14 @@ enum class SortKey { name, transfers, wait, wsvc_t, asvc_t, busy };
 /// The next key; after the last key, the first.
 [[nodiscard]] SortKey next_sort_key(SortKey key);
 
-/// The devices in the order of a screen: by name ascending, or by a figure descending and then by
+/// The devices without their clients. The order is that of a screen: by name ascending, or by a figure descending and then by
 /// name. Removed devices come last.
 ///
 /// Ownership: borrows the model's devices until its next take().
 [[nodiscard]] std::vector<const Tracked*> sorted_devices(const Model& model, SortKey key);
+
+/// The clients of a device, likewise.
+[[nodiscard]] std::vector<const Tracked*> sorted_clients(const Model& model, const Tracked& device,
+                                                         SortKey key);
 
 }  // namespace blkscope::top

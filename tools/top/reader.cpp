@@ -14,16 +14,17 @@ namespace blkscope::top {
 
 namespace {
 
-iostat::Options reader_options(const std::vector<std::string>& names) {
+iostat::Options reader_options(const std::vector<std::string>& names, bool clients) {
     iostat::Options options = column_options();
+    options.clients = clients;
     options.partitions = !names.empty();  // only if the user names devices
     return options;
 }
 
 }  // namespace
 
-Reader::Reader(std::vector<std::string> names)
-    : names_(std::move(names)), devices_(reader_options(names_)) {}
+Reader::Reader(std::vector<std::string> names, bool clients)
+    : names_(std::move(names)), devices_(reader_options(names_, clients)) {}
 
 Look Reader::look() {
     Look look;
@@ -34,8 +35,12 @@ Look Reader::look() {
         DeviceLook one;
         one.latencies = latencies_of(std::exchange(device.histograms, {}), bounds_);
         one.device = std::move(device);
-        read_geometry(one);
-        read_clients(one);
+        if (one.device.kind == iostat::Kind::client) {
+            read_identity(one);
+        } else {
+            read_geometry(one);
+            read_clients(one);
+        }
         look.devices.push_back(std::move(one));
     }
     look.time = gethrtime();
@@ -43,6 +48,10 @@ Look Reader::look() {
 }
 
 bool Reader::is_wanted(const iostat::Device& device) const {
+    if (device.kind == iostat::Kind::client) {
+        const std::string disk = device.name.substr(0, device.name.find(','));
+        return names_.empty() || std::ranges::find(names_, disk) != names_.end();
+    }
     if (!names_.empty()) return std::ranges::find(names_, device.name) != names_.end();
     return device.kind == iostat::Kind::disk && !iostat::is_host_device(device);
 }
@@ -73,6 +82,12 @@ void Reader::read_clients(DeviceLook& look) {
     const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, "connections"));
     if (record == nullptr || record->data_type != KSTAT_DATA_UINT64) return;
     look.clients = record->value.ui64;
+}
+
+void Reader::read_identity(DeviceLook& look) {
+    kstat_t* ksp = read_beside(look.device, "info");
+    if (ksp == nullptr) return;
+    look.who = iostat::client_text(ksp);
 }
 
 }  // namespace blkscope::top

@@ -15,9 +15,9 @@ namespace blkscope::top {
 
 class Reader {
   public:
-    /// Reads the devices of these names. Without names it reads every served device, but not this
-    /// machine's own disks.
-    explicit Reader(std::vector<std::string> names);
+    /// Reads the devices of these names, and their clients if asked. Without names it reads every
+    /// served device, but not this machine's own disks.
+    explicit Reader(std::vector<std::string> names, bool clients = false);
 
     /// Reads the devices. Values that cannot be read are omitted, because a provider may be removed
     /// at any time.
@@ -29,6 +29,7 @@ class Reader {
     [[nodiscard]] bool is_wanted(const iostat::Device& device) const;
     void read_geometry(DeviceLook& look);
     void read_clients(DeviceLook& look);
+    void read_identity(DeviceLook& look);
     [[nodiscard]] kstat_t* read_beside(const iostat::Device& device, const char* what);
 
     std::vector<std::string> names_;

@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 24> help_lines{
     "  1-9        the device of that line       j k arrows  the next, the one before",
     "  space      freeze, and go on             s           sort by another column",
     "  + -        longer, shorter intervals     h ?         this page",
-    "  q          quit",
+    "  c          the clients of the device     q           quit",
     "",
     "Table, as iostat -xnu: wait actv are mean numbers of requests in the wait queue",
     "and in service, wsvc_t asvc_t the mean milliseconds that one spends there.",
@@ -110,6 +110,13 @@ int table_rows(int rows, size_t devices) {
     return static_cast<int>(std::min<size_t>(devices + 1, static_cast<size_t>(most)));
 }
 
+// The lines of the table that shows the clients of a device, and the device before them.
+std::vector<const Tracked*> with_clients(const Model& model, const Tracked& device, SortKey sort) {
+    std::vector<const Tracked*> lines = sorted_clients(model, device, sort);
+    lines.insert(lines.begin(), &device);
+    return lines;
+}
+
 }  // namespace
 
 size_t selected_position(const std::vector<const Tracked*>& devices, const View& view) {
@@ -136,11 +143,12 @@ Screen render(const Model& model, const View& view, Size size, Style style) {
         draw_footer(screen, footer, model, view, 0);
         return screen;
     }
-    const int rows = std::min(table_rows(size.rows, devices.size()), footer - 1);
-    draw_table(screen, {.top = 1, .rows = rows}, devices, selected, style);
+    const auto lines = view.clients ? with_clients(model, *devices[selected], view.sort) : devices;
+    const int rows = std::min(table_rows(size.rows, lines.size()), footer - 1);
+    draw_table(screen, {.top = 1, .rows = rows}, lines, view.clients ? 0 : selected, style);
     const int below = 1 + std::max(rows, 0);
     draw_maps(screen, below, footer - below, *devices[selected], style);
-    const int hidden = static_cast<int>(devices.size()) - (rows - 1);
+    const int hidden = static_cast<int>(lines.size()) - (rows - 1);
     if (footer > 0) draw_footer(screen, footer, model, view, hidden);
     return screen;
 }

@@ -41,6 +41,7 @@ struct View {
     std::optional<iostat::Device> selected;  // none, or a removed device: the first device
     bool frozen = false;
     bool help = false;
+    bool clients = false;  // the clients of the selected device, instead of the devices
     hrtime_t interval_ns = 0;
     std::string nothing_there;  // the message if there is no device
 };

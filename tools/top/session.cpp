@@ -54,6 +54,9 @@ Answer Session::press(char key) {
         case '?':
             view_.help = true;
             return Answer::draw;
+        case 'c':
+            view_.clients = !view_.clients;
+            return Answer::draw;
         case 's':
             view_.sort = next_sort_key(view_.sort);
             return Answer::draw;

@@ -22,6 +22,7 @@ constexpr std::array<double Figures::*, 10> dispensable{
     &Figures::b_percent,    &Figures::asvc_t};
 
 constexpr size_t name_width_min = 6;
+constexpr size_t client_width_min = 28;
 
 using Cells = std::vector<std::string>;
 
@@ -41,6 +42,10 @@ Cells cells_of(const Tracked& tracked) {
 
 std::string shown_name(const Tracked& tracked) {
     if (tracked.is_gone()) return tracked.name() + " (gone)";
+    if (is_client(tracked)) {
+        const std::string name = tracked.name().substr(tracked.name().find(',') + 1);
+        return name + " " + tracked.last.who;
+    }
     return tracked.is_stuck() ? tracked.name() + " (stuck)" : tracked.name();
 }
 
@@ -58,6 +63,7 @@ class Layout {
         for (const Tracked* tracked : devices) {
             const Cells cells = cells_of(*tracked);
             for (size_t i = 0; i < count(); ++i) widths_[i] = std::max(widths_[i], cells[i].size());
+            if (is_client(*tracked)) name_width_ = client_width_min;
         }
         for (const size_t column : omission_order(figures_)) {
             if (total() <= static_cast<size_t>(std::max(columns, 0))) return;
@@ -72,13 +78,14 @@ class Layout {
   private:
     // The width with the mark that begins a line, and a blank or mark behind each column.
     [[nodiscard]] size_t total() const {
-        size_t sum = 1 + name_width_min;
+        size_t sum = 1 + name_width_;
         for (const size_t width : widths_) sum += width + (width > 0 ? 1 : 0);
         return sum;
     }
 
     std::vector<double Figures::*> figures_;
     std::vector<size_t> widths_;
+    size_t name_width_ = name_width_min;
 };
 
 void draw_headings(Screen& screen, int y, const Layout& layout) {

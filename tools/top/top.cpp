@@ -68,7 +68,7 @@ class ScreenRun {
           events_({SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT},
                   options.interval_ns(), true),
           looks_(options.count),
-          reader_(options.devices),
+          reader_(options.devices, true),
           session_(options.interval_ns(), iostat::no_devices_text(options.devices)) {}
 
     /// Returns the signal that ended the run. 0 if the user, the count or a closed terminal did.

@@ -62,6 +62,13 @@ TEST(IostatChanges, OneOfTwoDevicesOfANameMayComeAndGo) {
     EXPECT_EQ(changes(two, two), "");
 }
 
+TEST(IostatChanges, AClientThatComesIsNoChange) {
+    const Snapshot before{idle_device("nbd0"), idle_device("nbd0,client-1", Kind::client)};
+    const Snapshot now{idle_device("nbd0"), idle_device("nbd0,client-2", Kind::client)};
+    EXPECT_TRUE(same_devices(before, now));
+    EXPECT_EQ(changes(before, now), "");
+}
+
 TEST(IostatChanges, ADeviceCreatedAnewIsNoChange) {
     Snapshot now{idle_device("sd0")};
     now[0].crtime += 1;

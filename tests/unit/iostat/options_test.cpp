@@ -111,6 +111,8 @@ TEST(IostatOptions, NoOptionIsTakenBehindTheFirstOperand) {
     EXPECT_EQ(refused({"-x", "sd0", "1", "2", "-z"}).status, 2);
     EXPECT_EQ(accepted({"-x", "--", "-sd0"}).devices, Words{"-sd0"});
     EXPECT_TRUE(accepted({"sd0", "--must-exist"}).must_exist);
+    EXPECT_TRUE(accepted({"-xn", "--clients", "sd0"}).clients);
+    EXPECT_FALSE(accepted({"-xn", "sd0"}).clients);
 }
 
 TEST(IostatOptions, AMisspeltLongOptionNamesTheNearest) {

@@ -35,6 +35,23 @@ TEST(IostatOrder, ADiskComesBeforeItsPartitions) {
               (Names{"sd0", "sd0,a", "sd0,b", "sd1", "sd10,a"}));
 }
 
+TEST(IostatOrder, ClientsComeBehindTheirDiskAndOnlyIfAskedFor) {
+    const Snapshot devices{idle_device("nbd0,client-10", Kind::client), idle_device("nbd1"),
+                           idle_device("nbd0,client-other", Kind::client),
+                           idle_device("nbd0,client-2", Kind::client), idle_device("nbd0")};
+    Options options = extended();
+    EXPECT_EQ(names_of(select(devices, options)), (Names{"nbd0", "nbd1"}));
+    options.clients = true;
+    EXPECT_EQ(names_of(select(devices, options)),
+              (Names{"nbd0", "nbd0,client-2", "nbd0,client-10", "nbd0,client-other", "nbd1"}));
+}
+
+TEST(IostatOrder, ClosedClientsHaveNoRates) {
+    EXPECT_TRUE(is_of_closed_clients(idle_device("nbd0,client-gone", Kind::client)));
+    EXPECT_FALSE(is_of_closed_clients(idle_device("nbd0,client-1", Kind::client)));
+    EXPECT_FALSE(is_of_closed_clients(idle_device("nbd0,client-gone")));
+}
+
 TEST(IostatOrder, TapesComeAfterDisksAndMountsAfterTapes) {
     const Snapshot snapshot =
         select({idle_device("nfs1", Kind::nfs), idle_device("a0", Kind::tape), idle_device("sd0")},

@@ -149,6 +149,23 @@ TEST_F(TopSession, ADeviceThatDiesIsToldAndStaysInSight) {
     EXPECT_EQ(selected(), "nbd0");
 }
 
+TEST_F(TopSession, CShowsTheClientsOfTheChosenDeviceAndAgainTheDevices) {
+    DeviceLook client = idle_look("nbd1,client-1");
+    client.device.kind = iostat::Kind::client;
+    client.who = "fio (process 7 of user 0)";
+    session_.take(look_at(now_ += one_second, {idle_look("nbd0"), idle_look("nbd1"), client}));
+    EXPECT_FALSE(shows("client-1"));
+    session_.press('2');
+    EXPECT_EQ(session_.press('c'), Answer::draw);
+    EXPECT_TRUE(shows("client-1 fio (process 7 of u"));
+    EXPECT_EQ(selected(), "nbd1");
+    session_.press('1');
+    EXPECT_FALSE(shows("client-1"));
+    EXPECT_EQ(selected(), "nbd0");
+    session_.press('c');
+    EXPECT_TRUE(shows(" nbd1"));
+}
+
 TEST_F(TopSession, WhatWentWrongIsTold) {
     take({"nbd0"});
     session_.tell("cannot update the kstats: Permission denied");

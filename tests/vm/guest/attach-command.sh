@@ -15,6 +15,7 @@ attached || fail "not attached"
 same "size in sectors" "$(disk size)" 131072
 snapshot attached
 same "connections" "$(kstat attached.cmds connections)" 2
+same "connections of each client" "$(blkscope clients --interval 0 | awk 'NR > 1 { print $3 }')" 2
 blkscope list >list
 grep -q "^$device .*$uri\$" list || fail "no $uri in: $(cat list)"
 grep -q "^/dev/nbd0 .*$((64 << 20))\$" list || fail "no /dev/nbd0 in: $(cat list)"

@@ -10,6 +10,9 @@ fio --eta=never --name=v --filename=/dev/nbd0 --direct=1 --ioengine=libaio --rw=
     --iodepth=16 --numjobs=2 --size=8M --offset_increment=32M --verify=crc32c --do_verify=1 \
     --output=fio.log || fail "fio: $(cat fio.log)"
 
+# All connections are one client.
+same "connections of each client" "$(blkscope clients --interval 0 | awk 'NR > 1 { print $3 }')" 4
+
 # A flush on one connection covers the writes of all; a discarded range is still there to be used.
 dd if=/usr/bin/busybox of=/dev/nbd0 bs=64k conv=fsync 2>/dev/null
 blkdiscard -o 32M -l 16M /dev/nbd0

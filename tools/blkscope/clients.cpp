@@ -1,0 +1,142 @@
+#include "tools/blkscope/clients.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+#include "driver/nbd/text.hpp"
+#include "tools/iostat/changes.hpp"
+#include "tools/iostat/reader.hpp"
+#include "tools/program/print.hpp"
+
+namespace blkscope {
+namespace {
+
+std::string disk_of(const iostat::Device& client) {
+    return client.name.substr(0, client.name.find(','));
+}
+
+iostat::Options reader_options() {
+    iostat::Options options;
+    options.mode = iostat::Mode::extended;
+    options.clients = true;
+    return options;
+}
+
+std::string unit_of_process(int pid) {
+    if (pid <= 0) return {};
+    std::ifstream file(fmt::format("/proc/{}/cgroup", pid));
+    std::ostringstream text;
+    text << file.rdbuf();
+    return unit_of(text.str());
+}
+
+// The info kstat of a client, read; null if the client has closed meanwhile.
+kstat_t* read_info(kstat_ctl_t* chain, const iostat::Device& client) {
+    kstat_t* ksp = kstat_lookup(chain, client.module.c_str(), client.instance,
+                                (client.name + ",info").c_str());
+    return ksp == nullptr || kstat_read(chain, ksp, nullptr) == -1 ? nullptr : ksp;
+}
+
+const kstat_named_t* record_of(kstat_t* info, const char* name, uchar_t type) {
+    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(info, name));
+    return record == nullptr || record->data_type != type ? nullptr : record;
+}
+
+ClientLine line_of(kstat_ctl_t* chain, const iostat::Device* before, const iostat::Device& now) {
+    ClientLine line{.device = disk_of(now),
+                    .client = now.name.substr(now.name.find(',') + 1),
+                    .connections = "-",
+                    .figures = iostat::figures(before, now, reader_options()),
+                    .who = {}};
+    kstat_t* info = read_info(chain, now);
+    if (info == nullptr) return line;
+    if (const auto* connections = record_of(info, "connections", KSTAT_DATA_UINT64)) {
+        line.connections = std::to_string(connections->value.ui64);
+    }
+    line.who = iostat::client_text(info);
+    if (const auto* pid = record_of(info, "pid", KSTAT_DATA_INT32)) {
+        const std::string unit = unit_of_process(pid->value.i32);
+        if (!unit.empty()) line.who += ", " + unit;
+    }
+    if (line.client == "client-other") line.who = "all other clients";
+    return line;
+}
+
+bool is_idle_rest(const ClientLine& line) {
+    return line.client == "client-other" && line.connections == "0" && line.figures.actv == 0;
+}
+
+std::vector<iostat::Device> look(iostat::Reader& reader, const std::string& device) {
+    std::vector<iostat::Device> devices = reader.read();
+    if (!device.empty()) {
+        const auto found = std::ranges::find(devices, device, &iostat::Device::name);
+        if (found == devices.end() || found->kind != iostat::Kind::disk) {
+            throw std::runtime_error("clients: " + iostat::no_devices_text({device}));
+        }
+    }
+    std::erase_if(devices, [&](const iostat::Device& each) {
+        if (each.kind != iostat::Kind::client) return true;
+        return !device.empty() && disk_of(each) != device;
+    });
+    return devices;
+}
+
+}  // namespace
+
+std::string unit_of(const std::string& cgroup) {
+    std::string unit;
+    std::istringstream lines(cgroup);
+    for (std::string line; std::getline(lines, line);) {
+        const std::string last = line.substr(line.rfind('/') + 1);
+        if (last.ends_with(".service") || last.ends_with(".scope")) unit = last;
+    }
+    return nbd::printable(unit);
+}
+
+std::string clients_table(std::vector<ClientLine> lines) {
+    std::map<std::string, double> served;  // by device
+    for (const ClientLine& line : lines) served[line.device] += line.figures.actv;
+    std::ranges::sort(lines, [](const ClientLine& one, const ClientLine& other) {
+        const auto devices = iostat::compare_names(one.device, other.device);
+        if (devices != 0) return devices < 0;
+        if (one.figures.actv != other.figures.actv) return one.figures.actv > other.figures.actv;
+        return iostat::compare_names(one.client, other.client) < 0;
+    });
+    std::string text =
+        fmt::format("{:<8} {:<13} {:>5} {:>9} {:>9} {:>8} {:>8} {:>5}  {}\n", "device", "client",
+                    "conns", "r/s", "w/s", "wsvc_t", "asvc_t", "share", "who");
+    for (const ClientLine& line : lines) {
+        const double all = served[line.device];
+        const std::string share =
+            all > 0 ? fmt::format("{:.0f}%", 100 * line.figures.actv / all) : "-";
+        text += fmt::format("{:<8} {:<13} {:>5} {:>9.1f} {:>9.1f} {:>8.3f} {:>8.3f} {:>5}  {}\n",
+                            line.device, line.client, line.connections, line.figures.reads,
+                            line.figures.writes, line.figures.wsvc_t, line.figures.asvc_t, share,
+                            line.who);
+    }
+    return text;
+}
+
+void clients(const ClientsCommand& command) {
+    iostat::Reader reader(reader_options());
+    std::vector<iostat::Device> before;
+    if (command.interval_s > 0) {
+        before = look(reader, command.device);
+        std::this_thread::sleep_for(std::chrono::duration<double>(command.interval_s));
+    }
+    std::vector<ClientLine> lines;
+    for (const iostat::Device& now : look(reader, command.device)) {
+        ClientLine line = line_of(reader.chain(), iostat::find(before, now), now);
+        if (!is_idle_rest(line)) lines.push_back(std::move(line));
+    }
+    program::print(clients_table(std::move(lines)), "clients: cannot write");
+}
+
+}  // namespace blkscope
