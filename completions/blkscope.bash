@@ -45,6 +45,7 @@ _blkscope() {
             ;;
         --tls) _blkscope_offer off on require && return ;;
         --replies) _blkscope_offer simple structured extended && return ;;
+        --order) _blkscope_offer arrival fair && return ;;
         --client-by) _blkscope_offer connection peer address none && return ;;
         --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
@@ -53,7 +54,7 @@ _blkscope() {
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
-            _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --direct \
+            _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --order --direct \
                 --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
                 --client-by --client-stats \
                 --model --limit --fault --crash-cache --seed --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \

@@ -13,6 +13,7 @@
 #include "blockdev/model/fault_rule.hpp"
 #include "blockdev/model/limit_spec.hpp"
 #include "blockdev/model/model_spec.hpp"
+#include "blockdev/queue/waiting_line.hpp"
 
 namespace blkscope {
 
@@ -27,6 +28,7 @@ struct Behaviour {
 
 struct DeviceOptions {
     uint32_t queue_depth = 128;
+    StartOrder order = StartOrder::arrival;
     uint32_t stats_rate = 0;     // IoStats sample one read or write in so many; 0: there are none
     uint32_t client_stats = 64;  // clients with statistics of their own, at most
     Behaviour behaviour{};

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <string>
 
+#include "blockdev/queue/waiting_line.hpp"
+
 namespace blkscope {
 
 class ClientStats;
@@ -18,6 +20,7 @@ struct Client {
     std::string key;
     ClientStats* stats = nullptr;  // its own, or those that it shares with other clients
     uint32_t connections = 0;      // open ones
+    WaitingLine line;              // its requests, if the device starts requests in fair order
 };
 
 }  // namespace blkscope

@@ -6,24 +6,8 @@
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
-namespace {
 
-// A planted defect: one lane's requests overtake all others. Their order is otherwise unchanged.
-void stay_with_lane(BufQueue& waiting) {
-    BufQueue first;
-    BufQueue rest;
-    const Lane* const lane = waiting.front().lane;
-    while (!waiting.empty()) {
-        Buf& buf = waiting.pop();
-        (buf.lane == lane ? first : rest).push(buf);
-    }
-    waiting.take_over(first);
-    waiting.take_over(rest);
-}
-
-}  // namespace
-
-DeviceQueue::DeviceQueue(uint32_t depth) : depth_(depth) {
+DeviceQueue::DeviceQueue(uint32_t depth, StartOrder order) : depth_(depth), waiting_(order) {
     assert(depth_ > 0);
 }
 
@@ -33,48 +17,39 @@ void DeviceQueue::set_depth(uint32_t depth) {
 }
 
 bool DeviceQueue::idle() const {
-    return running_ == 0 && waiting_.empty() && refused_.empty() && gathered_.empty();
+    return running_ == 0 && waiting_.none() && gathered_.empty();
 }
 
 void DeviceQueue::enter(Buf& buf) {
     assert(buf.state == Buf::State::waiting);
     assert(&buf != flush_);
-    waiting_.push(buf);
+    waiting_.enter(buf);
 }
 
 void DeviceQueue::begin_pass(model::Limits& limits, hrtime_t now) {
-    end_pass();
+    waiting_.end_pass();
     limits.begin(now);
-}
-
-// The refused requests arrived before those that are still waiting.
-void DeviceQueue::end_pass() {
-    if (refused_.empty()) return;
-    refused_.take_over(waiting_);
-    waiting_.take_over(refused_);
-    assert(refused_.empty());
 }
 
 DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
     assert(flush_ == nullptr || running_ > 0);
     assert(flush_ != nullptr || gathered_.empty());
-    if (limits == nullptr) end_pass();  // the limits were removed
-    if (!waiting_.empty() && planted("lane-starves")) stay_with_lane(waiting_);
-    while (!waiting_.empty()) {
+    if (limits == nullptr) waiting_.end_pass();  // the limits were removed
+    while (!waiting_.all_asked()) {
         const Buf& front = waiting_.front();
         const bool gathers = front.op == Buf::Op::flush && flush_ != nullptr;
         if (!gathers && running_ >= depth_) break;
         if (limits == nullptr || front.exempt || limits->admit(front)) return take_front();
         if (limits->exhausted()) break;
-        refused_.push(waiting_.pop());
+        waiting_.refuse_front();
     }
-    end_pass();
+    waiting_.end_pass();
     return {};
 }
 
-// The first request starts or, as a flush while another one runs, is gathered.
+// The next request starts or, as a flush while another one runs, is gathered.
 DeviceQueue::Turn DeviceQueue::take_front() {
-    Buf& buf = waiting_.pop();
+    Buf& buf = waiting_.take_front();
     assert(buf.state == Buf::State::waiting);
     const bool flush = buf.op == Buf::Op::flush;
     if (flush && flush_ != nullptr) {

@@ -1,12 +1,13 @@
 // DeviceQueue: which request of a device starts now. The class only decides.
 //
-//     enter ─▶ waiting, in the order of arrival ── next ─▶ running, `depth` at most ── ended
+//     enter ─▶ waiting, in their order ──────────── next ─▶ running, `depth` at most ── ended
 //                │                                  │
 //                │                                  └─▶ gathered: flushes that the next one serves
 //                └─▶ refused: lacks tokens of a limit, and keeps its place
 //
-// All lanes share one order: the request that arrived first starts first, whatever its operation
-// and its lane. No lane can therefore keep another lane's requests from starting.
+// All lanes share one order. In the order of arrival the request that arrived first starts first,
+// whatever its operation and its lane. In fair order the clients take turns: see WaitingRequests. No
+// lane can keep another lane's requests from starting.
 //
 // A flush takes its place in that order. If a flush is already running, the next flushes are
 // gathered when their turn comes. The running flush may have begun before the writes that they must
@@ -28,6 +29,7 @@
 
 #include "base/seqlock.hpp"
 #include "blockdev/queue/buf.hpp"
+#include "blockdev/queue/waiting_requests.hpp"
 
 namespace blkscope {
 
@@ -43,7 +45,7 @@ class DeviceQueue {
         bool runs = false;   // true: it goes to the backing; false: a flush that was gathered
     };
 
-    explicit DeviceQueue(uint32_t depth);
+    explicit DeviceQueue(uint32_t depth, StartOrder order = StartOrder::arrival);
 
     /// Any thread.
     [[nodiscard]] uint32_t depth() const { return observe(depth_); }
@@ -52,7 +54,7 @@ class DeviceQueue {
 
     [[nodiscard]] uint32_t running() const { return running_; }
     /// A request waits for its turn.
-    [[nodiscard]] bool waits() const { return !waiting_.empty() || !refused_.empty(); }
+    [[nodiscard]] bool waits() const { return !waiting_.none(); }
     /// No request waits, runs or is gathered.
     [[nodiscard]] bool idle() const;
 
@@ -75,12 +77,10 @@ class DeviceQueue {
 
   private:
     [[nodiscard]] Turn take_front();
-    void end_pass();
 
     uint32_t depth_;
     uint32_t running_ = 0;
-    BufQueue waiting_;
-    BufQueue refused_;            // by limits in this pass; all arrived before the waiting ones
+    WaitingRequests waiting_;
     const Buf* flush_ = nullptr;  // the running flush
     BufQueue served_;             // by the running flush, besides itself
     BufQueue gathered_;           // for the next flush

@@ -257,6 +257,13 @@ void add_serve(CLI::App& app, ServeOptions& options) {
                      "Requests that a device works on at once; more wait")
         ->capture_default_str()
         ->check(CLI::Range(1U, queue_depth_max));
+    serve
+        ->add_option_function<std::string>(
+            "--order",
+            [&](const std::string& word) { options.exp.order = start_order(word).value(); },
+            "Which request starts next: the first that came, or one of each client in turn; "
+            "arrival if not given")
+        ->check(CLI::IsMember({"arrival", "fair"}));
     serve->add_flag("--direct", options.exp.direct, "Past the page cache (O_DIRECT)");
     serve->add_flag("--read-only", options.exp.read_only, "Refuse writes");
     serve->add_flag("--force-shared", options.exp.force_shared,

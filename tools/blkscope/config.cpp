@@ -114,6 +114,12 @@ std::optional<model::CrashCacheOptions> parse_crash_cache(Object& object) {
                   [&] { return model::CrashCacheOptions::parse(text); });
 }
 
+StartOrder parse_order(const std::string& key, const std::string& word) {
+    const auto found = start_order(word);
+    if (!found) refuse_key(key, fmt::format("'{}' is neither arrival nor fair", word));
+    return *found;
+}
+
 ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     Object object(json, path);
     ExportConfig exp;
@@ -125,6 +131,11 @@ ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     object.flag("force-shared", exp.force_shared);
     object.flag("default", exp.is_default);
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
+    if (object.find("order") != nullptr) {
+        std::string order;
+        object.text("order", order);
+        exp.order = parse_order(object.path_of("order"), order);
+    }
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
     object.number("client-stats", exp.client_stats, client_stats_max, 0);
     parse_behaviour(object, exp.behaviour);
@@ -222,6 +233,12 @@ ServiceConfig from_json(const StrictJson& json) {
 }
 
 }  // namespace
+
+std::optional<StartOrder> start_order(std::string_view word) {
+    if (word == "arrival") return StartOrder::arrival;
+    if (word == "fair") return StartOrder::fair;
+    return std::nullopt;
+}
 
 ServiceConfig parse_config(std::string_view text, const std::string& file) try {
     return from_json(parse_strictly(text));

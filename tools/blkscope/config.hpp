@@ -54,6 +54,7 @@ struct ExportConfig {
     bool force_shared = false;
     bool is_default = false;
     uint32_t queue_depth = queue_depth_default;
+    StartOrder order = StartOrder::arrival;
     uint32_t stats_rate = stats_rate_default;
     uint32_t client_stats = client_stats_default;
     BehaviourConfig behaviour = {};
@@ -85,6 +86,9 @@ struct ServiceConfig {
 
     bool operator==(const ServiceConfig&) const = default;
 };
+
+/// Parses "arrival" or "fair".
+std::optional<StartOrder> start_order(std::string_view word);
 
 ServiceConfig read_config(const std::string& path);
 

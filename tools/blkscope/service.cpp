@@ -128,6 +128,7 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
         .crash_cache = std::move(cache),
         .instance = std::move(instance),
         .queue_depth = exp.queue_depth,
+        .order = exp.order,
         .stats_rate = exp.stats_rate,
         .client_stats = exp.client_stats,
         .behaviour = std::move(behaviour),

@@ -55,6 +55,7 @@ Export::Export(Worker& its_worker, ExportOptions options)
       crash_cache(std::move(options.crash_cache)),
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
              {.queue_depth = options.queue_depth,
+              .order = options.order,
               .stats_rate = options.stats_rate,
               .client_stats = options.client_stats,
               .behaviour = std::move(options.behaviour)}),

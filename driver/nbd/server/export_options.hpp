@@ -23,6 +23,7 @@ struct ExportOptions {
     std::shared_ptr<VolatileCache> crash_cache = {};  // of the backing; null for none
     std::optional<kstat::InstanceClaim> instance;     // without one, nothing is published
     uint32_t queue_depth = 128;
+    StartOrder order = StartOrder::arrival;
     uint32_t stats_rate = 0;     // counts one in so many reads and writes; 0: none
     uint32_t client_stats = 64;  // clients with statistics of their own, at most
     Behaviour behaviour{};    // the disk that the device imitates

@@ -52,7 +52,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
         "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4},
         "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
-                     "direct": true, "force-shared": true, "queue-depth": 7, "stats-rate": 0, "client-stats": 5, "default": true}]
+                     "direct": true, "force-shared": true, "queue-depth": 7, "order": "fair", "stats-rate": 0, "client-stats": 5, "default": true}]
     })");
     ServiceConfig expected{.listen = {{.unix_path = "/run/lab.sock"},
                                       {.host = "127.0.0.1", .port = 10809},
@@ -79,6 +79,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                         .force_shared = true,
                                         .is_default = true,
                                         .queue_depth = 7,
+                                        .order = StartOrder::fair,
                                         .stats_rate = 0,
                                         .client_stats = 5}}};
     EXPECT_EQ(config, expected);

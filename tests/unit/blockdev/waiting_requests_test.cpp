@@ -1,0 +1,142 @@
+// Fair order: the clients take turns, whatever each of them has waiting.
+#include "blockdev/queue/waiting_requests.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "blockdev/model/limits.hpp"
+#include "blockdev/queue/device_queue.hpp"
+
+namespace blkscope {
+namespace {
+
+struct Waiting : Buf {
+    Waiting(Op what, Client* whose) {
+        op = what;
+        client = whose;
+        bcount = 4096;
+        state = State::waiting;
+    }
+};
+
+/// A device of depth 1 with three clients.
+class FairOrder : public testing::Test {
+  protected:
+    Buf& enter(Client* client, Buf::Op op = Buf::Op::read) {
+        Buf& buf = requests_.emplace_back(op, client);
+        queue_.enter(buf);
+        return buf;
+    }
+    /// The clients of the requests that start one after another, as letters.
+    std::string starts() {
+        std::string order;
+        for (;;) {
+            const DeviceQueue::Turn turn = queue_.next(limits_);
+            if (turn.buf == nullptr) return order;
+            order += turn.buf->client == &a_   ? 'a'
+                     : turn.buf->client == &b_ ? 'b'
+                     : turn.buf->client == &c_ ? 'c'
+                                               : '-';
+            if (turn.runs) queue_.ended(*turn.buf);
+        }
+    }
+
+    Client a_;
+    Client b_;
+    Client c_;
+    std::deque<Waiting> requests_;
+    DeviceQueue queue_{1, StartOrder::fair};
+    model::Limits* limits_ = nullptr;
+};
+
+TEST_F(FairOrder, EachClientStartsOneRequestInItsTurn) {
+    for (int i = 0; i < 5; ++i) enter(&a_);
+    enter(&b_);
+    enter(&c_);
+    enter(&c_);
+    EXPECT_EQ(starts(), "abcacaaa");
+    EXPECT_TRUE(queue_.idle());
+}
+
+TEST_F(FairOrder, TheRequestsOfAClientStartInTheOrderOfTheirArrival) {
+    const Buf& first = enter(&a_);
+    const Buf& second = enter(&a_, Buf::Op::write);
+    const Buf& third = enter(&a_);
+    for (const Buf* expected : {&first, &second, &third}) {
+        EXPECT_EQ(queue_.next().buf, expected);
+        queue_.ended(*expected);
+    }
+}
+
+TEST_F(FairOrder, RequestsWithoutAClientTakeTurnsTogether) {
+    for (int i = 0; i < 3; ++i) enter(&a_);
+    for (int i = 0; i < 3; ++i) enter(nullptr);
+    EXPECT_EQ(starts(), "a-a-a-");
+}
+
+TEST_F(FairOrder, AClientThatComesAgainJoinsBehindTheOthers) {
+    for (int i = 0; i < 4; ++i) enter(&a_);
+    enter(&b_);
+    const Buf* const first = queue_.next().buf;
+    queue_.ended(*first);
+    const Buf* const second = queue_.next().buf;
+    EXPECT_EQ(second->client, &b_);
+    queue_.ended(*second);
+    enter(&b_);
+    EXPECT_EQ(starts(), "abaa");
+}
+
+TEST_F(FairOrder, ARequestWithoutTokensKeepsItsPlaceAndItsClientItsTurn) {
+    model::Limits limits(model::LimitSpec::parse("write_iops=100"), 0);
+    limits_ = &limits;
+    enter(&a_, Buf::Op::write);
+    enter(&b_, Buf::Op::write);
+    enter(&b_);
+    enter(&c_);
+    queue_.begin_pass(limits, 0);
+    EXPECT_EQ(starts(), "abc");  // b's write lacks a token, and b's read takes the turn
+    enter(&a_, Buf::Op::write);
+    queue_.begin_pass(limits, 5'000'000);
+    EXPECT_EQ(starts(), "b");  // half a token, and a debt of half a token
+    queue_.begin_pass(limits, 9'000'000);
+    EXPECT_EQ(starts(), "");
+    queue_.begin_pass(limits, 11'000'000);
+    EXPECT_EQ(starts(), "a");
+    EXPECT_TRUE(queue_.idle());
+}
+
+// The bound of a wait. Between two starts of a client that has something waiting, each other client
+// starts one request at most.
+TEST_F(FairOrder, NoClientStartsTwiceWhileAnotherWaits) {
+    std::mt19937 random(20261123);
+    std::vector<Client*> clients{&a_, &b_, &c_};
+    std::map<const Client*, unsigned> waiting;
+    std::map<const Client*, std::map<const Client*, unsigned>> passed;
+    for (int i = 0; i < 10'000; ++i) {
+        if (random() % 2 == 0) {
+            Client* const client = clients[random() % clients.size()];
+            if (waiting[client]++ == 0) passed[client].clear();
+            enter(client);
+            continue;
+        }
+        const Buf* const buf = queue_.next().buf;
+        if (buf == nullptr) continue;
+        queue_.ended(*buf);
+        --waiting[buf->client];
+        for (Client* const other : clients) {
+            if (other == buf->client || waiting[other] == 0) continue;
+            ASSERT_LE(++passed[other][buf->client], 1u);
+        }
+        passed[buf->client].clear();
+    }
+    starts();
+    EXPECT_TRUE(queue_.idle());
+}
+
+}  // namespace
+}  // namespace blkscope
