@@ -49,7 +49,7 @@ _blkscope() {
         --client-by) _blkscope_offer connection peer address none && return ;;
         --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --fault | --crash-cache | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
@@ -57,7 +57,7 @@ _blkscope() {
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --order --direct \
                 --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
                 --client-by --client-stats \
-                --model --limit --fault --crash-cache --seed --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --model --limit --client-limit --fault --crash-cache --seed --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)
@@ -87,7 +87,7 @@ _blkscope() {
                 # shellcheck disable=SC2046  # a word for each line
                 _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
             elif [[ ${COMP_WORDS[1]} == set ]]; then
-                _blkscope_offer model= limit= queue-depth=
+                _blkscope_offer model= limit= client-limit= queue-depth=
                 [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace 2>/dev/null
             elif [[ ${COMP_WORDS[1]} == fault ]] && ((COMP_CWORD == 3)); then
                 _blkscope_offer add list clear

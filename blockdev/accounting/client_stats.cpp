@@ -8,7 +8,7 @@
 namespace blkscope {
 namespace {
 
-constexpr uint_t record_count = 6 + OpCounts::record_count + 2;
+constexpr uint_t record_count = 6 + OpCounts::record_count + 3;
 
 }  // namespace
 
@@ -35,6 +35,7 @@ void ClientStats::publish_info(const Subject& subject, const std::string& what) 
     record = OpCounts::name_records(record);
     kstat_named_init(record++, "held_bytes", KSTAT_DATA_UINT64);
     kstat_named_init(record++, "stalls", KSTAT_DATA_UINT64);
+    kstat_named_init(record++, "limited_ns", KSTAT_DATA_UINT64);
     assert(record == KSTAT_NAMED_PTR(info_) + record_count);
     kstat_install(info_.get());
 }
@@ -55,6 +56,7 @@ int ClientStats::update(kstat_t* ksp, int rw) {
     }
     (record++)->value.ui64 = held_bytes;
     (record++)->value.ui64 = stalls;
+    (record++)->value.ui64 = observe(stats.limited_ns_);
     assert(record == KSTAT_NAMED_PTR(ksp) + ksp->ks_ndata);
     return 0;
 }
@@ -93,6 +95,7 @@ void ClientStats::take_over(const ClientStats& closed) {
     publish(to.wlastupdate, std::max(to.wlastupdate, from.wlastupdate));
     publish(to.rlastupdate, std::max(to.rlastupdate, from.rlastupdate));
     operations_.take_over(closed.operations_);
+    add(limited_ns_, closed.limited_ns_);
     const std::lock_guard lock(mutex_);
     connections_total_ += closed.connections_total_;
     closed_stalls_ += closed.closed_stalls_;

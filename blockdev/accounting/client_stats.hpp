@@ -10,6 +10,8 @@
 //         OP_requests and so on: see OpCounts
 //         held_bytes           memory that the connections hold for the data of their requests
 //         stalls               requests that waited for memory
+//         limited_ns           the time in which the client's first request that could start
+//                              otherwise lacked tokens of its own limits
 //
 // Units:     ticks inside, nanoseconds for readers; bytes, requests.
 // Ownership: owns the counters and the kstats; borrows the sequence lock, and each connection's
@@ -50,6 +52,9 @@ class ClientStats {
     void add_connection(const ConnectionFigures& figures);
     void remove_connection(const ConnectionFigures& figures);
 
+    /// The first request lacked tokens of the client's own limits for so long.
+    void lacked_tokens(uint64_t ns) { publish(limited_ns_, limited_ns_ + ns); }
+
     /// Adds the counts of a client that has closed all its connections. Busy times are not added,
     /// because two clients may have been busy at the same time. For the inside of a write of the
     /// sequence lock.
@@ -66,6 +71,7 @@ class ClientStats {
     const ClientIdentity who_;
     IoKstat io_;
     OpCounts operations_;
+    uint64_t limited_ns_ = 0;
 
     mutable std::mutex mutex_;  // protects the members below
     std::vector<const ConnectionFigures*> connections_;

@@ -21,6 +21,7 @@ namespace blkscope {
 struct Behaviour {
     std::optional<blkscope::model::ModelSpec> model;
     std::optional<blkscope::model::LimitSpec> limits;
+    std::optional<blkscope::model::LimitSpec> client_limits;  // of each client
     std::vector<blkscope::model::FaultRule> faults;
     uint64_t seed = 0;      // of the model's draws and of faults, unless the model's spec has one
     bool busy_wait = true;  // for the last tens of microseconds before a model's end

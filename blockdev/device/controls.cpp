@@ -8,6 +8,7 @@
 #include "blockdev/accounting/faults_kstat.hpp"
 #include "blockdev/accounting/limits_kstat.hpp"
 #include "blockdev/accounting/model_kstat.hpp"
+#include "blockdev/accounting/spec_kstat.hpp"
 #include "blockdev/device/detours.hpp"
 #include "blockdev/device/device.hpp"
 #include "blockdev/device/lane.hpp"
@@ -25,6 +26,7 @@ Controls::Controls(Device& device) : device_(device) {}
 Controls::~Controls() {
     assert(!nudged_);
     assert(!model_kstat_ && !limits_kstat_ && !faults_kstat_);
+    assert(!client_limits_kstat_);
 }
 
 // No other thread has the device yet.
@@ -33,6 +35,7 @@ void Controls::set_up(Behaviour behaviour) {
     behaviour_.busy_wait = behaviour.busy_wait;
     for (model::FaultRule& rule : behaviour.faults) add_fault(std::move(rule));
     if (behaviour.limits) set_limits(behaviour.limits);
+    if (behaviour.client_limits) set_client_limits(behaviour.client_limits);
     if (behaviour.model) set_model(std::move(behaviour.model));
 }
 
@@ -41,6 +44,7 @@ void Controls::withdraw() {
     model_kstat_.reset();
     limits_kstat_.reset();
     faults_kstat_.reset();
+    client_limits_kstat_.reset();
 }
 
 // The moments of limits and rules never run backwards, as the stamps of requests do not.
@@ -87,8 +91,22 @@ void Controls::set_limits(std::optional<model::LimitSpec> limits) {
     if (!limits) return;
     limits_kstat_ = std::make_unique<LimitsKstat>(device_.subject_, *limits, [this] {
         const Locked locked(device_.lock_);
-        return LimitsKstat::Copy{*device_.pacing_->limits(), now_ns()};
+        return LimitsKstat::Copy{*device_.pacing_->tokens().device(), now_ns()};
     });
+}
+
+void Controls::set_client_limits(std::optional<model::LimitSpec> limits) {
+    const std::lock_guard one(mutex_);
+    client_limits_kstat_.reset();
+    behaviour_.client_limits = limits;
+    {
+        const Locked locked(device_.lock_);
+        device_.pacing_->set_client_limits(limits, now_ns());
+        nudge();
+    }
+    if (!limits) return;
+    client_limits_kstat_ =
+        std::make_unique<SpecKstat>(device_.subject_, "client-limits", limits->text());
 }
 
 void Controls::retire() {
@@ -97,6 +115,7 @@ void Controls::retire() {
         return behaviour_;
     }();
     if (last.limits) set_limits(std::nullopt);
+    if (last.client_limits) set_client_limits(std::nullopt);
     if (last.model) set_model(std::nullopt);
 }
 
@@ -104,6 +123,7 @@ void Controls::power_off() {
     const std::lock_guard one(mutex_);
     const Locked locked(device_.lock_);
     device_.powered_ = false;
+    device_.pacing_->set_client_limits(std::nullopt, now_ns());
     nudge();
 }
 
@@ -112,6 +132,7 @@ void Controls::power_on() {
         const std::lock_guard one(mutex_);
         const Locked locked(device_.lock_);
         device_.powered_ = true;
+        device_.pacing_->set_client_limits(behaviour_.client_limits, now_ns());
         device_.table_.touch();
         device_.look_at_table();
         return behaviour_.model;

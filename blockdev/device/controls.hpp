@@ -30,6 +30,7 @@ class FaultsKstat;
 class Lane;
 class LimitsKstat;
 class ModelKstat;
+class SpecKstat;
 
 class Controls {
   public:
@@ -40,6 +41,8 @@ class Controls {
     void set_model(std::optional<model::ModelSpec> model);
     /// The new buckets begin full, or with their initial credits.
     void set_limits(std::optional<model::LimitSpec> limits);
+    /// The same for each client of the device.
+    void set_client_limits(std::optional<model::LimitSpec> limits);
     /// The device is about to go: removes limits and model, so that nothing waits for them.
     void retire();
     /// A loss of power begins. Until power_on(), no model, limit or fault concerns a request.
@@ -101,6 +104,7 @@ class Controls {
     std::unique_ptr<ModelKstat> model_kstat_;
     std::unique_ptr<LimitsKstat> limits_kstat_;
     std::unique_ptr<FaultsKstat> faults_kstat_;
+    std::unique_ptr<SpecKstat> client_limits_kstat_;
     Nudge nudge_{*this};
     bool nudged_ = false;  // the message is on its way; the device's lock protects it
 };

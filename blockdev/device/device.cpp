@@ -111,21 +111,21 @@ void Device::strategy(Buf& buf, Lane& lane) {
 // worker submits once per turn, however many requests the turn brought.
 void Device::start(Lane& here) {
     here.ring_.lock(lock_);
-    const auto limits = [this] { return powered_ ? pacing_->limits() : nullptr; };
-    if (limits() != nullptr) {
-        queue_.begin_pass(*limits(), pacing_->to_ns(read_clock(here)));
-    }
+    // The lock may be released on the way: power and limits are asked for each request.
+    Tokens& tokens = pacing_->tokens();
+    const auto limited = [&] { return powered_ && tokens.limited(); };
+    if (limited()) tokens.begin_pass(queue_, pacing_->to_ns(read_clock(here)));
     for (;;) {
         here.ring_.lock(lock_);  // a backing that moves bytes itself has unlocked it
-        const DeviceQueue::Turn turn = queue_.next(limits());
+        const DeviceQueue::Turn turn = queue_.next(powered_ ? tokens.device() : nullptr);
         if (turn.buf == nullptr) break;
         assert(turn.buf->state == Buf::State::waiting);
         turn.buf->state = Buf::State::running;
         accounting_->started(*turn.buf, [&] { return read_clock(here); });
         if (turn.runs) hand_out(*turn.buf, here, turn.buf->started);
     }
-    if (limits() != nullptr) {
-        here.alarms_.wait_for_tokens(here.ring_, pacing_->tokens_at());
+    if (limited()) {
+        here.alarms_.wait_for_tokens(here.ring_, tokens.again_at(here.ring_.kernel()));
     }
 }
 

@@ -6,6 +6,7 @@
 
 #include "blockdev/accounting/accounting.hpp"
 #include "blockdev/device/device.hpp"
+#include "blockdev/device/pacing.hpp"
 
 namespace blkscope {
 
@@ -59,12 +60,17 @@ hrtime_t Lane::now_ns() {
 
 Client& Lane::open_client(const ClientIdentity& who, const ConnectionFigures& figures) {
     ring_.lock(device_.lock_);
-    return device_.accounting_->client_opened(who, figures, now_ns());
+    const hrtime_t now = now_ns();
+    Client& client = device_.accounting_->client_opened(who, figures, now);
+    if (client.connections == 1) device_.pacing_->tokens().clients().opened(client, now);
+    return client;
 }
 
 void Lane::close_client(Client& client, const ConnectionFigures& figures) {
     ring_.lock(device_.lock_);
-    device_.accounting_->client_closed(client, figures, now_ns());
+    const hrtime_t now = now_ns();
+    if (client.connections == 1) device_.pacing_->tokens().clients().closed(client, now);
+    device_.accounting_->client_closed(client, figures, now);
 }
 
 void Lane::request_refused() {

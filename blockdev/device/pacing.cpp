@@ -47,7 +47,12 @@ void Pacing::swap_model(std::optional<model::ServiceModel>& model,
 }
 
 void Pacing::set_limits(const std::optional<model::Limits>& limits, hrtime_t now) {
-    limits_ = limits;
+    tokens_.set_device(limits);
+    changed(now);
+}
+
+void Pacing::set_client_limits(const std::optional<model::LimitSpec>& limits, hrtime_t now) {
+    tokens_.clients().set(limits, now);
     changed(now);
 }
 
@@ -81,11 +86,6 @@ void Pacing::make_plans() {
     while (plans_.size() < depth_) free_.push_back(&plans_.emplace_back());
 }
 
-std::optional<hrtime_t> Pacing::tokens_at() const {
-    if (!limits_ || !limits_->again_at()) return std::nullopt;
-    return kernel_ticks(kernel_, *limits_->again_at());
-}
-
 // After the depth was lowered, more requests may run for a while.
 Plan& Pacing::take_plan() {
     if (free_.empty()) return plans_.emplace_back();
@@ -100,7 +100,7 @@ Plan& Pacing::take_plan() {
 hrtime_t Pacing::ready_ns(const Buf& buf) const {
     hrtime_t ready = std::max(kernel_ns(kernel_, buf.queued), changed_at_);
     if (buf.op == Buf::Op::flush) ready = std::max(ready, flush_end_);
-    return limits_ ? std::max(ready, limits_->admitted_since()) : ready;
+    return tokens_.ready(buf, ready);
 }
 
 void Pacing::plan(Buf& buf, hrtime_t started) {

@@ -1,6 +1,6 @@
 // Pacing: the model, the limits and the fault rules of a device, and the plans of its requests.
 //
-//     DeviceQueue ◀─ limits() ── who may start by its tokens
+//     DeviceQueue ◀─ tokens() ── who may start by its tokens
 //     hand_out()  ── plan() ───▶ begin and end of the request, by the model; its fault, by the rules
 //     done()      ── answered() ▶ may it end now, or is it held until its planned end?
 //     finish()    ── ended() ──▶ overruns, lateness; the plan is free again
@@ -27,6 +27,7 @@
 #include "blockdev/accounting/model_counts.hpp"
 #include "blockdev/device/behaviour.hpp"
 #include "blockdev/device/plan.hpp"
+#include "blockdev/device/tokens.hpp"
 #include "blockdev/model/fault_rules.hpp"
 #include "blockdev/model/limits.hpp"
 #include "blockdev/model/service_model.hpp"
@@ -45,6 +46,7 @@ class Pacing {
     void swap_model(std::optional<model::ServiceModel>& model, std::unique_ptr<ModelCounts>& counts,
                     hrtime_t now);
     void set_limits(const std::optional<model::Limits>& limits, hrtime_t now);
+    void set_client_limits(const std::optional<model::LimitSpec>& limits, hrtime_t now);
     void set_depth(uint32_t depth, hrtime_t now);
     /// Returns the rule's number.
     uint32_t add_rule(model::FaultRule rule, hrtime_t now);
@@ -60,10 +62,7 @@ class Pacing {
     /// Whether requests that start now need plan().
     [[nodiscard]] bool plans() const { return model_.has_value() || !rules_.entries().empty(); }
 
-    /// nullptr without limits.
-    [[nodiscard]] model::Limits* limits() { return limits_ ? &*limits_ : nullptr; }
-    /// When one of the requests that lack tokens may start; nothing if none lacks any.
-    [[nodiscard]] std::optional<hrtime_t> tokens_at() const;
+    [[nodiscard]] Tokens& tokens() { return tokens_; }
 
     /// The backing gets the request at `started`. Only while plans(). Without a model, only a
     /// request that a rule strikes gets a plan.
@@ -106,7 +105,7 @@ class Pacing {
     uint32_t depth_;
     const bool busy_wait_;
     std::optional<model::ServiceModel> model_;
-    std::optional<model::Limits> limits_;
+    Tokens tokens_;
     model::FaultRules rules_;
     uint32_t model_number_ = 0;  // counts the models
     uint64_t plan_number_ = 0;   // counts the plans

@@ -28,7 +28,7 @@ void Limits::begin(hrtime_t now) {
     }
 }
 
-bool Limits::admit(const Buf& buf) {
+bool Limits::has_tokens(const Buf& buf) {
     hrtime_t ready = now_;
     bool behind = false;  // a request that waits for the same bucket
     each_bucket_of(buf, [&](Bucket& bucket, Name) {
@@ -45,12 +45,15 @@ bool Limits::admit(const Buf& buf) {
         again_at_ = std::min(again_at_.value_or(ready), ready);
         return false;
     }
+    return true;
+}
+
+void Limits::take(const Buf& buf) {
     admitted_since_ = std::numeric_limits<hrtime_t>::min();
     each_bucket_of(buf, [&](Bucket& bucket, Name name) {
         admitted_since_ = std::max(admitted_since_, bucket.tokens->ready_since(now_));
         bucket.tokens->take(cost(buf, name), now_);
     });
-    return true;
 }
 
 template <class Do>
@@ -96,6 +99,12 @@ int64_t Limits::level(Name name, hrtime_t now) const {
 
 uint64_t Limits::exceeded_ns(Name name, hrtime_t now) const {
     return bucket(name).exceeded_until(now);
+}
+
+uint64_t Limits::exceeded_ns(hrtime_t now) const {
+    uint64_t sum = 0;
+    for (const Bucket& each : buckets_) sum += each.exceeded_until(now);
+    return sum;
 }
 
 }  // namespace blkscope::model

@@ -44,7 +44,14 @@ class Limits {
     /// Begins a pass over the waiting requests.
     void begin(hrtime_t now);
     /// Whether the next request of the pass may start. Takes its cost if so.
-    bool admit(const Buf& buf);
+    bool admit(const Buf& buf) {
+        if (!has_tokens(buf)) return false;
+        take(buf);
+        return true;
+    }
+    /// The same in two steps, for a request that other limits may refuse.
+    [[nodiscard]] bool has_tokens(const Buf& buf);
+    void take(const Buf& buf);
     /// Since when the tokens of the request that was admitted last were there.
     [[nodiscard]] hrtime_t admitted_since() const { return admitted_since_; }
     /// Whether no request behind can start in this pass, so that the caller may stop asking.
@@ -54,8 +61,9 @@ class Limits {
 
     /// The tokens of a bucket that has a rate; negative for a debt.
     [[nodiscard]] int64_t level(Name name, hrtime_t now) const;
-    /// The exceeded time of a bucket up to `now`.
+    /// The exceeded time of a bucket up to `now`, and of all buckets together.
     [[nodiscard]] uint64_t exceeded_ns(Name name, hrtime_t now) const;
+    [[nodiscard]] uint64_t exceeded_ns(hrtime_t now) const;
 
   private:
     struct Bucket {

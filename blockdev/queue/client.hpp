@@ -8,8 +8,10 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
+#include "blockdev/model/limits.hpp"
 #include "blockdev/queue/waiting_line.hpp"
 
 namespace blkscope {
@@ -21,6 +23,8 @@ struct Client {
     ClientStats* stats = nullptr;  // its own, or those that it shares with other clients
     uint32_t connections = 0;      // open ones
     WaitingLine line;              // its requests, if the device starts requests in fair order
+    std::optional<model::Limits> limits;  // its own buckets
+    uint64_t counted_ns = 0;              // of their exceeded time, in the statistics
 };
 
 }  // namespace blkscope

@@ -34,17 +34,26 @@ void DeviceQueue::begin_pass(model::Limits& limits, hrtime_t now) {
 DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
     assert(flush_ == nullptr || running_ > 0);
     assert(flush_ != nullptr || gathered_.empty());
-    if (limits == nullptr) waiting_.end_pass();  // the limits were removed
     while (!waiting_.all_asked()) {
         const Buf& front = waiting_.front();
         const bool gathers = front.op == Buf::Op::flush && flush_ != nullptr;
         if (!gathers && running_ >= depth_) break;
-        if (limits == nullptr || front.exempt || limits->admit(front)) return take_front();
-        if (limits->exhausted()) break;
+        if (front.exempt || admits(front, limits)) return take_front();
+        if (limits != nullptr && limits->exhausted()) break;
         waiting_.refuse_front();
     }
     waiting_.end_pass();
     return {};
+}
+
+// A request that lacks tokens of its client takes none of the device's, and the reverse.
+bool DeviceQueue::admits(const Buf& buf, model::Limits* limits) {
+    const bool has_own = buf.client != nullptr && buf.client->limits;
+    if (has_own && !buf.client->limits->has_tokens(buf)) return false;
+    if (limits != nullptr && !limits->has_tokens(buf)) return false;
+    if (has_own) buf.client->limits->take(buf);
+    if (limits != nullptr) limits->take(buf);
+    return true;
 }
 
 // The next request starts or, as a flush while another one runs, is gathered.

@@ -14,7 +14,7 @@
 // cover had ended. The next flush begins later, so one flush serves all gathered ones. Gathered
 // flushes take no depth.
 //
-// Limits may refuse a request. The request keeps its place, and a later request that needs other
+// Limits of the device, or of the request's client, may refuse a request. The request keeps its place, and a later request that needs other
 // tokens may start before it. One pass asks for all waiting requests, as long as there is depth.
 //
 // Units:     requests.
@@ -64,6 +64,8 @@ class DeviceQueue {
     /// Begins a pass of the limits over all waiting requests. The caller then calls next() until
     /// nothing can start, and asks the limits for the next moment.
     void begin_pass(model::Limits& limits, hrtime_t now);
+    /// The same if only clients have limits, which the caller has begun.
+    void begin_pass() { waiting_.end_pass(); }
 
     /// Removes the request whose turn it is, if it can start now.
     [[nodiscard]] Turn next(model::Limits* limits = nullptr);
@@ -77,6 +79,7 @@ class DeviceQueue {
 
   private:
     [[nodiscard]] Turn take_front();
+    [[nodiscard]] static bool admits(const Buf& buf, model::Limits* limits);
 
     uint32_t depth_;
     uint32_t running_ = 0;

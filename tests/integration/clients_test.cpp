@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <random>
 #include <string>
@@ -127,6 +128,27 @@ TEST_F(Clients, FourConnectionsOfAProcessAreOneClientWithItsName) {
     EXPECT_EQ(info("client-1", "program"), "integration_tes");  // 15 bytes, as Linux has it
     EXPECT_EQ(info("client-1", "peer"),
               "process " + std::to_string(getpid()) + " of user " + std::to_string(getuid()));
+}
+
+TEST_F(Clients, EachHasLimitsOfItsOwnThatChangeInPlace) {
+    configure(R"({"name": "a", "backing": "memory:1M", "client-limit": "iops=20"})");
+    serve_with({"--config", path("lab.json")});
+    Client client(uri("a"));
+    const auto seconds = [&](int reads) {
+        const auto begin = std::chrono::steady_clock::now();
+        for (int i = 0; i < reads; ++i) EXPECT_EQ(client.try_read(0, 512), 0);
+        return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    };
+    EXPECT_GT(seconds(12), 0.4);
+    EXPECT_NE(succeed({BLKSCOPE_BINARY, "list", "-v"}).find("client-limit iops=20\n"),
+              std::string::npos);
+    EXPECT_EQ(succeed({BLKSCOPE_BINARY, "set", "nbd0", "client-limit=iops=10"}),
+              "nbd0: client-limit=iops=10\n");
+    EXPECT_GT(seconds(6), 0.3);
+    configure(R"({"name": "a", "backing": "memory:1M"})");
+    reload("client-limit=none");
+    EXPECT_LT(seconds(10), 0.4);
+    EXPECT_EQ(read_command_count("connections"), 1u);
 }
 
 TEST_F(Clients, WithoutClientsThereAreNoKstatsOfThem) {

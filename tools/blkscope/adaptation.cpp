@@ -37,6 +37,11 @@ Adaptation::Adaptation(Device& device, const ExportConfig& config)
     if (limits_differ_) {
         changes_.push_back("limit=" + (wanted_.limits ? wanted_.limits->text() : "none"));
     }
+    client_limits_differ_ = wanted_.client_limits != now.client_limits;
+    if (client_limits_differ_) {
+        changes_.push_back("client-limit=" +
+                           (wanted_.client_limits ? wanted_.client_limits->text() : "none"));
+    }
     compare_model(now);
     compare_faults(now);
     if (empty()) return;
@@ -63,6 +68,7 @@ void Adaptation::compare_faults(const Behaviour& now) {
 void Adaptation::apply() {
     if (queue_depth_ != device_.queue_depth()) device_.set_queue_depth(queue_depth_);
     if (limits_differ_) device_.set_limits(wanted_.limits);
+    if (client_limits_differ_) device_.set_client_limits(wanted_.client_limits);
     if (model_differs_) device_.set_model(wanted_.model);
     if (faults_differ_) {
         device_.clear_faults();

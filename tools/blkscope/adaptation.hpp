@@ -39,6 +39,7 @@ class Adaptation {
     uint32_t queue_depth_;
     bool model_differs_ = false;
     bool limits_differ_ = false;
+    bool client_limits_differ_ = false;
     bool faults_differ_ = false;
     std::vector<std::string> changes_;
 };

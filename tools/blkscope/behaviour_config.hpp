@@ -29,6 +29,7 @@ inline constexpr size_t faults_max = 64;
 struct BehaviourConfig {
     std::optional<model::ModelSpec> model = {};
     std::optional<model::LimitSpec> limits = {};
+    std::optional<model::LimitSpec> client_limits = {};
     std::vector<std::string> faults = {};
     std::optional<uint64_t> seed = {};  // none: one is drawn
 

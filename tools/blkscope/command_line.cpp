@@ -213,6 +213,8 @@ void add_behaviour(CLI::App& serve, ServeOptions& options) {
         "[NAME@]SPEC");
     add("--limit", options.limits, "The most requests or bytes a second, as iops=100 or gp2:100G",
         "[NAME@]SPEC");
+    add("--client-limit", options.client_limits, "The same for each client of a device",
+        "[NAME@]SPEC");
     add("--fault", options.faults, "A fault and the requests that have it; repeat for more",
         "[NAME@]RULE");
     add("--crash-cache", options.crash_caches,
@@ -393,7 +395,8 @@ void add_control(CLI::App& app, ControlCommands& commands) {
     set->footer(set_notes);
     set->add_option("device", commands.set.device, "The device, as nbd0")->required();
     set->add_option("setting", commands.set.settings,
-                    "model=SPEC, limit=SPEC or queue-depth=N; model=none and limit=none remove")
+                    "model=SPEC, limit=SPEC, client-limit=SPEC or queue-depth=N; none in place "
+                    "of a SPEC removes")
         ->required();
     CLI::App* fault = app.add_subcommand("fault", "Add, list and clear the faults of a device");
     fault->footer(fault_notes);

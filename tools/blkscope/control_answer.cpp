@@ -108,12 +108,20 @@ Json Answer::set() {
             unless_none(*request_.limit, [&] { return model::LimitSpec::parse(*request_.limit); });
         changes.push_back("limit=" + (limits ? limits->text() : "none"));
     }
+    std::optional<model::LimitSpec> client_limits;
+    if (request_.client_limit) {
+        client_limits = unless_none(*request_.client_limit, [&] {
+            return model::LimitSpec::parse(*request_.client_limit);
+        });
+        changes.push_back("client-limit=" + (client_limits ? client_limits->text() : "none"));
+    }
     if (request_.queue_depth) {
         changes.push_back(fmt::format("queue-depth={}", *request_.queue_depth));
     }
     // All is parsed: from here on nothing fails.
     if (request_.queue_depth) device_.set_queue_depth(*request_.queue_depth);
     if (request_.limit) device_.set_limits(limits);
+    if (request_.client_limit) device_.set_client_limits(client_limits);
     if (request_.model) device_.set_model(std::move(model));
     for (const std::string& change : changes) log("set " + change);
     return {{"ok", true}, {"changes", changes}, {"warnings", warnings}};

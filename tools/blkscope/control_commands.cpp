@@ -57,6 +57,10 @@ void take_setting(ControlRequest& request, const std::string& setting) {
         once(request.limit.has_value());
         if (value != "none") model::LimitSpec::parse(value);
         request.limit = value;
+    } else if (name == "client-limit") {
+        once(request.client_limit.has_value());
+        if (value != "none") model::LimitSpec::parse(value);
+        request.client_limit = value;
     } else if (name == "queue-depth") {
         once(request.queue_depth.has_value());
         const auto depth = program::decimal<unsigned>(value);
@@ -67,7 +71,9 @@ void take_setting(ControlRequest& request, const std::string& setting) {
         request.queue_depth = depth;
     } else {
         throw std::invalid_argument(
-            fmt::format("set: '{}' is neither model=SPEC, limit=SPEC nor queue-depth=N", setting));
+            fmt::format("set: '{}' is neither model=SPEC, limit=SPEC, client-limit=SPEC nor "
+                        "queue-depth=N",
+                        setting));
     }
 }
 

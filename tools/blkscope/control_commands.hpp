@@ -19,7 +19,7 @@ namespace blkscope {
 
 struct SetCommand {
     std::string device;
-    std::vector<std::string> settings;  // model=SPEC, limit=SPEC, queue-depth=N
+    std::vector<std::string> settings;  // model=, limit=, client-limit=SPEC, queue-depth=N
 };
 
 struct FaultCommand {

@@ -118,6 +118,7 @@ std::string text_of(const ControlRequest& request) {
     request.all ? json.add("all", true) : json.add("device", request.device);
     if (request.model) json.add("model", *request.model);
     if (request.limit) json.add("limit", *request.limit);
+    if (request.client_limit) json.add("client-limit", *request.client_limit);
     if (request.queue_depth) json.add("queue-depth", *request.queue_depth);
     if (request.command == Command::fault_add) json.add("rule", request.rule);
     if (request.id) json.add("id", *request.id);
@@ -142,6 +143,7 @@ ControlRequest parse_request(std::string_view line) {
         case Command::set:
             request.model = optional_text(object, "model");
             request.limit = optional_text(object, "limit");
+            request.client_limit = optional_text(object, "client-limit");
             request.queue_depth = optional_number(object, "queue-depth", queue_depth_max);
             request.histograms = histograms_of(object);
             break;

@@ -38,6 +38,7 @@ struct ControlRequest {
     bool all = false;                       // of crash: every export, and no device
     std::optional<std::string> model = {};  // of set; "none" removes it
     std::optional<std::string> limit = {};  // likewise
+    std::optional<std::string> client_limit = {};
     std::optional<unsigned> queue_depth = {};
     std::string rule = {};            // of fault_add
     std::optional<uint32_t> id = {};  // of fault_clear; none: all

@@ -74,6 +74,9 @@ void list_behaviour(kstat_ctl_t* chain, int instance) {
     if (kstat_t* limits = read_beside(chain, instance, "limits")) {
         print_detail(fmt::format("limit {}", text(limits, "spec")));
     }
+    if (kstat_t* limits = read_beside(chain, instance, "client-limits")) {
+        print_detail(fmt::format("client-limit {}", text(limits, "spec")));
+    }
     if (kstat_t* faults = read_beside(chain, instance, "faults")) list_faults(faults);
     kstat_t* exp = read_beside(chain, instance, "export");
     if (exp != nullptr && kstat_data_lookup(exp, "crash_cache") != nullptr) {

@@ -22,6 +22,7 @@ struct ServeOptions {
     ExportConfig exp = {};                 // the settings of every export; no name, no backing
     std::vector<std::string> models = {};  // [NAME@]SPEC
     std::vector<std::string> limits = {};
+    std::vector<std::string> client_limits = {};
     std::vector<std::string> faults = {};  // [NAME@]RULE, in their order
     std::vector<std::string> crash_caches = {};
     uint64_t seed = draw_seed();  // of the first export; each further one has the next

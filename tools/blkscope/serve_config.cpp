@@ -68,6 +68,9 @@ BehaviourConfig behaviour_for(const ExportConfig& exp, const ServeOptions& optio
     if (const auto text = text_for(exp, "--limit", options.limits, names)) {
         behaviour.limits = model::LimitSpec::parse(*text);
     }
+    if (const auto text = text_for(exp, "--client-limit", options.client_limits, names)) {
+        behaviour.client_limits = model::LimitSpec::parse(*text);
+    }
     for (const std::string& rule : options.faults) {
         const Addressed one = addressed(rule, names);
         if (one.name.empty() || one.name == exp.name) behaviour.faults.emplace_back(one.text);

@@ -1,0 +1,122 @@
+// Limits of clients: each has tokens of its own, and a client without tokens keeps no other out.
+#include "blockdev/device/client_limits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "behaviour_fixture.hpp"
+#include "blockdev/queue/device_queue.hpp"
+
+namespace blkscope {
+namespace {
+
+struct Waiting : Buf {
+    explicit Waiting(Client* whose) {
+        client = whose;
+        bcount = 4096;
+        state = State::waiting;
+    }
+};
+
+TEST(ClientLimits, ARequestThatItsClientRefusesTakesNoTokensOfTheDevice) {
+    Client client;
+    client.limits.emplace(model::LimitSpec::parse("iops=100"), 0);
+    model::Limits device(model::LimitSpec::parse("iops=1000"), 0);
+    DeviceQueue queue(8);
+    std::deque<Waiting> reads;
+    for (int i = 0; i < 3; ++i) queue.enter(reads.emplace_back(&client));
+    client.limits->begin(0);
+    queue.begin_pass(device, 0);
+    EXPECT_EQ(queue.next(&device).buf, &reads[0]);
+    EXPECT_EQ(queue.next(&device).buf, nullptr);
+    EXPECT_EQ(device.level(model::LimitSpec::Name::iops, 0), 9);
+    EXPECT_FALSE(device.again_at());
+    EXPECT_EQ(client.limits->again_at(), 1);
+}
+
+TEST(ClientLimits, ARequestThatTheDeviceRefusesTakesNoTokensOfItsClient) {
+    Client client;
+    client.limits.emplace(model::LimitSpec::parse("iops=1000"), 0);
+    model::Limits device(model::LimitSpec::parse("iops=100"), 0);
+    DeviceQueue queue(8);
+    std::deque<Waiting> reads;
+    for (int i = 0; i < 3; ++i) queue.enter(reads.emplace_back(&client));
+    client.limits->begin(0);
+    queue.begin_pass(device, 0);
+    EXPECT_EQ(queue.next(&device).buf, &reads[0]);
+    EXPECT_EQ(queue.next(&device).buf, nullptr);
+    EXPECT_EQ(client.limits->level(model::LimitSpec::Name::iops, 0), 9);
+}
+
+/// Two clients of a device.
+class DeviceClientLimits : public BehaviourTest {
+  protected:
+    void serve_both(const std::string& client_limits) {
+        Behaviour behaviour;
+        behaviour.client_limits = limits_of(client_limits);
+        serve(std::move(behaviour));
+        for (const char* key : {"a", "b"}) {
+            clients_.push_back(&device_->first_lane().open_client({.key = key}, figures_));
+        }
+        ring_->unlock();
+    }
+    void TearDown() override {
+        for (Client* client : clients_) device_->first_lane().close_client(*client, figures_);
+        ring_->unlock();
+        BehaviourTest::TearDown();
+    }
+    /// Sends a read of this client, or of none.
+    TestBuf& send(Client* client) {
+        TestBuf& buf = bufs_.emplace_back(Buf::Op::read);
+        buf.data = memory_.data();
+        buf.client = client;
+        device_->strategy(buf);
+        return buf;
+    }
+    void finish_all() {
+        for (const TestBuf& buf : bufs_) finish(buf);
+    }
+
+    std::vector<std::byte> memory_ = std::vector<std::byte>(4096);
+    ConnectionFigures figures_;
+    std::vector<Client*> clients_;
+    std::deque<TestBuf> bufs_;
+};
+
+TEST_F(DeviceClientLimits, AClientWithoutTokensKeepsNoOtherClientOut) {
+    serve_both("iops=20");
+    for (int i = 0; i < 5; ++i) send(clients_[0]);
+    TestBuf& other = send(clients_[1]);
+    TestBuf& nobody = send(nullptr);
+    settle();
+    EXPECT_EQ(other.done, 1);
+    EXPECT_EQ(nobody.done, 1);
+    EXPECT_EQ(bufs_[4].done, 0);
+    finish_all();
+    EXPECT_GE(wait_ns(bufs_[4]), 100 * ms);  // two start at once, then one every 50 ms
+    EXPECT_GE(numbers("nbd", "nbd0,client-1,info").at("limited_ns"), 10 * ms);
+    EXPECT_EQ(numbers("nbd", "nbd0,client-2,info").at("limited_ns"), 0u);
+}
+
+TEST_F(DeviceClientLimits, BeginAndEndWhileRequestsWait) {
+    serve_both("iops=1");
+    EXPECT_FALSE(read_data("nbd", "nbd0,client-limits").empty());
+    for (int i = 0; i < 4; ++i) send(clients_[0]);
+    settle();
+    EXPECT_EQ(bufs_[3].done, 0);
+    device_->set_client_limits(std::nullopt);
+    settle();
+    EXPECT_EQ(bufs_[3].done, 1);
+    EXPECT_TRUE(read_data("nbd", "nbd0,client-limits").empty());
+    EXPECT_FALSE(device_->behaviour().client_limits);
+    device_->set_client_limits(limits_of("iops=1000"));
+    EXPECT_EQ(device_->behaviour().client_limits, limits_of("iops=1000"));
+    send(clients_[1]);
+    finish_all();
+}
+
+}  // namespace
+}  // namespace blkscope
