@@ -38,6 +38,7 @@
 #include "blockdev/accounting/subject.hpp"
 #include "blockdev/queue/buf.hpp"
 #include "blockdev/queue/client.hpp"
+#include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
 
@@ -73,7 +74,9 @@ class Clients {
 
     /// Adds the statistics of a closed client to `client-gone`. For the inside of a write of the
     /// sequence lock.
-    void take_over_closed(const ClientStats& closed) { gone_->take_over(closed); }
+    void take_over_closed(const ClientStats& closed) {
+        if (!planted("client-vanishes")) gone_->take_over(closed);
+    }
 
     /// The live counters of each client with statistics of its own, of `client-other` and of
     /// `client-gone`, in ticks.

@@ -73,6 +73,10 @@ void Lane::close_client(Client& client, const ConnectionFigures& figures) {
     device_.accounting_->client_closed(client, figures, now);
 }
 
+std::vector<const kstat_io_t*> Lane::client_counters() const {
+    return device_.accounting_->clients().counters();
+}
+
 void Lane::request_refused() {
     ring_.lock(device_.lock_);
     device_.accounting_->errors().refused();

@@ -20,6 +20,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "blockdev/accounting/client_connection.hpp"
 #include "blockdev/backing/backing.hpp"
@@ -50,6 +51,8 @@ class Lane final : private SubmissionObserver {
     [[nodiscard]] Client& open_client(const ClientIdentity& who, const ConnectionFigures& figures);
     /// The connection has no request any more.
     void close_client(Client& client, const ConnectionFigures& figures);
+    /// The live counters of all clients of the device, also of those that have closed.
+    [[nodiscard]] std::vector<const kstat_io_t*> client_counters() const;
     /// A client's request was refused without strategy(), because the device does not support it.
     void request_refused();
 

@@ -576,6 +576,7 @@ void Boot::check_devices() {
                         ", " + std::to_string(writes));
         }
         check_partitions(served, exact);
+        check_clients(server_->device(device_of(served)));
         if (io.rlentime < io.rtime || io.wlentime < io.wtime || io.rtime < 0) {
             judge_.fail("a queue was longer busy than not empty");
         }
@@ -617,6 +618,27 @@ void Boot::check_partitions(const Served& served, bool exact) {
     if (all && !counted.empty() &&
         (sum.wlentime != disk.wlentime || sum.rlentime != disk.rlentime)) {
         judge_.fail("the stays in the partitions are not those in their disk");
+    }
+}
+
+// Each request counts for its client with the times of the disk, whatever clients have closed.
+void Boot::check_clients(Device& device) {
+    kstat_io_t sum{};
+    for (const kstat_io_t* io : device.first_lane().client_counters()) {
+        sum.reads += io->reads;
+        sum.writes += io->writes;
+        sum.nread += io->nread;
+        sum.nwritten += io->nwritten;
+        sum.wlentime += io->wlentime;
+        sum.rlentime += io->rlentime;
+    }
+    const kstat_io_t& disk = device.io();
+    if (sum.reads != disk.reads || sum.writes != disk.writes || sum.nread != disk.nread ||
+        sum.nwritten != disk.nwritten) {
+        judge_.fail("the clients' requests are not those of their disk");
+    }
+    if (sum.wlentime != disk.wlentime || sum.rlentime != disk.rlentime) {
+        judge_.fail("the stays of the clients' requests are not those in their disk");
     }
 }
 

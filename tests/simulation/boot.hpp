@@ -127,6 +127,7 @@ class Boot {
     void check_door();
     void check_devices();
     void check_partitions(const Served& served, bool exact);
+    void check_clients(Device& device);
     void check_errors();
     void end_all();
     void check_left();

@@ -17,6 +17,8 @@ namespace blkscope::simulation {
 namespace {
 
 constexpr uint64_t device_stream = 0x64657669;
+constexpr uint64_t clients_stream = 0x636c6965;
+constexpr uint64_t keys = 4;
 constexpr unsigned ring_entries = 64;
 constexpr uint64_t turn_ns_max = 3'000;
 constexpr hrtime_t limit_ns = 2'000'000'000;
@@ -25,6 +27,7 @@ constexpr uint64_t blocks_max = 24;
 /// The times of a finished request.
 struct Stay {
     Buf::Op op = Buf::Op::read;
+    uint64_t key = 0;  // of the client
     hrtime_t queued = 0;
     hrtime_t started = 0;
     hrtime_t finished = 0;
@@ -44,6 +47,8 @@ class DeviceLife {
 
     struct Asker : Buf {
         Party* party = nullptr;
+        uint64_t key = 0;  // of the client; 0: the requests have none
+        ConnectionFigures figures;
         uint32_t write = 0;
         hrtime_t made = 0;
         bool out = false;
@@ -65,6 +70,10 @@ class DeviceLife {
     void make_device(Random& random);
     void drive(Party& party);
     void ask(Asker& asker);
+    void connect(Asker& asker);
+    void disconnect(Asker& asker);
+    void end_clients();
+    void check_clients();
     static void done(Buf& buf);
     void judge(Asker& asker);
     void check_times();
@@ -74,6 +83,8 @@ class DeviceLife {
     Timeline timeline_;
     Judge judge_;
     Random random_;
+    Random clients_random_;
+    StartOrder order_ = StartOrder::arrival;
     SimulatedKernel kernel_;
     std::shared_ptr<SimulatedFile> file_;
     std::unique_ptr<Oracle> oracle_;
@@ -87,7 +98,10 @@ class DeviceLife {
 };
 
 DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
-    : random_(seed, device_stream), kernel_(timeline_, seed) {
+    : random_(seed, device_stream),
+      clients_random_(seed, clients_stream),
+      kernel_(timeline_, seed) {
+    if (clients_random_.one_in(3)) order_ = StartOrder::fair;
     if (!cuts.no_faults && random_.one_in(2)) {
         kernel_.faults.short_transfer = random_.between(2, 20);
         kernel_.faults.interrupted = random_.between(5, 100);
@@ -107,6 +121,7 @@ DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
         for (uint64_t j = 0; j < askers; ++j) {
             party->askers.push_back(std::make_unique<Asker>());
             party->askers.back()->party = party.get();
+            party->askers.back()->key = clients_random_.below(keys + 1);
             party->ready.push_back(party->askers.back().get());
         }
         kernel_.when_ready(party->ring_number, [this, at = party.get()] { drive(*at); });
@@ -147,9 +162,10 @@ void DeviceLife::make_device(Random& random) {
     const uint32_t depth = depths[random.below(5)];
     plan_ = std::string(file_ ? "file" : "memory") + ", " + std::to_string(bytes / page_bytes) +
             " pages, depth " + std::to_string(depth) + ", " + std::to_string(parties_.size()) +
-            " rings";
-    device_ = std::make_unique<Device>(*parties_[0]->ring, std::move(backing), std::nullopt,
-                                       DeviceOptions{.queue_depth = depth});
+            " rings" + (order_ == StartOrder::fair ? ", fair" : "");
+    device_ = std::make_unique<Device>(
+        *parties_[0]->ring, std::move(backing), std::nullopt,
+        DeviceOptions{.queue_depth = depth, .order = order_, .client_stats = 2});
 }
 
 Outcome DeviceLife::run() {
@@ -168,6 +184,8 @@ Outcome DeviceLife::run() {
     }
     if (!judge_.failed()) {
         check_times();
+        end_clients();
+        check_clients();
         check_order();
         check_depth();
     }
@@ -208,7 +226,31 @@ void DeviceLife::drive(Party& party) {
                     [this, &party] { drive(party); });
 }
 
+// Askers with one key are connections of one client, which come and go.
+void DeviceLife::connect(Asker& asker) {
+    if (asker.key == 0 || asker.client != nullptr) return;
+    Party& party = *asker.party;
+    Lane& lane = party.lane ? *party.lane : device_->first_lane();
+    asker.client = &lane.open_client({.key = std::to_string(asker.key)}, asker.figures);
+}
+
+void DeviceLife::disconnect(Asker& asker) {
+    if (asker.client == nullptr) return;
+    Party& party = *asker.party;
+    Lane& lane = party.lane ? *party.lane : device_->first_lane();
+    lane.close_client(*std::exchange(asker.client, nullptr), asker.figures);
+}
+
+void DeviceLife::end_clients() {
+    for (auto& party : parties_) {
+        for (auto& asker : party->askers) disconnect(*asker);
+        party->ring->unlock();
+    }
+}
+
 void DeviceLife::ask(Asker& asker) {
+    if (clients_random_.one_in(16)) disconnect(asker);
+    connect(asker);
     static constexpr Buf::Op ops[] = {Buf::Op::read,  Buf::Op::write,        Buf::Op::read,
                                       Buf::Op::write, Buf::Op::write_zeroes, Buf::Op::flush,
                                       Buf::Op::trim,  Buf::Op::write};
@@ -253,7 +295,7 @@ void DeviceLife::judge(Asker& asker) {
     const hrtime_t now = timeline_.now();
     timeline_.note(static_cast<uint64_t>(asker.error));
     timeline_.note(static_cast<uint64_t>(asker.finished));
-    stays_.push_back({asker.op, asker.queued, asker.started, asker.finished});
+    stays_.push_back({asker.op, asker.key, asker.queued, asker.started, asker.finished});
     if (asker.queued > asker.started || asker.started > asker.finished) {
         judge_.fail("a request's times are out of order");
     }
@@ -299,14 +341,43 @@ void DeviceLife::check_times() {
     }
 }
 
+// All clients have closed, and others have their counts.
+void DeviceLife::check_clients() {
+    kstat_io_t sum{};
+    for (const kstat_io_t* io : device_->first_lane().client_counters()) {
+        sum.wlentime += io->wlentime;
+        sum.rlentime += io->rlentime;
+        sum.reads += io->reads;
+        sum.writes += io->writes;
+        if (io->wcnt != 0 || io->rcnt != 0) judge_.fail("a client's queue is not empty");
+    }
+    hrtime_t waited = 0;
+    hrtime_t ran = 0;
+    uint64_t done = 0;
+    for (const Stay& stay : stays_) {
+        const bool counts = stay.op == Buf::Op::read || stay.op == Buf::Op::write;
+        if (stay.key == 0 || !counts) continue;
+        waited += stay.started - stay.queued;
+        ran += stay.finished - stay.started;
+        ++done;
+    }
+    if (sum.wlentime != waited || sum.rlentime != ran || sum.reads + sum.writes != done) {
+        judge_.fail("the clients' times are not their requests' stays");
+    }
+}
+
+// In fair order each client has an order of its own.
 // Flushes that wait for a running flush keep the order, too: all start when it has ended.
 void DeviceLife::check_order() {
     std::vector<Stay> stays = stays_;
     std::erase_if(stays, [](const Stay& stay) { return stay.op == Buf::Op::flush; });
-    std::sort(stays.begin(), stays.end(),
-              [](const Stay& a, const Stay& b) { return a.queued < b.queued; });
+    std::sort(stays.begin(), stays.end(), [&](const Stay& a, const Stay& b) {
+        if (order_ == StartOrder::fair && a.key != b.key) return a.key < b.key;
+        return a.queued < b.queued;
+    });
     for (size_t i = 1; i < stays.size(); ++i) {
-        const bool later = stays[i].queued > stays[i - 1].queued;
+        const bool later = stays[i].queued > stays[i - 1].queued &&
+                           (order_ == StartOrder::arrival || stays[i].key == stays[i - 1].key);
         if (later && stays[i].started < stays[i - 1].started) {
             return judge_.fail("a request started before an earlier one");
         }
