@@ -1,8 +1,8 @@
 // ClientIdentity: the client of a connection. ConnectionFigures: the figures of a connection that
 // its worker keeps.
 //
-// Connections with the same key are one client. The key may have a name that other users may not
-// see. So no kstat shows it.
+// Connections with the same key are one client. The key may have the TLS name, which other users may
+// not see. So no kstat shows the two.
 //
 // Units:     bytes.
 // Ownership: values.
@@ -24,7 +24,8 @@ struct ClientIdentity {
     std::string peer = {};     // for users: an address or a process
     std::string program = {};  // of a process: its name, as printable text; else empty
     std::optional<uid_t> uid = {};
-    pid_t pid = 0;  // 0: none, or not visible here
+    pid_t pid = 0;              // 0: none, or not visible here
+    std::string tls_name = {};  // proved by the client; no kstat shows it
 
     bool operator==(const ClientIdentity&) const = default;
 };

@@ -22,8 +22,8 @@ ClientStats& Clients::stats_for(Client& client, const ClientIdentity& who, hrtim
         gone_ = std::make_unique<ClientStats>(seq_, subject_, "client-gone");
     }
     if (!has_place(now_ns)) return *other_;
-    const std::string what = "client-" + std::to_string(++last_number_);
-    auto made = std::make_unique<ClientStats>(seq_, subject_, what, who);
+    client.name = "client-" + std::to_string(++last_number_);
+    auto made = std::make_unique<ClientStats>(seq_, subject_, client.name, who);
     return *(own_[&client] = std::move(made));
 }
 
@@ -34,6 +34,7 @@ Client& Clients::open(const ClientIdentity& who, const ConnectionFigures& figure
     if (!client) {
         client = std::make_unique<Client>();
         client->key = who.key;
+        client->tls_name = who.tls_name;
         client->stats = &stats_for(*client, who, now_ns);
     }
     ++client->connections;
@@ -55,6 +56,15 @@ std::unique_ptr<ClientStats> Clients::close(Client& client, const ConnectionFigu
     }
     clients_.erase(std::string(client.key));
     return closed;
+}
+
+std::vector<std::pair<std::string, std::string>> Clients::tls_names() const {
+    std::vector<std::pair<std::string, std::string>> names;
+    for (const auto& [key, client] : clients_) {
+        if (client->name.empty() || client->tls_name.empty()) continue;
+        names.emplace_back(client->name, client->tls_name);
+    }
+    return names;
 }
 
 std::vector<const kstat_io_t*> Clients::counters() const {

@@ -29,6 +29,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/seqlock.hpp"
@@ -77,6 +78,9 @@ class Clients {
     void take_over_closed(const ClientStats& closed) {
         if (!planted("client-vanishes")) gone_->take_over(closed);
     }
+
+    /// The client, by the name of its statistics, and its TLS name, for the clients that have both.
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> tls_names() const;
 
     /// The live counters of each client with statistics of its own, of `client-other` and of
     /// `client-gone`, in ticks.

@@ -229,6 +229,11 @@ bool Controls::clear_sync_error() {
     return true;
 }
 
+std::vector<std::pair<std::string, std::string>> Controls::tls_names() const {
+    const Locked locked(device_.lock_);
+    return device_.accounting_->clients().tls_names();
+}
+
 Behaviour Controls::behaviour() const {
     const std::lock_guard one(mutex_);
     Behaviour now = behaviour_;

@@ -17,6 +17,8 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "blockdev/device/behaviour.hpp"
@@ -61,6 +63,8 @@ class Controls {
     /// Ends the effect of a failed sync on later requests, and logs that. False if no sync has
     /// succeeded since the failed one. True if there is nothing to clear.
     bool clear_sync_error();
+    /// The TLS names of the clients: see Clients::tls_names().
+    [[nodiscard]] std::vector<std::pair<std::string, std::string>> tls_names() const;
     /// The behaviour that holds now.
     [[nodiscard]] Behaviour behaviour() const;
 

@@ -20,6 +20,8 @@ class ClientStats;
 
 struct Client {
     std::string key;
+    std::string tls_name;          // as in its identity
+    std::string name;              // of its own statistics, as client-1; empty if it has none
     ClientStats* stats = nullptr;  // its own, or those that it shares with other clients
     uint32_t connections = 0;      // open ones
     WaitingLine line;              // its requests, if the device starts requests in fair order

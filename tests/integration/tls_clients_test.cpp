@@ -347,6 +347,16 @@ TEST_F(TlsClients, WrongCredentialsAreOneLineAndExitStatus2) {
     EXPECT_FALSE(fs::exists(path("never")));
 }
 
+// The name comes from the control socket, and no kstat has it.
+TEST_F(TlsClients, AreListedByTheirNamesWhichNoKstatShows) {
+    serve_tls("require");
+    Client alice(psk_uri());
+    EXPECT_EQ(alice.try_read(0, 512), 0);
+    const std::string table = succeed({BLKSCOPE_BINARY, "clients", "--interval", "0"});
+    EXPECT_NE(table.find("  alice, 127.0.0.1\n"), std::string::npos) << table;
+    EXPECT_EQ(succeed({KSTAT_BINARY, "-p", "-c", "client"}).find("alice"), std::string::npos);
+}
+
 TEST_F(TlsClients, TheServerEndsInOrderWithClientsConnected) {
     serve_tls("require");
     Client idle(psk_uri());

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -11,6 +12,8 @@
 #include <thread>
 
 #include "driver/nbd/text.hpp"
+#include "tools/blkscope/control_client.hpp"
+#include "tools/blkscope/control_request.hpp"
 #include "tools/iostat/changes.hpp"
 #include "tools/iostat/reader.hpp"
 #include "tools/program/print.hpp"
@@ -67,6 +70,30 @@ ClientLine line_of(kstat_ctl_t* chain, const iostat::Device* before, const iosta
     }
     if (line.client == "client-other") line.who = "all other clients";
     return line;
+}
+
+// The TLS names of the device's clients. Empty if the server tells them only to another user.
+std::map<std::string, std::string> tls_names(const std::string& device) try {
+    std::map<std::string, std::string> names;
+    const StrictJson answer =
+        ask_server({.command = ControlRequest::Command::clients, .device = device});
+    for (const StrictJson& client : answer.at("clients")) {
+        names[client.at("client").get<std::string>()] = client.at("tls-name").get<std::string>();
+    }
+    return names;
+} catch (const std::exception&) {
+    return {};
+}
+
+void add_tls_names(std::vector<ClientLine>& lines) {
+    std::map<std::string, std::map<std::string, std::string>> names;  // by device
+    for (ClientLine& line : lines) {
+        const auto known = names.find(line.device);
+        auto& of_device =
+            known == names.end() ? names[line.device] = tls_names(line.device) : known->second;
+        const auto found = of_device.find(line.client);
+        if (found != of_device.end()) line.who = found->second + ", " + line.who;
+    }
 }
 
 bool is_idle_rest(const ClientLine& line) {
@@ -136,6 +163,7 @@ void clients(const ClientsCommand& command) {
         ClientLine line = line_of(reader.chain(), iostat::find(before, now), now);
         if (!is_idle_rest(line)) lines.push_back(std::move(line));
     }
+    add_tls_names(lines);
     program::print(clients_table(std::move(lines)), "clients: cannot write");
 }
 

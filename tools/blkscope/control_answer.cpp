@@ -69,6 +69,8 @@ class Answer {
                 return clear_error();
             case Command::crash:
                 break;  // may concern several devices
+            case Command::clients:
+                return list_clients();
         }
         throw std::logic_error("no command");
     }
@@ -79,6 +81,7 @@ class Answer {
     Json list_faults() const;
     Json clear_faults();
     Json clear_error();
+    Json list_clients() const;
     void log(const std::string& what) const {
         fmt::print(stderr, "blkscope: {}: {} {}\n", device_.name(), who_.text(), what);
     }
@@ -176,6 +179,15 @@ Json Answer::clear_error() {
                                  ": no sync has succeeded since the one that failed; flush first");
     }
     return {{"ok", true}};
+}
+
+// The names that no kstat shows.
+Json Answer::list_clients() const {
+    Json clients = Json::array();
+    for (const auto& [client, tls_name] : device_.tls_names()) {
+        clients.push_back({{"client", client}, {"tls-name", nbd::printable(tls_name)}});
+    }
+    return {{"ok", true}, {"clients", std::move(clients)}};
 }
 
 size_t find_export(const nbd::Server& server, const std::string& device) {

@@ -20,13 +20,14 @@ namespace {
 using Command = ControlRequest::Command;
 using program::Json;
 
-constexpr std::array<std::pair<Command, std::string_view>, 6> commands{
+constexpr std::array<std::pair<Command, std::string_view>, 7> commands{
     {{Command::set, "set"},
      {Command::fault_add, "fault-add"},
      {Command::fault_list, "fault-list"},
      {Command::fault_clear, "fault-clear"},
      {Command::clear_error, "clear-error"},
-     {Command::crash, "crash"}}};
+     {Command::crash, "crash"},
+     {Command::clients, "clients"}}};
 
 std::string_view name_of(Command command) {
     for (const auto& [each, name] : commands) {
@@ -158,6 +159,7 @@ ControlRequest parse_request(std::string_view line) {
         case Command::fault_list:
         case Command::clear_error:
         case Command::crash:
+        case Command::clients:
             break;
     }
     object.no_others();

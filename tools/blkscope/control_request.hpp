@@ -31,7 +31,15 @@ struct SentHistogram {
 };
 
 struct ControlRequest {
-    enum class Command : uint8_t { set, fault_add, fault_list, fault_clear, clear_error, crash };
+    enum class Command : uint8_t {
+        set,
+        fault_add,
+        fault_list,
+        fault_clear,
+        clear_error,
+        crash,
+        clients
+    };
 
     Command command = Command::set;
     std::string device = {};                // nbd0

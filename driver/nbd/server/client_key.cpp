@@ -48,6 +48,7 @@ std::optional<ClientIdentity> identity_of(const Peer& peer, const std::string& t
     who.key = by == ClientBy::connection ? fmt::format("connection {}", connection)
                                          : key_of(peer, tls_name, by);
     who.peer = peer_text(peer, by);
+    if (by != ClientBy::address) who.tls_name = tls_name;
     if (peer.kind != Peer::Kind::process) return who;
     who.uid = peer.uid;
     if (by == ClientBy::address) return who;  // a user may have several processes

@@ -6,7 +6,7 @@
 //     address     user               address              address
 //     none        no connection belongs to a client
 //
-// The TLS name is part of the key and of nothing else, so no kstat shows it to other users.
+// No kstat shows the TLS name to other users. `blkscope clients` gets it from the control socket.
 //
 // Units:     none.
 // Ownership: values.

@@ -54,6 +54,7 @@ TEST(ClientKey, ATlsNameTellsClientsOfOneAddressApartAndIsShownNowhere) {
     EXPECT_NE(alice->key, bob->key);
     EXPECT_EQ(alice->peer, "192.0.2.7");
     EXPECT_EQ(alice->program, "");
+    EXPECT_EQ(alice->tls_name, "alice");
     EXPECT_EQ(identity_of(peer, "alice", ClientBy::address, 1)->key,
               identity_of(peer, "bob", ClientBy::address, 1)->key);
 }
