@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "served_device.hpp"
@@ -149,6 +151,85 @@ TEST_F(Clients, EachHasLimitsOfItsOwnThatChangeInPlace) {
     reload("client-limit=none");
     EXPECT_LT(seconds(10), 0.4);
     EXPECT_EQ(read_command_count("connections"), 1u);
+}
+
+/// A client with 64 writes under way, in a thread of its own.
+class DeepWriter {
+  public:
+    explicit DeepWriter(const std::string& uri) : client_(uri), thread_([this] { write(); }) {}
+    ~DeepWriter() {
+        stop_ = true;
+        thread_.join();
+    }
+
+  private:
+    void write() {
+        unsigned under_way = 0;
+        while (!stop_ || under_way > 0) {
+            for (; !stop_ && under_way < 64; ++under_way) {
+                const uint64_t offset = 4096 * (next_++ % 256);
+                if (nbd_aio_pwrite(client_.get(), data_.data(), data_.size(), offset,
+                                   nbd_completion_callback{}, 0) == -1) {
+                    return;
+                }
+            }
+            if (nbd_poll(client_.get(), 100) == -1) return;
+            for (int64_t cookie = 0; (cookie = nbd_aio_peek_command_completed(client_.get())) > 0;
+                 --under_way) {
+                nbd_aio_command_completed(client_.get(), static_cast<uint64_t>(cookie));
+            }
+        }
+    }
+
+    Client client_;
+    std::vector<char> data_ = std::vector<char>(4096);
+    uint64_t next_ = 0;
+    std::atomic<bool> stop_{false};
+    std::thread thread_;  // last: it uses the others
+};
+
+class NoisyNeighbour : public Clients {
+  protected:
+    struct Reader {
+        double p99_ms;
+        double wait_ms;  // mean
+    };
+
+    /// Serves one read at a time beside a deep writer. The disk serves four requests at once, and
+    /// takes 1 ms for each.
+    Reader read_beside_a_writer(const std::string& order) {
+        serve("memory:1M", {"--model", "all=const:1ms", "--queue-depth", "4", "--client-by",
+                            "connection", "--order", order});
+        const DeepWriter writer(uri());
+        EXPECT_TRUE(eventually([&] { return read_io("nbd0").wcnt >= 50; }));
+        Client client(uri());
+        std::vector<double> times_ms;
+        for (int i = 0; i < 100; ++i) {
+            const auto begin = std::chrono::steady_clock::now();
+            EXPECT_EQ(client.try_read(0, 4096), 0);
+            const std::chrono::duration<double, std::milli> time =
+                std::chrono::steady_clock::now() - begin;
+            times_ms.push_back(time.count());
+        }
+        std::ranges::sort(times_ms);
+        const kstat_io_t io = read_io("nbd0,client-2");
+        EXPECT_EQ(io.reads, 100u);
+        EXPECT_EQ(read_io("nbd0,client-1").reads, 0u);
+        return {.p99_ms = times_ms[98],
+                .wait_ms = static_cast<double>(io.wlentime) / 1e6 / io.reads};
+    }
+};
+
+TEST_F(NoisyNeighbour, IsNoneInFairOrder) {
+    const Reader arrival = read_beside_a_writer("arrival");
+    EXPECT_EQ(stop_server(), 0);
+    const Reader fair = read_beside_a_writer("fair");
+    // 60 writes wait before each read, and four start in a millisecond.
+    EXPECT_GT(arrival.wait_ms, 12);
+    EXPECT_GT(arrival.p99_ms, 13);
+    // In fair order the read is the next but one that starts.
+    EXPECT_LT(fair.wait_ms, arrival.wait_ms / 5);
+    EXPECT_LT(fair.p99_ms, arrival.p99_ms);
 }
 
 TEST_F(Clients, WithoutClientsThereAreNoKstatsOfThem) {
