@@ -177,6 +177,10 @@ double Distribution::mean_ns() const {
     return std::visit(mean, shape_);
 }
 
+bool Distribution::says_mean() const {
+    return std::holds_alternative<Constant>(shape_) || std::holds_alternative<Erlang>(shape_);
+}
+
 std::string Distribution::text() const {
     const Overloaded text{
         [](const Constant& shape) { return "const:" + text_of(shape.time); },

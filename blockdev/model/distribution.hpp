@@ -52,6 +52,8 @@ class Distribution {
 
     [[nodiscard]] double draw_ns(Draws& draws) const;
     [[nodiscard]] double mean_ns() const;
+    /// Whether the mean is a part of the text.
+    [[nodiscard]] bool says_mean() const;
     /// The text in canonical form; parse() of it is the same distribution.
     [[nodiscard]] std::string text() const;
     /// A line for the log about a distribution that is allowed but unwise; empty for none.

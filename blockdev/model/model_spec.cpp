@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <cmath>
 #include <stdexcept>
 
 #include "blockdev/model/presets.hpp"
@@ -158,6 +159,12 @@ uint32_t ModelSpec::server_count(uint32_t depth) const {
     return hdd ? 1 : depth;
 }
 
+bool ModelSpec::all_the_same() const {
+    return times.front() && std::all_of(times.begin(), times.end(), [&](const auto& time) {
+               return same_text(time, times.front());
+           });
+}
+
 std::string ModelSpec::text() const {
     std::string text;
     std::string last;  // an item with a file comes last
@@ -168,9 +175,7 @@ std::string ModelSpec::text() const {
     };
     if (hdd) add("all", hdd->text());
     if (ssd) add("all", ssd->text());
-    const bool same = times.front() &&
-                      std::all_of(times.begin(), times.end(),
-                                  [&](const auto& time) { return same_text(time, times.front()); });
+    const bool same = all_the_same();
     if (same) add("all", times.front()->text());
     for (size_t i = 0; i < times.size() && !same; ++i) {
         if (times[i]) add(names[i], times[i]->text());
@@ -180,6 +185,20 @@ std::string ModelSpec::text() const {
     if (seed) add("seed", std::to_string(*seed));
     if (!text.empty() && !last.empty()) text += ",";
     return text + last;
+}
+
+std::string ModelSpec::means() const {
+    std::string text;
+    const bool same = all_the_same();
+    for (size_t i = 0; i < (same ? 1 : times.size()); ++i) {
+        if (!times[i] || times[i]->says_mean()) continue;
+        // A mean may be longer than any time that the grammar has.
+        const double ns = std::min(times[i]->mean_ns(), Time{Time::max_ps}.ns());
+        if (!text.empty()) text += ", ";
+        text += std::string(same ? "all" : names[i]) + " ";
+        text += text_of(Time{std::llround(ns) * 1000});
+    }
+    return text;
 }
 
 std::vector<std::string> ModelSpec::warnings() const {

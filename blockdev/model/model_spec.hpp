@@ -55,6 +55,8 @@ struct ModelSpec {
                                  const HistogramsReader& reader);
     /// The text in canonical form; parse() of it is the same model if it has one FILE at most.
     [[nodiscard]] std::string text() const;
+    /// "read 836.682us": the means that no text says, by operation; empty if there are none.
+    [[nodiscard]] std::string means() const;
     /// Lines for the log about what is allowed but unwise.
     [[nodiscard]] std::vector<std::string> warnings() const;
 
@@ -73,6 +75,7 @@ struct ModelSpec {
     void take_item(std::string_view item, const HistogramsReader& reader);
     void take_time(std::string_view name, std::string_view time, const HistogramsReader& reader);
     void check() const;
+    [[nodiscard]] bool all_the_same() const;
 };
 
 }  // namespace blkscope::model

@@ -87,6 +87,8 @@ TEST_F(ModelledDevice, TheFileHasModelsToo) {
 
 TEST_F(ModelledDevice, WhatIsUnwiseIsLogged) {
     serve("memory:1M", {"--model", "read=pareto:1us:1.5", "--fault", "read:error=EDOM"});
+    EXPECT_NE(server_->output().find("blkscope: nbd0: mean times: read 3us\n"), std::string::npos)
+        << server_->output();
     EXPECT_NE(server_->output().find("blkscope: nbd0: pareto:1us:1.5 has no variance"),
               std::string::npos)
         << server_->output();

@@ -62,6 +62,11 @@ std::string text_of(const Behaviour& behaviour) {
     return fmt::format("{}", fmt::join(parts, ", "));
 }
 
+std::string means_of(const Behaviour& behaviour) {
+    const std::string means = behaviour.model ? behaviour.model->means() : std::string();
+    return means.empty() ? means : "mean times: " + means;
+}
+
 std::vector<std::string> warnings_of(const Behaviour& behaviour) {
     std::vector<std::string> lines;
     if (behaviour.model) lines = behaviour.model->warnings();

@@ -51,6 +51,8 @@ Behaviour behaviour_of(const BehaviourConfig& config, uint64_t size_bytes);
 
 /// The behaviour in one line; empty if it changes nothing.
 std::string text_of(const Behaviour& behaviour);
+/// The mean times that the line does not say; empty if there are none.
+std::string means_of(const Behaviour& behaviour);
 /// Lines for the log about what is allowed but unwise.
 std::vector<std::string> warnings_of(const Behaviour& behaviour);
 

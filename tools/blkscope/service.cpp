@@ -120,6 +120,9 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
     if (const std::string text = text_of(behaviour); !text.empty()) {
         opened_.push_back(device + text);
     }
+    if (const std::string means = means_of(behaviour); !means.empty()) {
+        opened_.push_back(device + means);
+    }
     for (const std::string& warning : warnings_of(behaviour)) opened_.push_back(device + warning);
     return {
         .name = exp.name,

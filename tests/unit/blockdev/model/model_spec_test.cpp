@@ -103,6 +103,15 @@ TEST(ModelSpec, EachPresetIsALineOfTheGrammarWithASource) {
     }
 }
 
+TEST(ModelSpec, SaysTheMeansThatNoTextSays) {
+    EXPECT_EQ(parsed("read=const:1ms,write=exp:2ms,flush=erlang:2:3ms").means(), "");
+    EXPECT_EQ(parsed("read=uniform:1ms:2ms,write=lognormal:600us:4ms,flush=exp:1ms").means(),
+              "read 1.5ms, write 836.682us");
+    EXPECT_EQ(parsed("write=pareto:20000s:1.1").means(), "write 86400s");
+    EXPECT_EQ(parsed("all=uniform:1ms:2ms").means(), "all 1.5ms");
+    EXPECT_EQ(parsed("hdd7200").means(), "");
+}
+
 TEST(ModelSpec, WarnsOnceOfEachUnwiseDistribution) {
     EXPECT_EQ(parsed("all=pareto:1ms:1.5").warnings().size(), 1U);
     EXPECT_TRUE(parsed("all=exp:1ms").warnings().empty());
