@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "bursts.hpp"
 #include "virtual_device.hpp"
 
 namespace blkscope::queueing {
@@ -133,6 +134,20 @@ TEST(LimitsInVirtualTime, SpendCreditsAsFromTickToTick) {
         EXPECT_GT(expected.iops_exceeded, 0U);
         EXPECT_EQ(in_virtual_time("iops=30000:200000:300:250,bps=50M", arrivals), expected);
     }
+}
+
+// With more depth than clients, a request waits only for tokens. So two counters of different code
+// have the same time: that of the limits and that of the wait queue.
+TEST(LimitsInVirtualTime, ExceededTimeIsTheTimeInWhichARequestWaited) {
+    const Burst clients = burst_of_clients("iops=300:3000:5400000:27000");
+    EXPECT_NEAR(static_cast<double>(clients.credits_end), 10e9, 0.1e9);
+    EXPECT_GT(clients.wtime, 10'000'000'000U);
+    EXPECT_EQ(clients.exceeded_ns, clients.wtime);
+    // Two thousand arrivals a second spend 1,700 credits a second, and nothing waits before the end.
+    const Burst arrivals = burst_of_arrivals("iops=300:3000:5400000:27000", 500'000);
+    EXPECT_NEAR(static_cast<double>(arrivals.credits_end), 27'000 / 1700.0 * 1e9, 0.16e9);
+    EXPECT_EQ(arrivals.exceeded_ns, arrivals.wtime);
+    EXPECT_NEAR(static_cast<double>(arrivals.wtime), 1e9, 0.02e9);
 }
 
 }  // namespace

@@ -1,0 +1,1 @@
+"""What tests/bench/truth runs, and how the document has it."""
