@@ -137,8 +137,9 @@ TEST_F(SharedImage, IsOpenToQemuWhileItIsServed) {
     succeed({"qemu-img", "compare", "-f", "raw", "-F", "raw", image_, path("copy")});
     Process qemu({"qemu-nbd", "-f", "raw", "-t", "-k", path("qemu"), image_}, path("qemu.log"));
     // qemu-nbd forgets a SIGTERM that comes after its socket and before its first client.
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("qemu")); }));
-    EXPECT_EQ(Client(uri_at("qemu")).try_read(0, 512), 0);
+    ASSERT_TRUE(eventually([&] {
+        return run({"nbdinfo", "--can", "connect", uri_at("qemu")}).status == 0;
+    }));
     EXPECT_EQ(Client(uri()).try_write(0, 512), 0);
     qemu.signal(SIGTERM);
     qemu.wait();
@@ -148,8 +149,9 @@ TEST_F(SharedImage, IsRefusedWhileQemuServesIt) {
     NEEDS("qemu-nbd");
     Process qemu({"qemu-nbd", "-f", "raw", "-t", "-k", path("qemu"), image_}, path("qemu.log"));
     // qemu-nbd forgets a SIGTERM that comes after its socket and before its first client.
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("qemu")); }));
-    EXPECT_EQ(Client(uri_at("qemu")).try_read(0, 512), 0);
+    ASSERT_TRUE(eventually([&] {
+        return run({"nbdinfo", "--can", "connect", uri_at("qemu")}).status == 0;
+    }));
     expect_refused(second(), "(qemu-nbd)");
     serve(image_, {"--read-only"});
     EXPECT_EQ(Client(uri()).try_read(0, 512), 0);
