@@ -13,7 +13,7 @@ namespace blkscope {
 namespace {
 
 constexpr uint64_t zeroes_per_turn = uint64_t{64} << 10;
-constexpr std::array<std::byte, zeroes_per_turn> zeroes{};
+constexpr std::array<std::byte, zeroes_per_turn> zero_bytes{};
 
 // The cache's own access to the backing.
 std::unique_ptr<Backing> second_of(const Backing& backing) {
@@ -155,7 +155,7 @@ std::optional<int32_t> CrashBacking::zero(Buf& buf) {
     if (buf.op == Buf::Op::write_zeroes && buf.fast_zero) return -EOPNOTSUPP;
     ring_->unlock();
     buf.covers = std::min(buf.resid, zeroes_per_turn);
-    const auto data = std::span(zeroes).first(buf.covers);
+    const auto data = std::span(zero_bytes).first(buf.covers);
     if (!cache_->write(buf.offset + buf.moved(), data, buf.fua)) return -EIO;
     if (buf.covers == buf.resid) return 0;
     ring_->completed_later(buf, 0);

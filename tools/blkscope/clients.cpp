@@ -6,6 +6,7 @@
 #include <chrono>
 #include <exception>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <sstream>
 #include <stdexcept>
@@ -14,8 +15,8 @@
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/control_request.hpp"
-#include "tools/iostat/changes.hpp"
 #include "tools/iostat/reader.hpp"
+#include "tools/iostat/snapshot.hpp"
 #include "tools/program/print.hpp"
 
 namespace blkscope {
@@ -159,8 +160,11 @@ void clients(const ClientsCommand& command) {
         std::this_thread::sleep_for(std::chrono::duration<double>(command.interval_s));
     }
     std::vector<ClientLine> lines;
-    for (const iostat::Device& now : look(reader, command.device)) {
-        ClientLine line = line_of(reader.chain(), iostat::find(before, now), now);
+    const std::vector<iostat::Device> devices = look(reader, command.device);
+    for (const iostat::Device& now : devices) {
+        const auto found = iostat::find_earlier(before, std::identity{}, now, devices);
+        const iostat::Device* earlier = found != before.end() ? &*found : nullptr;
+        ClientLine line = line_of(reader.chain(), earlier, now);
         if (!is_idle_rest(line)) lines.push_back(std::move(line));
     }
     add_tls_names(lines);

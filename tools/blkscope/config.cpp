@@ -98,7 +98,7 @@ void parse_behaviour(Object& object, BehaviourConfig& behaviour) {
     if (const StrictJson* json = object.find("limit")) {
         behaviour.limits = parse_limits_at(*json, object.path_of("limit"));
     }
-    if (const Json* json = object.find("client-limit")) {
+    if (const StrictJson* json = object.find("client-limit")) {
         behaviour.client_limits = parse_limits_at(*json, object.path_of("client-limit"));
     }
     behaviour.faults = object.texts("faults");

@@ -67,7 +67,7 @@ pid_t server_of(const std::string& device) {
 // The processes that serve a device with a crash cache, each once.
 std::set<pid_t> servers_with_crash_cache() {
     const program::Chain chain(kstat_open());
-    if (!chain) fail("read kstats");
+    if (!chain) throw_errno("read kstats");
     std::set<pid_t> servers;
     for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         const std::string name = fmt::format("{}{},export", module, ksp->ks_instance);

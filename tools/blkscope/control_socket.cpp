@@ -136,7 +136,7 @@ struct ControlSocket::Shared {
 
 namespace {
 
-struct Client {
+struct ControlClient {
     uint64_t number = 0;
     Descriptor socket;
     nbd::Peer who;
@@ -166,15 +166,15 @@ class ControlSocket::Loop {
     void accept();
     void welcome(Descriptor socket);
     void take_answers();
-    void serve(Client& client, short events);
-    void receive(Client& client);
-    void ask(Client& client);
-    static void say(Client& client, const std::string& line);
-    static void send(Client& client);
+    void serve(ControlClient& client, short events);
+    void receive(ControlClient& client);
+    void ask(ControlClient& client);
+    static void say(ControlClient& client, const std::string& line);
+    static void send(ControlClient& client);
 
     std::shared_ptr<Shared> shared_;
     Descriptor listener_;
-    std::list<Client> clients_;
+    std::list<ControlClient> clients_;
     uint64_t last_number_ = 0;
     Clock::time_point accept_at_{};
     nbd::LogLimit log_;
@@ -195,7 +195,7 @@ void ControlSocket::Loop::guarded_turn() {
 void ControlSocket::Loop::turn() {
     std::vector<pollfd> ready{{shared_->wake.get(), POLLIN, 0}, {listener_.get(), 0, 0}};
     if (Clock::now() >= accept_at_) ready[1].events = POLLIN;
-    for (const Client& client : clients_) {
+    for (const ControlClient& client : clients_) {
         const bool waits = client.asked || client.ends || !client.out.empty();
         const short reads = waits ? 0 : POLLIN;
         const short writes = client.out.empty() ? 0 : POLLOUT;
@@ -205,11 +205,11 @@ void ControlSocket::Loop::turn() {
     uint64_t count = 0;
     if (::read(shared_->wake.get(), &count, sizeof count) < 0) assert(errno == EAGAIN);
     size_t at = 2;
-    for (Client& client : clients_) serve(client, ready.at(at++).revents);
+    for (ControlClient& client : clients_) serve(client, ready.at(at++).revents);
     if (shared_->answer_lost.exchange(false)) throw std::bad_alloc();
     take_answers();
     const auto now = Clock::now();
-    clients_.remove_if([&](const Client& client) {
+    clients_.remove_if([&](const ControlClient& client) {
         const bool done = client.ends && client.out.empty();
         return done || !client.socket.is_open() || (!client.asked && now >= client.idle_at);
     });
@@ -223,7 +223,7 @@ int ControlSocket::Loop::milliseconds_to_wait() const {
     };
     const auto now = Clock::now();
     if (now < accept_at_) consider(accept_at_);
-    for (const Client& client : clients_) {
+    for (const ControlClient& client : clients_) {
         if (!client.asked) consider(client.idle_at);
     }
     if (!until) return -1;
@@ -240,7 +240,7 @@ void ControlSocket::Loop::accept() {
 }
 
 void ControlSocket::Loop::welcome(Descriptor socket) {
-    Client client{.number = ++last_number_,
+    ControlClient client{.number = ++last_number_,
                   .socket = std::move(socket),
                   .who = {},
                   .idle_at = Clock::now() + control_idle_max};
@@ -267,7 +267,9 @@ void ControlSocket::Loop::take_answers() {
     for (const auto& [number, line] : answers) {
         const auto found =
             std::find_if(clients_.begin(), clients_.end(),
-                         [&, wanted = number](const Client& one) { return one.number == wanted; });
+                         [&, wanted = number](const ControlClient& one) {
+                             return one.number == wanted;
+                         });
         if (found == clients_.end()) continue;  // closed meanwhile
         found->asked = false;
         found->idle_at = Clock::now() + control_idle_max;
@@ -276,7 +278,7 @@ void ControlSocket::Loop::take_answers() {
     }
 }
 
-void ControlSocket::Loop::serve(Client& client, short events) {
+void ControlSocket::Loop::serve(ControlClient& client, short events) {
     if ((events & POLLIN) != 0) {
         receive(client);
     } else if ((events & POLLOUT) != 0) {
@@ -287,7 +289,7 @@ void ControlSocket::Loop::serve(Client& client, short events) {
     }
 }
 
-void ControlSocket::Loop::receive(Client& client) {
+void ControlSocket::Loop::receive(ControlClient& client) {
     std::array<char, 4096> bytes;
     const ssize_t count = ::recv(client.socket.get(), bytes.data(), bytes.size(), 0);
     if (count < 0) {
@@ -303,7 +305,7 @@ void ControlSocket::Loop::receive(Client& client) {
 }
 
 // Hands the first complete line to the control thread. The answer to an earlier line comes first.
-void ControlSocket::Loop::ask(Client& client) {
+void ControlSocket::Loop::ask(ControlClient& client) {
     if (client.asked || client.ends || !client.out.empty() || !client.socket.is_open()) return;
     const size_t end = client.in.find('\n');
     if (std::min(end, client.in.size()) >= control_line_bytes_max) {
@@ -330,12 +332,12 @@ void ControlSocket::Loop::ask(Client& client) {
     shared_->executor.post(call);
 }
 
-void ControlSocket::Loop::say(Client& client, const std::string& line) {
+void ControlSocket::Loop::say(ControlClient& client, const std::string& line) {
     client.out += line;
     send(client);
 }
 
-void ControlSocket::Loop::send(Client& client) {
+void ControlSocket::Loop::send(ControlClient& client) {
     const ssize_t sent = ::send(client.socket.get(), client.out.data(), client.out.size(),
                                 MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) client.out.erase(0, static_cast<size_t>(sent));

@@ -7,7 +7,7 @@
 namespace blkscope::nbd {
 namespace {
 
-constexpr unsigned idle_seconds_to_give_back = 2;
+constexpr unsigned reserve_idle_s = 2;
 
 }  // namespace
 
@@ -41,7 +41,7 @@ void Reserve::release([[maybe_unused]] PendingRequest& request) {
 }
 
 void Reserve::tick() {
-    if (out_ || !touched_ || ++idle_seconds_ < idle_seconds_to_give_back) return;
+    if (out_ || !touched_ || ++idle_seconds_ < reserve_idle_s) return;
     assert(memory_ != nullptr);
     madvise(memory_, reserve_bytes_max, MADV_DONTNEED);
     touched_ = false;
