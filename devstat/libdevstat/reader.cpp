@@ -62,7 +62,8 @@ void Reader::reopen() {
 
 void Reader::update() {
     const kid_t chain = kstat_chain_update(kc_.get());
-    if (chain < 0) fail("kstat_chain_update");
+    const bool partial = chain < 0 && (errno == EMFILE || errno == ENFILE);
+    if (chain < 0 && !partial) fail("kstat_chain_update");
     moved_on_ = false;
     const bool first = generation_ == 0;
     if (chain == 0 && !first && !some_unread_) return;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 
 #include "base/descriptor_limit.hpp"
 #include "base/run_directory.hpp"
@@ -23,6 +24,8 @@ constexpr size_t first_size = 16 << 10;
 
 // A running provider usually answers within this time.
 constexpr auto moment = std::chrono::milliseconds(20);
+// A provider that was stopped for this long stays so. A throttled one goes on before.
+constexpr auto stopped_max = std::chrono::milliseconds(200);
 
 std::chrono::milliseconds left_until(Deadline deadline) {
     const auto left =
@@ -76,7 +79,8 @@ bool is_among_the_last(int descriptor) {
 // has been renamed to this name, so its file is another one.
 void remove_dead(const Directory& directory, const std::string& name, const struct stat& dead) {
     struct stat now {};
-    if (dead.st_uid != geteuid()) return;
+    const auto pid = pid_of_socket(name);
+    if (dead.st_uid != geteuid() || !pid || ::kill(*pid, 0) == 0 || errno != ESRCH) return;
     if (fstatat(directory.descriptor.get(), name.c_str(), &now, AT_SYMLINK_NOFOLLOW) != 0) return;
     if (now.st_dev != dead.st_dev || now.st_ino != dead.st_ino) return;
     unlinkat(directory.descriptor.get(), name.c_str(), 0);
@@ -137,13 +141,17 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, D
 }
 
 // Looks at the process after a moment, and then again and again: it may be stopped at any time. The
-// moment begins with the request, so providers that were asked together share it.
+// times begin with the request, so providers that were asked together share them.
 bool ProviderConnection::wait_for_reply(Deadline deadline) const {
+    Deadline running = sent_;
     Deadline next = std::max(sent_ + moment, std::chrono::steady_clock::now());
     for (;;) {
         if (wait_for(socket_.get(), POLLIN, std::min(next, deadline))) return true;
-        if (next >= deadline || is_stopped(peer_.pid)) return false;
-        next = std::chrono::steady_clock::now() + moment;
+        const Deadline now = std::chrono::steady_clock::now();
+        if (next >= deadline) return false;
+        if (!is_stopped(peer_.pid)) running = now;
+        if (now - running >= stopped_max) return false;
+        next = now + moment;
     }
 }
 

@@ -40,7 +40,9 @@ enum class Update {
 /// Brings the chain up to date. Call it also behind kstat_open, which does not tell whether the
 /// chain is complete.
 [[nodiscard]] inline Update update(kstat_ctl_t* kc) {
-    if (kstat_chain_update(kc) != -1) return Update::complete;
+    kid_t id = kstat_chain_update(kc);
+    if (id > 0) id = kstat_chain_update(kc);  // a change is told before a failure
+    if (id != -1) return Update::complete;
     return errno == EMFILE || errno == ENFILE ? Update::partial : Update::failed;
 }
 

@@ -1,5 +1,7 @@
 #include "kstat/reader/libkstat/data.hpp"
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -21,7 +23,9 @@ bool has_strings(const kstat_t& ksp) {
 
 // The old memory is kept if it is large enough: callers keep pointers into it.
 int make_room(kstat_t& ksp, const wire::DataHead& head, Room& room) {
-    const size_t known = room.place == ksp.ks_data ? room.size : 0;
+    // Memory at the same place may be other memory, if the caller has freed ours.
+    const bool is_ours = room.place != nullptr && room.place == ksp.ks_data;
+    const size_t known = is_ours ? std::min(room.size, malloc_usable_size(ksp.ks_data)) : 0;
     if (ksp.ks_data != nullptr && head.data_size <= std::max(known, ksp.ks_data_size)) return 0;
     constexpr uchar_t changes_size = KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_LONGSTRINGS;
     if (head.data_size > ksp.ks_data_size && (head.flags & changes_size) == 0) return ENOMEM;

@@ -61,17 +61,19 @@ bool Handle::update() try {
     const int error = directory_.reopen();  // a missing directory is treated as an empty one
     shortage_ = look_around(directory_, providers_);
     if (error == EMFILE || error == ENFILE) shortage_ = error;
-    bool changed = drop_gone();
-    changed |= merge(nullptr, host_.kids, host_.list());
+    changed_ |= drop_gone();
+    changed_ |= merge(nullptr, host_.kids, host_.list());
     for (auto& [name, provider] : providers_) {
-        if (provider.has_news()) changed |= merge(provider);
+        if (provider.has_news()) changed_ |= merge(provider);
     }
     moved_on_ = false;
-    if (!changed && kc_chain_id != 0) return false;
+    if (!changed_ && kc_chain_id != 0) return false;
     link();
     kc_chain_id = next_chain_id();
+    changed_ = false;
     return true;
 } catch (...) {
+    changed_ = true;
     link();
     throw;
 }

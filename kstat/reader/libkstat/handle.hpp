@@ -93,6 +93,7 @@ class Handle : public kstat_ctl_t {
     kid_t next_kid_ = 0;
     bool moved_on_ = false;
     int shortage_ = 0;
+    bool changed_ = false;  // since the last update that said so
 };
 
 }  // namespace blkscope::kstat

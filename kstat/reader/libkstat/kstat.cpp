@@ -2,6 +2,7 @@
 #include <kstat.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <exception>
 #include <memory>
@@ -83,9 +84,12 @@ EXPORT int kstat_close(kstat_ctl_t* kc) {
 
 EXPORT kid_t kstat_chain_update(kstat_ctl_t* kc) {
     return guarded([kc]() -> kid_t {
-        const bool changed = handle(kc).update();
-        if (handle(kc).shortage() != 0) return result(handle(kc), handle(kc).shortage());
-        return changed ? kc->kc_chain_id : 0;
+        if (handle(kc).update()) return kc->kc_chain_id;
+        // Solaris' monitors end after -1, and a part of the chain is of more use to them. A program
+        // that asks for warnings about providers also wants to know that some are missing.
+        const int shortage = handle(kc).shortage();
+        if (shortage == 0 || secure_getenv("KSTAT_WARN") == nullptr) return 0;
+        return result(handle(kc), shortage);
     });
 }
 

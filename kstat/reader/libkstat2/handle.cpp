@@ -31,10 +31,7 @@ void Handle::follow_providers() {
     if (error != 0 && error != ENOENT) {
         throw std::system_error(error, std::generic_category(), run_directory());
     }
-    const int shortage = kstat::look_around(directory_, providers_);
-    if (shortage != 0) {
-        throw std::system_error(shortage, std::generic_category(), run_directory());
-    }
+    kstat::look_around(directory_, providers_);
     for (auto& [name, provider] : providers_) {
         if (provider.is_gone() || provider.was_replaced()) is_stale_ |= provider.forget();
         provider.forget_replacement();

@@ -430,6 +430,8 @@ TEST_F(KstatDescriptors, TheChainHasWhatCanBeReached) {
         if (setrlimit(RLIMIT_NOFILE, &few) != 0) return;
         kstat_ctl_t* const chain = kstat_open();
         line.say(chain != nullptr ? 'o' : '-');
+        line.say(kstat_chain_update(chain) == 0 ? '0' : '-');
+        setenv("KSTAT_WARN", "reader", 1);
         line.say(kstat_chain_update(chain) == -1 && errno == EMFILE ? 'u' : '-');
         line.say(kstat_lookup(chain, "one", 0, "number") != nullptr ? 'p' : '-');
         kstat_t* const host = kstat_lookup(chain, "unix", 0, "system_misc");
@@ -437,7 +439,7 @@ TEST_F(KstatDescriptors, TheChainHasWhatCanBeReached) {
         line.say(::open("/dev/null", O_RDONLY | O_CLOEXEC) >= 0 ? 'f' : '-');
         line.hear();
     });
-    for (const char expected : {'o', 'u', 'p', 'h', 'f'}) EXPECT_EQ(reader.line().hear(), expected);
+    for (const char expected : {'o', '0', 'u', 'p', 'h', 'f'}) EXPECT_EQ(reader.line().hear(), expected);
 }
 
 // As many connections as may wait for a provider.
