@@ -149,6 +149,12 @@ void Device::run(Buf& buf, From from) {
             buf.error = sync_error_;
             return done(buf, from);
         }
+        // The power is lost, and no client waits for the rest of this request.
+        if (!powered_ && !buf.wanted() && buf.op != Buf::Op::flush) {
+            buf.error = ESHUTDOWN;
+            buf.excused = buf.injected = true;
+            return done(buf, from);
+        }
         const std::optional<int32_t> result = begin(buf);
         if (!result || !take_in(buf, *result, from)) return;
     }

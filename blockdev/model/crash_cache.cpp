@@ -17,6 +17,11 @@ constexpr uint64_t crash_stream = eviction_stream + 1;
 
 constexpr uint64_t torn_one_in = 4;  // of the blocks with writes
 
+// A disk may write back at any time. The cache does so before small writes take much more memory
+// than their data. A piece has 64 bytes of SIZE, and a block has not more pieces than this.
+constexpr uint64_t bytes_per_piece = 64;
+constexpr size_t pieces_of_block_max = 256;
+
 // Copies what both ranges have from `from` to `to`.
 void copy_common(std::span<std::byte> to, uint64_t to_offset, std::span<const std::byte> from,
                  uint64_t from_offset) {
@@ -100,9 +105,10 @@ void CrashCache::write(uint64_t offset, std::span<const std::byte> data, bool fu
         make_durable(offset, data, medium);
         return;
     }
-    each_part(offset, data.size(), [&](uint64_t, uint64_t at, uint64_t bytes) {
+    each_part(offset, data.size(), [&](uint64_t block, uint64_t at, uint64_t bytes) {
         make_room(bytes, medium);
         add(at, data.subspan(at - offset, bytes));
+        retire_oldest(blocks_.at(block), medium);
     });
 }
 
@@ -120,7 +126,18 @@ void CrashCache::add(uint64_t offset, std::span<const std::byte> data) {
         blocks_.emplace(block, std::move(first));
     }
     used_bytes_ += data.size();
+    ++pieces_;
     assert(used_bytes_ <= options_.size_bytes);
+}
+
+void CrashCache::retire_oldest(Pieces& pieces, Medium& medium) {
+    assert(pieces.size() <= pieces_of_block_max + 1);
+    if (pieces.size() <= pieces_of_block_max) return;
+    const Piece& oldest = pieces.front();
+    medium.write(oldest.offset, oldest.data);
+    used_bytes_ -= oldest.data.size();
+    --pieces_;
+    pieces.erase(pieces.begin());
 }
 
 // Every version of the blocks has the range from now on, so earlier writes can not return in it.
@@ -135,7 +152,8 @@ void CrashCache::make_durable(uint64_t offset, std::span<const std::byte> data, 
 
 void CrashCache::make_room(uint64_t bytes, Medium& medium) {
     assert(bytes <= options_.block_bytes);
-    while (used_bytes_ + bytes > options_.size_bytes) {
+    const uint64_t pieces_max = options_.size_bytes / bytes_per_piece;
+    while (used_bytes_ + bytes > options_.size_bytes || pieces_ >= pieces_max) {
         assert(!blocks_.empty());
         // The first block from a random number on: all have a chance, without a walk over all.
         Draws draws(options_.seed, eviction_stream, evictions_++);
@@ -151,6 +169,8 @@ void CrashCache::write_back_block(Blocks::iterator at, Medium& medium) {
         assert(used_bytes_ >= piece.data.size());
         used_bytes_ -= piece.data.size();
     }
+    assert(pieces_ >= at->second.size());
+    pieces_ -= at->second.size();
     blocks_.erase(at);
 }
 
@@ -160,7 +180,7 @@ void CrashCache::flush(Medium& medium) {
 
 void CrashCache::write_back(Medium& medium) {
     while (!blocks_.empty()) write_back_block(blocks_.begin(), medium);
-    assert(used_bytes_ == 0);
+    assert(used_bytes_ == 0 && pieces_ == 0);
 }
 
 CrashCache::Survival CrashCache::crash(Medium& medium) {
@@ -168,6 +188,7 @@ CrashCache::Survival CrashCache::crash(Medium& medium) {
     for (const auto& [block, pieces] : blocks_) lose_power(block, pieces, medium, survival);
     blocks_.clear();
     used_bytes_ = 0;
+    pieces_ = 0;
     ++crashes_;
     return survival;
 }

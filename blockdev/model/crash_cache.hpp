@@ -109,6 +109,7 @@ class CrashCache {
     void add(uint64_t offset, std::span<const std::byte> data);
     void make_durable(uint64_t offset, std::span<const std::byte> data, Medium& medium);
     void make_room(uint64_t bytes, Medium& medium);
+    void retire_oldest(Pieces& pieces, Medium& medium);
     void write_back_block(Blocks::iterator at, Medium& medium);
     void lose_power(uint64_t block, const Pieces& pieces, Medium& medium, Survival& survival);
     template <class Part>
@@ -117,6 +118,7 @@ class CrashCache {
     CrashCacheOptions options_;
     Blocks blocks_;
     uint64_t used_bytes_ = 0;
+    uint64_t pieces_ = 0;  // of all blocks
     uint64_t evictions_ = 0;
     uint64_t crashes_ = 0;
 };

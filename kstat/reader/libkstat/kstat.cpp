@@ -86,7 +86,7 @@ EXPORT kid_t kstat_chain_update(kstat_ctl_t* kc) {
     return guarded([kc]() -> kid_t {
         if (handle(kc).update()) return kc->kc_chain_id;
         // Solaris' monitors end after -1, and a part of the chain is of more use to them. A program
-        // that asks for warnings about providers also wants to know that some are missing.
+        // that asks for warnings about providers is also told that some are missing.
         const int shortage = handle(kc).shortage();
         if (shortage == 0 || secure_getenv("KSTAT_WARN") == nullptr) return 0;
         return result(handle(kc), shortage);

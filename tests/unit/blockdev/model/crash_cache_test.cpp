@@ -150,6 +150,21 @@ TEST(CrashCache, AFullCacheWritesBlocksBack) {
     EXPECT_EQ(disk.read(), bytes_of(16 * page, 9));
 }
 
+TEST(CrashCache, SmallWritesTakeNoMoreMemoryThanTheirNumberAllows) {
+    Disk disk({.size_bytes = 4 * page, .seed = 5});
+    for (uint64_t i = 0; i < 1000; ++i) disk.write(i * 64 % (16 * page) + i % 64, 1, 9);
+    EXPECT_GT(disk.medium.writes, 700U);
+    EXPECT_LE(disk.cache.used_bytes(), 4 * page / 64);
+}
+
+TEST(CrashCache, ABlockThatIsWrittenAgainAndAgainKeepsItsLastVersions) {
+    Disk disk({.size_bytes = 4 << 20});
+    for (uint64_t i = 0; i < 1000; ++i) disk.write(0, page, static_cast<uint8_t>(i % 250));
+    EXPECT_EQ(disk.cache.used_bytes(), 256 * page);
+    EXPECT_EQ(disk.durable(0), (1000 - 256 - 1) % 250);
+    EXPECT_EQ(disk.at(0), 999 % 250);
+}
+
 TEST(CrashCache, ADiskThatLiesIgnoresFlushAndForce) {
     Disk disk({.size_bytes = 1 << 20, .ignores_flush = true});
     disk.write(0, page, 1);
