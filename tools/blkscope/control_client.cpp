@@ -64,10 +64,13 @@ pid_t server_of(const std::string& device) {
     return *pid;
 }
 
-// The processes that serve a device with a crash cache, each once.
+// The processes that serve a device with a crash cache, each once. A server that this process lacks
+// a descriptor for is a failure: its power would stay on.
 std::set<pid_t> servers_with_crash_cache() {
     const program::Chain chain(kstat_open());
-    if (!chain) throw_errno("read kstats");
+    if (!chain || program::update(chain.get()) != program::Update::complete) {
+        throw_errno("read kstats");
+    }
     std::set<pid_t> servers;
     for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         const std::string name = fmt::format("{}{},export", module, ksp->ks_instance);
