@@ -195,6 +195,28 @@ TEST_F(TopInATerminal, ObeysItsKeys) {
     expect_ended(0);
 }
 
+TEST_F(TopInATerminal, ShowsTheSettingsOfADevice) {
+    NEEDS("tmux");
+    serve("memory:1M", {"plain=memory:2M", "--model", "memory@read=const:1us", "--limit",
+                        "memory@iops=5000", "--fault", "memory@write:error=EPERM"});
+    Client client(uri("memory"));
+    EXPECT_EQ(client.try_read(0, 512), 0);
+    EXPECT_EQ(client.try_write(0, 512), EPERM);
+    open_terminal("100");
+    start_top();
+    EXPECT_TRUE(row_begins(4, "model read=const:1us, overruns ")) << screen();
+    EXPECT_TRUE(shows(", mean lateness ")) << screen();
+    EXPECT_TRUE(row_begins(5, "limit iops=5000, iops level 50 exceeded 0ms")) << screen();
+    EXPECT_TRUE(row_begins(6, "fault 1: write:error=EPERM, hits 1")) << screen();
+    EXPECT_EQ(client.try_write(0, 512), EPERM);
+    EXPECT_TRUE(row_begins(6, "fault 1: write:error=EPERM, hits 2")) << screen();
+    press("2");
+    EXPECT_TRUE(row_begins(0, "nbd1  2 MiB")) << screen();
+    EXPECT_TRUE(row_begins(4, "wait ")) << screen();
+    press("q");
+    expect_ended(0);
+}
+
 TEST_F(TopInATerminal, TheSignalThatEndsItIsItsStatusAndTheTerminalIsAsItWas) {
     NEEDS("tmux");
     serve("memory:1M");

@@ -7,55 +7,34 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 
 #include "driver/attach/attach.hpp"
 #include "tools/program/kstats.hpp"
+#include "tools/top/settings_reader.hpp"
 
 namespace blkscope {
 namespace {
 
 // The text of a STRING record; "-" if there is none.
 std::string text(kstat_t* ksp, const char* record) {
-    const auto* named = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, record));
-    if (named == nullptr || named->data_type != KSTAT_DATA_STRING) return "-";
-    const char* string = KSTAT_NAMED_STR_PTR(named);
-    return string == nullptr ? "-" : string;
+    return program::text_record(ksp, record).value_or("-");
 }
 
 // A kstat of the device, read; null if the device has none of that name.
 kstat_t* read_beside(kstat_ctl_t* chain, int instance, const char* what) {
-    const std::string name = fmt::format("nbd{},{}", instance, what);
-    kstat_t* ksp = kstat_lookup(chain, "nbd", instance, name.c_str());
-    return ksp == nullptr || kstat_read(chain, ksp, nullptr) < 0 ? nullptr : ksp;
-}
-
-std::optional<uint64_t> number(kstat_t* ksp, const std::string& record) {
-    const auto* named = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, record.c_str()));
-    if (named == nullptr || named->data_type != KSTAT_DATA_UINT64) return {};
-    return named->value.ui64;
+    return program::read_kstat(chain, "nbd", instance, fmt::format("nbd{},{}", instance, what));
 }
 
 std::string clients(kstat_ctl_t* chain, int instance) {
     kstat_t* cmds = read_beside(chain, instance, "cmds");
-    const auto connections = cmds == nullptr ? std::nullopt : number(cmds, "connections");
+    const auto connections =
+        cmds == nullptr ? std::nullopt : program::number_record(cmds, "connections");
     return connections ? std::to_string(*connections) : "-";
 }
 
 void print_detail(const std::string& detail) {
     fmt::print("{:<8} {}\n", "", detail);
-}
-
-void list_faults(kstat_t* faults) {
-    constexpr std::string_view lead = "rule_";
-    for (uint_t i = 0; i < faults->ks_ndata; ++i) {
-        const std::string record = program::field_text(KSTAT_NAMED_PTR(faults)[i].name);
-        if (!record.starts_with(lead)) continue;
-        const std::string id = record.substr(lead.size());
-        print_detail(fmt::format("fault {}: {}, hits {}", id, text(faults, record.c_str()),
-                                 number(faults, "hits_" + id).value_or(0)));
-    }
 }
 
 // Lines about depth, model, limits, faults and crash cache, as far as the device has them.
@@ -67,21 +46,17 @@ void list_behaviour(kstat_ctl_t* chain, int instance) {
             print_detail(fmt::format("depth {}", sizes.queue_depth));
         }
     }
-    if (kstat_t* model = read_beside(chain, instance, "model")) {
-        print_detail(fmt::format("model {}, seed {}", text(model, "spec"),
-                                 number(model, "seed").value_or(0)));
+    const top::Settings settings =
+        top::read_settings(chain, "nbd", instance, fmt::format("nbd{}", instance));
+    if (settings.model) {
+        print_detail(fmt::format("model {}, seed {}", settings.model->spec, settings.model->seed));
     }
-    if (kstat_t* limits = read_beside(chain, instance, "limits")) {
-        print_detail(fmt::format("limit {}", text(limits, "spec")));
+    if (settings.limit) print_detail("limit " + settings.limit->spec);
+    if (settings.client_limit) print_detail("client-limit " + *settings.client_limit);
+    for (const top::FaultSetting& fault : settings.faults) {
+        print_detail(fmt::format("fault {}: {}, hits {}", fault.id, fault.rule, fault.hits));
     }
-    if (kstat_t* limits = read_beside(chain, instance, "client-limits")) {
-        print_detail(fmt::format("client-limit {}", text(limits, "spec")));
-    }
-    if (kstat_t* faults = read_beside(chain, instance, "faults")) list_faults(faults);
-    kstat_t* exp = read_beside(chain, instance, "export");
-    if (exp != nullptr && kstat_data_lookup(exp, "crash_cache") != nullptr) {
-        print_detail("crash-cache " + text(exp, "crash_cache"));
-    }
+    if (settings.crash_cache) print_detail("crash-cache " + *settings.crash_cache);
 }
 
 bool is_export(const kstat_t& ksp) {

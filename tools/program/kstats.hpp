@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -59,6 +60,32 @@ std::string field_text(const char (&field)[room]) {
 /// The value of a STRING record; its pointer must not be null.
 inline std::string string_text(const kstat_named_t& record) {
     return bounded_text(KSTAT_NAMED_STR_PTR(&record), KSTAT_NAMED_STR_BUFLEN(&record));
+}
+
+/// Finds a kstat and reads it; null if it is not there or cannot be read.
+inline kstat_t* read_kstat(kstat_ctl_t* kc, const std::string& module, int instance,
+                           const std::string& name) {
+    kstat_t* ksp = kstat_lookup(kc, module.c_str(), instance, name.c_str());
+    return ksp == nullptr || kstat_read(kc, ksp, nullptr) == -1 ? nullptr : ksp;
+}
+
+/// The record of this name and type, of a kstat that was read; null if there is none.
+inline const kstat_named_t* record_of(kstat_t* ksp, const std::string& name, uchar_t type) {
+    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, name.c_str()));
+    return record == nullptr || record->data_type != type ? nullptr : record;
+}
+
+/// The value of a UINT64 record, of a kstat that was read.
+inline std::optional<uint64_t> number_record(kstat_t* ksp, const std::string& name) {
+    const kstat_named_t* record = record_of(ksp, name, KSTAT_DATA_UINT64);
+    return record == nullptr ? std::nullopt : std::optional<uint64_t>(record->value.ui64);
+}
+
+/// The value of a STRING record, of a kstat that was read.
+inline std::optional<std::string> text_record(kstat_t* ksp, const std::string& name) {
+    const kstat_named_t* record = record_of(ksp, name, KSTAT_DATA_STRING);
+    if (record == nullptr || KSTAT_NAMED_STR_PTR(record) == nullptr) return {};
+    return string_text(*record);
 }
 
 }  // namespace blkscope::program

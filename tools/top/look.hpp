@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "tools/iostat/snapshot.hpp"
+#include "tools/top/settings.hpp"
 
 namespace blkscope::top {
 
@@ -34,6 +35,7 @@ struct DeviceLook {
     std::optional<uint64_t> queue_depth;
     std::optional<uint64_t> clients;  // number of open connections
     std::string who;                  // of a client: its program and its peer; else empty
+    Settings settings;                // of a device
     Latencies latencies;
 };
 

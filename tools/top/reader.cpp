@@ -7,8 +7,10 @@
 #include <utility>
 
 #include "tools/iostat/host.hpp"
+#include "tools/program/kstats.hpp"
 #include "tools/top/latencies.hpp"
 #include "tools/top/model.hpp"
+#include "tools/top/settings_reader.hpp"
 
 namespace blkscope::top {
 
@@ -40,6 +42,8 @@ Look Reader::look() {
         } else {
             read_geometry(one);
             read_clients(one);
+            one.settings = read_settings(devices_.chain(), one.device.module, one.device.instance,
+                                         one.device.name);
         }
         look.devices.push_back(std::move(one));
     }
@@ -58,11 +62,8 @@ bool Reader::is_wanted(const iostat::Device& device) const {
 
 // Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0; null if it cannot be read.
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
-    const std::string name = device.name + "," + what;
-    kstat_t* ksp =
-        kstat_lookup(devices_.chain(), device.module.c_str(), device.instance, name.c_str());
-    if (ksp == nullptr || kstat_read(devices_.chain(), ksp, nullptr) == -1) return nullptr;
-    return ksp;
+    return program::read_kstat(devices_.chain(), device.module, device.instance,
+                               device.name + "," + what);
 }
 
 void Reader::read_geometry(DeviceLook& look) {
@@ -78,10 +79,7 @@ void Reader::read_geometry(DeviceLook& look) {
 
 void Reader::read_clients(DeviceLook& look) {
     kstat_t* ksp = read_beside(look.device, "cmds");
-    if (ksp == nullptr) return;
-    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, "connections"));
-    if (record == nullptr || record->data_type != KSTAT_DATA_UINT64) return;
-    look.clients = record->value.ui64;
+    if (ksp != nullptr) look.clients = program::number_record(ksp, "connections");
 }
 
 void Reader::read_identity(DeviceLook& look) {

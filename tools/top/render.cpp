@@ -7,12 +7,15 @@
 #include <string_view>
 
 #include "tools/top/maps.hpp"
+#include "tools/top/settings.hpp"
 #include "tools/top/table.hpp"
 #include "tools/top/text.hpp"
 
 namespace blkscope::top {
 
 namespace {
+
+constexpr int settings_share = 6;  // the settings get at most this part of the screen
 
 constexpr std::array<std::string_view, 24> help_lines{
     "blkscope top",
@@ -146,7 +149,9 @@ Screen render(const Model& model, const View& view, Size size, Style style) {
     const auto lines = view.clients ? with_clients(model, *devices[selected], view.sort) : devices;
     const int rows = std::min(table_rows(size.rows, lines.size()), footer - 1);
     draw_table(screen, {.top = 1, .rows = rows}, lines, view.clients ? 0 : selected, style);
-    const int below = 1 + std::max(rows, 0);
+    int below = 1 + std::max(rows, 0);
+    below +=
+        draw_settings(screen, below, size.rows / settings_share, devices[selected]->last.settings);
     draw_maps(screen, below, footer - below, *devices[selected], style);
     const int hidden = static_cast<int>(lines.size()) - (rows - 1);
     if (footer > 0) draw_footer(screen, footer, model, view, hidden);

@@ -4,6 +4,7 @@
 //        r/s    w/s ... wsvc_t   asvc_t  %w  %b device           as iostat -xnu has them
 //     > 4899.3 ...                              nbd0             the selected device
 //       ...
+//     model read=exp:1ms, overruns 0, ...       a line for each setting, if the device has any
 //     wait     p50 12us  p99 250us   shown: p50 ... p99 ...      where requests queue
 //      10ms |
 //           |        its heatmap

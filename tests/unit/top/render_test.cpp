@@ -33,6 +33,29 @@ Session busy_session() {
     return session;
 }
 
+// Two devices. The first has more settings than a usual terminal has room for.
+Session session_with_settings() {
+    DeviceLook nbd0 = idle_look("nbd0");
+    nbd0.settings.model = {.spec = "read=lognormal:110us:0.4,write=lognormal:30us:0.5,servers=8",
+                           .seed = 7,
+                           .drawn = 2000,
+                           .overruns = 3,
+                           .late_ns = 24'000'000};
+    nbd0.settings.limit = {.spec = "iops=500,bps=1048576",
+                           .buckets = {{.name = "iops", .level = 12, .exceeded_ns = 1'500'000'000},
+                                       {.name = "bps", .level = -4096, .exceeded_ns = 0}}};
+    nbd0.settings.client_limit = "iops=20";
+    nbd0.settings.faults = {{.id = "1", .rule = "read:error=EIO;chance=1/100", .hits = 4},
+                            {.id = "3", .rule = "write:delay=20ms", .hits = 0}};
+    Session session(one_second, "no devices in /run/kstat");
+    session.take(look_at(first_look, {nbd0, idle_look("nbd1")}));
+    for (int i = 1; i <= 3; ++i) {
+        do_reads(nbd0, 400, 3'000, 40'000);
+        session.take(look_at(first_look + i * one_second, {nbd0, idle_look("nbd1")}));
+    }
+    return session;
+}
+
 std::string golden(const std::string& name) {
     std::ifstream file(std::string(GOLDEN_SCREENS) + "/" + name);
     std::stringstream text;
@@ -60,6 +83,20 @@ TEST(TopRender, ASmallTerminal) {
     expect_golden("40x10", busy_session().render({.columns = 40, .rows = 10}, plain));
 }
 
+TEST(TopRender, TheSettingsAreUnderTheTable) {
+    const Session session = session_with_settings();
+    expect_golden("80x24-settings", session.render({.columns = 80, .rows = 24}, plain));
+    expect_golden("100x36-settings", session.render({.columns = 100, .rows = 36}, plain));
+    expect_golden("40x10-settings", session.render({.columns = 40, .rows = 10}, plain));
+}
+
+TEST(TopRender, ADeviceWithoutSettingsHasNoLineForThem) {
+    Session session = session_with_settings();
+    session.press('2');
+    const Screen screen = session.render({.columns = 80, .rows = 24}, plain);
+    EXPECT_TRUE(screen.row_text(4).starts_with("wait ")) << screen.text();
+}
+
 TEST(TopRender, TheHelpFitsTheUsualTerminal) {
     Session session = busy_session();
     session.press('h');
@@ -70,23 +107,25 @@ TEST(TopRender, TheHelpFitsTheUsualTerminal) {
 
 // All sizes from zero to the usual: render() draws what has room, and never writes outside.
 TEST(TopRender, AnySizeWillDo) {
-    Session session = busy_session();
-    for (const bool help : {false, true}) {
-        for (int columns = 0; columns <= 82; ++columns) {
-            for (int rows = 0; rows <= 26; ++rows) {
-                const Screen screen = session.render({.columns = columns, .rows = rows}, rich);
-                ASSERT_EQ(screen.size(), (Size{.columns = columns, .rows = rows}));
+    for (Session session : {busy_session(), session_with_settings()}) {
+        for (const bool help : {false, true}) {
+            for (int columns = 0; columns <= 82; ++columns) {
+                for (int rows = 0; rows <= 26; ++rows) {
+                    const Screen screen = session.render({.columns = columns, .rows = rows}, rich);
+                    ASSERT_EQ(screen.size(), (Size{.columns = columns, .rows = rows}));
+                }
             }
+            if (!help) session.press('h');
         }
-        if (!help) session.press('h');
     }
 }
 
 TEST(TopRender, TheP99IsThereAsLongAsThereIsALineForIt) {
-    const Session session = busy_session();
-    for (int rows = 5; rows <= 40; ++rows) {
-        const std::string text = session.render({.columns = 80, .rows = rows}, plain).text();
-        EXPECT_NE(text.find("p99 "), std::string::npos) << rows << ":\n" << text;
+    for (const Session& session : {busy_session(), session_with_settings()}) {
+        for (int rows = 5; rows <= 40; ++rows) {
+            const std::string text = session.render({.columns = 80, .rows = rows}, plain).text();
+            EXPECT_NE(text.find("p99 "), std::string::npos) << rows << ":\n" << text;
+        }
     }
 }
 

@@ -1,0 +1,77 @@
+#include "tools/top/settings_reader.hpp"
+
+#include <string_view>
+
+#include "tools/program/kstats.hpp"
+
+namespace blkscope::top {
+
+namespace {
+
+using program::number_record;
+using program::text_record;
+
+// The names of the records that begin with `lead` and end with `tail`, without both.
+std::vector<std::string> names_between(kstat_t* ksp, std::string_view lead, std::string_view tail) {
+    std::vector<std::string> names;
+    if (ksp->ks_type != KSTAT_TYPE_NAMED) return names;
+    for (uint_t i = 0; i < ksp->ks_ndata; ++i) {
+        const std::string name = program::field_text(KSTAT_NAMED_PTR(ksp)[i].name);
+        if (!name.starts_with(lead) || !name.ends_with(tail)) continue;
+        names.push_back(name.substr(lead.size(), name.size() - lead.size() - tail.size()));
+    }
+    return names;
+}
+
+std::string text_or_dash(kstat_t* ksp, const std::string& name) {
+    return text_record(ksp, name).value_or("-");
+}
+
+ModelSetting model_of(kstat_t* ksp) {
+    return {.spec = text_or_dash(ksp, "spec"),
+            .seed = number_record(ksp, "seed").value_or(0),
+            .drawn = number_record(ksp, "drawn").value_or(0),
+            .overruns = number_record(ksp, "overruns").value_or(0),
+            .late_ns = number_record(ksp, "late_ns").value_or(0)};
+}
+
+LimitSetting limit_of(kstat_t* ksp) {
+    LimitSetting limit{.spec = text_or_dash(ksp, "spec"), .buckets = {}};
+    for (const std::string& name : names_between(ksp, "", "_level")) {
+        const kstat_named_t* level = program::record_of(ksp, name + "_level", KSTAT_DATA_INT64);
+        if (level == nullptr) continue;
+        limit.buckets.push_back(
+            {.name = name,
+             .level = level->value.i64,
+             .exceeded_ns = number_record(ksp, name + "_exceeded_ns").value_or(0)});
+    }
+    return limit;
+}
+
+std::vector<FaultSetting> faults_of(kstat_t* ksp) {
+    std::vector<FaultSetting> faults;
+    for (const std::string& id : names_between(ksp, "rule_", "")) {
+        faults.push_back({.id = id,
+                          .rule = text_or_dash(ksp, "rule_" + id),
+                          .hits = number_record(ksp, "hits_" + id).value_or(0)});
+    }
+    return faults;
+}
+
+}  // namespace
+
+Settings read_settings(kstat_ctl_t* chain, const std::string& module, int instance,
+                       const std::string& name) {
+    const auto read = [&](const char* what) {
+        return program::read_kstat(chain, module, instance, name + "," + what);
+    };
+    Settings settings;
+    if (kstat_t* ksp = read("model")) settings.model = model_of(ksp);
+    if (kstat_t* ksp = read("limits")) settings.limit = limit_of(ksp);
+    if (kstat_t* ksp = read("client-limits")) settings.client_limit = text_or_dash(ksp, "spec");
+    if (kstat_t* ksp = read("faults")) settings.faults = faults_of(ksp);
+    if (kstat_t* ksp = read("export")) settings.crash_cache = text_record(ksp, "crash_cache");
+    return settings;
+}
+
+}  // namespace blkscope::top

@@ -1,0 +1,17 @@
+// Reads the settings of a device from its kstats, for `top` and `list`.
+#pragma once
+
+#include <kstat.h>
+
+#include <string>
+
+#include "tools/top/settings.hpp"
+
+namespace blkscope::top {
+
+/// The settings of the device whose kstat is `module`:`instance`:`name`. A setting whose kstat
+/// cannot be read is none, because the kstat may be removed at any time.
+[[nodiscard]] Settings read_settings(kstat_ctl_t* chain, const std::string& module, int instance,
+                                     const std::string& name);
+
+}  // namespace blkscope::top
