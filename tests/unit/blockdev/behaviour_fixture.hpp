@@ -67,6 +67,14 @@ class BehaviourTest : public DeviceTest {
         ring_->unlock();
     }
 
+    static constexpr uint64_t rounding_ns = 100;
+
+    /// From the arrival of one request to the end of another one. A model plans the end from the
+    /// arrival, so a thread that is late between the two does not shorten this time.
+    static uint64_t stay_ns(const Buf& arrived, const Buf& ended) {
+        return static_cast<uint64_t>(to_ns(ended.finished - arrived.queued)) + rounding_ns;
+    }
+    static uint64_t stay_ns(const Buf& buf) { return stay_ns(buf, buf); }
     static uint64_t service_ns(const Buf& buf) {
         return static_cast<uint64_t>(to_ns(buf.finished - buf.started));
     }
