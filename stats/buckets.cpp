@@ -127,14 +127,15 @@ void open_ends(const vss_hist_hlpr_info& info, const Range& range, Kind kind,
                std::vector<Bucket>& buckets) {
     const Bucket first = buckets.front();
     const Bucket last = buckets.back();
-    if ((info.flags & VSD_HIST_LBOUND_INF) != 0)
-        buckets.insert(
-            buckets.begin(),
-            {{range.open_min <= first.lb.units ? range.open_min : range.min, 0}, first.lb});
+    if ((info.flags & VSD_HIST_LBOUND_INF) != 0) {
+        const auto least = range.open_min <= first.lb.units ? range.open_min : range.min;
+        buckets.insert(buckets.begin(), {{least, 0}, first.lb});
+    }
     const bool open = kind == Kind::continuous && last.ub.units <= last.lb.units;
-    if ((info.flags & VSD_HIST_UBOUND_INF) != 0 && !open)
-        buckets.push_back(
-            {last.ub, {range.open_max >= last.ub.units ? range.open_max : range.max, 0}});
+    if ((info.flags & VSD_HIST_UBOUND_INF) != 0 && !open) {
+        const auto most = range.open_max >= last.ub.units ? range.open_max : range.max;
+        buckets.push_back({last.ub, {most, 0}});
+    }
 }
 
 template <class N>
