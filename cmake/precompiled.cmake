@@ -1,7 +1,7 @@
 # The library headers that most files include: parsed once for each kind of target, not once for each file.
 #
 # The walls stay as they are: a precompiled header has no header of ours in it. Each file still names every
-# header that it uses. The preset asan compiles without precompiled headers, and a file that names too few
+# header that it uses. The preset fuzz compiles without precompiled headers, and a file that names too few
 # does not compile there.
 #
 # A compiler accepts a precompiled header only with the flags and macros of its making, hence the kinds.
@@ -17,7 +17,7 @@ set(precompiled_for_tests ${precompiled_for_libraries}
 
 # <bits/char_traits.h> switches such warnings off for itself with `#pragma GCC diagnostic`. g++ 12 forgets
 # the pragma in a precompiled header, and with -O1 and -O2 then warns of std::string in correct files:
-# tools/kstat2/usage.cpp is one. The preset asan has all warnings on.
+# tools/kstat2/usage.cpp is one. The preset asan compiles the product with all warnings on.
 set(precompiled_options
   $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
 
@@ -92,7 +92,7 @@ function(precompile_headers)
   endif()
   foreach(target ${targets})
     precompiled_kind(${target} kind)
-    if(kind)
+    if(kind STREQUAL test_headers OR (kind AND NOT BLKSCOPE_PRECOMPILED STREQUAL "TESTS"))
       use_precompiled(${target} ${kind})
     endif()
   endforeach()
