@@ -254,6 +254,7 @@ struct Writer {
     uint32_t last = 0;  // the last version that was sent
     std::array<uint32_t, places> sent{};
     std::array<uint32_t, places> durable{};  // acknowledged with FUA, or by a flush
+    std::atomic<bool> begun{false};          // since the last crash something is durable
 
     [[nodiscard]] uint64_t offset(size_t place) const { return at + place * page; }
     void run(const std::string& uri) {
@@ -271,6 +272,7 @@ struct Writer {
             if (last % 3 != 0) continue;
             if (nbd_flush(client.get(), 0) < 0) return;
             durable = sent;
+            begun = true;
         }
     }
     /// Each sector of a page must have one version, from the durable one to the last sent.
@@ -297,9 +299,13 @@ class CrashUnderLoad : public PowerFailure {
         for (int crash = 0; crash < crashes; ++crash) {
             std::vector<std::thread> threads;
             for (Writer& writer : writers) {
+                writer.begun = false;
                 threads.emplace_back([&] { writer.run(uri()); });
             }
-            std::this_thread::sleep_for(100ms);
+            EXPECT_TRUE(eventually([&] {
+                return std::ranges::all_of(writers, [](Writer& each) { return each.begun.load(); });
+            }));
+            std::this_thread::sleep_for(50ms);
             blkscope({"crash", "nbd0"});
             for (std::thread& thread : threads) thread.join();
             Client client(uri());
