@@ -8,15 +8,22 @@
 //        truth_client closed SOCKET CLIENTS SECONDS
 //            As many reads at once. Prints the time from send to reply in microseconds, and how many
 //            replies had come at each half second.
+//        truth_client clock SECONDS
+//            Sends nothing. Prints by how many microseconds a program misses a moment a
+//            millisecond ahead that only sleeps and looks at the clock. Nobody is earlier on this
+//            machine.
 #include <kstat.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "recursion.hpp"
@@ -31,6 +38,12 @@ constexpr int64_t second = 1'000'000'000;
 constexpr int64_t spin_ns = 100'000;
 
 using Moments = std::vector<int64_t>;
+
+// Of nanoseconds in their order.
+void print_quantile(const char* figure, const Moments& sorted, double share) {
+    const auto at = static_cast<size_t>(share * static_cast<double>(sorted.size()));
+    std::printf("%s\t%.3f\n", figure, static_cast<double>(sorted[at]) / 1e3);
+}
 
 // Sends each read at its moment. A read whose moment has passed is sent at once. Returns the true
 // moments of sending, from the first.
@@ -123,13 +136,11 @@ class Loop {
         double sum = 0;
         for (const int64_t ns : times_ns_) sum += static_cast<double>(ns);
         const auto count = static_cast<double>(times_ns_.size());
-        const auto quantile = [&](double share) {
-            return static_cast<double>(times_ns_[static_cast<size_t>(share * count)]) / 1e3;
-        };
         std::printf("requests\t%zu\n", times_ns_.size());
         std::printf("rate\t%.1f\n", count * 1e9 / static_cast<double>(elapsed_ns_));
         std::printf("mean\t%.3f\n", sum / count / 1e3);
-        std::printf("p50\t%.3f\np99\t%.3f\n", quantile(0.5), quantile(0.99));
+        print_quantile("p50", times_ns_, 0.5);
+        print_quantile("p99", times_ns_, 0.99);
         for (size_t i = 0; i < completed_.size(); ++i) {
             std::printf("at\t%.1f\t%zu\n", static_cast<double>(i) / 2, completed_[i]);
         }
@@ -159,9 +170,32 @@ void run_closed(const std::vector<std::string>& arguments) {
     loop.print();
 }
 
+// How late the thread is at a moment one millisecond ahead.
+int64_t lateness_ns() {
+    const int64_t due = now_ns() + second / 1000;
+    const timespec wake{(due - spin_ns) / second, (due - spin_ns) % second};
+    clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &wake, nullptr);
+    int64_t now = now_ns();
+    while (now < due) now = now_ns();
+    return now - due;
+}
+
+void run_clock(const std::vector<std::string>& arguments) {
+    const int64_t end = now_ns() + std::llround(std::stod(arguments.at(0)) * second);
+    prctl(PR_SET_TIMERSLACK, 1);  // the kernel's 50 us of choice are no fault of the clock
+    Moments late;
+    while (late.empty() || now_ns() < end) late.push_back(lateness_ns());
+    std::sort(late.begin(), late.end());
+    for (const auto& [figure, share] :
+         {std::pair{"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}}) {
+        print_quantile(figure, late, share);
+    }
+}
+
 int run(const std::vector<std::string>& arguments) {
     constexpr size_t open_count = 6;
     constexpr size_t closed_count = 3;
+    constexpr size_t clock_count = 1;
     const std::string mode = arguments.empty() ? "" : arguments.front();
     const std::vector<std::string> rest(arguments.begin() + (arguments.empty() ? 0 : 1),
                                         arguments.end());
@@ -169,10 +203,13 @@ int run(const std::vector<std::string>& arguments) {
         run_open(rest);
     } else if (mode == "closed" && rest.size() == closed_count) {
         run_closed(rest);
+    } else if (mode == "clock" && rest.size() == clock_count) {
+        run_clock(rest);
     } else {
         std::fprintf(stderr,
                      "usage: truth_client open SOCKET DIST SERVERS SEED LOAD SECONDS\n"
-                     "       truth_client closed SOCKET CLIENTS SECONDS\n");
+                     "       truth_client closed SOCKET CLIENTS SECONDS\n"
+                     "       truth_client clock SECONDS\n");
         return 2;
     }
     return 0;

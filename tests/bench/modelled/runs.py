@@ -17,6 +17,15 @@ class Failure(Exception):
     """A run that cannot be made here."""
 
 
+def output_of(build, program, *arguments, environment=None):
+    """What a program of the build prints."""
+    command = [os.path.join(build, 'bin', program), *map(str, arguments)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Failure(f'{program}: {done.stderr.strip()}')
+    return done.stdout
+
+
 class Server:
     """An NBD server on a Unix socket, in a folder of its own."""
 
@@ -52,11 +61,7 @@ class Server:
 
     def run(self, program, *arguments):
         """The output of a program of the build that looks at this server."""
-        command = [os.path.join(self.build, 'bin', program), *map(str, arguments)]
-        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise Failure(f'{program}: {done.stderr.strip()}')
-        return done.stdout
+        return output_of(self.build, program, *arguments, environment=self.environment)
 
     def cpu_seconds(self):
         """User and system time of the server so far."""
