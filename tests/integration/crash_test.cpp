@@ -259,6 +259,8 @@ struct Writer {
     [[nodiscard]] uint64_t offset(size_t place) const { return at + place * page; }
     void run(const std::string& uri) {
         Client client(uri);
+        // What a flush makes durable. A write that failed before the crash is not in it.
+        std::array<uint32_t, places> acknowledged = durable;
         for (;;) {
             const size_t place = ++last % places;
             const std::vector<uint32_t> data(page / sizeof last, last);
@@ -268,10 +270,11 @@ struct Writer {
                            forced ? LIBNBD_CMD_FLAG_FUA : 0) < 0) {
                 return;
             }
+            acknowledged.at(place) = last;
             if (forced) durable.at(place) = last;
             if (last % 3 != 0) continue;
             if (nbd_flush(client.get(), 0) < 0) return;
-            durable = sent;
+            durable = acknowledged;
             begun = true;
         }
     }
