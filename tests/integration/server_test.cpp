@@ -127,8 +127,8 @@ TEST_F(Server, WarnsOfABackingThatIsProbablyNotWhatWasMeant) {
 }
 
 TEST_F(Server, ExplainsEachCommandInEightyColumnsAndWithAnExample) {
-    for (const char* command : {"", "serve", "attach", "detach", "list", "models", "set", "fault",
-                                "clear-error", "crash", "stats", "top"}) {
+    for (const char* command : {"", "serve", "attach", "detach", "list", "clients", "models", "set",
+                                "fault", "clear-error", "crash", "stats", "top"}) {
         std::vector<std::string> arguments{BLKSCOPE_BINARY, "--help"};
         if (*command != '\0') arguments.insert(arguments.begin() + 1, command);
         const std::string help = succeed(arguments);
