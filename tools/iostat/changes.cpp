@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
+#include <string_view>
+#include <tuple>
 
 #include "tools/iostat/groups.hpp"
 
@@ -62,17 +65,25 @@ bool is_lasting(const Device& device) {
     return device.kind != Kind::client;
 }
 
+// The name of a device, by the parts that same_name() compares.
+using FullName = std::tuple<std::string_view, int, std::string_view>;
+
+FullName full_name(const Device& device) {
+    return {device.module, device.instance, device.name};
+}
+
 // Of two devices of one name, one may be missing.
-Snapshot missing_from(Snapshot other, const Snapshot& devices) {
+Snapshot missing_from(const Snapshot& other, const Snapshot& devices) {
+    std::multiset<FullName> names;
+    for (const Device& device : other) names.insert(full_name(device));
     Snapshot missing;
     for (const Device& device : devices) {
         if (!is_lasting(device)) continue;
-        const auto found =
-            std::ranges::find_if(other, [&](const Device& one) { return same_name(one, device); });
-        if (found == other.end()) {
+        const auto found = names.find(full_name(device));
+        if (found == names.end()) {
             missing.push_back(device);
         } else {
-            other.erase(found);
+            names.erase(found);
         }
     }
     return missing;
