@@ -52,6 +52,8 @@ class Server:
             return log.read()
 
     def stop(self):
+        if self.process is None:
+            return
         self.process.terminate()
         try:
             self.process.wait(STOP_SECONDS)
@@ -86,8 +88,8 @@ def serving(build, command):
     """`command(socket)` is run until the block ends."""
     with tempfile.TemporaryDirectory(prefix='truth.') as folder:
         server = Server(build, folder)
-        server.start(command(server.socket))
         try:
+            server.start(command(server.socket))
             yield server
         finally:
             server.stop()
