@@ -30,7 +30,6 @@
 namespace blkscope {
 namespace {
 
-
 constexpr const char* about =
     "A userspace block device you can see inside: serves a file, disk or memory\n"
     "over NBD and accounts every request, so that 'iostat -xn 1' tells waiting from\n"

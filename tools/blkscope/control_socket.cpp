@@ -241,9 +241,9 @@ void ControlSocket::Loop::accept() {
 
 void ControlSocket::Loop::welcome(Descriptor socket) {
     ControlClient client{.number = ++last_number_,
-                  .socket = std::move(socket),
-                  .who = {},
-                  .idle_at = Clock::now() + control_idle_max};
+                         .socket = std::move(socket),
+                         .who = {},
+                         .idle_at = Clock::now() + control_idle_max};
     client.who = nbd::Peer::of(client.socket.get());
     const bool allowed = client.who.kind == nbd::Peer::Kind::process &&
                          (client.who.uid == 0 || client.who.uid == geteuid());
@@ -265,11 +265,9 @@ void ControlSocket::Loop::take_answers() {
         answers.swap(shared_->answers);
     }
     for (const auto& [number, line] : answers) {
-        const auto found =
-            std::find_if(clients_.begin(), clients_.end(),
-                         [&, wanted = number](const ControlClient& one) {
-                             return one.number == wanted;
-                         });
+        const auto found = std::find_if(
+            clients_.begin(), clients_.end(),
+            [&, wanted = number](const ControlClient& one) { return one.number == wanted; });
         if (found == clients_.end()) continue;  // closed meanwhile
         found->asked = false;
         found->idle_at = Clock::now() + control_idle_max;

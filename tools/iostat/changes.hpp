@@ -12,8 +12,8 @@ namespace blkscope::iostat {
 /// stays. A kstat that was created anew is the same.
 [[nodiscard]] bool same_devices(const Snapshot& before, const Snapshot& now);
 
-/// A text for each removed or added device, but not for clients, as in `disk added: sd0`. The text of a disk also names
-/// its partitions, and the text of a controller also names its disks.
+/// A text for each removed or added device, but not for clients, as in `disk added: sd0`. The text
+/// of a disk also names its partitions, and the text of a controller also names its disks.
 [[nodiscard]] std::vector<std::string> device_changes(const Snapshot& before, const Snapshot& now);
 
 /// The lines at the start of a report: `<<disk added: sd0>>`.

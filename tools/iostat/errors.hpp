@@ -38,7 +38,7 @@ using ErrorRecords = std::vector<ErrorRecord>;
 /// If `device_id` is not null, its text replaces the serial number; the text may be empty.
 struct Listing {
     std::string name;
-    bool names_last = false;  // -n: the name has more room
+    bool names_last = false;       // -n: the name has more room
     bool comma_separated = false;  // -r: a comma between the records of a line
     const std::string* device_id = nullptr;
 };

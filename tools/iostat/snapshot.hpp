@@ -59,7 +59,8 @@ using Snapshot = std::vector<Device>;
 [[nodiscard]] bool same_name(const Device& one, const Device& other);
 
 /// Finds the member of `earlier` that `device` continues, as an iterator. The member has the same
-/// kid, or else has the same name and is not in `now` any more. `device_of` gives a member's Device.
+/// kid, or else has the same name and is not in `now` any more. `device_of` gives the Device of a
+/// member.
 template <class Earlier, class DeviceOf>
 [[nodiscard]] auto find_earlier(Earlier& earlier, DeviceOf device_of, const Device& device,
                                 const Snapshot& now) {
@@ -79,8 +80,8 @@ template <class Earlier, class DeviceOf>
 /// and sd0 before sd0,a. Names may have any form.
 [[nodiscard]] std::strong_ordering compare_names(std::string_view one, std::string_view other);
 
-/// The devices to show, in order: disks among their partitions and clients, then tapes, then NFS mounts, then
-/// paths. With -C the controllers come first, each with its line and then its devices.
+/// The devices to show, in order: disks among their partitions and clients, then tapes, then NFS
+/// mounts, then paths. With -C the controllers come first, each with its line and then its devices.
 ///
 /// Devices that were asked for by name get places first (-l, or four in a horizontal report).
 /// Others get the remaining places. If none of the names exists, no device is shown. With -X and

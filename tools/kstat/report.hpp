@@ -15,8 +15,8 @@ class Reporter {
     /// Borrows `options` until the reporter is destroyed.
     explicit Reporter(const Options& options) : options_(options) {}
 
-    /// The report on `kstats`, which are in order, at the time `now`. Each selector in turn shows all
-    /// that it selects; with -q none shows anything.
+    /// The report on `kstats`, which are in order, at the time `now`. Each selector in turn shows
+    /// all that it selects; with -q none shows anything.
     ///
     /// With -T a line comes first. In JSON every object has a member "time" instead, so that the
     /// whole report is JSON.

@@ -96,7 +96,8 @@ bool is_client(const Tracked& tracked) {
     return tracked.last.device.kind == iostat::Kind::client;
 }
 
-// The device of an earlier look that `device` continues; a device that was created anew is the same.
+// The device of an earlier look that `device` continues. A device that was created anew is the
+// same.
 std::vector<Tracked>::iterator Model::find(const iostat::Device& device) {
     const auto device_of = [](const Tracked& tracked) -> const iostat::Device& {
         return tracked.last.device;

@@ -77,8 +77,8 @@ enum class SortKey { name, transfers, wait, wsvc_t, asvc_t, busy };
 /// The next key; after the last key, the first.
 [[nodiscard]] SortKey next_sort_key(SortKey key);
 
-/// The devices without their clients. The order is that of a screen: by name ascending, or by a figure descending and then by
-/// name. Removed devices come last.
+/// The devices without their clients. The order is that of a screen: by name ascending, or by a
+/// figure descending and then by name. Removed devices come last.
 ///
 /// Ownership: borrows the model's devices until its next take().
 [[nodiscard]] std::vector<const Tracked*> sorted_devices(const Model& model, SortKey key);

@@ -3,11 +3,12 @@
 //
 // usage: truth_client open SOCKET DIST SERVERS SEED LOAD SECONDS
 //            Poisson arrivals. The server has just started, and has --model read=DIST --seed SEED
-//            --queue-depth SERVERS. Prints the integrals of nbd:0:nbd0 after the last reply, and those
-//            of the recursion over the moments of sending and the draws of the model. Nanoseconds.
+//            --queue-depth SERVERS. Prints the integrals of nbd:0:nbd0 after the last reply, and
+//            those of the recursion over the moments of sending and the draws of the model.
+//            Nanoseconds.
 //        truth_client closed SOCKET CLIENTS SECONDS
-//            As many reads at once. Prints the time from send to reply in microseconds, and how many
-//            replies had come at each half second.
+//            As many reads at once. Prints the time from send to reply in microseconds, and how
+//            many replies had come at each half second.
 //        truth_client clock SECONDS
 //            Sends nothing. Prints by how many microseconds a program misses a moment a
 //            millisecond ahead that only sleeps and looks at the clock. Nobody is earlier on this

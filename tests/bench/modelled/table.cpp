@@ -1,5 +1,5 @@
-// Prints what a modelled device shows in virtual time, and what it should show. A figure has a line,
-// with tabs between the fields. The first field is the kind of the line.
+// Prints what a modelled device shows in virtual time, and what it should show. A figure has a
+// line, with tabs between the fields. The first field is the kind of the line.
 //
 // usage: truth_table REQUESTS     of a run at the highest load; the others have half as many
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Wire: one NBD connection that sends reads early and takes replies late, with little work of its own.
+// Wire: one NBD connection that sends reads early and takes replies late, with little work of its
+// own.
 //
 //     push(cookie) ... flush() ─▶ server ─▶ take(): the cookies whose replies have come
 //

@@ -144,7 +144,7 @@ TEST(LimitsInVirtualTime, ExceededTimeIsTheTimeInWhichARequestWaited) {
     EXPECT_NEAR(static_cast<double>(clients.credits_end), 10e9, 0.1e9);
     EXPECT_GT(clients.wtime, 10'000'000'000U);
     EXPECT_EQ(clients.exceeded_ns, clients.wtime);
-    // Two thousand arrivals a second spend 1,700 credits a second, and nothing waits before the end.
+    // Two thousand arrivals a second spend 1,700 credits a second. Nothing waits before the end.
     const Burst arrivals = burst_of_arrivals("iops=300:3000:5400000:27000", 500'000);
     EXPECT_NEAR(static_cast<double>(arrivals.credits_end), 27'000 / 1700.0 * 1e9, 0.16e9);
     EXPECT_EQ(arrivals.exceeded_ns, arrivals.wtime);

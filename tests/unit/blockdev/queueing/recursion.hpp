@@ -2,9 +2,10 @@
 //
 //     arrivals, services ─▶ recursion() ─▶ Moments ─▶ integrals_of() ─▶ wlentime, wtime, ...
 //
-// The integrals come from sums and unions of the requests' stays. No queue is counted up and down, as
-// the accounting does. A device whose accounting is right has the same integrals to the tick. The
-// recursion for one server is Lindley's. The recursion for several is that of Kiefer and Wolfowitz.
+// The integrals come from sums and unions of the requests' stays. No queue is counted up and down,
+// as the accounting does. A device whose accounting is right has the same integrals to the tick.
+// The recursion for one server is Lindley's. The recursion for several is that of Kiefer and
+// Wolfowitz.
 //
 // Units:     nanoseconds.
 // Ownership: values.

@@ -3,8 +3,8 @@
 //     queues() ─▶ Queue ── theory(load) ──▶ Theory ─┐
 //                   └──── a run in virtual time ────┴─▶ rows_of() ─▶ Row: theory, seen, error
 //
-// Arrivals are those of Poisson. A run is cut into batches. The standard error of a figure comes from
-// the means of the batches. The figures have the names of iostat.
+// Arrivals are those of Poisson. A run is cut into batches. The standard error of a figure comes
+// from the means of the batches. The figures have the names of iostat.
 //
 // Units:     milliseconds, requests and shares.
 // Ownership: values.
