@@ -28,6 +28,7 @@ class Expansion {
     void begin_atom();
     void end_group();
     void skip_bracket();
+    void skip_escaped();
     bool take_repetition();
     void repeat(uint64_t copies) { atom_ = std::min(atom_ * copies, characters_max + 1); }
 
@@ -63,6 +64,15 @@ void Expansion::skip_bracket() {
         rest_.remove_prefix(size);
     }
     if (!rest_.empty()) rest_.remove_prefix(1);
+}
+
+// The C library takes \1 for a back-reference, and a few of them need a time without a bound.
+void Expansion::skip_escaped() {
+    if (rest_.empty()) return;
+    if (rest_.front() >= '1' && rest_.front() <= '9') {
+        throw BadPattern("an extended regular expression has no back-references");
+    }
+    rest_.remove_prefix(1);
 }
 
 // Takes the rest of {m}, {m,} or {m,n}. False: none of these.
@@ -112,7 +122,7 @@ uint64_t Expansion::count() {
                 break;
             case '\\':
                 begin_atom();
-                rest_.remove_prefix(std::min<size_t>(rest_.size(), 1));
+                skip_escaped();
                 break;
             default:
                 begin_atom();

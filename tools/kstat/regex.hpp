@@ -17,7 +17,7 @@ struct BadPattern : std::runtime_error {
 /// Threads: one at a time, copies included.
 /// Errors:  throws BadPattern for text that is no expression, and for more than 4096 bytes. Also
 ///          for an expression whose repetitions stand for more than 10000 characters, because
-///          regcomp(3) would write each of them out.
+///          regcomp(3) would write each of them out. Also for \1 to \9.
 /// Source:  regcomp(3), regex(7), kstat(1M).
 class Regex {
   public:

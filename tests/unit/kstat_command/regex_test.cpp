@@ -95,6 +95,14 @@ TEST(KstatRegex, HasNoSyntaxOfPerls) {
     EXPECT_TRUE(matches("^\\Q[)]\\E$", "Q)E"));
 }
 
+// With these the C library may need minutes for a name.
+TEST(KstatRegex, HasNoBackReferences) {
+    const char* const why = "an extended regular expression has no back-references";
+    EXPECT_EQ(refusal_of("(a*)(a*)(a*)(a*)(a*)\\1\\2\\3\\4\\5x", std::string(30, 'a')), why);
+    EXPECT_EQ(refusal_of("(a)\\9"), why);
+    EXPECT_TRUE(matches("^\\\\1[\\1]$", "\\11"));
+}
+
 TEST(KstatRegex, AHostileOneEndsSoon) {
     const auto start = std::chrono::steady_clock::now();
     EXPECT_FALSE(matches("(a+)+$", std::string(30, 'a') + "b"));
