@@ -126,6 +126,16 @@ TEST_F(Server, WarnsOfABackingThatIsProbablyNotWhatWasMeant) {
     EXPECT_EQ(stop_server(), 0);
 }
 
+TEST_F(Server, WarnsOfSettingsOfClientsThatItDoesNotTellApart) {
+    serve("memory:1M", {"--client-by", "none", "--order", "fair", "--client-limit", "iops=10"});
+    const std::string said = server_->output();
+    for (const char* setting : {"order fair", "client-limit"}) {
+        const std::string line =
+            std::string("blkscope: memory: ") + setting + " has no effect with client-by none\n";
+        EXPECT_NE(said.find(line), std::string::npos) << said;
+    }
+}
+
 TEST_F(Server, ExplainsEachCommandInEightyColumnsAndWithAnExample) {
     for (const char* command : {"", "serve", "attach", "detach", "list", "clients", "models", "set",
                                 "fault", "clear-error", "crash", "stats", "top"}) {

@@ -71,6 +71,21 @@ void require_one_writer(const ExportConfig& exp) {
         fmt::format("{}: crash-cache and force-shared exclude each other", exp.name));
 }
 
+// Lines about settings of clients in a server that has no clients in its statistics.
+std::vector<std::string> settings_without_clients(const ServiceConfig& config) {
+    std::vector<std::string> lines;
+    if (config.client_by != nbd::ClientBy::none) return lines;
+    for (const ExportConfig& exp : config.exports) {
+        if (exp.order == StartOrder::fair) {
+            lines.push_back(exp.name + ": order fair has no effect with client-by none");
+        }
+        if (exp.behaviour.client_limits) {
+            lines.push_back(exp.name + ": client-limit has no effect with client-by none");
+        }
+    }
+    return lines;
+}
+
 void require_no_addresses(const ServiceConfig& config) {
     if (config.listen.empty()) return;
     throw std::invalid_argument(
@@ -143,6 +158,9 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
 // A start that fails says why in one line, and no more.
 void Service::log_behaviours() {
     for (const std::string& line : std::exchange(opened_, {})) {
+        fmt::print(stderr, "blkscope: {}\n", line);
+    }
+    for (const std::string& line : settings_without_clients(config_)) {
         fmt::print(stderr, "blkscope: {}\n", line);
     }
 }
