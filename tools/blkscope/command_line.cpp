@@ -411,7 +411,8 @@ void add_control(CLI::App& app, ControlCommands& commands) {
     CLI::App* crash = app.add_subcommand("crash", "Let a device with a crash cache lose its power");
     crash->footer(crash_notes);
     crash->add_option("device", commands.crash.device, "The device, as nbd0");
-    crash->add_flag("--all", commands.crash.all, "Every export of the servers, at one moment");
+    crash->add_flag("--all", commands.crash.all,
+                    "Every export of each server that has a crash cache");
 }
 
 // CLI11 cannot require "one of both", nor exclude all other options without a list in each line of
