@@ -11,10 +11,12 @@
 #include <cstdint>
 #include <cstring>
 #include <fstream>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "raw_client.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -408,6 +410,20 @@ TEST_F(PowerFailure, OfAllServersNeedsOneWithACrashCache) {
     EXPECT_EQ(said.rfind("nbd1: power lost: 0 blocks", 0), 0u) << said;
     EXPECT_EQ(first.try_read(0, page), 0);  // of a server without a crash cache
     EXPECT_NE(second.try_read(0, page), 0);
+}
+
+// Eight clients take all places at the control socket of the server that is asked first.
+TEST_F(PowerFailure, OfAllServersIsToldOfThoseThatLostItWhenOneRefuses) {
+    const auto busy = serve_beside("memory:1M", "busy.sock", {"--crash-cache", "1M"});
+    serve("memory:1M", {"--crash-cache", "1M"});
+    std::vector<std::unique_ptr<RawClient>> idle;
+    for (int i = 0; i < 8; ++i) {
+        idle.push_back(std::make_unique<RawClient>(path(std::to_string(busy->pid()) + ".ctl")));
+    }
+    const CommandResult result = run({BLKSCOPE_BINARY, "crash", "--all"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_NE(result.output.find("too many requests"), std::string::npos) << result.output;
+    EXPECT_NE(result.output.find("nbd1: power lost: 0 blocks"), std::string::npos) << result.output;
 }
 
 // ---- Bad input ----

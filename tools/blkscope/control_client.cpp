@@ -10,11 +10,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 #include <optional>
 #include <set>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include "base/descriptor.hpp"
 #include "base/run_directory.hpp"
@@ -166,16 +168,22 @@ StrictJson ask_server(const ControlRequest& request) {
     return take_answer(receive_line(socket.get()));
 }
 
-std::vector<StrictJson> ask_servers_with_crash_cache(const ControlRequest& request) {
+size_t ask_servers_with_crash_cache(const ControlRequest& request,
+                                    const std::function<void(const StrictJson&)>& take) {
     std::vector<Descriptor> sockets;
     for (const pid_t pid : servers_with_crash_cache()) sockets.push_back(connect_to(pid));
     const std::string line = text_of(request) + "\n";
     for (const Descriptor& socket : sockets) send_line(socket.get(), line);
-    std::vector<StrictJson> answers;
+    std::exception_ptr failure;  // the first one
     for (const Descriptor& socket : sockets) {
-        answers.push_back(take_answer(receive_line(socket.get())));
+        try {
+            take(take_answer(receive_line(socket.get())));
+        } catch (const std::exception&) {
+            if (!failure) failure = std::current_exception();
+        }
     }
-    return answers;
+    if (failure) std::rethrow_exception(failure);
+    return sockets.size();
 }
 
 }  // namespace blkscope

@@ -5,7 +5,8 @@
 //          request bad input.
 #pragma once
 
-#include <vector>
+#include <cstddef>
+#include <functional>
 
 #include "tools/blkscope/control_request.hpp"
 #include "tools/blkscope/strict_json.hpp"
@@ -15,8 +16,10 @@ namespace blkscope {
 /// The server's answer. The server has done what was asked.
 StrictJson ask_server(const ControlRequest& request);
 
-/// The answers of all servers that have an export with a crash cache. These servers get the request
-/// at nearly the same moment.
-std::vector<StrictJson> ask_servers_with_crash_cache(const ControlRequest& request);
+/// Asks all servers that have an export with a crash cache, at nearly the same moment. Calls
+/// take() with each answer. If a server fails, the answers of the others are taken first.
+/// Returns the number of servers.
+size_t ask_servers_with_crash_cache(const ControlRequest& request,
+                                    const std::function<void(const StrictJson&)>& take);
 
 }  // namespace blkscope

@@ -116,6 +116,13 @@ void clear_faults(const FaultCommand& command) {
     fmt::print("{}: {} cleared\n", command.device, answer.at("removed").get<size_t>());
 }
 
+void print_losses(const StrictJson& answer) {
+    for (const StrictJson& loss : answer.at("devices")) {
+        fmt::print("{}: {}\n", loss.at("device").get<std::string>(),
+                   loss.at("line").get<std::string>());
+    }
+}
+
 // The server of another version may answer without a member.
 template <class Run>
 void with_answer(Run run) try {
@@ -159,16 +166,9 @@ void crash(const CrashCommand& command) {
     const ControlRequest request{
         .command = Command::crash, .device = command.device, .all = command.all};
     with_answer([&] {
-        const std::vector<StrictJson> answers = command.all
-                                                    ? ask_servers_with_crash_cache(request)
-                                                    : std::vector<StrictJson>{ask_server(request)};
-        if (answers.empty()) throw std::runtime_error("crash: no device has a crash cache");
-        for (const StrictJson& answer : answers) {
-            for (const StrictJson& loss : answer.at("devices")) {
-                fmt::print("{}: {}\n", loss.at("device").get<std::string>(),
-                           loss.at("line").get<std::string>());
-            }
-        }
+        if (!command.all) return print_losses(ask_server(request));
+        if (ask_servers_with_crash_cache(request, print_losses) > 0) return;
+        throw std::runtime_error("crash: no device has a crash cache");
     });
 }
 
