@@ -17,6 +17,7 @@
 #include "tools/blkscope/control_request.hpp"
 #include "tools/iostat/reader.hpp"
 #include "tools/iostat/snapshot.hpp"
+#include "tools/program/kstats.hpp"
 #include "tools/program/print.hpp"
 
 namespace blkscope {
@@ -41,31 +42,19 @@ std::string unit_of_process(int pid) {
     return unit_of(text.str());
 }
 
-// The info kstat of a client, read; null if the client has closed meanwhile.
-kstat_t* read_info(kstat_ctl_t* chain, const iostat::Device& client) {
-    kstat_t* ksp = kstat_lookup(chain, client.module.c_str(), client.instance,
-                                (client.name + ",info").c_str());
-    return ksp == nullptr || kstat_read(chain, ksp, nullptr) == -1 ? nullptr : ksp;
-}
-
-const kstat_named_t* record_of(kstat_t* info, const char* name, uchar_t type) {
-    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(info, name));
-    return record == nullptr || record->data_type != type ? nullptr : record;
-}
-
 ClientLine line_of(kstat_ctl_t* chain, const iostat::Device* before, const iostat::Device& now) {
     ClientLine line{.device = disk_of(now),
                     .client = now.name.substr(now.name.find(',') + 1),
                     .connections = "-",
                     .figures = iostat::figures(before, now, reader_options()),
                     .who = {}};
-    kstat_t* info = read_info(chain, now);
-    if (info == nullptr) return line;
-    if (const auto* connections = record_of(info, "connections", KSTAT_DATA_UINT64)) {
-        line.connections = std::to_string(connections->value.ui64);
+    kstat_t* info = program::read_kstat(chain, now.module, now.instance, now.name + ",info");
+    if (info == nullptr) return line;  // the client has closed meanwhile
+    if (const auto connections = program::number_record(info, "connections")) {
+        line.connections = std::to_string(*connections);
     }
     line.who = iostat::client_text(info);
-    if (const auto* pid = record_of(info, "pid", KSTAT_DATA_INT32)) {
+    if (const auto* pid = program::record_of(info, "pid", KSTAT_DATA_INT32)) {
         const std::string unit = unit_of_process(pid->value.i32);
         if (!unit.empty()) line.who += ", " + unit;
     }

@@ -42,8 +42,8 @@ constexpr const char* module = "nbd";
 
 // Nothing for a server of a version without the record.
 std::optional<pid_t> pid_in(kstat_t* ksp) {
-    const auto* pid = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "pid"));
-    if (pid == nullptr || pid->data_type != KSTAT_DATA_INT32 || pid->value.i32 <= 0) return {};
+    const kstat_named_t* pid = program::record_of(ksp, "pid", KSTAT_DATA_INT32);
+    if (pid == nullptr || pid->value.i32 <= 0) return {};
     return pid->value.i32;
 }
 
@@ -56,9 +56,8 @@ pid_t server_of(const std::string& device) {
     if (!instance || *instance < 0) no_such_device(device);
     const program::Chain chain(kstat_open());
     if (!chain) throw_errno("read kstats");
-    const std::string name = device + ",export";
-    kstat_t* ksp = kstat_lookup(chain.get(), module, *instance, name.c_str());
-    if (ksp == nullptr || kstat_read(chain.get(), ksp, nullptr) < 0) no_such_device(device);
+    kstat_t* ksp = program::read_kstat(chain.get(), module, *instance, device + ",export");
+    if (ksp == nullptr) no_such_device(device);
     const auto pid = pid_in(ksp);
     if (!pid) {
         throw std::runtime_error(device + ": its server is too old to be changed while it runs");

@@ -49,13 +49,6 @@ uint64_t number(kstat_t* ksp, const char* name) {
     return record->data_type == KSTAT_DATA_UINT32 ? record->value.ui32 : 0;
 }
 
-// The text of that name; empty if the record is missing, of another type, or without a text.
-std::string text(kstat_t* ksp, const char* name) {
-    const auto* record = static_cast<const kstat_named_t*>(kstat_data_lookup(ksp, name));
-    if (record == nullptr || record->data_type != KSTAT_DATA_STRING) return {};
-    return KSTAT_NAMED_STR_PTR(record) == nullptr ? "" : program::string_text(*record);
-}
-
 Processor copy_processor(kstat_t* ksp) {
     return {.id = ksp->ks_instance,
             .snaptime = ksp->ks_snaptime,
@@ -163,9 +156,9 @@ bool Reader::any_device() const {
 }
 
 std::string client_text(kstat_t* info) {
-    const std::string program = text(info, "program");
-    const std::string peer = text(info, "peer");
-    return program.empty() || peer.empty() ? program + peer : fmt::format("{} ({})", program, peer);
+    const std::string name = program::text_record(info, "program").value_or("");
+    const std::string peer = program::text_record(info, "peer").value_or("");
+    return name.empty() || peer.empty() ? name + peer : fmt::format("{} ({})", name, peer);
 }
 
 std::string run_directory() {
