@@ -20,6 +20,7 @@ uint64_t Limits::Bucket::exceeded_until(hrtime_t now) const {
 
 void Limits::begin(hrtime_t now) {
     assert(now >= now_);
+    exceeded_ns_ = exceeded_ns(now);
     now_ = now;
     again_at_.reset();
     for (Bucket& bucket : buckets_) {
@@ -101,10 +102,16 @@ uint64_t Limits::exceeded_ns(Name name, hrtime_t now) const {
     return bucket(name).exceeded_until(now);
 }
 
+// All spans of one pass overlap, so together they are one span.
 uint64_t Limits::exceeded_ns(hrtime_t now) const {
-    uint64_t sum = 0;
-    for (const Bucket& each : buckets_) sum += each.exceeded_until(now);
-    return sum;
+    hrtime_t first = now;
+    hrtime_t last = std::numeric_limits<hrtime_t>::min();
+    for (const Bucket& each : buckets_) {
+        if (!each.lacked) continue;
+        first = std::min(first, each.since);
+        last = std::max(last, std::min(now, each.ready_at));
+    }
+    return exceeded_ns_ + static_cast<uint64_t>(std::max(last, first) - first);
 }
 
 }  // namespace blkscope::model

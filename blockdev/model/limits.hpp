@@ -61,7 +61,7 @@ class Limits {
 
     /// The tokens of a bucket that has a rate; negative for a debt.
     [[nodiscard]] int64_t level(Name name, hrtime_t now) const;
-    /// The exceeded time of a bucket up to `now`, and of all buckets together.
+    /// The exceeded time of a bucket up to `now`, and the time in which any bucket was exceeded.
     [[nodiscard]] uint64_t exceeded_ns(Name name, hrtime_t now) const;
     [[nodiscard]] uint64_t exceeded_ns(hrtime_t now) const;
 
@@ -90,6 +90,7 @@ class Limits {
     hrtime_t now_;
     hrtime_t admitted_since_;
     std::optional<hrtime_t> again_at_;
+    uint64_t exceeded_ns_ = 0;  // by any bucket, in earlier passes
 };
 
 }  // namespace blkscope::model

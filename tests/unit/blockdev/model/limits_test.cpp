@@ -231,6 +231,24 @@ TEST(Limits, ExceededTimeIsAllOfTheTimeBetweenTheStarts) {
               static_cast<uint64_t>(moments.back()));
 }
 
+// Two buckets that are empty at the same time make the client wait once.
+TEST(Limits, TheTimeOfAllBucketsCountsEachMomentOnce) {
+    Limits limits(LimitSpec::parse("iops=1,bps=1M,unit=1M"), 0);
+    const Request request(Buf::Op::read, 2 << 20);
+    limits.begin(0);
+    EXPECT_TRUE(limits.admit(request));
+    EXPECT_FALSE(limits.admit(request));
+    EXPECT_EQ(limits.exceeded_ns(second / 2), uint64_t{second / 2});
+    limits.begin(second / 2);
+    EXPECT_FALSE(limits.admit(request));
+    const hrtime_t ready = *limits.again_at();
+    limits.begin(ready);
+    EXPECT_TRUE(limits.admit(request));
+    EXPECT_GT(limits.exceeded_ns(Name::iops, ready), uint64_t{second / 2});
+    EXPECT_EQ(limits.exceeded_ns(ready), static_cast<uint64_t>(ready));
+    EXPECT_EQ(limits.exceeded_ns(Name::bps, ready), static_cast<uint64_t>(ready));
+}
+
 // A pass that comes late does not make the request late.
 TEST(Limits, KnowsSinceWhenTheTokensWereThere) {
     Limits limits(LimitSpec::parse("iops=100"), 0);
