@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 #include "blockdev/accounting/client_stats.hpp"
 
@@ -19,6 +20,7 @@ void ClientLimits::count(Client& client, hrtime_t now) {
 
 void ClientLimits::set(const std::optional<model::LimitSpec>& spec, hrtime_t now) {
     spec_ = spec;
+    kept_.clear();
     for (Client* const client : clients_) {
         count(*client, now);
         client->counted_ns = 0;
@@ -30,11 +32,32 @@ void ClientLimits::set(const std::optional<model::LimitSpec>& spec, hrtime_t now
 void ClientLimits::opened(Client& client, hrtime_t now) {
     assert(!client.limits);
     clients_.push_back(&client);
-    if (spec_) client.limits.emplace(*spec_, now);
+    if (!spec_) return;
+    if (const auto found = kept_.find(client.key); found != kept_.end()) {
+        client.limits = std::move(found->second.limits);
+        client.counted_ns = client.limits->exceeded_ns(now);
+        kept_.erase(found);
+        return;
+    }
+    client.limits.emplace(*spec_, now);
+}
+
+// The walk over all is bounded, and closing is no part of a request's way.
+void ClientLimits::keep(Client& client, hrtime_t now) {
+    assert(client.limits);
+    std::erase_if(kept_, [&](const auto& each) { return each.second.full_at <= now; });
+    const hrtime_t full_at = client.limits->full_at(now);
+    if (full_at <= now) return;
+    kept_.insert_or_assign(client.key, Kept{std::move(*client.limits), full_at});
+    if (kept_.size() <= kept_max) return;
+    kept_.erase(
+        std::ranges::min_element(kept_, {}, [](const auto& each) { return each.second.full_at; }));
 }
 
 void ClientLimits::closed(Client& client, hrtime_t now) {
+    if (client.limits) client.limits->begin(now);  // without requests the client lacks nothing
     count(client, now);
+    if (client.limits) keep(client, now);
     const auto found = std::ranges::find(clients_, &client);
     assert(found != clients_.end());
     clients_.erase(found);

@@ -2,16 +2,23 @@
 //
 //     set() ── spec ──▶ each client ── begin() ─▶ DeviceQueue asks the request's client ─▶ again_at()
 //
+// The buckets of a client that has closed are kept until they would be full. A client that connects
+// again with the same key gets them back, so closing a connection brings no tokens.
+//
 // A request that lacks tokens of its client waits, and requests of other clients may start. The
 // requests without a client have no such limit.
 //
 // Units:     nanoseconds of the model's clock.
-// Ownership: borrows each client from opened() to closed().
+// Ownership: borrows each client from opened() to closed(). Owns the buckets of closed clients, at
+//            most kept_max. Beyond that the buckets that are full first are dropped.
 // Threads:   one at a time, with the device locked.
 // Errors:    none.
 #pragma once
 
+#include <cstddef>
+#include <map>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "blockdev/model/limit_spec.hpp"
@@ -21,6 +28,8 @@ namespace blkscope {
 
 class ClientLimits {
   public:
+    static constexpr size_t kept_max = 1024;
+
     [[nodiscard]] bool hold() const { return spec_.has_value(); }
 
     /// New buckets for all clients, or none.
@@ -35,10 +44,17 @@ class ClientLimits {
     [[nodiscard]] std::optional<hrtime_t> again_at() const;
 
   private:
+    struct Kept {
+        model::Limits limits;
+        hrtime_t full_at;
+    };
+
     static void count(Client& client, hrtime_t now);
+    void keep(Client& client, hrtime_t now);
 
     std::optional<model::LimitSpec> spec_;
     std::vector<Client*> clients_;
+    std::map<std::string, Kept> kept_;  // by the client's key
 };
 
 }  // namespace blkscope

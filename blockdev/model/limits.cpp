@@ -98,6 +98,14 @@ int64_t Limits::level(Name name, hrtime_t now) const {
     return bucket(name).tokens->level(now);
 }
 
+hrtime_t Limits::full_at(hrtime_t now) const {
+    hrtime_t full = now;
+    for (const Bucket& each : buckets_) {
+        if (each.tokens) full = std::max(full, each.tokens->full_at(now));
+    }
+    return full;
+}
+
 uint64_t Limits::exceeded_ns(Name name, hrtime_t now) const {
     return bucket(name).exceeded_until(now);
 }

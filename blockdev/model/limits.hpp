@@ -61,6 +61,8 @@ class Limits {
 
     /// The tokens of a bucket that has a rate; negative for a debt.
     [[nodiscard]] int64_t level(Name name, hrtime_t now) const;
+    /// When all buckets are full, if no request starts. Not before `now`.
+    [[nodiscard]] hrtime_t full_at(hrtime_t now) const;
     /// The exceeded time of a bucket up to `now`, and the time in which any bucket was exceeded.
     [[nodiscard]] uint64_t exceeded_ns(Name name, hrtime_t now) const;
     [[nodiscard]] uint64_t exceeded_ns(hrtime_t now) const;

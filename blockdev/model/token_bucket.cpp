@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 namespace blkscope::model {
 namespace {
@@ -29,6 +30,14 @@ hrtime_t TokenBucket::Fill::ready_since(hrtime_t now) const {
     const Wide have = level_at(now);
     assert(have > 0);
     return now - static_cast<hrtime_t>((have - 1) / rate);
+}
+
+hrtime_t TokenBucket::Fill::full_at(hrtime_t now) const {
+    assert(rate > 0);
+    const Wide lacking = capacity - level_at(now);
+    const Wide ns = (lacking + rate - 1) / rate;
+    constexpr hrtime_t latest = std::numeric_limits<hrtime_t>::max();
+    return ns < latest - now ? now + static_cast<hrtime_t>(ns) : latest;
 }
 
 void TokenBucket::Fill::take(uint64_t tokens, hrtime_t now) {
@@ -62,6 +71,11 @@ hrtime_t TokenBucket::ready_at(hrtime_t now) const {
 hrtime_t TokenBucket::ready_since(hrtime_t now) const {
     const hrtime_t since = tokens_.ready_since(now);
     return peak_.rate == 0 ? since : std::max(since, peak_.ready_since(now));
+}
+
+hrtime_t TokenBucket::full_at(hrtime_t now) const {
+    const hrtime_t full = tokens_.full_at(now);
+    return peak_.rate == 0 ? full : std::max(full, peak_.full_at(now));
 }
 
 void TokenBucket::take(uint64_t tokens, hrtime_t now) {

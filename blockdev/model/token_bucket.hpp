@@ -48,6 +48,8 @@ class TokenBucket {
     [[nodiscard]] hrtime_t ready_since(hrtime_t now) const;
     /// Takes the cost of a request that starts now.
     void take(uint64_t tokens, hrtime_t now);
+    /// When the bucket is full, if nothing more is taken. Not before `now`.
+    [[nodiscard]] hrtime_t full_at(hrtime_t now) const;
     /// The tokens at `now`, rounded down; negative for a debt. With credits: the credits.
     [[nodiscard]] int64_t level(hrtime_t now) const;
 
@@ -64,6 +66,7 @@ class TokenBucket {
         [[nodiscard]] Wide level_at(hrtime_t now) const;
         [[nodiscard]] hrtime_t ready_at(hrtime_t now) const;
         [[nodiscard]] hrtime_t ready_since(hrtime_t now) const;
+        [[nodiscard]] hrtime_t full_at(hrtime_t now) const;
         void take(uint64_t tokens, hrtime_t now);
     };
 

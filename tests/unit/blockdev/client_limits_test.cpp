@@ -51,6 +51,48 @@ TEST(ClientLimits, ARequestThatTheDeviceRefusesTakesNoTokensOfItsClient) {
     EXPECT_EQ(client.limits->level(model::LimitSpec::Name::iops, 0), 9);
 }
 
+/// Opens a client with this key, lets it read `bytes`, and closes it. Returns its tokens before that.
+int64_t tokens_of_visit(ClientLimits& limits, const std::string& key, uint64_t bytes,
+                        hrtime_t now) {
+    Client client;
+    client.key = key;
+    limits.opened(client, now);
+    Waiting read(&client);
+    read.bcount = bytes;
+    client.limits->begin(now);
+    const int64_t tokens = client.limits->level(model::LimitSpec::Name::bps, now);
+    EXPECT_EQ(client.limits->admit(read), tokens > 0);
+    limits.closed(client, now);
+    return tokens;
+}
+
+TEST(ClientLimits, AClientThatConnectsAgainHasTheTokensThatItHadLeft) {
+    constexpr int64_t rate = 1'000'000;
+    constexpr hrtime_t ms = 1'000'000;
+    ClientLimits limits;
+    limits.set(model::LimitSpec::parse("bps=1000000"), 0);
+    EXPECT_EQ(tokens_of_visit(limits, "a", rate, 0), rate / 100);
+    EXPECT_EQ(tokens_of_visit(limits, "b", 4096, 500 * ms), rate / 100);
+    EXPECT_EQ(tokens_of_visit(limits, "a", 4096, 500 * ms), rate / 100 - rate / 2);
+    EXPECT_EQ(tokens_of_visit(limits, "a", 4096, 1500 * ms), rate / 100);
+    // New limits are new buckets.
+    tokens_of_visit(limits, "a", rate, 2000 * ms);
+    limits.set(model::LimitSpec::parse("bps=1000000"), 2001 * ms);
+    EXPECT_EQ(tokens_of_visit(limits, "a", 4096, 2002 * ms), rate / 100);
+}
+
+// Of too many closed clients those are forgotten that would soon have full buckets.
+TEST(ClientLimits, TheDeepestDebtsOfClosedClientsAreKept) {
+    ClientLimits limits;
+    limits.set(model::LimitSpec::parse("bps=1000000"), 0);
+    tokens_of_visit(limits, "deep", 10'000'000, 0);
+    for (size_t i = 0; i <= ClientLimits::kept_max; ++i) {
+        tokens_of_visit(limits, std::to_string(i), 1'000'000 + i, 0);
+    }
+    EXPECT_LT(tokens_of_visit(limits, "deep", 1, 0), 0);
+    EXPECT_GT(tokens_of_visit(limits, "0", 1, 0), 0);
+}
+
 /// Two clients of a device.
 class DeviceClientLimits : public BehaviourTest {
   protected:
