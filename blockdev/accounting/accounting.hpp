@@ -138,6 +138,7 @@ class Accounting {
         const auto closed = clients().close(client, figures, now_ns);
         if (!closed) return;
         closed->withdraw();
+        clients().take_over_connections(*closed);
         const auto writing = seq_.write();
         clients().take_over_closed(*closed);
     }

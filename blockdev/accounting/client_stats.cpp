@@ -84,7 +84,6 @@ void ClientStats::take_over(const ClientStats& closed) {
     const kstat_io_t& from = closed.io_.io;
     kstat_io_t& to = io_.io;
     assert(from.wcnt == 0 && from.rcnt == 0);
-    assert(closed.connections_.empty());
     const auto add = [](auto& sum, auto more) { publish(sum, sum + more); };
     add(to.nread, from.nread);
     add(to.nwritten, from.nwritten);
@@ -96,6 +95,10 @@ void ClientStats::take_over(const ClientStats& closed) {
     publish(to.rlastupdate, std::max(to.rlastupdate, from.rlastupdate));
     operations_.take_over(closed.operations_);
     add(limited_ns_, closed.limited_ns_);
+}
+
+void ClientStats::take_over_connections(const ClientStats& closed) {
+    assert(closed.connections_.empty());
     const std::lock_guard lock(mutex_);
     connections_total_ += closed.connections_total_;
     closed_stalls_ += closed.closed_stalls_;

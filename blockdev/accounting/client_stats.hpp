@@ -59,6 +59,9 @@ class ClientStats {
     /// because two clients may have been busy at the same time. For the inside of a write of the
     /// sequence lock.
     void take_over(const ClientStats& closed);
+    /// Adds the connections of such a client. Call it outside of a write of the sequence lock.
+    /// Inside, a reader that has locked the list would make all readers of the device wait.
+    void take_over_connections(const ClientStats& closed);
 
     /// Removes the kstats, so that readers no longer see them. Waits for readers, so call it outside
     /// of a write of the sequence lock.

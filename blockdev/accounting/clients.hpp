@@ -73,8 +73,9 @@ class Clients {
                                                      const ConnectionFigures& figures,
                                                      hrtime_t now_ns);
 
-    /// Adds the statistics of a closed client to `client-gone`. For the inside of a write of the
-    /// sequence lock.
+    /// Add the statistics of a closed client to `client-gone`. The first is for the outside of a write
+    /// of the sequence lock, the second for the inside.
+    void take_over_connections(const ClientStats& closed) { gone_->take_over_connections(closed); }
     void take_over_closed(const ClientStats& closed) {
         if (!planted("client-vanishes")) gone_->take_over(closed);
     }

@@ -106,6 +106,7 @@ class Crowd {
             connections_, 0U, [](const auto& connection) { return connection->requests; });
         if (idle == connections_.end()) return;
         const auto closed = clients.close(*(*idle)->client, (*idle)->figures, now_);
+        if (closed) clients.take_over_connections(*closed);
         if (closed) clients.take_over_closed(*closed);
         connections_.erase(idle);
     }
