@@ -4,12 +4,15 @@
 #include <cassert>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
+#include <deque>
 #include <stdexcept>
 #include <utility>
 
 #include "blockdev/backing/crash_backing.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/workers.hpp"
+#include "driver/nbd/transmission/worker.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -27,28 +30,69 @@ void require_crash_cache(const std::vector<Export*>& exports) {
                                  : "no export has a crash cache; see 'serve --crash-cache'");
 }
 
+void require_idle(Cut cut) {
+    switch (cut) {
+        case Cut::none:
+            return;
+        case Cut::requests:
+            throw std::runtime_error(
+                "the connections are closed, but a request has not ended after 5 s; no data is "
+                "lost");
+        case Cut::stuck:
+            throw std::runtime_error(
+                "a worker does not answer for 5 s, so some connections may be open; no data is "
+                "lost");
+    }
+}
+
+// An export without power, up to power_on() or to the object's end.
+class Unpowered {
+  public:
+    explicit Unpowered(Export& exp) : exp_(&exp) { exp_->device.power_off(); }
+    ~Unpowered() {
+        try {
+            power_on();
+        } catch (const std::exception& error) {  // no memory for the model's new begin
+            std::fprintf(stderr, "blkscope: %s: power on: %s\n", exp_->device.name().c_str(),
+                         error.what());
+        }
+    }
+    Unpowered(const Unpowered&) = delete;
+    Unpowered& operator=(const Unpowered&) = delete;
+
+    [[nodiscard]] Export& exp() const { return *exp_; }
+    void power_on() {
+        if (!std::exchange(off_, false)) return;
+        exp_->device.power_on();
+    }
+
+  private:
+    Export* exp_;
+    bool off_ = true;
+};
+
 }  // namespace
 
 std::vector<PowerLoss> lose_power(Workers& workers, const std::vector<Export*>& exports) {
     require_crash_cache(exports);
     std::vector<uint64_t> serials;
+    std::deque<Unpowered> unpowered;
     for (Export* const exp : exports) {
         assert(exp != nullptr);
         serials.push_back(exp->serial);
-        exp->device.power_off();
+        unpowered.emplace_back(*exp);
     }
     const auto deadline = std::chrono::steady_clock::now() + drain_time_max;
-    const bool idle = workers.cut_clients(serials, deadline);
+    require_idle(workers.cut_clients(serials, deadline));
     std::vector<PowerLoss> losses;
-    for (Export* const exp : exports) {
-        PowerLoss loss{.device = exp->device.name(), .cached = exp->crash_cache != nullptr};
-        if (idle && loss.cached) loss.survival = exp->crash_cache->lose_power();
+    for (Unpowered& each : unpowered) {
+        Export& exp = each.exp();
+        PowerLoss loss{.device = exp.device.name(), .cached = exp.crash_cache != nullptr};
+        if (loss.cached) loss.survival = exp.crash_cache->lose_power();
         losses.push_back(std::move(loss));
-        exp->device.power_on();
+        each.power_on();
     }
-    if (idle) return losses;
-    throw std::runtime_error(
-        "the connections are closed, but a request has not ended after 5 s; no data is lost");
+    return losses;
 }
 
 }  // namespace blkscope::nbd

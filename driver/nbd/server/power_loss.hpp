@@ -10,8 +10,10 @@
 // Units:     blocks.
 // Ownership: borrows the exports for the call.
 // Threads:   the control thread.
-// Errors:    std::runtime_error if no export has a crash cache, or if a request does not end in
-//            time. In the second case the connections are closed, and no data is lost.
+// Errors:    std::runtime_error if no export has a crash cache, or if a request does not end in time.
+//            The same if a worker does not answer in time. No data is lost then. In the second case
+//            the connections are closed, in the third case perhaps some of them. After any exception
+//            the devices have their power again.
 #pragma once
 
 #include <optional>

@@ -93,16 +93,16 @@ void Workers::close_export(std::unique_ptr<Export> exp) {
     owner.close_export(std::move(exp));
 }
 
-bool Workers::cut_clients(const std::vector<uint64_t>& export_serials,
-                          std::chrono::steady_clock::time_point deadline) {
+Cut Workers::cut_clients(const std::vector<uint64_t>& export_serials,
+                         std::chrono::steady_clock::time_point deadline) {
     constexpr std::chrono::milliseconds pause{1};
     for (;;) {
-        bool none = true;
+        auto worst = Cut::none;
         for (const auto& worker : workers_) {
-            none = worker->cut_clients(export_serials, deadline) && none;
+            worst = std::max(worst, worker->cut_clients(export_serials, deadline));
         }
-        if (none) return true;
-        if (std::chrono::steady_clock::now() >= deadline) return false;
+        const bool late = std::chrono::steady_clock::now() >= deadline;
+        if (worst != Cut::requests || late) return worst;
         std::this_thread::sleep_for(pause);
     }
 }

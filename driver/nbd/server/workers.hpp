@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@ namespace blkscope::nbd {
 
 struct Export;
 class Worker;
+enum class Cut : uint8_t;
 
 /// The functions that make and start workers. A simulator makes workers on its own kernel, without
 /// threads. The simulator calls wait() and turn() of each, also after stop() until all have
@@ -56,10 +58,10 @@ class Workers {
     /// Closes the export's connections with every worker, then the export.
     void close_export(std::unique_ptr<Export> exp);
 
-    /// Closes all connections to the exports with these serials at once, and waits until their
-    /// devices are idle. False: the deadline passed first.
-    bool cut_clients(const std::vector<uint64_t>& export_serials,
-                     std::chrono::steady_clock::time_point deadline);
+    /// Closes all connections to the exports with these serials at once. Waits until their devices
+    /// are idle, at most until the deadline.
+    Cut cut_clients(const std::vector<uint64_t>& export_serials,
+                    std::chrono::steady_clock::time_point deadline);
 
     /// Chooses the worker for one more client of `exp`.
     [[nodiscard]] Worker& for_client(const Export& exp);

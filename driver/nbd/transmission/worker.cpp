@@ -67,17 +67,23 @@ void Worker::close_clients(uint64_t export_serial) {
     mailbox_.send([&](Mail& mail) { mail.endings.push_back(export_serial); });
 }
 
-// After the deadline the task still runs, so it owns all that it uses.
-bool Worker::cut_clients(const std::vector<uint64_t>& export_serials,
-                         std::chrono::steady_clock::time_point deadline) {
+// After the deadline the task may still run, so it owns all that it uses. A task that begins later
+// does nothing, because it would close new clients.
+Cut Worker::cut_clients(const std::vector<uint64_t>& export_serials,
+                        std::chrono::steady_clock::time_point deadline) {
     assert(thread_.joinable());
+    const auto taken = std::make_shared<std::atomic<bool>>(false);
     const auto none = std::make_shared<bool>(true);
-    std::packaged_task<void()> cut([this, none, serials = export_serials] {
+    std::packaged_task<void()> cut([this, taken, none, serials = export_serials] {
+        if (taken->exchange(true)) return;
         for (const uint64_t serial : serials) *none = sessions_.cut_clients(serial) && *none;
     });
     std::future<void> done = cut.get_future();
     mailbox_.send([&](Mail& mail) { mail.calls.push_back(std::move(cut)); });
-    return done.wait_until(deadline) == std::future_status::ready && *none;
+    if (done.wait_until(deadline) != std::future_status::ready) {
+        return taken->exchange(true) ? Cut::requests : Cut::stuck;
+    }
+    return *none ? Cut::none : Cut::requests;
 }
 
 void Worker::close_export(std::unique_ptr<Export> exp) {

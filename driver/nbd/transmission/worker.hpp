@@ -37,6 +37,9 @@
 
 namespace blkscope::nbd {
 
+/// The result of Worker::cut_clients().
+enum class Cut : uint8_t { none, requests, stuck };
+
 class Worker final : private SessionsOwner {
   public:
     /// With `busy_wait` the worker spins before it sleeps, where spinning saves time.
@@ -75,10 +78,10 @@ class Worker final : private SessionsOwner {
     void close_clients(uint64_t export_serial);
 
     /// Closes the connections to the exports with these serials at once, on the worker's thread.
-    /// Waits for that, until the deadline. True if there are none. The device may still have
-    /// requests of them otherwise, so the caller tries again.
-    bool cut_clients(const std::vector<uint64_t>& export_serials,
-                     std::chrono::steady_clock::time_point deadline);
+    /// Waits for that, until the deadline. After `requests` the device still has some of them, so the
+    /// caller tries again. After `stuck` the worker has not begun, and does nothing later.
+    Cut cut_clients(const std::vector<uint64_t>& export_serials,
+                    std::chrono::steady_clock::time_point deadline);
 
     /// Closes the connections to an export of this worker, without waiting. When the other workers' clients have closed too,
     /// flushes the backing and destroys the export.

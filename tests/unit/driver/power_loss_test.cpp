@@ -1,0 +1,163 @@
+// A loss of power when something fails: a worker that does not answer, a cache without memory.
+#include "driver/nbd/server/power_loss.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <memory>
+#include <new>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "blockdev/backing/crash_backing.hpp"
+#include "driver/nbd/server/export.hpp"
+#include "driver/nbd/server/workers.hpp"
+#include "driver/nbd/transmission/worker.hpp"
+#include "parser_driver.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+constexpr uint64_t disk_bytes = uint64_t{1} << 20;
+constexpr size_t reply_head_bytes = 16;
+constexpr uint32_t sector = 512;
+
+/// A backing without data. Its describe() calls `described`, its write_now() `writing`.
+class Hooked final : public Backing {
+  public:
+    struct Hooks {
+        std::function<void()> described = [] {};
+        std::function<void()> writing = [] {};
+    };
+    explicit Hooked(const Hooks& hooks) : hooks_(hooks) {}
+
+    [[nodiscard]] std::string describe() const override {
+        hooks_.described();
+        return "hooked";
+    }
+    [[nodiscard]] uint64_t size_bytes() const override { return disk_bytes; }
+    void attach(Ring&) override {}
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override {
+        return std::make_unique<Hooked>(hooks_);
+    }
+    std::optional<int32_t> prepare(Buf& buf) override { return static_cast<int32_t>(buf.bcount); }
+    bool read_now(uint64_t, std::span<std::byte>) override { return true; }
+    bool write_now(uint64_t, std::span<const std::byte>) override {
+        hooks_.writing();
+        return true;
+    }
+
+  private:
+    const Hooks& hooks_;
+};
+
+class PowerLossFailure : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        char folder[] = "/tmp/power_loss_test.XXXXXX";
+        ASSERT_NE(mkdtemp(folder), nullptr);
+        folder_ = folder;
+        setenv("KSTAT_DIR", folder, 1);
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
+    [[nodiscard]] ExportOptions hooked(const Hooked::Hooks& hooks) const {
+        return {.name = "hooked",
+                .description = {},
+                .backing = std::make_unique<Hooked>(hooks),
+                .instance = kstat::claim_instance("nbd")};
+    }
+    /// The error of one read by a new client; nothing if its connection is closed instead.
+    static std::optional<int> read_error(Export& exp) {
+        std::array<int, 2> sockets{};
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+        exp.worker.hand_over(exp, {}, sockets[1], nullptr);
+        return read_error(sockets[0]);
+    }
+    static std::optional<int> read_error(int client) {
+        std::string stream;
+        testing::append_request(stream, ReplyForm::simple,
+                                {.type = Command::read, .length = sector});
+        EXPECT_EQ(send(client, stream.data(), stream.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(stream.size()));
+        std::array<unsigned char, reply_head_bytes> reply{};
+        const ssize_t bytes = recv(client, reply.data(), reply.size(), MSG_WAITALL);
+        close(client);
+        if (bytes != static_cast<ssize_t>(reply.size())) return std::nullopt;
+        return reply[7];
+    }
+
+    std::string folder_;
+};
+
+TEST_F(PowerLossFailure, OfAWorkerThatIsStuckClosesNoConnectionLater) {
+    Worker worker(false);
+    worker.start();
+    const Hooked::Hooks none;
+    auto exp = worker.make_export(hooked(none));
+    exp->serial = 1;
+    std::promise<void> begun;
+    std::promise<void> go_on;
+    Hooked::Hooks hooks;
+    hooks.described = [&, first = true]() mutable {
+        if (!std::exchange(first, false)) return;
+        begun.set_value();
+        go_on.get_future().wait();
+    };
+    std::unique_ptr<Export> other;
+    std::thread maker([&] { other = worker.make_export(hooked(hooks)); });
+    begun.get_future().wait();
+    constexpr std::chrono::milliseconds patience{20};
+    EXPECT_EQ(worker.cut_clients({1}, std::chrono::steady_clock::now() + patience), Cut::stuck);
+    std::array<int, 2> sockets{};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+    worker.hand_over(*exp, {}, sockets[1], nullptr);
+    go_on.set_value();
+    EXPECT_EQ(read_error(sockets[0]), 0);
+    maker.join();
+    worker.close_export(std::move(exp));
+    worker.close_export(std::move(other));
+    worker.stop();
+    EXPECT_TRUE(worker.join({}));
+}
+
+TEST_F(PowerLossFailure, LeavesNoDeviceWithoutPower) {
+    Hooked::Hooks hooks;
+    auto backing = std::make_unique<CrashBacking>(std::make_unique<Hooked>(hooks),
+                                                  model::CrashCacheOptions::parse("1M"));
+    const auto cache = backing->cache();
+    ExportOptions options = hooked(hooks);
+    options.backing = std::move(backing);
+    options.crash_cache = cache;
+    options.behaviour.faults.push_back(model::FaultRule::parse("read:error=EIO", disk_bytes, {}));
+    Workers workers({.count_max = 1, .busy_wait = false}, {},
+                    {.connection_ended = [] {}, .log = [](std::string_view) {}});
+    workers.start();
+    auto exp = workers.make_export(std::move(options));
+    const std::array<std::byte, 4096> data{};
+    for (uint64_t at = 0; at < disk_bytes / 2; at += data.size()) {
+        ASSERT_TRUE(cache->write(at, data, false));
+    }
+    hooks.writing = [] { throw std::bad_alloc(); };
+    EXPECT_THROW(lose_power(workers, {exp.get()}), std::bad_alloc);
+    hooks.writing = [] {};
+    EXPECT_EQ(read_error(*exp), EIO);  // without power no fault concerns a request
+    workers.close_export(std::move(exp));
+    EXPECT_TRUE(workers.stop({}));
+}
+
+}  // namespace
+}  // namespace blkscope::nbd
