@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "blockdev/accounting/accounting.hpp"
 #include "blockdev/device/injection.hpp"
 #include "blockdev/device/pacing.hpp"
 #include "blockdev/device/plan.hpp"
@@ -27,6 +28,16 @@ void Detours::launch(Buf& buf, Device::From from) {
     Pacing& pacing = *device.pacing_;
     const std::optional<hrtime_t> until = pacing.hang(buf, device.read_clock(lane));
     if (until) lane.alarms_.hold(lane.ring_, *buf.plan, *until, pacing.busy_wait());
+}
+
+bool Detours::is_void(Buf& buf) {
+    if (buf.op == Buf::Op::flush) return false;
+    return buf.orphaned() || (!buf.lane->device().powered_ && !buf.wanted());
+}
+
+void Detours::refuse(Buf& buf) {
+    buf.error = ESHUTDOWN;
+    buf.excused = buf.injected = true;
 }
 
 bool Detours::holds(Buf& buf) {
@@ -80,6 +91,7 @@ void Detours::abandon(Lane& lane) {
     lane.ring_.lock(device.lock_);
     BufQueue unwanted;
     pacing.take_hung([&](const Buf& buf) { return buf.lane == &lane && !buf.wanted(); }, unwanted);
+    end_orphans(lane);
     if (unwanted.empty() && device.powered_) return;
     while (!unwanted.empty()) {
         lane.ring_.lock(device.lock_);
@@ -94,6 +106,22 @@ void Detours::abandon(Lane& lane) {
     device.start(lane);
 }
 
+// A waiting flush serves no other client yet, so it ends, too.
+void Detours::end_orphans(Lane& lane) {
+    Device& device = lane.device();
+    BufQueue orphans;
+    device.queue_.take_out([&](Buf& buf) { return buf.lane == &lane && buf.orphaned(); }, orphans);
+    while (!orphans.empty()) {
+        Buf& buf = orphans.pop();
+        assert(buf.state == Buf::State::waiting);
+        lane.ring_.lock(device.lock_);
+        buf.state = Buf::State::running;
+        device.accounting_->started(buf, [&] { return device.read_clock(lane); });
+        refuse(buf);
+        device.end(buf, lane, Device::From::call);
+    }
+}
+
 // A flush goes on, because it may serve other clients' flushes, which must not fail.
 void Detours::end_unwanted(Buf& buf) {
     Device& device = buf.lane->device();
@@ -102,8 +130,7 @@ void Detours::end_unwanted(Buf& buf) {
     pacing.abandoned();
     pacing.go_on(buf, now);
     if (buf.op == Buf::Op::flush) return device.run(buf, Device::From::call);
-    buf.error = ESHUTDOWN;
-    buf.excused = buf.injected = true;
+    refuse(buf);
     static_cast<void>(pacing.answered(buf, now));
     device.finish(buf, Device::From::call);
 }

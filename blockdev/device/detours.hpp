@@ -5,6 +5,8 @@
 //                             └─▶ hung ─┬─ resume(), or a change ─▶ run()
 //                                       └─ abandon() ─▶ finish()
 //
+//     a waiting request whose client is lost: abandon() ─▶ end(), without a place in the depth
+//
 // Without power no request is held, and abandon() also resumes all that are.
 //
 // Units:     ticks of the kernel's clock.
@@ -26,6 +28,12 @@ class Detours {
     /// Holds an answered buf until its planned end. False if that has passed. The device is locked.
     [[nodiscard]] static bool holds(Buf& buf);
 
+    /// Whether the rest of a request must not happen. Its client is lost, or the power is, and no
+    /// client waits. A flush goes on, because it may serve other clients' flushes.
+    [[nodiscard]] static bool is_void(Buf& buf);
+    /// Gives a void request its error, which is no error of the device.
+    static void refuse(Buf& buf);
+
     /// An alarm of the lane: held requests end, hung ones go on, and others have their tokens.
     static void resume(Lane& here);
 
@@ -36,6 +44,7 @@ class Detours {
     static void resume_due(Lane& here, Device::From from);
     static void go_on(Buf& buf, Device::From from);
     static void end_unwanted(Buf& buf);
+    static void end_orphans(Lane& lane);
 };
 
 }  // namespace blkscope

@@ -149,10 +149,8 @@ void Device::run(Buf& buf, From from) {
             buf.error = sync_error_;
             return done(buf, from);
         }
-        // The power is lost, and no client waits for the rest of this request.
-        if (!powered_ && !buf.wanted() && buf.op != Buf::Op::flush) {
-            buf.error = ESHUTDOWN;
-            buf.excused = buf.injected = true;
+        if (Detours::is_void(buf)) {
+            Detours::refuse(buf);
             return done(buf, from);
         }
         const std::optional<int32_t> result = begin(buf);

@@ -122,6 +122,10 @@ class Buf : public Completion {
     /// Whether the caller still waits for the answer. If not, no fault makes the request hang.
     /// The worker of the buf's lane asks.
     [[nodiscard]] virtual bool wanted() const { return true; }
+    /// Whether the caller is lost: it has ended without an announcement. The request then has no
+    /// further effect, because requests of newer callers may be done already. The worker of the buf's
+    /// lane asks.
+    [[nodiscard]] virtual bool orphaned() { return false; }
 
     /// From the ring, when an operation of the buf has ended: calls Device::complete().
     void complete(int32_t result) override;

@@ -70,6 +70,12 @@ class DeviceQueue {
     /// Removes the request whose turn it is, if it can start now.
     [[nodiscard]] Turn next(model::Limits* limits = nullptr);
 
+    /// Moves the waiting requests for which `take` is true to `taken`. They never run.
+    template <class Take>
+    void take_out(Take take, BufQueue& taken) {
+        waiting_.take_out(take, taken);
+    }
+
     /// A running request has ended. For a flush, call end_flush() instead.
     void ended(const Buf& buf);
 

@@ -21,6 +21,7 @@
 // Source:    deficit round robin (Shreedhar and Varghese, 1995), with a quantum of one request.
 #pragma once
 
+#include <cassert>
 #include <cstdint>
 
 #include "blockdev/queue/buf.hpp"
@@ -49,6 +50,24 @@ class WaitingRequests {
     void refuse_front();
     /// The refused requests are asked again, in their places.
     void end_pass();
+
+    /// Moves the requests for which `take` is true to `taken`. Not within a pass.
+    template <class Take>
+    void take_out(Take take, BufQueue& taken) {
+        assert(!any_refused_);
+        WaitingLines rest;
+        while (!turns_.empty()) {
+            WaitingLine& line = turns_.pop();
+            BufQueue kept;
+            while (!line.waiting.empty()) {
+                Buf& buf = line.waiting.pop();
+                (take(buf) ? taken : kept).push(buf);
+            }
+            line.waiting.take_over(kept);
+            if (!line.waiting.empty()) rest.push(line);
+        }
+        turns_.take_over(rest);
+    }
 
   private:
     [[nodiscard]] WaitingLine& line_of(const Buf& buf);

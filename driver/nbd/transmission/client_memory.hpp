@@ -38,6 +38,8 @@ class ClientMemory {
     /// `bytes_moved`: bytes through its socket since the connection began.
     void tick(bool owes, uint64_t bytes_moved);
 
+    /// A request of the client waits for room, so nothing is received from the client.
+    [[nodiscard]] bool waits() const { return waits_; }
     /// In the last second this client found no shared memory for a request.
     [[nodiscard]] bool lacks() const { return lacks_; }
     /// True if the client uses shared memory and is slow. A slow client owed something during

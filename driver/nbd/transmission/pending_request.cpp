@@ -27,6 +27,11 @@ bool PendingRequest::wanted() const {
     return session->is_open();
 }
 
+bool PendingRequest::orphaned() {
+    assert(session != nullptr);
+    return session->is_lost();
+}
+
 std::optional<Buf::Op> op_of(Command command) {
     switch (command) {
         case Command::read:

@@ -48,6 +48,7 @@ struct PendingRequest : Buf {
     std::array<Extent, read_extents_max> holes{};  // of a read whose client accepts holes
 
     [[nodiscard]] bool wanted() const override;
+    [[nodiscard]] bool orphaned() override;
 };
 
 using ReplyQueue = Fifo<PendingRequest, &PendingRequest::next_reply>;

@@ -85,8 +85,22 @@ void Session::close_now(std::string_view why) {
     if (!why.empty()) sessions_.log(export_, why);
     transport_->cut();
     const auto drop = [this](PendingRequest& request) { memory_.release(request); };
-    if (transport_->is_sending()) return replies_.drop_ready(drop);
-    replies_.drop_all(drop);
+    transport_->is_sending() ? replies_.drop_ready(drop) : replies_.drop_all(drop);
+    if (in_device_ > 0) export_.device.abandon(lane_);
+}
+
+// The receive of a session says when its client has closed. A session that does not receive looks at
+// its socket, once a turn.
+bool Session::is_lost() {
+    if (said_end_ || lost_) return lost_;
+    if (state_ == State::dead) return true;
+    if (state_ == State::open && !memory_.waits()) return false;
+    const uint64_t turn = sessions_.ring().turn();
+    if (looked_ == turn) return false;
+    looked_ = turn;
+    lost_ = transport_->is_broken();
+    if (lost_) sessions_.needs_attention(*this);
+    return lost_;
 }
 
 void Session::close_stalled(std::string_view why) {
@@ -98,6 +112,7 @@ void Session::close_stalled(std::string_view why) {
 void Session::tick() {
     const bool owes = transport_->is_sending() || incoming_ != nullptr;
     memory_.tick(owes, transport_->bytes_moved());
+    if (in_device_ > 0 && is_lost()) close_now("");
 }
 
 // ---- Receiving ----
@@ -143,6 +158,7 @@ void Session::stream_ended(int32_t result) {
         return close_now("the TLS stream was cut off in the middle of a request");
     }
     end();
+    if (is_lost()) close_now("");
 }
 
 // Parses one share of data at a time. The first requests' replies are sent while the next data is
@@ -174,6 +190,7 @@ bool Session::parse_one() {
             return true;
         }
         case Parser::Event::disconnect:
+            said_end_ = true;
             end();
             return false;
         case Parser::Event::lost:
@@ -246,8 +263,11 @@ void Session::iodone(Buf& buf) {
     Session& session = *request.session;
     assert(session.in_device_ > 0);
     --session.in_device_;
-    if (request.disconnects) return session.disconnect(request);
-    session.reply(request);
+    if (!request.disconnects) return session.reply(request);
+    // A fault closes the connection instead of an answer: in serve(), outside of the device.
+    session.disconnects_ = true;
+    session.memory_.release(request);
+    session.sessions_.needs_attention(session);
 }
 
 void Session::reply(PendingRequest& request) {
@@ -257,17 +277,11 @@ void Session::reply(PendingRequest& request) {
     replies_.push(request);
 }
 
-// A fault closes the connection instead of an answer: in serve(), outside of the device.
-void Session::disconnect(PendingRequest& request) {
-    disconnects_ = true;
-    memory_.release(request);
-    sessions_.needs_attention(*this);
-}
-
 // ---- Sending ----
 
 void Session::serve() {
     if (disconnects_) return close_now("disconnected by a fault rule");
+    if (lost_ && state_ != State::dead) return close_now("");
     if (transport_->is_sending() || state_ == State::dead) return;
     if (!replies_.empty()) {
         const std::span<iovec> pieces = replies_.next();

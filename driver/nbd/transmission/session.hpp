@@ -12,6 +12,11 @@
 //     open ──▶ ending   reads no more (DISC, end of stream, shutdown); replies are still sent
 //       └────▶ dead     the socket is useless (reset, lost stream); waits for what the device has
 //
+// A client that closes its socket without DISC is lost. Its waiting requests are not done, because the
+// client may have sent them again on a new connection. A session that does not receive looks at its
+// socket: see is_lost(). A killed TCP client looks like one that waits for its answers, until the
+// first answer is sent.
+//
 // Ownership: owns its transport; lends requests to the device until iodone.
 // Threads:   the worker's.
 // Errors:    a client's mistake gets the protocol's reply. A broken stream or socket ends the
@@ -78,6 +83,9 @@ class Session final : public SessionEntry,
     /// Whether the session reads requests. A session that ends waits for no request that hangs.
     [[nodiscard]] bool is_open() const { return state_ == State::open; }
 
+    /// Whether the client has closed its socket without DISC.
+    [[nodiscard]] bool is_lost();
+
     /// The requests and memory that the client uses now.
     [[nodiscard]] const ClientMemory& memory() const { return memory_; }
 
@@ -100,7 +108,6 @@ class Session final : public SessionEntry,
     void submit(PendingRequest& request);
     static void iodone(Buf& buf);
     void reply(PendingRequest& request);
-    void disconnect(PendingRequest& request);
 
     Sessions& sessions_;
     Export& export_;
@@ -117,6 +124,9 @@ class Session final : public SessionEntry,
     Client* client_ = nullptr;  // nullptr: without statistics of its own
     uint32_t in_device_ = 0;
     bool disconnects_ = false;  // a fault of the device closes the connection in this turn
+    bool said_end_ = false;     // the client has sent DISC, so its requests are done without it
+    bool lost_ = false;
+    uint64_t looked_ = 0;  // the turn of the last look at the socket
     Replies replies_;
     std::unique_ptr<Transport> transport_;
 };

@@ -69,6 +69,9 @@ class Transport {
     [[nodiscard]] virtual bool has_sent_all() const { return true; }
     /// True if the stream ended without an announcement, where the protocol has one.
     [[nodiscard]] virtual bool was_cut_off() const { return false; }
+    /// True if nothing can be sent any more. The other side of a Unix socket is closed, or a TCP
+    /// connection was reset. A closed TCP socket resets the connection when it receives.
+    [[nodiscard]] bool is_broken() const { return ring_.kernel().send_now(socket_, {}) < 0; }
     /// The text for an error of received() or sent(), one line.
     [[nodiscard]] virtual std::string reason(int32_t result) const;
     /// Bytes through the socket in both directions, since the beginning.

@@ -1,5 +1,5 @@
 // Fault rules that concern the connection: a disconnect, and requests that hang when their client or
-// their export ends. A worker without a thread serves.
+// their export ends. Clients that vanish while their requests wait. A worker without a thread serves.
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include "blockdev/backing/backing.hpp"
 #include "driver/nbd/transmission/worker.hpp"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr uint64_t device_bytes = uint64_t{1} << 20;
 constexpr size_t reply_bytes = 16;
+constexpr size_t page_bytes = 4096;
 
 class SessionFaults : public ::testing::Test {
   protected:
@@ -31,7 +33,7 @@ class SessionFaults : public ::testing::Test {
         worker_.begin();
     }
     void TearDown() override {
-        if (client_ >= 0) close(client_);
+        close_client();
         if (export_) worker_.close_export(std::move(export_));
         worker_.stop();
         turn_until([&] { return worker_.finished(); });
@@ -39,17 +41,27 @@ class SessionFaults : public ::testing::Test {
     }
 
     void serve(const std::string& rule, uint32_t depth) {
+        Behaviour behaviour;
+        behaviour.faults.push_back(model::FaultRule::parse(rule, device_bytes, {}));
+        serve(std::move(behaviour), depth, {});
+        client_ = connect("client");
+    }
+    void serve(Behaviour behaviour, uint32_t depth, StartOrder order) {
         ExportOptions options{.name = "memory",
                               .description = {},
                               .backing = open_backing("memory:1M", {}),
                               .instance = kstat::claim_instance("nbd"),
-                              .queue_depth = depth};
-        options.behaviour.faults.push_back(model::FaultRule::parse(rule, device_bytes, {}));
+                              .queue_depth = depth,
+                              .order = order};
+        options.behaviour = std::move(behaviour);
         export_ = worker_.make_export(std::move(options));
+    }
+    /// A new connection of the client with this key.
+    int connect(const std::string& key) {
         std::array<int, 2> sockets{};
-        ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
-        client_ = sockets[0];
-        worker_.hand_over(*export_, {}, sockets[1], nullptr);
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
+        worker_.hand_over(*export_, {}, sockets[1], nullptr, ClientIdentity{.key = key});
+        return sockets[0];
     }
     void send_reads(int count) {
         std::string stream;
@@ -69,8 +81,35 @@ class SessionFaults : public ::testing::Test {
         }
     }
     void close_client() {
-        close(client_);
-        client_ = -1;
+        if (client_ >= 0) close(std::exchange(client_, -1));
+    }
+    /// Sends writes of a page of this value, one behind the other.
+    static void send_writes(int client, int count, char value) {
+        std::string stream;
+        for (int i = 0; i < count; ++i) {
+            testing::append_request(stream, ReplyForm::simple,
+                                    {.type = Command::write, .length = page_bytes});
+            stream.append(page_bytes, value);
+        }
+        ASSERT_EQ(send(client, stream.data(), stream.size(), MSG_DONTWAIT),
+                  static_cast<ssize_t>(stream.size()));
+    }
+    /// A newer client writes the page after this client, whose writes wait, was killed. The old
+    /// writes must not follow.
+    void expect_new_writes_stay() {
+        close_client();
+        const int newer = connect("newer");
+        send_writes(newer, 1, 'n');
+        std::array<char, reply_bytes> reply{};
+        turn_until([&] { return recv(newer, reply.data(), reply.size(), MSG_DONTWAIT) > 0; });
+        turn_until([&] { return closed_ == 1; });
+        close(newer);
+        turn_until([&] { return closed_ == 2; });
+        std::array<std::byte, page_bytes> page{};
+        auto backing = export_->device.backing().another();
+        ASSERT_NE(backing, nullptr);
+        ASSERT_TRUE(backing->read_now(0, page));
+        EXPECT_EQ(page[0], std::byte{'n'});
     }
     [[nodiscard]] uint32_t running() const { return export_->device.io().rcnt; }
 
@@ -113,6 +152,47 @@ TEST_F(SessionFaults, HungRequestsEndWithTheirExport) {
     EXPECT_EQ(replies[7], ESHUTDOWN);
     EXPECT_EQ(replies[reply_bytes + 7], ESHUTDOWN);
     EXPECT_TRUE(worker_.all_flushed());
+}
+
+TEST_F(SessionFaults, WritesThatWaitForTokensEndWithTheirClient) {
+    Behaviour behaviour;
+    behaviour.client_limits = model::LimitSpec::parse("iops=1");
+    serve(std::move(behaviour), 8, {});
+    client_ = connect("older");
+    send_writes(client_, 4, 'o');
+    turn_until([&] { return export_->device.io().writes > 0; });
+    EXPECT_GT(export_->device.io().wcnt, 0u);
+    expect_new_writes_stay();
+}
+
+TEST_F(SessionFaults, WritesThatWaitForTheirTurnEndWithTheirClient) {
+    Behaviour behaviour;
+    behaviour.model = model::ModelSpec::parse("all=const:500ms", {});
+    serve(std::move(behaviour), 1, StartOrder::fair);
+    client_ = connect("older");
+    send_writes(client_, 4, 'o');
+    const kstat_io_t& io = export_->device.io();
+    turn_until([&] { return io.writes + io.rcnt + io.wcnt == 4; });
+    EXPECT_GT(io.wcnt, 0u);
+    expect_new_writes_stay();
+}
+
+// Nothing is received from a client that has 256 requests in hand.
+TEST_F(SessionFaults, AClientAtItsLimitOfRequestsEndsToo) {
+    Behaviour behaviour;
+    behaviour.client_limits = model::LimitSpec::parse("iops=1");
+    serve(std::move(behaviour), 512, {});
+    client_ = connect("older");
+    for (int i = 0; i < 10; ++i) {
+        send_writes(client_, 26, 'o');
+        for (int turns = 0; turns < 10; ++turns) {
+            worker_.ring().wake();
+            worker_.wait();
+            worker_.turn();
+        }
+    }
+    EXPECT_GT(export_->device.io().wcnt, 200u);
+    expect_new_writes_stay();
 }
 
 }  // namespace
