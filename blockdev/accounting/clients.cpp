@@ -47,7 +47,7 @@ std::unique_ptr<ClientStats> Clients::close(Client& client, const ConnectionFigu
     assert(client.connections > 0);
     client.stats->remove_connection(figures);
     if (--client.connections > 0) return nullptr;
-    assert(client.line.waiting.empty() && client.line.refused.empty());
+    assert(client.line.empty());
     std::unique_ptr<ClientStats> closed;
     if (const auto own = own_.find(&client); own != own_.end()) {
         closed = std::move(own->second);

@@ -65,20 +65,37 @@ void ClientLimits::closed(Client& client, hrtime_t now) {
 
 void ClientLimits::begin(hrtime_t now) {
     if (!spec_) return;
+    counted_at_ = now;
     for (Client* const client : clients_) {
         client->limits->begin(now);
         count(*client, now);
     }
 }
 
-std::optional<hrtime_t> ClientLimits::again_at() const {
-    std::optional<hrtime_t> first;
-    if (!spec_) return first;
+void ClientLimits::go_on(hrtime_t now) {
+    constexpr hrtime_t rest_ns = 10'000'000;  // so that many clients cost little
+    if (!spec_ || now - counted_at_ < rest_ns) return;
+    counted_at_ = now;
+    for (Client* const client : clients_) count(*client, now);
+}
+
+template <class Moment>
+std::optional<hrtime_t> ClientLimits::first(Moment moment) const {
+    std::optional<hrtime_t> earliest;
+    if (!spec_) return earliest;
     for (const Client* const client : clients_) {
-        const auto again = client->limits->again_at();
-        if (again) first = std::min(first.value_or(*again), *again);
+        const std::optional<hrtime_t> each = moment(*client->limits);
+        if (each) earliest = std::min(earliest.value_or(*each), *each);
     }
-    return first;
+    return earliest;
+}
+
+std::optional<hrtime_t> ClientLimits::again_at() const {
+    return first([](const model::Limits& limits) { return limits.again_at(); });
+}
+
+std::optional<hrtime_t> ClientLimits::lacks_until() const {
+    return first([](const model::Limits& limits) { return limits.lacks_until(); });
 }
 
 }  // namespace blkscope

@@ -42,6 +42,10 @@ class ClientLimits {
     void begin(hrtime_t now);
     /// When one of the refused requests may start; nothing if none was refused in this pass.
     [[nodiscard]] std::optional<hrtime_t> again_at() const;
+    /// The pass goes on. Sometimes tells the statistics how long clients have lacked tokens.
+    void go_on(hrtime_t now);
+    /// When the first bucket that lacks tokens in this pass has some; nothing if none lacks any.
+    [[nodiscard]] std::optional<hrtime_t> lacks_until() const;
 
   private:
     struct Kept {
@@ -50,10 +54,13 @@ class ClientLimits {
     };
 
     static void count(Client& client, hrtime_t now);
+    template <class Moment>
+    [[nodiscard]] std::optional<hrtime_t> first(Moment moment) const;
     void keep(Client& client, hrtime_t now);
 
     std::optional<model::LimitSpec> spec_;
     std::vector<Client*> clients_;
+    hrtime_t counted_at_ = 0;
     std::map<std::string, Kept> kept_;  // by the client's key
 };
 

@@ -114,7 +114,11 @@ void Device::start(Lane& here) {
     // The lock may be released on the way: power and limits are asked for each request.
     Tokens& tokens = pacing_->tokens();
     const auto limited = [&] { return powered_ && tokens.limited(); };
-    if (limited()) tokens.begin_pass(queue_, pacing_->to_ns(read_clock(here)));
+    if (limited()) {
+        tokens.begin_pass(queue_, pacing_->to_ns(read_clock(here)));
+    } else {
+        queue_.end_passes();
+    }
     for (;;) {
         here.ring_.lock(lock_);  // a backing that moves bytes itself has unlocked it
         const DeviceQueue::Turn turn = queue_.next(powered_ ? tokens.device() : nullptr);
@@ -125,7 +129,7 @@ void Device::start(Lane& here) {
         if (turn.runs) hand_out(*turn.buf, here, turn.buf->started);
     }
     if (limited()) {
-        here.alarms_.wait_for_tokens(here.ring_, tokens.again_at(here.ring_.kernel()));
+        here.alarms_.wait_for_tokens(here.ring_, tokens.again_at(queue_, here.ring_.kernel()));
     }
 }
 

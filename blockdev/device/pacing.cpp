@@ -52,7 +52,7 @@ void Pacing::set_limits(const std::optional<model::Limits>& limits, hrtime_t now
 }
 
 void Pacing::set_client_limits(const std::optional<model::LimitSpec>& limits, hrtime_t now) {
-    tokens_.clients().set(limits, now);
+    tokens_.set_clients(limits, now);
     changed(now);
 }
 
@@ -100,7 +100,7 @@ Plan& Pacing::take_plan() {
 hrtime_t Pacing::ready_ns(const Buf& buf) const {
     hrtime_t ready = std::max(kernel_ns(kernel_, buf.queued), changed_at_);
     if (buf.op == Buf::Op::flush) ready = std::max(ready, flush_end_);
-    return tokens_.ready(buf, ready);
+    return std::max(ready, buf.tokens_since);
 }
 
 void Pacing::plan(Buf& buf, hrtime_t started) {

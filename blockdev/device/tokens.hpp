@@ -1,18 +1,22 @@
 // Tokens: the limits of a device and of its clients, and when a request that lacks tokens is asked
 // again.
 //
+//     begin_pass() ─▶ DeviceQueue::next() ... ─▶ again_at()
+//
+// The refused requests are asked again when a bucket that one of them lacks has tokens. Until then a
+// pass goes on, and asks only for new requests. So a request that waits costs nothing.
+//
 // Units:     nanoseconds of the model's clock; ticks of the kernel's clock in again_at().
 // Ownership: as ClientLimits.
 // Threads:   one at a time, with the device locked.
 // Errors:    none.
 #pragma once
 
-#include <algorithm>
+#include <cstdint>
 #include <optional>
 
 #include "blockdev/device/client_limits.hpp"
 #include "blockdev/model/limits.hpp"
-#include "blockdev/queue/buf.hpp"
 #include "blockdev/queue/device_queue.hpp"
 #include "blockdev/ring/kernel.hpp"
 
@@ -26,31 +30,24 @@ class Tokens {
     [[nodiscard]] model::Limits* device() { return device_ ? &*device_ : nullptr; }
     [[nodiscard]] ClientLimits& clients() { return clients_; }
 
-    void set_device(const std::optional<model::Limits>& limits) { device_ = limits; }
+    void set_device(const std::optional<model::Limits>& limits);
+    void set_clients(const std::optional<model::LimitSpec>& limits, hrtime_t now);
 
-    /// Begins a pass over all waiting requests.
-    void begin_pass(DeviceQueue& queue, hrtime_t now) {
-        clients_.begin(now);
-        device_ ? queue.begin_pass(*device_, now) : queue.begin_pass();
-    }
+    /// Begins a pass over all waiting requests, or goes on with the last one.
+    void begin_pass(DeviceQueue& queue, hrtime_t now);
     /// When one of the requests that lack tokens may start; nothing if none lacks any.
-    [[nodiscard]] std::optional<hrtime_t> again_at(const Kernel& kernel) const {
-        std::optional<hrtime_t> again = clients_.again_at();
-        if (const auto own = device_ ? device_->again_at() : std::nullopt; own) {
-            again = std::min(again.value_or(*own), *own);
-        }
-        return again ? std::optional(kernel_ticks(kernel, *again)) : std::nullopt;
-    }
-    /// The later one of `ready` and the moment at which the tokens of the request were there.
-    [[nodiscard]] hrtime_t ready(const Buf& buf, hrtime_t ready) const {
-        if (device_) ready = std::max(ready, device_->admitted_since());
-        const bool has_own = buf.client != nullptr && buf.client->limits;
-        return has_own ? std::max(ready, buf.client->limits->admitted_since()) : ready;
-    }
+    [[nodiscard]] std::optional<hrtime_t> again_at(const DeviceQueue& queue, const Kernel& kernel);
 
   private:
+    [[nodiscard]] bool is_over(hrtime_t now) const;
+
     std::optional<model::Limits> device_;
     ClientLimits clients_;
+    bool begins_ = true;     // the next pass is a new one, whatever the moment
+    bool counted_ = false;   // the two moments are of the current refusals
+    uint64_t refusals_ = 0;  // of the queue, when they were computed
+    std::optional<hrtime_t> again_at_;
+    std::optional<hrtime_t> lacks_until_;
 };
 
 }  // namespace blkscope

@@ -23,6 +23,7 @@ void Limits::begin(hrtime_t now) {
     exceeded_ns_ = exceeded_ns(now);
     now_ = now;
     again_at_.reset();
+    barred_ = 0;
     for (Bucket& bucket : buckets_) {
         bucket.exceeded_ns = bucket.exceeded_until(now);
         bucket.lacked = false;
@@ -43,6 +44,7 @@ bool Limits::has_tokens(const Buf& buf) {
             bucket.lacked = bucket.ready_at > now_;
             bucket.since = now_;
         });
+        find_barred();
         again_at_ = std::min(again_at_.value_or(ready), ready);
         return false;
     }
@@ -61,26 +63,44 @@ template <class Do>
 void Limits::each_bucket_of(const Buf& buf, Do act) {
     for (size_t i = 0; i < buckets_.size(); ++i) {
         const auto name = static_cast<Name>(i);
-        if (buckets_[i].tokens && needs(buf, name)) act(buckets_[i], name);
+        if (buckets_[i].tokens && needs(buf.op, name)) act(buckets_[i], name);
     }
 }
 
-bool Limits::needs(const Buf& buf, Name name) {
-    if (buf.op == Buf::Op::block_status) return false;
-    const bool reading = buf.op == Buf::Op::read || buf.op == Buf::Op::cache;
+void Limits::find_barred() {
+    for (size_t op = 0; op < Buf::op_count; ++op) {
+        for (size_t i = 0; i < buckets_.size(); ++i) {
+            if (!buckets_[i].lacked) continue;
+            if (!needs(static_cast<Buf::Op>(op), static_cast<Name>(i))) continue;
+            barred_ = static_cast<uint8_t>(barred_ | 1U << op);
+        }
+    }
+}
+
+std::optional<hrtime_t> Limits::lacks_until() const {
+    std::optional<hrtime_t> first;
+    for (const Bucket& each : buckets_) {
+        if (each.lacked) first = std::min(first.value_or(each.ready_at), each.ready_at);
+    }
+    return first;
+}
+
+bool Limits::needs(Buf::Op op, Name name) {
+    if (op == Buf::Op::block_status) return false;
+    const bool reading = op == Buf::Op::read || op == Buf::Op::cache;
     switch (name) {
         case Name::iops:
             return true;
         case Name::bps:
-            return buf.in_queues();
+            return op == Buf::Op::read || op == Buf::Op::write;
         case Name::read_iops:
             return reading;
         case Name::read_bps:
-            return buf.op == Buf::Op::read;
+            return op == Buf::Op::read;
         case Name::write_iops:
             return !reading;
         case Name::write_bps:
-            return buf.op == Buf::Op::write;
+            return op == Buf::Op::write;
     }
     assert(false);
     return false;

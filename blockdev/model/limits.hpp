@@ -1,10 +1,12 @@
 // Limits: which waiting request may start now by its tokens, and when to ask again.
 //
-//     begin(now) ─▶ admit(first) ─▶ admit(second) ─▶ ... ─▶ again_at()
+//     begin(now) ─▶ admit(first) ─▶ admit(second) ─▶ ... ─▶ again_at(), lacks_until()
 //                     yes: paid       no: waits, in its place
 //
 // One pass asks for the waiting requests in their order, as long as the depth has room. A request
-// that lacks a token waits. Behind it no request passes that needs the same bucket; others may.
+// that lacks a token waits. Behind it no request passes that needs the same bucket; others may. Until
+// the first bucket that lacks tokens has some, a new pass would refuse the same requests. So the
+// caller asks for new requests in the same pass until then.
 //
 //     request             operations   buckets of it
 //     read                by bytes     iops bps read_iops read_bps
@@ -23,6 +25,7 @@
 // Errors:    none.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -43,6 +46,8 @@ class Limits {
 
     /// Begins a pass over the waiting requests.
     void begin(hrtime_t now);
+    /// The pass goes on at a later moment.
+    void go_on(hrtime_t now) { now_ = std::max(now_, now); }
     /// Whether the next request of the pass may start. Takes its cost if so.
     bool admit(const Buf& buf) {
         if (!has_tokens(buf)) return false;
@@ -54,8 +59,10 @@ class Limits {
     void take(const Buf& buf);
     /// Since when the tokens of the request that was admitted last were there.
     [[nodiscard]] hrtime_t admitted_since() const { return admitted_since_; }
-    /// Whether no request behind can start in this pass, so that the caller may stop asking.
-    [[nodiscard]] bool exhausted() const { return lacks(Name::iops); }
+    /// The operations of which no request behind can start in this pass, as bits.
+    [[nodiscard]] uint8_t barred() const { return barred_; }
+    /// When the first bucket that lacks tokens in this pass has some; nothing if none lacks any.
+    [[nodiscard]] std::optional<hrtime_t> lacks_until() const;
     /// When one of the refused requests may start; nothing if none was refused in this pass.
     [[nodiscard]] std::optional<hrtime_t> again_at() const { return again_at_; }
 
@@ -78,12 +85,12 @@ class Limits {
         [[nodiscard]] uint64_t exceeded_until(hrtime_t now) const;
     };
 
-    [[nodiscard]] static bool needs(const Buf& buf, Name name);
+    [[nodiscard]] static bool needs(Buf::Op op, Name name);
+    void find_barred();
     [[nodiscard]] uint64_t cost(const Buf& buf, Name name) const;
     [[nodiscard]] const Bucket& bucket(Name name) const {
         return buckets_[static_cast<size_t>(name)];
     }
-    [[nodiscard]] bool lacks(Name name) const { return bucket(name).lacked; }
     template <class Do>
     void each_bucket_of(const Buf& buf, Do act);
 
@@ -92,6 +99,7 @@ class Limits {
     hrtime_t now_;
     hrtime_t admitted_since_;
     std::optional<hrtime_t> again_at_;
+    uint8_t barred_ = 0;
     uint64_t exceeded_ns_ = 0;  // by any bucket, in earlier passes
 };
 

@@ -1,8 +1,9 @@
 #include "blockdev/queue/device_queue.hpp"
 
 #include <cassert>
+#include <limits>
 
-#include "blockdev/model/limits.hpp"
+#include "blockdev/queue/admission.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
@@ -23,37 +24,34 @@ bool DeviceQueue::idle() const {
 void DeviceQueue::enter(Buf& buf) {
     assert(buf.state == Buf::State::waiting);
     assert(&buf != flush_);
+    buf.tokens_since = std::numeric_limits<hrtime_t>::min();
     waiting_.enter(buf);
 }
 
 void DeviceQueue::begin_pass(model::Limits& limits, hrtime_t now) {
-    waiting_.end_pass();
     limits.begin(now);
+    now_ = now;
+    waiting_.ask_refused(Admission(&limits, now));
+}
+
+void DeviceQueue::begin_pass(hrtime_t now) {
+    now_ = now;
+    waiting_.ask_refused(Admission(nullptr, now));
 }
 
 DeviceQueue::Turn DeviceQueue::next(model::Limits* limits) {
     assert(flush_ == nullptr || running_ > 0);
     assert(flush_ != nullptr || gathered_.empty());
+    const Admission admission(limits, now_);
     while (!waiting_.all_asked()) {
-        const Buf& front = waiting_.front();
+        Buf& front = waiting_.front();
         const bool gathers = front.op == Buf::Op::flush && flush_ != nullptr;
         if (!gathers && running_ >= depth_) break;
-        if (front.exempt || admits(front, limits)) return take_front();
-        if (limits != nullptr && limits->exhausted()) break;
-        waiting_.refuse_front();
+        const bool may_start = front.exempt || waiting_.front_is_paid() || admission.admits(front);
+        if (may_start) return take_front();
+        waiting_.refuse_front(admission);
     }
-    waiting_.end_pass();
     return {};
-}
-
-// A request that lacks tokens of its client takes none of the device's, and the reverse.
-bool DeviceQueue::admits(const Buf& buf, model::Limits* limits) {
-    const bool has_own = buf.client != nullptr && buf.client->limits;
-    if (has_own && !buf.client->limits->has_tokens(buf)) return false;
-    if (limits != nullptr && !limits->has_tokens(buf)) return false;
-    if (has_own) buf.client->limits->take(buf);
-    if (limits != nullptr) limits->take(buf);
-    return true;
 }
 
 // The next request starts or, as a flush while another one runs, is gathered.

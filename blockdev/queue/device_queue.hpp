@@ -14,8 +14,9 @@
 // cover had ended. The next flush begins later, so one flush serves all gathered ones. Gathered
 // flushes take no depth.
 //
-// Limits of the device, or of the request's client, may refuse a request. The request keeps its place, and a later request that needs other
-// tokens may start before it. One pass asks for all waiting requests, as long as there is depth.
+// Limits of the device, or of the request's client, may refuse a request. The request keeps its place,
+// and a later request that needs other tokens may start before it. One pass asks for each waiting
+// request once, as long as there is depth. The next pass begins when tokens may be there.
 //
 // Units:     requests.
 // Ownership: borrows each buf from enter() until next() returns it to run. Borrows a flush until
@@ -62,15 +63,21 @@ class DeviceQueue {
     void enter(Buf& buf);
 
     /// Begins a pass of the limits over all waiting requests. The caller then calls next() until
-    /// nothing can start, and asks the limits for the next moment.
+    /// nothing can start, and asks the limits for the next moment. Clients' limits have begun before.
     void begin_pass(model::Limits& limits, hrtime_t now);
-    /// The same if only clients have limits, which the caller has begun.
-    void begin_pass() { waiting_.end_pass(); }
+    /// The same if only clients have limits.
+    void begin_pass(hrtime_t now);
+    /// The pass goes on: only requests that have not been refused are asked.
+    void go_on(hrtime_t now) { now_ = now; }
+    /// No limit holds any more.
+    void end_passes() { waiting_.forget_refusals(); }
+    /// Changes when a request is refused.
+    [[nodiscard]] uint64_t refusals() const { return waiting_.refusals(); }
 
     /// Removes the request whose turn it is, if it can start now.
     [[nodiscard]] Turn next(model::Limits* limits = nullptr);
 
-    /// Moves the waiting requests for which `take` is true to `taken`. They never run.
+    /// Moves the waiting requests for which `take` is true to `taken`.
     template <class Take>
     void take_out(Take take, BufQueue& taken) {
         waiting_.take_out(take, taken);
@@ -85,10 +92,10 @@ class DeviceQueue {
 
   private:
     [[nodiscard]] Turn take_front();
-    [[nodiscard]] static bool admits(const Buf& buf, model::Limits* limits);
 
     uint32_t depth_;
     uint32_t running_ = 0;
+    hrtime_t now_ = 0;  // of the pass
     WaitingRequests waiting_;
     const Buf* flush_ = nullptr;  // the running flush
     BufQueue served_;             // by the running flush, besides itself

@@ -1,6 +1,7 @@
 #include "blockdev/queue/waiting_requests.hpp"
 
 #include <cassert>
+#include <utility>
 
 #include "blockdev/ring/planted.hpp"
 
@@ -8,9 +9,9 @@ namespace blkscope {
 namespace {
 
 // A planted defect: one lane's requests overtake all others. Their order is otherwise unchanged.
-void stay_with_lane(BufQueue& waiting) {
-    BufQueue first;
-    BufQueue rest;
+void stay_with_lane(KnownQueue& waiting) {
+    KnownQueue first;
+    KnownQueue rest;
     const Lane* const lane = waiting.front().lane;
     while (!waiting.empty()) {
         Buf& buf = waiting.pop();
@@ -20,53 +21,138 @@ void stay_with_lane(BufQueue& waiting) {
     waiting.take_over(rest);
 }
 
+// Removes the line for which `earlier` is true against all others. The order of the rest is free.
+template <class Lines, class Earlier>
+WaitingLine& pop_first(Lines& lines, Earlier earlier) {
+    Lines rest;
+    WaitingLine* first = &lines.pop();
+    while (!lines.empty()) {
+        WaitingLine* line = &lines.pop();
+        if (earlier(*line, *first)) std::swap(line, first);
+        rest.push(*line);
+    }
+    lines.take_over(rest);
+    return *first;
+}
+
 }  // namespace
 
+// ---- Turns ----
+
 WaitingLine& WaitingRequests::line_of(const Buf& buf) {
-    return order_ == StartOrder::fair && buf.client != nullptr ? buf.client->line : all_;
+    if (buf.client == nullptr) return all_;
+    return order_ == StartOrder::fair || buf.client->limits ? buf.client->line : all_;
+}
+
+void WaitingRequests::give_turn(WaitingLine& line) {
+    if (std::exchange(line.has_turn, true)) return;
+    turns_.push(line);
 }
 
 void WaitingRequests::enter(Buf& buf) {
     WaitingLine& line = line_of(buf);
-    // A line whose requests were all refused has its place already.
-    if (line.waiting.empty() && line.refused.empty()) turns_.push(line);
-    assert(line.refused.empty() || any_refused_);
     line.waiting.push(buf);
+    give_turn(line);
     if (planted("lane-starves")) stay_with_lane(line.waiting);
+}
+
+// In the order of arrival one line is the usual case.
+void WaitingRequests::bring_earliest_forward() {
+    if (turns_.front().next == nullptr) return;
+    WaitingLine& first = pop_first(turns_, [](const WaitingLine& line, const WaitingLine& other) {
+        return line.front().queued < other.front().queued;
+    });
+    WaitingLines rest;
+    rest.take_over(turns_);
+    turns_.push(first);
+    turns_.take_over(rest);
+}
+
+Buf& WaitingRequests::front() {
+    if (order_ == StartOrder::arrival) bring_earliest_forward();
+    return turns_.front().front();
 }
 
 Buf& WaitingRequests::take_front() {
     WaitingLine& line = turns_.front();
-    Buf& buf = line.waiting.pop();
-    if (order_ == StartOrder::arrival && !line.waiting.empty()) return buf;
+    Buf& buf = line.paid.empty() ? line.waiting.pop() : line.paid.pop();
+    if (order_ == StartOrder::arrival && line.may_have_turn()) return buf;
     turns_.pop();
-    if (!line.waiting.empty()) {
-        turns_.push(line);
-    } else if (!line.refused.empty()) {
-        refused_.push(line);
-    }
+    line.has_turn = false;
+    if (line.may_have_turn()) give_turn(line);
     return buf;
 }
 
-void WaitingRequests::refuse_front() {
+// ---- Tokens ----
+
+void WaitingRequests::refuse_front(const Admission& admission) {
     WaitingLine& line = turns_.front();
-    line.refused.push(line.waiting.pop());
-    any_refused_ = true;
-    if (line.waiting.empty()) refused_.push(turns_.pop());
+    assert(line.paid.empty());
+    ++refusals_;
+    if (line.refused.empty()) refused_.push(line);
+    Buf& buf = line.waiting.pop();
+    line.refused.push(buf);
+    const uint8_t barred = admission.barred(buf, is_of_one_client(line));
+    if (line.waiting.has_only(barred)) line.refused.take_over(line.waiting);
+    if (line.may_have_turn()) return;
+    turns_.pop();
+    line.has_turn = false;
 }
 
-// The refused requests of a line arrived before those that still wait. The lines that were refused
-// had their turns before the others.
-void WaitingRequests::end_pass() {
-    if (!any_refused_) return;
-    any_refused_ = false;
-    refused_.take_over(turns_);
+// In fair order each line gets tokens for one request at a time. A line that gets none waits before
+// all that did.
+void WaitingRequests::ask_refused(const Admission& admission) {
+    RefusedLines rest;
+    while (!refused_.empty()) {
+        RefusedLines round;
+        round.take_over(refused_);
+        while (!round.empty()) {
+            WaitingLine& line = pop_refused(round);
+            if (!pay_one(line, admission)) {
+                rest.push(line);
+            } else if (!line.refused.empty()) {
+                (order_ == StartOrder::fair ? refused_ : round).push(line);
+            }
+        }
+    }
+    refused_.take_over(rest);
+}
+
+WaitingLine& WaitingRequests::pop_refused(RefusedLines& lines) const {
+    if (order_ == StartOrder::fair || lines.front().next_refused == nullptr) return lines.pop();
+    return pop_first(lines, [](const WaitingLine& line, const WaitingLine& other) {
+        return line.refused.front().queued < other.refused.front().queued;
+    });
+}
+
+// The first refused request of the line that has tokens waits for its turn.
+bool WaitingRequests::pay_one(WaitingLine& line, const Admission& admission) {
+    assert(!line.refused.empty());
+    KnownQueue passed;
+    bool paid = false;
+    uint8_t barred = admission.barred(line.refused.front(), is_of_one_client(line));
+    while (!paid && !line.refused.has_only(barred)) {
+        Buf& buf = line.refused.pop();
+        paid = admission.admits(buf);
+        if (paid) {
+            line.paid.push(buf);
+        } else {
+            passed.push(buf);
+            barred = admission.barred(buf, is_of_one_client(line));
+        }
+    }
+    passed.take_over(line.refused);
+    line.refused.take_over(passed);
+    if (paid) give_turn(line);
+    return paid;
+}
+
+void WaitingRequests::forget_refusals() {
     while (!refused_.empty()) {
         WaitingLine& line = refused_.pop();
         line.refused.take_over(line.waiting);
         line.waiting.take_over(line.refused);
-        assert(!line.waiting.empty());
-        turns_.push(line);
+        give_turn(line);
     }
 }
 

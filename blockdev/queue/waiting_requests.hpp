@@ -1,6 +1,6 @@
 // WaitingRequests: the requests of a device that have not started, and which of them is asked next.
 //
-//     arrival   all in one line, in the order of their arrival
+//     arrival   all in the order of their arrival
 //
 //     fair      client A  a1 a2 a3 a4 ─┐
 //               client B  b1 ──────────┼─▶ a1 b1 c1 a2 c2 a3 a4
@@ -11,19 +11,24 @@
 // each start of these, one request of each other client may start. The requests without a client take turns as if
 // they were of one client.
 //
-// In one pass a request may be refused, because it lacks tokens. The request keeps its place for the
-// next pass. In fair order its client keeps its turn, and may start a later request instead.
+// A request that lacks tokens is refused, and is not asked again before tokens may be there. A later
+// request of its line may start meanwhile. When tokens are there, the line that was refused first has
+// them first, whatever it has started meanwhile. The request then starts in its turn. So no line is
+// kept from tokens because it starts other requests.
+//
+// A client with limits has a line of its own in both orders. When none of its waiting requests can
+// have tokens, the line is refused as a whole. So its requests cost other clients nothing.
 //
 // Units:     requests.
-// Ownership: borrows each buf and its client until take_front().
+// Ownership: borrows each buf and its client until take_front() or take_out().
 // Threads:   none of its own; DeviceQueue calls it.
 // Errors:    none to report. A call in the wrong state is the caller's bug, and aborts.
 // Source:    deficit round robin (Shreedhar and Varghese, 1995), with a quantum of one request.
 #pragma once
 
-#include <cassert>
 #include <cstdint>
 
+#include "blockdev/queue/admission.hpp"
 #include "blockdev/queue/buf.hpp"
 #include "blockdev/queue/client.hpp"
 
@@ -37,46 +42,75 @@ class WaitingRequests {
 
     /// No request waits, refused ones included.
     [[nodiscard]] bool none() const { return turns_.empty() && refused_.empty(); }
-    /// No request is left to ask in this pass.
+    /// No request is left to ask before ask_refused().
     [[nodiscard]] bool all_asked() const { return turns_.empty(); }
+    /// How often requests were refused. After a refusal the limits may have another moment to ask.
+    [[nodiscard]] uint64_t refusals() const { return refusals_; }
 
     void enter(Buf& buf);
 
     /// The request that is asked next; there is one.
-    [[nodiscard]] Buf& front() const { return turns_.front().waiting.front(); }
+    [[nodiscard]] Buf& front();
+    /// That request has its tokens.
+    [[nodiscard]] bool front_is_paid() { return !turns_.front().paid.empty(); }
     /// The next request starts.
     Buf& take_front();
     /// The next request lacks tokens.
-    void refuse_front();
-    /// The refused requests are asked again, in their places.
-    void end_pass();
+    void refuse_front(const Admission& admission);
 
-    /// Moves the requests for which `take` is true to `taken`. Not within a pass.
+    /// Tokens may be there: gives them to the refused requests.
+    void ask_refused(const Admission& admission);
+    /// No limit holds any more: the refused requests wait in their places.
+    void forget_refusals();
+
+    /// Moves the requests for which `take` is true to `taken`.
     template <class Take>
     void take_out(Take take, BufQueue& taken) {
-        assert(!any_refused_);
-        WaitingLines rest;
-        while (!turns_.empty()) {
-            WaitingLine& line = turns_.pop();
-            BufQueue kept;
-            while (!line.waiting.empty()) {
-                Buf& buf = line.waiting.pop();
-                (take(buf) ? taken : kept).push(buf);
-            }
-            line.waiting.take_over(kept);
-            if (!line.waiting.empty()) rest.push(line);
+        WaitingLines lines;
+        lines.take_over(turns_);
+        while (!lines.empty()) {
+            WaitingLine& line = lines.pop();
+            split(line.paid, take, taken);
+            split(line.waiting, take, taken);
+            line.has_turn = line.may_have_turn();
+            if (line.has_turn) turns_.push(line);
         }
-        turns_.take_over(rest);
+        RefusedLines refused;
+        refused.take_over(refused_);
+        while (!refused.empty()) {
+            WaitingLine& line = refused.pop();
+            split(line.refused, take, taken);
+            if (!line.refused.empty()) refused_.push(line);
+        }
     }
 
   private:
     [[nodiscard]] WaitingLine& line_of(const Buf& buf);
+    [[nodiscard]] bool is_of_one_client(const WaitingLine& line) const { return &line != &all_; }
+    void give_turn(WaitingLine& line);
+    void bring_earliest_forward();
+    [[nodiscard]] WaitingLine& pop_refused(RefusedLines& lines) const;
+    bool pay_one(WaitingLine& line, const Admission& admission);
+
+    template <class Queue, class Take>
+    static void split(Queue& queue, Take take, BufQueue& taken) {
+        Queue kept;
+        while (!queue.empty()) {
+            Buf& buf = queue.pop();
+            if (take(buf)) {
+                taken.push(buf);
+            } else {
+                kept.push(buf);
+            }
+        }
+        queue.take_over(kept);
+    }
 
     const StartOrder order_;
-    WaitingLine all_;       // in order of arrival; in fair order of the requests without a client
-    WaitingLines turns_;    // with requests to ask, by turn
-    WaitingLines refused_;  // all their requests were refused in this pass, by turn
-    bool any_refused_ = false;
+    WaitingLine all_;       // without a line of their client
+    WaitingLines turns_;    // with requests to ask; in fair order by turn
+    RefusedLines refused_;  // with refused requests, by the first refusal
+    uint64_t refusals_ = 0;
 };
 
 }  // namespace blkscope

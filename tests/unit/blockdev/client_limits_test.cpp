@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "behaviour_fixture.hpp"
+#include "blockdev/device/tokens.hpp"
 #include "blockdev/queue/device_queue.hpp"
 
 namespace blkscope {
@@ -49,6 +50,53 @@ TEST(ClientLimits, ARequestThatTheDeviceRefusesTakesNoTokensOfItsClient) {
     EXPECT_EQ(queue.next(&device).buf, &reads[0]);
     EXPECT_EQ(queue.next(&device).buf, nullptr);
     EXPECT_EQ(client.limits->level(model::LimitSpec::Name::iops, 0), 9);
+}
+
+// Clients with limits have lines of their own, and one order.
+TEST(ClientLimits, RequestsStartInTheOrderOfTheirArrivalOverAllClients) {
+    Client a;
+    Client b;
+    DeviceQueue queue(64);
+    std::deque<Waiting> reads;
+    const auto enter = [&](Client* client) {
+        Waiting& read = reads.emplace_back(client);
+        read.queued = static_cast<hrtime_t>(reads.size());
+        queue.enter(read);
+    };
+    enter(&a);  // before there are limits
+    for (Client* client : {&a, &b}) client->limits.emplace(model::LimitSpec::parse("iops=1000"), 0);
+    for (Client* client : {&b, &a, &a, &b, &a}) enter(client);
+    enter(nullptr);
+    queue.begin_pass(0);
+    for (const Waiting& read : reads) EXPECT_EQ(queue.next().buf, &read);
+    EXPECT_EQ(queue.next().buf, nullptr);
+}
+
+// Thousands of requests that wait for tokens are not looked at for each request of another client.
+TEST(ClientLimits, ARequestThatWaitsCostsOtherClientsNothing) {
+    for (const char* spec : {"iops=1,unit=512", "bps=1", "read_iops=1,unit=512"}) {
+        constexpr hrtime_t us = 1'000;
+        Client client;
+        client.key = "limited";
+        Tokens tokens;
+        DeviceQueue queue(8);
+        tokens.set_clients(model::LimitSpec::parse(spec), 0);
+        tokens.clients().opened(client, 0);
+        std::deque<Waiting> reads;
+        for (int i = 0; i < 5000; ++i) queue.enter(reads.emplace_back(&client));
+        Waiting* other = nullptr;
+        for (hrtime_t now = 1; now < 1000 * us; now += us) {
+            tokens.begin_pass(queue, now);
+            const DeviceQueue::Turn turn = queue.next(tokens.device());
+            ASSERT_EQ(turn.buf, other == nullptr ? &reads.front() : other);
+            EXPECT_EQ(queue.next(tokens.device()).buf, nullptr);
+            EXPECT_TRUE(tokens.again_at(queue, linux_kernel()));
+            queue.ended(*turn.buf);
+            other = &reads.emplace_back(nullptr);
+            queue.enter(*other);
+        }
+        EXPECT_EQ(queue.refusals(), 1u);
+    }
 }
 
 /// Opens a client with this key, lets it read `bytes`, and closes it. Returns its tokens before that.

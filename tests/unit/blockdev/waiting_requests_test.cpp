@@ -110,6 +110,32 @@ TEST_F(FairOrder, ARequestWithoutTokensKeepsItsPlaceAndItsClientItsTurn) {
     EXPECT_TRUE(queue_.idle());
 }
 
+// A client that starts reads meanwhile has its part of the tokens for writes.
+TEST_F(FairOrder, TokensOfOneKindGoToTheClientsInTurn) {
+    constexpr hrtime_t ms = 1'000'000;
+    model::Limits limits(model::LimitSpec::parse("write_iops=100"), 0);
+    limits_ = &limits;
+    std::map<const Client*, unsigned> writes{{&a_, 0}, {&b_, 0}};
+    for (int i = 0; i < 4; ++i) {
+        enter(&a_, Buf::Op::write);
+        enter(&b_, Buf::Op::write);
+    }
+    for (hrtime_t now = 0; now < 1000 * ms; now += ms) {
+        enter(&b_);
+        enter(&b_);
+        queue_.begin_pass(limits, now);
+        for (auto turn = queue_.next(limits_); turn.buf != nullptr; turn = queue_.next(limits_)) {
+            queue_.ended(*turn.buf);
+            if (turn.buf->op != Buf::Op::write) continue;
+            ++writes[turn.buf->client];
+            enter(turn.buf->client, Buf::Op::write);
+        }
+    }
+    EXPECT_GE(writes[&a_], 49u);
+    EXPECT_GE(writes[&b_], 49u);
+    EXPECT_LE(writes[&a_] + writes[&b_], 102u);
+}
+
 // The bound of a wait. Between two starts of a client that has something waiting, each other client
 // starts one request at most.
 TEST_F(FairOrder, NoClientStartsTwiceWhileAnotherWaits) {

@@ -23,6 +23,12 @@ struct Request : Buf {
     }
 };
 
+// Operations as bits.
+constexpr unsigned every = (1U << Buf::op_count) - 1;
+constexpr unsigned bit(Buf::Op op) {
+    return 1U << static_cast<unsigned>(op);
+}
+
 // The moments at which requests of a client that always has one more start.
 std::vector<hrtime_t> starts(Limits& limits, const Buf& buf, hrtime_t now, hrtime_t end) {
     std::vector<hrtime_t> moments;
@@ -189,7 +195,7 @@ TEST(Limits, NothingPassesThatNeedsTheSameBucket) {
     EXPECT_TRUE(limits.admit(Request(Buf::Op::write, 512)));
     EXPECT_TRUE(limits.admit(Request(Buf::Op::cache)));
     EXPECT_FALSE(limits.admit(Request(Buf::Op::flush, 0)));
-    EXPECT_FALSE(limits.exhausted());
+    EXPECT_EQ(limits.barred(), every & ~bit(Buf::Op::cache) & ~bit(Buf::Op::block_status));
     // The flush waits for 1 ns, because one write has emptied its bucket exactly.
     EXPECT_EQ(limits.again_at(), 1);
     limits.begin(*limits.again_at());
@@ -201,9 +207,9 @@ TEST(Limits, OneForAllOperationsEndsAPass) {
     Limits limits(LimitSpec::parse("iops=1"), 0);
     limits.begin(0);
     EXPECT_TRUE(limits.admit(Request()));
-    EXPECT_FALSE(limits.exhausted());
+    EXPECT_EQ(limits.barred(), 0);
     EXPECT_FALSE(limits.admit(Request()));
-    EXPECT_TRUE(limits.exhausted());
+    EXPECT_EQ(limits.barred(), every & ~bit(Buf::Op::block_status));
 }
 
 // From the refusal until the bucket has tokens or the request starts, whichever is first.
@@ -247,6 +253,27 @@ TEST(Limits, TheTimeOfAllBucketsCountsEachMomentOnce) {
     EXPECT_GT(limits.exceeded_ns(Name::iops, ready), uint64_t{second / 2});
     EXPECT_EQ(limits.exceeded_ns(ready), static_cast<uint64_t>(ready));
     EXPECT_EQ(limits.exceeded_ns(Name::bps, ready), static_cast<uint64_t>(ready));
+}
+
+// New requests are asked in the same pass, and a lacking bucket keeps its moments.
+TEST(Limits, APassGoesOnUntilABucketHasTokensAgain) {
+    Limits limits(LimitSpec::parse("read_iops=1,write_iops=10"), 0);
+    limits.begin(0);
+    EXPECT_FALSE(limits.lacks_until());
+    EXPECT_TRUE(limits.admit(Request()));
+    limits.begin(1);
+    EXPECT_TRUE(limits.admit(Request()));
+    EXPECT_FALSE(limits.admit(Request()));
+    const hrtime_t ready = *limits.lacks_until();
+    EXPECT_EQ(ready, *limits.again_at());
+    limits.go_on(second / 2);
+    EXPECT_FALSE(limits.admit(Request()));
+    EXPECT_TRUE(limits.admit(Request(Buf::Op::write)));
+    EXPECT_EQ(limits.lacks_until(), ready);
+    EXPECT_EQ(limits.exceeded_ns(ready), static_cast<uint64_t>(ready - 1));
+    limits.begin(ready);
+    EXPECT_FALSE(limits.lacks_until());
+    EXPECT_TRUE(limits.admit(Request()));
 }
 
 // A pass that comes late does not make the request late.
