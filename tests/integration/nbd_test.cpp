@@ -258,7 +258,7 @@ TEST_F(Nbd, RepliesLeaveBeforeAUnixClientTakesAnyOfThem) {
     constexpr int kernel_default = 212992;
     int limit = 0;
     std::ifstream("/proc/sys/net/core/wmem_max") >> limit;
-    if (limit < kernel_default) GTEST_SKIP() << "net.core.wmem_max has been lowered";
+    if (limit < kernel_default) GTEST_SKIP() << "SKIPPED: net.core.wmem_max has been lowered";
     serve("memory:1M");
     RawClient client(socket_);
     client.enter_transmission();

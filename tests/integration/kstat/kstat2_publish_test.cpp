@@ -132,7 +132,7 @@ TEST_F(Kstat2Publish, AConnectedReaderNoticesADeletion) {
 }
 
 TEST_F(Kstat2Publish, AnotherUserDoesNotLearnOfAPrivateKstat) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root becomes another user";
     ChildProcess provider(provide);
     ASSERT_EQ(provider.line().hear(), 'r');
     const std::string path = path_of(provider.pid());

@@ -207,7 +207,7 @@ TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredAndRemovedByReaders) {
 }
 
 TEST_F(KstatFailure, AReaderRemovesNoSocketOfAnotherUser) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become somebody else";
     ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
     ChildProcess dead(provide_counter("one"));
     ASSERT_EQ(dead.line().hear(), 'r');

@@ -83,7 +83,7 @@ TEST_F(KstatHost, MayNotBeWritten) {
 }
 
 TEST_F(KstatHost, MayNotBeWrittenByAUserForWantOfPrivilege) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become somebody else";
     kstat_t* const misc = read("unix", 0, "system_misc");
     kstat_t* const types = read("unix", 0, "kstat_types");
     const ChildProcess user([&](const Line& line) {
@@ -128,7 +128,7 @@ TEST_F(KstatHost, ADiskCountsWhatWasReadPastTheCache) {
     const int direct = ::open(path.c_str(), O_RDONLY | O_DIRECT);
     unlink(path.c_str());
     const int64_t before = bytes_read(kc, status.st_dev);
-    if (direct < 0 || before < 0) GTEST_SKIP() << "no disk of its own under " << path;
+    if (direct < 0 || before < 0) GTEST_SKIP() << "SKIPPED: no disk of its own under " << path;
     void* const buffer = std::aligned_alloc(4096, size);
     EXPECT_EQ(::read(direct, buffer, size), static_cast<ssize_t>(size));
     std::free(buffer);

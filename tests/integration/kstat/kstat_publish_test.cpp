@@ -318,7 +318,7 @@ size_t greet(int socket) {
 }
 
 TEST_F(KstatPublish, AnotherUsersManyConnectionsPushOutNoReader) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root becomes another user";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root becomes another user";
     const ChildProcess child(provide_counter("one"));
     ASSERT_EQ(child.line().hear(), 'r');
     const int reader = connect_to(child.pid());

@@ -71,7 +71,7 @@ TEST_F(KstatWrite, IsRefusedForWhatIsNotWritableOrHasAnotherForm) {
 }
 
 TEST_F(KstatWrite, IsForTheProvidersUserAndRootOnlyButAnyoneReads) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become somebody else";
     const ChildProcess child(provide_limit);
     ASSERT_EQ(child.line().hear(), 'r');
     const ChildProcess stranger([&](const Line& line) {
@@ -87,7 +87,7 @@ TEST_F(KstatWrite, IsForTheProvidersUserAndRootOnlyButAnyoneReads) {
 }
 
 TEST_F(KstatWrite, AStrangersProviderIsNotBelieved) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can become somebody else";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become somebody else";
     ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
     const ChildProcess stranger([](const Line& line) {
         if (setuid(nobody) == 0) provide_counter("stranger")(line);

@@ -237,7 +237,7 @@ TEST_F(Kstat2Command, AdmSwitchesWhatItLists) {
 }
 
 TEST_F(Kstat2Command, AdmTellsWhoMayNotFromWhatIsNot) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be somebody else";
     const Provider2 provider;
     ASSERT_TRUE(provider.is_ready);
     // Copied: another user may not enter the folder of the build.

@@ -182,7 +182,7 @@ TEST_F(Kstat2Reader, TellsThatAKstatIsDormant) {
 }
 
 TEST_F(Kstat2Reader, HidesPrivateKstatsFromOthers) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be somebody else";
     const ChildProcess child([](const Line& line) {
         publish_count({"misc", "one", "open"}, 1);
         publish_count({"misc", "one", "secret"}, 2, 0, KSTAT2_MF_PRIV);
@@ -211,7 +211,7 @@ TEST_F(Kstat2Reader, FindsNothingWhereThereIsNoRunDirectory) {
 }
 
 TEST_F(Kstat2Reader, IsNotPermittedWhatMayNotBeOpened) {
-    if (geteuid() != 0) GTEST_SKIP() << "only root can be somebody else";
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be somebody else";
     ChildProcess stranger([this](const Line& line) {
         if (chmod(directory.c_str(), 0700) != 0 || setuid(65534) != 0) return;
         kstat2_handle_t untouched = nullptr;
