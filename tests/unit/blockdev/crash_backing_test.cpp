@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "behaviour_fixture.hpp"
 
@@ -240,6 +241,29 @@ TEST_F(BadCrashBackingTest, ALossOfPowerTellsThatTheBackingRefusesWrites) {
     EXPECT_FALSE(cache_->lose_power());
     *bad_ = false;
     EXPECT_TRUE(cache_->lose_power());
+}
+
+// A trim whose client may have closed its connection.
+struct Trim : TestBuf {
+    Trim() : TestBuf(Op::trim, 0, device_bytes) {}
+    [[nodiscard]] bool wanted() const override { return is_wanted; }
+    bool is_wanted = true;
+};
+
+// The rest would be done after the loss, in a cache that has power again.
+TEST_F(CrashBackingTest, TheRestOfATrimIsNotDoneWithoutPower) {
+    cached({.size_bytes = 1 << 20});
+    Trim trim;
+    device_->strategy(trim);
+    settle();
+    EXPECT_EQ(trim.done, 0);
+    device_->power_off();
+    trim.is_wanted = false;
+    finish(trim);
+    EXPECT_EQ(trim.error, ESHUTDOWN);
+    EXPECT_GT(trim.moved(), 0u);
+    EXPECT_GT(trim.resid, 0u);
+    device_->power_on();
 }
 
 TEST_F(CrashBackingTest, TheServersOwnFlushIsNoLie) {
