@@ -426,6 +426,20 @@ TEST_F(PowerFailure, OfAllServersIsToldOfThoseThatLostItWhenOneRefuses) {
     EXPECT_NE(result.output.find("nbd1: power lost: 0 blocks"), std::string::npos) << result.output;
 }
 
+// A server that cannot be asked would keep its power.
+TEST_F(PowerFailure, OfAllServersNeedsADescriptorForEach) {
+    serve_cached("1M");
+    Client client(uri());
+    write_pages(client, 'a');
+    const CommandResult result =
+        run({"sh", "-c", "ulimit -n 8; exec " BLKSCOPE_BINARY " crash --all"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_EQ(result.output.rfind("blkscope: read kstats: Too many open files", 0), 0u)
+        << result.output;
+    EXPECT_EQ(client.read(0, page), std::vector<char>(page, 'a'));
+    EXPECT_FALSE(logged("power lost"));
+}
+
 // ---- Bad input ----
 
 TEST_F(PowerFailure, RefusesBadInputInOneLine) {

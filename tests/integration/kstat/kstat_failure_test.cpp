@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -160,6 +162,30 @@ TEST_F(KstatFailure, StoppedProvidersCostHardlyAnyTime) {
                    EXPECT_EQ(kstat_read(kc, lookup("two"), nullptr), -1);
                    EXPECT_EQ(errno, ENXIO);
                }) < patience_ms;
+    }));
+}
+
+// A job whose processor time is limited is stopped again and again, for a moment each.
+TEST_F(KstatFailure, AProviderThatIsStoppedForAMomentIsWaitedFor) {
+    const ChildProcess provider(provide_counter("one"));
+    ASSERT_EQ(provider.line().hear(), 'r');
+    open();
+    EXPECT_TRUE(eventually([&] {
+        kstat_chain_update(kc);
+        kstat_t* const ksp = lookup("one");
+        if (ksp == nullptr) return false;
+        provider.stop();
+        std::thread goes_on([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(60));
+            provider.signal(SIGCONT);
+        });
+        bool was_read = false;
+        const double waited_ms =
+            milliseconds([&] { was_read = kstat_read(kc, ksp, nullptr) != -1; });
+        goes_on.join();
+        // On a slow machine the moment may be longer than a reader waits.
+        EXPECT_TRUE(was_read || waited_ms >= 200) << waited_ms;
+        return was_read;
     }));
 }
 

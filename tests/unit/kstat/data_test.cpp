@@ -3,11 +3,14 @@
 #include "kstat/reader/libkstat/data.hpp"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <span>
+#include <vector>
 
 namespace wire = blkscope::kstat::wire;
 
@@ -65,6 +68,23 @@ TEST_F(DataTest, AFixedSizeStaysWhatTheBufferHasAfterOneThatIsTooLarge) {
     EXPECT_EQ(accept(large, nullptr), ENOMEM);
     EXPECT_EQ(ks.ks_data_size, 2u);
     EXPECT_EQ(accept(large, nullptr), ENOMEM);
+}
+
+// A program may free ks_data and get other memory at the same place.
+TEST_F(DataTest, MemoryThatHasShrunkIsNotTakenForTheOld) {
+    constexpr size_t large = 65536;
+    constexpr size_t small = 64;
+    const std::vector<std::byte> data(large, std::byte{'a'});
+    head.flags = ks.ks_flags = KSTAT_FLAG_VAR_SIZE;
+    auto reply = body(data.data(), large);
+    ASSERT_EQ(accept(reply, nullptr), 0);
+    ks.ks_data = std::realloc(ks.ks_data, small);  // glibc shrinks it in place
+    ks.ks_data_size = small;
+    ASSERT_NE(ks.ks_data, nullptr);
+    ASSERT_EQ(accept(reply, nullptr), 0);
+    EXPECT_EQ(ks.ks_data_size, large);
+    EXPECT_GE(malloc_usable_size(ks.ks_data), large);
+    EXPECT_EQ(std::memcmp(ks.ks_data, data.data(), large), 0);
 }
 
 TEST_F(DataTest, AFailedReadNeverPromisesMoreRecordsThanThereAre) {
