@@ -20,31 +20,10 @@ whole() {
     fsck.ext4 -fn /dev/nbd0 >>found 2>&1
 }
 
-make_crash_disk
-: >log
-serve_crash_disk 16M
-crash=0
-while [ $crash -lt "$crashes" ]; do
-    crash=$((crash + 1))
-    crash_under_load
-    : >found
-    whole || fail "crash $crash: $(cat found)"
-done
-stop_crash_disk
-met=$(blocks_met)
-echo "$crash crashes, $(wc -l <log) files synced; $met blocks in the cache"
-[ "$met" -gt 0 ] || fail "no crash has met a write in the cache"
+# The loss that `whole` has found.
+lost() {
+    head -n 1 found
+}
 
-make_crash_disk
-: >log
-serve_crash_disk 16M,ignore-flush
-crash=0
-while :; do
-    crash=$((crash + 1))
-    [ $crash -le 20 ] || fail "a disk that lies has lost nothing"
-    crash_under_load
-    : >found
-    whole || break
-done
-echo "a disk that lies: loss after $crash crashes: $(head -n 1 found)"
-stop_crash_disk
+crash_true_disk "files synced"
+crash_lying_disk

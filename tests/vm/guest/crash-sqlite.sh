@@ -31,33 +31,12 @@ whole() {
     [ "$(sed -n 1p found)" = ok ] && [ "$(sed -n 2p found)" -ge "$(tail -n 1 log)" ]
 }
 
-make_statements >statements
-make_crash_disk
-: >log
-serve_crash_disk 16M
-crash=0
-while [ $crash -lt "$crashes" ]; do
-    crash=$((crash + 1))
-    crash_under_load
-    : >found
-    whole || fail "crash $crash: row $(tail -n 1 log) was committed; $(cat found)"
-done
-stop_crash_disk
-met=$(blocks_met)
-echo "$crash crashes, $(wc -l <log) rows committed; $met blocks in the cache"
-has_lines "$crash" log || fail "hardly a row was committed: $(cat load.log)"
-[ "$met" -gt 0 ] || fail "no crash has met a write in the cache"
+# The loss that `whole` has found.
+lost() {
+    echo "row $(tail -n 1 log) was committed; $(head -n 1 found)"
+}
 
-make_crash_disk
-: >log
-serve_crash_disk 16M,ignore-flush
-crash=0
-while :; do
-    crash=$((crash + 1))
-    [ $crash -le 20 ] || fail "a disk that lies has lost nothing"
-    crash_under_load
-    : >found
-    whole || break
-done
-echo "a disk that lies: loss after $crash crashes: row $(tail -n 1 log) was committed; $(head -n 1 found)"
-stop_crash_disk
+make_statements >statements
+crash_true_disk "rows committed"
+has_lines "$crash" log || fail "hardly a row was committed: $(cat load.log)"
+crash_lying_disk

@@ -195,3 +195,38 @@ stop_crash_disk() {
     detach
     stop_server
 }
+
+# crash_until_lost SPEC N: N crashes at most of a disk with this cache. `is_lost` says whether `whole`
+# found a loss, of which the file `found` tells. No condition calls this function, so that each other
+# failure ends the scenario.
+crash_until_lost() {
+    make_crash_disk
+    : >log
+    serve_crash_disk "$1"
+    crash=0
+    is_lost=
+    while [ -z "$is_lost" ] && [ $crash -lt "$2" ]; do
+        crash=$((crash + 1))
+        crash_under_load
+        : >found
+        whole || is_lost=yes
+    done
+}
+
+# crash_true_disk WHAT: nothing is ever lost. WHAT names the lines of `log`.
+crash_true_disk() {
+    crash_until_lost 16M "$crashes"
+    [ -z "$is_lost" ] || fail "crash $crash: $(lost); $(cat found)"
+    stop_crash_disk
+    met=$(blocks_met)
+    echo "$crash crashes, $(wc -l <log) $1; $met blocks in the cache"
+    [ "$met" -gt 0 ] || fail "no crash has met a write in the cache"
+}
+
+# crash_lying_disk: after some crashes something is lost.
+crash_lying_disk() {
+    crash_until_lost 16M,ignore-flush 20
+    [ -n "$is_lost" ] || fail "a disk that lies has lost nothing"
+    echo "a disk that lies: loss after $crash crashes: $(lost)"
+    stop_crash_disk
+}
