@@ -30,19 +30,6 @@ using Clock = std::chrono::steady_clock;
 
 class Control : public ServedDevice {
   protected:
-    std::string blkscope(std::vector<std::string> arguments) {
-        arguments.insert(arguments.begin(), BLKSCOPE_BINARY);
-        return succeed(arguments);
-    }
-    /// The one line of a command that fails with this status.
-    std::string refused(std::vector<std::string> arguments, int status) {
-        arguments.insert(arguments.begin(), BLKSCOPE_BINARY);
-        const CommandResult result = run(arguments);
-        EXPECT_EQ(result.status, status) << result.output;
-        EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
-        EXPECT_EQ(result.output.rfind("blkscope: ", 0), 0u) << result.output;
-        return result.output;
-    }
     [[nodiscard]] std::string control_path() const {
         return path(std::to_string(server_->pid()) + ".ctl");
     }

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -250,6 +251,20 @@ std::string ServedDevice::succeed(const std::vector<std::string>& arguments) {
     std::string command;
     for (const std::string& argument : arguments) command += argument + " ";
     EXPECT_EQ(result.status, 0) << command << "said:\n" << result.output;
+    return result.output;
+}
+
+std::string ServedDevice::blkscope(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), BLKSCOPE_BINARY);
+    return succeed(arguments);
+}
+
+std::string ServedDevice::refused(std::vector<std::string> arguments, int status) {
+    arguments.insert(arguments.begin(), BLKSCOPE_BINARY);
+    const CommandResult result = run(arguments);
+    EXPECT_EQ(result.status, status) << result.output;
+    EXPECT_EQ(std::count(result.output.begin(), result.output.end(), '\n'), 1) << result.output;
+    EXPECT_EQ(result.output.rfind("blkscope: ", 0), 0u) << result.output;
     return result.output;
 }
 

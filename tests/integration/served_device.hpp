@@ -116,6 +116,10 @@ class ServedDevice : public testing::Test {
     CommandResult run(const std::vector<std::string>& arguments);
     /// Fails the test unless the program ends with 0. Gives what it said.
     std::string succeed(const std::vector<std::string>& arguments);
+    /// The same for a command of blkscope.
+    std::string blkscope(std::vector<std::string> arguments);
+    /// The one line of a command of blkscope that fails with this status.
+    std::string refused(std::vector<std::string> arguments, int status);
 
     /// The device's IO kstat as another process sees it.
     kstat_io_t read_io(const std::string& name = "nbd0");

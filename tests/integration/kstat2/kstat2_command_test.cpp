@@ -135,32 +135,32 @@ TEST_F(Kstat2Command, UnitesWhatItsSelectorsSelect) {
               "kstat:/misc/c_provider2/sleeper:number\n");
 }
 
+// A drawing of the histogram that the provider publishes. The bounds end before the bars.
+std::string drawing(const std::string& first, const std::string& second, const std::string& third) {
+    return "kstat:/disk/c_provider2/dev0/0/latency\n" + first +
+           " | ########################################"
+           " |          3 |  75.00 %\n" +
+           second +
+           " |                                         "
+           " |          0 |  75.00 %\n" +
+           third +
+           " | #############                           "
+           " |          1 | 100.00 %\n";
+}
+
 TEST_F(Kstat2Command, DrawsAHistogramWithBoundsAsPublished) {
     const Provider2 provider;
     ASSERT_TRUE(provider.is_ready);
-    const Outcome outcome = kstat2("/disk/c_provider2/dev0/0/latency | head -4");
-    EXPECT_EQ(outcome.out,
-              "kstat:/disk/c_provider2/dev0/0/latency\n"
-              "          4096 – 8191 | ########################################"
-              " |          3 |  75.00 %\n"
-              "         8192 – 16383 |                                         "
-              " |          0 |  75.00 %\n"
-              "        16384 – 32767 | #############                           "
-              " |          1 | 100.00 %\n");
+    EXPECT_EQ(kstat2("/disk/c_provider2/dev0/0/latency | head -4").out,
+              drawing("          4096 – 8191", "         8192 – 16383", "        16384 – 32767"));
 }
 
 TEST_F(Kstat2Command, DrawsAHistogramInTheUnitOfItsValues) {
     const Provider2 provider;
     ASSERT_TRUE(provider.is_ready);
-    const Outcome outcome = kstat2("-h /disk/c_provider2/dev0/0/latency | head -4");
-    EXPECT_EQ(outcome.out,
-              "kstat:/disk/c_provider2/dev0/0/latency\n"
-              "        4.096 us – 8.191 us | ########################################"
-              " |          3 |  75.00 %\n"
-              "        8.192 us – 16.38 us |                                         "
-              " |          0 |  75.00 %\n"
-              "        16.38 us – 32.77 us | #############                           "
-              " |          1 | 100.00 %\n");
+    EXPECT_EQ(kstat2("-h /disk/c_provider2/dev0/0/latency | head -4").out,
+              drawing("        4.096 us – 8.191 us", "        8.192 us – 16.38 us",
+                      "        16.38 us – 32.77 us"));
 }
 
 TEST_F(Kstat2Command, PrintsJson) {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -22,34 +23,35 @@ struct Waiting : Buf {
     }
 };
 
-TEST(ClientLimits, ARequestThatItsClientRefusesTakesNoTokensOfTheDevice) {
-    Client client;
-    client.limits.emplace(model::LimitSpec::parse("iops=100"), 0);
-    model::Limits device(model::LimitSpec::parse("iops=1000"), 0);
-    DeviceQueue queue(8);
-    std::deque<Waiting> reads;
-    for (int i = 0; i < 3; ++i) queue.enter(reads.emplace_back(&client));
-    client.limits->begin(0);
-    queue.begin_pass(device, 0);
-    EXPECT_EQ(queue.next(&device).buf, &reads[0]);
-    EXPECT_EQ(queue.next(&device).buf, nullptr);
-    EXPECT_EQ(device.level(model::LimitSpec::Name::iops, 0), 9);
-    EXPECT_FALSE(device.again_at());
-    EXPECT_EQ(client.limits->again_at(), 1);
+/// A client with limits, a device with limits, and three reads of which one has tokens.
+class ClientLimitsOfReads : public testing::Test {
+  protected:
+    void start(const char* of_client, const char* of_device) {
+        client_.limits.emplace(model::LimitSpec::parse(of_client), 0);
+        device_.emplace(model::LimitSpec::parse(of_device), 0);
+        for (int i = 0; i < 3; ++i) queue_.enter(reads_.emplace_back(&client_));
+        client_.limits->begin(0);
+        queue_.begin_pass(*device_, 0);
+        EXPECT_EQ(queue_.next(&*device_).buf, &reads_[0]);
+        EXPECT_EQ(queue_.next(&*device_).buf, nullptr);
+    }
+
+    Client client_;
+    std::optional<model::Limits> device_;
+    DeviceQueue queue_{8};
+    std::deque<Waiting> reads_;
+};
+
+TEST_F(ClientLimitsOfReads, ARequestThatItsClientRefusesTakesNoTokensOfTheDevice) {
+    start("iops=100", "iops=1000");
+    EXPECT_EQ(device_->level(model::LimitSpec::Name::iops, 0), 9);
+    EXPECT_FALSE(device_->again_at());
+    EXPECT_EQ(client_.limits->again_at(), 1);
 }
 
-TEST(ClientLimits, ARequestThatTheDeviceRefusesTakesNoTokensOfItsClient) {
-    Client client;
-    client.limits.emplace(model::LimitSpec::parse("iops=1000"), 0);
-    model::Limits device(model::LimitSpec::parse("iops=100"), 0);
-    DeviceQueue queue(8);
-    std::deque<Waiting> reads;
-    for (int i = 0; i < 3; ++i) queue.enter(reads.emplace_back(&client));
-    client.limits->begin(0);
-    queue.begin_pass(device, 0);
-    EXPECT_EQ(queue.next(&device).buf, &reads[0]);
-    EXPECT_EQ(queue.next(&device).buf, nullptr);
-    EXPECT_EQ(client.limits->level(model::LimitSpec::Name::iops, 0), 9);
+TEST_F(ClientLimitsOfReads, ARequestThatTheDeviceRefusesTakesNoTokensOfItsClient) {
+    start("iops=1000", "iops=100");
+    EXPECT_EQ(client_.limits->level(model::LimitSpec::Name::iops, 0), 9);
 }
 
 // Clients with limits have lines of their own, and one order.

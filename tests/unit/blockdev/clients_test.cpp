@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <memory>
 #include <random>
@@ -25,32 +26,29 @@ Subject subject_of(uint32_t client_stats) {
     return subject;
 }
 
-kstat_io_t sum_of(const Clients& clients) {
-    kstat_io_t sum{};
-    for (const kstat_io_t* io : clients.counters()) {
-        sum.reads += io->reads;
-        sum.writes += io->writes;
-        sum.nread += io->nread;
-        sum.nwritten += io->nwritten;
-        sum.wcnt += io->wcnt;
-        sum.rcnt += io->rcnt;
-        // Up to now: a queue that is not empty has an area since its last change.
-        sum.wlentime += io->wlentime - io->wlastupdate * io->wcnt;
-        sum.rlentime += io->rlentime - io->rlastupdate * io->rcnt;
-    }
-    return sum;
+constexpr std::array counts{&kstat_io_t::reads, &kstat_io_t::writes, &kstat_io_t::wcnt,
+                            &kstat_io_t::rcnt};
+constexpr std::array bytes{&kstat_io_t::nread, &kstat_io_t::nwritten};
+
+// The areas up to now: a queue that is not empty has an area since its last change.
+hrtime_t wait_area(const kstat_io_t& io) {
+    return io.wlentime - io.wlastupdate * io.wcnt;
+}
+hrtime_t run_area(const kstat_io_t& io) {
+    return io.rlentime - io.rlastupdate * io.rcnt;
 }
 
 void expect_sum_is_disk(const Clients& clients, const kstat_io_t& disk) {
-    const kstat_io_t sum = sum_of(clients);
-    EXPECT_EQ(sum.reads, disk.reads);
-    EXPECT_EQ(sum.writes, disk.writes);
-    EXPECT_EQ(sum.nread, disk.nread);
-    EXPECT_EQ(sum.nwritten, disk.nwritten);
-    EXPECT_EQ(sum.wcnt, disk.wcnt);
-    EXPECT_EQ(sum.rcnt, disk.rcnt);
-    EXPECT_EQ(sum.wlentime, disk.wlentime - disk.wlastupdate * disk.wcnt);
-    EXPECT_EQ(sum.rlentime, disk.rlentime - disk.rlastupdate * disk.rcnt);
+    const std::vector<const kstat_io_t*> all = clients.counters();
+    const auto expect_sum = [&](auto value) {
+        decltype(value(disk)) sum{};
+        for (const kstat_io_t* io : all) sum += value(*io);
+        EXPECT_EQ(sum, value(disk));
+    };
+    for (const auto count : counts) expect_sum([&](const kstat_io_t& io) { return io.*count; });
+    for (const auto each : bytes) expect_sum([&](const kstat_io_t& io) { return io.*each; });
+    expect_sum(wait_area);
+    expect_sum(run_area);
 }
 
 // Up to a dozen connections of eight clients, of which three may have statistics of their own.
