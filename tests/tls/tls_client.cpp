@@ -25,6 +25,9 @@ TlsClient::TlsClient(const TlsClientOptions& options) : context_(SSL_CTX_new(TLS
     if (!options.ciphers.empty()) {
         EXPECT_EQ(SSL_CTX_set_cipher_list(context_, options.ciphers.c_str()), 1);
     }
+    if (!options.suites.empty()) {
+        EXPECT_EQ(SSL_CTX_set_ciphersuites(context_, options.suites.c_str()), 1);
+    }
     if (!options.certificates.empty()) {
         const auto file = [&](const char* name) { return options.certificates / name; };
         EXPECT_EQ(SSL_CTX_load_verify_locations(context_, file("ca-cert.pem").c_str(), nullptr), 1);

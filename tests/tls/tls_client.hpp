@@ -19,6 +19,7 @@ struct TlsClientOptions {
         {};                           // with ca-cert.pem, and client-*.pem if there; or none
     std::filesystem::path keys = {};  // with keys.psk; or none
     std::string ciphers = {};         // of TLS 1.2 and below; the usual ones if empty
+    std::string suites = {};          // of TLS 1.3; the usual ones if empty
 };
 
 class TlsClient {

@@ -237,10 +237,17 @@ int32_t TlsSession::read(std::span<std::byte> to) {
     return static_cast<int32_t>(taken);
 }
 
+// A client may offer a key and then agree on a cipher that the key does not fit. The server's
+// certificate is used instead, and the client has proved nothing. TLS 1.2 asks for a key only to use
+// it. In TLS 1.3 a key counts as a session, and there are no other sessions.
+bool TlsSession::has_used_key() const {
+    return SSL_version(ssl_) < TLS1_3_VERSION || SSL_session_reused(ssl_) == 1;
+}
+
 std::string TlsSession::client_name() const {
     const std::unique_ptr<X509, decltype(&X509_free)> certificate(SSL_get1_peer_certificate(ssl_),
                                                                   X509_free);
-    if (!certificate) return key_name_;
+    if (!certificate) return has_used_key() ? key_name_ : "";
     const X509_NAME* const subject = X509_get_subject_name(certificate.get());
     const int place = X509_NAME_get_index_by_NID(subject, NID_commonName, -1);
     if (place < 0) return {};

@@ -105,6 +105,7 @@ class TlsSession {
 
     int32_t outcome(int result);
     bool write_record(const void* data, size_t bytes);
+    [[nodiscard]] bool has_used_key() const;
     [[nodiscard]] size_t output_room() const;
 
     std::shared_ptr<const TlsContext> context_;
@@ -121,7 +122,7 @@ class TlsSession {
     bool closed_ = false;
     std::string failure_;
     std::string client_;  // empty until name_client()
-    std::string key_name_;
+    std::string key_name_;  // the last key of the server that the client offered
     std::optional<std::string> unknown_key_;
     bool unknown_key_taken_ = false;
 };

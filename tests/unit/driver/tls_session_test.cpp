@@ -120,6 +120,17 @@ TEST_F(TlsTest, AClientsNameIsThatOfItsKeyOrOfItsVerifiedCertificate) {
     }
 }
 
+// Keys are bound to SHA-256. So this client's handshake goes on with the server's certificate.
+TEST_F(TlsTest, AKeyThatWasOnlyOfferedProvesNoName) {
+    const std::filesystem::path keys = folder_ / "forged";
+    std::filesystem::create_directory(keys);
+    std::ofstream(keys / "keys.psk") << "alice:" << std::string(64, '0') << "\n";
+    ASSERT_TRUE(connect(both_kinds(), {.version = TLS1_3_VERSION,
+                                       .keys = keys,
+                                       .suites = "TLS_AES_256_GCM_SHA384"}));
+    EXPECT_EQ(session_->client_name(), "");
+}
+
 TEST_F(TlsTest, TellsOnceWhichUnknownKeyAClientOffered) {
     const std::filesystem::path keys = folder_ / "mallory";
     test::make_key(keys, "mal\"lory");
