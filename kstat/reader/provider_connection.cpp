@@ -136,21 +136,20 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, D
         }
     }
     owes_ = true;
-    sent_ = std::chrono::steady_clock::now();
+    sent_ = running_ = std::chrono::steady_clock::now();
     return true;
 }
 
 // Looks at the process after a moment, and then again and again: it may be stopped at any time. The
 // times begin with the request, so providers that were asked together share them.
-bool ProviderConnection::wait_for_reply(Deadline deadline) const {
-    Deadline running = sent_;
+bool ProviderConnection::wait_for_reply(Deadline deadline) {
     Deadline next = std::max(sent_ + moment, std::chrono::steady_clock::now());
     for (;;) {
         if (wait_for(socket_.get(), POLLIN, std::min(next, deadline))) return true;
         const Deadline now = std::chrono::steady_clock::now();
         if (next >= deadline) return false;
-        if (!is_stopped(peer_.pid)) running = now;
-        if (now - running >= stopped_max) return false;
+        if (!is_stopped(peer_.pid)) running_ = now;
+        if (now - running_ >= stopped_max) return false;
         next = now + moment;
     }
 }

@@ -73,11 +73,12 @@ class ProviderConnection {
 
     enum class Arrival { some, none, end };
     Arrival take_what_arrived(size_t wanted);
-    bool wait_for_reply(Deadline deadline) const;
+    bool wait_for_reply(Deadline deadline);
 
     Descriptor socket_;
     ucred peer_;
-    Deadline sent_{};  // when the last request was sent
+    Deadline sent_{};     // when the last request was sent
+    Deadline running_{};  // when the process was last seen not to be stopped, or sent_
     uint32_t sequence_ = 0;
     uint32_t length_max_ = 0;  // of the owed reply
     bool owes_ = false;

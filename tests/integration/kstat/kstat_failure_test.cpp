@@ -406,6 +406,32 @@ std::string errors_of_kstat() {
     return {text.data(), fread(text.data(), 1, text.size(), output.get())};
 }
 
+// Sends a wrong welcome in two parts, late. The process is stopped for 100 ms, as a throttled one,
+// and the first part arrives meanwhile.
+void welcome_wrongly_in_a_short_stop(int reader) {
+    const uint32_t welcome[8] = {16, 0, 1, 1};
+    constexpr size_t half = sizeof welcome / 2;
+    std::signal(SIGCHLD, SIG_IGN);
+    usleep(250'000);
+    if (fork() == 0) {
+        usleep(50'000);
+        send(reader, welcome, half, MSG_NOSIGNAL);
+        usleep(50'000);
+        kill(getppid(), SIGCONT);
+        _exit(0);
+    }
+    raise(SIGSTOP);
+    send(reader, welcome + 4, half, MSG_NOSIGNAL);
+}
+
+TEST_F(KstatFailure, AReaderWaitsForAProviderThatWasStoppedOnlyForAMoment) {
+    const ChildProcess throttled(
+        [&](const Line& line) { answer_falsely(directory, line, welcome_wrongly_in_a_short_stop); });
+    ASSERT_EQ(throttled.line().hear(), 'r');
+    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(throttled.pid()) +
+                                     " sent an invalid reply; its statistics are left out\n");
+}
+
 TEST_F(KstatFailure, TheCommandsNameAProviderThatDoesNotAnswer) {
     const ChildProcess healthy(provide_counter("one"));
     const ChildProcess stopped(provide_counter("two"));
