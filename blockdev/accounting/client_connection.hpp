@@ -32,7 +32,7 @@ struct ClientIdentity {
 
 struct ConnectionFigures {
     uint64_t held_bytes = 0;  // of memory, for the data of its requests
-    uint64_t stalls = 0;      // requests that waited for memory
+    uint64_t stalls = 0;      // requests that waited for memory, or for the end of others
 };
 
 }  // namespace blkscope

@@ -9,7 +9,8 @@
 //         connections_total    connections since the begin
 //         OP_requests and so on: see OpCounts
 //         held_bytes           memory that the connections hold for the data of their requests
-//         stalls               requests that waited for memory
+//         stalls               requests that waited for memory, or because the connection had as
+//                              many requests as it may have
 //         limited_ns           the time in which the client's first request that could start
 //                              otherwise lacked tokens of its own limits
 //

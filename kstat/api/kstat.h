@@ -57,7 +57,8 @@ int kstat_close(kstat_ctl_t *kc);
  *     all other kstats               same address, same header, same ks_data: nothing is refreshed
  *
  * Errors: -1, with errno set. The copy stays usable. EMFILE, ENFILE: the process has no descriptor
- *         for some provider. The copy lacks that provider's kstats, and else is up to date.
+ *         for some provider. The copy lacks that provider's kstats, and else is up to date. Only a
+ *         program with KSTAT_WARN in its environment is told so, and only if nothing has changed.
  */
 kid_t kstat_chain_update(kstat_ctl_t *kc);
 
