@@ -37,7 +37,8 @@ class Fresh {
     template <class Make>
     const T& get(const Age& age, const Make& make) {
         const hrtime_t now = gethrtime();
-        if (!made_ || now - taken_ > age.max || look_ != age.look) {
+        const bool of_another_look = age.look != 0 && age.look != look_;
+        if (!made_ || now - taken_ > age.max || of_another_look) {
             value_ = make();
             taken_ = now;
             look_ = age.look;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "host_machine.hpp"
+#include "kstat/host/files.hpp"
 
 namespace blkscope::kstat::host {
 
@@ -26,6 +27,17 @@ void read_all(Host& host) {
                 << ks.ks_name;
         }
     }
+}
+
+TEST(FreshValue, AValueOfAnyLookIsUsedUntilItIsTooOld) {
+    Fresh<int> value;
+    constexpr hrtime_t hour = 3'600'000'000'000;
+    const auto get = [&](const Age& age, int made) { return value.get(age, [&] { return made; }); };
+    EXPECT_EQ(get({hour, 1}, 1), 1);
+    EXPECT_EQ(get({hour, 1}, 2), 1);
+    EXPECT_EQ(get({hour}, 3), 1);
+    EXPECT_EQ(get({hour, 2}, 4), 4);
+    EXPECT_EQ(get({-1}, 5), 5);
 }
 
 TEST_F(HostList, EveryKstatHasTheDataThatItsHeaderPromises) {
