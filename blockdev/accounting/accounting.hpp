@@ -1,6 +1,6 @@
 // Accounting: all counters of a device's requests, as a fixed list of observers.
 //
-//     strategy() ── entered ──▶ start() ── started ──▶ done() ── ended ──▶ after_end ──▶ iodone
+//     strategy() ── entered ──▶ start() ── started ──▶ done() ── ended ──▶ after_end ──▶ iodone ── replied
 //                     │                      │                     │         │
 //                     ▼                      ▼                     ▼         ▼
 //       IoCounts      queues                 queues                queues
@@ -9,12 +9,12 @@
 //       SampledStats                                                         a sample
 //
 // The clock is read once for each event, and that reading is the request's own stamp. So the
-// queues, the histograms and the statistics agree to the tick. The first three events are inside
+// queues, the histograms and the statistics agree to the tick. All events but `after_end` are inside
 // the device's sequence lock, for which readers wait. Longer work belongs in `after_end`, which is
-// outside.
+// outside. `replied` comes only for requests of connections whose reply was sent.
 //
 // To add an observer, write a class and name it in the list at the end of this file. Its
-// constructor takes (const Seqlock&, const Subject&), and it has any of the four functions.
+// constructor takes (const Seqlock&, const Subject&), and it has any of the five functions.
 // Include its header here and add its source to blockdev/CMakeLists.txt. Code outside needs an
 // accessor, such as errors().
 //
@@ -72,6 +72,12 @@ class ObserverList : private Each... {
         };
         (tell(static_cast<Each&>(*this)), ...);
     }
+    void replied(const Buf& buf) {
+        const auto tell = [&](auto& observer) {
+            if constexpr (requires { observer.replied(buf); }) observer.replied(buf);
+        };
+        (tell(static_cast<Each&>(*this)), ...);
+    }
     void after_end(const Buf& buf) {
         const auto tell = [&](auto& observer) {
             if constexpr (requires { observer.after_end(buf); }) observer.after_end(buf);
@@ -114,6 +120,14 @@ class Accounting {
             observers_.ended(buf);
         }
         observers_.after_end(buf);
+    }
+
+    /// The reply of an ended request was sent at `buf.replied`.
+    void replied(const Buf& buf) {
+        if constexpr (!enabled) return;
+        assert(buf.replied > 0 && buf.finished > 0);
+        const auto writing = seq_.write();
+        observers_.replied(buf);
     }
 
     // ---- Events of the device ----

@@ -1,4 +1,5 @@
-// HistogramCounts: a device's histograms, updated at the end of each request, and their kstats.
+// HistogramCounts: a device's histograms, updated at the end of each request and of its reply, and
+// their kstats.
 //
 // Ownership: owns both.
 // Threads:   a worker, with the device locked and inside its sequence lock; see the two parts.
@@ -20,6 +21,7 @@ class HistogramCounts {
     }
 
     void ended(const Buf& buf) { histograms_.count(buf); }
+    void replied(const Buf& buf) { histograms_.count_reply(buf); }
 
     [[nodiscard]] RequestHistograms& histograms() { return histograms_; }
 

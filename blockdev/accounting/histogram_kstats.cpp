@@ -19,7 +19,9 @@ struct Sum {
     uint64_t RequestHistograms::Operation::*ticks;
 };
 constexpr std::array sums{Sum{"_wait", &RequestHistograms::Operation::waited},
-                          Sum{"_service", &RequestHistograms::Operation::served}};
+                          Sum{"_service", &RequestHistograms::Operation::served},
+                          Sum{"_receive", &RequestHistograms::Operation::receiving},
+                          Sum{"_reply", &RequestHistograms::Operation::replying}};
 constexpr size_t sum_count = operation_count * sums.size();
 
 std::string name_of(size_t operation) {
@@ -73,6 +75,10 @@ void HistogramKstats::publish_operation(size_t index) {
                       "requests by the time that they were with the backing");
     publish_latencies(name + "_total", operation.total,
                       "requests by the time from their arrival to their end");
+    publish_latencies(name + "_receive", operation.receive,
+                      "requests by the time from their header to their arrival in the device");
+    publish_latencies(name + "_reply", operation.reply,
+                      "requests by the time from their end until their reply was sent");
     if (index == static_cast<size_t>(Buf::Op::flush)) return;
     publish_histogram(name + "_size", RequestHistograms::powers_of_2, KSTAT2_NVMT_BYTES,
                       operation.size, "requests by the bytes that they asked for");
@@ -108,7 +114,7 @@ void HistogramKstats::publish_times() {
     Segments path(name_, instance_, "times");
     OwnedKstat2 kstat(kstat2_create(
         path.text.data(), path.text.size(), ALL_ZONES, nullptr, sum_count, 0, metadata.data(),
-        "how long requests waited and were served, in all", KSTAT2_MF_STABLE));
+        "how long the stages of requests took, in all", KSTAT2_MF_STABLE));
     if (!kstat) return;
     sum_names_.clear();
     kstat2_named_t* pair = KSTAT2_NAMED_PTR(kstat.get());

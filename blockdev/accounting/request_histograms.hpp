@@ -1,7 +1,9 @@
 // RequestHistograms: the distributions of times, sizes and depths of a device's requests.
 //
-//     queued ──── wait ────▶ started ──── service ────▶ finished       the buf's own stamps, which
-//     └───────────────────── total ─────────────────────────┘          kstat_io gets, too
+//     received ─ receive ─▶ queued ─ wait ─▶ started ─ service ─▶ finished ─ reply ─▶ replied
+//                           └───────────────── total ─────────────┘
+//
+// The stamps are the buf's own. kstat_io gets those from queued to finished, too.
 //
 // Each request counts once when it ends, failed or not: in wait, service, total and size of its
 // operation. A flush has no size. A read or write also counts in `latency`, its total time by
@@ -9,14 +11,17 @@
 // Cache and block_status operations are not counted, because no program waits for them. Requests
 // that strategy() refused are not counted either.
 //
+// A request of a connection also counts in `receive`, and in `reply` when its reply was sent. A
+// reply that is never sent, because its connection has closed, does not count.
+//
 // Times have the LOG10_LIN steps of a twentieth from 1 us to 100 s. The shapes are known at compile
 // time, so a bucket is found in a few instructions. The histograms may cost a hundredth of a
 // request's time.
 //
-// Units:     nanoseconds, and requests; waited and served in ticks of gethrtime_unscaled().
-// Ownership: owns the counts, which kstats may borrow as they are. The counts are 24 KiB; a device
+// Units:     nanoseconds, and requests; the sums of an Operation in ticks of gethrtime_unscaled().
+// Ownership: owns the counts, which kstats may borrow as they are. The counts are 37 KiB; a device
 //            without requests has no page of them resident.
-// Threads:   count(): a worker, with the device locked and inside a write of its sequence lock. Any
+// Threads:   count() and count_reply(): a worker, with the device locked and inside a write of its sequence lock. Any
 //            thread may read the arrays meanwhile, each number by itself. switch_on() and
 //            switch_off(): any one thread at a time.
 // Errors:    the constructor throws std::bad_alloc.
@@ -53,9 +58,13 @@ class RequestHistograms {
     struct Operation {
         uint64_t waited;  // ticks, all requests together
         uint64_t served;
+        uint64_t receiving;
+        uint64_t replying;
         Latencies wait;
         Latencies service;
         Latencies total;
+        Latencies receive;
+        Latencies reply;
         Powers size;
     };
 
@@ -70,8 +79,10 @@ class RequestHistograms {
     RequestHistograms(const RequestHistograms&) = delete;
     RequestHistograms& operator=(const RequestHistograms&) = delete;
 
-    /// Counts a request whose three stamps and `depth_on_arrival` are set, unless switched off.
+    /// Counts a request that has ended, by its stamps and `depth_on_arrival`, unless switched off.
     void count(const Buf& buf);
+    /// Counts the reply of such a request, which was sent at `replied`.
+    void count_reply(const Buf& buf);
 
     /// Sets all counts to 0 and begins to count with the next request. Returns when no earlier
     /// request is still being counted.
@@ -89,6 +100,7 @@ class RequestHistograms {
     static void add(uint64_t& count, uint64_t n = 1) {
         std::atomic_ref<uint64_t>(count).store(count + n, std::memory_order_relaxed);
     }
+    void count_stage(uint64_t& sum, Latencies& counts, hrtime_t from, hrtime_t to);
     void count_transfer(const Buf& buf, uint64_t total_ns);
 
     const Seqlock& seq_;
@@ -112,9 +124,25 @@ inline void RequestHistograms::count(const Buf& buf) {
     add(operation.wait[latency_steps.index(wait_ns)]);
     add(operation.service[latency_steps.index(service_ns)]);
     add(operation.total[latency_steps.index(wait_ns + service_ns)]);
+    if (buf.received > 0)
+        count_stage(operation.receiving, operation.receive, buf.received, buf.queued);
     if (buf.op == Buf::Op::flush) return;
     add(operation.size[powers_of_2.index(buf.bcount)]);
     if (buf.in_queues()) count_transfer(buf, wait_ns + service_ns);
+}
+
+inline void RequestHistograms::count_reply(const Buf& buf) {
+    const auto index = static_cast<size_t>(buf.op);
+    if (index >= operation_count || !on()) return;
+    Operation& operation = (*counts_).operations[index];
+    count_stage(operation.replying, operation.reply, buf.finished, buf.replied);
+}
+
+inline void RequestHistograms::count_stage(uint64_t& sum, Latencies& counts, hrtime_t from,
+                                           hrtime_t to) {
+    const auto ticks = static_cast<uint64_t>(std::max<hrtime_t>(to - from, 0));
+    add(sum, ticks);
+    add(counts[latency_steps.index(scale_.to_ns(ticks))]);
 }
 
 inline void RequestHistograms::count_transfer(const Buf& buf, uint64_t total_ns) {

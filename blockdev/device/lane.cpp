@@ -77,6 +77,11 @@ std::vector<const kstat_io_t*> Lane::client_counters() const {
     return device_.accounting_->clients().counters();
 }
 
+void Lane::replied(const Buf& buf) {
+    ring_.lock(device_.lock_);
+    device_.accounting_->replied(buf);
+}
+
 void Lane::request_refused() {
     ring_.lock(device_.lock_);
     device_.accounting_->errors().refused();

@@ -53,6 +53,8 @@ class Lane final : private SubmissionObserver {
     void close_client(Client& client, const ConnectionFigures& figures);
     /// The live counters of all clients of the device, also of those that have closed.
     [[nodiscard]] std::vector<const kstat_io_t*> client_counters() const;
+    /// The reply of an ended request was sent at `buf.replied`.
+    void replied(const Buf& buf);
     /// A client's request was refused without strategy(), because the device does not support it.
     void request_refused();
 

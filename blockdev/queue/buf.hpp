@@ -1,7 +1,7 @@
 // Buf: one request to a block device, on its way from strategy() to iodone.
 //
 //     idle ── strategy() ──▶ waiting ── start() ──▶ running ── done() ──▶ idle, iodone
-//              queued                    started                finished
+// received     queued                    started                finished          replied
 //                                   │                      │
 //                                   └─▶ called             └─▶ ended     on the way to the worker
 //                                                                        of the buf's own lane
@@ -9,7 +9,7 @@
 // The caller fills in the request and hands the buf to Device::strategy(). The device owns the buf
 // until it calls iodone. Calling iodone is the last thing that the device does with the buf.
 //
-// Units:     offset, bcount, resid in bytes; the three stamps in ticks of gethrtime_unscaled().
+// Units:     offset, bcount, resid in bytes; the five stamps in ticks of gethrtime_unscaled().
 // Ownership: the caller owns buf and data, and lends both from strategy() to iodone.
 // Threads:   the worker of the lane that strategy() was called with. iodone is called there, too.
 // Errors:    `error` is an errno, 0 for success. Then resid is 0, but not for a block status whose
@@ -72,6 +72,10 @@ class Buf : public Completion {
     ExtentList extents;         // block_status: the result. A read: its holes, if it has memory
     void (*iodone)(Buf&) = nullptr;
     Client* client = nullptr;  // the client that asked, or nullptr if it has no statistics
+    // When the last byte of its header was received, and when its reply was sent. Both are 0 for
+    // a request without a connection.
+    hrtime_t received = 0;
+    hrtime_t replied = 0;
 
     // The result, filled in by the device.
     int error = 0;

@@ -81,9 +81,13 @@ TEST_F(ServedHistograms, HoldEveryRequestOnceWhateverItWas) {
     for (const char* op : {"read", "write", "flush", "trim", "write_zeroes"}) {
         const uint64_t requests = read_command_count(std::string(op) + "_requests");
         EXPECT_GT(requests, 0u) << op;
-        for (const char* phase : {"_wait", "_service", "_total"}) {
+        for (const char* phase : {"_receive", "_wait", "_service", "_total"}) {
             EXPECT_EQ(histograms.at(std::string(op) + phase).count(), requests) << op << phase;
         }
+        // The client may have the answer before the server has counted it.
+        EXPECT_TRUE(eventually([&] {
+            return read_histograms().at(std::string(op) + "_reply").count() == requests;
+        })) << op;
         if (std::string(op) == "flush") continue;
         EXPECT_EQ(histograms.at(std::string(op) + "_size").count(), requests) << op;
     }
@@ -198,6 +202,9 @@ TEST_F(ServedHistograms, IostatShowsThemInEveryForm) {
     EXPECT_EQ(device["histograms"]["read_size"]["unit"], "bytes");
     EXPECT_GT(device["histograms"]["read_service"]["sum"], 0);
     EXPECT_GT(device["percentiles"]["total"]["p99_ns"], 0);
+    EXPECT_GT(device["percentiles"]["receive"]["p99_ns"], 0);
+    EXPECT_GT(device["percentiles"]["reply"]["p99_ns"], 0);  // the last answer may be missing
+    EXPECT_NE(waits.find("receive"), std::string::npos) << waits;
     const std::string columns = succeed({IOSTAT_BINARY, "-xnqr", "nbd0"});
     EXPECT_NE(columns.find(",a_p99.9,device\n"), std::string::npos) << columns;
 }

@@ -13,7 +13,8 @@ namespace blkscope::iostat {
 
 namespace {
 
-constexpr std::array<std::string_view, 3> phases{"wait", "service", "total"};
+constexpr std::array<std::string_view, 5> phases{"wait", "service", "total", "receive", "reply"};
+constexpr size_t device_phases = 3;  // the first of the array; the others are the connection's
 
 struct OperationName {
     std::string_view kstat;    // the histograms' names begin with this
@@ -129,6 +130,19 @@ std::vector<OperationName> shown_operations(const Device& device, const Options&
     return shown;
 }
 
+// The stages on the connection are shown once a request has come from one.
+std::vector<std::string_view> shown_phases(const Device& device, const Options& options) {
+    std::vector<std::string_view> shown;
+    for (size_t i = 0; i < phases.size(); ++i) {
+        const bool done = std::ranges::any_of(operations, [&](const OperationName& operation) {
+            const Histogram* histogram = find(device.histograms, operation.kstat, phases[i]);
+            return histogram != nullptr && histogram->count() > 0;
+        });
+        if (options.comma_separated || i < device_phases || done) shown.push_back(phases[i]);
+    }
+    return shown;
+}
+
 // The histogram whose shape the table uses: the total time of reads, or of the first operation.
 const Histogram* first_of(const Histograms& histograms) {
     for (const OperationName& operation : operations) {
@@ -138,9 +152,10 @@ const Histogram* first_of(const Histograms& histograms) {
 }
 
 Table make_table(const Histograms& interval, const Histogram& first,
+                 const std::vector<std::string_view>& stages,
                  const std::vector<OperationName>& shown) {
     Table table{{}, first.shape};
-    for (const std::string_view phase : phases) {
+    for (const std::string_view phase : stages) {
         for (const OperationName& operation : shown) {
             const Histogram* histogram = find(interval, operation.kstat, phase);
             table.columns.push_back(histogram != nullptr && histogram->like(first) ? histogram
@@ -208,10 +223,11 @@ std::string percentile_lines(const Table& table) {
 }
 
 // Centres each phase over its columns.
-std::string wait_table_titles(const std::string& name, const std::vector<OperationName>& shown) {
+std::string wait_table_titles(const std::string& name, const std::vector<std::string_view>& stages,
+                              const std::vector<OperationName>& shown) {
     std::string titles = fmt::format("{:<{}}", name, 2 * bound_width + 1);
     std::string headings = fmt::format("{:>{}} {:>{}}", "from", bound_width, "to", bound_width);
-    for (const std::string_view phase : phases) {
+    for (const std::string_view phase : stages) {
         const size_t width = shown.size() * (column_width + 1);
         titles += fmt::format("{:^{}}", phase, width);
         for (const OperationName& operation : shown) {
@@ -268,7 +284,8 @@ std::string wait_table(const Device& device, const Histograms& interval, const O
     const Histogram* first = first_of(interval);
     if (first == nullptr) return without_data(device, "times", options);
     const std::vector<OperationName> shown = shown_operations(device, options);
-    const Table table = make_table(interval, *first, shown);
+    const std::vector<std::string_view> stages = shown_phases(device, options);
+    const Table table = make_table(interval, *first, stages, shown);
     const std::vector<Row> rows = shown_rows(table, options);
     std::string text;
     if (options.comma_separated) {
@@ -278,7 +295,7 @@ std::string wait_table(const Device& device, const Histograms& interval, const O
         }
         return text;
     }
-    text = wait_table_titles(device.name, shown);
+    text = wait_table_titles(device.name, stages, shown);
     for (const Row& row : rows) {
         text += bounds_text(table.shape, row) + cells_of(table, row) + "\n";
     }

@@ -9,8 +9,9 @@
 
 namespace blkscope::iostat {
 
-/// The table of -w for one device: the interval's requests by wait, service and total time. Each
-/// operation has a column, and percentiles are below. A row is a fifth of a decade; with -r a
+/// The table of -w for one device: the interval's requests by wait, service and total time. The
+/// stages receive and reply are beside these. Each operation has a column, and percentiles are
+/// below. A row is a fifth of a decade; with -r a
 /// bucket. The columns are reads, writes and any other operation that `device` ever did. With -r
 /// all operations have columns.
 [[nodiscard]] std::string wait_table(const Device& device, const Histograms& interval,

@@ -96,7 +96,7 @@ Json percentiles_object(const Histograms& interval) {
          {"p99_9_ns", kstat2::p999},
          {"max_ns", kstat2::whole}}};
     Json object = Json::object();
-    for (const char* phase : {"wait", "service", "total"}) {
+    for (const char* phase : {"wait", "service", "total", "receive", "reply"}) {
         const auto histogram = of_transfers(interval, phase);
         for (const auto& [key, p] : shares) {
             const auto ns = histogram ? percentile(*histogram, p) : std::nullopt;

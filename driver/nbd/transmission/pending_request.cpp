@@ -66,6 +66,7 @@ void begin_request(PendingRequest& request, const Request& header, bool chunked)
     request.command = header.type;
     const std::optional<Buf::Op> op = op_of(header.type);
     request.refused = !op.has_value();
+    request.queued = request.started = request.finished = request.replied = 0;
     if (op) request.op = *op;
     request.fua = (header.flags & command_flag::fua) != 0 &&
                   (request.op == Buf::Op::write || request.discards());

@@ -84,7 +84,7 @@ void Session::close_now(std::string_view why) {
     state_ = State::dead;
     if (!why.empty()) sessions_.log(export_, why);
     transport_->cut();
-    const auto drop = [this](PendingRequest& request) { memory_.release(request); };
+    const auto drop = [this](PendingRequest& request) { release(request); };
     transport_->is_sending() ? replies_.drop_ready(drop) : replies_.drop_all(drop);
     if (in_device_ > 0) export_.device.abandon(lane_);
 }
@@ -146,6 +146,7 @@ void Session::received(int32_t result) {
         drop_payload();
         return sessions_.needs_attention(*this);
     }
+    received_ = sessions_.ring().now();
     parser_.received(static_cast<size_t>(result));
     parse();
     receive_behind_replies();
@@ -215,6 +216,7 @@ bool Session::take_in() {
     request->session = this;
     request->iodone = iodone;
     request->client = client_;
+    request->received = received_;
     begin_request(*request, incoming.header, chunked_);
     share_bytes_ += bytes;
     parser_.take(request->data);
@@ -266,15 +268,21 @@ void Session::iodone(Buf& buf) {
     if (!request.disconnects) return session.reply(request);
     // A fault closes the connection instead of an answer: in serve(), outside of the device.
     session.disconnects_ = true;
-    session.memory_.release(request);
+    session.release(request);
     session.sessions_.needs_attention(session);
 }
 
 void Session::reply(PendingRequest& request) {
     assert(request.session == this);
     sessions_.needs_attention(*this);
-    if (state_ == State::dead) return memory_.release(request);
+    if (state_ == State::dead) return release(request);
     replies_.push(request);
+}
+
+// The request has its reply, or gets none. A request that no queue has counted has no stages.
+void Session::release(PendingRequest& request) {
+    if (request.finished > 0 && request.replied > 0) lane_.replied(request);
+    memory_.release(request);
 }
 
 // ---- Sending ----
@@ -294,14 +302,19 @@ void Session::serve() {
 void Session::sent(int32_t result) {
     assert(!transport_->is_sending());
     sessions_.needs_attention(*this);
-    const auto done = [this](PendingRequest& request) { memory_.release(request); };
     if (result < 0) {
         // A client that has announced its end may close the socket before its last replies.
         close_now(state_ == State::open ? transport_->reason(result) : "");
     }
-    if (state_ == State::dead) return replies_.drop_all(done);
+    if (state_ == State::dead) {
+        return replies_.drop_all([this](PendingRequest& request) { release(request); });
+    }
     assert(result >= 0);
-    replies_.taken(static_cast<size_t>(result), done);
+    const hrtime_t now = sessions_.ring().now();  // one reading for all replies of the send
+    replies_.taken(static_cast<size_t>(result), [this, now](PendingRequest& request) {
+        request.replied = now;
+        release(request);
+    });
 }
 
 }  // namespace blkscope::nbd

@@ -108,6 +108,7 @@ class Session final : public SessionEntry,
     void submit(PendingRequest& request);
     static void iodone(Buf& buf);
     void reply(PendingRequest& request);
+    void release(PendingRequest& request);
 
     Sessions& sessions_;
     Export& export_;
@@ -119,6 +120,7 @@ class Session final : public SessionEntry,
     PendingRequest* incoming_ = nullptr;  // the request whose payload is being received or skipped
     uint64_t share_bytes_ = 0;            // of data, received in this turn
     bool put_off_ = false;                // the next receive waits one turn
+    hrtime_t received_ = 0;               // when the last receive ended, in ticks
 
     ClientMemory memory_;
     Client* client_ = nullptr;  // nullptr: without statistics of its own

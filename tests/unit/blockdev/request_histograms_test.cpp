@@ -118,6 +118,31 @@ TEST_F(RequestHistogramsTest, SizesAreCountedByTheirPowerOfTwo) {
     EXPECT_EQ(sum(of(Buf::Op::flush).size), 0u);
 }
 
+// `received` and `replied` are the caller's, so the test chooses them.
+TEST_F(RequestHistogramsTest, ReceiveAndReplyAreBesideTheStagesInTheDevice) {
+    make(4);
+    TestBuf buf(Buf::Op::write);
+    buf.received = ring_->now();
+    device_->strategy(buf);
+    finish_first(4096);
+    EXPECT_EQ(counted(Buf::Op::write), 1u);
+    const auto& write = of(Buf::Op::write);
+    EXPECT_EQ(write.receiving, static_cast<uint64_t>(buf.queued - buf.received));
+    EXPECT_EQ(sum(write.receive), 1u);
+    EXPECT_EQ(sum(write.reply), 0u);
+    buf.replied = buf.finished + to_ticks(2'100'000);
+    device_->first_lane().replied(buf);
+    EXPECT_EQ(write.replying, static_cast<uint64_t>(buf.replied - buf.finished));
+    EXPECT_EQ(write.reply[Histograms::latency_steps.index(2'100'000)], 1u);
+    EXPECT_EQ(counted(Buf::Op::write), 1u);
+}
+
+TEST_F(RequestHistogramsTest, ARequestWithoutAConnectionHasNoReceive) {
+    make(4);
+    one(Buf::Op::write);
+    EXPECT_EQ(sum(of(Buf::Op::write).receive), 0u);
+}
+
 TEST_F(RequestHistogramsTest, DepthIsHowManyReadsAndWritesWereThereBefore) {
     make(2);
     std::vector<std::unique_ptr<TestBuf>> bufs;

@@ -65,6 +65,19 @@ TEST(IostatDistribution, AColumnComesWithTheFirstRequestOfItsKindAndStays) {
     EXPECT_NE(reporter.report({device}).find("    flush"), std::string::npos);
 }
 
+TEST(IostatDistribution, TheStagesOnTheConnectionComeWithItsFirstRequest) {
+    Device device = device_with_histograms();
+    device.histograms.emplace("read_receive", times({{2'000, 4}}));
+    device.histograms.emplace("read_reply", times({{40'000, 4}}));
+    const std::string text = report("-w", {device});
+    EXPECT_NE(text.find("total            receive            reply\n"), std::string::npos) << text;
+    EXPECT_NE(text.find("p50    5.5us      1us    150us     75us    150us     75us    2.5us        -"
+                        "     45us        -\n"),
+              std::string::npos)
+        << text;
+    EXPECT_EQ(report("-w", {device_with_histograms()}).find("receive"), std::string::npos);
+}
+
 TEST(IostatDistribution, LaterTablesAreOfTheInterval) {
     Device later = one_second_later(device_with_histograms());
     later.histograms.at("read_wait") = times({{5'000, 980}, {3'000'000, 21}});
@@ -82,16 +95,19 @@ TEST(IostatDistribution, LaterTablesAreOfTheInterval) {
 }
 
 TEST(IostatDistribution, WithCommasEachBucketThatIsNotEmptyIsALine) {
-    EXPECT_EQ(report("-wr", {device_with_histograms()}),
-              "device,from_ns,to_ns,read_wait,write_wait,flush_wait,trim_wait,write_zeroes_wait,"
-              "read_service,write_service,flush_service,trim_service,write_zeroes_service,read_"
-              "total,write_total,flush_total,trim_total,write_zeroes_total\n"
-              "nbd0,0,999,0,2,0,,,0,0,0,,,0,0,0,,\n"
-              "nbd0,5000,5499,980,0,0,,,0,0,0,,,0,0,0,,\n"
-              "nbd0,70000,74999,0,0,0,,,0,2,0,,,0,2,0,,\n"
-              "nbd0,100000,149999,0,0,0,,,980,0,0,,,980,0,0,,\n"
-              "nbd0,3000000,3499999,20,0,0,,,0,0,0,,,0,0,0,,\n"
-              "nbd0,45000000,49999999,0,0,0,,,20,0,0,,,20,0,0,,\n");
+    EXPECT_EQ(
+        report("-wr", {device_with_histograms()}),
+        "device,from_ns,to_ns,read_wait,write_wait,flush_wait,trim_wait,write_zeroes_wait,"
+        "read_service,write_service,flush_service,trim_service,write_zeroes_service,read_"
+        "total,write_total,flush_total,trim_total,write_zeroes_total,read_receive,write_receive,"
+        "flush_receive,trim_receive,write_zeroes_receive,read_reply,write_reply,flush_reply,"
+        "trim_reply,write_zeroes_reply\n"
+        "nbd0,0,999,0,2,0,,,0,0,0,,,0,0,0,,,,,,,,,,,,\n"
+        "nbd0,5000,5499,980,0,0,,,0,0,0,,,0,0,0,,,,,,,,,,,,\n"
+        "nbd0,70000,74999,0,0,0,,,0,2,0,,,0,2,0,,,,,,,,,,,,\n"
+        "nbd0,100000,149999,0,0,0,,,980,0,0,,,980,0,0,,,,,,,,,,,,\n"
+        "nbd0,3000000,3499999,20,0,0,,,0,0,0,,,0,0,0,,,,,,,,,,,,\n"
+        "nbd0,45000000,49999999,0,0,0,,,20,0,0,,,20,0,0,,,,,,,,,,,,\n");
 }
 
 TEST(IostatDistribution, LatencyIsReadsAndWritesByPowersOfTwo) {
