@@ -1,0 +1,127 @@
+// The trace file of our own, whole and damaged.
+#include "trace/file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+#include <span>
+#include <string>
+
+#include "requests.hpp"
+#include "trace/record.hpp"
+
+namespace blkscope::trace {
+namespace {
+
+std::string trouble(const std::string& file) {
+    const auto trace = decode_file(std::as_bytes(std::span(file)));
+    return trace ? "none" : trace.error();
+}
+
+TEST(TraceFile, HasAllOfItsTrace) {
+    const Trace trace = trace_of_all();
+    const std::string file = encode_file(trace);
+    const auto read = decode_file(std::as_bytes(std::span(file)));
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->properties, trace.properties);
+    EXPECT_EQ(read->lost, 7u);
+    EXPECT_EQ(read->realtime_ns, trace.realtime_ns);
+    EXPECT_EQ(read->requests, trace.requests);
+}
+
+TEST(TraceFile, IsTheSameOnEveryMachine) {
+    const std::string file = encode_file(trace_of_all());
+    EXPECT_EQ(file.substr(0, 16), std::string("\x89"
+                                              "BLKSC\r\n\x04\x03\x02\x01\x01\0\0\0",
+                                              16));
+}
+
+TEST(TraceFile, MayBeEmpty) {
+    EXPECT_EQ(trouble(encode_file({})), "none");
+}
+
+TEST(TraceFile, IsInTheOrderOfArrival) {
+    Trace trace;
+    for (const int64_t at : {300, 100, 200}) trace.requests.push_back(request_at(at));
+    const std::string file = encode_file(trace);
+    const auto read = decode_file(std::as_bytes(std::span(file)));
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(read->requests.front().received, 100);
+    EXPECT_EQ(read->requests.back().received, 300);
+}
+
+TEST(TraceFile, ThatIsCutAnywhereIsRefused) {
+    const std::string file = encode_file(trace_of_all());
+    for (size_t bytes = 0; bytes < file.size(); ++bytes) {
+        EXPECT_NE(trouble(file.substr(0, bytes)), "none") << bytes;
+    }
+    EXPECT_EQ(trouble(file.substr(0, file.size() - 1)), "cut off: it should have 7 requests");
+    EXPECT_EQ(trouble(file + "x"), "has bytes behind its end");
+}
+
+TEST(TraceFile, WithAnyBitChangedIsRefused) {
+    const std::string file = encode_file(trace_of_all());
+    for (size_t bit = 0; bit < file.size() * 8; ++bit) {
+        std::string changed = file;
+        changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
+        EXPECT_NE(trouble(changed), "none") << bit;
+    }
+}
+
+// Two records that changed places fit no checksum.
+TEST(TraceFile, ThatIsReorderedIsRefused) {
+    std::string file = encode_file(trace_of_all());
+    const size_t records = file.size() - 16 - 7 * record_bytes;
+    std::swap_ranges(file.begin() + static_cast<ptrdiff_t>(records),
+                     file.begin() + static_cast<ptrdiff_t>(records + record_bytes),
+                     file.begin() + static_cast<ptrdiff_t>(records + record_bytes));
+    EXPECT_EQ(trouble(file), "damaged: its requests do not fit their checksum");
+}
+
+TEST(TraceFile, OfAnotherByteOrderVersionOrKindSaysSo) {
+    std::string swapped = encode_file(trace_of_all());
+    swapped.replace(8, 4, "\x01\x02\x03\x04");
+    EXPECT_EQ(trouble(swapped), "written with another byte order");
+    std::string later = encode_file(trace_of_all());
+    later[12] = 2;
+    EXPECT_EQ(trouble(later), "has version 2, and this program reads version 1");
+    EXPECT_EQ(trouble("fio version 2 iolog\n"), "not a trace of blkscope, or changed like a text");
+    std::string text = encode_file(trace_of_all());
+    text.erase(6, 1);  // the carriage return
+    EXPECT_EQ(trouble(text), "not a trace of blkscope, or changed like a text");
+}
+
+// The checksums of a hostile file are right.
+TEST(TraceFile, OfRequestsThatCannotBeIsRefused) {
+    const auto refused = [](auto change) {
+        Trace trace = trace_of_all();
+        change(trace.requests[2]);
+        return trouble(encode_file(trace));
+    };
+    EXPECT_EQ(refused([](Request& each) { each.op = static_cast<Op>(99); }),
+              "request 3: an unknown operation");
+    EXPECT_EQ(refused([](Request& each) { each.flags = 0x80; }), "request 3: an unknown flag");
+    EXPECT_EQ(refused([](Request& each) { each.finished = each.started - 1; }),
+              "request 3: the times of a request run backwards");
+    EXPECT_EQ(refused([](Request& each) {
+                  each.offset = UINT64_MAX;
+                  each.bytes = 2;
+              }),
+              "request 3: a request beyond the last address");
+    // Without an arrival it is sorted to the front.
+    EXPECT_EQ(refused([](Request& each) { each.received = each.queued = 0; }),
+              "request 1: a request without a time of arrival");
+}
+
+TEST(TraceRecord, OfARequestWithoutAConnectionOrReplyIsWhole) {
+    Request request = request_at(50);
+    request.received = request.replied = 0;
+    std::array<std::byte, record_bytes> bytes{};
+    encode(request, bytes);
+    const auto read = decode(bytes);
+    ASSERT_TRUE(read.has_value());
+    EXPECT_EQ(*read, request);
+}
+
+}  // namespace
+}  // namespace blkscope::trace

@@ -1,0 +1,151 @@
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "trace/formats.hpp"
+
+namespace blkscope::trace {
+namespace {
+
+// struct blk_io_trace, in the byte order of this machine, which blkparse finds out.
+struct Event {
+    uint32_t magic;
+    uint32_t sequence;
+    uint64_t time;
+    uint64_t sector;
+    uint32_t bytes;
+    uint32_t action;
+    uint32_t pid;
+    uint32_t device;
+    uint32_t cpu;
+    uint16_t error;
+    uint16_t pdu_bytes;
+};
+static_assert(sizeof(Event) == 48);
+
+constexpr uint32_t event_magic = 0x65617407;
+constexpr uint32_t sector_bytes = 512;
+constexpr uint32_t nbd_major = 43;
+constexpr size_t comm_bytes = 16;
+
+// The category of an event, above its code.
+constexpr uint32_t category(unsigned bit) {
+    return uint32_t{1} << (bit + 16);
+}
+constexpr uint32_t read_bit = category(0);
+constexpr uint32_t write_bit = category(1);
+constexpr uint32_t flush_bit = category(2);
+constexpr uint32_t queue_bit = category(4);
+constexpr uint32_t issue_bit = category(6);
+constexpr uint32_t complete_bit = category(7);
+constexpr uint32_t notify_bit = category(10);
+constexpr uint32_t discard_bit = category(13);
+constexpr uint32_t fua_bit = category(15);
+
+constexpr uint32_t queued_event = 1 | queue_bit;        // Q
+constexpr uint32_t got_event = 4 | queue_bit;           // G
+constexpr uint32_t inserted_event = 12 | queue_bit;     // I
+constexpr uint32_t issued_event = 7 | issue_bit;        // D
+constexpr uint32_t completed_event = 8 | complete_bit;  // C
+
+uint32_t kind_of(const Request& request) {
+    const uint32_t stable = (request.flags & flag::fua) != 0 ? fua_bit : 0;
+    switch (request.op) {
+        case Op::read:
+            return read_bit;
+        case Op::write:
+        case Op::write_zeroes:
+            return write_bit | stable;
+        case Op::flush:
+            return write_bit | flush_bit;
+        case Op::trim:
+            return write_bit | discard_bit | stable;
+        case Op::cache:
+        case Op::block_status:
+            break;
+    }
+    return 0;
+}
+
+// The largest whole number of sectors that an event has room for.
+constexpr uint64_t bytes_max = std::numeric_limits<uint32_t>::max() / sector_bytes * sector_bytes;
+
+void add_events(const Request& request, std::vector<Event>& events) {
+    const uint32_t kind = kind_of(request);
+    if (kind == 0) return;
+    Event event{.magic = event_magic,
+                .sequence = 0,
+                .time = 0,
+                .sector = request.offset / sector_bytes,
+                .bytes = static_cast<uint32_t>(std::min(request.bytes, bytes_max)),
+                .action = 0,
+                .pid = request.client,
+                .device = (nbd_major << 20) | request.device,
+                .cpu = request.worker,
+                .error = 0,
+                .pdu_bytes = 0};
+    const auto add = [&](uint32_t action, int64_t time) {
+        event.action = action | kind;
+        event.time = static_cast<uint64_t>(time);
+        events.push_back(event);
+    };
+    add(queued_event, request.arrival());
+    add(got_event, request.arrival());
+    add(inserted_event, request.queued);
+    add(issued_event, request.started);
+    event.error = request.error;
+    add(completed_event, request.finished);
+}
+
+void append(std::string& file, const Event& event) {
+    file.append(reinterpret_cast<const char*>(&event), sizeof event);
+}
+
+// A name for each client's number, which stands in the place of a process.
+void append_names(std::string& file, const std::vector<Event>& events) {
+    std::set<uint32_t> named;
+    for (const Event& event : events) {
+        if (!named.insert(event.pid).second) continue;
+        Event notice = event;
+        notice.sequence = 0;  // as the kernel leaves it
+        notice.time = events.front().time;
+        notice.sector = notice.bytes = 0;
+        notice.action = notify_bit;
+        notice.error = 0;
+        notice.pdu_bytes = comm_bytes;
+        append(file, notice);
+        Request request;
+        request.client = event.pid;
+        std::array<char, comm_bytes> comm{};
+        const std::string name = client_text(request);
+        std::copy_n(name.begin(), std::min(name.size(), comm_bytes - 1), comm.begin());
+        file.append(comm.data(), comm.size());
+    }
+}
+
+}  // namespace
+
+std::map<uint16_t, std::string> to_blktrace(const Trace& trace) {
+    std::map<uint16_t, std::vector<Event>> events;
+    for (const Request& request : trace.requests) add_events(request, events[request.worker]);
+    std::map<uint16_t, std::string> files;
+    for (auto& [worker, of_worker] : events) {
+        if (of_worker.empty()) continue;
+        std::stable_sort(of_worker.begin(), of_worker.end(),
+                         [](const Event& a, const Event& b) { return a.time < b.time; });
+        std::string& file = files[worker];
+        append_names(file, of_worker);
+        uint32_t sequence = 0;
+        for (Event& event : of_worker) {
+            event.sequence = ++sequence;
+            append(file, event);
+        }
+    }
+    return files;
+}
+
+}  // namespace blkscope::trace

@@ -1,0 +1,102 @@
+// Request: a request to a block device as it was recorded. Trace: the requests of one device.
+//
+//     received ─ receive ─▶ queued ─ wait ─▶ started ─ service ─▶ finished ─ reply ─▶ replied
+//
+// A stamp of 0 is unknown: a request without a connection was never received. A request that is
+// under way has not yet reached its later stamps. A reply that was never sent has no stamp.
+//
+// Units:     nanoseconds of CLOCK_MONOTONIC; bytes.
+// Ownership: values.
+// Threads:   any.
+// Errors:    none.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace blkscope::trace {
+
+/// In the order of Buf::Op.
+enum class Op : uint8_t { read, write, flush, trim, write_zeroes, cache, block_status };
+inline constexpr Op last_op = Op::block_status;
+
+[[nodiscard]] constexpr const char* name_of(Op op) {
+    switch (op) {
+        case Op::read:
+            return "read";
+        case Op::write:
+            return "write";
+        case Op::flush:
+            return "flush";
+        case Op::trim:
+            return "trim";
+        case Op::write_zeroes:
+            return "write_zeroes";
+        case Op::cache:
+            return "cache";
+        case Op::block_status:
+            return "block_status";
+    }
+    return "";
+}
+
+/// The bits of Request::flags.
+namespace flag {
+inline constexpr uint8_t fua = 1;
+inline constexpr uint8_t no_hole = 2;
+inline constexpr uint8_t fast_zero = 4;
+inline constexpr uint8_t all = fua | no_hole | fast_zero;
+}  // namespace flag
+
+/// The client of requests whose clients share statistics.
+inline constexpr uint32_t shared_client = UINT32_MAX;
+
+struct Request {
+    int64_t received = 0;
+    int64_t queued = 0;
+    int64_t started = 0;
+    int64_t finished = 0;
+    int64_t replied = 0;
+    uint64_t drawn_ns = 0;  // the service that a model or a fault drew
+    uint64_t offset = 0;
+    uint64_t bytes = 0;
+    uint32_t device = 0;  // N of nbdN
+    uint32_t client = 0;  // K of client-K; 0 for none
+    uint32_t depth = 0;   // reads and writes in the device when the request arrived
+    uint16_t worker = 0;
+    uint16_t error = 0;  // an errno
+    Op op = Op::read;
+    uint8_t flags = 0;
+
+    /// The first known moment of the request.
+    [[nodiscard]] int64_t arrival() const { return received > 0 ? received : queued; }
+    /// The last known moment of the request.
+    [[nodiscard]] int64_t end() const {
+        if (replied > 0) return replied;
+        if (finished > 0) return finished;
+        return started > 0 ? started : queued;
+    }
+    bool operator==(const Request&) const = default;
+};
+
+/// The client as its statistics name it, and "-" for none.
+[[nodiscard]] inline std::string client_text(const Request& request) {
+    if (request.client == 0) return "-";
+    if (request.client == shared_client) return "client-other";
+    return "client-" + std::to_string(request.client);
+}
+
+struct Trace {
+    /// Facts about the device: its name, size, depth, model and others, by key.
+    std::map<std::string, std::string> properties;
+    /// Requests that were recorded but overwritten before they were read.
+    uint64_t lost = 0;
+    /// CLOCK_REALTIME less CLOCK_MONOTONIC.
+    int64_t realtime_ns = 0;
+    /// In the order of arrival().
+    std::vector<Request> requests;
+};
+
+}  // namespace blkscope::trace

@@ -1,0 +1,138 @@
+#include <fmt/format.h>
+
+#include <array>
+#include <iterator>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "trace/formats.hpp"
+
+namespace blkscope::trace {
+namespace {
+
+// The properties may have any text.
+std::string quoted(std::string_view text) {
+    std::string out = "\"";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (c == '"' || c == '\\') out += '\\';
+        if (byte < 0x20 || byte >= 0x7f) {
+            fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+        } else {
+            out += c;
+        }
+    }
+    return out + '"';
+}
+
+std::string flags_text(const Request& request, std::string_view between) {
+    std::string text;
+    for (const auto& [bit, name] :
+         {std::pair{flag::fua, "fua"}, std::pair{flag::no_hole, "no_hole"},
+          std::pair{flag::fast_zero, "fast_zero"}}) {
+        if ((request.flags & bit) == 0) continue;
+        if (!text.empty()) text += between;
+        text += name;
+    }
+    return text;
+}
+
+// Microseconds with three digits behind the point.
+std::string us_text(int64_t ns) {
+    return fmt::format("{}.{:03}", ns / 1000, ns % 1000);
+}
+
+struct Stage {
+    const char* name;
+    int64_t Request::*from;
+    int64_t Request::*to;
+};
+constexpr std::array stages{Stage{"receive", &Request::received, &Request::queued},
+                            Stage{"wait", &Request::queued, &Request::started},
+                            Stage{"service", &Request::started, &Request::finished},
+                            Stage{"reply", &Request::finished, &Request::replied}};
+
+void add_event(std::string& text, std::string_view event) {
+    text += text.size() > 1 ? ",\n" : "\n";
+    text += event;
+}
+
+void add_stages(std::string& text, const Request& request, size_t id) {
+    for (const Stage& stage : stages) {
+        if (request.*stage.from == 0 || request.*stage.to == 0) continue;
+        const auto add = [&](char phase, int64_t at, const std::string& arguments) {
+            add_event(text, fmt::format(R"({{"ph":"{}","id":{},"cat":"io","name":"{}","ts":{},)"
+                                        R"("pid":{},"tid":{}{}}})",
+                                        phase, id, stage.name, us_text(at), request.device,
+                                        request.client, arguments));
+        };
+        add('b', request.*stage.from,
+            fmt::format(R"(,"args":{{"op":"{}","offset":{},"bytes":{},"error":{}}})",
+                        name_of(request.op), request.offset, request.bytes, request.error));
+        add('e', request.*stage.to, "");
+    }
+}
+
+}  // namespace
+
+std::string to_perfetto(const Trace& trace) {
+    std::string text = "[";
+    std::set<uint32_t> devices;
+    std::set<std::pair<uint32_t, uint32_t>> clients;
+    for (const Request& request : trace.requests) {
+        if (devices.insert(request.device).second) {
+            add_event(text, fmt::format(R"({{"ph":"M","name":"process_name","pid":{0},)"
+                                        R"("args":{{"name":"nbd{0}"}}}})",
+                                        request.device));
+        }
+        if (clients.emplace(request.device, request.client).second) {
+            add_event(text, fmt::format(R"({{"ph":"M","name":"thread_name","pid":{},"tid":{},)"
+                                        R"("args":{{"name":"{}"}}}})",
+                                        request.device, request.client, client_text(request)));
+        }
+    }
+    size_t id = 0;
+    for (const Request& request : trace.requests) add_stages(text, request, ++id);
+    return text + "\n]\n";
+}
+
+std::string to_csv(const Trace& trace) {
+    std::string text =
+        "device,worker,client,op,flags,error,offset,bytes,depth,received_ns,queued_ns,started_ns,"
+        "finished_ns,replied_ns,drawn_ns\n";
+    for (const Request& each : trace.requests) {
+        fmt::format_to(std::back_inserter(text),
+                       "nbd{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", each.device,
+                       each.worker, client_text(each), name_of(each.op), flags_text(each, "|"),
+                       each.error, each.offset, each.bytes, each.depth, each.received, each.queued,
+                       each.started, each.finished, each.replied, each.drawn_ns);
+    }
+    return text;
+}
+
+std::string to_json(const Trace& trace) {
+    std::string text =
+        fmt::format(R"({{"schema":"blkscope.trace/1","requests":{},"lost":{},"realtime_ns":{})",
+                    trace.requests.size(), trace.lost, trace.realtime_ns);
+    for (const auto& [key, value] : trace.properties) {
+        text += "," + quoted(key) + ":" + quoted(value);
+    }
+    text += "}\n";
+    for (const Request& each : trace.requests) {
+        const std::string flags = flags_text(each, R"(",")");
+        fmt::format_to(
+            std::back_inserter(text),
+            R"({{"device":"nbd{}","worker":{},"client":"{}","op":"{}","flags":[{}],"error":{},)"
+            R"("offset":{},"bytes":{},"depth":{},"received_ns":{},"queued_ns":{},"started_ns":{},)"
+            R"("finished_ns":{},"replied_ns":{},"drawn_ns":{}}})"
+            "\n",
+            each.device, each.worker, client_text(each), name_of(each.op),
+            flags.empty() ? "" : "\"" + flags + "\"", each.error, each.offset, each.bytes,
+            each.depth, each.received, each.queued, each.started, each.finished, each.replied,
+            each.drawn_ns);
+    }
+    return text;
+}
+
+}  // namespace blkscope::trace
