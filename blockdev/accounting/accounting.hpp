@@ -37,6 +37,7 @@
 #include "blockdev/accounting/interrupt_counts.hpp"
 #include "blockdev/accounting/io_counts.hpp"
 #include "blockdev/accounting/sampled_stats.hpp"
+#include "blockdev/accounting/slowest.hpp"
 #include "blockdev/accounting/subject.hpp"
 #include "blockdev/accounting/timer_counts.hpp"
 #include "blockdev/queue/buf.hpp"
@@ -167,6 +168,7 @@ class Accounting {
     [[nodiscard]] CommandCounts& commands() { return observers_.get<CommandCounts>(); }
     [[nodiscard]] ErrorKstat& errors() { return observers_.get<ErrorKstat>(); }
     [[nodiscard]] InterruptCounts& interrupts() { return observers_.get<InterruptCounts>(); }
+    [[nodiscard]] Slowest& slowest() { return observers_.get<Slowest>(); }
     [[nodiscard]] RequestHistograms& histograms() {
         return observers_.get<HistogramCounts>().histograms();
     }
@@ -177,7 +179,7 @@ class Accounting {
 
     Seqlock seq_;
     ObserverList<IoCounts, Clients, HistogramCounts, TimerCounts, CommandCounts, ErrorKstat,
-                 InterruptCounts, SampledStats>
+                 InterruptCounts, SampledStats, Slowest>
         observers_;
 };
 

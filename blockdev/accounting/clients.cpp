@@ -21,8 +21,10 @@ ClientStats& Clients::stats_for(Client& client, const ClientIdentity& who, hrtim
         other_ = std::make_unique<ClientStats>(seq_, subject_, "client-other");
         gone_ = std::make_unique<ClientStats>(seq_, subject_, "client-gone");
     }
+    client.number = UINT32_MAX;
     if (!has_place(now_ns)) return *other_;
-    client.name = "client-" + std::to_string(++last_number_);
+    client.number = ++last_number_;
+    client.name = "client-" + std::to_string(client.number);
     auto made = std::make_unique<ClientStats>(seq_, subject_, client.name, who);
     return *(own_[&client] = std::move(made));
 }

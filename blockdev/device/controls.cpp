@@ -234,6 +234,11 @@ std::vector<std::pair<std::string, std::string>> Controls::tls_names() const {
     return device_.accounting_->clients().tls_names();
 }
 
+std::vector<trace::Request> Controls::slowest(hrtime_t over_ns) const {
+    const Locked locked(device_.lock_);
+    return device_.accounting_->slowest().list(now_ns(), over_ns);
+}
+
 Behaviour Controls::behaviour() const {
     const std::lock_guard one(mutex_);
     Behaviour now = behaviour_;

@@ -24,6 +24,7 @@
 #include "blockdev/device/behaviour.hpp"
 #include "blockdev/model/fault_rules.hpp"
 #include "blockdev/ring/completion.hpp"
+#include "trace/request.hpp"
 
 namespace blkscope {
 
@@ -65,6 +66,8 @@ class Controls {
     bool clear_sync_error();
     /// The TLS names of the clients: see Clients::tls_names().
     [[nodiscard]] std::vector<std::pair<std::string, std::string>> tls_names() const;
+    /// The slowest requests of the last minute: see Slowest::list().
+    [[nodiscard]] std::vector<trace::Request> slowest(hrtime_t over_ns) const;
     /// The behaviour that holds now.
     [[nodiscard]] Behaviour behaviour() const;
 

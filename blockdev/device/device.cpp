@@ -89,6 +89,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     buf.error = 0;
     buf.resid = buf.bcount;
     buf.disconnects = buf.excused = buf.injected = false;
+    buf.drawn_ns = 0;
     buf.extents.clear();
     lane.ring_.lock(lock_);
     if (!valid(buf, subject_)) {

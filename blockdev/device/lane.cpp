@@ -36,6 +36,10 @@ Lane::~Lane() {
     ring_.remove_observer(*this);
 }
 
+void Lane::lock() {
+    ring_.lock(device_.lock_);
+}
+
 void Lane::connection_opened() {
     ring_.lock(device_.lock_);
     device_.accounting_->connection_opened();

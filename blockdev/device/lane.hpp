@@ -40,6 +40,10 @@ class Lane final : private SubmissionObserver {
     Lane& operator=(const Lane&) = delete;
 
     [[nodiscard]] Device& device() const { return device_; }
+    /// The kernel whose clock made the stamps of the lane's requests.
+    [[nodiscard]] const Kernel& kernel() const { return ring_.kernel(); }
+    /// Locks the device until the worker unlocks it. The requests of the lane then stay as they are.
+    void lock();
 
     // ---- Events of clients that are no requests, which the device counts ----
 

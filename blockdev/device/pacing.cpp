@@ -124,6 +124,8 @@ void Pacing::plan(Buf& buf, hrtime_t started) {
         plan.fault = fault_of(*hit);
     }
     plan.stay = stay_of(buf, plan.started, delay_ns);
+    assert(plan.stay.end >= plan.stay.begin);
+    buf.drawn_ns = static_cast<uint64_t>(plan.stay.end - plan.stay.begin);
     buf.plan = &plan;
 }
 

@@ -84,6 +84,7 @@ class Buf : public Completion {
     hrtime_t queued = 0;
     hrtime_t started = 0;
     hrtime_t finished = 0;
+    uint64_t drawn_ns = 0;  // the service that a model or a fault drew
 
     // Of the device and the backing; the caller does not touch these.
     State state = State::idle;

@@ -23,6 +23,7 @@ struct Client {
     std::string tls_name;          // as in its identity
     std::string name;              // of its own statistics, as client-1; empty if it has none
     ClientStats* stats = nullptr;  // its own, or those that it shares with other clients
+    uint32_t number = 0;           // of its name; UINT32_MAX if it shares statistics
     uint32_t connections = 0;      // open ones
     WaitingLine line;              // its requests, if the device starts requests in fair order
     std::optional<model::Limits> limits;  // its own buckets

@@ -27,10 +27,13 @@ Reception::Rules rules(const Server::Options& options) {
 Server::Server(Executor& executor, const Options& options, WorkerSource source)
     : executor_(executor),
       options_(options),
-      workers_({.count_max = options.workers, .busy_wait = options.busy_wait}, std::move(source),
+      workers_({.count_max = options.workers,
+                .busy_wait = options.busy_wait,
+                .recorder_records = options.recorder_records},
+               std::move(source),
                {.connection_ended =
                     [this] {
-                        if (when_idle_) executor_.post([this] { look_for_idleness(); });
+                        if (when_idle_) executor_.post([this] { handshake_ended(); });
                     },
                 .log = [this](std::string_view line) { reception_.log(line); }}),
       exports_(workers_),
@@ -59,6 +62,12 @@ std::vector<PowerLoss> Server::lose_power(const std::vector<size_t>& exports) {
     std::vector<Export*> chosen;
     for (const size_t index : exports) chosen.push_back(&exports_[index]);
     return nbd::lose_power(workers_, chosen);
+}
+
+Recordings Server::recordings(size_t export_index) {
+    assert(started_);
+    const Export& exp = exports_[export_index];
+    return {workers_, exp.serial, exp.device.instance()};
 }
 
 // The published URI is the first address.
@@ -127,6 +136,7 @@ void Server::set_limits(const Options& options) {
     const Options before = std::exchange(options_, options);
     options_.workers = before.workers;
     options_.busy_wait = before.busy_wait;
+    options_.recorder_records = before.recorder_records;
     if (planted("rules-kept")) options_.allow = before.allow;
     reception_.set_rules(rules(options_));
     exports_.offer(options_.list);
@@ -157,7 +167,8 @@ void Server::serve(uint64_t export_serial, const Terms& terms, int socket,
     }
 }
 
-void Server::look_for_idleness() {
+// Also called when a connection has ended: the server may be idle now.
+void Server::handshake_ended() {
     if (when_idle_ && reception_.handshakes() + served() == 0) when_idle_();
 }
 

@@ -42,6 +42,7 @@
 #include "driver/nbd/server/listener.hpp"
 #include "driver/nbd/server/power_loss.hpp"
 #include "driver/nbd/server/reception.hpp"
+#include "driver/nbd/server/recordings.hpp"
 #include "driver/nbd/server/served_exports.hpp"
 #include "driver/nbd/server/workers.hpp"
 #include "driver/nbd/tls/tls.hpp"
@@ -68,6 +69,7 @@ class Server final : private Reception::Owner {
         std::shared_ptr<const TlsContext> tls = {};  // null for none
         ReplyForm replies = ReplyForm::extended;     // the richest form; each client chooses
         ClientBy client_by = ClientBy::peer;         // of connections that open from now on
+        size_t recorder_records = Recorder::default_records;  // of each worker; 0: none
     };
 
     /// `executor` outlives the server. `source` replaces the workers for a simulator.
@@ -87,7 +89,12 @@ class Server final : private Reception::Owner {
     /// after start().
     std::vector<PowerLoss> lose_power(const std::vector<size_t>& exports);
 
-    /// Sets the limits for new clients. `workers` and `busy_wait` keep their values.
+    /// The requests of an export, recorded and under way, as long as the export is not removed.
+    /// Call after start().
+    [[nodiscard]] Recordings recordings(size_t export_index);
+
+    /// Sets the limits for new clients. `workers`, `busy_wait` and `recorder_records` keep their
+    /// values.
     void set_limits(const Options& options);
 
     /// The listen functions return the address without an export's name, which stop_listening()
@@ -136,8 +143,7 @@ class Server final : private Reception::Owner {
     [[nodiscard]] uint64_t serial_of(size_t export_index) const override;
     void serve(uint64_t export_serial, const Terms& terms, int socket,
                std::unique_ptr<TlsSession> tls, const Peer& peer) override;
-    void handshake_ended() override { look_for_idleness(); }
-    void look_for_idleness();
+    void handshake_ended() override;
 
     Executor& executor_;
     Options options_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cassert>
 #include <exception>
+#include <future>
 #include <thread>
 #include <utility>
 
@@ -23,7 +24,8 @@ Workers::~Workers() = default;
 
 Worker& Workers::make() {
     auto worker = source_.make ? source_.make(options_.busy_wait)
-                               : std::make_unique<Worker>(options_.busy_wait);
+                               : std::make_unique<Worker>(options_.busy_wait, linux_kernel(),
+                                                          options_.recorder_records);
     assert(worker != nullptr);
     assert(worker->exports() == 0);
     assert(worker->connections() == 0);
@@ -105,6 +107,54 @@ Cut Workers::cut_clients(const std::vector<uint64_t>& export_serials,
         if (worst != Cut::requests || late) return worst;
         std::this_thread::sleep_for(pause);
     }
+}
+
+// Each worker has its share, so that a busy one leaves room for the others.
+Recorded Workers::recorded(uint32_t device, const std::vector<uint64_t>& from,
+                           size_t records_max) const {
+    Recorded all;
+    const size_t share = records_max / std::max<size_t>(workers_.size(), 1);
+    assert(share > 0);
+    for (size_t i = 0; i < workers_.size(); ++i) {
+        const size_t before = all.requests.size();
+        const uint64_t begin = i < from.size() ? from[i] : 0;  // a worker that was made since
+        const Recorder::Read read =
+            workers_[i]->recorder().read(begin, share, device, all.requests);
+        for (size_t at = before; at < all.requests.size(); ++at) {
+            all.requests[at].worker = static_cast<uint16_t>(i);
+        }
+        all.next.push_back(read.next);
+        all.lost += read.lost;
+    }
+    return all;
+}
+
+std::vector<uint64_t> Workers::recorder_heads() const {
+    std::vector<uint64_t> heads;
+    for (const auto& worker : workers_) heads.push_back(worker->recorder().head());
+    return heads;
+}
+
+UnderWay Workers::under_way(uint64_t export_serial,
+                            std::chrono::steady_clock::time_point deadline) {
+    using Answer = std::future<std::vector<trace::Request>>;
+    std::vector<Answer> answers;
+    for (const auto& worker : workers_) {
+        answers.push_back(worker->ask(
+            [export_serial](Sessions& sessions) { return sessions.under_way(export_serial); }));
+    }
+    UnderWay all;
+    for (size_t i = 0; i < answers.size(); ++i) {
+        if (answers[i].wait_until(deadline) != std::future_status::ready) {
+            ++all.silent_workers;
+            continue;
+        }
+        for (trace::Request& request : answers[i].get()) {
+            request.worker = static_cast<uint16_t>(i);
+            all.requests.push_back(request);
+        }
+    }
+    return all;
 }
 
 size_t Workers::connections() const {

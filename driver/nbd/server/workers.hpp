@@ -10,6 +10,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,7 +18,9 @@
 #include <string_view>
 #include <vector>
 
+#include "blockdev/accounting/recorder.hpp"
 #include "driver/nbd/server/export_options.hpp"
+#include "trace/request.hpp"
 
 namespace blkscope::nbd {
 
@@ -35,11 +38,24 @@ struct WorkerSource {
     std::function<void(Worker&)> start = {};
 };
 
+/// Requests out of the recorders of the workers.
+struct Recorded {
+    std::vector<trace::Request> requests = {};
+    std::vector<uint64_t> next = {};  // of each worker
+    uint64_t lost = 0;                // records of any device, which were overwritten meanwhile
+};
+
+struct UnderWay {
+    std::vector<trace::Request> requests = {};
+    unsigned silent_workers = 0;  // have not answered in time
+};
+
 class Workers {
   public:
     struct Options {
         unsigned count_max;
         bool busy_wait;
+        size_t recorder_records = Recorder::default_records;  // of each worker
     };
     struct Calls {
         std::function<void()> connection_ended;  // on a worker's thread
@@ -73,6 +89,18 @@ class Workers {
     /// a deadline it waits.
     bool stop(std::optional<std::chrono::steady_clock::time_point> deadline);
     [[nodiscard]] bool all_flushed() const;
+
+    /// The requests of a device among the workers' recorded ones. `from` has the next record of
+    /// each worker. Looks at `records_max` records at most.
+    [[nodiscard]] Recorded recorded(uint32_t device, const std::vector<uint64_t>& from,
+                                    size_t records_max) const;
+    /// The next record of each worker, for recorded().
+    [[nodiscard]] std::vector<uint64_t> recorder_heads() const;
+
+    /// The requests of an export that are under way, as far as the workers answer before the
+    /// deadline.
+    [[nodiscard]] UnderWay under_way(uint64_t export_serial,
+                                     std::chrono::steady_clock::time_point deadline);
 
     /// The number of clients of all workers.
     [[nodiscard]] size_t connections() const;

@@ -55,6 +55,7 @@ void ClientMemory::release(PendingRequest& request) {
     hold(figures_.held_bytes - request.held_bytes);
     --requests_held_;
     assert(requests_held_ > 0 || figures_.held_bytes == 0);
+    request.session = nullptr;
     if (!request.of_reserve) return shared_.release(request);
     reserve_.release(request);
     shared_.note_release();

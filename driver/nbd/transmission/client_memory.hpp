@@ -30,6 +30,8 @@ class ClientMemory {
     /// A request with `data_bytes` of memory.
     PendingRequest* acquire(uint32_t data_bytes);
     void release(PendingRequest& request);
+    /// The reserve's request while it is lent; else null.
+    [[nodiscard]] PendingRequest* lent_reserve() { return reserve_.lent(); }
 
     /// The client asks for no more memory.
     void stop_waiting();

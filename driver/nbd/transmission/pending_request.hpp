@@ -30,7 +30,7 @@ inline constexpr size_t reply_head_bytes_max = extended_reply_bytes + 12;
 
 struct PendingRequest : Buf {
     uint64_t cookie = 0;
-    Session* session = nullptr;
+    Session* session = nullptr;  // nullptr: no session has the request
     PendingRequest* next_reply = nullptr;
     uint32_t held_bytes = 0;  // of memory, at `data`; 0 for none
     bool of_reserve = false;  // belongs to one session's Reserve, not to the pool
@@ -81,6 +81,14 @@ class RequestPool {
     void release(PendingRequest& request) {
         assert(!request.of_reserve && free_.size() < all_.size());
         free_.push_back(&request);
+    }
+
+    /// Calls `call` for each request that a session has.
+    template <class Call>
+    void for_each_lent(Call call) {
+        for (PendingRequest& request : all_) {
+            if (request.session != nullptr) call(request);
+        }
     }
 
   private:

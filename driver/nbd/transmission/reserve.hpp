@@ -32,6 +32,8 @@ class Reserve {
     void release(PendingRequest& request);
 
     [[nodiscard]] bool is_out() const { return out_; }
+    /// The request while it is lent; else null.
+    [[nodiscard]] PendingRequest* lent() { return out_ ? &request_ : nullptr; }
 
     /// Call once a second.
     void tick();

@@ -281,7 +281,10 @@ void Session::reply(PendingRequest& request) {
 
 // The request has its reply, or gets none. A request that no queue has counted has no stages.
 void Session::release(PendingRequest& request) {
-    if (request.finished > 0 && request.replied > 0) lane_.replied(request);
+    if (request.finished > 0) {
+        if (request.replied > 0) lane_.replied(request);
+        sessions_.recorder().record(request);
+    }
     memory_.release(request);
 }
 

@@ -87,7 +87,7 @@ class Session final : public SessionEntry,
     [[nodiscard]] bool is_lost();
 
     /// The requests and memory that the client uses now.
-    [[nodiscard]] const ClientMemory& memory() const { return memory_; }
+    [[nodiscard]] ClientMemory& memory() { return memory_; }
 
     /// Neither the device nor the kernel has anything of this session any more.
     [[nodiscard]] bool finished() const;

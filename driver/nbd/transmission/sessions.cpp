@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <utility>
@@ -54,6 +55,25 @@ void Sessions::close_stalled_clients(uint64_t export_serial, std::string_view wh
     });
 }
 
+std::vector<trace::Request> Sessions::under_way(uint64_t export_serial) {
+    std::vector<trace::Request> found;
+    const auto add = [&](PendingRequest& request) {
+        Session& session = *request.session;
+        if (session.exp().serial != export_serial) return;
+        if (request.queued > 0) request.lane->lock();  // another worker may start the request
+        const int instance = session.exp().device.instance();
+        found.push_back(recorded(ring_.kernel(), request, instance));
+    };
+    memory_.for_each_lent(add);
+    all_.for_each([&](Session& session) {
+        PendingRequest* const request = session.memory().lent_reserve();
+        if (request != nullptr) add(*request);
+    });
+    ring_.unlock();
+    std::ranges::sort(found, {}, &trace::Request::received);
+    return found;
+}
+
 // ---- A worker's turn ----
 
 void Sessions::resume_yielded() {
@@ -83,7 +103,7 @@ void Sessions::receive_all() {
 // whose memory others wait for must send or read, or is closed.
 void Sessions::tick() {
     unsigned lacking = 0;
-    all_.for_each([&](const Session& session) { lacking += session.memory().lacks() ? 1 : 0; });
+    all_.for_each([&](Session& session) { lacking += session.memory().lacks() ? 1 : 0; });
     all_.for_each([&](Session& session) {
         const unsigned others = lacking - (session.memory().lacks() ? 1 : 0);
         assert(others <= lacking);

@@ -13,11 +13,14 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <vector>
 
+#include "blockdev/accounting/recorder.hpp"
 #include "blockdev/ring/ring.hpp"
 #include "driver/nbd/server/log_limit.hpp"
 #include "driver/nbd/transmission/session.hpp"
 #include "driver/nbd/transmission/shared_memory.hpp"
+#include "trace/request.hpp"
 
 namespace blkscope::nbd {
 
@@ -35,7 +38,8 @@ class SessionsOwner {
 
 class Sessions {
   public:
-    Sessions(Ring& ring, SessionsOwner& owner) : ring_(ring), owner_(owner) {}
+    Sessions(Ring& ring, SessionsOwner& owner, Recorder& recorder)
+        : ring_(ring), owner_(owner), recorder_(recorder) {}
     ~Sessions();
     Sessions(const Sessions&) = delete;
     Sessions& operator=(const Sessions&) = delete;
@@ -49,6 +53,9 @@ class Sessions {
     /// Closes the clients at once, without answers. True if there are none.
     bool cut_clients(uint64_t export_serial);
     void close_stalled_clients(uint64_t export_serial, std::string_view why);
+
+    /// The accepted requests of the clients that have not been answered, by their arrival.
+    [[nodiscard]] std::vector<trace::Request> under_way(uint64_t export_serial);
 
     // ---- A worker's turn ----
     // No session has work to do before the next completion.
@@ -68,6 +75,7 @@ class Sessions {
     // ---- For each session ----
     [[nodiscard]] Ring& ring() { return ring_; }
     [[nodiscard]] SharedMemory& memory() { return memory_; }
+    [[nodiscard]] Recorder& recorder() { return recorder_; }
 
     /// The session has replies to send, or has finished. Each such session is served once per turn.
     void needs_attention(Session& session) { attention_.add(session); }
@@ -83,6 +91,7 @@ class Sessions {
 
     Ring& ring_;
     SessionsOwner& owner_;
+    Recorder& recorder_;
     SharedMemory memory_;
     LogLimit log_;
     SessionList all_;

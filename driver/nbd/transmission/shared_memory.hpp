@@ -29,6 +29,12 @@ class SharedMemory {
     PendingRequest* acquire(const ClientMemory& client, uint32_t bytes);
     void release(PendingRequest& request);
 
+    /// Calls `call` for each request that a session has.
+    template <class Call>
+    void for_each_lent(Call call) {
+        requests_.for_each_lent(call);
+    }
+
     /// The client waits for `bytes`. The first client to wait for a large piece is first in line.
     void stand_in_line(const ClientMemory& client, uint32_t bytes);
     void leave_line(const ClientMemory& client);

@@ -11,7 +11,8 @@ constexpr unsigned ring_entries = 512;
 
 }  // namespace
 
-Worker::Worker(bool busy_wait, Kernel& kernel) : ring_(ring_entries, busy_wait, kernel) {}
+Worker::Worker(bool busy_wait, Kernel& kernel, size_t recorder_records)
+    : ring_(ring_entries, busy_wait, kernel), recorder_(kernel, recorder_records) {}
 
 Worker::~Worker() {
     assert(!thread_.joinable() && sessions_.empty() && closing_.empty());
@@ -73,17 +74,16 @@ Cut Worker::cut_clients(const std::vector<uint64_t>& export_serials,
                         std::chrono::steady_clock::time_point deadline) {
     assert(thread_.joinable());
     const auto taken = std::make_shared<std::atomic<bool>>(false);
-    const auto none = std::make_shared<bool>(true);
-    std::packaged_task<void()> cut([this, taken, none, serials = export_serials] {
-        if (taken->exchange(true)) return;
-        for (const uint64_t serial : serials) *none = sessions_.cut_clients(serial) && *none;
+    auto cut = ask([taken, serials = export_serials](Sessions& sessions) {
+        bool none = true;
+        if (taken->exchange(true)) return none;
+        for (const uint64_t serial : serials) none = sessions.cut_clients(serial) && none;
+        return none;
     });
-    std::future<void> done = cut.get_future();
-    mailbox_.send([&](Mail& mail) { mail.calls.push_back(std::move(cut)); });
-    if (done.wait_until(deadline) != std::future_status::ready) {
+    if (cut.wait_until(deadline) != std::future_status::ready) {
         return taken->exchange(true) ? Cut::requests : Cut::stuck;
     }
-    return *none ? Cut::none : Cut::requests;
+    return cut.get() ? Cut::none : Cut::requests;
 }
 
 void Worker::close_export(std::unique_ptr<Export> exp) {

@@ -12,7 +12,7 @@
 // Ownership: owns its ring, sessions, lanes and closing exports. Other exports outlive their
 //            sessions.
 // Threads:   the control thread constructs, and calls start(), make_export(), close_export(),
-//            close_clients(), cut_clients() and stop(). Any thread may call hand_over(), wake() and the counts.
+//            close_clients(), ask() and stop(). Any thread may call hand_over(), wake() and the counts.
 //            The rest is the worker thread's.
 // Errors:    the constructor throws std::system_error or std::runtime_error (no memory, no
 //            io_uring). start() and begin() throw std::system_error.
@@ -20,13 +20,17 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <functional>
 #include <future>
 #include <memory>
 #include <optional>
 #include <thread>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "blockdev/accounting/recorder.hpp"
 #include "blockdev/ring/ring.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
@@ -42,8 +46,10 @@ enum class Cut : uint8_t { none, requests, stuck };
 
 class Worker final : private SessionsOwner {
   public:
-    /// With `busy_wait` the worker spins before it sleeps, where spinning saves time.
-    explicit Worker(bool busy_wait = true, Kernel& kernel = linux_kernel());
+    /// With `busy_wait` the worker spins before it sleeps, where spinning saves time. The last
+    /// `recorder_records` requests of the worker are recorded.
+    explicit Worker(bool busy_wait = true, Kernel& kernel = linux_kernel(),
+                    size_t recorder_records = Recorder::default_records);
     ~Worker();
     Worker(const Worker&) = delete;
     Worker& operator=(const Worker&) = delete;
@@ -83,9 +89,27 @@ class Worker final : private SessionsOwner {
     Cut cut_clients(const std::vector<uint64_t>& export_serials,
                     std::chrono::steady_clock::time_point deadline);
 
+    /// Calls `look` with the worker's sessions, on the worker's thread between two turns, and does
+    /// not wait for that. The future gets the result of `look`. The caller may abandon the future.
+    /// A worker that has ended never makes the call.
+    template <class Look>
+    auto ask(Look look) -> std::future<std::invoke_result_t<Look, Sessions&>> {
+        std::promise<std::invoke_result_t<Look, Sessions&>> promise;
+        auto answer = promise.get_future();
+        std::packaged_task<void()> call(
+            [this, its_look = std::move(look), its_promise = std::move(promise)]() mutable {
+                its_promise.set_value(its_look(sessions_));
+            });
+        mailbox_.send([&](Mail& mail) { mail.calls.push_back(std::move(call)); });
+        return answer;
+    }
+
     /// Closes the connections to an export of this worker, without waiting. When the other workers' clients have closed too,
     /// flushes the backing and destroys the export.
     void close_export(std::unique_ptr<Export> exp);
+
+    /// The last requests of this worker. Any thread.
+    [[nodiscard]] const Recorder& recorder() const { return recorder_; }
 
     /// Exports that were made here and not closed.
     [[nodiscard]] unsigned exports() const { return exports_; }
@@ -134,7 +158,8 @@ class Worker final : private SessionsOwner {
 
     Ring ring_;
     Mailbox mailbox_{ring_};
-    Sessions sessions_{ring_, *this};
+    Recorder recorder_;
+    Sessions sessions_{ring_, *this, recorder_};
     Visits visits_{ring_};
     ClosingExports closing_{sessions_};
     Ticker ticker_{*this};
