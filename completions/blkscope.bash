@@ -32,12 +32,12 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list clients models set fault clear-error crash stats top help --help --version
+        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top help --help --version
         return
     fi
     case $previous in
         --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
-        --unix | --config | --tls-certs | --tls-psk) _blkscope_files "$word" && return ;;
+        --unix | --config | --tls-certs | --tls-psk | --output | -o | --read) _blkscope_files "$word" && return ;;
         --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
         --device)
             # shellcheck disable=SC2046  # a word for each line
@@ -47,9 +47,10 @@ _blkscope() {
         --replies) _blkscope_offer simple structured extended && return ;;
         --order) _blkscope_offer arrival fair && return ;;
         --client-by) _blkscope_offer connection peer address none && return ;;
+        --format) _blkscope_offer csv json perfetto blktrace fio fio3 ours && return ;;
         --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --for | --last | --over)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
@@ -57,7 +58,7 @@ _blkscope() {
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --order --direct \
                 --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
                 --client-by --client-stats \
-                --model --limit --client-limit --fault --crash-cache --seed --workers --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --model --limit --client-limit --fault --crash-cache --seed --workers --recorder --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)
@@ -67,6 +68,9 @@ _blkscope() {
         list:-*) _blkscope_offer --verbose --help ;;
         crash:-*) _blkscope_offer --all --help ;;
         clients:-*) _blkscope_offer --interval --help ;;
+        trace:-*) _blkscope_offer --for --last --format --output --read --help ;;
+        slow:-*) _blkscope_offer --over --watch --help ;;
+        explain:-*) _blkscope_offer --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
@@ -81,7 +85,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list clients models set fault clear-error crash stats top ;;
+        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line
@@ -93,7 +97,7 @@ _blkscope() {
                 _blkscope_offer add list clear
             fi
             ;;
-        clients:*)
+        clients:* | trace:* | slow:* | explain:*)
             # shellcheck disable=SC2046  # a word for each line
             ((COMP_CWORD > 2)) || _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
             ;;

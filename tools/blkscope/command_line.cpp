@@ -15,11 +15,14 @@
 #include "driver/nbd/uri.hpp"
 #include "tools/blkscope/clients.hpp"
 #include "tools/blkscope/control_commands.hpp"
+#include "tools/blkscope/explain.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/help.hpp"
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"
 #include "tools/blkscope/serve.hpp"
+#include "tools/blkscope/slow_command.hpp"
+#include "tools/blkscope/trace_command.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/nearest.hpp"
 #include "tools/program/options.hpp"
@@ -80,6 +83,28 @@ constexpr const char* clients_notes =
     "Examples:\n"
     "  blkscope clients\n"
     "  blkscope clients nbd0 --interval 10";
+
+constexpr const char* trace_notes =
+    "A server always remembers its last requests. This command prints them, or those of\n"
+    "the next seconds. blkscope-trace(1) explains the formats.\n"
+    "\n"
+    "Examples:\n"
+    "  blkscope trace nbd0 --last 20\n"
+    "  blkscope trace nbd0 --for 10s --format perfetto -o trace.json\n"
+    "  blkscope trace nbd0 --for 10s --format ours -o trace.bin\n"
+    "  blkscope trace --read trace.bin --format fio3 -o replay.log";
+
+constexpr const char* slow_notes =
+    "Times are in milliseconds. A time behind '>' still goes on.\n"
+    "\n"
+    "Examples:\n"
+    "  blkscope slow nbd0\n"
+    "  blkscope slow nbd0 --over 100ms --watch";
+
+constexpr const char* explain_notes =
+    "Examples:\n"
+    "  blkscope explain\n"
+    "  blkscope explain nbd0 10";
 
 constexpr const char* models_notes =
     "Example:\n"
@@ -176,6 +201,13 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         .add_option("--workers", options.config.workers,
                     "Threads that serve, made as clients need them; one a processor if not given")
         ->check(CLI::Range(1U, workers_max));
+    serve
+        .add_option(
+            "--recorder", options.config.recorder_records,
+            "Requests that each of these threads remembers for 'blkscope trace'; 0 for none")
+        ->option_text("N")
+        ->capture_default_str()
+        ->check(CLI::Range(0U, recorder_records_max));
     serve.add_flag_callback(
         "--no-busy-wait", [&options] { options.config.busy_wait = false; },
         "Sleep at once when there is nothing to do, or until a model's time is over");
@@ -389,6 +421,49 @@ void add_clients(CLI::App& app, ClientsCommand& command) {
         ->check(CLI::Range(0.0, 3600.0));
 }
 
+void add_trace(CLI::App& app, TraceCommand& command) {
+    CLI::App* trace = app.add_subcommand("trace", "Show or save the recorded requests of a device");
+    trace->footer(trace_notes);
+    trace->add_option("device", command.device, "The device, as nbd0");
+    CLI::Option* from_now =
+        trace
+            ->add_option("--for", command.from_now,
+                         "The requests from now on, for this time, as 10s; without it those that "
+                         "are recorded already")
+            ->option_text("TIME");
+    trace->add_option("--last", command.last, "Only the last N requests")
+        ->option_text("N")
+        ->excludes(from_now);
+    trace->add_option("-o,--output", command.output, "To this file; blktrace: FILE.blktrace.0, ...")
+        ->option_text("FILE");
+    trace->add_option("--format", command.format, "The format")
+        ->capture_default_str()
+        ->check(CLI::IsMember({"csv", "json", "perfetto", "blktrace", "fio", "fio3", "ours"}));
+    trace->add_option("--read", command.read, "Convert this file of the format ours")
+        ->option_text("FILE");
+}
+
+void add_slow(CLI::App& app, SlowCommand& command) {
+    CLI::App* slow = app.add_subcommand(
+        "slow", "Show the slowest requests of the last minute, and those that hang now");
+    slow->footer(slow_notes);
+    slow->add_option("device", command.device, "The device, as nbd0")->required();
+    slow->add_option("--over", command.over, "Only requests that took so long, or longer")
+        ->option_text("TIME")
+        ->capture_default_str();
+    slow->add_flag("--watch", command.watch, "Go on, with a look each second");
+}
+
+void add_explain(CLI::App& app, ExplainCommand& command) {
+    CLI::App* explain = app.add_subcommand("explain", "Say where the time of requests goes");
+    explain->footer(explain_notes);
+    explain->add_option("device", command.device,
+                        "The device, as nbd0 (the only one if not given)");
+    explain->add_option("interval", command.interval_s, "Seconds to watch")
+        ->capture_default_str()
+        ->check(CLI::Range(0.01, 3600.0));
+}
+
 void add_control(CLI::App& app, ControlCommands& commands) {
     CLI::App* set = app.add_subcommand("set", "Change the model, limit or depth of a device");
     set->footer(set_notes);
@@ -490,6 +565,9 @@ int run(int argc, char** argv) {
     DetachCommand detach_command;
     bool list_verbosely = false;
     ClientsCommand clients_command;
+    TraceCommand trace_command;
+    SlowCommand slow_command;
+    ExplainCommand explain_command;
     ControlCommands control_commands;
     stats_command::Options stats_options;
     top::Options top_options;
@@ -498,6 +576,9 @@ int run(int argc, char** argv) {
     add_detach(app, detach_command);
     add_list(app, list_verbosely);
     add_clients(app, clients_command);
+    add_explain(app, explain_command);
+    add_slow(app, slow_command);
+    add_trace(app, trace_command);
     add_models(app);
     add_control(app, control_commands);
     stats_command::add_command(app, stats_options);
@@ -515,6 +596,9 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
         if (app.got_subcommand("list")) list(list_verbosely);
         if (app.got_subcommand("clients")) clients(clients_command);
+        if (app.got_subcommand("explain")) explain(explain_command);
+        if (app.got_subcommand("slow")) slow(slow_command);
+        if (app.got_subcommand("trace")) trace_requests(trace_command);
         if (app.got_subcommand("models")) program::print(models_text());
         if (app.got_subcommand("set")) set(control_commands.set);
         if (app.got_subcommand("fault")) fault(control_commands.fault);

@@ -68,6 +68,8 @@ inline constexpr unsigned queue_depth_max = 1024;
 inline constexpr unsigned clients_max = 65536;
 inline constexpr unsigned workers_max = 64;
 inline constexpr unsigned handshake_seconds_max = 3600;
+inline constexpr unsigned recorder_records_default = 65536;
+inline constexpr unsigned recorder_records_max = 16'777'216;
 
 struct ServiceConfig {
     std::vector<ListenAddress> listen;  // empty: a Unix socket in the run directory
@@ -77,6 +79,7 @@ struct ServiceConfig {
     unsigned connections_max = 256;
     unsigned handshakes_max = 64;
     unsigned handshake_seconds = 10;
+    unsigned recorder_records = recorder_records_default;  // of each worker; 0: none
     bool list = true;        // clients may ask for the list of exports
     bool histograms = true;  // of the devices' requests, until kstat2adm changes it
     nbd::ReplyForm replies = nbd::ReplyForm::extended;  // the highest form that is offered

@@ -14,6 +14,7 @@
 #include "tools/blkscope/behaviour_config.hpp"
 #include "tools/blkscope/control_request.hpp"
 #include "tools/blkscope/failure.hpp"
+#include "tools/blkscope/trace_answer.hpp"
 #include "tools/program/json.hpp"
 
 namespace blkscope {
@@ -68,7 +69,9 @@ class Answer {
             case Command::clear_error:
                 return clear_error();
             case Command::crash:
-                break;  // may concern several devices
+            case Command::trace:
+            case Command::slow:
+                break;  // not of one device alone
             case Command::clients:
                 return list_clients();
         }
@@ -219,7 +222,10 @@ Json crash(nbd::Server& server, const nbd::Peer& who, const ControlRequest& requ
 
 Json answer(nbd::Server& server, const nbd::Peer& who, const ControlRequest& request) {
     if (request.command == Command::crash) return crash(server, who, request);
-    return Answer(server.device(find_export(server, request.device)), who, request).make();
+    const size_t index = find_export(server, request.device);
+    if (request.command == Command::trace) return answer_trace(server, index, request);
+    if (request.command == Command::slow) return answer_slow(server, index, request);
+    return Answer(server.device(index), who, request).make();
 }
 
 }  // namespace

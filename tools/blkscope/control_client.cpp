@@ -122,7 +122,7 @@ void send_line(int socket, std::string_view line) {
 
 std::string receive_line(int socket) {
     std::string line;
-    std::array<char, 4096> bytes;
+    std::array<char, 65536> bytes;
     for (;;) {
         const ssize_t count = ::recv(socket, bytes.data(), bytes.size(), 0);
         if (count < 0 && errno == EINTR) continue;
@@ -130,8 +130,9 @@ std::string receive_line(int socket) {
         if (count < 0) throw_errno("the server's answer");
         if (count == 0)
             throw std::runtime_error("the server has closed the connection; see its log");
+        const size_t before = line.size();
         line.append(bytes.data(), static_cast<size_t>(count));
-        if (const size_t end = line.find('\n'); end != std::string::npos)
+        if (const size_t end = line.find('\n', before); end != std::string::npos)
             return line.substr(0, end);
         if (line.size() > answer_bytes_max)
             throw std::runtime_error("the server's answer is too long");
@@ -157,14 +158,20 @@ StrictJson take_answer(const std::string& line) try {
 
 }  // namespace
 
-StrictJson ask_server(const ControlRequest& request) {
+ServerConnection::ServerConnection(const std::string& device)
+    : socket_(connect_to(server_of(device))) {}
+
+StrictJson ServerConnection::ask(const ControlRequest& request) {
     const std::string line = text_of(request) + "\n";
     if (line.size() > control_line_bytes_max) {
         throw std::invalid_argument("the request is longer than 64 KiB; use a coarser histogram");
     }
-    const Descriptor socket = connect_to(server_of(request.device));
-    send_line(socket.get(), line);
-    return take_answer(receive_line(socket.get()));
+    send_line(socket_.get(), line);
+    return take_answer(receive_line(socket_.get()));
+}
+
+StrictJson ask_server(const ControlRequest& request) {
+    return ServerConnection(request.device).ask(request);
 }
 
 size_t ask_servers_with_crash_cache(const ControlRequest& request,

@@ -1,4 +1,4 @@
-// The command's side of a control socket: finds the server of a device, and asks it once.
+// The command's side of a control socket: finds the server of a device, and asks it.
 //
 // Threads: any.
 // Errors:  std::runtime_error or std::system_error; std::invalid_argument if the server calls the
@@ -7,13 +7,27 @@
 
 #include <cstddef>
 #include <functional>
+#include <string>
 
+#include "base/descriptor.hpp"
 #include "tools/blkscope/control_request.hpp"
 #include "tools/blkscope/strict_json.hpp"
 
 namespace blkscope {
 
-/// The server's answer. The server has done what was asked.
+/// A connection to the server of a device, for several requests.
+class ServerConnection {
+  public:
+    explicit ServerConnection(const std::string& device);
+
+    /// The server's answer. The server has done what was asked.
+    StrictJson ask(const ControlRequest& request);
+
+  private:
+    Descriptor socket_;
+};
+
+/// The answer to a single request.
 StrictJson ask_server(const ControlRequest& request);
 
 /// Asks all servers that have an export with a crash cache, at nearly the same moment. Calls

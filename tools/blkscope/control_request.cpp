@@ -20,14 +20,18 @@ namespace {
 using Command = ControlRequest::Command;
 using program::Json;
 
-constexpr std::array<std::pair<Command, std::string_view>, 7> commands{
+constexpr uint64_t over_ns_max = uint64_t{3600} * 1'000'000'000;
+
+constexpr std::array<std::pair<Command, std::string_view>, 9> commands{
     {{Command::set, "set"},
      {Command::fault_add, "fault-add"},
      {Command::fault_list, "fault-list"},
      {Command::fault_clear, "fault-clear"},
      {Command::clear_error, "clear-error"},
      {Command::crash, "crash"},
-     {Command::clients, "clients"}}};
+     {Command::clients, "clients"},
+     {Command::trace, "trace"},
+     {Command::slow, "slow"}}};
 
 std::string_view name_of(Command command) {
     for (const auto& [each, name] : commands) {
@@ -104,6 +108,19 @@ std::optional<std::string> optional_text(StrictObject& object, const std::string
     return text;
 }
 
+// The next record of each worker.
+std::optional<std::vector<uint64_t>> records_of(StrictObject& object) {
+    const StrictJson* array = object.array("from");
+    if (array == nullptr) return {};
+    if (array->size() > workers_max) refuse_key("from", "more records than workers");
+    std::vector<uint64_t> from;
+    for (const StrictJson& number : *array) {
+        if (!number.is_number_unsigned()) refuse_key("from", "not a list of whole numbers");
+        from.push_back(number.get<uint64_t>());
+    }
+    return from;
+}
+
 std::optional<uint32_t> optional_number(StrictObject& object, const std::string& key,
                                         uint32_t largest) {
     uint32_t number = 0;
@@ -123,6 +140,8 @@ std::string text_of(const ControlRequest& request) {
     if (request.queue_depth) json.add("queue-depth", *request.queue_depth);
     if (request.command == Command::fault_add) json.add("rule", request.rule);
     if (request.id) json.add("id", *request.id);
+    if (request.from) json.add("from", *request.from);
+    if (request.over_ns) json.add("over-ns", *request.over_ns);
     if (!request.histograms.empty()) {
         Json histograms = Json::array();
         for (const SentHistogram& sent : request.histograms) histograms.push_back(json_of(sent));
@@ -155,6 +174,13 @@ ControlRequest parse_request(std::string_view line) {
             break;
         case Command::fault_clear:
             request.id = optional_number(object, "id", std::numeric_limits<uint32_t>::max());
+            break;
+        case Command::trace:
+            request.from = records_of(object);
+            break;
+        case Command::slow:
+            object.number("over-ns", request.over_ns);
+            if (request.over_ns.value_or(0) > over_ns_max) refuse_key("over-ns", "too large");
             break;
         case Command::fault_list:
         case Command::clear_error:

@@ -38,7 +38,9 @@ struct ControlRequest {
         fault_clear,
         clear_error,
         crash,
-        clients
+        clients,
+        trace,
+        slow
     };
 
     Command command = Command::set;
@@ -51,6 +53,9 @@ struct ControlRequest {
     std::string rule = {};            // of fault_add
     std::optional<uint32_t> id = {};  // of fault_clear; none: all
     std::vector<SentHistogram> histograms = {};
+    // Of trace: the next record of each worker. Without it the answer says where they are now.
+    std::optional<std::vector<uint64_t>> from = {};
+    std::optional<uint64_t> over_ns = {};  // of slow
 };
 
 /// The line of a request, without its end.

@@ -34,7 +34,8 @@ nbd::Server::Options server_options(const ServiceConfig& config) {
             .allow = nbd::AllowList(config.allow),
             .tls = nbd::TlsContext::open(config.tls),
             .replies = config.replies,
-            .client_by = config.client_by};
+            .client_by = config.client_by,
+            .recorder_records = config.recorder_records};
 }
 
 const ExportConfig* find(const ServiceConfig& config, const std::string& name) {

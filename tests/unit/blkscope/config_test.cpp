@@ -50,7 +50,8 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "replies": "structured",
         "client-by": "address",
         "tls": {"mode": "require", "certs": "/pki", "verify-peer": true, "psk": "/keys.psk"},
-        "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4},
+        "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4,
+                   "recorder": 0},
         "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
                      "direct": true, "force-shared": true, "queue-depth": 7, "order": "fair", "stats-rate": 0, "client-stats": 5, "default": true}]
     })");
@@ -63,6 +64,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                            .connections_max = 9,
                            .handshakes_max = 3,
                            .handshake_seconds = 4,
+                           .recorder_records = 0,
                            .list = false,
                            .histograms = false,
                            .replies = nbd::ReplyForm::structured,

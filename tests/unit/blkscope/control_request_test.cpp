@@ -56,6 +56,11 @@ TEST(ControlRequest, EveryCommandHasALine) {
           R"({"command":"fault-clear","device":"nbd0"})",
           R"({"command":"fault-clear","device":"nbd0","id":4294967295})",
           R"({"command":"clear-error","device":"nbd0"})", R"({"command":"crash","device":"nbd0"})",
+          R"({"command":"trace","device":"nbd0"})",
+          R"({"command":"trace","device":"nbd0","from":[]})",
+          R"({"command":"trace","device":"nbd0","from":[0,18446744073709551615]})",
+          R"({"command":"slow","device":"nbd0"})",
+          R"({"command":"slow","device":"nbd0","over-ns":10000000})",
           R"({"command":"crash","all":true})"}) {
         EXPECT_EQ(text_of(parse_request(line)), line);
     }
@@ -93,6 +98,11 @@ TEST(ControlRequest, AWrongLineHasItsKey) {
          "histograms[0].buckets[0]: not [FROM, TO, COUNT]"},
         {R"({"command":"fault-add","device":"nbd0"})", "rule: missing or empty"},
         {R"({"command":"fault-clear","device":"nbd0","id":0})", "id: 0 is not 1 to"},
+        {R"({"command":"trace","device":"nbd0","from":7})", "from: not an array"},
+        {R"({"command":"trace","device":"nbd0","from":[-1]})", "from: not a list of whole"},
+        {R"({"command":"trace","device":"nbd0","from":[1.5]})", "from: not a list of whole"},
+        {R"({"command":"trace","device":"nbd0","over-ns":1})", "over-ns: no such key"},
+        {R"({"command":"slow","device":"nbd0","over-ns":3600000000001})", "over-ns: too large"},
     };
     for (const auto& [line, why] : cases) {
         EXPECT_EQ(trouble(line).rfind(why, 0), 0u) << line << " is: " << trouble(line);

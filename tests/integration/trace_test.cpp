@@ -1,0 +1,320 @@
+// Recorded requests, as the command gets them from a server and as other programs read them.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+using Row = std::map<std::string, std::string>;
+
+class Traced : public ServedDevice {
+  protected:
+    std::string blkscope(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), BLKSCOPE_BINARY);
+        return succeed(arguments);
+    }
+    CommandResult try_blkscope(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), BLKSCOPE_BINARY);
+        return run(arguments);
+    }
+
+    static std::vector<std::string> split(const std::string& line, char separator) {
+        std::vector<std::string> parts;
+        std::istringstream in(line);
+        for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+        return parts;
+    }
+
+    static std::vector<Row> rows_of(const std::string& csv) {
+        std::istringstream lines(csv);
+        std::string line;
+        std::getline(lines, line);
+        const std::vector<std::string> names = split(line, ',');
+        std::vector<Row> rows;
+        while (std::getline(lines, line)) {
+            const std::vector<std::string> values = split(line, ',');
+            Row row;
+            for (size_t i = 0; i < std::min(names.size(), values.size()); ++i) {
+                row[names[i]] = values[i];
+            }
+            rows.push_back(row);
+        }
+        return rows;
+    }
+    static int64_t number(const Row& row, const std::string& name) {
+        return std::stoll(row.at(name));
+    }
+
+    /// Each request has a place of its own, because btt pairs events by their sector.
+    void do_requests(Client& client) {
+        for (uint64_t i = 0; i < 30; ++i) {
+            ASSERT_EQ(client.try_read(i * 8192, 4096), 0);
+            ASSERT_EQ(client.try_write(i * 8192 + 4096, 4096, 'x', i % 2 ? LIBNBD_CMD_FLAG_FUA : 0),
+                      0);
+        }
+        ASSERT_EQ(nbd_flush(client.get(), 0), 0);
+    }
+
+    /// Saves the trace when it has `requests`. The last reply is recorded a little after the client
+    /// has it.
+    std::string save(size_t requests) {
+        const std::string file = path("trace.bin");
+        const auto complete = [&] {
+            blkscope({"trace", "nbd0", "--format", "ours", "-o", file});
+            return rows_of(blkscope({"trace", "--read", file})).size() == requests;
+        };
+        EXPECT_TRUE(eventually(complete));
+        return file;
+    }
+
+    std::string content_of(const std::string& file) {
+        std::ifstream in(file, std::ios::binary);
+        return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    }
+};
+
+TEST_F(Traced, ASavedTraceHasEachRequestWithItsStages) {
+    serve("memory:1M", {"--model", "write=const:2ms"});
+    Client client(uri());
+    do_requests(client);
+    const std::vector<Row> rows = rows_of(blkscope({"trace", "--read", save(61)}));
+    ASSERT_EQ(rows.size(), 61u);
+    for (size_t i = 0; i < 60; ++i) {
+        const Row& row = rows[i];
+        EXPECT_EQ(row.at("op"), i % 2 == 0 ? "read" : "write");
+        EXPECT_EQ(row.at("client"), "client-1");
+        EXPECT_EQ(row.at("device"), "nbd0");
+        EXPECT_EQ(number(row, "offset"), static_cast<int64_t>(i) * 4096);
+        EXPECT_EQ(number(row, "bytes"), 4096);
+        EXPECT_EQ(row.at("flags"), i % 4 == 3 ? "fua" : "");
+        EXPECT_EQ(number(row, "drawn_ns"), i % 2 == 0 ? 0 : 2'000'000);
+        const int64_t least = i % 2 == 0 ? 0 : 1'900'000;
+        EXPECT_GE(number(row, "finished_ns") - number(row, "started_ns"), least);
+        int64_t before = 1;
+        for (const char* stamp :
+             {"received_ns", "queued_ns", "started_ns", "finished_ns", "replied_ns"}) {
+            EXPECT_GE(number(row, stamp), before) << stamp;
+            before = number(row, stamp);
+        }
+    }
+    EXPECT_EQ(rows[60].at("op"), "flush");
+    EXPECT_EQ(rows_of(blkscope({"trace", "nbd0", "--last", "3"})).size(), 3u);
+}
+
+// The sums of the stages in the kstats are those of the recorded requests.
+TEST_F(Traced, TheStagesAreThoseOfTheQueues) {
+    serve("memory:1M", {"--queue-depth", "2"});
+    Client client(uri());
+    do_requests(client);
+    int64_t wait = 0;
+    int64_t service = 0;
+    for (const Row& row : rows_of(blkscope({"trace", "--read", save(61)}))) {
+        if (row.at("op") == "flush") continue;
+        wait += number(row, "started_ns") - number(row, "queued_ns");
+        service += number(row, "finished_ns") - number(row, "started_ns");
+    }
+    const kstat_io_t io = read_io();
+    // Each stamp is scaled by itself.
+    EXPECT_NEAR(static_cast<double>(wait), static_cast<double>(io.wlentime), 130);
+    EXPECT_NEAR(static_cast<double>(service), static_cast<double>(io.rlentime), 130);
+}
+
+TEST_F(Traced, BttFindsTheWaitAndTheServiceOfTheSameRequests) {
+    NEEDS("blkparse");
+    NEEDS("btt");
+    serve("memory:1M", {"--limit", "iops=2000,burst=1", "--model", "all=const:200us"});
+    Client client(uri());
+    do_requests(client);
+    const std::string file = save(61);
+    double wait = 0;
+    double service = 0;
+    const std::vector<Row> rows = rows_of(blkscope({"trace", "--read", file}));
+    for (const Row& row : rows) {
+        if (row.at("op") == "flush") continue;
+        wait += static_cast<double>(number(row, "started_ns") - number(row, "queued_ns"));
+        service += static_cast<double>(number(row, "finished_ns") - number(row, "started_ns"));
+    }
+    blkscope({"trace", "--read", file, "--format", "blktrace", "-o", path("requests")});
+    succeed({"blkparse", "-q", "-D", folder_.string(), "-i", "requests", "-d", path("merged.bin")});
+    const std::string report = succeed({"btt", "-i", path("merged.bin")});
+    // I2D  MIN AVG MAX N, in seconds
+    const auto mean_of = [&](const std::string& stage) {
+        std::istringstream line(report.substr(report.find("\n" + stage) + 1));
+        std::string name;
+        double least = 0;
+        double mean = -1;
+        double most = 0;
+        int64_t count = 0;
+        line >> name >> least >> mean >> most >> count;
+        EXPECT_EQ(count, 60) << report;
+        return mean * 1e9;
+    };
+    EXPECT_NEAR(mean_of("I2D"), wait / 60, 1) << report;
+    EXPECT_NEAR(mean_of("D2C"), service / 60, 1) << report;
+}
+
+TEST_F(Traced, PerfettosFileHasMatchedPairs) {
+    serve("memory:1M");
+    Client client(uri());
+    do_requests(client);
+    const auto events =
+        nlohmann::json::parse(blkscope({"trace", "--read", save(61), "--format", "perfetto"}));
+    std::map<std::string, int> open;
+    size_t begun = 0;
+    for (const auto& event : events) {
+        if (event.at("ph") == "M") continue;
+        int& state = open[event.at("id").dump() + event.at("name").get<std::string>()];
+        state += event.at("ph") == "b" ? 1 : -1;
+        EXPECT_TRUE(state == 0 || state == 1);
+        begun += event.at("ph") == "b" ? 1 : 0;
+    }
+    EXPECT_EQ(begun, 61u * 4);
+    for (const auto& [stage, count] : open) EXPECT_EQ(count, 0) << stage;
+}
+
+TEST_F(Traced, FioReplaysItsLogs) {
+    NEEDS("fio");
+    serve("memory:1M");
+    Client client(uri());
+    do_requests(client);
+    const std::string file = save(61);
+    const std::string image = make_image("replayed.img", 1 << 20);
+    for (const char* format : {"fio", "fio3"}) {
+        const std::string log = path(format);
+        blkscope({"trace", "--read", file, "--format", format, "-o", log});
+        const std::string said =
+            succeed({"fio", "--name=replay", "--ioengine=psync", "--read_iolog=" + log,
+                     "--filename=" + image, "--replay_redirect=" + image, "--replay_no_stall=1",
+                     "--output-format=json"});
+        const auto report = nlohmann::json::parse(said.substr(said.find('{')));
+        EXPECT_EQ(report["jobs"][0]["read"]["total_ios"], 30) << format;
+        EXPECT_EQ(report["jobs"][0]["write"]["total_ios"], 30) << format;
+    }
+}
+
+TEST_F(Traced, FromNowOnIsWhatComesAfterwards) {
+    serve("memory:1M");
+    Client client(uri());
+    do_requests(client);
+    const Process trace({BLKSCOPE_BINARY, "trace", "nbd0", "--for", "20s", "-o", path("later.csv")},
+                        path("said"));
+    // The command ends at a signal, and writes what it has until then.
+    std::atomic<bool> stop{false};
+    std::thread reader([&] {
+        Client another(uri());
+        while (!stop) EXPECT_EQ(another.try_read(512, 512), 0);
+    });
+    auto watcher = [&] { return read_command_count("read_requests") > 100; };
+    EXPECT_TRUE(eventually(watcher));
+    std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    trace.signal(SIGINT);
+    EXPECT_TRUE(eventually([&] { return !content_of(path("later.csv")).empty(); }));
+    stop = true;
+    reader.join();
+    const std::vector<Row> rows = rows_of(content_of(path("later.csv")));
+    for (const Row& row : rows) {
+        EXPECT_EQ(row.at("client"), "client-2");
+        EXPECT_EQ(number(row, "offset"), 512);
+    }
+}
+
+TEST_F(Traced, SlowNamesARequestThatHangsAndItsStage) {
+    serve("memory:1M", {"--fault", "read:hang"});
+    std::atomic<bool> answered{false};
+    std::thread reader([&] {
+        Client client(uri());
+        EXPECT_EQ(client.try_read(4096, 512), 0);
+        answered = true;
+    });
+    std::string report;
+    EXPECT_TRUE(eventually([&] {
+        report = blkscope({"slow", "nbd0", "--over", "10ms"});
+        return report.find("\nnow ") != std::string::npos;
+    })) << report;
+    std::istringstream line(report.substr(report.find("\nnow ") + 1));
+    std::vector<std::string> words;
+    for (std::string word; line >> word && words.size() < 11;) words.push_back(word);
+    ASSERT_EQ(words.size(), 11u) << report;
+    EXPECT_EQ(words[1], "client-1");
+    EXPECT_EQ(words[2], "read");
+    EXPECT_EQ(words[3], "4096");
+    EXPECT_EQ(words[7].front(), '>') << report;  // its service goes on
+    EXPECT_EQ(words[10], "service");
+    EXPECT_FALSE(answered);
+    blkscope({"fault", "nbd0", "clear"});
+    reader.join();
+    EXPECT_TRUE(eventually([&] {
+        report = blkscope({"slow", "nbd0", "--over", "10ms"});
+        return report.find(" ended\n") != std::string::npos;
+    })) << report;
+    EXPECT_EQ(report.find("\nnow "), std::string::npos) << report;
+    EXPECT_EQ(blkscope({"slow", "nbd0", "--over", "3000s"}),
+              "no request of the last minute took 3000s, and none is under way for so long\n");
+}
+
+TEST_F(Traced, ExplainNamesTheLargestPart) {
+    serve("memory:1M", {"--model", "all=const:5ms"});
+    std::atomic<bool> stop{false};
+    std::thread reader([&] {
+        Client client(uri());
+        while (!stop) EXPECT_EQ(client.try_read(0, 512), 0);
+    });
+    std::string report;
+    EXPECT_TRUE(eventually([&] {
+        report = blkscope({"explain", "nbd0", "0.1"});
+        return report.find("is service: the device has a model") != std::string::npos;
+    })) << report;
+    stop = true;
+    reader.join();
+    EXPECT_NE(report.find("no disk"), std::string::npos) << report;
+    const CommandResult idle = try_blkscope({"explain", "nbd9", "0.1"});
+    EXPECT_EQ(idle.status, 1);
+}
+
+TEST_F(Traced, ADamagedFileIsRefusedInOneLine) {
+    serve("memory:1M");
+    Client client(uri());
+    do_requests(client);
+    std::string content = content_of(save(61));
+    const auto refused = [&](const std::string& bytes) {
+        std::ofstream(path("damaged"), std::ios::binary) << bytes;
+        const CommandResult result = try_blkscope({"trace", "--read", path("damaged")});
+        EXPECT_EQ(result.status, 1);
+        return result.output;
+    };
+    EXPECT_EQ(refused(content.substr(0, content.size() / 2)),
+              "blkscope: " + path("damaged") + ": cut off: it should have 61 requests\n");
+    content[content.size() / 2] = static_cast<char>(content[content.size() / 2] ^ 1);
+    EXPECT_EQ(refused(content), "blkscope: " + path("damaged") +
+                                    ": damaged: its requests do not fit their checksum\n");
+}
+
+TEST_F(Traced, WithoutARecorderThereIsNothingToShow) {
+    serve("memory:1M", {"--recorder", "0"});
+    Client client(uri());
+    do_requests(client);
+    EXPECT_TRUE(rows_of(blkscope({"trace", "nbd0"})).empty());
+    EXPECT_EQ(try_blkscope({"trace"}).status, 2);
+    EXPECT_EQ(try_blkscope({"trace", "nbd0", "--format", "blktrace"}).status, 2);
+    EXPECT_EQ(try_blkscope({"trace", "nbd0", "--for", "soon"}).status, 2);
+    EXPECT_EQ(try_blkscope({"slow", "nbd0", "--over", "long"}).status, 2);
+    EXPECT_EQ(try_blkscope({"trace", "nbd9"}).status, 1);
+}
+
+}  // namespace
+}  // namespace blkscope::test

@@ -1,0 +1,85 @@
+// The screen of blkscope explain.
+#include "tools/blkscope/explain.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace blkscope {
+namespace {
+
+StageTime stage(uint64_t mean_us) {
+    return {.count = 1000, .sum_ns = mean_us * 1'000'000, .p99_ns = 2000 * mean_us};
+}
+
+Explanation balanced() {
+    return {.device = "nbd0",
+            .backing = "/srv/disk.img",
+            .interval_s = 1,
+            .receive = stage(10),
+            .wait = stage(20),
+            .service = stage(40),
+            .reply = stage(5)};
+}
+
+std::string sentence_of(const Explanation& what) {
+    const std::string text = explanation_text(what);
+    return text.substr(text.rfind("\n", text.size() - 2) + 1);
+}
+
+TEST(Explain, IsOneScreenAndOneSentence) {
+    Explanation what = balanced();
+    what.disk = DiskTime{.name = "vda", .requests = 2000, .ms = 30};
+    EXPECT_EQ(explanation_text(what),
+              "nbd0, /srv/disk.img: 1000 reads and writes in 1.0 s\n"
+              "\n"
+              "  stage               mean  share\n"
+              "  receive          10.0 us  13.3 %  ####                           p99 20.0 us\n"
+              "  wait             20.0 us  26.7 %  ########                       p99 40.0 us\n"
+              "  service          40.0 us  53.3 %  ################               p99 80.0 us\n"
+              "    vda            30.0 us  40.0 %  ############                   \n"
+              "    rest           10.0 us  13.3 %  ####                           \n"
+              "  reply             5.0 us   6.7 %  ##                             p99 10.0 us\n"
+              "\n"
+              "Most of the time, 40 %, is disk: the disk vda itself is the largest part; only a "
+              "faster disk, or fewer requests for it, would change it.\n");
+}
+
+TEST(Explain, ADiskWithFewerRequestsThanTheDeviceIsThePageCache) {
+    Explanation what = balanced();
+    what.disk = DiskTime{.name = "vda", .requests = 999, .ms = 30};
+    EXPECT_NE(explanation_text(what).find("page cache   vda saw 999 requests"), std::string::npos);
+    EXPECT_NE(sentence_of(what).find("53 %, is service: most of it never reached the disk"),
+              std::string::npos);
+}
+
+TEST(Explain, TheDiskIsNoMoreThanItsService) {
+    Explanation what = balanced();
+    what.disk = DiskTime{.name = "vda", .requests = 5000, .ms = 99'999};
+    EXPECT_NE(explanation_text(what).find("rest            0.0 us"), std::string::npos)
+        << explanation_text(what);
+}
+
+TEST(Explain, EachPartHasItsAdvice) {
+    Explanation what = balanced();
+    what.wait = stage(900);
+    EXPECT_NE(sentence_of(what).find("is wait: requests wait for a place"), std::string::npos);
+    what.limited = true;
+    EXPECT_NE(sentence_of(what).find("is wait: the limits"), std::string::npos);
+    what.receive = stage(5000);
+    EXPECT_NE(sentence_of(what).find("is receive: "), std::string::npos);
+    what.reply = stage(9000);
+    EXPECT_NE(sentence_of(what).find("is reply: clients take"), std::string::npos);
+    what.service = stage(20'000);
+    what.modelled = true;
+    EXPECT_NE(sentence_of(what).find("is service: the device has a model"), std::string::npos);
+}
+
+TEST(Explain, WithoutRequestsThereIsNothingToExplain) {
+    EXPECT_NE(explanation_text({.device = "nbd0", .backing = "memory:1M"})
+                  .find("There were no requests to explain."),
+              std::string::npos);
+}
+
+}  // namespace
+}  // namespace blkscope

@@ -1,0 +1,226 @@
+#include "tools/blkscope/explain.hpp"
+
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <functional>
+#include <stdexcept>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tools/iostat/histogram_reader.hpp"
+#include "tools/iostat/histograms.hpp"
+#include "tools/iostat/reader.hpp"
+#include "tools/program/kstats.hpp"
+#include "tools/program/print.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr int bar_width = 30;
+
+// ---- What the device and the disk say ----
+
+StageTime stage_time(const iostat::Histograms& interval, std::string_view phase) {
+    const auto histogram = iostat::of_transfers(interval, phase);
+    if (!histogram) return {};
+    return {.count = histogram->count(),
+            .sum_ns = histogram->sum.value_or(0),
+            .p99_ns = iostat::percentile(*histogram, kstat2::p99)};
+}
+
+// The disk that is the backing, or has its file.
+std::optional<dev_t> disk_of_backing(const std::string& backing) {
+    struct stat status {};
+    if (stat(backing.c_str(), &status) != 0) return {};
+    if (S_ISBLK(status.st_mode)) return status.st_rdev;
+    return S_ISREG(status.st_mode) ? std::optional(status.st_dev) : std::nullopt;
+}
+
+// Reads and writes that have completed since the boot.
+std::optional<DiskTime> read_disk(std::optional<dev_t> disk) {
+    if (!disk) return {};
+    const std::string folder = fmt::format("/sys/dev/block/{}:{}", major(*disk), minor(*disk));
+    std::ifstream file(folder + "/stat");
+    std::array<uint64_t, 8> fields{};
+    for (uint64_t& field : fields) file >> field;
+    if (!file) return {};
+    std::ifstream about(folder + "/uevent");
+    DiskTime time{.name = "disk", .requests = fields[0] + fields[4], .ms = fields[3] + fields[7]};
+    for (std::string line; std::getline(about, line);) {
+        if (line.starts_with("DEVNAME=")) time.name = line.substr(8);
+    }
+    return time;
+}
+
+std::vector<iostat::Device> read_devices(iostat::Reader& reader) {
+    std::vector<iostat::Device> devices = reader.read();
+    std::erase_if(devices, [](const iostat::Device& each) {
+        return each.kind != iostat::Kind::disk || each.module != "nbd";
+    });
+    return devices;
+}
+
+// Only the chosen device remains.
+void choose(std::vector<iostat::Device>& devices, const std::string& name) {
+    if (name.empty() && devices.size() > 1) {
+        throw std::runtime_error("explain: there are several devices; name one of 'blkscope list'");
+    }
+    if (!name.empty()) {
+        std::erase_if(devices, [&](const iostat::Device& each) { return each.name != name; });
+    }
+    if (devices.empty()) {
+        throw std::runtime_error("explain: " + (name.empty() ? iostat::no_devices_text()
+                                                             : iostat::no_devices_text({name})));
+    }
+}
+
+// ---- The sentence ----
+
+struct Part {
+    std::string_view name;
+    double ns;
+    std::string advice;
+};
+
+// The time with the disk of a request of ours. The disk may have had requests of others.
+double disk_ns(const Explanation& what) {
+    if (!what.disk || what.service.count == 0 || what.disk->requests < what.service.count) return 0;
+    const double ns =
+        static_cast<double>(what.disk->ms) * 1e6 / static_cast<double>(what.service.count);
+    return std::min(ns, what.service.mean_ns());
+}
+
+std::string wait_advice(const Explanation& what) {
+    if (what.limited) return "the limits of the device or of its clients hold requests back";
+    return "requests wait for a place in the depth; a larger --queue-depth, or fewer requests at "
+           "once, would shorten it";
+}
+
+std::string service_advice(const Explanation& what) {
+    if (what.modelled) return "the device has a model, which decides it";
+    if (what.disk && disk_ns(what) == 0) {
+        return "most of it never reached the disk: it is the page cache, the copy and the ring";
+    }
+    return "it is the file system, the ring and the wake-up; --direct or a faster processor would "
+           "change it";
+}
+
+std::vector<Part> parts_of(const Explanation& what) {
+    const double disk = disk_ns(what);
+    std::vector<Part> parts{
+        {"receive", what.receive.mean_ns(),
+         "requests are held back before the device, for their data or for memory; fewer or smaller "
+         "writes at once would shorten it"},
+        {"wait", what.wait.mean_ns(), wait_advice(what)},
+        {"service", what.service.mean_ns() - disk, service_advice(what)},
+        {"reply", what.reply.mean_ns(),
+         "clients take their answers slowly; a faster client or network would shorten it"}};
+    if (disk > 0) {
+        parts.push_back({"disk", disk,
+                         fmt::format("the disk {} itself is the largest part; only a faster disk, "
+                                     "or fewer requests for it, would change it",
+                                     what.disk->name)});
+    }
+    return parts;
+}
+
+std::string time_text(double ns) {
+    if (ns >= 1e6) return fmt::format("{:.2f} ms", ns / 1e6);
+    return fmt::format("{:.1f} us", ns / 1e3);
+}
+
+std::string line_of(std::string_view name, double ns, double all, std::optional<uint64_t> p99) {
+    const double share = all > 0 ? std::clamp(ns / all, 0.0, 1.0) : 0;
+    const auto length = static_cast<size_t>(share * bar_width + 0.5);
+    return fmt::format("  {:<12} {:>11} {:>5.1f} %  {:<{}} {}\n", name, time_text(ns), share * 100,
+                       std::string(length, '#'), bar_width,
+                       p99 ? "p99 " + time_text(static_cast<double>(*p99)) : "");
+}
+
+std::string disk_lines(const Explanation& what, double all) {
+    if (!what.disk) return "    no disk      the backing is memory, or a file of no disk\n";
+    const double disk = disk_ns(what);
+    if (disk == 0) {
+        return fmt::format("    page cache   {} saw {} requests, fewer than the device\n",
+                           what.disk->name, what.disk->requests);
+    }
+    return line_of("  " + what.disk->name, disk, all, {}) +
+           line_of("  rest", what.service.mean_ns() - disk, all, {});
+}
+
+}  // namespace
+
+std::string explanation_text(const Explanation& what) {
+    std::string text = fmt::format("{}, {}: {} reads and writes in {:.1f} s\n", what.device,
+                                   what.backing, what.service.count, what.interval_s);
+    if (what.service.count == 0) return text + "\nThere were no requests to explain.\n";
+    const std::vector<Part> parts = parts_of(what);
+    double all = 0;
+    for (const Part& part : parts) all += part.ns;
+    text += "\n  stage               mean  share\n";
+    text += line_of("receive", what.receive.mean_ns(), all, what.receive.p99_ns);
+    text += line_of("wait", what.wait.mean_ns(), all, what.wait.p99_ns);
+    text += line_of("service", what.service.mean_ns(), all, what.service.p99_ns);
+    text += disk_lines(what, all);
+    text += line_of("reply", what.reply.mean_ns(), all, what.reply.p99_ns);
+    const Part& most = *std::max_element(parts.begin(), parts.end(),
+                                         [](const Part& a, const Part& b) { return a.ns < b.ns; });
+    return text + fmt::format("\nMost of the time, {:.0f} %, is {}: {}.\n",
+                              all > 0 ? most.ns / all * 100 : 0, most.name, most.advice);
+}
+
+void explain(const ExplainCommand& command) {
+    iostat::Options options;
+    options.mode = iostat::Mode::extended;
+    iostat::Reader reader(options);
+    iostat::HistogramReader histograms;
+    std::vector<iostat::Device> before = read_devices(reader);
+    choose(before, command.device);
+    histograms.read_into(before);
+    const iostat::Device& chosen = before.front();
+    if (chosen.histograms.empty()) {
+        throw std::runtime_error(fmt::format(
+            "explain: {0} has no histograms; 'kstat2adm enable blk:hist' begins", chosen.name));
+    }
+    kstat_t* exp = program::read_kstat(reader.chain(), chosen.module, chosen.instance,
+                                       chosen.name + ",export");
+    Explanation what{.device = chosen.name,
+                     .backing = exp != nullptr ? program::text_record(exp, "backing").value_or("-")
+                                               : std::string("-")};
+    const auto has = [&](const char* kstat) {
+        return program::read_kstat(reader.chain(), chosen.module, chosen.instance,
+                                   chosen.name + kstat) != nullptr;
+    };
+    what.modelled = has(",model");
+    what.limited = has(",limits") || has(",client-limits");
+    const auto disk = disk_of_backing(what.backing);
+    const auto disk_before = read_disk(disk);
+    const auto begin = std::chrono::steady_clock::now();
+    std::this_thread::sleep_for(std::chrono::duration<double>(command.interval_s));
+    std::vector<iostat::Device> now{chosen};
+    now.front().histograms.clear();
+    histograms.read_into(now);
+    what.disk = read_disk(disk);
+    if (what.disk && disk_before) {
+        what.disk->requests -= disk_before->requests;
+        what.disk->ms -= disk_before->ms;
+    }
+    what.interval_s =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto interval = iostat::difference(chosen.histograms, now.front().histograms);
+    what.receive = stage_time(interval, "receive");
+    what.wait = stage_time(interval, "wait");
+    what.service = stage_time(interval, "service");
+    what.reply = stage_time(interval, "reply");
+    program::print(explanation_text(what));
+}
+
+}  // namespace blkscope

@@ -1,0 +1,59 @@
+// blkscope explain: where the time of a device's reads and writes goes, on one screen.
+//
+//     histograms of the interval ─▶ receive, wait, service, reply ──┐
+//     diskstats of the disk under the backing ─▶ a part of service ─┴▶ the largest part, in a sentence
+//
+// Units:   nanoseconds; requests.
+// Threads: any.
+// Errors:  without such a device or its histograms explain() throws std::runtime_error. Without
+//          kstats it throws std::system_error.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace blkscope {
+
+struct ExplainCommand {
+    std::string device;  // empty: the only one
+    double interval_s = 1;
+};
+
+/// One stage of the interval's requests.
+struct StageTime {
+    uint64_t count = 0;
+    uint64_t sum_ns = 0;
+    std::optional<uint64_t> p99_ns = {};
+
+    [[nodiscard]] double mean_ns() const {
+        return count > 0 ? static_cast<double>(sum_ns) / static_cast<double>(count) : 0;
+    }
+};
+
+/// The figures that Linux has of the disk under a backing, over the interval.
+struct DiskTime {
+    std::string name;
+    uint64_t requests = 0;
+    uint64_t ms = 0;  // of all these requests together
+};
+
+struct Explanation {
+    std::string device;
+    std::string backing;
+    double interval_s = 0;
+    StageTime receive = {};
+    StageTime wait = {};
+    StageTime service = {};
+    StageTime reply = {};
+    std::optional<DiskTime> disk = {};  // none: memory, or a file of no disk
+    bool modelled = false;              // the device has a model
+    bool limited = false;               // the device or its clients have limits
+};
+
+/// The screen: a line for each stage, and at the end the sentence.
+[[nodiscard]] std::string explanation_text(const Explanation& explanation);
+
+void explain(const ExplainCommand& command);
+
+}  // namespace blkscope
