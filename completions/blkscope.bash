@@ -28,13 +28,40 @@ _blkscope_files() {
     while IFS= read -r file; do COMPREPLY+=("$file"); done < <(compgen -f -- "${1#=}")
 }
 
+# _blkscope_as_program ARGUMENT...: runs the program that _blkscope_program names.
+_blkscope_as_program() {
+    "$_blkscope_path" "$_blkscope_name" "$@"
+}
+
+# _blkscope_program NAME: completes the words behind NAME as those of that program. The file of its
+# completion is beside this one. If another package's file has that name, ours is in a folder of its own.
+_blkscope_program() {
+    local file before folder=${BASH_SOURCE[0]%/*} _blkscope_path=${COMP_WORDS[0]} _blkscope_name=$1
+    if ! declare -F "_$1" >/dev/null; then
+        # Another package's program of this name keeps its completion.
+        before=$(complete -p "$1" 2>/dev/null)
+        for file in "$folder/$1.bash" "$folder/../../blkscope/completions/$1" "$folder/$1"; do
+            # shellcheck disable=SC1090  # one of ours
+            [[ -r $file ]] && source "$file" && break
+        done
+        complete -r "$1" 2>/dev/null
+        [[ -z $before ]] || eval "$before"
+        declare -F "_$1" >/dev/null || return 0
+    fi
+    local COMP_WORDS=(_blkscope_as_program "${COMP_WORDS[@]:2}") COMP_CWORD=$((COMP_CWORD - 1))
+    "_$1"
+}
+
 _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top help --help --version
+        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top iostat gstat kstat kstat2 help --help --version
         return
     fi
+    case ${COMP_WORDS[1]} in
+        iostat | gstat | kstat | kstat2) _blkscope_program "${COMP_WORDS[1]}" && return ;;
+    esac
     case $previous in
         --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
         --unix | --config | --tls-certs | --tls-psk | --output | -o | --read) _blkscope_files "$word" && return ;;
@@ -85,7 +112,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top ;;
+        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top iostat gstat kstat kstat2 ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line

@@ -20,6 +20,7 @@
 #include "tools/blkscope/help.hpp"
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"
+#include "tools/blkscope/programs.hpp"
 #include "tools/blkscope/serve.hpp"
 #include "tools/blkscope/slow_command.hpp"
 #include "tools/blkscope/trace_command.hpp"
@@ -490,6 +491,13 @@ void add_control(CLI::App& app, ControlCommands& commands) {
                     "Every export of each server that has a crash cache");
 }
 
+// The programs, for the help. Such a command line is never parsed here.
+void add_programs(CLI::App& app) {
+    for (const ProgramCommand& command : program_commands) {
+        app.add_subcommand(std::string(command.name), std::string(command.purpose));
+    }
+}
+
 // CLI11 cannot require "one of both", nor exclude all other options without a list in each line of
 // help.
 void require_something_to_serve(const CLI::App& app, const ServeOptions& options) {
@@ -554,6 +562,8 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Words& word
 }  // namespace
 
 int run(int argc, char** argv) {
+    const Words words = with_help_as_option({argv, argv + argc});
+    if (words.size() > 1 && is_program(words[1])) become_program({words.begin() + 1, words.end()});
     program::warn_of_silent_providers("blkscope");
     CLI::App app(about, "blkscope");
     app.require_subcommand(1);
@@ -583,7 +593,7 @@ int run(int argc, char** argv) {
     add_control(app, control_commands);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
-    const Words words = with_help_as_option({argv, argv + argc});
+    add_programs(app);
     try {
         app.parse(Words(words.rbegin(), words.rend() - 1));  // CLI11 takes the last word first
         require_something_to_serve(app, serve_options);
