@@ -5,17 +5,54 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace blkscope {
 
-std::string run_directory() {
-    // secure_getenv: the caller of a set-user-id reader must not choose the directory it reads.
-    if (const char* chosen = secure_getenv("KSTAT_DIR"); chosen != nullptr && *chosen != '\0') {
-        return chosen;
+namespace {
+
+// secure_getenv: the caller of a set-user-id reader must not choose the directory it reads. Empty if
+// the variable is not set.
+std::string of_environment(const char* name) {
+    const char* const text = secure_getenv(name);
+    return text == nullptr ? "" : text;
+}
+
+// A logged-in user's directory has the user's number as its name.
+std::vector<std::string> directories_of_users() {
+    std::vector<std::string> paths;
+    std::error_code none;
+    for (const auto& entry : std::filesystem::directory_iterator("/run/user", none)) {
+        const std::string user = entry.path().filename().string();
+        const bool is_number = user.find_first_not_of("0123456789") == std::string::npos;
+        if (is_number) paths.push_back(entry.path().string() + "/kstat");
     }
-    const char* runtime = secure_getenv("XDG_RUNTIME_DIR");
-    if (geteuid() == 0 || runtime == nullptr || *runtime == '\0') return "/run/kstat";
-    return std::string(runtime) + "/kstat";
+    std::ranges::sort(paths);
+    return paths;
+}
+
+}  // namespace
+
+std::string run_directory() {
+    if (std::string chosen = of_environment("KSTAT_DIR"); !chosen.empty()) return chosen;
+    const std::string runtime = of_environment("XDG_RUNTIME_DIR");
+    if (geteuid() == 0 || runtime.empty()) return machine_run_directory;
+    return runtime + "/kstat";
+}
+
+std::vector<std::string> reader_directories() {
+    std::vector<std::string> paths{run_directory()};
+    if (!of_environment("KSTAT_DIR").empty()) return paths;
+    const auto add = [&](const std::string& path) {
+        if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+    };
+    add(machine_run_directory);
+    if (const std::string runtime = of_environment("XDG_RUNTIME_DIR"); !runtime.empty()) {
+        add(runtime + "/kstat");
+    }
+    if (geteuid() == 0) std::ranges::for_each(directories_of_users(), add);
+    return paths;
 }
 
 std::string socket_name(int pid) {

@@ -14,12 +14,21 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace blkscope {
 
 /// The path: $KSTAT_DIR, else /run/kstat for root, else $XDG_RUNTIME_DIR/kstat, else /run/kstat. A
 /// user without a directory of their own can still read the system's.
 std::string run_directory();
+
+/// The run directory of the machine, for root and for the members of a group: /run/kstat.
+inline constexpr const char* machine_run_directory = "/run/kstat";
+
+/// The directories that a reader looks in, each once. $KSTAT_DIR is the only one if it is set.
+/// Otherwise they are the run directory, /run/kstat and $XDG_RUNTIME_DIR/kstat, and for root those
+/// of all users, /run/user/UID/kstat. Not all of them need exist.
+std::vector<std::string> reader_directories();
 
 /// The name of a provider's socket in the run directory: "<pid>.sock".
 std::string socket_name(int pid);

@@ -1,6 +1,8 @@
 #include "kstat/provider/instance.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <system_error>
@@ -14,6 +16,33 @@ namespace blkscope::kstat {
 namespace {
 
 constexpr int numbers_max = 1 << 20;
+constexpr int create_attempts_max = 4;
+
+// Another user of the directory's group claims numbers in the same file. In a directory with the sticky
+// bit, Linux refuses O_CREAT for another user's file (fs.protected_regular). Hence there are two calls.
+Descriptor open_or_create(int directory, const std::string& name) {
+    constexpr int flags = O_RDWR | O_CLOEXEC | O_NOFOLLOW;
+    Descriptor file;
+    for (int attempt = 0; attempt < create_attempts_max && !file.is_open(); ++attempt) {
+        file = Descriptor(::openat(directory, name.c_str(), flags));
+        if (file.is_open() || errno != ENOENT) break;
+        file = Descriptor(::openat(directory, name.c_str(), flags | O_CREAT | O_EXCL, 0660));
+        if (!file.is_open() && errno != EEXIST) break;
+    }
+    return file;
+}
+
+// Lets the directory's group use the file, whatever the umask, and no other user. Any process that can
+// open the file could take a lock. The owner alone can set this.
+void share_with_group(int directory, int file) {
+    struct stat of_directory {};
+    struct stat of_file {};
+    if (fstat(directory, &of_directory) != 0 || fstat(file, &of_file) != 0) return;
+    if (of_file.st_uid != geteuid()) return;
+    const bool has_group =
+        of_file.st_gid == of_directory.st_gid || fchown(file, uid_t(-1), of_directory.st_gid) == 0;
+    if (has_group && (of_file.st_mode & 0777) != 0660) fchmod(file, 0660);
+}
 
 }  // namespace
 
@@ -45,10 +74,9 @@ class InstanceClaim::File {
     Descriptor open(const std::string& module) {
         if (module.empty() || module.find('/') != std::string::npos) fail(EINVAL);
         const Descriptor directory = open_run_directory();
-        // Readable by this user only: any process that can open the file could take a lock.
-        Descriptor file(::openat(directory.get(), (module + ".instances").c_str(),
-                                 O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-        if (file.get() < 0) fail(errno);
+        Descriptor file = open_or_create(directory.get(), module + ".instances");
+        if (!file.is_open()) fail(errno);
+        share_with_group(directory.get(), file.get());
         return file;
     }
 

@@ -1,7 +1,7 @@
 // Instance numbers that no other process on this machine uses at the same time: nbd0, nbd1, ...
 //
 // Number N is the lock on byte N of `<module>.instances` in the run directory. The kernel unlocks
-// at the end of the process, so a crash returns the number.
+// at the end of the process, so a crash returns the number. The file is for the directory's group.
 #pragma once
 
 #include <memory>

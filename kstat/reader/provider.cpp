@@ -45,7 +45,7 @@ bool is_new(const std::string& path) {
 void Provider::warn(const char* what) const {
     const char* const program = secure_getenv("KSTAT_WARN");
     if (program == nullptr || *program == '\0') return;
-    const std::string path = run_directory() + "/" + name_;
+    const std::string path = directory_.path + "/" + name_;
     if (!is_new(path)) return;
     std::fprintf(stderr, "%s: %s %s; its statistics are left out\n", program, path.c_str(), what);
 }
@@ -74,7 +74,7 @@ bool Provider::connect(Deadline deadline) {
 // Waits for a place in a full backlog once. The socket's name is the only thing that names the
 // process.
 bool Provider::connect_unless_silent(Deadline deadline) {
-    const bool is_vain = silent_ || is_stopped(pid_of_socket(name_).value_or(0));
+    const bool is_vain = silent_ || is_stopped(pid());
     const bool connected = connect(is_vain ? std::chrono::steady_clock::now() : deadline);
     silent_ = is_full_;
     return connected;
@@ -174,6 +174,10 @@ bool Provider::is_ready() {
 bool Provider::reconnect() {
     if (connection_ || !connect_unless_silent(soon())) return false;
     return wait(soon()) && connection_ && !replaced_;
+}
+
+pid_t Provider::pid() const {
+    return pid_of_socket(name_).value_or(0);
 }
 
 bool Provider::may_be_written() const {

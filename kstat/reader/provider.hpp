@@ -36,6 +36,9 @@ class Provider {
     void ask(Deadline deadline);
     void hear(Deadline deadline);
 
+    /// The process id in the name of the socket.
+    pid_t pid() const;
+
     /// The process ended, and its kstats with it.
     bool is_gone() const { return connection_ == nullptr && !is_full_; }
 

@@ -50,7 +50,7 @@ bool wait_for(int socket, short events, Deadline deadline) {
 }
 
 bool is_believed(uid_t user, const Directory& directory) {
-    return user == 0 || user == geteuid() || user == directory.owner;
+    return user == 0 || user == geteuid() || user == directory.owner || directory.is_for_group;
 }
 
 // Limits the wait of a connect to a full backlog.
@@ -111,7 +111,8 @@ Result<std::unique_ptr<ProviderConnection>> ProviderConnection::open(const Direc
     ucred peer{};
     socklen_t size = sizeof peer;
     if (error != 0 || getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 ||
-        !is_believed(peer.uid, directory) || fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
+        !is_believed(peer.uid, directory) || (directory.is_for_group && peer.uid != file.st_uid) ||
+        fcntl(socket.get(), F_SETFL, O_NONBLOCK) != 0) {
         return os_error(ENXIO);
     }
     // Its constructor is private.

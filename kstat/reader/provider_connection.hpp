@@ -30,10 +30,12 @@ struct Reply {
     std::vector<std::byte> body;
 };
 
-/// The run directory, open.
+/// A run directory, open.
 struct Directory {
+    std::string path;
     Descriptor descriptor;
     uid_t owner = 0;
+    bool is_for_group = false;  // root's, where a group may create files: mode 3775
 };
 
 /// Limit of the time that a provider may take for an answer.
@@ -43,7 +45,7 @@ Deadline soon();
 class ProviderConnection {
   public:
     /// Connects to the socket `name`, if a trusted user owns it: root, this process's user, or the
-    /// directory's owner. After the deadline a connect does not wait. A socket of this user on which
+    /// directory's owner. Where root lets a group create files, each of its members is trusted. After the deadline a connect does not wait. A socket of this user on which
     /// no process listens is removed.
     ///
     /// Errors: ETIMEDOUT if too many connections wait for the provider. ENXIO if another user owns

@@ -1,5 +1,5 @@
-// The run directory, for a reader. Each look opens the directory again, so that a directory created
-// or replaced later is found.
+// The run directories, for a reader. Each look opens them again, so that a directory created or
+// replaced later is found.
 //
 // Threads: one.
 #pragma once
@@ -16,8 +16,13 @@ namespace blkscope::kstat {
 
 class RunDirectory {
   public:
-    /// Opens the directory of that path now. Returns an errno; no directory is open then.
+    explicit RunDirectory(const std::string& path) { directory_.path = path; }
+
+    /// Opens the directory of that path now. Returns an errno; no directory is open then. The
+    /// directory of a user, /run/user/UID/kstat, must not be a link.
     int reopen();
+
+    void close() { directory_.descriptor = Descriptor(); }
 
     /// The names of the sockets in it; none if no directory is open.
     [[nodiscard]] Result<std::vector<std::string>> sockets() const;
@@ -28,19 +33,36 @@ class RunDirectory {
     Directory directory_;
 };
 
-/// Brings `providers`, by the names of their sockets, up to date. The function finds new providers,
+/// The directories of reader_directories(). An object of one never moves, because providers refer to it.
+class RunDirectories {
+  public:
+    /// Opens them now. Returns the errno of the first. If it is 0, returns EMFILE or ENFILE if a
+    /// descriptor for another one was missing. The others are often not there, or not readable.
+    int reopen();
+
+    [[nodiscard]] const std::map<std::string, RunDirectory>& all() const { return all_; }
+
+  private:
+    std::map<std::string, RunDirectory> all_;  // by path
+};
+
+/// Brings `providers`, by the paths of their sockets, up to date. The function finds new providers,
 /// asks all, and takes their answers, within one patience for all together. The caller drops those
 /// that ended or were replaced. P is a Provider.
 ///
 /// Returns 0, or an errno if providers are missing because this process lacked a descriptor or
 /// memory for them.
 template <class P>
-int look_around(RunDirectory& directory, std::map<std::string, P>& providers) {
-    const auto names = directory.sockets();
-    int shortage = names ? 0 : names.error().value();
-    if (names) {
+int look_around(const RunDirectories& directories, std::map<std::string, P>& providers) {
+    int shortage = 0;
+    for (const auto& [path, directory] : directories.all()) {
+        const auto names = directory.sockets();
+        if (!names) {
+            shortage = names.error().value();
+            continue;
+        }
         for (const std::string& name : *names) {
-            providers.try_emplace(name, directory.directory(), name);
+            providers.try_emplace(path + "/" + name, directory.directory(), name);
         }
     }
     const Deadline deadline = soon();

@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -40,47 +41,66 @@ constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
 
 constexpr const char* module = "nbd";
 
-// Nothing for a server of a version without the record.
-std::optional<pid_t> pid_in(kstat_t* ksp) {
+// 0 for a server of a version without the record.
+pid_t pid_in(kstat_t* ksp) {
     const kstat_named_t* pid = program::record_of(ksp, "pid", KSTAT_DATA_INT32);
-    if (pid == nullptr || pid->value.i32 <= 0) return {};
-    return pid->value.i32;
+    return pid == nullptr ? 0 : std::max(pid->value.i32, 0);
 }
 
-// The process that serves the device: a record of nbd:N:nbdN,export.
-pid_t server_of(const std::string& device) {
-    const auto instance =
-        device.starts_with(module)
-            ? program::decimal<int>(std::string_view(device).substr(std::strlen(module)))
-            : std::nullopt;
-    if (!instance || *instance < 0) no_such_device(device);
+// The processes of the exports for which `is_wanted` is true, each once.
+template <class Predicate>
+std::set<pid_t> servers_of(kstat_ctl_t* chain, Predicate is_wanted) {
+    std::set<pid_t> servers;
+    for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        const std::string name = fmt::format("{}{},export", module, ksp->ks_instance);
+        if (std::strcmp(ksp->ks_module, module) != 0 || name != ksp->ks_name) continue;
+        if (kstat_read(chain, ksp, nullptr) >= 0 && is_wanted(ksp)) servers.insert(pid_in(ksp));
+    }
+    return servers;
+}
+
+// "nbd0@4711" is the nbd0 of the process 4711.
+struct DeviceAtServer {
+    std::string device;
+    std::optional<pid_t> server;
+};
+
+DeviceAtServer parse_device(const std::string& text) {
+    const size_t at = text.rfind('@');
+    if (at == std::string::npos) return {text, {}};
+    const auto server = program::decimal<pid_t>(std::string_view(text).substr(at + 1));
+    if (!server || *server <= 0) no_such_device(text);
+    return {text.substr(0, at), server};
+}
+
+// Servers of different run directories may have devices of one name. Then the user must name the process.
+pid_t server_of(const DeviceAtServer& wanted) {
     const program::Chain chain(kstat_open());
     if (!chain) throw_errno("read kstats");
-    kstat_t* ksp = program::read_kstat(chain.get(), module, *instance, device + ",export");
-    if (ksp == nullptr) no_such_device(device);
-    const auto pid = pid_in(ksp);
-    if (!pid) {
-        throw std::runtime_error(device + ": its server is too old to be changed while it runs");
+    std::set<pid_t> servers = servers_of(chain.get(), [&](const kstat_t* ksp) {
+        return wanted.device == fmt::format("{}{}", module, ksp->ks_instance);
+    });
+    if (wanted.server) std::erase_if(servers, [&](pid_t pid) { return pid != *wanted.server; });
+    if (servers.empty()) no_such_device(wanted.device);
+    if (servers.size() > 1) {
+        throw std::invalid_argument(fmt::format("there are several devices '{0}': name {0}@{1}",
+                                                wanted.device,
+                                                fmt::join(servers, " or " + wanted.device + "@")));
     }
-    return *pid;
+    if (*servers.begin() > 0) return *servers.begin();
+    throw std::runtime_error(wanted.device + ": its server is too old to be changed while it runs");
 }
 
-// The processes that serve a device with a crash cache, each once. A server that this process lacks
-// a descriptor for is a failure: its power would stay on.
+// The processes that serve a device with a crash cache. A server that this process lacks a descriptor
+// for is a failure: its power would stay on.
 std::set<pid_t> servers_with_crash_cache() {
     const program::Chain chain(kstat_open());
     if (!chain || program::update(chain.get()) != program::Update::complete) {
         throw_errno("read kstats");
     }
-    std::set<pid_t> servers;
-    for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        const std::string name = fmt::format("{}{},export", module, ksp->ks_instance);
-        if (std::strcmp(ksp->ks_module, module) != 0 || name != ksp->ks_name) continue;
-        if (kstat_read(chain.get(), ksp, nullptr) < 0) continue;
-        const auto pid = pid_in(ksp);
-        if (pid && kstat_data_lookup(ksp, "crash_cache") != nullptr) servers.insert(*pid);
-    }
-    return servers;
+    return servers_of(chain.get(), [](kstat_t* ksp) {
+        return pid_in(ksp) > 0 && kstat_data_lookup(ksp, "crash_cache") != nullptr;
+    });
 }
 
 // A process of another user must not play the server.
@@ -92,10 +112,19 @@ void require_server(int socket, pid_t pid, const std::string& what) {
     }
 }
 
+// The run directory that has a socket of that name.
+std::string directory_with(const std::string& name) {
+    for (const std::string& path : reader_directories()) {
+        if (access((path + "/" + name).c_str(), F_OK) == 0) return path;
+    }
+    return run_directory();
+}
+
 Descriptor connect_to(pid_t pid) {
     const std::string name = control_socket_name(pid);
-    const std::string what = "connect to " + run_directory() + "/" + name;
-    const Descriptor directory(::open(run_directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const std::string path = directory_with(name);
+    const std::string what = "connect to " + path + "/" + name;
+    const Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!directory.is_open()) throw_errno(what);
     Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     if (!socket.is_open()) throw_errno(what);
@@ -159,10 +188,13 @@ StrictJson take_answer(const std::string& line) try {
 }  // namespace
 
 ServerConnection::ServerConnection(const std::string& device)
-    : socket_(connect_to(server_of(device))) {}
+    : socket_(connect_to(server_of(parse_device(device)))) {}
 
 StrictJson ServerConnection::ask(const ControlRequest& request) {
-    const std::string line = text_of(request) + "\n";
+    const DeviceAtServer wanted = parse_device(request.device);
+    ControlRequest sent = request;
+    sent.device = wanted.device;
+    const std::string line = text_of(sent) + "\n";
     if (line.size() > control_line_bytes_max) {
         throw std::invalid_argument("the request is longer than 64 KiB; use a coarser histogram");
     }

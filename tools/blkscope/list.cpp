@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -21,13 +22,19 @@ std::string text(kstat_t* ksp, const char* record) {
     return program::text_record(ksp, record).value_or("-");
 }
 
-// A kstat of the device, read; null if the device has none of that name.
-kstat_t* read_beside(kstat_ctl_t* chain, int instance, const char* what) {
-    return program::read_kstat(chain, "nbd", instance, fmt::format("nbd{},{}", instance, what));
+// The kstat `what` of the export's device, read; null if the device has none of that name. Another
+// provider may have one of the same name: libkstat has the process id of the provider in ks_private.
+kstat_t* read_beside(kstat_ctl_t* chain, const kstat_t& exp, const char* what) {
+    const std::string name = fmt::format("nbd{},{}", exp.ks_instance, what);
+    for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (ksp->ks_private != exp.ks_private || std::strcmp(ksp->ks_module, "nbd") != 0) continue;
+        if (name == ksp->ks_name) return kstat_read(chain, ksp, nullptr) < 0 ? nullptr : ksp;
+    }
+    return nullptr;
 }
 
-std::string clients(kstat_ctl_t* chain, int instance) {
-    kstat_t* cmds = read_beside(chain, instance, "cmds");
+std::string clients(kstat_ctl_t* chain, const kstat_t& exp) {
+    kstat_t* cmds = read_beside(chain, exp, "cmds");
     const auto connections =
         cmds == nullptr ? std::nullopt : program::number_record(cmds, "connections");
     return connections ? std::to_string(*connections) : "-";
@@ -38,8 +45,9 @@ void print_detail(const std::string& detail) {
 }
 
 // Lines about depth, model, limits, faults and crash cache, as far as the device has them.
-void list_behaviour(kstat_ctl_t* chain, int instance) {
-    if (const kstat_t* geometry = read_beside(chain, instance, "geometry")) {
+void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp) {
+    const int instance = exp.ks_instance;
+    if (const kstat_t* geometry = read_beside(chain, exp, "geometry")) {
         blkscope_geometry_t sizes{};
         if (geometry->ks_data_size >= sizeof sizes) {
             std::memcpy(&sizes, geometry->ks_data, sizeof sizes);
@@ -64,13 +72,22 @@ bool is_export(const kstat_t& ksp) {
            std::strcmp(ksp.ks_name, fmt::format("nbd{},export", ksp.ks_instance).c_str()) == 0;
 }
 
+// "nbd0", or "nbd0@4711" if another provider has an nbd0, too.
+std::string device_name(kstat_ctl_t* chain, const kstat_t& exp) {
+    for (const kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (!is_export(*ksp) || ksp == &exp || ksp->ks_instance != exp.ks_instance) continue;
+        return fmt::format("nbd{}@{}", exp.ks_instance, reinterpret_cast<intptr_t>(exp.ks_private));
+    }
+    return fmt::format("nbd{}", exp.ks_instance);
+}
+
 void list_exports(kstat_ctl_t* chain, bool verbose) {
     fmt::print("{:<8} {:>7}  {:<24} {}\n", "device", "clients", "backing", "uri");
     for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (!is_export(*ksp) || kstat_read(chain, ksp, nullptr) < 0) continue;
-        fmt::print("{:<8} {:>7}  {:<24} {}\n", fmt::format("nbd{}", ksp->ks_instance),
-                   clients(chain, ksp->ks_instance), text(ksp, "backing"), text(ksp, "uri"));
-        if (verbose) list_behaviour(chain, ksp->ks_instance);
+        fmt::print("{:<8} {:>7}  {:<24} {}\n", device_name(chain, *ksp), clients(chain, *ksp),
+                   text(ksp, "backing"), text(ksp, "uri"));
+        if (verbose) list_behaviour(chain, *ksp);
     }
 }
 

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <fstream>
+#include <map>
 #include <optional>
 #include <system_error>
+#include <tuple>
 
 #include "base/run_directory.hpp"
 #include "tools/iostat/host.hpp"
@@ -23,6 +26,7 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
     return Device{.module = field_text(ksp->ks_module),
                   .instance = ksp->ks_instance,
                   .name = field_text(ksp->ks_name),
+                  .at_provider = {},
                   .kid = ksp->ks_kid,
                   .kind = kind,
                   .crtime = ksp->ks_crtime,
@@ -32,6 +36,27 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
                   .mount_point = {},
                   .device_id = {},
                   .histograms = {}};
+}
+
+// libkstat has the process id of a kstat's provider in ks_private; 0 for the machine's own kstats.
+intptr_t provider_of(const kstat_t& ksp) {
+    return reinterpret_cast<intptr_t>(ksp.ks_private);
+}
+
+// Devices of one name get their providers' numbers. Providers of one run directory share no device's
+// name, those of different directories may.
+void tell_apart(std::vector<Device>& devices, const std::map<kid_t, intptr_t>& providers) {
+    std::map<std::tuple<std::string, int, std::string>, std::vector<Device*>> by_name;
+    for (Device& device : devices) {
+        by_name[{device.module, device.instance, device.name}].push_back(&device);
+    }
+    for (const auto& [name, same] : by_name) {
+        if (same.size() < 2) continue;
+        for (Device* const device : same) {
+            const intptr_t provider = providers.at(device->kid);
+            if (provider > 0) device->at_provider = fmt::format("@{}", provider);
+        }
+    }
 }
 
 // The records of a NAMED kstat that was read; null if it cannot be read.
@@ -82,14 +107,18 @@ bool Reader::refresh() {
 
 std::vector<Device> Reader::read() {
     std::vector<Device> devices;
+    std::map<kid_t, intptr_t> providers;
     if (!refresh()) return devices;
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_IO) continue;
         const std::optional<Kind> kind = kind_of(field_text(ksp->ks_class));
         if (!kind || !wanted(*kind, options_)) continue;
         auto device = read_device(kc_.get(), ksp, *kind);
-        if (device && !is_of_closed_clients(*device)) devices.push_back(std::move(*device));
+        if (!device || is_of_closed_clients(*device)) continue;
+        providers[device->kid] = provider_of(*ksp);
+        devices.push_back(std::move(*device));
     }
+    tell_apart(devices, providers);
     if (options_.errors_wanted()) read_errors(devices);
     if (options_.mount_points || options_.device_ids) ask_host(devices);
     return devices;

@@ -71,7 +71,8 @@ bool in_order(const Device& one, const Device& other) {
 
 bool is_named(const Device& device, const std::string& operand) {
     if (operand.find('.') != std::string::npos) return device.name.starts_with(operand);
-    return device.name == operand;
+    return device.name == operand ||
+           (!device.at_provider.empty() && device.name + device.at_provider == operand);
 }
 
 bool asked_for(const Device& device, const Options& options) {

@@ -26,6 +26,7 @@ struct Device {
     std::string module;
     int instance = 0;
     std::string name;
+    std::string at_provider = {};  // "@4711", if another process has a device of this name
     kid_t kid = 0;  // the kstat's number in the chain; 0: a sum of several
     Kind kind = Kind::disk;
     hrtime_t crtime = 0;

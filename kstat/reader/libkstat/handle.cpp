@@ -40,8 +40,8 @@ int accept_computed(kstat_t& ksp, const host::Data& data, void* buffer, Room& ro
 
 }  // namespace
 
-// kc_kd stays the same until the handle is closed. Only directory_ follows a new or replaced run
-// directory.
+// kc_kd stays the same until the handle is closed. Only directories_ follows new or replaced
+// run directories.
 Handle::Handle() : kstat_ctl_t{0, nullptr, -1} {
     const std::string path = run_directory();
     kc_kd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -58,8 +58,8 @@ Handle::~Handle() {
 // The chain's links follow the nodes on every return: an exception may come after some nodes were
 // freed.
 bool Handle::update() try {
-    const int error = directory_.reopen();  // a missing directory is treated as an empty one
-    shortage_ = look_around(directory_, providers_);
+    const int error = directories_.reopen();  // a missing directory is treated as an empty one
+    shortage_ = look_around(directories_, providers_);
     if (error == EMFILE || error == ENFILE) shortage_ = error;
     changed_ |= drop_gone();
     changed_ |= merge(nullptr, host_.kids, host_.list());
@@ -131,6 +131,11 @@ kid_t Handle::add(ListedProvider* provider, const kstat_t& header) {
     auto node = std::make_unique<Node>(Node{header, provider, header.ks_kid});
     const kid_t kid = next_kid_++;
     node->header.ks_kid = kid;
+    node->header.ks_private = nullptr;
+    if (provider != nullptr) {
+        // Equal names of different providers are told apart by this number.
+        node->header.ks_private = reinterpret_cast<void*>(static_cast<intptr_t>(provider->pid()));
+    }
     nodes_.emplace(kid, std::move(node));
     return kid;
 }

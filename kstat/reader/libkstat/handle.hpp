@@ -86,7 +86,7 @@ class Handle : public kstat_ctl_t {
     int read_host(const Node& node, kstat_t& ksp, void* buffer, Room& room);
     int read_once(const Node& node, kstat_t& ksp, void* buffer, Room& room);
 
-    RunDirectory directory_;
+    RunDirectories directories_;
     host::Host host_;
     std::map<std::string, ListedProvider> providers_;
     std::map<kid_t, std::unique_ptr<Node>> nodes_;

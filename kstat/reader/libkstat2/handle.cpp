@@ -27,11 +27,11 @@ void Handle::update() {
 }
 
 void Handle::follow_providers() {
-    const int error = directory_.reopen();
+    const int error = directories_.reopen();
     if (error != 0 && error != ENOENT) {
         throw std::system_error(error, std::generic_category(), run_directory());
     }
-    kstat::look_around(directory_, providers_);
+    kstat::look_around(directories_, providers_);
     for (auto& [name, provider] : providers_) {
         if (provider.is_gone() || provider.was_replaced()) is_stale_ |= provider.forget();
         provider.forget_replacement();

@@ -38,7 +38,7 @@ class Handle : public kstat2_handle {
     Listing listing();
 
     Matchers matchers_;
-    kstat::RunDirectory directory_;
+    kstat::RunDirectories directories_;
     bool is_stale_ = false;  // the tree lacks kstats of the providers' lists
     std::map<std::string, Remote> providers_;
     Tree tree_;  // destroyed before the providers, which are its sources

@@ -5,11 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <list>
 #include <span>
 #include <system_error>
+#include <utility>
 
 #include "devices.hpp"
 
@@ -193,6 +195,21 @@ TEST_F(IostatReader, OpensOnceAndClosesAtItsEnd) {
     }
     EXPECT_EQ(published.opens, 1);
     EXPECT_EQ(published.closes, 1);
+}
+
+TEST_F(IostatReader, DevicesOfOneNameHaveTheirProvidersNumbers) {
+    kid_t kid = 0;
+    for (const auto& [name, provider] : {std::pair{"nbd0", 12}, {"nbd0", 34}, {"nbd1", 34}}) {
+        kstat_t& ks = publish("nbd", name, "disk");
+        ks.ks_kid = ++kid;
+        ks.ks_private = reinterpret_cast<void*>(intptr_t{provider});
+    }
+    Reader reader({});
+    const auto devices = reader.read();
+    ASSERT_EQ(devices.size(), 3U);
+    EXPECT_EQ(devices[0].at_provider, "@12");
+    EXPECT_EQ(devices[1].at_provider, "@34");
+    EXPECT_EQ(devices[2].at_provider, "");
 }
 
 TEST_F(IostatReader, WithoutARunDirectoryItTriesAgain) {

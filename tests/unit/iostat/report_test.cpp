@@ -87,6 +87,13 @@ TEST(IostatReport, TwoProvidersMayPublishOneName) {
         << text;
 }
 
+TEST(IostatReport, ADeviceOfATakenNameShowsItsProvider) {
+    Device one = idle_device("sd0");
+    one.at_provider = "@4711";
+    const std::string text = Reporter(extended()).report({one});
+    EXPECT_NE(text.find("\nsd0@4711 "), std::string::npos) << text;
+}
+
 TEST(IostatReport, TheHeaderIsRebuiltForALongerNameAndNeverShrinks) {
     Reporter reporter(extended());
     (void)reporter.report({idle_device("sd0")});

@@ -1,10 +1,15 @@
 #include "kstat/provider/instance.hpp"
 
+#include <grp.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstdlib>
+#include <filesystem>
 #include <optional>
+#include <string>
 #include <system_error>
 
 #include "base/run_directory.hpp"
@@ -54,6 +59,49 @@ TEST(InstanceClaim, DoesNotStayWithAForkedChild) {
     int status = -1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
     EXPECT_EQ(status, 0);
+}
+
+TEST(InstanceClaim, IsOfTheDirectorysGroupWhateverTheUmask) {
+    const mode_t before = umask(077);
+    const auto claim = kstat::claim_instance("group");
+    umask(before);
+    struct stat file {};
+    struct stat directory {};
+    ASSERT_EQ(stat((run_directory() + "/group.instances").c_str(), &file), 0);
+    ASSERT_EQ(stat(run_directory().c_str(), &directory), 0);
+    EXPECT_EQ(file.st_mode & 0777, 0660U);
+    EXPECT_EQ(file.st_gid, directory.st_gid);
+}
+
+// /run/kstat, as packages make it: each user's files are safe from the others, and the numbers are shared.
+TEST(InstanceClaim, IsMadeByTwoUsersOfOneGroup) {
+    if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: needs root, to become another user";
+    constexpr uid_t other = 54321;
+    constexpr gid_t group = 54322;
+    char path[] = "/tmp/instances_XXXXXX";
+    ASSERT_NE(mkdtemp(path), nullptr);
+    ASSERT_EQ(chown(path, 0, group), 0);
+    ASSERT_EQ(chmod(path, 03775), 0);
+    const std::string usual = run_directory();
+    setenv("KSTAT_DIR", path, 1);
+    {
+        const auto claim = kstat::claim_instance("shared");
+        const pid_t child = fork();
+        if (child == 0) {
+            if (setgroups(1, &group) != 0 || setgid(other) != 0 || setuid(other) != 0) _exit(100);
+            try {
+                _exit(kstat::claim_instance("shared").number());
+            } catch (const std::system_error& error) {
+                _exit(200);
+            }
+        }
+        int status = -1;
+        ASSERT_EQ(waitpid(child, &status, 0), child);
+        EXPECT_EQ(claim.number(), 0);
+        EXPECT_EQ(WEXITSTATUS(status), 1);
+    }
+    setenv("KSTAT_DIR", usual.c_str(), 1);
+    std::filesystem::remove_all(path);
 }
 
 TEST(InstanceClaim, RefusesAModuleThatIsAPath) {
