@@ -22,8 +22,9 @@
 // Ownership: owns the observers, their counters and their kstats.
 // Threads:   one worker at a time, with the device locked. Readers of the IO kstats and the timers
 //            copy through the sequence lock. Readers of the other kstats observe each number by
-//            itself. Readers of a client's info kstat lock that client's list of connections, for
-//            which a worker waits when a connection opens or closes. No other reader blocks a worker.
+//            itself. Readers of a client's info kstat lock that client's list of connections. A
+//            worker waits for that lock when a connection opens or closes. No other reader
+//            blocks a worker.
 // Errors:    the constructor throws std::runtime_error if a kstat cannot be created.
 #pragma once
 

@@ -248,7 +248,7 @@ struct Writer {
     [[nodiscard]] uint64_t offset(size_t place) const { return at + place * page; }
     void run(const std::string& uri) {
         Client client(uri);
-        // What a flush makes durable. A write that failed before the crash is not in it.
+        // A flush makes these durable. A write that failed before the crash is not among them.
         std::array<uint32_t, places> acknowledged = durable;
         for (;;) {
             const size_t place = ++last % places;

@@ -12,7 +12,6 @@
 #include "blockdev/backing/crash_backing.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/workers.hpp"
-#include "driver/nbd/transmission/worker.hpp"
 
 namespace blkscope::nbd {
 namespace {

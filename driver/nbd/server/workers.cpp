@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cassert>
 #include <exception>
 #include <future>
@@ -13,6 +14,23 @@
 #include "driver/nbd/transmission/worker.hpp"
 
 namespace blkscope::nbd {
+
+// After the deadline the worker may still run this, so it owns all that it uses. A worker that begins
+// later does nothing, because it would close new clients.
+Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
+                std::chrono::steady_clock::time_point deadline) {
+    const auto taken = std::make_shared<std::atomic<bool>>(false);
+    auto idle = worker.ask([taken, export_serials](Sessions& sessions) {
+        bool none = true;
+        if (taken->exchange(true)) return none;
+        for (const uint64_t serial : export_serials) none = sessions.cut_clients(serial) && none;
+        return none;
+    });
+    if (idle.wait_until(deadline) == std::future_status::ready) {
+        return idle.get() ? Cut::none : Cut::requests;
+    }
+    return taken->exchange(true) ? Cut::requests : Cut::stuck;
+}
 
 Workers::Workers(const Options& options, WorkerSource source, Calls calls)
     : options_(options), source_(std::move(source)), calls_(std::move(calls)) {
@@ -101,7 +119,7 @@ Cut Workers::cut_clients(const std::vector<uint64_t>& export_serials,
     for (;;) {
         auto worst = Cut::none;
         for (const auto& worker : workers_) {
-            worst = std::max(worst, worker->cut_clients(export_serials, deadline));
+            worst = std::max(worst, nbd::cut_clients(*worker, export_serials, deadline));
         }
         const bool late = std::chrono::steady_clock::now() >= deadline;
         if (worst != Cut::requests || late) return worst;

@@ -26,7 +26,15 @@ namespace blkscope::nbd {
 
 struct Export;
 class Worker;
-enum class Cut : uint8_t;
+
+/// After cut_clients(): the devices have no request of the clients, or still have some. Or a
+/// worker has not begun in time, and does nothing later.
+enum class Cut : uint8_t { none, requests, stuck };
+
+/// Closes all connections of one worker to the exports with these serials. Waits for the worker until
+/// the deadline. After `requests` the caller tries again.
+Cut cut_clients(Worker& worker, const std::vector<uint64_t>& export_serials,
+                std::chrono::steady_clock::time_point deadline);
 
 /// The functions that make and start workers. A simulator makes workers on its own kernel, without
 /// threads. The simulator calls wait() and turn() of each, also after stop() until all have

@@ -23,6 +23,15 @@ RequestRules rules_for(const Export& exp, const Terms& terms) {
             .terms = terms};
 }
 
+// The request has its reply, or gets none. A request that no queue has counted has no stages.
+void release(PendingRequest& request, Sessions& sessions, Lane& lane, ClientMemory& memory) {
+    if (request.finished > 0) {
+        if (request.replied > 0) lane.replied(request);
+        sessions.recorder().record(request);
+    }
+    memory.release(request);
+}
+
 }  // namespace
 
 Session::Session(Sessions& sessions, Lane& lane, Arrival arrival)
@@ -84,7 +93,9 @@ void Session::close_now(std::string_view why) {
     state_ = State::dead;
     if (!why.empty()) sessions_.log(export_, why);
     transport_->cut();
-    const auto drop = [this](PendingRequest& request) { release(request); };
+    const auto drop = [this](PendingRequest& request) {
+        release(request, sessions_, lane_, memory_);
+    };
     transport_->is_sending() ? replies_.drop_ready(drop) : replies_.drop_all(drop);
     if (in_device_ > 0) export_.device.abandon(lane_);
 }
@@ -268,24 +279,15 @@ void Session::iodone(Buf& buf) {
     if (!request.disconnects) return session.reply(request);
     // A fault closes the connection instead of an answer: in serve(), outside of the device.
     session.disconnects_ = true;
-    session.release(request);
+    release(request, session.sessions_, session.lane_, session.memory_);
     session.sessions_.needs_attention(session);
 }
 
 void Session::reply(PendingRequest& request) {
     assert(request.session == this);
     sessions_.needs_attention(*this);
-    if (state_ == State::dead) return release(request);
+    if (state_ == State::dead) return release(request, sessions_, lane_, memory_);
     replies_.push(request);
-}
-
-// The request has its reply, or gets none. A request that no queue has counted has no stages.
-void Session::release(PendingRequest& request) {
-    if (request.finished > 0) {
-        if (request.replied > 0) lane_.replied(request);
-        sessions_.recorder().record(request);
-    }
-    memory_.release(request);
 }
 
 // ---- Sending ----
@@ -310,13 +312,14 @@ void Session::sent(int32_t result) {
         close_now(state_ == State::open ? transport_->reason(result) : "");
     }
     if (state_ == State::dead) {
-        return replies_.drop_all([this](PendingRequest& request) { release(request); });
+        return replies_.drop_all(
+            [this](PendingRequest& request) { release(request, sessions_, lane_, memory_); });
     }
     assert(result >= 0);
     const hrtime_t now = sessions_.ring().now();  // one reading for all replies of the send
     replies_.taken(static_cast<size_t>(result), [this, now](PendingRequest& request) {
         request.replied = now;
-        release(request);
+        release(request, sessions_, lane_, memory_);
     });
 }
 

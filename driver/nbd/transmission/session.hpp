@@ -108,7 +108,6 @@ class Session final : public SessionEntry,
     void submit(PendingRequest& request);
     static void iodone(Buf& buf);
     void reply(PendingRequest& request);
-    void release(PendingRequest& request);
 
     Sessions& sessions_;
     Export& export_;

@@ -68,24 +68,6 @@ void Worker::close_clients(uint64_t export_serial) {
     mailbox_.send([&](Mail& mail) { mail.endings.push_back(export_serial); });
 }
 
-// After the deadline the task may still run, so it owns all that it uses. A task that begins later
-// does nothing, because it would close new clients.
-Cut Worker::cut_clients(const std::vector<uint64_t>& export_serials,
-                        std::chrono::steady_clock::time_point deadline) {
-    assert(thread_.joinable());
-    const auto taken = std::make_shared<std::atomic<bool>>(false);
-    auto cut = ask([taken, serials = export_serials](Sessions& sessions) {
-        bool none = true;
-        if (taken->exchange(true)) return none;
-        for (const uint64_t serial : serials) none = sessions.cut_clients(serial) && none;
-        return none;
-    });
-    if (cut.wait_until(deadline) != std::future_status::ready) {
-        return taken->exchange(true) ? Cut::requests : Cut::stuck;
-    }
-    return cut.get() ? Cut::none : Cut::requests;
-}
-
 void Worker::close_export(std::unique_ptr<Export> exp) {
     assert(exports_ > 0);
     assert(exp != nullptr);

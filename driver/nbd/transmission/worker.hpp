@@ -41,9 +41,6 @@
 
 namespace blkscope::nbd {
 
-/// The result of Worker::cut_clients().
-enum class Cut : uint8_t { none, requests, stuck };
-
 class Worker final : private SessionsOwner {
   public:
     /// With `busy_wait` the worker spins before it sleeps, where spinning saves time. The last
@@ -82,12 +79,6 @@ class Worker final : private SessionsOwner {
     /// are answered first. After some seconds a client that does not read its replies is closed
     /// too.
     void close_clients(uint64_t export_serial);
-
-    /// Closes the connections to the exports with these serials at once, on the worker's thread.
-    /// Waits for that, until the deadline. After `requests` the device still has some of them, so the
-    /// caller tries again. After `stuck` the worker has not begun, and does nothing later.
-    Cut cut_clients(const std::vector<uint64_t>& export_serials,
-                    std::chrono::steady_clock::time_point deadline);
 
     /// Calls `look` with the worker's sessions, on the worker's thread between two turns, and does
     /// not wait for that. The future gets the result of `look`. The caller may abandon the future.

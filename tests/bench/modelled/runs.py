@@ -18,7 +18,7 @@ class Failure(Exception):
 
 
 def output_of(build, program, *arguments, environment=None):
-    """What a program of the build prints."""
+    """The output of a program of the build."""
     command = [os.path.join(build, 'bin', program), *map(str, arguments)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode != 0:

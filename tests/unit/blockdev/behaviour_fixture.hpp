@@ -70,7 +70,7 @@ class BehaviourTest : public DeviceTest {
     static constexpr uint64_t rounding_ns = 100;
 
     /// From the arrival of one request to the end of another one. A model plans the end from the
-    /// arrival, so a thread that is late between the two does not shorten this time.
+    /// arrival. So a thread that is late between arrival and start does not shorten this time.
     static uint64_t stay_ns(const Buf& arrived, const Buf& ended) {
         return static_cast<uint64_t>(to_ns(ended.finished - arrived.queued)) + rounding_ns;
     }

@@ -121,7 +121,7 @@ TEST_F(PowerLossFailure, OfAWorkerThatIsStuckClosesNoConnectionLater) {
     std::thread maker([&] { other = worker.make_export(hooked(hooks)); });
     begun.get_future().wait();
     constexpr std::chrono::milliseconds patience{20};
-    EXPECT_EQ(worker.cut_clients({1}, std::chrono::steady_clock::now() + patience), Cut::stuck);
+    EXPECT_EQ(cut_clients(worker, {1}, std::chrono::steady_clock::now() + patience), Cut::stuck);
     std::array<int, 2> sockets{};
     ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
     worker.hand_over(*exp, {}, sockets[1], nullptr);
