@@ -17,9 +17,9 @@ static_assert(static_cast<uint8_t>(Buf::Op::last) == static_cast<uint8_t>(trace:
 static_assert(static_cast<uint8_t>(Buf::Op::trim) == static_cast<uint8_t>(trace::Op::trim));
 
 // Records that a reader copies before it looks at the head again.
-constexpr size_t share = 256;
+constexpr size_t records_at_once = 256;
 
-uint64_t word(uint64_t low, uint64_t high) {
+uint64_t packed(uint64_t low, uint64_t high) {
     return low | high << 32;
 }
 
@@ -67,10 +67,10 @@ void Recorder::store(Slot& slot, const Buf& buf) {
     put(6, buf.offset);
     put(7, buf.bcount);
     assert(buf.lane != nullptr);
-    put(8, word(device_number(buf.lane->device().instance()), client_of(buf)));
+    put(8, packed(device_number(buf.lane->device().instance()), client_of(buf)));
     const auto error = static_cast<uint64_t>(static_cast<uint16_t>(buf.error));
-    put(9, word(buf.depth_on_arrival, error | static_cast<uint64_t>(buf.op) << 16 |
-                                          static_cast<uint64_t>(flags_of(buf)) << 24));
+    put(9, packed(buf.depth_on_arrival, error | static_cast<uint64_t>(buf.op) << 16 |
+                                            static_cast<uint64_t>(flags_of(buf)) << 24));
 }
 
 void Recorder::map_and_record(const Buf& buf) {
@@ -116,12 +116,12 @@ Recorder::Read Recorder::read(uint64_t from, size_t records_max, uint32_t device
         result.next = oldest;
     }
     const uint64_t until = std::min(head_before, result.next + records_max);
-    std::array<Slot, share> copies;
+    std::array<Slot, records_at_once> copies;
     while (result.next < until) {
         const Slot* const slots = slots_.load(std::memory_order_acquire);
         assert(slots != nullptr);
         const uint64_t first = result.next;
-        const auto count = static_cast<size_t>(std::min<uint64_t>(until - first, share));
+        const auto count = static_cast<size_t>(std::min<uint64_t>(until - first, records_at_once));
         for (size_t i = 0; i < count; ++i) {
             const Slot& slot = slots[(first + i) % records_];
             for (size_t at = 0; at < slot.size(); ++at) copies[i][at] = observe(slot[at]);

@@ -224,10 +224,10 @@ ServiceConfig from_json(const StrictJson& json) {
     if (const StrictJson* limits_json = top.find("limits")) {
         Object limits(*limits_json, "limits");
         limits.number("workers", config.workers, workers_max);
-        limits.number("recorder", config.recorder_records, recorder_records_max, 0);
         limits.number("connections", config.connections_max, clients_max);
         limits.number("handshakes", config.handshakes_max, clients_max);
         limits.number("handshake-timeout", config.handshake_seconds, handshake_seconds_max);
+        limits.number("recorder", config.recorder_records, recorder_records_max, 0);
         limits.no_others();
     }
     if (const StrictJson* tls_json = top.find("tls")) config.tls = parse_tls(*tls_json);

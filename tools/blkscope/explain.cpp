@@ -36,6 +36,13 @@ StageTime stage_time(const iostat::Histograms& interval, std::string_view phase)
             .p99_ns = iostat::percentile(*histogram, kstat2::p99)};
 }
 
+// A relative path is relative to the folder of the server.
+std::string path_of_backing(const std::string& backing, kstat_t* exp) {
+    if (exp == nullptr || backing.starts_with('/')) return backing;
+    const kstat_named_t* pid = program::record_of(exp, "pid", KSTAT_DATA_INT32);
+    return pid == nullptr ? backing : fmt::format("/proc/{}/cwd/{}", pid->value.i32, backing);
+}
+
 // The disk that is the backing, or has its file.
 std::optional<dev_t> disk_of_backing(const std::string& backing) {
     struct stat status {};
@@ -195,13 +202,13 @@ void explain(const ExplainCommand& command) {
     Explanation what{.device = chosen.name,
                      .backing = exp != nullptr ? program::text_record(exp, "backing").value_or("-")
                                                : std::string("-")};
+    const auto disk = disk_of_backing(path_of_backing(what.backing, exp));
     const auto has = [&](const char* kstat) {
         return program::read_kstat(reader.chain(), chosen.module, chosen.instance,
                                    chosen.name + kstat) != nullptr;
     };
     what.modelled = has(",model");
     what.limited = has(",limits") || has(",client-limits");
-    const auto disk = disk_of_backing(what.backing);
     const auto disk_before = read_disk(disk);
     const auto begin = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(std::chrono::duration<double>(command.interval_s));
