@@ -56,7 +56,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top iostat gstat kstat kstat2 help --help --version
+        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top iostat gstat kstat kstat2 help --help --version
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -64,7 +64,7 @@ _blkscope() {
     esac
     case $previous in
         --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
-        --unix | --config | --tls-certs | --tls-psk | --output | -o | --read) _blkscope_files "$word" && return ;;
+        --unix | --config | --tls-certs | --tls-psk | --output | -o | --read | --since | --save) _blkscope_files "$word" && return ;;
         --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
         --device)
             # shellcheck disable=SC2046  # a word for each line
@@ -99,6 +99,7 @@ _blkscope() {
         slow:-*) _blkscope_offer --over --watch --help ;;
         explain:-*) _blkscope_offer --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
+        check:-*) _blkscope_offer --since --for --save --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
         serve:*)
@@ -112,7 +113,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash stats top iostat gstat kstat kstat2 ;;
+        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top iostat gstat kstat kstat2 ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line

@@ -24,6 +24,7 @@
 #include "tools/blkscope/serve.hpp"
 #include "tools/blkscope/slow_command.hpp"
 #include "tools/blkscope/trace_command.hpp"
+#include "tools/check/check.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/nearest.hpp"
 #include "tools/program/options.hpp"
@@ -579,6 +580,7 @@ int run(int argc, char** argv) {
     SlowCommand slow_command;
     ExplainCommand explain_command;
     ControlCommands control_commands;
+    check::Options check_options;
     stats_command::Options stats_options;
     top::Options top_options;
     add_serve(app, serve_options);
@@ -591,6 +593,7 @@ int run(int argc, char** argv) {
     add_trace(app, trace_command);
     add_models(app);
     add_control(app, control_commands);
+    check::add_command(app, check_options);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     add_programs(app);
@@ -614,6 +617,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("fault")) fault(control_commands.fault);
         if (app.got_subcommand("clear-error")) clear_error(control_commands.clear_error);
         if (app.got_subcommand("crash")) crash(control_commands.crash);
+        if (app.got_subcommand("check")) return check::run(check_options);
         if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
     } catch (const std::invalid_argument& error) {

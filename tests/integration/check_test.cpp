@@ -1,0 +1,99 @@
+// blkscope check as a script runs it: its lines and its exit statuses.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+class Check : public ServedDevice {
+  protected:
+    CommandResult check(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {BLKSCOPE_BINARY, "check"});
+        return run(arguments);
+    }
+
+    // The report of the devices as they are now.
+    std::string report() {
+        const CommandResult saved = check({"--save", path("before.json")});
+        EXPECT_EQ(saved.status, 0) << saved.output;
+        return path("before.json");
+    }
+};
+
+TEST_F(Check, AModelledDeviceFailsJustBelowItsTimeAndPassesAtIt) {
+    serve("memory:1M", {"--model", "read=const:5100us"});
+    const std::string before = report();
+    {
+        Client client(uri());
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(client.try_read(0, 512), 0);
+    }
+    const CommandResult fails = check({"--since", before, "p50(nbd0.read.service) < 5ms"});
+    EXPECT_EQ(fails.status, 1) << fails.output;
+    EXPECT_TRUE(fails.output.starts_with("false: p50(nbd0.read.service) < 5ms: nbd0 "));
+    EXPECT_TRUE(fails.output.ends_with(", 3 requests\n")) << fails.output;
+    const CommandResult passes =
+        check({"--since", before, "p50(nbd*.read.service) >= 5ms", "count(nbd0.read) == 3",
+               "mean(nbd0.read) >= 5.1ms", "errors(nbd0) == 0"});
+    EXPECT_EQ(passes.status, 0) << passes.output;
+    const CommandResult both =
+        check({"--since", before, "p50(nbd0.write) < 5ms", "p50(nbd0) < 1us", "errors(nbd0) == 0"});
+    EXPECT_EQ(both.status, 1) << both.output;
+}
+
+TEST_F(Check, RequestsThatFailAreErrors) {
+    serve("memory:1M", {"--fault", "read:error=EIO"});
+    const std::string before = report();
+    Client client(uri());
+    ASSERT_EQ(client.try_read(0, 512), EIO);
+    const CommandResult fails = check({"--since", before, "errors(nbd0) == 0"});
+    EXPECT_EQ(fails.status, 1);
+    EXPECT_EQ(fails.output, "false: errors(nbd0) == 0: nbd0 1, 1 request\n");
+    EXPECT_EQ(check({"--since", before, "errors(nbd0.read) == 1"}).status, 0);
+    EXPECT_EQ(check({"--for", "1ms", "errors(nbd0.read) == 0"}).status, 0);
+    std::ofstream(path("iostat.json")) << succeed({IOSTAT_BINARY, "-jw"});
+    EXPECT_EQ(check({"--since", path("iostat.json"), "count(nbd0) == 0"}).status, 0);
+    EXPECT_EQ(check({"--since", path("iostat.json"), "errors(nbd0) == 0"}).status, 4);
+}
+
+TEST_F(Check, ThereIsNothingToMeasureOnAnIdleDeviceOrAMissingOne) {
+    serve("memory:1M");
+    const CommandResult idle = check({"--for", "1ms", "p99(nbd0) < 5s"});
+    EXPECT_EQ(idle.status, 4);
+    EXPECT_EQ(idle.output, "nothing to measure: p99(nbd0) < 5s: nbd0 had no such request\n");
+    EXPECT_EQ(check({"--for", "1ms", "errors(nbd7) == 0"}).status, 4);
+    EXPECT_EQ(check({"--for", "1ms", "errors(nbd0) == 0", "rate(nbd0) == 0/s"}).status, 0);
+    const std::string before = report();
+    stop_server();
+    EXPECT_EQ(check({"--since", before, "errors(nbd0) == 0"}).status, 4);
+}
+
+TEST_F(Check, WhatIsMalformedIsToldInOneLine) {
+    serve("memory:1M");
+    const std::vector<std::vector<std::string>> all{
+        {"--for", "1ms", "p98(nbd0) < 5ms"},
+        {"--for", "1ms", "p99(nbd0) < 5"},
+        {"--for", "1ms", "count(nbd0) == 0", ""},
+        {"--for", "5", "count(nbd0) == 0"},
+        {"count(nbd0) == 0"},
+        {"--for", "1ms"},
+        {"--for", "1ms", "--since", report(), "count(nbd0) == 0"},
+        {"--since", path("server.log"), "count(nbd0) == 0"},
+        {"--since", path("nothing"), "count(nbd0) == 0"},
+        {"--save", path("again"), "count(nbd0) == 0"},
+        {"--save", path("again"), "--for", "1ms"}};
+    for (const auto& arguments : all) {
+        const CommandResult result = check(arguments);
+        EXPECT_EQ(result.status, 2) << result.output;
+        EXPECT_TRUE(result.output.starts_with("blkscope: ")) << result.output;
+        EXPECT_EQ(result.output.find('\n'), result.output.size() - 1) << result.output;
+    }
+}
+
+}  // namespace
+}  // namespace blkscope::test

@@ -1,0 +1,144 @@
+#include "tools/check/check.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <fstream>
+#include <stdexcept>
+#include <system_error>
+#include <thread>
+
+#include "base/clock.hpp"
+#include "tools/check/condition.hpp"
+#include "tools/check/earlier_report.hpp"
+#include "tools/check/judge.hpp"
+#include "tools/iostat/histogram_reader.hpp"
+#include "tools/iostat/reader.hpp"
+#include "tools/program/main.hpp"
+#include "tools/program/print.hpp"
+
+namespace blkscope::check {
+
+namespace {
+
+constexpr int all_hold = 0;
+constexpr int one_fails = 1;
+constexpr int nothing_to_measure = 4;
+
+iostat::Options reader_options() {
+    iostat::Options options;
+    options.mode = iostat::Mode::extended;
+    options.partitions = true;
+    options.clients = true;
+    options.errors = true;
+    return options;
+}
+
+class LookReader {
+  public:
+    Look look() {
+        Look look{.time = gethrtime(), .devices = {}};
+        std::vector<iostat::Device> devices = devices_.read();
+        is_partial_ = is_partial_ || devices_.is_partial();
+        histograms_.read_into(devices);
+        for (iostat::Device& device : devices) {
+            look.devices.push_back({.device = std::move(device)});
+            read_commands(look.devices.back());
+        }
+        return look;
+    }
+
+    /// Whether a look lacked providers, because there was no descriptor for them.
+    [[nodiscard]] bool is_partial() const { return is_partial_; }
+
+  private:
+    void read_commands(DeviceLook& look) {
+        constexpr std::array names{"read_errors",        "write_errors", "flush_errors",
+                                   "trim_errors",        "cache_errors", "block_status_errors",
+                                   "write_zeroes_errors"};
+        const iostat::Device& device = look.device;
+        kstat_t* const ksp = program::read_kstat(devices_.chain(), device.module, device.instance,
+                                                 device.name + ",cmds");
+        if (ksp == nullptr) return;
+        for (const char* name : names) {
+            if (const auto count = program::number_record(ksp, name)) look.commands[name] = *count;
+        }
+    }
+
+    iostat::Reader devices_{reader_options()};
+    iostat::HistogramReader histograms_;
+    bool is_partial_ = false;
+};
+
+std::vector<Condition> conditions_of(const Options& options) {
+    std::vector<Condition> conditions;
+    for (const std::string& text : options.conditions) conditions.push_back(parse_condition(text));
+    return conditions;
+}
+
+void require_usage(const Options& options) {
+    const auto refuse = [](const std::string& why) {
+        throw std::invalid_argument("check: usage: " + why + "; see 'blkscope check --help'");
+    };
+    if (!options.save.empty() && !options.conditions.empty()) {
+        refuse("--save takes no condition");
+    }
+    if (!options.save.empty()) return;
+    if (options.conditions.empty()) refuse("a condition is required");
+    if (options.since.empty() && options.duration.empty()) {
+        refuse("--for TIME or --since REPORT is required");
+    }
+    if (!options.duration.empty() && !duration_of(options.duration)) {
+        refuse("--for " + options.duration + ": a time is as 500ms, 10s or 2m, up to a day");
+    }
+}
+
+int save(const std::string& path) {
+    LookReader reader;
+    const Look look = reader.look();
+    std::ofstream file(path, std::ios::binary);
+    file << report_text(look);
+    file.flush();
+    if (!file) {
+        throw std::system_error(errno, std::generic_category(), "cannot write " + path);
+    }
+    if (!reader.is_partial()) return all_hold;
+    program::complain(program::shortage_text("blkscope: check"));
+    return nothing_to_measure;
+}
+
+int measure(const Options& options, const std::vector<Condition>& conditions) {
+    LookReader reader;
+    const Look before = options.since.empty() ? reader.look() : read_report(options.since);
+    if (options.since.empty()) std::this_thread::sleep_for(duration_of(options.duration).value());
+    const Look now = reader.look();
+    bool any_fails = false;
+    bool any_unmeasured = reader.is_partial();
+    std::string text;
+    for (const Condition& condition : conditions) {
+        for (const Finding& finding : judge(condition, before, now)) {
+            any_fails = any_fails || finding.verdict == Verdict::fails;
+            any_unmeasured = any_unmeasured || finding.verdict == Verdict::unmeasured;
+            text += finding.line + "\n";
+        }
+    }
+    if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
+    program::print(text, "check: cannot write");
+    if (any_fails) return one_fails;
+    return any_unmeasured ? nothing_to_measure : all_hold;
+}
+
+}  // namespace
+
+int run(const Options& options) {
+    require_usage(options);
+    const std::vector<Condition> conditions = conditions_of(options);
+    try {
+        return options.save.empty() ? measure(options, conditions) : save(options.save);
+    } catch (const std::runtime_error& failure) {
+        program::complain(std::string("blkscope: check: ") + failure.what() + "\n");
+        return nothing_to_measure;
+    }
+}
+
+}  // namespace blkscope::check

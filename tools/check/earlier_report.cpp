@@ -1,0 +1,194 @@
+#include "tools/check/earlier_report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <ctime>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <system_error>
+
+#include "tools/iostat/json.hpp"
+
+namespace blkscope::check {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr size_t report_bytes_max = size_t{64} << 20;
+
+const json& member(const json& object, const char* key) {
+    if (!object.is_object()) throw std::invalid_argument(fmt::format("no object has the {}", key));
+    const auto found = object.find(key);
+    if (found == object.end()) throw std::invalid_argument(fmt::format("there is no {}", key));
+    return *found;
+}
+
+uint64_t number(const json& value, const char* what,
+                uint64_t most = std::numeric_limits<int64_t>::max()) {
+    if (!value.is_number_unsigned() || value.get<uint64_t>() > most) {
+        throw std::invalid_argument(fmt::format("{} is no whole number in range", what));
+    }
+    return value.get<uint64_t>();
+}
+
+uint64_t number_of(const json& object, const char* key,
+                   uint64_t most = std::numeric_limits<int64_t>::max()) {
+    return number(member(object, key), key, most);
+}
+
+std::string text_of(const json& object, const char* key) {
+    const json& value = member(object, key);
+    if (!value.is_string()) throw std::invalid_argument(fmt::format("{} is no string", key));
+    return value.get<std::string>();
+}
+
+kstat_io_t counters_of(const json& counters) {
+    constexpr uint64_t most = std::numeric_limits<uint_t>::max();
+    kstat_io_t io{};
+    io.reads = static_cast<uint_t>(number_of(counters, "reads", most));
+    io.writes = static_cast<uint_t>(number_of(counters, "writes", most));
+    io.wtime = static_cast<hrtime_t>(number_of(counters, "wtime_ns"));
+    io.wlentime = static_cast<hrtime_t>(number_of(counters, "wlentime_ns"));
+    io.rtime = static_cast<hrtime_t>(number_of(counters, "rtime_ns"));
+    io.rlentime = static_cast<hrtime_t>(number_of(counters, "rlentime_ns"));
+    return io;
+}
+
+iostat::ErrorRecords errors_of(const json& errors) {
+    iostat::ErrorRecords records;
+    if (errors.is_null()) return records;
+    for (const char* key : {"soft", "hard", "transport"}) {
+        const uint64_t count = number_of(errors, key, std::numeric_limits<uint32_t>::max());
+        records.push_back({.name = key, .value = static_cast<uint32_t>(count)});
+    }
+    return records;
+}
+
+kstat2_nv_hist_type_t type_of(const std::string& name) {
+    constexpr std::array types{
+        std::pair{"linear", KSTAT2_NVHIST_LINEAR}, std::pair{"log2", KSTAT2_NVHIST_LOG2},
+        std::pair{"log10", KSTAT2_NVHIST_LOG10}, std::pair{"log10_lin", KSTAT2_NVHIST_LOG10_LIN}};
+    for (const auto& [known, type] : types) {
+        if (name == known) return type;
+    }
+    throw std::invalid_argument("a histogram has an unknown type");
+}
+
+// Null is a histogram that was empty.
+iostat::Histogram histogram_from(const json& object) {
+    if (object.is_null()) {
+        return {.shape = {KSTAT2_NVHIST_LOG2, 0, 0, 0}, .counts = {}, .unit = "ns"};
+    }
+    iostat::Histogram histogram{
+        .shape = {type_of(text_of(object, "type")), number_of(object, "range_min"),
+                  number_of(object, "range_max"), number_of(object, "stepping")},
+        .counts = {},
+        .unit = text_of(object, "unit")};
+    const json& counts = member(object, "counts");
+    if (!counts.is_array() || histogram.shape.why_invalid() != nullptr ||
+        counts.size() > histogram.shape.count()) {
+        throw std::invalid_argument("a histogram's counts do not fit its shape");
+    }
+    for (const json& count : counts) histogram.counts.push_back(number(count, "a count"));
+    if (!member(object, "sum").is_null()) histogram.sum = number_of(object, "sum");
+    return histogram;
+}
+
+DeviceLook device_from(const json& object) {
+    DeviceLook look;
+    iostat::Device& device = look.device;
+    device.name = text_of(object, "device");
+    device.module = text_of(object, "module");
+    device.instance = static_cast<int>(
+        number_of(object, "instance", static_cast<uint64_t>(std::numeric_limits<int>::max())));
+    device.kind = iostat::kind_of(text_of(object, "class")).value_or(iostat::Kind::controller);
+    device.crtime = static_cast<hrtime_t>(number_of(object, "crtime_ns"));
+    device.snaptime = static_cast<hrtime_t>(number_of(object, "snaptime_ns"));
+    device.io = counters_of(member(object, "counters"));
+    device.errors = errors_of(member(object, "errors"));
+    if (const auto commands = object.find("commands"); commands != object.end()) {
+        if (!commands->is_object()) throw std::invalid_argument("commands is no object");
+        for (const auto& [name, count] : commands->items()) {
+            look.commands[name] = number(count, "a count");
+        }
+    }
+    const auto histograms = object.find("histograms");
+    if (histograms == object.end() || histograms->is_null()) return look;
+    if (!histograms->is_object()) throw std::invalid_argument("histograms is no object");
+    for (const auto& [name, histogram] : histograms->items()) {
+        device.histograms.emplace(name, histogram_from(histogram));
+    }
+    return look;
+}
+
+Look look_from(const json& report) {
+    if (text_of(report, "schema") != "blockdev.iostat/1") {
+        throw std::invalid_argument("its schema is not that of iostat -j");
+    }
+    if (member(report, "since_creation") != json(true)) {
+        throw std::invalid_argument(
+            "its first line is not since the devices' creation; make it with 'blkscope check "
+            "--save'");
+    }
+    const json& devices = member(report, "devices");
+    if (!devices.is_array()) throw std::invalid_argument("devices is no array");
+    Look look;
+    for (const json& device : devices) {
+        look.devices.push_back(device_from(device));
+        look.time = std::max(look.time, look.devices.back().device.snaptime);
+    }
+    return look;
+}
+
+}  // namespace
+
+std::string report_text(const Look& look) {
+    iostat::Snapshot devices;
+    for (const DeviceLook& one : look.devices) devices.push_back(one.device);
+    iostat::Options options;
+    options.json = true;
+    options.waits = true;
+    const iostat::Processors none;
+    json report = json::parse(
+        iostat::json_report({nullptr, devices, nullptr, none}, {}, std::time(nullptr), options));
+    for (size_t i = 0; i < look.devices.size(); ++i) {
+        if (look.devices[i].commands.empty()) continue;
+        report["devices"][i]["commands"] = look.devices[i].commands;
+    }
+    return report.dump() + "\n";
+}
+
+Look parse_report(const std::string& text) {
+    const json report = json::parse(text.substr(0, text.find('\n')), nullptr, false);
+    if (report.is_discarded()) throw std::invalid_argument("its first line is no JSON");
+    return look_from(report);
+}
+
+Look read_report(const std::string& path) {
+    const auto fail = [&](const std::string& why) {
+        throw std::invalid_argument(fmt::format("check: --since {}: {}", path, why));
+    };
+    std::ifstream file(path, std::ios::binary);
+    if (!file) fail(std::generic_category().message(errno));
+    std::string text;
+    std::array<char, 65536> chunk;
+    while (file.read(chunk.data(), chunk.size()), file.gcount() > 0) {
+        text.append(chunk.data(), static_cast<size_t>(file.gcount()));
+        if (text.size() > report_bytes_max) fail("it is larger than 64 MiB");
+        if (text.find('\n', text.size() - static_cast<size_t>(file.gcount())) != text.npos) break;
+    }
+    try {
+        return parse_report(text);
+    } catch (const std::invalid_argument& failure) {
+        fail(failure.what());
+    }
+    return {};
+}
+
+}  // namespace blkscope::check

@@ -1,0 +1,342 @@
+#include "tools/check/judge.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "base/result.hpp"
+#include "tools/iostat/figures.hpp"
+#include "tools/kstat/glob.hpp"
+#include "tools/program/json.hpp"
+
+namespace blkscope::check {
+
+namespace {
+
+using iostat::Histogram;
+using iostat::Histograms;
+
+constexpr double endless = std::numeric_limits<double>::infinity();
+
+// The measured figure: between the bounds, both included. An exact figure has two equal bounds.
+struct Seen {
+    double lower;
+    double upper;
+    std::optional<uint64_t> requests;  // of the interval, that the figure is of
+};
+
+// Without a figure, the reason behind the device's name.
+using Measured = Result<Seen, std::string>;
+
+Measured exactly(double value, uint64_t requests) {
+    return Seen{value, value, requests};
+}
+
+// One device between two looks. `before` is null if the device is new.
+struct Interval {
+    const DeviceLook* before;
+    const DeviceLook& now;
+
+    [[nodiscard]] double elapsed_s() const {
+        const hrtime_t since = before != nullptr ? before->device.snaptime : now.device.crtime;
+        return static_cast<double>(now.device.snaptime - since) / 1e9;
+    }
+
+    // Counters of 32 bits may have wrapped.
+    [[nodiscard]] uint64_t transfers(bool reads, bool writes) const {
+        const kstat_io_t old = before != nullptr ? before->device.io : kstat_io_t{};
+        const kstat_io_t& io = now.device.io;
+        const uint_t read = io.reads - old.reads;
+        const uint_t written = io.writes - old.writes;
+        return uint64_t{reads ? read : 0} + uint64_t{writes ? written : 0};
+    }
+};
+
+// The counts of `now` that were added behind `old`. None if the histogram was made anew between.
+std::optional<Histogram> added(const Histogram& old, Histogram now) {
+    if (old.crtime != 0 && old.crtime != now.crtime) return {};
+    if (old.counts.empty()) return now;
+    if (!old.like(now) || old.counts.size() > now.counts.size()) return {};
+    for (size_t i = 0; i < old.counts.size(); ++i) {
+        if (old.counts[i] > now.counts[i]) return {};
+        now.counts[i] -= old.counts[i];
+    }
+    now.sum = now.sum && old.sum && *now.sum >= *old.sum ? std::optional(*now.sum - *old.sum)
+                                                         : std::nullopt;
+    return now;
+}
+
+// The histogram of the interval, of one phase.
+Result<Histogram, std::string> histogram_of(const Interval& interval, const std::string& operation,
+                                            const std::string& phase) {
+    const bool transfers = operation.empty();
+    Histograms found;
+    for (const std::string& each :
+         transfers ? std::vector<std::string>{"read", "write"} : std::vector{operation}) {
+        const std::string name = each + "_" + phase;
+        const auto now = interval.now.device.histograms.find(name);
+        if (now == interval.now.device.histograms.end()) {
+            return fmt::format("has no histogram {}; see 'kstat2adm enable blk:hist'", name);
+        }
+        std::optional<Histogram> since = now->second;
+        if (interval.before != nullptr) {
+            const auto before = interval.before->device.histograms.find(name);
+            if (before == interval.before->device.histograms.end()) {
+                return fmt::format("had no histogram {} at first", name);
+            }
+            since = added(before->second, now->second);
+        }
+        if (!since) return fmt::format("counts anew in its histogram {}", name);
+        found.emplace(name, std::move(*since));
+    }
+    if (!transfers) return found.begin()->second;
+    return *iostat::of_transfers(found, phase);
+}
+
+kstat2::PerMillion share_of(Figure figure) {
+    switch (figure) {
+        case Figure::p50:
+            return kstat2::p50;
+        case Figure::p90:
+            return kstat2::p90;
+        case Figure::p99:
+            return kstat2::p99;
+        case Figure::p999:
+            return kstat2::p999;
+        default:
+            return kstat2::whole;
+    }
+}
+
+Measured time_of(const Condition& condition, const Interval& interval) {
+    const auto histogram = histogram_of(interval, condition.operation, condition.phase);
+    if (!histogram) return histogram.error();
+    const uint64_t requests = histogram->count();
+    if (requests == 0) return std::string("had no such request");
+    if (histogram->unit != "ns") return std::string("has its times in an unknown unit");
+    if (condition.figure == Figure::mean) {
+        if (!histogram->sum) return std::string("has no sum of these times");
+        return exactly(static_cast<double>(*histogram->sum) / static_cast<double>(requests),
+                       requests);
+    }
+    const kstat2::Buckets& shape = histogram->shape;
+    const auto bucket = kstat2::percentile_bucket(histogram->counts, share_of(condition.figure));
+    if (!bucket || *bucket >= shape.count()) return std::string("has more buckets than bounds");
+    const auto index = static_cast<uint32_t>(*bucket);
+    const bool is_last = index + 1 == shape.count();
+    return Seen{static_cast<double>(shape.lower(index)),
+                is_last ? endless : static_cast<double>(shape.upper(index)), requests};
+}
+
+Result<uint64_t, std::string> count_of(const std::string& operation, const Interval& interval) {
+    if (operation.empty()) return interval.transfers(true, true);
+    if (operation == "read" || operation == "write") {
+        return interval.transfers(operation == "read", operation == "write");
+    }
+    const auto histogram = histogram_of(interval, operation, "total");
+    if (!histogram) return histogram.error();
+    return histogram->count();
+}
+
+// Soft, hard and transport errors, as the column `tot` of iostat -e. For devices that do not count
+// by operation.
+Result<uint64_t, std::string> errors_in_kstat(const Interval& interval) {
+    const iostat::ErrorRecords& now = interval.now.device.errors;
+    if (now.empty()) return std::string("does not count its errors");
+    uint64_t sum = 0;
+    for (size_t i = 0; i < 3; ++i) {
+        const uint32_t old =
+            interval.before != nullptr ? iostat::error_count(interval.before->device.errors, i) : 0;
+        const uint32_t since = iostat::error_count(now, i) - old;
+        sum += since;
+    }
+    return sum;
+}
+
+// The requests that failed, of one operation or of all. A fault that is injected counts here, and
+// need not count in the error kstat.
+Result<uint64_t, std::string> errors_of(const std::string& operation, const Interval& interval) {
+    const auto& now = interval.now.commands;
+    if (operation.empty() && now.empty()) return errors_in_kstat(interval);
+    uint64_t sum = 0;
+    bool any = false;
+    for (const auto& [name, count] : now) {
+        if (operation.empty() ? !name.ends_with("_errors") : name != operation + "_errors")
+            continue;
+        any = true;
+        uint64_t old = 0;
+        if (interval.before != nullptr) {
+            const auto before = interval.before->commands.find(name);
+            if (before == interval.before->commands.end()) {
+                return std::string("has no errors by operation in its first look; see --save");
+            }
+            old = before->second;
+        }
+        if (old > count) return std::string("counts its errors anew");
+        sum += count - old;
+    }
+    if (!any) return std::string("does not count its errors by operation");
+    return sum;
+}
+
+Measured queue_figure(Figure figure, const Interval& interval) {
+    const iostat::Device* before = interval.before != nullptr ? &interval.before->device : nullptr;
+    const iostat::Figures f = iostat::figures(before, interval.now.device, {});
+    const uint64_t requests = interval.transfers(true, true);
+    // A device that hangs has requests in its queues, and none that ended.
+    if (requests == 0 && f.wait == 0 && f.actv == 0) return std::string("was idle");
+    if (figure == Figure::wait) return exactly(f.wait, requests);
+    return exactly(figure == Figure::actv ? f.actv : f.b_percent, requests);
+}
+
+Measured measure(const Condition& condition, const Interval& interval) {
+    if (is_time(condition.figure)) return time_of(condition, interval);
+    const auto requests = count_of(condition.operation, interval);
+    const double elapsed_s = interval.elapsed_s();
+    switch (condition.figure) {
+        case Figure::errors: {
+            const auto errors = errors_of(condition.operation, interval);
+            if (!errors) return errors.error();
+            const auto value = static_cast<double>(*errors);
+            return Seen{value, value, requests ? std::optional(*requests) : std::nullopt};
+        }
+        case Figure::count:
+            if (!requests) return requests.error();
+            return exactly(static_cast<double>(*requests), *requests);
+        case Figure::rate:
+            if (!requests) return requests.error();
+            if (elapsed_s <= 0) return std::string("was looked at twice at one moment");
+            return exactly(static_cast<double>(*requests) / elapsed_s, *requests);
+        default:
+            if (elapsed_s <= 0) return std::string("was looked at twice at one moment");
+            return queue_figure(condition.figure, interval);
+    }
+}
+
+// Whether the condition holds for each value between the bounds. None if it holds for some.
+std::optional<bool> compare(const Seen& seen, Comparison comparison, double bound) {
+    const auto decide = [](bool for_all, bool for_none) {
+        return for_all || for_none ? std::optional(for_all) : std::nullopt;
+    };
+    const bool is_bound = seen.lower == bound && seen.upper == bound;
+    const bool is_other = seen.lower > bound || seen.upper < bound;
+    switch (comparison) {
+        case Comparison::less:
+            return decide(seen.upper < bound, seen.lower >= bound);
+        case Comparison::at_most:
+            return decide(seen.upper <= bound, seen.lower > bound);
+        case Comparison::more:
+            return decide(seen.lower > bound, seen.upper <= bound);
+        case Comparison::at_least:
+            return decide(seen.lower >= bound, seen.upper < bound);
+        case Comparison::equal:
+            return decide(is_bound, is_other);
+        case Comparison::different:
+            return decide(is_other, is_bound);
+    }
+    return {};
+}
+
+std::string time_text(double ns) {
+    constexpr std::array units{std::pair{1e9, "s"}, std::pair{1e6, "ms"}, std::pair{1e3, "us"},
+                               std::pair{1.0, "ns"}};
+    for (const auto& [size, name] : units) {
+        if (ns >= size) return fmt::format("{:.6g}{}", ns / size, name);
+    }
+    return fmt::format("{:.6g}ns", ns);
+}
+
+// The upper bound of a bucket is its last nanosecond; the text has the first one behind it.
+std::string seen_text(const Seen& seen, Figure figure) {
+    if (is_time(figure)) {
+        if (seen.lower == seen.upper) return time_text(seen.lower);
+        if (seen.upper == endless) return time_text(seen.lower) + " or more";
+        return fmt::format("{} to below {}", time_text(seen.lower), time_text(seen.upper + 1));
+    }
+    switch (figure) {
+        case Figure::rate:
+            return fmt::format("{:.6g}/s", seen.lower);
+        case Figure::busy:
+            return fmt::format("{:.4g}%", seen.lower);
+        case Figure::wait:
+        case Figure::actv:
+            return fmt::format("{:.4g}", seen.lower);
+        default:
+            return fmt::format("{:.0f}", seen.lower);
+    }
+}
+
+// A text as it is, or in quotes and escaped if it is not plain: a finding is one line.
+std::string shown(const std::string& name) {
+    const std::string quoted = program::json_string(name);
+    return quoted.size() == name.size() + 2 ? name : quoted;
+}
+
+Finding unmeasured(const Condition& condition, const std::string& why) {
+    return {Verdict::unmeasured,
+            fmt::format("nothing to measure: {}: {}", shown(condition.text), why)};
+}
+
+Finding finding_of(const Condition& condition, const Interval& interval) {
+    const std::string name = shown(interval.now.device.name);
+    const Measured seen = measure(condition, interval);
+    if (!seen) return unmeasured(condition, name + " " + seen.error());
+    const std::optional<bool> holds = compare(*seen, condition.comparison, condition.bound);
+    std::string text = fmt::format("{} {}", name, seen_text(*seen, condition.figure));
+    if (seen->requests && condition.figure != Figure::count) {
+        text += fmt::format(", {} request{}", *seen->requests, *seen->requests == 1 ? "" : "s");
+    }
+    const char* const verdict = !holds ? "cannot tell" : *holds ? "true" : "false";
+    return {holds.value_or(false) ? Verdict::holds : Verdict::fails,
+            fmt::format("{}: {}: {}", verdict, shown(condition.text), text)};
+}
+
+// Two providers may publish one name; then the number of the kstat tells them apart.
+const DeviceLook* find_same(const Look& look, const iostat::Device& device) {
+    const DeviceLook* found = nullptr;
+    for (const DeviceLook& one : look.devices) {
+        if (!iostat::same_name(one.device, device)) continue;
+        if (found == nullptr || one.device.kid == device.kid) found = &one;
+    }
+    return found;
+}
+
+}  // namespace
+
+std::vector<Finding> judge(const Condition& condition, const Look& before, const Look& now) {
+    const kstat_command::Glob pattern(condition.devices);
+    const bool commas = condition.devices.find(',') != std::string::npos;
+    const auto matches = [&](const iostat::Device& device) {
+        if (!commas && device.name.find(',') != std::string::npos) return false;
+        return pattern.matches(device.name);
+    };
+    std::vector<Finding> findings;
+    for (const DeviceLook& one : before.devices) {
+        if (!matches(one.device) || find_same(now, one.device) != nullptr) continue;
+        findings.push_back(unmeasured(condition, shown(one.device.name) + " was removed"));
+    }
+    for (const DeviceLook& one : now.devices) {
+        if (!matches(one.device)) continue;
+        const DeviceLook* const earlier = find_same(before, one.device);
+        const std::string name = shown(one.device.name);
+        if (earlier != nullptr && earlier->device.crtime != one.device.crtime) {
+            findings.push_back(unmeasured(condition, name + " was removed and made anew"));
+        } else if (earlier == nullptr && one.device.crtime < before.time) {
+            findings.push_back(unmeasured(condition, name + " was not in the first look"));
+        } else {
+            findings.push_back(finding_of(condition, {earlier, one}));
+        }
+    }
+    if (findings.empty()) {
+        findings.push_back(unmeasured(
+            condition, "no device matches; 'blkscope list' shows those that are served"));
+    }
+    return findings;
+}
+
+}  // namespace blkscope::check

@@ -1,0 +1,53 @@
+// Whether a condition holds for the time between two looks at the devices.
+//
+//     requests      0 .... 4.5 ms ....... 5 ms ....... 5.5 ms        the buckets of a histogram
+//                          └── the p99 ──┘
+//     p99 < 5ms     holds          p99 < 4.4ms   does not hold
+//     p99 < 4.7ms   cannot be told, and counts as one that does not hold
+//
+// A percentile and a maximum are known as a bucket. A condition on them holds if it holds for each
+// value of the bucket.
+//
+// Nothing is measured where no request ended: such a device does not satisfy a condition on times.
+// Only `count`, `rate` and `errors` are measured on an idle device.
+//
+// Ownership: nothing is kept. Threads: any. Errors: none; a Finding says what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/check/condition.hpp"
+#include "tools/iostat/snapshot.hpp"
+
+namespace blkscope::check {
+
+/// A device at a moment. A histogram without counts, whose crtime is 0, was empty at that moment.
+struct DeviceLook {
+    iostat::Device device;
+    std::map<std::string, uint64_t, std::less<>> commands = {};  // read_errors, ...; may be empty
+};
+
+struct Look {
+    hrtime_t time = 0;  // ns of CLOCK_MONOTONIC: devices with a later crtime are new
+    std::vector<DeviceLook> devices;
+};
+
+enum class Verdict { holds, fails, unmeasured };
+
+/// The verdict on one condition and one device, and the line that says so. The line has no end.
+struct Finding {
+    Verdict verdict;
+    std::string line;
+};
+
+/// A finding for each device that matches, or one finding if none does.
+///
+/// A device counts as unmeasured if it was removed or replaced between the looks. A pattern without
+/// a comma matches no partitions and no clients, whose names have one.
+[[nodiscard]] std::vector<Finding> judge(const Condition& condition, const Look& before,
+                                         const Look& now);
+
+}  // namespace blkscope::check
