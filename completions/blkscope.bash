@@ -56,7 +56,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top iostat gstat kstat kstat2 help --help --version
+        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top web iostat gstat kstat kstat2 help --help --version
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -64,7 +64,7 @@ _blkscope() {
     esac
     case $previous in
         --attach) _blkscope_offer /dev/nbd[0-9]* && return ;;
-        --unix | --config | --tls-certs | --tls-psk | --output | -o | --read | --since | --save) _blkscope_files "$word" && return ;;
+        --unix | --config | --tls-certs | --tls-psk | --output | -o | --read | --since | --save | --token-file) _blkscope_files "$word" && return ;;
         --block-size) _blkscope_offer 512 1024 2048 4096 && return ;;
         --device)
             # shellcheck disable=SC2046  # a word for each line
@@ -77,7 +77,7 @@ _blkscope() {
         --format) _blkscope_offer csv json perfetto blktrace fio fio3 ours && return ;;
         --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --for | --last | --over)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --for | --last | --over | --listen | --host)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
@@ -102,6 +102,7 @@ _blkscope() {
         check:-*) _blkscope_offer --since --for --save --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
+        web:-*) _blkscope_offer --listen --host --token-file --public --no-clients --help ;;
         serve:*)
             _blkscope_offer memory: null:
             _blkscope_files "$word"
@@ -113,7 +114,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top iostat gstat kstat kstat2 ;;
+        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top web iostat gstat kstat kstat2 ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line

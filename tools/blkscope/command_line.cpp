@@ -31,6 +31,7 @@
 #include "tools/program/print.hpp"
 #include "tools/stats/stats.hpp"
 #include "tools/top/top.hpp"
+#include "tools/web/web.hpp"
 
 namespace blkscope {
 namespace {
@@ -583,6 +584,7 @@ int run(int argc, char** argv) {
     check::Options check_options;
     stats_command::Options stats_options;
     top::Options top_options;
+    web::Options web_options;
     add_serve(app, serve_options);
     add_attach(app, attach_command);
     add_detach(app, detach_command);
@@ -596,6 +598,7 @@ int run(int argc, char** argv) {
     check::add_command(app, check_options);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
+    web::add_command(app, web_options);
     add_programs(app);
     try {
         app.parse(Words(words.rbegin(), words.rend() - 1));  // CLI11 takes the last word first
@@ -620,6 +623,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("check")) return check::run(check_options);
         if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
+        if (app.got_subcommand("web")) web::run(web_options);
     } catch (const std::invalid_argument& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());
         return bad_usage;

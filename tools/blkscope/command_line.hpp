@@ -1,5 +1,5 @@
-// The command line of blkscope: serve, attach, detach, list, check, stats, top. Also iostat, gstat, kstat and
-// kstat2, which are programs of their own: see programs.hpp.
+// The command line of blkscope: serve, attach, detach, list, check, stats, top, web. Also iostat, gstat, kstat
+// and kstat2, which are programs of their own: see programs.hpp.
 #pragma once
 
 namespace blkscope {

@@ -1,0 +1,189 @@
+// blkscope web beside a served device: what it says is what iostat and kstat say.
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/descriptor.hpp"
+#include "served_device.hpp"
+#include "tools/web/exposition.hpp"
+#include "unit/web/scrape.hpp"
+
+namespace blkscope::test {
+namespace {
+
+using web::Scrape;
+
+class Web : public ServedDevice {
+  protected:
+    void start_web(const std::vector<std::string>& options = {}) {
+        std::vector<std::string> command{BLKSCOPE_BINARY, "web", "--listen",
+                                         "unix:" + path("web.sock")};
+        command.insert(command.end(), options.begin(), options.end());
+        web_ = std::make_unique<Process>(command, path("web.out"), path("web.err"));
+        ASSERT_TRUE(
+            eventually([&] { return web_->output() == "unix:" + path("web.sock") + "\n"; }));
+    }
+
+    // The whole reply to a request, by a connection of its own.
+    std::string ask(const std::string& target, const std::string& fields = "") {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path("web.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+        const Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+        const auto* const at = reinterpret_cast<const sockaddr*>(&address);
+        EXPECT_EQ(::connect(socket.get(), at, sizeof address), 0);
+        const std::string request = "GET " + target + " HTTP/1.1\r\nConnection: close\r\n" +
+                                    (fields.empty() ? "Host: localhost\r\n" : fields) + "\r\n";
+        EXPECT_GT(::send(socket.get(), request.data(), request.size(), MSG_NOSIGNAL), 0);
+        std::string reply;
+        std::array<char, 65536> chunk;
+        for (ssize_t count; (count = ::recv(socket.get(), chunk.data(), chunk.size(), 0)) > 0;) {
+            reply.append(chunk.data(), static_cast<size_t>(count));
+            if (reply.find("\ndata: ") != std::string::npos && reply.ends_with("\n\n")) break;
+        }
+        return reply;
+    }
+
+    std::string body_of(const std::string& target, const std::string& fields = "") {
+        const std::string reply = ask(target, fields);
+        EXPECT_TRUE(reply.starts_with("HTTP/1.1 200 ")) << reply.substr(0, 200);
+        return reply.substr(reply.find("\r\n\r\n") + 4);
+    }
+
+    void do_requests() {
+        Client client(uri());
+        for (int i = 0; i < 7; ++i) ASSERT_EQ(client.try_read(0, 4096), 0);
+        for (int i = 0; i < 3; ++i) ASSERT_EQ(client.try_write(0, 512), 0);
+        ASSERT_EQ(nbd_flush(client.get(), 0), 0);
+    }
+
+    std::unique_ptr<Process> web_;
+};
+
+TEST_F(Web, TheMetricsOfAScrapeAreTheCountersOfTheKstat) {
+    serve("memory:1M", {"--queue-depth", "5"});
+    start_web();
+    do_requests();
+    const kstat_io_t io = read_io();
+    for (const bool open : {false, true}) {
+        const std::string fields =
+            std::string("Host: localhost\r\nAccept: ") +
+            (open ? "application/openmetrics-text;version=1.0.0" : "text/plain") + "\r\n";
+        const Scrape scrape(body_of("/metrics", fields), open);
+        const auto seconds = [](hrtime_t ns) {
+            return web::seconds_text(static_cast<uint64_t>(ns));
+        };
+        EXPECT_EQ(scrape["blkscope_reads_completed_total{device=\"nbd0\"}"], "7");
+        EXPECT_EQ(scrape["blkscope_writes_completed_total{device=\"nbd0\"}"], "3");
+        EXPECT_EQ(scrape["blkscope_written_bytes_total{device=\"nbd0\"}"], "1536");
+        EXPECT_EQ(scrape["blkscope_wait_length_seconds_total{device=\"nbd0\"}"],
+                  seconds(io.wlentime));
+        EXPECT_EQ(scrape["blkscope_run_length_seconds_total{device=\"nbd0\"}"],
+                  seconds(io.rlentime));
+        EXPECT_EQ(scrape["blkscope_run_busy_seconds_total{device=\"nbd0\"}"], seconds(io.rtime));
+        EXPECT_EQ(scrape["blkscope_queue_depth{device=\"nbd0\"}"], "5");
+        EXPECT_EQ(scrape["blkscope_requests_total{device=\"nbd0\",op=\"flush\"}"], "1");
+        EXPECT_EQ(
+            scrape["blkscope_io_latency_seconds_count{device=\"nbd0\",op=\"read\",phase=\"wait\"}"],
+            "7");
+        EXPECT_EQ(
+            scrape
+                ["blkscope_io_latency_seconds_count{device=\"nbd0\",op=\"flush\",phase=\"total\"}"],
+            "1");
+    }
+}
+
+TEST_F(Web, TheJsonIsThatOfIostatAndKstat) {
+    serve("memory:1M");
+    start_web();
+    do_requests();
+    using nlohmann::json;
+    const json devices = json::parse(body_of("/api/v1/devices"));
+    EXPECT_EQ(devices.at("schema"), "blockdev.iostat/1");
+    const json iostat = json::parse(succeed({IOSTAT_BINARY, "-jw", "nbd0"}));
+    const auto& all = devices.at("devices");
+    const auto nbd0 =
+        std::ranges::find_if(all, [](const json& one) { return one.at("device") == "nbd0"; });
+    ASSERT_NE(nbd0, all.end());
+    EXPECT_EQ(nbd0->at("counters"), iostat.at("devices").at(0).at("counters"));
+    EXPECT_EQ(nbd0->at("histograms"), iostat.at("devices").at(0).at("histograms"));
+    const json kstats = json::parse(body_of("/api/v1/kstat?match=nbd:0:nbd0:reads"));
+    ASSERT_EQ(kstats.size(), 1u);
+    EXPECT_EQ(kstats.at(0).at("name"), "nbd0");
+    const Scrape values(body_of("/metrics?kstat=nbd:0:nbd0%2Ccmds"));
+    EXPECT_EQ(values["kstat_value{module=\"nbd\",instance=\"0\",name=\"nbd0,cmds\",class=\"misc\","
+                     "statistic=\"read_requests\"}"],
+              "7");
+    const std::string events = ask("/api/v1/stream");
+    const size_t data = events.find("data: ");
+    ASSERT_NE(data, std::string::npos) << events;
+    EXPECT_EQ(json::parse(events.substr(data + 6)).at("schema"), "blockdev.iostat/1");
+}
+
+TEST_F(Web, AForeignOrMalformedRequestIsRefused) {
+    serve("memory:1M");
+    std::ofstream(path("token")) << "0123456789abcdef\n";
+    start_web({"--token-file", path("token"), "--host", "lab7"});
+    const std::string token = "Authorization: Bearer 0123456789abcdef\r\n";
+    const auto status = [&](const std::string& target, const std::string& fields) {
+        return ask(target, fields).substr(9, 3);
+    };
+    EXPECT_EQ(status("/metrics", "Host: lab7\r\n" + token), "200");
+    EXPECT_EQ(status("/metrics", "Host: lab7\r\n"), "401");
+    EXPECT_EQ(status("/metrics", "Host: evil.example\r\n" + token), "403");
+    EXPECT_EQ(status("/metrics", "Host: lab7\r\nOrigin: http://evil.example\r\n" + token), "403");
+    EXPECT_EQ(status("/nothing", "Host: lab7\r\n" + token), "404");
+    EXPECT_EQ(status("/api/v1/kstat?match=a:b:c:d:e", "Host: lab7\r\n" + token), "400");
+    EXPECT_EQ(status("/api/v1/kstat?match=/(a*)*/", "Host: lab7\r\n" + token), "400");
+}
+
+TEST_F(Web, ItTellsNothingOfClientsIfAskedTo) {
+    serve(make_image("secret.img", 1 << 20));
+    const Client client(uri());
+    start_web();
+    EXPECT_NE(body_of("/metrics").find("blkscope_client_info{"), std::string::npos);
+    EXPECT_NE(body_of("/api/v1/kstat").find("secret.img"), std::string::npos);
+    EXPECT_NE(body_of("/api/v1/devices").find("secret.img"), std::string::npos);
+    web_->signal(SIGTERM);
+    EXPECT_EQ(web_->wait(), 0);
+    EXPECT_FALSE(std::filesystem::exists(path("web.sock")));
+    start_web({"--no-clients"});
+    EXPECT_EQ(body_of("/metrics").find("blkscope_client_info"), std::string::npos);
+    EXPECT_EQ(body_of("/api/v1/kstat").find("secret.img"), std::string::npos);
+    EXPECT_EQ(body_of("/metrics?kstat=*").find("secret.img"), std::string::npos);
+    EXPECT_EQ(body_of("/api/v1/devices").find("secret.img"), std::string::npos);
+    EXPECT_EQ(ask("/api/v1/stream").find("secret.img"), std::string::npos);
+}
+
+TEST_F(Web, BeyondThisMachineItNeedsATokenOrAWord) {
+    for (const std::vector<std::string>& options :
+         {std::vector<std::string>{"--listen", "0.0.0.0:0"},
+          {"--listen", "[::]:0"},
+          {"--listen", "here:80"},
+          {"--token-file", path("nothing")}}) {
+        std::vector<std::string> command{BLKSCOPE_BINARY, "web"};
+        command.insert(command.end(), options.begin(), options.end());
+        const CommandResult result = run(command);
+        EXPECT_EQ(result.status, 2) << result.output;
+        EXPECT_TRUE(result.output.starts_with("blkscope: web: ")) << result.output;
+    }
+}
+
+TEST_F(Web, AScrapeGoesOnWhenAServerHasEnded) {
+    serve("memory:1M");
+    start_web();
+    EXPECT_EQ(Scrape(body_of("/metrics")).count("blkscope_reads_completed_total"), 1u);
+    stop_server();
+    EXPECT_EQ(Scrape(body_of("/metrics")).count("blkscope_reads_completed_total"), 0u);
+}
+
+}  // namespace
+}  // namespace blkscope::test

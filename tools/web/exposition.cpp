@@ -1,0 +1,133 @@
+#include "tools/web/exposition.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cctype>
+
+#include "base/utf8.hpp"
+
+namespace blkscope::web {
+
+namespace {
+
+constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD
+
+const char* name_of(Metric type, TextFormat format) {
+    switch (type) {
+        case Metric::counter:
+            return "counter";
+        case Metric::gauge:
+            return "gauge";
+        case Metric::histogram:
+            return "histogram";
+        case Metric::unknown:
+            return format == TextFormat::prometheus ? "untyped" : "unknown";
+    }
+    return "unknown";
+}
+
+// The weight q of a media range's parameters, in thousandths; 1000 if there is none.
+int weight_of(std::string_view parameters) {
+    const size_t at = parameters.find("q=");
+    if (at == std::string_view::npos) return 1000;
+    int weight = 0;
+    int unit = 1000;
+    for (const char c : parameters.substr(at + 2)) {
+        if (c == '.') continue;
+        if (c < '0' || c > '9' || unit == 0) break;
+        weight += (c - '0') * unit;
+        unit /= 10;
+    }
+    return std::min(weight, 1000);
+}
+
+}  // namespace
+
+TextFormat format_for(std::string_view accept) {
+    int plain = 0;
+    int open = 0;
+    while (!accept.empty()) {
+        const std::string_view one = accept.substr(0, accept.find(','));
+        accept.remove_prefix(std::min(one.size() + 1, accept.size()));
+        const size_t semicolon = std::min(one.find(';'), one.size());
+        const std::string_view parameters = one.substr(semicolon);
+        const auto has = [&](std::string_view name) {
+            return one.substr(0, semicolon).find(name) != std::string_view::npos;
+        };
+        const size_t version = parameters.find("version=");
+        const bool is_known = version == std::string_view::npos ||
+                              parameters.substr(version + 8).starts_with("1.0.0") ||
+                              parameters.substr(version + 8).starts_with("0.0.1");
+        if (has("application/openmetrics-text") && is_known) {
+            open = std::max(open, weight_of(parameters));
+        } else if (has("text/plain") || has("text/*") || has("*/*")) {
+            plain = std::max(plain, weight_of(parameters));
+        }
+    }
+    return open > 0 && open >= plain ? TextFormat::open_metrics : TextFormat::prometheus;
+}
+
+std::string_view type_of(TextFormat format) {
+    return format == TextFormat::prometheus
+               ? "text/plain; version=0.0.4; charset=utf-8"
+               : "application/openmetrics-text; version=1.0.0; charset=utf-8";
+}
+
+std::string label_text(std::string_view text) {
+    std::string out;
+    while (!text.empty()) {
+        const char c = text.front();
+        const size_t length = utf8_length(text);
+        if (c == '\\' || c == '"') {
+            out += '\\';
+            out += c;
+        } else if (c == '\n') {
+            out += "\\n";
+        } else if (length == 0 || static_cast<unsigned char>(c) < 0x20 || c == 0x7f) {
+            out += replacement;
+        } else {
+            out += text.substr(0, length);
+        }
+        text.remove_prefix(std::max<size_t>(length, 1));
+    }
+    return out;
+}
+
+std::string seconds_text(uint64_t ns) {
+    return fmt::format("{}.{:09}", ns / 1'000'000'000, ns % 1'000'000'000);
+}
+
+void Exposition::family(std::string_view name, Metric type, std::string_view help) {
+    name_ = name;
+    type_ = type;
+    series_.clear();
+    const bool has_suffix = type == Metric::counter && format_ == TextFormat::prometheus;
+    const std::string shown = name_ + (has_suffix ? "_total" : "");
+    head_ = fmt::format("# HELP {} {}\n# TYPE {} {}\n", shown, help, shown, name_of(type, format_));
+}
+
+void Exposition::sample(const Labels& labels, std::string_view value, std::string_view suffix) {
+    std::string series = name_;
+    series += type_ == Metric::counter ? "_total" : suffix;
+    const char* before = "{";
+    for (const auto& [label, text] : labels) {
+        series += fmt::format("{}{}=\"{}\"", before, label, label_text(text));
+        before = ",";
+    }
+    if (!labels.empty()) series += '}';
+    if (!series_.insert(series).second) return;
+    text_ += head_;
+    head_.clear();
+    text_ += series;
+    text_ += ' ';
+    text_ += value;
+    text_ += '\n';
+}
+
+std::string Exposition::take() {
+    if (format_ == TextFormat::open_metrics) text_ += "# EOF\n";
+    return std::move(text_);
+}
+
+}  // namespace blkscope::web

@@ -1,0 +1,41 @@
+#include "tools/web/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace blkscope::web {
+
+namespace {
+
+constexpr const char* notes =
+    "/metrics is for Prometheus. /api/v1/devices, /api/v1/kstat and /api/v1/stream are\n"
+    "JSON. The server only reads, and shows each provider that 'kstat' shows. It\n"
+    "prints its address when it is ready, and ends on SIGINT or SIGTERM.\n"
+    "\n"
+    "Examples:\n"
+    "  blkscope web\n"
+    "  curl http://127.0.0.1:9410/metrics\n"
+    "  blkscope web --listen 0.0.0.0:9410 --host lab7 --token-file /etc/blkscope/token";
+
+}  // namespace
+
+void add_command(CLI::App& app, Options& options) {
+    CLI::App* web = app.add_subcommand("web", "Serve the statistics over HTTP: for Prometheus");
+    web->footer(notes);
+    web->add_option("--listen", options.listen, "Where to listen: ADDRESS:PORT or unix:PATH")
+        ->option_text("ADDRESS")
+        ->capture_default_str();
+    web->add_option("--host", options.hosts,
+                    "A further name of this server in the Host of requests; repeat for more")
+        ->option_text("NAME")
+        ->allow_extra_args(false);
+    web->add_option("--token-file", options.token_file,
+                    "Only for clients that send the token in this file (Bearer)")
+        ->option_text("FILE");
+    web->add_flag("--public", options.is_public,
+                  "Listen beyond this machine without a token: every client can read");
+    web->add_flag_callback(
+        "--no-clients", [&options] { options.clients_named = false; },
+        "Tell neither the programs and peers of clients nor the paths of backings");
+}
+
+}  // namespace blkscope::web

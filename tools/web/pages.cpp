@@ -1,0 +1,212 @@
+#include "tools/web/pages.hpp"
+
+#include <algorithm>
+#include <ctime>
+#include <stdexcept>
+#include <variant>
+
+#include "tools/iostat/json.hpp"
+#include "tools/kstat/format.hpp"
+#include "tools/kstat/glob.hpp"
+#include "tools/kstat/reader.hpp"
+#include "tools/kstat/report.hpp"
+#include "tools/kstat/select.hpp"
+#include "tools/program/json.hpp"
+#include "tools/web/metrics.hpp"
+
+namespace blkscope::web {
+
+namespace {
+
+using kstat_command::Reading;
+
+constexpr size_t replies_kept_max = 8;
+
+constexpr const char* index_text =
+    "blkscope web\n"
+    "\n"
+    "/metrics          for Prometheus; ?device=GLOB, ?kstat=MODULE:INSTANCE:NAME\n"
+    "/api/v1/devices   what 'iostat -jw' prints\n"
+    "/api/v1/kstat     what 'kstat -j' prints; ?match=MODULE:INSTANCE:NAME:STATISTIC\n"
+    "/api/v1/stream    server-sent events, one look a second\n";
+
+Body body_of(std::string text) {
+    return std::make_shared<const std::string>(std::move(text));
+}
+
+Response json_response(std::string text) {
+    return {.type = "application/json", .body = body_of(std::move(text))};
+}
+
+// Keeps the devices that match, and what belongs to them. Without a pattern, all but this machine's
+// own disks.
+Look chosen(const Look& look, const std::optional<std::string>& pattern) {
+    const kstat_command::Glob glob(pattern.value_or("*"));
+    Look kept{.time = look.time, .devices = {}};
+    for (const DeviceLook& one : look.devices) {
+        if (!pattern && one.is_of_host) continue;
+        if (glob.matches(one.disk())) kept.devices.push_back(one);
+    }
+    return kept;
+}
+
+// Expressions between slashes may take long, so a request has shell patterns only.
+bool has_expression(const std::string& operand) {
+    return operand.starts_with('/') || operand.find(":/") != std::string::npos;
+}
+
+std::vector<Reading> read_kstats(const std::string& operand, kstat_command::Options& options) {
+    if (has_expression(operand)) throw std::invalid_argument("only shell patterns, no expressions");
+    try {
+        options.selectors.push_back(kstat_command::parse_selector(operand));
+    } catch (const std::exception&) {
+        throw std::invalid_argument("the form is MODULE:INSTANCE:NAME:STATISTIC");
+    }
+    return kstat_command::Reader(options).read();
+}
+
+// Removes who the clients are, and the names and paths of backings.
+void hide_identities(std::vector<Reading>& kstats) {
+    std::erase_if(kstats, [](const Reading& kstat) {
+        return kstat.name.ends_with(",info") || kstat.name.ends_with(",export");
+    });
+    for (Reading& kstat : kstats) {
+        if (!kstat.name.ends_with(",err")) continue;
+        std::erase_if(kstat.statistics, [](const kstat_command::Statistic& statistic) {
+            return std::holds_alternative<kstat_command::Text>(statistic.value);
+        });
+    }
+}
+
+void hide_identities(Look& look) {
+    for (DeviceLook& one : look.devices) {
+        one.program.clear();
+        one.peer.clear();
+        std::erase_if(one.device.errors, [](const iostat::ErrorRecord& record) {
+            return std::holds_alternative<std::string>(record.value);
+        });
+    }
+}
+
+Labels labels_of(const Reading& kstat) {
+    return {{"module", kstat.module},
+            {"instance", std::to_string(kstat.instance)},
+            {"name", kstat.name},
+            {"class", kstat.kstat_class}};
+}
+
+std::string kstat_text(const std::vector<Reading>& kstats, TextFormat format) {
+    Exposition text(format);
+    const auto add_all = [&](bool texts) {
+        for (const Reading& kstat : kstats) {
+            for (const kstat_command::Statistic& statistic : kstat.statistics) {
+                if (std::holds_alternative<kstat_command::Text>(statistic.value) != texts) continue;
+                Labels labels = labels_of(kstat);
+                labels.emplace_back("statistic", statistic.name);
+                const std::string value = kstat_command::value_text(statistic.value);
+                if (texts) labels.emplace_back("value", value);
+                text.sample(labels, texts ? "1" : value);
+            }
+        }
+    };
+    text.family("kstat_value", Metric::unknown, "A number of a kstat, as its provider has it.");
+    add_all(false);
+    text.family("kstat_info", Metric::gauge, "A text of a kstat.");
+    add_all(true);
+    return text.take();
+}
+
+}  // namespace
+
+Response Pages::respond(const Request& request) try {
+    if (request.path == "/") return text_response(200, index_text);
+    if (request.path == "/metrics") return metrics(request);
+    if (request.path == "/api/v1/devices") return devices();
+    if (request.path == "/api/v1/kstat") return kstats(request);
+    if (request.path == "/api/v1/stream") {
+        return {.type = "text/event-stream", .body = body_of("retry: 2000\n\n"), .is_stream = true};
+    }
+    return text_response(404, "There is no such page.\n");
+} catch (const std::invalid_argument& refused) {
+    return text_response(400, std::string(refused.what()) + "\n");
+} catch (const std::runtime_error& failure) {
+    return text_response(503, std::string(failure.what()) + "\n");
+}
+
+const Look& Pages::look() {
+    if (!look_) {
+        look_ = reader_.look();
+        if (!clients_named_) hide_identities(*look_);
+    }
+    return *look_;
+}
+
+void Pages::end_turn() {
+    look_.reset();
+    replies_.clear();
+}
+
+Response Pages::metrics(const Request& request) {
+    if (const auto selector = request.parameter("kstat")) return kstat_metrics(request, *selector);
+    const std::optional<std::string> device = request.parameter("device");
+    const TextFormat format = format_for(request.accept);
+    const std::string key = std::string(type_of(format)) + (device ? "?" + *device : "");
+    const auto known = replies_.find(key);
+    if (known != replies_.end()) return known->second;
+    if (replies_.size() >= replies_kept_max) replies_.clear();
+    const MetricsOptions options{.format = format, .clients_named = clients_named_};
+    return replies_[key] = {.type = std::string(type_of(format)),
+                            .body = body_of(metrics_text(chosen(look(), device), options))};
+}
+
+Response Pages::kstat_metrics(const Request& request, const std::string& selector) {
+    kstat_command::Options options;
+    const TextFormat format = format_for(request.accept);
+    std::vector<Reading> kstats = read_kstats(selector, options);
+    std::erase_if(kstats, [&](const Reading& kstat) {
+        return !kstat_command::selects(options.selectors.front(), kstat);
+    });
+    if (!clients_named_) hide_identities(kstats);
+    return {.type = std::string(type_of(format)), .body = body_of(kstat_text(kstats, format))};
+}
+
+Response Pages::devices() {
+    const auto known = replies_.find("devices");
+    if (known != replies_.end()) return known->second;
+    iostat::Snapshot devices;
+    for (const DeviceLook& one : look().devices) devices.push_back(one.device);
+    iostat::Options options;
+    options.json = true;
+    options.waits = true;
+    const iostat::Processors none;
+    return replies_["devices"] = json_response(iostat::json_report(
+               {nullptr, devices, nullptr, none}, {}, std::time(nullptr), options));
+}
+
+Response Pages::kstats(const Request& request) {
+    kstat_command::Options options;
+    options.format = kstat_command::Format::json;
+    std::vector<Reading> kstats = read_kstats(request.parameter("match").value_or(""), options);
+    if (!clients_named_) hide_identities(kstats);
+    return json_response(kstat_command::Reporter(options).report(kstats, std::time(nullptr)));
+}
+
+Body Pages::event() try {
+    iostat::Snapshot devices;
+    for (const DeviceLook& one : look().devices) {
+        if (!one.is_of_host) devices.push_back(one.device);
+    }
+    iostat::Options options;
+    options.json = true;
+    options.waits = true;
+    const iostat::Processors none;
+    const iostat::Snapshot* before = last_ ? &*last_ : nullptr;
+    std::string text = "data: " + iostat::json_report({before, devices, nullptr, none}, {},
+                                                      std::time(nullptr), options);
+    last_ = std::move(devices);
+    return body_of(text + "\n");
+} catch (const std::runtime_error& failure) {
+    return body_of("event: failure\ndata: " + program::json_string(failure.what()) + "\n\n");
+}
+
+}  // namespace blkscope::web

@@ -1,0 +1,145 @@
+#include "tools/web/web.hpp"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <netinet/in.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <optional>
+#include <stdexcept>
+#include <system_error>
+
+#include "base/descriptor.hpp"
+#include "tools/program/print.hpp"
+#include "tools/web/access.hpp"
+#include "tools/web/pages.hpp"
+#include "tools/web/server.hpp"
+
+namespace blkscope::web {
+
+namespace {
+
+constexpr int backlog = 128;
+
+[[noreturn]] void fail_to_listen(const std::string& where) {
+    throw std::system_error(errno, std::generic_category(), "web: cannot listen on " + where);
+}
+
+// The file of a socket that no process listens on is of an earlier server.
+void remove_dead_socket(const sockaddr_un& address) {
+    const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const auto* const at = reinterpret_cast<const sockaddr*>(&address);
+    if (::connect(probe.get(), at, sizeof address) != 0 && errno == ECONNREFUSED) {
+        ::unlink(address.sun_path);
+    }
+}
+
+Descriptor listen_unix(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    remove_dead_socket(address);
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    if (!socket.is_open() ||
+        ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
+        ::listen(socket.get(), backlog) != 0) {
+        fail_to_listen("unix:" + path);
+    }
+    return socket;
+}
+
+// A TCP socket, bound to the address. `port` is set to the port that the kernel chose.
+Descriptor listen_tcp(const ListenAddress& where, uint16_t& port) {
+    const std::string shown = fmt::format("{}:{}", where.host, where.port);
+    sockaddr_storage storage{};
+    auto* const address = reinterpret_cast<sockaddr*>(&storage);
+    auto* const v4 = reinterpret_cast<sockaddr_in*>(&storage);
+    auto* const v6 = reinterpret_cast<sockaddr_in6*>(&storage);
+    const int family = where.is_ipv6 ? AF_INET6 : AF_INET;
+    socklen_t length = where.is_ipv6 ? sizeof *v6 : sizeof *v4;
+    storage.ss_family = static_cast<sa_family_t>(family);
+    void* const bytes = where.is_ipv6 ? static_cast<void*>(&v6->sin6_addr) : &v4->sin_addr;
+    inet_pton(family, where.host.c_str(), bytes);
+    (where.is_ipv6 ? v6->sin6_port : v4->sin_port) = htons(where.port);
+    Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    const int on = 1;
+    if (!socket.is_open() ||
+        setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0 ||
+        ::bind(socket.get(), address, length) != 0 || ::listen(socket.get(), backlog) != 0 ||
+        getsockname(socket.get(), address, &length) != 0) {
+        fail_to_listen(shown);
+    }
+    port = ntohs(where.is_ipv6 ? v6->sin6_port : v4->sin_port);
+    return socket;
+}
+
+// The pages behind the checks of access.
+class Site : public Handler {
+  public:
+    Site(Access access, bool clients_named) : access_(std::move(access)), pages_(clients_named) {}
+
+    Response respond(const Request& request) override {
+        const int status = access_.check(request);
+        if (status == 401) return text_response(401, "A token is needed.\n");
+        if (status != 200) {
+            return text_response(status, "The Host or the origin is not one of this server.\n");
+        }
+        return pages_.respond(request);
+    }
+
+    Body event() override { return pages_.event(); }
+    void end_turn() override { pages_.end_turn(); }
+
+  private:
+    Access access_;
+    Pages pages_;
+};
+
+// A descriptor that can be read when a signal has come that ends the server.
+Descriptor ending_signals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+    if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
+        throw std::system_error(error, std::generic_category(), "web: cannot block signals");
+    }
+    Descriptor descriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+    if (!descriptor.is_open()) {
+        throw std::system_error(errno, std::generic_category(), "web: cannot wait for signals");
+    }
+    return descriptor;
+}
+
+std::string url_of(const ListenAddress& where, uint16_t port) {
+    if (!where.unix_path.empty()) return "unix:" + where.unix_path;
+    const std::string host = where.is_ipv6 ? "[" + where.host + "]" : where.host;
+    return fmt::format("http://{}:{}/", host, port);
+}
+
+}  // namespace
+
+void run(const Options& options) {
+    const ListenAddress where = parse_listen_address(options.listen);
+    std::optional<std::string> token;
+    if (!options.token_file.empty()) token = read_token(options.token_file);
+    if (!where.is_loopback() && !token && !options.is_public) {
+        throw std::invalid_argument(
+            "web: beyond this machine give --token-file, or --public if every client may read");
+    }
+    Site site(Access(where, options.hosts, std::move(token)), options.clients_named);
+    const Descriptor signals = ending_signals();
+    uint16_t port = where.port;
+    const bool is_unix = !where.unix_path.empty();
+    Server server(is_unix ? listen_unix(where.unix_path) : listen_tcp(where, port), site);
+    program::print(url_of(where, port) + "\n", "web: cannot write");
+    server.run(signals.get());
+    if (is_unix) ::unlink(where.unix_path.c_str());
+}
+
+}  // namespace blkscope::web
