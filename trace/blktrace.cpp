@@ -72,7 +72,8 @@ uint32_t kind_of(const Request& request) {
 }
 
 // The largest whole number of sectors that an event has room for.
-constexpr uint64_t bytes_max = std::numeric_limits<uint32_t>::max() / sector_bytes * sector_bytes;
+constexpr uint64_t bytes_max =
+    uint64_t{std::numeric_limits<uint32_t>::max()} / sector_bytes * sector_bytes;
 
 void add_events(const Request& request, std::vector<Event>& events) {
     const uint32_t kind = kind_of(request);

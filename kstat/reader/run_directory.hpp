@@ -62,7 +62,8 @@ int look_around(const RunDirectories& directories, std::map<std::string, P>& pro
             continue;
         }
         for (const std::string& name : *names) {
-            providers.try_emplace(path + "/" + name, directory.directory(), name);
+            providers.try_emplace(std::string(path).append("/").append(name), directory.directory(),
+                                  name);
         }
     }
     const Deadline deadline = soon();

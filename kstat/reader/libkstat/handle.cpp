@@ -134,6 +134,7 @@ kid_t Handle::add(ListedProvider* provider, const kstat_t& header) {
     node->header.ks_private = nullptr;
     if (provider != nullptr) {
         // Equal names of different providers are told apart by this number.
+        // NOLINTNEXTLINE(performance-no-int-to-ptr): the field is a pointer
         node->header.ks_private = reinterpret_cast<void*>(static_cast<intptr_t>(provider->pid()));
     }
     nodes_.emplace(kid, std::move(node));
