@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 #include "blockdev/accounting/client_stats.hpp"
 
@@ -34,7 +33,7 @@ void ClientLimits::opened(Client& client, hrtime_t now) {
     clients_.push_back(&client);
     if (!spec_) return;
     if (const auto found = kept_.find(client.key); found != kept_.end()) {
-        client.limits = std::move(found->second.limits);
+        client.limits = found->second.limits;
         client.counted_ns = client.limits->exceeded_ns(now);
         kept_.erase(found);
         return;
@@ -48,7 +47,7 @@ void ClientLimits::keep(Client& client, hrtime_t now) {
     std::erase_if(kept_, [&](const auto& each) { return each.second.full_at <= now; });
     const hrtime_t full_at = client.limits->full_at(now);
     if (full_at <= now) return;
-    kept_.insert_or_assign(client.key, Kept{std::move(*client.limits), full_at});
+    kept_.insert_or_assign(client.key, Kept{*client.limits, full_at});
     if (kept_.size() <= kept_max) return;
     kept_.erase(
         std::ranges::min_element(kept_, {}, [](const auto& each) { return each.second.full_at; }));
