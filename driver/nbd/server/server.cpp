@@ -60,6 +60,7 @@ void Server::change(const std::vector<std::string>& removed, std::vector<ExportO
 std::vector<PowerLoss> Server::lose_power(const std::vector<size_t>& exports) {
     assert(started_);
     std::vector<Export*> chosen;
+    chosen.reserve(exports.size());
     for (const size_t index : exports) chosen.push_back(&exports_[index]);
     return nbd::lose_power(workers_, chosen);
 }
