@@ -111,6 +111,7 @@ class Parser {
 
     [[noreturn]] void fail_for_figure() const {
         std::vector<std::string> known;
+        known.reserve(std::size(figures));
         for (const auto& [name, figure] : figures) known.emplace_back(name);
         if (name_.empty()) {
             fail(fmt::format("it begins with no figure; there are {}", fmt::join(known, ", ")));

@@ -78,7 +78,7 @@ Result<Histogram, std::string> histogram_of(const Interval& interval, const std:
     Histograms found;
     for (const std::string& each :
          transfers ? std::vector<std::string>{"read", "write"} : std::vector{operation}) {
-        const std::string name = each + "_" + phase;
+        const std::string name = fmt::format("{}_{}", each, phase);
         const auto now = interval.now.device.histograms.find(name);
         if (now == interval.now.device.histograms.end()) {
             return fmt::format("has no histogram {}; see 'kstat2adm enable blk:hist'", name);
