@@ -41,7 +41,7 @@ constexpr const char* about =
     "over NBD and accounts every request, so that 'iostat -xn 1' tells waiting from\n"
     "service.";
 
-constexpr const char* notes =
+constexpr const char* program_notes =
     "Examples:\n"
     "  blkscope serve memory:1G          serve; then 'iostat -xn 1' shows it\n"
     "  blkscope list                     what is served on this machine, and where\n"
@@ -571,7 +571,7 @@ int run(int argc, char** argv) {
     app.require_subcommand(1);
     app.set_version_flag("--version", "blkscope " BLKSCOPE_VERSION);
     app.formatter(std::make_shared<HelpFormatter>());
-    app.footer(notes);
+    app.footer(program_notes);
     ServeOptions serve_options;
     AttachCommand attach_command;
     DetachCommand detach_command;

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <fstream>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>

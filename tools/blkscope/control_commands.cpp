@@ -6,6 +6,7 @@
 #include <cassert>
 #include <cstdio>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
 #include <utility>

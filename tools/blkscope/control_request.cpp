@@ -6,6 +6,7 @@
 #include <array>
 #include <cassert>
 #include <limits>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 
@@ -63,18 +64,18 @@ trace::Op op_of_name(const std::string& name) {
     throw std::runtime_error("the server's answer: an unknown operation");
 }
 
-SlowRequest request_of(const StrictJson& json, int64_t realtime_ns) {
-    SlowRequest slow{.when = "now", .client = json.at("client").get<std::string>(), .request = {}};
+SlowRequest request_of(const StrictJson& told, int64_t realtime_ns) {
+    SlowRequest slow{.when = "now", .client = told.at("client").get<std::string>(), .request = {}};
     trace::Request& request = slow.request;
-    request.op = op_of_name(json.at("op").get<std::string>());
-    request.error = json.at("error").get<uint16_t>();
-    request.offset = json.at("offset").get<uint64_t>();
-    request.bytes = json.at("bytes").get<uint64_t>();
-    request.received = json.at("received_ns").get<int64_t>();
-    request.queued = json.at("queued_ns").get<int64_t>();
-    request.started = json.at("started_ns").get<int64_t>();
-    request.finished = json.at("finished_ns").get<int64_t>();
-    request.replied = json.at("replied_ns").get<int64_t>();
+    request.op = op_of_name(told.at("op").get<std::string>());
+    request.error = told.at("error").get<uint16_t>();
+    request.offset = told.at("offset").get<uint64_t>();
+    request.bytes = told.at("bytes").get<uint64_t>();
+    request.received = told.at("received_ns").get<int64_t>();
+    request.queued = told.at("queued_ns").get<int64_t>();
+    request.started = told.at("started_ns").get<int64_t>();
+    request.finished = told.at("finished_ns").get<int64_t>();
+    request.replied = told.at("replied_ns").get<int64_t>();
     if (request.replied > 0) slow.when = clock_text(request.replied + realtime_ns);
     return slow;
 }

@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "tools/check/condition.hpp"
+#include "tools/check/duration.hpp"
 #include "tools/check/earlier_report.hpp"
 #include "tools/check/judge.hpp"
 #include "tools/iostat/histogram_reader.hpp"

@@ -1,10 +1,7 @@
 // The command line of `blkscope check`.
 #pragma once
 
-#include <chrono>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace CLI {
@@ -24,8 +21,5 @@ struct Options {
 ///
 /// Ownership: borrows `options` until `app` is destroyed.
 void add_command(CLI::App& app, Options& options);
-
-/// The time of --for, as 500ms, 10s or 2m: up to a day. None for any other text.
-[[nodiscard]] std::optional<std::chrono::milliseconds> duration_of(std::string_view text);
 
 }  // namespace blkscope::check

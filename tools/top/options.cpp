@@ -1,7 +1,6 @@
 #include "tools/top/options.hpp"
 
 #include <CLI/CLI.hpp>
-#include <cmath>
 
 namespace blkscope::top {
 
@@ -24,10 +23,6 @@ constexpr const char* notes =
 
 }  // namespace
 
-hrtime_t Options::interval_ns() const {
-    return static_cast<hrtime_t>(std::llround(interval_s * 1e9));
-}
-
 void add_command(CLI::App& app, Options& options) {
     CLI::App* top = app.add_subcommand("top", "Watch the devices: figures and latency heatmaps");
     top->footer(notes);
@@ -46,10 +41,6 @@ void add_command(CLI::App& app, Options& options) {
     top->add_flag("--must-exist", options.must_exist,
                   "Fail if a device that is named is not there");
     top->add_flag("-b,--batch", options.batch, "Print lines, also on a terminal");
-}
-
-bool color_allowed(const char* no_color) {
-    return no_color == nullptr || *no_color == '\0';
 }
 
 }  // namespace blkscope::top

@@ -3,6 +3,7 @@
 
 #include <sys/kstat.h>
 
+#include <cmath>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,7 +22,9 @@ struct Options {
     bool batch = false;       // lines, even on a terminal
     bool must_exist = false;  // a device that is missing is an error
 
-    [[nodiscard]] hrtime_t interval_ns() const;
+    [[nodiscard]] hrtime_t interval_ns() const {
+        return static_cast<hrtime_t>(std::llround(interval_s * 1e9));
+    }
 };
 
 constexpr double interval_s_min = 0.1;
@@ -35,6 +38,8 @@ void add_command(CLI::App& app, Options& options);
 /// Whether the environment allows colours: NO_COLOR is not set, or empty.
 ///
 /// Source: no-color.org.
-[[nodiscard]] bool color_allowed(const char* no_color);
+[[nodiscard]] constexpr bool color_allowed(const char* no_color) {
+    return no_color == nullptr || *no_color == '\0';
+}
 
 }  // namespace blkscope::top

@@ -1,4 +1,4 @@
-#include "tools/check/options.hpp"
+#include "tools/check/duration.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-TEST(CheckOptions, ATimeHasAUnitAndIsADayAtMost) {
+TEST(CheckDuration, ATimeHasAUnitAndIsADayAtMost) {
     EXPECT_EQ(duration_of("500ms"), milliseconds(500));
     EXPECT_EQ(duration_of("10s"), milliseconds(10'000));
     EXPECT_EQ(duration_of("2m"), milliseconds(120'000));
