@@ -101,6 +101,8 @@ hrtime_t to_ticks(hrtime_t ns);
 class TickScale {
   public:
     TickScale();
+    /// The conversion for a clock whose ticks are nanoseconds.
+    [[nodiscard]] static TickScale of_ns() { return TickScale(uint64_t{1} << detail::scale_shift); }
 
     /// The same as blkscope::to_ns(ticks), for a time that is not negative.
     [[nodiscard]] uint64_t to_ns(uint64_t ticks) const {
@@ -109,6 +111,8 @@ class TickScale {
     }
 
   private:
+    explicit TickScale(uint64_t multiplier) : multiplier_(multiplier) {}
+
     uint64_t multiplier_;  // nanoseconds per tick, times 2^scale_shift
 };
 

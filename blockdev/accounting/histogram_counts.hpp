@@ -16,7 +16,8 @@ namespace blkscope {
 
 class HistogramCounts {
   public:
-    HistogramCounts(const Seqlock& seq, const Subject& subject) : histograms_(seq) {
+    HistogramCounts(const Seqlock& seq, const Subject& subject)
+        : histograms_(seq, subject.ticks_are_ns ? TickScale::of_ns() : TickScale()) {
         if (subject.published()) kstats_.emplace(histograms_, subject.name, subject.instance);
     }
 

@@ -75,7 +75,8 @@ class RequestHistograms {
         Depths depth;
     };
 
-    explicit RequestHistograms(const Seqlock& seq) : seq_(seq) {}
+    explicit RequestHistograms(const Seqlock& seq, TickScale scale = {})
+        : seq_(seq), scale_(scale) {}
     RequestHistograms(const RequestHistograms&) = delete;
     RequestHistograms& operator=(const RequestHistograms&) = delete;
 

@@ -19,6 +19,7 @@ struct Subject {
     uint32_t stats_rate = 0;    // IoStats sample one read or write in so many; 0: none
     uint32_t client_stats = 0;  // clients with statistics of their own, at most
     std::string product;      // the backing's description, without folders
+    bool ticks_are_ns = false;  // of the stamps of requests: see Kernel
 
     [[nodiscard]] bool published() const { return instance >= 0; }
 };

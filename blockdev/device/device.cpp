@@ -18,7 +18,7 @@ namespace blkscope {
 namespace {
 
 Subject subject_of(const Backing& backing, const std::optional<kstat::InstanceClaim>& instance,
-                   const DeviceOptions& options) {
+                   const DeviceOptions& options, const Kernel& kernel) {
     const int number = instance ? instance->number() : -1;
     const std::string text = backing.describe();
     return {.instance = number,
@@ -27,7 +27,8 @@ Subject subject_of(const Backing& backing, const std::optional<kstat::InstanceCl
             .block_bytes = backing.block_bytes(),
             .stats_rate = options.stats_rate,
             .client_stats = options.client_stats,
-            .product = text.substr(text.rfind('/') + 1)};  // npos + 1 is 0
+            .product = text.substr(text.rfind('/') + 1),  // npos + 1 is 0
+            .ticks_are_ns = kernel.ticks_are_ns};
 }
 
 // Whether a request lies inside the device and is aligned to it.
@@ -44,7 +45,7 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
                std::optional<kstat::InstanceClaim> instance, DeviceOptions options)
     : Controls(*this),
       instance_(std::move(instance)),
-      subject_(subject_of(*backing, instance_, options)),
+      subject_(subject_of(*backing, instance_, options, ring.kernel())),
       queue_(options.queue_depth, options.order),
       table_(subject_),
       accounting_(std::make_unique<Accounting>(subject_)),
