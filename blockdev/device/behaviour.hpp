@@ -14,6 +14,7 @@
 #include "blockdev/model/limit_spec.hpp"
 #include "blockdev/model/model_spec.hpp"
 #include "blockdev/queue/waiting_line.hpp"
+#include "trace/model_state.hpp"
 
 namespace blkscope {
 
@@ -25,6 +26,7 @@ struct Behaviour {
     std::vector<blkscope::model::FaultRule> faults;
     uint64_t seed = 0;      // of the model's draws and of faults, unless the model's spec has one
     bool busy_wait = true;  // for the last tens of microseconds before a model's end
+    std::optional<trace::ModelState> state;  // where model and limits begin; else at their begin
 };
 
 struct DeviceOptions {

@@ -33,10 +33,12 @@ Controls::~Controls() {
 void Controls::set_up(Behaviour behaviour) {
     behaviour_.seed = behaviour.seed;
     behaviour_.busy_wait = behaviour.busy_wait;
+    behaviour_.state = std::move(behaviour.state);
     for (model::FaultRule& rule : behaviour.faults) add_fault(std::move(rule));
     if (behaviour.limits) set_limits(behaviour.limits);
     if (behaviour.client_limits) set_client_limits(behaviour.client_limits);
     if (behaviour.model) set_model(std::move(behaviour.model));
+    behaviour_.state.reset();
 }
 
 void Controls::withdraw() {
@@ -63,6 +65,7 @@ void Controls::set_model(std::optional<model::ModelSpec> model) {
     if (behaviour_.model) {
         made.emplace(*behaviour_.model, device_.size_bytes(), device_.queue_depth(),
                      behaviour_.seed);
+        if (behaviour_.state) made->go_on_from(*behaviour_.state);
         counts = std::make_unique<ModelCounts>();
         counts->seed = made->seed();
         counts->servers = made->servers().count();
@@ -85,6 +88,7 @@ void Controls::set_limits(std::optional<model::LimitSpec> limits) {
         std::optional<model::Limits> made;
         const hrtime_t now = now_ns();
         if (limits) made.emplace(*limits, now);
+        if (limits && behaviour_.state) made->go_on_from(*behaviour_.state, now);
         device_.pacing_->set_limits(made, now);
         nudge();
     }
@@ -199,7 +203,7 @@ void Controls::go_on(Release release) {
 
 // Only a change of the rules moves them, and one is not under way.
 void Controls::show_faults() {
-    const Pacing& pacing = *device_.pacing_;
+    Pacing& pacing = *device_.pacing_;
     if (pacing.rules().entries().empty()) return;
     faults_kstat_ = std::make_unique<FaultsKstat>(device_.subject_, pacing.rules().entries(),
                                                   pacing.abandoned_count());
@@ -244,6 +248,16 @@ Behaviour Controls::behaviour() const {
     Behaviour now = behaviour_;
     for (model::FaultRules::Entry& entry : faults()) now.faults.push_back(std::move(entry.rule));
     return now;
+}
+
+trace::ModelState Controls::model_state() const {
+    const std::lock_guard one(mutex_);
+    const Locked locked(device_.lock_);
+    Pacing& pacing = *device_.pacing_;
+    trace::ModelState state{.at = now_ns(), .seed = behaviour_.seed};
+    if (pacing.model()) pacing.model()->add_to(state);
+    if (pacing.tokens().device() != nullptr) pacing.tokens().device()->add_to(state, state.at);
+    return state;
 }
 
 void Controls::nudge() {

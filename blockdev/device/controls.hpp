@@ -24,6 +24,7 @@
 #include "blockdev/device/behaviour.hpp"
 #include "blockdev/model/fault_rules.hpp"
 #include "blockdev/ring/completion.hpp"
+#include "trace/model_state.hpp"
 #include "trace/request.hpp"
 
 namespace blkscope {
@@ -70,6 +71,8 @@ class Controls {
     [[nodiscard]] std::vector<trace::Request> slowest(hrtime_t over_ns) const;
     /// The behaviour that holds now.
     [[nodiscard]] Behaviour behaviour() const;
+    /// Where the model and the limits are now.
+    [[nodiscard]] trace::ModelState model_state() const;
 
     /// Ends the hung requests of a lane that are not wanted() any more, with ESHUTDOWN: the end of a
     /// client. Without power, the requests that are held end, too. Only the lane's worker calls it,

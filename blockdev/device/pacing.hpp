@@ -51,7 +51,7 @@ class Pacing {
     /// Returns the rule's number.
     uint32_t add_rule(model::FaultRule rule, hrtime_t now);
     [[nodiscard]] model::FaultRules& rules() { return rules_; }
-    [[nodiscard]] const model::FaultRules& rules() const { return rules_; }
+    [[nodiscard]] const std::optional<model::ServiceModel>& model() const { return model_; }
     /// A moment on the model's clock.
     [[nodiscard]] hrtime_t to_ns(hrtime_t ticks) const { return kernel_ns(kernel_, ticks); }
     /// Whether a worker may spin before the end of a request.

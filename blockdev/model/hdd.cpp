@@ -1,5 +1,6 @@
 #include "blockdev/model/hdd.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <cmath>
 #include <stdexcept>
@@ -26,6 +27,11 @@ Hdd::Hdd(const HddShape& shape, uint64_t size_bytes)
     : shape_(shape), size_bytes_(static_cast<double>(size_bytes)) {
     assert(size_bytes > 0);
     assert(shape_.rpm > 0 && shape_.rate > 0);
+}
+
+void Hdd::set_head(uint64_t byte) {
+    head_ = std::min(byte, static_cast<uint64_t>(size_bytes_));
+    assert(static_cast<double>(head_) <= size_bytes_);
 }
 
 double Hdd::draw_ns(uint64_t offset, uint64_t bytes, Draws& draws) {

@@ -49,6 +49,11 @@ class Hdd {
     /// The time of one read or write, which moves the head.
     double draw_ns(uint64_t offset, uint64_t bytes, Draws& draws);
 
+    /// The byte behind the last request.
+    [[nodiscard]] uint64_t head() const { return head_; }
+    /// Puts the head there, at most at the end of the disk.
+    void set_head(uint64_t byte);
+
   private:
     HddShape shape_;
     double size_bytes_;

@@ -118,6 +118,22 @@ int64_t Limits::level(Name name, hrtime_t now) const {
     return bucket(name).tokens->level(now);
 }
 
+void Limits::add_to(trace::ModelState& state, hrtime_t now) const {
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+        if (!buckets_[i].tokens) continue;
+        state.tokens[std::string(LimitSpec::names[i])] = buckets_[i].tokens->level(now);
+    }
+}
+
+void Limits::go_on_from(const trace::ModelState& state, hrtime_t now) {
+    assert(now >= now_);
+    for (size_t i = 0; i < buckets_.size(); ++i) {
+        const auto found = state.tokens.find(std::string(LimitSpec::names[i]));
+        if (!buckets_[i].tokens || found == state.tokens.end()) continue;
+        buckets_[i].tokens->set_level(found->second, now);
+    }
+}
+
 hrtime_t Limits::full_at(hrtime_t now) const {
     hrtime_t full = now;
     for (const Bucket& each : buckets_) {

@@ -33,6 +33,7 @@
 #include "blockdev/model/limit_spec.hpp"
 #include "blockdev/model/token_bucket.hpp"
 #include "blockdev/queue/buf.hpp"
+#include "trace/model_state.hpp"
 
 namespace blkscope::model {
 
@@ -68,6 +69,10 @@ class Limits {
 
     /// The tokens of a bucket that has a rate; negative for a debt.
     [[nodiscard]] int64_t level(Name name, hrtime_t now) const;
+    /// Adds the tokens of each bucket to `state`.
+    void add_to(trace::ModelState& state, hrtime_t now) const;
+    /// The buckets have the tokens of `state` at `now`, and others stay as they are.
+    void go_on_from(const trace::ModelState& state, hrtime_t now);
     /// When all buckets are full, if no request starts. Not before `now`.
     [[nodiscard]] hrtime_t full_at(hrtime_t now) const;
     /// The exceeded time of a bucket up to `now`, and the time in which any bucket was exceeded.

@@ -23,6 +23,18 @@ void ServiceModel::set_depth(uint32_t depth) {
     places_.resize(depth);
 }
 
+void ServiceModel::add_to(trace::ModelState& state) const {
+    static_assert(Buf::op_count == trace::op_count);
+    state.drawn = drawn_;
+    if (hdd_) state.head = hdd_->head();
+}
+
+void ServiceModel::go_on_from(const trace::ModelState& state) {
+    assert(counts_.drawn == 0);
+    drawn_ = state.drawn;
+    if (hdd_ && state.head) hdd_->set_head(*state.head);
+}
+
 Stay ServiceModel::start(const Buf& buf, hrtime_t ready, double extra_ns) {
     assert(extra_ns >= 0);
     ready = std::max(ready, places_.take());

@@ -24,6 +24,7 @@
 #include "blockdev/model/servers.hpp"
 #include "blockdev/model/ssd.hpp"
 #include "blockdev/queue/buf.hpp"
+#include "trace/model_state.hpp"
 
 namespace blkscope::model {
 
@@ -47,6 +48,11 @@ class ServiceModel {
     [[nodiscard]] const Servers& servers() const { return servers_; }
     [[nodiscard]] const Counts& counts() const { return counts_; }
     void set_depth(uint32_t depth);
+
+    /// Adds the draws of each operation so far, and the place of the head, to `state`.
+    void add_to(trace::ModelState& state) const;
+    /// The next draws and the head's place are those of `state`.
+    void go_on_from(const trace::ModelState& state);
 
     /// The stay of a request that starts. By arrival and limits, it might have started at `ready`.
     Stay start(const Buf& buf, hrtime_t ready, double extra_ns = 0);

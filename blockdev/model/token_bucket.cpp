@@ -83,6 +83,13 @@ void TokenBucket::take(uint64_t tokens, hrtime_t now) {
     if (peak_.rate != 0) peak_.take(tokens, now);
 }
 
+void TokenBucket::set_level(int64_t tokens, hrtime_t now) {
+    assert(now >= tokens_.since);
+    constexpr Wide day = Wide{86'400} * billionths;
+    tokens_.level = std::clamp(Wide{tokens} * billionths, -day * tokens_.rate, tokens_.capacity);
+    tokens_.since = now;
+}
+
 int64_t TokenBucket::level(hrtime_t now) const {
     const Wide level = tokens_.level_at(now);
     const Wide whole = level / billionths;

@@ -52,6 +52,9 @@ class TokenBucket {
     [[nodiscard]] hrtime_t full_at(hrtime_t now) const;
     /// The tokens at `now`, rounded down; negative for a debt. With credits: the credits.
     [[nodiscard]] int64_t level(hrtime_t now) const;
+    /// Sets the tokens at `now`, at most those of a full bucket, and at least a day's debt. With
+    /// credits: the credits.
+    void set_level(int64_t tokens, hrtime_t now);
 
   private:
     __extension__ using Wide = __int128;

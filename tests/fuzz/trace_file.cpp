@@ -9,6 +9,7 @@
 
 #include "trace/file.hpp"
 #include "trace/formats.hpp"
+#include "trace/model_state.hpp"
 #include "trace/record.hpp"
 
 namespace {
@@ -58,6 +59,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     check(!trace::to_json(*trace).empty());
     check(!trace::to_perfetto(*trace).empty());
     check(!trace::to_fio2(*trace).empty());
+    const auto state = trace::state_of(trace->properties);
+    check(state || (!state.error().empty() && state.error().find('\n') == std::string::npos));
+    trace::Trace settled = *trace;
+    trace::settle(settled);
+    trace::drop_first(settled, settled.requests.size() / 2);
+    check(trace::state_of(settled.properties).has_value() == state.has_value());
     static_cast<void>(trace::to_blktrace(*trace));
     static_cast<void>(trace::to_fio3(*trace));
     return 0;

@@ -10,6 +10,7 @@
 #include "base/clock.hpp"
 #include "blockdev/device/device.hpp"
 #include "tools/blkscope/hex.hpp"
+#include "trace/model_state.hpp"
 #include "trace/record.hpp"
 
 namespace blkscope {
@@ -41,11 +42,13 @@ std::string hex_records(const std::vector<trace::Request>& requests) {
 
 Json properties_of(const Device& device) {
     const Behaviour behaviour = device.behaviour();
+    trace::Properties state;
+    trace::put_state(device.model_state(), state);
     Json properties = Json::object();
     properties.add("device", device.name());
     properties.add("size_bytes", std::to_string(device.size_bytes()));
     properties.add("queue_depth", std::to_string(device.queue_depth()));
-    properties.add("seed", std::to_string(behaviour.seed));
+    for (const auto& [key, value] : state) properties.add(key, value);
     if (behaviour.model) properties.add("model", behaviour.model->text());
     if (behaviour.limits) properties.add("limit", behaviour.limits->text());
     if (behaviour.client_limits) properties.add("client-limit", behaviour.client_limits->text());

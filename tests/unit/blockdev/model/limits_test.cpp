@@ -44,6 +44,29 @@ std::vector<hrtime_t> starts(Limits& limits, const Buf& buf, hrtime_t now, hrtim
     return moments;
 }
 
+TEST(Limits, GoOnWhereOthersAre) {
+    const LimitSpec spec = LimitSpec::parse("iops=1000,bps=1M:8M:100:50");
+    Limits earlier(spec, 0);
+    for (int i = 0; i < 5; ++i) {
+        earlier.begin(i);
+        EXPECT_TRUE(earlier.admit(Request()) || i > 0);
+    }
+    trace::ModelState state;
+    earlier.add_to(state, 5);
+    EXPECT_EQ(state.tokens.size(), 2U);
+    Limits later(spec, 1000);
+    later.go_on_from(state, 1000);
+    for (const Name name : {Name::iops, Name::bps}) {
+        EXPECT_EQ(later.level(name, 1000), earlier.level(name, 5));
+    }
+    state.tokens = {{"iops", INT64_MAX}, {"read_iops", 3}};
+    later.go_on_from(state, 1000);
+    EXPECT_EQ(later.level(Name::iops, 1000), 10);  // full
+    state.tokens = {{"iops", INT64_MIN}};
+    later.go_on_from(state, 1000);
+    EXPECT_EQ(later.level(Name::iops, 1000), -86'400'000);  // a day's
+}
+
 TEST(LimitSpec, ParsesBackWhatItPrints) {
     for (const char* text :
          {"iops=1000", "bps=100M,unit=256K", "iops=100:3000:5400000", "iops=100:3000:5400000:27000",

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
 #include <vector>
 
 namespace blkscope::model {
@@ -53,6 +54,45 @@ TEST(ServiceModel, AForcedWriteTakesAFlushsDrawToo) {
     EXPECT_EQ(model.start(forced, 0).end, 4'000'000);
     ServiceModel without = model_of("write=const:1ms");
     EXPECT_EQ(without.start(forced, 0).end, 1'000'000);
+}
+
+// The model of a second device draws what the first one would have drawn next, and so for its head.
+TEST(ServiceModel, GoesOnWhereAnotherOneIs) {
+    for (const char* text : {"all=exp:1ms,servers=1", "hdd7200,flush=exp:1ms"}) {
+        ServiceModel first = model_of(text);
+        Request read(Buf::Op::read);
+        Request flush(Buf::Op::flush, 0);
+        read.offset = 300 << 20;
+        for (int i = 0; i < 5; ++i) {
+            first.ended(first.start(read, 0), 0);
+            first.ended(first.start(flush, 0), 0);
+        }
+        trace::ModelState state;
+        first.add_to(state);
+        EXPECT_EQ(state.drawn[static_cast<size_t>(Buf::Op::read)], 5U);
+        EXPECT_EQ(state.head.has_value(), std::string(text).starts_with("hdd"));
+        ServiceModel second = model_of(text);
+        second.go_on_from(state);
+        read.offset = 310 << 20;
+        for (const Request& each : {read, flush}) {
+            const Stay one = first.start(each, 0);
+            const Stay other = second.start(each, 0);
+            EXPECT_EQ(one.end - one.begin, other.end - other.begin);
+            first.ended(one, 0);
+            second.ended(other, 0);
+        }
+    }
+}
+
+TEST(ServiceModel, AHeadBeyondTheDiskIsAtItsEnd) {
+    ServiceModel model = model_of("hdd7200");
+    trace::ModelState state;
+    state.head = UINT64_MAX;
+    model.go_on_from(state);
+    Request read(Buf::Op::read);
+    EXPECT_GT(model.start(read, 0).end, 0);
+    model.add_to(state);
+    EXPECT_EQ(state.head, 4096U);
 }
 
 // Requests of other operations in between change nothing.
