@@ -56,7 +56,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top web iostat gstat kstat kstat2 help --help --version
+        _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check stats top web iostat gstat kstat kstat2 help --help --version
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -76,8 +76,13 @@ _blkscope() {
         --client-by) _blkscope_offer connection peer address none && return ;;
         --format) _blkscope_offer csv json perfetto blktrace fio fio3 ours && return ;;
         --model) _blkscope_offer hdd7200 sata-ssd nvme && return ;;
+        --arrivals)
+            _blkscope_offer poisson: even:
+            [[ ${COMPREPLY[*]} != *: ]] || compopt -o nospace 2>/dev/null
+            return
+            ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --for | --last | --over | --listen | --host)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --for | --last | --over | --closed | --mix | --bytes | --speed | --size | --listen | --host)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
@@ -95,6 +100,7 @@ _blkscope() {
         list:-*) _blkscope_offer --verbose --help ;;
         crash:-*) _blkscope_offer --all --help ;;
         clients:-*) _blkscope_offer --interval --help ;;
+        predict:-*) _blkscope_offer --arrivals --closed --for --mix --bytes --sequential --speed --model --limit --queue-depth --size --seed --json --help ;;
         trace:-*) _blkscope_offer --for --last --format --output --read --help ;;
         slow:-*) _blkscope_offer --over --watch --help ;;
         explain:-*) _blkscope_offer --help ;;
@@ -103,6 +109,7 @@ _blkscope() {
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
         web:-*) _blkscope_offer --listen --host --token-file --public --no-clients --help ;;
+        predict:*) _blkscope_files "$word" ;;
         serve:*)
             _blkscope_offer memory: null:
             _blkscope_files "$word"
@@ -114,7 +121,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list clients explain slow trace models set fault clear-error crash check stats top web iostat gstat kstat kstat2 ;;
+        help:*) _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check stats top web iostat gstat kstat kstat2 ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line

@@ -88,6 +88,30 @@ class Traced : public ServedDevice {
     }
 };
 
+// The header says where the model is, and the prediction of the trace goes on from there.
+TEST_F(Traced, AModelledTraceIsPredictedByItsHeader) {
+    serve("memory:1M",
+          {"--model", "all=const:100us,servers=1", "--queue-depth", "1", "--seed", "5"});
+    Client client(uri());
+    do_requests(client);
+    const std::string file = save(61);
+    const auto report =
+        nlohmann::json::parse(blkscope({"predict", file, "--closed", "1", "--json"}));
+    EXPECT_EQ(report.at("schema"), "blkscope.predict/1");
+    EXPECT_EQ(report.at("seed"), 5);
+    EXPECT_EQ(report.at("queue_depth"), 1);
+    EXPECT_EQ(report.at("size_bytes"), 1 << 20);
+    const auto& run = report.at("runs").at(0);
+    EXPECT_EQ(run.at("requests"), 61);
+    EXPECT_EQ(run.at("device").at("counters").at("reads"), 30);
+    EXPECT_EQ(run.at("device").at("counters").at("rlentime_ns"), 7'500'000);
+    EXPECT_EQ(report.at("recorded").at("counters").at("writes"), 30);
+    std::ofstream(path("cut")) << content_of(file).substr(0, 100);
+    const CommandResult cut = try_blkscope({"predict", path("cut")});
+    EXPECT_EQ(cut.status, 2);
+    EXPECT_NE(cut.output.find("cut off"), std::string::npos) << cut.output;
+}
+
 TEST_F(Traced, ASavedTraceHasEachRequestWithItsStages) {
     serve("memory:1M", {"--model", "write=const:2ms"});
     Client client(uri());

@@ -20,6 +20,7 @@
 #include "tools/blkscope/help.hpp"
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"
+#include "tools/blkscope/predict_command.hpp"
 #include "tools/blkscope/programs.hpp"
 #include "tools/blkscope/serve.hpp"
 #include "tools/blkscope/slow_command.hpp"
@@ -580,6 +581,7 @@ int run(int argc, char** argv) {
     TraceCommand trace_command;
     SlowCommand slow_command;
     ExplainCommand explain_command;
+    PredictCommand predict_command;
     ControlCommands control_commands;
     check::Options check_options;
     stats_command::Options stats_options;
@@ -593,6 +595,7 @@ int run(int argc, char** argv) {
     add_explain(app, explain_command);
     add_slow(app, slow_command);
     add_trace(app, trace_command);
+    add_predict(app, predict_command);
     add_models(app);
     add_control(app, control_commands);
     check::add_command(app, check_options);
@@ -615,6 +618,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("explain")) explain(explain_command);
         if (app.got_subcommand("slow")) slow(slow_command);
         if (app.got_subcommand("trace")) trace_requests(trace_command);
+        if (app.got_subcommand("predict")) predict(predict_command);
         if (app.got_subcommand("models")) program::print(models_text());
         if (app.got_subcommand("set")) set(control_commands.set);
         if (app.got_subcommand("fault")) fault(control_commands.fault);

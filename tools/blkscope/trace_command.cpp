@@ -7,7 +7,6 @@
 #include <cassert>
 #include <csignal>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
@@ -21,10 +20,12 @@
 #include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/control_request.hpp"
 #include "tools/blkscope/hex.hpp"
+#include "tools/blkscope/trace_file.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/signals.hpp"
 #include "trace/file.hpp"
 #include "trace/formats.hpp"
+#include "trace/model_state.hpp"
 #include "trace/record.hpp"
 
 namespace blkscope {
@@ -127,20 +128,10 @@ trace::Trace from_server(const TraceCommand& command) try {
     }
     trace::Trace trace = std::move(collection.trace());
     trace::sort_by_arrival(trace.requests);
+    trace::settle(trace);
     return trace;
 } catch (const StrictJson::exception& error) {
     throw std::runtime_error(std::string("the server's answer: ") + error.what());
-}
-
-// ---- From a file ----
-
-trace::Trace from_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::system_error(errno, std::generic_category(), path);
-    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    auto trace = trace::decode_file(std::as_bytes(std::span(bytes)));
-    if (!trace) throw std::runtime_error(path + ": " + trace.error());
-    return std::move(*trace);
 }
 
 // ---- To a file ----
@@ -195,11 +186,10 @@ void check(const TraceCommand& command) {
 
 void trace_requests(const TraceCommand& command) {
     check(command);
-    trace::Trace trace = command.read.empty() ? from_server(command) : from_file(command.read);
+    trace::Trace trace =
+        command.read.empty() ? from_server(command) : read_trace_file(command.read);
     if (command.last && trace.requests.size() > *command.last) {
-        const auto extra = trace.requests.size() - static_cast<size_t>(*command.last);
-        trace.requests.erase(trace.requests.begin(),
-                             trace.requests.begin() + static_cast<ptrdiff_t>(extra));
+        trace::drop_first(trace, trace.requests.size() - static_cast<size_t>(*command.last));
     }
     write(trace, command);
     if (trace.lost > 0) {

@@ -186,19 +186,29 @@ Json statistic(const DeviceSummary& device, double Spread::*member) {
     return object;
 }
 
+// Without -I, -M and -e.
+Options plain_options(const Options& options) {
+    Options plain;
+    plain.interval_s = options.interval_s;
+    return plain;
+}
+
 }  // namespace
+
+Json json_device(const Interval& interval, const Device& device, const Options& options) {
+    Json object = device_object(device, interval.figures_of(device, plain_options(options)));
+    if (options.histograms_wanted()) add_histograms(object, interval.histograms_of(device));
+    return object;
+}
 
 std::string json_report(const Interval& interval, const std::vector<std::string>& changes,
                         std::time_t now, const Options& options) {
-    Options plain;  // without -I, -M and -e
-    plain.interval_s = options.interval_s;
+    const Options plain = plain_options(options);
     Json devices = Json::array();
     for (const Device& device : interval.devices) {
-        const Figures f = interval.figures_of(device, plain);
-        if (options.idle_hidden && is_idle(f, options)) continue;
-        Json object = device_object(device, f);
-        if (options.histograms_wanted()) add_histograms(object, interval.histograms_of(device));
-        devices.push_back(std::move(object));
+        const bool hides =
+            options.idle_hidden && is_idle(interval.figures_of(device, plain), options);
+        if (!hides) devices.push_back(json_device(interval, device, options));
     }
     const ProcessorFigures processors = interval.figures_of_processors(plain);
     const Json report{{"schema", "blockdev.iostat/1"},

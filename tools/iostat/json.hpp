@@ -8,8 +8,13 @@
 
 #include "tools/iostat/interval.hpp"
 #include "tools/iostat/summary.hpp"
+#include "tools/program/json.hpp"
 
 namespace blkscope::iostat {
+
+/// The object of one of the interval's devices in such a line.
+[[nodiscard]] program::Json json_device(const Interval& interval, const Device& device,
+                                        const Options& options);
 
 /// The line of one report: the counters as they were read, and the figures of the interval. Rates
 /// are per second and amounts are bytes, even with -I and -M.
