@@ -33,6 +33,7 @@
 #include "base/seqlock.hpp"
 #include "blockdev/accounting/clients.hpp"
 #include "blockdev/accounting/command_counts.hpp"
+#include "blockdev/accounting/errno_counts.hpp"
 #include "blockdev/accounting/error_kstat.hpp"
 #include "blockdev/accounting/histogram_counts.hpp"
 #include "blockdev/accounting/interrupt_counts.hpp"
@@ -179,8 +180,8 @@ class Accounting {
     static constexpr bool enabled = BLKSCOPE_ACCOUNTING != 0;
 
     Seqlock seq_;
-    ObserverList<IoCounts, Clients, HistogramCounts, TimerCounts, CommandCounts, ErrorKstat,
-                 InterruptCounts, SampledStats, Slowest>
+    ObserverList<IoCounts, Clients, HistogramCounts, TimerCounts, CommandCounts, ErrnoCounts,
+                 ErrorKstat, InterruptCounts, SampledStats, Slowest>
         observers_;
 };
 

@@ -250,5 +250,38 @@ TEST_F(DeviceKstats, EachOperationHasItsThreeRecords) {
     }
 }
 
+// The records of the errno kstat.
+Counts errno_records() {
+    const auto data = read_data("nbd", "nbd0,errno");
+    Counts counts;
+    for (size_t at = 0; at + sizeof(kstat_named_t) <= data.size(); at += sizeof(kstat_named_t)) {
+        kstat_named_t record;
+        std::memcpy(&record, data.data() + at, sizeof record);
+        counts[record.name] = record.value.ui64;
+    }
+    return counts;
+}
+
+TEST_F(DeviceKstats, FailuresAreCountedByOperationAndErrno) {
+    make(1);
+    EXPECT_EQ(errno_records(), (Counts{{"other", 0}}));
+    one(Buf::Op::read, -EIO);
+    one(Buf::Op::read, 4096);
+    one(Buf::Op::read, -EIO);
+    one(Buf::Op::write, -ENOSPC);
+    EXPECT_EQ(errno_records(), (Counts{{"read_EIO", 2}, {"write_ENOSPC", 1}, {"other", 0}}));
+}
+
+TEST_F(DeviceKstats, ErrnosWithoutARecordAreCountedTogether) {
+    make(1);
+    for (int error = 1; error <= 20; ++error) {
+        if (error != EINTR && error != EAGAIN) one(Buf::Op::read, -error);
+    }
+    const Counts counts = errno_records();
+    EXPECT_EQ(counts.size(), 17u);
+    EXPECT_EQ(counts.at("read_EPERM"), 1u);
+    EXPECT_EQ(counts.at("other"), 2u);
+}
+
 }  // namespace
 }  // namespace blkscope
