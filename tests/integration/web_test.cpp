@@ -128,6 +128,32 @@ TEST_F(Web, TheJsonIsThatOfIostatAndKstat) {
     EXPECT_EQ(json::parse(events.substr(data + 6)).at("schema"), "blockdev.iostat/1");
 }
 
+TEST_F(Web, AScrapeTellsTheErrnosOfFailures) {
+    serve("memory:1M", {"--fault", "read:error=EIO"});
+    start_web();
+    Client client(uri());
+    EXPECT_EQ(client.try_read(0, 4096), EIO);
+    EXPECT_EQ(client.try_write(0, 4096), 0);
+    const Scrape scrape(body_of("/metrics"));
+    EXPECT_EQ(scrape["blkscope_errors_by_errno_total{device=\"nbd0\",op=\"read\",errno=\"EIO\"}"],
+              "1");
+    EXPECT_EQ(scrape.count("blkscope_errors_by_errno_total"), 1u);
+}
+
+TEST_F(Web, AScrapeTellsWhichProvidersAnswer) {
+    serve("memory:1M");
+    start_web();
+    const std::string series =
+        "blkscope_provider_up{pid=\"" + std::to_string(server_->pid()) + "\"}";
+    EXPECT_EQ(Scrape(body_of("/metrics"))[series], "1");
+    ASSERT_EQ(kill(server_->pid(), SIGSTOP), 0);
+    const Scrape stopped(body_of("/metrics"));
+    EXPECT_EQ(stopped[series], "0");
+    EXPECT_EQ(stopped.count("blkscope_reads_completed_total"), 0u);
+    ASSERT_EQ(kill(server_->pid(), SIGCONT), 0);
+    EXPECT_TRUE(eventually([&] { return Scrape(body_of("/metrics"))[series] == "1"; }));
+}
+
 TEST_F(Web, AForeignOrMalformedRequestIsRefused) {
     serve("memory:1M");
     std::ofstream(path("token")) << "0123456789abcdef\n";

@@ -70,14 +70,19 @@ void add_sums(Histograms& histograms, kstat2_map_t times) {
     }
 }
 
-Histograms read_histograms(kstat2_map_t device) {
+Histograms read_histograms(kstat2_map_t map, const Device& device,
+                           const HistogramReader::Wanted& wanted) {
     Histograms histograms;
     kstat2_mapiter_t iter = nullptr;
-    if (kstat2_mapiter_start(device, KSTAT2_NVK_MAP, &iter) != KSTAT2_S_OK) return histograms;
+    if (kstat2_mapiter_start(map, KSTAT2_NVK_MAP, &iter) != KSTAT2_S_OK) return histograms;
     kstat2_nv_t child = nullptr;
     kstat2_map_t times = nullptr;
     while (kstat2_mapiter_next(iter, &child) == KSTAT2_S_OK) {
-        if (std::string_view(child->name) == "times") times = child->kstat2_map;
+        if (std::string_view(child->name) == "times") {
+            times = child->kstat2_map;
+            continue;
+        }
+        if (!wanted(device, child->name)) continue;
         if (auto histogram = read_histogram(child->kstat2_map)) {
             histograms.emplace(child->name, std::move(*histogram));
         }
@@ -106,13 +111,17 @@ void HistogramReader::refresh() {
 }
 
 void HistogramReader::read_into(std::vector<Device>& devices) {
+    read_into(devices, [](const Device&, std::string_view) { return true; });
+}
+
+void HistogramReader::read_into(std::vector<Device>& devices, const Wanted& wanted) {
     refresh();
     for (Device& device : devices) {
         const std::string uri =
             fmt::format("/disk/{}/{}/{}", device.module, device.name, device.instance);
         kstat2_map_t map = nullptr;
         if (kstat2_lookup_map(handle_, uri.c_str(), &map) != KSTAT2_S_OK) continue;
-        device.histograms = read_histograms(map);
+        device.histograms = read_histograms(map, device, wanted);
     }
 }
 

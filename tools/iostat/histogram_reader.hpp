@@ -3,6 +3,8 @@
 
 #include <kstat2.h>
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "tools/iostat/snapshot.hpp"
@@ -14,6 +16,9 @@ namespace blkscope::iostat {
 /// Threads: one.
 class HistogramReader {
   public:
+    /// Whether to read the histogram of that name, as read_wait, of a device.
+    using Wanted = std::function<bool(const Device& device, std::string_view name)>;
+
     HistogramReader() = default;
     ~HistogramReader();
     HistogramReader(const HistogramReader&) = delete;
@@ -24,6 +29,10 @@ class HistogramReader {
     ///
     /// Errors: throws std::runtime_error if the tree cannot be opened or updated.
     void read_into(std::vector<Device>& devices);
+
+    /// The same for the histograms that `wanted` is true for. Each one costs a question to the
+    /// provider.
+    void read_into(std::vector<Device>& devices, const Wanted& wanted);
 
   private:
     void refresh();

@@ -126,14 +126,15 @@ std::vector<Device> Reader::read() {
 
 // The name of the device is the error kstat's name, up to its first comma.
 void Reader::read_errors(std::vector<Device>& devices) {
+    std::map<std::string, Device*, std::less<>> by_name;
+    for (Device& device : devices) by_name.try_emplace(device.name, &device);
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_NAMED || !counts_errors(field_text(ksp->ks_class))) continue;
         const std::string name = field_text(ksp->ks_name);
-        const auto device =
-            std::ranges::find(devices, name.substr(0, name.find(',')), &Device::name);
-        if (device == devices.end()) continue;
+        const auto found = by_name.find(name.substr(0, name.find(',')));
+        if (found == by_name.end()) continue;
         const kstat_named_t* records = read_records(kc_.get(), ksp);
-        if (records != nullptr) device->errors = copy_errors(records, ksp->ks_ndata);
+        if (records != nullptr) found->second->errors = copy_errors(records, ksp->ks_ndata);
     }
 }
 

@@ -3,6 +3,7 @@
 
 #include <kstat.h>
 
+#include <functional>
 #include <string>
 
 #include "tools/top/settings.hpp"
@@ -13,5 +14,9 @@ namespace blkscope::top {
 /// cannot be read is none, because the kstat may be removed at any time.
 [[nodiscard]] Settings read_settings(kstat_ctl_t* chain, const std::string& module, int instance,
                                      const std::string& name);
+
+/// The same. `read` returns the kstat of the device with that part behind the comma of its name. Null
+/// if it cannot be read.
+[[nodiscard]] Settings read_settings(const std::function<kstat_t*(const char* what)>& read);
 
 }  // namespace blkscope::top

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cassert>
 #include <cctype>
 
 #include "base/utf8.hpp"
@@ -75,6 +76,8 @@ std::string_view type_of(TextFormat format) {
 }
 
 std::string label_text(std::string_view text) {
+    const auto is_plain = [](char c) { return c >= 0x20 && c < 0x7f && c != '"' && c != '\\'; };
+    if (std::ranges::all_of(text, is_plain)) return std::string(text);
     std::string out;
     while (!text.empty()) {
         const char c = text.front();
@@ -107,22 +110,51 @@ void Exposition::family(std::string_view name, Metric type, std::string_view hel
     head_ = fmt::format("# HELP {} {}\n# TYPE {} {}\n", shown, help, shown, name_of(type, format_));
 }
 
-void Exposition::sample(const Labels& labels, std::string_view value, std::string_view suffix) {
-    std::string series = name_;
-    series += type_ == Metric::counter ? "_total" : suffix;
-    const char* before = "{";
+// Writes the labels to labels_. False: the family has the series already.
+bool Exposition::begin_series(const Labels& labels, std::string_view suffix) {
+    labels_.clear();
     for (const auto& [label, text] : labels) {
-        series += fmt::format("{}{}=\"{}\"", before, label, label_text(text));
-        before = ",";
+        if (!labels_.empty()) labels_ += ',';
+        labels_.append(label).append("=\"").append(label_text(text)) += '"';
     }
-    if (!labels.empty()) series += '}';
-    if (!series_.insert(series).second) return;
+    series_text_.assign(suffix).append("{").append(labels_);
+    if (!series_.insert(series_text_).second) return false;
     text_ += head_;
     head_.clear();
-    text_ += series;
+    return true;
+}
+
+// A sample of the last series, with the label `le` if it has an edge.
+void Exposition::append_sample(std::string_view suffix, std::string_view edge,
+                               std::string_view value) {
+    text_.append(name_).append(suffix);
+    if (!labels_.empty() || !edge.empty()) text_ += '{';
+    text_ += labels_;
+    if (!edge.empty()) {
+        if (!labels_.empty()) text_ += ',';
+        text_.append("le=\"").append(edge) += '"';
+    }
+    if (!labels_.empty() || !edge.empty()) text_ += '}';
     text_ += ' ';
-    text_ += value;
-    text_ += '\n';
+    text_.append(value) += '\n';
+}
+
+void Exposition::sample(const Labels& labels, std::string_view value, std::string_view suffix) {
+    if (type_ == Metric::counter) suffix = "_total";
+    if (begin_series(labels, suffix)) append_sample(suffix, {}, value);
+}
+
+void Exposition::histogram(const Labels& labels, std::span<const std::string_view> edges,
+                           std::span<const uint64_t> below, const HistogramTotal& total) {
+    assert(edges.size() == below.size() && type_ == Metric::histogram);
+    if (!begin_series(labels, {})) return;
+    for (size_t i = 0; i < edges.size(); ++i) {
+        append_sample("_bucket", edges[i], fmt::format_int(below[i]).str());
+    }
+    const std::string count = std::to_string(total.count);
+    append_sample("_bucket", "+Inf", count);
+    append_sample("_sum", {}, seconds_text(total.sum_ns));
+    append_sample("_count", {}, count);
 }
 
 std::string Exposition::take() {

@@ -15,9 +15,10 @@
 #include <sys/kstat.h>
 
 #include <cstdint>
-#include <set>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -35,6 +36,12 @@ using Labels = std::vector<std::pair<std::string_view, std::string>>;
 
 enum class Metric { counter, gauge, histogram, unknown };
 
+/// Of all values of a histogram.
+struct HistogramTotal {
+    uint64_t count = 0;
+    uint64_t sum_ns = 0;
+};
+
 class Exposition {
   public:
     explicit Exposition(TextFormat format) : format_(format) {}
@@ -47,16 +54,26 @@ class Exposition {
     /// family has already is left out.
     void sample(const Labels& labels, std::string_view value, std::string_view suffix = {});
 
+    /// A series of buckets. `below` has the numbers of values below each of `edges`, which are texts
+    /// of seconds. The labels are written for all samples at once, as most of a scrape is this.
+    void histogram(const Labels& labels, std::span<const std::string_view> edges,
+                   std::span<const uint64_t> below, const HistogramTotal& total);
+
     /// The whole text.
     [[nodiscard]] std::string take();
 
   private:
+    bool begin_series(const Labels& labels, std::string_view suffix);
+    void append_sample(std::string_view suffix, std::string_view edge, std::string_view value);
+
     TextFormat format_;
     std::string text_;
     std::string name_;
     std::string head_;  // of the last family, until it has a sample
     Metric type_ = Metric::gauge;
-    std::set<std::string, std::less<>> series_;  // of the last family
+    std::string labels_;                      // of the last series, without the braces
+    std::string series_text_;                 // of the last series
+    std::unordered_set<std::string> series_;  // of the last family
 };
 
 /// Nanoseconds as seconds, exactly.

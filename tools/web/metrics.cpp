@@ -90,56 +90,56 @@ const Histogram* find(const Device& device, const char* operation, const char* p
     return found->second.sum ? &found->second : nullptr;
 }
 
-struct Edge {
-    uint64_t ns;
-    const char* text;
-};
+constexpr std::array<std::string_view, 22> edge_texts{
+    "1e-06",  "2e-06", "5e-06", "1e-05", "2e-05", "5e-05", "0.0001", "0.0002",
+    "0.0005", "0.001", "0.002", "0.005", "0.01",  "0.02",  "0.05",   "0.1",
+    "0.2",    "0.5",   "1.0",   "2.0",   "5.0",   "10.0"};
 
-constexpr std::array edges{
-    Edge{1'000, "1e-06"},        Edge{2'000, "2e-06"},       Edge{5'000, "5e-06"},
-    Edge{10'000, "1e-05"},       Edge{20'000, "2e-05"},      Edge{50'000, "5e-05"},
-    Edge{100'000, "0.0001"},     Edge{200'000, "0.0002"},    Edge{500'000, "0.0005"},
-    Edge{1'000'000, "0.001"},    Edge{2'000'000, "0.002"},   Edge{5'000'000, "0.005"},
-    Edge{10'000'000, "0.01"},    Edge{20'000'000, "0.02"},   Edge{50'000'000, "0.05"},
-    Edge{100'000'000, "0.1"},    Edge{200'000'000, "0.2"},   Edge{500'000'000, "0.5"},
-    Edge{1'000'000'000, "1.0"},  Edge{2'000'000'000, "2.0"}, Edge{5'000'000'000, "5.0"},
-    Edge{10'000'000'000, "10.0"}};
+// The same edges in nanoseconds.
+constexpr auto edge_ns = [] {
+    std::array<uint64_t, edge_texts.size()> edges{};
+    uint64_t power = 1000;
+    for (size_t i = 0; i < edges.size(); ++i) {
+        constexpr std::array<uint64_t, 3> steps{1, 2, 5};
+        edges[i] = steps[i % steps.size()] * power;
+        if (i % steps.size() == steps.size() - 1) power *= 10;
+    }
+    return edges;
+}();
+static_assert(edge_ns.front() == 1000 && edge_ns.back() == 10'000'000'000);
 
 // A bucket counts below an edge if all of its values are below.
-void add_histogram(Exposition& text, Labels labels, const Histogram& histogram) {
+void add_histogram(Exposition& text, const Labels& labels, const Histogram& histogram) {
+    std::array<uint64_t, edge_texts.size()> counts{};
     uint64_t below = 0;
     uint32_t bucket = 0;
     const auto end =
         static_cast<uint32_t>(std::min<size_t>(histogram.counts.size(), histogram.shape.count()));
-    labels.emplace_back("le", "");
-    for (const Edge& edge : edges) {
-        while (bucket < end && histogram.shape.upper(bucket) < edge.ns) {
+    for (size_t i = 0; i < counts.size(); ++i) {
+        while (bucket < end && histogram.shape.upper(bucket) < edge_ns[i]) {
             below += histogram.counts[bucket++];
         }
-        labels.back().second = edge.text;
-        text.sample(labels, std::to_string(below), "_bucket");
+        counts[i] = below;
     }
-    const std::string count = std::to_string(histogram.count());
-    labels.back().second = "+Inf";
-    text.sample(labels, count, "_bucket");
-    labels.pop_back();
-    text.sample(labels, seconds_text(*histogram.sum), "_sum");
-    text.sample(labels, count, "_count");
+    text.histogram(labels, edge_texts, counts,
+                   {.count = histogram.count(), .sum_ns = *histogram.sum});
 }
 
 // The look, in the parts that have families of their own.
 class Metrics {
   public:
     Metrics(const Look& look, const MetricsOptions& options)
-        : options_(options), text_(options.format) {
+        : options_(options), text_(options.format), providers_(look.providers) {
         name_devices(look);
     }
 
     std::string take() {
         add_info();
+        add_providers();
         add_io(text_, "blkscope_", subjects_of(Kind::disk));
         add_depths();
         add_commands();
+        add_errnos();
         add_histograms();
         add_settings();
         add_io(text_, "blkscope_partition_", subjects_of(Kind::partition));
@@ -159,6 +159,7 @@ class Metrics {
     void name_devices(const Look& look) {
         std::set<std::string> used;
         for (const DeviceLook& one : look.devices) {
+            if (options_.shows && !options_.shows(one)) continue;
             const size_t comma = std::min(one.device.name.find(','), one.device.name.size());
             Named named{&one, one.disk(), one.device.name.substr(comma)};
             if (!named.part.empty()) named.part.erase(0, 1);
@@ -227,6 +228,30 @@ class Metrics {
         });
     }
 
+    void add_providers() {
+        text_.family("blkscope_provider_up", Metric::gauge,
+                     "Whether a process that has kstats answers: 1 or 0.");
+        for (const ProviderLook& one : providers_) {
+            text_.sample({{"pid", std::to_string(one.pid)}}, one.is_up ? "1" : "0");
+        }
+    }
+
+    // The record `other` has the failures whose pair of operation and errno had no place.
+    void add_errnos() {
+        text_.family("blkscope_errors_by_errno", Metric::counter,
+                     "Requests that failed, by operation and errno.");
+        each_disk([&](const DeviceLook& look, const Labels& disk) {
+            for (const auto& [record, count] : look.errnos) {
+                if (count == 0) continue;
+                const ErrnoRecord pair = errno_record(record);
+                Labels labels = disk;
+                labels.emplace_back("op", pair.operation);
+                labels.emplace_back("errno", pair.error);
+                text_.sample(labels, std::to_string(count));
+            }
+        });
+    }
+
     // The records of the kstat NAME,cmds whose names end with `tail`, by operation.
     void add_command_family(const char* name, const char* help, std::string_view tail) {
         text_.family(name, Metric::counter, help);
@@ -268,7 +293,7 @@ class Metrics {
                     Labels labels = disk;
                     labels.emplace_back("op", operations[i]);
                     labels.emplace_back("phase", phase);
-                    add_histogram(text_, std::move(labels), *histogram);
+                    add_histogram(text_, labels, *histogram);
                 }
             }
         });
@@ -366,6 +391,7 @@ class Metrics {
 
     MetricsOptions options_;
     Exposition text_;
+    const std::vector<ProviderLook>& providers_;
     std::vector<Named> devices_;
 };
 

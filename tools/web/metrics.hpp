@@ -6,9 +6,12 @@
 //
 // Of each disk, the busiest clients have series of their own, and the rest is summed as "other".
 //
+// Most of the text is histograms. Of 100 devices it has 2 MB, and 1,000 devices have 20 MB.
+//
 // Ownership: nothing is kept. Threads: any. Errors: none.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "tools/web/exposition.hpp"
@@ -19,9 +22,13 @@ namespace blkscope::web {
 /// Clients of a disk with series of their own.
 inline constexpr size_t clients_shown_max = 50;
 
+/// Whether to show a device, partition or client.
+using Shown = std::function<bool(const DeviceLook& look)>;
+
 struct MetricsOptions {
     TextFormat format = TextFormat::prometheus;
     bool clients_named = true;  // whether the programs and peers of clients are told
+    Shown shows = {};           // none: all are shown
 };
 
 [[nodiscard]] std::string metrics_text(const Look& look, const MetricsOptions& options);

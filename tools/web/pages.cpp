@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <functional>
 #include <stdexcept>
 #include <variant>
 
@@ -38,16 +39,13 @@ Response json_response(std::string text) {
     return {.type = "application/json", .body = body_of(std::move(text))};
 }
 
-// Keeps the devices that match, and what belongs to them. Without a pattern, all but this machine's
-// own disks.
-Look chosen(const Look& look, const std::optional<std::string>& pattern) {
-    const kstat_command::Glob glob(pattern.value_or("*"));
-    Look kept{.time = look.time, .devices = {}};
-    for (const DeviceLook& one : look.devices) {
-        if (!pattern && one.is_of_host) continue;
-        if (glob.matches(one.disk())) kept.devices.push_back(one);
-    }
-    return kept;
+// Whether a device matches, and what belongs to it. Without a pattern, all but this machine's own
+// disks.
+Shown chosen(const std::optional<std::string>& pattern) {
+    if (!pattern) return [](const DeviceLook& one) { return !one.is_of_host; };
+    return [glob = kstat_command::Glob(*pattern)](const DeviceLook& one) {
+        return glob.matches(one.disk());
+    };
 }
 
 // Expressions between slashes may take long, so a request has shell patterns only.
@@ -133,9 +131,10 @@ Response Pages::respond(const Request& request) try {
     return text_response(503, std::string(failure.what()) + "\n");
 }
 
-const Look& Pages::look() {
-    if (!look_) {
-        look_ = reader_.look();
+const Look& Pages::look(bool all_histograms) {
+    if (!look_ || (all_histograms && !has_all_histograms_)) {
+        look_ = reader_.look(all_histograms);
+        has_all_histograms_ = all_histograms;
         if (!clients_named_) hide_identities(*look_);
     }
     return *look_;
@@ -154,9 +153,10 @@ Response Pages::metrics(const Request& request) {
     const auto known = replies_.find(key);
     if (known != replies_.end()) return known->second;
     if (replies_.size() >= replies_kept_max) replies_.clear();
-    const MetricsOptions options{.format = format, .clients_named = clients_named_};
+    const MetricsOptions options{
+        .format = format, .clients_named = clients_named_, .shows = chosen(device)};
     return replies_[key] = {.type = std::string(type_of(format)),
-                            .body = body_of(metrics_text(chosen(look(), device), options))};
+                            .body = body_of(metrics_text(look(false), options))};
 }
 
 Response Pages::kstat_metrics(const Request& request, const std::string& selector) {
@@ -174,7 +174,7 @@ Response Pages::devices() {
     const auto known = replies_.find("devices");
     if (known != replies_.end()) return known->second;
     iostat::Snapshot devices;
-    for (const DeviceLook& one : look().devices) devices.push_back(one.device);
+    for (const DeviceLook& one : look(true).devices) devices.push_back(one.device);
     iostat::Options options;
     options.json = true;
     options.waits = true;
@@ -193,7 +193,7 @@ Response Pages::kstats(const Request& request) {
 
 Body Pages::event() try {
     iostat::Snapshot devices;
-    for (const DeviceLook& one : look().devices) {
+    for (const DeviceLook& one : look(true).devices) {
         if (!one.is_of_host) devices.push_back(one.device);
     }
     iostat::Options options;

@@ -43,11 +43,13 @@ class Pages {
     [[nodiscard]] Response kstat_metrics(const Request& request, const std::string& selector);
     [[nodiscard]] Response devices();
     [[nodiscard]] Response kstats(const Request& request);
-    [[nodiscard]] const Look& look();
+    /// The look of this turn. A look with all histograms serves a request that needs fewer.
+    [[nodiscard]] const Look& look(bool all_histograms);
 
     bool clients_named_;
     Reader reader_;
     std::optional<Look> look_;                 // of this turn
+    bool has_all_histograms_ = false;          // of look_
     std::map<std::string, Response> replies_;  // of this turn, by their kind; at most a few
     std::optional<iostat::Snapshot> last_;     // of the last event
 };

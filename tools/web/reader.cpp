@@ -2,10 +2,18 @@
 
 #include <blkscope/geometry.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/run_directory.hpp"
 #include "tools/iostat/host.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/top/settings_reader.hpp"
@@ -40,42 +48,148 @@ std::optional<uint64_t> depth_of(kstat_t* ksp) {
     return geometry.queue_depth;
 }
 
+// Whether a scrape has the histogram. All have those of reads and writes. Without a count of an
+// operation's requests, it is read, too.
+bool is_scraped(const DeviceLook& look, std::string_view name) {
+    constexpr std::array phases{"_wait", "_service", "_total"};
+    const auto tail =
+        std::ranges::find_if(phases, [&](std::string_view phase) { return name.ends_with(phase); });
+    if (tail == phases.end()) return false;
+    const std::string operation(name.substr(0, name.size() - std::string_view(*tail).size()));
+    if (operation == "read" || operation == "write") return true;
+    const auto requests = look.commands.find(operation + "_requests");
+    return requests == look.commands.end() || requests->second > 0;
+}
+
+bool has_failures(const DeviceLook& look) {
+    return std::ranges::any_of(look.commands, [](const auto& record) {
+        return record.first.ends_with("_errors") && record.second > 0;
+    });
+}
+
+std::vector<int> socket_pids() {
+    std::vector<int> pids;
+    std::error_code none;
+    for (const std::string& path : reader_directories()) {
+        for (const auto& entry : std::filesystem::directory_iterator(path, none)) {
+            if (const auto pid = pid_of_socket(entry.path().filename().string())) {
+                pids.push_back(*pid);
+            }
+        }
+    }
+    return pids;
+}
+
+// Whether the first kstat of the provider can be read. A provider that is known to be silent is not
+// waited for.
+bool answers(kstat_ctl_t* chain, int pid) {
+    for (kstat_t* ksp = chain == nullptr ? nullptr : chain->kc_chain; ksp != nullptr;
+         ksp = ksp->ks_next) {
+        if (reinterpret_cast<intptr_t>(ksp->ks_private) != pid) continue;
+        return kstat_read(chain, ksp, nullptr) != -1;
+    }
+    return false;
+}
+
 }  // namespace
 
 Reader::Reader() : devices_(reader_options()) {}
 
-Look Reader::look() {
+Look Reader::look(bool all_histograms) {
     Look look{.time = gethrtime(), .devices = {}};
     std::vector<iostat::Device> devices = devices_.read();
-    histograms_.read_into(devices);
+    index_.follow(devices_.chain());
+    look.devices.reserve(devices.size());
     for (iostat::Device& device : devices) {
         DeviceLook one{.device = std::move(device)};
         one.is_of_host = iostat::is_host_device(one.device);
         if (!one.is_of_host) read_beside(one);
         look.devices.push_back(std::move(one));
     }
+    forget_others(look.devices);
+    read_histograms(look.devices, all_histograms);
+    look.providers = read_providers(look.devices);
     return look;
+}
+
+// A histogram is several kilobytes and a question to the provider. Most devices do few of the
+// operations.
+void Reader::read_histograms(std::vector<DeviceLook>& looks, bool all) {
+    std::vector<iostat::Device> devices;
+    devices.reserve(looks.size());
+    for (DeviceLook& look : looks) devices.push_back(std::move(look.device));
+    histograms_.read_into(devices, [&](const iostat::Device& device, std::string_view name) {
+        return all || is_scraped(looks[static_cast<size_t>(&device - devices.data())], name);
+    });
+    for (size_t i = 0; i < looks.size(); ++i) looks[i].device = std::move(devices[i]);
+}
+
+// The providers with kstats in the chain, and those that only have a socket.
+std::vector<ProviderLook> Reader::read_providers(const std::vector<DeviceLook>& looks) {
+    std::map<int, bool> up;
+    for (const int pid : socket_pids()) up.try_emplace(pid, false);
+    std::set<kid_t> read;
+    for (const DeviceLook& look : looks) read.insert(look.device.kid);
+    kstat_ctl_t* const chain = devices_.chain();
+    for (kstat_t* ksp = chain == nullptr ? nullptr : chain->kc_chain; ksp != nullptr;
+         ksp = ksp->ks_next) {
+        // libkstat has the process id of a kstat's provider in ks_private.
+        const auto pid = static_cast<int>(reinterpret_cast<intptr_t>(ksp->ks_private));
+        if (pid <= 0) continue;
+        bool& is_up = up.try_emplace(pid, false).first->second;
+        is_up = is_up || read.contains(ksp->ks_kid);
+    }
+    for (auto& [pid, is_up] : up) {
+        if (!is_up) is_up = answers(chain, pid);
+    }
+    std::vector<ProviderLook> providers;
+    for (const auto& [pid, is_up] : up) providers.push_back({.pid = pid, .is_up = is_up});
+    return providers;
 }
 
 // The kstats beside an IO kstat: of a client its identity, of a disk the rest.
 void Reader::read_beside(DeviceLook& look) {
     const iostat::Device& device = look.device;
     if (device.kind == iostat::Kind::client) {
-        kstat_t* const info = read_beside(device, "info");
-        if (info == nullptr) return;
-        look.program = program::text_record(info, "program").value_or("");
-        look.peer = program::text_record(info, "peer").value_or("");
+        const Identity& identity = identity_of(device);
+        look.program = identity.program;
+        look.peer = identity.peer;
     } else if (device.kind == iostat::Kind::disk) {
         if (kstat_t* ksp = read_beside(device, "cmds")) copy_numbers(ksp, look.commands);
         if (kstat_t* ksp = read_beside(device, "geometry")) look.queue_depth = depth_of(ksp);
-        look.settings =
-            top::read_settings(devices_.chain(), device.module, device.instance, device.name);
+        if (has_failures(look)) {
+            if (kstat_t* ksp = read_beside(device, "errno")) copy_numbers(ksp, look.errnos);
+        }
+        look.settings = top::read_settings([&](const char* what) -> kstat_t* {
+            // Each device has this one, and no answer of the server shows it.
+            if (std::string_view(what) == "export") return nullptr;
+            return read_beside(device, what);
+        });
     }
 }
 
+// Neither text ever changes, and a number of a kstat is never used again.
+const Reader::Identity& Reader::identity_of(const iostat::Device& device) {
+    const auto [found, is_new] = identities_.try_emplace(device.kid);
+    if (!is_new && !found->second.peer.empty()) return found->second;
+    kstat_t* const info = read_beside(device, "info");
+    if (info == nullptr) return found->second;
+    found->second = {.program = program::text_record(info, "program").value_or(""),
+                     .peer = program::text_record(info, "peer").value_or("")};
+    return found->second;
+}
+
+// Forgets the clients that this look does not have.
+void Reader::forget_others(const std::vector<DeviceLook>& looks) {
+    std::set<kid_t> here;
+    for (const DeviceLook& look : looks) here.insert(look.device.kid);
+    std::erase_if(identities_, [&](const auto& one) { return !here.contains(one.first); });
+}
+
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
-    return program::read_kstat(devices_.chain(), device.module, device.instance,
-                               device.name + "," + what);
+    kstat_t* const ksp = index_.find(device.module, device.instance, device.name + "," + what);
+    if (ksp == nullptr || kstat_read(devices_.chain(), ksp, nullptr) == -1) return nullptr;
+    return ksp;
 }
 
 }  // namespace blkscope::web

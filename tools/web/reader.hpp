@@ -1,10 +1,13 @@
 // Reads looks through libkstat and libkstat2, as iostat does.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/iostat/reader.hpp"
+#include "tools/program/kstat_index.hpp"
 #include "tools/web/look.hpp"
 
 namespace blkscope::web {
@@ -18,13 +21,27 @@ class Reader {
     /// a provider may be removed at any time.
     ///
     /// Errors: throws std::runtime_error if no kstats can be read. The next look may succeed.
-    [[nodiscard]] Look look();
+    ///
+    /// A look has the histograms of reads and writes, and of each other operation that was done. If
+    /// `all_histograms`, the look has all.
+    [[nodiscard]] Look look(bool all_histograms);
 
   private:
+    struct Identity {
+        std::string program;
+        std::string peer;
+    };
+
+    [[nodiscard]] const Identity& identity_of(const iostat::Device& device);
+    void forget_others(const std::vector<DeviceLook>& looks);
     void read_beside(DeviceLook& look);
+    void read_histograms(std::vector<DeviceLook>& looks, bool all);
     [[nodiscard]] kstat_t* read_beside(const iostat::Device& device, const char* what);
+    [[nodiscard]] std::vector<ProviderLook> read_providers(const std::vector<DeviceLook>& looks);
 
     iostat::Reader devices_;
+    program::KstatIndex index_;
+    std::map<kid_t, Identity> identities_;  // of the clients
     iostat::HistogramReader histograms_;
 };
 

@@ -17,6 +17,7 @@ DeviceLook disk(const std::string& name) {
     look.device.errors = iostat::error_records();
     look.commands = {
         {"read_requests", 1000}, {"read_errors", 3}, {"read_bytes", 5}, {"connections", 2}};
+    look.errnos = {{"read_EIO", 2}, {"write_zeroes_ENOSPC", 1}, {"other", 4}};
     look.queue_depth = 128;
     look.settings.model = top::ModelSetting{.spec = "hdd7200", .overruns = 4};
     look.settings.limit = top::LimitSetting{
@@ -51,6 +52,10 @@ TEST(WebMetrics, HaveTheCountersOfADiskAsTheyWereRead) {
         EXPECT_EQ(text["blkscope_connections{device=\"nbd0\"}"], "2");
         EXPECT_EQ(text["blkscope_requests_total{device=\"nbd0\",op=\"read\"}"], "1000");
         EXPECT_EQ(text["blkscope_errors_total{device=\"nbd0\",op=\"read\"}"], "3");
+        const std::string errors = "blkscope_errors_by_errno_total{device=\"nbd0\",";
+        EXPECT_EQ(text[errors + "op=\"read\",errno=\"EIO\"}"], "2");
+        EXPECT_EQ(text[errors + "op=\"write_zeroes\",errno=\"ENOSPC\"}"], "1");
+        EXPECT_EQ(text[errors + "op=\"other\",errno=\"other\"}"], "4");
         EXPECT_EQ(text["blkscope_device_errors_total{device=\"nbd0\",kind=\"hard\"}"], "2");
         EXPECT_EQ(text["blkscope_model_overruns_total{device=\"nbd0\"}"], "4");
         EXPECT_EQ(text["blkscope_limit_exceeded_seconds_total{device=\"nbd0\",limit=\"iops\"}"],
@@ -136,6 +141,20 @@ TEST(WebMetrics, HostileAndEqualNamesMakeEachSeriesOnce) {
         EXPECT_EQ(text.count("blkscope_partition_reads_completed_total"), 22u);
         EXPECT_EQ(text.count("blkscope_client_reads_completed_total"), 11u);
     }
+}
+
+TEST(WebMetrics, EachProviderIsUpOrNot) {
+    const Scrape text = scrape({.time = 0, .devices = {}, .providers = {{7, true}, {8, false}}});
+    EXPECT_EQ(text["blkscope_provider_up{pid=\"7\"}"], "1");
+    EXPECT_EQ(text["blkscope_provider_up{pid=\"8\"}"], "0");
+}
+
+TEST(WebMetrics, DevicesThatAreNotShownHaveNoSeries) {
+    const Look look{.time = 0, .devices = {disk("nbd0"), disk("nbd1")}};
+    const auto shows = [](const DeviceLook& one) { return one.device.name == "nbd1"; };
+    const Scrape text(metrics_text(look, {.shows = shows}));
+    EXPECT_EQ(text.count("blkscope_reads_completed_total"), 1u);
+    EXPECT_EQ(text["blkscope_reads_completed_total{device=\"nbd1\"}"], "1000");
 }
 
 TEST(WebMetrics, AnEmptyLookIsStillAScrape) {
