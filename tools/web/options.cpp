@@ -7,9 +7,10 @@ namespace blkscope::web {
 namespace {
 
 constexpr const char* notes =
-    "/metrics is for Prometheus. /api/v1/devices, /api/v1/kstat and /api/v1/stream are\n"
-    "JSON. The server only reads, and shows each provider that 'kstat' shows. It\n"
-    "prints its address when it is ready, and ends on SIGINT or SIGTERM.\n"
+    "/ is a page for a browser, and /metrics is for Prometheus. /api/v1/devices,\n"
+    "/api/v1/overview, /api/v1/kstat and /api/v1/stream are JSON. The server only\n"
+    "reads, and shows each provider that 'kstat' shows. It prints its address when it\n"
+    "is ready, and ends on SIGINT or SIGTERM.\n"
     "\n"
     "Examples:\n"
     "  blkscope web\n"

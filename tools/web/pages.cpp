@@ -1,11 +1,14 @@
 #include "tools/web/pages.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <ctime>
 #include <functional>
 #include <stdexcept>
 #include <variant>
 
+#include "base/run_directory.hpp"
 #include "tools/iostat/json.hpp"
 #include "tools/kstat/format.hpp"
 #include "tools/kstat/glob.hpp"
@@ -14,6 +17,8 @@
 #include "tools/kstat/select.hpp"
 #include "tools/program/json.hpp"
 #include "tools/web/metrics.hpp"
+#include "tools/web/overview.hpp"
+#include "tools/web/page.hpp"
 
 namespace blkscope::web {
 
@@ -22,14 +27,6 @@ namespace {
 using kstat_command::Reading;
 
 constexpr size_t replies_kept_max = 8;
-
-constexpr const char* index_text =
-    "blkscope web\n"
-    "\n"
-    "/metrics          for Prometheus; ?device=GLOB, ?kstat=MODULE:INSTANCE:NAME\n"
-    "/api/v1/devices   what 'iostat -jw' prints\n"
-    "/api/v1/kstat     what 'kstat -j' prints; ?match=MODULE:INSTANCE:NAME:STATISTIC\n"
-    "/api/v1/stream    server-sent events, one look a second\n";
 
 Body body_of(std::string text) {
     return std::make_shared<const std::string>(std::move(text));
@@ -93,6 +90,21 @@ Labels labels_of(const Reading& kstat) {
             {"class", kstat.kstat_class}};
 }
 
+// A file of the page. A browser that has the file asks with its tag, and gets no body then.
+std::optional<Response> file_response(const Request& request) {
+    const std::string name = request.path == "/" ? "index.html" : request.path.substr(1);
+    const std::string_view text = page_file(name);
+    if (text.empty()) return {};
+    Response response{.type = std::string(type_of_file(name)),
+                      .tag = fmt::format("\"{:016x}\"", std::hash<std::string_view>{}(text))};
+    if (request.if_none_match.find(response.tag) != std::string::npos) {
+        response.status = 304;
+    } else {
+        response.body = body_of(std::string(text));
+    }
+    return response;
+}
+
 std::string kstat_text(const std::vector<Reading>& kstats, TextFormat format) {
     Exposition text(format);
     const auto add_all = [&](bool texts) {
@@ -117,14 +129,14 @@ std::string kstat_text(const std::vector<Reading>& kstats, TextFormat format) {
 }  // namespace
 
 Response Pages::respond(const Request& request) try {
-    if (request.path == "/") return text_response(200, index_text);
     if (request.path == "/metrics") return metrics(request);
-    if (request.path == "/api/v1/devices") return devices();
+    if (request.path == "/api/v1/devices") return devices(request);
+    if (request.path == "/api/v1/overview") return overview(request);
     if (request.path == "/api/v1/kstat") return kstats(request);
     if (request.path == "/api/v1/stream") {
         return {.type = "text/event-stream", .body = body_of("retry: 2000\n\n"), .is_stream = true};
     }
-    return text_response(404, "There is no such page.\n");
+    return file_response(request).value_or(text_response(404, "There is no such page.\n"));
 } catch (const std::invalid_argument& refused) {
     return text_response(400, std::string(refused.what()) + "\n");
 } catch (const std::runtime_error& failure) {
@@ -170,17 +182,28 @@ Response Pages::kstat_metrics(const Request& request, const std::string& selecto
     return {.type = std::string(type_of(format)), .body = body_of(kstat_text(kstats, format))};
 }
 
-Response Pages::devices() {
-    const auto known = replies_.find("devices");
+Response Pages::devices(const Request& request) {
+    const std::optional<std::string> device = request.parameter("device");
+    const std::string key = "devices" + (device ? "?" + *device : "");
+    const auto known = replies_.find(key);
     if (known != replies_.end()) return known->second;
+    if (replies_.size() >= replies_kept_max) replies_.clear();
+    const Shown shows = chosen(device.value_or("*"));
     iostat::Snapshot devices;
-    for (const DeviceLook& one : look(true).devices) devices.push_back(one.device);
+    for (const DeviceLook& one : look(true).devices) {
+        if (shows(one)) devices.push_back(one.device);
+    }
     iostat::Options options;
     options.json = true;
     options.waits = true;
     const iostat::Processors none;
-    return replies_["devices"] = json_response(iostat::json_report(
-               {nullptr, devices, nullptr, none}, {}, std::time(nullptr), options));
+    return replies_[key] = json_response(iostat::json_report({nullptr, devices, nullptr, none}, {},
+                                                             std::time(nullptr), options));
+}
+
+Response Pages::overview(const Request& request) {
+    const Shown shows = chosen(request.parameter("device"));
+    return json_response(overview_text(look(false), shows, reader_directories()));
 }
 
 Response Pages::kstats(const Request& request) {

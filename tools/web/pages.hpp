@@ -1,8 +1,9 @@
 // The answers of the server: the routes, and the looks behind them.
 //
-//     /                  the addresses below, as text
+//     /                  the page; its style and scripts are beside it
 //     /metrics           Prometheus text or OpenMetrics; ?device=GLOB, ?kstat=MODULE:INSTANCE:NAME
-//     /api/v1/devices    the JSON of iostat -jw since the devices' creation
+//     /api/v1/devices    the JSON of iostat -jw since the devices' creation; ?device=GLOB
+//     /api/v1/overview   settings, failures, clients and providers: overview.hpp; ?device=GLOB
 //     /api/v1/kstat      the JSON of kstat -j; ?match=MODULE:INSTANCE:NAME:STATISTIC
 //     /api/v1/stream     events, one look a second
 //
@@ -41,7 +42,8 @@ class Pages {
   private:
     [[nodiscard]] Response metrics(const Request& request);
     [[nodiscard]] Response kstat_metrics(const Request& request, const std::string& selector);
-    [[nodiscard]] Response devices();
+    [[nodiscard]] Response devices(const Request& request);
+    [[nodiscard]] Response overview(const Request& request);
     [[nodiscard]] Response kstats(const Request& request);
     /// The look of this turn. A look with all histograms serves a request that needs fewer.
     [[nodiscard]] const Look& look(bool all_histograms);

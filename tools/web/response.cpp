@@ -45,7 +45,9 @@ std::string head_of(const Response& response, bool keep_alive) {
     std::string head =
         fmt::format("HTTP/1.1 {} {}\r\n", response.status, reason_of(response.status));
     head += fmt::format("Content-Type: {}\r\n", response.type);
-    if (!response.is_stream) head += fmt::format("Content-Length: {}\r\n", response.body->size());
+    // The length of a reply without a body would be that of the body.
+    const bool has_length = !response.is_stream && response.status != 304;
+    if (has_length) head += fmt::format("Content-Length: {}\r\n", response.body->size());
     if (response.status == 401) head += "WWW-Authenticate: Bearer realm=\"blkscope\"\r\n";
     if (response.status == 405) head += "Allow: GET, HEAD\r\n";
     if (response.status == 503) head += "Retry-After: 1\r\n";

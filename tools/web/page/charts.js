@@ -1,0 +1,197 @@
+// Drawings on canvas: a chart of lines over time, and a heatmap of times.
+//
+// Both have one column a second, and the newest is at the right edge. A drawing keeps nothing but the
+// place of the pointer, which all drawings share.
+'use strict';
+
+const charts = (() => {
+    const left = 56;
+    const bottom = 18;
+    const top = 6;
+    const right = 8;
+    let colours = {};
+
+    // The colours of the style sheet, which differ in the light and in the dark.
+    function readColours() {
+        const style = getComputedStyle(document.documentElement);
+        for (const name of ['ink', 'faint', 'line', 'read', 'write', 'wait', 'service', 'bad', 'panel']) {
+            colours[name] = style.getPropertyValue('--' + name).trim();
+        }
+        colours.heat = style.getPropertyValue('--heat').trim().split(/\s+/);
+    }
+
+    // Fits the canvas to its place, in the pixels of the screen.
+    function begin(canvas) {
+        const ratio = window.devicePixelRatio || 1;
+        const width = canvas.clientWidth;
+        const height = canvas.clientHeight;
+        const wanted = [Math.round(width * ratio), Math.round(height * ratio)];
+        if (canvas.width !== wanted[0] || canvas.height !== wanted[1]) [canvas.width, canvas.height] = wanted;
+        const pen = canvas.getContext('2d');
+        pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+        pen.clearRect(0, 0, width, height);
+        pen.font = '11px ' + getComputedStyle(document.body).fontFamily;
+        return {pen, width, height, area: {x: left, y: top, w: width - left - right, h: height - top - bottom}};
+    }
+
+    // The first value of 1, 2, 5 times a power of ten that is not below `value`. Bytes are counted in
+    // powers of 1024.
+    function rounded(value, isBytes) {
+        const unit = isBytes ? 1024 ** Math.floor(Math.log(value) / Math.log(1024)) : 1;
+        const power = 10 ** Math.floor(Math.log10(value / unit));
+        return [1, 2, 5, 10].map(step => step * power * unit).find(step => step >= value * 0.9999);
+    }
+
+    // `span` is the number of samples in the width, and `seconds` is their time.
+    function drawTimes(pen, area, seconds) {
+        pen.fillStyle = colours.faint;
+        pen.textBaseline = 'top';
+        const marks = area.w > 420 ? [1, 0.75, 0.5, 0.25, 0] : [1, 0.5, 0];
+        for (const mark of marks) {
+            const ago = mark * seconds;
+            pen.textAlign = mark === 0 ? 'right' : mark === 1 ? 'left' : 'center';
+            const text = ago === 0 ? 'now' : ago >= 60 && ago % 60 === 0
+                ? '−' + ago / 60 + ' min' : '−' + Number(ago.toPrecision(3)) + ' s';
+            pen.fillText(text, area.x + area.w * (1 - mark), area.y + area.h + 5);
+        }
+    }
+
+    function drawScale(pen, area, highest, show) {
+        pen.textAlign = 'right';
+        pen.textBaseline = 'middle';
+        pen.lineWidth = 1;
+        for (const part of [0, 0.5, 1]) {
+            const y = Math.round(area.y + area.h * (1 - part)) + 0.5;
+            pen.strokeStyle = colours.line;
+            pen.beginPath();
+            pen.moveTo(area.x, y);
+            pen.lineTo(area.x + area.w, y);
+            pen.stroke();
+            pen.fillStyle = colours.faint;
+            pen.fillText(show(highest * part), area.x - 6, y);
+        }
+    }
+
+    const xOf = (area, samples, index, span) =>
+        area.x + area.w * (1 - (samples.length - 1 - index) / (span - 1));
+
+    function drawPointer(pen, area, x) {
+        pen.strokeStyle = colours.ink;
+        pen.globalAlpha = 0.5;
+        pen.beginPath();
+        pen.moveTo(Math.round(x) + 0.5, area.y);
+        pen.lineTo(Math.round(x) + 0.5, area.y + area.h);
+        pen.stroke();
+        pen.globalAlpha = 1;
+    }
+
+    function drawLine(pen, area, points, colour, base) {
+        if (points.length === 0) return;
+        pen.beginPath();
+        points.forEach(([x, y], i) => i === 0 ? pen.moveTo(x, y) : pen.lineTo(x, y));
+        pen.strokeStyle = colour;
+        pen.lineWidth = 1.6;
+        pen.lineJoin = 'round';
+        pen.stroke();
+        const under = [...base].reverse();
+        under.forEach(([x, y]) => pen.lineTo(x, y));
+        pen.closePath();
+        pen.globalAlpha = 0.16;
+        pen.fillStyle = colour;
+        pen.fill();
+        pen.globalAlpha = 1;
+    }
+
+    // `lines` are {key, colour}; `stacked` puts each on the one before. `level` is a dashed line.
+    function lines(canvas, samples, {lines: wanted, stacked = false, isBytes = false, level = null, least = 1, show, span, seconds, pointer}) {
+        const {pen, area} = begin(canvas);
+        const sums = samples.map(sample => wanted.reduce(
+            (sum, line) => stacked ? sum + (sample[line.key] || 0) : Math.max(sum, sample[line.key] || 0), 0));
+        const highest = rounded(Math.max(least, level || 0, ...sums), isBytes);
+        drawScale(pen, area, highest, show);
+        drawTimes(pen, area, seconds);
+        const yOf = value => area.y + area.h * (1 - value / highest);
+        let base = samples.map((sample, i) => [xOf(area, samples, i, span), area.y + area.h]);
+        const floor = base;
+        for (const line of wanted) {
+            const points = samples.map((sample, i) => {
+                const below = stacked ? (area.y + area.h - base[i][1]) / area.h * highest : 0;
+                return [base[i][0], yOf(below + (sample[line.key] || 0))];
+            });
+            drawLine(pen, area, points, colours[line.colour], stacked ? base : floor);
+            if (stacked) base = points;
+        }
+        if (level) {
+            pen.setLineDash([5, 4]);
+            pen.strokeStyle = colours.ink;
+            pen.beginPath();
+            pen.moveTo(area.x, yOf(level));
+            pen.lineTo(area.x + area.w, yOf(level));
+            pen.stroke();
+            pen.setLineDash([]);
+        }
+        if (pointer !== null && pointer < samples.length) drawPointer(pen, area, xOf(area, samples, pointer, span));
+    }
+
+    function drawDecades(pen, area) {
+        const decades = ['1 µs', '10 µs', '100 µs', '1 ms', '10 ms', '100 ms', '1 s', '10 s'];
+        pen.textAlign = 'right';
+        pen.textBaseline = 'middle';
+        decades.forEach((text, i) => {
+            const y = Math.round(area.y + area.h * (1 - i / (decades.length - 1))) + 0.5;
+            pen.strokeStyle = colours.line;
+            pen.beginPath();
+            pen.moveTo(area.x, y);
+            pen.lineTo(area.x + area.w, y);
+            pen.stroke();
+            pen.fillStyle = colours.faint;
+            if (area.h > 110 || i % 2 === 1) pen.fillText(text, area.x - 6, y);
+        });
+    }
+
+    // A row is a range of times, and a darker cell has more requests. `most` is the scale, which the
+    // two heatmaps of a device share.
+    function heatmap(canvas, samples, {key, most, span, seconds, pointer}) {
+        const {pen, area} = begin(canvas);
+        drawDecades(pen, area);
+        drawTimes(pen, area, seconds);
+        const height = area.h / model.rows;
+        const width = area.w / span;
+        samples.forEach((sample, i) => {
+            const x = area.x + area.w - (samples.length - i) * width;
+            sample[key].forEach((count, row) => {
+                if (count < 0.5) return;
+                const heat = Math.log1p(count) / Math.log1p(Math.max(most, 1));
+                const colour = Math.min(colours.heat.length - 1, Math.floor(heat * colours.heat.length));
+                pen.fillStyle = colours.heat[colour];
+                pen.fillRect(x, area.y + area.h - (row + 1) * height, Math.ceil(width * 2) / 2 + 0.4, height + 0.4);
+            });
+        });
+        if (pointer !== null && pointer < samples.length) {
+            drawPointer(pen, area, area.x + area.w - (samples.length - pointer - 0.5) * width);
+        }
+    }
+
+    const mostOf = samples => samples.reduce((most, sample) => Math.max(most, sample.most), 1);
+
+    // The sample below the pointer; null: there is none.
+    function sampleAt(canvas, x, samples, span) {
+        const share = (x - left) / (canvas.clientWidth - left - right);
+        const index = samples.length - 1 - Math.round((1 - share) * (span - 1));
+        return share >= 0 && share <= 1 && index >= 0 ? index : null;
+    }
+
+    // A line without axes, for the list of devices.
+    function spark(canvas, values) {
+        const ratio = window.devicePixelRatio || 1;
+        canvas.width = Math.round(canvas.clientWidth * ratio);
+        canvas.height = Math.round(canvas.clientHeight * ratio);
+        const pen = canvas.getContext('2d');
+        const highest = Math.max(1, ...values);
+        const points = values.map((value, i) => [canvas.width * (1 - (values.length - 1 - i) / 59),
+            canvas.height - 2 - (canvas.height - 4) * value / highest]);
+        drawLine(pen, null, points, colours.service, points.map(([x]) => [x, canvas.height]));
+    }
+
+    return {readColours, lines, heatmap, mostOf, sampleAt, spark};
+})();

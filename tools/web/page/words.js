@@ -1,0 +1,81 @@
+// Numbers and sentences as people read them.
+'use strict';
+
+const words = (() => {
+    const significant = value => String(Number(value.toPrecision(3)));
+
+    function number(value) {
+        if (value === null || value === undefined || !Number.isFinite(value)) return '–';
+        const size = Math.abs(value);
+        if (size >= 1e9) return significant(value / 1e9) + ' G';
+        if (size >= 1e6) return significant(value / 1e6) + ' M';
+        if (size >= 1e4) return significant(value / 1e3) + ' k';
+        return size >= 100 ? value.toFixed(0) : significant(value);
+    }
+    const bytes = value => {
+        if (value === null || value === undefined) return '–';
+        const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
+        let unit = 0;
+        for (; value >= 1024 && unit < units.length - 1; ++unit) value /= 1024;
+        return (value >= 100 ? value.toFixed(0) : significant(value)) + ' ' + units[unit];
+    };
+    function time(ms) {
+        if (ms === null || ms === undefined) return '–';
+        if (ms >= 1000) return significant(ms / 1000) + ' s';
+        if (ms >= 1) return significant(ms) + ' ms';
+        return ms === 0 ? '0' : significant(ms * 1000) + ' µs';
+    }
+    const nanoseconds = ns => time(ns === null || ns === undefined ? null : ns / 1e6);
+    const clock = seconds => new Date(seconds * 1000).toLocaleTimeString();
+
+    // What held requests back, if a setting did.
+    function held(details) {
+        if (!details) return '';
+        if (details.limited) return ' The limit ' + details.limited + ' holds requests back.';
+        return '';
+    }
+
+    function failed(details) {
+        const count = (details ? details.errors : []).reduce((sum, one) => sum + one.count, 0);
+        return count === 0 ? '' : ' So far ' + number(count) + (count === 1 ? ' request has' : ' requests have') + ' failed.';
+    }
+
+    function share(sample) {
+        const total = sample.wsvc + sample.asvc;
+        const waits = total > 0 ? sample.wsvc / total : 0;
+        const percent = Math.round(100 * waits);
+        if (waits < 0.05) return 'nearly all of it in service';
+        if (waits > 0.95) return 'nearly all of it waiting to be started';
+        return percent + ' % waiting and ' + (100 - percent) + ' % in service';
+    }
+
+    function full(sample, depth) {
+        if (!depth || sample.actv < 0.9 * depth) return '';
+        return ' All ' + depth + ' places of the queue depth are taken.';
+    }
+
+    // The one sentence about a device: what it does, and where the time goes.
+    function sentence(device, sample, details) {
+        const name = device.name;
+        if (!device.here) return name + ' has given no answer since ' + clock(device.goneSince) + '.';
+        if (!sample) return name + ' is there. The first second is being counted.';
+        const requests = sample.reads + sample.writes;
+        if (requests === 0) {
+            if (sample.wait + sample.actv > 0) {
+                return name + ' finished nothing in this second, and ' +
+                    number(sample.wait + sample.actv) + ' requests are under way.' + held(details);
+            }
+            return name + ' is idle.';
+        }
+        const kinds = [];
+        if (sample.reads > 0) kinds.push(number(sample.reads) + ' reads');
+        if (sample.writes > 0) kinds.push(number(sample.writes) + ' writes');
+        return name + ' does ' + kinds.join(' and ') + ' a second, ' +
+            bytes(sample.readBytes + sample.writtenBytes) + '/s. A request takes ' +
+            time(sample.wsvc + sample.asvc) + ', ' + share(sample) + '.' +
+            full(sample, details && details.queue_depth) + held(details) +
+            failed(details);
+    }
+
+    return {number, bytes, time, nanoseconds, clock, sentence};
+})();
