@@ -56,7 +56,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check stats top web iostat gstat kstat kstat2 help --help --version
+        _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check report stats top web iostat gstat kstat kstat2 help --help --version
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -106,6 +106,7 @@ _blkscope() {
         explain:-*) _blkscope_offer --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         check:-*) _blkscope_offer --since --for --save --help ;;
+        report:-*) _blkscope_offer --output --every --for --fail-unless --compare --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
         web:-*) _blkscope_offer --listen --host --token-file --public --no-clients --help ;;
@@ -121,7 +122,7 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check stats top web iostat gstat kstat kstat2 ;;
+        help:*) _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check report stats top web iostat gstat kstat kstat2 ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line

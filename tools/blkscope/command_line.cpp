@@ -30,6 +30,7 @@
 #include "tools/program/nearest.hpp"
 #include "tools/program/options.hpp"
 #include "tools/program/print.hpp"
+#include "tools/report/report.hpp"
 #include "tools/stats/stats.hpp"
 #include "tools/top/top.hpp"
 #include "tools/web/web.hpp"
@@ -584,6 +585,7 @@ int run(int argc, char** argv) {
     PredictCommand predict_command;
     ControlCommands control_commands;
     check::Options check_options;
+    report::Options report_options;
     stats_command::Options stats_options;
     top::Options top_options;
     web::Options web_options;
@@ -599,6 +601,7 @@ int run(int argc, char** argv) {
     add_models(app);
     add_control(app, control_commands);
     check::add_command(app, check_options);
+    report::add_command(app, report_options);
     stats_command::add_command(app, stats_options);
     top::add_command(app, top_options);
     web::add_command(app, web_options);
@@ -625,6 +628,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("clear-error")) clear_error(control_commands.clear_error);
         if (app.got_subcommand("crash")) crash(control_commands.crash);
         if (app.got_subcommand("check")) return check::run(check_options);
+        if (app.got_subcommand("report")) return report::run(report_options);
         if (app.got_subcommand("stats")) stats_command::run(stats_options);
         if (app.got_subcommand("top")) top::run(top_options);
         if (app.got_subcommand("web")) web::run(web_options);

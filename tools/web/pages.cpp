@@ -94,7 +94,8 @@ Labels labels_of(const Reading& kstat) {
 std::optional<Response> file_response(const Request& request) {
     const std::string name = request.path == "/" ? "index.html" : request.path.substr(1);
     const std::string_view text = page_file(name);
-    if (text.empty()) return {};
+    const bool is_report = name == "report.html" || name == "compare.html";
+    if (text.empty() || is_report) return {};
     Response response{.type = std::string(type_of_file(name)),
                       .tag = fmt::format("\"{:016x}\"", std::hash<std::string_view>{}(text))};
     if (request.if_none_match.find(response.tag) != std::string::npos) {

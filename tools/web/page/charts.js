@@ -42,17 +42,18 @@ const charts = (() => {
         return [1, 2, 5, 10].map(step => step * power * unit).find(step => step >= value * 0.9999);
     }
 
-    // `span` is the number of samples in the width, and `seconds` is their time.
-    function drawTimes(pen, area, seconds) {
+    // `seconds` is the time of the width. A run that is over counts them from its beginning.
+    function drawTimes(pen, area, seconds, isOver) {
         pen.fillStyle = colours.faint;
         pen.textBaseline = 'top';
         const marks = area.w > 420 ? [1, 0.75, 0.5, 0.25, 0] : [1, 0.5, 0];
         for (const mark of marks) {
             const ago = mark * seconds;
             pen.textAlign = mark === 0 ? 'right' : mark === 1 ? 'left' : 'center';
-            const text = ago === 0 ? 'now' : ago >= 60 && ago % 60 === 0
-                ? '−' + ago / 60 + ' min' : '−' + Number(ago.toPrecision(3)) + ' s';
-            pen.fillText(text, area.x + area.w * (1 - mark), area.y + area.h + 5);
+            const minutes = ago >= 60 && ago % 60 === 0 && !isOver;
+            const shown = isOver ? seconds - ago : minutes ? ago / 60 : ago;
+            const text = (isOver ? '' : '−') + Number(shown.toPrecision(3)) + (minutes ? ' min' : ' s');
+            pen.fillText(ago === 0 && !isOver ? 'now' : text, area.x + area.w * (1 - mark), area.y + area.h + 5);
         }
     }
 
@@ -103,13 +104,13 @@ const charts = (() => {
     }
 
     // `lines` are {key, colour}; `stacked` puts each on the one before. `level` is a dashed line.
-    function lines(canvas, samples, {lines: wanted, stacked = false, isBytes = false, level = null, least = 1, show, span, seconds, pointer}) {
+    function lines(canvas, samples, {lines: wanted, stacked = false, isBytes = false, level = null, least = 1, show, span, seconds, isOver, pointer}) {
         const {pen, area} = begin(canvas);
         const sums = samples.map(sample => wanted.reduce(
             (sum, line) => stacked ? sum + (sample[line.key] || 0) : Math.max(sum, sample[line.key] || 0), 0));
         const highest = rounded(Math.max(least, level || 0, ...sums), isBytes);
         drawScale(pen, area, highest, show);
-        drawTimes(pen, area, seconds);
+        drawTimes(pen, area, seconds, isOver);
         const yOf = value => area.y + area.h * (1 - value / highest);
         let base = samples.map((sample, i) => [xOf(area, samples, i, span), area.y + area.h]);
         const floor = base;
@@ -151,10 +152,10 @@ const charts = (() => {
 
     // A row is a range of times, and a darker cell has more requests. `most` is the scale, which the
     // two heatmaps of a device share.
-    function heatmap(canvas, samples, {key, most, span, seconds, pointer}) {
+    function heatmap(canvas, samples, {key, most, span, seconds, isOver, pointer}) {
         const {pen, area} = begin(canvas);
         drawDecades(pen, area);
-        drawTimes(pen, area, seconds);
+        drawTimes(pen, area, seconds, isOver);
         const height = area.h / model.rows;
         const width = area.w / span;
         samples.forEach((sample, i) => {

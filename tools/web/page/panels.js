@@ -161,17 +161,18 @@ const panels = (() => {
         const {device, samples, span, pointer, details} = look;
         const newest = look.whole || samples[samples.length - 1] || null;
         const shown = pointer !== null && samples[pointer] || newest;
-        setText(root.querySelector('.sentence'), words.sentence(device, shown, details));
+        setText(root.querySelector('.sentence'), words.sentence(device, shown, details, Boolean(look.whole)));
         root.classList.toggle('gone', !device.here);
         drawTiles(root, shown);
         const most = charts.mostOf(samples);
         const seconds = look.seconds || span;
+        const isOver = Boolean(look.whole);
         for (const canvas of root.querySelectorAll('canvas[data-heat]')) {
-            charts.heatmap(canvas, samples, {key: canvas.dataset.heat, most, span, seconds, pointer});
+            charts.heatmap(canvas, samples, {key: canvas.dataset.heat, most, span, seconds, isOver, pointer});
         }
         for (const canvas of root.querySelectorAll('canvas[data-chart]')) {
             const level = canvas.dataset.chart === 'queues' && details ? details.queue_depth : null;
-            charts.lines(canvas, samples, {...chartOf[canvas.dataset.chart], level, span, seconds, pointer});
+            charts.lines(canvas, samples, {...chartOf[canvas.dataset.chart], level, span, seconds, isOver, pointer});
         }
         fillTable(root.querySelector('.totals'), [look.whole ? 'in this run' : 'since the creation', ''],
             look.totals ? totalRows(look.totals) : [], 'not read yet');

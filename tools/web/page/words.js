@@ -49,32 +49,30 @@ const words = (() => {
         return percent + ' % waiting and ' + (100 - percent) + ' % in service';
     }
 
-    function full(sample, depth) {
+    function full(sample, depth, isOver) {
         if (!depth || sample.actv < 0.9 * depth) return '';
-        return ' All ' + depth + ' places of the queue depth are taken.';
+        return ' All ' + depth + ' places of the queue depth ' + (isOver ? 'were' : 'are') + ' taken.';
     }
 
-    // The one sentence about a device: what it does, and where the time goes.
-    function sentence(device, sample, details) {
+    // The one sentence about a device: what it does, and where the time goes. Of a run that is over, it
+    // says what the device did.
+    function sentence(device, sample, details, isOver = false) {
         const name = device.name;
         if (!device.here) return name + ' has given no answer since ' + clock(device.goneSince) + '.';
         if (!sample) return name + ' is there. The first second is being counted.';
-        const requests = sample.reads + sample.writes;
-        if (requests === 0) {
-            if (sample.wait + sample.actv > 0) {
-                return name + ' finished nothing in this second, and ' +
-                    number(sample.wait + sample.actv) + ' requests are under way.' + held(details);
-            }
-            return name + ' is idle.';
+        if (sample.reads + sample.writes === 0) {
+            const waiting = sample.wait + sample.actv;
+            if (waiting === 0 || isOver) return name + (isOver ? ' was idle.' : ' is idle.') + failed(details);
+            return name + ' finished nothing in this second, and ' + number(waiting) +
+                ' requests are under way.' + held(details);
         }
         const kinds = [];
         if (sample.reads > 0) kinds.push(number(sample.reads) + ' reads');
         if (sample.writes > 0) kinds.push(number(sample.writes) + ' writes');
-        return name + ' does ' + kinds.join(' and ') + ' a second, ' +
-            bytes(sample.readBytes + sample.writtenBytes) + '/s. A request takes ' +
+        return name + (isOver ? ' did ' : ' does ') + kinds.join(' and ') + ' a second, ' +
+            bytes(sample.readBytes + sample.writtenBytes) + '/s. A request ' + (isOver ? 'took ' : 'takes ') +
             time(sample.wsvc + sample.asvc) + ', ' + share(sample) + '.' +
-            full(sample, details && details.queue_depth) + held(details) +
-            failed(details);
+            full(sample, details && details.queue_depth, isOver) + (isOver ? '' : held(details)) + failed(details);
     }
 
     return {number, bytes, time, nanoseconds, clock, sentence};

@@ -1,0 +1,126 @@
+// blkscope report: the figures in the file are those of iostat, and the exit status is the command's.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+using nlohmann::json;
+
+class Report : public ServedDevice {
+  protected:
+    CommandResult report(std::vector<std::string> arguments) {
+        arguments.insert(arguments.begin(), {BLKSCOPE_BINARY, "report"});
+        return run(arguments);
+    }
+
+    static std::string text_of(const std::string& file) {
+        std::ostringstream text;
+        text << std::ifstream(file).rdbuf();
+        return text.str();
+    }
+
+    // Runs the report of a command that lasts until `load` has returned.
+    template <class Load>
+    json report_of(Load load) {
+        const std::string wait =
+            "touch " + path("begun") + "; until [ -e " + path("done") + " ]; do sleep 0.01; done";
+        Process process({BLKSCOPE_BINARY, "report", "--every", "10ms", "-o", path("run.json"), "--",
+                         "sh", "-c", wait},
+                        path("report.out"));
+        EXPECT_TRUE(eventually([&] { return std::filesystem::exists(path("begun")); }));
+        load();
+        std::ofstream(path("done")) << "done";
+        EXPECT_EQ(process.wait(), 0) << process.output();
+        return json::parse(text_of(path("run.json")));
+    }
+};
+
+const json& device_in(const json& report) {
+    const json& devices = report.at("devices");
+    const auto found =
+        std::ranges::find_if(devices, [](const json& one) { return one.at("device") == "nbd0"; });
+    if (found == devices.end()) throw std::runtime_error("no nbd0");
+    return *found;
+}
+
+TEST_F(Report, ItsFiguresAreThoseOfIostat) {
+    serve("memory:1M", {"--fault", "read:error=EIO;sectors=128-135", "--queue-depth", "7"});
+    const json data = report_of([&] {
+        Client client(uri());
+        for (int i = 0; i < 4; ++i) EXPECT_EQ(client.try_read(0, 4096), 0);
+        EXPECT_EQ(client.try_read(65536, 512), EIO);
+    });
+    EXPECT_EQ(data.at("schema"), "blkscope.report/1");
+    EXPECT_EQ(data.at("command").at(0), "sh");
+    const json iostat = json::parse(succeed({IOSTAT_BINARY, "-jw", "nbd0"}));
+    const json total = device_in(data.at("total"));
+    EXPECT_EQ(total.at("counters"), device_in(iostat).at("counters"));
+    EXPECT_EQ(total.at("histograms"), device_in(iostat).at("histograms"));
+    EXPECT_EQ(total.at("percentiles"), device_in(iostat).at("percentiles"));
+    EXPECT_EQ(total.at("counters").at("reads"), 5);
+    const json summary = device_in(data.at("summary"));
+    const double requests = summary.at("average").at("transfers_per_s").get<double>() *
+                            summary.at("elapsed_s").get<double>();
+    EXPECT_NEAR(requests, 5, 0.001);
+    const json overview = device_in(data.at("overview"));
+    EXPECT_EQ(overview.at("queue_depth"), 7);
+    EXPECT_EQ(overview.at("errors"),
+              json::parse(R"([{"op": "read", "errno": "EIO", "count": 1}])"));
+    double counted = 0;
+    for (const json& sample : device_in(data).at("samples")) {
+        for (const json& bucket : sample.at("services")) counted += bucket.at(2).get<double>();
+    }
+    EXPECT_EQ(counted, 5);
+}
+
+TEST_F(Report, TheFileNeedsNothingElse) {
+    serve("memory:1M");
+    const CommandResult ran = report({"-o", path("run.html"), "--", "true", "</script><b>"});
+    ASSERT_EQ(ran.status, 0) << ran.output;
+    const std::string html = text_of(path("run.html"));
+    EXPECT_TRUE(html.starts_with("<!doctype html>"));
+    EXPECT_EQ(html.find(" src="), std::string::npos);
+    EXPECT_EQ(html.find(" href="), std::string::npos);
+    EXPECT_EQ(html.find("<!--"), std::string::npos);
+    const std::string mark = "id=\"data\">";
+    const size_t begin = html.find(mark) + mark.size();
+    const std::string data = html.substr(begin, html.find("</script>", begin) - begin);
+    EXPECT_EQ(json::parse(data).at("command").at(1), "</script><b>");
+}
+
+TEST_F(Report, TheExitStatusIsThatOfTheCommandAndOfTheConditions) {
+    serve("memory:1M");
+    const std::vector<std::string> file{"-o", path("run.html")};
+    const auto status = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), file.begin(), file.end());
+        return report(words).status;
+    };
+    EXPECT_EQ(status({"--", "sh", "-c", "exit 3"}), 3);
+    EXPECT_EQ(status({"--", "sh", "-c", "kill -KILL $$"}), 137);
+    EXPECT_EQ(status({"--fail-unless", "count(nbd0) == 0", "--", "true"}), 0);
+    EXPECT_EQ(status({"--fail-unless", "count(nbd0) > 0", "--", "true"}), 125);
+    EXPECT_EQ(status({"--fail-unless", "p99(nbd0) < 1s", "--", "true"}),
+              125);  // nothing to measure
+    EXPECT_EQ(status({"--fail-unless", "count(nbd0) > 0", "--", "sh", "-c", "exit 3"}), 3);
+    EXPECT_EQ(status({"--fail-unless", "nonsense", "--", "true"}), 2);
+    EXPECT_EQ(status({"--for", "20ms"}), 0);
+    EXPECT_EQ(status({"--every", "1ms", "--for", "20ms"}), 2);
+    EXPECT_EQ(status({}), 2);
+    EXPECT_EQ(status({"--", "/nonexistent"}), 1);
+}
+
+}  // namespace
+}  // namespace blkscope::test

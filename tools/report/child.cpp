@@ -1,0 +1,50 @@
+#include "tools/report/child.hpp"
+
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <system_error>
+
+namespace blkscope::report {
+
+Child::Child(const std::vector<std::string>& command) {
+    std::vector<std::string> words = command;
+    std::vector<char*> arguments;
+    for (std::string& word : words) arguments.push_back(word.data());
+    arguments.push_back(nullptr);
+    // The signals that this process takes end the command as usual.
+    posix_spawnattr_t attributes;
+    posix_spawnattr_init(&attributes);
+    sigset_t none;
+    sigemptyset(&none);
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    const int error =
+        posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), environ);
+    posix_spawnattr_destroy(&attributes);
+    if (error != 0) {
+        throw std::system_error(error, std::generic_category(), "report: run " + command.front());
+    }
+    process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
+    if (!process_.is_open()) {
+        throw std::system_error(errno, std::generic_category(), "report: watch the command");
+    }
+}
+
+std::optional<int> Child::wait(std::chrono::milliseconds time) {
+    pollfd ended{process_.get(), POLLIN, 0};
+    const auto left = std::max(time, std::chrono::milliseconds(0));
+    if (poll(&ended, 1, static_cast<int>(left.count())) <= 0) return {};
+    int status = 0;
+    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    }
+    return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace blkscope::report

@@ -1,0 +1,186 @@
+#include "tools/report/document.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "base/run_directory.hpp"
+#include "tools/iostat/interval.hpp"
+#include "tools/iostat/json.hpp"
+#include "tools/program/json.hpp"
+#include "tools/web/overview.hpp"
+#include "tools/web/page.hpp"
+
+namespace blkscope::report {
+
+namespace {
+
+using iostat::Device;
+using iostat::Histograms;
+using iostat::Snapshot;
+using program::Json;
+
+constexpr double bytes_per_kilobyte = 1024;
+
+// The buckets with requests: from, to, and their number.
+Json buckets_of(const Histograms& interval, const char* phase) {
+    Json buckets = Json::array();
+    const auto histogram = iostat::of_transfers(interval, phase);
+    if (!histogram || histogram->unit != "ns") return buckets;
+    for (uint32_t i = 0; i < histogram->counts.size(); ++i) {
+        if (histogram->counts[i] == 0) continue;
+        Json bucket = Json::array();
+        bucket.push_back(histogram->shape.lower(i));
+        const bool is_last = i + 1 == histogram->shape.count();
+        bucket.push_back(is_last ? histogram->shape.lower(i) : histogram->shape.lower(i + 1));
+        bucket.push_back(histogram->counts[i]);
+        buckets.push_back(std::move(bucket));
+    }
+    return buckets;
+}
+
+// Of each histogram, the sum of the times and their number.
+Json times_of(const Histograms& interval) {
+    Json times = Json::object();
+    for (const auto& [name, histogram] : interval) {
+        const uint64_t count = histogram.count();
+        if (histogram.unit != "ns" || !histogram.sum || count == 0) continue;
+        Json pair = Json::array();
+        pair.push_back(*histogram.sum);
+        pair.push_back(count);
+        times.add(name, std::move(pair));
+    }
+    return times;
+}
+
+Json sample_of(const iostat::Interval& interval, const Device& device, hrtime_t began) {
+    const iostat::Options plain;
+    const iostat::Figures f = interval.figures_of(device, plain);
+    const Histograms histograms = interval.histograms_of(device);
+    const bool any = f.transfers > 0;
+    return {{"time", static_cast<double>(device.snaptime - began) / ns_per_s},
+            {"reads", f.reads},
+            {"writes", f.writes},
+            {"readBytes", f.data_read * bytes_per_kilobyte},
+            {"writtenBytes", f.data_written * bytes_per_kilobyte},
+            {"wait", f.wait},
+            {"actv", f.actv},
+            {"busy", f.b_percent},
+            {"waiting", f.w_percent},
+            {"wsvc", any ? Json(f.wsvc_t) : Json()},
+            {"asvc", any ? Json(f.asvc_t) : Json()},
+            {"errors", f.errors},
+            {"elapsed", f.elapsed_s},
+            {"times", times_of(histograms)},
+            {"waits", buckets_of(histograms, "wait")},
+            {"services", buckets_of(histograms, "service")}};
+}
+
+std::vector<std::string> names_of(const std::vector<Snapshot>& looks) {
+    std::vector<std::string> names;
+    for (const Snapshot& look : looks) {
+        for (const Device& device : look) {
+            if (std::ranges::find(names, device.name) == names.end()) names.push_back(device.name);
+        }
+    }
+    return names;
+}
+
+// The samples of a device. In an interval in which the device was created or removed, there is none.
+Json samples_of(const Recording& recording, const std::string& name) {
+    const iostat::Processors none;
+    Json samples = Json::array();
+    for (size_t i = 1; i < recording.looks.size(); ++i) {
+        const Snapshot& now = recording.looks[i];
+        const auto device = std::ranges::find(now, name, &Device::name);
+        if (device == now.end()) continue;
+        const iostat::Interval interval{&recording.looks[i - 1], now, nullptr, none};
+        if (interval.before(*device) == nullptr) continue;
+        samples.push_back(sample_of(interval, *device, recording.first.time));
+    }
+    return samples;
+}
+
+Json devices_of(const Recording& recording) {
+    Json devices = Json::array();
+    for (const std::string& name : names_of(recording.looks)) {
+        devices.push_back({{"device", name}, {"samples", samples_of(recording, name)}});
+    }
+    return devices;
+}
+
+Snapshot snapshot_of(const web::Look& look) {
+    Snapshot devices;
+    for (const web::DeviceLook& one : look.devices) {
+        if (!one.is_of_host) devices.push_back(one.device);
+    }
+    return devices;
+}
+
+// The report of `iostat -jw` from the first look to the last.
+std::string total_of(const Recording& recording, std::time_t end) {
+    const Snapshot before = snapshot_of(recording.first);
+    const Snapshot now = snapshot_of(recording.last);
+    const iostat::Processors none;
+    iostat::Options options;
+    options.json = true;
+    options.waits = true;
+    return iostat::json_report({&before, now, nullptr, none}, {}, end, options);
+}
+
+std::string overview_of(const Recording& recording) {
+    const auto shows = [](const web::DeviceLook& one) { return !one.is_of_host; };
+    web::Look look{.devices = recording.last.devices, .providers = recording.last.providers};
+    std::erase_if(look.devices, [](const web::DeviceLook& one) {
+        return one.device.kind == iostat::Kind::client;
+    });
+    for (const auto& [name, client] : recording.clients) look.devices.push_back(client);
+    return web::overview_text(look, shows, reader_directories());
+}
+
+// A line of JSON, without its end.
+std::string chomp(std::string line) {
+    while (line.ends_with('\n')) line.pop_back();
+    return line;
+}
+
+}  // namespace
+
+std::string json_document(const Run& run, const Recording& recording) {
+    const std::time_t end = run.began + static_cast<std::time_t>(run.seconds);
+    const Json head{{"schema", "blkscope.report/1"},
+                    {"command", run.command},
+                    {"began", run.began},
+                    {"seconds", run.seconds},
+                    {"status", run.status},
+                    {"every_s", static_cast<double>(recording.every.count()) / 1000},
+                    {"findings", run.findings},
+                    {"devices", devices_of(recording)}};
+    std::string text = head.line();
+    text.pop_back();  // the brace
+    text += ",\"total\":" + chomp(total_of(recording, end));
+    text += ",\"summary\":" + chomp(iostat::json_summary(recording.summary, end));
+    text += ",\"overview\":" + chomp(overview_of(recording));
+    return text + "}\n";
+}
+
+std::string html_document(const std::string& data) {
+    return html_file("report.html", data);
+}
+
+// A name may have "</script>". Inside a string of JSON, \u003c is the same as "<".
+std::string html_file(const char* page, const std::string& data) {
+    std::string safe;
+    for (const char c : data) {
+        if (c == '<') {
+            safe += "\\u003c";
+        } else {
+            safe += c;
+        }
+    }
+    constexpr std::string_view mark = "<!--data-->";
+    std::string text(web::page_file(page));
+    return text.replace(text.find(mark), mark.size(), safe);
+}
+
+}  // namespace blkscope::report

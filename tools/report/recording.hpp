@@ -1,0 +1,42 @@
+// The looks of a run. The first and the last are whole, and the others have what a chart needs.
+//
+//     look       1  2  3  4  5  6  7  8 ...           1  .  3  .  5  .  7  .
+//                └──────── every ───────┘   looks_max └─ every second one is dropped, and from then
+//                                                        on the looks are twice as far apart
+//
+// Counters only grow, so a look that is dropped takes nothing from the others.
+//
+// Units:     the time between two looks in milliseconds.
+// Ownership: owns the looks.
+// Threads:   one.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/iostat/snapshot.hpp"
+#include "tools/iostat/summary.hpp"
+#include "tools/web/look.hpp"
+
+namespace blkscope::report {
+
+inline constexpr size_t looks_max = 1200;
+
+struct Recording {
+    explicit Recording(std::chrono::milliseconds interval) : every(interval) {}
+
+    /// Adds a look. The last one has all histograms, as the first one.
+    void add(web::Look look);
+
+    web::Look first;
+    web::Look last;
+    std::vector<iostat::Snapshot> looks;  // disks and clients, with few histograms
+    iostat::Summary summary;              // of all looks, also of the dropped ones
+    std::chrono::milliseconds every;
+    std::map<std::string, web::DeviceLook> clients;  // also those that have closed
+};
+
+}  // namespace blkscope::report

@@ -1,0 +1,182 @@
+#include "tools/report/report.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <fstream>
+#include <optional>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "base/clock.hpp"
+#include "tools/check/condition.hpp"
+#include "tools/check/duration.hpp"
+#include "tools/check/judge.hpp"
+#include "tools/check/options.hpp"
+#include "tools/program/print.hpp"
+#include "tools/program/signals.hpp"
+#include "tools/report/child.hpp"
+#include "tools/report/comparison.hpp"
+#include "tools/report/document.hpp"
+#include "tools/web/reader.hpp"
+
+namespace blkscope::report {
+
+namespace {
+
+using std::chrono::milliseconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr int condition_failed = 125;
+constexpr milliseconds every_min{10};
+
+[[noreturn]] void refuse(const std::string& why) {
+    throw std::invalid_argument("report: usage: " + why + "; see 'blkscope report --help'");
+}
+
+milliseconds time_of(const char* option, const std::string& text) {
+    const auto time = check::duration_of(text);
+    if (!time) {
+        refuse(std::string(option) + " " + text + ": a time is as 500ms, 10s or 2m, up to a day");
+    }
+    return *time;
+}
+
+// The looks of a run. A look that fails is left out, because the providers may come later.
+class Observer {
+  public:
+    explicit Observer(milliseconds every) : recording_(every) {}
+
+    void look(bool all_histograms) try {
+        recording_.add(reader_.look(all_histograms));
+    } catch (const std::runtime_error& failure) {
+        why_ = failure.what();
+    }
+
+    [[nodiscard]] const Recording& recording() const { return recording_; }
+
+    /// The reason of the last look that failed; empty if none has.
+    [[nodiscard]] const std::string& why() const { return why_; }
+
+  private:
+    web::Reader reader_;
+    Recording recording_;
+    std::string why_;
+};
+
+// Looks until the command ends, or for the time. Returns the command's status.
+int observe(Observer& observer, const Options& options) {
+    observer.look(true);
+    std::optional<Child> child;
+    if (!options.command.empty()) child.emplace(options.command);
+    const Clock::time_point began = Clock::now();
+    const auto end = options.duration.empty() ? Clock::time_point::max()
+                                              : began + time_of("--for", options.duration);
+    Clock::time_point next = began;
+    std::optional<int> status;
+    while (!status) {
+        next = std::max(next + observer.recording().every, Clock::now());
+        const auto wake = std::min(next, end);
+        if (child) {
+            status = child->wait(std::chrono::ceil<milliseconds>(wake - Clock::now()));
+        } else {
+            const auto left = std::chrono::nanoseconds(wake - Clock::now()).count();
+            const bool was_ended = !program::sleep_through(gethrtime() + left);
+            if (was_ended || Clock::now() >= end) status = 0;
+        }
+        if (!status) observer.look(false);
+    }
+    observer.look(true);
+    return *status;
+}
+
+check::Look look_of(const web::Look& look) {
+    check::Look copy{.time = look.time, .devices = {}};
+    for (const web::DeviceLook& one : look.devices) {
+        check::DeviceLook device{.device = one.device};
+        for (const auto& [name, count] : one.commands) {
+            if (name.ends_with("_errors")) device.commands[name] = count;
+        }
+        copy.devices.push_back(std::move(device));
+    }
+    return copy;
+}
+
+// Adds a line for each condition and device. False: one does not hold, or nothing was measured.
+bool judge_run(const std::vector<check::Condition>& conditions, const Recording& recording,
+               Run& run) {
+    const check::Look before = look_of(recording.first);
+    const check::Look now = look_of(recording.last);
+    bool all_hold = true;
+    for (const check::Condition& condition : conditions) {
+        for (const check::Finding& finding : check::judge(condition, before, now)) {
+            all_hold = all_hold && finding.verdict == check::Verdict::holds;
+            run.findings.push_back(finding.line);
+        }
+    }
+    return all_hold;
+}
+
+void write_file(const std::string& path, const std::string& text) {
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.flush();
+    if (!file) throw std::system_error(errno, std::generic_category(), "report: write " + path);
+}
+
+std::string read_file(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    if (!file) throw std::system_error(errno, std::generic_category(), "report: read " + path);
+    return text.str();
+}
+
+int compare_files(const Options& options) {
+    const std::string before = data_in(read_file(options.compared.at(0)));
+    const std::string after = data_in(read_file(options.compared.at(1)));
+    const std::vector<Compared> figures = compare(before, after);
+    write_file(options.output, comparison_document(before, after, figures));
+    program::print(comparison_text(figures), "report: cannot write");
+    return 0;
+}
+
+}  // namespace
+
+int run(const Options& options) {
+    if (!options.compared.empty()) return compare_files(options);
+    if (options.command.empty() == options.duration.empty()) {
+        refuse("a command behind -- or --for TIME is required");
+    }
+    const milliseconds every = time_of("--every", options.every);
+    if (every < every_min) refuse("--every is 10ms or longer");
+    if (!options.duration.empty()) static_cast<void>(time_of("--for", options.duration));
+    std::vector<check::Condition> conditions;
+    for (const std::string& text : options.conditions) {
+        conditions.push_back(check::parse_condition(text));
+    }
+    program::watch_signals({SIGINT, SIGTERM});
+    Observer observer(every);
+    Run run{.command = options.command, .began = std::time(nullptr)};
+    const Clock::time_point began = Clock::now();
+    run.status = observe(observer, options);
+    run.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    if (observer.recording().looks.size() < 2) {
+        throw std::runtime_error("report: no look at the devices: " + observer.why());
+    }
+    const bool all_hold = judge_run(conditions, observer.recording(), run);
+    const std::string data = json_document(run, observer.recording());
+    write_file(options.output, options.output.ends_with(".json") ? data : html_document(data));
+    for (const std::string& line : run.findings)
+        program::print(line + "\n", "report: cannot write");
+    return run.status == 0 && !all_hold ? condition_failed : run.status;
+}
+
+}  // namespace blkscope::report

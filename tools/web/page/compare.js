@@ -1,0 +1,41 @@
+// Two runs side by side: the rows that `blkscope report --compare` has computed.
+'use strict';
+
+(() => {
+    const data = JSON.parse(document.querySelector('#data').textContent);
+    const table = document.querySelector('#figures');
+
+    function row(cells, name) {
+        const line = document.createElement('tr');
+        for (const [text, className] of cells) {
+            const cell = document.createElement(name);
+            cell.textContent = text;
+            cell.className = className;
+            line.append(cell);
+        }
+        table.append(line);
+        return line;
+    }
+
+    function change(one) {
+        if (one.before === 0) return 'new';
+        const percent = 100 * (one.after - one.before) / one.before;
+        return (percent > 0 ? '+' : '') + percent.toFixed(1) + ' %';
+    }
+
+    const titles = ['device', 'figure', 'before', 'after', 'spread', 'change'];
+    row(titles.map((title, i) => [title, i < 2 ? '' : 'number']), 'th');
+    for (const one of data.rows) {
+        row([[one.device, ''], [one.figure, ''], [words.number(one.before), 'number'],
+            [words.number(one.after), 'number'], ['± ' + words.number(one.spread), 'number'],
+            [change(one), 'number']], 'td').classList.toggle('differs', one.differs);
+    }
+    for (const name of ['before', 'after']) {
+        const run = data[name];
+        document.querySelector('#' + name).textContent = (run.command.join(' ') || 'no command') + ' · ' +
+            run.seconds.toFixed(1) + ' s · ' + new Date(run.began * 1000).toLocaleString();
+    }
+    const different = data.rows.filter(one => one.differs).map(one => one.device + ' ' + one.figure);
+    document.querySelector('#verdict').textContent = different.length
+        ? 'Different: ' + different.join('; ') + '.' : 'No figure differs by more than its spread.';
+})();
