@@ -7,6 +7,7 @@
 
 const model = (() => {
     const samplesKept = 300;
+    const longestInterval = 10;  // seconds; a machine under load may skip some events
     const lowest = 1e3;         // ns: the lower edge of the first row
     const rowsPerDecade = 6;
     const rows = 7 * rowsPerDecade;  // from 1 us to 10 s
@@ -80,7 +81,8 @@ const model = (() => {
         return device;
     }
 
-    // Takes a report. The first one of a stream is since the creation and has no interval.
+    // Takes a report. The first one may be since the creation, or since a page was open long ago. Neither
+    // is a second.
     function take(report) {
         const time = report.ts;
         const seen = new Set();
@@ -88,7 +90,7 @@ const model = (() => {
             const device = deviceOf(one, time);
             seen.add(device.name);
             device.last = one;
-            if (report.since_creation) continue;
+            if (report.since_creation || report.interval_s > longestInterval) continue;
             device.samples.push(sampleOf(one, time));
             if (device.samples.length > samplesKept) device.samples.shift();
         }

@@ -122,7 +122,7 @@ const panels = (() => {
         const rows = [];
         if (details.model) {
             rows.push(['model', breakable(details.model.spec), cell('model-overruns', details.model.overruns,
-                words.number(details.model.overruns) + ' overruns of ' + words.number(details.model.drawn))]);
+                words.number(details.model.overruns) + ' overruns')]);
         }
         for (const limit of details.limits) {
             rows.push(['limit ' + limit.name, breakable(limit.spec), cell('limit-exceeded', limit.exceeded_ns,
