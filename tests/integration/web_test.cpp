@@ -154,6 +154,48 @@ TEST_F(Web, AScrapeTellsWhichProvidersAnswer) {
     EXPECT_TRUE(eventually([&] { return Scrape(body_of("/metrics"))[series] == "1"; }));
 }
 
+TEST_F(Web, ThePageAndItsScriptsAreInTheProgram) {
+    serve("memory:1M");
+    start_web();
+    const std::string page = body_of("/");
+    EXPECT_TRUE(page.starts_with("<!doctype html>"));
+    for (const std::string file :
+         {"style.css", "model.js", "words.js", "charts.js", "panels.js", "page.js", "icon.svg"}) {
+        EXPECT_NE(page.find("\"" + file + "\""), std::string::npos) << file;
+        EXPECT_FALSE(body_of("/" + file).empty()) << file;
+    }
+    const std::string reply = ask("/");
+    const size_t tag = reply.find("ETag: ");
+    ASSERT_NE(tag, std::string::npos);
+    const std::string value = reply.substr(tag + 6, reply.find("\r\n", tag) - tag - 6);
+    const std::string again = ask("/", "Host: localhost\r\nIf-None-Match: " + value + "\r\n");
+    EXPECT_TRUE(again.starts_with("HTTP/1.1 304 ")) << again;
+    EXPECT_TRUE(again.ends_with("\r\n\r\n")) << again;
+    EXPECT_TRUE(ask("/report.html").starts_with("HTTP/1.1 404 "));
+}
+
+TEST_F(Web, TheOverviewHasWhatIostatDoesNotPrint) {
+    serve("memory:1M", {"--queue-depth", "5", "--model", "read=const:1us", "--limit", "iops=500",
+                        "--fault", "write:error=ENOSPC"});
+    start_web();
+    Client client(uri());
+    EXPECT_EQ(client.try_write(0, 512), ENOSPC);
+    using nlohmann::json;
+    const json overview = json::parse(body_of("/api/v1/overview?device=nbd0"));
+    EXPECT_EQ(overview.at("providers"), json::array({{{"pid", server_->pid()}, {"up", true}}}));
+    EXPECT_EQ(overview.at("directories").size(), 1u);
+    const json& device = overview.at("devices").at(0);
+    EXPECT_EQ(device.at("queue_depth"), 5);
+    EXPECT_EQ(device.at("connections"), 1);
+    EXPECT_EQ(device.at("model").at("spec"), "read=const:1us");
+    EXPECT_EQ(device.at("limits").at(0).at("name"), "iops");
+    EXPECT_EQ(device.at("faults").at(0).at("hits"), 1);
+    EXPECT_EQ(device.at("errors").at(0),
+              json({{"op", "write"}, {"errno", "ENOSPC"}, {"count", 1}}));
+    EXPECT_NE(device.at("clients").dump().find("\"client\":\"client-1\""), std::string::npos);
+    EXPECT_TRUE(json::parse(body_of("/api/v1/overview?device=x")).at("devices").empty());
+}
+
 TEST_F(Web, AForeignOrMalformedRequestIsRefused) {
     serve("memory:1M");
     std::ofstream(path("token")) << "0123456789abcdef\n";
