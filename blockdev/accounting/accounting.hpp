@@ -7,6 +7,7 @@
 //       CommandCounts                                              requests, bytes, errors
 //       ...
 //       SampledStats                                                         a sample
+//       DeviceProbes  a probe at each
 //
 // The clock is read once for each event, and that reading is the request's own stamp. So the
 // queues, the histograms and the statistics agree to the tick. All events but `after_end` are inside
@@ -38,6 +39,7 @@
 #include "blockdev/accounting/histogram_counts.hpp"
 #include "blockdev/accounting/interrupt_counts.hpp"
 #include "blockdev/accounting/io_counts.hpp"
+#include "blockdev/accounting/probes.hpp"
 #include "blockdev/accounting/sampled_stats.hpp"
 #include "blockdev/accounting/slowest.hpp"
 #include "blockdev/accounting/subject.hpp"
@@ -181,7 +183,7 @@ class Accounting {
 
     Seqlock seq_;
     ObserverList<IoCounts, Clients, HistogramCounts, TimerCounts, CommandCounts, ErrnoCounts,
-                 ErrorKstat, InterruptCounts, SampledStats, Slowest>
+                 ErrorKstat, InterruptCounts, SampledStats, Slowest, DeviceProbes>
         observers_;
 };
 

@@ -6,6 +6,9 @@
 #include <limits>
 #include <utility>
 
+#include "blockdev/accounting/probes.hpp"
+#include "blockdev/device/device.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -108,6 +111,9 @@ void Pacing::plan(Buf& buf, hrtime_t started) {
     assert(buf.state == Buf::State::running);
     std::optional<model::FaultRules::Hit> hit;
     if (!rules_.entries().empty()) hit = rules_.strike(buf, kernel_ns(kernel_, started));
+    if (hit) {
+        probes::at(Probe::fault_hit, buf.lane->device().instance(), buf, hit->rule->error);
+    }
     if (!model_ && !hit) return;
     Plan& plan = take_plan();
     plan.phase = Plan::Phase::running;

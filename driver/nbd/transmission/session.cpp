@@ -3,6 +3,7 @@
 #include <cassert>
 #include <utility>
 
+#include "blockdev/accounting/probes.hpp"
 #include "blockdev/ring/planted.hpp"
 #include "driver/nbd/transmission/session_limits.hpp"
 #include "driver/nbd/transmission/sessions.hpp"
@@ -229,6 +230,7 @@ bool Session::take_in() {
     request->client = client_;
     request->received = received_;
     begin_request(*request, incoming.header, chunked_);
+    probes::at(Probe::request_received, export_.device.instance(), *request, incoming.refusal);
     share_bytes_ += bytes;
     parser_.take(request->data);
     if (incoming.refusal != 0) {
