@@ -2,110 +2,22 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <netdb.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <memory>
 #include <optional>
 #include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "driver/nbd/client/dial.hpp"
 #include "driver/nbd/protocol.hpp"
 
 namespace blkscope {
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-// ---- The connection ----
-
-// Waits for the event until the deadline. False if the event has not come.
-bool ready(const Descriptor& socket, short event, Clock::time_point deadline) {
-    for (;;) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
-        if (left.count() <= 0) return false;
-        pollfd wait{socket.get(), event, 0};
-        const int found = ::poll(&wait, 1, static_cast<int>(left.count()));
-        if (found > 0) return true;
-        if (found < 0 && errno != EINTR) return false;
-    }
-}
-
-// A Unix socket whose queue of clients is full refuses at once. A TCP connection takes time.
-Descriptor connect_to(int family, const sockaddr* address, socklen_t bytes,
-                      Clock::time_point deadline) {
-    Descriptor socket(::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-    if (!socket.is_open()) return socket;
-    if (::connect(socket.get(), address, bytes) == 0) return socket;
-    if (errno != EINPROGRESS || !ready(socket, POLLOUT, deadline)) return Descriptor();
-    int error = 0;
-    socklen_t error_bytes = sizeof error;
-    if (getsockopt(socket.get(), SOL_SOCKET, SO_ERROR, &error, &error_bytes) < 0 || error != 0) {
-        return Descriptor();
-    }
-    return socket;
-}
-
-Descriptor connect_unix(const std::string& path, Clock::time_point deadline) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::memcpy(address.sun_path, path.c_str(), std::min(path.size(), sizeof address.sun_path - 1));
-    return connect_to(AF_UNIX, reinterpret_cast<const sockaddr*>(&address), sizeof address,
-                      deadline);
-}
-
-// Each address has an equal share of the time that is left. So a silent address leaves time for the
-// next one.
-Descriptor connect_tcp(const nbd::Uri& uri, Clock::time_point deadline) {
-    addrinfo hints{};
-    hints.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    if (getaddrinfo(uri.host.c_str(), std::to_string(uri.port).c_str(), &hints, &found) != 0) {
-        return Descriptor();
-    }
-    const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, freeaddrinfo);
-    int addresses_left = 0;
-    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) ++addresses_left;
-    for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
-        const auto now = Clock::now();
-        const auto until = now + (deadline - now) / addresses_left--;
-        Descriptor socket = connect_to(one->ai_family, one->ai_addr, one->ai_addrlen, until);
-        if (socket.is_open()) return socket;
-    }
-    return Descriptor();
-}
-
-// False if the server has closed, or has not sent all bytes in time.
-bool receive(const Descriptor& socket, std::span<std::byte> to, Clock::time_point deadline) {
-    while (!to.empty()) {
-        if (!ready(socket, POLLIN, deadline)) return false;
-        const ssize_t bytes = ::recv(socket.get(), to.data(), to.size(), 0);
-        if (bytes == 0) return false;
-        if (bytes < 0 && errno != EAGAIN && errno != EINTR) return false;
-        if (bytes > 0) to = to.subspan(static_cast<size_t>(bytes));
-    }
-    return true;
-}
-
-bool send(const Descriptor& socket, std::string_view text, Clock::time_point deadline) {
-    while (!text.empty()) {
-        if (!ready(socket, POLLOUT, deadline)) return false;
-        const ssize_t bytes = ::send(socket.get(), text.data(), text.size(), MSG_NOSIGNAL);
-        if (bytes < 0 && errno != EAGAIN && errno != EINTR) return false;
-        if (bytes > 0) text.remove_prefix(static_cast<size_t>(bytes));
-    }
-    return true;
-}
 
 // ---- The negotiation ----
 
@@ -138,9 +50,9 @@ uint16_t checked_flags(const nbd::Uri& uri, std::span<const std::byte, nbd::gree
 // Nothing if the server closes or is late. EXPORT_NAME is enough to connect again, and every server
 // has it. Its answer ends with zeroes that the kernel would take for a reply.
 std::optional<Offer> negotiate(const Descriptor& socket, const nbd::Uri& uri,
-                               Clock::time_point deadline) {
+                               nbd::Deadline deadline) {
     std::array<std::byte, nbd::greeting_bytes> greeting{};
-    if (!receive(socket, greeting, deadline)) return {};
+    if (!nbd::receive_all(socket, greeting, deadline)) return {};
     const uint16_t offered = checked_flags(uri, greeting);
     const bool zeroes = (offered & nbd::handshake_flag::no_zeroes) == 0;
     uint32_t flags = zeroes ? 0 : nbd::client_flag::no_zeroes;
@@ -153,11 +65,11 @@ std::optional<Offer> negotiate(const Descriptor& socket, const nbd::Uri& uri,
     append(said, static_cast<uint32_t>(nbd::Option::export_name), 4);
     append(said, uri.export_name.size(), 4);
     said += uri.export_name;
-    if (!send(socket, said, deadline)) return {};
+    if (!nbd::send_all(socket, std::as_bytes(std::span(said)), deadline)) return {};
     constexpr size_t offer_bytes = 10;  // size, flags
     std::array<std::byte, offer_bytes + nbd::export_name_zeroes> answer{};
     const auto expected = std::span(answer).first(zeroes ? answer.size() : offer_bytes);
-    if (!receive(socket, expected, deadline)) return {};
+    if (!nbd::receive_all(socket, expected, deadline)) return {};
     return Offer{nbd::load_be<uint64_t>(std::span(answer).subspan<0, 8>()),
                  nbd::load_be<uint16_t>(std::span(answer).subspan<8, 2>())};
 }
@@ -218,9 +130,8 @@ DeviceTerms device_terms(const std::string& sysfs_folder) {
 
 Descriptor connect_again(const nbd::Uri& uri, const DeviceTerms& terms,
                          std::chrono::milliseconds limit) {
-    const auto deadline = Clock::now() + limit;
-    Descriptor socket = uri.socket_path.empty() ? connect_tcp(uri, deadline)
-                                                : connect_unix(uri.socket_path, deadline);
+    const auto deadline = std::chrono::steady_clock::now() + limit;
+    Descriptor socket = nbd::dial(uri, deadline);
     if (!socket.is_open()) return socket;
     const auto offer = negotiate(socket, uri, deadline);
     if (!offer) return Descriptor();

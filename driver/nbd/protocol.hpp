@@ -268,6 +268,28 @@ struct Request {
                    .length = load_be<uint64_t>(from.subspan<24, 8>())};
 }
 
+/// Writes a request's header, as a client. A write's data follows it in the stream.
+constexpr void encode_request(std::span<std::byte, request_bytes> to, const Request& request) {
+    assert(request.length <= UINT32_MAX);
+    store_be(to.subspan<0, 4>(), request_magic);
+    store_be(to.subspan<4, 2>(), request.flags);
+    store_be(to.subspan<6, 2>(), static_cast<uint16_t>(request.type));
+    store_be(to.subspan<8, 8>(), request.cookie);
+    store_be(to.subspan<16, 8>(), request.offset);
+    store_be(to.subspan<24, 4>(), static_cast<uint32_t>(request.length));
+}
+
+/// The same for a connection with extended headers.
+constexpr void encode_extended_request(std::span<std::byte, extended_request_bytes> to,
+                                       const Request& request) {
+    store_be(to.subspan<0, 4>(), extended_request_magic);
+    store_be(to.subspan<4, 2>(), request.flags);
+    store_be(to.subspan<6, 2>(), static_cast<uint16_t>(request.type));
+    store_be(to.subspan<8, 8>(), request.cookie);
+    store_be(to.subspan<16, 8>(), request.offset);
+    store_be(to.subspan<24, 8>(), request.length);
+}
+
 /// Writes a simple reply's header. A read's data follows it if `error` is none.
 constexpr void encode_simple_reply(std::span<std::byte, simple_reply_bytes> to, Error error,
                                    uint64_t cookie) {

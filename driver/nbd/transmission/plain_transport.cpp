@@ -14,9 +14,9 @@ constexpr __kernel_timespec hold_time_max{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 }  // namespace
 
-PlainTransport::PlainTransport(TransportOwner& owner, Ring& ring, int socket)
+PlainTransport::PlainTransport(TransportOwner& owner, Ring& ring, int socket, Receives receives)
     : Transport(owner, ring, socket) {
-    if (is_unix_) pacing_.emplace();
+    if (is_unix_ && receives == Receives::paced) pacing_.emplace();
 }
 
 void PlainTransport::receive_into_places() {

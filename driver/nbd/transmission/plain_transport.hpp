@@ -1,7 +1,7 @@
 // PlainTransport: moves bytes directly between the socket and the owner's memory.
 //
 // A receive takes all that the socket holds. A send takes all pieces of a batch. At depth this
-// means one system call per batch. Receives from a Unix socket into one place are paced
+// means one system call per batch. A server's receives from a Unix socket into one place are paced
 // (pacing.hpp).
 //
 // The rest is as in transport.hpp.
@@ -18,7 +18,11 @@ namespace blkscope::nbd {
 
 class PlainTransport final : public Transport {
   public:
-    PlainTransport(TransportOwner& owner, Ring& ring, int socket);
+    /// Whether receives from a Unix socket are paced, as a server needs it.
+    enum class Receives : uint8_t { paced, at_once };
+
+    PlainTransport(TransportOwner& owner, Ring& ring, int socket,
+                   Receives receives = Receives::paced);
 
     void send(std::span<iovec> pieces, size_t bytes) override;
 
@@ -35,7 +39,7 @@ class PlainTransport final : public Transport {
     Operation<PlainTransport, &PlainTransport::sent> send_operation_{*this};
     msghdr send_message_{};
 
-    std::optional<Pacing> pacing_;  // of a Unix socket
+    std::optional<Pacing> pacing_;  // of a server's Unix socket
 };
 
 }  // namespace blkscope::nbd

@@ -1,0 +1,92 @@
+// A server's bytes in the transmission phase, as our client takes them. The first byte chooses the
+// form of the replies and the size of the pieces that the stream comes in. The stream follows, with
+// answers to the requests below. Each request is answered at most once, and its memory ends where
+// its data ends.
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "driver/nbd/client/reply_parser.hpp"
+
+namespace {
+
+using namespace blkscope::nbd;
+
+constexpr uint32_t context = 1;
+
+void check(bool condition) {
+    if (!condition) std::abort();
+}
+
+// The cookies are 1 to the number of requests.
+class Owed final : public OwedReplies {
+  public:
+    Owed() {
+        constexpr std::array<Request, 8> asked{{{0, Command::read, 1, 0, 4096},
+                                                {0, Command::write, 2, 0, 4096},
+                                                {0, Command::flush, 3, 0, 0},
+                                                {0, Command::trim, 4, 8192, 4096},
+                                                {0, Command::write_zeroes, 5, 0, 4096},
+                                                {0, Command::cache, 6, 0, 4096},
+                                                {0, Command::block_status, 7, 0, 65536},
+                                                {0, Command::read, 8, 65536, 16384}}};
+        for (const Request& request : asked) replies_.push_back({.request = request});
+        memory_.resize(asked.back().length);
+        replies_.back().data = memory_.data();
+        answered_.resize(asked.size());
+    }
+
+    OwedReply* find(uint64_t cookie) override {
+        if (cookie == 0 || cookie > replies_.size() || answered_[cookie - 1]) return nullptr;
+        return &replies_[cookie - 1];
+    }
+
+    void take(const OwedReply& reply) {
+        const uint64_t cookie = reply.request.cookie;
+        check(!answered_[cookie - 1]);
+        check(reply.covered <= reply.request.length);
+        check(reply.errors <= ReplyParser::errors_max);
+        if (reply.request.type == Command::read && reply.error == 0) {
+            check(reply.covered == reply.request.length);
+        }
+        answered_[cookie - 1] = true;
+    }
+
+  private:
+    std::vector<OwedReply> replies_;
+    std::vector<bool> answered_;
+    std::vector<std::byte> memory_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+    if (size == 0) return 0;
+    constexpr ReplyForm forms[] = {ReplyForm::simple, ReplyForm::structured, ReplyForm::extended,
+                                   ReplyForm::structured};
+    Owed owed;
+    ReplyParser parser(forms[data[0] & 3], context, owed);
+    const size_t piece = (data[0] & 4) != 0 ? 1 + (data[0] >> 3) : size;
+    std::span rest = std::as_bytes(std::span(data + 1, size - 1));
+    while (!rest.empty()) {
+        const std::span<std::byte> place = parser.place();
+        check(!place.empty());
+        const size_t bytes = std::min({place.size(), piece, rest.size()});
+        std::memcpy(place.data(), rest.data(), bytes);
+        parser.received(bytes);
+        rest = rest.subspan(bytes);
+        for (;;) {
+            const ReplyParser::Event event = parser.next();
+            if (event == ReplyParser::Event::need_bytes) break;
+            if (event == ReplyParser::Event::lost) {
+                check(!parser.why().empty());
+                check(parser.next() == ReplyParser::Event::lost);
+                return 0;
+            }
+            owed.take(parser.answered());
+        }
+    }
+    return 0;
+}

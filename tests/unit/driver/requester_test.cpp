@@ -1,0 +1,162 @@
+// A requester on a real ring. The test is the server, at the other end of a pair of sockets.
+
+#include "driver/nbd/client/requester.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace blkscope::nbd {
+namespace {
+
+constexpr hrtime_t patience_ns = 60'000'000'000;
+
+class RequesterTest : public testing::Test, protected RequesterOwner {
+  protected:
+    RequesterTest() : ring_(64) {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+        client_ = Descriptor(ends[0]);
+        server_ = Descriptor(ends[1]);
+        ring_.enable();
+    }
+
+    void connect(hrtime_t patience = patience_ns) {
+        RequesterOwner& owner = *this;
+        requester_.emplace(owner, ring_, std::move(client_), RemoteExport{}, patience);
+    }
+    void TearDown() override {
+        if (!requester_) return;
+        requester_->close();
+        server_ = Descriptor();
+        turn_until([&] { return requester_->is_closed(); });
+    }
+
+    template <class Condition>
+    void turn_until(Condition condition) {
+        while (!condition()) {
+            ring_.wait();
+            ring_.dispatch();
+        }
+    }
+
+    void answered(RemoteRequest& request) override { answered_.push_back(request.request.offset); }
+    void lost(std::string_view why) override { why_ = why; }
+
+    Request receive_request() {
+        std::array<std::byte, request_bytes> bytes{};
+        EXPECT_EQ(recv(server_.get(), bytes.data(), bytes.size(), MSG_WAITALL),
+                  static_cast<ssize_t>(bytes.size()));
+        return *parse_request(bytes);
+    }
+    void reply(const Request& request, Error error, size_t data = 0) {
+        std::vector<std::byte> bytes(simple_reply_bytes + data);
+        encode_simple_reply(std::span<std::byte>(bytes).first<simple_reply_bytes>(), error,
+                            request.cookie);
+        EXPECT_EQ(::send(server_.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+    static RemoteRequest request(Command command, uint64_t offset, uint64_t length,
+                                 uint16_t flags = 0) {
+        RemoteRequest request;
+        request.request = {flags, command, 0, offset, length};
+        return request;
+    }
+
+    Ring ring_;
+    Descriptor client_;
+    Descriptor server_;
+    std::optional<Requester> requester_;
+    std::vector<uint64_t> answered_;
+    std::string why_;
+};
+
+TEST_F(RequesterTest, ALateAnswerDelaysNoLaterRequest) {
+    connect();
+    const std::vector<std::byte> data(512, std::byte{'w'});
+    RemoteRequest read = request(Command::read, 0, 4096);
+    RemoteRequest write = request(Command::write, 512, 512, command_flag::fua);
+    write.payload = data.data();
+    RemoteRequest trim = request(Command::trim, 8192, 4096);
+    requester_->send(read);
+    requester_->send(write);
+    ring_.wait(false);
+    ring_.dispatch();
+    ring_.wait(false);
+    const Request first = receive_request();
+    const Request second = receive_request();
+    EXPECT_EQ(first.type, Command::read);
+    EXPECT_EQ(second.flags, command_flag::fua);
+    std::array<std::byte, 512> received{};
+    ASSERT_EQ(recv(server_.get(), received.data(), received.size(), MSG_WAITALL), 512);
+    EXPECT_EQ(received.front(), std::byte{'w'});
+    reply(second, Error::enospc);
+    turn_until([&] { return answered_.size() == 1; });
+    EXPECT_EQ(write.error, static_cast<uint32_t>(Error::enospc));
+    requester_->send(trim);
+    ring_.wait(false);
+    ring_.dispatch();
+    ring_.wait(false);
+    reply(receive_request(), Error::none);
+    reply(first, Error::none, 4096);
+    turn_until([&] { return requester_->owed() == 0; });
+    EXPECT_EQ(answered_, (std::vector<uint64_t>{512, 8192, 0}));
+    EXPECT_TRUE(why_.empty());
+}
+
+TEST_F(RequesterTest, TheConnectionEndsIfAnAnswerDoesNotComeInTime) {
+    connect(1'000'000);
+    RemoteRequest read = request(Command::read, 0, 4096);
+    requester_->send(read);
+    turn_until([&] { return !why_.empty(); });
+    EXPECT_EQ(why_, "the server has not answered a request in time");
+    EXPECT_TRUE(answered_.empty());
+}
+
+TEST_F(RequesterTest, TheConnectionEndsAfterASecondAnswer) {
+    connect();
+    RemoteRequest flush = request(Command::flush, 0, 0);
+    requester_->send(flush);
+    ring_.wait(false);
+    ring_.dispatch();
+    ring_.wait(false);
+    const Request sent = receive_request();
+    reply(sent, Error::none);
+    reply(sent, Error::none);
+    turn_until([&] { return !why_.empty(); });
+    EXPECT_EQ(why_, "the server answers a request that was not sent");
+    EXPECT_EQ(answered_.size(), 1u);
+}
+
+TEST_F(RequesterTest, TheConnectionIsLostIfTheServerCloses) {
+    connect();
+    server_ = Descriptor();
+    turn_until([&] { return !why_.empty(); });
+    EXPECT_FALSE(why_.empty());
+    EXPECT_EQ(requester_->owed(), 0u);
+}
+
+// A server that reads nothing cannot keep the client.
+TEST_F(RequesterTest, ItClosesEvenIfTheServerReadsNothing) {
+    connect();
+    const std::vector<std::byte> data(size_t{8} << 20);
+    RemoteRequest write = request(Command::write, 0, data.size());
+    write.payload = data.data();
+    requester_->send(write);
+    for (int i = 0; i < 4; ++i) {
+        ring_.wait(false);
+        ring_.dispatch();
+    }
+    requester_->close();
+    turn_until([&] { return requester_->is_closed(); });
+    EXPECT_TRUE(answered_.empty());
+}
+
+}  // namespace
+}  // namespace blkscope::nbd
