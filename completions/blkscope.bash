@@ -56,7 +56,7 @@ _blkscope() {
     local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check report stats top web iostat gstat kstat kstat2 help --help --version
+        _blkscope_offer serve attach detach list clients explain slow trace replay predict models set fault clear-error crash check report stats top web iostat gstat kstat kstat2 help --help --version
         return
     fi
     case ${COMP_WORDS[1]} in
@@ -82,7 +82,7 @@ _blkscope() {
             return
             ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --for | --last | --over | --closed | --mix | --bytes | --speed | --size | --listen | --host)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --closed | --mix | --bytes | --speed | --size | --listen | --host)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
@@ -102,6 +102,7 @@ _blkscope() {
         clients:-*) _blkscope_offer --interval --help ;;
         predict:-*) _blkscope_offer --arrivals --closed --for --mix --bytes --sequential --speed --model --limit --queue-depth --size --seed --json --help ;;
         trace:-*) _blkscope_offer --for --last --format --output --read --help ;;
+        replay:-*) _blkscope_offer --speed --closed --write --seed --timeout --help ;;
         slow:-*) _blkscope_offer --over --watch --help ;;
         explain:-*) _blkscope_offer --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
@@ -122,7 +123,16 @@ _blkscope() {
             _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}") /dev/nbd[0-9]*
             ;;
         detach:*) _blkscope_offer /dev/nbd[0-9]* ;;
-        help:*) _blkscope_offer serve attach detach list clients explain slow trace predict models set fault clear-error crash check report stats top web iostat gstat kstat kstat2 ;;
+        replay:*)
+            if ((COMP_CWORD == 2)); then
+                _blkscope_files "$word"
+            else
+                local IFS=$'\n'
+                # shellcheck disable=SC2046  # a word for each line
+                _blkscope_offer $(_blkscope_uris "${COMP_WORDS[0]}")
+            fi
+            ;;
+        help:*) _blkscope_offer serve attach detach list clients explain slow trace replay predict models set fault clear-error crash check report stats top web iostat gstat kstat kstat2 ;;
         set:* | fault:* | clear-error:* | crash:*)
             if ((COMP_CWORD == 2)); then
                 # shellcheck disable=SC2046  # a word for each line

@@ -22,6 +22,7 @@
 #include "tools/blkscope/models.hpp"
 #include "tools/blkscope/predict_command.hpp"
 #include "tools/blkscope/programs.hpp"
+#include "tools/blkscope/replay_command.hpp"
 #include "tools/blkscope/serve.hpp"
 #include "tools/blkscope/slow_command.hpp"
 #include "tools/blkscope/trace_command.hpp"
@@ -98,6 +99,15 @@ constexpr const char* trace_notes =
     "  blkscope trace nbd0 --for 10s --format perfetto -o trace.json\n"
     "  blkscope trace nbd0 --for 10s --format ours -o trace.bin\n"
     "  blkscope trace --read trace.bin --format fio3 -o replay.log";
+
+constexpr const char* replay_notes =
+    "Sends the requests of a saved trace to an NBD server at their own times, and prints\n"
+    "the times of the trace beside those of the replay. blkscope-replay(1) has more.\n"
+    "\n"
+    "Examples:\n"
+    "  blkscope replay trace.bin nbd://localhost\n"
+    "  blkscope replay trace.bin 'nbd+unix:///disk?socket=/run/disk.sock' --speed 2\n"
+    "  blkscope replay trace.bin nbd://localhost --closed 16 --write";
 
 constexpr const char* slow_notes =
     "Times are in milliseconds. A time behind '>' still goes on.\n"
@@ -448,6 +458,35 @@ void add_trace(CLI::App& app, TraceCommand& command) {
         ->option_text("FILE");
 }
 
+void add_replay(CLI::App& app, ReplayCommand& command) {
+    CLI::App* replay = app.add_subcommand("replay", "Send a saved trace to an NBD server");
+    replay->footer(replay_notes);
+    replay->add_option("trace", command.trace, "The file of the trace")->required();
+    replay->add_option("uri", command.uri, "The URI of the export")->required();
+    CLI::Option* speed =
+        replay->add_option("--speed", command.speed, "So many times as fast as the trace")
+            ->option_text("X")
+            ->capture_default_str()
+            ->check(CLI::Range(0.001, 1000.0));
+    replay
+        ->add_option("--closed", command.in_flight,
+                     "So many requests under way at all times, instead of the times of the trace")
+        ->option_text("N")
+        ->check(CLI::Range(1U, 65536U))
+        ->excludes(speed);
+    replay->add_flag("--write", command.write,
+                     "Also writes, trims and zeroes, which change the data of the export");
+    replay->add_option("--seed", command.seed, "Makes the data of the writes")
+        ->option_text("NUMBER")
+        ->capture_default_str();
+    replay
+        ->add_option("--timeout", command.timeout_s,
+                     "Seconds after which an answer is no longer waited for")
+        ->option_text("SECONDS")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, 86400U));
+}
+
 void add_slow(CLI::App& app, SlowCommand& command) {
     CLI::App* slow = app.add_subcommand(
         "slow", "Show the slowest requests of the last minute, and those that hang now");
@@ -580,6 +619,7 @@ int run(int argc, char** argv) {
     bool list_verbosely = false;
     ClientsCommand clients_command;
     TraceCommand trace_command;
+    ReplayCommand replay_command;
     SlowCommand slow_command;
     ExplainCommand explain_command;
     PredictCommand predict_command;
@@ -598,6 +638,7 @@ int run(int argc, char** argv) {
     add_slow(app, slow_command);
     add_trace(app, trace_command);
     add_predict(app, predict_command);
+    add_replay(app, replay_command);
     add_models(app);
     add_control(app, control_commands);
     check::add_command(app, check_options);
@@ -622,6 +663,7 @@ int run(int argc, char** argv) {
         if (app.got_subcommand("slow")) slow(slow_command);
         if (app.got_subcommand("trace")) trace_requests(trace_command);
         if (app.got_subcommand("predict")) predict(predict_command);
+        if (app.got_subcommand("replay")) replay(replay_command);
         if (app.got_subcommand("models")) program::print(models_text());
         if (app.got_subcommand("set")) set(control_commands.set);
         if (app.got_subcommand("fault")) fault(control_commands.fault);
