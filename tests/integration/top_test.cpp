@@ -144,8 +144,10 @@ TEST_F(TopInATerminal, ShowsADeviceAtAnySizeAndLeavesTheTerminalAsItWas) {
     EXPECT_NE(small[0].find("  block 512 B  depth 4 "), std::string::npos) << small[0];
     EXPECT_TRUE(small[0].ends_with("every 100ms")) << small[0];
     EXPECT_NE(small[1].find(" wsvc_t   asvc_t  %w  %b device"), std::string::npos) << small[1];
-    EXPECT_TRUE(row_begins(3, "wait     p99 ")) << screen();
+    EXPECT_TRUE(row_begins(3, "receive  p99 ")) << screen();
+    EXPECT_TRUE(row_begins(4, "wait     p99 ")) << screen();
     EXPECT_TRUE(row_begins(12, "service  p99 ")) << screen();
+    EXPECT_TRUE(row_begins(20, "reply    p99 ")) << screen();
 
     resize("200", "50");
     EXPECT_TRUE(row_begins(49, "q quit")) << screen();

@@ -25,6 +25,8 @@ struct Column {
     Bounds bounds;
     std::vector<uint64_t> wait;
     std::vector<uint64_t> service;
+    std::vector<uint64_t> receive = {};
+    std::vector<uint64_t> reply = {};
 };
 
 class History {

@@ -1,6 +1,7 @@
 #include "tools/top/latencies.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 namespace blkscope::top {
@@ -12,6 +13,16 @@ Bounds bounds_of(const kstat2::Buckets& shape, const Bounds& known) {
     for (uint32_t i = 0; i < shape.count(); ++i) lower.push_back(shape.lower(i));
     if (known != nullptr && *known == lower) return known;
     return std::make_shared<const std::vector<uint64_t>>(std::move(lower));
+}
+
+// Empty if the histograms are not there, or not like the others.
+std::vector<uint64_t> counts_of(const iostat::Histograms& histograms, std::string_view stage,
+                                const iostat::Histogram& like, size_t buckets) {
+    const auto found = iostat::of_transfers(histograms, stage);
+    if (!found || !found->like(like)) return {};
+    std::vector<uint64_t> counts = found->counts;
+    counts.resize(buckets);
+    return counts;
 }
 
 }  // namespace
@@ -28,6 +39,8 @@ Latencies latencies_of(const iostat::Histograms& histograms, Bounds& known) {
                         .service = service->counts};
     latencies.wait.resize(known->size());
     latencies.service.resize(known->size());
+    latencies.receive = counts_of(histograms, "receive", *wait, known->size());
+    latencies.reply = counts_of(histograms, "reply", *wait, known->size());
     return latencies;
 }
 

@@ -25,6 +25,9 @@ struct Latencies {
     Bounds bounds;
     std::vector<uint64_t> wait;     // from strategy to start: in the wait queue
     std::vector<uint64_t> service;  // from start to done: in the run queue
+    // On the connection, before and after the device. Without counts the stage is not known.
+    std::vector<uint64_t> receive = {};
+    std::vector<uint64_t> reply = {};
 };
 
 /// One device, or one client of a device. Values that are not known are none.

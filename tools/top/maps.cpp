@@ -19,6 +19,7 @@ using Phase = std::vector<uint64_t> Column::*;
 
 constexpr int label_width = 7;  // a latency and the axis
 constexpr int axis_label_gap = 20;
+constexpr int rows_with_connection = 9;
 constexpr int p99_rows_min = 3;  // in fewer the line would hide the map; the title has the p99
 
 // From light to dark; each shade stands for two levels of heat.
@@ -62,6 +63,14 @@ std::string short_title(const History& history) {
         return found ? latency_text(found->p99_ns) : std::string("-");
     };
     return fmt::format("p99 wait {} service {}", p99(&Column::wait), p99(&Column::service));
+}
+
+// Whether the stages on the connection have a line each. The lines need room beside the maps, and a
+// request that has come from a connection.
+bool shows_connection(const History& history, int rows, int columns) {
+    return rows >= rows_with_connection &&
+           (percentiles(history, columns, &Column::receive) ||
+            percentiles(history, columns, &Column::reply));
 }
 
 void draw_label(Screen& screen, int y, const Heatmaps& maps, int row, Style style) {
@@ -109,8 +118,9 @@ void draw_axis(Screen& screen, int y, const History& history, int columns) {
 
 void draw_maps(Screen& screen, int top, int rows, const Tracked& device, Style style) {
     const History& history = device.history;
-    const Shares shares = share_out(rows);
     const int columns = std::max(0, screen.size().columns - label_width);
+    const bool connection = shows_connection(history, rows, columns);
+    const Shares shares = share_out(connection ? rows - 2 : rows);
     if (rows <= 0) return;
     if (device.last.latencies.bounds == nullptr) {
         screen.put(0, top, device.name() + " publishes no latency histograms", Role::dim);
@@ -122,12 +132,18 @@ void draw_maps(Screen& screen, int top, int rows, const Tracked& device, Style s
     }
     const Heatmaps maps = heatmaps(history, columns, shares.map_rows);
     int y = top;
+    if (connection) {
+        screen.put(0, y++, title("receive", history, columns, &Column::receive), Role::p99);
+    }
     screen.put(0, y++, title("wait", history, columns, &Column::wait), Role::p99);
     draw_map(screen, y, maps, maps.wait, style);
     y += shares.map_rows;
     screen.put(0, y++, title("service", history, columns, &Column::service), Role::p99);
     draw_map(screen, y, maps, maps.service, style);
     y += shares.map_rows;
+    if (connection) {
+        screen.put(0, y++, title("reply", history, columns, &Column::reply), Role::p99);
+    }
     if (shares.axis) draw_axis(screen, y, history, columns);
 }
 

@@ -1,5 +1,5 @@
 // The lower part of the screen: the percentiles and the heatmaps of the selected device, wait above
-// service.
+// service. Above and below these are the percentiles of the stages on the connection.
 #pragma once
 
 #include "tools/top/model.hpp"

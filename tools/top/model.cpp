@@ -52,9 +52,13 @@ Column column_between(const DeviceLook* before, const DeviceLook& now, hrtime_t 
     if (goes_on) {
         column.wait = kstat2::difference(before->latencies.wait, latencies.wait);
         column.service = kstat2::difference(before->latencies.service, latencies.service);
+        column.receive = kstat2::difference(before->latencies.receive, latencies.receive);
+        column.reply = kstat2::difference(before->latencies.reply, latencies.reply);
     } else if (last_look != 0 && latencies.crtime > last_look) {
         column.wait = latencies.wait;
         column.service = latencies.service;
+        column.receive = latencies.receive;
+        column.reply = latencies.reply;
     } else {
         return column;
     }

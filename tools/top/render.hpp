@@ -5,12 +5,14 @@
 //     > 4899.3 ...                              nbd0             the selected device
 //       ...
 //     model read=exp:1ms, overruns 0, ...       a line for each setting, if the device has any
+//     receive  p50 2us   p99 9us     shown: p50 ... p99 ...      before the device, if known
 //     wait     p50 12us  p99 250us   shown: p50 ... p99 ...      where requests queue
 //      10ms |
 //           |        its heatmap
 //     service  p50 9us   p99 80us    shown: ...                  where they are served
 //      10ms |
 //           |        its heatmap
+//     reply    p50 8us   p99 30us    shown: ...                  after the device, if known
 //            -60s               -30s               now
 //     last message, or the keys
 //

@@ -33,6 +33,19 @@ TEST(TopLatencies, ReadsAndWritesAreAddedUp) {
     EXPECT_EQ(latencies.crtime, 7);
 }
 
+TEST(TopLatencies, StagesOnTheConnectionAreThereIfTheirHistogramsAre) {
+    Bounds known;
+    EXPECT_TRUE(latencies_of(of_reads_and_writes(), known).receive.empty());
+    Histograms histograms = of_reads_and_writes();
+    histograms.insert({"read_receive", histogram({4})});
+    histograms.insert({"write_receive", histogram({3, 1})});
+    histograms.insert({"read_reply", histogram({1}, "requests")});
+    histograms.insert({"write_reply", histogram({1}, "requests")});
+    const Latencies latencies = latencies_of(histograms, known);
+    EXPECT_EQ(latencies.receive, (std::vector<uint64_t>{7, 1, 0, 0, 0, 0, 0, 0, 0, 0}));
+    EXPECT_TRUE(latencies.reply.empty());
+}
+
 TEST(TopLatencies, BoundsAreSharedByAllThatHaveTheSame) {
     Bounds known;
     const Latencies one = latencies_of(of_reads_and_writes(), known);

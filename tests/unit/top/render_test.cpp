@@ -138,6 +138,30 @@ TEST(TopRender, WaitIsAboveService) {
     EXPECT_LT(wait, service);
 }
 
+TEST(TopRender, StagesOnTheConnectionAreAroundThoseOfTheDevice) {
+    DeviceLook nbd0 = idle_look("nbd0");
+    nbd0.latencies.receive.resize(decades()->size());
+    nbd0.latencies.reply.resize(decades()->size());
+    Session session(one_second, "no devices in /run/kstat");
+    session.take(look_at(first_look, {nbd0}));
+    do_reads(nbd0, 400, 3'000, 40'000);
+    nbd0.latencies.receive[1] = 400;
+    nbd0.latencies.reply[2] = 400;
+    session.take(look_at(first_look + one_second, {nbd0}));
+    const std::string text = session.render({.columns = 80, .rows = 24}, plain).text();
+    const size_t receive = text.find("\nreceive  p99 10us p50 10us");
+    const size_t wait = text.find("\nwait ");
+    const size_t service = text.find("\nservice ");
+    const size_t reply = text.find("\nreply    p99 100us p50 100us");
+    ASSERT_NE(reply, std::string::npos) << text;
+    EXPECT_LT(receive, wait) << text;
+    EXPECT_LT(wait, service);
+    EXPECT_LT(service, reply);
+    const std::string small = session.render({.columns = 80, .rows = 12}, plain).text();
+    EXPECT_EQ(small.find("\nreply"), std::string::npos) << small;
+    EXPECT_NE(small.find("\nservice"), std::string::npos) << small;
+}
+
 TEST(TopRender, HotterCellsHaveHotterColors) {
     const Screen screen = busy_session().render({.columns = 80, .rows = 24}, rich);
     bool hottest = false;
