@@ -82,7 +82,7 @@ _blkscope() {
             return
             ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --closed | --mix | --bytes | --speed | --size | --listen | --host)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --mix | --bytes | --size | --listen | --host)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in

@@ -6,51 +6,29 @@
 #include <string_view>
 #include <vector>
 
+#include "trace/blktrace_event.hpp"
 #include "trace/formats.hpp"
 
 namespace blkscope::trace {
 namespace {
 
-// struct blk_io_trace, in the byte order of this machine, which blkparse finds out.
-struct Event {
-    uint32_t magic;
-    uint32_t sequence;
-    uint64_t time;
-    uint64_t sector;
-    uint32_t bytes;
-    uint32_t action;
-    uint32_t pid;
-    uint32_t device;
-    uint32_t cpu;
-    uint16_t error;
-    uint16_t pdu_bytes;
-};
-static_assert(sizeof(Event) == 48);
+using blktrace::discard_bit;
+using blktrace::flush_bit;
+using blktrace::fua_bit;
+using blktrace::notify_bit;
+using blktrace::read_bit;
+using blktrace::sector_bytes;
+using blktrace::write_bit;
+using Event = BlktraceEvent;
 
-constexpr uint32_t event_magic = 0x65617407;
-constexpr uint32_t sector_bytes = 512;
 constexpr uint32_t nbd_major = 43;
 constexpr size_t comm_bytes = 16;
 
-// The category of an event, above its code.
-constexpr uint32_t category(unsigned bit) {
-    return uint32_t{1} << (bit + 16);
-}
-constexpr uint32_t read_bit = category(0);
-constexpr uint32_t write_bit = category(1);
-constexpr uint32_t flush_bit = category(2);
-constexpr uint32_t queue_bit = category(4);
-constexpr uint32_t issue_bit = category(6);
-constexpr uint32_t complete_bit = category(7);
-constexpr uint32_t notify_bit = category(10);
-constexpr uint32_t discard_bit = category(13);
-constexpr uint32_t fua_bit = category(15);
-
-constexpr uint32_t queued_event = 1 | queue_bit;        // Q
-constexpr uint32_t got_event = 4 | queue_bit;           // G
-constexpr uint32_t inserted_event = 12 | queue_bit;     // I
-constexpr uint32_t issued_event = 7 | issue_bit;        // D
-constexpr uint32_t completed_event = 8 | complete_bit;  // C
+constexpr uint32_t queued_event = blktrace::queued | blktrace::queue_bit;
+constexpr uint32_t got_event = blktrace::got | blktrace::queue_bit;
+constexpr uint32_t inserted_event = blktrace::inserted | blktrace::queue_bit;
+constexpr uint32_t issued_event = blktrace::issued | blktrace::issue_bit;
+constexpr uint32_t completed_event = blktrace::completed | blktrace::complete_bit;
 
 uint32_t kind_of(const Request& request) {
     const uint32_t stable = (request.flags & flag::fua) != 0 ? fua_bit : 0;
@@ -78,7 +56,7 @@ constexpr uint64_t bytes_max =
 void add_events(const Request& request, std::vector<Event>& events) {
     const uint32_t kind = kind_of(request);
     if (kind == 0) return;
-    Event event{.magic = event_magic,
+    Event event{.magic = blktrace::magic,
                 .sequence = 0,
                 .time = 0,
                 .sector = request.offset / sector_bytes,

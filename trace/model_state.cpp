@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <string_view>
+
+#include "trace/number.hpp"
 
 namespace blkscope::trace {
 namespace {
@@ -15,15 +16,6 @@ constexpr const char* seed_key = "seed";
 constexpr const char* head_key = "head";
 constexpr std::string_view drawn_prefix = "drawn_";
 constexpr std::string_view tokens_prefix = "tokens_";
-
-template <class Number>
-std::optional<Number> number_of(std::string_view text) {
-    Number number{};
-    const char* const end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || at != end) return {};
-    return number;
-}
 
 // The number of a key, if it is there. Otherwise `number` stays. False if the value is no number.
 template <class Number>

@@ -1,4 +1,4 @@
-// A trace file from elsewhere. A refused file has a reason. An accepted file reads back from what is
+// A trace file from elsewhere, of any format that is read. A refused file has a reason. An accepted file reads back from what is
 // written of it, and each format takes it. If the first byte is odd, the checksums are made right
 // first, as a hostile author would do.
 #include <boost/crc.hpp>
@@ -10,6 +10,7 @@
 #include "trace/file.hpp"
 #include "trace/formats.hpp"
 #include "trace/model_state.hpp"
+#include "trace/readers.hpp"
 #include "trace/record.hpp"
 
 namespace {
@@ -45,7 +46,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (size == 0) return 0;
     std::string input(reinterpret_cast<const char*>(data) + 1, size - 1);
     if (data[0] % 2 == 1) make_right(input);
-    const auto trace = trace::decode_file(std::as_bytes(std::span(input)));
+    const auto trace = trace::decode_any(std::as_bytes(std::span(input)));
     if (!trace) {
         check(!trace.error().empty());
         check(trace.error().find('\n') == std::string::npos);

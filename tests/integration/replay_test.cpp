@@ -66,9 +66,10 @@ class Replayed : public ServedDevice {
             EXPECT_EQ(nbd_zero(nbd, 512, at, LIBNBD_CMD_FLAG_FUA | LIBNBD_CMD_FLAG_NO_HOLE), 0);
             nbd_zero(nbd, 4096, at, LIBNBD_CMD_FLAG_FAST_ZERO);  // may be refused
             EXPECT_EQ(nbd_cache(nbd, 4096, at, 0), 0);
+            EXPECT_EQ(client.try_write(at + 40960, 512, 'c'), 0);
         }
     }
-    static constexpr size_t requests = 33;
+    static constexpr size_t requests = 36;
 
     /// The requests of a device when so many are recorded. The last reply is recorded a little
     /// after the client has it.
@@ -107,14 +108,15 @@ TEST_F(Replayed, AMixedTraceArrivesAsItWasRecorded) {
     EXPECT_EQ(rows_[1][1], "fua");
     EXPECT_EQ(rows_[8][1], "fua|no_hole");
     EXPECT_EQ(rows_[9][1], "fast_zero");
-    EXPECT_TRUE(report.starts_with("33 requests in ")) << report;
+    EXPECT_TRUE(report.starts_with("36 requests in ")) << report;
     for (const char* op : {"read", "write", "flush", "trim", "write_zeroes", "cache"}) {
         EXPECT_NE(report.find(std::string("\n") + op + " "), std::string::npos) << report;
     }
 }
 
-TEST_F(Replayed, AClosedLoopKeepsTheOrderOfTheTrace) {
-    const std::string file = mixed_trace();
+TEST_F(Replayed, AClosedLoopKeepsTheOrderOfTheTraceAlsoOfACsvFile) {
+    const std::string file = path("trace.csv");
+    blkscope({"trace", "--read", mixed_trace(), "-o", file});
     const auto other = serve_beside("memory:4M", "other.sock", {"--replies", "simple"});
     const std::string report =
         blkscope({"replay", file, uri_at("other.sock"), "--write", "--closed", "8"});
@@ -128,11 +130,11 @@ TEST_F(Replayed, TheSameSeedWritesTheSameData) {
         const auto server = serve_beside("memory:4M", socket);
         blkscope({"replay", file, uri_at(socket), "--write", "--seed", seed, "--speed", "0.5"});
         Client client(uri_at(socket));
-        return client.read(4096, 512);
+        return client.read(40960, 512);  // written, and not replaced by zeroes
     };
-    // The writes that zeroes replace later are at multiples of 64 KiB.
     const std::vector<char> data = data_of("one.sock", "7");
     EXPECT_EQ(data_of("two.sock", "7"), data);
+    EXPECT_NE(data_of("three.sock", "8"), data);
 }
 
 TEST_F(Replayed, NothingIsSentWithoutTheWordForWrites) {
@@ -140,7 +142,7 @@ TEST_F(Replayed, NothingIsSentWithoutTheWordForWrites) {
     const auto other = serve_beside("memory:4M", "other.sock");
     EXPECT_EQ(
         refused({"replay", file, uri_at("other.sock")}, 2),
-        "blkscope: replay: the trace has 6 writes, 6 trims, 12 write_zeroes, which change the "
+        "blkscope: replay: the trace has 9 writes, 6 trims, 12 write_zeroes, which change the "
         "data of the export; nothing was sent; give --write if that data may be lost\n");
     EXPECT_EQ(read_command_count("connections", "nbd1"), 0u);
 }
@@ -151,8 +153,8 @@ TEST_F(Replayed, NothingIsSentThatTheExportCannotHave) {
     EXPECT_EQ(
         refused({"replay", file, uri_at("small.sock"), "--write"}, 1),
         "blkscope: replay: " + uri_at("small.sock") +
-            ": the export has only 65536 bytes; request 12 is a write of 4096 bytes at 65536, "
-            "and 19 more cannot be sent; nothing was sent\n");
+            ": the export has only 65536 bytes; request 13 is a write of 4096 bytes at 65536, "
+            "and 21 more cannot be sent; nothing was sent\n");
     const auto read_only = serve_beside("memory:4M", "ro.sock", {"--read-only"});
     const std::string why = refused({"replay", file, uri_at("ro.sock"), "--write"}, 1);
     EXPECT_NE(why.find("the export is read-only; request 1 is a write"), std::string::npos) << why;
@@ -164,7 +166,7 @@ TEST_F(Replayed, AServerThatClosesIsAFailureInOneLine) {
     const std::string file = mixed_trace();
     const auto other = serve_beside("memory:4M", "other.sock", {"--fault", "read:disconnect"});
     const std::string why = refused({"replay", file, uri_at("other.sock"), "--write"}, 1);
-    EXPECT_NE(why.find(" of 33 requests were answered\n"), std::string::npos) << why;
+    EXPECT_NE(why.find(" of 36 requests were answered\n"), std::string::npos) << why;
     EXPECT_NE(refused({"replay", file, uri_at("nobody.sock"), "--write"}, 1).find("nobody.sock"),
               std::string::npos);
     EXPECT_NE(refused({"replay", file, "nbds://localhost/", "--write"}, 2).find("TLS"),

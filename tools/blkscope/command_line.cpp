@@ -454,7 +454,7 @@ void add_trace(CLI::App& app, TraceCommand& command) {
     trace->add_option("--format", command.format, "The format")
         ->capture_default_str()
         ->check(CLI::IsMember({"csv", "json", "perfetto", "blktrace", "fio", "fio3", "ours"}));
-    trace->add_option("--read", command.read, "Convert this file of the format ours")
+    trace->add_option("--read", command.read, "Convert this file: ours, csv, fio, fio3 or blktrace")
         ->option_text("FILE");
 }
 

@@ -1,7 +1,7 @@
 // blkscope trace: the recorded requests of a device, or of a saved file, in the format of a program.
 //
 //     ServerConnection ─▶ records ─▶ Trace ─▶ file of our own, blktrace, fio, Perfetto, CSV, JSON
-//     a file of our own ─────────────▶ Trace
+//     a file ────────────────────────▶ Trace
 //
 // Threads: one; the command handles the signals that end it.
 // Errors:  std::invalid_argument for bad input, of which the exit status is 2. std::runtime_error
@@ -20,7 +20,7 @@ struct TraceCommand {
     std::optional<uint64_t> last;  // requests; none: all
     std::string output;            // empty: standard output
     std::string format = "csv";
-    std::string read;  // a file of our own
+    std::string read;  // a file
 };
 
 void trace_requests(const TraceCommand& command);

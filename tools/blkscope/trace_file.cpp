@@ -8,7 +8,7 @@
 #include <system_error>
 #include <utility>
 
-#include "trace/file.hpp"
+#include "trace/readers.hpp"
 
 namespace blkscope {
 
@@ -16,7 +16,7 @@ trace::Trace read_trace_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw std::system_error(errno, std::generic_category(), path);
     const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    auto trace = trace::decode_file(std::as_bytes(std::span(bytes)));
+    auto trace = trace::decode_any(std::as_bytes(std::span(bytes)));
     if (!trace) throw std::runtime_error(path + ": " + trace.error());
     return std::move(*trace);
 }

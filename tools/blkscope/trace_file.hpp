@@ -1,4 +1,4 @@
-// TraceFile: reads a trace from a file that a command names.
+// TraceFile: reads a trace from a file that a command names, in any format that is read.
 //
 // Threads: any.
 // Errors:  std::system_error if the file cannot be read. std::runtime_error with the path and the

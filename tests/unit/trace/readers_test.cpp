@@ -1,0 +1,167 @@
+// Traces read back from the formats of other programs.
+#include "trace/readers.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "requests.hpp"
+#include "trace/blktrace_event.hpp"
+#include "trace/file.hpp"
+#include "trace/formats.hpp"
+
+namespace blkscope::trace {
+namespace {
+
+Result<Trace, std::string> read(const std::string& file) {
+    return decode_any(std::as_bytes(std::span(file)));
+}
+std::string refusal(const std::string& file) {
+    const auto trace = read(file);
+    EXPECT_FALSE(trace.has_value());
+    return trace ? "" : trace.error();
+}
+
+TEST(TraceReaders, ACsvFileReadsBackAsItWas) {
+    const Trace trace = trace_of_all();
+    const auto again = read(to_csv(trace));
+    ASSERT_TRUE(again.has_value()) << again.error();
+    EXPECT_EQ(again->requests, trace.requests);
+}
+
+TEST(TraceReaders, OurOwnFileIsReadAsWell) {
+    const Trace trace = trace_of_all();
+    const auto again = read(encode_file(trace));
+    ASSERT_TRUE(again.has_value());
+    EXPECT_EQ(again->requests, trace.requests);
+    EXPECT_EQ(again->properties, trace.properties);
+}
+
+TEST(TraceReaders, AHandmadeCsvFileNeedsFewColumns) {
+    const auto trace = read(
+        "received_ns,op,offset,bytes,comment\r\n"
+        "2000,write,4096,512,second\r\n"
+        "1000,read,0,4096,first\r\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->requests[0].op, Op::read);
+    EXPECT_EQ(trace->requests[0].arrival(), 1000);
+    EXPECT_EQ(trace->requests[0].end(), 1000);
+    EXPECT_EQ(trace->requests[1].bytes, 512u);
+}
+
+TEST(TraceReaders, AWrongCsvFileIsRefusedWithItsLine) {
+    EXPECT_EQ(refusal("op,offset\nread,0\n"), "line 1: no column named bytes");
+    EXPECT_EQ(refusal("op,offset,bytes\nread,0,1\n"),
+              "line 1: no column named received_ns or queued_ns");
+    const std::string head = "op,offset,bytes,received_ns\n";
+    EXPECT_EQ(refusal(head + "read,0,512,1\nread,0\n"), "line 3: 2 values for 4 columns");
+    EXPECT_EQ(refusal(head + "reed,0,512,1\n"), "line 2: a wrong value in the column 1");
+    EXPECT_EQ(refusal(head + "read,-1,512,1\n"), "line 2: a wrong value in the column 2");
+    EXPECT_EQ(refusal(head + "read,0,512,0\n"), "line 2: a request without a time of arrival");
+    EXPECT_EQ(refusal(head + "read,18446744073709551615,2,1\n"),
+              "line 2: a request beyond the last address");
+}
+
+TEST(TraceReaders, FiosLogsKeepWhatFioHas) {
+    Trace trace = trace_of_all();
+    std::erase_if(trace.requests, [](const Request& each) { return each.op == Op::trim; });
+    const auto three = to_fio3(trace);
+    ASSERT_TRUE(three.has_value());
+    for (const std::string& log : {*three, to_fio2(trace)}) {
+        const auto again = read(log);
+        ASSERT_TRUE(again.has_value()) << again.error();
+        ASSERT_EQ(again->requests.size(), 4u);  // fio has no cache and no block_status
+        EXPECT_EQ(again->requests[0].op, Op::read);
+        EXPECT_EQ(again->requests[1].op, Op::write);
+        EXPECT_EQ(again->requests[2].op, Op::flush);
+        EXPECT_EQ(again->requests[3].op, Op::write);  // zeroes
+        EXPECT_EQ(again->requests[1].offset, 8192u);
+        EXPECT_EQ(again->requests[1].bytes, 4096u);
+    }
+    const auto times = read(*three);
+    EXPECT_EQ(times->requests[1].arrival() - times->requests[0].arrival(), 1000);
+    const auto waits = read("fio version 2 iolog\nd add\nd open\nd wait 5 0\nd read 0 512\n");
+    ASSERT_TRUE(waits.has_value());
+    EXPECT_EQ(waits->requests[0].arrival(), 5'000'001);
+}
+
+TEST(TraceReaders, AWrongLogOfFioIsRefusedWithItsLine) {
+    EXPECT_EQ(refusal("fio version 9 iolog\n"), "line 1: no log of fio, version 2 or 3");
+    EXPECT_EQ(refusal("fio version 3 iolog\nd add\n"), "line 2: no time in microseconds");
+    EXPECT_EQ(refusal("fio version 2 iolog\nd\n"), "line 2: no action");
+    EXPECT_EQ(refusal("fio version 2 iolog\nd read 0\n"), "line 2: no offset and length");
+    EXPECT_EQ(refusal("fio version 2 iolog\nd jump 0 1\n"), "line 2: an unknown action");
+    EXPECT_EQ(refusal("fio version 2 iolog\nd wait 99999999999999999999 0\n"),
+              "line 2: no time to wait for");
+    EXPECT_EQ(refusal("fio version 2 iolog\nd wait 9223372036854775807 0\n"),
+              "line 2: too long to wait for");
+    EXPECT_EQ(refusal("fio version 2 iolog\nd read 0 1\ne read 0 1\n"),
+              "line 3: the log has requests to a second file");
+}
+
+TEST(TraceReaders, BlktraceKeepsTheStagesInTheDevice) {
+    const Trace trace = trace_of_all();
+    const auto again = read(to_blktrace(trace).at(1));
+    ASSERT_TRUE(again.has_value()) << again.error();
+    ASSERT_EQ(again->requests.size(), 5u);  // without cache and block_status
+    for (size_t i = 0; i < 5; ++i) {
+        const Request& was = trace.requests[i];
+        const Request& is = again->requests[i];
+        EXPECT_EQ(is.op, was.op == Op::write_zeroes ? Op::write : was.op);
+        EXPECT_EQ(is.flags, was.flags & flag::fua);
+        EXPECT_EQ(is.offset, was.offset);
+        EXPECT_EQ(is.bytes, was.bytes);
+        EXPECT_EQ(is.client, was.client);
+        EXPECT_EQ(is.device, was.device);
+        EXPECT_EQ(is.error, was.error);
+        EXPECT_EQ(is.queued - is.received, was.queued - was.received);
+        EXPECT_EQ(is.started - is.queued, was.started - was.queued);
+        EXPECT_EQ(is.finished - is.started, was.finished - was.started);
+    }
+}
+
+// As the kernel writes them: the disk has more requests under way, and ends them in another order.
+TEST(TraceReaders, BlktracesEventsBelongToTheirPlace) {
+    std::string file;
+    const auto add = [&](uint32_t code, uint64_t time, uint64_t sector) {
+        BlktraceEvent event{};
+        event.magic = blktrace::magic;
+        event.time = time;
+        event.sector = sector;
+        event.bytes = 512;
+        event.action = code | blktrace::read_bit;
+        file.append(reinterpret_cast<const char*>(&event), sizeof event);
+    };
+    add(blktrace::queued, 0, 8);
+    add(blktrace::queued, 10, 16);
+    add(blktrace::issued, 20, 8);
+    add(blktrace::issued, 30, 16);
+    add(blktrace::completed, 40, 16);
+    add(blktrace::completed, 70, 8);
+    const auto trace = read(file);
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->requests[0].finished - trace->requests[0].started, 50);
+    EXPECT_EQ(trace->requests[1].finished - trace->requests[1].started, 10);
+}
+
+TEST(TraceReaders, ADamagedFileOfBlktraceIsRefused) {
+    std::string file = to_blktrace(trace_of_all()).at(1);
+    EXPECT_EQ(refusal(file.substr(0, file.size() - 1)), "cut off within an event of blktrace");
+    file[sizeof(BlktraceEvent) + 16] ^= 1;  // behind the name of a client
+    EXPECT_EQ(refusal(file), "damaged: an event without its magic");
+    const std::string swapped("\x65\x61\x74\x07", 4);
+    EXPECT_EQ(refusal(swapped + std::string(44, '\0')),
+              "a file of blktrace with another byte order");
+}
+
+TEST(TraceReaders, AnythingElseIsNoTrace) {
+    EXPECT_FALSE(refusal("").empty());
+    EXPECT_FALSE(refusal("a text, with a comma\n").empty());
+}
+
+}  // namespace
+}  // namespace blkscope::trace

@@ -1,0 +1,38 @@
+// Readers: a trace from the files of other programs, and from our own.
+//
+// A file of others has less than ours: a stamp that it lacks is the one before it. So the time of a
+// stage that is not known is 0. Each request obeys the rules of record.hpp.
+//
+// Units:     as each format has them.
+// Ownership: borrows the bytes for the call.
+// Threads:   any; pure functions.
+// Errors:    one line that says what is wrong, and in which line of a text. Never a part of the trace.
+// Source:    blktrace_api.h of Linux; fio(1), "Trace file format v2"; iolog.c of fio 3.33. The waits
+//            of version 2 are milliseconds since the start there.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.hpp"
+#include "trace/request.hpp"
+
+namespace blkscope::trace {
+
+/// A file of any format below, or of our own. Its first bytes say which.
+[[nodiscard]] Result<Trace, std::string> decode_any(std::span<const std::byte> file);
+
+/// Lines below a line of names, as to_csv() has them. Needed are op, offset, bytes and received_ns
+/// or queued_ns.
+[[nodiscard]] Result<Trace, std::string> from_csv(std::string_view text);
+
+/// A log of fio, version 2 or 3, of one file. A sync is a flush.
+[[nodiscard]] Result<Trace, std::string> from_fio(std::string_view text);
+
+/// Events of blktrace, version 7: one file of it, or what `blkparse -d` has merged. Each event Q is a
+/// request; without these, each D. The events I, D and C of the same place have its stamps.
+[[nodiscard]] Result<Trace, std::string> from_blktrace(std::span<const std::byte> file);
+
+}  // namespace blkscope::trace
