@@ -9,6 +9,8 @@
 #include <random>
 #include <string>
 
+#include "rounds.hpp"
+
 namespace blkscope::kstat_command {
 namespace {
 
@@ -175,7 +177,7 @@ TEST(KstatRegex, MeansWhatPosixSays) {
     constexpr std::string_view alphabet = "ab.\\)-]x*(|";
     int matched = 0;
     int compared = 0;
-    for (int i = 0; i < 3'000; ++i) {
+    for (int i = 0; i < rounds(3'000); ++i) {
         std::string expression = expression_of(random, 2);
         if (random() % 2 == 0) expression = "^(" + expression + ")$";
         const Posix posix(expression);

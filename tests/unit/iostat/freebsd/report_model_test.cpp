@@ -9,6 +9,7 @@
 #include <random>
 
 #include "devstat/entries/bintime.hpp"
+#include "rounds.hpp"
 #include "tools/iostat/freebsd/report.hpp"
 
 namespace blkscope::iostat::freebsd {
@@ -189,7 +190,7 @@ class FreebsdReportModel : public testing::Test {
 };
 
 TEST_F(FreebsdReportModel, EveryReportIsTheOriginals) {
-    for (int round = 0; round < 20'000; ++round) {
+    for (int round = 0; round < rounds(20'000); ++round) {
         const Options chosen = options();
         std::vector<Shown> devices;
         for (uint64_t n = below(4); n > 0; --n) devices.push_back(device(static_cast<int>(n)));
