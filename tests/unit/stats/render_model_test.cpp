@@ -305,7 +305,8 @@ class StatsRenderModel : public testing::Test {
     uint64_t below(uint64_t n) { return random_() % n; }
 
     void make_blob() {
-        name_ = "text " + std::to_string(++number_);
+        static int number = 0;  // a test may be repeated
+        name_ = "text " + std::to_string(++number);
         vois_.clear();
         types_.clear();
         const int tpl = stats_tpl_alloc(name_.c_str(), 0);
@@ -362,7 +363,6 @@ class StatsRenderModel : public testing::Test {
     }
 
     std::mt19937_64 random_{20261123};
-    int number_ = 0;
     std::string name_;
     std::map<int, std::string> vois_;
     std::map<int, vsd_dtype> types_;
