@@ -602,6 +602,71 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Words& word
     return bad_usage;
 }
 
+// The options of each subcommand, of which one has been given.
+struct Commands {
+    ServeOptions serve;
+    AttachCommand attach;
+    DetachCommand detach;
+    bool list_verbosely = false;
+    ClientsCommand clients;
+    TraceCommand trace;
+    ReplayCommand replay;
+    SlowCommand slow;
+    ExplainCommand explain;
+    PredictCommand predict;
+    ControlCommands control;
+    check::Options check_options;
+    report::Options report_options;
+    stats_command::Options stats_options;
+    top::Options top_options;
+    web::Options web_options;
+};
+
+void add_subcommands(CLI::App& app, Commands& commands) {
+    add_serve(app, commands.serve);
+    add_attach(app, commands.attach);
+    add_detach(app, commands.detach);
+    add_list(app, commands.list_verbosely);
+    add_clients(app, commands.clients);
+    add_explain(app, commands.explain);
+    add_slow(app, commands.slow);
+    add_trace(app, commands.trace);
+    add_predict(app, commands.predict);
+    add_replay(app, commands.replay);
+    add_models(app);
+    add_control(app, commands.control);
+    check::add_command(app, commands.check_options);
+    report::add_command(app, commands.report_options);
+    stats_command::add_command(app, commands.stats_options);
+    top::add_command(app, commands.top_options);
+    web::add_command(app, commands.web_options);
+    add_programs(app);
+}
+
+int run_subcommand(const CLI::App& app, const Commands& commands) {
+    if (app.got_subcommand("serve")) serve(commands.serve);
+    if (app.got_subcommand("attach")) attach(commands.attach);
+    if (app.got_subcommand("detach")) detach(commands.detach.device, commands.detach.options);
+    if (app.got_subcommand("list")) list(commands.list_verbosely);
+    if (app.got_subcommand("clients")) clients(commands.clients);
+    if (app.got_subcommand("explain")) explain(commands.explain);
+    if (app.got_subcommand("slow")) slow(commands.slow);
+    if (app.got_subcommand("trace")) trace_requests(commands.trace);
+    if (app.got_subcommand("predict")) predict(commands.predict);
+    if (app.got_subcommand("replay")) replay(commands.replay);
+    if (app.got_subcommand("models")) program::print(models_text());
+    if (app.got_subcommand("set")) set(commands.control.set);
+    if (app.got_subcommand("fault")) fault(commands.control.fault);
+    if (app.got_subcommand("clear-error")) clear_error(commands.control.clear_error);
+    if (app.got_subcommand("crash")) crash(commands.control.crash);
+    if (app.got_subcommand("check")) return check::run(commands.check_options);
+    if (app.got_subcommand("report")) return report::run(commands.report_options);
+    if (app.got_subcommand("stats")) stats_command::run(commands.stats_options);
+    if (app.got_subcommand("top")) top::run(commands.top_options);
+    if (app.got_subcommand("web")) web::run(commands.web_options);
+    return 0;
+}
+
 }  // namespace
 
 int run(int argc, char** argv) {
@@ -613,72 +678,20 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", "blkscope " BLKSCOPE_VERSION);
     app.formatter(std::make_shared<HelpFormatter>());
     app.footer(program_notes);
-    ServeOptions serve_options;
-    AttachCommand attach_command;
-    DetachCommand detach_command;
-    bool list_verbosely = false;
-    ClientsCommand clients_command;
-    TraceCommand trace_command;
-    ReplayCommand replay_command;
-    SlowCommand slow_command;
-    ExplainCommand explain_command;
-    PredictCommand predict_command;
-    ControlCommands control_commands;
-    check::Options check_options;
-    report::Options report_options;
-    stats_command::Options stats_options;
-    top::Options top_options;
-    web::Options web_options;
-    add_serve(app, serve_options);
-    add_attach(app, attach_command);
-    add_detach(app, detach_command);
-    add_list(app, list_verbosely);
-    add_clients(app, clients_command);
-    add_explain(app, explain_command);
-    add_slow(app, slow_command);
-    add_trace(app, trace_command);
-    add_predict(app, predict_command);
-    add_replay(app, replay_command);
-    add_models(app);
-    add_control(app, control_commands);
-    check::add_command(app, check_options);
-    report::add_command(app, report_options);
-    stats_command::add_command(app, stats_options);
-    top::add_command(app, top_options);
-    web::add_command(app, web_options);
-    add_programs(app);
+    Commands commands;
+    add_subcommands(app, commands);
     try {
         app.parse(Words(words.rbegin(), words.rend() - 1));  // CLI11 takes the last word first
-        require_something_to_serve(app, serve_options);
+        require_something_to_serve(app, commands.serve);
     } catch (const CLI::ParseError& error) {
         return explain(app, error, words);
     }
     try {
-        if (app.got_subcommand("serve")) serve(serve_options);
-        if (app.got_subcommand("attach")) attach(attach_command);
-        if (app.got_subcommand("detach")) detach(detach_command.device, detach_command.options);
-        if (app.got_subcommand("list")) list(list_verbosely);
-        if (app.got_subcommand("clients")) clients(clients_command);
-        if (app.got_subcommand("explain")) explain(explain_command);
-        if (app.got_subcommand("slow")) slow(slow_command);
-        if (app.got_subcommand("trace")) trace_requests(trace_command);
-        if (app.got_subcommand("predict")) predict(predict_command);
-        if (app.got_subcommand("replay")) replay(replay_command);
-        if (app.got_subcommand("models")) program::print(models_text());
-        if (app.got_subcommand("set")) set(control_commands.set);
-        if (app.got_subcommand("fault")) fault(control_commands.fault);
-        if (app.got_subcommand("clear-error")) clear_error(control_commands.clear_error);
-        if (app.got_subcommand("crash")) crash(control_commands.crash);
-        if (app.got_subcommand("check")) return check::run(check_options);
-        if (app.got_subcommand("report")) return report::run(report_options);
-        if (app.got_subcommand("stats")) stats_command::run(stats_options);
-        if (app.got_subcommand("top")) top::run(top_options);
-        if (app.got_subcommand("web")) web::run(web_options);
+        return run_subcommand(app, commands);
     } catch (const std::invalid_argument& error) {
         fmt::print(stderr, "blkscope: {}\n", error.what());
         return bad_usage;
     }
-    return 0;
 }
 
 }  // namespace blkscope
