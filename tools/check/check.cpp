@@ -26,15 +26,6 @@ constexpr int all_hold = 0;
 constexpr int one_fails = 1;
 constexpr int nothing_to_measure = 4;
 
-iostat::Options reader_options() {
-    iostat::Options options;
-    options.mode = iostat::Mode::extended;
-    options.partitions = true;
-    options.clients = true;
-    options.errors = true;
-    return options;
-}
-
 class LookReader {
   public:
     Look look() {
@@ -66,7 +57,7 @@ class LookReader {
         }
     }
 
-    iostat::Reader devices_{reader_options()};
+    iostat::Reader devices_{iostat::all_of_devices()};
     iostat::HistogramReader histograms_;
     bool is_partial_ = false;
 };

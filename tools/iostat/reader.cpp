@@ -105,6 +105,15 @@ bool Reader::refresh() {
     return true;
 }
 
+Options all_of_devices() {
+    Options options;
+    options.mode = Mode::extended;
+    options.partitions = true;
+    options.clients = true;
+    options.errors = true;
+    return options;
+}
+
 std::vector<Device> Reader::read() {
     std::vector<Device> devices;
     std::map<kid_t, intptr_t> providers;

@@ -10,6 +10,9 @@
 
 namespace blkscope::iostat {
 
+/// The options of a Reader that reads all of each device: its partitions, clients and errors.
+[[nodiscard]] Options all_of_devices();
+
 /// A handle on the chain of kstats, opened at the first read. If there is no run directory, each
 /// read tries again.
 ///

@@ -22,15 +22,6 @@ namespace blkscope::web {
 
 namespace {
 
-iostat::Options reader_options() {
-    iostat::Options options;
-    options.mode = iostat::Mode::extended;
-    options.partitions = true;
-    options.clients = true;
-    options.errors = true;
-    return options;
-}
-
 void copy_numbers(kstat_t* ksp, std::map<std::string, uint64_t, std::less<>>& numbers) {
     if (ksp->ks_type != KSTAT_TYPE_NAMED || ksp->ks_data == nullptr) return;
     for (uint_t i = 0; i < ksp->ks_ndata; ++i) {
@@ -93,7 +84,7 @@ bool answers(kstat_ctl_t* chain, int pid) {
 
 }  // namespace
 
-Reader::Reader() : devices_(reader_options()) {}
+Reader::Reader() : devices_(iostat::all_of_devices()) {}
 
 Look Reader::look(bool all_histograms) {
     Look look{.time = gethrtime(), .devices = {}};
