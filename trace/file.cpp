@@ -69,6 +69,11 @@ Result<std::map<std::string, std::string>, Why> properties_of(std::string_view t
         if (end == std::string_view::npos || equals == std::string_view::npos) {
             return Why("a property is not key=value");
         }
+        // Properties are shown on terminals.
+        const auto is_control = [](char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; };
+        if (std::ranges::any_of(text.substr(0, end), is_control)) {
+            return Why("a property has control characters");
+        }
         const auto [place, is_new] =
             properties.emplace(text.substr(0, equals), text.substr(equals + 1, end - equals - 1));
         if (!is_new) return Why("a property is there twice");

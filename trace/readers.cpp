@@ -238,7 +238,8 @@ void stamp(Line& line, std::vector<Request>& requests, const BlktraceEvent& even
         Request* const request = next(line.completed);
         if (request == nullptr) return;
         request->finished = time;
-        request->error = event.error;
+        const auto error = static_cast<int16_t>(event.error);  // Linux writes a negative number
+        request->error = static_cast<uint16_t>(error < 0 ? -error : error);
         line.inserted = std::max(line.inserted, line.completed);
         line.issued = std::max(line.issued, line.completed);
     }

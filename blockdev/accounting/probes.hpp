@@ -1,7 +1,8 @@
 // Probes: the steps of each request as static tracepoints, for bpftrace and other tracers.
 //
 //     probe                    when
-//     request__received        the server has read the last byte of the request's header
+//     request__received        the server has read the last byte of the request's header, and
+//                              has not refused the request
 //     queue__enter             the device has accepted the request
 //     io__start                the request leaves the wait queue
 //     io__done                 the request has ended, with or without an error

@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -22,6 +23,8 @@ namespace blkscope::virtual_time {
 namespace {
 
 constexpr unsigned ring_entries = 64;
+// The integrals of kstat_io_t have 63 bits: a tenth of that leaves room for one more step.
+constexpr double waited_ns_max = 1e18;
 
 // ---- The device ----
 
@@ -106,6 +109,14 @@ class Sender final : public Alarm {
         return figures;
     }
 
+    [[nodiscard]] uint64_t in_device() const { return sent_ - ended_; }
+
+    /// Sends no more. The device is to end its requests at once.
+    void give_up() {
+        gave_up_ = true;
+        more_ = false;
+    }
+
   private:
     void due() override { is_closed() ? keep_in_flight() : send_due(); }
 
@@ -151,8 +162,9 @@ class Sender final : public Alarm {
         ++sent_;
         arrived_ = ring_.now();
         device_.strategy(request);
-        const uint64_t in_device = sent_ - ended_;
-        waiting_ = in_device - std::min<uint64_t>(in_device, setting_.queue_depth);
+        // Requests may wait for tokens while places are free.
+        const uint64_t places_lacking = in_device() - std::min<uint64_t>(in_device(), setting_.queue_depth);
+        waiting_ = std::max<uint64_t>(places_lacking, device_.io().wcnt);
     }
 
     SentRequest& new_request() {
@@ -322,11 +334,24 @@ Figures predict(const Setting& setting, Load& load) {
                   std::move(options));
     device.histograms().switch_on();
     Sender sender(ring, device, setting, load);
-    while (!sender.done()) {
+    double waited_ns = 0;  // of all requests together
+    bool is_too_long = false;
+    for (hrtime_t before = ring.now(); !sender.done(); before = ring.now()) {
+        const auto in_device = static_cast<double>(sender.in_device());
         ring.wait();
         ring.dispatch();
+        waited_ns += in_device * static_cast<double>(ring.now() - before);
+        if (waited_ns < waited_ns_max || is_too_long) continue;
+        is_too_long = true;
+        sender.give_up();
+        ring.unlock();
+        device.set_model({});
+        device.set_limits({});
     }
     ring.unlock();
+    if (is_too_long) {
+        throw std::invalid_argument("the requests wait for more than 30 years together");
+    }
     Figures figures = sender.figures();
     figures.io = device.io();
     assert(figures.io.wcnt == 0 && figures.io.rcnt == 0);

@@ -13,7 +13,8 @@
 // Units:     nanoseconds of virtual time; bytes.
 // Ownership: borrows the load for the call.
 // Threads:   one.
-// Errors:    std::bad_alloc. A load that no device could bear ends early: see Figures::gave_up.
+// Errors:    std::bad_alloc. std::invalid_argument if the requests wait for more than 30 years together.
+//            A load that no device could bear ends early: see Figures::gave_up.
 // Source:    kstat_io(9S); Lavenberg: Computer performance modeling handbook, 1983.
 #pragma once
 

@@ -476,9 +476,12 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
         ->excludes(speed);
     replay->add_flag("--write", command.write,
                      "Also writes, trims and zeroes, which change the data of the export");
-    replay->add_option("--seed", command.seed, "Makes the data of the writes")
+    replay
+        ->add_option_function<std::string>(
+            "--seed", [&](const std::string& text) { command.seed = parse_seed(text); },
+            "Makes the data of the writes")
         ->option_text("NUMBER")
-        ->capture_default_str();
+        ->default_str("0");
     replay
         ->add_option("--timeout", command.timeout_s,
                      "Seconds after which an answer is no longer waited for")
@@ -567,6 +570,16 @@ Words with_help_as_option(Words words) {
     words.resize(std::min<size_t>(words.size(), 2));
     words.emplace_back("--help");
     return words;
+}
+
+// Takes the command of `blkscope report` from behind the first --. CLI11 would take "[a,b]" apart.
+Words take_reported_command(Words& words) {
+    if (words.size() < 2 || words[1] != "report") return {};
+    const auto dashes = std::ranges::find(words, "--");
+    if (dashes == words.end()) return {};
+    Words command(dashes + 1, words.end());
+    words.erase(dashes, words.end());
+    return command;
 }
 
 // Empty unless the command line has words of which the first is no command.
@@ -670,7 +683,7 @@ int run_subcommand(const CLI::App& app, const Commands& commands) {
 }  // namespace
 
 int run(int argc, char** argv) {
-    const Words words = with_help_as_option({argv, argv + argc});
+    Words words = with_help_as_option({argv, argv + argc});
     if (words.size() > 1 && is_program(words[1])) become_program({words.begin() + 1, words.end()});
     program::warn_of_silent_providers("blkscope");
     CLI::App app(about, "blkscope");
@@ -680,9 +693,11 @@ int run(int argc, char** argv) {
     app.footer(program_notes);
     Commands commands;
     add_subcommands(app, commands);
+    const Words reported = take_reported_command(words);
     try {
         app.parse(Words(words.rbegin(), words.rend() - 1));  // CLI11 takes the last word first
         require_something_to_serve(app, commands.serve);
+        if (!reported.empty()) commands.report_options.command = reported;
     } catch (const CLI::ParseError& error) {
         return explain(app, error, words);
     }

@@ -80,7 +80,9 @@ std::vector<double> speeds_of(const std::string& text) {
 
 std::optional<hrtime_t> duration_of_prediction(const PredictCommand& command) {
     if (command.duration.empty()) return {};
-    return static_cast<hrtime_t>(model::parse_time(command.duration).ns());
+    const auto ns = static_cast<hrtime_t>(model::parse_time(command.duration).ns());
+    if (ns == 0) throw std::invalid_argument("--for is less than a nanosecond");
+    return ns;
 }
 
 // ---- The trace's header ----
@@ -247,7 +249,9 @@ std::vector<PredictedRun> run_scenario(const Scenario& scenario) {
         virtual_time::Setting setting = scenario.setting;
         setting.speed = speed;
         const auto load = for_prediction([&] { return load_of(scenario); });
-        runs.push_back({.speed = speed, .figures = virtual_time::predict(setting, *load)});
+        runs.push_back({.speed = speed, .figures = for_prediction([&] {
+                            return virtual_time::predict(setting, *load);
+                        })});
     }
     return runs;
 }

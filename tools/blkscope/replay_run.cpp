@@ -74,7 +74,9 @@ bool ReplayRun::is_done() const {
 void ReplayRun::turn() {
     ring_.wait();
     ring_.dispatch();
-    if (program::ending_signal() != 0) stopped_ = true;
+    if (program::ending_signal() == 0 || stopped_) return;
+    stopped_ = true;
+    requester_->drop_unsent();
 }
 
 // Sends all requests that are due.

@@ -98,12 +98,22 @@ void Requester::TurnEnd::complete(int32_t /*result*/) {
     requester_.send_waiting();
 }
 
+void Requester::drop_unsent() {
+    while (!waiting_.empty()) {
+        const auto place = static_cast<uint32_t>(waiting_.pop().request.cookie);
+        assert(slots_[place].request != nullptr && owed_count_ > 0);
+        slots_[place].request = nullptr;
+        free_slots_.push_back(place);
+        --owed_count_;
+    }
+}
+
 void Requester::send_waiting() {
     if (lost_ || closing_ || transport_->is_sending() || waiting_.empty()) return;
     pieces_.clear();
     pieces_sent_ = bytes_left_ = 0;
     const hrtime_t now = ring_.now();
-    while (!waiting_.empty() && pieces_.size() + 2 <= pieces_max) {
+    while (!waiting_.empty() && pieces_.size() + 2 <= pieces_max && bytes_left_ < send_bytes_max) {
         RemoteRequest& request = waiting_.pop();
         request.sent = now;
         request.in_send = true;
@@ -195,6 +205,9 @@ void Requester::due() {
     if (closing_) return transport_->cut();  // the server does not take the goodbye
     const hrtime_t now = ring_.now();
     const hrtime_t patience = kernel_ticks(ring_.kernel(), patience_ns_);
+    if (!in_send_.empty() && now - in_send_.front().sent >= patience) {
+        return lose("the server has not taken a request in time");
+    }
     for (const Slot& slot : slots_) {
         const RemoteRequest* const request = slot.request;
         if (request == nullptr || request->sent == 0 || now - request->sent < patience) continue;

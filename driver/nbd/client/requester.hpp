@@ -71,6 +71,9 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
     /// Sends the request. All requests of a turn are in one system call.
     void send(RemoteRequest& request);
 
+    /// Forgets the requests that were not sent yet, which are the caller's again.
+    void drop_unsent();
+
     /// The requests that are owed an answer, or were not sent yet.
     [[nodiscard]] size_t owed() const { return owed_count_; }
 
@@ -81,6 +84,8 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
 
   private:
     static constexpr size_t pieces_max = 512;
+    // A send has at most this much and one request. So a request's time hardly has the sending of others in it.
+    static constexpr size_t send_bytes_max = size_t{256} << 10;
 
     OwedReply* find(uint64_t cookie) override;
     void received(int32_t result) override;

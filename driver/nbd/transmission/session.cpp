@@ -230,7 +230,9 @@ bool Session::take_in() {
     request->client = client_;
     request->received = received_;
     begin_request(*request, incoming.header, chunked_);
-    probes::at(Probe::request_received, export_.device.instance(), *request, incoming.refusal);
+    if (incoming.refusal == 0) {
+        probes::at(Probe::request_received, export_.device.instance(), *request, 0);
+    }
     share_bytes_ += bytes;
     parser_.take(request->data);
     if (incoming.refusal != 0) {

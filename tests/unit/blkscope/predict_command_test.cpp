@@ -246,6 +246,15 @@ TEST(Predict, ATableSaysWhereTheDeviceBreaks) {
     EXPECT_NE(text_of(command).find("breaks below speed 2 ("), std::string::npos);
 }
 
+// With a place for each, requests wait for tokens in a queue that never fills the places.
+TEST(Predict, ALimitBreaksADeviceWithAnyDepth) {
+    PredictCommand command = drawn("even:1000", "read=const:1us", 1024);
+    command.limit = "iops=1000";
+    command.duration = "10s";
+    command.speeds = "0.9,1.1";
+    EXPECT_NE(text_of(command).find("breaks at speed 1.1 ("), std::string::npos);
+}
+
 TEST(Predict, TheSameSeedGivesTheSameBytes) {
     PredictCommand command = drawn("poisson:900", "all=lognormal:500us:4ms", 2);
     command.mix = "read=70,write=30,flush=1";
@@ -321,6 +330,7 @@ TEST(Predict, ABadWordIsRefusedInOneLine) {
         with([&](auto& command) { command.speeds = speed; });
     }
     with([](auto& command) { command.duration = "soon"; });
+    with([](auto& command) { command.duration = "0s"; });
     with([](auto& command) { command.bytes = "0"; });
     with([](auto& command) { command.bytes = "2G"; });
     with([](auto& command) { command.size = "1K"; });
@@ -331,6 +341,15 @@ TEST(Predict, ABadWordIsRefusedInOneLine) {
                   command.duration = "3600s";
               }),
               "predict: 3600000000 requests are too many; shorten --for");
+}
+
+TEST(Predict, WaitsThatNoCounterHoldsAreRefused) {
+    PredictCommand command = drawn("poisson:1000", "read=const:3600s", 1);
+    EXPECT_THROW(text_of(command), std::invalid_argument);
+    command.model = "read=const:1us";
+    command.limit = "bps=1K";
+    command.bytes = "1M";
+    EXPECT_THROW(text_of(command), std::invalid_argument);
 }
 
 TEST(Predict, ABadTraceIsRefusedInOneLine) {

@@ -142,6 +142,35 @@ TEST_F(RequesterTest, TheConnectionIsLostIfTheServerCloses) {
     EXPECT_EQ(requester_->owed(), 0u);
 }
 
+// The answer comes before the server has read the data, which it never does.
+TEST_F(RequesterTest, TheConnectionEndsIfARequestIsNotTakenInTime) {
+    connect(1'000'000);
+    const std::vector<std::byte> data(size_t{8} << 20);
+    RemoteRequest write = request(Command::write, 0, data.size());
+    write.payload = data.data();
+    requester_->send(write);
+    ring_.wait(false);
+    ring_.dispatch();
+    ring_.wait(false);
+    reply(receive_request(), Error::eio);
+    turn_until([&] { return !why_.empty(); });
+    EXPECT_EQ(why_, "the server has not taken a request in time");
+}
+
+TEST_F(RequesterTest, WhatWasNotSentCanBeForgotten) {
+    connect();
+    const std::vector<std::byte> data(size_t{8} << 20);
+    std::vector<RemoteRequest> writes(3, request(Command::write, 0, data.size()));
+    for (RemoteRequest& write : writes) {
+        write.payload = data.data();
+        requester_->send(write);
+    }
+    ring_.wait(false);
+    ring_.dispatch();
+    requester_->drop_unsent();
+    EXPECT_EQ(requester_->owed(), 1u);  // a send has one request beyond its limit of bytes
+}
+
 // A server that reads nothing cannot keep the client.
 TEST_F(RequesterTest, ItClosesEvenIfTheServerReadsNothing) {
     connect();
