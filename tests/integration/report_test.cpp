@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "served_device.hpp"
@@ -120,6 +123,70 @@ TEST_F(Report, TheExitStatusIsThatOfTheCommandAndOfTheConditions) {
     EXPECT_EQ(status({"--every", "1ms", "--for", "20ms"}), 2);
     EXPECT_EQ(status({}), 2);
     EXPECT_EQ(status({"--", "/nonexistent"}), 1);
+}
+
+TEST_F(Report, CountsFromTheBeginningOfTheRun) {
+    serve("memory:1M", {"--fault", "read:error=EIO;sectors=128-135"});
+    Client client(uri());
+    EXPECT_EQ(client.try_read(65536, 512), EIO);
+    EXPECT_EQ(client.try_read(65536, 512), EIO);
+    const json data = report_of([&] { EXPECT_EQ(client.try_read(65536, 512), EIO); });
+    const json overview = device_in(data.at("overview"));
+    EXPECT_EQ(overview.at("errors").at(0).at("count"), 1);
+    EXPECT_EQ(overview.at("faults").at(0).at("hits"), 1);
+    EXPECT_EQ(device_in(data.at("first")).at("counters").at("reads"), 2);
+    EXPECT_EQ(device_in(data.at("total")).at("counters").at("reads"), 3);
+}
+
+TEST_F(Report, ADeviceThatCameAndLeftIsInIt) {
+    const json data = report_of([&] {
+        serve("memory:1M");
+        Client client(uri());
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(client.try_read(0, 4096), 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // looks are 10 ms apart
+        EXPECT_EQ(stop_server(), 0);
+    });
+    EXPECT_EQ(device_in(data.at("total")).at("counters").at("reads"), 3);
+    EXPECT_EQ(device_in(data.at("overview")).at("clients").at(0).at("client"), "client-1");
+}
+
+TEST_F(Report, TheCommandGetsItsWordsAndSignalsAsWithoutIt) {
+    serve("memory:1M");
+    const auto printed = [&](std::vector<std::string> words) {
+        words.insert(words.begin(), {"-o", path("run.json"), "--"});
+        return report(words).output;
+    };
+    EXPECT_EQ(printed({"printf", "<%s>", "[a,b]", "--", "[ 1 = 1 ]", ""}), "<[a,b]><--><[ 1 = 1 ]><>");
+    EXPECT_EQ(printed({"sh", "-c", "grep SigIgn /proc/$$/status | tail -c 5"}), "0000\n");
+}
+
+TEST_F(Report, SigtermEndsTheCommandAndTheFileIsThere) {
+    serve("memory:1M");
+    Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--", "sh", "-c",
+                     "touch " + path("begun") + "; exec sleep 600"},
+                    path("report.out"));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("begun")); }));
+    process.signal(SIGTERM);
+    EXPECT_EQ(process.wait(), 128 + SIGTERM) << process.output();
+    EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), 128 + SIGTERM);
+}
+
+TEST_F(Report, AnOutputThatCannotBeWrittenIsKnownBeforeTheRun) {
+    EXPECT_EQ(report({"-o", "/nonexistent/run.html", "--", "touch", path("ran")}).status, 1);
+    EXPECT_FALSE(std::filesystem::exists(path("ran")));
+}
+
+TEST_F(Report, AComparisonDoesNotReplaceWhatItCompares) {
+    serve("memory:1M");
+    for (const char* name : {"before.html", "after.html"}) {
+        ASSERT_EQ(report({"-o", path(name), "--for", "50ms"}).status, 0);
+    }
+    const auto compare = [&](const std::string& output) {
+        return report({"--compare", path("before.html"), path("after.html"), "-o", output}).status;
+    };
+    EXPECT_EQ(compare(path("after.html")), 2);
+    EXPECT_EQ(compare(path("both.html")), 0);
+    EXPECT_NE(text_of(path("after.html")).find("blkscope.report/1"), std::string::npos);
 }
 
 }  // namespace

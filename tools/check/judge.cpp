@@ -271,19 +271,13 @@ std::string seen_text(const Seen& seen, Figure figure) {
     }
 }
 
-// A text as it is, or in quotes and escaped if it is not plain: a finding is one line.
-std::string shown(const std::string& name) {
-    const std::string quoted = program::json_string(name);
-    return quoted.size() == name.size() + 2 ? name : quoted;
-}
-
 Finding unmeasured(const Condition& condition, const std::string& why) {
     return {Verdict::unmeasured,
-            fmt::format("nothing to measure: {}: {}", shown(condition.text), why)};
+            fmt::format("nothing to measure: {}: {}", program::shown(condition.text), why)};
 }
 
 Finding finding_of(const Condition& condition, const Interval& interval) {
-    const std::string name = shown(interval.now.device.name);
+    const std::string name = program::shown(interval.now.device.name);
     const Measured seen = measure(condition, interval);
     if (!seen) return unmeasured(condition, name + " " + seen.error());
     const std::optional<bool> holds = compare(*seen, condition.comparison, condition.bound);
@@ -293,7 +287,7 @@ Finding finding_of(const Condition& condition, const Interval& interval) {
     }
     const char* const verdict = !holds ? "cannot tell" : *holds ? "true" : "false";
     return {holds.value_or(false) ? Verdict::holds : Verdict::fails,
-            fmt::format("{}: {}: {}", verdict, shown(condition.text), text)};
+            fmt::format("{}: {}: {}", verdict, program::shown(condition.text), text)};
 }
 
 // Two providers may publish one name; then the number of the kstat tells them apart.
@@ -318,12 +312,12 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
     std::vector<Finding> findings;
     for (const DeviceLook& one : before.devices) {
         if (!matches(one.device) || find_same(now, one.device) != nullptr) continue;
-        findings.push_back(unmeasured(condition, shown(one.device.name) + " was removed"));
+        findings.push_back(unmeasured(condition, program::shown(one.device.name) + " was removed"));
     }
     for (const DeviceLook& one : now.devices) {
         if (!matches(one.device)) continue;
         const DeviceLook* const earlier = find_same(before, one.device);
-        const std::string name = shown(one.device.name);
+        const std::string name = program::shown(one.device.name);
         if (earlier != nullptr && earlier->device.crtime != one.device.crtime) {
             findings.push_back(unmeasured(condition, name + " was removed and made anew"));
         } else if (earlier == nullptr && one.device.crtime < before.time) {

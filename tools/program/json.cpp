@@ -54,6 +54,11 @@ std::string json_string(std::string_view text) {
     return quoted + '"';
 }
 
+std::string shown(const std::string& name) {
+    const std::string quoted = json_string(name);
+    return quoted.size() == name.size() + 2 ? name : quoted;
+}
+
 // Uses the number format of nlohmann::json, in which earlier versions of the tools wrote reports.
 Json::Json(double number) : text_(nlohmann::json(number).dump()) {}
 

@@ -81,4 +81,7 @@ struct Json::Member {
 /// `text` between quotes.
 [[nodiscard]] std::string json_string(std::string_view text);
 
+/// A foreign name for a terminal: as it is, or json_string() of it if that has escapes.
+[[nodiscard]] std::string shown(const std::string& name);
+
 }  // namespace blkscope::program

@@ -18,13 +18,17 @@ Child::Child(const std::vector<std::string>& command) {
     std::vector<char*> arguments;
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
-    // The signals that this process takes end the command as usual.
+    // The signals that this process takes or ignores end the command as usual.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
     sigset_t none;
     sigemptyset(&none);
     posix_spawnattr_setsigmask(&attributes, &none);
-    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+    sigset_t usual;
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    posix_spawnattr_setsigdefault(&attributes, &usual);
+    posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     const int error =
         posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), environ);
     posix_spawnattr_destroy(&attributes);
@@ -45,6 +49,10 @@ std::optional<int> Child::wait(std::chrono::milliseconds time) {
     while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
     }
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+void Child::terminate() {
+    syscall(SYS_pidfd_send_signal, process_.get(), SIGTERM, nullptr, 0);
 }
 
 }  // namespace blkscope::report

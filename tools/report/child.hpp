@@ -24,6 +24,9 @@ class Child {
     /// the command still runs.
     [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds time);
 
+    /// Sends SIGTERM, unless the command has ended.
+    void terminate();
+
   private:
     pid_t pid_ = -1;
     Descriptor process_;

@@ -165,8 +165,9 @@ std::string comparison_text(const std::vector<Compared>& all) {
                                    "before", "after", "spread");
     for (const Compared& one : all) {
         text +=
-            fmt::format("{:<16} {:<18} {:>12.3f} {:>12.3f} {:>10.3f}{}\n", one.device, one.figure,
-                        one.before, one.after, one.spread, one.differs ? "  *" : "");
+            fmt::format("{:<16} {:<18} {:>12.3f} {:>12.3f} {:>10.3f}{}\n",
+                        program::shown(one.device), one.figure, one.before, one.after, one.spread,
+                        one.differs ? "  *" : "");
     }
     return text;
 }
@@ -183,7 +184,7 @@ std::string comparison_document(const std::string& before, const std::string& af
                         {"spread", one.spread},
                         {"differs", one.differs}});
     }
-    const auto line = [](const std::string& data) { return data.substr(0, data.find('\n')); };
+    const auto line = [](const std::string& data) { return parse(data).dump(); };
     return html_file("compare.html",
                      "{\"schema\":\"blkscope.comparison/1\",\"before\":" + line(before) +
                          ",\"after\":" + line(after) + ",\"rows\":" + rows.line() + "}\n");

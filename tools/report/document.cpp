@@ -109,9 +109,9 @@ Json devices_of(const Recording& recording) {
     return devices;
 }
 
-Snapshot snapshot_of(const web::Look& look) {
+Snapshot snapshot_of(const std::vector<web::DeviceLook>& looks) {
     Snapshot devices;
-    for (const web::DeviceLook& one : look.devices) {
+    for (const web::DeviceLook& one : looks) {
         if (!one.is_of_host) devices.push_back(one.device);
     }
     return devices;
@@ -119,8 +119,8 @@ Snapshot snapshot_of(const web::Look& look) {
 
 // The report of `iostat -jw` from the first look to the last.
 std::string total_of(const Recording& recording, std::time_t end) {
-    const Snapshot before = snapshot_of(recording.first);
-    const Snapshot now = snapshot_of(recording.last);
+    const Snapshot before = snapshot_of(recording.first.devices);
+    const Snapshot now = snapshot_of(recording.devices_at_end());
     const iostat::Processors none;
     iostat::Options options;
     options.json = true;
@@ -128,12 +128,55 @@ std::string total_of(const Recording& recording, std::time_t end) {
     return iostat::json_report({&before, now, nullptr, none}, {}, end, options);
 }
 
+// The counters at the first look: what the run is counted from.
+std::string first_of(const Recording& recording) {
+    const Snapshot devices = snapshot_of(recording.first.devices);
+    const iostat::Processors none;
+    iostat::Options options;
+    options.json = true;
+    return iostat::json_report({nullptr, devices, nullptr, none}, {}, 0, options);
+}
+
+// Counters of a device that was made anew begin at zero.
+void subtract(uint64_t& count, uint64_t before) {
+    count -= std::min(count, before);
+}
+
+// Takes away what was counted before the run.
+void count_from(const web::DeviceLook& before, web::DeviceLook& look) {
+    for (auto& [record, count] : look.errnos) {
+        const auto found = before.errnos.find(record);
+        if (found != before.errnos.end()) subtract(count, found->second);
+    }
+    for (top::FaultSetting& fault : look.settings.faults) {
+        const auto& rules = before.settings.faults;
+        const auto found = std::ranges::find(rules, fault.id, &top::FaultSetting::id);
+        if (found != rules.end()) subtract(fault.hits, found->hits);
+    }
+    if (look.settings.model && before.settings.model) {
+        subtract(look.settings.model->drawn, before.settings.model->drawn);
+        subtract(look.settings.model->overruns, before.settings.model->overruns);
+    }
+    if (!look.settings.limit || !before.settings.limit) return;
+    for (top::LimitBucket& bucket : look.settings.limit->buckets) {
+        const auto& buckets = before.settings.limit->buckets;
+        const auto found = std::ranges::find(buckets, bucket.name, &top::LimitBucket::name);
+        if (found != buckets.end()) subtract(bucket.exceeded_ns, found->exceeded_ns);
+    }
+}
+
 std::string overview_of(const Recording& recording) {
     const auto shows = [](const web::DeviceLook& one) { return !one.is_of_host; };
-    web::Look look{.devices = recording.last.devices, .providers = recording.last.providers};
+    web::Look look{.devices = recording.devices_at_end(), .providers = recording.last.providers};
     std::erase_if(look.devices, [](const web::DeviceLook& one) {
         return one.device.kind == iostat::Kind::client;
     });
+    for (web::DeviceLook& one : look.devices) {
+        for (const web::DeviceLook& before : recording.first.devices) {
+            const bool is_same = before.device.name == one.device.name;
+            if (is_same && before.device.crtime == one.device.crtime) count_from(before, one);
+        }
+    }
     for (const auto& [name, client] : recording.clients) look.devices.push_back(client);
     return web::overview_text(look, shows, reader_directories());
 }
@@ -158,6 +201,7 @@ std::string json_document(const Run& run, const Recording& recording) {
                     {"devices", devices_of(recording)}};
     std::string text = head.line();
     text.pop_back();  // the brace
+    text += ",\"first\":" + chomp(first_of(recording));
     text += ",\"total\":" + chomp(total_of(recording, end));
     text += ",\"summary\":" + chomp(iostat::json_summary(recording.summary, end));
     text += ",\"overview\":" + chomp(overview_of(recording));

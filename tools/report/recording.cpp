@@ -1,5 +1,6 @@
 #include "tools/report/recording.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace blkscope::report {
@@ -17,10 +18,18 @@ bool is_of_transfers(std::string_view histogram) {
 }  // namespace
 
 void Recording::add(web::Look look) {
+    for (web::DeviceLook& one : last.devices) {
+        std::string name = one.device.name;
+        if (!one.is_of_host) left.insert_or_assign(std::move(name), std::move(one));
+    }
     iostat::Snapshot devices;
     for (const web::DeviceLook& one : look.devices) {
         if (one.is_of_host) continue;
-        if (one.device.kind == iostat::Kind::client) clients[one.device.name] = one;
+        left.erase(one.device.name);
+        if (one.device.kind == iostat::Kind::client) {
+            web::DeviceLook& client = clients[one.device.name] = one;
+            client.device.histograms.clear();
+        }
         devices.push_back(one.device);
         std::erase_if(devices.back().histograms, [](const auto& member) {
             return !is_of_transfers(member.first) || !is_charted(member.first);
@@ -30,11 +39,18 @@ void Recording::add(web::Look look) {
     if (looks.empty()) first = look;
     last = std::move(look);
     looks.push_back(std::move(devices));
-    if (looks.size() < looks_max) return;
+    const size_t devices_now = std::max<size_t>(looks.back().size(), 1);
+    if (looks.size() < std::clamp(device_looks_max / devices_now, looks_min, looks_max)) return;
     size_t kept = 0;
     for (size_t i = 0; i < looks.size(); i += 2) looks[kept++] = std::move(looks[i]);
     looks.resize(kept);
     every *= 2;
+}
+
+std::vector<web::DeviceLook> Recording::devices_at_end() const {
+    std::vector<web::DeviceLook> devices = last.devices;
+    for (const auto& [name, look] : left) devices.push_back(look);
+    return devices;
 }
 
 }  // namespace blkscope::report

@@ -24,6 +24,8 @@
 namespace blkscope::report {
 
 inline constexpr size_t looks_max = 1200;
+inline constexpr size_t looks_min = 120;        // kept, however many devices there are
+inline constexpr size_t device_looks_max = 12'000;  // of all devices together
 
 struct Recording {
     explicit Recording(std::chrono::milliseconds interval) : every(interval) {}
@@ -31,12 +33,16 @@ struct Recording {
     /// Adds a look. The last one has all histograms, as the first one.
     void add(web::Look look);
 
+    /// The devices of the last look, and those that have left, as they were seen last.
+    [[nodiscard]] std::vector<web::DeviceLook> devices_at_end() const;
+
     web::Look first;
     web::Look last;
+    std::map<std::string, web::DeviceLook> left;  // devices that are not in `last`, as last seen
     std::vector<iostat::Snapshot> looks;  // disks and clients, with few histograms
     iostat::Summary summary;              // of all looks, also of the dropped ones
     std::chrono::milliseconds every;
-    std::map<std::string, web::DeviceLook> clients;  // also those that have closed
+    std::map<std::string, web::DeviceLook> clients;  // also those that have closed; no histograms
 };
 
 }  // namespace blkscope::report

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <filesystem>
 #include <fstream>
 #include <optional>
 #include <sstream>
@@ -81,7 +82,12 @@ int observe(Observer& observer, const Options& options) {
                                               : began + time_of("--for", options.duration);
     Clock::time_point next = began;
     std::optional<int> status;
+    bool is_told = false;
     while (!status) {
+        if (child && !is_told && program::ending_signal() == SIGTERM) {
+            child->terminate();
+            is_told = true;
+        }
         next = std::max(next + observer.recording().every, Clock::now());
         const auto wake = std::min(next, end);
         if (child) {
@@ -109,11 +115,18 @@ check::Look look_of(const web::Look& look) {
     return copy;
 }
 
-// Adds a line for each condition and device. False: one does not hold, or nothing was measured.
+// Adds a line for each condition and device. False: one does not hold, or nothing was measured. A
+// device that came and left within the run is measured. One that was there before and left is not.
 bool judge_run(const std::vector<check::Condition>& conditions, const Recording& recording,
                Run& run) {
     const check::Look before = look_of(recording.first);
-    const check::Look now = look_of(recording.last);
+    web::Look last = recording.last;
+    for (const auto& [name, one] : recording.left) {
+        const bool was_there = std::ranges::any_of(
+            before.devices, [&](const auto& first) { return first.device.name == name; });
+        if (!was_there) last.devices.push_back(one);
+    }
+    const check::Look now = look_of(last);
     bool all_hold = true;
     for (const check::Condition& condition : conditions) {
         for (const check::Finding& finding : check::judge(condition, before, now)) {
@@ -122,6 +135,19 @@ bool judge_run(const std::vector<check::Condition>& conditions, const Recording&
         }
     }
     return all_hold;
+}
+
+// A file that cannot be written is known before hours of a run.
+void check_output(const Options& options) {
+    for (const std::string& path : options.compared) {
+        std::error_code none;
+        if (std::filesystem::equivalent(path, options.output, none)) {
+            refuse("-o " + options.output + " is one of the two reports");
+        }
+    }
+    if (!std::ofstream(options.output, std::ios::binary | std::ios::app)) {
+        throw std::system_error(errno, std::generic_category(), "report: write " + options.output);
+    }
 }
 
 void write_file(const std::string& path, const std::string& text) {
@@ -140,9 +166,11 @@ std::string read_file(const std::string& path) {
 }
 
 int compare_files(const Options& options) {
+    if (!options.command.empty()) refuse("--compare runs no command");
     const std::string before = data_in(read_file(options.compared.at(0)));
     const std::string after = data_in(read_file(options.compared.at(1)));
     const std::vector<Compared> figures = compare(before, after);
+    check_output(options);
     write_file(options.output, comparison_document(before, after, figures));
     program::print(comparison_text(figures), "report: cannot write");
     return 0;
@@ -162,6 +190,7 @@ int run(const Options& options) {
     for (const std::string& text : options.conditions) {
         conditions.push_back(check::parse_condition(text));
     }
+    check_output(options);
     program::watch_signals({SIGINT, SIGTERM});
     Observer observer(every);
     Run run{.command = options.command, .began = std::time(nullptr)};

@@ -2,7 +2,8 @@
 //
 //     first look ── the command begins ── looks, one each --every ── it ends ── last look ── the file
 //
-// SIGINT and SIGTERM end the command, which gets them too, and the file has what there was.
+// SIGINT and SIGTERM end the command, and the file has what there was. A terminal sends SIGINT to the command, too.
+// SIGTERM is passed on.
 #pragma once
 
 #include "tools/report/options.hpp"

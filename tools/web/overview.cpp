@@ -51,7 +51,8 @@ Json errors_of(const DeviceLook& look) {
 Json clients_of(const Look& look, const std::string& disk) {
     Json clients = Json::array();
     for (const DeviceLook& one : look.devices) {
-        if (one.device.kind != iostat::Kind::client || one.disk() != disk) continue;
+        const bool is_of_disk = one.device.name.starts_with(disk + ",");
+        if (one.device.kind != iostat::Kind::client || !is_of_disk) continue;
         clients.push_back({{"client", one.device.name.substr(disk.size() + 1)},
                            {"program", one.program},
                            {"peer", one.peer}});

@@ -142,6 +142,8 @@ Response Pages::respond(const Request& request) try {
     return text_response(400, std::string(refused.what()) + "\n");
 } catch (const std::runtime_error& failure) {
     return text_response(503, std::string(failure.what()) + "\n");
+} catch (const std::logic_error& failure) {  // a defect of ours ends a request, not the server
+    return text_response(500, std::string(failure.what()) + "\n");
 }
 
 const Look& Pages::look(bool all_histograms) {
@@ -229,7 +231,7 @@ Body Pages::event() try {
                                                       std::time(nullptr), options);
     last_ = std::move(devices);
     return body_of(text + "\n");
-} catch (const std::runtime_error& failure) {
+} catch (const std::exception& failure) {
     return body_of("event: failure\ndata: " + program::json_string(failure.what()) + "\n\n");
 }
 

@@ -90,7 +90,7 @@ const model = (() => {
             const device = deviceOf(one, time);
             seen.add(device.name);
             device.last = one;
-            if (report.since_creation || report.interval_s > longestInterval) continue;
+            if (report.since_creation || one.elapsed_s > longestInterval) continue;
             device.samples.push(sampleOf(one, time));
             if (device.samples.length > samplesKept) device.samples.shift();
         }

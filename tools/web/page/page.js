@@ -129,6 +129,10 @@
             take(JSON.parse(event.data));
             drawState();
         };
+        // A browser gives up when the server answers with an error, as it does when it has too many streams.
+        stream.onerror = () => {
+            if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 2000);
+        };
         stream.addEventListener('failure', () => {
             state.heard = Date.now();
             take({ts: state.heard / 1000, since_creation: false, devices: []});

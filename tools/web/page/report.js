@@ -33,11 +33,22 @@
 
     const samplesOf = new Map(data.devices.map(one => [one.device, one.samples.map(sampleOf)]));
     const totals = new Map(data.total.devices.map(one => [one.device, one]));
+    const firsts = new Map(data.first.devices.map(one => [one.device, one]));
     const summaries = new Map(data.summary.devices.map(one => [one.device, one]));
     const details = new Map(data.overview.devices.map(one => [one.device, one]));
     const deviceOf = total => ({name: total.device, kind: total.class, here: true,
         samples: samplesOf.get(total.device) || []});
     const disks = data.total.devices.filter(one => one.class === 'disk' && !one.device.includes(',')).map(deviceOf);
+
+    // The counters of the run alone. Those of a device that was made anew began at zero.
+    function inRun(total) {
+        const first = firsts.get(total.device);
+        if (!first || first.crtime_ns !== total.crtime_ns) return total;
+        const counters = {...total.counters};
+        for (const key of Object.keys(counters)) counters[key] -= first.counters[key];
+        const errors = total.errors && {...total.errors, total: total.errors.total - first.errors.total};
+        return {...total, counters, errors};
+    }
 
     // A client may have closed before the end. Its rates are those of the whole run.
     function wholeOfClient(samples) {
@@ -74,7 +85,7 @@
         if (!device) return;
         panels.draw(root, {device, samples: device.samples, span, pointer: state.pointer,
             whole: wholeOf(totals.get(device.name)), details: details.get(device.name),
-            totals: totals.get(device.name), clients: clientsOf(device.name), seconds: data.seconds});
+            totals: inRun(totals.get(device.name)), clients: clientsOf(device.name), seconds: data.seconds});
         drawSummary(device);
         for (const card of list.children) {
             card.setAttribute('aria-current', String(card.dataset.device === device.name));

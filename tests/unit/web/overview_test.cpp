@@ -1,0 +1,39 @@
+#include "tools/web/overview.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "iostat/devices.hpp"
+
+namespace blkscope::web {
+namespace {
+
+DeviceLook look_at(const std::string& name, iostat::Kind kind) {
+    DeviceLook look{.device = iostat::busy_device(name)};
+    look.device.kind = kind;
+    return look;
+}
+
+std::string overview_of(const Look& look) {
+    return overview_text(look, [](const DeviceLook& /*one*/) { return true; }, {});
+}
+
+TEST(WebOverview, AClientHasTheNameBehindThatOfItsDisk) {
+    const Look look{.devices = {look_at("nbd0", iostat::Kind::disk),
+                                look_at("nbd0,client-1", iostat::Kind::client),
+                                look_at("nbd01,client-2", iostat::Kind::client)}};
+    const std::string text = overview_of(look);
+    EXPECT_NE(text.find(R"("client":"client-1")"), std::string::npos) << text;
+    EXPECT_EQ(text.find("client-2"), std::string::npos) << text;
+}
+
+// Any provider may name a kstat of the class `client` like a disk.
+TEST(WebOverview, AClientThatIsNamedLikeADiskIsNone) {
+    const Look look{.devices = {look_at("foo", iostat::Kind::disk),
+                                look_at("foo", iostat::Kind::client)}};
+    EXPECT_NE(overview_of(look).find(R"("clients":[])"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace blkscope::web
