@@ -7,25 +7,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <random>
 
 #include "devices.hpp"
+#include "printed.hpp"
 #include "rounds.hpp"
 #include "tools/iostat/report.hpp"
 
 namespace blkscope::iostat {
 namespace {
-
-__attribute__((__format__(__printf__, 1, 2))) std::string print(const char* format, ...) {
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
-}
 
 // Which letters are set, and what follows from several.
 struct Letters {

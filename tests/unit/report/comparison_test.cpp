@@ -103,5 +103,11 @@ TEST(ReportComparison, ATextThatIsNoReportIsRefused) {
     }
 }
 
+TEST(ReportComparison, AForeignNameWritesNothingButTextToATerminal) {
+    const std::string text = comparison_text({{.device = "a\x1b]0;x\x07", .figure = "reads/s"}});
+    EXPECT_EQ(text.find('\x1b'), std::string::npos);
+    EXPECT_EQ(text.find('\x07'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace blkscope::report

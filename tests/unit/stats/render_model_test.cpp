@@ -1,27 +1,17 @@
 // The texts of blobs against a slow model: both formats, all flags, every type, all precisions. The
 // model reads the bytes at the offsets of the layout, and writes each form by its rule.
 #include <algorithm>
-#include <cstdarg>
-#include <cstdio>
 #include <cstring>
 #include <map>
 #include <random>
 
 #include "fixture.hpp"
+#include "printed.hpp"
 #include "rounds.hpp"
 
 namespace blkscope::stats {
 
 namespace {
-
-__attribute__((__format__(__printf__, 1, 2))) std::string print(const char* format, ...) {
-    char text[512];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
-}
 
 constexpr const char* stat_names[] = {"VOISTATE", "SUM", "MAX", "MIN", "HIST", "TDGST"};
 constexpr const char* type_names[] = {

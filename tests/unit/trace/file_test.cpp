@@ -36,6 +36,15 @@ TEST(TraceFile, IsTheSameOnEveryMachine) {
                                               16));
 }
 
+// A stranger's header is shown on terminals.
+TEST(TraceFile, HasNoControlCharactersInItsHeader) {
+    Trace trace = trace_of_all();
+    trace.properties["model"] = "read=exp:1ms\x1b[31m";
+    EXPECT_NE(trouble(encode_file(trace)).find("control characters"), std::string::npos);
+    trace.properties["model"] = "\xc3\xa9";
+    EXPECT_EQ(trouble(encode_file(trace)), "none");
+}
+
 TEST(TraceFile, MayBeEmpty) {
     EXPECT_EQ(trouble(encode_file({})), "none");
 }

@@ -4,25 +4,15 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdarg>
-#include <cstdio>
 #include <random>
 
 #include "devstat/entries/bintime.hpp"
+#include "printed.hpp"
 #include "rounds.hpp"
 #include "tools/iostat/freebsd/report.hpp"
 
 namespace blkscope::iostat::freebsd {
 namespace {
-
-__attribute__((__format__(__printf__, 1, 2))) std::string print(const char* format, ...) {
-    char text[256];
-    va_list arguments;
-    va_start(arguments, format);
-    std::vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    return text;
-}
 
 long double number(const Shown& device, devstat_metric metric) {
     Devstat now = device.now;
