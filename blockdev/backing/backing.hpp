@@ -122,20 +122,33 @@ struct BackingOptions {
     bool only_writer = false;   // not if this process writes to it already; no force_shared
 };
 
-/// "memory" of memory:SIZE and "null" of null:SIZE; empty for a path.
+/// A scheme: backings whose specification is the scheme's name, a colon and a text.
 ///
-/// A new kind of backing needs:
-///   - a row in the table `kinds` of open_backing.cpp;
-///   - its sources in blockdev/CMakeLists.txt, and tests in backing_test.cpp;
+/// A new scheme needs:
+///   - a row in the table of tools/blkscope/backing_schemes.cpp;
+///   - its sources in blockdev/ or above, and tests;
 ///   - its name in the help of `blkscope serve` (tools/blkscope), blkscope(1) and completions/;
 ///   - a sentence in docs/design.md, "The device", and in CHANGELOG.md.
-std::string_view backing_kind(std::string_view spec);
+struct BackingScheme {
+    std::string_view name;
+    /// Gets the whole specification. Throws as open_backing().
+    std::unique_ptr<Backing> (*open)(const std::string& spec, const BackingOptions& options);
+};
 
-/// Opens `spec`: memory:SIZE, null:SIZE, or the path of a regular file or block device.
+using BackingSchemes = std::span<const BackingScheme>;
+
+/// memory:SIZE and null:SIZE.
+BackingSchemes local_schemes();
+
+/// The scheme's name, as "memory" of memory:SIZE; empty for a path.
+std::string_view backing_kind(std::string_view spec, BackingSchemes schemes = local_schemes());
+
+/// Opens `spec`: of one of the schemes, or the path of a regular file or block device.
 ///
 /// Errors: std::system_error, std::invalid_argument for a bad SIZE, or std::runtime_error for a
 ///         file that others use; each says what was wrong.
-std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options);
+std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options,
+                                      BackingSchemes schemes = local_schemes());
 
 /// "64M" as bytes: a positive decimal number, then K, M, G or T (powers of 1024) or nothing. Throws
 /// std::invalid_argument.

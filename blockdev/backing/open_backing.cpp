@@ -13,28 +13,21 @@
 namespace blkscope {
 namespace {
 
-// A kind of backing, which a specification KIND:TEXT names.
-struct Kind {
-    std::string_view name;
-    std::unique_ptr<Backing> (*open)(const std::string& text, const BackingOptions& options);
-};
-
 // Opens a backing whose text is its size.
 template <class Sized>
-std::unique_ptr<Backing> open_sized(const std::string& text, const BackingOptions&) {
-    return std::make_unique<Sized>(parse_size(text));
+std::unique_ptr<Backing> open_sized(const std::string& spec, const BackingOptions&) {
+    return std::make_unique<Sized>(parse_size(spec.substr(spec.find(':') + 1)));
 }
 
-// All kinds except files, which have no name.
-constexpr std::array kinds{Kind{"memory", open_sized<MemoryBacking>},
-                           Kind{"null", open_sized<NullBacking>}};
+constexpr std::array local{BackingScheme{"memory", open_sized<MemoryBacking>},
+                           BackingScheme{"null", open_sized<NullBacking>}};
 
 // nullptr for a path.
-const Kind* find_kind(std::string_view spec) {
+const BackingScheme* find_scheme(std::string_view spec, BackingSchemes schemes) {
     const std::string_view name = spec.substr(0, spec.find(':'));
     if (name.size() == spec.size()) return nullptr;
-    const auto* const found = std::ranges::find(kinds, name, &Kind::name);
-    return found == kinds.end() ? nullptr : found;
+    const auto found = std::ranges::find(schemes, name, &BackingScheme::name);
+    return found == schemes.end() ? nullptr : &*found;
 }
 
 // The bytes that the last letter of a size stands for; 0 for an unknown letter.
@@ -79,15 +72,20 @@ uint64_t parse_size(const std::string& text) {
     return number * unit;
 }
 
-std::string_view backing_kind(std::string_view spec) {
-    const Kind* const kind = find_kind(spec);
-    return kind == nullptr ? std::string_view{} : kind->name;
+BackingSchemes local_schemes() {
+    return local;
 }
 
-std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options) {
-    const Kind* const kind = find_kind(spec);
-    if (kind == nullptr) return std::make_unique<FileBacking>(open_file(spec, options));
-    return kind->open(spec.substr(kind->name.size() + 1), options);
+std::string_view backing_kind(std::string_view spec, BackingSchemes schemes) {
+    const BackingScheme* const scheme = find_scheme(spec, schemes);
+    return scheme == nullptr ? std::string_view{} : scheme->name;
+}
+
+std::unique_ptr<Backing> open_backing(const std::string& spec, const BackingOptions& options,
+                                      BackingSchemes schemes) {
+    const BackingScheme* const scheme = find_scheme(spec, schemes);
+    if (scheme == nullptr) return std::make_unique<FileBacking>(open_file(spec, options));
+    return scheme->open(spec, options);
 }
 
 }  // namespace blkscope

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "blockdev/backing/backing.hpp"
+#include "tools/blkscope/backing_schemes.hpp"
 #include "tools/blkscope/image_format.hpp"
 
 namespace blkscope {
@@ -47,7 +48,7 @@ std::vector<std::string> backing_warnings(const std::vector<ExportConfig>& expor
     std::vector<std::string> lines;
     uint64_t wanted = 0;
     for (const ExportConfig& exp : exports) {
-        const std::string_view kind = backing_kind(exp.backing);
+        const std::string_view kind = backing_kind(exp.backing, backing_schemes());
         if (kind == memory) {
             const uint64_t bytes = parse_size(exp.backing.substr(memory.size() + 1));
             wanted += std::min(bytes, std::numeric_limits<uint64_t>::max() - wanted);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blockdev/backing/backing.hpp"
+#include "tools/blkscope/backing_schemes.hpp"
 
 namespace blkscope {
 namespace {
@@ -34,7 +35,7 @@ ExportConfig parse_export(const std::string& text, const ExportConfig& settings)
     if (equals != std::string::npos && text.find('/') > equals) {
         exp.name = text.substr(0, equals);
         exp.backing = text.substr(equals + 1);
-    } else if (const auto kind = backing_kind(text); !kind.empty()) {
+    } else if (const auto kind = backing_kind(text, backing_schemes()); !kind.empty()) {
         exp.name = kind;
     } else {
         exp.name = std::filesystem::path(text).filename().string();

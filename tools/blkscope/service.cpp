@@ -16,6 +16,7 @@
 #include "blockdev/backing/crash_backing.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
+#include "tools/blkscope/backing_schemes.hpp"
 #include "tools/blkscope/control_socket.hpp"
 #include "tools/blkscope/default_socket.hpp"
 #include "tools/blkscope/run_directory.hpp"
@@ -115,10 +116,12 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
 
 nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance) {
     require_one_writer(exp);
-    auto backing = open_backing(exp.backing, {.direct = exp.direct,
-                                              .read_only = exp.read_only,
-                                              .force_shared = exp.force_shared,
-                                              .only_writer = exp.crash_cache.has_value()});
+    auto backing = open_backing(exp.backing,
+                                {.direct = exp.direct,
+                                 .read_only = exp.read_only,
+                                 .force_shared = exp.force_shared,
+                                 .only_writer = exp.crash_cache.has_value()},
+                                backing_schemes());
     Behaviour behaviour = behaviour_of(exp.behaviour, backing->size_bytes());
     behaviour.busy_wait = config_.busy_wait;
     std::shared_ptr<VolatileCache> cache;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -169,6 +170,16 @@ TEST_F(OpenBacking, RefusesWhatIsNoDisk) {
     EXPECT_THROW(open_backing("/dev/null", {}), std::invalid_argument);
     EXPECT_THROW(open_backing(file(0), {}), std::invalid_argument);
     EXPECT_THROW(open_backing("memory:", {}), std::invalid_argument);
+}
+
+TEST(BackingSchemes, AreTheCallersTable) {
+    const std::array<BackingScheme, 1> table{
+        {{"zeroes", [](const std::string& spec, const BackingOptions& options) {
+              return open_backing("null:" + spec.substr(spec.find(':') + 1), options);
+          }}}};
+    EXPECT_EQ(open_backing("zeroes:4K", {}, table)->size_bytes(), 4096u);
+    EXPECT_EQ(backing_kind("zeroes:4K", table), "zeroes");
+    EXPECT_EQ(backing_kind("memory:4K", table), "");
 }
 
 TEST(BackingKind, IsTheWordBeforeASize) {

@@ -1,0 +1,14 @@
+// Backing schemes: the table of the schemes of all rooms, for the backings of exports.
+//
+// Ownership: the table is static.
+// Threads:   any.
+// Errors:    none.
+#pragma once
+
+#include "blockdev/backing/backing.hpp"
+
+namespace blkscope {
+
+[[nodiscard]] BackingSchemes backing_schemes();
+
+}  // namespace blkscope
