@@ -116,7 +116,7 @@ void require_server(int socket, pid_t pid, const std::string& what) {
 // The run directory that has a socket of that name.
 std::string directory_with(const std::string& name) {
     for (const std::string& path : reader_directories()) {
-        if (access((path + "/" + name).c_str(), F_OK) == 0) return path;
+        if (access(fmt::format("{}/{}", path, name).c_str(), F_OK) == 0) return path;
     }
     return run_directory();
 }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <fstream>
 #include <functional>
 #include <stdexcept>
@@ -146,7 +147,7 @@ std::string time_text(double ns) {
 
 std::string line_of(std::string_view name, double ns, double all, std::optional<uint64_t> p99) {
     const double share = all > 0 ? std::clamp(ns / all, 0.0, 1.0) : 0;
-    const auto length = static_cast<size_t>(share * bar_width + 0.5);
+    const auto length = static_cast<size_t>(std::lround(share * bar_width));
     return fmt::format("  {:<12} {:>11} {:>5.1f} %  {:<{}} {}\n", name, time_text(ns), share * 100,
                        std::string(length, '#'), bar_width,
                        p99 ? "p99 " + time_text(static_cast<double>(*p99)) : "");

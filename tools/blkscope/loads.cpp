@@ -20,7 +20,7 @@ namespace {
 constexpr uint64_t load_stream = 1000;  // no operation has this number
 constexpr double rate_max = 1e9;        // a request a nanosecond
 constexpr uint64_t weight_max = 1'000'000;
-constexpr hrtime_t trace_ns_max = 100 * 86'400 * ns_per_s;
+constexpr hrtime_t trace_ns_max = hrtime_t{100} * 86'400 * ns_per_s;
 
 size_t op_of_mix(std::string_view name) {
     for (size_t op = 0; op < Buf::op_count; ++op) {

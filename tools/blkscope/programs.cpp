@@ -31,6 +31,7 @@ void become_program(std::vector<std::string> words) {
     const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe");
     const std::string path = program_path(self.parent_path(), words.front());
     std::vector<char*> arguments;
+    arguments.reserve(words.size() + 1);
     for (std::string& word : words) arguments.push_back(word.data());
     arguments.push_back(nullptr);
     execv(path.c_str(), arguments.data());

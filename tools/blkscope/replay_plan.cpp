@@ -146,8 +146,7 @@ std::string changes_of(const std::vector<trace::Request>& requests) {
     for (const auto& [op, name] :
          std::array{Kind{trace::Op::write, "write"}, Kind{trace::Op::trim, "trim"},
                     Kind{trace::Op::write_zeroes, "write_zeroes"}}) {
-        const auto count = std::count_if(requests.begin(), requests.end(),
-                                         [&](const auto& each) { return each.op == op; });
+        const auto count = std::ranges::count(requests, op, &trace::Request::op);
         const bool plural = count > 1 && op != trace::Op::write_zeroes;
         if (count > 0) parts.push_back(fmt::format("{} {}{}", count, name, plural ? "s" : ""));
     }

@@ -103,7 +103,7 @@ std::optional<Estimate> estimate(const json& samples, const Figure& figure) {
 }
 
 json parse(const std::string& data) {
-    const json report = json::parse(data, nullptr, false);
+    json report = json::parse(data, nullptr, false);
     if (!report.is_object() || report.value("schema", "") != "blkscope.report/1") {
         throw std::invalid_argument("report: the file has no report of blkscope");
     }
@@ -164,10 +164,9 @@ std::string comparison_text(const std::vector<Compared>& all) {
     std::string text = fmt::format("{:<16} {:<18} {:>12} {:>12} {:>10}\n", "device", "figure",
                                    "before", "after", "spread");
     for (const Compared& one : all) {
-        text +=
-            fmt::format("{:<16} {:<18} {:>12.3f} {:>12.3f} {:>10.3f}{}\n",
-                        program::shown(one.device), one.figure, one.before, one.after, one.spread,
-                        one.differs ? "  *" : "");
+        text += fmt::format("{:<16} {:<18} {:>12.3f} {:>12.3f} {:>10.3f}{}\n",
+                            program::shown(one.device), one.figure, one.before, one.after,
+                            one.spread, one.differs ? "  *" : "");
     }
     return text;
 }

@@ -123,7 +123,8 @@ bool judge_run(const std::vector<check::Condition>& conditions, const Recording&
     web::Look last = recording.last;
     for (const auto& [name, one] : recording.left) {
         const bool was_there = std::ranges::any_of(
-            before.devices, [&](const auto& first) { return first.device.name == name; });
+            before.devices,
+            [&name = name](const auto& first) { return first.device.name == name; });
         if (!was_there) last.devices.push_back(one);
     }
     const check::Look now = look_of(last);

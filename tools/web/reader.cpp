@@ -134,6 +134,7 @@ std::vector<ProviderLook> Reader::read_providers(const std::vector<DeviceLook>& 
         if (!is_up) is_up = answers(chain, pid);
     }
     std::vector<ProviderLook> providers;
+    providers.reserve(up.size());
     for (const auto& [pid, is_up] : up) providers.push_back({.pid = pid, .is_up = is_up});
     return providers;
 }
