@@ -1,4 +1,4 @@
-// The reader over a libkstat that is defined here. Each test sets up its chain.
+// The reader over the libkstat of published.hpp. Each test sets up its chain.
 
 #include "tools/kstat/reader.hpp"
 
@@ -7,81 +7,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
-#include <list>
 #include <random>
 #include <system_error>
 
+#include "published.hpp"
 #include "tools/kstat/format.hpp"
-
-namespace {
-
-// The published kstats, and the behaviour of the library.
-struct Published {
-    std::list<kstat_t> chain;  // a list, because a kstat must stay at its address
-    int open_errors = 0;       // this many opens fail with EAGAIN
-    int update_error = 0;
-    int opens = 0;
-    int closes = 0;
-    int reads = 0;
-    std::string unreadable;  // the name of a kstat whose provider is closed
-    kstat_intr_t data{{1, 2, 3, 4, 5}};
-    kstat_ctl_t control{};
-};
-
-Published published;
-
-void publish(const char* module, int instance, const char* name, uchar_t type = KSTAT_TYPE_INTR) {
-    kstat_t ksp{};
-    std::strncpy(ksp.ks_module, module, sizeof(ksp.ks_module) - 1);
-    std::strncpy(ksp.ks_name, name, sizeof(ksp.ks_name) - 1);
-    std::strcpy(ksp.ks_class, "controller");
-    ksp.ks_instance = instance;
-    ksp.ks_type = type;
-    ksp.ks_crtime = 1'000'000'000;
-    published.chain.push_back(ksp);
-    kstat_t* next = nullptr;
-    for (auto it = published.chain.rbegin(); it != published.chain.rend(); ++it) {
-        it->ks_next = next;
-        next = &*it;
-    }
-    published.control.kc_chain = next;
-}
-
-}  // namespace
-
-extern "C" {
-
-kstat_ctl_t* kstat_open() {
-    ++published.opens;
-    errno = EAGAIN;
-    return published.opens <= published.open_errors ? nullptr : &published.control;
-}
-
-int kstat_close(kstat_ctl_t* /*kc*/) {
-    ++published.closes;
-    return 0;
-}
-
-kid_t kstat_chain_update(kstat_ctl_t* /*kc*/) {
-    errno = published.update_error;
-    return published.update_error != 0 ? -1 : 0;
-}
-
-kid_t kstat_read(kstat_ctl_t* /*kc*/, kstat_t* ksp, void* /*buf*/) {
-    ++published.reads;
-    if (published.unreadable == ksp->ks_name) {
-        errno = ENXIO;
-        return -1;
-    }
-    ksp->ks_data = &published.data;
-    ksp->ks_ndata = 1;
-    ksp->ks_data_size = sizeof(published.data);
-    ksp->ks_snaptime = 2'000'000'000;
-    return 1;
-}
-
-}  // extern "C"
 
 namespace blkscope::kstat_command {
 namespace {
