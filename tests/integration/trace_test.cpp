@@ -175,7 +175,9 @@ TEST_F(Traced, BttFindsTheWaitAndTheServiceOfTheSameRequests) {
     }
     blkscope({"trace", "--read", file, "--format", "blktrace", "-o", path("requests")});
     succeed({"blkparse", "-q", "-D", folder_.string(), "-i", "requests", "-d", path("merged.bin")});
-    const std::string report = succeed({"btt", "-i", path("merged.bin")});
+    // btt writes further files where it runs.
+    const std::string report =
+        succeed({"env", "--chdir", folder_.string(), "btt", "-i", path("merged.bin")});
     // I2D  MIN AVG MAX N, in seconds
     const auto mean_of = [&](const std::string& stage) {
         std::istringstream line(report.substr(report.find("\n" + stage) + 1));
