@@ -112,6 +112,23 @@ TEST_F(Server, PointsToTheHelpOfTheCommandThatWasWrong) {
     }
 }
 
+// A first build has blkscope alone, and serves before the other programs are there.
+TEST_F(Server, IsWholeWithoutTheOtherPrograms) {
+    const std::string alone = path("blkscope");
+    std::filesystem::copy_file(BLKSCOPE_BINARY, alone);
+    for (const char* command : {"list", "iostat"}) {
+        const std::string program = command == std::string("list") ? "blkscope-tools" : command;
+        const CommandResult result = run({alone, command});
+        EXPECT_EQ(result.status, 1);
+        EXPECT_EQ(result.output, std::string("blkscope: ") + command + ": " + path(program) +
+                                     " is not there yet; build or install all of blkscope\n");
+    }
+    EXPECT_EQ(succeed({alone, "--help"}), succeed({BLKSCOPE_BINARY, "--help"}));
+    std::ofstream(path("blkscope-tools")) << "no program";
+    const std::string said = run({alone, "list"}).output;
+    EXPECT_EQ(said, "blkscope: list: run " + path("blkscope-tools") + ": Permission denied\n");
+}
+
 TEST_F(Server, WarnsOfABackingThatIsProbablyNotWhatWasMeant) {
     const std::string image = make_image("vm.qcow2", 1 << 20);
     std::fstream(image, std::ios::in | std::ios::out | std::ios::binary) << "QFI\xfb";
@@ -137,8 +154,10 @@ TEST_F(Server, WarnsOfSettingsOfClientsThatItDoesNotTellApart) {
 }
 
 TEST_F(Server, ExplainsEachCommandInEightyColumnsAndWithAnExample) {
-    for (const char* command : {"", "serve", "attach", "detach", "list", "clients", "models", "set",
-                                "fault", "clear-error", "crash", "stats", "top"}) {
+    for (const char* command :
+         {"",      "serve",  "attach",  "detach", "list", "clients", "explain",     "slow",
+          "trace", "replay", "predict", "models", "set",  "fault",   "clear-error", "crash",
+          "check", "report", "stats",   "top",    "web"}) {
         std::vector<std::string> arguments{BLKSCOPE_BINARY, "--help"};
         if (*command != '\0') arguments.insert(arguments.begin() + 1, command);
         const std::string help = succeed(arguments);

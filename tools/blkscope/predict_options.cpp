@@ -62,8 +62,7 @@ void add_load(CLI::App& predict, PredictCommand& command) {
 }  // namespace
 
 void add_predict(CLI::App& app, PredictCommand& command) {
-    CLI::App* predict =
-        app.add_subcommand("predict", "Say what a modelled device would do with a trace or a load");
+    CLI::App* predict = app.add_subcommand("predict");
     predict->footer(predict_notes);
     add_load(*predict, command);
     predict

@@ -7,9 +7,9 @@ namespace blkscope::check {
 namespace {
 
 constexpr const char* notes =
-    "A condition is FIGURE(DEVICE[.OPERATION][.PHASE]) COMPARISON BOUND. The figure is\n"
-    "one of mean p50 p90 p99 p99.9 max, whose bound is a time, or of count rate errors\n"
-    "wait actv busy. blkscope-check(1) explains each.\n"
+    "A condition is FIGURE(DEVICE[.OPERATION][.PHASE]) COMPARISON BOUND. The figure\n"
+    "is one of mean p50 p90 p99 p99.9 max, whose bound is a time, or of count rate\n"
+    "errors wait actv busy. blkscope-check(1) explains each.\n"
     "\n"
     "The exit status is 0 if all conditions hold, 1 if one does not, 2 if one is\n"
     "malformed, and 4 if there was nothing to measure. An idle device holds no\n"
@@ -23,7 +23,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* check = app.add_subcommand("check", "Hold conditions against the devices: for CI");
+    CLI::App* check = app.add_subcommand("check");
     check->footer(notes);
     check->add_option("condition", options.conditions, "What has to be true");
     CLI::Option* since =

@@ -8,8 +8,8 @@ namespace {
 
 constexpr const char* notes =
     "Runs the command, looks at every device meanwhile, and writes one HTML file that\n"
-    "needs nothing else. The exit status is that of the command, and 125 if that was 0\n"
-    "and a condition does not hold. SIGINT writes the report of what there was.\n"
+    "needs nothing else. The exit status is that of the command, and 125 if that was\n"
+    "0 and a condition does not hold. SIGINT writes the report of what there was.\n"
     "\n"
     "Examples:\n"
     "  blkscope report -o run.html -- fio job.fio\n"
@@ -20,7 +20,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* report = app.add_subcommand("report", "Run a command, and report it as HTML");
+    CLI::App* report = app.add_subcommand("report");
     report->footer(notes);
     CLI::Option* command =
         report->add_option("command", options.command, "What to run, with its arguments");

@@ -18,8 +18,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* stats =
-        app.add_subcommand("stats", "Show how times and sizes of requests are spread");
+    CLI::App* stats = app.add_subcommand("stats");
     stats->footer(notes);
     stats->add_option("device", options.devices, "Only these devices (default: all)");
     stats->add_flag("--json", options.json, "Print one JSON object");

@@ -24,7 +24,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* top = app.add_subcommand("top", "Watch the devices: figures and latency heatmaps");
+    CLI::App* top = app.add_subcommand("top");
     top->footer(notes);
     top->add_option("interval", options.interval_s, "Seconds between looks")
         ->capture_default_str()

@@ -15,12 +15,13 @@ constexpr const char* notes =
     "Examples:\n"
     "  blkscope web\n"
     "  curl http://127.0.0.1:9410/metrics\n"
-    "  blkscope web --listen 0.0.0.0:9410 --host lab7 --token-file /etc/blkscope/token";
+    "  blkscope web --listen 0.0.0.0:9410 --host lab7 \\\n"
+    "    --token-file /etc/blkscope/token";
 
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* web = app.add_subcommand("web", "Serve the statistics over HTTP: for Prometheus");
+    CLI::App* web = app.add_subcommand("web");
     web->footer(notes);
     web->add_option("--listen", options.listen, "Where to listen: ADDRESS:PORT or unix:PATH")
         ->option_text("ADDRESS")

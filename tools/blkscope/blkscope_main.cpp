@@ -1,0 +1,24 @@
+// blkscope: serve, attach and detach. Each other command is another program's: see programs.hpp.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+
+#include "tools/blkscope/failure.hpp"
+#include "tools/blkscope/programs.hpp"
+#include "tools/blkscope/serving_commands.hpp"
+
+int main(int argc, char** argv) {
+    const blkscope::Words words = blkscope::with_help_as_option({argv, argv + argc});
+    try {
+        if (words.size() > 1 && blkscope::is_other_command(words[1])) {
+            blkscope::become_program({words.begin() + 1, words.end()});
+        }
+    } catch (const std::exception& failure) {
+        fmt::print(stderr, "blkscope: {}\n", blkscope::failure_text(failure));
+        return 1;
+    }
+    blkscope::ServingCommands commands;
+    return blkscope::run_commands(commands, words);
+}
