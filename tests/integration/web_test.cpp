@@ -154,6 +154,68 @@ TEST_F(Web, AScrapeTellsWhichProvidersAnswer) {
     EXPECT_TRUE(eventually([&] { return Scrape(body_of("/metrics"))[series] == "1"; }));
 }
 
+// Providers of one run directory share no name. A link makes a reader see those of two.
+TEST_F(Web, TwoServersMayHaveADeviceOfOneName) {
+    serve("memory:1M", {"--queue-depth", "5"});
+    std::filesystem::create_directory(path("second"));
+    setenv("KSTAT_DIR", path("second").c_str(), 1);
+    const auto other =
+        serve_beside("memory:1M", "other", {"--queue-depth", "6", "--fault", "write:error=ENOSPC"});
+    setenv("KSTAT_DIR", path("").c_str(), 1);
+    const auto link_other = [&] {
+        const std::string socket = std::to_string(other->pid()) + ".sock";
+        std::filesystem::create_hard_link(path("second/" + socket), path(socket));
+    };
+    start_web();
+    do_requests();
+    EXPECT_EQ(Scrape(body_of("/metrics"))["blkscope_queue_depth{device=\"nbd0\"}"], "5");
+    succeed({BLKSCOPE_BINARY, "check", "--save", path("before.json")});
+    link_other();
+    Client client(uri_at("other"));
+    EXPECT_EQ(client.try_read(0, 4096), 0);
+    EXPECT_EQ(client.try_write(0, 4096), ENOSPC);
+
+    const std::array names{"nbd0@" + std::to_string(server_->pid()),
+                           "nbd0@" + std::to_string(other->pid())};
+    const Scrape scrape(body_of("/metrics"));
+    const auto value = [&](const std::string& family, const std::string& device,
+                           const std::string& labels = "") {
+        return scrape["blkscope_" + family + "{device=\"" + device + "\"" + labels + "}"];
+    };
+    EXPECT_EQ(value("queue_depth", names[0]), "5");
+    EXPECT_EQ(value("queue_depth", names[1]), "6");
+    EXPECT_EQ(value("reads_completed_total", names[0]), "7");
+    EXPECT_EQ(value("reads_completed_total", names[1]), "1");
+    EXPECT_EQ(value("errors_total", names[0], ",op=\"write\""), "0");
+    EXPECT_EQ(value("errors_total", names[1], ",op=\"write\""), "1");
+    // libkstat2 has the histograms of one of the two.
+    const std::string reads = ",op=\"read\",phase=\"total\"";
+    EXPECT_EQ(value("io_latency_seconds_count", names[0], reads), "7");
+    EXPECT_EQ(value("io_latency_seconds_count", names[1], reads), "none");
+
+    using nlohmann::json;
+    const json overview = json::parse(body_of("/api/v1/overview?device=" + names[1])).at("devices");
+    ASSERT_EQ(overview.size(), 1u);
+    EXPECT_EQ(overview.at(0).at("device"), names[1]);
+    EXPECT_EQ(overview.at(0).at("faults").at(0).at("hits"), 1);
+    EXPECT_EQ(overview.at(0).at("clients").size(), 2u) << overview;
+    const std::string iostat = succeed({IOSTAT_BINARY, "-xn"});
+    for (const std::string& name : names) EXPECT_NE(iostat.find(name), iostat.npos) << iostat;
+
+    // The second one is new to the condition, so there was nothing to measure.
+    const CommandResult check = run({BLKSCOPE_BINARY, "check", "--since", path("before.json"),
+                                     "errors(" + names[0] + ") == 0", "errors(nbd0) == 0"});
+    EXPECT_EQ(check.status, 4) << check.output;
+    succeed({BLKSCOPE_BINARY, "report", "--for", "50ms", "-o", path("run.json"), "--fail-unless",
+             "errors(nbd0) == 0"});
+    std::ifstream file(path("run.json"));
+    const json report = json::parse(file);
+    for (const std::string& name : names) {
+        EXPECT_NE(report.at("total").dump().find('"' + name + '"'), std::string::npos) << name;
+        EXPECT_NE(report.at("overview").dump().find('"' + name + '"'), std::string::npos) << name;
+    }
+}
+
 TEST_F(Web, ThePageAndItsScriptsAreInTheProgram) {
     serve("memory:1M");
     start_web();

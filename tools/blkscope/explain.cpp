@@ -198,14 +198,14 @@ void explain(const ExplainCommand& command) {
         throw std::runtime_error(fmt::format(
             "explain: {0} has no histograms; 'kstat2adm enable blk:hist' begins", chosen.name));
     }
-    kstat_t* exp = program::read_kstat(reader.chain(), chosen.module, chosen.instance,
-                                       chosen.name + ",export");
+    kstat_t* exp = program::read_kstat(reader.chain(), chosen.provider, chosen.module,
+                                       chosen.instance, chosen.name + ",export");
     Explanation what{.device = chosen.name,
                      .backing = exp != nullptr ? program::text_record(exp, "backing").value_or("-")
                                                : std::string("-")};
     const auto disk = disk_of_backing(path_of_backing(what.backing, exp));
     const auto has = [&](const char* kstat) {
-        return program::read_kstat(reader.chain(), chosen.module, chosen.instance,
+        return program::read_kstat(reader.chain(), chosen.provider, chosen.module, chosen.instance,
                                    chosen.name + kstat) != nullptr;
     };
     what.modelled = has(",model");

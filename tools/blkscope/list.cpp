@@ -25,12 +25,8 @@ std::string text(kstat_t* ksp, const char* record) {
 // The kstat `what` of the export's device, read; null if the device has none of that name. Another
 // provider may have one of the same name: libkstat has the process id of the provider in ks_private.
 kstat_t* read_beside(kstat_ctl_t* chain, const kstat_t& exp, const char* what) {
-    const std::string name = fmt::format("nbd{},{}", exp.ks_instance, what);
-    for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        if (ksp->ks_private != exp.ks_private || std::strcmp(ksp->ks_module, "nbd") != 0) continue;
-        if (name == ksp->ks_name) return kstat_read(chain, ksp, nullptr) < 0 ? nullptr : ksp;
-    }
-    return nullptr;
+    return program::read_kstat(chain, program::provider_of(exp), "nbd", exp.ks_instance,
+                               fmt::format("nbd{},{}", exp.ks_instance, what));
 }
 
 std::string clients(kstat_ctl_t* chain, const kstat_t& exp) {
@@ -46,7 +42,6 @@ void print_detail(const std::string& detail) {
 
 // Lines about depth, model, limits, faults and crash cache, as far as the device has them.
 void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp) {
-    const int instance = exp.ks_instance;
     if (const kstat_t* geometry = read_beside(chain, exp, "geometry")) {
         blkscope_geometry_t sizes{};
         if (geometry->ks_data_size >= sizeof sizes) {
@@ -55,7 +50,7 @@ void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp) {
         }
     }
     const top::Settings settings =
-        top::read_settings(chain, "nbd", instance, fmt::format("nbd{}", instance));
+        top::read_settings([&](const char* what) { return read_beside(chain, exp, what); });
     if (settings.model) {
         print_detail(fmt::format("model {}, seed {}", settings.model->spec, settings.model->seed));
     }

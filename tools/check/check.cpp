@@ -36,6 +36,7 @@ class LookReader {
         for (iostat::Device& device : devices) {
             look.devices.push_back({.device = std::move(device)});
             read_commands(look.devices.back());
+            iostat::use_unique_name(look.devices.back().device);
         }
         return look;
     }
@@ -49,8 +50,8 @@ class LookReader {
                                    "trim_errors",        "cache_errors", "block_status_errors",
                                    "write_zeroes_errors"};
         const iostat::Device& device = look.device;
-        kstat_t* const ksp = program::read_kstat(devices_.chain(), device.module, device.instance,
-                                                 device.name + ",cmds");
+        kstat_t* const ksp = program::read_kstat(devices_.chain(), device.provider, device.module,
+                                                 device.instance, device.name + ",cmds");
         if (ksp == nullptr) return;
         for (const char* name : names) {
             if (const auto count = program::number_record(ksp, name)) look.commands[name] = *count;

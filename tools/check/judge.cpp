@@ -290,12 +290,19 @@ Finding finding_of(const Condition& condition, const Interval& interval) {
             fmt::format("{}: {}: {}", verdict, program::shown(condition.text), text)};
 }
 
-// Two providers may publish one name; then the number of the kstat tells them apart.
+// The device of the other look. The name of a device changes when another provider with that name comes
+// or closes. Then the time of its creation tells that the device is the same one.
 const DeviceLook* find_same(const Look& look, const iostat::Device& device) {
+    const std::string name = iostat::without_provider(device.name);
     const DeviceLook* found = nullptr;
+    int most = 0;
     for (const DeviceLook& one : look.devices) {
-        if (!iostat::same_name(one.device, device)) continue;
-        if (found == nullptr || one.device.kid == device.kid) found = &one;
+        if (one.device.module != device.module || one.device.instance != device.instance) continue;
+        if (iostat::without_provider(one.device.name) != name) continue;
+        const int likeness =
+            (one.device.crtime == device.crtime ? 2 : 0) + (one.device.name == device.name ? 1 : 0);
+        if (likeness > most) found = &one;
+        most = std::max(most, likeness);
     }
     return found;
 }
@@ -307,7 +314,8 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
     const bool commas = condition.devices.find(',') != std::string::npos;
     const auto matches = [&](const iostat::Device& device) {
         if (!commas && device.name.find(',') != std::string::npos) return false;
-        return pattern.matches(device.name);
+        return pattern.matches(device.name) ||
+               pattern.matches(iostat::without_provider(device.name));
     };
     std::vector<Finding> findings;
     for (const DeviceLook& one : before.devices) {

@@ -29,6 +29,17 @@ std::optional<uint64_t> integer(kstat2_map_t map, const char* name) {
     return nv != nullptr ? std::optional(nv->kstat2_integer) : std::nullopt;
 }
 
+// A device's histograms are made right behind its IO kstat.
+constexpr uint64_t creation_ns_max = 50'000'000;
+
+// libkstat2 has one map for a path, also if two providers have the path. Then the time of the creation
+// tells the provider.
+bool is_of(kstat2_map_t map, const Device& device) {
+    if (device.at_provider.empty()) return true;
+    const uint64_t created = integer(map, "crtime").value_or(0);
+    return created - static_cast<uint64_t>(device.crtime) < creation_ns_max;
+}
+
 // The unit of the histogram's values; empty if it is unknown.
 std::string unit_of(kstat2_map_t map) {
     kstat2_nv_meta_t meta{};
@@ -78,6 +89,7 @@ Histograms read_histograms(kstat2_map_t map, const Device& device,
     kstat2_nv_t child = nullptr;
     kstat2_map_t times = nullptr;
     while (kstat2_mapiter_next(iter, &child) == KSTAT2_S_OK) {
+        if (!is_of(child->kstat2_map, device)) continue;
         if (std::string_view(child->name) == "times") {
             times = child->kstat2_map;
             continue;

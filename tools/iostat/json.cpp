@@ -115,7 +115,7 @@ void add_histograms(Json& object, const Histograms& interval) {
 
 Json device_object(const Device& device, const Figures& f) {
     const bool completed = f.transfers > 0;
-    return {{"device", device.name + device.at_provider},
+    return {{"device", unique_name(device)},
             {"module", device.module},
             {"instance", device.instance},
             {"class", class_of(device.kind)},

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <set>
 #include <system_error>
 #include <tuple>
 
@@ -26,6 +27,7 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
     return Device{.module = field_text(ksp->ks_module),
                   .instance = ksp->ks_instance,
                   .name = field_text(ksp->ks_name),
+                  .provider = program::provider_of(*ksp),
                   .at_provider = {},
                   .kid = ksp->ks_kid,
                   .kind = kind,
@@ -38,24 +40,18 @@ std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
                   .histograms = {}};
 }
 
-// libkstat has the process id of a kstat's provider in ks_private; 0 for the machine's own kstats.
-intptr_t provider_of(const kstat_t& ksp) {
-    return reinterpret_cast<intptr_t>(ksp.ks_private);
-}
-
-// Devices of one name get their providers' numbers. Providers of one run directory share no device's
-// name, those of different directories may.
-void tell_apart(std::vector<Device>& devices, const std::map<kid_t, intptr_t>& providers) {
-    std::map<std::tuple<std::string, int, std::string>, std::vector<Device*>> by_name;
+// Disks of one name, and all that belongs to them, get their providers' numbers. Providers of one run
+// directory share no disk's name, those of different directories may.
+void tell_apart(std::vector<Device>& devices) {
+    const auto disk_of = [](const Device& device) {
+        return std::tuple(device.module, device.instance,
+                          device.name.substr(0, device.name.find(',')));
+    };
+    std::map<std::tuple<std::string, int, std::string>, std::set<int>> providers;
+    for (const Device& device : devices) providers[disk_of(device)].insert(device.provider);
     for (Device& device : devices) {
-        by_name[{device.module, device.instance, device.name}].push_back(&device);
-    }
-    for (const auto& [name, same] : by_name) {
-        if (same.size() < 2) continue;
-        for (Device* const device : same) {
-            const intptr_t provider = providers.at(device->kid);
-            if (provider > 0) device->at_provider = fmt::format("@{}", provider);
-        }
+        if (device.provider == 0 || providers.at(disk_of(device)).size() < 2) continue;
+        device.at_provider = fmt::format("@{}", device.provider);
     }
 }
 
@@ -116,7 +112,6 @@ Options all_of_devices() {
 
 std::vector<Device> Reader::read() {
     std::vector<Device> devices;
-    std::map<kid_t, intptr_t> providers;
     if (!refresh()) return devices;
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_IO) continue;
@@ -124,10 +119,9 @@ std::vector<Device> Reader::read() {
         if (!kind || !wanted(*kind, options_)) continue;
         auto device = read_device(kc_.get(), ksp, *kind);
         if (!device || is_of_closed_clients(*device)) continue;
-        providers[device->kid] = provider_of(*ksp);
         devices.push_back(std::move(*device));
     }
-    tell_apart(devices, providers);
+    tell_apart(devices);
     if (options_.errors_wanted()) read_errors(devices);
     if (options_.mount_points || options_.device_ids) ask_host(devices);
     return devices;
@@ -135,12 +129,13 @@ std::vector<Device> Reader::read() {
 
 // The name of the device is the error kstat's name, up to its first comma.
 void Reader::read_errors(std::vector<Device>& devices) {
-    std::map<std::string, Device*, std::less<>> by_name;
-    for (Device& device : devices) by_name.try_emplace(device.name, &device);
+    std::map<std::pair<int, std::string>, Device*> by_name;
+    for (Device& device : devices) by_name.try_emplace({device.provider, device.name}, &device);
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_NAMED || !counts_errors(field_text(ksp->ks_class))) continue;
         const std::string name = field_text(ksp->ks_name);
-        const auto found = by_name.find(name.substr(0, name.find(',')));
+        const auto found =
+            by_name.find({program::provider_of(*ksp), name.substr(0, name.find(','))});
         if (found == by_name.end()) continue;
         const kstat_named_t* records = read_records(kc_.get(), ksp);
         if (records != nullptr) found->second->errors = copy_errors(records, ksp->ks_ndata);

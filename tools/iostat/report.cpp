@@ -26,7 +26,7 @@ std::vector<std::string> changes_between(const Interval& interval) {
 }
 
 std::string shown_name(const Device& device, const Options& options) {
-    if (!options.names_last || device.mount_point.empty()) return device.name + device.at_provider;
+    if (!options.names_last || device.mount_point.empty()) return unique_name(device);
     return fmt::format("{} ({})", device.name, device.mount_point);
 }
 
@@ -101,7 +101,7 @@ std::string Reporter::tables(const Interval& interval) const {
 std::string Reporter::vertical_lines(const Interval& interval) {
     name_width_ = std::max(name_width_, name_width_min);
     for (const Device& device : interval.devices) {
-        name_width_ = std::max(name_width_, device.name.size() + device.at_provider.size());
+        name_width_ = std::max(name_width_, unique_name(device).size());
     }
     name_width_ = std::min(name_width_, name_width_max);
 

@@ -72,7 +72,7 @@ bool in_order(const Device& one, const Device& other) {
 bool is_named(const Device& device, const std::string& operand) {
     if (operand.find('.') != std::string::npos) return device.name.starts_with(operand);
     return device.name == operand ||
-           (!device.at_provider.empty() && device.name + device.at_provider == operand);
+           (!device.at_provider.empty() && unique_name(device) == operand);
 }
 
 bool asked_for(const Device& device, const Options& options) {
@@ -187,6 +187,25 @@ bool wanted(Kind kind, const Options& options) {
 
 bool is_of_closed_clients(const Device& device) {
     return device.kind == Kind::client && device.name.ends_with(",client-gone");
+}
+
+std::string unique_name(const Device& device) {
+    std::string name = device.name;
+    return name.insert(std::min(name.find(','), name.size()), device.at_provider);
+}
+
+void use_unique_name(Device& device) {
+    device.name = unique_name(device);
+    device.at_provider.clear();
+}
+
+std::string without_provider(std::string_view name) {
+    const size_t end = std::min(name.find(','), name.size());
+    const size_t at = name.substr(0, end).rfind('@');
+    const std::string whole(name);
+    if (at == std::string_view::npos || at + 1 == end) return whole;
+    if (!std::ranges::all_of(name.substr(at + 1, end - at - 1), is_digit)) return whole;
+    return whole.substr(0, at) + whole.substr(end);
 }
 
 bool same_name(const Device& one, const Device& other) {

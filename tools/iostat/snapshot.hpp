@@ -26,8 +26,9 @@ struct Device {
     std::string module;
     int instance = 0;
     std::string name;
-    std::string at_provider = {};  // "@4711", if another process has a device of this name
-    kid_t kid = 0;  // the kstat's number in the chain; 0: a sum of several
+    int provider = 0;              // its process id; 0: a kstat of this machine
+    std::string at_provider = {};  // "@4711", if another process has a disk of this name
+    kid_t kid = 0;                 // the kstat's number in the chain; 0: a sum of several
     Kind kind = Kind::disk;
     hrtime_t crtime = 0;
     hrtime_t snaptime = 0;
@@ -40,6 +41,16 @@ struct Device {
 };
 
 using Snapshot = std::vector<Device>;
+
+/// The name among all providers: nbd0, or "nbd0@4711" if another provider has an nbd0, too. The name
+/// of a client is then "nbd0@4711,client-1".
+[[nodiscard]] std::string unique_name(const Device& device);
+
+/// Makes the unique name the device's name. No kstat is found by it.
+void use_unique_name(Device& device);
+
+/// Undoes unique_name(): "nbd0,client-1" of "nbd0@4711,client-1".
+[[nodiscard]] std::string without_provider(std::string_view name);
 
 /// The kind of a device with a kstat of this class; none for a class that iostat ignores.
 /// Controllers have no kstats.

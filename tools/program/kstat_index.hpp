@@ -22,21 +22,23 @@ class KstatIndex {
         chain_id_ = kc->kc_chain_id;
         kstats_.clear();
         for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-            kstats_.try_emplace(
-                key(field_text(ksp->ks_module), ksp->ks_instance, field_text(ksp->ks_name)), ksp);
+            kstats_.try_emplace(key(provider_of(*ksp), field_text(ksp->ks_module), ksp->ks_instance,
+                                    field_text(ksp->ks_name)),
+                                ksp);
         }
     }
 
-    /// The first kstat of that name, as kstat_lookup finds it; null if there is none.
-    [[nodiscard]] kstat_t* find(std::string_view module, int instance,
+    /// The kstat of that provider and name; null if there is none.
+    [[nodiscard]] kstat_t* find(int provider, std::string_view module, int instance,
                                 std::string_view name) const {
-        const auto found = kstats_.find(key(module, instance, name));
+        const auto found = kstats_.find(key(provider, module, instance, name));
         return found == kstats_.end() ? nullptr : found->second;
     }
 
   private:
-    static std::string key(std::string_view module, int instance, std::string_view name) {
-        std::string text = std::to_string(instance);
+    static std::string key(int provider, std::string_view module, int instance,
+                           std::string_view name) {
+        std::string text = std::to_string(provider) + " " + std::to_string(instance);
         text.append(1, '\0').append(module).append(1, '\0').append(name);
         return text;
     }

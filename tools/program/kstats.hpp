@@ -62,11 +62,21 @@ inline std::string string_text(const kstat_named_t& record) {
     return bounded_text(KSTAT_NAMED_STR_PTR(&record), KSTAT_NAMED_STR_BUFLEN(&record));
 }
 
-/// Finds a kstat and reads it; null if it is not there or cannot be read.
-inline kstat_t* read_kstat(kstat_ctl_t* kc, const std::string& module, int instance,
+/// The process id of a kstat's provider, which libkstat has in ks_private. 0: a kstat of this machine.
+inline int provider_of(const kstat_t& ksp) {
+    return static_cast<int>(reinterpret_cast<intptr_t>(ksp.ks_private));
+}
+
+/// Finds a kstat of a provider and reads it; null if it is not there or cannot be read. kstat_lookup
+/// finds the first of that name, which may be another provider's.
+inline kstat_t* read_kstat(kstat_ctl_t* kc, int provider, const std::string& module, int instance,
                            const std::string& name) {
-    kstat_t* ksp = kstat_lookup(kc, module.c_str(), instance, name.c_str());
-    return ksp == nullptr || kstat_read(kc, ksp, nullptr) == -1 ? nullptr : ksp;
+    for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (ksp->ks_instance != instance || provider_of(*ksp) != provider) continue;
+        if (field_text(ksp->ks_name) != name || field_text(ksp->ks_module) != module) continue;
+        return kstat_read(kc, ksp, nullptr) == -1 ? nullptr : ksp;
+    }
+    return nullptr;
 }
 
 /// The record of this name and type, of a kstat that was read; null if there is none.

@@ -42,8 +42,8 @@ Look Reader::look() {
         } else {
             read_geometry(one);
             read_clients(one);
-            one.settings = read_settings(devices_.chain(), one.device.module, one.device.instance,
-                                         one.device.name);
+            one.settings =
+                read_settings([&](const char* what) { return read_beside(one.device, what); });
         }
         look.devices.push_back(std::move(one));
     }
@@ -62,7 +62,7 @@ bool Reader::is_wanted(const iostat::Device& device) const {
 
 // Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0; null if it cannot be read.
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
-    return program::read_kstat(devices_.chain(), device.module, device.instance,
+    return program::read_kstat(devices_.chain(), device.provider, device.module, device.instance,
                                device.name + "," + what);
 }
 

@@ -60,13 +60,6 @@ std::vector<FaultSetting> faults_of(kstat_t* ksp) {
 
 }  // namespace
 
-Settings read_settings(kstat_ctl_t* chain, const std::string& module, int instance,
-                       const std::string& name) {
-    return read_settings([&](const char* what) {
-        return program::read_kstat(chain, module, instance, name + "," + what);
-    });
-}
-
 Settings read_settings(const std::function<kstat_t*(const char* what)>& read) {
     Settings settings;
     if (kstat_t* ksp = read("model")) settings.model = model_of(ksp);

@@ -10,13 +10,8 @@
 
 namespace blkscope::top {
 
-/// The settings of the device whose kstat is `module`:`instance`:`name`. A setting whose kstat
-/// cannot be read is none, because the kstat may be removed at any time.
-[[nodiscard]] Settings read_settings(kstat_ctl_t* chain, const std::string& module, int instance,
-                                     const std::string& name);
-
-/// The same. `read` returns the kstat of the device with that part behind the comma of its name. Null
-/// if it cannot be read.
+/// The settings of a device. `read` returns the kstat of the device with that part behind the comma of
+/// its name. Null if it cannot be read, because a kstat may be removed at any time.
 [[nodiscard]] Settings read_settings(const std::function<kstat_t*(const char* what)>& read);
 
 }  // namespace blkscope::top

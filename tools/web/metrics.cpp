@@ -155,7 +155,8 @@ class Metrics {
         std::string part;  // of a partition or client, behind the comma; else empty
     };
 
-    // Two providers may have a disk of one name. The later ones get a number.
+    // Two names may have the same label, because a label has valid UTF-8 only. The later ones get a
+    // number.
     void name_devices(const Look& look) {
         std::set<std::string> used;
         for (const DeviceLook& one : look.devices) {

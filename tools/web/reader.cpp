@@ -76,7 +76,7 @@ std::vector<int> socket_pids() {
 bool answers(kstat_ctl_t* chain, int pid) {
     for (kstat_t* ksp = chain == nullptr ? nullptr : chain->kc_chain; ksp != nullptr;
          ksp = ksp->ks_next) {
-        if (reinterpret_cast<intptr_t>(ksp->ks_private) != pid) continue;
+        if (program::provider_of(*ksp) != pid) continue;
         return kstat_read(chain, ksp, nullptr) != -1;
     }
     return false;
@@ -100,6 +100,7 @@ Look Reader::look(bool all_histograms) {
     forget_others(look.devices);
     read_histograms(look.devices, all_histograms);
     look.providers = read_providers(look.devices);
+    for (DeviceLook& one : look.devices) iostat::use_unique_name(one.device);
     return look;
 }
 
@@ -124,8 +125,7 @@ std::vector<ProviderLook> Reader::read_providers(const std::vector<DeviceLook>& 
     kstat_ctl_t* const chain = devices_.chain();
     for (kstat_t* ksp = chain == nullptr ? nullptr : chain->kc_chain; ksp != nullptr;
          ksp = ksp->ks_next) {
-        // libkstat has the process id of a kstat's provider in ks_private.
-        const auto pid = static_cast<int>(reinterpret_cast<intptr_t>(ksp->ks_private));
+        const int pid = program::provider_of(*ksp);
         if (pid <= 0) continue;
         bool& is_up = up.try_emplace(pid, false).first->second;
         is_up = is_up || read.contains(ksp->ks_kid);
@@ -179,7 +179,8 @@ void Reader::forget_others(const std::vector<DeviceLook>& looks) {
 }
 
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
-    kstat_t* const ksp = index_.find(device.module, device.instance, device.name + "," + what);
+    kstat_t* const ksp =
+        index_.find(device.provider, device.module, device.instance, device.name + "," + what);
     if (ksp == nullptr || kstat_read(devices_.chain(), ksp, nullptr) == -1) return nullptr;
     return ksp;
 }

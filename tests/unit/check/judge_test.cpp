@@ -22,7 +22,6 @@ class CheckJudge : public testing::Test {
     CheckJudge() {
         iostat::Device nbd0 = iostat::idle_device("nbd0");
         nbd0.module = "nbd";
-        nbd0.kid = 7;
         nbd0.errors = iostat::error_records();
         before_.time = nbd0.snaptime;
         before_.devices.push_back({.device = nbd0, .commands = {{"read_errors", 3}}});
@@ -242,7 +241,6 @@ TEST_F(CheckJudge, APatternHoldsForEachDeviceThatMatches) {
         for (Look* look : looks) {
             DeviceLook other = look->devices[0];
             other.device.name = name;
-            other.device.kid += static_cast<kid_t>(look->devices.size());
             look->devices.push_back(other);
         }
     }
@@ -256,15 +254,36 @@ TEST_F(CheckJudge, APatternHoldsForEachDeviceThatMatches) {
 }
 
 TEST_F(CheckJudge, TwoProvidersMayHaveADeviceOfOneName) {
-    before_.devices.push_back(before_.devices[0]);
-    before_.devices[1].device.kid = 8;
+    Look* const looks[] = {&before_, &now_};
+    for (Look* const look : looks) {
+        look->devices.push_back(look->devices[0]);
+        look->devices[0].device.name = "nbd0@7";
+        look->devices[1].device.name = "nbd0@8";
+        look->devices[1].device.crtime += one_second;
+    }
     before_.devices[1].device.io.reads = 150;
-    now_.devices.push_back(now_.devices[0]);
-    now_.devices[1].device.kid = 8;
     const std::vector<Finding> findings = judge_all("count(nbd0) == 0");
     ASSERT_EQ(findings.size(), 2u);
-    EXPECT_EQ(findings[0].line, "true: count(nbd0) == 0: nbd0 0");
-    EXPECT_EQ(findings[1].line, "false: count(nbd0) == 0: nbd0 50");
+    EXPECT_EQ(findings[0].line, "true: count(nbd0) == 0: nbd0@7 0");
+    EXPECT_EQ(findings[1].line, "false: count(nbd0) == 0: nbd0@8 50");
+    EXPECT_EQ(line_of("count(nbd0@8) == 50"), "true: count(nbd0@8) == 50: nbd0@8 50");
+}
+
+TEST_F(CheckJudge, AProviderWithTheSameNameMayComeOrLeaveBetweenTheLooks) {
+    DeviceLook other = now_.devices[0];
+    other.device.name = "nbd0@8";
+    other.device.crtime += one_second;
+    now_.devices.push_back(other);
+    device().name = "nbd0@7";
+    std::vector<Finding> findings = judge_all("count(nbd0) == 0");
+    ASSERT_EQ(findings.size(), 2u);
+    EXPECT_EQ(findings[0].line, "true: count(nbd0) == 0: nbd0@7 0");
+    EXPECT_EQ(findings[1].verdict, Verdict::unmeasured);
+    std::swap(before_.devices, now_.devices);
+    findings = judge_all("count(nbd0) == 0");
+    ASSERT_EQ(findings.size(), 2u);
+    EXPECT_EQ(findings[0].line, "nothing to measure: count(nbd0) == 0: nbd0@8 was removed");
+    EXPECT_EQ(findings[1].line, "true: count(nbd0) == 0: nbd0 0");
 }
 
 TEST_F(CheckJudge, AHostileNameStaysInItsLine) {

@@ -199,17 +199,25 @@ TEST_F(IostatReader, OpensOnceAndClosesAtItsEnd) {
 
 TEST_F(IostatReader, DevicesOfOneNameHaveTheirProvidersNumbers) {
     kid_t kid = 0;
-    for (const auto& [name, provider] : {std::pair{"nbd0", 12}, {"nbd0", 34}, {"nbd1", 34}}) {
-        kstat_t& ks = publish("nbd", name, "disk");
+    for (const auto& [name, provider] :
+         {std::pair{"nbd0", 12}, {"nbd0", 34}, {"nbd1", 34}, {"nbd0,client-9", 34}}) {
+        kstat_t& ks = publish("nbd", name, kid < 3 ? "disk" : "client");
         ks.ks_kid = ++kid;
         ks.ks_private = reinterpret_cast<void*>(intptr_t{provider});
     }
-    Reader reader({});
+    Options options;
+    options.clients = true;
+    Reader reader(options);
     const auto devices = reader.read();
-    ASSERT_EQ(devices.size(), 3U);
-    EXPECT_EQ(devices[0].at_provider, "@12");
-    EXPECT_EQ(devices[1].at_provider, "@34");
-    EXPECT_EQ(devices[2].at_provider, "");
+    ASSERT_EQ(devices.size(), 4U);
+    EXPECT_EQ(unique_name(devices[0]), "nbd0@12");
+    EXPECT_EQ(unique_name(devices[1]), "nbd0@34");
+    EXPECT_EQ(unique_name(devices[2]), "nbd1");
+    EXPECT_EQ(unique_name(devices[3]), "nbd0@34,client-9");
+    EXPECT_EQ(without_provider(unique_name(devices[3])), "nbd0,client-9");
+    for (const char* name : {"nbd0", "", "a@", "a@b", "a@12b", "nbd0,x@12", "@"}) {
+        EXPECT_EQ(without_provider(name), name);
+    }
 }
 
 TEST_F(IostatReader, WithoutARunDirectoryItTriesAgain) {
