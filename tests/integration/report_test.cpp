@@ -156,7 +156,8 @@ TEST_F(Report, TheCommandGetsItsWordsAndSignalsAsWithoutIt) {
         words.insert(words.begin(), {"-o", path("run.json"), "--"});
         return report(words).output;
     };
-    EXPECT_EQ(printed({"printf", "<%s>", "[a,b]", "--", "[ 1 = 1 ]", ""}), "<[a,b]><--><[ 1 = 1 ]><>");
+    EXPECT_EQ(printed({"printf", "<%s>", "[a,b]", "--", "[ 1 = 1 ]", ""}),
+              "<[a,b]><--><[ 1 = 1 ]><>");
     EXPECT_EQ(printed({"sh", "-c", "grep SigIgn /proc/$$/status | tail -c 5"}), "0000\n");
 }
 
@@ -169,6 +170,27 @@ TEST_F(Report, SigtermEndsTheCommandAndTheFileIsThere) {
     process.signal(SIGTERM);
     EXPECT_EQ(process.wait(), 128 + SIGTERM) << process.output();
     EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), 128 + SIGTERM);
+}
+
+TEST_F(Report, ASecondAndAThirdSigintEndACommandThatStays) {
+    serve("memory:1M");
+    for (const auto& [ignored, count] : {std::pair{"INT", 2}, {"INT TERM", 3}}) {
+        const std::string begun = path(std::string("begun") + std::to_string(count));
+        Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--", "sh", "-c",
+                         std::string("trap '' ") + ignored + "; touch " + begun +
+                             "; while :; do sleep 0.1; done"},
+                        path("report.out"));
+        ASSERT_TRUE(eventually([&] { return std::filesystem::exists(begun); }));
+        const auto pause = std::chrono::milliseconds(300);
+        for (int i = 0; i < count; ++i) {
+            EXPECT_TRUE(process.running());
+            process.signal(SIGINT);
+            std::this_thread::sleep_for(pause);  // two signals at a time are one
+        }
+        const int status = 128 + (count == 2 ? SIGTERM : SIGKILL);
+        EXPECT_EQ(process.wait(), status) << process.output();
+        EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), status);
+    }
 }
 
 TEST_F(Report, AnOutputThatCannotBeWrittenIsKnownBeforeTheRun) {

@@ -10,6 +10,7 @@ namespace {
 
 volatile std::sig_atomic_t continued = 0;
 volatile std::sig_atomic_t ending = 0;
+volatile std::sig_atomic_t endings = 0;
 sigset_t watched;
 
 void note_continuation(int /*signal*/) {
@@ -18,6 +19,7 @@ void note_continuation(int /*signal*/) {
 
 void note_end(int signal) {
     ending = signal;
+    endings = endings + 1;
 }
 
 void handle(int signal, void (*handler)(int), int flags) {
@@ -50,7 +52,9 @@ class Hold {
 
 // SA_RESTART: sleeps are never restarted, and no other call is to be interrupted.
 void watch_signals(std::initializer_list<int> ending_signals, Interrupts what) {
-    const bool sleep_only = what == Interrupts::sleep;
+    const int flags = what == Interrupts::input     ? 0
+                      : what == Interrupts::counted ? SA_RESTART
+                                                    : SA_RESTART | static_cast<int>(SA_RESETHAND);
     sigemptyset(&watched);
     watch(SIGCONT, note_continuation, SA_RESTART);
     for (const int signal : ending_signals) {
@@ -58,13 +62,17 @@ void watch_signals(std::initializer_list<int> ending_signals, Interrupts what) {
         sigaction(signal, nullptr, &inherited);
         // A shell without job control and nohup(1) start programs with ignored signals.
         if (inherited.sa_handler == SIG_IGN) continue;
-        watch(signal, note_end, sleep_only ? SA_RESTART | static_cast<int>(SA_RESETHAND) : 0);
+        watch(signal, note_end, flags);
     }
     handle(SIGPIPE, SIG_IGN, 0);
 }
 
 int ending_signal() {
     return ending;
+}
+
+int ending_signals() {
+    return endings;
 }
 
 bool take_continuation() {

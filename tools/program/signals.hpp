@@ -13,9 +13,10 @@ namespace blkscope::program {
 
 /// The calls that a signal that ends the run interrupts.
 enum class Interrupts {
-    sleep,  // sleeps only. A second signal of the same number ends the process at once: the reader
-            // of our output may have stalled
-    input   // sleeps, and reading from the terminal
+    sleep,   // sleeps only. A second signal of the same number ends the process at once: the reader
+             // of our output may have stalled
+    input,   // sleeps, and reading from the terminal
+    counted  // sleeps only. Each signal is counted, and none ends the process
 };
 
 /// Installs handlers for SIGCONT and for the signals that end the run. write(2) reports a closed
@@ -23,8 +24,11 @@ enum class Interrupts {
 /// Must be called once, before any other function of this file.
 void watch_signals(std::initializer_list<int> ending = {}, Interrupts what = Interrupts::sleep);
 
-/// The signal that ends the run; 0 if none has come.
+/// The last signal that ends the run; 0 if none has come.
 [[nodiscard]] int ending_signal();
+
+/// The number of signals that have come to end the run.
+[[nodiscard]] int ending_signals();
 
 /// Whether the process was continued since the last call.
 [[nodiscard]] bool take_continuation();

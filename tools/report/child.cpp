@@ -52,8 +52,8 @@ std::optional<int> Child::wait(std::chrono::milliseconds time) {
     return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-void Child::terminate() {
-    syscall(SYS_pidfd_send_signal, process_.get(), SIGTERM, nullptr, 0);
+void Child::signal(int number) {
+    syscall(SYS_pidfd_send_signal, process_.get(), number, nullptr, 0);
 }
 
 }  // namespace blkscope::report

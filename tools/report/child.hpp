@@ -24,8 +24,8 @@ class Child {
     /// the command still runs.
     [[nodiscard]] std::optional<int> wait(std::chrono::milliseconds time);
 
-    /// Sends SIGTERM, unless the command has ended.
-    void terminate();
+    /// Sends a signal, unless the command has ended.
+    void signal(int number);
 
   private:
     pid_t pid_ = -1;

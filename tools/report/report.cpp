@@ -72,6 +72,15 @@ class Observer {
     std::string why_;
 };
 
+// SIGINT from the terminal went to the command, too. A command that stays gets SIGTERM for a second
+// signal, and SIGKILL for a third one.
+void end_command(Child& child, int& told) {
+    const int least = program::ending_signal() == SIGTERM ? 2 : 0;
+    const int asked = std::clamp(program::ending_signals(), least, 3);
+    if (asked >= 2 && asked > told) child.signal(asked == 2 ? SIGTERM : SIGKILL);
+    told = std::max(told, asked);
+}
+
 // Looks until the command ends, or for the time. Returns the command's status.
 int observe(Observer& observer, const Options& options) {
     observer.look(true);
@@ -82,12 +91,9 @@ int observe(Observer& observer, const Options& options) {
                                               : began + time_of("--for", options.duration);
     Clock::time_point next = began;
     std::optional<int> status;
-    bool is_told = false;
+    int told = 0;
     while (!status) {
-        if (child && !is_told && program::ending_signal() == SIGTERM) {
-            child->terminate();
-            is_told = true;
-        }
+        if (child) end_command(*child, told);
         next = std::max(next + observer.recording().every, Clock::now());
         const auto wake = std::min(next, end);
         if (child) {
@@ -192,7 +198,7 @@ int run(const Options& options) {
         conditions.push_back(check::parse_condition(text));
     }
     check_output(options);
-    program::watch_signals({SIGINT, SIGTERM});
+    program::watch_signals({SIGINT, SIGTERM}, program::Interrupts::counted);
     Observer observer(every);
     Run run{.command = options.command, .began = std::time(nullptr)};
     const Clock::time_point began = Clock::now();
