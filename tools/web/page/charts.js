@@ -1,7 +1,8 @@
 // Drawings on canvas: a chart of lines over time, and a heatmap of times.
 //
-// Both have one column a second, and the newest is at the right edge. A drawing keeps nothing but the
-// place of the pointer, which all drawings share.
+// The width is `range`, a time {from, to} in seconds. A sample stands for the time {at - elapsed, at}, so
+// a time without samples is a gap. A drawing keeps nothing but the place of the pointer, which all
+// drawings share.
 'use strict';
 
 const charts = (() => {
@@ -42,8 +43,9 @@ const charts = (() => {
         return [1, 2, 5, 10].map(step => step * power * unit).find(step => step >= value * 0.9999);
     }
 
-    // `seconds` is the time of the width. A run that is over counts them from its beginning.
-    function drawTimes(pen, area, seconds, isOver) {
+    // A run that is over counts the seconds from its beginning.
+    function drawTimes(pen, area, range, isOver) {
+        const seconds = range.to - range.from;
         pen.fillStyle = colours.faint;
         pen.textBaseline = 'top';
         const marks = area.w > 420 ? [1, 0.75, 0.5, 0.25, 0] : [1, 0.5, 0];
@@ -73,8 +75,20 @@ const charts = (() => {
         }
     }
 
-    const xOf = (area, samples, index, span) =>
-        area.x + area.w * (1 - (samples.length - 1 - index) / (span - 1));
+    const xOf = (area, at, range) =>
+        area.x + area.w * Math.min(1, Math.max(0, (at - range.from) / (range.to - range.from)));
+
+    // Runs of samples without a time between them.
+    function runsOf(samples) {
+        const runs = [];
+        samples.forEach((sample, i) => {
+            const before = samples[i - 1];
+            const follows = before && sample.at - sample.elapsed * 1.5 < before.at;
+            if (follows) runs[runs.length - 1].push(sample);
+            else runs.push([sample]);
+        });
+        return runs;
+    }
 
     function drawPointer(pen, area, x) {
         pen.strokeStyle = colours.ink;
@@ -103,25 +117,32 @@ const charts = (() => {
         pen.globalAlpha = 1;
     }
 
-    // `lines` are {key, colour}; `stacked` puts each on the one before. `level` is a dashed line.
-    function lines(canvas, samples, {lines: wanted, stacked = false, isBytes = false, level = null, least = 1, show, span, seconds, isOver, pointer}) {
-        const {pen, area} = begin(canvas);
-        const sums = samples.map(sample => wanted.reduce(
-            (sum, line) => stacked ? sum + (sample[line.key] || 0) : Math.max(sum, sample[line.key] || 0), 0));
-        const highest = rounded(Math.max(least, level || 0, ...sums), isBytes);
-        drawScale(pen, area, highest, show);
-        drawTimes(pen, area, seconds, isOver);
-        const yOf = value => area.y + area.h * (1 - value / highest);
-        let base = samples.map((sample, i) => [xOf(area, samples, i, span), area.y + area.h]);
-        const floor = base;
+    // A run begins where its first sample does.
+    function drawRun(pen, area, run, {wanted, stacked, highest, range, yOf}) {
+        const floor = [run[0].at - run[0].elapsed, ...run.map(sample => sample.at)]
+            .map(at => [xOf(area, at, range), area.y + area.h]);
+        const values = [run[0], ...run];
+        let base = floor;
         for (const line of wanted) {
-            const points = samples.map((sample, i) => {
+            const points = values.map((sample, i) => {
                 const below = stacked ? (area.y + area.h - base[i][1]) / area.h * highest : 0;
                 return [base[i][0], yOf(below + (sample[line.key] || 0))];
             });
             drawLine(pen, area, points, colours[line.colour], stacked ? base : floor);
             if (stacked) base = points;
         }
+    }
+
+    // `lines` are {key, colour}; `stacked` puts each on the one before. `level` is a dashed line.
+    function lines(canvas, samples, {lines: wanted, stacked = false, isBytes = false, level = null, least = 1, show, range, isOver, pointer}) {
+        const {pen, area} = begin(canvas);
+        const sums = samples.map(sample => wanted.reduce(
+            (sum, line) => stacked ? sum + (sample[line.key] || 0) : Math.max(sum, sample[line.key] || 0), 0));
+        const highest = rounded(Math.max(least, level || 0, ...sums), isBytes);
+        drawScale(pen, area, highest, show);
+        drawTimes(pen, area, range, isOver);
+        const yOf = value => area.y + area.h * (1 - value / highest);
+        for (const run of runsOf(samples)) drawRun(pen, area, run, {wanted, stacked, highest, range, yOf});
         if (level) {
             pen.setLineDash([5, 4]);
             pen.strokeStyle = colours.ink;
@@ -131,7 +152,7 @@ const charts = (() => {
             pen.stroke();
             pen.setLineDash([]);
         }
-        if (pointer !== null && pointer < samples.length) drawPointer(pen, area, xOf(area, samples, pointer, span));
+        if (pointer !== null && pointer < samples.length) drawPointer(pen, area, xOf(area, samples[pointer].at, range));
     }
 
     function drawDecades(pen, area) {
@@ -152,14 +173,14 @@ const charts = (() => {
 
     // A row is a range of times, and a darker cell has more requests. `most` is the scale, which the
     // two heatmaps of a device share.
-    function heatmap(canvas, samples, {key, most, span, seconds, isOver, pointer}) {
+    function heatmap(canvas, samples, {key, most, range, isOver, pointer}) {
         const {pen, area} = begin(canvas);
         drawDecades(pen, area);
-        drawTimes(pen, area, seconds, isOver);
+        drawTimes(pen, area, range, isOver);
         const height = area.h / model.rows;
-        const width = area.w / span;
-        samples.forEach((sample, i) => {
-            const x = area.x + area.w - (samples.length - i) * width;
+        samples.forEach(sample => {
+            const x = xOf(area, sample.at - sample.elapsed, range);
+            const width = xOf(area, sample.at, range) - x;
             sample[key].forEach((count, row) => {
                 if (count < 0.5) return;
                 const heat = Math.log1p(count) / Math.log1p(Math.max(most, 1));
@@ -169,17 +190,19 @@ const charts = (() => {
             });
         });
         if (pointer !== null && pointer < samples.length) {
-            drawPointer(pen, area, area.x + area.w - (samples.length - pointer - 0.5) * width);
+            drawPointer(pen, area, xOf(area, samples[pointer].at - samples[pointer].elapsed / 2, range));
         }
     }
 
     const mostOf = samples => samples.reduce((most, sample) => Math.max(most, sample.most), 1);
 
     // The sample below the pointer; null: there is none.
-    function sampleAt(canvas, x, samples, span) {
+    function sampleAt(canvas, x, samples, range) {
         const share = (x - left) / (canvas.clientWidth - left - right);
-        const index = samples.length - 1 - Math.round((1 - share) * (span - 1));
-        return share >= 0 && share <= 1 && index >= 0 ? index : null;
+        const at = range.from + share * (range.to - range.from);
+        const index = samples.findIndex(sample => sample.at >= at);
+        if (share < 0 || share > 1 || index < 0) return null;
+        return samples[index].at - samples[index].elapsed * 1.5 <= at ? index : null;
     }
 
     // A line without axes, for the list of devices.
@@ -194,5 +217,5 @@ const charts = (() => {
         drawLine(pen, null, points, colours.service, points.map(([x]) => [x, canvas.height]));
     }
 
-    return {readColours, lines, heatmap, mostOf, sampleAt, spark};
+    return {readColours, lines, heatmap, mostOf, sampleAt, runsOf, spark};
 })();

@@ -6,12 +6,13 @@
 'use strict';
 
 const model = (() => {
-    const samplesKept = 300;
+    const secondsKept = 300;
     const longestInterval = 10;  // seconds; a machine under load may skip some events
     const lowest = 1e3;         // ns: the lower edge of the first row
     const rowsPerDecade = 6;
     const rows = 7 * rowsPerDecade;  // from 1 us to 10 s
     const devices = new Map();
+    let newest = {at: 0, ts: 0};  // the last report, by the clock of the samples and by that of the day
 
     // The row of a time in ns; a fraction lies within the row.
     const rowOf = ns => Math.log10(Math.max(ns, lowest) / lowest) * rowsPerDecade;
@@ -50,7 +51,7 @@ const model = (() => {
         const waitColumn = columnOf(one.histograms, 'wait');
         const serviceColumn = columnOf(one.histograms, 'service');
         return {
-            time, waitColumn, serviceColumn,
+            time, at: one.snaptime_ns / 1e9, elapsed: one.elapsed_s, waitColumn, serviceColumn,
             most: Math.max(...waitColumn, ...serviceColumn),
             reads: one.reads_per_s, writes: one.writes_per_s,
             readBytes: one.read_bytes_per_s, writtenBytes: one.written_bytes_per_s,
@@ -81,10 +82,19 @@ const model = (() => {
         return device;
     }
 
+    // Without devices, the clock of the day goes on.
+    function moveClock(report) {
+        const at = report.devices.length > 0
+            ? Math.max(...report.devices.map(one => one.snaptime_ns / 1e9))
+            : newest.at && newest.at + Math.max(0, report.ts - newest.ts);
+        newest = {at, ts: report.ts};
+    }
+
     // Takes a report. The first one may be since the creation, or since a page was open long ago. Neither
     // is a second.
     function take(report) {
         const time = report.ts;
+        moveClock(report);
         const seen = new Set();
         for (const one of report.devices) {
             const device = deviceOf(one, time);
@@ -92,9 +102,9 @@ const model = (() => {
             device.last = one;
             if (report.since_creation || one.elapsed_s > longestInterval) continue;
             device.samples.push(sampleOf(one, time));
-            if (device.samples.length > samplesKept) device.samples.shift();
         }
         for (const device of devices.values()) {
+            while (device.samples.length && device.samples[0].at < newest.at - secondsKept) device.samples.shift();
             if (seen.has(device.name) || !device.here) continue;
             device.here = false;
             device.goneSince = time;
@@ -107,5 +117,7 @@ const model = (() => {
     const clientsOf = disk => [...devices.values()]
         .filter(one => one.disk === disk && one.kind === 'client').sort(byName);
 
-    return {take, addRequests, devices, disks, clientsOf, rows, rowsPerDecade, lowest, samplesKept};
+    const now = () => newest.at;
+
+    return {take, addRequests, devices, disks, clientsOf, rows, rowsPerDecade, lowest, secondsKept, now};
 })();

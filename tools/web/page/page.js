@@ -57,7 +57,12 @@
     }
 
     // A page that was just opened shows one minute, and later more.
-    const spanOf = device => [60, 120, model.samplesKept].find(span => device.samples.length <= span);
+    function rangeOf(device) {
+        const to = model.now();
+        const age = device.samples.length ? to - device.samples[0].at + device.samples[0].elapsed : 0;
+        const seconds = [60, 120].find(span => age <= span) || model.secondsKept;
+        return {from: to - seconds, to};
+    }
 
     function draw() {
         const device = chosen();
@@ -65,7 +70,7 @@
         root.hidden = device === null;
         if (device === null) return drawNothing();
         for (const disk of model.disks()) drawCard(cardOf(disk), disk);
-        panels.draw(root, {device, samples: device.samples, span: spanOf(device), pointer: state.pointer,
+        panels.draw(root, {device, samples: device.samples, range: rangeOf(device), pointer: state.pointer,
             details: state.details.get(device.name), totals: state.totals,
             clients: model.clientsOf(device.name)});
         const moment = state.pointer !== null && device.samples[state.pointer];
@@ -151,7 +156,7 @@
         draw();
     };
 
-    panels.start(root, state, () => chosen().samples, () => spanOf(chosen()), draw,
+    panels.start(root, state, () => chosen().samples, () => rangeOf(chosen()), draw,
         {j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), ' ': pause});
     listen();
     ask();

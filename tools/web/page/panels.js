@@ -155,24 +155,23 @@ const panels = (() => {
         }
     }
 
-    // `look` is {device, samples, span, pointer, details, totals, clients}. Without a moment, the
+    // `look` is {device, samples, range, pointer, details, totals, clients}. Without a moment, the
     // numbers are those of `whole`, or of the newest sample.
     function draw(root, look) {
-        const {device, samples, span, pointer, details} = look;
+        const {device, samples, range, pointer, details} = look;
         const newest = look.whole || samples[samples.length - 1] || null;
         const shown = pointer !== null && samples[pointer] || newest;
         setText(root.querySelector('.sentence'), words.sentence(device, shown, details, Boolean(look.whole)));
         root.classList.toggle('gone', !device.here);
         drawTiles(root, shown);
         const most = charts.mostOf(samples);
-        const seconds = look.seconds || span;
         const isOver = Boolean(look.whole);
         for (const canvas of root.querySelectorAll('canvas[data-heat]')) {
-            charts.heatmap(canvas, samples, {key: canvas.dataset.heat, most, span, seconds, isOver, pointer});
+            charts.heatmap(canvas, samples, {key: canvas.dataset.heat, most, range, isOver, pointer});
         }
         for (const canvas of root.querySelectorAll('canvas[data-chart]')) {
             const level = canvas.dataset.chart === 'queues' && details ? details.queue_depth : null;
-            charts.lines(canvas, samples, {...chartOf[canvas.dataset.chart], level, span, seconds, isOver, pointer});
+            charts.lines(canvas, samples, {...chartOf[canvas.dataset.chart], level, range, isOver, pointer});
         }
         fillTable(root.querySelector('.totals'), [look.whole ? 'in this run' : 'since the creation', ''],
             look.totals ? totalRows(look.totals) : [], 'not read yet');
@@ -189,13 +188,13 @@ const panels = (() => {
     }
 
     // A moment is the one below the pointer, or the one that was clicked.
-    function followPointer(root, state, samples, spanOf, redraw) {
+    function followPointer(root, state, samples, rangeOf, redraw) {
         const move = pointer => {
             state.pointer = pointer;
             redraw();
         };
         for (const canvas of root.querySelectorAll('canvas')) {
-            const indexOf = event => charts.sampleAt(canvas, event.offsetX, samples(), spanOf());
+            const indexOf = event => charts.sampleAt(canvas, event.offsetX, samples(), rangeOf());
             canvas.addEventListener('pointermove', event => state.pinned || move(indexOf(event)));
             canvas.addEventListener('pointerleave', () => state.pinned || move(null));
             canvas.addEventListener('click', event => {
@@ -213,8 +212,8 @@ const panels = (() => {
     }
 
     // The pointer, the keys and the colours of a page. `samples` gives those of the
-    // device that is shown, and `spanOf` the number that the width has.
-    function start(root, state, samples, spanOf, redraw, moreKeys) {
+    // device that is shown, and `rangeOf` the time of the width.
+    function start(root, state, samples, rangeOf, redraw, moreKeys) {
         const keys = {
             ...moreKeys,
             t: () => changeTheme(redraw),
@@ -238,7 +237,7 @@ const panels = (() => {
         });
         setText(document.querySelector('#zone'), Intl.DateTimeFormat().resolvedOptions().timeZone);
         charts.readColours();
-        followPointer(root, state, samples, spanOf, redraw);
+        followPointer(root, state, samples, rangeOf, redraw);
         redraw();
     }
 

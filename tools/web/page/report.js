@@ -16,7 +16,7 @@
     function sampleOf(one) {
         const waitColumn = columnOf(one.waits);
         const serviceColumn = columnOf(one.services);
-        return {...one, waitColumn, serviceColumn, time: data.began + one.time,
+        return {...one, waitColumn, serviceColumn, time: data.began + one.time, at: one.time,
             most: Math.max(...waitColumn, ...serviceColumn), p99: null};
     }
 
@@ -66,7 +66,7 @@
         .filter(one => one.samples[0].reads + one.samples[0].writes > 0);
 
     // The run is the width of a chart.
-    const span = Math.max(2, ...disks.map(one => one.samples.length));
+    const range = {from: 0, to: Math.max(data.seconds, 0.001)};
     const chosen = () => disks.find(one => one.name === state.name) || disks[0];
 
     function drawSummary(device) {
@@ -83,9 +83,9 @@
     function draw() {
         const device = chosen();
         if (!device) return;
-        panels.draw(root, {device, samples: device.samples, span, pointer: state.pointer,
+        panels.draw(root, {device, samples: device.samples, range, pointer: state.pointer,
             whole: wholeOf(totals.get(device.name)), details: details.get(device.name),
-            totals: inRun(totals.get(device.name)), clients: clientsOf(device.name), seconds: data.seconds});
+            totals: inRun(totals.get(device.name)), clients: clientsOf(device.name)});
         drawSummary(device);
         for (const card of list.children) {
             card.setAttribute('aria-current', String(card.dataset.device === device.name));
@@ -123,5 +123,5 @@
     document.querySelector('#nothing').hidden = disks.length > 0;
     root.hidden = disks.length === 0;
     makeCards();
-    panels.start(root, state, () => chosen().samples, () => span, draw, {j: () => step(1), k: () => step(-1)});
+    panels.start(root, state, () => chosen().samples, () => range, draw, {j: () => step(1), k: () => step(-1)});
 })();
