@@ -110,7 +110,7 @@ _blkscope() {
         report:-*) _blkscope_offer --output --every --for --fail-unless --compare --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
-        web:-*) _blkscope_offer --listen --host --token-file --public --no-clients --help ;;
+        web:-*) _blkscope_offer --listen --host --token-file --tls-certs --tls-verify-peer --public --no-clients --help ;;
         predict:*) _blkscope_files "$word" ;;
         serve:*)
             _blkscope_offer memory: null:

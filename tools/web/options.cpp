@@ -16,7 +16,9 @@ constexpr const char* notes =
     "  blkscope web\n"
     "  curl http://127.0.0.1:9410/metrics\n"
     "  blkscope web --listen 0.0.0.0:9410 --host lab7 \\\n"
-    "    --token-file /etc/blkscope/token";
+    "    --token-file /etc/blkscope/token\n"
+    "  blkscope web --listen 0.0.0.0:9410 --host lab7 \\\n"
+    "    --tls-certs /etc/pki/web --tls-verify-peer";
 
 }  // namespace
 
@@ -33,8 +35,15 @@ void add_command(CLI::App& app, Options& options) {
     web->add_option("--token-file", options.token_file,
                     "Only for clients that send the token in this file (Bearer)")
         ->option_text("FILE");
+    CLI::Option* certificates =
+        web->add_option("--tls-certs", options.certificates,
+                        "TLS, with the server-cert.pem and server-key.pem in this folder")
+            ->option_text("DIR");
+    web->add_flag("--tls-verify-peer", options.verify_peer,
+                  "Only for clients with a certificate that DIR/ca-cert.pem has signed")
+        ->needs(certificates);
     web->add_flag("--public", options.is_public,
-                  "Listen beyond this machine without a token: every client can read");
+                  "Listen beyond this machine for every client, without token or certificate");
     web->add_flag_callback(
         "--no-clients", [&options] { options.clients_named = false; },
         "Tell neither the programs and peers of clients nor the paths of backings");

@@ -14,6 +14,8 @@ struct Options {
     std::string listen = "127.0.0.1:9410";
     std::vector<std::string> hosts;  // further names of this server
     std::string token_file;          // empty: none
+    std::string certificates;        // a folder; empty: no TLS
+    bool verify_peer = false;
     bool is_public = false;
     bool clients_named = true;
 };

@@ -17,6 +17,8 @@
 #include <system_error>
 #include <utility>
 
+#include "tools/web/channel.hpp"
+
 namespace blkscope::web {
 
 namespace {
@@ -41,7 +43,8 @@ bool would_block(int error) {
 
 class Server::Loop {
   public:
-    Loop(Descriptor listener, Handler& handler, const ServerLimits& limits);
+    Loop(Descriptor listener, Handler& handler, const ServerLimits& limits,
+         std::shared_ptr<const nbd::TlsContext> tls);
 
     void run(int end);
     void stop() const;
@@ -50,7 +53,7 @@ class Server::Loop {
     enum class State { reading, writing, streaming, draining };
 
     struct Connection {
-        Descriptor socket;
+        Channel channel;
         State state = State::reading;
         Moment deadline;
         std::string received = {};
@@ -62,7 +65,9 @@ class Server::Loop {
         bool becomes_stream = false;  // behind this head
         bool again = false;           // `received` may have a further request
 
-        [[nodiscard]] size_t left() const { return head.size() + (body ? body->size() : 0) - sent; }
+        [[nodiscard]] size_t left() const {
+            return head.size() + (body ? body->size() : 0) - sent + channel.unsent();
+        }
 
         [[nodiscard]] bool is_stream() const { return state == State::streaming || becomes_stream; }
 
@@ -77,6 +82,7 @@ class Server::Loop {
     void pause_accepting();
     void obey_deadlines();
     void receive(Connection& connection);
+    void watch_reading(Connection& connection) const;
     void take_request(Connection& connection);
     void answer(Connection& connection, const ParsedRequest& parsed);
     void send(Connection& connection);
@@ -93,6 +99,7 @@ class Server::Loop {
     Descriptor listener_;
     Handler& handler_;
     ServerLimits limits_;
+    std::shared_ptr<const nbd::TlsContext> tls_;  // null: without TLS
     Descriptor epoll_;
     Descriptor stop_;
     std::list<Connection> connections_;
@@ -102,10 +109,12 @@ class Server::Loop {
     bool asked_handler_ = false;          // in this turn
 };
 
-Server::Loop::Loop(Descriptor listener, Handler& handler, const ServerLimits& limits)
+Server::Loop::Loop(Descriptor listener, Handler& handler, const ServerLimits& limits,
+                   std::shared_ptr<const nbd::TlsContext> tls)
     : listener_(std::move(listener)),
       handler_(handler),
       limits_(limits),
+      tls_(std::move(tls)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (!epoll_.is_open() || !stop_.is_open()) fail("web: cannot make an epoll");
@@ -125,7 +134,7 @@ void Server::Loop::watch(int operation, int descriptor, uint32_t events, void* d
 }
 
 void Server::Loop::watch(Connection& connection, uint32_t events) const {
-    watch(EPOLL_CTL_MOD, connection.socket.get(), events, &connection);
+    watch(EPOLL_CTL_MOD, connection.channel.get(), events, &connection);
 }
 
 void Server::Loop::stop() const {
@@ -146,12 +155,16 @@ void Server::Loop::run(int end) {
             turn(event);
         }
         for (Connection& connection : connections_) {
-            if (std::exchange(connection.again, false)) take_request(connection);
+            if (!std::exchange(connection.again, false)) continue;
+            take_request(connection);
+            if (connection.state == State::reading && connection.channel.has_input()) {
+                receive(connection);
+            }
         }
         obey_deadlines();
         send_events();
         bound_bodies();
-        std::erase_if(connections_, [](const Connection& one) { return !one.socket.is_open(); });
+        std::erase_if(connections_, [](const Connection& one) { return !one.channel.is_open(); });
         assert(connections_.size() == open_);
         if (std::exchange(asked_handler_, false)) handler_.end_turn();
     }
@@ -160,7 +173,7 @@ void Server::Loop::run(int end) {
 void Server::Loop::turn(const epoll_event& event) {
     if (event.data.ptr == &listener_) return accept_some();
     auto& connection = *static_cast<Connection*>(event.data.ptr);
-    if (!connection.socket.is_open()) return;
+    if (!connection.channel.is_open()) return;
     if ((event.events & (EPOLLERR | EPOLLHUP)) != 0) return close(connection);
     switch (connection.state) {
         case State::reading:
@@ -189,7 +202,7 @@ int Server::Loop::timeout_ms() const {
 
 size_t Server::Loop::streams() const {
     return static_cast<size_t>(std::ranges::count_if(connections_, [](const Connection& one) {
-        return one.socket.is_open() && one.is_stream();
+        return one.channel.is_open() && one.is_stream();
     }));
 }
 
@@ -202,11 +215,10 @@ void Server::Loop::accept_some() {
             return pause_accepting();
         }
         if (open_ >= limits_.connections_max && !make_room()) continue;  // closes the new one
-        Connection& connection = connections_.emplace_back();
-        connection.socket = std::move(socket);
+        Connection& connection = connections_.emplace_back(Channel(std::move(socket), tls_));
         connection.deadline = Clock::now() + limits_.head_time;
         ++open_;
-        if (!watched(EPOLL_CTL_ADD, connection.socket.get(), EPOLLIN, &connection)) {
+        if (!watched(EPOLL_CTL_ADD, connection.channel.get(), EPOLLIN, &connection)) {
             close(connection);
         }
     }
@@ -217,7 +229,7 @@ bool Server::Loop::make_room() {
     Connection* first = nullptr;
     for (Connection& one : connections_) {
         const bool may_close = one.state == State::reading || one.state == State::draining;
-        if (!one.socket.is_open() || !may_close) continue;
+        if (!one.channel.is_open() || !may_close) continue;
         if (first == nullptr || one.deadline < first->deadline) first = &one;
     }
     if (first != nullptr) close(*first);
@@ -236,7 +248,7 @@ void Server::Loop::obey_deadlines() {
         watch(EPOLL_CTL_MOD, listener_.get(), EPOLLIN, &listener_);
     }
     for (Connection& connection : connections_) {
-        if (!connection.socket.is_open() || !connection.has_deadline()) continue;
+        if (!connection.channel.is_open() || !connection.has_deadline()) continue;
         if (now >= connection.deadline) close(connection);
     }
 }
@@ -245,20 +257,26 @@ void Server::Loop::receive(Connection& connection) {
     std::array<char, 4096> chunk;
     for (int i = 0; i < receives_per_turn && !connection.again; ++i) {
         if (connection.state != State::reading) return;
-        const ssize_t count = ::recv(connection.socket.get(), chunk.data(), chunk.size(), 0);
+        const ssize_t count = connection.channel.receive(chunk);
         if (count < 0 && errno == EINTR) continue;
-        if (count < 0 && would_block(errno)) return;
+        if (count < 0 && would_block(errno)) return watch_reading(connection);
         if (count <= 0) return close(connection);
         // Of a whole head, the time began with its first byte.
         if (connection.received.empty()) connection.deadline = Clock::now() + limits_.head_time;
         connection.received.append(chunk.data(), static_cast<size_t>(count));
         take_request(connection);
-        if (!connection.socket.is_open()) return;
+        if (!connection.channel.is_open()) return;
     }
+    connection.again = connection.again || connection.channel.has_input();
+}
+
+// A message of TLS may wait for the socket, too.
+void Server::Loop::watch_reading(Connection& connection) const {
+    if (tls_) watch(connection, EPOLLIN | (connection.channel.unsent() > 0 ? EPOLLOUT : 0U));
 }
 
 void Server::Loop::take_request(Connection& connection) {
-    if (!connection.socket.is_open() || connection.state != State::reading) return;
+    if (!connection.channel.is_open() || connection.state != State::reading) return;
     const ParsedRequest parsed = parse_request(connection.received);
     if (parsed.status == 0) return;
     if (parsed.status == 200) {
@@ -297,10 +315,7 @@ void Server::Loop::send(Connection& connection) {
         std::array<iovec, 2> pieces{
             {{connection.head.data() + from_head, connection.head.size() - from_head},
              {const_cast<char*>(body.data()) + from_body, body.size() - from_body}}};
-        msghdr message{};
-        message.msg_iov = pieces.data();
-        message.msg_iovlen = pieces.size();
-        const ssize_t count = ::sendmsg(connection.socket.get(), &message, MSG_NOSIGNAL);
+        const ssize_t count = connection.channel.send(pieces);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0 && would_block(errno)) {
             // A client may close its own direction behind a request, but not behind one for events.
@@ -324,14 +339,14 @@ void Server::Loop::finish_reply(Connection& connection) {
     }
     if (connection.closes) {
         // A close(2) with unread bytes would reset the connection, and the reply could be lost.
-        ::shutdown(connection.socket.get(), SHUT_WR);
+        connection.channel.end_sending();
         connection.state = State::draining;
         connection.deadline = Clock::now() + limits_.drain_time;
     } else {
         connection.state = State::reading;
-        connection.again = !connection.received.empty();
+        connection.again = !connection.received.empty() || connection.channel.has_input();
         connection.deadline =
-            Clock::now() + (connection.again ? limits_.head_time : limits_.idle_time);
+            Clock::now() + (!connection.received.empty() ? limits_.head_time : limits_.idle_time);
     }
     watch(connection, EPOLLIN);
 }
@@ -339,7 +354,7 @@ void Server::Loop::finish_reply(Connection& connection) {
 void Server::Loop::drain(Connection& connection) {
     std::array<char, 4096> chunk;
     while (connection.drained < drained_bytes_max) {
-        const ssize_t count = ::recv(connection.socket.get(), chunk.data(), chunk.size(), 0);
+        const ssize_t count = ::recv(connection.channel.get(), chunk.data(), chunk.size(), 0);
         if (count < 0 && errno == EINTR) continue;
         if (count < 0 && would_block(errno)) return;
         if (count <= 0) break;
@@ -357,7 +372,7 @@ void Server::Loop::send_events() {
     asked_handler_ = true;
     const Body event = handler_.event();
     for (Connection& connection : connections_) {
-        const bool takes = connection.socket.is_open() && connection.state == State::streaming;
+        const bool takes = connection.channel.is_open() && connection.state == State::streaming;
         if (!takes || connection.left() > 0) continue;
         connection.body = event;
         connection.deadline = now + limits_.stall_time;
@@ -386,15 +401,16 @@ void Server::Loop::bound_bodies() {
 }
 
 void Server::Loop::close(Connection& connection) {
-    assert(connection.socket.is_open() && open_ > 0);
-    connection.socket = Descriptor();
+    assert(connection.channel.is_open() && open_ > 0);
+    connection.channel.close();
     connection.body.reset();
     connection.again = false;
     --open_;
 }
 
-Server::Server(Descriptor listener, Handler& handler, const ServerLimits& limits)
-    : loop_(std::make_unique<Loop>(std::move(listener), handler, limits)) {}
+Server::Server(Descriptor listener, Handler& handler, const ServerLimits& limits,
+               std::shared_ptr<const nbd::TlsContext> tls)
+    : loop_(std::make_unique<Loop>(std::move(listener), handler, limits, std::move(tls))) {}
 
 Server::~Server() = default;
 

@@ -13,6 +13,8 @@
 //     all bodies       bodies_bytes_max; the slowest clients are closed first
 //     a stream         one event: a client that is slow misses events; streams_max of them
 //
+// A client of TLS has two more buffers, of 64 and 128 KiB. Its handshake is within the time of a head.
+//
 // Ownership: owns its sockets; borrows the handler.
 // Threads:   one. stop() may be called by any thread and by a signal handler.
 // Errors:    the constructor throws std::system_error. A client's failure ends that client only.
@@ -25,6 +27,7 @@
 #include <string>
 
 #include "base/descriptor.hpp"
+#include "driver/nbd/tls/tls.hpp"
 #include "tools/web/request.hpp"
 #include "tools/web/response.hpp"
 
@@ -55,8 +58,9 @@ struct ServerLimits {
 
 class Server {
   public:
-    /// `listener` is a socket that listens.
-    Server(Descriptor listener, Handler& handler, const ServerLimits& limits = {});
+    /// `listener` is a socket that listens. With `tls`, all clients must speak TLS.
+    Server(Descriptor listener, Handler& handler, const ServerLimits& limits = {},
+           std::shared_ptr<const nbd::TlsContext> tls = nullptr);
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;

@@ -116,10 +116,10 @@ Descriptor ending_signals() {
     return descriptor;
 }
 
-std::string url_of(const ListenAddress& where, uint16_t port) {
+std::string url_of(const ListenAddress& where, uint16_t port, bool has_tls) {
     if (!where.unix_path.empty()) return "unix:" + where.unix_path;
     const std::string host = where.is_ipv6 ? "[" + where.host + "]" : where.host;
-    return fmt::format("http://{}:{}/", host, port);
+    return fmt::format("http{}://{}:{}/", has_tls ? "s" : "", host, port);
 }
 
 }  // namespace
@@ -128,16 +128,21 @@ void run(const Options& options) {
     const ListenAddress where = parse_listen_address(options.listen);
     std::optional<std::string> token;
     if (!options.token_file.empty()) token = read_token(options.token_file);
-    if (!where.is_loopback() && !token && !options.is_public) {
+    if (!where.is_loopback() && !token && !options.verify_peer && !options.is_public) {
         throw std::invalid_argument(
-            "web: beyond this machine give --token-file, or --public if every client may read");
+            "web: beyond this machine give --tls-certs with --tls-verify-peer, or --token-file, or "
+            "--public if every client may read");
     }
+    const auto tls = nbd::TlsContext::open(
+        {.mode = options.certificates.empty() ? nbd::TlsMode::off : nbd::TlsMode::require,
+         .certificates = options.certificates,
+         .verify_peer = options.verify_peer});
     Site site(Access(where, options.hosts, std::move(token)), options.clients_named);
     const Descriptor signals = ending_signals();
     uint16_t port = where.port;
     const bool is_unix = !where.unix_path.empty();
-    Server server(is_unix ? listen_unix(where.unix_path) : listen_tcp(where, port), site);
-    program::print(url_of(where, port) + "\n", "web: cannot write");
+    Server server(is_unix ? listen_unix(where.unix_path) : listen_tcp(where, port), site, {}, tls);
+    program::print(url_of(where, port, tls != nullptr) + "\n", "web: cannot write");
     server.run(signals.get());
     if (is_unix) ::unlink(where.unix_path.c_str());
 }
