@@ -32,7 +32,12 @@ struct Sum {
 struct Figure {
     const char* name;
     Sum (*of)(const json& sample);
+    double distance_min = 0;
 };
+
+// A wait of no request is the time between two readings of the clock, which differs from run to run.
+constexpr double time_distance_min = 0.02;    // ms
+constexpr double length_distance_min = 0.02;  // requests
 
 Sum rate(const json& sample, const char* key) {
     const double elapsed_s = sample.at("elapsed").get<double>();
@@ -51,12 +56,16 @@ constexpr std::array figures{
     Figure{"writes/s", [](const json& one) { return rate(one, "writes"); }},
     Figure{"bytes read/s", [](const json& one) { return rate(one, "readBytes"); }},
     Figure{"bytes written/s", [](const json& one) { return rate(one, "writtenBytes"); }},
-    Figure{"read wait, ms", [](const json& one) { return mean(one, "read_wait"); }},
-    Figure{"read service, ms", [](const json& one) { return mean(one, "read_service"); }},
-    Figure{"write wait, ms", [](const json& one) { return mean(one, "write_wait"); }},
-    Figure{"write service, ms", [](const json& one) { return mean(one, "write_service"); }},
-    Figure{"waiting", [](const json& one) { return rate(one, "wait"); }},
-    Figure{"in service", [](const json& one) { return rate(one, "actv"); }}};
+    Figure{"read wait, ms", [](const json& one) { return mean(one, "read_wait"); },
+           time_distance_min},
+    Figure{"read service, ms", [](const json& one) { return mean(one, "read_service"); },
+           time_distance_min},
+    Figure{"write wait, ms", [](const json& one) { return mean(one, "write_wait"); },
+           time_distance_min},
+    Figure{"write service, ms", [](const json& one) { return mean(one, "write_service"); },
+           time_distance_min},
+    Figure{"waiting", [](const json& one) { return rate(one, "wait"); }, length_distance_min},
+    Figure{"in service", [](const json& one) { return rate(one, "actv"); }, length_distance_min}};
 
 struct Estimate {
     double mean = 0;
@@ -120,7 +129,8 @@ void compare_devices(const json& before, const json& after, std::vector<Compared
         const double spread = std::hypot(one->error, other->error);
         const double distance = std::abs(one->mean - other->mean);
         const bool differs = distance > spreads_min * spread &&
-                             distance > share_min * std::max(one->mean, other->mean);
+                             distance > share_min * std::max(one->mean, other->mean) &&
+                             distance > figure.distance_min;
         all.push_back({.device = before.at("device").get<std::string>(),
                        .figure = figure.name,
                        .before = one->mean,

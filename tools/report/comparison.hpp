@@ -5,7 +5,8 @@
 //              └ mean ± spread ┘
 //
 // The spread is the standard error of the mean of the parts. A figure differs if the distance of the
-// means is above `spreads_min` spreads, and above `share_min` of the larger mean.
+// means is above `spreads_min` spreads, and above `share_min` of the larger mean. A time must also differ
+// by 20 us, and the length of a queue by 0.02.
 //
 // Units:     of each figure its own: requests, bytes or milliseconds.
 // Ownership: nothing is kept. Threads: any.

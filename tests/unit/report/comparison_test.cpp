@@ -68,6 +68,10 @@ TEST(ReportComparison, TheChangeThatWasMadeIsMarkedAndNothingElse) {
     }
 }
 
+TEST(ReportComparison, MicrosecondsOfTheClockAreNoDifference) {
+    EXPECT_TRUE(different(run_with(0.005, 5, 1), run_with(0.01, 5, 1)).empty());
+}
+
 TEST(ReportComparison, TwoRunsOfOneLoadAreTheSame) {
     for (unsigned repeat = 0; repeat < 10; ++repeat) {
         EXPECT_EQ(different(run_with(2, 3, 2 * repeat), run_with(2, 3, 2 * repeat + 1)),
