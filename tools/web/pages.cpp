@@ -129,6 +129,13 @@ std::string kstat_text(const std::vector<Reading>& kstats, TextFormat format) {
 
 }  // namespace
 
+void Pages::open() try {
+    static_cast<void>(look(false));
+    end_turn();
+} catch (const std::runtime_error&) {
+    // There may be no provider yet. The reply to a request tells why there is nothing.
+}
+
 Response Pages::respond(const Request& request) try {
     if (request.path == "/metrics") return metrics(request);
     if (request.path == "/api/v1/devices") return devices(request);

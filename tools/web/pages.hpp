@@ -31,6 +31,10 @@ class Pages {
     /// Without `clients_named`, no reply has the program or peer of a client.
     explicit Pages(bool clients_named) : clients_named_(clients_named) {}
 
+    /// Takes a look for no request. The first look opens the providers and lists their kstats, which
+    /// takes several times as long as a later one.
+    void open();
+
     [[nodiscard]] Response respond(const Request& request);
 
     /// The event for all streams: what happened since the last event.

@@ -82,7 +82,9 @@ Descriptor listen_tcp(const ListenAddress& where, uint16_t& port) {
 // The pages behind the checks of access.
 class Site : public Handler {
   public:
-    Site(Access access, bool clients_named) : access_(std::move(access)), pages_(clients_named) {}
+    Site(Access access, bool clients_named) : access_(std::move(access)), pages_(clients_named) {
+        pages_.open();
+    }
 
     Response respond(const Request& request) override {
         const int status = access_.check(request);
