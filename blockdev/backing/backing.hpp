@@ -17,6 +17,7 @@
 // Errors:    opening throws std::system_error; a request's failure is its completion's -errno.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,13 @@
 
 namespace blkscope {
 
+struct Subject;
+
+/// The abilities of a backing, and the requests that suit it.
+struct Abilities {
+    uint32_t block_bytes_preferred = 4096;
+};
+
 class Backing {
   public:
     virtual ~Backing() = default;
@@ -38,9 +46,12 @@ class Backing {
 
     /// The name for people: the file's path, memory, null.
     [[nodiscard]] virtual std::string describe() const = 0;
+    /// May grow, and never shrinks. Any thread.
     [[nodiscard]] virtual uint64_t size_bytes() const = 0;
     /// Offset and length of a request are multiples of this; 1 if any will do.
     [[nodiscard]] virtual uint32_t block_bytes() const { return 1; }
+
+    [[nodiscard]] virtual Abilities abilities() const { return {}; }
 
     /// Binds the backing to the ring of its worker. Once. The ring outlives the backing.
     virtual void attach(Ring& ring) = 0;
@@ -85,6 +96,9 @@ class Backing {
         return false;
     }
 
+    /// Whether read_now() may be called. Else the device keeps the partitions that it has.
+    [[nodiscard]] virtual bool reads_now() const { return true; }
+
     /// Writes at once for a cache in front of the backing. False if not all bytes could be written.
     /// The same rules as for read_now(), but any thread may call it if the backing has no ring.
     virtual bool write_now(uint64_t offset, std::span<const std::byte> from) {
@@ -106,6 +120,9 @@ class Backing {
     /// Whether a cache operation has an effect.
     [[nodiscard]] virtual bool has_cache() const { return true; }
 
+    /// The device publishes kstats, and the backing may publish some, too. The subject outlives it.
+    virtual void publish(const Subject& subject) { (void)subject; }
+
     /// Called when the buf's operations have ended, with or without an error (buf.error). The
     /// backing may clear the error. True asks for another prepare().
     virtual bool more(Buf& buf) {
@@ -114,12 +131,21 @@ class Backing {
     }
 };
 
-/// How a file or block device is opened; memory and null ignore it.
+/// How a backing on another machine is used.
+struct UpstreamOptions {
+    std::chrono::milliseconds timeout{30'000};  // a request that waits longer fails
+
+    bool operator==(const UpstreamOptions&) const = default;
+};
+
+/// How a backing is opened; memory and null ignore it.
 struct BackingOptions {
     bool direct = false;        // O_DIRECT: without the page cache
     bool read_only = false;     // O_RDONLY
     bool force_shared = false;  // even if others write to it, or have it mounted
     bool only_writer = false;   // not if this process writes to it already; no force_shared
+    uint32_t queue_depth = 128;
+    UpstreamOptions upstream = {};
 };
 
 /// A scheme: backings whose specification is the scheme's name, a colon and a text.

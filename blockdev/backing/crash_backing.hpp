@@ -81,11 +81,14 @@ class CrashBacking final : public Backing {
     [[nodiscard]] std::string describe() const override { return backing_->describe(); }
     [[nodiscard]] uint64_t size_bytes() const override { return backing_->size_bytes(); }
     [[nodiscard]] uint32_t block_bytes() const override { return backing_->block_bytes(); }
+    [[nodiscard]] Abilities abilities() const override { return backing_->abilities(); }
     void attach(Ring& ring) override;
     [[nodiscard]] bool shareable() const override { return backing_->shareable(); }
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
+    [[nodiscard]] bool reads_now() const override { return backing_->reads_now(); }
+    void publish(const Subject& subject) override { backing_->publish(subject); }
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
     [[nodiscard]] bool sparse() const override { return backing_->sparse(); }
     [[nodiscard]] bool rotational() const override { return backing_->rotational(); }

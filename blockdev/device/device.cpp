@@ -32,11 +32,10 @@ Subject subject_of(const Backing& backing, const std::optional<kstat::InstanceCl
 }
 
 // Whether a request lies inside the device and is aligned to it.
-bool valid(const Buf& buf, const Subject& subject) {
+bool valid(const Buf& buf, uint64_t size_bytes, uint32_t block_bytes) {
     if (buf.op == Buf::Op::flush) return true;
-    const uint64_t size = subject.size_bytes;
-    if (buf.offset > size || buf.bcount > size - buf.offset) return false;
-    return buf.offset % subject.block_bytes == 0 && buf.bcount % subject.block_bytes == 0;
+    if (buf.offset > size_bytes || buf.bcount > size_bytes - buf.offset) return false;
+    return buf.offset % block_bytes == 0 && buf.bcount % block_bytes == 0;
 }
 
 }  // namespace
@@ -55,6 +54,7 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
     assert(subject_.block_bytes > 0 && subject_.size_bytes % subject_.block_bytes == 0);
     accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
     set_up(std::move(options.behaviour));
+    if (instance_) first_lane_->backing_->publish(subject_);
 }
 
 Device::~Device() {
@@ -93,7 +93,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     buf.drawn_ns = 0;
     buf.extents.clear();
     lane.ring_.lock(lock_);
-    if (!valid(buf, subject_)) {
+    if (!valid(buf, size_bytes(), subject_.block_bytes)) {
         buf.error = EINVAL;
         accounting_->errors().refused();
         return buf.iodone(buf);
@@ -309,7 +309,7 @@ void Device::note_sync(Buf& buf) {
 // Reads a few blocks at once, while the device's other workers wait. The page cache has these
 // blocks, unless the backing is direct.
 void Device::look_at_table() {
-    if (!table_.touched()) return;
+    if (!table_.touched() || !first_lane_->backing_->reads_now()) return;
     accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
 }
 

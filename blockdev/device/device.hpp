@@ -77,7 +77,8 @@ class Device final : public Controls {
     /// The device's number; negative if it publishes nothing.
     [[nodiscard]] int instance() const { return subject_.instance; }
     [[nodiscard]] const Backing& backing() const { return *first_lane_->backing_; }
-    [[nodiscard]] uint64_t size_bytes() const { return subject_.size_bytes; }
+    /// May grow with the backing. Any thread.
+    [[nodiscard]] uint64_t size_bytes() const { return backing().size_bytes(); }
     /// Any thread.
     [[nodiscard]] uint32_t queue_depth() const { return queue_.depth(); }
 

@@ -13,7 +13,7 @@ namespace blkscope {
 Lane::Lane(Device& device, Ring& ring, std::unique_ptr<Backing> backing)
     : device_(device), ring_(ring), backing_(std::move(backing)) {
     assert(backing_ != nullptr);
-    assert(backing_->size_bytes() == device.subject_.size_bytes);
+    assert(backing_->size_bytes() >= device.subject_.size_bytes);
     assert(backing_->block_bytes() == device.subject_.block_bytes);
     backing_->attach(ring_);
     ring_.add_observer(*this);

@@ -39,8 +39,8 @@ double Hdd::draw_ns(uint64_t offset, uint64_t bytes, Draws& draws) {
     double ns = static_cast<double>(bytes) * 1e9 / static_cast<double>(shape_.rate);
     if (distance > 0) ns += draws.share() * 60e9 / static_cast<double>(shape_.rpm);
     if (distance >= near_bytes) {
-        const double share = static_cast<double>(distance) / size_bytes_;
-        assert(share <= 1);
+        // A device that has grown is larger than its model.
+        const double share = std::min(1.0, static_cast<double>(distance) / size_bytes_);
         ns += shape_.seek_min.ns() +
               (shape_.seek_full.ns() - shape_.seek_min.ns()) * std::sqrt(share);
     }

@@ -53,6 +53,11 @@ class Exports {
         assert(index < list_.size());
         return list_[index];
     }
+    /// The export has grown.
+    void set_size(size_t index, uint64_t size_bytes) {
+        assert(index < list_.size() && list_[index].size_bytes <= size_bytes);
+        list_[index].size_bytes = size_bytes;
+    }
     [[nodiscard]] size_t size() const { return list_.size(); }
     [[nodiscard]] auto begin() const { return list_.begin(); }
     [[nodiscard]] auto end() const { return list_.end(); }

@@ -26,7 +26,6 @@ static_assert(BLKSCOPE_GEOMETRY_READ_ONLY == transmission_flag::read_only &&
               BLKSCOPE_GEOMETRY_FAST_ZERO == transmission_flag::send_fast_zero &&
               BLKSCOPE_GEOMETRY_MULTI_CONN == transmission_flag::can_multi_conn);
 
-constexpr uint32_t preferred_block_bytes = 4096;
 constexpr uint32_t sector_bytes_min = 512;
 constexpr uint32_t payload_bytes_max = uint32_t{32}
                                        << 20;  // for one request; other servers have the same limit
@@ -69,7 +68,9 @@ ExportInfo Export::info() const {
         .description = description.empty() ? device.name() + ": " + backing_ : description,
         .size_bytes = device.size_bytes(),
         .transmission_flags = transmission_flags(device.backing(), read_only),
-        .block_size = {minimum, std::max(minimum, preferred_block_bytes), payload_bytes_max},
+        .block_size = {minimum,
+                       std::max(minimum, device.backing().abilities().block_bytes_preferred),
+                       payload_bytes_max},
         .is_default = is_default,
     };
 }
@@ -130,12 +131,14 @@ void Export::publish_geometry() {
     kstat_install(geometry_kstat_.get());
 }
 
-// The depth is the only figure that changes while the device serves.
+// The depth and the size are the only figures that change while the device serves.
 int Export::update_geometry(kstat_t* ksp, int rw) {
     if (rw == KSTAT_WRITE) return EACCES;
     assert(ksp->ks_data_size == sizeof(blkscope_geometry));
     const auto* const device = static_cast<const Device*>(ksp->ks_private);
-    static_cast<blkscope_geometry*>(ksp->ks_data)->queue_depth = device->queue_depth();
+    auto* const geometry = static_cast<blkscope_geometry*>(ksp->ks_data);
+    geometry->queue_depth = device->queue_depth();
+    geometry->size_bytes = device->size_bytes();
     return 0;
 }
 

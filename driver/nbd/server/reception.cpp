@@ -11,8 +11,8 @@
 
 namespace blkscope::nbd {
 
-Reception::Reception(Executor& executor, Owner& owner, const Exports& names, Rules rules)
-    : executor_(executor), owner_(owner), names_(names) {
+Reception::Reception(Executor& executor, Owner& owner, Names names, Rules rules)
+    : executor_(executor), owner_(owner), names_(std::move(names)) {
     set_rules(std::move(rules));
 }
 
@@ -71,8 +71,8 @@ void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     const auto number = ++last_number_;
     shares_.add(number, peer);
     const auto negotiation = std::make_shared<Negotiation>(
-        host, executor_, Negotiation::Offer{names_, rules_.tls, rules_.replies}, std::move(socket),
-        number);
+        host, executor_, Negotiation::Offer{names_(), rules_.tls, rules_.replies},
+        std::move(socket), number);
     negotiations_.emplace(number, negotiation);
     assert(shares_.size() == handshakes() && handshakes() <= rules_.handshakes_max);
     negotiation->start(rules_.handshake_time);

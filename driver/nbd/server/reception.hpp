@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -53,7 +54,10 @@ class Reception final : public Listener::Host, private Negotiation::Host {
         ReplyForm replies = ReplyForm::extended;
     };
 
-    Reception(Executor& executor, Owner& owner, const Exports& names, Rules rules);
+    /// The exports, as a new client gets them. Always the same object.
+    using Names = std::function<const Exports&()>;
+
+    Reception(Executor& executor, Owner& owner, Names names, Rules rules);
     ~Reception() override;
     Reception(const Reception&) = delete;
     Reception& operator=(const Reception&) = delete;
@@ -87,7 +91,7 @@ class Reception final : public Listener::Host, private Negotiation::Host {
 
     Executor& executor_;
     Owner& owner_;
-    const Exports& names_;
+    const Names names_;
     Rules rules_;
     std::map<PeerShares::Number, std::shared_ptr<Negotiation>> negotiations_;
     PeerShares shares_;  // of the same handshakes, by number

@@ -39,6 +39,14 @@ void ServedExports::offer(bool may_be_listed) {
     assert(names_.size() == exports_.size());
 }
 
+const Exports& ServedExports::current_names() {
+    assert(names_.size() == exports_.size());
+    for (size_t i = 0; i < exports_.size(); ++i) {
+        names_.set_size(i, exports_[i]->device.size_bytes());
+    }
+    return names_;
+}
+
 // All steps that can fail come first. An index in the list of names is an index in exports_, so
 // both change together, or neither.
 void ServedExports::change(const std::vector<std::string>& removed,

@@ -34,8 +34,9 @@ class ServedExports {
 
     /// Makes the list of names again. Clients may list it only if `may_be_listed`.
     void offer(bool may_be_listed);
-    /// The same object during the lifetime of this one.
-    [[nodiscard]] const Exports& names() const { return names_; }
+    /// The list of names, with the current sizes of devices that have grown. The same object during
+    /// the lifetime of this one.
+    [[nodiscard]] const Exports& current_names();
 
     [[nodiscard]] size_t size() const { return exports_.size(); }
     [[nodiscard]] Export& operator[](size_t index) const;

@@ -38,7 +38,9 @@ Server::Server(Executor& executor, const Options& options, WorkerSource source)
                 .log = [this](std::string_view line) { reception_.log(line); }}),
       exports_(workers_),
       listeners_(executor),
-      reception_(executor, *this, exports_.names(), rules(options)) {}
+      reception_(
+          executor, *this, [this]() -> const Exports& { return exports_.current_names(); },
+          rules(options)) {}
 
 Server::~Server() {
     stop();

@@ -64,7 +64,8 @@ class ReceptionTest : public ::testing::Test {
     Exports names_ = testing::two_exports();
     FakeExecutor executor_;
     RecordingOwner owner_;
-    Reception reception_{executor_, owner_, names_, rules(256, 64)};
+    Reception reception_{executor_, owner_, [this]() -> const Exports& { return names_; },
+                         rules(256, 64)};
 };
 
 TEST_F(ReceptionTest, IdleHandshakesOfOneAddressKeepNobodyOut) {
