@@ -82,13 +82,13 @@ _blkscope() {
             return
             ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --mix | --bytes | --size | --listen | --host)
+        --port | --allow | --queue-depth | --upstream-timeout | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --mix | --bytes | --size | --listen | --host)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --order --direct \
-                --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
+                --read-only --force-shared --upstream-timeout --description --no-list --replies --no-histograms --stats-rate \
                 --client-by --client-stats \
                 --model --limit --client-limit --fault --crash-cache --seed --workers --recorder --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
@@ -113,7 +113,7 @@ _blkscope() {
         web:-*) _blkscope_offer --listen --host --token-file --tls-certs --tls-verify-peer --public --no-clients --help ;;
         predict:*) _blkscope_files "$word" ;;
         serve:*)
-            _blkscope_offer memory: null:
+            _blkscope_offer memory: null: rbd:
             _blkscope_files "$word"
             [[ ${COMPREPLY[*]} != *: ]] || compopt -o nospace 2>/dev/null
             ;;

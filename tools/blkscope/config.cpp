@@ -140,6 +140,11 @@ ExportConfig parse_export(const StrictJson& json, const std::string& path) {
         object.text("order", order);
         exp.order = parse_order(object.path_of("order"), order);
     }
+    if (object.find("upstream-timeout") != nullptr) {
+        unsigned seconds = 0;
+        object.number("upstream-timeout", seconds, upstream_seconds_max);
+        exp.upstream.timeout = std::chrono::seconds(seconds);
+    }
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
     object.number("client-stats", exp.client_stats, client_stats_max, 0);
     parse_behaviour(object, exp.behaviour);

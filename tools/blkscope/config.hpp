@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blockdev/backing/backing.hpp"
 #include "blockdev/model/crash_cache.hpp"
 #include "driver/nbd/server/client_key.hpp"
 #include "driver/nbd/tls/tls.hpp"
@@ -57,6 +58,7 @@ struct ExportConfig {
     StartOrder order = StartOrder::arrival;
     uint32_t stats_rate = stats_rate_default;
     uint32_t client_stats = client_stats_default;
+    UpstreamOptions upstream = {};
     BehaviourConfig behaviour = {};
     std::optional<model::CrashCacheOptions> crash_cache = {};  // its seed is that of the behaviour
 
@@ -65,6 +67,7 @@ struct ExportConfig {
 
 /// The upper limits of the numbers.
 inline constexpr unsigned queue_depth_max = 1024;
+inline constexpr unsigned upstream_seconds_max = 3600;
 inline constexpr unsigned clients_max = 65536;
 inline constexpr unsigned workers_max = 64;
 inline constexpr unsigned handshake_seconds_max = 3600;

@@ -120,7 +120,9 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance
                                 {.direct = exp.direct,
                                  .read_only = exp.read_only,
                                  .force_shared = exp.force_shared,
-                                 .only_writer = exp.crash_cache.has_value()},
+                                 .only_writer = exp.crash_cache.has_value(),
+                                 .queue_depth = exp.queue_depth,
+                                 .upstream = exp.upstream},
                                 backing_schemes());
     Behaviour behaviour = behaviour_of(exp.behaviour, backing->size_bytes());
     behaviour.busy_wait = config_.busy_wait;

@@ -18,11 +18,14 @@ namespace {
 
 constexpr const char* serve_notes =
     "BACKING is the path of a file or block device, memory:SIZE or null:SIZE (SIZE as\n"
-    "in 64M, 1G). When the server is ready, it prints a line per export and address:\n"
-    "the device's name in iostat, and the URI. A single export is the default export\n"
-    "too (the empty name). The server ends on SIGINT or SIGTERM, after it has\n"
-    "answered what it accepted and flushed it; a second signal ends it at once. It\n"
-    "takes over the sockets of systemd's LISTEN_FDS if there are any.\n"
+    "in 64M, 1G), or an image of a Ceph cluster (package blkscope-rbd):\n"
+    "rbd:POOL[/NAMESPACE]/IMAGE[@SNAPSHOT], with ?conf=PATH&id=USER if need be.\n"
+    "\n"
+    "When the server is ready, it prints a line per export and address: the device's\n"
+    "name in iostat, and the URI. A single export is the default export too (the empty\n"
+    "name). The server ends on SIGINT or SIGTERM, after it has answered what it\n"
+    "accepted and flushed it; a second signal ends it at once. It takes over the\n"
+    "sockets of systemd's LISTEN_FDS if there are any.\n"
     "\n"
     "Examples:\n"
     "  blkscope serve disk.img\n"
@@ -190,6 +193,13 @@ void add_serve(CLI::App& app, ServeOptions& options) {
             "Which request starts next: the first that came, or one of each client in turn; "
             "arrival if not given")
         ->check(CLI::IsMember({"arrival", "fair"}));
+    serve
+        ->add_option_function<unsigned>(
+            "--upstream-timeout",
+            [&](unsigned seconds) { options.exp.upstream.timeout = std::chrono::seconds(seconds); },
+            "How long a request waits for another machine, before it fails; 30 if not given")
+        ->option_text("SECONDS")
+        ->check(CLI::Range(1U, upstream_seconds_max));
     serve->add_flag("--direct", options.exp.direct, "Past the page cache (O_DIRECT)");
     serve->add_flag("--read-only", options.exp.read_only, "Refuse writes");
     serve->add_flag("--force-shared", options.exp.force_shared,

@@ -53,7 +53,7 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
         "limits": {"workers": 3, "connections": 9, "handshakes": 3, "handshake-timeout": 4,
                    "recorder": 0},
         "exports": [{"name": "a", "backing": "/disk", "description": "the disk", "read-only": true,
-                     "direct": true, "force-shared": true, "queue-depth": 7, "order": "fair", "stats-rate": 0, "client-stats": 5, "default": true}]
+                     "direct": true, "force-shared": true, "queue-depth": 7, "upstream-timeout": 9, "order": "fair", "stats-rate": 0, "client-stats": 5, "default": true}]
     })");
     ServiceConfig expected{.listen = {{.unix_path = "/run/lab.sock"},
                                       {.host = "127.0.0.1", .port = 10809},
@@ -83,7 +83,8 @@ TEST(Config, SaysEverythingThatTheCommandLineCan) {
                                         .queue_depth = 7,
                                         .order = StartOrder::fair,
                                         .stats_rate = 0,
-                                        .client_stats = 5}}};
+                                        .client_stats = 5,
+                                        .upstream = {.timeout = std::chrono::seconds(9)}}}};
     EXPECT_EQ(config, expected);
 }
 
