@@ -72,6 +72,7 @@ _blkscope() {
             ;;
         --tls) _blkscope_offer off on require && return ;;
         --replies) _blkscope_offer simple structured extended && return ;;
+        --upstream-resend) _blkscope_offer always never && return ;;
         --order) _blkscope_offer arrival fair && return ;;
         --client-by) _blkscope_offer connection peer address none && return ;;
         --format) _blkscope_offer csv json perfetto blktrace fio fio3 ours && return ;;
@@ -82,15 +83,15 @@ _blkscope() {
             return
             ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --upstream-timeout | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --mix | --bytes | --size | --listen | --host)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --upstream-timeout | --upstream-settle | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --mix | --bytes | --size | --listen | --host)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
         serve:-*)
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --order --direct \
-                --read-only --force-shared --upstream-timeout --description --no-list --replies --no-histograms --stats-rate \
+                --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
                 --client-by --client-stats \
-                --model --limit --client-limit --fault --crash-cache --seed --workers --recorder --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --model --limit --client-limit --fault --crash-cache --seed --upstream-timeout --upstream-settle --upstream-resend --upstream-wait --workers --recorder --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)

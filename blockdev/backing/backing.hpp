@@ -32,9 +32,19 @@ namespace blkscope {
 
 struct Subject;
 
-/// The abilities of a backing, and the requests that suit it.
+/// The requests that a backing can do. A local one can do all of them.
 struct Abilities {
+    bool read_only = false;  // no client may write
+    bool flush = true;
+    bool fua = true;
+    bool trim = true;
+    bool write_zeroes = true;
+    bool fast_zero = true;
+    bool holes = true;  // there is information about holes, for a block status
     uint32_t block_bytes_preferred = 4096;
+    uint32_t request_bytes_max = uint32_t{32} << 20;  // of a read or write, as clients are told
+
+    friend bool operator==(const Abilities&, const Abilities&) = default;
 };
 
 class Backing {
@@ -113,12 +123,21 @@ class Backing {
         (void)offset;
         return {limit, false};
     }
+    /// Whether prepare() also does a block status, so that extent_at() is not asked. The backing then
+    /// fills the buf's list. The list may end early: see ExtentList::end_here().
+    [[nodiscard]] virtual bool lists_extents() const { return false; }
     /// Whether there may be holes, so that a read should ask extent_at() first.
     [[nodiscard]] virtual bool sparse() const { return false; }
     /// Whether the disk rotates, so that a seek takes long.
     [[nodiscard]] virtual bool rotational() const { return false; }
     /// Whether a cache operation has an effect.
     [[nodiscard]] virtual bool has_cache() const { return true; }
+
+    /// How often acknowledged writes may have been lost before a flush, as when another server has
+    /// ended. The device tells each of its callers once.
+    [[nodiscard]] virtual uint64_t losses() const { return 0; }
+    /// Whether the backing is useless until it is opened again. Any thread may ask.
+    [[nodiscard]] virtual bool must_be_reopened() const { return false; }
 
     /// The device publishes kstats, and the backing may publish some, too. The subject outlives it.
     virtual void publish(const Subject& subject) { (void)subject; }
@@ -133,7 +152,10 @@ class Backing {
 
 /// How a backing on another machine is used.
 struct UpstreamOptions {
-    std::chrono::milliseconds timeout{30'000};  // a request that waits longer fails
+    std::chrono::milliseconds timeout{30'000};  // a request that waits longer fails with EIO
+    std::chrono::milliseconds settle{1'000};    // how long after a loss an old write is expected
+    bool resend = true;                         // writes of a lost connection are sent again
+    bool wait = false;                          // opening waits for the other machine
 
     bool operator==(const UpstreamOptions&) const = default;
 };

@@ -87,12 +87,14 @@ class CrashBacking final : public Backing {
     [[nodiscard]] std::unique_ptr<Backing> another() const override;
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
-    [[nodiscard]] bool reads_now() const override { return backing_->reads_now(); }
-    void publish(const Subject& subject) override { backing_->publish(subject); }
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
     [[nodiscard]] bool sparse() const override { return backing_->sparse(); }
     [[nodiscard]] bool rotational() const override { return backing_->rotational(); }
     [[nodiscard]] bool has_cache() const override { return backing_->has_cache(); }
+    [[nodiscard]] bool reads_now() const override { return backing_->reads_now(); }
+    [[nodiscard]] uint64_t losses() const override { return backing_->losses(); }
+    [[nodiscard]] bool must_be_reopened() const override { return backing_->must_be_reopened(); }
+    void publish(const Subject& subject) override { backing_->publish(subject); }
     bool more(Buf& buf) override;
 
   private:

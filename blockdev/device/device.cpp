@@ -38,6 +38,16 @@ bool valid(const Buf& buf, uint64_t size_bytes, uint32_t block_bytes) {
     return buf.offset % block_bytes == 0 && buf.bcount % block_bytes == 0;
 }
 
+// Whether writes were lost since the buf's caller was told of losses. The caller is now told.
+// `device_was_told` is the same of all callers together.
+bool tells_loss(const Buf& buf, uint64_t losses, uint64_t& device_was_told) {
+    uint64_t& was_told = buf.losses_seen != nullptr ? *buf.losses_seen : device_was_told;
+    assert(was_told <= losses);
+    if (was_told == losses) return false;
+    was_told = device_was_told = losses;
+    return true;
+}
+
 }  // namespace
 
 Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
@@ -155,6 +165,11 @@ void Device::run(Buf& buf, From from) {
             buf.error = sync_error_;
             return done(buf, from);
         }
+        if (buf.fua && buf.moved() == 0 &&
+            tells_loss(buf, buf.lane->backing_->losses(), losses_seen_)) {
+            buf.error = EIO;
+            return done(buf, from);
+        }
         if (Detours::is_void(buf)) {
             Detours::refuse(buf);
             return done(buf, from);
@@ -171,7 +186,9 @@ std::optional<int32_t> Device::begin(Buf& buf) {
     Lane& lane = *buf.lane;
     lane.announce_submission(buf.started);
     buf.covers = buf.resid;
-    if (buf.op == Buf::Op::block_status) return list_extents(buf, *lane.backing_, lane.ring_);
+    if (buf.op == Buf::Op::block_status && !lane.backing_->lists_extents()) {
+        return list_extents(buf, *lane.backing_, lane.ring_);
+    }
     // A fault may change the data, so the data is read.
     const bool struck = buf.plan != nullptr && buf.plan->fault;
     if (buf.op == Buf::Op::read && !struck && reads_only_holes(buf, *lane.backing_, lane.ring_)) {
@@ -275,6 +292,10 @@ void Device::flush_done(Buf& leader, From from) {
 void Device::end(Buf& buf, Lane& here, From from) {
     assert(buf.state == Buf::State::running);
     here.ring_.lock(lock_);  // an iodone before this one may have unlocked it
+    const bool flushes = buf.op == Buf::Op::flush;
+    if (flushes && tells_loss(buf, buf.lane->backing_->losses(), losses_seen_) && buf.error == 0) {
+        buf.error = EIO;
+    }
     accounting_->ended(buf, [&] { return read_clock(here); });
     table_.ended(buf, !accounting_->io().partitions().empty());
     const bool own = buf.lane == &here;

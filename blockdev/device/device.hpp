@@ -17,6 +17,9 @@
 // success. Each flush still syncs as much as it can, and answers with the first error. A write that
 // fails by itself was never acknowledged, so it has no effect on later requests.
 //
+// A backing on another machine may lose writes that it has acknowledged. Each caller that was there
+// gets EIO once, for its next flush or FUA request. Later callers do not: see Buf::losses_seen.
+//
 // Several workers may serve a device, each through a lane of its own (blockdev/device/lane.hpp).
 // One lock protects the queue and all counters. A worker locks it once for a batch of requests. The
 // bytes move while it is unlocked.
@@ -136,6 +139,7 @@ class Device final : public Controls {
     TableWatch table_;
     int sync_error_ = 0;   // sticky; 0 for none
     bool synced_ = false;  // a sync has succeeded since
+    uint64_t losses_seen_ = 0;  // of Backing::losses(), the last that any caller was told
     bool powered_ = true;  // without power no model, limit or fault concerns a request
     hrtime_t latest_ = 0;  // the latest clock reading
     uint32_t lanes_ = 0;

@@ -22,6 +22,7 @@ void fail(Buf& buf, const Plan::Fault& fault, int error) {
 
 void flip(Buf& buf, const Plan::Fault& fault) {
     assert(buf.in_queues());
+    buf.extents.clear();  // a hole has no byte to change
     if (buf.bcount > 0) model::corrupt({buf.data, buf.bcount}, fault.corrupt_bytes, fault.draws);
 }
 

@@ -71,6 +71,7 @@ class Buf : public Completion {
     std::byte* data = nullptr;  // bcount bytes of a read or write; the others have none
     ExtentList extents;         // block_status: the result. A read: its holes, if it has memory
     void (*iodone)(Buf&) = nullptr;
+    uint64_t* losses_seen = nullptr;  // of Backing::losses(), the last that the caller was told
     Client* client = nullptr;  // the client that asked, or nullptr if it has no statistics
     // When the last byte of its header was received, and when its reply was sent. Both are 0 for
     // a request without a connection.
@@ -92,7 +93,7 @@ class Buf : public Completion {
     uint8_t zeroing_method = 0;  // write_zeroes to a file: a FileZeroing::Method
     uint8_t retries_left = 0;
     bool excused = false;           // the error is a fault's, and no error of the device
-    bool injected = false;          // the error is a fault's, and does not stay after a sync
+    bool injected = false;          // the error is a fault's or a lost server's, and does not stay
     int write_error = 0;            // the error of a write's first step, in its later steps
     uint32_t depth_on_arrival = 0;  // reads and writes in the device when this request arrived
     uint64_t covers = 0;            // bytes that are done if the current operation returns 0

@@ -13,12 +13,17 @@
 namespace blkscope {
 
 /// A run of bytes with one status. Where a backing has no information it reports data, which is
-/// always safe.
+/// always safe. A hole reads as zeroes, unless another server says otherwise. Its allocated zeroes
+/// are no hole.
 struct Extent {
     uint64_t bytes = 0;
     bool hole = false;
+    bool zero = hole;
 
     friend bool operator==(const Extent&, const Extent&) = default;
+    [[nodiscard]] bool has_status_of(const Extent& other) const {
+        return hole == other.hole && zero == other.zero;
+    }
 };
 
 /// Adjacent extents in the caller's memory. Neighbours with the same status are merged.
@@ -31,7 +36,7 @@ class ExtentList {
     bool append(const Extent& extent) {
         assert(extent.bytes > 0);
         assert(count_ <= memory_.size());
-        if (count_ > 0 && memory_[count_ - 1].hole == extent.hole) {
+        if (count_ > 0 && memory_[count_ - 1].has_status_of(extent)) {
             assert(extent.bytes <= UINT64_MAX - memory_[count_ - 1].bytes);
             memory_[count_ - 1].bytes += extent.bytes;
         } else if (count_ < memory_.size()) {
@@ -49,6 +54,12 @@ class ExtentList {
         assert(more_bytes > 0);
         memory_[count_ - 1] = {memory_[count_ - 1].bytes + more_bytes, false};
         full_ = false;
+    }
+
+    /// Nothing is known of the bytes behind the last extent; the list ends there.
+    void end_here() {
+        assert(count_ > 0);
+        full_ = true;
     }
 
     void clear() {

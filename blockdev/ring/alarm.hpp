@@ -97,7 +97,8 @@ class Alarms {
     /// Calls due() of all alarms that are due at `now`, which may set them again. False: none was.
     bool call_due(hrtime_t now) {
         bool any = false;
-        // By index: a call may add an alarm. No call removes one.
+        // By index: a call may add an alarm, or destroy another one. An alarm that moves to an
+        // earlier place is called in the next turn.
         for (size_t i = 0; i < alarms_.size(); ++i) {
             Alarm& alarm = *alarms_[i];
             if (alarm.when_ > now) continue;

@@ -124,6 +124,27 @@ StartOrder parse_order(const std::string& key, const std::string& word) {
     return *found;
 }
 
+UpstreamOptions parse_upstream(Object& object) {
+    UpstreamOptions upstream;
+    const auto seconds = [&](const char* key, std::chrono::milliseconds& time, unsigned least) {
+        auto number = static_cast<unsigned>(time / std::chrono::seconds(1));
+        object.number(key, number, upstream_seconds_max, least);
+        time = std::chrono::seconds(number);
+    };
+    seconds("upstream-timeout", upstream.timeout, 1);
+    seconds("upstream-settle", upstream.settle, 0);
+    object.flag("upstream-wait", upstream.wait);
+    std::string word = "always";
+    object.text("upstream-resend", word);
+    const auto resend = upstream_resend(word);
+    if (!resend) {
+        refuse_key(object.path_of("upstream-resend"),
+                   fmt::format("'{}' is neither always nor never", word));
+    }
+    upstream.resend = *resend;
+    return upstream;
+}
+
 ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     Object object(json, path);
     ExportConfig exp;
@@ -134,16 +155,12 @@ ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     object.flag("direct", exp.direct);
     object.flag("force-shared", exp.force_shared);
     object.flag("default", exp.is_default);
+    exp.upstream = parse_upstream(object);
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
     if (object.find("order") != nullptr) {
         std::string order;
         object.text("order", order);
         exp.order = parse_order(object.path_of("order"), order);
-    }
-    if (object.find("upstream-timeout") != nullptr) {
-        unsigned seconds = 0;
-        object.number("upstream-timeout", seconds, upstream_seconds_max);
-        exp.upstream.timeout = std::chrono::seconds(seconds);
     }
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
     object.number("client-stats", exp.client_stats, client_stats_max, 0);
@@ -243,6 +260,12 @@ ServiceConfig from_json(const StrictJson& json) {
 }
 
 }  // namespace
+
+std::optional<bool> upstream_resend(std::string_view word) {
+    if (word == "always") return true;
+    if (word == "never") return false;
+    return std::nullopt;
+}
 
 std::optional<StartOrder> start_order(std::string_view word) {
     if (word == "arrival") return StartOrder::arrival;

@@ -54,11 +54,11 @@ struct ExportConfig {
     bool direct = false;
     bool force_shared = false;
     bool is_default = false;
+    UpstreamOptions upstream = {};  // of a backing on another machine
     uint32_t queue_depth = queue_depth_default;
     StartOrder order = StartOrder::arrival;
     uint32_t stats_rate = stats_rate_default;
     uint32_t client_stats = client_stats_default;
-    UpstreamOptions upstream = {};
     BehaviourConfig behaviour = {};
     std::optional<model::CrashCacheOptions> crash_cache = {};  // its seed is that of the behaviour
 
@@ -67,10 +67,10 @@ struct ExportConfig {
 
 /// The upper limits of the numbers.
 inline constexpr unsigned queue_depth_max = 1024;
-inline constexpr unsigned upstream_seconds_max = 3600;
 inline constexpr unsigned clients_max = 65536;
 inline constexpr unsigned workers_max = 64;
 inline constexpr unsigned handshake_seconds_max = 3600;
+inline constexpr unsigned upstream_seconds_max = 3600;
 inline constexpr unsigned recorder_records_default = 65536;
 inline constexpr unsigned recorder_records_max = 16'777'216;
 
@@ -92,6 +92,9 @@ struct ServiceConfig {
 
     bool operator==(const ServiceConfig&) const = default;
 };
+
+/// Parses "always" or "never".
+std::optional<bool> upstream_resend(std::string_view word);
 
 /// Parses "arrival" or "fair".
 std::optional<StartOrder> start_order(std::string_view word);

@@ -49,6 +49,9 @@ void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp) {
             print_detail(fmt::format("depth {}", sizes.queue_depth));
         }
     }
+    if (kstat_t* upstream = read_beside(chain, exp, "upstream")) {
+        print_detail("upstream " + program::word_record(upstream, "state").value_or("-"));
+    }
     const top::Settings settings =
         top::read_settings([&](const char* what) { return read_beside(chain, exp, what); });
     if (settings.model) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "blockdev/backing/backing.hpp"
+#include "driver/nbd/uri.hpp"
 #include "tools/blkscope/backing_schemes.hpp"
 
 namespace blkscope {
@@ -26,7 +27,15 @@ void require_distinct_names(const ServiceConfig& config) {
         fmt::format("serve: two exports are named '{}'; name one, as in other=BACKING", *twice));
 }
 
-// The export of "[NAME=]BACKING". Without NAME: the file's base name, `memory`, `null`.
+// The name of another server's export, or that of the scheme.
+std::string name_of_scheme(const std::string& text, std::string_view kind) {
+    if (!kind.starts_with("nbd")) return std::string(kind);
+    const std::string name = nbd::parse_uri(text).export_name;
+    return name.empty() ? "nbd" : name;
+}
+
+// The export of "[NAME=]BACKING". Without NAME: the file's base name, `memory`, `null`, or the name
+// that another server's export has.
 ExportConfig parse_export(const std::string& text, const ExportConfig& settings) {
     ExportConfig exp = settings;
     const size_t equals = text.find('=');
@@ -36,7 +45,7 @@ ExportConfig parse_export(const std::string& text, const ExportConfig& settings)
         exp.name = text.substr(0, equals);
         exp.backing = text.substr(equals + 1);
     } else if (const auto kind = backing_kind(text, backing_schemes()); !kind.empty()) {
-        exp.name = kind;
+        exp.name = name_of_scheme(text, kind);
     } else {
         exp.name = std::filesystem::path(text).filename().string();
     }

@@ -211,6 +211,16 @@ void Service::stop_listening_unless(const std::vector<ListenAddress>& wanted) {
 
 // ---- Changes ----
 
+// Exports with a backing that only a reload makes useful again.
+void Service::replace_useless(const ServiceConfig& config, ServiceChange& change) {
+    for (const ExportConfig& exp : config.exports) {
+        if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) continue;
+        const Device* const device = server_.find_device(exp.name);
+        assert(device != nullptr);
+        if (device->backing().must_be_reopened()) change.replaced.push_back(exp.name);
+    }
+}
+
 // The changes of the devices that stay.
 std::vector<Adaptation> Service::adaptations(const ServiceConfig& config, ServiceChange& change) {
     std::vector<Adaptation> adaptations;
@@ -230,12 +240,15 @@ ServiceChange Service::change(ServiceConfig config) {
     if (!listens_itself_) require_no_addresses(config);
     const nbd::Server::Options limits = server_options(config);
     ServiceChange change = difference(config_, config);
+    replace_useless(config, change);
     std::vector<Adaptation> adapted = adaptations(config, change);
     opened_.clear();  // of a change that failed
     std::vector<nbd::ExportOptions> opened;
     for (const ExportConfig& exp : config.exports) {
         if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) {
-            opened.push_back(open(exp, -1));
+            ExportConfig now = exp;
+            now.upstream.wait = false;  // the clients of other exports must not wait
+            opened.push_back(open(now, -1));
         }
     }
     const std::vector<ListenAddress> wanted = addresses(config);

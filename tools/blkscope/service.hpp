@@ -54,6 +54,7 @@ class Service {
 
     nbd::ExportOptions open(const ExportConfig& exp, int preferred_instance);
     void log_behaviours();
+    void replace_useless(const ServiceConfig& config, ServiceChange& change);
     std::vector<Adaptation> adaptations(const ServiceConfig& config, ServiceChange& change);
     nbd::Uri listen(const ListenAddress& address);
     [[nodiscard]] std::vector<ListenAddress> addresses(const ServiceConfig& config) const;

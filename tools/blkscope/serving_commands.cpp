@@ -18,8 +18,9 @@ namespace {
 
 constexpr const char* serve_notes =
     "BACKING is the path of a file or block device, memory:SIZE or null:SIZE (SIZE as\n"
-    "in 64M, 1G), or an image of a Ceph cluster (package blkscope-rbd):\n"
-    "rbd:POOL[/NAMESPACE]/IMAGE[@SNAPSHOT], with ?conf=PATH&id=USER if need be.\n"
+    "in 64M, 1G), the URI of another server's export, as nbd://HOST/NAME, or an image\n"
+    "of a Ceph cluster (package blkscope-rbd): rbd:POOL[/NAMESPACE]/IMAGE[@SNAPSHOT],\n"
+    "with ?conf=PATH&id=USER if need be.\n"
     "\n"
     "When the server is ready, it prints a line per export and address: the device's\n"
     "name in iostat, and the URI. A single export is the default export too (the\n"
@@ -35,6 +36,7 @@ constexpr const char* serve_notes =
     "  blkscope serve --model hdd7200 --limit iops=50 disk.img\n"
     "  blkscope serve --fault 'read:error=EIO;chance=1/100' disk.img\n"
     "  blkscope serve --crash-cache 64M disk.img\n"
+    "  blkscope serve nbd://storage/disk --unix /run/disk.sock\n"
     "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img\n"
     "  blkscope serve --config /etc/blkscope/lab.json";
 
@@ -172,6 +174,28 @@ void add_client_statistics(CLI::App& serve, ServeOptions& options) {
         ->check(CLI::Range(0U, client_stats_max));
 }
 
+void add_upstream(CLI::App& serve, UpstreamOptions& upstream) {
+    const auto seconds = [&](const char* name, std::chrono::milliseconds& time, unsigned least,
+                             const char* help) {
+        serve
+            .add_option_function<unsigned>(
+                name, [&](unsigned number) { time = std::chrono::seconds(number); }, help)
+            ->check(CLI::Range(least, upstream_seconds_max))
+            ->option_text("SECONDS");
+    };
+    seconds("--upstream-timeout", upstream.timeout, 1,
+            "How long a request waits for another machine before it fails; 30 if not given");
+    seconds("--upstream-settle", upstream.settle, 0,
+            "How long after a loss an old write is expected; 1 if not given");
+    serve
+        .add_option_function<std::string>(
+            "--upstream-resend",
+            [&](const std::string& word) { upstream.resend = upstream_resend(word).value(); },
+            "Whether writes of a lost connection are sent again; always if not given")
+        ->check(CLI::IsMember({"always", "never"}));
+    serve.add_flag("--upstream-wait", upstream.wait, "Wait at the start for another server");
+}
+
 void add_serve(CLI::App& app, ServeOptions& options) {
     CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
     serve->footer(serve_notes);
@@ -193,13 +217,6 @@ void add_serve(CLI::App& app, ServeOptions& options) {
             "Which request starts next: the first that came, or one of each client in turn; "
             "arrival if not given")
         ->check(CLI::IsMember({"arrival", "fair"}));
-    serve
-        ->add_option_function<unsigned>(
-            "--upstream-timeout",
-            [&](unsigned seconds) { options.exp.upstream.timeout = std::chrono::seconds(seconds); },
-            "How long a request waits for another machine, before it fails; 30 if not given")
-        ->option_text("SECONDS")
-        ->check(CLI::Range(1U, upstream_seconds_max));
     serve->add_flag("--direct", options.exp.direct, "Past the page cache (O_DIRECT)");
     serve->add_flag("--read-only", options.exp.read_only, "Refuse writes");
     serve->add_flag("--force-shared", options.exp.force_shared,
@@ -229,6 +246,7 @@ void add_serve(CLI::App& app, ServeOptions& options) {
         ->check(CLI::Range(0U, stats_rate_max));
     add_client_statistics(*serve, options);
     add_behaviour(*serve, options);
+    add_upstream(*serve, options.exp.upstream);
     add_tls(*serve, options.config.tls);
     CLI::Option* attach = serve
                               ->add_option("--attach", options.attach.device,

@@ -91,6 +91,18 @@ inline std::optional<uint64_t> number_record(kstat_t* ksp, const std::string& na
     return record == nullptr ? std::nullopt : std::optional<uint64_t>(record->value.ui64);
 }
 
+/// The small letters at the beginning of a CHAR record, of a kstat that was read.
+inline std::optional<std::string> word_record(kstat_t* ksp, const std::string& name) {
+    const kstat_named_t* record = record_of(ksp, name, KSTAT_DATA_CHAR);
+    if (record == nullptr) return {};
+    std::string word;
+    for (const char c : record->value.c) {
+        if (c < 'a' || c > 'z') break;
+        word += c;
+    }
+    return word;
+}
+
 /// The value of a STRING record, of a kstat that was read.
 inline std::optional<std::string> text_record(kstat_t* ksp, const std::string& name) {
     const kstat_named_t* record = record_of(ksp, name, KSTAT_DATA_STRING);

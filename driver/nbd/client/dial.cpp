@@ -89,13 +89,21 @@ Descriptor dial(const Uri& uri, Deadline deadline) {
                                    : connect_unix(uri.socket_path, deadline);
 }
 
-bool receive_all(const Descriptor& socket, std::span<std::byte> to, Deadline deadline) {
-    while (!to.empty()) {
-        if (!is_ready(socket, POLLIN, deadline)) return false;
+size_t receive_some(const Descriptor& socket, std::span<std::byte> to, Deadline deadline) {
+    while (is_ready(socket, POLLIN, deadline)) {
         const ssize_t bytes = ::recv(socket.get(), to.data(), to.size(), 0);
         if (bytes == 0) errno = 0;
-        if (bytes == 0 || (bytes < 0 && !is_passing(errno))) return false;
-        if (bytes > 0) to = to.subspan(static_cast<size_t>(bytes));
+        if (bytes > 0) return static_cast<size_t>(bytes);
+        if (bytes == 0 || !is_passing(errno)) return 0;
+    }
+    return 0;
+}
+
+bool receive_all(const Descriptor& socket, std::span<std::byte> to, Deadline deadline) {
+    while (!to.empty()) {
+        const size_t bytes = receive_some(socket, to, deadline);
+        if (bytes == 0) return false;
+        to = to.subspan(bytes);
     }
     return true;
 }

@@ -26,6 +26,10 @@ using Deadline = std::chrono::steady_clock::time_point;
 [[nodiscard]] bool receive_all(const Descriptor& socket, std::span<std::byte> to,
                                Deadline deadline);
 
+/// Receives some bytes, one at least; 0 for false.
+[[nodiscard]] size_t receive_some(const Descriptor& socket, std::span<std::byte> to,
+                                  Deadline deadline);
+
 [[nodiscard]] bool send_all(const Descriptor& socket, std::span<const std::byte> bytes,
                             Deadline deadline);
 

@@ -77,8 +77,8 @@ ReplyParser::Event ReplyParser::next() {
             case State::data:
                 took = take_data();
                 break;
-            case State::skipping:
-                took = skip();
+            case State::extents:
+                took = take_extents();
                 break;
             case State::over:
                 return Event::lost;
@@ -209,7 +209,7 @@ ReplyParser::Took ReplyParser::take_fields() {
     }
     reply_->has_status = true;
     left_ = head_.bytes - fields_;
-    state_ = State::skipping;
+    state_ = State::extents;
     return Took::something;
 }
 
@@ -235,13 +235,18 @@ ReplyParser::Took ReplyParser::begin_data(uint64_t offset, uint64_t bytes, bool 
     }
     reply_->covered += bytes;
     data_ = reply_->data != nullptr ? reply_->data + (offset - request.offset) : nullptr;
-    if (!arrives) {
-        if (data_ != nullptr) std::memset(data_, 0, bytes);
-        return end_chunk();
-    }
+    if (!arrives) return take_hole(offset, bytes);
     left_ = bytes;
     state_ = State::data;
     return Took::something;
+}
+
+ReplyParser::Took ReplyParser::take_hole(uint64_t offset, uint64_t bytes) {
+    if (data_ != nullptr) std::memset(data_, 0, bytes);
+    if (reply_->hole_count < OwedReply::holes_max) {
+        reply_->holes[reply_->hole_count++] = {offset, bytes};
+    }
+    return end_chunk();
 }
 
 ReplyParser::Took ReplyParser::take_data() {
@@ -255,11 +260,31 @@ ReplyParser::Took ReplyParser::take_data() {
     return left_ > 0 ? Took::nothing : end_chunk();
 }
 
-ReplyParser::Took ReplyParser::skip() {
-    const size_t bytes = std::min<uint64_t>(rx_bytes(), left_);
-    rx_begin_ += bytes;
-    left_ -= bytes;
-    return left_ > 0 ? Took::nothing : end_chunk();
+ReplyParser::Took ReplyParser::take_extents() {
+    const size_t each = form_ == ReplyForm::extended ? extended_extent_bytes : extent_bytes;
+    while (left_ > 0) {
+        if (rx_bytes() < each) return Took::nothing;
+        if (!take_extent()) return lose("the server sends an impossible extent");
+        rx_begin_ += each;
+        left_ -= each;
+    }
+    return end_chunk();
+}
+
+// The last extent may be longer than the request. Extents behind it have nothing to describe. False
+// for an impossible one.
+bool ReplyParser::take_extent() {
+    const bool extended = form_ == ReplyForm::extended;
+    const uint64_t bytes = extended ? load_at<uint64_t>(rx(), 0) : load_at<uint32_t>(rx(), 0);
+    const uint64_t flags = extended ? load_at<uint64_t>(rx(), 8) : load_at<uint32_t>(rx(), 4);
+    if (bytes == 0) return false;
+    const uint64_t wanted = std::min(bytes, reply_->request.length - reply_->covered);
+    if (reply_->extents == nullptr || reply_->extents->full() || wanted == 0) return true;
+    const Extent extent{.bytes = wanted,
+                        .hole = (flags & allocation_flag::hole) != 0,
+                        .zero = (flags & allocation_flag::zero) != 0};
+    if (reply_->extents->append(extent)) reply_->covered += wanted;
+    return true;
 }
 
 ReplyParser::Took ReplyParser::end_chunk() {

@@ -6,7 +6,7 @@
 //
 //     header ── fields ── data ──▶ header        a chunk of a read
 //       │ └──── fields ──────────▶ header        a hole, an error
-//       │ └──── skipping ────────▶ header        the extents of a block status
+//       │ └──── extents ─────────▶ header        the extents of a block status
 //       └────── anything else ───▶ over
 //
 // The parser has no socket, clock or ring. Nothing allocates after construction. All three forms of
@@ -22,25 +22,37 @@
 // Source:    the NBD protocol document, "Transmission phase", "Structured reply types".
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <string_view>
 
+#include "blockdev/queue/extent.hpp"
 #include "driver/nbd/protocol.hpp"
 
 namespace blkscope::nbd {
 
 /// A request that was sent, and what came of it.
 struct OwedReply {
+    /// Holes of one read that are noted. Further ones are only zeroes in the data.
+    static constexpr size_t holes_max = 4;
+    struct Hole {
+        uint64_t offset = 0;
+        uint64_t bytes = 0;
+    };
+
     Request request;
-    std::byte* data = nullptr;  // request.length bytes for a read; nullptr: the data is dropped
+    std::byte* data = nullptr;      // request.length bytes for a read; nullptr: the data is dropped
+    ExtentList* extents = nullptr;  // of a block status; nullptr: they are dropped
     // The answer, as far as it is there.
     uint32_t error = 0;    // the number on the wire, an Error; 0 for success
-    uint64_t covered = 0;  // bytes of a read that have arrived, or are a hole
+    uint64_t covered = 0;  // bytes of a read that have arrived, or of listed extents
     uint32_t errors = 0;   // chunks with an error
     bool has_status = false;
+    std::array<Hole, holes_max> holes{};  // of a read, in the order of arrival
+    uint32_t hole_count = 0;
 };
 
 /// The requests that a server owes an answer, by their cookies.
@@ -91,7 +103,7 @@ class ReplyParser {
     }
 
   private:
-    enum class State : uint8_t { header, fields, data, skipping, over };
+    enum class State : uint8_t { header, fields, data, extents, over };
     /// The result of one step.
     enum class Took : uint8_t { nothing, something, last };
 
@@ -102,7 +114,9 @@ class ReplyParser {
     Took take_error();
     Took begin_data(uint64_t offset, uint64_t bytes, bool arrives);
     Took take_data();
-    Took skip();
+    Took take_hole(uint64_t offset, uint64_t bytes);
+    Took take_extents();
+    bool take_extent();
     Took end_chunk();
     Took lose(std::string_view why);
     [[nodiscard]] bool is_direct() const;
@@ -125,7 +139,7 @@ class ReplyParser {
     OwedReply* reply_ = nullptr;  // the request of the current chunk
     size_t fields_ = 0;           // bytes before the data, or all of the payload
     std::byte* data_ = nullptr;   // where the data goes; nullptr: it is dropped
-    uint64_t left_ = 0;           // bytes of the data, or to be skipped
+    uint64_t left_ = 0;           // bytes of the data or of the extents
 };
 
 }  // namespace blkscope::nbd

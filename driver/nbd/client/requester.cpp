@@ -27,11 +27,12 @@ size_t encode_header(std::span<std::byte, extended_request_bytes> to, Request re
 }  // namespace
 
 Requester::Requester(RequesterOwner& owner, Ring& ring, Descriptor socket,
-                     const RemoteExport& remote, hrtime_t patience_ns)
+                     const RemoteExport& remote, hrtime_t patience_ns, Receives receives)
     : owner_(owner),
       ring_(ring),
       extended_(remote.terms.replies == ReplyForm::extended),
       patience_ns_(patience_ns),
+      receives_(receives),
       parser_(remote.terms.replies, remote.allocation_id, *this),
       transport_(
           new PlainTransport(*this, ring, socket.release(), PlainTransport::Receives::at_once)) {
@@ -54,6 +55,7 @@ void Requester::send(RemoteRequest& request) {
     request.error = request.errors = 0;
     request.covered = 0;
     request.has_status = false;
+    request.hole_count = 0;
     request.sent = request.answered = 0;
     owe(request);
     waiting_.push(request);
@@ -96,6 +98,7 @@ void Requester::TurnEnd::complete(int32_t /*result*/) {
     assert(requester_.is_listed_);
     requester_.is_listed_ = false;
     requester_.send_waiting();
+    if (!requester_.transport_->is_receiving()) requester_.receive();
 }
 
 void Requester::drop_unsent() {
@@ -162,6 +165,7 @@ void Requester::sent(int32_t result) {
 // ---- Receiving ----
 
 void Requester::receive() {
+    if (lost_ || closing_ || (owed_count_ == 0 && receives_ == Receives::while_owed)) return;
     const std::span<std::byte> place = parser_.place();
     const iovec one{place.data(), place.size()};
     transport_->receive({&one, 1});
@@ -173,7 +177,7 @@ void Requester::received(int32_t result) {
     if (result < 0) return lose(transport_->reason(result));
     parser_.received(static_cast<size_t>(result));
     take_answers();
-    if (!lost_ && !closing_) receive();
+    receive();
 }
 
 // A request may be answered before the send of which it is a part has ended.
@@ -203,6 +207,9 @@ void Requester::take_answers() {
 void Requester::due() {
     if (lost_) return;
     if (closing_) return transport_->cut();  // the server does not take the goodbye
+    if (owed_count_ == 0 && transport_->is_broken()) {
+        return lose("the server has closed the connection");
+    }
     const hrtime_t now = ring_.now();
     const hrtime_t patience = kernel_ticks(ring_.kernel(), patience_ns_);
     if (!in_send_.empty() && now - in_send_.front().sent >= patience) {
@@ -221,6 +228,14 @@ void Requester::lose(std::string_view why) {
     lost_ = true;
     transport_->cut();
     owner_.lost(why);
+}
+
+void Requester::leave() {
+    assert(is_closed());
+    closing_ = true;
+    if (lost_) return;
+    const size_t bytes = encode_header(farewell_, {.type = Command::disc}, extended_);
+    transport_->send_last(std::span(farewell_).first(bytes));
 }
 
 void Requester::close() {

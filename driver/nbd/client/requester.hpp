@@ -62,8 +62,12 @@ class RequesterOwner {
 
 class Requester final : private TransportOwner, private OwedReplies, private Alarm {
   public:
+    /// When the requester receives. `while_owed`: without requests it has no operation on its ring,
+    /// and may be destroyed. A server that closes meanwhile is noticed late.
+    enum class Receives : uint8_t { always, while_owed };
+
     Requester(RequesterOwner& owner, Ring& ring, Descriptor socket, const RemoteExport& remote,
-              hrtime_t patience_ns);
+              hrtime_t patience_ns, Receives receives = Receives::always);
     ~Requester();
     Requester(const Requester&) = delete;
     Requester& operator=(const Requester&) = delete;
@@ -76,6 +80,13 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
 
     /// The requests that are owed an answer, or were not sent yet.
     [[nodiscard]] size_t owed() const { return owed_count_; }
+
+    /// The server's answers are of no use: the connection is lost.
+    void give_up(std::string_view why) { lose(why); }
+
+    /// Says goodbye at once if the connection stands. The requester is closed already, and only its
+    /// destruction may follow.
+    void leave();
 
     /// Says goodbye if the connection stands, then cuts it. The owner goes on with the ring's turns
     /// until is_closed().
@@ -115,6 +126,7 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
     Ring& ring_;
     const bool extended_;
     const hrtime_t patience_ns_;
+    const Receives receives_;
     ReplyParser parser_;
     std::unique_ptr<Transport> transport_;
 

@@ -27,6 +27,7 @@ struct ExportInfo {
     uint16_t transmission_flags = 0;  // has_flags, and the device's abilities
     BlockSize block_size;
     bool is_default = false;  // found by the empty name too
+    bool allocation = true;   // base:allocation is offered
 };
 
 /// The exports, in the order of a LIST. Callers refer to an export by its index.

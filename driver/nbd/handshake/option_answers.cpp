@@ -212,16 +212,18 @@ Step OptionAnswers::answer_meta_context() {
     assert(question_.data.size() == question_.bytes);
     const auto question = parse_context_question(question_.data);
     if (!question) return refuse(OptionReply::err_invalid, question.error());
-    if (!exports_.find(question->exp)) return refuse_name(question->exp);
+    const auto exp = exports_.find(question->exp);
+    if (!exp) return refuse_name(question->exp);
 
+    const bool offered = exports_[*exp].allocation;
     const bool wildcard = !question->any_query || question->names_all_of_base;
-    if (question->names_allocation || (wildcard && !selects)) {
+    if (offered && (question->names_allocation || (wildcard && !selects))) {
         replies_.reply(OptionReply::meta_context, sizeof(uint32_t) + base_allocation.size());
         replies_.put(selects ? base_allocation_id : uint32_t{0});
         replies_.put(base_allocation);
     }
     if (selects) {
-        terms_.allocation = question->names_allocation;
+        terms_.allocation = offered && question->names_allocation;
         contexts_of_ = question->exp;
     }
     return acknowledge();

@@ -27,19 +27,24 @@ static_assert(BLKSCOPE_GEOMETRY_READ_ONLY == transmission_flag::read_only &&
               BLKSCOPE_GEOMETRY_MULTI_CONN == transmission_flag::can_multi_conn);
 
 constexpr uint32_t sector_bytes_min = 512;
-constexpr uint32_t payload_bytes_max = uint32_t{32}
-                                       << 20;  // for one request; other servers have the same limit
 
 // CAN_MULTI_CONN: all connections share one file or memory and one cache. So each connection sees
 // all acknowledged writes, and any flush covers them.
 uint16_t transmission_flags(const Backing& backing, bool read_only) {
     namespace flag = transmission_flag;
-    constexpr uint16_t writable =
-        flag::send_fua | flag::send_trim | flag::send_write_zeroes | flag::send_fast_zero;
-    uint16_t flags = flag::has_flags | flag::send_flush | flag::can_multi_conn;
-    flags |= read_only ? flag::read_only : writable;
-    if (backing.has_cache()) flags |= flag::send_cache;
-    if (backing.rotational()) flags |= flag::rotational;
+    const Abilities can = backing.abilities();
+    uint16_t flags = flag::has_flags | flag::can_multi_conn;
+    const auto add = [&](bool offered, uint16_t bit) {
+        if (offered) flags |= bit;
+    };
+    add(can.flush, flag::send_flush);
+    add(read_only, flag::read_only);
+    add(!read_only && can.fua, flag::send_fua);
+    add(!read_only && can.trim, flag::send_trim);
+    add(!read_only && can.write_zeroes, flag::send_write_zeroes);
+    add(!read_only && can.write_zeroes && can.fast_zero, flag::send_fast_zero);
+    add(backing.has_cache(), flag::send_cache);
+    add(backing.rotational(), flag::rotational);
     return flags;
 }
 
@@ -49,7 +54,7 @@ Export::Export(Worker& its_worker, ExportOptions options)
     : worker(its_worker),
       name(std::move(options.name)),
       description(std::move(options.description)),
-      read_only(options.read_only),
+      read_only(options.read_only || options.backing->abilities().read_only),
       is_default(options.is_default),
       crash_cache(std::move(options.crash_cache)),
       device(its_worker.ring(), std::move(options.backing), std::move(options.instance),
@@ -63,15 +68,16 @@ Export::Export(Worker& its_worker, ExportOptions options)
 
 ExportInfo Export::info() const {
     const uint32_t minimum = device.backing().block_bytes();
+    const Abilities can = device.backing().abilities();
     return {
         .name = name,
         .description = description.empty() ? device.name() + ": " + backing_ : description,
         .size_bytes = device.size_bytes(),
         .transmission_flags = transmission_flags(device.backing(), read_only),
-        .block_size = {minimum,
-                       std::max(minimum, device.backing().abilities().block_bytes_preferred),
-                       payload_bytes_max},
+        .block_size = {minimum, std::max(minimum, can.block_bytes_preferred),
+                       can.request_bytes_max},
         .is_default = is_default,
+        .allocation = can.holes,
     };
 }
 

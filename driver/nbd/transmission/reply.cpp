@@ -112,7 +112,7 @@ bool chunked(Command command, ReplyForm form) {
 }
 
 uint32_t flags_of(const Extent& extent) {
-    return extent.hole ? allocation_flag::hole | allocation_flag::zero : 0;
+    return (extent.hole ? allocation_flag::hole : 0) | (extent.zero ? allocation_flag::zero : 0);
 }
 
 // A descriptor is no longer than its extent, so descriptors can overwrite the extents from the

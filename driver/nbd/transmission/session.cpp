@@ -42,6 +42,7 @@ Session::Session(Sessions& sessions, Lane& lane, Arrival arrival)
       chunked_(arrival.terms.replies != ReplyForm::simple),
       parser_(rules_for(export_, arrival.terms)),
       memory_(sessions.memory()),
+      losses_seen_(lane.device().backing().losses()),
       replies_(arrival.terms.replies),
       transport_(make_transport(*this, sessions.ring(), arrival.socket, std::move(arrival.tls))) {
     lane_.connection_opened();
@@ -271,6 +272,7 @@ void Session::submit(PendingRequest& request) {
     assert(request.session == this);
     ++in_device_;
     assert(in_device_ <= memory_.requests_held());
+    request.losses_seen = &losses_seen_;
     export_.device.strategy(request, lane_);
 }
 

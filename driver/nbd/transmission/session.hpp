@@ -123,6 +123,7 @@ class Session final : public SessionEntry,
 
     ClientMemory memory_;
     Client* client_ = nullptr;  // nullptr: without statistics of its own
+    uint64_t losses_seen_;      // of the backing's losses, the last that the client was told
     uint32_t in_device_ = 0;
     bool disconnects_ = false;  // a fault of the device closes the connection in this turn
     bool said_end_ = false;     // the client has sent DISC, so its requests are done without it

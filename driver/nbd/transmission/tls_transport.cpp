@@ -143,6 +143,13 @@ void TlsTransport::send_close() {
     if (!tls_->output().empty()) start_send();
 }
 
+void TlsTransport::send_last(std::span<const std::byte> bytes) {
+    const iovec piece{const_cast<std::byte*>(bytes.data()), bytes.size()};
+    if (tls_->write({&piece, 1}) < 0) return;
+    tls_->close();
+    Transport::send_last(tls_->output());
+}
+
 bool TlsTransport::has_sent_all() const {
     return tls_->closed() && tls_->output().empty();
 }

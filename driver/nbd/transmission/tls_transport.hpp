@@ -27,6 +27,7 @@ class TlsTransport final : public Transport {
 
     void send(std::span<iovec> pieces, size_t bytes) override;
     void send_close() override;
+    void send_last(std::span<const std::byte> bytes) override;
 
     [[nodiscard]] bool has_read_ahead() const override { return true; }
     [[nodiscard]] bool has_sent_all() const override;

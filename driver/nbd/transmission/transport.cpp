@@ -58,6 +58,11 @@ void Transport::receive(std::span<const iovec> places) {
     receive_into_places();
 }
 
+void Transport::send_last(std::span<const std::byte> bytes) {
+    assert(!sending_);
+    ring_.kernel().send_now(socket_, bytes);
+}
+
 void Transport::stop_receiving() {
     if (stopped_) return;
     stopped_ = true;

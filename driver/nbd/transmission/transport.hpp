@@ -57,6 +57,8 @@ class Transport {
     void receive(std::span<const iovec> places);
     /// Sends the pieces, together `bytes` long.
     virtual void send(std::span<iovec> pieces, size_t bytes) = 0;
+    /// Sends a short message that nothing follows, as far as the socket accepts it at once.
+    virtual void send_last(std::span<const std::byte> bytes);
     /// Sends the message that closes the stream, after the last piece. Not while a send is under
     /// way.
     virtual void send_close() {}

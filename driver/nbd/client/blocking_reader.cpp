@@ -1,0 +1,63 @@
+#include "driver/nbd/client/blocking_reader.hpp"
+
+#include <array>
+#include <cassert>
+
+#include "driver/nbd/client/reply_parser.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+// The only request. Its cookie is one that no requester gives.
+class OneRead final : public OwedReplies {
+  public:
+    OneRead(uint64_t offset, std::span<std::byte> to) {
+        reply_.request = {.type = Command::read, .offset = offset, .length = to.size()};
+        reply_.data = to.data();
+    }
+    [[nodiscard]] const OwedReply& reply() const { return reply_; }
+
+  private:
+    OwedReply* find(uint64_t cookie) override {
+        return cookie == reply_.request.cookie ? &reply_ : nullptr;
+    }
+
+    OwedReply reply_;
+};
+
+bool send_request(const RemoteConnection& connection, const Request& request, Deadline deadline) {
+    std::array<std::byte, extended_request_bytes> header{};
+    if (connection.remote.terms.replies == ReplyForm::extended) {
+        encode_extended_request(header, request);
+        return send_all(connection.socket, header, deadline);
+    }
+    const auto compact = std::span(header).first<request_bytes>();
+    encode_request(compact, request);
+    return send_all(connection.socket, compact, deadline);
+}
+
+}  // namespace
+
+bool read_blocking(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
+                   Deadline deadline) {
+    assert(!to.empty());
+    OneRead owed(offset, to);
+    if (!send_request(connection, owed.reply().request, deadline)) return false;
+    const RemoteExport& remote = connection.remote;
+    ReplyParser parser(remote.terms.replies, remote.allocation_id, owed);
+    for (;;) {
+        const size_t bytes = receive_some(connection.socket, parser.place(), deadline);
+        if (bytes == 0) return false;
+        parser.received(bytes);
+        switch (parser.next()) {
+            case ReplyParser::Event::need_bytes:
+                break;
+            case ReplyParser::Event::lost:
+                return false;
+            case ReplyParser::Event::answered:
+                return owed.reply().error == 0 && parser.is_between_replies();
+        }
+    }
+}
+
+}  // namespace blkscope::nbd

@@ -1,0 +1,23 @@
+// BlockingReader: reads from an NBD server at once, on a connection that no ring uses.
+//
+// Units:     bytes.
+// Ownership: borrows the connection for each call.
+// Threads:   any; the call blocks until the deadline.
+// Errors:    false; the connection is then of no use any more.
+// Source:    the NBD protocol document, "Transmission phase".
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "driver/nbd/client/connect.hpp"
+#include "driver/nbd/client/dial.hpp"
+
+namespace blkscope::nbd {
+
+/// Reads all bytes of `to`, whose number is at most the server's largest request.
+[[nodiscard]] bool read_blocking(const RemoteConnection& connection, uint64_t offset,
+                                 std::span<std::byte> to, Deadline deadline);
+
+}  // namespace blkscope::nbd

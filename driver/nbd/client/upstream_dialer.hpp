@@ -1,0 +1,63 @@
+// UpstreamDialer: connects to an NBD server in the background, while a ring goes on.
+//
+// Units:     milliseconds.
+// Ownership: result() gives the connection to the caller.
+// Threads:   a single one. ThreadDialer has a thread for each attempt, which ends by itself, also
+//            when the dialer is destroyed meanwhile.
+// Errors:    an attempt that failed has the reason in one line.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "driver/nbd/client/connect.hpp"
+
+namespace blkscope::nbd {
+
+struct DialResult {
+    std::optional<RemoteConnection> connection;
+    std::string failure = {};
+};
+
+class UpstreamDialer {
+  public:
+    virtual ~UpstreamDialer() = default;
+    UpstreamDialer(const UpstreamDialer&) = delete;
+    UpstreamDialer& operator=(const UpstreamDialer&) = delete;
+
+    /// Begins an attempt, which takes `limit` at most. One at a time.
+    virtual void begin(std::chrono::milliseconds limit) = 0;
+    /// Nothing while the attempt is under way.
+    virtual std::optional<DialResult> result() = 0;
+    /// Connects at once, for one short look. Blocks up to the limit.
+    virtual DialResult dial_now(std::chrono::milliseconds limit) = 0;
+
+  protected:
+    UpstreamDialer() = default;
+};
+
+/// The longest time of one attempt.
+inline constexpr std::chrono::milliseconds upstream_dial_time_max{5'000};
+
+/// The wishes of a backing.
+[[nodiscard]] ClientWishes upstream_wishes();
+
+class ThreadDialer final : public UpstreamDialer {
+  public:
+    explicit ThreadDialer(Uri uri) : uri_(std::move(uri)) {}
+
+    void begin(std::chrono::milliseconds limit) override;
+    std::optional<DialResult> result() override;
+    DialResult dial_now(std::chrono::milliseconds limit) override;
+
+  private:
+    struct Attempt;
+
+    const Uri uri_;
+    std::shared_ptr<Attempt> attempt_;
+};
+
+}  // namespace blkscope::nbd

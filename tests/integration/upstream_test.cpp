@@ -1,0 +1,321 @@
+// blkscope in front of other servers: what they offer, and what happens when they end.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <libnbd.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <thread>
+
+#include "base/descriptor.hpp"
+#include "served_device.hpp"
+
+namespace blkscope::test {
+namespace {
+
+constexpr uint64_t mib = 1 << 20;
+constexpr uint64_t image_bytes = 64 * mib;
+
+// A port that was free a moment ago, for a server that takes no other.
+uint16_t free_port() {
+    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    EXPECT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), bytes), 0);
+    EXPECT_EQ(getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+    return ntohs(address.sin_port);
+}
+
+class Upstream : public ServedDevice {
+  protected:
+    void TearDown() override {
+        if (upstream_) upstream_->signal(SIGCONT);
+        ServedDevice::TearDown();
+    }
+
+    std::string make_data(const std::string& name) {
+        make_image(name, image_bytes);
+        std::fstream file(path(name), std::ios::binary | std::ios::in | std::ios::out);
+        for (const uint64_t at : {3u, 8u, 9u, 40u}) {
+            file.seekp(static_cast<std::streamoff>(at * mib));
+            file << std::string(mib, static_cast<char>('a' + at % 26));
+        }
+        return path(name);
+    }
+    void start_upstream(const std::vector<std::string>& command, const std::string& uri) {
+        upstream_ = std::make_unique<Process>(command, path("upstream.log"));
+        ASSERT_TRUE(eventually([&] {
+            return run({"nbdinfo", "--size", uri}).status == 0;
+        })) << upstream_->output();
+    }
+    /// Our own server, which can be killed and started again.
+    void start_ours(const std::string& image = "disk.img") {
+        upstream_.reset();
+        std::filesystem::remove(path("up.sock"));
+        upstream_ = serve_beside("disk=" + path(image), "up.sock");
+    }
+    void kill_upstream() {
+        upstream_->signal(SIGKILL);
+        upstream_->wait();
+    }
+    [[nodiscard]] std::string our_uri() const { return uri_at("up.sock", "disk"); }
+
+    nlohmann::json info_of(const std::string& of) {
+        nlohmann::json info = nlohmann::json::parse(succeed({"nbdinfo", "--json", of}));
+        nlohmann::json found;
+        for (const auto& [key, value] : info["exports"][0].items()) {
+            if (key.starts_with("can_") || key.starts_with("is_") || key.starts_with("block_")) {
+                found[key] = value;
+            }
+        }
+        found.erase("can_df");  // of each server's own replies
+        found["contexts"] = info["exports"][0].value("contexts", nlohmann::json::array());
+        return found;
+    }
+    /// The protocol's own sizes, if the server tells none.
+    static void add_block_sizes(nlohmann::json& info) {
+        if (info.contains("block_size_minimum")) return;
+        info["block_size_minimum"] = 1;
+        info["block_size_preferred"] = 4096;
+        info["block_size_maximum"] = 32 * mib;
+    }
+    /// The same server, and us in front of it.
+    void expect_equal_in_front_of(const std::string& upstream) {
+        NEEDS("nbdcopy");
+        serve("disk=" + upstream);
+        nlohmann::json info = info_of(upstream);
+        add_block_sizes(info);
+        info["can_multi_conn"] = true;  // our clients share one connection
+        EXPECT_EQ(info_of(uri()), info);
+        if (!info["contexts"].empty()) {
+            EXPECT_EQ(succeed({"nbdinfo", "--map", uri()}),
+                      succeed({"nbdinfo", "--map", upstream}));
+        }
+        succeed({"nbdcopy", uri(), path("out.img")});
+        EXPECT_EQ(run({"cmp", path("out.img"), make_data("expected.img")}).status, 0);
+        if (info["is_read_only"]) return;
+        make_image("other.img", image_bytes);
+        std::fstream(path("other.img"), std::ios::binary | std::ios::in | std::ios::out)
+            << std::string(mib, 'z');
+        succeed({"nbdcopy", "--flush", path("other.img"), uri()});
+        succeed({"nbdcopy", upstream, path("back.img")});
+        EXPECT_EQ(run({"cmp", path("back.img"), path("other.img")}).status, 0);
+    }
+    /// Us in front of our own server.
+    void serve_chain(const std::vector<std::string>& options = {}) {
+        make_data("disk.img");
+        start_ours();
+        serve("disk=" + our_uri(), options);
+    }
+    std::string state() {
+        const std::string listed = blkscope({"list", "-v"});
+        const size_t at = listed.find("upstream ");
+        if (at == std::string::npos) return "";
+        const size_t begin = at + std::strlen("upstream ");
+        return listed.substr(begin, listed.find('\n', begin) - begin);
+    }
+    int try_flush(Client& client) { return nbd_flush(client.get(), 0) == 0 ? 0 : nbd_get_errno(); }
+
+    std::unique_ptr<Process> upstream_;
+};
+
+TEST_F(Upstream, NbdkitIsOfferedAsItIs) {
+    NEEDS("nbdkit");
+    const std::string image = make_data("disk.img");
+    const std::string up = uri_at("up.sock");
+    start_upstream({"nbdkit", "-f", "-U", path("up.sock"), "file", image}, up);
+    expect_equal_in_front_of(up);
+}
+
+TEST_F(Upstream, AServerThatCanDoLittleIsOfferedAsItIs) {
+    NEEDS("nbdkit");
+    const std::string image = make_data("disk.img");
+    const std::string up = uri_at("up.sock");
+    start_upstream({"nbdkit", "-f", "-r", "--no-sr", "-U", path("up.sock"), "file", image}, up);
+    serve("disk=" + up);
+    const nlohmann::json info = info_of(uri());
+    for (const char* ability : {"can_fua", "can_trim", "can_zero", "can_fast_zero"}) {
+        EXPECT_EQ(info[ability], false) << ability;
+    }
+    EXPECT_EQ(info["is_read_only"], true);
+    EXPECT_TRUE(info["contexts"].empty());
+    Client client(uri());
+    EXPECT_EQ(client.read(3 * mib, 4), (std::vector<char>(4, 'd')));
+    EXPECT_EQ(client.try_write(0, 512), EPERM);
+}
+
+TEST_F(Upstream, QemuNbdIsOfferedAsItIs) {
+    NEEDS("qemu-nbd");
+    const std::string image = make_data("disk.img");
+    const std::string up = uri_at("up.sock", "disk");
+    start_upstream(
+        {"qemu-nbd", "-t", "-e", "8", "-f", "raw", "-x", "disk", "-k", path("up.sock"), image}, up);
+    expect_equal_in_front_of(up);
+}
+
+TEST_F(Upstream, AQcow2ImageIsOfferedAsItIs) {
+    NEEDS("qemu-nbd");
+    NEEDS("qemu-img");
+    succeed({"qemu-img", "convert", "-O", "qcow2", make_data("disk.img"), path("disk.qcow2")});
+    const std::string up = uri_at("up.sock", "disk");
+    start_upstream({"qemu-nbd", "-t", "-e", "8", "-f", "qcow2", "-x", "disk", "-k", path("up.sock"),
+                    path("disk.qcow2")},
+                   up);
+    expect_equal_in_front_of(up);
+}
+
+TEST_F(Upstream, NbdServerIsOfferedAsItIs) {
+    NEEDS("nbd-server");
+    const std::string image = make_data("disk.img");
+    const std::string port = std::to_string(free_port());
+    std::ofstream(path("nbd.conf"))
+        << "[generic]\nlistenaddr = 127.0.0.1\nport = " << port
+        << "\n[disk]\nexportname = " << image << "\nflush = true\nfua = true\ntrim = true\n";
+    const std::string up = "nbd://127.0.0.1:" + port + "/disk";
+    succeed({"nbd-server", "-C", path("nbd.conf"), "-p", path("nbd.pid")});
+    ASSERT_TRUE(eventually([&] { return run({"nbdinfo", "--size", up}).status == 0; }));
+    expect_equal_in_front_of(up);
+    pid_t pid = 0;
+    std::ifstream(path("nbd.pid")) >> pid;
+    ASSERT_GT(pid, 1);
+    kill(pid, SIGTERM);
+}
+
+TEST_F(Upstream, OurOwnServerIsOfferedAsItIs) {
+    make_data("disk.img");
+    start_ours();
+    expect_equal_in_front_of(our_uri());
+}
+
+// Writes that were not flushed may be lost with the server that was killed.
+TEST_F(Upstream, ALossIsToldToEachConnectionThatWasThere) {
+    serve_chain();
+    Client writer(uri());
+    Client other(uri());
+    ASSERT_EQ(writer.try_write(0, 4096), 0);
+    kill_upstream();
+    start_ours();
+    EXPECT_EQ(other.try_read(0, 4096), 0);
+    Client later(uri());
+    EXPECT_EQ(try_flush(later), 0);
+    EXPECT_EQ(try_flush(writer), EIO);
+    EXPECT_EQ(try_flush(writer), 0);
+    EXPECT_EQ(other.try_write(0, 4096, 'x', LIBNBD_CMD_FLAG_FUA), EIO);
+    EXPECT_EQ(other.try_write(0, 4096, 'x', LIBNBD_CMD_FLAG_FUA), 0);
+    EXPECT_EQ(state(), "connected");
+}
+
+TEST_F(Upstream, WithoutUnflushedWritesALossIsToldToNobody) {
+    serve_chain();
+    Client client(uri());
+    ASSERT_EQ(client.try_write(0, 4096, 'x'), 0);
+    ASSERT_EQ(try_flush(client), 0);
+    ASSERT_EQ(client.try_write(4096, 4096, 'x', LIBNBD_CMD_FLAG_FUA), 0);
+    kill_upstream();
+    start_ours();
+    EXPECT_EQ(try_flush(client), 0);
+}
+
+// Each write is FUA, so nothing is told of a loss, and nothing may be lost.
+TEST_F(Upstream, KilledUnderLoadItLosesNothing) {
+    serve_chain();
+    Client client(uri());
+    for (const char fill : {'a', 'b', 'c', 'd', 'e', 'f'}) {
+        std::thread killer([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            kill_upstream();
+            start_ours();
+        });
+        for (uint64_t block = 0; block < 400; ++block) {
+            EXPECT_EQ(client.try_write(block * 4096, 4096, fill, LIBNBD_CMD_FLAG_FUA), 0);
+        }
+        killer.join();
+        for (uint64_t block = 0; block < 400; ++block) {
+            ASSERT_EQ(client.read(block * 4096, 1).front(), fill) << block;
+        }
+    }
+}
+
+TEST_F(Upstream, FioVerifiesWhatItWroteWhileTheServerIsKilled) {
+    NEEDS("fio");
+    serve_chain();
+    Process fio({"fio", "--name=verify", "--ioengine=nbd", "--uri=" + uri(), "--rw=randwrite",
+                 "--bs=4k", "--size=16M", "--iodepth=16", "--verify=crc32c", "--rate_iops=4000"},
+                path("fio.log"));
+    for (int kills = 0; kills < 3 && fio.running(); ++kills) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        kill_upstream();
+        start_ours();
+    }
+    EXPECT_EQ(fio.wait(), 0) << fio.output();
+}
+
+TEST_F(Upstream, AStoppedServerCostsItsTimeAndThenComesBack) {
+    serve_chain({"--upstream-timeout", "1", "--upstream-settle", "0"});
+    Client client(uri());
+    ASSERT_EQ(client.try_read(0, 4096), 0);
+    upstream_->signal(SIGSTOP);
+    EXPECT_EQ(client.try_write(0, 4096), EIO);
+    EXPECT_EQ(client.try_read(0, 4096), EIO);
+    upstream_->signal(SIGCONT);
+    EXPECT_TRUE(eventually([&] { return client.try_read(0, 4096) == 0; }));
+    EXPECT_EQ(client.try_write(0, 4096), 0);
+}
+
+TEST_F(Upstream, AnotherSizeIsUselessUntilAReload) {
+    make_data("disk.img");
+    make_image("larger.img", 2 * image_bytes);
+    start_ours();
+    configure(R"({"name": "disk", "backing": ")" + our_uri() + R"("})");
+    serve_with({"--config", path("lab.json")});
+    Client client(uri());
+    ASSERT_EQ(client.try_read(0, 512), 0);
+    kill_upstream();
+    start_ours("larger.img");
+    EXPECT_EQ(client.try_read(0, 512), EIO);
+    EXPECT_EQ(state(), "changed");
+    reload("0 added, 1 replaced, 0 removed");
+    Client newer(uri());
+    EXPECT_EQ(nbd_get_size(newer.get()), static_cast<int64_t>(2 * image_bytes));
+    EXPECT_EQ(newer.try_read(0, 512), 0);
+}
+
+TEST_F(Upstream, AnAbsentServerIsOneLineAtTheStart) {
+    const std::string said = refused({"serve", our_uri(), "--unix", path("us.sock")}, 1);
+    EXPECT_NE(said.find("No such file"), std::string::npos) << said;
+}
+
+TEST_F(Upstream, TheStartMayWaitForTheServer) {
+    make_data("disk.img");
+    std::thread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        start_ours();
+    });
+    serve("disk=" + our_uri(), {"--upstream-wait"});
+    later.join();
+    ASSERT_TRUE(eventually([&] { return run({"nbdinfo", "--size", uri()}).status == 0; }));
+    EXPECT_EQ(Client(uri()).try_read(0, 512), 0);
+}
+
+TEST_F(Upstream, AnAbsentServerDelaysNoEnd) {
+    serve_chain();
+    {
+        Client client(uri());
+        ASSERT_EQ(client.try_read(0, 4096), 0);
+    }
+    kill_upstream();
+    const auto began = std::chrono::steady_clock::now();
+    stop_server();
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(10));
+}
+
+}  // namespace
+}  // namespace blkscope::test

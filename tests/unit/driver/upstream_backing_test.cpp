@@ -1,0 +1,459 @@
+// A device in front of another server. The test is that server, at the other end of pairs of sockets.
+
+#include "driver/nbd/client/upstream_backing.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "blockdev/device/device.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+namespace flag = transmission_flag;
+using std::chrono::milliseconds;
+
+constexpr uint64_t device_bytes = uint64_t{1} << 20;
+constexpr uint16_t every_flag = flag::has_flags | flag::send_flush | flag::send_fua |
+                                flag::send_trim | flag::send_write_zeroes | flag::send_cache;
+constexpr milliseconds long_time{60'000};
+
+RemoteExport remote_export(uint64_t size_bytes = device_bytes) {
+    RemoteExport remote;
+    remote.size_bytes = size_bytes;
+    remote.transmission_flags = every_flag;
+    return remote;
+}
+
+// The connections that the test has made ready; a failure if there is none.
+struct Ready {
+    std::deque<RemoteConnection> connections;
+    int attempts = 0;
+};
+
+class ScriptedDialer final : public UpstreamDialer {
+  public:
+    explicit ScriptedDialer(Ready& ready) : ready_(ready) {}
+    void begin(milliseconds) override { ++ready_.attempts; }
+    std::optional<DialResult> result() override { return dial_now({}); }
+    DialResult dial_now(milliseconds) override {
+        if (ready_.connections.empty()) return {.connection = std::nullopt, .failure = "absent"};
+        DialResult result{.connection = std::move(ready_.connections.front())};
+        ready_.connections.pop_front();
+        return result;
+    }
+
+  private:
+    Ready& ready_;
+};
+
+// A caller of the device, as a session is.
+struct Asked : Buf {
+    bool done = false;
+};
+
+class UpstreamBackingTest : public testing::Test {
+  protected:
+    UpstreamBackingTest() : ring_(64) { ring_.enable(); }
+    ~UpstreamBackingTest() override { device_.reset(); }
+
+    /// A connection whose other end is the last of servers_.
+    RemoteConnection connection(const RemoteExport& remote = remote_export()) {
+        std::array<int, 2> ends{};
+        EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
+        servers_.emplace_back(ends[1]);
+        return {Descriptor(ends[0]), remote};
+    }
+    void open(const UpstreamOptions& options = {.timeout = long_time, .settle = milliseconds(0)}) {
+        open(connection(), options);
+    }
+    void open(RemoteConnection first, const UpstreamOptions& options) {
+        auto backing = std::make_unique<UpstreamBacking>(
+            "upstream", std::make_unique<ScriptedDialer>(ready_), std::move(first), options);
+        backing_ = backing.get();
+        std::atomic<bool> opened{false};
+        std::thread server([&] { answer_table_reads(opened); });
+        device_ = std::make_unique<Device>(ring_, std::move(backing), std::nullopt,
+                                           DeviceOptions{.queue_depth = 8});
+        opened.store(true);
+        server.join();
+    }
+    /// The device blocks in its constructor until it has its partition table.
+    void answer_table_reads(const std::atomic<bool>& opened) {
+        std::array<std::byte, request_bytes> bytes{};
+        while (!opened.load()) {
+            const ssize_t got =
+                recv(servers_.back().get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+            if (got != static_cast<ssize_t>(bytes.size())) continue;
+            reply(*parse_request(bytes));
+            ++reads_at_open_;
+        }
+    }
+    void turn() {
+        ring_.wait(false);
+        ring_.dispatch();
+        ring_.unlock();
+    }
+    template <class Condition>
+    void turn_until(Condition condition) {
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        while (!condition()) {
+            ASSERT_LT(std::chrono::steady_clock::now(), deadline);
+            turn();
+        }
+    }
+    Asked& ask(Buf::Op op, uint64_t offset = 0, uint64_t bytes = 512, bool fua = false,
+               uint64_t* losses_seen = nullptr) {
+        Asked& buf = asked_.emplace_back();
+        buf.op = op;
+        buf.offset = offset;
+        buf.bcount = op == Buf::Op::flush ? 0 : bytes;
+        buf.fua = fua;
+        buf.losses_seen = losses_seen;
+        data_.emplace_back(bytes);
+        buf.data = data_.back().data();
+        buf.iodone = [](Buf& ended) { static_cast<Asked&>(ended).done = true; };
+        device_->strategy(buf);
+        for (int i = 0; i < 3; ++i) turn();
+        return buf;
+    }
+    int end(const Asked& buf) {
+        turn_until([&] { return buf.done; });
+        return buf.error;
+    }
+
+    // ---- The server ----
+
+    Request receive_request() {
+        std::array<std::byte, request_bytes> bytes{};
+        turn_until([&] {
+            return recv(servers_.back().get(), bytes.data(), bytes.size(),
+                        MSG_PEEK | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+        });
+        EXPECT_EQ(recv(servers_.back().get(), bytes.data(), bytes.size(), 0),
+                  static_cast<ssize_t>(bytes.size()));
+        const Request request = *parse_request(bytes);
+        if (request.type == Command::write) skip(request.length);
+        return request;
+    }
+    void skip(uint64_t bytes) {
+        std::vector<std::byte> data(bytes);
+        size_t got = 0;
+        turn_until([&] {
+            const ssize_t part =
+                recv(servers_.back().get(), data.data() + got, data.size() - got, MSG_DONTWAIT);
+            if (part > 0) got += static_cast<size_t>(part);
+            return got == data.size();
+        });
+    }
+    bool has_request() {
+        for (int i = 0; i < 5; ++i) turn();
+        std::byte one{};
+        return recv(servers_.back().get(), &one, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+    }
+    void reply(const Request& request, Error error = Error::none) {
+        const bool data = request.type == Command::read && error == Error::none;
+        std::vector<std::byte> bytes(simple_reply_bytes + (data ? request.length : 0));
+        encode_simple_reply(std::span<std::byte>(bytes).first<simple_reply_bytes>(), error,
+                            request.cookie);
+        EXPECT_EQ(::send(servers_.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+                  static_cast<ssize_t>(bytes.size()));
+    }
+    void end_server() { servers_.back() = Descriptor(); }
+    /// A server at the next attempt.
+    void start_server(const RemoteExport& remote = remote_export()) {
+        ready_.connections.push_back(connection(remote));
+    }
+    void write_and_reply(uint64_t* losses_seen = nullptr) {
+        const Asked& write = ask(Buf::Op::write, 0, 512, false, losses_seen);
+        reply(receive_request());
+        ASSERT_EQ(end(write), 0);
+    }
+
+    Ring ring_;
+    Ready ready_;
+    std::vector<Descriptor> servers_;
+    int reads_at_open_ = 0;
+    std::unique_ptr<Device> device_;
+    UpstreamBacking* backing_ = nullptr;
+    std::deque<Asked> asked_;
+    std::deque<std::vector<std::byte>> data_;
+};
+
+TEST_F(UpstreamBackingTest, TheDeviceReadsItsTableOnTheFirstConnection) {
+    open();
+    EXPECT_GT(reads_at_open_, 0);
+    EXPECT_EQ(ready_.attempts, 0);
+}
+
+TEST_F(UpstreamBackingTest, AServerThatIsGoneAtTheTableCostsTheTableOnly) {
+    RemoteConnection gone = connection();
+    end_server();
+    open(std::move(gone), {.timeout = long_time, .settle = milliseconds(0)});
+    EXPECT_EQ(reads_at_open_, 0);
+    start_server();
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+}
+
+TEST_F(UpstreamBackingTest, ARequestGoesToTheServerWithItsFlags) {
+    open();
+    const Asked& zeroes = ask(Buf::Op::write_zeroes, 4096, 512, true);
+    const Request request = receive_request();
+    EXPECT_EQ(request.type, Command::write_zeroes);
+    EXPECT_EQ(request.flags, command_flag::fua);
+    EXPECT_EQ(request.offset, 4096u);
+    reply(request, Error::enospc);
+    EXPECT_EQ(end(zeroes), ENOSPC);
+}
+
+TEST_F(UpstreamBackingTest, AWriteWaitsForTheAnswerToOneThatOverlaps) {
+    open();
+    ask(Buf::Op::write, 0, 1024);
+    ask(Buf::Op::write, 512, 1024);
+    const Request first = receive_request();
+    EXPECT_FALSE(has_request());
+    reply(first);
+    const Request second = receive_request();
+    EXPECT_EQ(second.offset, 512u);
+    reply(second);
+    end(asked_.back());
+}
+
+TEST_F(UpstreamBackingTest, RequestsOfALostConnectionAreSentAgain) {
+    open();
+    const Asked& read = ask(Buf::Op::read);
+    const Asked& write = ask(Buf::Op::write, 4096, 512, true);
+    receive_request();
+    receive_request();
+    end_server();
+    start_server();
+    for (int i = 0; i < 2; ++i) {
+        const Request again = receive_request();
+        EXPECT_EQ(again.flags, again.type == Command::write ? command_flag::fua : 0);
+        reply(again);
+    }
+    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(end(write), 0);
+    EXPECT_EQ(backing_->figures().reconnects(), 1u);
+    EXPECT_EQ(backing_->figures().resent_requests(), 2u);
+    EXPECT_EQ(backing_->losses(), 0u);
+}
+
+TEST_F(UpstreamBackingTest, ShuttingDownIsALoss) {
+    open();
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request(), Error::eshutdown);
+    start_server();
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+}
+
+TEST_F(UpstreamBackingTest, AReadWaitsForAResentWriteThatItOverlaps) {
+    open({.timeout = long_time, .settle = long_time});
+    const Asked& write = ask(Buf::Op::write);
+    const Asked& read = ask(Buf::Op::read);
+    receive_request();
+    receive_request();
+    end_server();
+    start_server();
+    const Request again = receive_request();
+    EXPECT_EQ(again.type, Command::write);
+    EXPECT_FALSE(has_request());
+    reply(again);
+    EXPECT_EQ(end(write), 0);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+}
+
+TEST_F(UpstreamBackingTest, WithoutResendsAWriteFailsAndItsRangeRests) {
+    open({.timeout = long_time, .settle = milliseconds(50), .resend = false});
+    const Asked& write = ask(Buf::Op::write);
+    receive_request();
+    const Asked& other = ask(Buf::Op::read, 8192);
+    receive_request();
+    end_server();
+    start_server();
+    EXPECT_EQ(end(write), EIO);
+    const Asked& newer = ask(Buf::Op::write);
+    reply(receive_request());
+    EXPECT_EQ(end(other), 0);
+    reply(receive_request());  // when the connection is settled
+    EXPECT_EQ(end(newer), 0);
+}
+
+// Each caller that was there at the loss is told once, in any order.
+TEST_F(UpstreamBackingTest, ALossIsToldToEachCallerByItsOwnNextFlush) {
+    open();
+    uint64_t writer = backing_->losses();
+    uint64_t reader = backing_->losses();
+    write_and_reply(&writer);
+    end_server();
+    start_server();
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    uint64_t newer = backing_->losses();
+    for (uint64_t* caller : {&newer, &writer, &reader}) {
+        const Asked& flush = ask(Buf::Op::flush, 0, 0, false, caller);
+        reply(receive_request());
+        EXPECT_EQ(end(flush), caller == &newer ? 0 : EIO);
+        const Asked& second = ask(Buf::Op::flush, 0, 0, false, caller);
+        reply(receive_request());
+        EXPECT_EQ(end(second), 0);
+    }
+}
+
+TEST_F(UpstreamBackingTest, AFuaWriteThatComesLaterIsToldTheLoss) {
+    open();
+    uint64_t caller = backing_->losses();
+    write_and_reply(&caller);
+    end_server();
+    start_server();
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(end(ask(Buf::Op::write, 0, 512, true, &caller)), EIO);
+    EXPECT_FALSE(has_request());
+    const Asked& second = ask(Buf::Op::write, 0, 512, true, &caller);
+    reply(receive_request());
+    EXPECT_EQ(end(second), 0);
+}
+
+TEST_F(UpstreamBackingTest, AResentFuaWriteDoesNotFailForOthers) {
+    open();
+    uint64_t caller = backing_->losses();
+    write_and_reply(&caller);
+    const Asked& fua = ask(Buf::Op::write, 4096, 512, true, &caller);
+    receive_request();
+    end_server();
+    start_server();
+    reply(receive_request());
+    EXPECT_EQ(end(fua), 0);
+    const Asked& flush = ask(Buf::Op::flush, 0, 0, false, &caller);
+    reply(receive_request());
+    EXPECT_EQ(end(flush), EIO);
+}
+
+TEST_F(UpstreamBackingTest, AFlushUnderWayFailsIfWritesMayBeLost) {
+    open();
+    uint64_t caller = backing_->losses();
+    write_and_reply(&caller);
+    const Asked& flush = ask(Buf::Op::flush, 0, 0, false, &caller);
+    receive_request();
+    end_server();
+    start_server();
+    EXPECT_EQ(end(flush), EIO);
+    const Asked& second = ask(Buf::Op::flush, 0, 0, false, &caller);
+    reply(receive_request());
+    EXPECT_EQ(end(second), 0);
+}
+
+TEST_F(UpstreamBackingTest, AFlushUnderWayIsSentAgainIfNothingIsLost) {
+    open();
+    write_and_reply();
+    const Asked& first = ask(Buf::Op::flush);
+    reply(receive_request());
+    EXPECT_EQ(end(first), 0);
+    const Asked& flush = ask(Buf::Op::flush);
+    receive_request();
+    end_server();
+    start_server();
+    EXPECT_EQ(receive_request().type, Command::flush);
+    reply({.type = Command::flush, .cookie = (uint64_t{1} << 32)});
+    EXPECT_EQ(end(flush), 0);
+}
+
+TEST_F(UpstreamBackingTest, AFlushThatTheServerRefusesStaysFailed) {
+    open();
+    for (const Error error : {Error::eio, Error::none}) {
+        const Asked& flush = ask(Buf::Op::flush);
+        reply(receive_request(), error);
+        EXPECT_EQ(end(flush), EIO);
+    }
+}
+
+TEST_F(UpstreamBackingTest, AnAbsentServerCostsARequestItsTimeAndNoMore) {
+    open({.timeout = milliseconds(1000), .settle = milliseconds(0)});
+    end_server();
+    const Asked& flush = ask(Buf::Op::flush);
+    EXPECT_EQ(end(flush), EIO);
+    EXPECT_GE(ready_.attempts, 1);
+    start_server();
+    const Asked& second = ask(Buf::Op::flush);
+    reply(receive_request());
+    EXPECT_EQ(end(second), 0);
+}
+
+TEST_F(UpstreamBackingTest, ASilentServerIsALostOne) {
+    open({.timeout = milliseconds(1000), .settle = milliseconds(0)});
+    const Asked& read = ask(Buf::Op::read);
+    EXPECT_EQ(end(read), EIO);
+    start_server();
+    const Asked& second = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(second), 0);
+}
+
+TEST_F(UpstreamBackingTest, AServerThatCameBackDifferentIsUselessUntilAReload) {
+    open();
+    const Asked& read = ask(Buf::Op::read);
+    receive_request();
+    end_server();
+    start_server(remote_export(device_bytes * 2));
+    EXPECT_EQ(end(read), EIO);
+    EXPECT_TRUE(backing_->must_be_reopened());
+    EXPECT_EQ(end(ask(Buf::Op::write)), EIO);
+    EXPECT_EQ(end(ask(Buf::Op::flush)), EIO);
+    EXPECT_EQ(ready_.attempts, 1);
+}
+
+TEST_F(UpstreamBackingTest, NonsenseIsALoss) {
+    open();
+    const Asked& read = ask(Buf::Op::read);
+    receive_request();
+    const std::string nonsense(64, 'x');
+    ::send(servers_.back().get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+    start_server();
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+}
+
+TEST_F(UpstreamBackingTest, AnIdleBackingMayBeDestroyed) {
+    open();
+    write_and_reply();
+    device_.reset();
+    EXPECT_EQ(receive_request().type, Command::disc);
+}
+
+TEST_F(UpstreamBackingTest, TheLastFlushOfAServerWaitsForNoLostServer) {
+    open();
+    write_and_reply();
+    end_server();
+    Asked& read = ask(Buf::Op::read);
+    turn_until([&] { return ready_.attempts > 0; });
+    Asked last;
+    last.op = Buf::Op::flush;
+    last.exempt = true;
+    last.iodone = read.iodone;
+    device_->strategy(last);
+    EXPECT_EQ(end(last), EIO);
+    start_server();
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+}
+
+}  // namespace
+}  // namespace blkscope::nbd
