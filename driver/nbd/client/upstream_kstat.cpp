@@ -17,6 +17,7 @@ constexpr std::array number_names{"reconnects", "resent", "losses", "round_trip"
 }  // namespace
 
 void UpstreamKstat::publish(const Subject& subject) {
+    device_ = subject.name;
     const KstatShape shape{.what = "upstream",
                            .ks_class = "misc",
                            .type = KSTAT_TYPE_NAMED,

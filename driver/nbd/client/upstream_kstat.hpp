@@ -16,6 +16,7 @@
 #include <atomic>
 #include <cstdint>
 #include <limits>
+#include <string>
 
 #include "blockdev/accounting/owned_kstat.hpp"
 #include "blockdev/accounting/subject.hpp"
@@ -28,6 +29,8 @@ class UpstreamKstat {
     enum class State : uint8_t { connected, waiting, changed };
 
     void publish(const Subject& subject);
+    /// The device's name, for messages; empty before publish().
+    [[nodiscard]] const std::string& device() const { return device_; }
 
     void state_is(State state) { state_.store(state, std::memory_order_relaxed); }
     [[nodiscard]] State state() const { return state_.load(std::memory_order_relaxed); }
@@ -46,6 +49,7 @@ class UpstreamKstat {
     static void add(Counter& counter) { counter.fetch_add(1, std::memory_order_relaxed); }
     static int update(kstat_t* ksp, int rw);
 
+    std::string device_;
     std::atomic<State> state_{State::connected};
     Counter reconnects_{0};
     Counter resent_{0};

@@ -1,0 +1,269 @@
+#include "driver/nbd/client/upstream_link.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstdio>
+#include <utility>
+
+#include "driver/nbd/client/upstream_terms.hpp"
+
+namespace blkscope::nbd {
+namespace {
+
+constexpr hrtime_t ms_ns = 1'000'000;
+constexpr hrtime_t pause_ns_min = 100 * ms_ns;
+constexpr hrtime_t pause_ns_max = 5'000 * ms_ns;
+constexpr hrtime_t look_ns = 10 * ms_ns;  // how often a connection that ends or begins is looked at
+constexpr hrtime_t waiting_look_ns = 100 * ms_ns;  // how often waiting requests are looked at
+
+hrtime_t to_nanoseconds(std::chrono::milliseconds time) {
+    return std::chrono::nanoseconds(time).count();
+}
+
+}  // namespace
+
+UpstreamLink::UpstreamLink(Ring& ring, const UpstreamTarget& target, UpstreamDialer& dialer,
+                           UpstreamKstat& kstat)
+    : ring_(ring),
+      target_(target),
+      flushes_(abilities_of(target.offered).flush),
+      dialer_(dialer),
+      kstat_(kstat),
+      order_(to_nanoseconds(target.options.settle)),
+      pause_ns_(pause_ns_min) {
+    assert(target_.options.timeout.count() > 0);
+}
+
+UpstreamLink::~UpstreamLink() {
+    assert(requests_.empty());
+    if (requester_) requester_->leave();
+}
+
+hrtime_t UpstreamLink::now_ns() const {
+    return kernel_ns(ring_.kernel(), ring_.now());
+}
+
+void UpstreamLink::wake_in(hrtime_t ns) {
+    ring_.set_alarm(*this, ring_.now() + kernel_ticks(ring_.kernel(), ns), false);
+}
+
+void UpstreamLink::log(std::string_view what, std::string_view why) const {
+    fmt::print(stderr, "blkscope: {}{}{}: {}: {}\n", kstat_.device(),
+               kstat_.device().empty() ? "" : ": ", target_.name, what, why);
+}
+
+// ---- Requests ----
+
+void UpstreamLink::submit(Buf& buf) {
+    assert(phase_ != Phase::changed);
+    UpstreamRequest& request = requests_.acquire();
+    request.begin(buf, target_.offered, abilities_of(target_.offered).request_bytes_max);
+    request.since_ns = now_ns();
+    if (request.writes()) order_.enter(request.range);
+    waiting_.push_back(&request);
+    if (phase_ == Phase::idle) pause();
+    if (phase_ == Phase::connected) send_what_may_go();
+}
+
+// A request that must wait for an older one goes when that has its answer. After a reconnection the
+// alarm lets the others go.
+void UpstreamLink::send_what_may_go() {
+    assert(phase_ == Phase::connected);
+    if (waiting_.empty()) return;
+    const hrtime_t now = now_ns();
+    size_t kept = 0;
+    for (UpstreamRequest* const request : waiting_) {
+        const bool goes = request->writes() ? order_.may_go(request->range, now)
+                                            : order_.may_read(request->range, now);
+        if (goes) {
+            send(*request);
+        } else {
+            waiting_[kept++] = request;
+        }
+    }
+    waiting_.resize(kept);
+    if (kept > 0 && now < order_.settled_at()) wake_in(order_.settled_at() - now);
+}
+
+void UpstreamLink::send(UpstreamRequest& request) {
+    assert(request.state == UpstreamRequest::State::waiting);
+    request.state = UpstreamRequest::State::sent;
+    request.flush_mark = unflushed_.mark();
+    if (request.exposed) kstat_.resent();
+    requester_->send(request);
+}
+
+void UpstreamLink::answered(RemoteRequest& remote) {
+    auto& request = static_cast<UpstreamRequest&>(remote);
+    assert(request.state == UpstreamRequest::State::sent);
+    if (request.error == static_cast<uint32_t>(Error::eshutdown)) {
+        return requester_->give_up("the server shuts down");
+    }
+    pause_ns_ = pause_ns_min;
+    kstat_.answered_in(static_cast<uint64_t>(kernel_ns(ring_.kernel(), request.answered) -
+                                             kernel_ns(ring_.kernel(), request.sent)));
+    if (request.error == 0) {
+        const bool stable = (request.request.flags & command_flag::fua) != 0 || !flushes_;
+        if (request.writes() && !stable) unflushed_.acknowledged();
+        if (request.request.type == Command::flush) unflushed_.flushed(request.flush_mark);
+    }
+    if (request.writes()) order_.leave(request.range);
+    finish(request, request.take_result());
+    if (phase_ == Phase::connected) send_what_may_go();
+}
+
+void UpstreamLink::finish(UpstreamRequest& request, int32_t result) {
+    Buf& buf = *request.buf;
+    requests_.release(request);
+    ring_.completed(buf, result);
+}
+
+// The failure is the connection's, so later flushes may succeed.
+void UpstreamLink::fail(UpstreamRequest& request) {
+    if (request.writes()) {
+        request.exposed ? order_.give_up(request.range) : order_.leave(request.range);
+    }
+    request.buf->injected = true;
+    finish(request, -EIO);
+}
+
+// Requests without a client, or that have waited for too long.
+void UpstreamLink::fail_old_ones() {
+    const hrtime_t oldest = now_ns() - to_nanoseconds(target_.options.timeout);
+    size_t kept = 0;
+    for (UpstreamRequest* const request : waiting_) {
+        if (request->since_ns <= oldest || !request->buf->wanted()) {
+            fail(*request);
+        } else {
+            waiting_[kept++] = request;
+        }
+    }
+    waiting_.resize(kept);
+}
+
+// ---- The connection ----
+
+// ---- The connection ----
+
+void UpstreamLink::establish(RemoteConnection connection) {
+    assert(!requester_);
+    remote_ = connection.remote;
+    RequesterOwner& owner = *this;
+    requester_.emplace(owner, ring_, std::move(connection.socket), remote_,
+                       to_nanoseconds(target_.options.timeout), Requester::Receives::while_owed);
+    phase_ = Phase::connected;
+    kstat_.state_is(UpstreamKstat::State::connected);
+}
+
+// The requester is in the middle of its work and cannot be destroyed here.
+void UpstreamLink::lost(std::string_view why) {
+    assert(phase_ == Phase::connected);
+    log("the connection is lost", why);
+    phase_ = Phase::closing;
+    kstat_.state_is(UpstreamKstat::State::waiting);
+    writes_are_lost_ = unflushed_.any();
+    unflushed_.forget();
+    if (writes_are_lost_) {
+        ++losses_;
+        kstat_.lost();
+    }
+    order_.lost(now_ns());
+    wake_in(ms_ns);
+}
+
+void UpstreamLink::due() {
+    switch (phase_) {
+        case Phase::connected:
+            return send_what_may_go();
+        case Phase::closing:
+            if (!requester_->is_closed()) return wake_in(ms_ns);
+            requester_.reset();
+            take_back_requests();
+            return pause();
+        case Phase::pausing:
+            fail_old_ones();
+            return waiting_.empty() || now_ns() < pause_ends_ ? pause() : dial();
+        case Phase::dialling:
+            fail_old_ones();
+            if (auto dialled = dialer_.result()) return take_dialled(std::move(*dialled));
+            return wake_in(look_ns);
+        case Phase::idle:
+        case Phase::changed:
+            return;
+    }
+}
+
+void UpstreamLink::take_back_requests() {
+    waiting_.clear();
+    requests_.for_each([&](UpstreamRequest& request) { take_back(request); });
+    std::ranges::sort(waiting_, {}, &UpstreamRequest::number);
+    fail_old_ones();
+}
+
+// A flush may have been done or not, and the writes that it should have made stable may be lost.
+bool UpstreamLink::is_lost_with_connection(const UpstreamRequest& request) const {
+    if (request.request.type == Command::flush) return writes_are_lost_;
+    return request.writes() && !target_.options.resend;
+}
+
+// The last flush of all waits for no other connection.
+void UpstreamLink::take_back(UpstreamRequest& request) {
+    const bool was_sent = request.state == UpstreamRequest::State::sent && request.sent > 0;
+    request.state = UpstreamRequest::State::waiting;
+    request.exposed = request.exposed || was_sent;
+    request.forget_sending();
+    if (request.buf->exempt && !writes_are_lost_) return finish(request, 0);
+    const bool fails = request.buf->exempt || (was_sent && is_lost_with_connection(request));
+    if (fails) return fail(request);
+    if (was_sent && request.writes()) UpstreamOrder::resent(request.range);
+    waiting_.push_back(&request);
+}
+
+// Waits before the next attempt, if a request needs the server. After a time without requests the
+// wait is short again.
+void UpstreamLink::pause() {
+    if (waiting_.empty()) {
+        phase_ = Phase::idle;
+        pause_ns_ = pause_ns_min;
+        return;
+    }
+    const hrtime_t now = now_ns();
+    if (phase_ != Phase::pausing) pause_ends_ = now + pause_ns_;
+    phase_ = Phase::pausing;
+    wake_in(std::clamp(pause_ends_ - now, ms_ns, waiting_look_ns));
+}
+
+void UpstreamLink::dial() {
+    pause_ns_ = std::min(2 * pause_ns_, pause_ns_max);
+    dialer_.begin(std::min(target_.options.timeout, upstream_dial_time_max));
+    phase_ = Phase::dialling;
+    wake_in(look_ns);
+}
+
+void UpstreamLink::take_dialled(DialResult dialled) {
+    assert(phase_ == Phase::dialling);
+    if (!dialled.connection) {
+        if (dialled.failure != last_failure_) log("no connection", dialled.failure);
+        last_failure_ = std::move(dialled.failure);
+        return pause();
+    }
+    last_failure_.clear();
+    if (const auto why = shortcoming(target_.offered, dialled.connection->remote); !why.empty()) {
+        log("all requests fail until a reload", why);
+        phase_ = Phase::changed;
+        kstat_.state_is(UpstreamKstat::State::changed);
+        for (UpstreamRequest* const request : waiting_) fail(*request);
+        return waiting_.clear();
+    }
+    establish(std::move(*dialled.connection));
+    kstat_.reconnected();
+    order_.connected(now_ns());
+    log("connected again", writes_are_lost_ ? "writes that were not flushed may be lost"
+                                            : "nothing that was acknowledged is lost");
+    send_what_may_go();
+}
+
+}  // namespace blkscope::nbd

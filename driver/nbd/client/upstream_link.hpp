@@ -1,0 +1,110 @@
+// UpstreamLink: the connection of a backing to another NBD server, and all requests on it.
+//
+//     submit(buf) ─▶ waiting_ ── connection? order? ─▶ Requester ─▶ answered() ─▶ buf
+//                       ▲                                  │
+//                       └── closing ◀── lost() ◀───────────┘
+//
+//     idle ─▶ pausing ─▶ dialling ─┬─▶ connected ─▶ closing ─▶ idle
+//       └─ while a request waits ──┴─▶ changed, until a reload
+//
+// The connection is lost when it ends, when an answer is late, and when the server shuts down.
+// Requests then wait for the next connection and are sent again, but for a flush. A request that
+// waits longer than the timeout fails. UpstreamOrder keeps an old write away from newer requests,
+// and UnflushedWrites says whether acknowledged writes may be lost.
+//
+// Without requests the link has no operation on its ring, only an alarm. So a lost connection is
+// made again for the next request.
+//
+// Units:     bytes; nanoseconds of the ring's clock.
+// Ownership: owns its connection, and borrows each buf from submit() to its result. The ring and the
+//            dialer outlive it.
+// Threads:   the ring's worker.
+// Errors:    none but a request's failure, which is its result.
+// Source:    the NBD protocol document, "Transmission phase".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blockdev/backing/backing.hpp"
+#include "blockdev/ring/alarm.hpp"
+#include "driver/nbd/client/requester.hpp"
+#include "driver/nbd/client/unflushed_writes.hpp"
+#include "driver/nbd/client/upstream_dialer.hpp"
+#include "driver/nbd/client/upstream_kstat.hpp"
+#include "driver/nbd/client/upstream_order.hpp"
+#include "driver/nbd/client/upstream_request.hpp"
+
+namespace blkscope::nbd {
+
+/// The purpose of a link.
+struct UpstreamTarget {
+    std::string name;      // the URI, for messages
+    RemoteExport offered;  // clients rely on it
+    UpstreamOptions options;
+};
+
+class UpstreamLink final : private RequesterOwner, private Alarm {
+  public:
+    /// `kstat` gets the link's figures.
+    UpstreamLink(Ring& ring, const UpstreamTarget& target, UpstreamDialer& dialer,
+                 UpstreamKstat& kstat);
+    ~UpstreamLink() override;
+
+    /// Takes a connection that another part has made.
+    void establish(RemoteConnection connection);
+    /// Does the buf, whose result comes through the ring.
+    void submit(Buf& buf);
+
+    [[nodiscard]] bool is_connected() const { return phase_ == Phase::connected; }
+    [[nodiscard]] bool is_useless() const { return phase_ == Phase::changed; }
+    /// The export of the current connection.
+    [[nodiscard]] const RemoteExport& remote() const { return remote_; }
+    /// As Backing::losses().
+    [[nodiscard]] uint64_t losses() const { return losses_; }
+
+  private:
+    enum class Phase : uint8_t { connected, closing, idle, pausing, dialling, changed };
+
+    void answered(RemoteRequest& remote) override;
+    void lost(std::string_view why) override;
+    void due() override;
+
+    void send_what_may_go();
+    void send(UpstreamRequest& request);
+    void finish(UpstreamRequest& request, int32_t result);
+    void fail(UpstreamRequest& request);
+    void fail_old_ones();
+    void take_back_requests();
+    void take_back(UpstreamRequest& request);
+    [[nodiscard]] bool is_lost_with_connection(const UpstreamRequest& request) const;
+    void pause();
+    void dial();
+    void take_dialled(DialResult dialled);
+    void log(std::string_view what, std::string_view why) const;
+    void wake_in(hrtime_t ns);
+    [[nodiscard]] hrtime_t now_ns() const;
+
+    Ring& ring_;
+    const UpstreamTarget& target_;
+    const bool flushes_;  // else all that is acknowledged is stable
+    UpstreamDialer& dialer_;
+    UpstreamKstat& kstat_;
+    Phase phase_ = Phase::idle;
+    std::optional<Requester> requester_;
+    RemoteExport remote_;  // of the requester
+
+    UpstreamRequests requests_;
+    std::vector<UpstreamRequest*> waiting_;  // in the order of arrival
+    UpstreamOrder order_;
+    UnflushedWrites unflushed_;
+    bool writes_are_lost_ = false;  // by the last loss
+    uint64_t losses_ = 0;
+    hrtime_t pause_ns_;
+    hrtime_t pause_ends_ = 0;
+    std::string last_failure_;  // the last one in the log
+};
+
+}  // namespace blkscope::nbd
