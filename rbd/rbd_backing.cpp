@@ -57,7 +57,9 @@ uint64_t RbdBacking::size_bytes() const {
 
 Abilities RbdBacking::abilities() const {
     const uint64_t object = librbd_.object_bytes(image_->get());
-    return {.block_bytes_preferred = static_cast<uint32_t>(std::min(object, preferred_bytes_max))};
+    return {.read_only = options_.read_only,
+            .holes = false,
+            .block_bytes_preferred = static_cast<uint32_t>(std::min(object, preferred_bytes_max))};
 }
 
 void RbdBacking::attach(Ring& ring) {
@@ -195,8 +197,8 @@ void RbdBacking::note_blocklisted() {
     if (kstat_.blocklisted()) return;
     kstat_.blocklisted_is();
     std::fprintf(stderr,
-                 "blkscope: %s: the cluster has put this client on its blocklist; serve the export "
-                 "again\n",
+                 "blkscope: %s: the cluster has put this client on its blocklist; reload the "
+                 "server\n",
                  text_.c_str());
 }
 

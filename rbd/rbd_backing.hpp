@@ -56,6 +56,7 @@ class RbdBacking final : public Backing, private Alarm, private Watcher {
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] bool reads_now() const override { return operations_->orphans() == 0; }
+    [[nodiscard]] bool must_be_reopened() const override { return kstat_.blocklisted(); }
     void publish(const Subject& subject) override { kstat_.publish(subject); }
     [[nodiscard]] bool has_cache() const override { return false; }
     bool more(Buf& buf) override;
