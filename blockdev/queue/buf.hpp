@@ -72,7 +72,7 @@ class Buf : public Completion {
     ExtentList extents;         // block_status: the result. A read: its holes, if it has memory
     void (*iodone)(Buf&) = nullptr;
     uint64_t* losses_seen = nullptr;  // of Backing::losses(), the last that the caller was told
-    Client* client = nullptr;  // the client that asked, or nullptr if it has no statistics
+    Client* client = nullptr;         // the client that asked, or nullptr if it has no statistics
     // When the last byte of its header was received, and when its reply was sent. Both are 0 for
     // a request without a connection.
     hrtime_t received = 0;
@@ -101,8 +101,8 @@ class Buf : public Completion {
     Lane* lane = nullptr;           // the lane that strategy() was called with
     VolumeKstat* partition = nullptr;  // the partition that contains the request, or nullptr
     hrtime_t tokens_since = 0;  // when the tokens of the request were there, on the model's clock
-    Plan* plan = nullptr;           // of a device with a model or faults; else nullptr
-    Buf* next = nullptr;            // the next member of the same queue
+    Plan* plan = nullptr;       // of a device with a model or faults; else nullptr
+    Buf* next = nullptr;        // the next member of the same queue
 
     /// Reads and writes, which kstat_io counts. The other operations have counters of their own.
     [[nodiscard]] bool in_queues() const { return op == Op::read || op == Op::write; }
