@@ -54,11 +54,11 @@ struct ExportConfig {
     bool direct = false;
     bool force_shared = false;
     bool is_default = false;
-    UpstreamOptions upstream = {};  // of a backing on another machine
     uint32_t queue_depth = queue_depth_default;
     StartOrder order = StartOrder::arrival;
     uint32_t stats_rate = stats_rate_default;
     uint32_t client_stats = client_stats_default;
+    UpstreamOptions upstream = {};  // of a backing on another machine
     BehaviourConfig behaviour = {};
     std::optional<model::CrashCacheOptions> crash_cache = {};  // its seed is that of the behaviour
 
