@@ -35,6 +35,9 @@ class Owed final : public OwedReplies {
         for (const Request& request : asked) replies_.push_back({.request = request});
         memory_.resize(asked.back().length);
         replies_.back().data = memory_.data();
+        for (OwedReply& reply : replies_) {
+            if (reply.request.type == Command::block_status) reply.extents = &list_;
+        }
         answered_.resize(asked.size());
     }
 
@@ -48,6 +51,10 @@ class Owed final : public OwedReplies {
         check(!answered_[cookie - 1]);
         check(reply.covered <= reply.request.length);
         check(reply.errors <= ReplyParser::errors_max);
+        check(reply.hole_count <= reply.holes.size());
+        uint64_t listed = 0;
+        for (const blkscope::Extent& extent : list_.items()) listed += extent.bytes;
+        if (reply.extents != nullptr) check(listed == reply.covered);
         if (reply.request.type == Command::read && reply.error == 0) {
             check(reply.covered == reply.request.length);
         }
@@ -55,6 +62,8 @@ class Owed final : public OwedReplies {
     }
 
   private:
+    std::array<blkscope::Extent, 4> extents_{};
+    blkscope::ExtentList list_{extents_};
     std::vector<OwedReply> replies_;
     std::vector<bool> answered_;
     std::vector<std::byte> memory_;

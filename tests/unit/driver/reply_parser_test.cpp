@@ -176,6 +176,34 @@ TEST_F(ReplyParserTest, TakesAStatusOfItsContextOnce) {
     EXPECT_TRUE(status_.has_status);
 }
 
+// The last extent is longer than the request, and the one behind it describes nothing.
+TEST_F(ReplyParserTest, ListsTheExtentsOfAStatusUpToItsEnd) {
+    std::array<Extent, 4> memory{};
+    ExtentList list(memory);
+    status_.extents = &list;
+    Bytes status;
+    number(status, context);
+    for (const uint32_t value : {4096u, 0u, 4096u, 3u, 8192u, 2u, 1u << 20, 1u, 512u, 0u}) {
+        number(status, value);
+    }
+    EXPECT_EQ(feed(ReplyForm::structured, {chunk(status_cookie, Chunk::block_status, status)}),
+              (Answered{status_cookie}));
+    EXPECT_EQ(status_.covered, 65536u);
+    const std::vector<Extent> expected{
+        {4096, false}, {4096, true}, {8192, false, true}, {49152, true, false}};
+    EXPECT_EQ(std::vector<Extent>(list.items().begin(), list.items().end()), expected);
+    EXPECT_FALSE(list.full());
+}
+
+TEST_F(ReplyParserTest, IsLostAfterAnExtentWithoutALength) {
+    Bytes status;
+    number(status, context);
+    number(status, uint64_t{0});
+    EXPECT_EQ(
+        lost_after(ReplyForm::structured, {chunk(status_cookie, Chunk::block_status, status)}),
+        "the server sends an impossible extent");
+}
+
 TEST_F(ReplyParserTest, IsLostAfterAnAnswerToNoRequest) {
     EXPECT_EQ(lost_after(ReplyForm::simple, {simple(99, Error::none)}),
               "the server answers a request that was not sent");
