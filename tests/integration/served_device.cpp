@@ -91,8 +91,13 @@ std::string Process::output() const {
     return read_file(output_);
 }
 
+// A process stops some time after the signal.
 void Process::signal(int number) const {
     kill(pid_, number);
+    if (number != SIGSTOP) return;
+    siginfo_t stopped{};
+    while (waitid(P_PID, static_cast<id_t>(pid_), &stopped, WSTOPPED) < 0 && errno == EINTR) {
+    }
 }
 
 int Process::wait() {
