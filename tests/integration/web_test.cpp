@@ -307,6 +307,12 @@ TEST_F(Web, BeyondThisMachineItNeedsATokenOrAWord) {
     }
 }
 
+TEST_F(Web, AnEmptyPathIsNotNone) {
+    for (const char* const option : {"--token-file", "--tls-certs"}) {
+        EXPECT_EQ(run({BLKSCOPE_BINARY, "web", "--listen", "127.0.0.1:0", option, ""}).status, 2);
+    }
+}
+
 TEST_F(Web, AScrapeGoesOnWhenAServerHasEnded) {
     serve("memory:1M");
     start_web();

@@ -9,6 +9,9 @@ namespace blkscope::web {
 
 namespace {
 
+// The socket is level-triggered: what it still has is the next turn's.
+constexpr int fills_per_receive = 4;
+
 // The result of a call of TlsSession, as that of a system call.
 ssize_t as_system_call(int32_t result) {
     if (result >= 0) return result;
@@ -62,15 +65,16 @@ ssize_t Channel::read_session(std::span<char> to) {
     return as_system_call(session_->read(std::as_writable_bytes(to)));
 }
 
+// TLS has messages without data. A client that sends nothing else must not keep the others waiting.
 ssize_t Channel::receive(std::span<char> to) {
     if (!session_) return ::recv(socket_.get(), to.data(), to.size(), 0);
-    for (;;) {
+    for (int fills = 0;; ++fills) {
         const ssize_t count = read_session(to);
         const int error = errno;
         // The client's next message may be the answer to these bytes. A failure is told, too.
         if (!flush() && errno != EAGAIN) return -1;
         errno = error;
-        if (count >= 0 || error != EAGAIN) return count;
+        if (count >= 0 || error != EAGAIN || fills == fills_per_receive) return count;
         if (!fill()) return -1;
     }
 }

@@ -20,6 +20,11 @@ constexpr const char* notes =
     "  blkscope web --listen 0.0.0.0:9410 --host lab7 \\\n"
     "    --tls-certs /etc/pki/web --tls-verify-peer";
 
+// A script's variable may be unset. That must not mean less protection.
+std::string not_empty(const std::string& text) {
+    return text.empty() ? "is empty" : "";
+}
+
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
@@ -34,11 +39,13 @@ void add_command(CLI::App& app, Options& options) {
         ->allow_extra_args(false);
     web->add_option("--token-file", options.token_file,
                     "Only for clients that send the token in this file (Bearer)")
-        ->option_text("FILE");
+        ->option_text("FILE")
+        ->check(not_empty);
     CLI::Option* certificates =
         web->add_option("--tls-certs", options.certificates,
                         "TLS, with the server-cert.pem and server-key.pem in this folder")
-            ->option_text("DIR");
+            ->option_text("DIR")
+            ->check(not_empty);
     web->add_flag("--tls-verify-peer", options.verify_peer,
                   "Only for clients with a certificate that DIR/ca-cert.pem has signed")
         ->needs(certificates);

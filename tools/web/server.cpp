@@ -55,7 +55,7 @@ class Server::Loop {
     struct Connection {
         Channel channel;
         State state = State::reading;
-        Moment deadline;
+        Moment deadline = {};
         std::string received = {};
         std::string head = {};  // of the reply
         Body body = {};
@@ -215,7 +215,8 @@ void Server::Loop::accept_some() {
             return pause_accepting();
         }
         if (open_ >= limits_.connections_max && !make_room()) continue;  // closes the new one
-        Connection& connection = connections_.emplace_back(Channel(std::move(socket), tls_));
+        Connection& connection =
+            connections_.emplace_back(Connection{.channel = Channel(std::move(socket), tls_)});
         connection.deadline = Clock::now() + limits_.head_time;
         ++open_;
         if (!watched(EPOLL_CTL_ADD, connection.channel.get(), EPOLLIN, &connection)) {
