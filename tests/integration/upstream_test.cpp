@@ -306,6 +306,16 @@ TEST_F(Upstream, TheStartMayWaitForTheServer) {
     EXPECT_EQ(Client(uri()).try_read(0, 512), 0);
 }
 
+TEST_F(Upstream, AStartThatWaitsCanBeEnded) {
+    Process waiting(
+        {BLKSCOPE_BINARY, "serve", our_uri(), "--unix", path("us.sock"), "--upstream-wait"},
+        path("out"));
+    ASSERT_TRUE(
+        eventually([&] { return waiting.output().find("waiting for it") != std::string::npos; }));
+    waiting.signal(SIGTERM);
+    EXPECT_EQ(waiting.wait(), 128 + SIGTERM);
+}
+
 TEST_F(Upstream, AnAbsentServerDelaysNoEnd) {
     serve_chain();
     {

@@ -212,11 +212,11 @@ void serve(const ServeOptions& options) {
     ServiceConfig config = find_config(options);
     std::signal(SIGPIPE, SIG_IGN);
     asio::io_context io;
-    // Before any thread is created: signals must have their actions before one can come.
-    asio::signal_set signals(io, SIGINT, SIGTERM);
     in_run_directory([&] { kstat::publish_on(io); });
     nbd::AsioExecutor executor(io);
+    // Another machine may let this wait for long. Until it is done, a signal ends the process at once.
     Service service(executor, std::move(config), door);
+    asio::signal_set signals(io, SIGINT, SIGTERM);
     warn_of_backings(service);
     nbd::Server& server = service.server();
     Reloader reloader(io, service, options);
