@@ -39,7 +39,10 @@ std::string program_path(const std::string& bin, std::string_view program) {
         program == tools_program ? BLKSCOPE_TOOLS_FOLDER : "../lib/blkscope/bin";
     const std::filesystem::path apart = (folder / installed).lexically_normal();
     std::error_code none;
-    return (std::filesystem::is_directory(apart, none) ? apart : folder) / program;
+    // The folder may have other things. But beside blkscope may be a foreign iostat.
+    const bool is_apart = program == tools_program ? std::filesystem::exists(apart / program, none)
+                                                   : std::filesystem::is_directory(apart, none);
+    return (is_apart ? apart : folder) / program;
 }
 
 void become_program(std::vector<std::string> words) {

@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,8 @@ TEST_F(Programs, AreInTheirOwnFolderIfThereIsOne) {
     std::filesystem::create_directories(apart);
     std::filesystem::create_directories(tools);
     EXPECT_EQ(program_path(bin_, "iostat"), apart / "iostat");
+    EXPECT_EQ(program_path(bin_, tools_program), bin_ + "/blkscope-tools");
+    std::ofstream(tools / tools_program) << "";
     EXPECT_EQ(program_path(bin_, tools_program), tools / tools_program);
 }
 
