@@ -60,7 +60,7 @@ void UpstreamLink::log(std::string_view what, std::string_view why) const {
 void UpstreamLink::submit(Buf& buf) {
     assert(phase_ != Phase::changed);
     UpstreamRequest& request = requests_.acquire();
-    request.begin(buf, target_.offered, abilities_of(target_.offered).request_bytes_max);
+    request.begin(buf, abilities_of(target_.offered).request_bytes_max);
     request.since_ns = now_ns();
     if (request.writes()) order_.enter(request.range);
     waiting_.push_back(&request);

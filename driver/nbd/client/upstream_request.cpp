@@ -73,19 +73,19 @@ bool UpstreamRequest::writes() const {
            request.type == Command::write_zeroes;
 }
 
-void UpstreamRequest::begin(Buf& its_buf, const RemoteExport& remote, uint64_t data_bytes_max) {
+// Each request fits a compact header. The connection that it goes through may be a later one, without
+// extended headers.
+void UpstreamRequest::begin(Buf& its_buf, uint64_t data_bytes_max) {
     assert(state == State::waiting);
     buf = &its_buf;
     exposed = false;
-    const bool extended = remote.terms.replies == ReplyForm::extended;
     const uint64_t most = buf->in_queues() ? data_bytes_max : compact_bytes_max;
-    const bool limited = buf->in_queues() || !extended;
     const bool flushes = buf->op == Buf::Op::flush;
     request = {.flags = flags_of(*buf),
                .type = command_of(buf->op),
                .cookie = 0,
                .offset = flushes ? 0 : buf->offset + buf->moved(),
-               .length = limited ? std::min(buf->resid, most) : buf->resid};
+               .length = std::min(buf->resid, most)};
     data = buf->op == Buf::Op::read ? buf->data + buf->moved() : nullptr;
     payload = buf->op == Buf::Op::write ? buf->data + buf->moved() : nullptr;
     extents = buf->op == Buf::Op::block_status ? &buf->extents : nullptr;

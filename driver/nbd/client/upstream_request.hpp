@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "blockdev/queue/buf.hpp"
-#include "driver/nbd/client/remote_export.hpp"
 #include "driver/nbd/client/requester.hpp"
 #include "driver/nbd/client/upstream_order.hpp"
 
@@ -35,7 +34,7 @@ struct UpstreamRequest : RemoteRequest {
 
     [[nodiscard]] bool writes() const;
     /// Takes on the rest of the buf, or as much of it as one request may be.
-    void begin(Buf& its_buf, const RemoteExport& remote, uint64_t data_bytes_max);
+    void begin(Buf& its_buf, uint64_t data_bytes_max);
     /// Forgets what a requester has noted, which is destroyed.
     void forget_sending();
     /// The result of the answered request for Backing::prepare(). Lists a read's holes.

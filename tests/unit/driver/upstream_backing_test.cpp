@@ -121,7 +121,7 @@ class UpstreamBackingTest : public testing::Test {
         buf.bcount = op == Buf::Op::flush ? 0 : bytes;
         buf.fua = fua;
         buf.losses_seen = losses_seen;
-        data_.emplace_back(bytes);
+        data_.emplace_back(buf.in_queues() ? bytes : 0);
         buf.data = data_.back().data();
         buf.iodone = [](Buf& ended) { static_cast<Asked&>(ended).done = true; };
         device_->strategy(buf);
@@ -206,6 +206,27 @@ TEST_F(UpstreamBackingTest, AServerThatIsGoneAtTheTableCostsTheTableOnly) {
     const Asked& read = ask(Buf::Op::read);
     reply(receive_request());
     EXPECT_EQ(end(read), 0);
+}
+
+// The first connection has extended headers, and the next one has not.
+TEST_F(UpstreamBackingTest, ALongRequestFitsAConnectionWithoutExtendedHeaders) {
+    constexpr uint64_t bytes = uint64_t{8} << 30;
+    RemoteExport extended = remote_export(bytes);
+    extended.terms.replies = ReplyForm::extended;
+    RemoteConnection gone = connection(extended);
+    end_server();
+    open(std::move(gone), {.timeout = long_time, .settle = milliseconds(0)});
+    start_server(remote_export(bytes));
+    const Asked& trim = ask(Buf::Op::trim, 0, bytes);
+    uint64_t trimmed = 0;
+    while (trimmed < bytes) {
+        const Request part = receive_request();
+        ASSERT_EQ(part.offset, trimmed);
+        ASSERT_GT(part.length, 0u);
+        trimmed += part.length;
+        reply(part);
+    }
+    EXPECT_EQ(end(trim), 0);
 }
 
 TEST_F(UpstreamBackingTest, ARequestGoesToTheServerWithItsFlags) {
