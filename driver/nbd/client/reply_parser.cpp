@@ -225,13 +225,17 @@ ReplyParser::Took ReplyParser::take_error() {
     return end_chunk();
 }
 
-// Bytes of a read that arrive now, or that are a hole.
+// Bytes of a read that arrive now, or that are a hole. Pieces may overlap and so leave a gap, and the
+// memory may have another client's data of before. So the first piece clears it.
 ReplyParser::Took ReplyParser::begin_data(uint64_t offset, uint64_t bytes, bool arrives) {
     const Request& request = reply_->request;
     const bool inside = offset >= request.offset && offset - request.offset <= request.length &&
                         bytes <= request.length - (offset - request.offset);
     if (!inside || bytes > request.length - reply_->covered) {
         return lose("the server sends data that was not asked");
+    }
+    if (reply_->covered == 0 && bytes < request.length && reply_->data != nullptr) {
+        std::memset(reply_->data, 0, request.length);
     }
     reply_->covered += bytes;
     data_ = reply_->data != nullptr ? reply_->data + (offset - request.offset) : nullptr;

@@ -155,6 +155,26 @@ TEST_F(ReplyParserTest, PutsTheChunksOfAReadWhereTheyBelong) {
     EXPECT_EQ(memory_[8191], std::byte{0});
 }
 
+// The memory of a read is another client's of before.
+TEST_F(ReplyParserTest, LeavesNoOldBytesWhereAPieceComesTwice) {
+    Bytes hole;
+    number(hole, uint64_t{4096});
+    number(hole, uint32_t{4096});
+    const Bytes data = data_at(4096, 4096, 'd');
+    const auto old_bytes = [&](Chunk type, const Bytes& payload) {
+        memory_.fill(std::byte{'?'});
+        read_.request.cookie = read_cookie;
+        read_.covered = 0;
+        EXPECT_EQ(feed(ReplyForm::structured, {chunk(read_cookie, type, payload, false),
+                                               chunk(read_cookie, type, payload)}),
+                  (Answered{read_cookie}));
+        return std::ranges::count(memory_, std::byte{'?'});
+    };
+    EXPECT_EQ(old_bytes(Chunk::offset_data, data), 0);
+    EXPECT_EQ(memory_[4095], std::byte{'d'});
+    EXPECT_EQ(old_bytes(Chunk::offset_hole, hole), 0);
+}
+
 TEST_F(ReplyParserTest, KeepsTheFirstErrorOfARead) {
     EXPECT_EQ(feed(ReplyForm::structured,
                    {chunk(read_cookie, Chunk::error, error(5, "bad sector"), false),
