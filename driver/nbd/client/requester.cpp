@@ -76,6 +76,7 @@ void Requester::owe(RemoteRequest& request) {
     slot.request = &request;
     request.request.cookie = uint64_t{++slot.uses} << 32 | place;
     ++owed_count_;
+    ++to_come_;
 }
 
 OwedReply* Requester::find(uint64_t cookie) {
@@ -108,6 +109,7 @@ void Requester::drop_unsent() {
         slots_[place].request = nullptr;
         free_slots_.push_back(place);
         --owed_count_;
+        --to_come_;
     }
 }
 
@@ -165,7 +167,7 @@ void Requester::sent(int32_t result) {
 // ---- Receiving ----
 
 void Requester::receive() {
-    if (lost_ || closing_ || (owed_count_ == 0 && receives_ == Receives::while_owed)) return;
+    if (lost_ || closing_ || (to_come_ == 0 && receives_ == Receives::while_owed)) return;
     const std::span<std::byte> place = parser_.place();
     const iovec one{place.data(), place.size()};
     transport_->receive({&one, 1});
@@ -197,6 +199,8 @@ void Requester::take_answers() {
         assert(slots_[place].request == &request);
         slots_[place].request = nullptr;
         free_slots_.push_back(place);
+        assert(to_come_ > 0);
+        --to_come_;
         request.answered = now;
         if (!request.in_send) give_back(request);
     }

@@ -146,6 +146,7 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
     std::vector<Slot> slots_;
     std::vector<uint32_t> free_slots_;
     size_t owed_count_ = 0;
+    size_t to_come_ = 0;  // of them, without an answer; a send may outlast its answer
     bool lost_ = false;
     bool closing_ = false;
 };

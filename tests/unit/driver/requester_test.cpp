@@ -27,9 +27,10 @@ class RequesterTest : public testing::Test, protected RequesterOwner {
         ring_.enable();
     }
 
-    void connect(hrtime_t patience = patience_ns) {
+    void connect(hrtime_t patience = patience_ns,
+                 Requester::Receives receives = Requester::Receives::always) {
         RequesterOwner& owner = *this;
-        requester_.emplace(owner, ring_, std::move(client_), RemoteExport{}, patience);
+        requester_.emplace(owner, ring_, std::move(client_), RemoteExport{}, patience, receives);
     }
     void TearDown() override {
         if (!requester_) return;
@@ -54,6 +55,16 @@ class RequesterTest : public testing::Test, protected RequesterOwner {
         EXPECT_EQ(recv(server_.get(), bytes.data(), bytes.size(), MSG_WAITALL),
                   static_cast<ssize_t>(bytes.size()));
         return *parse_request(bytes);
+    }
+    /// Takes what the client still sends, until the condition is true.
+    template <class Condition>
+    void drain_until(Condition condition) {
+        std::vector<std::byte> bytes(size_t{1} << 20);
+        while (!condition()) {
+            recv(server_.get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+            ring_.wait(false);
+            ring_.dispatch();
+        }
     }
     void reply(const Request& request, Error error, size_t data = 0) {
         std::vector<std::byte> bytes(simple_reply_bytes + data);
@@ -155,6 +166,24 @@ TEST_F(RequesterTest, TheConnectionEndsIfARequestIsNotTakenInTime) {
     reply(receive_request(), Error::eio);
     turn_until([&] { return !why_.empty(); });
     EXPECT_EQ(why_, "the server has not taken a request in time");
+}
+
+// The answer comes before the server has read the data. No receive may be left when it has.
+TEST_F(RequesterTest, AnEarlyAnswerLeavesNoReceiveBehind) {
+    connect(patience_ns, Requester::Receives::while_owed);
+    const std::vector<std::byte> data(size_t{8} << 20);
+    RemoteRequest write = request(Command::write, 0, data.size());
+    write.payload = data.data();
+    requester_->send(write);
+    ring_.wait(false);
+    ring_.dispatch();
+    ring_.wait(false);
+    reply(receive_request(), Error::none);
+    turn_until([&] { return write.answered > 0; });
+    EXPECT_TRUE(answered_.empty());
+    drain_until([&] { return !answered_.empty(); });
+    EXPECT_EQ(requester_->owed(), 0u);
+    EXPECT_TRUE(requester_->is_closed());
 }
 
 TEST_F(RequesterTest, WhatWasNotSentCanBeForgotten) {
