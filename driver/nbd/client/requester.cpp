@@ -156,7 +156,7 @@ void Requester::sent(int32_t result) {
         if (piece.iov_len == 0) ++pieces_sent_;
     }
     if (bytes_left_ > 0) return send_pieces();
-    while (!in_send_.empty() && !closing_) {
+    while (!in_send_.empty() && !closing_ && !lost_) {
         RemoteRequest& request = in_send_.pop();
         request.in_send = false;
         if (request.answered > 0) give_back(request);

@@ -47,7 +47,10 @@ class RequesterTest : public testing::Test, protected RequesterOwner {
         }
     }
 
-    void answered(RemoteRequest& request) override { answered_.push_back(request.request.offset); }
+    void answered(RemoteRequest& request) override {
+        answered_.push_back(request.request.offset);
+        if (gives_up_) requester_->give_up("no use");
+    }
     void lost(std::string_view why) override { why_ = why; }
 
     Request receive_request() {
@@ -85,6 +88,7 @@ class RequesterTest : public testing::Test, protected RequesterOwner {
     Descriptor server_;
     std::optional<Requester> requester_;
     std::vector<uint64_t> answered_;
+    bool gives_up_ = false;  // after the first answer
     std::string why_;
 };
 
@@ -184,6 +188,27 @@ TEST_F(RequesterTest, AnEarlyAnswerLeavesNoReceiveBehind) {
     drain_until([&] { return !answered_.empty(); });
     EXPECT_EQ(requester_->owed(), 0u);
     EXPECT_TRUE(requester_->is_closed());
+}
+
+// Both answers are there when the send ends, and the owner gives up at the first.
+TEST_F(RequesterTest, NoRequestIsAnsweredAfterTheLoss) {
+    connect();
+    gives_up_ = true;
+    const std::vector<std::byte> data(size_t{8} << 20);
+    RemoteRequest trim = request(Command::trim, 512, 512);
+    RemoteRequest write = request(Command::write, 0, data.size());
+    write.payload = data.data();
+    requester_->send(trim);
+    requester_->send(write);
+    ring_.wait(false);
+    ring_.dispatch();
+    ring_.wait(false);
+    reply(receive_request(), Error::none);
+    reply(receive_request(), Error::none);
+    turn_until([&] { return trim.answered > 0 && write.answered > 0; });
+    drain_until([&] { return !answered_.empty(); });
+    EXPECT_EQ(answered_, (std::vector<uint64_t>{512}));
+    EXPECT_EQ(why_, "no use");
 }
 
 TEST_F(RequesterTest, WhatWasNotSentCanBeForgotten) {
