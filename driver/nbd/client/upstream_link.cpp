@@ -68,8 +68,8 @@ void UpstreamLink::submit(Buf& buf) {
     if (phase_ == Phase::connected) send_what_may_go();
 }
 
-// A request that must wait for an older one goes when that has its answer. After a reconnection the
-// alarm lets the others go.
+// A request that must wait for an older one goes when that has its answer. The alarm lets the others
+// go when the connection is settled, and fails those that have waited for too long.
 void UpstreamLink::send_what_may_go() {
     assert(phase_ == Phase::connected);
     if (waiting_.empty()) return;
@@ -85,7 +85,9 @@ void UpstreamLink::send_what_may_go() {
         }
     }
     waiting_.resize(kept);
-    if (kept > 0 && now < order_.settled_at()) wake_in(order_.settled_at() - now);
+    if (kept == 0) return;
+    const bool settled = now >= order_.settled_at();
+    wake_in(settled ? waiting_look_ns : std::min(order_.settled_at() - now, waiting_look_ns));
 }
 
 void UpstreamLink::send(UpstreamRequest& request) {
@@ -177,6 +179,7 @@ void UpstreamLink::lost(std::string_view why) {
 void UpstreamLink::due() {
     switch (phase_) {
         case Phase::connected:
+            fail_old_ones();
             return send_what_may_go();
         case Phase::closing:
             if (!requester_->is_closed()) return wake_in(ms_ns);

@@ -315,6 +315,23 @@ TEST_F(UpstreamBackingTest, WithoutResendsAWriteFailsAndItsRangeRests) {
     EXPECT_EQ(end(newer), 0);
 }
 
+// The range of the failed write rests for longer than a request may wait.
+TEST_F(UpstreamBackingTest, ARequestThatMustWaitForTooLongFails) {
+    open({.timeout = milliseconds(1000), .settle = long_time, .resend = false});
+    const Asked& write = ask(Buf::Op::write);
+    receive_request();
+    end_server();
+    EXPECT_EQ(end(write), EIO);
+    start_server();
+    const Asked& newer = ask(Buf::Op::write);
+    const Asked& read = ask(Buf::Op::read, 8192);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    EXPECT_TRUE(backing_->figures().state() == UpstreamKstat::State::connected);
+    EXPECT_EQ(end(newer), EIO);
+    EXPECT_FALSE(has_request());
+}
+
 // Each caller that was there at the loss is told once, in any order.
 TEST_F(UpstreamBackingTest, ALossIsToldToEachCallerByItsOwnNextFlush) {
     open();
