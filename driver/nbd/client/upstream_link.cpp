@@ -16,6 +16,7 @@ namespace {
 constexpr hrtime_t ms_ns = 1'000'000;
 constexpr hrtime_t pause_ns_min = 100 * ms_ns;
 constexpr hrtime_t pause_ns_max = 5'000 * ms_ns;
+constexpr hrtime_t stood_ns = 5'000 * ms_ns;  // a connection that stood so long was a good one
 constexpr hrtime_t look_ns = 10 * ms_ns;  // how often a connection that ends or begins is looked at
 constexpr hrtime_t waiting_look_ns = 100 * ms_ns;  // how often waiting requests are looked at
 
@@ -104,7 +105,6 @@ void UpstreamLink::answered(RemoteRequest& remote) {
     if (request.error == static_cast<uint32_t>(Error::eshutdown)) {
         return requester_->give_up("the server shuts down");
     }
-    pause_ns_ = pause_ns_min;
     kstat_.answered_in(static_cast<uint64_t>(kernel_ns(ring_.kernel(), request.answered) -
                                              kernel_ns(ring_.kernel(), request.sent)));
     if (request.error == 0) {
@@ -157,6 +157,7 @@ void UpstreamLink::establish(RemoteConnection connection) {
     requester_.emplace(owner, ring_, std::move(connection.socket), remote_,
                        to_nanoseconds(target_.options.timeout), Requester::Receives::while_owed);
     phase_ = Phase::connected;
+    established_ns_ = now_ns();
     kstat_.state_is(UpstreamKstat::State::connected);
 }
 
@@ -225,15 +226,18 @@ void UpstreamLink::take_back(UpstreamRequest& request) {
     waiting_.push_back(&request);
 }
 
-// Waits before the next attempt, if a request needs the server. After a time without requests the
-// wait is short again.
+// Waits before the next attempt, if a request needs the server. The wait is short again after a
+// connection that stood, and after attempts that no request waits for any more. An answer is not
+// enough: a server may close after each.
 void UpstreamLink::pause() {
+    const hrtime_t now = now_ns();
+    const bool after_connection = phase_ == Phase::closing || phase_ == Phase::idle;
+    if (after_connection && now - established_ns_ >= stood_ns) pause_ns_ = pause_ns_min;
     if (waiting_.empty()) {
+        if (!after_connection) pause_ns_ = pause_ns_min;
         phase_ = Phase::idle;
-        pause_ns_ = pause_ns_min;
         return;
     }
-    const hrtime_t now = now_ns();
     if (phase_ != Phase::pausing) pause_ends_ = now + pause_ns_;
     phase_ = Phase::pausing;
     wake_in(std::clamp(pause_ends_ - now, ms_ns, waiting_look_ns));

@@ -102,6 +102,7 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     UnflushedWrites unflushed_;
     bool writes_are_lost_ = false;  // by the last loss
     uint64_t losses_ = 0;
+    hrtime_t established_ns_ = 0;  // the latest connection
     hrtime_t pause_ns_;
     hrtime_t pause_ends_ = 0;
     std::string last_failure_;  // the last one in the log

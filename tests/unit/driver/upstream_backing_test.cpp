@@ -445,6 +445,20 @@ TEST_F(UpstreamBackingTest, ASilentServerIsALostOne) {
     EXPECT_EQ(end(second), 0);
 }
 
+// The pauses are 100, 200, 400 and 800 ms.
+TEST_F(UpstreamBackingTest, AServerThatClosesAfterEachAnswerIsDialledEverLessOften) {
+    open();
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 4; ++i) {
+        end_server();
+        start_server();
+        const Asked& read = ask(Buf::Op::read);
+        reply(receive_request());
+        EXPECT_EQ(end(read), 0);
+    }
+    EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(1400));
+}
+
 TEST_F(UpstreamBackingTest, AServerThatCameBackDifferentIsUselessUntilAReload) {
     open();
     const Asked& read = ask(Buf::Op::read);
