@@ -211,8 +211,9 @@ void Requester::take_answers() {
 void Requester::due() {
     if (lost_) return;
     if (closing_) return transport_->cut();  // the server does not take the goodbye
-    if (owed_count_ == 0 && transport_->is_broken()) {
-        return lose("the server has closed the connection");
+    if (owed_count_ == 0 && !transport_->is_receiving() &&
+        (transport_->has_input() || !parser_.is_between_replies())) {
+        return lose("the server has closed the connection, or says what nobody asked");
     }
     const hrtime_t now = ring_.now();
     const hrtime_t patience = kernel_ticks(ring_.kernel(), patience_ns_);

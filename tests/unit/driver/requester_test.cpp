@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -19,12 +20,12 @@ constexpr hrtime_t patience_ns = 60'000'000'000;
 
 class RequesterTest : public testing::Test, protected RequesterOwner {
   protected:
-    RequesterTest() : ring_(64) {
+    RequesterTest() : ring_(64) { ring_.enable(); }
+    void SetUp() override {
         std::array<int, 2> ends{};
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
         client_ = Descriptor(ends[0]);
         server_ = Descriptor(ends[1]);
-        ring_.enable();
     }
 
     void connect(hrtime_t patience = patience_ns,
@@ -155,6 +156,26 @@ TEST_F(RequesterTest, TheConnectionIsLostIfTheServerCloses) {
     turn_until([&] { return !why_.empty(); });
     EXPECT_FALSE(why_.empty());
     EXPECT_EQ(requester_->owed(), 0u);
+}
+
+// Without requests nothing is received, but the end is seen. As with TCP, the client could still send.
+TEST_F(RequesterTest, AnIdleConnectionIsLostAtItsEndAndAtBytesThatNobodyAskedFor) {
+    for (const bool ends : {true, false}) {
+        SetUp();
+        why_.clear();
+        connect(patience_ns, Requester::Receives::while_owed);
+        EXPECT_TRUE(requester_->is_closed());
+        if (ends) {
+            EXPECT_EQ(shutdown(server_.get(), SHUT_WR), 0);
+        } else {
+            EXPECT_EQ(::send(server_.get(), "x", 1, MSG_NOSIGNAL), 1);
+        }
+        const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+        turn_until([&] { return !why_.empty() || std::chrono::steady_clock::now() > deadline; });
+        EXPECT_FALSE(why_.empty());
+        TearDown();
+        requester_.reset();
+    }
 }
 
 // The answer comes before the server has read the data, which it never does.
