@@ -38,24 +38,25 @@ bool send_request(const RemoteConnection& connection, const Request& request, De
 
 }  // namespace
 
-bool read_blocking(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
-                   Deadline deadline) {
+ReadEnd read_blocking(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
+                      Deadline deadline) {
     assert(!to.empty());
     OneRead owed(offset, to);
-    if (!send_request(connection, owed.reply().request, deadline)) return false;
+    if (!send_request(connection, owed.reply().request, deadline)) return ReadEnd::lost;
     const RemoteExport& remote = connection.remote;
     ReplyParser parser(remote.terms.replies, remote.allocation_id, owed);
     for (;;) {
         const size_t bytes = receive_some(connection.socket, parser.place(), deadline);
-        if (bytes == 0) return false;
+        if (bytes == 0) return ReadEnd::lost;
         parser.received(bytes);
         switch (parser.next()) {
             case ReplyParser::Event::need_bytes:
                 break;
             case ReplyParser::Event::lost:
-                return false;
+                return ReadEnd::lost;
             case ReplyParser::Event::answered:
-                return owed.reply().error == 0 && parser.is_between_replies();
+                if (!parser.is_between_replies()) return ReadEnd::lost;
+                return owed.reply().error == 0 ? ReadEnd::done : ReadEnd::failed;
         }
     }
 }

@@ -3,7 +3,7 @@
 // Units:     bytes.
 // Ownership: borrows the connection for each call.
 // Threads:   any; the call blocks until the deadline.
-// Errors:    false; the connection is then of no use any more.
+// Errors:    ReadEnd.
 // Source:    the NBD protocol document, "Transmission phase".
 #pragma once
 
@@ -16,8 +16,14 @@
 
 namespace blkscope::nbd {
 
+enum class ReadEnd : uint8_t {
+    done,
+    failed,  // the server's answer is an error
+    lost,    // the connection is of no use any more
+};
+
 /// Reads all bytes of `to`, whose number is at most the server's largest request.
-[[nodiscard]] bool read_blocking(const RemoteConnection& connection, uint64_t offset,
-                                 std::span<std::byte> to, Deadline deadline);
+[[nodiscard]] ReadEnd read_blocking(const RemoteConnection& connection, uint64_t offset,
+                                    std::span<std::byte> to, Deadline deadline);
 
 }  // namespace blkscope::nbd

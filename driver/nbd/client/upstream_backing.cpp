@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <utility>
+#include <vector>
 
 #include "driver/nbd/client/blocking_reader.hpp"
 #include "driver/nbd/client/upstream_terms.hpp"
@@ -14,16 +15,30 @@ namespace {
 
 constexpr std::chrono::milliseconds read_time_max{1'000};  // of read_now(), which blocks the worker
 
-bool read_through(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
-                  size_t most) {
+ReadEnd read_through(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
+                     size_t most) {
     const Deadline deadline = std::chrono::steady_clock::now() + read_time_max;
     while (!to.empty()) {
         const auto part = to.first(std::min(to.size(), most));
-        if (!read_blocking(connection, offset, part, deadline)) return false;
+        const ReadEnd end = read_blocking(connection, offset, part, deadline);
+        if (end != ReadEnd::done) return end;
         offset += part.size();
         to = to.subspan(part.size());
     }
-    return true;
+    return ReadEnd::done;
+}
+
+// Reads whole blocks of the server. The device's own may be smaller.
+ReadEnd read_blocks(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
+                    size_t most) {
+    const uint32_t block = connection.remote.block_size.minimum;
+    const size_t before = offset % block;
+    const size_t bytes = (before + to.size() + block - 1) / block * block;
+    if (bytes == to.size()) return read_through(connection, offset, to, most);
+    std::vector<std::byte> blocks(bytes);
+    const ReadEnd end = read_through(connection, offset - before, blocks, most);
+    if (end == ReadEnd::done) std::copy_n(blocks.data() + before, to.size(), to.data());
+    return end;
 }
 
 }  // namespace
@@ -116,16 +131,18 @@ bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     if (!reads_now()) return false;
     const size_t most = abilities_.request_bytes_max;
     if (!link_) {
-        if (read_through(*first_, offset, to, most)) return true;
-        first_.reset();
-        kstat_.state_is(UpstreamKstat::State::waiting);
-        return false;
+        const ReadEnd end = read_blocks(*first_, offset, to, most);
+        if (end == ReadEnd::lost) {
+            first_.reset();
+            kstat_.state_is(UpstreamKstat::State::waiting);
+        }
+        return end == ReadEnd::done;
     }
     if (!side_) side_ = dialer_->dial_now(read_time_max).connection;
-    const bool done = side_ && shortcoming(target_.offered, side_->remote).empty() &&
-                      read_through(*side_, offset, to, most);
-    if (!done) side_.reset();
-    return done;
+    const bool usable = side_ && shortcoming(target_.offered, side_->remote).empty();
+    const ReadEnd end = usable ? read_blocks(*side_, offset, to, most) : ReadEnd::lost;
+    if (end == ReadEnd::lost) side_.reset();
+    return end == ReadEnd::done;
 }
 
 }  // namespace blkscope::nbd

@@ -96,7 +96,10 @@ class UpstreamBackingTest : public testing::Test {
             const ssize_t got =
                 recv(servers_.back().get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
             if (got != static_cast<ssize_t>(bytes.size())) continue;
-            reply(*parse_request(bytes));
+            const Request request = *parse_request(bytes);
+            EXPECT_EQ(request.offset % table_block_, 0u);
+            EXPECT_EQ(request.length % table_block_, 0u);
+            reply(request, table_error_);
             ++reads_at_open_;
         }
     }
@@ -185,6 +188,8 @@ class UpstreamBackingTest : public testing::Test {
     Ready ready_;
     std::vector<Descriptor> servers_;
     int reads_at_open_ = 0;
+    uint32_t table_block_ = 1;  // each read at the opening has whole blocks of this size
+    Error table_error_ = Error::none;
     std::unique_ptr<Device> device_;
     UpstreamBacking* backing_ = nullptr;
     std::deque<Asked> asked_;
@@ -194,6 +199,24 @@ class UpstreamBackingTest : public testing::Test {
 TEST_F(UpstreamBackingTest, TheDeviceReadsItsTableOnTheFirstConnection) {
     open();
     EXPECT_GT(reads_at_open_, 0);
+    EXPECT_EQ(ready_.attempts, 0);
+}
+
+TEST_F(UpstreamBackingTest, TheDeviceReadsItsTableInBlocksOfTheServer) {
+    table_block_ = 8192;
+    RemoteExport remote = remote_export();
+    remote.block_size.minimum = table_block_;
+    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
+    EXPECT_GT(reads_at_open_, 0);
+}
+
+TEST_F(UpstreamBackingTest, AnErrorAtTheTableCostsTheTableOnly) {
+    table_error_ = Error::eio;
+    open();
+    EXPECT_GT(reads_at_open_, 0);
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
     EXPECT_EQ(ready_.attempts, 0);
 }
 
