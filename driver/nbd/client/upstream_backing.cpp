@@ -13,11 +13,13 @@
 namespace blkscope::nbd {
 namespace {
 
-constexpr std::chrono::milliseconds read_time_max{1'000};  // of read_now(), which blocks the worker
+// Of one look at the device, which blocks the worker: all read_now() without a request in between.
+// Before the first request, of each read.
+constexpr std::chrono::milliseconds look_time_max{1'000};
+constexpr std::chrono::seconds rest_time{30};  // after a look that failed or was slow
 
 ReadEnd read_through(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
-                     size_t most) {
-    const Deadline deadline = std::chrono::steady_clock::now() + read_time_max;
+                     size_t most, Deadline deadline) {
     while (!to.empty()) {
         const auto part = to.first(std::min(to.size(), most));
         const ReadEnd end = read_blocking(connection, offset, part, deadline);
@@ -30,13 +32,13 @@ ReadEnd read_through(const RemoteConnection& connection, uint64_t offset, std::s
 
 // Reads whole blocks of the server. The device's own may be smaller.
 ReadEnd read_blocks(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
-                    size_t most) {
+                    size_t most, Deadline deadline) {
     const uint32_t block = connection.remote.block_size.minimum;
     const size_t before = offset % block;
     const size_t bytes = (before + to.size() + block - 1) / block * block;
-    if (bytes == to.size()) return read_through(connection, offset, to, most);
+    if (bytes == to.size()) return read_through(connection, offset, to, most, deadline);
     std::vector<std::byte> blocks(bytes);
-    const ReadEnd end = read_through(connection, offset - before, blocks, most);
+    const ReadEnd end = read_through(connection, offset - before, blocks, most, deadline);
     if (end == ReadEnd::done) std::copy_n(blocks.data() + before, to.size(), to.data());
     return end;
 }
@@ -109,6 +111,7 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
     assert(ring_ != nullptr);
     assert(buf.state == Buf::State::running);
     side_.reset();
+    look_ends_ = {};
     if (const auto result = refusal(buf)) return result;
     if (!link_) {
         link_.emplace(*ring_, target_, *dialer_, kstat_);
@@ -122,26 +125,33 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
 
 bool UpstreamBacking::reads_now() const {
     if (!link_) return first_.has_value();
-    return link_->is_connected() && link_->remote().offers(transmission_flag::can_multi_conn);
+    return std::chrono::steady_clock::now() >= rests_until_ && link_->is_connected() &&
+           link_->remote().offers(transmission_flag::can_multi_conn);
 }
 
 // Before the first request the connection is free. Later a look needs a connection of its own, which
 // sees flushed writes only if the server says CAN_MULTI_CONN.
 bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     if (!reads_now()) return false;
+    const auto now = std::chrono::steady_clock::now();
     const size_t most = abilities_.request_bytes_max;
     if (!link_) {
-        const ReadEnd end = read_blocks(*first_, offset, to, most);
+        const ReadEnd end = read_blocks(*first_, offset, to, most, now + look_time_max);
         if (end == ReadEnd::lost) {
             first_.reset();
             kstat_.state_is(UpstreamKstat::State::waiting);
         }
         return end == ReadEnd::done;
     }
-    if (!side_) side_ = dialer_->dial_now(read_time_max).connection;
+    if (now >= look_ends_) look_ends_ = now + look_time_max;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(look_ends_ - now);
+    if (!side_) side_ = dialer_->dial_now(left).connection;
     const bool usable = side_ && shortcoming(target_.offered, side_->remote).empty();
-    const ReadEnd end = usable ? read_blocks(*side_, offset, to, most) : ReadEnd::lost;
-    if (end == ReadEnd::lost) side_.reset();
+    const ReadEnd end = usable ? read_blocks(*side_, offset, to, most, look_ends_) : ReadEnd::lost;
+    if (end == ReadEnd::lost) {
+        side_.reset();
+        rests_until_ = std::chrono::steady_clock::now() + rest_time;
+    }
     return end == ReadEnd::done;
 }
 

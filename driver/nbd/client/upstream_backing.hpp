@@ -17,6 +17,7 @@
 #include <string>
 
 #include "blockdev/backing/backing.hpp"
+#include "driver/nbd/client/dial.hpp"
 #include "driver/nbd/client/upstream_dialer.hpp"
 #include "driver/nbd/client/upstream_kstat.hpp"
 #include "driver/nbd/client/upstream_link.hpp"
@@ -58,6 +59,8 @@ class UpstreamBacking final : public Backing {
     Ring* ring_ = nullptr;
     std::optional<RemoteConnection> first_;  // until the first request
     std::optional<RemoteConnection> side_;   // of read_now(), until the next request
+    Deadline look_ends_{};                   // of read_now(), until the next request
+    Deadline rests_until_{};                 // no read_now() on a connection of its own before
     std::optional<UpstreamLink> link_;       // from the first request on
 };
 

@@ -252,6 +252,23 @@ TEST_F(UpstreamBackingTest, ALongRequestFitsAConnectionWithoutExtendedHeaders) {
     EXPECT_EQ(end(trim), 0);
 }
 
+// A look blocks the worker, and each of its reads could be as slow.
+TEST_F(UpstreamBackingTest, AfterALookThatFailsTheDeviceLooksNoMoreForATime) {
+    RemoteExport remote = remote_export();
+    remote.transmission_flags |= flag::can_multi_conn;
+    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    EXPECT_TRUE(backing_->reads_now());
+    std::array<std::byte, 512> to{};
+    EXPECT_FALSE(backing_->read_now(0, to));  // nothing to connect to
+    EXPECT_FALSE(backing_->reads_now());
+    start_server(remote);
+    EXPECT_FALSE(backing_->read_now(0, to));
+    EXPECT_EQ(ready_.connections.size(), 1u);
+}
+
 TEST_F(UpstreamBackingTest, ARequestGoesToTheServerWithItsFlags) {
     open();
     const Asked& zeroes = ask(Buf::Op::write_zeroes, 4096, 512, true);
