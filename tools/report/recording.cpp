@@ -18,6 +18,7 @@ bool is_of_transfers(std::string_view histogram) {
 }  // namespace
 
 void Recording::add(web::Look look) {
+    keep_names(look);
     for (web::DeviceLook& one : last.devices) {
         std::string name = one.device.name;
         if (!one.is_of_host) left.insert_or_assign(std::move(name), std::move(one));
@@ -51,6 +52,20 @@ std::vector<web::DeviceLook> Recording::devices_at_end() const {
     std::vector<web::DeviceLook> devices = last.devices;
     for (const auto& [name, look] : left) devices.push_back(look);
     return devices;
+}
+
+// A client that comes later has the name of its disk, too.
+void Recording::keep_names(web::Look& look) {
+    for (web::DeviceLook& one : look.devices) {
+        if (one.is_of_host) continue;
+        const int provider = one.device.provider;
+        const std::string disk = one.disk();
+        std::string own = disk;
+        const std::string at_provider = "@" + std::to_string(provider);
+        if (own.ends_with(at_provider)) own.resize(own.size() - at_provider.size());
+        const auto kept = names_.try_emplace({provider, std::move(own)}, disk).first;
+        one.device.name.replace(0, disk.size(), kept->second);
+    }
 }
 
 }  // namespace blkscope::report

@@ -6,6 +6,9 @@
 //
 // Counters only grow, so a look that is dropped takes nothing from the others.
 //
+// A disk is "nbd0@4711" while another provider has an nbd0, too. Providers come and go within a run, so
+// a disk keeps the name that it had first.
+//
 // Units:     the time between two looks in milliseconds.
 // Ownership: owns the looks.
 // Threads:   one.
@@ -15,6 +18,7 @@
 #include <cstddef>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tools/iostat/snapshot.hpp"
@@ -24,7 +28,7 @@
 namespace blkscope::report {
 
 inline constexpr size_t looks_max = 1200;
-inline constexpr size_t looks_min = 120;        // kept, however many devices there are
+inline constexpr size_t looks_min = 120;            // kept, however many devices there are
 inline constexpr size_t device_looks_max = 12'000;  // of all devices together
 
 struct Recording {
@@ -39,10 +43,16 @@ struct Recording {
     web::Look first;
     web::Look last;
     std::map<std::string, web::DeviceLook> left;  // devices that are not in `last`, as last seen
-    std::vector<iostat::Snapshot> looks;  // disks and clients, with few histograms
-    iostat::Summary summary;              // of all looks, also of the dropped ones
+    std::vector<iostat::Snapshot> looks;          // disks and clients, with few histograms
+    iostat::Summary summary;                      // of all looks, also of the dropped ones
     std::chrono::milliseconds every;
     std::map<std::string, web::DeviceLook> clients;  // also those that have closed; no histograms
+
+  private:
+    void keep_names(web::Look& look);
+
+    // Of disks, by provider and own name.
+    std::map<std::pair<int, std::string>, std::string> names_;
 };
 
 }  // namespace blkscope::report
