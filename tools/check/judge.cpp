@@ -323,8 +323,8 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
         findings.push_back(unmeasured(condition, program::shown(one.device.name) + " was removed"));
     }
     for (const DeviceLook& one : now.devices) {
-        if (!matches(one.device)) continue;
         const DeviceLook* const earlier = find_same(before, one.device);
+        if (!matches(one.device) && (earlier == nullptr || !matches(earlier->device))) continue;
         const std::string name = program::shown(one.device.name);
         if (earlier != nullptr && earlier->device.crtime != one.device.crtime) {
             findings.push_back(unmeasured(condition, name + " was removed and made anew"));

@@ -284,6 +284,7 @@ TEST_F(CheckJudge, AProviderWithTheSameNameMayComeOrLeaveBetweenTheLooks) {
     ASSERT_EQ(findings.size(), 2u);
     EXPECT_EQ(findings[0].line, "nothing to measure: count(nbd0) == 0: nbd0@8 was removed");
     EXPECT_EQ(findings[1].line, "true: count(nbd0) == 0: nbd0 0");
+    EXPECT_EQ(line_of("count(nbd0@7) == 0"), "true: count(nbd0@7) == 0: nbd0 0");
 }
 
 TEST_F(CheckJudge, AHostileNameStaysInItsLine) {
