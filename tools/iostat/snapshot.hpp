@@ -71,14 +71,14 @@ void use_unique_name(Device& device);
 [[nodiscard]] bool same_name(const Device& one, const Device& other);
 
 /// Finds the member of `earlier` that `device` continues, as an iterator. The member has the same
-/// kid, or else has the same name and is not in `now` any more. `device_of` gives the Device of a
-/// member.
+/// kid, or else has the same name and is not in `now` any more. With the same kid it may have another
+/// unique name. `device_of` gives the Device of a member.
 template <class Earlier, class DeviceOf>
 [[nodiscard]] auto find_earlier(Earlier& earlier, DeviceOf device_of, const Device& device,
                                 const Snapshot& now) {
     const auto is_same = [&](const auto& member) {
         const Device& one = device_of(member);
-        return one.kid == device.kid && same_name(one, device);
+        return one.kid == device.kid && (device.kid != 0 || same_name(one, device));
     };
     const auto is_replaced = [&](const auto& member) {
         const Device& one = device_of(member);

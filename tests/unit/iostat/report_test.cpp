@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "devices.hpp"
+#include "tools/iostat/interval.hpp"
 
 namespace blkscope::iostat {
 namespace {
@@ -92,6 +93,19 @@ TEST(IostatReport, ADeviceOfATakenNameShowsItsProvider) {
     one.at_provider = "@4711";
     const std::string text = Reporter(extended()).report({one});
     EXPECT_NE(text.find("\nsd0@4711 "), std::string::npos) << text;
+}
+
+// The names of readers change when another provider with such a device comes or ends.
+TEST(IostatReport, ADeviceThatGotAnotherUniqueNameGoesOn) {
+    Device before = busy_device("sd0");
+    before.kid = 7;
+    Device now = one_second_later(before);
+    now.name = "sd0@4711";
+    const Snapshot earlier{before};
+    const Snapshot devices{now};
+    const Processors none;
+    const Interval interval{&earlier, devices, nullptr, none};
+    EXPECT_EQ(interval.before(devices[0]), &earlier[0]);
 }
 
 TEST(IostatReport, TheHeaderIsRebuiltForALongerNameAndNeverShrinks) {
