@@ -199,6 +199,8 @@ TEST_F(Web, TwoServersMayHaveADeviceOfOneName) {
     EXPECT_EQ(overview.at(0).at("device"), names[1]);
     EXPECT_EQ(overview.at(0).at("faults").at(0).at("hits"), 1);
     EXPECT_EQ(overview.at(0).at("clients").size(), 2u) << overview;
+    const json both = json::parse(body_of("/api/v1/overview?device=nbd0")).at("devices");
+    EXPECT_EQ(both.size(), 2u) << both;
     const std::string iostat = succeed({IOSTAT_BINARY, "-xn"});
     for (const std::string& name : names) EXPECT_NE(iostat.find(name), iostat.npos) << iostat;
 

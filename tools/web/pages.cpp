@@ -36,12 +36,12 @@ Response json_response(std::string text) {
     return {.type = "application/json", .body = body_of(std::move(text))};
 }
 
-// Whether a device matches, and what belongs to it. Without a pattern, all but this machine's own
-// disks.
+// Whether a device matches, and what belongs to it. The pattern nbd0 is also for nbd0@4711, as a disk
+// may get this name at any time. Without a pattern, all but this machine's own disks.
 Shown chosen(const std::optional<std::string>& pattern) {
     if (!pattern) return [](const DeviceLook& one) { return !one.is_of_host; };
     return [glob = kstat_command::Glob(*pattern)](const DeviceLook& one) {
-        return glob.matches(one.disk());
+        return glob.matches(one.disk()) || glob.matches(iostat::without_provider(one.disk()));
     };
 }
 
