@@ -44,7 +44,7 @@ std::string unit_of_process(int pid) {
 }
 
 ClientLine line_of(kstat_ctl_t* chain, const iostat::Device* before, const iostat::Device& now) {
-    ClientLine line{.device = disk_of(now),
+    ClientLine line{.device = disk_of(now) + now.at_provider,
                     .client = now.name.substr(now.name.find(',') + 1),
                     .connections = "-",
                     .figures = iostat::figures(before, now, reader_options()),
@@ -95,14 +95,17 @@ bool is_idle_rest(const ClientLine& line) {
 std::vector<iostat::Device> look(iostat::Reader& reader, const std::string& device) {
     std::vector<iostat::Device> devices = reader.read();
     if (!device.empty()) {
-        const auto found = std::ranges::find(devices, device, &iostat::Device::name);
-        if (found == devices.end() || found->kind != iostat::Kind::disk) {
+        const bool found = std::ranges::any_of(devices, [&](const iostat::Device& each) {
+            return each.kind == iostat::Kind::disk &&
+                   iostat::is_name_of(device, each.name, each.provider);
+        });
+        if (!found) {
             throw std::runtime_error("clients: " + iostat::no_devices_text({device}));
         }
     }
     std::erase_if(devices, [&](const iostat::Device& each) {
         if (each.kind != iostat::Kind::client) return true;
-        return !device.empty() && disk_of(each) != device;
+        return !device.empty() && !iostat::is_name_of(device, disk_of(each), each.provider);
     });
     return devices;
 }
@@ -121,7 +124,11 @@ std::string unit_of(const std::string& cgroup) {
 
 std::string clients_table(std::vector<ClientLine> lines) {
     std::map<std::string, double> served;  // by device
-    for (const ClientLine& line : lines) served[line.device] += line.figures.actv;
+    size_t width = 8;                      // of a name
+    for (const ClientLine& line : lines) {
+        served[line.device] += line.figures.actv;
+        width = std::max(width, line.device.size());
+    }
     std::ranges::sort(lines, [](const ClientLine& one, const ClientLine& other) {
         const auto devices = iostat::compare_names(one.device, other.device);
         if (devices != 0) return devices < 0;
@@ -129,14 +136,14 @@ std::string clients_table(std::vector<ClientLine> lines) {
         return iostat::compare_names(one.client, other.client) < 0;
     });
     std::string text =
-        fmt::format("{:<8} {:<13} {:>5} {:>9} {:>9} {:>8} {:>8} {:>5}  {}\n", "device", "client",
-                    "conns", "r/s", "w/s", "wsvc_t", "asvc_t", "share", "who");
+        fmt::format("{:<{}} {:<13} {:>5} {:>9} {:>9} {:>8} {:>8} {:>5}  {}\n", "device", width,
+                    "client", "conns", "r/s", "w/s", "wsvc_t", "asvc_t", "share", "who");
     for (const ClientLine& line : lines) {
         const double all = served[line.device];
         const std::string share =
             all > 0 ? fmt::format("{:.0f}%", 100 * line.figures.actv / all) : "-";
-        text += fmt::format("{:<8} {:<13} {:>5} {:>9.1f} {:>9.1f} {:>8.3f} {:>8.3f} {:>5}  {}\n",
-                            line.device, line.client, line.connections, line.figures.reads,
+        text += fmt::format("{:<{}} {:<13} {:>5} {:>9.1f} {:>9.1f} {:>8.3f} {:>8.3f} {:>5}  {}\n",
+                            line.device, width, line.client, line.connections, line.figures.reads,
                             line.figures.writes, line.figures.wsvc_t, line.figures.asvc_t, share,
                             line.who);
     }

@@ -76,20 +76,6 @@ std::vector<iostat::Device> read_devices(iostat::Reader& reader) {
     return devices;
 }
 
-// Only the chosen device remains.
-void choose(std::vector<iostat::Device>& devices, const std::string& name) {
-    if (name.empty() && devices.size() > 1) {
-        throw std::runtime_error("explain: there are several devices; name one of 'blkscope list'");
-    }
-    if (!name.empty()) {
-        std::erase_if(devices, [&](const iostat::Device& each) { return each.name != name; });
-    }
-    if (devices.empty()) {
-        throw std::runtime_error("explain: " + (name.empty() ? iostat::no_devices_text()
-                                                             : iostat::no_devices_text({name})));
-    }
-}
-
 // ---- The sentence ----
 
 struct Part {
@@ -185,6 +171,26 @@ std::string explanation_text(const Explanation& what) {
                               all > 0 ? most.ns / all * 100 : 0, most.name, most.advice);
 }
 
+void choose(std::vector<iostat::Device>& devices, const std::string& name) {
+    if (name.empty() && devices.size() > 1) {
+        throw std::runtime_error("explain: there are several devices; name one of 'blkscope list'");
+    }
+    if (!name.empty()) {
+        std::erase_if(devices, [&](const iostat::Device& each) {
+            return !iostat::is_name_of(name, each.name, each.provider);
+        });
+    }
+    if (devices.empty()) {
+        throw std::runtime_error("explain: " + (name.empty() ? iostat::no_devices_text()
+                                                             : iostat::no_devices_text({name})));
+    }
+    if (devices.size() == 1) return;
+    std::vector<std::string> names;
+    for (const iostat::Device& each : devices) names.push_back(iostat::unique_name(each));
+    throw std::runtime_error(fmt::format("explain: there are several devices '{}': name {}", name,
+                                         fmt::join(names, " or ")));
+}
+
 void explain(const ExplainCommand& command) {
     iostat::Options options;
     options.mode = iostat::Mode::extended;
@@ -195,12 +201,13 @@ void explain(const ExplainCommand& command) {
     histograms.read_into(before);
     const iostat::Device& chosen = before.front();
     if (chosen.histograms.empty()) {
-        throw std::runtime_error(fmt::format(
-            "explain: {0} has no histograms; 'kstat2adm enable blk:hist' begins", chosen.name));
+        throw std::runtime_error(
+            fmt::format("explain: {0} has no histograms; 'kstat2adm enable blk:hist' begins",
+                        iostat::unique_name(chosen)));
     }
     kstat_t* exp = program::read_kstat(reader.chain(), chosen.provider, chosen.module,
                                        chosen.instance, chosen.name + ",export");
-    Explanation what{.device = chosen.name,
+    Explanation what{.device = iostat::unique_name(chosen),
                      .backing = exp != nullptr ? program::text_record(exp, "backing").value_or("-")
                                                : std::string("-")};
     const auto disk = disk_of_backing(path_of_backing(what.backing, exp));

@@ -12,6 +12,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "tools/iostat/snapshot.hpp"
 
 namespace blkscope {
 
@@ -53,6 +56,11 @@ struct Explanation {
 
 /// The screen: a line for each stage, and at the end the sentence.
 [[nodiscard]] std::string explanation_text(const Explanation& explanation);
+
+/// Only the device of that name remains, or the only one if the name is empty.
+///
+/// Errors: throws std::runtime_error if none or several would remain.
+void choose(std::vector<iostat::Device>& devices, const std::string& name);
 
 void explain(const ExplainCommand& command);
 

@@ -1,5 +1,7 @@
 #include "tools/iostat/snapshot.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -206,6 +208,10 @@ std::string without_provider(std::string_view name) {
     if (at == std::string_view::npos || at + 1 == end) return whole;
     if (!std::ranges::all_of(name.substr(at + 1, end - at - 1), is_digit)) return whole;
     return whole.substr(0, at) + whole.substr(end);
+}
+
+bool is_name_of(std::string_view name, std::string_view device, int provider) {
+    return name == device || (provider > 0 && name == fmt::format("{}@{}", device, provider));
 }
 
 bool same_name(const Device& one, const Device& other) {

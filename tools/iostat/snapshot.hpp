@@ -52,6 +52,10 @@ void use_unique_name(Device& device);
 /// Undoes unique_name(): "nbd0,client-1" of "nbd0@4711,client-1".
 [[nodiscard]] std::string without_provider(std::string_view name);
 
+/// Whether `name` means the device of this name at the provider: "nbd0", or "nbd0@4711" for the
+/// process 4711. The second form is also for a device that shares its name with no other.
+[[nodiscard]] bool is_name_of(std::string_view name, std::string_view device, int provider);
+
 /// The kind of a device with a kstat of this class; none for a class that iostat ignores.
 /// Controllers have no kstats.
 [[nodiscard]] std::optional<Kind> kind_of(std::string_view kstat_class);

@@ -52,12 +52,14 @@ Look Reader::look() {
 }
 
 bool Reader::is_wanted(const iostat::Device& device) const {
-    if (device.kind == iostat::Kind::client) {
-        const std::string disk = device.name.substr(0, device.name.find(','));
-        return names_.empty() || std::ranges::find(names_, disk) != names_.end();
+    const bool is_client = device.kind == iostat::Kind::client;
+    if (names_.empty()) {
+        return is_client || (device.kind == iostat::Kind::disk && !iostat::is_host_device(device));
     }
-    if (!names_.empty()) return std::ranges::find(names_, device.name) != names_.end();
-    return device.kind == iostat::Kind::disk && !iostat::is_host_device(device);
+    const std::string own = is_client ? device.name.substr(0, device.name.find(',')) : device.name;
+    return std::ranges::any_of(names_, [&](const std::string& name) {
+        return iostat::is_name_of(name, own, device.provider);
+    });
 }
 
 // Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0; null if it cannot be read.

@@ -44,8 +44,9 @@ bool ends_the_run(int signal) {
 std::vector<std::string> missing_names(const Options& options, const Look& look) {
     std::vector<std::string> missing;
     for (const std::string& name : options.devices) {
-        const bool found = std::ranges::any_of(
-            look.devices, [&](const DeviceLook& one) { return one.device.name == name; });
+        const bool found = std::ranges::any_of(look.devices, [&](const DeviceLook& one) {
+            return iostat::is_name_of(name, one.device.name, one.device.provider);
+        });
         if (!found) missing.push_back(name);
     }
     return missing;

@@ -24,6 +24,13 @@ TEST(ClientsTable, TheBusiestClientOfADeviceIsFirstAndSharesAreOfItsDevice) {
               "nbd10    client-1          1      50.0       0.0    0.000    0.000  100%  fio\n");
 }
 
+TEST(ClientsTable, NamesOfAnyLengthAreOneColumn) {
+    EXPECT_EQ(clients_table({line("nbd0@12345", "client-1", 1), line("nbd0@678", "client-1", 1)}),
+              "device     client        conns       r/s       w/s   wsvc_t   asvc_t share  who\n"
+              "nbd0@678   client-1          1      10.0       0.0    0.000    0.000  100%  fio\n"
+              "nbd0@12345 client-1          1      10.0       0.0    0.000    0.000  100%  fio\n");
+}
+
 TEST(ClientsTable, IdleClientsHaveNoShare) {
     EXPECT_NE(clients_table({line("nbd0", "client-1", 0)}).find("    -  fio"), std::string::npos);
 }

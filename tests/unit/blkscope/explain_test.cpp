@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace blkscope {
 namespace {
@@ -79,6 +81,35 @@ TEST(Explain, WithoutRequestsThereIsNothingToExplain) {
     EXPECT_NE(explanation_text({.device = "nbd0", .backing = "memory:1M"})
                   .find("There were no requests to explain."),
               std::string::npos);
+}
+
+iostat::Device device_of(int provider) {
+    iostat::Device device;
+    device.name = "nbd0";
+    device.provider = provider;
+    device.at_provider = "@" + std::to_string(provider);
+    return device;
+}
+
+TEST(Explain, OfDevicesOfOneNameTheProviderChooses) {
+    std::vector<iostat::Device> devices{device_of(12), device_of(34)};
+    choose(devices, "nbd0@34");
+    ASSERT_EQ(devices.size(), 1u);
+    EXPECT_EQ(devices[0].provider, 34);
+    choose(devices, "nbd0");
+    EXPECT_EQ(devices.size(), 1u);
+    EXPECT_THROW(choose(devices, "nbd0@12"), std::runtime_error);
+}
+
+TEST(Explain, OfDevicesOfOneNameNoneIsTakenAtRandom) {
+    std::vector<iostat::Device> devices{device_of(12), device_of(34)};
+    try {
+        choose(devices, "nbd0");
+        FAIL();
+    } catch (const std::runtime_error& refused) {
+        EXPECT_STREQ(refused.what(),
+                     "explain: there are several devices 'nbd0': name nbd0@12 or nbd0@34");
+    }
 }
 
 }  // namespace

@@ -280,5 +280,14 @@ TEST(IostatSelection, AFloppyAskedForIsShown) {
     EXPECT_EQ(selected({"fd0", "fd1"}, options), Names{"fd0"});
 }
 
+TEST(IostatNames, ANameMayHaveTheProvider) {
+    EXPECT_TRUE(is_name_of("nbd0", "nbd0", 12));
+    EXPECT_TRUE(is_name_of("nbd0@12", "nbd0", 12));
+    EXPECT_FALSE(is_name_of("nbd0@34", "nbd0", 12));
+    EXPECT_FALSE(is_name_of("nbd0@", "nbd0", 12));
+    EXPECT_FALSE(is_name_of("", "nbd0", 12));
+    EXPECT_FALSE(is_name_of("sd0@0", "sd0", 0));  // a disk of this machine
+}
+
 }  // namespace
 }  // namespace blkscope::iostat
