@@ -20,6 +20,7 @@
 // Errors:    none.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
