@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/signal_set.hpp>
 #include <cerrno>
@@ -204,6 +205,16 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
     if (attachment) attachment->check();
 }
 
+bool waits_for_another(const ServiceConfig& config) {
+    return std::ranges::any_of(config.exports,
+                               [](const ExportConfig& exp) { return exp.upstream.wait; });
+}
+
+void end_by(asio::signal_set& signals) {
+    signals.add(SIGINT);
+    signals.add(SIGTERM);
+}
+
 }  // namespace
 
 void serve(const ServeOptions& options) {
@@ -212,11 +223,15 @@ void serve(const ServeOptions& options) {
     ServiceConfig config = find_config(options);
     std::signal(SIGPIPE, SIG_IGN);
     asio::io_context io;
+    asio::signal_set signals(io);
+    // Before any thread is created: signals must have their actions before one can come. But while the start
+    // waits for another machine, which may be long, a signal ends the process at once.
+    const bool waits = waits_for_another(config);
+    if (!waits) end_by(signals);
     in_run_directory([&] { kstat::publish_on(io); });
     nbd::AsioExecutor executor(io);
-    // Another machine may let this wait for long. Until it is done, a signal ends the process at once.
     Service service(executor, std::move(config), door);
-    asio::signal_set signals(io, SIGINT, SIGTERM);
+    if (waits) end_by(signals);
     warn_of_backings(service);
     nbd::Server& server = service.server();
     Reloader reloader(io, service, options);

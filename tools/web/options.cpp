@@ -20,7 +20,7 @@ constexpr const char* notes =
     "  blkscope web --listen 0.0.0.0:9410 --host lab7 \\\n"
     "    --tls-certs /etc/pki/web --tls-verify-peer";
 
-// A script's variable may be unset. That must not mean less protection.
+// A script's variable may be unset, which must not mean less protection.
 std::string not_empty(const std::string& text) {
     return text.empty() ? "is empty" : "";
 }
