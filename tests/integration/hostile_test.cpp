@@ -24,16 +24,6 @@ namespace {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 
-// The allowed growth of a server that has touched so much more memory. The sanitizers keep bytes
-// of their own for each that the server touches, and keep freed memory for a while.
-constexpr uint64_t grown_kib(uint64_t touched_mib) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return touched_mib * 1024 * 6;
-#else
-    return touched_mib * 1024;
-#endif
-}
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool sanitized = true;
 #else

@@ -25,6 +25,16 @@ namespace blkscope::test {
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds(20));
 
+/// The allowed growth of a server that has touched so much more memory. The sanitizers keep bytes
+/// of their own for each that the server touches, and keep freed memory for a while.
+constexpr uint64_t grown_kib(uint64_t touched_mib) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return touched_mib * 1024 * 6;
+#else
+    return touched_mib * 1024;
+#endif
+}
+
 /// Why a test cannot run here, for GTEST_SKIP(); nothing when `program` is in the PATH.
 std::optional<std::string> missing(const std::string& program);
 

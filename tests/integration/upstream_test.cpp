@@ -1,9 +1,6 @@
 // blkscope in front of other servers: what they offer, and what happens when they end.
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <libnbd.h>
-#include <netinet/in.h>
-#include <sys/socket.h>
 
 #include <cerrno>
 #include <csignal>
@@ -13,7 +10,6 @@
 #include <string>
 #include <thread>
 
-#include "base/descriptor.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -21,18 +17,6 @@ namespace {
 
 constexpr uint64_t mib = 1 << 20;
 constexpr uint64_t image_bytes = 64 * mib;
-
-// A port that was free a moment ago, for a server that takes no other.
-uint16_t free_port() {
-    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    socklen_t bytes = sizeof address;
-    EXPECT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), bytes), 0);
-    EXPECT_EQ(getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
-    return ntohs(address.sin_port);
-}
 
 class Upstream : public ServedDevice {
   protected:
@@ -175,11 +159,10 @@ TEST_F(Upstream, AQcow2ImageIsOfferedAsItIs) {
 TEST_F(Upstream, NbdServerIsOfferedAsItIs) {
     NEEDS("nbd-server");
     const std::string image = make_data("disk.img");
-    const std::string port = std::to_string(free_port());
     std::ofstream(path("nbd.conf"))
-        << "[generic]\nlistenaddr = 127.0.0.1\nport = " << port
-        << "\n[disk]\nexportname = " << image << "\nflush = true\nfua = true\ntrim = true\n";
-    const std::string up = "nbd://127.0.0.1:" + port + "/disk";
+        << "[generic]\nunixsock = " << path("up.sock") << "\n[disk]\nexportname = " << image
+        << "\nflush = true\nfua = true\ntrim = true\n";
+    const std::string up = uri_at("up.sock", "disk");
     succeed({"nbd-server", "-C", path("nbd.conf"), "-p", path("nbd.pid")});
     ASSERT_TRUE(eventually([&] { return run({"nbdinfo", "--size", up}).status == 0; }));
     expect_equal_in_front_of(up);

@@ -166,7 +166,7 @@ TEST_F(WebTls, HalfAndForeignHandshakesTakeNothingFromOthers) {
         if (i % 100 == 0) expect_served();
     }
     expect_served();
-    EXPECT_LT(resident_kib() - before, 64U << 10);
+    EXPECT_LT(resident_kib() - before, grown_kib(64));
     for (RawClient& client : clients) EXPECT_TRUE(client.closed());
     expect_served();
 }
