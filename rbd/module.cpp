@@ -158,6 +158,7 @@ int read(Image* image, uint64_t offset, size_t bytes, void* to, void* operation)
     });
 }
 
+// NOLINTNEXTLINE(readability-function-size): the parameters are the table's
 int write(Image* image, uint64_t offset, size_t bytes, const void* from, int fua, void* operation) {
     return begin(operation, [&](rbd_completion_t completion) {
         return rbd_aio_write2(image->image, offset, bytes, static_cast<const char*>(from),

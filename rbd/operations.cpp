@@ -14,13 +14,13 @@ constexpr size_t kept_bytes_max = size_t{64} << 10;
 Operation& Operations::take_idle() {
     if (idle_.empty()) {
         idle_.emplace_back();
-        idle_.back().self = std::prev(idle_.end());
+        idle_.back().self_ = std::prev(idle_.end());
     }
     return idle_.front();
 }
 
 Operations::List& Operations::list_of(const Operation& operation) {
-    switch (operation.state) {
+    switch (operation.state_) {
         case Operation::State::idle:
             return idle_;
         case Operation::State::running:
@@ -35,9 +35,9 @@ Operations::List& Operations::list_of(const Operation& operation) {
 
 void Operations::move(Operation& operation, Operation::State state) {
     List& from = list_of(operation);
-    operation.state = state;
+    operation.state_ = state;
     List& to = list_of(operation);
-    to.splice(to.end(), from, operation.self);
+    to.splice(to.end(), from, operation.self_);
 }
 
 Operation& Operations::start(Buf& buf, hrtime_t deadline) {
@@ -59,7 +59,7 @@ Operation& Operations::start_awaited() {
 }
 
 std::byte* Operations::memory_of(Operation& operation, size_t bytes) {
-    assert(operation.state != Operation::State::idle);
+    assert(operation.state_ != Operation::State::idle);
     if (operation.memory_bytes < bytes) {
         operation.memory = std::make_unique_for_overwrite<std::byte[]>(bytes);
         operation.memory_bytes = bytes;
@@ -68,8 +68,8 @@ std::byte* Operations::memory_of(Operation& operation, size_t bytes) {
 }
 
 void Operations::end(Operation& operation, int64_t result) {
-    assert(operation.state != Operation::State::idle);
-    if (operation.state == Operation::State::awaited) {
+    assert(operation.state_ != Operation::State::idle);
+    if (operation.state_ == Operation::State::awaited) {
         operation.result = result;
         return;
     }
@@ -78,7 +78,7 @@ void Operations::end(Operation& operation, int64_t result) {
 }
 
 void Operations::dismiss(Operation& operation) {
-    assert(operation.state == Operation::State::awaited);
+    assert(operation.state_ == Operation::State::awaited);
     if (!operation.result) return move(operation, Operation::State::orphan);
     rest(operation);
 }

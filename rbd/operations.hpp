@@ -37,8 +37,8 @@ struct Operation {
   private:
     friend class Operations;
     enum class State : uint8_t { idle, running, awaited, orphan };
-    State state = State::idle;
-    std::list<Operation>::iterator self;
+    State state_ = State::idle;
+    std::list<Operation>::iterator self_;
 };
 
 class Operations {

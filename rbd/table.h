@@ -23,6 +23,7 @@
 extern "C" {
 #endif
 
+// NOLINTBEGIN(readability-identifier-naming): the names of C
 struct blkscope_rbd_image;
 
 /* An image of a cluster. Optional strings are empty. */
@@ -71,6 +72,7 @@ struct blkscope_rbd_table {
     /* Returns how many operations were written to `ended`. */
     int (*take_ended)(struct blkscope_rbd_image* image, struct blkscope_rbd_ended* ended, int count);
 };
+// NOLINTEND(readability-identifier-naming)
 
 /* The name of the module's only symbol, a struct blkscope_rbd_table. */
 #define BLKSCOPE_RBD_SYMBOL "blkscope_rbd"

@@ -186,6 +186,7 @@ void choose(std::vector<iostat::Device>& devices, const std::string& name) {
     }
     if (devices.size() == 1) return;
     std::vector<std::string> names;
+    names.reserve(devices.size());
     for (const iostat::Device& each : devices) names.push_back(iostat::unique_name(each));
     throw std::runtime_error(fmt::format("explain: there are several devices '{}': name {}", name,
                                          fmt::join(names, " or ")));

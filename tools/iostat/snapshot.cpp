@@ -204,7 +204,7 @@ void use_unique_name(Device& device) {
 std::string without_provider(std::string_view name) {
     const size_t end = std::min(name.find(','), name.size());
     const size_t at = name.substr(0, end).rfind('@');
-    const std::string whole(name);
+    std::string whole(name);
     if (at == std::string_view::npos || at + 1 == end) return whole;
     if (!std::ranges::all_of(name.substr(at + 1, end - at - 1), is_digit)) return whole;
     return whole.substr(0, at) + whole.substr(end);
