@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -32,12 +33,24 @@ std::optional<uint64_t> integer(kstat2_map_t map, const char* name) {
 // A device's histograms are made right behind its IO kstat.
 constexpr uint64_t creation_ns_max = 50'000'000;
 
+// The time from the device's creation until another device of its path is created.
+uint64_t creation_ns(const Device& device, const std::vector<Device>& devices) {
+    uint64_t ns = creation_ns_max;
+    for (const Device& other : devices) {
+        if (other.module != device.module || other.name != device.name) continue;
+        if (other.instance != device.instance || other.crtime <= device.crtime) continue;
+        ns = std::min(ns,
+                      static_cast<uint64_t>(other.crtime) - static_cast<uint64_t>(device.crtime));
+    }
+    return ns;
+}
+
 // libkstat2 has one map for a path, also if two providers have the path. Then the time of the creation
 // tells the provider.
-bool is_of(kstat2_map_t map, const Device& device) {
+bool is_of(kstat2_map_t map, const Device& device, uint64_t ns) {
     if (device.at_provider.empty()) return true;
     const uint64_t created = integer(map, "crtime").value_or(0);
-    return created - static_cast<uint64_t>(device.crtime) < creation_ns_max;
+    return created - static_cast<uint64_t>(device.crtime) < ns;
 }
 
 // The unit of the histogram's values; empty if it is unknown.
@@ -81,7 +94,7 @@ void add_sums(Histograms& histograms, kstat2_map_t times) {
     }
 }
 
-Histograms read_histograms(kstat2_map_t map, const Device& device,
+Histograms read_histograms(kstat2_map_t map, const Device& device, uint64_t ns,
                            const HistogramReader::Wanted& wanted) {
     Histograms histograms;
     kstat2_mapiter_t iter = nullptr;
@@ -89,7 +102,7 @@ Histograms read_histograms(kstat2_map_t map, const Device& device,
     kstat2_nv_t child = nullptr;
     kstat2_map_t times = nullptr;
     while (kstat2_mapiter_next(iter, &child) == KSTAT2_S_OK) {
-        if (!is_of(child->kstat2_map, device)) continue;
+        if (!is_of(child->kstat2_map, device, ns)) continue;
         if (std::string_view(child->name) == "times") {
             times = child->kstat2_map;
             continue;
@@ -133,7 +146,7 @@ void HistogramReader::read_into(std::vector<Device>& devices, const Wanted& want
             fmt::format("/disk/{}/{}/{}", device.module, device.name, device.instance);
         kstat2_map_t map = nullptr;
         if (kstat2_lookup_map(handle_, uri.c_str(), &map) != KSTAT2_S_OK) continue;
-        device.histograms = read_histograms(map, device, wanted);
+        device.histograms = read_histograms(map, device, creation_ns(device, devices), wanted);
     }
 }
 
