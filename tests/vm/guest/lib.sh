@@ -1,13 +1,14 @@
 # What the scenarios share. Each runs as `sh -eu` in an empty folder of its own; the first command that
 # fails ends it, and the trap below leaves the next scenario a machine without server or device.
 
-server= # the server's process id, while it runs
-load=   # that of fio in the background
+server=   # the server's process id, while it runs
+upstream= # that of the server behind it
+load=     # that of a program in the background
 
 clean_up() {
     status=$?
     nbd-client -d /dev/nbd0 >/dev/null 2>&1 || true
-    for process in $load $server; do kill -9 "$process" 2>/dev/null || true; done
+    for process in $load $server $upstream; do kill -9 "$process" 2>/dev/null || true; done
     [ $status -eq 0 ] || [ ! -f server.log ] || sed 's/^/server: /' server.log
 }
 trap clean_up EXIT
