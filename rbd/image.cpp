@@ -3,6 +3,7 @@
 #include <sys/eventfd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
@@ -12,41 +13,61 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace blkscope::rbd {
 namespace {
 
 constexpr std::chrono::seconds end_time_max{10};
 constexpr std::chrono::milliseconds look_interval{20};
+constexpr size_t librbd_threads_max = 24;  // of an image; 17 with version 16
 
-// The threads that open or close images. The destructor runs before librbd's own, because the object
-// is made after librbd was loaded.
+// What the thread that closes an image has.
+struct Closing {
+    std::shared_ptr<Image> image;
+    std::unique_ptr<Operations> operations;
+};
+
+// The threads that open or close images, and the images that no thread could close. The destructor
+// runs before librbd's own, because the object is made after librbd was loaded.
 class Pending {
   public:
     ~Pending() {
         std::unique_lock lock(mutex_);
-        if (changed_.wait_for(lock, end_time_max, [this] { return threads_ == 0; })) return;
-        std::fputs("blkscope: rbd: the cluster does not answer; an image stays open\n", stderr);
+        const bool answers =
+            changed_.wait_for(lock, end_time_max, [this] { return threads_ == 0; });
+        if (answers && left_open_.empty()) return;
+        if (!answers) {
+            std::fputs("blkscope: rbd: the cluster does not answer; an image stays open\n", stderr);
+        }
         std::fflush(nullptr);
         std::_Exit(1);
     }
 
+    // Throws std::system_error if there is no thread for the work.
     template <class Work>
     void run(Work work) {
-        {
-            const std::lock_guard lock(mutex_);
-            ++threads_;
-        }
+        const std::lock_guard creating(mutex_);
         std::thread([this, work = std::move(work)]() mutable {
             work();
             const std::lock_guard lock(mutex_);
             --threads_;
             changed_.notify_all();
         }).detach();
+        ++threads_;
+    }
+
+    // librbd goes on to use what the image and its operations have.
+    void leave_open(std::shared_ptr<Closing> closing, const std::system_error& failure) {
+        std::fprintf(stderr, "blkscope: rbd: no thread to close an image: %s; it stays open\n",
+                     failure.code().message().c_str());
+        const std::lock_guard lock(mutex_);
+        left_open_.push_back(std::move(closing));
     }
 
   private:
     std::mutex mutex_;
+    std::vector<std::shared_ptr<Closing>> left_open_;
     std::condition_variable changed_;
     unsigned threads_ = 0;
 };
@@ -67,6 +88,24 @@ struct Opening {
     const char* step = "connect to the cluster";
 };
 
+// librbd ends the program if one of its threads cannot begin. So as many threads are tried first.
+int try_threads() {
+    std::atomic<bool> ends = false;
+    std::vector<std::jthread> threads;
+    threads.reserve(librbd_threads_max);
+    int error = 0;
+    try {
+        while (threads.size() < librbd_threads_max) {
+            threads.emplace_back([&ends] { ends.wait(false); });
+        }
+    } catch (const std::system_error& failure) {
+        error = -failure.code().value();
+    }
+    ends = true;
+    ends.notify_all();
+    return error;
+}
+
 void open_now(const blkscope_rbd_table& table, const Place& place, bool read_only,
               std::chrono::seconds patience, Opening& opening) {
     Descriptor event(eventfd(0, EFD_CLOEXEC));
@@ -80,8 +119,12 @@ void open_now(const blkscope_rbd_table& table, const Place& place, bool read_onl
                                    .timeout_seconds = static_cast<unsigned>(patience.count()),
                                    .event = event.get()};
     blkscope_rbd_image* image = nullptr;
-    const char* step = opening.step;
-    const int error = event.is_open() ? table.open(&where, &image, &step) : -errno;
+    const char* step = "begin librbd's threads";
+    int error = event.is_open() ? try_threads() : -errno;
+    if (error == 0) {
+        step = opening.step;
+        error = table.open(&where, &image, &step);
+    }
     std::unique_lock lock(opening.mutex);
     opening.step = step;
     opening.error = error;
@@ -108,9 +151,13 @@ void close_now(const Image& image, Operations& operations) {
 std::shared_ptr<Image> open(const blkscope_rbd_table& table, const Place& place, bool read_only,
                             std::chrono::seconds patience) {
     const auto opening = std::make_shared<Opening>();
-    pending().run([&table, place, read_only, patience, opening] {
-        open_now(table, place, read_only, patience, *opening);
-    });
+    try {
+        pending().run([&table, place, read_only, patience, opening] {
+            open_now(table, place, read_only, patience, *opening);
+        });
+    } catch (const std::system_error& failure) {
+        throw std::system_error(failure.code(), place.text() + ": begin a thread");
+    }
     std::unique_lock lock(opening->mutex);
     const bool in_time =
         opening->ended.wait_for(lock, patience, [&] { return opening->has_ended; });
@@ -122,9 +169,13 @@ std::shared_ptr<Image> open(const blkscope_rbd_table& table, const Place& place,
 
 void close(std::shared_ptr<Image> image, std::unique_ptr<Operations> operations) {
     assert(operations->requests() == 0);
-    pending().run([image = std::move(image), operations = std::move(operations)] {
-        close_now(*image, *operations);
-    });
+    const auto closing =
+        std::make_shared<Closing>(Closing{std::move(image), std::move(operations)});
+    try {
+        pending().run([closing] { close_now(*closing->image, *closing->operations); });
+    } catch (const std::system_error& failure) {
+        pending().leave_open(closing, failure);
+    }
 }
 
 }  // namespace blkscope::rbd

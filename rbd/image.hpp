@@ -6,10 +6,12 @@
 // Opening and closing an image block for as long as the cluster wants. So both have threads of their
 // own. A process that ends waits some seconds for them. Then it ends without them: librbd's threads
 // must not run while the process destroys librbd's data.
+// An image for which there is no thread stays open, and its process ends in the same way.
 //
 // Ownership: owns the image and the event. The table is static.
 // Threads:   any.
-// Errors:    std::system_error, ETIMEDOUT if the cluster has not answered in time.
+// Errors:    open() throws std::system_error, ETIMEDOUT if the cluster has not answered in time, EAGAIN if
+//            there is no thread. close() prints a line if there is none.
 #pragma once
 
 #include <array>

@@ -7,12 +7,14 @@
 #include <cassert>
 #include <cerrno>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "rbd/table.h"
 
 // The cluster tells of a new size by a callback, in which librbd's functions must not be called. So
-// a thread asks for the size.
+// a thread asks for the size. The thread begins with the image: later there may be none to get, and an
+// image that has shrunk must be noticed.
 struct blkscope_rbd_image {
     rados_t cluster = nullptr;
     rados_ioctx_t pool = nullptr;
@@ -21,31 +23,45 @@ struct blkscope_rbd_image {
     bool watches = false;
     uint64_t object_bytes = 0;
     std::atomic<uint64_t> size_bytes{0};
-    std::atomic<unsigned> askers{0};  // threads that ask for the size
+    std::thread asker;  // asks for the size after each update
+    std::atomic<unsigned> updates{0};
+    std::atomic<bool> closes{false};
 };
 
 namespace {
 
 using Image = blkscope_rbd_image;
 
-void ask_size(Image* image) {
-    uint64_t size = 0;
-    if (rbd_get_size(image->image, &size) == 0) image->size_bytes.store(size);
-    image->askers.fetch_sub(1);
-    image->askers.notify_all();
+void ask_sizes(Image* image) {
+    for (unsigned seen = 0;;) {
+        image->updates.wait(seen);
+        seen = image->updates.load();
+        if (image->closes.load()) return;
+        uint64_t size = 0;
+        if (rbd_get_size(image->image, &size) == 0) image->size_bytes.store(size);
+    }
 }
 
 void updated(void* of) {
     auto* const image = static_cast<Image*>(of);
-    image->askers.fetch_add(1);
-    std::thread(ask_size, image).detach();
+    image->updates.fetch_add(1);
+    image->updates.notify_all();
+}
+
+int begin_asking(Image& image) {
+    try {
+        image.asker = std::thread(ask_sizes, &image);
+        return 0;
+    } catch (const std::system_error& failure) {
+        return -failure.code().value();
+    }
 }
 
 void close(Image* image) {
     if (image->watches) rbd_update_unwatch(image->image, image->watch);
-    for (unsigned left = image->askers.load(); left > 0; left = image->askers.load()) {
-        image->askers.wait(left);
-    }
+    image->closes.store(true);
+    updated(image);
+    if (image->asker.joinable()) image->asker.join();
     if (image->image != nullptr) rbd_close(image->image);
     if (image->pool != nullptr) rados_ioctx_destroy(image->pool);
     if (image->cluster != nullptr) rados_shutdown(image->cluster);
@@ -110,12 +126,15 @@ int open_image(const blkscope_rbd_place& place, Image& made, const char** step) 
     if (const int error = rbd_stat(made.image, &info, sizeof info); error < 0) return error;
     made.size_bytes.store(info.size);
     made.object_bytes = info.obj_size;
-    *step = "watch the image";
+    *step = "set the image's event";
     if (const int error = rbd_set_image_notification(made.image, place.event, EVENT_TYPE_EVENTFD);
         error < 0) {
         return error;
     }
     if (!changes) return 0;
+    *step = "begin a thread";
+    if (const int error = begin_asking(made); error < 0) return error;
+    *step = "watch the image";
     const int error = rbd_update_watch(made.image, &made.watch, updated, &made);
     made.watches = error == 0;
     return error;

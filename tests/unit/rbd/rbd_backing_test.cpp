@@ -1,6 +1,7 @@
 #include "rbd/rbd_backing.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <cerrno>
 #include <chrono>
@@ -30,6 +31,23 @@ struct Request : Buf {
     }
     std::vector<std::byte> memory;
     bool done = false;
+};
+
+// While it lives, no thread can begin: no address space has room for such a stack.
+class NoThreads {
+  public:
+    NoThreads() {
+        pthread_getattr_default_np(&before_);
+        pthread_attr_t huge = before_;
+        EXPECT_EQ(pthread_attr_setstacksize(&huge, size_t{1} << 60), 0);
+        EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    }
+    NoThreads(const NoThreads&) = delete;
+    NoThreads& operator=(const NoThreads&) = delete;
+    ~NoThreads() { pthread_setattr_default_np(&before_); }
+
+  private:
+    pthread_attr_t before_{};
 };
 
 class RbdBackingTest : public testing::Test {
@@ -268,6 +286,30 @@ TEST_F(RbdBackingTest, GivesUpAClusterThatDoesNotOpenTheImage) {
         EXPECT_EQ(failure.code().value(), ETIMEDOUT);
     }
     while (!cluster_.is_closed) std::this_thread::sleep_for(1ms);  // an image that is open too late
+}
+
+TEST_F(RbdBackingTest, OpensNothingWithoutAThread) {
+    const NoThreads none;
+    try {
+        (void)open(fake_librbd, {.pool = "p", .image = "i"}, false, 10s);
+        ADD_FAILURE() << "it is open";
+    } catch (const std::system_error& failure) {
+        EXPECT_STREQ(failure.what(), "rbd:p/i: begin a thread: Resource temporarily unavailable");
+    }
+}
+
+TEST_F(RbdBackingTest, LeavesAnImageOpenThatNoThreadCanClose) {
+    GTEST_FLAG_SET(death_test_style, "threadsafe");  // the parent has threads
+    const auto end_without_threads = [this] {
+        serve({});
+        const NoThreads none;
+        device_.reset();
+        std::exit(cluster_.is_closed ? 0 : 2);  // NOLINT(concurrency-mt-unsafe)
+    };
+    EXPECT_EXIT(
+        end_without_threads(), testing::ExitedWithCode(1),
+        "^blkscope: rbd: no thread to close an image: Resource temporarily unavailable; it stays "
+        "open\n$");
 }
 
 TEST_F(RbdBackingTest, LooksForAPartitionTableForSomeTimeOnly) {
