@@ -289,6 +289,20 @@ TEST_F(Upstream, TheStartMayWaitForTheServer) {
     EXPECT_EQ(Client(uri()).try_read(0, 512), 0);
 }
 
+TEST_F(Upstream, TheStartMayWaitForTheServersOfAFile) {
+    make_data("disk.img");
+    configure(R"({"name": "local", "backing": "memory:1M"}, {"name": "disk", "backing": ")" +
+              our_uri() + R"("})");
+    std::thread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        start_ours();
+    });
+    serve_with({"--config", path("lab.json"), "--upstream-wait"});
+    later.join();
+    ASSERT_TRUE(eventually([&] { return run({"nbdinfo", "--size", uri("disk")}).status == 0; }));
+    reload("0 added, 0 replaced, 0 removed");
+}
+
 TEST_F(Upstream, AStartThatWaitsCanBeEnded) {
     Process waiting(
         {BLKSCOPE_BINARY, "serve", our_uri(), "--unix", path("us.sock"), "--upstream-wait"},

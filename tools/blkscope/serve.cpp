@@ -24,6 +24,7 @@
 #include "kstat/provider/publish.hpp"
 #include "tools/blkscope/activation.hpp"
 #include "tools/blkscope/attachment.hpp"
+#include "tools/blkscope/backing_schemes.hpp"
 #include "tools/blkscope/backing_warnings.hpp"
 #include "tools/blkscope/control_answer.hpp"
 #include "tools/blkscope/control_socket.hpp"
@@ -84,7 +85,10 @@ void require_attachable(const ServeOptions& options) {
 }
 
 ServiceConfig find_config(const ServeOptions& options) {
-    return options.config_path.empty() ? config_of(options) : read_config(options.config_path);
+    if (options.config_path.empty()) return config_of(options);
+    ServiceConfig config = read_config(options.config_path);
+    for (ExportConfig& exp : config.exports) exp.upstream.wait |= options.exp.upstream.wait;
+    return config;
 }
 
 // Warns the user early if there are too few descriptors for the largest allowed number of clients.
@@ -206,8 +210,9 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
 }
 
 bool waits_for_another(const ServiceConfig& config) {
-    return std::ranges::any_of(config.exports,
-                               [](const ExportConfig& exp) { return exp.upstream.wait; });
+    return std::ranges::any_of(config.exports, [](const ExportConfig& exp) {
+        return exp.upstream.wait && backing_kind(exp.backing, backing_schemes()).starts_with("nbd");
+    });
 }
 
 void end_by(asio::signal_set& signals) {

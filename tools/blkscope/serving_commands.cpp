@@ -193,7 +193,8 @@ void add_upstream(CLI::App& serve, UpstreamOptions& upstream) {
             [&](const std::string& word) { upstream.resend = upstream_resend(word).value(); },
             "Whether writes of a lost connection are sent again; always if not given")
         ->check(CLI::IsMember({"always", "never"}));
-    serve.add_flag("--upstream-wait", upstream.wait, "Wait at the start for another server");
+    serve.add_flag("--upstream-wait", upstream.wait,
+                   "Wait at the start for another server; also with --config");
 }
 
 void add_serve(CLI::App& app, ServeOptions& options) {
@@ -320,8 +321,9 @@ void require_something_to_serve(const CLI::App& app, const ServeOptions& options
         if (options.backings.empty()) throw CLI::RequiredError("backing");
         return;
     }
+    const CLI::Option* wait = serve.get_option("--upstream-wait");  // a matter of the start only
     for (const CLI::Option* option : serve.get_options()) {
-        if (option != config && option->count() > 0) {
+        if (option != config && option != wait && option->count() > 0) {
             throw CLI::ExcludesError("--config", option->get_name());
         }
     }
