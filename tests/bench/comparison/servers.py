@@ -12,13 +12,13 @@ READY_SECONDS = 15
 HOST = '127.0.0.1'
 CONNECTIONS_MAX = 64
 
-OURS = ('ours', 'ours-simple', 'ours-mem', 'versus')
+OURS = ('ours', 'ours-simple', 'ours-mem', 'front', 'versus')
 BASES = ('base', 'base-mem')
 PEERS = ('nbdkit-file', 'nbdkit-mem', 'qemu-nbd', 'nbd-server')
 PEERS_ON_THE_IMAGE = ('nbdkit-file', 'qemu-nbd', 'nbd-server')
 LIMITS = ('limit', 'limit-sr')
 ALL = OURS + BASES + PEERS + LIMITS
-NOT_BY_DEFAULT = ('ours-simple', 'ours-mem', 'base-mem')
+NOT_BY_DEFAULT = ('ours-simple', 'ours-mem', 'front', 'base-mem')
 OF_MEMORY = ('ours-mem', 'base-mem', 'nbdkit-mem', 'limit')
 OF_MANY_EXPORTS = ('ours', 'base', 'nbdkit-file', 'nbd-server')
 
@@ -111,6 +111,29 @@ class Server:
             self.pid = None
         if os.path.exists(self.address.path):
             os.unlink(self.address.path)
+
+
+class Behind(Server):
+    """The server behind another one. No load is for it."""
+
+    def new_address(self):
+        return Address(path=self.bench.path(f'{self.name}.sock'))
+
+
+class Front(Server):
+    """Ours in front of another one of ours. The other's processor time does not count."""
+
+    def __init__(self, bench, binary, backing):
+        self.behind = Behind('behind', blkscope(binary, [backing]), bench)
+        super().__init__('front', lambda address: blkscope(binary, [f'disk={self.behind.uri}'])(address), bench)
+
+    def start(self):
+        self.behind.start()
+        super().start()
+
+    def stop(self):
+        super().stop()
+        self.behind.stop()
 
 
 class NbdServer(Server):
@@ -243,6 +266,8 @@ def make_server(name, bench):
     size = f'{options.image_mib}M'
     if name == 'nbd-server':
         return NbdServer(bench, {'default': image})
+    if name == 'front':
+        return Front(bench, options.server, image)
     if name in LIMITS:
         form = ['structured'] if name == 'limit-sr' else []
         return Server(name, limit_server(bench.limit_binary(), options.image_mib, form), bench)
