@@ -11,8 +11,10 @@
 #include <optional>
 #include <span>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
+#include "driver/nbd/client/blocking_stream.hpp"
 #include "driver/nbd/client/dial.hpp"
 #include "driver/nbd/protocol.hpp"
 
@@ -49,10 +51,9 @@ uint16_t checked_flags(const nbd::Uri& uri, std::span<const std::byte, nbd::gree
 
 // Nothing if the server closes or is late. EXPORT_NAME is enough to connect again, and every server
 // has it. Its answer ends with zeroes that the kernel would take for a reply.
-std::optional<Offer> negotiate(const Descriptor& socket, const nbd::Uri& uri,
-                               nbd::Deadline deadline) {
+std::optional<Offer> negotiate(nbd::BlockingStream stream, const nbd::Uri& uri) {
     std::array<std::byte, nbd::greeting_bytes> greeting{};
-    if (!nbd::receive_all(socket, greeting, deadline)) return {};
+    if (!stream.receive_all(greeting)) return {};
     const uint16_t offered = checked_flags(uri, greeting);
     const bool zeroes = (offered & nbd::handshake_flag::no_zeroes) == 0;
     uint32_t flags = zeroes ? 0 : nbd::client_flag::no_zeroes;
@@ -65,11 +66,11 @@ std::optional<Offer> negotiate(const Descriptor& socket, const nbd::Uri& uri,
     append(said, static_cast<uint32_t>(nbd::Option::export_name), 4);
     append(said, uri.export_name.size(), 4);
     said += uri.export_name;
-    if (!nbd::send_all(socket, std::as_bytes(std::span(said)), deadline)) return {};
+    if (!stream.send_all(std::as_bytes(std::span(said)))) return {};
     constexpr size_t offer_bytes = 10;  // size, flags
     std::array<std::byte, offer_bytes + nbd::export_name_zeroes> answer{};
     const auto expected = std::span(answer).first(zeroes ? answer.size() : offer_bytes);
-    if (!nbd::receive_all(socket, expected, deadline)) return {};
+    if (!stream.receive_all(expected)) return {};
     return Offer{nbd::load_be<uint64_t>(std::span(answer).subspan<0, 8>()),
                  nbd::load_be<uint16_t>(std::span(answer).subspan<8, 2>())};
 }
@@ -131,9 +132,10 @@ DeviceTerms device_terms(const std::string& sysfs_folder) {
 Descriptor connect_again(const nbd::Uri& uri, const DeviceTerms& terms,
                          std::chrono::milliseconds limit) {
     const auto deadline = std::chrono::steady_clock::now() + limit;
-    Descriptor socket = nbd::dial(uri, deadline);
-    if (!socket.is_open()) return socket;
-    const auto offer = negotiate(socket, uri, deadline);
+    nbd::RemoteConnection connection = nbd::dial(nbd::find_addresses(uri), deadline);
+    Descriptor& socket = connection.socket;
+    if (!socket.is_open()) return Descriptor();
+    const auto offer = negotiate({connection, deadline}, uri);
     if (!offer) return Descriptor();
     const auto differing = differences(terms, *offer);
     if (!differing.empty()) {
@@ -142,7 +144,7 @@ Descriptor connect_again(const nbd::Uri& uri, const DeviceTerms& terms,
     }
     const int flags = fcntl(socket.get(), F_GETFL);
     if (flags < 0 || fcntl(socket.get(), F_SETFL, flags & ~O_NONBLOCK) < 0) return Descriptor();
-    return socket;
+    return std::move(socket);
 }
 
 }  // namespace blkscope

@@ -35,8 +35,7 @@ ReplayRun::ReplayRun(const std::vector<trace::Request>& requests, nbd::RemoteCon
     assert(pace_.speed > 0);
     ring_.enable();
     nbd::RequesterOwner& owner = *this;
-    requester_.emplace(owner, ring_, std::move(connection.socket), connection.remote,
-                       pace_.patience_ns);
+    requester_.emplace(owner, ring_, std::move(connection), pace_.patience_ns);
 }
 
 int64_t ReplayRun::due_ns(const trace::Request& request, const trace::Request& first,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cassert>
 
+#include "driver/nbd/client/blocking_stream.hpp"
 #include "driver/nbd/client/reply_parser.hpp"
 
 namespace blkscope::nbd {
@@ -25,15 +26,15 @@ class OneRead final : public OwedReplies {
     OwedReply reply_;
 };
 
-bool send_request(const RemoteConnection& connection, const Request& request, Deadline deadline) {
+bool send_request(BlockingStream& stream, ReplyForm replies, const Request& request) {
     std::array<std::byte, extended_request_bytes> header{};
-    if (connection.remote.terms.replies == ReplyForm::extended) {
+    if (replies == ReplyForm::extended) {
         encode_extended_request(header, request);
-        return send_all(connection.socket, header, deadline);
+        return stream.send_all(header);
     }
     const auto compact = std::span(header).first<request_bytes>();
     encode_request(compact, request);
-    return send_all(connection.socket, compact, deadline);
+    return stream.send_all(compact);
 }
 
 }  // namespace
@@ -42,11 +43,12 @@ ReadEnd read_blocking(const RemoteConnection& connection, uint64_t offset, std::
                       Deadline deadline) {
     assert(!to.empty());
     OneRead owed(offset, to);
-    if (!send_request(connection, owed.reply().request, deadline)) return ReadEnd::lost;
+    BlockingStream stream(connection, deadline);
     const RemoteExport& remote = connection.remote;
+    if (!send_request(stream, remote.terms.replies, owed.reply().request)) return ReadEnd::lost;
     ReplyParser parser(remote.terms.replies, remote.allocation_id, owed);
     for (;;) {
-        const size_t bytes = receive_some(connection.socket, parser.place(), deadline);
+        const size_t bytes = stream.receive_some(parser.place());
         if (bytes == 0) return ReadEnd::lost;
         parser.received(bytes);
         switch (parser.next()) {

@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <span>
 
-#include "driver/nbd/client/connect.hpp"
 #include "driver/nbd/client/dial.hpp"
+#include "driver/nbd/client/remote_connection.hpp"
 
 namespace blkscope::nbd {
 

@@ -13,7 +13,9 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "driver/nbd/client/blocking_stream.hpp"
 #include "driver/nbd/client/dial.hpp"
 
 namespace blkscope::nbd {
@@ -43,15 +45,16 @@ void check_usable(const Uri& uri) {
     }
 }
 
-RemoteExport negotiate_export(const Descriptor& socket, const Uri& uri, ClientWishes wishes,
-                              Deadline deadline) {
+RemoteExport negotiate_export(const RemoteConnection& connection, const Uri& uri,
+                              ClientWishes wishes, Deadline deadline) {
     ClientHandshake handshake(std::move(wishes));
+    BlockingStream stream(connection, deadline);
     std::array<std::byte, 4096> buffer{};
     for (;;) {
         const auto place = std::span(buffer).first(std::min(buffer.size(), handshake.wanted()));
-        if (!receive_all(socket, place, deadline)) fail_to_connect(uri, reason_of_errno());
+        if (!stream.receive_all(place)) fail_to_connect(uri, reason_of_errno());
         const ClientHandshake::Step step = handshake.feed(place);
-        if (!step.send.empty() && !send_all(socket, step.send, deadline)) {
+        if (!step.send.empty() && !stream.send_all(step.send)) {
             fail_to_connect(uri, reason_of_errno());
         }
         if (step.next == ClientHandshake::Next::failed) fail_to_connect(uri, handshake.failure());
@@ -59,25 +62,37 @@ RemoteExport negotiate_export(const Descriptor& socket, const Uri& uri, ClientWi
     }
 }
 
+RemoteConnection connect_to(std::span<const ServerAddress> addresses, const Uri& uri,
+                            ClientWishes wishes, Deadline deadline) {
+    wishes.export_name = uri.export_name;
+    RemoteConnection connection = dial(addresses, deadline);
+    const int socket = connection.socket.get();
+    if (socket < 0) fail_to_connect(uri, reason_of_errno());
+    if (uri.socket_path.empty()) {
+        const int on = 1;
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    }
+    connection.remote = negotiate_export(connection, uri, std::move(wishes), deadline);
+    const int flags = fcntl(socket, F_GETFL);
+    if (flags < 0 || fcntl(socket, F_SETFL, flags & ~O_NONBLOCK) < 0) {
+        fail_to_connect(uri, reason_of_errno());
+    }
+    return connection;
+}
+
 }  // namespace
 
 RemoteConnection connect_to_export(const Uri& uri, ClientWishes wishes,
                                    std::chrono::milliseconds limit) {
     check_usable(uri);
-    wishes.export_name = uri.export_name;
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    Descriptor socket = dial(uri, deadline);
-    if (!socket.is_open()) fail_to_connect(uri, reason_of_errno());
-    if (uri.socket_path.empty()) {
-        const int on = 1;
-        setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-    }
-    RemoteExport remote = negotiate_export(socket, uri, std::move(wishes), deadline);
-    const int flags = fcntl(socket.get(), F_GETFL);
-    if (flags < 0 || fcntl(socket.get(), F_SETFL, flags & ~O_NONBLOCK) < 0) {
-        fail_to_connect(uri, reason_of_errno());
-    }
-    return {std::move(socket), remote};
+    const std::vector<ServerAddress> addresses = find_addresses(uri);
+    return connect_to(addresses, uri, std::move(wishes), std::chrono::steady_clock::now() + limit);
+}
+
+RemoteConnection connect_to_address(const Uri& uri, const ServerAddress& address,
+                                    ClientWishes wishes, std::chrono::milliseconds limit) {
+    return connect_to({&address, 1}, uri, std::move(wishes),
+                      std::chrono::steady_clock::now() + limit);
 }
 
 }  // namespace blkscope::nbd

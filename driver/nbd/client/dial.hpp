@@ -1,36 +1,34 @@
-// Dial: a connection to the address of a URI, and its first bytes, each with a deadline.
+// Dial: the addresses of a URI's server, and a connection to one of them with a deadline.
 //
 // Units:     none.
 // Ownership: the caller owns the socket, which is non-blocking.
-// Threads:   any; the calls block until the deadline, and while a host's name is looked up.
-// Errors:    a closed descriptor or false, with the reason in errno. 0 in errno: the server has
-//            closed the connection.
+// Threads:   any. find_addresses() blocks while a host's name is looked up, without a limit. The
+//            other calls block until the deadline.
+// Errors:    none found, a closed descriptor or false, with the reason in errno.
 // Source:    connect(2), getaddrinfo(3).
 #pragma once
 
+#include <sys/socket.h>
+
 #include <chrono>
-#include <cstddef>
 #include <span>
+#include <vector>
 
 #include "base/descriptor.hpp"
+#include "driver/nbd/client/remote_connection.hpp"
 #include "driver/nbd/uri.hpp"
 
 namespace blkscope::nbd {
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-/// Tries each address of the host.
-[[nodiscard]] Descriptor dial(const Uri& uri, Deadline deadline);
+/// All addresses of the URI's server.
+[[nodiscard]] std::vector<ServerAddress> find_addresses(const Uri& uri);
 
-/// Receives exactly so many bytes.
-[[nodiscard]] bool receive_all(const Descriptor& socket, std::span<std::byte> to,
-                               Deadline deadline);
+/// Connects to the first address that answers. The connection has no export yet.
+[[nodiscard]] RemoteConnection dial(std::span<const ServerAddress> addresses, Deadline deadline);
 
-/// Receives some bytes, one at least; 0 for false.
-[[nodiscard]] size_t receive_some(const Descriptor& socket, std::span<std::byte> to,
-                                  Deadline deadline);
-
-[[nodiscard]] bool send_all(const Descriptor& socket, std::span<const std::byte> bytes,
-                            Deadline deadline);
+/// Waits until the socket is ready for the event of poll(2).
+[[nodiscard]] bool is_ready(const Descriptor& socket, short event, Deadline deadline);
 
 }  // namespace blkscope::nbd

@@ -41,8 +41,9 @@ std::unique_ptr<Backing> open_upstream(const std::string& spec, const BackingOpt
     if (const std::string why = unusable(first.remote); !why.empty()) {
         throw std::runtime_error(fmt::format("{}: {}", uri.text(), why));
     }
-    return std::make_unique<UpstreamBacking>(uri.text(), std::make_unique<ThreadDialer>(uri),
-                                             std::move(first), options.upstream);
+    auto dialer = std::make_unique<ThreadDialer>(uri, first.address);
+    return std::make_unique<UpstreamBacking>(uri.text(), std::move(dialer), std::move(first),
+                                             options.upstream);
 }
 
 }  // namespace blkscope::nbd

@@ -26,16 +26,16 @@ size_t encode_header(std::span<std::byte, extended_request_bytes> to, Request re
 
 }  // namespace
 
-Requester::Requester(RequesterOwner& owner, Ring& ring, Descriptor socket,
-                     const RemoteExport& remote, hrtime_t patience_ns, Receives receives)
+Requester::Requester(RequesterOwner& owner, Ring& ring, RemoteConnection connection,
+                     hrtime_t patience_ns, Receives receives)
     : owner_(owner),
       ring_(ring),
-      extended_(remote.terms.replies == ReplyForm::extended),
+      extended_(connection.remote.terms.replies == ReplyForm::extended),
       patience_ns_(patience_ns),
       receives_(receives),
-      parser_(remote.terms.replies, remote.allocation_id, *this),
-      transport_(
-          new PlainTransport(*this, ring, socket.release(), PlainTransport::Receives::at_once)) {
+      parser_(connection.remote.terms.replies, connection.remote.allocation_id, *this),
+      transport_(new PlainTransport(*this, ring, connection.socket.release(),
+                                    PlainTransport::Receives::at_once)) {
     assert(patience_ns_ > 0);
     pieces_.reserve(pieces_max);
     ring_.set_alarm(*this, ring_.now() + kernel_ticks(ring_.kernel(), watch_ns), false);

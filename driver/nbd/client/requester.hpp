@@ -10,7 +10,7 @@
 // connection, as does each message that makes no sense.
 //
 // Units:     bytes; ticks of the ring's clock; the patience in nanoseconds.
-// Ownership: owns the socket; borrows each request from send() to answered(), or to its own end.
+// Ownership: owns the connection; borrows each request from send() to answered(), or to its own end.
 // Threads:   the ring's worker.
 // Errors:    owner.lost() once, with the reason in one line. No request is answered after it.
 // Source:    the NBD protocol document, "Transmission phase".
@@ -23,11 +23,10 @@
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "blockdev/queue/fifo.hpp"
 #include "blockdev/ring/alarm.hpp"
 #include "blockdev/ring/ring.hpp"
-#include "driver/nbd/client/remote_export.hpp"
+#include "driver/nbd/client/remote_connection.hpp"
 #include "driver/nbd/client/reply_parser.hpp"
 #include "driver/nbd/transmission/transport.hpp"
 
@@ -66,8 +65,8 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
     /// and may be destroyed. A server that closes meanwhile is noticed late.
     enum class Receives : uint8_t { always, while_owed };
 
-    Requester(RequesterOwner& owner, Ring& ring, Descriptor socket, const RemoteExport& remote,
-              hrtime_t patience_ns, Receives receives = Receives::always);
+    Requester(RequesterOwner& owner, Ring& ring, RemoteConnection connection, hrtime_t patience_ns,
+              Receives receives = Receives::always);
     ~Requester();
     Requester(const Requester&) = delete;
     Requester& operator=(const Requester&) = delete;

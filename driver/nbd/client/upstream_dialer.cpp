@@ -10,9 +10,11 @@
 namespace blkscope::nbd {
 namespace {
 
-DialResult dial_upstream(const Uri& uri, std::chrono::milliseconds limit) {
+// The connection that `connect` makes, or the reason for none.
+template <class Connect>
+DialResult result_of(Connect connect) {
     try {
-        return {.connection = connect_to_export(uri, upstream_wishes(), limit)};
+        return {.connection = connect()};
     } catch (const std::exception& error) {
         return {.connection = std::nullopt, .failure = error.what()};
     }
@@ -38,7 +40,8 @@ void ThreadDialer::begin(std::chrono::milliseconds limit) {
     attempt_->uri = uri_;
     attempt_->limit = limit;
     const auto run = [attempt = attempt_] {
-        attempt->result = dial_upstream(attempt->uri, attempt->limit);
+        attempt->result = result_of(
+            [&] { return connect_to_export(attempt->uri, upstream_wishes(), attempt->limit); });
         attempt->ended.store(true, std::memory_order_release);
     };
     try {
@@ -54,11 +57,12 @@ std::optional<DialResult> ThreadDialer::result() {
     if (!attempt_->ended.load(std::memory_order_acquire)) return std::nullopt;
     DialResult result = std::move(attempt_->result);
     attempt_.reset();
+    if (result.connection) address_ = result.connection->address;
     return result;
 }
 
 DialResult ThreadDialer::dial_now(std::chrono::milliseconds limit) {
-    return dial_upstream(uri_, limit);
+    return result_of([&] { return connect_to_address(uri_, address_, upstream_wishes(), limit); });
 }
 
 }  // namespace blkscope::nbd

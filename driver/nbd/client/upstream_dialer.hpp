@@ -3,7 +3,8 @@
 // Units:     milliseconds.
 // Ownership: result() gives the connection to the caller.
 // Threads:   a single one. ThreadDialer has a thread for each attempt, which ends by itself, also
-//            when the dialer is destroyed meanwhile.
+//            when the dialer is destroyed meanwhile. Only these threads look names up, because that may
+//            block for long.
 // Errors:    an attempt that failed has the reason in one line.
 #pragma once
 
@@ -32,7 +33,7 @@ class UpstreamDialer {
     virtual void begin(std::chrono::milliseconds limit) = 0;
     /// Nothing while the attempt is under way.
     virtual std::optional<DialResult> result() = 0;
-    /// Connects at once, for one short look. Blocks up to the limit.
+    /// Connects at once, for one short look, where the server was last. Blocks up to the limit.
     virtual DialResult dial_now(std::chrono::milliseconds limit) = 0;
 
   protected:
@@ -47,7 +48,8 @@ inline constexpr std::chrono::milliseconds upstream_dial_time_max{5'000};
 
 class ThreadDialer final : public UpstreamDialer {
   public:
-    explicit ThreadDialer(Uri uri) : uri_(std::move(uri)) {}
+    /// `address` is that of the first connection.
+    ThreadDialer(Uri uri, const ServerAddress& address) : uri_(std::move(uri)), address_(address) {}
 
     void begin(std::chrono::milliseconds limit) override;
     std::optional<DialResult> result() override;
@@ -57,6 +59,7 @@ class ThreadDialer final : public UpstreamDialer {
     struct Attempt;
 
     const Uri uri_;
+    ServerAddress address_;  // of the latest connection
     std::shared_ptr<Attempt> attempt_;
 };
 

@@ -148,14 +148,12 @@ void UpstreamLink::fail_old_ones() {
 
 // ---- The connection ----
 
-// ---- The connection ----
-
 void UpstreamLink::establish(RemoteConnection connection) {
     assert(!requester_);
     remote_ = connection.remote;
     RequesterOwner& owner = *this;
-    requester_.emplace(owner, ring_, std::move(connection.socket), remote_,
-                       to_nanoseconds(target_.options.timeout), Requester::Receives::while_owed);
+    requester_.emplace(owner, ring_, std::move(connection), to_nanoseconds(target_.options.timeout),
+                       Requester::Receives::while_owed);
     phase_ = Phase::connected;
     established_ns_ = now_ns();
     kstat_.state_is(UpstreamKstat::State::connected);

@@ -31,7 +31,8 @@ class RequesterTest : public testing::Test, protected RequesterOwner {
     void connect(hrtime_t patience = patience_ns,
                  Requester::Receives receives = Requester::Receives::always) {
         RequesterOwner& owner = *this;
-        requester_.emplace(owner, ring_, std::move(client_), RemoteExport{}, patience, receives);
+        requester_.emplace(owner, ring_, RemoteConnection{std::move(client_), RemoteExport{}},
+                           patience, receives);
     }
     void TearDown() override {
         if (!requester_) return;
