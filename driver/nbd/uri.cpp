@@ -111,6 +111,12 @@ void parse_user(std::string_view& authority, Uri& uri) {
     authority.remove_prefix(at + 1);
 }
 
+bool parse_flag(const std::string& name, const std::string& value) {
+    if (value.empty() || value == "true" || value == "1") return true;
+    if (value == "false" || value == "0") return false;
+    throw std::invalid_argument(name + "=" + value + " is neither true nor false");
+}
+
 const Scheme& parse_scheme(std::string_view text) {
     const auto found = std::find_if(schemes.begin(), schemes.end(), [&](const Scheme& scheme) {
         return text.starts_with(scheme.text);
@@ -142,6 +148,8 @@ Uri parse(std::string_view text) {
     }
     uri.tls_certificates = parameter(query, "tls-certificates");
     uri.tls_hostname = parameter(query, "tls-hostname");
+    uri.tls_verify_peer = parse_flag("tls-verify-peer", parameter(query, "tls-verify-peer"));
+    uri.tls_psk_file = parameter(query, "tls-psk-file");
     return uri;
 }
 
@@ -176,6 +184,8 @@ std::string Uri::text() const {
     add("socket", socket_path);
     add("tls-certificates", tls_certificates);
     add("tls-hostname", tls_hostname);
+    add("tls-verify-peer", tls_verify_peer ? "" : "false");
+    add("tls-psk-file", tls_psk_file);
     return out;
 }
 

@@ -5,12 +5,13 @@
 //
 // nbds means TLS, and nbd means no TLS. `?tls-certificates=DIR` is the directory of the client's
 // certificates. `&tls-hostname=NAME` is the expected name in the server's certificate, if not the
-// host. A user before the host (USER@) names a shared key.
+// host. `&tls-verify-peer=false` accepts any certificate. `&tls-psk-file=FILE` has shared keys, and a
+// user before the host (USER@) names one of them.
 //
 // Ownership: a Uri owns its strings.
 // Threads:   any.
 // Errors:    parse_uri() throws std::invalid_argument with the URI and the reason.
-// Source:    the NBD URI specification; nbd_connect_uri(3) for tls-certificates.
+// Source:    the NBD URI specification; nbd_connect_uri(3) for the options of TLS.
 #pragma once
 
 #include <cstdint>
@@ -29,6 +30,8 @@ struct Uri {
     std::string user = {};              // the name of a shared key; empty for certificates
     std::string tls_certificates = {};  // a directory; empty if not given
     std::string tls_hostname = {};
+    bool tls_verify_peer = true;
+    std::string tls_psk_file = {};
 
     [[nodiscard]] std::string text() const;
 };

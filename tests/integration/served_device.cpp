@@ -1,8 +1,11 @@
 #include "served_device.hpp"
 
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +17,8 @@
 #include <sstream>
 #include <system_error>
 #include <thread>
+
+#include "base/descriptor.hpp"
 
 namespace blkscope::test {
 namespace {
@@ -47,6 +52,17 @@ std::optional<std::string> missing(const std::string& program) {
         if (access((folder + "/" + program).c_str(), X_OK) == 0) return {};
     }
     return "SKIPPED: " + program + " is not installed; see tools/install-deps";
+}
+
+uint16_t free_port() {
+    const Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t bytes = sizeof address;
+    EXPECT_EQ(bind(socket.get(), reinterpret_cast<sockaddr*>(&address), bytes), 0);
+    EXPECT_EQ(getsockname(socket.get(), reinterpret_cast<sockaddr*>(&address), &bytes), 0);
+    return ntohs(address.sin_port);
 }
 
 // ---- Process ----

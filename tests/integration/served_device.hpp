@@ -38,6 +38,9 @@ constexpr uint64_t grown_kib(uint64_t touched_mib) {
 /// Why a test cannot run here, for GTEST_SKIP(); nothing when `program` is in the PATH.
 std::optional<std::string> missing(const std::string& program);
 
+/// A port that was free a moment ago, for a server that takes no other.
+uint16_t free_port();
+
 /// For the first line of a test that needs a program of others.
 #define NEEDS(program) \
     if (const auto why = blkscope::test::missing(program)) GTEST_SKIP() << *why

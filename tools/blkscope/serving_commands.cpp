@@ -37,6 +37,7 @@ constexpr const char* serve_notes =
     "  blkscope serve --fault 'read:error=EIO;chance=1/100' disk.img\n"
     "  blkscope serve --crash-cache 64M disk.img\n"
     "  blkscope serve nbd://storage/disk --unix /run/disk.sock\n"
+    "  blkscope serve 'nbds://storage/disk?tls-certificates=/etc/pki/nbd'\n"
     "  blkscope serve --tls require --tls-certs /etc/pki/nbd --port 10809 disk.img\n"
     "  blkscope serve --config /etc/blkscope/lab.json";
 

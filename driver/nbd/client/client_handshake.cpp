@@ -90,6 +90,7 @@ ClientHandshake::Step ClientHandshake::take_message() {
             return take_reply();
         case State::export_name:
             return take_export();
+        case State::starting_tls:
         case State::ended:
             break;
     }
@@ -106,7 +107,18 @@ ClientHandshake::Step ClientHandshake::take_greeting() {
     const bool short_end = (server_flags_ & handshake_flag::no_zeroes) != 0;
     append_number<uint32_t>(
         out_, (fixed ? client_flag::fixed_newstyle : 0) | (short_end ? client_flag::no_zeroes : 0));
-    if (!fixed) return ask_by_name();
+    if (wishes_.tls && !fixed) return fail("the server has no TLS");
+    if (wishes_.tls) return ask(Option::starttls);
+    return fixed ? ask_for_form() : ask_by_name();
+}
+
+ClientHandshake::Step ClientHandshake::go_on_in_tls() {
+    assert(state_ == State::starting_tls);
+    out_.clear();
+    return ask_for_form();
+}
+
+ClientHandshake::Step ClientHandshake::ask_for_form() {
     if (wishes_.replies_max == ReplyForm::extended) return ask(Option::extended_headers);
     if (wishes_.replies_max == ReplyForm::structured) return ask(Option::structured_reply);
     return ask_for_export();
@@ -150,6 +162,8 @@ ClientHandshake::Step ClientHandshake::take_refusal() {
         case Option::set_meta_context:
             remote_.terms.allocation = false;
             return ask_for_export();
+        case Option::starttls:
+            return fail("the server has no TLS, or does not allow it");
         default:
             break;
     }
@@ -170,6 +184,9 @@ ClientHandshake::Step ClientHandshake::after(Option option) {
             return ask_for_context();
         case Option::set_meta_context:
             return ask_for_export();
+        case Option::starttls:
+            expect(State::starting_tls, 0);
+            return {.send = {}, .next = Next::start_tls};
         default:
             break;
     }

@@ -10,6 +10,10 @@
 // Each byte of the server is foreign. A message of the wrong kind or length ends the handshake. The
 // number of messages is limited.
 //
+// With a wish for TLS, STARTTLS is the first question. At Next::start_tls no byte is read that the
+// server has sent in the clear behind its consent. So an attacker cannot put answers in there: they
+// are taken for TLS, and make no sense.
+//
 // Units:     bytes.
 // Ownership: owns the bytes of its steps.
 // Threads:   a single one.
@@ -34,6 +38,7 @@ struct ClientWishes {
     std::string export_name;
     ReplyForm replies_max = ReplyForm::extended;  // the server may give less
     bool allocation = false;                      // block status
+    bool tls = false;                             // a server without TLS is refused
 };
 
 class ClientHandshake {
@@ -47,14 +52,17 @@ class ClientHandshake {
     ClientHandshake(const ClientHandshake&) = delete;
     ClientHandshake& operator=(const ClientHandshake&) = delete;
 
-    enum class Next : uint8_t { go_on, transmission, failed };
+    enum class Next : uint8_t { go_on, start_tls, transmission, failed };
 
     struct Step {
         std::span<const std::byte> send;  // valid until the next feed()
         Next next = Next::go_on;
     };
 
-    /// The number of bytes to read next; 0 after the end.
+    /// After Next::start_tls, when all further bytes are encrypted: the next question.
+    [[nodiscard]] Step go_on_in_tls();
+
+    /// The number of bytes to read next; 0 after the end, and while TLS is to be started.
     [[nodiscard]] size_t wanted() const { return missing_; }
     /// Takes the next bytes of the stream, 1 to wanted().
     [[nodiscard]] Step feed(std::span<const std::byte> bytes);
@@ -65,7 +73,14 @@ class ClientHandshake {
     [[nodiscard]] const std::string& failure() const { return failure_; }
 
   private:
-    enum class State : uint8_t { greeting, reply_header, reply_data, export_name, ended };
+    enum class State : uint8_t {
+        greeting,
+        reply_header,
+        reply_data,
+        export_name,
+        starting_tls,
+        ended
+    };
 
     void expect(State state, size_t bytes);
     Step take_message();
@@ -78,6 +93,7 @@ class ClientHandshake {
     Step take_export();
     Step after(Option option);
     Step ask(Option option, std::span<const std::byte> data = {});
+    Step ask_for_form();
     Step ask_for_context();
     Step ask_for_export();
     Step ask_by_name();

@@ -3,7 +3,7 @@
 // Units:     milliseconds.
 // Ownership: the caller owns the socket, which blocks.
 // Threads:   any; a call blocks up to its limit.
-// Errors:    std::invalid_argument for a URI that cannot be used, such as one with TLS.
+// Errors:    std::invalid_argument for a URI, or for certificates and keys, that cannot be used.
 //            std::runtime_error if the server or the export is not there, with the URI.
 #pragma once
 

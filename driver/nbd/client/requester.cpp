@@ -24,6 +24,14 @@ size_t encode_header(std::span<std::byte, extended_request_bytes> to, Request re
     return extended_request_bytes;
 }
 
+// The owner's constructor needs the rest of the connection before.
+std::unique_ptr<Transport> transport_of(TransportOwner& owner, Ring& ring,
+                                        RemoteConnection connection) {
+    const int socket = connection.socket.release();
+    if (connection.tls) return make_transport(owner, ring, socket, std::move(connection.tls));
+    return std::make_unique<PlainTransport>(owner, ring, socket, PlainTransport::Receives::at_once);
+}
+
 }  // namespace
 
 Requester::Requester(RequesterOwner& owner, Ring& ring, RemoteConnection connection,
@@ -34,8 +42,7 @@ Requester::Requester(RequesterOwner& owner, Ring& ring, RemoteConnection connect
       patience_ns_(patience_ns),
       receives_(receives),
       parser_(connection.remote.terms.replies, connection.remote.allocation_id, *this),
-      transport_(new PlainTransport(*this, ring, connection.socket.release(),
-                                    PlainTransport::Receives::at_once)) {
+      transport_(transport_of(*this, ring, std::move(connection))) {
     assert(patience_ns_ > 0);
     pieces_.reserve(pieces_max);
     ring_.set_alarm(*this, ring_.now() + kernel_ticks(ring_.kernel(), watch_ns), false);

@@ -2,9 +2,13 @@
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <pwd.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <cstdio>
@@ -38,6 +42,14 @@ constexpr const char* ciphers =
 // with it, because shared keys are bound to SHA-256.
 constexpr const char* ciphers_1_3 =
     "TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256";
+
+// Of a client that shows a key. Without a cipher of certificates, the server must have the key.
+constexpr const char* key_ciphers =
+    "ECDHE-PSK-CHACHA20-POLY1305:DHE-PSK-AES128-GCM-SHA256:DHE-PSK-AES256-GCM-SHA384:"
+    "DHE-PSK-CHACHA20-POLY1305";
+
+// The ciphers of TLS 1.3 have no kind. A key can be used with those of SHA-256 only.
+constexpr const char* key_ciphers_1_3 = "TLS_AES_128_GCM_SHA256:TLS_CHACHA20_POLY1305_SHA256";
 
 constexpr unsigned char session_context[] = "blkscope";
 
@@ -101,6 +113,37 @@ unsigned find_key(SSL* session, const char* name, unsigned char* to, unsigned by
     return static_cast<unsigned>(key->size());
 }
 
+// The callback of a client, for both versions.
+// NOLINTNEXTLINE(readability-function-size): OpenSSL's parameters
+unsigned show_key(SSL* session, const char*, char* name, unsigned name_bytes, unsigned char* to,
+                  unsigned bytes_max) {
+    const auto* keys =
+        static_cast<const TlsKeys*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(session), keys_index));
+    const auto* const showing = static_cast<const TlsSession*>(SSL_get_app_data(session));
+    assert(showing != nullptr);
+    const std::string& user = showing->context().user();
+    const TlsKeys::Key* key = keys->find(user);
+    assert(key != nullptr);
+    if (key->size() > bytes_max || user.size() >= name_bytes) return 0;
+    std::copy_n(user.c_str(), user.size() + 1, name);
+    std::copy(key->begin(), key->end(), to);
+    return static_cast<unsigned>(key->size());
+}
+
+// The certificate of a server that must have a key.
+int refuse_certificate(X509_STORE_CTX* asked, void*) {
+    X509_STORE_CTX_set_error(asked, X509_V_ERR_APPLICATION_VERIFICATION);
+    return 0;
+}
+
+std::string name_of_process_user() {
+    passwd entry{};
+    passwd* found = nullptr;
+    std::array<char, 4096> texts{};
+    ::getpwuid_r(::geteuid(), &entry, texts.data(), texts.size(), &found);
+    return found == nullptr ? "" : entry.pw_name;
+}
+
 // A user who gives TLS options expects that the server uses TLS.
 void require_none(const TlsOptions& options) {
     constexpr std::string_view why = "without effect, because TLS is off";
@@ -117,9 +160,6 @@ void set_rules(SSL_CTX* context) {
     SSL_CTX_set_num_tickets(context, 0);
     SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
     SSL_CTX_set_dh_auto(context, 1);
-    // OpenSSL treats a shared key of TLS 1.3 as a session. Where clients are verified, a session
-    // needs a context.
-    SSL_CTX_set_session_id_context(context, session_context, sizeof session_context);
     SSL_CTX_set_default_passwd_cb(context, no_passphrase);
     if (SSL_CTX_set_cipher_list(context, ciphers) != 1 ||
         SSL_CTX_set_ciphersuites(context, ciphers_1_3) != 1) {
@@ -216,12 +256,34 @@ std::shared_ptr<const TlsContext> TlsContext::open(const TlsOptions& options) {
     return std::shared_ptr<const TlsContext>(new TlsContext(options));
 }
 
+std::shared_ptr<const TlsContext> TlsContext::open_client(const TlsClientRules& rules) {
+    return std::shared_ptr<const TlsContext>(new TlsContext(rules));
+}
+
 TlsContext::TlsContext(const TlsOptions& options)
     : mode_(options.mode), context_(SSL_CTX_new(TLS_server_method())) {
     if (!context_) throw std::bad_alloc();
     set_rules(context_.get());
+    // OpenSSL treats a shared key of TLS 1.3 as a session. Where clients are verified, a session
+    // needs a context.
+    SSL_CTX_set_session_id_context(context_.get(), session_context, sizeof session_context);
     if (!options.certificates.empty()) load_certificates(options);
-    if (!options.psk_file.empty()) load_keys(options.psk_file);
+    if (options.psk_file.empty()) return;
+    load_keys(options.psk_file);
+    SSL_CTX_set_psk_server_callback(context_.get(), find_key);
+}
+
+TlsContext::TlsContext(const TlsClientRules& rules)
+    : is_client_(true), context_(SSL_CTX_new(TLS_client_method())) {
+    if (!context_) throw std::bad_alloc();
+    set_rules(context_.get());
+    if (!rules.psk_file.empty()) {
+        require_key(rules);
+        return;
+    }
+    load_client_certificates(rules.certificates);
+    if (!rules.hostname.empty()) require_name(rules.hostname);
+    if (rules.verify_peer) SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
 }
 
 TlsContext::~TlsContext() = default;
@@ -233,10 +295,14 @@ void TlsContext::Free::operator()(ssl_ctx_st* context) const {
 void TlsContext::load_certificates(const TlsOptions& options) {
     const fs::path folder = options.certificates;
     const std::string chain = folder / "server-cert.pem";
-    load_chain(context_.get(), chain);
+    load_own(chain, folder / "server-key.pem");
     warn_if_untimely(context_.get(), chain);
-    load_private_key(context_.get(), folder / "server-key.pem", chain);
     if (options.verify_peer) require_signed_by(folder / "ca-cert.pem");
+}
+
+void TlsContext::load_own(const std::string& chain, const std::string& key) {
+    load_chain(context_.get(), chain);
+    load_private_key(context_.get(), key, chain);
 }
 
 void TlsContext::require_signed_by(const std::string& authority) {
@@ -261,7 +327,47 @@ void TlsContext::load_keys(const std::string& path) {
     OPENSSL_cleanse(text.data(), text.size());
     warn_if_exposed(path);
     SSL_CTX_set_ex_data(context_.get(), keys_index, const_cast<TlsKeys*>(keys_.get()));
-    SSL_CTX_set_psk_server_callback(context_.get(), find_key);
+}
+
+// ---- Of a client ----
+
+// A certificate of its own is shown if the folder has one, as libnbd does.
+void TlsContext::load_client_certificates(const std::string& folder) {
+    if (folder.empty()) {
+        SSL_CTX_set_default_verify_paths(context_.get());
+        return;
+    }
+    const std::string authority = fs::path(folder) / "ca-cert.pem";
+    open_file(authority, "give the directory that has the authority's certificate");
+    if (SSL_CTX_load_verify_locations(context_.get(), authority.c_str(), nullptr) != 1) {
+        fail(authority, "no certificate that can be used: " + tls_error_text(), make_certificate);
+    }
+    const std::string chain = fs::path(folder) / "client-cert.pem";
+    if (fs::exists(chain)) load_own(chain, fs::path(folder) / "client-key.pem");
+}
+
+void TlsContext::require_name(const std::string& name) {
+    X509_VERIFY_PARAM* const wanted = SSL_CTX_get0_param(context_.get());
+    if (X509_VERIFY_PARAM_set1_ip_asc(wanted, name.c_str()) == 1) return;
+    X509_VERIFY_PARAM_set_hostflags(wanted, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    if (X509_VERIFY_PARAM_set1_host(wanted, name.c_str(), name.size()) != 1) throw std::bad_alloc();
+    server_name_ = name;
+}
+
+void TlsContext::require_key(const TlsClientRules& rules) {
+    user_ = rules.user.empty() ? name_of_process_user() : rules.user;
+    load_keys(rules.psk_file);
+    if (keys_->find(user_) == nullptr) {
+        fail(rules.psk_file, "no key of '" + user_ + "'",
+             "give the name in the URI, as nbds://NAME@HOST");
+    }
+    SSL_CTX_set_psk_client_callback(context_.get(), show_key);
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+    SSL_CTX_set_cert_verify_callback(context_.get(), refuse_certificate, nullptr);
+    if (SSL_CTX_set_cipher_list(context_.get(), key_ciphers) != 1 ||
+        SSL_CTX_set_ciphersuites(context_.get(), key_ciphers_1_3) != 1) {
+        throw std::runtime_error("TLS: OpenSSL's configuration leaves none of our ciphers");
+    }
 }
 
 }  // namespace blkscope::nbd

@@ -1,5 +1,6 @@
 #include "driver/nbd/tls/tls_session.hpp"
 
+#include <fmt/format.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -135,9 +136,13 @@ TlsSession::TlsSession(std::shared_ptr<const TlsContext> context)
         BIO_free(bio);
         throw std::bad_alloc();
     }
-    SSL_set_bio(ssl_, bio, bio);  // takes the one reference for both directions
-    SSL_set_accept_state(ssl_);
-    SSL_set_app_data(ssl_, this);  // find_key() reads it
+    SSL_set_bio(ssl_, bio, bio);   // takes the one reference for both directions
+    SSL_set_app_data(ssl_, this);  // the callbacks of keys read it
+    context_->is_client() ? SSL_set_connect_state(ssl_) : SSL_set_accept_state(ssl_);
+    if (context_->server_name().empty()) return;
+    // The macro SSL_set_tlsext_host_name has an old cast.
+    SSL_ctrl(ssl_, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name,
+             const_cast<char*>(context_->server_name().c_str()));
 }
 
 TlsSession::~TlsSession() {
@@ -176,7 +181,24 @@ size_t TlsSession::output_room() const {
     return output_bytes_max - output_end_;
 }
 
-// ---- To and from the client ----
+// ---- To and from the peer ----
+
+const char* TlsSession::peer_word() const {
+    return context_->is_client() ? "server" : "client";
+}
+
+// Without verification its result is no reason. With a shared key there is no result.
+std::string TlsSession::reason_of_failure() const {
+    const long verified = SSL_get_verify_result(ssl_);
+    if (verified == X509_V_ERR_APPLICATION_VERIFICATION) {
+        return "the server does not have the key of " + printable(context_->user());
+    }
+    if (verified == X509_V_OK || verified == X509_V_ERR_UNSPECIFIED ||
+        SSL_get_verify_mode(ssl_) == SSL_VERIFY_NONE) {
+        return tls_error_text();
+    }
+    return tls_error_text() + " (" + X509_verify_cert_error_string(verified) + ")";
+}
 
 // Converts the result of a failed OpenSSL call to an errno.
 int32_t TlsSession::outcome(int result) {
@@ -186,13 +208,11 @@ int32_t TlsSession::outcome(int result) {
         case SSL_ERROR_ZERO_RETURN:
             return 0;
         case SSL_ERROR_WANT_WRITE:
-            failure_ = "the client sends key updates and does not read the answers";
+            failure_ =
+                fmt::format("the {} sends key updates and does not read the answers", peer_word());
             return -EPROTO;
         default:
-            failure_ = tls_error_text();
-    }
-    if (const long verified = SSL_get_verify_result(ssl_); verified != X509_V_OK) {
-        failure_.append(" (").append(X509_verify_cert_error_string(verified)).append(")");
+            failure_ = reason_of_failure();
     }
     if (!client_.empty()) failure_.append("; the client is ").append(client_);
     return -EPROTO;
@@ -212,10 +232,10 @@ std::optional<std::string> TlsSession::take_unknown_key() {
 
 int TlsSession::handshake() {
     ERR_clear_error();
-    const int result = SSL_accept(ssl_);
+    const int result = SSL_do_handshake(ssl_);
     if (result == 1) return 0;
     const int32_t why = outcome(result);
-    if (why == 0) failure_ = "the client ended TLS";
+    if (why == 0) failure_ = fmt::format("the {} ended TLS", peer_word());
     return why == 0 ? -EPROTO : why;
 }
 

@@ -1,14 +1,15 @@
-// TlsSession: one client's TLS, as bytes in and bytes out. The session has no socket and no clock.
-// So a session begins on the control thread and continues on a worker's ring.
+// TlsSession: one connection's TLS, as bytes in and bytes out. The session has no socket and no clock.
+// So a session begins on the control thread and continues on a worker's ring. The context says which
+// side it is, and the other side is the peer.
 //
 //     socket ─▶ input() ─▶ [ ciphertext ] ─▶ read()  ─▶ requests and their data
 //     socket ◀─ output() ◀─ [ ciphertext ] ◀─ write() ◀─ replies
 //
-// The two buffers have a fixed size, so a client that does not read costs no more than that. If a
+// The two buffers have a fixed size, so a peer that does not read costs no more than that. If a
 // write does not fit, the caller writes the rest after a send. Bytes being sent stay in place while
 // more are appended.
 //
-// A client's key update is answered. A client that sends key updates without reading fails when the
+// A peer's key update is answered. A peer that sends key updates without reading fails when the
 // answers no longer fit.
 //
 // Units:     bytes.
@@ -59,14 +60,14 @@ class TlsSession {
     [[nodiscard]] std::span<const std::byte> output() const;
     void sent(size_t bytes);
 
-    // ---- To and from the client ----
+    // ---- To and from the peer ----
     // Results are bytes or -errno. -EAGAIN: more ciphertext is needed first. -EPROTO: failed.
     // Output may exist after any result.
 
     /// Continues the handshake; 0 when done.
     int handshake();
 
-    /// Decrypts as much as is available and fits in `to`. 0: the client has closed its direction.
+    /// Decrypts as much as is available and fits in `to`. 0: the peer has closed its direction.
     int32_t read(std::span<std::byte> to);
 
     /// True if received ciphertext is not decrypted yet. A stream that ends here was cut.
@@ -82,6 +83,8 @@ class TlsSession {
 
     /// A line of ASCII; empty unless failed. Ends with the client's name, if set.
     [[nodiscard]] const std::string& failure() const { return failure_; }
+
+    [[nodiscard]] const TlsContext& context() const { return *context_; }
 
     /// Sets the client's name for the texts of failure().
     void name_client(std::string name) { client_ = std::move(name); }
@@ -104,6 +107,8 @@ class TlsSession {
     friend struct TlsSessionBio;
 
     int32_t outcome(int result);
+    [[nodiscard]] std::string reason_of_failure() const;
+    [[nodiscard]] const char* peer_word() const;
     bool write_record(const void* data, size_t bytes);
     [[nodiscard]] bool has_used_key() const;
     [[nodiscard]] size_t output_room() const;
@@ -121,7 +126,7 @@ class TlsSession {
 
     bool closed_ = false;
     std::string failure_;
-    std::string client_;  // empty until name_client()
+    std::string client_;    // empty until name_client()
     std::string key_name_;  // the last key of the server that the client offered
     std::optional<std::string> unknown_key_;
     bool unknown_key_taken_ = false;

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "driver/nbd/tls/tls.hpp"
+
 namespace blkscope::nbd {
 
 TlsTransport::TlsTransport(TransportOwner& owner, Ring& ring, int socket,
@@ -28,7 +30,7 @@ void TlsTransport::decrypt() {
         if (bytes < static_cast<int32_t>(places_[i].iov_len)) break;
     }
     if (result == -EAGAIN && !stopped_) {
-        if (!sending_ && !tls_->output().empty()) start_send();
+        send_own_messages();
         return start_receive();
     }
     if (result == -EAGAIN) result = 0;
@@ -65,11 +67,11 @@ void TlsTransport::encrypted_received(int32_t result) {
 void TlsTransport::decrypted(int32_t result) {
     assert(receiving_);
     receiving_ = false;
-    if (!sending_ && !tls_->output().empty() && tls_->failure().empty()) start_send();
+    if (tls_->failure().empty()) send_own_messages();
     owner_.received(result);
 }
 
-// Sends the client TLS's alert, if its socket accepts it at once.
+// Sends the peer TLS's alert, if its socket accepts it at once.
 void TlsTransport::fail() {
     const std::span<const std::byte> alert = tls_->output();
     if (!sending_ && !alert.empty()) ring_.kernel().send_now(socket_, alert);
@@ -81,6 +83,21 @@ std::string TlsTransport::reason(int32_t result) const {
         return "the TLS stream was cut off in the middle of a request";
     }
     return Transport::reason(result);
+}
+
+// TLS's own messages are no input for the owner. The session takes them out of the socket.
+bool TlsTransport::has_input() {
+    assert(!receiving_);
+    for (;;) {
+        std::byte next{};
+        const int32_t bytes = tls_->read({&next, 1});
+        if (bytes != -EAGAIN) return true;
+        send_own_messages();
+        const std::span<std::byte> room = tls_->input();
+        const ssize_t received = ::recv(socket_, room.data(), room.size(), MSG_DONTWAIT);
+        if (received <= 0) return received == 0 || errno != EAGAIN;
+        tls_->received(static_cast<size_t>(received));
+    }
 }
 
 // ---- Sending ----
@@ -112,6 +129,14 @@ void TlsTransport::start_send() {
     ring_.prepare(send_operation_, [&](io_uring_sqe* entry) {
         io_uring_prep_send(entry, socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_WAITALL);
     });
+}
+
+void TlsTransport::send_own_messages() {
+    const std::span<const std::byte> bytes = tls_->output();
+    if (sending_ || bytes.empty()) return;
+    if (!tls_->context().is_client()) return start_send();
+    const ssize_t sent = ring_.kernel().send_now(socket_, bytes);
+    if (sent > 0) tls_->sent(static_cast<size_t>(sent));
 }
 
 void TlsTransport::encrypted_sent(int32_t result) {

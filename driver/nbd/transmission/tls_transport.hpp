@@ -8,7 +8,8 @@
 // ends when the socket has all of them.
 //
 // TLS's own messages (new keys, an alert, the closing message) are sent when no other send is under
-// way.
+// way. A client's have no operation on the ring, because a requester without requests may be
+// destroyed. The socket takes them at once, or they go with the next send.
 //
 // The rest is as in transport.hpp.
 #pragma once
@@ -31,6 +32,7 @@ class TlsTransport final : public Transport {
 
     [[nodiscard]] bool has_read_ahead() const override { return true; }
     [[nodiscard]] bool has_sent_all() const override;
+    [[nodiscard]] bool has_input() override;
     [[nodiscard]] bool was_cut_off() const override { return cut_off_; }
     [[nodiscard]] std::string reason(int32_t result) const override;
 
@@ -42,6 +44,7 @@ class TlsTransport final : public Transport {
     void decrypted(int32_t result);
     void fail();
     void start_send();
+    void send_own_messages();
     void encrypted_sent(int32_t result);
     void send_failed(int32_t result);
 

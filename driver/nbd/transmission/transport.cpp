@@ -63,7 +63,7 @@ void Transport::send_last(std::span<const std::byte> bytes) {
     ring_.kernel().send_now(socket_, bytes);
 }
 
-bool Transport::has_input() const {
+bool Transport::has_input() {
     std::byte next{};
     return ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
 }

@@ -112,6 +112,42 @@ TEST(ClientHandshake, AgreesOnTheRichestFormThatBothHave) {
     }
 }
 
+TEST(ClientHandshake, AsksForTlsFirstAndForTheRestInIt) {
+    ClientHandshake client({.export_name = "disk", .tls = true});
+    Bytes said = greeting(fixed);
+    answer(said, Option::starttls, OptionReply::ack);
+    ASSERT_EQ(feed(client, said), ClientHandshake::Next::start_tls);
+    EXPECT_EQ(client.wanted(), 0u);
+    const auto question = client.go_on_in_tls();
+    EXPECT_EQ(question.next, ClientHandshake::Next::go_on);
+    ASSERT_GT(question.send.size(), 12u);
+    EXPECT_EQ(load_be<uint32_t>(question.send.subspan<8, 4>()),
+              static_cast<uint32_t>(Option::extended_headers));
+    EXPECT_GT(client.wanted(), 0u);
+}
+
+TEST(ClientHandshake, RefusesAServerWithoutTlsIfTlsIsWished) {
+    for (const OptionReply refusal : {OptionReply::err_unsup, OptionReply::err_policy}) {
+        ClientHandshake client({.export_name = "disk", .tls = true});
+        Bytes said = greeting(fixed);
+        answer(said, Option::starttls, refusal);
+        EXPECT_EQ(feed(client, said), ClientHandshake::Next::failed);
+        EXPECT_EQ(client.failure(), "the server has no TLS, or does not allow it");
+    }
+    ClientHandshake client({.export_name = "disk", .tls = true});
+    EXPECT_EQ(feed(client, greeting(0)), ClientHandshake::Next::failed);
+    EXPECT_EQ(client.failure(), "the server has no TLS");
+}
+
+TEST(ClientHandshake, TakesNoOtherAnswerForTls) {
+    for (const OptionReply other : {OptionReply::info, OptionReply::server}) {
+        ClientHandshake client({.export_name = "disk", .tls = true});
+        Bytes said = greeting(fixed);
+        answer(said, Option::starttls, other, Bytes(4));
+        EXPECT_EQ(feed(client, said), ClientHandshake::Next::failed);
+    }
+}
+
 TEST(ClientHandshake, SaysThatTheServerHasNoSuchExport) {
     const Exports exports = one_export();
     Handshake server(exports);

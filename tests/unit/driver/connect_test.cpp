@@ -4,23 +4,33 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "credentials.hpp"
 #include "driver/nbd/client/blocking_stream.hpp"
 #include "driver/nbd/client/upstream_dialer.hpp"
 #include "driver/nbd/handshake/handshake.hpp"
+#include "driver/nbd/tls/tls.hpp"
 
 namespace blkscope::nbd {
 namespace {
 
 constexpr std::chrono::seconds limit{20};
+
+// Behind the consent to TLS, in the clear: an acknowledgement of the next question.
+constexpr std::string_view injected("\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x0b\0\0\0\x01\0\0\0\0",
+                                    20);
 
 Exports one_export() {
     return Exports({{.name = "disk",
@@ -46,10 +56,54 @@ class ConnectTest : public testing::Test {
     }
     ~ConnectTest() override { end_server(); }
 
+    void SetUp() override {
+        char name[] = "/tmp/blkscope_test.XXXXXX";
+        folder_ = mkdtemp(name);
+        test::make_certificates(folder_);
+        test::make_key(folder_, "alice");
+    }
+    void TearDown() override { std::filesystem::remove_all(folder_); }
+
     /// Serves one client up to the end of its handshake.
     void start_server() {
         server_ = std::thread([this] { serve_one(); });
     }
+    [[nodiscard]] TlsOptions both_kinds() const {
+        return {
+            .mode = TlsMode::require, .certificates = folder_, .psk_file = folder_ / "keys.psk"};
+    }
+    [[nodiscard]] std::string uri_of(const std::string& options, const std::string& user = "",
+                                     const std::string& host = "localhost") const {
+        return "nbds://" + user + host + "/disk?" + options;
+    }
+    [[nodiscard]] std::string certificates(const std::string& of = "") const {
+        return "tls-certificates=" + (folder_ / of).string();
+    }
+    [[nodiscard]] std::string keys(const std::string& of = "") const {
+        return "tls-psk-file=" + (folder_ / of / "keys.psk").string();
+    }
+
+    /// The failure of connecting to a server with these options; empty on success.
+    std::string failure(const TlsOptions& server, const std::string& uri) {
+        tls_context_ = TlsContext::open(server);
+        start_server();
+        std::string why;
+        try {
+            const auto connection = connect_to_address(parse_uri(uri), address_, {}, limit);
+            EXPECT_EQ(connection.remote.size_bytes, 1u << 20);
+            EXPECT_NE(connection.tls, nullptr);
+        } catch (const std::runtime_error& error) {
+            why = error.what();
+        }
+        server_.join();
+        return why;
+    }
+    /// The failure of a client whose server sends these bytes in place of its part of TLS.
+    std::string failure_after(std::string_view plain) {
+        plain_ = plain;
+        return failure(both_kinds(), uri_of(certificates()));
+    }
+
     void end_server() {
         ::shutdown(listening_.get(), SHUT_RDWR);
         if (server_.joinable()) server_.join();
@@ -61,7 +115,7 @@ class ConnectTest : public testing::Test {
         if (!client.socket.is_open()) return;
         BlockingStream stream(client, std::chrono::steady_clock::now() + limit);
         const Exports exports = one_export();
-        Handshake handshake(exports);
+        Handshake handshake(exports, {}, tls_context_ ? TlsMode::require : TlsMode::off);
         if (!stream.send_all(Handshake::greeting())) return;
         std::vector<std::byte> bytes(4096);
         for (auto next = Step::Next::go_on; next == Step::Next::go_on;) {
@@ -70,9 +124,20 @@ class ConnectTest : public testing::Test {
             const Step step = handshake.feed(place);
             if (!step.send.empty() && !stream.send_all(step.send)) return;
             next = step.next;
+            if (next != Step::Next::start_tls) continue;
+            if (!plain_.empty()) {
+                EXPECT_TRUE(stream.send_all(std::as_bytes(std::span(plain_))));
+                return;
+            }
+            client.tls = std::make_unique<TlsSession>(tls_context_);
+            if (!stream.agree_on_tls()) return;
+            next = Step::Next::go_on;
         }
     }
 
+    std::filesystem::path folder_;
+    std::shared_ptr<const TlsContext> tls_context_;  // none: a server without TLS
+    std::string plain_;                              // in place of the server's part of TLS
     Descriptor listening_;
     ServerAddress address_;
     std::thread server_;
@@ -85,6 +150,93 @@ TEST_F(ConnectTest, AKnownAddressNeedsNoName) {
     const DialResult result = dialer.dial_now(limit);
     ASSERT_TRUE(result.connection) << result.failure;
     EXPECT_EQ(result.connection->remote.size_bytes, 1u << 20);
+}
+
+// ---- TLS ----
+
+TEST_F(ConnectTest, CertificatesAndKeysConnect) {
+    EXPECT_EQ(failure(both_kinds(), uri_of(certificates())), "");
+    EXPECT_EQ(failure(both_kinds(), uri_of(certificates(), "", "127.0.0.1")), "");
+    EXPECT_EQ(failure(both_kinds(), uri_of(keys(), "alice@")), "");
+    TlsOptions verifying = both_kinds();
+    verifying.verify_peer = true;
+    EXPECT_EQ(failure(verifying, uri_of(certificates())), "");
+}
+
+TEST_F(ConnectTest, AServerOfAnotherNameIsRefused) {
+    const std::string other = certificates() + "&tls-hostname=example.org";
+    EXPECT_NE(failure(both_kinds(), uri_of(other)).find("hostname mismatch"), std::string::npos);
+    EXPECT_NE(
+        failure(both_kinds(), uri_of(certificates(), "", "127.0.0.2")).find("IP address mismatch"),
+        std::string::npos);
+    EXPECT_EQ(
+        failure(both_kinds(), uri_of(certificates() + "&tls-hostname=localhost", "", "1.2.3.4")),
+        "");
+}
+
+TEST_F(ConnectTest, AServerOfAnotherAuthorityIsRefusedUnlessAnyIsAccepted) {
+    test::make_certificates(folder_ / "others");
+    const std::string others = certificates("others");
+    const std::string why = failure(both_kinds(), uri_of(others));
+    EXPECT_NE(why.find("TLS: certificate verify failed"), std::string::npos) << why;
+    EXPECT_EQ(failure(both_kinds(), uri_of(others + "&tls-verify-peer=false")), "");
+    EXPECT_NE(failure(both_kinds(), uri_of("")).find("certificate verify failed"),
+              std::string::npos);
+}
+
+// A server that does not have the key could show any certificate.
+TEST_F(ConnectTest, AServerThatDoesNotHaveTheKeyIsRefused) {
+    test::make_key(folder_ / "mallory", "mallory");
+    const TlsOptions certificates_only = {.mode = TlsMode::require, .certificates = folder_};
+    const TlsOptions keys_only = {.mode = TlsMode::require, .psk_file = folder_ / "keys.psk"};
+    const std::string unknown = "the server does not have the key of mallory";
+    const std::string uri = uri_of(keys("mallory"), "mallory@");
+    EXPECT_NE(failure(both_kinds(), uri).find(unknown), std::string::npos);
+    EXPECT_NE(failure(certificates_only, uri).find(unknown), std::string::npos);
+    EXPECT_NE(failure(keys_only, uri), "");
+    std::filesystem::create_directory(folder_ / "forged");
+    const std::filesystem::path forged = folder_ / "forged" / "keys.psk";
+    std::ofstream(forged) << "alice:" << std::string(64, '0') << "\n";
+    std::filesystem::permissions(forged, std::filesystem::perms::owner_read);
+    EXPECT_NE(failure(both_kinds(), uri_of(keys("forged"), "alice@")), "");
+}
+
+TEST_F(ConnectTest, CredentialsThatCannotBeUsedAreSaidBeforeAnyServerIsAsked) {
+    const auto said = [&](const std::string& uri) {
+        try {
+            static_cast<void>(connect_to_export(parse_uri(uri), {}, limit));
+        } catch (const std::invalid_argument& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    EXPECT_NE(said(uri_of(certificates("absent"))).find("ca-cert.pem: No such file"),
+              std::string::npos);
+    EXPECT_NE(said(uri_of(keys("absent"), "alice@")).find("keys.psk: No such file"),
+              std::string::npos);
+    EXPECT_NE(said(uri_of(keys(), "bob@")).find("no key of 'bob'"), std::string::npos);
+    EXPECT_NE(said("nbd://localhost/disk?" + certificates()).find("use nbds://"),
+              std::string::npos);
+    std::filesystem::remove(folder_ / "client-key.pem");
+    EXPECT_NE(said(uri_of(certificates())).find("client-key.pem: No such file"), std::string::npos);
+}
+
+TEST_F(ConnectTest, ABrokenServerOfTlsIsRefused) {
+    EXPECT_NE(failure_after(injected).find("TLS: "), std::string::npos);
+    EXPECT_NE(failure_after(std::string("\x15\x03\x03\0\x02\x02\x28", 7)).find("alert handshake"),
+              std::string::npos);
+    EXPECT_NE(failure_after(std::string("\x16\x03\x03\xff\xff", 5) + std::string(70'000, 'x'))
+                  .find("TLS: "),
+              std::string::npos);
+    EXPECT_NE(failure_after(std::string("\x16\x03\x03\0\x40xxx", 8)).find("has closed"),
+              std::string::npos);
+}
+
+TEST_F(ConnectTest, AServerWithoutTlsIsRefused) {
+    start_server();
+    EXPECT_THROW(static_cast<void>(
+                     connect_to_address(parse_uri(uri_of(certificates())), address_, {}, limit)),
+                 std::runtime_error);
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class RequesterTest : public testing::Test, protected RequesterOwner {
     void connect(hrtime_t patience = patience_ns,
                  Requester::Receives receives = Requester::Receives::always) {
         RequesterOwner& owner = *this;
-        requester_.emplace(owner, ring_, RemoteConnection{std::move(client_), RemoteExport{}},
+        requester_.emplace(owner, ring_, RemoteConnection{std::move(client_), nullptr, RemoteExport{}},
                            patience, receives);
     }
     void TearDown() override {

@@ -73,7 +73,7 @@ class UpstreamBackingTest : public testing::Test {
         std::array<int, 2> ends{};
         EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()), 0);
         servers_.emplace_back(ends[1]);
-        return {Descriptor(ends[0]), remote};
+        return {Descriptor(ends[0]), nullptr, remote};
     }
     void open(const UpstreamOptions& options = {.timeout = long_time, .settle = milliseconds(0)}) {
         open(connection(), options);

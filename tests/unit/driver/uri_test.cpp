@@ -47,6 +47,11 @@ TEST(Uri, SaysTlsWithItsSchemeAndItsParameters) {
     EXPECT_EQ(uri.text(),
               "nbds://alice@localhost:10809/disk?tls-certificates=/pki%20dir"
               "&tls-hostname=example.org");
+    const Uri key = parse_uri("nbds://bob@h/?tls-psk-file=/a%20b&tls-verify-peer=false");
+    EXPECT_EQ(key.tls_psk_file, "/a b");
+    EXPECT_FALSE(key.tls_verify_peer);
+    EXPECT_EQ(key.text(), "nbds://bob@h:10809/?tls-verify-peer=false&tls-psk-file=/a%20b");
+    EXPECT_TRUE(parse_uri("nbds://h/?tls-verify-peer=true").tls_verify_peer);
     EXPECT_TRUE(parse_uri("nbds+unix:///?socket=s").tls);
     EXPECT_FALSE(parse_uri("nbd+unix:///?socket=s").tls);
     EXPECT_FALSE(parse_uri("nbd://localhost/").tls);
@@ -67,6 +72,7 @@ TEST(Uri, SaysWhichUriIsWrongAndWhy) {
         {"nbd+unix:///%?socket=s", "'%' without two hexadecimal digits after it"},
         {"nbd+unix:///%4?socket=s", "'%' without two hexadecimal digits after it"},
         {"nbd+unix:///%4g?socket=s", "'%' without two hexadecimal digits after it"},
+        {"nbds://h/?tls-verify-peer=no", "tls-verify-peer=no is neither true nor false"},
         {"nbd+unix:///a?socket=%00", "'%' without two hexadecimal digits after it"},
     };
     for (const auto& [text, why] : wrong) {
