@@ -215,6 +215,13 @@ void Requester::take_answers() {
 
 // ---- The end ----
 
+bool Requester::is_late(const RemoteRequest& request, hrtime_t now) const {
+    assert(request.sent > 0);
+    const hrtime_t patience = kernel_ticks(ring_.kernel(), patience_ns_);
+    const hrtime_t since = request.since > 0 ? request.since : request.sent;
+    return now - since >= patience && now - request.sent >= patience / 4;
+}
+
 void Requester::due() {
     if (lost_) return;
     if (closing_) return transport_->cut();  // the server does not take the goodbye
@@ -223,13 +230,12 @@ void Requester::due() {
         return lose("the server has closed the connection, or says what nobody asked");
     }
     const hrtime_t now = ring_.now();
-    const hrtime_t patience = kernel_ticks(ring_.kernel(), patience_ns_);
-    if (!in_send_.empty() && now - in_send_.front().sent >= patience) {
+    if (!in_send_.empty() && is_late(in_send_.front(), now)) {
         return lose("the server has not taken a request in time");
     }
     for (const Slot& slot : slots_) {
         const RemoteRequest* const request = slot.request;
-        if (request == nullptr || request->sent == 0 || now - request->sent < patience) continue;
+        if (request == nullptr || request->sent == 0 || !is_late(*request, now)) continue;
         return lose("the server has not answered a request in time");
     }
     ring_.set_alarm(*this, now + kernel_ticks(ring_.kernel(), watch_ns), false);

@@ -7,7 +7,9 @@
 // Any number of requests may be owed an answer. The owner may limit them.
 //
 // A server may be slow, broken or hostile. A request without an answer after the patience ends the
-// connection, as does each message that makes no sense.
+// connection, as does each message that makes no sense. A request that has waited before it was sent
+// has the rest of the patience, and a quarter at least. So it cannot wait for twice the patience, and
+// a good connection has time for an answer.
 //
 // Units:     bytes; ticks of the ring's clock; the patience in nanoseconds.
 // Ownership: owns the connection; borrows each request from send() to answered(), or to its own end.
@@ -36,6 +38,7 @@ namespace blkscope::nbd {
 /// of a read, `payload` of a write.
 struct RemoteRequest : OwedReply {
     const std::byte* payload = nullptr;  // request.length bytes of a write
+    hrtime_t since = 0;                  // when the caller began to wait; 0: when it was sent
     hrtime_t sent = 0;                   // when the socket got its first byte to send
     hrtime_t answered = 0;               // when the last byte of the answer was received
 
@@ -119,6 +122,7 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
     void receive();
     void take_answers();
     void give_back(RemoteRequest& request);
+    [[nodiscard]] bool is_late(const RemoteRequest& request, hrtime_t now) const;
     void lose(std::string_view why);
 
     RequesterOwner& owner_;

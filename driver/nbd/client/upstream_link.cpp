@@ -62,7 +62,7 @@ void UpstreamLink::submit(Buf& buf) {
     assert(phase_ != Phase::changed);
     UpstreamRequest& request = requests_.acquire();
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
-    request.since_ns = now_ns();
+    request.since = ring_.now();
     if (request.writes()) order_.enter(request.range);
     waiting_.push_back(&request);
     if (phase_ == Phase::idle) pause();
@@ -134,10 +134,11 @@ void UpstreamLink::fail(UpstreamRequest& request) {
 
 // Requests without a client, or that have waited for too long.
 void UpstreamLink::fail_old_ones() {
-    const hrtime_t oldest = now_ns() - to_nanoseconds(target_.options.timeout);
+    const hrtime_t oldest =
+        ring_.now() - kernel_ticks(ring_.kernel(), to_nanoseconds(target_.options.timeout));
     size_t kept = 0;
     for (UpstreamRequest* const request : waiting_) {
-        if (request->since_ns <= oldest || !request->buf->wanted()) {
+        if (request->since <= oldest || !request->buf->wanted()) {
             fail(*request);
         } else {
             waiting_[kept++] = request;

@@ -28,7 +28,6 @@ struct UpstreamRequest : RemoteRequest {
     bool exposed = false;  // the server of a lost connection may have it
     Buf* buf = nullptr;
     uint64_t number = 0;      // in the order of arrival
-    hrtime_t since_ns = 0;    // when the backing got the buf
     uint64_t flush_mark = 0;  // of UnflushedWrites, when a flush was sent
     UpstreamWrite range;      // in the order, if it writes
 

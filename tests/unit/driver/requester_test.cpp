@@ -31,8 +31,9 @@ class RequesterTest : public testing::Test, protected RequesterOwner {
     void connect(hrtime_t patience = patience_ns,
                  Requester::Receives receives = Requester::Receives::always) {
         RequesterOwner& owner = *this;
-        requester_.emplace(owner, ring_, RemoteConnection{std::move(client_), nullptr, RemoteExport{}},
-                           patience, receives);
+        requester_.emplace(owner, ring_,
+                           RemoteConnection{std::move(client_), nullptr, RemoteExport{}}, patience,
+                           receives);
     }
     void TearDown() override {
         if (!requester_) return;
@@ -134,6 +135,21 @@ TEST_F(RequesterTest, TheConnectionEndsIfAnAnswerDoesNotComeInTime) {
     turn_until([&] { return !why_.empty(); });
     EXPECT_EQ(why_, "the server has not answered a request in time");
     EXPECT_TRUE(answered_.empty());
+}
+
+// A request that is sent again has waited before. The rest of its patience counts, and a quarter at
+// least.
+TEST_F(RequesterTest, ARequestThatHasWaitedBeforeIsLateEarlier) {
+    connect(6'000'000'000);
+    RemoteRequest read = request(Command::read, 0, 4096);
+    read.since = ring_.now() - kernel_ticks(ring_.kernel(), 5'900'000'000);
+    const auto began = std::chrono::steady_clock::now();
+    requester_->send(read);
+    turn_until([&] { return !why_.empty(); });
+    const auto took = std::chrono::steady_clock::now() - began;
+    EXPECT_EQ(why_, "the server has not answered a request in time");
+    EXPECT_GE(took, std::chrono::milliseconds(1'400));
+    EXPECT_LT(took, std::chrono::seconds(6));
 }
 
 TEST_F(RequesterTest, TheConnectionEndsAfterASecondAnswer) {
