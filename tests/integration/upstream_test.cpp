@@ -99,12 +99,13 @@ class Upstream : public ServedDevice {
         start_ours();
         serve("disk=" + our_uri(), options);
     }
+    /// The state, without the counts behind it.
     std::string state() {
         const std::string listed = blkscope({"list", "-v"});
         const size_t at = listed.find("upstream ");
         if (at == std::string::npos) return "";
         const size_t begin = at + std::strlen("upstream ");
-        return listed.substr(begin, listed.find('\n', begin) - begin);
+        return listed.substr(begin, listed.find_first_of(",\n", begin) - begin);
     }
     int try_flush(Client& client) { return nbd_flush(client.get(), 0) == 0 ? 0 : nbd_get_errno(); }
 
@@ -270,6 +271,25 @@ TEST_F(Upstream, AnotherSizeIsUselessUntilAReload) {
     Client newer(uri());
     EXPECT_EQ(nbd_get_size(newer.get()), static_cast<int64_t>(2 * image_bytes));
     EXPECT_EQ(newer.try_read(0, 512), 0);
+}
+
+TEST_F(Upstream, ListShowsTheStateOfAnUpstreamAndItsCounts) {
+    serve_chain({"--upstream-timeout", "1"});
+    Client client(uri());
+    ASSERT_EQ(client.try_read(0, 4096), 0);
+    EXPECT_EQ(blkscope({"list"}).find("upstream"), std::string::npos);
+    std::string listed = blkscope({"list", "-v"});
+    EXPECT_NE(listed.find("upstream connected, reconnects 0, resent 0, losses 0, round trip "),
+              std::string::npos)
+        << listed;
+    kill_upstream();
+    EXPECT_EQ(client.try_read(0, 4096), EIO);
+    listed = blkscope({"list"});
+    EXPECT_NE(listed.find("upstream waiting, reconnects 0, "), std::string::npos) << listed;
+    start_ours();
+    EXPECT_EQ(client.try_read(0, 4096), 0);
+    listed = blkscope({"list", "-v"});
+    EXPECT_NE(listed.find("upstream connected, reconnects 1, "), std::string::npos) << listed;
 }
 
 TEST_F(Upstream, AnAbsentServerIsOneLineAtTheStart) {

@@ -260,6 +260,25 @@ TEST_F(Web, TheOverviewHasWhatIostatDoesNotPrint) {
     EXPECT_TRUE(json::parse(body_of("/api/v1/overview?device=x")).at("devices").empty());
 }
 
+TEST_F(Web, AScrapeAndTheOverviewTellOfAnUpstream) {
+    const auto upstream = serve_beside("a=memory:1M", "up.sock");
+    serve(uri_at("up.sock", "a"), {"--upstream-timeout", "1"});
+    start_web();
+    Client client(uri());
+    ASSERT_EQ(client.try_read(0, 512), 0);
+    const std::string device = "{device=\"nbd1\"";
+    const std::string connected = "blkscope_upstream_state" + device + ",state=\"connected\"}";
+    EXPECT_EQ(Scrape(body_of("/metrics"))[connected], "1");
+    upstream->signal(SIGKILL);
+    upstream->wait();
+    EXPECT_EQ(client.try_read(0, 512), EIO);
+    const Scrape scrape(body_of("/metrics"));
+    EXPECT_EQ(scrape[connected], "0");
+    EXPECT_EQ(scrape["blkscope_upstream_reconnects_total" + device + "}"], "0");
+    const auto overview = nlohmann::json::parse(body_of("/api/v1/overview"));
+    EXPECT_EQ(overview.at("devices").at(0).at("upstream").at("state"), "waiting");
+}
+
 TEST_F(Web, AForeignOrMalformedRequestIsRefused) {
     serve("memory:1M");
     std::ofstream(path("token")) << "0123456789abcdef\n";

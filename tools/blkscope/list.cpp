@@ -40,8 +40,13 @@ void print_detail(const std::string& detail) {
     fmt::print("{:<8} {}\n", "", detail);
 }
 
-// Lines about depth, model, limits, faults and crash cache, as far as the device has them.
-void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp) {
+void print_upstream(const top::Upstream& upstream) {
+    const top::SettingLine line = top::upstream_line(upstream);
+    print_detail(line.text + line.counts);
+}
+
+// Lines about depth, upstream, model, limits, faults and crash cache, as far as the device has them.
+void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp, const top::Settings& settings) {
     if (const kstat_t* geometry = read_beside(chain, exp, "geometry")) {
         blkscope_geometry_t sizes{};
         if (geometry->ks_data_size >= sizeof sizes) {
@@ -49,11 +54,7 @@ void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp) {
             print_detail(fmt::format("depth {}", sizes.queue_depth));
         }
     }
-    if (kstat_t* upstream = read_beside(chain, exp, "upstream")) {
-        print_detail("upstream " + program::word_record(upstream, "state").value_or("-"));
-    }
-    const top::Settings settings =
-        top::read_settings([&](const char* what) { return read_beside(chain, exp, what); });
+    if (settings.upstream) print_upstream(*settings.upstream);
     if (settings.model) {
         print_detail(fmt::format("model {}, seed {}", settings.model->spec, settings.model->seed));
     }
@@ -85,7 +86,13 @@ void list_exports(kstat_ctl_t* chain, bool verbose) {
         if (!is_export(*ksp) || kstat_read(chain, ksp, nullptr) < 0) continue;
         fmt::print("{:<8} {:>7}  {:<24} {}\n", device_name(chain, *ksp), clients(chain, *ksp),
                    text(ksp, "backing"), text(ksp, "uri"));
-        if (verbose) list_behaviour(chain, *ksp);
+        const top::Settings settings =
+            top::read_settings([&](const char* what) { return read_beside(chain, *ksp, what); });
+        if (verbose) {
+            list_behaviour(chain, *ksp, settings);
+        } else if (settings.upstream && !settings.upstream->is_connected()) {
+            print_upstream(*settings.upstream);
+        }
     }
 }
 

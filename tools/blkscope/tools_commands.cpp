@@ -99,7 +99,7 @@ void add_list(CLI::App& app, bool& verbose) {
     CLI::App* list = app.add_subcommand("list");
     list->footer(list_notes);
     list->add_flag("-v,--verbose", verbose,
-                   "Also the depth, model, limits, faults and crash cache of each");
+                   "Also the depth, upstream, model, limits, faults and crash cache of each");
 }
 
 void add_clients(CLI::App& app, ClientsCommand& command) {

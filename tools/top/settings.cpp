@@ -47,8 +47,21 @@ std::string fitting(const SettingLine& line, int columns) {
 
 }  // namespace
 
+SettingLine upstream_line(const Upstream& upstream) {
+    SettingLine line{
+        .text = "upstream " + upstream.state, .counts = "", .warns = !upstream.is_connected()};
+    for (const Upstream::Count& count : upstream.counts) {
+        line.counts += fmt::format(", {} {}", count.name, count.value);
+    }
+    if (upstream.round_trip_ns) {
+        line.counts += ", round trip " + latency_text(*upstream.round_trip_ns);
+    }
+    return line;
+}
+
 std::vector<SettingLine> setting_lines(const Settings& settings) {
     std::vector<SettingLine> lines;
+    if (settings.upstream) lines.push_back(upstream_line(*settings.upstream));
     if (settings.model) lines.push_back(model_line(*settings.model));
     if (settings.limit) lines.push_back(limit_line(*settings.limit));
     if (settings.client_limit) {
@@ -76,7 +89,8 @@ int draw_settings(Screen& screen, int top, int rows, const Settings& settings) {
     }
     int y = top;
     for (const SettingLine& line : lines) {
-        screen.put(0, y++, fitting(line, screen.size().columns), Role::plain);
+        screen.put(0, y++, fitting(line, screen.size().columns),
+                   line.warns ? Role::warning : Role::plain);
     }
     return y - top;
 }

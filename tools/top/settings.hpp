@@ -1,6 +1,7 @@
-// The settings of a device: its model, limits, fault rules and crash cache, with their counts.
+// The settings of a device: its upstream, model, limits, fault rules and crash cache, with their counts.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -9,6 +10,23 @@
 #include "tools/top/screen.hpp"
 
 namespace blkscope::top {
+
+/// The server or cluster that is the backing of the device.
+struct Upstream {
+    /// A backing has one of these states. A backing of a later version may have others.
+    static constexpr std::array states{"connected", "waiting", "changed", "blocklisted"};
+
+    struct Count {
+        std::string name;
+        uint64_t value = 0;
+    };
+
+    std::string state;
+    std::vector<Count> counts;  // reconnects, resent, losses; of a cluster orphans, timeouts
+    std::optional<uint64_t> round_trip_ns;
+
+    [[nodiscard]] bool is_connected() const { return state == states.front(); }
+};
 
 struct ModelSetting {
     std::string spec;
@@ -37,6 +55,7 @@ struct FaultSetting {
 
 /// A setting that the device does not have is none.
 struct Settings {
+    std::optional<Upstream> upstream;
     std::optional<ModelSetting> model;
     std::optional<LimitSetting> limit;
     std::optional<std::string> client_limit;
@@ -48,7 +67,10 @@ struct Settings {
 struct SettingLine {
     std::string text;
     std::string counts;
+    bool warns = false;
 };
+
+[[nodiscard]] SettingLine upstream_line(const Upstream& upstream);
 
 /// The lines in the order of `blkscope list -v`. A device without settings has none.
 [[nodiscard]] std::vector<SettingLine> setting_lines(const Settings& settings);

@@ -27,6 +27,23 @@ std::string text_or_dash(kstat_t* ksp, const std::string& name) {
     return text_record(ksp, name).value_or("-");
 }
 
+// Without an answer of the upstream there is no round trip yet.
+Upstream upstream_of(kstat_t* ksp) {
+    Upstream upstream{.state = program::word_record(ksp, "state").value_or("-"),
+                      .counts = {},
+                      .round_trip_ns = {}};
+    for (const std::string& name : names_between(ksp, "", "")) {
+        const auto value = number_record(ksp, name);
+        if (!value) continue;
+        if (name != "round_trip") {
+            upstream.counts.push_back({.name = name, .value = *value});
+        } else if (*value > 0) {
+            upstream.round_trip_ns = value;
+        }
+    }
+    return upstream;
+}
+
 ModelSetting model_of(kstat_t* ksp) {
     return {.spec = text_or_dash(ksp, "spec"),
             .seed = number_record(ksp, "seed").value_or(0),
@@ -62,6 +79,7 @@ std::vector<FaultSetting> faults_of(kstat_t* ksp) {
 
 Settings read_settings(const std::function<kstat_t*(const char* what)>& read) {
     Settings settings;
+    if (kstat_t* ksp = read("upstream")) settings.upstream = upstream_of(ksp);
     if (kstat_t* ksp = read("model")) settings.model = model_of(ksp);
     if (kstat_t* ksp = read("limits")) settings.limit = limit_of(ksp);
     if (kstat_t* ksp = read("client-limits")) settings.client_limit = text_or_dash(ksp, "spec");

@@ -125,6 +125,27 @@ void add_histogram(Exposition& text, const Labels& labels, const Histogram& hist
                    {.count = histogram.count(), .sum_ns = *histogram.sum});
 }
 
+// A family that is made from a count of an upstream.
+struct UpstreamFamily {
+    std::string_view record;
+    const char* name;
+    Metric type;
+    const char* help;
+};
+
+constexpr std::array<UpstreamFamily, 5> upstream_families{{
+    {"reconnects", "blkscope_upstream_reconnects", Metric::counter,
+     "Connections to an upstream after the first."},
+    {"resent", "blkscope_upstream_resent", Metric::counter,
+     "Requests that were sent to an upstream again."},
+    {"losses", "blkscope_upstream_losses", Metric::counter,
+     "Lost connections to an upstream that had writes without a flush."},
+    {"timeouts", "blkscope_upstream_timeouts", Metric::counter,
+     "Requests that a cluster did not answer in time."},
+    {"orphans", "blkscope_upstream_orphans", Metric::gauge,
+     "Requests that have failed, and that a cluster may still do."},
+}};
+
 // The look, in the parts that have families of their own.
 class Metrics {
   public:
@@ -141,6 +162,7 @@ class Metrics {
         add_commands();
         add_errnos();
         add_histograms();
+        add_upstreams();
         add_settings();
         add_io(text_, "blkscope_partition_", subjects_of(Kind::partition));
         add_io(text_, "blkscope_client_", clients());
@@ -196,6 +218,13 @@ class Metrics {
         for (const Named& named : devices_) {
             if (is_disk(named)) add(*named.look, Labels{{"device", named.disk}});
         }
+    }
+
+    template <class Add>
+    void each_upstream(Add add) {
+        each_disk([&](const DeviceLook& look, const Labels& disk) {
+            if (look.settings.upstream) add(*look.settings.upstream, disk);
+        });
     }
 
     void add_info() {
@@ -296,6 +325,36 @@ class Metrics {
                     labels.emplace_back("phase", phase);
                     add_histogram(text_, labels, *histogram);
                 }
+            }
+        });
+    }
+
+    // Each state has a series, so that a condition on one of them never loses its series.
+    void add_upstreams() {
+        text_.family("blkscope_upstream_state", Metric::gauge,
+                     "Whether the upstream of a device is in this state: 1 or 0.");
+        each_upstream([&](const top::Upstream& upstream, const Labels& disk) {
+            const auto add = [&](const std::string& state) {
+                Labels labels = disk;
+                labels.emplace_back("state", state);
+                text_.sample(labels, state == upstream.state ? "1" : "0");
+            };
+            for (const char* state : top::Upstream::states) add(state);
+            add(upstream.state);
+        });
+        for (const auto& [record, name, type, help] : upstream_families) {
+            text_.family(name, type, help);
+            each_upstream([&](const top::Upstream& upstream, const Labels& disk) {
+                for (const top::Upstream::Count& count : upstream.counts) {
+                    if (count.name == record) text_.sample(disk, std::to_string(count.value));
+                }
+            });
+        }
+        text_.family("blkscope_upstream_round_trip_seconds", Metric::gauge,
+                     "The shortest time of the last requests to an upstream.");
+        each_upstream([&](const top::Upstream& upstream, const Labels& disk) {
+            if (upstream.round_trip_ns) {
+                text_.sample(disk, seconds_text(*upstream.round_trip_ns));
             }
         });
     }

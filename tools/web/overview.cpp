@@ -30,6 +30,20 @@ Json limited_by(const top::Settings& settings) {
     return {};
 }
 
+// The names of the counts are those of the kstat.
+Json upstream_of(const top::Settings& settings) {
+    if (!settings.upstream) return {};
+    Json upstream{{"state", settings.upstream->state},
+                  {"connected", settings.upstream->is_connected()},
+                  {"round_trip_ns", settings.upstream->round_trip_ns}};
+    Json counts = Json::object();
+    for (const top::Upstream::Count& count : settings.upstream->counts) {
+        counts.add(count.name, count.value);
+    }
+    upstream.add("counts", std::move(counts));
+    return upstream;
+}
+
 Json faults_of(const top::Settings& settings) {
     Json faults = Json::array();
     for (const top::FaultSetting& fault : settings.faults) {
@@ -73,6 +87,7 @@ Json device_of(const Look& look, const DeviceLook& one) {
     return {{"device", one.device.name},
             {"queue_depth", one.queue_depth},
             {"connections", has_count ? Json(connections->second) : Json()},
+            {"upstream", upstream_of(settings)},
             {"model", std::move(model)},
             {"limits", limits_of(settings)},
             {"limited", limited_by(settings)},

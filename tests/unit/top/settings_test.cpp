@@ -54,6 +54,30 @@ TEST(TopSettings, EachHasItsLine) {
                                         "fault 2: write:hang, hits 0", "crash-cache 64M,torn"}));
 }
 
+Settings behind_an_upstream(const char* state) {
+    Settings settings;
+    settings.upstream = {
+        .state = state, .counts = {{"reconnects", 2}, {"resent", 7}}, .round_trip_ns = 36'000};
+    return settings;
+}
+
+TEST(TopSettings, AnUpstreamHasItsStateAndItsCounts) {
+    EXPECT_EQ(
+        texts(behind_an_upstream("connected")),
+        std::vector<std::string>{"upstream connected, reconnects 2, resent 7, round trip 36us"});
+    Settings before_an_answer = behind_an_upstream("connected");
+    before_an_answer.upstream->round_trip_ns.reset();
+    EXPECT_EQ(texts(before_an_answer),
+              std::vector<std::string>{"upstream connected, reconnects 2, resent 7"});
+}
+
+TEST(TopSettings, AnUpstreamThatIsNotConnectedIsAWarning) {
+    EXPECT_FALSE(setting_lines(behind_an_upstream("connected")).front().warns);
+    for (const char* state : {"waiting", "changed", "blocklisted", "", "later"}) {
+        EXPECT_TRUE(setting_lines(behind_an_upstream(state)).front().warns) << state;
+    }
+}
+
 TEST(TopSettings, AModelWithoutRequestsHasNoLatenessYet) {
     Settings settings;
     settings.model = {.spec = "read=exp:1ms"};

@@ -67,6 +67,39 @@ TEST(WebMetrics, HaveTheCountersOfADiskAsTheyWereRead) {
     }
 }
 
+DeviceLook behind_an_upstream(const std::string& state) {
+    DeviceLook look = disk("nbd0");
+    look.settings.upstream = {.state = state,
+                              .counts = {{"reconnects", 2}, {"resent", 7}, {"orphans", 1}},
+                              .round_trip_ns = 36'000};
+    return look;
+}
+
+TEST(WebMetrics, AnUpstreamHasASeriesForEachState) {
+    const Look look{.time = 0, .devices = {behind_an_upstream("waiting"), disk("nbd1")}};
+    for (const bool open : {false, true}) {
+        const Scrape text = scrape(look, open);
+        const std::string state = "blkscope_upstream_state{device=\"nbd0\",state=";
+        EXPECT_EQ(text[state + "\"connected\"}"], "0");
+        EXPECT_EQ(text[state + "\"waiting\"}"], "1");
+        EXPECT_EQ(text[state + "\"changed\"}"], "0");
+        EXPECT_EQ(text[state + "\"blocklisted\"}"], "0");
+        EXPECT_EQ(text["blkscope_upstream_reconnects_total{device=\"nbd0\"}"], "2");
+        EXPECT_EQ(text["blkscope_upstream_resent_total{device=\"nbd0\"}"], "7");
+        EXPECT_EQ(text["blkscope_upstream_orphans{device=\"nbd0\"}"], "1");
+        EXPECT_EQ(text["blkscope_upstream_round_trip_seconds{device=\"nbd0\"}"], "0.000036000");
+        EXPECT_FALSE(text.has_family("blkscope_upstream_timeouts_total"));
+        EXPECT_EQ(text.count("blkscope_upstream_state{"), 4u);
+        EXPECT_EQ(text.count("blkscope_upstream_resent_total{"), 1u);
+    }
+}
+
+TEST(WebMetrics, AStateThatIsNotKnownIsASeriesToo) {
+    const Scrape text = scrape({.time = 0, .devices = {behind_an_upstream("later")}});
+    EXPECT_EQ(text["blkscope_upstream_state{device=\"nbd0\",state=\"later\"}"], "1");
+    EXPECT_EQ(text["blkscope_upstream_state{device=\"nbd0\",state=\"connected\"}"], "0");
+}
+
 TEST(WebMetrics, AHistogramCountsBelowEachEdge) {
     const Scrape text = scrape({.time = 0, .devices = {disk("nbd0")}});
     const std::string lead =

@@ -30,9 +30,20 @@ TEST(WebOverview, AClientHasTheNameBehindThatOfItsDisk) {
 
 // Any provider may name a kstat of the class `client` like a disk.
 TEST(WebOverview, AClientThatIsNamedLikeADiskIsNone) {
-    const Look look{.devices = {look_at("foo", iostat::Kind::disk),
-                                look_at("foo", iostat::Kind::client)}};
+    const Look look{
+        .devices = {look_at("foo", iostat::Kind::disk), look_at("foo", iostat::Kind::client)}};
     EXPECT_NE(overview_of(look).find(R"("clients":[])"), std::string::npos);
+}
+
+TEST(WebOverview, AnUpstreamHasItsStateAndCounts) {
+    Look look{.devices = {look_at("nbd0", iostat::Kind::disk)}};
+    EXPECT_NE(overview_of(look).find(R"("upstream":null)"), std::string::npos);
+    look.devices.front().settings.upstream = {
+        .state = "changed", .counts = {{"resent", 7}}, .round_trip_ns = {}};
+    const std::string text = overview_of(look);
+    const std::string upstream =
+        R"("upstream":{"state":"changed","connected":false,"round_trip_ns":null,"counts":{"resent":7}})";
+    EXPECT_NE(text.find(upstream), std::string::npos) << text;
 }
 
 }  // namespace

@@ -120,6 +120,12 @@ const panels = (() => {
     function settingRows(details) {
         if (!details) return [];
         const rows = [];
+        const upstream = details.upstream;
+        if (upstream) {
+            const counts = Object.entries(upstream.counts).map(([name, count]) => name + ' ' + words.number(count));
+            if (upstream.round_trip_ns !== null) counts.push('round trip ' + words.nanoseconds(upstream.round_trip_ns));
+            rows.push(['upstream', upstream.state, cell('upstream-state', upstream.state, counts.join(', '))]);
+        }
         if (details.model) {
             rows.push(['model', breakable(details.model.spec), cell('model-overruns', details.model.overruns,
                 words.number(details.model.overruns) + ' overruns')]);

@@ -31,6 +31,7 @@ const words = (() => {
     // What held requests back, if a setting did.
     function held(details) {
         if (!details) return '';
+        if (details.upstream && !details.upstream.connected) return ' Its upstream is not connected: ' + details.upstream.state + '.';
         if (details.limited) return ' The limit ' + details.limited + ' holds requests back.';
         return '';
     }
