@@ -84,6 +84,7 @@ Result<std::map<std::string, std::string>, Why> properties_of(std::string_view t
 
 struct Header {
     size_t bytes;
+    size_t record_bytes;
     uint64_t requests;
     std::string_view properties;
 };
@@ -97,10 +98,11 @@ Result<Header, Why> header_of(Bytes file) {
     if (order == byte_order_swapped) return Why("written with another byte order");
     if (order != byte_order) return Why("damaged: its byte order is unknown");
     const auto version = get<uint32_t>(at + 12);
-    if (version != file_version) {
-        return fmt::format("has version {}, and this program reads version {}", version,
+    if (version == 0 || version > file_version) {
+        return fmt::format("has version {}, and this program reads version 1 to {}", version,
                            file_version);
     }
+    const size_t record = version == 1 ? record_bytes_1 : record_bytes;
     const size_t header = get<uint32_t>(at + 16);
     const size_t properties = get<uint32_t>(at + 48);
     if (properties > properties_bytes_max || header != fixed_bytes + (properties + 7) / 8 * 8) {
@@ -110,14 +112,15 @@ Result<Header, Why> header_of(Bytes file) {
     if (get<uint32_t>(at + crc_at) != header_crc(file.first(header))) {
         return Why("damaged: its header does not fit its checksum");
     }
-    if (get<uint32_t>(at + 20) != record_bytes) return Why("has records of another size");
+    if (get<uint32_t>(at + 20) != record) return Why("has records of another size");
     const auto requests = get<uint64_t>(at + 24);
     const size_t rest = file.size() - header;
-    if (rest < end_bytes || requests > (rest - end_bytes) / record_bytes) {
+    if (rest < end_bytes || requests > (rest - end_bytes) / record) {
         return fmt::format("cut off: it should have {} requests", requests);
     }
-    if (requests * record_bytes + end_bytes != rest) return Why("has bytes behind its end");
-    return Header{header, requests, {reinterpret_cast<const char*>(at) + fixed_bytes, properties}};
+    if (requests * record + end_bytes != rest) return Why("has bytes behind its end");
+    return Header{
+        header, record, requests, {reinterpret_cast<const char*>(at) + fixed_bytes, properties}};
 }
 
 }  // namespace
@@ -161,7 +164,8 @@ Result<Trace, std::string> decode_file(std::span<const std::byte> file) {
     if (!header) return header.error();
     auto properties = properties_of(header->properties);
     if (!properties) return properties.error();
-    const Bytes records = file.subspan(header->bytes, header->requests * record_bytes);
+    const size_t record = header->record_bytes;
+    const Bytes records = file.subspan(header->bytes, header->requests * record);
     const Bytes end = file.last(end_bytes);
     if (!begins_with(end, end_magic)) return Why("damaged: its end is not there");
     if (get<uint64_t>(end.data() + 8) != crc_of(records)) {
@@ -173,8 +177,9 @@ Result<Trace, std::string> decode_file(std::span<const std::byte> file) {
                 .requests = {}};
     trace.requests.reserve(header->requests);
     for (size_t i = 0; i < header->requests; ++i) {
-        const Bytes record = records.subspan(i * record_bytes, record_bytes);
-        auto request = decode(record.first<record_bytes>());
+        std::array<std::byte, record_bytes> whole{};
+        std::ranges::copy(records.subspan(i * record, record), whole.begin());
+        auto request = decode(whole);
         if (!request) return fmt::format("request {}: {}", i + 1, request.error());
         const bool sorted =
             trace.requests.empty() || trace.requests.back().arrival() <= request->arrival();

@@ -7,8 +7,9 @@
 //     ...  records: see record.hpp
 //     ...  end (8 bytes), CRC-32 of the records, 0 (two uint32)
 //
-// All numbers are little-endian. A reader with another version refuses the file. The magic shows a
-// file that was changed as if it were text. The CRCs show all other damage.
+// All numbers are little-endian. Version 1 has shorter records, without cookies, and is read, too.
+// Another version is refused. The magic shows a file that was changed as if it were text. The CRCs
+// show all other damage.
 //
 // Ownership: borrows the bytes for the call.
 // Threads:   any.
@@ -25,7 +26,7 @@
 
 namespace blkscope::trace {
 
-inline constexpr uint32_t file_version = 1;
+inline constexpr uint32_t file_version = 2;
 
 /// The file. Sorts the requests by their arrival first. Keys and values have no line ends, and keys
 /// have no '='.

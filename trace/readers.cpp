@@ -118,6 +118,9 @@ bool set_field(Request& request, Text column, Text value) {
     if (column == "bytes") return set(request.bytes, number_of<uint64_t>(value));
     if (column == "depth") return set(request.depth, number_of<uint32_t>(value));
     if (column == "drawn_ns") return set(request.drawn_ns, number_of<uint64_t>(value));
+    if (column == "cookie") return set(request.cookie, number_of<uint64_t>(value));
+    if (column == "upstream_cookie")
+        return set(request.upstream_cookie, number_of<uint64_t>(value));
     if (column == "received_ns") return set(request.received, number_of<int64_t>(value));
     if (column == "queued_ns") return set(request.queued, number_of<int64_t>(value));
     if (column == "started_ns") return set(request.started, number_of<int64_t>(value));

@@ -6,6 +6,7 @@ namespace blkscope::trace {
 namespace {
 
 constexpr size_t reserved_at = 82;
+constexpr size_t reserved_bytes = 6;
 
 // Why the request cannot have been recorded; empty if it can.
 std::string why_impossible(const Request& request) {
@@ -37,15 +38,17 @@ void encode(const Request& request, std::span<std::byte, record_bytes> to) {
     put(at + 78, request.error);
     put(at + 80, static_cast<uint8_t>(request.op));
     put(at + 81, request.flags);
-    std::fill(to.begin() + reserved_at, to.end(), std::byte{0});
+    std::ranges::fill(to.subspan(reserved_at, reserved_bytes), std::byte{0});
+    put(at + 88, request.cookie);
+    put(at + 96, request.upstream_cookie);
 }
 
 Result<Request, std::string> decode(std::span<const std::byte, record_bytes> from) {
     const std::byte* const at = from.data();
     const auto op = get<uint8_t>(at + 80);
     if (op > static_cast<uint8_t>(last_op)) return std::string("an unknown operation");
-    const bool zero = std::all_of(from.begin() + reserved_at, from.end(),
-                                  [](std::byte each) { return each == std::byte{0}; });
+    const bool zero = std::ranges::all_of(from.subspan(reserved_at, reserved_bytes),
+                                          [](std::byte each) { return each == std::byte{0}; });
     if (!zero) return std::string("bytes that must be 0 are not");
     const Request request{.received = get<int64_t>(at),
                           .queued = get<int64_t>(at + 8),
@@ -55,6 +58,8 @@ Result<Request, std::string> decode(std::span<const std::byte, record_bytes> fro
                           .drawn_ns = get<uint64_t>(at + 40),
                           .offset = get<uint64_t>(at + 48),
                           .bytes = get<uint64_t>(at + 56),
+                          .cookie = get<uint64_t>(at + 88),
+                          .upstream_cookie = get<uint64_t>(at + 96),
                           .device = get<uint32_t>(at + 64),
                           .client = get<uint32_t>(at + 68),
                           .depth = get<uint32_t>(at + 72),

@@ -5,6 +5,7 @@
 //     64   device, client, depth                           three uint32
 //     76   worker, error                                   two uint16
 //     80   op, flags, six zero bytes
+//     88   cookie, upstream_cookie                         two uint64
 //
 // All numbers are little-endian.
 //
@@ -23,7 +24,9 @@
 
 namespace blkscope::trace {
 
-inline constexpr size_t record_bytes = 88;
+inline constexpr size_t record_bytes = 104;
+/// Of version 1, which has no cookies.
+inline constexpr size_t record_bytes_1 = 88;
 
 /// Little-endian numbers of `T`'s size.
 template <class T>

@@ -62,6 +62,9 @@ struct Request {
     uint64_t drawn_ns = 0;  // the service that a model or a fault drew
     uint64_t offset = 0;
     uint64_t bytes = 0;
+    uint64_t cookie = 0;  // the client's own number of the request
+    // The number that the request had at another server; 0 for none, and for several requests there
+    uint64_t upstream_cookie = 0;
     uint32_t device = 0;  // N of nbdN
     uint32_t client = 0;  // K of client-K; 0 for none
     uint32_t depth = 0;   // reads and writes in the device when the request arrived

@@ -100,13 +100,14 @@ std::string to_perfetto(const Trace& trace) {
 std::string to_csv(const Trace& trace) {
     std::string text =
         "device,worker,client,op,flags,error,offset,bytes,depth,received_ns,queued_ns,started_ns,"
-        "finished_ns,replied_ns,drawn_ns\n";
+        "finished_ns,replied_ns,drawn_ns,cookie,upstream_cookie\n";
     for (const Request& each : trace.requests) {
         fmt::format_to(std::back_inserter(text),
-                       "nbd{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", each.device,
+                       "nbd{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", each.device,
                        each.worker, client_text(each), name_of(each.op), flags_text(each, "|"),
                        each.error, each.offset, each.bytes, each.depth, each.received, each.queued,
-                       each.started, each.finished, each.replied, each.drawn_ns);
+                       each.started, each.finished, each.replied, each.drawn_ns, each.cookie,
+                       each.upstream_cookie);
     }
     return text;
 }
@@ -125,12 +126,12 @@ std::string to_json(const Trace& trace) {
             std::back_inserter(text),
             R"({{"device":"nbd{}","worker":{},"client":"{}","op":"{}","flags":[{}],"error":{},)"
             R"("offset":{},"bytes":{},"depth":{},"received_ns":{},"queued_ns":{},"started_ns":{},)"
-            R"("finished_ns":{},"replied_ns":{},"drawn_ns":{}}})"
+            R"("finished_ns":{},"replied_ns":{},"drawn_ns":{},"cookie":"{}","upstream_cookie":"{}"}})"
             "\n",
             each.device, each.worker, client_text(each), name_of(each.op),
             flags.empty() ? "" : "\"" + flags + "\"", each.error, each.offset, each.bytes,
             each.depth, each.received, each.queued, each.started, each.finished, each.replied,
-            each.drawn_ns);
+            each.drawn_ns, each.cookie, each.upstream_cookie);
     }
     return text;
 }

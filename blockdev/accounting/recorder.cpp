@@ -71,6 +71,8 @@ void Recorder::store(Slot& slot, const Buf& buf) {
     const auto error = static_cast<uint64_t>(static_cast<uint16_t>(buf.error));
     put(9, packed(buf.depth_on_arrival, error | static_cast<uint64_t>(buf.op) << 16 |
                                             static_cast<uint64_t>(flags_of(buf)) << 24));
+    put(10, buf.cookie);
+    put(11, buf.upstream_cookie);
 }
 
 void Recorder::map_and_record(const Buf& buf) {
@@ -95,6 +97,8 @@ trace::Request Recorder::request_of(const Slot& slot) const {
                            .drawn_ns = slot[5],
                            .offset = slot[6],
                            .bytes = slot[7],
+                           .cookie = slot[10],
+                           .upstream_cookie = slot[11],
                            .device = static_cast<uint32_t>(slot[8]),
                            .client = static_cast<uint32_t>(slot[8] >> 32),
                            .depth = static_cast<uint32_t>(slot[9]),
@@ -153,6 +157,8 @@ trace::Request recorded(const Kernel& kernel, const Buf& buf, int instance) {
                            .drawn_ns = accepted ? buf.drawn_ns : 0,
                            .offset = buf.offset,
                            .bytes = buf.bcount,
+                           .cookie = buf.cookie,
+                           .upstream_cookie = accepted ? buf.upstream_cookie : 0,
                            .device = device_number(instance),
                            .client = client_of(buf),
                            .depth = accepted ? buf.depth_on_arrival : 0,

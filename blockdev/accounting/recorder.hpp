@@ -64,8 +64,8 @@ class Recorder {
 
   private:
     /// The words of a record: the five stamps, drawn_ns, offset, bytes; device and client; depth,
-    /// error, operation and flags.
-    using Slot = std::array<uint64_t, 10>;
+    /// error, operation and flags. The last two are the cookies.
+    using Slot = std::array<uint64_t, 12>;
 
     static void store(Slot& slot, const Buf& buf);
     void map_and_record(const Buf& buf);

@@ -100,7 +100,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     buf.error = 0;
     buf.resid = buf.bcount;
     buf.disconnects = buf.excused = buf.injected = false;
-    buf.drawn_ns = 0;
+    buf.drawn_ns = buf.upstream_cookie = 0;
     buf.extents.clear();
     lane.ring_.lock(lock_);
     if (!valid(buf, size_bytes(), subject_.block_bytes)) {

@@ -73,6 +73,7 @@ class Buf : public Completion {
     void (*iodone)(Buf&) = nullptr;
     uint64_t* losses_seen = nullptr;  // of Backing::losses(), the last that the caller was told
     Client* client = nullptr;         // the client that asked, or nullptr if it has no statistics
+    uint64_t cookie = 0;              // the client's own number of the request
     // When the last byte of its header was received, and when its reply was sent. Both are 0 for
     // a request without a connection.
     hrtime_t received = 0;
@@ -86,6 +87,8 @@ class Buf : public Completion {
     hrtime_t started = 0;
     hrtime_t finished = 0;
     uint64_t drawn_ns = 0;  // the service that a model or a fault drew
+    // The cookie of the one message to another server that was the whole request; else 0.
+    uint64_t upstream_cookie = 0;
 
     // Of the device and the backing; the caller does not touch these.
     State state = State::idle;

@@ -18,7 +18,7 @@ namespace {
 
 using program::Json;
 
-// An answer has a MiB at most, and each record 176 digits.
+// An answer has a MiB at most, and each record 208 digits.
 constexpr size_t records_max = 4096;
 // Requests in an answer about slow ones.
 constexpr size_t slow_max = 100;

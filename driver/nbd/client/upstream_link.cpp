@@ -113,6 +113,7 @@ void UpstreamLink::answered(RemoteRequest& remote) {
         if (request.request.type == Command::flush) unflushed_.flushed(request.flush_mark);
     }
     if (request.writes()) order_.leave(request.range);
+    request.buf->upstream_cookie = request.is_whole() ? request.request.cookie : 0;
     finish(request, request.take_result());
     if (phase_ == Phase::connected) send_what_may_go();
 }

@@ -73,6 +73,11 @@ bool UpstreamRequest::writes() const {
            request.type == Command::write_zeroes;
 }
 
+bool UpstreamRequest::is_whole() const {
+    assert(buf != nullptr);
+    return request.length == buf->bcount;
+}
+
 // Each request fits a compact header. The connection that it goes through may be a later one, without
 // extended headers.
 void UpstreamRequest::begin(Buf& its_buf, uint64_t data_bytes_max) {

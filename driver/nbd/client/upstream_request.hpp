@@ -32,6 +32,8 @@ struct UpstreamRequest : RemoteRequest {
     UpstreamWrite range;      // in the order, if it writes
 
     [[nodiscard]] bool writes() const;
+    /// The request is its whole buf, and no part of it.
+    [[nodiscard]] bool is_whole() const;
     /// Takes on the rest of the buf, or as much of it as one request may be.
     void begin(Buf& its_buf, uint64_t data_bytes_max);
     /// Forgets what a requester has noted, which is destroyed.

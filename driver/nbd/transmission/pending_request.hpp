@@ -29,7 +29,6 @@ inline constexpr size_t read_extents_max = 8;
 inline constexpr size_t reply_head_bytes_max = extended_reply_bytes + 12;
 
 struct PendingRequest : Buf {
-    uint64_t cookie = 0;
     Session* session = nullptr;  // nullptr: no session has the request
     PendingRequest* next_reply = nullptr;
     uint32_t held_bytes = 0;  // of memory, at `data`; 0 for none

@@ -56,6 +56,8 @@ TEST_F(RecorderTest, ARecordIsTheRequest) {
     Client client;  // without statistics, so the device does not get it
     client.number = 3;
     buf.client = &client;
+    buf.cookie = 17;
+    buf.upstream_cookie = UINT64_MAX;
     recorder.record(buf);
     const auto requests = read(recorder);
     ASSERT_EQ(requests.size(), 1u);
@@ -66,6 +68,8 @@ TEST_F(RecorderTest, ARecordIsTheRequest) {
     EXPECT_EQ(request.offset, 4096u);
     EXPECT_EQ(request.bytes, 512u);
     EXPECT_EQ(request.client, 3u);
+    EXPECT_EQ(request.cookie, 17u);
+    EXPECT_EQ(request.upstream_cookie, UINT64_MAX);
     EXPECT_EQ(request.queued, to_ns(buf.queued));
     EXPECT_EQ(request.started, to_ns(buf.started));
     EXPECT_EQ(request.finished, to_ns(buf.finished));

@@ -250,6 +250,7 @@ TEST_F(UpstreamBackingTest, ALongRequestFitsAConnectionWithoutExtendedHeaders) {
         reply(part);
     }
     EXPECT_EQ(end(trim), 0);
+    EXPECT_EQ(trim.upstream_cookie, 0u);  // several messages have no cookie together
 }
 
 // A look blocks the worker, and each of its reads could be as slow.
@@ -278,6 +279,25 @@ TEST_F(UpstreamBackingTest, ARequestGoesToTheServerWithItsFlags) {
     EXPECT_EQ(request.offset, 4096u);
     reply(request, Error::enospc);
     EXPECT_EQ(end(zeroes), ENOSPC);
+}
+
+TEST_F(UpstreamBackingTest, ARequestKeepsTheCookieThatWasAnswered) {
+    open();
+    const Asked& flush = ask(Buf::Op::flush);
+    const Request one = receive_request();
+    reply(one);
+    EXPECT_EQ(end(flush), 0);
+    EXPECT_EQ(flush.upstream_cookie, one.cookie);
+    EXPECT_NE(one.cookie, 0u);
+    const Asked& read = ask(Buf::Op::read);
+    receive_request();
+    end_server();
+    EXPECT_EQ(read.upstream_cookie, 0u);
+    start_server();
+    const Request again = receive_request();
+    reply(again, Error::eio);
+    EXPECT_EQ(end(read), EIO);
+    EXPECT_EQ(read.upstream_cookie, again.cookie);
 }
 
 TEST_F(UpstreamBackingTest, AWriteWaitsForTheAnswerToOneThatOverlaps) {

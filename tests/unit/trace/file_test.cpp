@@ -32,7 +32,7 @@ TEST(TraceFile, HasAllOfItsTrace) {
 TEST(TraceFile, IsTheSameOnEveryMachine) {
     const std::string file = encode_file(trace_of_all());
     EXPECT_EQ(file.substr(0, 16), std::string("\x89"
-                                              "BLKSC\r\n\x04\x03\x02\x01\x01\0\0\0",
+                                              "BLKSC\r\n\x04\x03\x02\x01\x02\0\0\0",
                                               16));
 }
 
@@ -92,12 +92,53 @@ TEST(TraceFile, OfAnotherByteOrderVersionOrKindSaysSo) {
     swapped.replace(8, 4, "\x01\x02\x03\x04");
     EXPECT_EQ(trouble(swapped), "written with another byte order");
     std::string later = encode_file(trace_of_all());
-    later[12] = 2;
-    EXPECT_EQ(trouble(later), "has version 2, and this program reads version 1");
+    later[12] = 3;
+    EXPECT_EQ(trouble(later), "has version 3, and this program reads version 1 to 2");
+    later[12] = 0;
+    EXPECT_EQ(trouble(later), "has version 0, and this program reads version 1 to 2");
     EXPECT_EQ(trouble("fio version 2 iolog\n"), "not a trace of blkscope, or changed like a text");
     std::string text = encode_file(trace_of_all());
     text.erase(6, 1);  // the carriage return
     EXPECT_EQ(trouble(text), "not a trace of blkscope, or changed like a text");
+}
+
+// A file as version 1 has written it, with one request.
+std::string file_of_version_1() {
+    constexpr std::string_view hex =
+        "89424c4b53430d0a040302010100000038000000580000000100000000000000000000000000000000000000"
+        "0000000000000000ffaa4c0fe803000000000000f20300000000000006040000000000002404000000000000"
+        "4c04000000000000190000000000000000200000000000000010000000000000030000000200000005000000"
+        "0100050001010000000000000a424c4b454e440ae12db34a00000000";
+    std::string file;
+    for (size_t i = 0; i < hex.size(); i += 2) {
+        const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+        file += static_cast<char>(digit(hex[i]) * 16 + digit(hex[i + 1]));
+    }
+    return file;
+}
+
+TEST(TraceFile, OfVersion1IsReadWithoutCookies) {
+    const std::string file = file_of_version_1();
+    const auto read = decode_file(std::as_bytes(std::span(file)));
+    ASSERT_TRUE(read.has_value()) << read.error();
+    ASSERT_EQ(read->requests.size(), 1u);
+    Request expected = request_at(1000, Op::write);
+    expected.cookie = expected.upstream_cookie = 0;
+    expected.error = 5;
+    expected.flags = flag::fua;
+    EXPECT_EQ(read->requests.front(), expected);
+}
+
+TEST(TraceFile, OfVersion1ThatIsDamagedIsRefused) {
+    const std::string file = file_of_version_1();
+    for (size_t bytes = 0; bytes < file.size(); ++bytes) {
+        EXPECT_NE(trouble(file.substr(0, bytes)), "none") << bytes;
+    }
+    for (size_t bit = 0; bit < file.size() * 8; ++bit) {
+        std::string changed = file;
+        changed[bit / 8] = static_cast<char>(changed[bit / 8] ^ (1 << bit % 8));
+        EXPECT_NE(trouble(changed), "none") << bit;
+    }
 }
 
 // The checksums of a hostile file are right.

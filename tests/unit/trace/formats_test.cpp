@@ -136,9 +136,9 @@ TEST(Csv, HasEverythingOfARequest) {
     trace.requests = {trace_of_all().requests[1]};
     EXPECT_EQ(to_csv(trace),
               "device,worker,client,op,flags,error,offset,bytes,depth,received_ns,queued_ns,"
-              "started_ns,finished_ns,replied_ns,drawn_ns\n"
+              "started_ns,finished_ns,replied_ns,drawn_ns,cookie,upstream_cookie\n"
               "nbd3,1,client-2,write,fua|no_hole,5,8192,4096,5,1001000,1001010,1001030,1001060,"
-              "1001100,25\n");
+              "1001100,25,30064771075,18446744073709551614\n");
 }
 
 TEST(JsonLines, AreAnObjectEach) {
@@ -155,6 +155,7 @@ TEST(JsonLines, AreAnObjectEach) {
     EXPECT_EQ(requests[1]["flags"], (std::vector<std::string>{"fua", "no_hole"}));
     EXPECT_EQ(requests[0]["flags"], nlohmann::json::array());
     EXPECT_EQ(requests[6]["op"], "block_status");
+    EXPECT_EQ(requests[6]["upstream_cookie"], "18446744073709551614");
     EXPECT_EQ(requests[6]["replied_ns"], 1'006'100);
 }
 

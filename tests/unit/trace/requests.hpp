@@ -1,6 +1,7 @@
 // Requests for the tests of traces.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "trace/request.hpp"
@@ -17,6 +18,8 @@ inline Request request_at(int64_t at, Op op = Op::read) {
             .drawn_ns = 25,
             .offset = op == Op::flush ? uint64_t{0} : 8192,
             .bytes = op == Op::flush ? uint64_t{0} : 4096,
+            .cookie = (uint64_t{7} << 32) + 3,
+            .upstream_cookie = UINT64_MAX - 1,
             .device = 3,
             .client = 2,
             .depth = 5,
