@@ -105,7 +105,7 @@ _blkscope() {
         trace:-*) _blkscope_offer --for --last --format --output --read --help ;;
         replay:-*) _blkscope_offer --speed --closed --write --seed --timeout --help ;;
         slow:-*) _blkscope_offer --over --watch --help ;;
-        explain:-*) _blkscope_offer --help ;;
+        explain:-*) _blkscope_offer --upstream --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         check:-*) _blkscope_offer --since --for --save --help ;;
         report:-*) _blkscope_offer --output --every --for --fail-unless --compare --help ;;

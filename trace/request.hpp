@@ -73,6 +73,8 @@ struct Request {
     Op op = Op::read;
     uint8_t flags = 0;
 
+    /// The request moves data, as those that a device's queues count.
+    [[nodiscard]] bool transfers() const { return op == Op::read || op == Op::write; }
     /// The first known moment of the request.
     [[nodiscard]] int64_t arrival() const { return received > 0 ? received : queued; }
     /// The last known moment of the request.

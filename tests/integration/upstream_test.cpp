@@ -4,13 +4,20 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <fstream>
+#include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "served_device.hpp"
+#include "trace/file.hpp"
+#include "trace/join.hpp"
 
 namespace blkscope::test {
 namespace {
@@ -106,6 +113,16 @@ class Upstream : public ServedDevice {
         if (at == std::string::npos) return "";
         const size_t begin = at + std::strlen("upstream ");
         return listed.substr(begin, listed.find_first_of(",\n", begin) - begin);
+    }
+    /// The recorded requests of a device. The file is NAME.trace.
+    trace::Trace recorded(const std::string& device) {
+        const std::string file = path(device + ".trace");
+        blkscope({"trace", device, "--format", "ours", "-o", file});
+        std::ifstream in(file, std::ios::binary);
+        const std::string bytes{std::istreambuf_iterator<char>(in),
+                                std::istreambuf_iterator<char>()};
+        auto trace = trace::decode_file(std::as_bytes(std::span(bytes)));
+        return trace ? std::move(*trace) : trace::Trace{};
     }
     int try_flush(Client& client) { return nbd_flush(client.get(), 0) == 0 ? 0 : nbd_get_errno(); }
 
@@ -290,6 +307,78 @@ TEST_F(Upstream, ListShowsTheStateOfAnUpstreamAndItsCounts) {
     EXPECT_EQ(client.try_read(0, 4096), 0);
     listed = blkscope({"list", "-v"});
     EXPECT_NE(listed.find("upstream connected, reconnects 1, "), std::string::npos) << listed;
+}
+
+// The service at the first server has the wait and the service of the second in it.
+TEST_F(Upstream, EachRequestOfAChainTakesLongerAtTheFirstThanAtTheSecond) {
+    NEEDS("fio");
+    make_data("disk.img");
+    upstream_ = serve_beside("disk=" + path("disk.img"), "up.sock",
+                             {"--queue-depth", "4", "--model", "read=exp:300us,write=exp:200us"});
+    serve("disk=" + our_uri(), {"--queue-depth", "12"});
+    succeed({"fio", "--name=load", "--ioengine=nbd", "--uri=" + uri(), "--rw=randrw",
+             "--bssplit=512/20:4k/60:64k/20", "--size=32M", "--io_size=16M", "--iodepth=16",
+             "--fsync=64"});
+    const trace::Trace first = recorded("nbd1");
+    const trace::Trace second = recorded("nbd0");
+    std::map<uint64_t, const trace::Request*> by_cookie;
+    for (const trace::Request& each : second.requests) {
+        if (each.received == 0) continue;
+        EXPECT_TRUE(by_cookie.emplace(each.cookie, &each).second);
+    }
+    size_t joined = 0;
+    for (const trace::Request& each : first.requests) {
+        if (each.upstream_cookie == 0) {
+            EXPECT_EQ(each.op, trace::Op::flush);  // one flush at the second is for several
+            continue;
+        }
+        ASSERT_TRUE(by_cookie.contains(each.upstream_cookie)) << trace::name_of(each.op);
+        const trace::Request& there = *by_cookie.at(each.upstream_cookie);
+        EXPECT_EQ(there.op, each.op);
+        EXPECT_EQ(there.bytes, each.bytes);
+        EXPECT_GE(each.finished - each.started, there.finished - there.queued);
+        ++joined;
+    }
+    EXPECT_GT(joined, 500u);
+    EXPECT_EQ(trace::join(first, second).pairs.size(), joined);
+    const std::string text =
+        blkscope({"explain", path("nbd1.trace"), "--upstream", path("nbd0.trace")});
+    EXPECT_NE(text.find(": " + std::to_string(joined) + " of "), std::string::npos) << text;
+    EXPECT_NE(text.find("Most of the time, "), std::string::npos) << text;
+}
+
+TEST_F(Upstream, AChainIsExplainedWhileItRuns) {
+    NEEDS("fio");
+    serve_chain();
+    Process fio(
+        {"fio", "--name=load", "--ioengine=nbd", "--uri=" + uri(), "--rw=randread", "--bs=4k",
+         "--size=32M", "--iodepth=8", "--rate_iops=4000", "--time_based", "--runtime=60"},
+        path("fio.log"));
+    ASSERT_TRUE(eventually([&] { return recorded("nbd1").requests.size() > 100; }));
+    const std::string text = blkscope({"explain", "nbd1", "0.5", "--upstream", "nbd0"});
+    fio.signal(SIGTERM);
+    fio.wait();
+    size_t joined = 0;
+    size_t all = 0;
+    ASSERT_EQ(std::sscanf(text.c_str(), "nbd1 in front of nbd0: %zu of %zu ", &joined, &all), 2)
+        << text;
+    EXPECT_GT(joined, 0u);
+    EXPECT_GE(joined * 100, all * 95) << text;
+    EXPECT_NE(text.find("Most of the time, "), std::string::npos) << text;
+}
+
+TEST_F(Upstream, AChainOfADeviceAndAFileIsRefused) {
+    EXPECT_NE(refused({"explain", "nbd1", "--upstream", "nbd0.trace"}, 2)
+                  .find("give two devices, or two files"),
+              std::string::npos);
+    EXPECT_NE(refused({"explain", "--upstream", "nbd0"}, 2).find("give two devices"),
+              std::string::npos);
+    refused({"explain", path("none"), "--upstream", path("absent")}, 1);
+    std::ofstream(path("cut.trace")) << "\x89"
+                                        "BLKSC\r\n";
+    EXPECT_NE(refused({"explain", path("cut.trace"), "--upstream", path("cut.trace")}, 1)
+                  .find("cut off within its header"),
+              std::string::npos);
 }
 
 TEST_F(Upstream, AnAbsentServerIsOneLineAtTheStart) {

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <fstream>
 #include <functional>
 #include <stdexcept>
@@ -16,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "tools/blkscope/explain_chain.hpp"
+#include "tools/blkscope/stage_line.hpp"
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/iostat/histograms.hpp"
 #include "tools/iostat/reader.hpp"
@@ -24,8 +25,6 @@
 
 namespace blkscope {
 namespace {
-
-constexpr int bar_width = 30;
 
 // ---- What the device and the disk say ----
 
@@ -126,19 +125,6 @@ std::vector<Part> parts_of(const Explanation& what) {
     return parts;
 }
 
-std::string time_text(double ns) {
-    if (ns >= 1e6) return fmt::format("{:.2f} ms", ns / 1e6);
-    return fmt::format("{:.1f} us", ns / 1e3);
-}
-
-std::string line_of(std::string_view name, double ns, double all, std::optional<uint64_t> p99) {
-    const double share = all > 0 ? std::clamp(ns / all, 0.0, 1.0) : 0;
-    const auto length = static_cast<size_t>(std::lround(share * bar_width));
-    return fmt::format("  {:<12} {:>11} {:>5.1f} %  {:<{}} {}\n", name, time_text(ns), share * 100,
-                       std::string(length, '#'), bar_width,
-                       p99 ? "p99 " + time_text(static_cast<double>(*p99)) : "");
-}
-
 std::string disk_lines(const Explanation& what, double all) {
     if (!what.disk) return "    no disk      the backing is memory, or a file of no disk\n";
     const double disk = disk_ns(what);
@@ -146,8 +132,8 @@ std::string disk_lines(const Explanation& what, double all) {
         return fmt::format("    page cache   {} saw {} requests, fewer than the device\n",
                            what.disk->name, what.disk->requests);
     }
-    return line_of("  " + what.disk->name, disk, all, {}) +
-           line_of("  rest", what.service.mean_ns() - disk, all, {});
+    return stage_line("  " + what.disk->name, disk, all, {}) +
+           stage_line("  rest", what.service.mean_ns() - disk, all, {});
 }
 
 }  // namespace
@@ -160,11 +146,11 @@ std::string explanation_text(const Explanation& what) {
     double all = 0;
     for (const Part& part : parts) all += part.ns;
     text += "\n  stage               mean  share\n";
-    text += line_of("receive", what.receive.mean_ns(), all, what.receive.p99_ns);
-    text += line_of("wait", what.wait.mean_ns(), all, what.wait.p99_ns);
-    text += line_of("service", what.service.mean_ns(), all, what.service.p99_ns);
+    text += stage_line("receive", what.receive.mean_ns(), all, what.receive.p99_ns);
+    text += stage_line("wait", what.wait.mean_ns(), all, what.wait.p99_ns);
+    text += stage_line("service", what.service.mean_ns(), all, what.service.p99_ns);
     text += disk_lines(what, all);
-    text += line_of("reply", what.reply.mean_ns(), all, what.reply.p99_ns);
+    text += stage_line("reply", what.reply.mean_ns(), all, what.reply.p99_ns);
     const Part& most = *std::max_element(parts.begin(), parts.end(),
                                          [](const Part& a, const Part& b) { return a.ns < b.ns; });
     return text + fmt::format("\nMost of the time, {:.0f} %, is {}: {}.\n",
@@ -193,6 +179,11 @@ void choose(std::vector<iostat::Device>& devices, const std::string& name) {
 }
 
 void explain(const ExplainCommand& command) {
+    if (!command.upstream.empty()) {
+        return explain_chain({.first = command.device,
+                              .second = command.upstream,
+                              .interval_s = command.interval_s});
+    }
     iostat::Options options;
     options.mode = iostat::Mode::extended;
     iostat::Reader reader(options);

@@ -19,7 +19,8 @@
 namespace blkscope {
 
 struct ExplainCommand {
-    std::string device;  // empty: the only one
+    std::string device;    // empty: the only one
+    std::string upstream;  // the device behind it; empty: none
     double interval_s = 1;
 };
 

@@ -17,6 +17,7 @@
 #include "blockdev/model/grammar.hpp"
 #include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/control_request.hpp"
+#include "tools/blkscope/stage_line.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/signals.hpp"
 
@@ -36,10 +37,6 @@ size_t stage_index(const trace::Request& request) {
     size_t stage = stage_names.size();
     while (stage > 0 && request.*stamps[stage] == 0) --stage;
     return stage;
-}
-
-std::string ms_text(int64_t ns) {
-    return fmt::format("{:.3f}", static_cast<double>(ns) / 1e6);
 }
 
 // The stage's length, with a '>' while it lasts, and "-" before it has begun.

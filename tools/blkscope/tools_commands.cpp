@@ -57,7 +57,9 @@ constexpr const char* slow_notes =
 constexpr const char* explain_notes =
     "Examples:\n"
     "  blkscope explain\n"
-    "  blkscope explain nbd0 10";
+    "  blkscope explain nbd0 10\n"
+    "  blkscope explain nbd1 10 --upstream nbd0\n"
+    "  blkscope explain front.trace --upstream storage.trace";
 
 constexpr const char* models_notes =
     "Example:\n"
@@ -183,6 +185,10 @@ void add_explain(CLI::App& app, ExplainCommand& command) {
     explain->footer(explain_notes);
     explain->add_option("device", command.device,
                         "The device, as nbd0 (the only one if not given)");
+    explain
+        ->add_option("--upstream", command.upstream,
+                     "The device behind it: its part of each request's time. Or two trace files")
+        ->option_text("DEVICE");
     explain->add_option("interval", command.interval_s, "Seconds to watch")
         ->capture_default_str()
         ->check(CLI::Range(0.01, 3600.0));

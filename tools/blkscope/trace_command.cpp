@@ -3,135 +3,34 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cassert>
-#include <csignal>
 #include <fstream>
-#include <map>
-#include <nlohmann/json.hpp>
-#include <span>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include "base/clock.hpp"
 #include "blockdev/model/grammar.hpp"
-#include "tools/blkscope/control_client.hpp"
-#include "tools/blkscope/control_request.hpp"
-#include "tools/blkscope/hex.hpp"
+#include "tools/blkscope/trace_collection.hpp"
 #include "tools/blkscope/trace_file.hpp"
 #include "tools/program/print.hpp"
-#include "tools/program/signals.hpp"
 #include "trace/file.hpp"
 #include "trace/formats.hpp"
 #include "trace/model_state.hpp"
-#include "trace/record.hpp"
 
 namespace blkscope {
 namespace {
 
-// The recorder of a busy worker holds a tenth of a second.
-constexpr hrtime_t pause_ns = 20'000'000;
-constexpr size_t requests_max = size_t{8} << 20;
-
-// ---- From a server ----
-
-class Collection {
-  public:
-    explicit Collection(const std::string& device) : server_(device) {
-        request_.command = ControlRequest::Command::trace;
-        request_.device = device;
-        const StrictJson answer = server_.ask(request_);
-        heads_ = answer.at("next").get<std::vector<uint64_t>>();
-        trace_.realtime_ns = answer.at("realtime_ns").get<int64_t>();
-        trace_.properties = answer.at("properties").get<std::map<std::string, std::string>>();
-    }
-
-    /// Takes what was recorded before this object was made. Records that were overwritten earlier
-    /// were never to be had, and do not count as lost.
-    void take_recorded() {
-        request_.from.emplace();
-        ask();
-        trace_.lost = 0;
-        while (!reaches(heads_)) ask();
-    }
-
-    /// Takes what is recorded from the object's making on, until `end` or a signal.
-    void take_until(hrtime_t end) {
-        request_.from = heads_;
-        while (monotonic_ns() < end && program::ending_signal() == 0) {
-            if (ask() == 0) {
-                static_cast<void>(program::sleep_until(std::min(end, monotonic_ns() + pause_ns)));
-            }
-        }
-        const ControlRequest where{.command = request_.command, .device = request_.device};
-        const StrictJson answer = server_.ask(where);
-        heads_ = answer.at("next").get<std::vector<uint64_t>>();
-        while (!reaches(heads_)) ask();
-    }
-
-    [[nodiscard]] trace::Trace& trace() { return trace_; }
-
-  private:
-    /// Asks once. Returns the number of records that the answer has passed.
-    uint64_t ask() {
-        assert(request_.from.has_value());
-        const StrictJson answer = server_.ask(request_);
-        auto next = answer.at("next").get<std::vector<uint64_t>>();
-        uint64_t passed = 0;
-        for (size_t i = 0; i < next.size(); ++i) {
-            passed += next[i] - (i < request_.from->size() ? (*request_.from)[i] : 0);
-        }
-        trace_.lost += answer.at("lost").get<uint64_t>();
-        add(answer.at("records").get<std::string>());
-        request_.from = std::move(next);
-        if (trace_.requests.size() <= requests_max) return passed;
-        throw std::runtime_error("trace: more than 8 Mi requests; ask for a shorter time");
-    }
-
-    void add(const std::string& hex) {
-        const auto bytes = bytes_of_hex(hex);
-        if (!bytes || bytes->size() % trace::record_bytes != 0) {
-            throw std::runtime_error("the server's answer: no records");
-        }
-        for (size_t at = 0; at < bytes->size(); at += trace::record_bytes) {
-            const std::span<const std::byte> record(bytes->data() + at, trace::record_bytes);
-            auto request = trace::decode(record.first<trace::record_bytes>());
-            if (!request) throw std::runtime_error("the server's answer: " + request.error());
-            trace_.requests.push_back(*request);
-        }
-    }
-
-    [[nodiscard]] bool reaches(const std::vector<uint64_t>& heads) const {
-        const std::vector<uint64_t>& from = *request_.from;
-        for (size_t i = 0; i < heads.size(); ++i) {
-            if (i >= from.size() || from[i] < heads[i]) return false;
-        }
-        return true;
-    }
-
-    ServerConnection server_;
-    ControlRequest request_;
-    std::vector<uint64_t> heads_;
-    trace::Trace trace_;
-};
-
-trace::Trace from_server(const TraceCommand& command) try {
-    Collection collection(command.device);
+trace::Trace from_server(const TraceCommand& command) {
+    TraceCollection collection(command.device);
     if (command.from_now.empty()) {
         collection.take_recorded();
     } else {
         const auto wait = static_cast<hrtime_t>(model::parse_time(command.from_now).ns());
-        program::watch_signals({SIGINT, SIGTERM});
-        collection.take_until(monotonic_ns() + wait);
+        TraceCollection* const one = &collection;
+        collect_until({&one, 1}, monotonic_ns() + wait);
     }
-    trace::Trace trace = std::move(collection.trace());
-    trace::sort_by_arrival(trace.requests);
-    trace::settle(trace);
-    return trace;
-} catch (const StrictJson::exception& error) {
-    throw std::runtime_error(std::string("the server's answer: ") + error.what());
+    return collection.result();
 }
 
 // ---- To a file ----
