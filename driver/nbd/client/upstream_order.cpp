@@ -5,6 +5,14 @@
 #include <limits>
 
 namespace blkscope::nbd {
+namespace {
+
+bool any_overlaps(const std::vector<UpstreamRange>& ranges, const UpstreamRange& range) {
+    return std::ranges::any_of(ranges,
+                               [&](const UpstreamRange& one) { return one.overlaps(range); });
+}
+
+}  // namespace
 
 void UpstreamOrder::enter(UpstreamWrite& write) {
     assert(std::ranges::find(writes_, &write) == writes_.end());
@@ -14,7 +22,10 @@ void UpstreamOrder::enter(UpstreamWrite& write) {
 
 bool UpstreamOrder::may_go(const UpstreamWrite& write, int64_t now) const {
     for (const UpstreamWrite* const earlier : writes_) {
-        if (earlier == &write) return is_clear(write, now);
+        if (earlier == &write) {
+            return now >= settled_at_ ||
+                   !(any_overlaps(failed_, write) || any_overlaps(answered_, write));
+        }
         if (earlier->overlaps(write)) return false;
     }
     assert(false);  // the write is not in the order
@@ -26,32 +37,38 @@ bool UpstreamOrder::may_read(const UpstreamRange& range, int64_t now) const {
     const bool resent = std::ranges::any_of(writes_, [&](const UpstreamWrite* write) {
         return write->resent && write->overlaps(range);
     });
-    return !resent && is_clear(range, now);
-}
-
-bool UpstreamOrder::is_clear(const UpstreamRange& range, int64_t now) const {
-    if (now >= settled_at_) return true;
-    return std::ranges::none_of(
-        failed_, [&](const UpstreamRange& failed) { return failed.overlaps(range); });
+    return !resent && !any_overlaps(failed_, range);
 }
 
 void UpstreamOrder::leave(UpstreamWrite& write) {
+    remove(write);
+    if (write.resent) keep(answered_, write);
+}
+
+void UpstreamOrder::give_up(UpstreamWrite& write) {
+    remove(write);
+    keep(failed_, write);
+}
+
+void UpstreamOrder::remove(const UpstreamWrite& write) {
     [[maybe_unused]] const auto removed = std::erase(writes_, &write);
     assert(removed == 1);
 }
 
-void UpstreamOrder::give_up(UpstreamWrite& write) {
-    leave(write);
-    if (failed_.size() >= failed_max) {
-        failed_.assign(1, {0, std::numeric_limits<int64_t>::max()});
+void UpstreamOrder::keep(std::vector<UpstreamRange>& ranges, const UpstreamRange& range) {
+    if (ranges.size() >= old_max) {
+        ranges.assign(1, {0, std::numeric_limits<int64_t>::max()});
         return;
     }
-    failed_.push_back(write);
+    ranges.push_back(range);
 }
 
-// Failed writes from before a settled connection are old enough.
+// Writes from before a settled connection are old enough.
 void UpstreamOrder::lost(int64_t now) {
-    if (now >= settled_at_) failed_.clear();
+    if (now >= settled_at_) {
+        failed_.clear();
+        answered_.clear();
+    }
     settled_at_ = std::numeric_limits<int64_t>::max();
 }
 

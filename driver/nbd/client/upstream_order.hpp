@@ -5,13 +5,15 @@
 //                    └── connected() ◀─ lost() ─────────┴─ EIO ────────▶ give_up()
 //
 // A server may run a request after its connection has ended, even after a resend of the same
-// request. NBD cannot prevent that. So three rules keep an old write away from newer requests:
+// request. NBD cannot prevent that. So four rules keep an old write away from newer requests:
 //
 //   - A write, trim or write_zeroes waits for an earlier one that overlaps it.
 //   - After a reconnection, a request that overlaps a resent write waits until that has its answer.
+//   - A write, trim or write_zeroes that overlaps a resent one waits even then. Else the old one
+//     could still replace its data.
 //   - A request that overlaps a write with the answer EIO waits, too.
 //
-// The last two rules end when the connection is `settle` old. A server that takes longer may still
+// The last three rules end when the connection is `settle` old. A server that takes longer may still
 // run an old write: see blkscope(1).
 //
 // Units:     bytes; times and `settle` in one unit, the caller's choice.
@@ -42,8 +44,8 @@ struct UpstreamWrite : UpstreamRange {
 
 class UpstreamOrder {
   public:
-    /// More ranges of failed writes than this are taken for the whole device.
-    static constexpr size_t failed_max = 1024;
+    /// More ranges of old writes than this are taken for the whole device.
+    static constexpr size_t old_max = 1024;
 
     explicit UpstreamOrder(int64_t settle) : settle_(settle) {}
 
@@ -69,12 +71,15 @@ class UpstreamOrder {
     [[nodiscard]] int64_t settled_at() const { return settled_at_; }
 
   private:
-    [[nodiscard]] bool is_clear(const UpstreamRange& range, int64_t now) const;
+    static void keep(std::vector<UpstreamRange>& ranges, const UpstreamRange& range);
+    void remove(const UpstreamWrite& write);
 
     const int64_t settle_;
     int64_t settled_at_ = 0;
     std::vector<UpstreamWrite*> writes_;  // in the order of arrival
+    // Writes of a connection before, which the server may still run.
     std::vector<UpstreamRange> failed_;
+    std::vector<UpstreamRange> answered_;  // after a resend
 };
 
 }  // namespace blkscope::nbd

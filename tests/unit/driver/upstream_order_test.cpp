@@ -70,6 +70,34 @@ TEST(UpstreamOrder, AReadWaitsForAResentWriteOrUntilTheConnectionIsSettled) {
     EXPECT_TRUE(order.may_read({4000, 10}, 10));
 }
 
+// The server may still run the old copy of the write, after its resend and any newer write.
+TEST(UpstreamOrder, ANewerWriteWaitsForAnAnsweredResendUntilTheConnectionIsSettled) {
+    UpstreamOrder order(settle);
+    UpstreamWrite write = write_at(0, 4096);
+    UpstreamWrite newer = write_at(512, 512);
+    order.enter(write);
+    order.lost(5);
+    UpstreamOrder::resent(write);
+    order.connected(10);
+    order.leave(write);
+    order.enter(newer);
+    EXPECT_TRUE(order.may_read({512, 512}, 11));
+    EXPECT_FALSE(order.may_go(newer, 9 + settle));
+    EXPECT_TRUE(order.may_go(newer, 10 + settle));
+}
+
+TEST(UpstreamOrder, AWriteThatWasNotSentAgainKeepsNobodyWaiting) {
+    UpstreamOrder order(settle);
+    UpstreamWrite write = write_at(0, 4096);
+    UpstreamWrite newer = write_at(0, 512);
+    order.lost(5);
+    order.connected(10);
+    order.enter(write);
+    order.leave(write);
+    order.enter(newer);
+    EXPECT_TRUE(order.may_go(newer, 11));
+}
+
 TEST(UpstreamOrder, NothingOverlapsAFailedWriteUntilTheConnectionIsSettled) {
     UpstreamOrder order(settle);
     UpstreamWrite failed = write_at(0, 4096);
@@ -103,7 +131,7 @@ TEST(UpstreamOrder, ASecondLossStartsTheTimeAgainUnlessItWasOver) {
 TEST(UpstreamOrder, TooManyFailedWritesAreTakenForTheWholeDevice) {
     UpstreamOrder order(settle);
     order.lost(0);
-    for (size_t i = 0; i <= UpstreamOrder::failed_max; ++i) {
+    for (size_t i = 0; i <= UpstreamOrder::old_max; ++i) {
         UpstreamWrite write = write_at(10 * i, 10);
         order.enter(write);
         order.give_up(write);
