@@ -41,7 +41,8 @@ bool valid(const Buf& buf, uint64_t size_bytes, uint32_t block_bytes) {
 // Whether writes were lost since the buf's caller was told of losses. The caller is now told.
 // `device_was_told` is the same of all callers together.
 bool tells_loss(const Buf& buf, uint64_t losses, uint64_t& device_was_told) {
-    uint64_t& was_told = buf.losses_seen != nullptr ? *buf.losses_seen : device_was_told;
+    const bool own = buf.losses_seen != nullptr && !planted("loss-told-once");
+    uint64_t& was_told = own ? *buf.losses_seen : device_was_told;
     assert(was_told <= losses);
     if (was_told == losses) return false;
     was_told = device_was_told = losses;

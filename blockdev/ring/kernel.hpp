@@ -86,9 +86,10 @@ class Kernel {
     virtual ssize_t send_now(int socket, std::span<const std::byte> bytes) = 0;
     /// The bytes that were sent and not yet received by the other side; Unix sockets only.
     virtual int64_t unsent_bytes(int socket) = 0;
-    virtual bool is_unix(int socket) = 0;
-    /// Asks for a send buffer of `bytes`.
-    virtual void set_send_buffer(int socket, int bytes) = 0;
+    /// Whether bytes, the end of the stream or an error wait in the socket.
+    virtual bool has_input(int socket) = 0;
+    /// Whether the socket is a Unix socket. If so, asks for a send buffer of `send_bytes`.
+    virtual bool set_up_if_unix(int socket, int send_bytes) = 0;
 
     /// Closes a socket, file or event.
     virtual void close(int fd) = 0;

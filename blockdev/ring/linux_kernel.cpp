@@ -109,8 +109,8 @@ class LinuxKernel final : public Kernel {
         return or_error(::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT));
     }
     int64_t unsent_bytes(int socket) override;
-    bool is_unix(int socket) override;
-    void set_send_buffer(int socket, int bytes) override;
+    bool has_input(int socket) override;
+    bool set_up_if_unix(int socket, int send_bytes) override;
     void close(int fd) override {
         assert(fd >= 0);
         ::close(fd);
@@ -214,21 +214,23 @@ int64_t LinuxKernel::unsent_bytes(int socket) {
     return result < 0 ? result : bytes;
 }
 
-bool LinuxKernel::is_unix(int socket) {
-    int domain = 0;
-    socklen_t bytes = sizeof domain;
-    return getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &domain, &bytes) == 0 && domain == AF_UNIX;
+bool LinuxKernel::has_input(int socket) {
+    std::byte next{};
+    return ::recv(socket, &next, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
 }
 
 // The kernel gives a Unix socket twice the bytes that are asked for. A refusal only costs speed.
-void LinuxKernel::set_send_buffer(int socket, int bytes) {
-    assert(bytes > 0);
-    assert(bytes <= INT_MAX / 2);
+bool LinuxKernel::set_up_if_unix(int socket, int send_bytes) {
+    assert(send_bytes > 0);
+    assert(send_bytes <= INT_MAX / 2);
     int value = 0;
     socklen_t value_bytes = sizeof value;
-    if (getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &value, &value_bytes) != 0) return;
-    if (value >= 2 * bytes) return;  // net.core.wmem_default has been raised
-    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof bytes);
+    if (getsockopt(socket, SOL_SOCKET, SO_DOMAIN, &value, &value_bytes) != 0) return false;
+    if (value != AF_UNIX) return false;
+    if (getsockopt(socket, SOL_SOCKET, SO_SNDBUF, &value, &value_bytes) != 0) return true;
+    if (value >= 2 * send_bytes) return true;  // net.core.wmem_default has been raised
+    setsockopt(socket, SOL_SOCKET, SO_SNDBUF, &send_bytes, sizeof send_bytes);
+    return true;
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ class VirtualKernel final : public Kernel {
     void shutdown(int, int) override {}
     ssize_t send_now(int, std::span<const std::byte>) override;
     int64_t unsent_bytes(int) override { return 0; }
-    bool is_unix(int) override { return false; }
-    void set_send_buffer(int, int) override {}
+    bool has_input(int) override { return false; }
+    bool set_up_if_unix(int, int) override { return false; }
 
   private:
     // One entry is used in a ring's life: the read of the event for other threads' messages.

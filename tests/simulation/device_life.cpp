@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "asker.hpp"
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/backing/memory_backing.hpp"
 #include "blockdev/device/device.hpp"
@@ -24,15 +25,6 @@ constexpr uint64_t turn_ns_max = 3'000;
 constexpr hrtime_t limit_ns = 2'000'000'000;
 constexpr uint64_t blocks_max = 24;
 
-/// The times of a finished request.
-struct Stay {
-    Buf::Op op = Buf::Op::read;
-    uint64_t key = 0;  // of the client
-    hrtime_t queued = 0;
-    hrtime_t started = 0;
-    hrtime_t finished = 0;
-};
-
 class DeviceLife {
   public:
     DeviceLife(uint64_t seed, const Cuts& cuts);
@@ -45,14 +37,10 @@ class DeviceLife {
   private:
     struct Party;
 
-    struct Asker : Buf {
+    struct Member : Asker {
         Party* party = nullptr;
         uint64_t key = 0;  // of the client; 0: the requests have none
         ConnectionFigures figures;
-        uint32_t write = 0;
-        hrtime_t made = 0;
-        bool out = false;
-        std::vector<std::byte> bytes;
     };
 
     /// One ring, its lane, and the requesters on it.
@@ -61,22 +49,22 @@ class DeviceLife {
         unsigned ring_number = 0;
         std::unique_ptr<Ring> ring;
         std::unique_ptr<Lane> lane;
-        std::vector<std::unique_ptr<Asker>> askers;
-        std::vector<Asker*> ready;
+        std::vector<std::unique_ptr<Member>> askers;
+        std::vector<Member*> ready;
         unsigned left = 0;  // requests to make
         bool begun = false;
     };
 
     void make_device(Random& random);
     void drive(Party& party);
-    void ask(Asker& asker);
-    void connect(Asker& asker);
-    void disconnect(Asker& asker);
+    void ask(Member& asker);
+    void connect(Member& asker);
+    void disconnect(Member& asker);
     void end_clients();
     void check_clients();
     static void done(Buf& buf);
-    void judge(Asker& asker);
-    void check_times();
+    void judge(Member& asker);
+    void complain(const std::string& error);
     void check_order();
     void check_depth();
 
@@ -90,9 +78,7 @@ class DeviceLife {
     std::unique_ptr<Oracle> oracle_;
     std::vector<std::unique_ptr<Party>> parties_;
     std::unique_ptr<Device> device_;
-    std::vector<Stay> stays_;
-    uint64_t read_bytes_ = 0;
-    uint64_t written_bytes_ = 0;
+    Stays stays_;
     unsigned out_ = 0;
     std::string plan_;
 };
@@ -119,7 +105,7 @@ DeviceLife::DeviceLife(uint64_t seed, const Cuts& cuts)
         party->left = std::min(static_cast<unsigned>(random_.between(20, 150)), cuts.requests_max);
         const uint64_t askers = random_.between(1, 8);
         for (uint64_t j = 0; j < askers; ++j) {
-            party->askers.push_back(std::make_unique<Asker>());
+            party->askers.push_back(std::make_unique<Member>());
             party->askers.back()->party = party.get();
             party->askers.back()->key = clients_random_.below(keys + 1);
             party->ready.push_back(party->askers.back().get());
@@ -178,12 +164,12 @@ Outcome DeviceLife::run() {
     size_t seen = 0;
     while (!judge_.failed() && !all_done()) {
         if (!timeline_.step()) judge_.fail("no more events, but requests are not done");
-        if (stays_.size() != seen) since = timeline_.now();
-        seen = stays_.size();
+        if (stays_.all().size() != seen) since = timeline_.now();
+        seen = stays_.all().size();
         if (timeline_.now() - since > limit_ns) judge_.fail("a request is not done");
     }
     if (!judge_.failed()) {
-        check_times();
+        complain(stays_.check(device_->io()));
         end_clients();
         check_clients();
         check_order();
@@ -198,7 +184,7 @@ Outcome DeviceLife::run() {
     return {judge_.verdict(),
             timeline_.hash(),
             timeline_.happened(),
-            stays_.size(),
+            stays_.all().size(),
             static_cast<unsigned>(parties_.size()),
             plan_};
 }
@@ -212,8 +198,8 @@ void DeviceLife::drive(Party& party) {
     } else {
         party.ring->dispatch();
     }
-    const std::vector<Asker*> ready = std::exchange(party.ready, {});
-    for (Asker* asker : ready) {
+    const std::vector<Member*> ready = std::exchange(party.ready, {});
+    for (Member* asker : ready) {
         if (party.left == 0) break;
         --party.left;
         ask(*asker);
@@ -227,14 +213,14 @@ void DeviceLife::drive(Party& party) {
 }
 
 // Askers with one key are connections of one client, which come and go.
-void DeviceLife::connect(Asker& asker) {
+void DeviceLife::connect(Member& asker) {
     if (asker.key == 0 || asker.client != nullptr) return;
     Party& party = *asker.party;
     Lane& lane = party.lane ? *party.lane : device_->first_lane();
     asker.client = &lane.open_client({.key = std::to_string(asker.key)}, asker.figures);
 }
 
-void DeviceLife::disconnect(Asker& asker) {
+void DeviceLife::disconnect(Member& asker) {
     if (asker.client == nullptr) return;
     Party& party = *asker.party;
     Lane& lane = party.lane ? *party.lane : device_->first_lane();
@@ -248,97 +234,35 @@ void DeviceLife::end_clients() {
     }
 }
 
-void DeviceLife::ask(Asker& asker) {
+void DeviceLife::ask(Member& asker) {
     if (clients_random_.one_in(16)) disconnect(asker);
     connect(asker);
-    static constexpr Buf::Op ops[] = {Buf::Op::read,  Buf::Op::write,        Buf::Op::read,
-                                      Buf::Op::write, Buf::Op::write_zeroes, Buf::Op::flush,
-                                      Buf::Op::trim,  Buf::Op::write};
-    const hrtime_t now = timeline_.now();
-    assert(!asker.out && asker.state == Buf::State::idle);
-    asker.op = ops[random_.below(8)];
-    asker.fua = asker.op != Buf::Op::read && asker.op != Buf::Op::flush && random_.one_in(4);
-    const uint64_t blocks = oracle_->bytes() / sector_bytes;
-    const uint64_t count = random_.between(1, std::min(blocks, blocks_max));
-    asker.offset = random_.below(blocks - count + 1) * sector_bytes;
-    asker.bcount = count * sector_bytes;
-    asker.write = 0;
-    asker.bytes.resize(asker.bcount);
-    asker.data = asker.bytes.data();
-    if (asker.op == Buf::Op::flush) asker.offset = asker.bcount = 0;
-    using Effect = Oracle::Effect;
-    if (asker.op == Buf::Op::write || asker.discards()) {
-        const bool trims = asker.op == Buf::Op::trim;
-        const Effect zeroes = trims ? Effect::maybe_zeroes : Effect::zeroes;
-        const Effect effect = asker.op == Buf::Op::write ? Effect::data : zeroes;
-        asker.write = oracle_->begin_write(asker.offset, asker.bcount, effect, now);
-        if (asker.op == Buf::Op::write) oracle_->fill(asker.write, asker.bytes);
-    }
-    asker.made = now;
+    asker.draw(random_, *oracle_, timeline_.now(), blocks_max);
     asker.iodone = done;
-    asker.out = true;
     ++out_;
     Party& party = *asker.party;
     device_->strategy(asker, party.lane ? *party.lane : device_->first_lane());
 }
 
 void DeviceLife::done(Buf& buf) {
-    auto& asker = static_cast<Asker&>(buf);
+    auto& asker = static_cast<Member&>(buf);
     asker.party->life->judge(asker);
     asker.party->ready.push_back(&asker);
 }
 
-void DeviceLife::judge(Asker& asker) {
-    if (!asker.out) return judge_.fail("a request was done twice");
-    asker.out = false;
+void DeviceLife::judge(Member& asker) {
     --out_;
-    const hrtime_t now = timeline_.now();
     timeline_.note(static_cast<uint64_t>(asker.error));
     timeline_.note(static_cast<uint64_t>(asker.finished));
-    stays_.push_back({asker.op, asker.key, asker.queued, asker.started, asker.finished});
-    if (asker.queued > asker.started || asker.started > asker.finished) {
-        judge_.fail("a request's times are out of order");
-    }
-    if (asker.op == Buf::Op::read) read_bytes_ += asker.moved();
-    if (asker.op == Buf::Op::write) written_bytes_ += asker.moved();
-    if (asker.write != 0) oracle_->end_write(asker.write, asker.error == 0, asker.fua, now);
-    if (asker.op == Buf::Op::flush && asker.error == 0) {
-        const std::string lost = oracle_->flushed(asker.made, now);
-        if (!lost.empty()) judge_.fail("not on the disk after a flush: " + lost);
-    }
+    complain(stays_.add(asker, asker.key));
+    complain(asker.judge(*oracle_, timeline_.now()));
     if (asker.error != 0 && kernel_.other_failures + kernel_.interruptions == 0) {
         judge_.fail("a request failed without a fault");
     }
-    if (asker.op != Buf::Op::read || asker.error != 0) return;
-    const std::string wrong = oracle_->check_read(asker.offset, asker.bytes, asker.made, now);
-    if (!wrong.empty()) judge_.fail("read: " + wrong);
 }
 
-void DeviceLife::check_times() {
-    const kstat_io_t& io = device_->io();
-    hrtime_t waited = 0;
-    hrtime_t ran = 0;
-    uint64_t reads = 0;
-    uint64_t writes = 0;
-    for (const Stay& stay : stays_) {
-        reads += stay.op == Buf::Op::read ? 1 : 0;
-        writes += stay.op == Buf::Op::write ? 1 : 0;
-        if (stay.op != Buf::Op::read && stay.op != Buf::Op::write) continue;
-        waited += stay.started - stay.queued;
-        ran += stay.finished - stay.started;
-    }
-    if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a queue is not empty at the end");
-    if (io.wlentime != waited || io.rlentime != ran) {
-        judge_.fail("wlentime " + std::to_string(io.wlentime) + " and rlentime " +
-                    std::to_string(io.rlentime) + ", but stays of " + std::to_string(waited) +
-                    " and " + std::to_string(ran));
-    }
-    if (io.reads != reads || io.writes != writes || io.nread != read_bytes_ ||
-        io.nwritten != written_bytes_) {
-        judge_.fail("counted " + std::to_string(io.reads) + " reads and " +
-                    std::to_string(io.writes) + " writes of " + std::to_string(reads) + " and " +
-                    std::to_string(writes) + ", or not all bytes");
-    }
+void DeviceLife::complain(const std::string& error) {
+    if (!error.empty()) judge_.fail(error);
 }
 
 // All clients have closed, and others have their counts.
@@ -354,9 +278,8 @@ void DeviceLife::check_clients() {
     hrtime_t waited = 0;
     hrtime_t ran = 0;
     uint64_t done = 0;
-    for (const Stay& stay : stays_) {
-        const bool counts = stay.op == Buf::Op::read || stay.op == Buf::Op::write;
-        if (stay.key == 0 || !counts) continue;
+    for (const Stay& stay : stays_.all()) {
+        if (stay.key == 0 || !stay.counts()) continue;
         waited += stay.started - stay.queued;
         ran += stay.finished - stay.started;
         ++done;
@@ -369,7 +292,7 @@ void DeviceLife::check_clients() {
 // In fair order each client has an order of its own.
 // Flushes that wait for a running flush keep the order, too: all start when it has ended.
 void DeviceLife::check_order() {
-    std::vector<Stay> stays = stays_;
+    std::vector<Stay> stays = stays_.all();
     std::erase_if(stays, [](const Stay& stay) { return stay.op == Buf::Op::flush; });
     std::sort(stays.begin(), stays.end(), [&](const Stay& a, const Stay& b) {
         if (order_ == StartOrder::fair && a.key != b.key) return a.key < b.key;
@@ -386,7 +309,7 @@ void DeviceLife::check_order() {
 
 void DeviceLife::check_depth() {
     std::vector<std::pair<hrtime_t, int>> changes;
-    for (const Stay& stay : stays_) {
+    for (const Stay& stay : stays_.all()) {
         if (stay.op == Buf::Op::flush) continue;
         changes.emplace_back(stay.started, 1);
         changes.emplace_back(stay.finished, -1);

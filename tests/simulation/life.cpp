@@ -8,6 +8,7 @@
 
 #include "boot.hpp"
 #include "device_life.hpp"
+#include "upstream_life.hpp"
 
 namespace blkscope::simulation {
 namespace {
@@ -20,7 +21,9 @@ constexpr uint64_t table_stream = 0x7461626c;
 constexpr uint64_t rules_stream = 0x72756c65;
 constexpr uint64_t loss_stream = 0x6c6f7373;
 constexpr unsigned address_bits = 32;
-constexpr uint64_t device_life_each = 4;  // one life in so many is a device's alone
+constexpr uint64_t device_life_each = 4;    // one life in so many is a device's alone
+constexpr uint64_t upstream_life_each = 8;  // one life in so many has another server
+constexpr uint64_t upstream_life = 6;       // a life number that is no device's, and has no TLS
 
 hrtime_t up_to(Random& random, uint64_t most) {
     return static_cast<hrtime_t>(random.between(1, most));
@@ -209,6 +212,7 @@ std::string describe(const LifePlan& plan) {
 
 Outcome live(uint64_t seed, const Cuts& cuts) {
     if (seed % device_life_each == 0) return live_device(seed, cuts);
+    if (seed % upstream_life_each == upstream_life) return live_upstream(seed, cuts);
     const LifePlan plan = draw_plan(seed, cuts);
     Outcome outcome;
     outcome.plan = describe(plan);

@@ -97,6 +97,9 @@ Cuts shrink(uint64_t seed, Cuts cuts) {
     attempt([](Cuts& c) { c.no_faults = true; });
     attempt([](Cuts& c) { c.no_reload = true; });
     attempt([](Cuts& c) { c.no_crash = true; });
+    for (unsigned troubles : {4, 2, 1, 0}) {
+        attempt([troubles](Cuts& c) { c.troubles_max = troubles; });
+    }
     attempt([](Cuts& c) { c.workers_max = 1; });
     attempt([](Cuts& c) { c.workers_max = 2; });
     for (unsigned client = 0; client < 6; ++client) {
@@ -119,6 +122,9 @@ std::string describe(const Cuts& cuts) {
     std::string text = "requests of each client: " + std::to_string(cuts.requests_max);
     text += ", workers: " + std::to_string(cuts.workers_max) + " at most, clients left out:";
     for (const unsigned client : cuts.clients) text += " " + std::to_string(client);
+    if (cuts.troubles_max < Cuts{}.troubles_max) {
+        text += ", troubles: " + std::to_string(cuts.troubles_max) + " at most";
+    }
     if (cuts.no_faults) text += ", no faults";
     if (cuts.no_crash) text += ", no crash";
     if (cuts.no_reload) text += ", no reload";

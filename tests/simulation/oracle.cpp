@@ -21,23 +21,28 @@ bool uniform(std::span<const std::byte> block) {
                        block.size() - sizeof(uint64_t)) == 0;
 }
 
+std::vector<uint64_t> words_of(std::span<const std::byte> content) {
+    std::vector<uint64_t> words;
+    for (uint64_t at = 0; at < content.size(); at += Oracle::block_bytes) {
+        words.push_back(word_of(content.subspan(at, Oracle::block_bytes)));
+    }
+    return words;
+}
+
 uint64_t word_for(uint64_t block, uint32_t write) {
     return block << block_shift | write;
 }
 
 }  // namespace
 
-Oracle::Oracle(std::span<const std::byte> content)
-    : initial_(content.size() / block_bytes), of_block_(initial_.size()) {
+Oracle::Oracle(std::span<const std::byte> content) : of_block_(content.size() / block_bytes) {
     assert(content.size() % block_bytes == 0);
-    for (uint64_t i = 0; i < initial_.size(); ++i) {
-        initial_[i] = word_of(content.subspan(i * block_bytes, block_bytes));
-    }
+    contents_.push_back({0, words_of(content)});
     // Surviving blocks have numbers of an earlier boot; new numbers begin after them.
     uint64_t last = 0;
-    for (const uint64_t word : initial_) last = std::max(last, word & 0xffff'ffff);
+    for (const uint64_t word : contents_[0].words) last = std::max(last, word & 0xffff'ffff);
     writes_.resize(last + 1);
-    writes_[0] = {0, initial_.size(), Effect::data, true, 0, 0, 0};
+    writes_[0] = {0, of_block_.size(), Effect::data, true, 0, 0, 0};
 }
 
 uint32_t Oracle::begin_write(uint64_t at, uint64_t count, Effect effect, hrtime_t now) {
@@ -81,6 +86,28 @@ void Oracle::truncated(uint64_t at, hrtime_t now, bool noticed) {
     if (noticed) end_write(truncation_, true, false, now);
 }
 
+// The content is a write without a request. Writes that are under way may still come after it.
+hrtime_t Oracle::came_back(std::span<const std::byte> content, hrtime_t now) {
+    const hrtime_t missing = last_missing(content, now);
+    const uint32_t number = begin_write(0, bytes(), Effect::data, now);
+    end_write(number, true, true, now);
+    contents_.push_back({number, words_of(content)});
+    return missing;
+}
+
+hrtime_t Oracle::last_missing(std::span<const std::byte> content, hrtime_t now) const {
+    hrtime_t last = 0;
+    for (uint64_t block = 0; block < of_block_.size(); ++block) {
+        const auto data = content.subspan(block * block_bytes, block_bytes);
+        if (check_block(block, data, now, now, false).empty()) continue;
+        for (const uint32_t number : of_block_[block]) {
+            const Write& write = writes_[number];
+            if (write.succeeded && write.ended < now) last = std::max(last, write.ended);
+        }
+    }
+    return last;
+}
+
 std::string Oracle::flushed(hrtime_t since, hrtime_t now) {
     if (Write& cut = writes_.at(truncation_); truncation_ != 0 && since > cut.begun) {
         cut.ended = std::min(cut.ended, now);
@@ -122,7 +149,10 @@ std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data,
     const auto allowed = [&](const Write& write) {
         return write.begun <= now && !over(block, write, since, after_crash);
     };
-    if (word == initial_[block] && allowed(writes_[0])) return {};
+    const bool as_it_was = std::ranges::any_of(contents_, [&](const Content& content) {
+        return word == content.words[block] && allowed(writes_[content.write]);
+    });
+    if (as_it_was) return {};
     if (word == 0) {
         const auto& writes = of_block_[block];
         const bool zeroed = std::any_of(writes.begin(), writes.end(), [&](uint32_t number) {

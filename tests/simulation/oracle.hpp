@@ -30,7 +30,7 @@ class Oracle {
 
     explicit Oracle(std::span<const std::byte> content);
 
-    [[nodiscard]] uint64_t bytes() const { return initial_.size() * block_bytes; }
+    [[nodiscard]] uint64_t bytes() const { return of_block_.size() * block_bytes; }
 
     /// A writing request is sent; returns its number.
     uint32_t begin_write(uint64_t at, uint64_t bytes, Effect effect, hrtime_t now);
@@ -47,6 +47,11 @@ class Oracle {
     /// Another process has cut the file there. The rest may be lost. Later writes to it may be lost,
     /// too, until a flush that was sent after `now` has succeeded. Not if `noticed`.
     void truncated(uint64_t at, hrtime_t now, bool noticed);
+
+    /// Another server has ended and is back with this content. All else that was answered is lost.
+    /// Returns when the last of the missing data was acknowledged; 0 if none is missing. See
+    /// check_disk() for what must be there.
+    hrtime_t came_back(std::span<const std::byte> content, hrtime_t now);
 
     /// The disk's first bytes, which no client writes.
     void keep(std::span<const std::byte> first) { kept_.assign(first.begin(), first.end()); }
@@ -76,8 +81,15 @@ class Oracle {
         hrtime_t stable = never;
     };
 
+    /// A write of the whole disk at once.
+    struct Content {
+        uint32_t write = 0;
+        std::vector<uint64_t> words;  // one for each block
+    };
+
     [[nodiscard]] std::string check_block(uint64_t block, std::span<const std::byte> data,
                                           hrtime_t since, hrtime_t now, bool after_crash) const;
+    [[nodiscard]] hrtime_t last_missing(std::span<const std::byte> content, hrtime_t now) const;
     [[nodiscard]] bool over(uint64_t block, const Write& write, hrtime_t since,
                             bool after_crash) const;
 
@@ -87,7 +99,7 @@ class Oracle {
     hrtime_t known_at_ = never;
     uint32_t truncation_ = 0;        // as a write; 0: none
     std::vector<std::byte> kept_;    // whole blocks
-    std::vector<uint64_t> initial_;  // the word in each block
+    std::vector<Content> contents_;  // the initial one, and those of came_back()
     std::vector<Write> writes_;      // number 0 is the initial content
     std::vector<std::vector<uint32_t>> of_block_;
 };

@@ -519,13 +519,13 @@ int64_t SimulatedKernel::unsent_bytes(int socket) {
     return static_cast<int64_t>(description(socket).socket->unsent_bytes());
 }
 
-bool SimulatedKernel::is_unix(int socket) {
-    return description(socket).socket->wire().is_unix;
+bool SimulatedKernel::has_input(int socket) {
+    return description(socket).socket->readable();
 }
 
-void SimulatedKernel::set_send_buffer(int socket, int bytes) {
-    assert(bytes > 0);
-    description(socket);
+bool SimulatedKernel::set_up_if_unix(int socket, int send_bytes) {
+    assert(send_bytes > 0);
+    return description(socket).socket->wire().is_unix;
 }
 
 void SimulatedKernel::close(int fd) {

@@ -106,8 +106,8 @@ class SimulatedKernel final : public Kernel {
     void shutdown(int socket, int how) override;
     ssize_t send_now(int socket, std::span<const std::byte> bytes) override;
     int64_t unsent_bytes(int socket) override;
-    bool is_unix(int socket) override;
-    void set_send_buffer(int socket, int bytes) override;
+    bool has_input(int socket) override;
+    bool set_up_if_unix(int socket, int send_bytes) override;
     void close(int fd) override;
     hrtime_t now() override;
 

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <utility>
 
+#include "blockdev/ring/planted.hpp"
 #include "driver/nbd/client/upstream_terms.hpp"
 
 namespace blkscope::nbd {
@@ -96,6 +97,8 @@ void UpstreamLink::send(UpstreamRequest& request) {
     request.state = UpstreamRequest::State::sent;
     request.flush_mark = unflushed_.mark();
     if (request.exposed) kstat_.resent();
+    const bool forgets = request.exposed && planted("resend-without-fua");
+    if (forgets) request.request.flags &= static_cast<uint16_t>(~command_flag::fua);
     requester_->send(request);
 }
 
@@ -110,6 +113,7 @@ void UpstreamLink::answered(RemoteRequest& remote) {
     if (request.error == 0) {
         const bool stable = (request.request.flags & command_flag::fua) != 0 || !flushes_;
         if (request.writes() && !stable) unflushed_.acknowledged();
+        if (planted("mark-late")) request.flush_mark = unflushed_.mark();
         if (request.request.type == Command::flush) unflushed_.flushed(request.flush_mark);
     }
     if (request.writes()) order_.leave(request.range);
@@ -139,7 +143,8 @@ void UpstreamLink::fail_old_ones() {
         ring_.now() - kernel_ticks(ring_.kernel(), to_nanoseconds(target_.options.timeout));
     size_t kept = 0;
     for (UpstreamRequest* const request : waiting_) {
-        if (request->since <= oldest || !request->buf->wanted()) {
+        const bool late = request->since <= oldest && !planted("timeout-forgotten");
+        if (late || !request->buf->wanted()) {
             fail(*request);
         } else {
             waiting_[kept++] = request;
@@ -167,7 +172,7 @@ void UpstreamLink::lost(std::string_view why) {
     log("the connection is lost", why);
     phase_ = Phase::closing;
     kstat_.state_is(UpstreamKstat::State::waiting);
-    writes_are_lost_ = unflushed_.any();
+    writes_are_lost_ = unflushed_.any() && !planted("flush-again");
     unflushed_.forget();
     if (writes_are_lost_) {
         ++losses_;

@@ -4,6 +4,8 @@
 #include <cassert>
 #include <limits>
 
+#include "blockdev/ring/planted.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -26,7 +28,7 @@ bool UpstreamOrder::may_go(const UpstreamWrite& write, int64_t now) const {
             return now >= settled_at_ ||
                    !(any_overlaps(failed_, write) || any_overlaps(answered_, write));
         }
-        if (earlier->overlaps(write)) return false;
+        if (earlier->overlaps(write) && !planted("overlap-goes")) return false;
     }
     assert(false);  // the write is not in the order
     return false;
@@ -42,12 +44,12 @@ bool UpstreamOrder::may_read(const UpstreamRange& range, int64_t now) const {
 
 void UpstreamOrder::leave(UpstreamWrite& write) {
     remove(write);
-    if (write.resent) keep(answered_, write);
+    if (write.resent && !planted("old-write-lands")) keep(answered_, write);
 }
 
 void UpstreamOrder::give_up(UpstreamWrite& write) {
     remove(write);
-    keep(failed_, write);
+    if (!planted("failed-write-lands")) keep(failed_, write);
 }
 
 void UpstreamOrder::remove(const UpstreamWrite& write) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <system_error>
 #include <utility>
 
@@ -28,9 +27,11 @@ constexpr int unix_send_bytes = 208 << 10;
 // A TCP socket's buffer is not set, because the kernel grows it with the connection until it is
 // set.
 Transport::Transport(TransportOwner& owner, Ring& ring, int socket)
-    : owner_(owner), ring_(ring), socket_(socket), is_unix_(ring.kernel().is_unix(socket)) {
+    : owner_(owner),
+      ring_(ring),
+      socket_(socket),
+      is_unix_(ring.kernel().set_up_if_unix(socket, unix_send_bytes)) {
     assert(socket >= 0);
-    if (is_unix_) ring_.kernel().set_send_buffer(socket_, unix_send_bytes);
 }
 
 Transport::~Transport() {
@@ -64,8 +65,7 @@ void Transport::send_last(std::span<const std::byte> bytes) {
 }
 
 bool Transport::has_input() {
-    std::byte next{};
-    return ::recv(socket_, &next, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
+    return ring_.kernel().has_input(socket_);
 }
 
 void Transport::stop_receiving() {

@@ -47,8 +47,10 @@ class DelegatingKernel : public Kernel {
         return linux_.send_now(socket, bytes);
     }
     int64_t unsent_bytes(int socket) override { return linux_.unsent_bytes(socket); }
-    bool is_unix(int socket) override { return linux_.is_unix(socket); }
-    void set_send_buffer(int socket, int bytes) override { linux_.set_send_buffer(socket, bytes); }
+    bool has_input(int socket) override { return linux_.has_input(socket); }
+    bool set_up_if_unix(int socket, int send_bytes) override {
+        return linux_.set_up_if_unix(socket, send_bytes);
+    }
     void close(int fd) override { linux_.close(fd); }
 
     hrtime_t now() override { return linux_.now(); }

@@ -1,0 +1,113 @@
+// OtherServer: a small model of another NBD server, whose connections and memory may be lost. The
+// model follows the protocol alone. Of our own code it uses only the headers' layout.
+//
+//     socket ─▶ request ── waits ──▶ runs in memory ── reply ─▶ socket
+//                  │                    │ flush, FUA
+//                  │                    ▼
+//                  │                  disk ─────────────── restart() ─▶ memory
+//                  └─ still runs when its connection has ended, at most `late_ns_max` later
+//
+// Units:     bytes; nanoseconds of virtual time.
+// Ownership: owns its ends of the connections.
+// Threads:   a single one.
+// Errors:    a request that no client should send fails the judge.
+// Source:    the NBD protocol document, "Transmission phase".
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "client.hpp"
+#include "driver/nbd/client/remote_export.hpp"
+#include "random.hpp"
+#include "simulated_socket.hpp"
+#include "timeline.hpp"
+
+namespace blkscope::simulation {
+
+struct OtherPlan {
+    uint64_t bytes = 1 << 20;
+    hrtime_t run_ns_max = 100'000;  // of most requests
+    hrtime_t late_ns_max = 1;       // of a request whose connection has ended
+    hrtime_t silent_ns = 0;         // a few requests run this late
+    uint64_t silent_one_in = 0;     // of the requests; 0: none
+};
+
+class OtherServer {
+  public:
+    OtherServer(Timeline& timeline, Judge& judge, Random random, const OtherPlan& plan);
+    ~OtherServer();
+    OtherServer(const OtherServer&) = delete;
+    OtherServer& operator=(const OtherServer&) = delete;
+
+    // ---- For the dialer ----
+
+    [[nodiscard]] bool is_down() const { return timeline_.now() < up_at_; }
+    [[nodiscard]] bool is_stopped() const { return timeline_.now() < goes_on_at_; }
+    /// The terms of the next connection.
+    [[nodiscard]] nbd::RemoteExport offer();
+    /// Takes a connection with the terms.
+    void accept(std::shared_ptr<SimulatedSocket> socket, const nbd::RemoteExport& remote);
+
+    // ---- Troubles ----
+
+    /// Closes all connections, perhaps within a message.
+    void close_connections();
+    /// The process ends with what it was doing. A new one begins after `down_ns`. Without its
+    /// memory, each sector that was not flushed may have its old data.
+    void restart(bool keeps_memory, hrtime_t down_ns);
+    /// The process is stopped, and goes on after `ns`.
+    void stop(hrtime_t ns);
+    /// Answers all requests of the present connections with ESHUTDOWN.
+    void shut_down();
+    /// Sends random bytes to a client.
+    void talk_nonsense();
+    /// From now on the export has another size.
+    void change_size() { plan_.bytes *= 2; }
+
+    [[nodiscard]] const std::vector<std::byte>& memory() const { return memory_; }
+
+  private:
+    struct Connection;
+    struct Running;
+    using ConnectionRef = std::shared_ptr<Connection>;
+    using RunningRef = std::shared_ptr<Running>;
+
+    void look_soon(const ConnectionRef& connection, hrtime_t delay);
+    void look(const ConnectionRef& connection);
+    void take(Connection& connection);
+    bool take_request(const ConnectionRef& connection);
+    [[nodiscard]] bool is_right(const nbd::Request& request) const;
+    void begin(const ConnectionRef& connection, const nbd::Request& request,
+               std::span<const std::byte> payload);
+    void run_after(const RunningRef& running, hrtime_t delay);
+    void run(const RunningRef& running);
+    void apply(const Running& running, uint64_t bytes_max);
+    void put(uint64_t offset, std::span<const std::byte> data);
+    void make_stable(uint64_t offset, uint64_t bytes, uint64_t mark);
+    void reply(const Running& running);
+    void reply_data(const Running& running);
+    void put_chunk(const Running& running, nbd::Chunk type, bool last, uint64_t offset,
+                   std::span<const std::byte> data);
+    void push(const ConnectionRef& connection);
+    void close(const ConnectionRef& connection, bool reset);
+    void forget_closed();
+
+    Timeline& timeline_;
+    Judge& judge_;
+    Random random_;
+    OtherPlan plan_;
+    hrtime_t up_at_ = 0;
+    hrtime_t goes_on_at_ = 0;
+    std::vector<ConnectionRef> connections_;
+    std::vector<RunningRef> running_;
+    std::vector<std::byte> memory_;
+    std::vector<std::byte> disk_;
+    std::vector<uint64_t> unstable_since_;  // of each sector, the number of a change; 0: stable
+    uint64_t changes_ = 0;
+    std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+};
+
+}  // namespace blkscope::simulation

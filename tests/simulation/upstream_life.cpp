@@ -1,0 +1,490 @@
+#include "upstream_life.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "asker.hpp"
+#include "blockdev/device/device.hpp"
+#include "client.hpp"
+#include "driver/nbd/client/upstream_backing.hpp"
+#include "other_server.hpp"
+#include "simulated_kernel.hpp"
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr uint64_t upstream_stream = 0x75707374;
+constexpr uint64_t server_stream = 0x6f746872;
+constexpr uint64_t trouble_stream = 0x74726f75;
+constexpr uint64_t wire_stream = 0x77697265;
+constexpr unsigned ring_entries = 64;
+constexpr uint64_t turn_ns_max = 3'000;
+constexpr hrtime_t us_ns = 1'000;
+constexpr hrtime_t ms_ns = 1'000'000;
+constexpr hrtime_t second_ns = 1'000'000'000;
+constexpr uint64_t blocks_max = 24;
+constexpr hrtime_t delivery_ns = ms_ns;  // from the backing's answer to its session
+
+hrtime_t draw_ns(Random& random, hrtime_t least, hrtime_t most) {
+    return static_cast<hrtime_t>(
+        random.between(static_cast<uint64_t>(least), static_cast<uint64_t>(most)));
+}
+
+std::chrono::milliseconds to_ms(hrtime_t ns) {
+    return std::chrono::milliseconds(ns / ms_ns);
+}
+
+/// Connects to the other server without a handshake, which other tests have.
+class SimulatedDialer final : public nbd::UpstreamDialer {
+  public:
+    SimulatedDialer(Timeline& timeline, SimulatedKernel& kernel, OtherServer& server, Random random)
+        : timeline_(timeline),
+          kernel_(kernel),
+          server_(server),
+          random_(random),
+          bytes_(server.offer().size_bytes) {}
+
+    void begin(std::chrono::milliseconds limit) override {
+        answered_at_ = timeline_.now() + draw_ns(random_, 10 * us_ns, 50 * ms_ns);
+        ends_at_ = timeline_.now() + std::chrono::nanoseconds(limit).count();
+    }
+    std::optional<nbd::DialResult> result() override;
+    nbd::DialResult dial_now(std::chrono::milliseconds) override {
+        return {.connection = std::nullopt, .failure = "no second connection"};
+    }
+
+  private:
+    Timeline& timeline_;
+    SimulatedKernel& kernel_;
+    OtherServer& server_;
+    Random random_;
+    const uint64_t bytes_;
+    hrtime_t answered_at_ = 0;
+    hrtime_t ends_at_ = 0;
+};
+
+std::optional<nbd::DialResult> SimulatedDialer::result() {
+    const hrtime_t now = timeline_.now();
+    if (now < answered_at_) return std::nullopt;
+    if (server_.is_down()) return dial_now({});
+    if (server_.is_stopped()) {
+        if (now < ends_at_) return std::nullopt;
+        return dial_now({});
+    }
+    nbd::DialResult result;
+    const nbd::RemoteExport offer = server_.offer();
+    result.connection.emplace();
+    result.connection->remote = offer;
+    // The backing closes it at once, and without the simulated kernel.
+    if (offer.size_bytes != bytes_) return result;
+    Wire wire;
+    wire.is_unix = random_.one_in(2);
+    wire.segment_bytes = random_.one_in(4) ? random_.between(1, 64) : 8192;
+    auto [ours, theirs] = SimulatedSocket::pair(timeline_, random_, wire);
+    server_.accept(std::move(theirs), offer);
+    result.connection->socket = Descriptor(kernel_.open_socket(std::move(ours)));
+    return result;
+}
+
+class UpstreamLife {
+  public:
+    UpstreamLife(uint64_t seed, const Cuts& cuts);
+    ~UpstreamLife();
+    UpstreamLife(const UpstreamLife&) = delete;
+    UpstreamLife& operator=(const UpstreamLife&) = delete;
+
+    Outcome run();
+
+  private:
+    struct Place;
+
+    struct Member : Asker {
+        UpstreamLife* life = nullptr;
+        Place* place = nullptr;
+        uint64_t losses = 0;    // the backing's, when the request was made
+        bool owed = false;      // its session was not told all of them
+        uint64_t failures = 0;  // of its session, when the request was made
+        bool in_vain = false;   // the server had come back different
+    };
+
+    /// One session after the other, each with a few requests at a time.
+    struct Place {
+        std::vector<std::unique_ptr<Member>> members;
+        std::vector<Member*> waiting;  // for the next session
+        unsigned left = 0;             // requests to make
+        unsigned out = 0;
+        // Of the present session.
+        unsigned session_left = 0;
+        uint64_t losses_seen = 0;
+        uint64_t failures = 0;  // flushes and FUA requests with EIO
+        hrtime_t lost_at = 0;   // acknowledged data is lost since, and the session was not told
+    };
+
+    void make_places(const Cuts& cuts);
+    void open_session(Place& place);
+    [[nodiscard]] bool is_connected() const {
+        return backing_->figures().state() == nbd::UpstreamKstat::State::connected;
+    }
+    void drive();
+    void ask(Member& member);
+    void ready_later(Member& member);
+    static void done(Buf& buf);
+    void judge(Member& member);
+    void judge_success(const Member& member);
+    void judge_failure(const Member& member);
+    void note_flushed(const Member& member);
+    void complain(const std::string& error);
+    void look_at_losses();
+    void check_waits();
+    void plan_trouble();
+    void make_trouble();
+    void restart(bool keeps_memory);
+    void end();
+
+    Timeline timeline_;
+    Judge judge_;
+    Random random_;
+    Random troubles_random_;
+    const hrtime_t timeout_ns_;
+    const hrtime_t settle_ns_;
+    const bool resends_;
+    SimulatedKernel kernel_;
+    std::unique_ptr<OtherServer> server_;
+    std::unique_ptr<Oracle> oracle_;
+    std::unique_ptr<Ring> ring_;
+    nbd::UpstreamBacking* backing_ = nullptr;  // the device's
+    std::unique_ptr<Device> device_;
+    std::vector<std::unique_ptr<Place>> places_;
+    std::vector<Member*> ready_;
+    Stays stays_;
+    unsigned out_ = 0;
+    unsigned troubles_ = 0;  // to come
+    bool forgets_ = false;   // restarts may lose the memory
+    bool changed_ = false;   // the server has another size
+    bool begun_ = false;
+    hrtime_t think_ns_max_ = 0;
+    hrtime_t wait_ns_max_ = 0;
+    hrtime_t counted_at_ = 0;          // the last loss
+    uint64_t losses_ = 0;              // the backing's, as last seen
+    std::vector<hrtime_t> unflushed_;  // when writes were acknowledged
+    std::string plan_;
+};
+
+UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
+    : random_(seed, upstream_stream),
+      troubles_random_(seed, trouble_stream),
+      timeout_ns_(static_cast<hrtime_t>(random_.between(1, 8)) * second_ns),
+      settle_ns_(static_cast<hrtime_t>(random_.between(1, 10)) * 100 * ms_ns),
+      resends_(!random_.one_in(5)),
+      kernel_(timeline_, seed) {
+    if (!cuts.no_faults && random_.one_in(2)) {
+        kernel_.faults.short_transfer = random_.between(2, 20);
+        kernel_.faults.interrupted = random_.between(5, 100);
+        kernel_.faults.short_submit = random_.between(2, 20);
+    }
+    troubles_ = std::min(static_cast<unsigned>(troubles_random_.between(1, 8)), cuts.troubles_max);
+    forgets_ = !cuts.no_crash;
+    OtherPlan plan;
+    plan.bytes = page_bytes * random_.between(2, 32);
+    plan.run_ns_max = draw_ns(random_, 10 * us_ns, 2 * ms_ns);
+    plan.late_ns_max = settle_ns_ * 4 / 5;
+    plan.silent_ns = timeout_ns_ + second_ns;
+    plan.silent_one_in = random_.one_in(3) ? random_.between(20, 100) : 0;
+    server_ = std::make_unique<OtherServer>(timeline_, judge_, Random(seed, server_stream), plan);
+    oracle_ = std::make_unique<Oracle>(server_->memory());
+    ring_ = std::make_unique<Ring>(ring_entries, false, kernel_);
+    kernel_.when_ready(0, [this] { drive(); });
+    auto dialer =
+        std::make_unique<SimulatedDialer>(timeline_, kernel_, *server_, Random(seed, wire_stream));
+    nbd::RemoteConnection first;  // a lost one, with a descriptor that is never open
+    first.socket = Descriptor(std::numeric_limits<int>::max());
+    first.remote = server_->offer();
+    auto backing = std::make_unique<nbd::UpstreamBacking>(
+        "upstream", std::move(dialer), std::move(first),
+        UpstreamOptions{
+            .timeout = to_ms(timeout_ns_), .settle = to_ms(settle_ns_), .resend = resends_});
+    backing_ = backing.get();
+    static constexpr uint32_t depths[] = {2, 8, 64};
+    device_ = std::make_unique<Device>(*ring_, std::move(backing), std::nullopt,
+                                       DeviceOptions{.queue_depth = depths[random_.below(3)]});
+    make_places(cuts);
+}
+
+// After a failure the objects cannot be destroyed in order.
+UpstreamLife::~UpstreamLife() {
+    if (!judge_.failed()) return;
+    static_cast<void>(device_.release());
+    static_cast<void>(ring_.release());
+}
+
+void UpstreamLife::make_places(const Cuts& cuts) {
+    if (!random_.one_in(3)) think_ns_max_ = draw_ns(random_, ms_ns, second_ns);
+    const uint64_t places = random_.between(1, 4);
+    unsigned members = 0;
+    for (unsigned i = 0; i < places; ++i) {
+        const auto requests = static_cast<unsigned>(random_.between(20, 120));
+        const uint64_t count = random_.between(1, 4);
+        if (cuts.clients.contains(i)) continue;
+        Place& place = *places_.emplace_back(std::make_unique<Place>());
+        place.left = std::min(requests, cuts.requests_max);
+        open_session(place);
+        for (uint64_t j = 0; j < count; ++j, ++members) {
+            place.members.push_back(std::make_unique<Member>());
+            place.members.back()->life = this;
+            place.members.back()->place = &place;
+            ready_.push_back(place.members.back().get());
+        }
+    }
+    // A request waits for those before it, a flush also for the flush under way.
+    const auto turns = static_cast<hrtime_t>(members / device_->queue_depth() + 2);
+    wait_ns_max_ = turns * (2 * timeout_ns_ + 2 * second_ns);
+    plan_ = "upstream, " + std::to_string(oracle_->bytes() / page_bytes) + " pages, depth " +
+            std::to_string(device_->queue_depth()) + ", " + std::to_string(members) +
+            " requesters in " + std::to_string(places_.size()) + " sessions, " +
+            std::to_string(troubles_) + " troubles" + (resends_ ? "" : ", no resends");
+}
+
+// ---- Requests ----
+
+void UpstreamLife::open_session(Place& place) {
+    assert(place.out == 0);
+    place.session_left = static_cast<unsigned>(random_.between(2, 40));
+    place.losses_seen = backing_->losses();
+    place.failures = 0;
+    place.lost_at = 0;
+}
+
+void UpstreamLife::drive() {
+    if (judge_.failed()) return;
+    if (begun_) {
+        ring_->dispatch();
+    } else {
+        ring_->enable();
+    }
+    begun_ = true;
+    for (Member* const member : std::exchange(ready_, {})) ask(*member);
+    timeline_.spend(draw_ns(random_, 1, turn_ns_max));
+    ring_->wait(ready_.empty());
+    if (kernel_.asleep(0)) return;
+    timeline_.after(draw_ns(random_, 1, turn_ns_max), [this] { drive(); });
+}
+
+void UpstreamLife::ask(Member& member) {
+    Place& place = *member.place;
+    if (place.left == 0) return;
+    if (place.session_left == 0) {
+        if (place.out > 0) return place.waiting.push_back(&member);
+        open_session(place);
+    }
+    --place.left;
+    --place.session_left;
+    ++place.out;
+    ++out_;
+    member.draw(random_, *oracle_, timeline_.now(), blocks_max);
+    member.iodone = done;
+    member.losses_seen = &place.losses_seen;
+    member.losses = backing_->losses();
+    member.owed = place.losses_seen < member.losses;
+    member.failures = place.failures;
+    member.in_vain = backing_->must_be_reopened();
+    device_->strategy(member);
+}
+
+void UpstreamLife::ready_later(Member& member) {
+    const bool thinks = think_ns_max_ > 0 && random_.one_in(8);
+    timeline_.after(draw_ns(random_, 1, thinks ? think_ns_max_ : 50 * us_ns), [this, &member] {
+        if (judge_.failed()) return;
+        ready_.push_back(&member);
+        ring_->wake();
+    });
+}
+
+void UpstreamLife::done(Buf& buf) {
+    auto& member = static_cast<Member&>(buf);
+    member.life->judge(member);
+    member.life->ready_later(member);
+}
+
+// ---- The checks ----
+
+void UpstreamLife::complain(const std::string& error) {
+    if (!error.empty()) judge_.fail(error);
+}
+
+void UpstreamLife::judge(Member& member) {
+    Place& place = *member.place;
+    --out_;
+    --place.out;
+    if (place.out == 0) {
+        for (Member* const waiting : std::exchange(place.waiting, {})) ready_later(*waiting);
+    }
+    timeline_.note(static_cast<uint64_t>(member.error));
+    timeline_.note(static_cast<uint64_t>(member.finished));
+    complain(stays_.add(member, 0));
+    complain(member.judge(*oracle_, timeline_.now()));
+    member.error == 0 ? judge_success(member) : judge_failure(member);
+    if (member.error == 0 || !member.must_be_stable()) return;
+    ++place.failures;
+    place.lost_at = 0;
+}
+
+void UpstreamLife::judge_success(const Member& member) {
+    const Place& place = *member.place;
+    if (member.in_vain) judge_.fail("a request succeeded on a server that came back different");
+    if (member.op == Buf::Op::flush) note_flushed(member);
+    if (member.op != Buf::Op::flush && member.write != 0 && !member.fua) {
+        unflushed_.push_back(timeline_.now());
+    }
+    if (!member.must_be_stable()) return;
+    if (member.owed && place.failures == member.failures) {
+        judge_.fail("a session was not told a loss");
+    }
+    if (member.op == Buf::Op::flush && place.lost_at > 0 && member.made > place.lost_at) {
+        judge_.fail("a flush succeeded, though acknowledged data is lost");
+    }
+}
+
+void UpstreamLife::note_flushed(const Member& member) {
+    std::erase_if(unflushed_, [&](hrtime_t acknowledged) { return acknowledged < member.made; });
+}
+
+void UpstreamLife::judge_failure(const Member& member) {
+    if (changed_ || timeline_.now() - member.made >= timeout_ns_) return;
+    if (member.must_be_stable() && (member.owed || backing_->losses() > member.losses)) return;
+    if (!resends_ && member.write != 0 && !is_connected()) return;
+    judge_.fail(std::string("a ") + Buf::name_of(member.op) + " failed without a reason");
+}
+
+// A loss is counted only if something may be lost. Its last answers may still be on their way.
+void UpstreamLife::look_at_losses() {
+    if (backing_->losses() == losses_) return;
+    losses_ = backing_->losses();
+    counted_at_ = timeline_.now();
+    timeline_.after(delivery_ns, [this] {
+        if (unflushed_.empty()) judge_.fail("a loss was counted, but all was flushed");
+        unflushed_.clear();
+    });
+}
+
+void UpstreamLife::check_waits() {
+    const hrtime_t now = timeline_.now();
+    for (const auto& place : places_) {
+        for (const auto& member : place->members) {
+            if (!member->out || now - member->made <= wait_ns_max_) continue;
+            return judge_.fail(std::string("a ") + Buf::name_of(member->op) + " is not done");
+        }
+    }
+}
+
+// ---- Troubles ----
+
+void UpstreamLife::plan_trouble() {
+    if (troubles_ == 0) return;
+    --troubles_;
+    const bool soon = !troubles_random_.one_in(3);
+    const hrtime_t most = soon ? 200 * ms_ns : 4 * second_ns;
+    timeline_.after(draw_ns(troubles_random_, 1, most), [this] {
+        if (judge_.failed()) return;
+        make_trouble();
+        plan_trouble();
+    });
+}
+
+void UpstreamLife::make_trouble() {
+    switch (troubles_random_.below(12)) {
+        case 0:
+        case 1:
+        case 2:
+            return server_->close_connections();
+        case 3:
+        case 4:
+        case 5:
+        case 6:
+            return restart(false);
+        case 7:
+            return restart(true);
+        case 8:
+        case 9:
+            return server_->stop(draw_ns(troubles_random_, ms_ns, 3 * timeout_ns_));
+        case 10:
+            return troubles_random_.one_in(2) ? server_->shut_down() : server_->talk_nonsense();
+        default:
+            if (troubles_ > 0) return server_->close_connections();
+            changed_ = true;
+            server_->change_size();
+            return server_->close_connections();
+    }
+}
+
+// A loss is told from the end of a connection on. So what is lost later was told already, if it was
+// acknowledged on that connection.
+void UpstreamLife::restart(bool keeps_memory) {
+    const bool long_one = troubles_random_.one_in(4);
+    const hrtime_t down = draw_ns(troubles_random_, us_ns, long_one ? 2 * timeout_ns_ : second_ns);
+    keeps_memory = keeps_memory || !forgets_;
+    server_->restart(keeps_memory, down);
+    if (keeps_memory) return;
+    const hrtime_t now = timeline_.now();
+    const std::string wrong = oracle_->check_disk(server_->memory(), now);
+    if (!wrong.empty()) judge_.fail("after the other server's end: " + wrong);
+    const hrtime_t missing = oracle_->came_back(server_->memory(), now);
+    if (missing == 0) return;
+    for (const auto& place : places_) {
+        const bool owed = place->losses_seen < backing_->losses();
+        if (owed || missing > counted_at_ + delivery_ns) place->lost_at = now;
+    }
+}
+
+// ---- The life ----
+
+Outcome UpstreamLife::run() {
+    drive();
+    plan_trouble();
+    const auto all_done = [&] {
+        return out_ == 0 &&
+               std::ranges::all_of(places_, [](const auto& place) { return place->left == 0; });
+    };
+    while (!judge_.failed() && !all_done()) {
+        if (!timeline_.step()) judge_.fail("no more events, but requests are not done");
+        look_at_losses();
+        check_waits();
+    }
+    if (!judge_.failed()) end();
+    return {judge_.verdict(),
+            timeline_.hash(),
+            timeline_.happened(),
+            stays_.all().size(),
+            static_cast<unsigned>(places_.size()),
+            plan_};
+}
+
+// The other server ends once more, and all that was promised must be on its disk.
+void UpstreamLife::end() {
+    complain(stays_.check(device_->io()));
+    if (!changed_) {
+        server_->restart(false, 1);
+        complain(oracle_->check_disk(server_->memory(), timeline_.now()));
+    }
+    ring_->unlock();
+    for (int i = 0; i < 1000 && timeline_.step(); ++i) {
+    }
+    if (judge_.failed()) return;
+    device_.reset();
+    ring_.reset();
+    if (kernel_.open_descriptors() > 0) judge_.fail("descriptors left open");
+}
+
+}  // namespace
+
+Outcome live_upstream(uint64_t seed, const Cuts& cuts) {
+    UpstreamLife life(seed, cuts);
+    return life.run();
+}
+
+}  // namespace blkscope::simulation
