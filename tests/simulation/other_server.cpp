@@ -106,23 +106,25 @@ void OtherServer::look_soon(const ConnectionRef& connection, hrtime_t delay) {
 }
 
 void OtherServer::look(const ConnectionRef& connection) {
-    take(*connection);
+    take(connection);
     while (connection->open && take_request(connection)) {
     }
     push(connection);
     forget_closed();
 }
 
-void OtherServer::take(Connection& connection) {
+// There may be more, or the end of the stream.
+void OtherServer::take(const ConnectionRef& connection) {
     std::vector<std::byte> part(random_.between(1, receive_bytes_max));
-    const int64_t result = connection.socket->receive(part);
+    const int64_t result = connection->socket->receive(part);
     if (result == -EAGAIN) return;
     timeline_.note(static_cast<uint64_t>(result));
     if (result <= 0) {
-        connection.open = false;
-        return connection.socket->close();
+        connection->open = false;
+        return connection->socket->close();
     }
-    append(connection.in, std::span(part).first(static_cast<size_t>(result)));
+    append(connection->in, std::span(part).first(static_cast<size_t>(result)));
+    look_soon(connection, static_cast<hrtime_t>(random_.between(1, look_ns_max)));
 }
 
 bool OtherServer::take_request(const ConnectionRef& connection) {
@@ -161,6 +163,7 @@ bool OtherServer::is_right(const nbd::Request& request) const {
 
 void OtherServer::begin(const ConnectionRef& connection, const nbd::Request& request,
                         std::span<const std::byte> payload) {
+    check_order(*connection, request);
     auto running = std::make_shared<Running>();
     running->connection = connection;
     running->request = request;
@@ -170,6 +173,18 @@ void OtherServer::begin(const ConnectionRef& connection, const nbd::Request& req
     const bool silent = random_.one_in(plan_.silent_one_in);
     const auto most = static_cast<uint64_t>(plan_.run_ns_max);
     run_after(running, silent ? plan_.silent_ns : static_cast<hrtime_t>(random_.between(1, most)));
+}
+
+// The client keeps the order of writes, because the connection may end before their answers.
+void OtherServer::check_order(const Connection& connection, const nbd::Request& request) {
+    if (!changes(request.type)) return;
+    for (const RunningRef& running : running_) {
+        const nbd::Request& other = running->request;
+        const bool overlaps = request.offset < other.offset + other.length &&
+                              other.offset < request.offset + request.length;
+        if (running->connection.get() != &connection || !changes(other.type) || !overlaps) continue;
+        return judge_.fail("two writes that overlap are with the other server");
+    }
 }
 
 void OtherServer::run_after(const RunningRef& running, hrtime_t delay) {

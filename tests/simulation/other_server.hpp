@@ -77,11 +77,12 @@ class OtherServer {
 
     void look_soon(const ConnectionRef& connection, hrtime_t delay);
     void look(const ConnectionRef& connection);
-    void take(Connection& connection);
+    void take(const ConnectionRef& connection);
     bool take_request(const ConnectionRef& connection);
     [[nodiscard]] bool is_right(const nbd::Request& request) const;
     void begin(const ConnectionRef& connection, const nbd::Request& request,
                std::span<const std::byte> payload);
+    void check_order(const Connection& connection, const nbd::Request& request);
     void run_after(const RunningRef& running, hrtime_t delay);
     void run(const RunningRef& running);
     void apply(const Running& running, uint64_t bytes_max);
