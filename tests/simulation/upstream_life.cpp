@@ -119,11 +119,11 @@ class UpstreamLife {
         std::vector<Member*> waiting;  // for the next session
         unsigned left = 0;             // requests to make
         unsigned out = 0;
+        uint64_t failures = 0;  // flushes and FUA requests with EIO, of all its sessions
         // Of the present session.
         unsigned session_left = 0;
         uint64_t losses_seen = 0;
-        uint64_t failures = 0;  // flushes and FUA requests with EIO
-        hrtime_t lost_at = 0;   // acknowledged data is lost since, and the session was not told
+        hrtime_t lost_at = 0;  // acknowledged data is lost since, and the session was not told
     };
 
     void make_places(const Cuts& cuts);
@@ -256,7 +256,6 @@ void UpstreamLife::open_session(Place& place) {
     assert(place.out == 0);
     place.session_left = static_cast<unsigned>(random_.between(2, 40));
     place.losses_seen = backing_->losses();
-    place.failures = 0;
     place.lost_at = 0;
 }
 
@@ -334,6 +333,7 @@ void UpstreamLife::judge(Member& member) {
     place.lost_at = 0;
 }
 
+// Of two requests of a session at a time, one is told a loss. Its answer may come second.
 void UpstreamLife::judge_success(const Member& member) {
     const Place& place = *member.place;
     if (member.in_vain) judge_.fail("a request succeeded on a server that came back different");
@@ -341,13 +341,11 @@ void UpstreamLife::judge_success(const Member& member) {
     if (member.op != Buf::Op::flush && member.write != 0 && !member.fua) {
         unflushed_.push_back(timeline_.now());
     }
-    if (!member.must_be_stable()) return;
-    if (member.owed && place.failures == member.failures) {
-        judge_.fail("a session was not told a loss");
-    }
-    if (member.op == Buf::Op::flush && place.lost_at > 0 && member.made > place.lost_at) {
-        judge_.fail("a flush succeeded, though acknowledged data is lost");
-    }
+    const bool lost = place.lost_at > 0 && member.made > place.lost_at;
+    if (!member.must_be_stable() || !(member.owed || (lost && member.op == Buf::Op::flush))) return;
+    timeline_.after(delivery_ns, [this, &place, failures = member.failures] {
+        if (place.failures == failures) judge_.fail("a session was not told a loss");
+    });
 }
 
 void UpstreamLife::note_flushed(const Member& member) {
