@@ -74,7 +74,7 @@ class Transport {
     /// True if nothing can be sent any more. The other side of a Unix socket is closed, or a TCP
     /// connection was reset. A closed TCP socket resets the connection when it receives.
     [[nodiscard]] bool is_broken() const { return ring_.kernel().send_now(socket_, {}) < 0; }
-    /// True if bytes, the end of the stream or an error wait for the owner in a real socket.
+    /// True if bytes, the end of the stream or an error wait for the owner.
     /// Not while receiving. After true, nothing more may be received.
     [[nodiscard]] virtual bool has_input();
     /// The text for an error of received() or sent(), one line.
