@@ -344,9 +344,9 @@ class Metrics {
         });
         for (const auto& [record, name, type, help] : upstream_families) {
             text_.family(name, type, help);
-            each_upstream([&](const top::Upstream& upstream, const Labels& disk) {
+            each_upstream([&, wanted = record](const top::Upstream& upstream, const Labels& disk) {
                 for (const top::Upstream::Count& count : upstream.counts) {
-                    if (count.name == record) text_.sample(disk, std::to_string(count.value));
+                    if (count.name == wanted) text_.sample(disk, std::to_string(count.value));
                 }
             });
         }
