@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,7 +27,7 @@ using blkscope::simulation::live;
 using blkscope::simulation::Outcome;
 using std::chrono::steady_clock;
 
-constexpr unsigned life_seconds_max = 60;
+constexpr unsigned life_seconds_max = 60;  // of processor time, which other programs do not shorten
 
 uint64_t seed_now = 0;
 int words = STDOUT_FILENO;
@@ -56,11 +57,18 @@ struct Options {
     std::string planted;
 };
 
+// SIGPROF comes when the process has used so much processor time; 0 unsets it.
+void limit_life(unsigned seconds) {
+    itimerval limit{};
+    limit.it_value.tv_sec = seconds;
+    setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 Outcome live_one(uint64_t seed, const Cuts& cuts) {
     seed_now = seed;
-    alarm(life_seconds_max);
+    limit_life(life_seconds_max);
     Outcome outcome = live(seed, cuts);
-    alarm(0);
+    limit_life(0);
     return outcome;
 }
 
@@ -217,7 +225,7 @@ int main(int argc, char** argv) {
         const int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
         dup2(nowhere, STDERR_FILENO);
     }
-    for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGALRM, SIGFPE, SIGILL}) {
+    for (const int number : {SIGABRT, SIGSEGV, SIGBUS, SIGPROF, SIGFPE, SIGILL}) {
         signal(number, on_signal);
     }
     // Makes a tick a nanosecond, so that times are the same on every machine.
