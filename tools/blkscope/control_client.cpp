@@ -26,6 +26,7 @@
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/control_socket.hpp"
 #include "tools/blkscope/failure.hpp"
+#include "tools/blkscope/server_answer.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/options.hpp"
 
@@ -169,23 +170,6 @@ std::string receive_line(int socket) {
     }
 }
 
-// A wrong answer is the server's failure, and no bad input of the user.
-StrictJson parse_answer(const std::string& line) try {
-    return parse_strictly(line);
-} catch (const std::invalid_argument& error) {
-    throw std::runtime_error(std::string("the server's answer: ") + error.what());
-}
-
-StrictJson take_answer(const std::string& line) try {
-    StrictJson answer = parse_answer(line);
-    if (!answer.contains("error")) return answer;
-    const auto why = answer.at("error").get<std::string>();
-    if (answer.value("status", 1) == 2) throw std::invalid_argument(why);
-    throw std::runtime_error(why);
-} catch (const StrictJson::exception& error) {
-    throw std::runtime_error(std::string("the server's answer: ") + error.what());
-}
-
 }  // namespace
 
 ServerConnection::ServerConnection(const std::string& device)
@@ -200,7 +184,7 @@ StrictJson ServerConnection::ask(const ControlRequest& request) {
         throw std::invalid_argument("the request is longer than 64 KiB; use a coarser histogram");
     }
     send_line(socket_.get(), line);
-    return take_answer(receive_line(socket_.get()));
+    return parse_answer(receive_line(socket_.get()));
 }
 
 StrictJson ask_server(const ControlRequest& request) {
@@ -216,7 +200,7 @@ size_t ask_servers_with_crash_cache(const ControlRequest& request,
     std::exception_ptr failure;  // the first one
     for (const Descriptor& socket : sockets) {
         try {
-            take(take_answer(receive_line(socket.get())));
+            take(parse_answer(receive_line(socket.get())));
         } catch (const std::exception&) {
             if (!failure) failure = std::current_exception();
         }

@@ -5,11 +5,7 @@
 //          or std::system_error otherwise.
 #pragma once
 
-#include <cstdint>
 #include <string>
-#include <vector>
-
-#include "trace/request.hpp"
 
 namespace blkscope {
 
@@ -18,21 +14,6 @@ struct SlowCommand {
     std::string over = "10ms";
     bool watch = false;
 };
-
-/// One request of the report.
-struct SlowRequest {
-    std::string when;  // the time of the reply, or "now" for a request that is under way
-    std::string client;
-    trace::Request request;
-};
-
-/// The stage that a request is in: receive, wait, service or reply.
-[[nodiscard]] const char* stage_of(const trace::Request& request);
-
-/// A line for each request. The times of a request that is under way are up to `now_ns`, and its
-/// present stage is marked.
-[[nodiscard]] std::string slow_lines(const std::vector<SlowRequest>& requests, int64_t now_ns);
-[[nodiscard]] std::string slow_header();
 
 void slow(const SlowCommand& command);
 

@@ -3,16 +3,14 @@
 #include <algorithm>
 #include <cassert>
 #include <csignal>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <utility>
 
-#include "tools/blkscope/hex.hpp"
+#include "tools/blkscope/trace_part.hpp"
 #include "tools/program/signals.hpp"
 #include "trace/file.hpp"
 #include "trace/model_state.hpp"
-#include "trace/record.hpp"
 
 namespace blkscope {
 namespace {
@@ -21,21 +19,15 @@ namespace {
 constexpr hrtime_t pause_ns = 20'000'000;
 constexpr size_t requests_max = size_t{8} << 20;
 
-[[noreturn]] void refuse_answer(const std::string& why) {
-    throw std::runtime_error("the server's answer: " + why);
-}
-
 }  // namespace
 
-TraceCollection::TraceCollection(const std::string& device) try : server_(device) {
+TraceCollection::TraceCollection(const std::string& device) : server_(device) {
     request_.command = ControlRequest::Command::trace;
     request_.device = device;
-    const StrictJson answer = server_.ask(request_);
-    heads_ = answer.at("next").get<std::vector<uint64_t>>();
-    trace_.realtime_ns = answer.at("realtime_ns").get<int64_t>();
-    trace_.properties = answer.at("properties").get<std::map<std::string, std::string>>();
-} catch (const StrictJson::exception& error) {
-    refuse_answer(error.what());
+    TraceStart start = trace_start_of(server_.ask(request_));
+    heads_ = std::move(start.heads);
+    trace_.realtime_ns = start.realtime_ns;
+    trace_.properties = std::move(start.properties);
 }
 
 void TraceCollection::take_recorded() {
@@ -63,39 +55,20 @@ trace::Trace TraceCollection::result() {
     return trace;
 }
 
-uint64_t TraceCollection::ask() try {
+uint64_t TraceCollection::ask() {
     assert(request_.from.has_value());
-    const StrictJson answer = server_.ask(request_);
-    auto next = answer.at("next").get<std::vector<uint64_t>>();
-    uint64_t passed = 0;
-    for (size_t i = 0; i < next.size(); ++i) {
-        passed += next[i] - (i < request_.from->size() ? (*request_.from)[i] : 0);
-    }
-    trace_.lost += answer.at("lost").get<uint64_t>();
-    add(answer.at("records").get<std::string>());
-    request_.from = std::move(next);
+    TracePart part = trace_part_of(server_.ask(request_));
+    const uint64_t passed = records_between(*request_.from, part.next);
+    trace_.lost += part.lost;
+    trace_.requests.insert(trace_.requests.end(), part.requests.begin(), part.requests.end());
+    request_.from = std::move(part.next);
     if (trace_.requests.size() <= requests_max) return passed;
     throw std::runtime_error("more than 8 Mi requests; ask for a shorter time");
-} catch (const StrictJson::exception& error) {
-    refuse_answer(error.what());
 }
 
-void TraceCollection::add(const std::string& hex) {
-    const auto bytes = bytes_of_hex(hex);
-    if (!bytes || bytes->size() % trace::record_bytes != 0) refuse_answer("no records");
-    for (size_t at = 0; at < bytes->size(); at += trace::record_bytes) {
-        const std::span<const std::byte> record(bytes->data() + at, trace::record_bytes);
-        auto request = trace::decode(record.first<trace::record_bytes>());
-        if (!request) refuse_answer(request.error());
-        trace_.requests.push_back(*request);
-    }
-}
-
-void TraceCollection::take_heads() try {
+void TraceCollection::take_heads() {
     const ControlRequest where{.command = request_.command, .device = request_.device};
-    heads_ = server_.ask(where).at("next").get<std::vector<uint64_t>>();
-} catch (const StrictJson::exception& error) {
-    refuse_answer(error.what());
+    heads_ = heads_of(server_.ask(where));
 }
 
 bool TraceCollection::reaches_heads() const {

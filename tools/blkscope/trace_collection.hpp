@@ -37,7 +37,6 @@ class TraceCollection {
 
   private:
     uint64_t ask();
-    void add(const std::string& hex);
     void take_heads();
     [[nodiscard]] bool reaches_heads() const;
 

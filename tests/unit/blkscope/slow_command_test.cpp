@@ -1,5 +1,5 @@
 // The lines of blkscope slow.
-#include "tools/blkscope/slow_command.hpp"
+#include "tools/blkscope/slow_look.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,132 @@
+#include "tools/blkscope/slow_look.hpp"
+
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <ctime>
+#include <nlohmann/json.hpp>
+
+#include "base/clock.hpp"
+#include "tools/blkscope/server_answer.hpp"
+#include "tools/blkscope/stage_line.hpp"
+
+namespace blkscope {
+namespace {
+
+constexpr std::array<int64_t trace::Request::*, 5> stamps{
+    &trace::Request::received, &trace::Request::queued, &trace::Request::started,
+    &trace::Request::finished, &trace::Request::replied};
+constexpr std::array<const char*, 4> stage_names{"receive", "wait", "service", "reply"};
+
+// The stage that has begun last; a request that has ended is beyond the last one.
+size_t stage_index(const trace::Request& request) {
+    size_t stage = stage_names.size();
+    while (stage > 0 && request.*stamps[stage] == 0) --stage;
+    return stage;
+}
+
+// The stage's length, with a '>' while it lasts, and "-" before it has begun.
+std::string stage_text(const trace::Request& request, size_t stage, int64_t now_ns) {
+    const int64_t from = request.*stamps[stage];
+    const int64_t to = request.*stamps[stage + 1];
+    if (from == 0) return "-";
+    if (to == 0) return ">" + ms_text(std::max<int64_t>(now_ns - from, 0));
+    return ms_text(to - from);
+}
+
+std::string clock_text(int64_t realtime_ns) {
+    const std::time_t seconds = realtime_ns / ns_per_s;
+    return fmt::format("{:%H:%M:%S}.{:03}", fmt::localtime(seconds),
+                       realtime_ns % ns_per_s / 1'000'000);
+}
+
+trace::Op op_of_name(const std::string& name) {
+    for (uint8_t i = 0; i <= static_cast<uint8_t>(trace::last_op); ++i) {
+        if (name == trace::name_of(static_cast<trace::Op>(i))) return static_cast<trace::Op>(i);
+    }
+    refuse_answer("an unknown operation");
+}
+
+SlowRequest request_of(const StrictJson& told, int64_t realtime_ns) {
+    SlowRequest slow{.when = "now", .client = told.at("client").get<std::string>(), .request = {}};
+    trace::Request& request = slow.request;
+    request.op = op_of_name(told.at("op").get<std::string>());
+    request.error = told.at("error").get<uint16_t>();
+    request.offset = told.at("offset").get<uint64_t>();
+    request.bytes = told.at("bytes").get<uint64_t>();
+    request.received = told.at("received_ns").get<int64_t>();
+    request.queued = told.at("queued_ns").get<int64_t>();
+    request.started = told.at("started_ns").get<int64_t>();
+    request.finished = told.at("finished_ns").get<int64_t>();
+    request.replied = told.at("replied_ns").get<int64_t>();
+    if (request.replied > 0) slow.when = clock_text(request.replied + realtime_ns);
+    return slow;
+}
+
+}  // namespace
+
+const char* stage_of(const trace::Request& request) {
+    const size_t stage = stage_index(request);
+    return stage < stage_names.size() ? stage_names[stage] : "ended";
+}
+
+std::string slow_header() {
+    return fmt::format("{:<12} {:<13} {:<12} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}  {}\n",
+                       "time", "client", "op", "offset", "bytes", "receive", "wait", "service",
+                       "reply", "total", "stage");
+}
+
+std::string slow_lines(const std::vector<SlowRequest>& requests, int64_t now_ns) {
+    std::string text;
+    for (const auto& [when, client, request] : requests) {
+        const int64_t end = request.replied > 0 ? request.replied : now_ns;
+        text +=
+            fmt::format("{:<12} {:<13} {:<12} {:>14} {:>8} {:>10} {:>10} {:>10} {:>10} {:>10}  {}",
+                        when, client, trace::name_of(request.op), request.offset, request.bytes,
+                        stage_text(request, 0, now_ns), stage_text(request, 1, now_ns),
+                        stage_text(request, 2, now_ns), stage_text(request, 3, now_ns),
+                        ms_text(end - request.arrival()), stage_of(request));
+        // NOLINTNEXTLINE(concurrency-mt-unsafe): the command has one thread
+        if (request.error != 0) text += fmt::format(" ({})", std::strerror(request.error));
+        text += '\n';
+    }
+    return text;
+}
+
+SlowLook slow_look_of(const StrictJson& answer) try {
+    const auto realtime = answer.at("realtime_ns").get<int64_t>();
+    SlowLook look;
+    for (const StrictJson& each : answer.at("slowest")) {
+        look.ended.push_back(request_of(each, realtime));
+    }
+    for (const StrictJson& each : answer.at("under_way")) {
+        look.under_way.push_back(request_of(each, realtime));
+    }
+    look.under_way_count = answer.at("under_way_count").get<uint64_t>();
+    look.silent_workers = answer.at("silent_workers").get<unsigned>();
+    look.now_ns = answer.at("now_ns").get<int64_t>();
+    return look;
+} catch (const StrictJson::exception& error) {
+    refuse_answer(error.what());
+}
+
+std::string text_of(const SlowLook& look) {
+    std::string text = slow_lines(look.under_way, look.now_ns);
+    if (look.under_way_count > look.under_way.size()) {
+        text += fmt::format("and {} more that are under way\n",
+                            look.under_way_count - look.under_way.size());
+    }
+    text += slow_lines(look.ended, look.now_ns);
+    if (look.silent_workers > 0) {
+        text += fmt::format(
+            "{} of the server's workers did not answer within 100 ms: requests of "
+            "their clients that are under way are missing\n",
+            look.silent_workers);
+    }
+    return text;
+}
+
+}  // namespace blkscope

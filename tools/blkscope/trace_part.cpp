@@ -1,0 +1,56 @@
+#include "tools/blkscope/trace_part.hpp"
+
+#include <nlohmann/json.hpp>
+#include <span>
+
+#include "tools/blkscope/hex.hpp"
+#include "tools/blkscope/server_answer.hpp"
+#include "trace/record.hpp"
+
+namespace blkscope {
+namespace {
+
+std::vector<trace::Request> requests_of(const std::string& hex) {
+    std::vector<trace::Request> requests;
+    const auto bytes = bytes_of_hex(hex);
+    if (!bytes || bytes->size() % trace::record_bytes != 0) refuse_answer("no records");
+    for (size_t at = 0; at < bytes->size(); at += trace::record_bytes) {
+        const std::span<const std::byte> record(bytes->data() + at, trace::record_bytes);
+        auto request = trace::decode(record.first<trace::record_bytes>());
+        if (!request) refuse_answer(request.error());
+        requests.push_back(*request);
+    }
+    return requests;
+}
+
+}  // namespace
+
+TraceStart trace_start_of(const StrictJson& answer) try {
+    return {.heads = heads_of(answer),
+            .realtime_ns = answer.at("realtime_ns").get<int64_t>(),
+            .properties = answer.at("properties").get<std::map<std::string, std::string>>()};
+} catch (const StrictJson::exception& error) {
+    refuse_answer(error.what());
+}
+
+RecorderHeads heads_of(const StrictJson& answer) try {
+    return answer.at("next").get<RecorderHeads>();
+} catch (const StrictJson::exception& error) {
+    refuse_answer(error.what());
+}
+
+TracePart trace_part_of(const StrictJson& answer) try {
+    return {.next = heads_of(answer),
+            .lost = answer.at("lost").get<uint64_t>(),
+            .requests = requests_of(answer.at("records").get<std::string>())};
+} catch (const StrictJson::exception& error) {
+    refuse_answer(error.what());
+}
+
+uint64_t records_between(const RecorderHeads& from, const RecorderHeads& to) {
+    uint64_t passed = 0;
+    for (size_t i = 0; i < to.size(); ++i) passed += to[i] - (i < from.size() ? from[i] : 0);
+    return passed;
+}
+
+}  // namespace blkscope
