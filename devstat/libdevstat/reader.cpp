@@ -40,14 +40,35 @@ bool created_before(const Reader::Known& a, const Reader::Known& b) {
 }
 
 bool listed_before(const Reader::Known& a, const Reader::Known& b) {
-    const auto place = [](const Reader::Known& known) {
-        return std::tuple(known.anonymous(), -static_cast<int>(known.entry.priority),
-                          known.entry.device_number);
-    };
-    return place(a) < place(b);
+    if (precedes(a.entry, b.entry)) return true;
+    return !precedes(b.entry, a.entry) && a.entry.device_number < b.entry.device_number;
 }
 
 }  // namespace
+
+Decoded decode(std::span<const std::byte> data) {
+    uint32_t version_and_size[2] = {};
+    static_assert(sizeof version_and_size == offsetof(Record, entry));
+    if (data.size() >= sizeof version_and_size) {
+        std::memcpy(version_and_size, data.data(), sizeof version_and_size);
+    }
+    Decoded decoded{static_cast<int>(version_and_size[0]), {}};
+    if (version_and_size[0] != DEVSTAT_VERSION || version_and_size[1] != sizeof(Devstat) ||
+        data.size() != sizeof(Record)) {
+        return decoded;
+    }
+    Devstat& entry = decoded.entry.emplace();
+    std::memcpy(&entry, data.data() + offsetof(Record, entry), sizeof entry);
+    entry.device_name[DEVSTAT_NAME_LEN - 1] = '\0';
+    return decoded;
+}
+
+bool precedes(const Devstat& one, const Devstat& other) {
+    const auto place = [](const Devstat& entry) {
+        return std::tuple(entry.unit_number == -1, -static_cast<int>(entry.priority));
+    };
+    return place(one) < place(other);
+}
 
 Reader::Reader() : kc_(kstat_open()) {
     if (kc_ == nullptr) fail("kstat_open");
@@ -106,22 +127,15 @@ Reader::Outcome Reader::take(Known& known) {
     moved_on_ |= chain != kc_->kc_chain_id;
     if (chain < 0) return Outcome::unreadable;
     const kstat_t& kstat = *known.kstat;
-    uint32_t version_and_size[2] = {};
-    static_assert(sizeof version_and_size == offsetof(Record, entry));
-    if (kstat.ks_data_size >= sizeof version_and_size) {
-        std::memcpy(version_and_size, kstat.ks_data, sizeof version_and_size);
-    }
-    if (version_and_size[0] != DEVSTAT_VERSION || version_and_size[1] != sizeof(Devstat) ||
-        kstat.ks_data_size != sizeof(Record)) {
-        foreign_[known.kid] = static_cast<int>(version_and_size[0]);
+    const Decoded decoded = decode(
+        {static_cast<const std::byte*>(kstat.ks_data), static_cast<size_t>(kstat.ks_data_size)});
+    if (!decoded.entry) {
+        foreign_[known.kid] = decoded.version;
         return Outcome::foreign;
     }
-    Record record;
-    std::memcpy(&record.entry, static_cast<std::byte*>(kstat.ks_data) + offsetof(Record, entry),
-                sizeof record.entry);
-    record.entry.device_number = known.entry.device_number;
-    record.entry.device_name[DEVSTAT_NAME_LEN - 1] = '\0';
-    known.entry = record.entry;
+    const uint32_t number = known.entry.device_number;
+    known.entry = *decoded.entry;
+    known.entry.device_number = number;
     return Outcome::read;
 }
 

@@ -22,12 +22,26 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "devstat/entries/entry.hpp"
 
 namespace blkscope::devstat {
+
+/// The entry in the data of a kstat.
+struct Decoded {
+    int version = 0;               // 0 if the data are too short for a version
+    std::optional<Devstat> entry;  // nothing if version or size are those of another build
+};
+
+/// The data are those of any process. The name of an entry ends within its field.
+[[nodiscard]] Decoded decode(std::span<const std::byte> data);
+
+/// Whether an entry is before another one in the list, apart from their numbers.
+[[nodiscard]] bool precedes(const Devstat& one, const Devstat& other);
 
 class Reader {
   public:
