@@ -42,6 +42,13 @@ std::string encode(std::string_view text, bool keep_slash = true) {
     return out;
 }
 
+// An address of IPv6 stands in brackets, in which nothing is decoded. Any other host is encoded.
+std::string encode_host(const std::string& host) {
+    const bool v6 = host.find(':') != std::string::npos;
+    const bool fits = host.find_first_of("]/?@") == std::string::npos;
+    return v6 && fits ? "[" + host + "]" : encode(host, false);
+}
+
 std::string decode(std::string_view text) {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
@@ -156,6 +163,9 @@ Uri parse(std::string_view text) {
 }  // namespace
 
 Uri parse_uri(const std::string& text) {
+    // The parts go to functions of C, which would end them there.
+    if (text.find('\0') != std::string::npos)
+        throw std::invalid_argument("URI: it has a zero byte");
     try {
         return parse(text);
     } catch (const std::invalid_argument& error) {
@@ -172,8 +182,7 @@ std::string Uri::text() const {
     std::string out(scheme->text);
     if (!user.empty()) out += encode(user, false) + "@";
     if (!local) {
-        const bool v6 = host.find(':') != std::string::npos;
-        out += (v6 ? "[" + host + "]" : host) + ":" + std::to_string(port);
+        out += encode_host(host) + ":" + std::to_string(port);
     }
     out += "/" + encode(export_name);
     char separator = '?';

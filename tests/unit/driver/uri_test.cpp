@@ -85,6 +85,10 @@ TEST(Uri, SaysWhichUriIsWrongAndWhy) {
     }
 }
 
+TEST(Uri, HasNoZeroByte) {
+    EXPECT_THROW(parse_uri(std::string("nbd://host/a\0b", 14)), std::invalid_argument);
+}
+
 // For names and paths of any bytes except NUL.
 TEST(Uri, ItsTextIsReadBackAsItWas) {
     std::mt19937 random(20261121);
@@ -106,6 +110,17 @@ TEST(Uri, ItsTextIsReadBackAsItWas) {
         EXPECT_EQ(back.tls, uri.tls);
         EXPECT_EQ(back.user, uri.user);
         EXPECT_EQ(back.tls_certificates, uri.tls_certificates);
+    }
+}
+
+TEST(Uri, ItsHostIsReadBackAsItWas) {
+    for (const std::string host :
+         {"a/b", "a?b", "a%2Fb", "a@b", "a:]b", "[a", "a:b", "fe80::1%eth0", "a:/b", "a b",
+          "localhost", "192.0.2.7", "\xff"}) {
+        const Uri uri{.host = host, .export_name = "disk"};
+        const Uri back = parse_uri(uri.text());
+        EXPECT_EQ(back.host, host) << uri.text();
+        EXPECT_EQ(back.export_name, "disk") << uri.text();
     }
 }
 
