@@ -70,13 +70,14 @@ void add_bins(Sum& sum, const json& bins) {
     for (const auto& [name, count] : bins.items()) {
         uint64_t middle = 0;
         const char* end = name.data() + name.size();
-        if (std::from_chars(name.data(), end, middle).ptr != end || name.empty()) {
+        const auto [at, error] = std::from_chars(name.data(), end, middle);
+        if (at != end || error != std::errc{}) {
             throw std::invalid_argument("fio's bin '" + name + "' is no number");
         }
         const unsigned shift = middle < 128 ? 0 : static_cast<unsigned>(std::bit_width(middle)) - 7;
         const uint64_t from = middle >> shift << shift;
-        sum.add(static_cast<double>(from), static_cast<double>(from + (uint64_t{1} << shift)),
-                count_of(count));
+        const auto from_ns = static_cast<double>(from);
+        sum.add(from_ns, from_ns + static_cast<double>(uint64_t{1} << shift), count_of(count));
     }
 }
 

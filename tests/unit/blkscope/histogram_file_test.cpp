@@ -44,6 +44,16 @@ TEST(HistogramFile, AddsTheBinsOfFiosJobs) {
     EXPECT_EQ(shown(parse_histogram(fio, "all")), "100-101:8 1024-1040:2 14208-14336:1 ");
 }
 
+TEST(HistogramFile, ABinOfFioBeyondAllTimesIsNoBinOfZero) {
+    const auto bin = [](const std::string& name) {
+        return R"({"jobs": [{"read": {"clat_ns": {"bins": {")" + name + R"(": 1}}}}]})";
+    };
+    EXPECT_EQ(failure(bin("18446744073709551616")),
+              "fio's bin '18446744073709551616' is no number");
+    const model::Histogram last = parse_histogram(bin("18446744073709551615"), "read");
+    EXPECT_EQ(last.buckets.front().to_ns, 0x1p64);
+}
+
 constexpr const char* iostat =
     R"({"devices": [{"histograms": {"read_service": {"bounds": [1000, 2000], "counts": [1, 2, 3]},)"
     R"( "write_service": null, "write_zeroes_service": {"bounds": [5], "counts": [1, 0]}}}]})"
