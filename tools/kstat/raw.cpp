@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <limits>
 #include <span>
 
 #include "kstat/host/cpu_stat_fields.hpp"
@@ -142,13 +143,15 @@ Integer load(const char* from) {
     return value;
 }
 
-// Seconds, followed by units of 2^-64 s, rounded to the nearest nanosecond.
+// Seconds, followed by units of 2^-64 s, rounded to the nearest nanosecond. A provider may have any
+// number of seconds. The nearest moment that an hrtime_t has stands for the others.
 Moment bintime(const char* from) {
     constexpr uint64_t ns_per_s = 1'000'000'000;
     constexpr uint64_t half = uint64_t{1} << 31;
+    constexpr int64_t seconds_max = std::numeric_limits<hrtime_t>::max() / hrtime_t{ns_per_s} - 1;
+    const int64_t seconds = std::clamp(load<int64_t>(from), -seconds_max, seconds_max);
     const uint64_t high = load<uint64_t>(from + 8) >> 32;
-    return {load<int64_t>(from) * hrtime_t{ns_per_s} +
-            static_cast<hrtime_t>((high * ns_per_s + half) >> 32)};
+    return {seconds * hrtime_t{ns_per_s} + static_cast<hrtime_t>((high * ns_per_s + half) >> 32)};
 }
 
 Value value_of(const Fields& fields, const char* from) {

@@ -49,6 +49,14 @@ TEST(KstatRaw, AStructureIsKnownByItsNamesWithoutDigits) {
     EXPECT_TRUE(known("nfs", "mntinfo"));
 }
 
+TEST(KstatRaw, ATimeBeyondAllMomentsIsTheLastOrTheFirstOne) {
+    Raw<uint64_t> raw("devstat", "nbd0,devstat", 37);
+    raw.words[3] = uint64_t{1} << 62;  // busy_from: seconds
+    EXPECT_EQ(raw.shown().at("busy_from"), "9223372035.000000000");
+    raw.words[3] = uint64_t{1} << 63;
+    EXPECT_EQ(raw.shown().at("busy_from"), "-9223372035.000000000");
+}
+
 TEST(KstatRaw, AnEntryOfDevstatIsKnownByItsModule) {
     EXPECT_TRUE(known("devstat", "nbd0,devstat"));
     Raw<uint64_t> raw("devstat", "nbd0,devstat", 37);
