@@ -44,6 +44,19 @@ bool listed_before(const Reader::Known& a, const Reader::Known& b) {
     return !precedes(b.entry, a.entry) && a.entry.device_number < b.entry.device_number;
 }
 
+constexpr uint32_t flags_known =
+    DEVSTAT_NO_BLOCKSIZE | DEVSTAT_NO_ORDERED_TAGS | DEVSTAT_BS_UNAVAILABLE;
+
+// The bytes of another process may be no value of the kind. The same number without the unknown bits
+// stands for it.
+template <class Kind>
+void mask(Kind& kind, uint32_t known) {
+    uint32_t bits = 0;
+    static_assert(sizeof bits == sizeof kind);
+    std::memcpy(&bits, &kind, sizeof bits);
+    kind = static_cast<Kind>(bits & known);
+}
+
 }  // namespace
 
 Decoded decode(std::span<const std::byte> data) {
@@ -60,6 +73,9 @@ Decoded decode(std::span<const std::byte> data) {
     Devstat& entry = decoded.entry.emplace();
     std::memcpy(&entry, data.data() + offsetof(Record, entry), sizeof entry);
     entry.device_name[DEVSTAT_NAME_LEN - 1] = '\0';
+    mask(entry.flags, flags_known);
+    mask(entry.device_type, DEVSTAT_TYPE_MASK | DEVSTAT_TYPE_IF_MASK | DEVSTAT_TYPE_PASS);
+    mask(entry.priority, DEVSTAT_PRIORITY_MAX);
     return decoded;
 }
 
