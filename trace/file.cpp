@@ -50,13 +50,15 @@ bool begins_with(Bytes bytes, std::string_view text) {
     return bytes.size() >= text.size() && std::memcmp(bytes.data(), text.data(), text.size()) == 0;
 }
 
+// Properties are shown on terminals.
+bool has_control(std::string_view text) {
+    return std::ranges::any_of(text, [](char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; });
+}
+
 std::string text_of(const std::map<std::string, std::string>& properties) {
+    assert(may_have(properties));
     std::string text;
-    for (const auto& [key, value] : properties) {
-        assert(key.find_first_of("=\n") == std::string::npos);
-        assert(value.find('\n') == std::string::npos);
-        text += fmt::format("{}={}\n", key, value);
-    }
+    for (const auto& [key, value] : properties) text += fmt::format("{}={}\n", key, value);
     assert(text.size() <= properties_bytes_max);
     return text;
 }
@@ -69,11 +71,7 @@ Result<std::map<std::string, std::string>, Why> properties_of(std::string_view t
         if (end == std::string_view::npos || equals == std::string_view::npos) {
             return Why("a property is not key=value");
         }
-        // Properties are shown on terminals.
-        const auto is_control = [](char c) { return (c >= '\0' && c < ' ') || c == '\x7f'; };
-        if (std::ranges::any_of(text.substr(0, end), is_control)) {
-            return Why("a property has control characters");
-        }
+        if (has_control(text.substr(0, end))) return Why("a property has control characters");
         const auto [place, is_new] =
             properties.emplace(text.substr(0, equals), text.substr(equals + 1, end - equals - 1));
         if (!is_new) return Why("a property is there twice");
@@ -129,6 +127,16 @@ void sort_by_arrival(std::vector<Request>& requests) {
     std::stable_sort(
         requests.begin(), requests.end(),
         [](const Request& one, const Request& other) { return one.arrival() < other.arrival(); });
+}
+
+bool may_have(const std::map<std::string, std::string>& properties) {
+    size_t bytes = 0;
+    for (const auto& [key, value] : properties) {
+        if (has_control(key) || has_control(value) || key.find('=') != std::string::npos)
+            return false;
+        bytes += key.size() + value.size() + 2;  // with the marks between them
+    }
+    return bytes <= properties_bytes_max;
 }
 
 std::string encode_file(Trace trace) {

@@ -28,8 +28,11 @@ namespace blkscope::trace {
 
 inline constexpr uint32_t file_version = 2;
 
-/// The file. Sorts the requests by their arrival first. Keys and values have no line ends, and keys
-/// have no '='.
+/// Whether a file may have these properties: without control characters, keys without '=', and all
+/// together at most a MiB.
+[[nodiscard]] bool may_have(const std::map<std::string, std::string>& properties);
+
+/// The file. Sorts the requests by their arrival first. The file may have the trace's properties.
 [[nodiscard]] std::string encode_file(Trace trace);
 
 /// The trace of a whole file.

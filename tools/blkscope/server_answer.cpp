@@ -1,13 +1,34 @@
 #include "tools/blkscope/server_answer.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <string_view>
 
 namespace blkscope {
 namespace {
 
+bool is_printable(std::string_view text) {
+    return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
+}
+
+// The texts are shown on a terminal. parse_strictly() bounds the depth.
+void require_printable(const StrictJson& json) {
+    if (json.is_string() && !is_printable(json.get_ref<const std::string&>())) {
+        refuse_answer("a text has a control character");
+    }
+    if (!json.is_structured()) return;
+    for (const auto& [key, value] : json.items()) {
+        if (!is_printable(key)) refuse_answer("a key has a control character");
+        require_printable(value);
+    }
+}
+
 StrictJson parse(const std::string& line) try {
-    return parse_strictly(line);
+    StrictJson answer = parse_strictly(line);
+    if (!answer.is_object()) refuse_answer("no object");
+    require_printable(answer);
+    return answer;
 } catch (const std::invalid_argument& error) {
     refuse_answer(error.what());
 }

@@ -16,7 +16,8 @@ namespace blkscope {
 /// Throws the error about a wrong answer, which is the server's failure.
 [[noreturn]] void refuse_answer(const std::string& why);
 
-/// The answer in a line, if the server has done what was asked.
+/// The answer in a line, if the server has done what was asked. The answer is an object. Its texts and
+/// keys have no control characters.
 StrictJson parse_answer(const std::string& line);
 
 }  // namespace blkscope

@@ -7,6 +7,7 @@
 #include <array>
 #include <cstring>
 #include <ctime>
+#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "base/clock.hpp"
@@ -50,6 +51,16 @@ trace::Op op_of_name(const std::string& name) {
     refuse_answer("an unknown operation");
 }
 
+// A time that the server tells. Neither a sum nor a difference of two of them overflows.
+int64_t time_at(const StrictJson& told, const char* key) {
+    constexpr int64_t time_max = std::numeric_limits<int64_t>::max() / 4;
+    const StrictJson& time = told.at(key);
+    if (!time.is_number_integer() || time < -time_max || time > time_max) {
+        refuse_answer(std::string(key) + " is no time");
+    }
+    return time.get<int64_t>();
+}
+
 SlowRequest request_of(const StrictJson& told, int64_t realtime_ns) {
     SlowRequest slow{.when = "now", .client = told.at("client").get<std::string>(), .request = {}};
     trace::Request& request = slow.request;
@@ -57,11 +68,11 @@ SlowRequest request_of(const StrictJson& told, int64_t realtime_ns) {
     request.error = told.at("error").get<uint16_t>();
     request.offset = told.at("offset").get<uint64_t>();
     request.bytes = told.at("bytes").get<uint64_t>();
-    request.received = told.at("received_ns").get<int64_t>();
-    request.queued = told.at("queued_ns").get<int64_t>();
-    request.started = told.at("started_ns").get<int64_t>();
-    request.finished = told.at("finished_ns").get<int64_t>();
-    request.replied = told.at("replied_ns").get<int64_t>();
+    request.received = time_at(told, "received_ns");
+    request.queued = time_at(told, "queued_ns");
+    request.started = time_at(told, "started_ns");
+    request.finished = time_at(told, "finished_ns");
+    request.replied = time_at(told, "replied_ns");
     if (request.replied > 0) slow.when = clock_text(request.replied + realtime_ns);
     return slow;
 }
@@ -97,7 +108,7 @@ std::string slow_lines(const std::vector<SlowRequest>& requests, int64_t now_ns)
 }
 
 SlowLook slow_look_of(const StrictJson& answer) try {
-    const auto realtime = answer.at("realtime_ns").get<int64_t>();
+    const auto realtime = time_at(answer, "realtime_ns");
     SlowLook look;
     for (const StrictJson& each : answer.at("slowest")) {
         look.ended.push_back(request_of(each, realtime));
@@ -107,7 +118,7 @@ SlowLook slow_look_of(const StrictJson& answer) try {
     }
     look.under_way_count = answer.at("under_way_count").get<uint64_t>();
     look.silent_workers = answer.at("silent_workers").get<unsigned>();
-    look.now_ns = answer.at("now_ns").get<int64_t>();
+    look.now_ns = time_at(answer, "now_ns");
     return look;
 } catch (const StrictJson::exception& error) {
     refuse_answer(error.what());

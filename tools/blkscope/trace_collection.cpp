@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "tools/blkscope/server_answer.hpp"
 #include "tools/blkscope/trace_part.hpp"
 #include "tools/program/signals.hpp"
 #include "trace/file.hpp"
@@ -34,7 +35,7 @@ void TraceCollection::take_recorded() {
     request_.from.emplace();
     ask();
     trace_.lost = 0;
-    while (!reaches_heads()) ask();
+    take_to_heads();
 }
 
 uint64_t TraceCollection::take() {
@@ -45,7 +46,7 @@ uint64_t TraceCollection::take() {
 void TraceCollection::finish() {
     if (!request_.from) request_.from = heads_;
     take_heads();
-    while (!reaches_heads()) ask();
+    take_to_heads();
 }
 
 trace::Trace TraceCollection::result() {
@@ -57,7 +58,7 @@ trace::Trace TraceCollection::result() {
 
 uint64_t TraceCollection::ask() {
     assert(request_.from.has_value());
-    TracePart part = trace_part_of(server_.ask(request_));
+    TracePart part = trace_part_of(server_.ask(request_), *request_.from);
     const uint64_t passed = records_between(*request_.from, part.next);
     trace_.lost += part.lost;
     trace_.requests.insert(trace_.requests.end(), part.requests.begin(), part.requests.end());
@@ -71,12 +72,11 @@ void TraceCollection::take_heads() {
     heads_ = heads_of(server_.ask(where));
 }
 
-bool TraceCollection::reaches_heads() const {
-    const std::vector<uint64_t>& from = *request_.from;
-    for (size_t i = 0; i < heads_.size(); ++i) {
-        if (i >= from.size() || from[i] < heads_[i]) return false;
+// A server that tells nothing further would be asked for ever.
+void TraceCollection::take_to_heads() {
+    while (!reaches(*request_.from, heads_)) {
+        if (ask() == 0) refuse_answer("its records stand still");
     }
-    return true;
 }
 
 void collect_until(std::span<TraceCollection* const> collections, hrtime_t end) {

@@ -38,7 +38,7 @@ class TraceCollection {
   private:
     uint64_t ask();
     void take_heads();
-    [[nodiscard]] bool reaches_heads() const;
+    void take_to_heads();
 
     ServerConnection server_;
     ControlRequest request_;

@@ -5,6 +5,7 @@
 
 #include "tools/blkscope/hex.hpp"
 #include "tools/blkscope/server_answer.hpp"
+#include "trace/file.hpp"
 #include "trace/record.hpp"
 
 namespace blkscope {
@@ -26,9 +27,12 @@ std::vector<trace::Request> requests_of(const std::string& hex) {
 }  // namespace
 
 TraceStart trace_start_of(const StrictJson& answer) try {
-    return {.heads = heads_of(answer),
-            .realtime_ns = answer.at("realtime_ns").get<int64_t>(),
-            .properties = answer.at("properties").get<std::map<std::string, std::string>>()};
+    TraceStart start{
+        .heads = heads_of(answer),
+        .realtime_ns = answer.at("realtime_ns").get<int64_t>(),
+        .properties = answer.at("properties").get<std::map<std::string, std::string>>()};
+    if (!trace::may_have(start.properties)) refuse_answer("properties that no trace has");
+    return start;
 } catch (const StrictJson::exception& error) {
     refuse_answer(error.what());
 }
@@ -39,10 +43,12 @@ RecorderHeads heads_of(const StrictJson& answer) try {
     refuse_answer(error.what());
 }
 
-TracePart trace_part_of(const StrictJson& answer) try {
-    return {.next = heads_of(answer),
-            .lost = answer.at("lost").get<uint64_t>(),
-            .requests = requests_of(answer.at("records").get<std::string>())};
+TracePart trace_part_of(const StrictJson& answer, const RecorderHeads& from) try {
+    TracePart part{.next = heads_of(answer),
+                   .lost = answer.at("lost").get<uint64_t>(),
+                   .requests = requests_of(answer.at("records").get<std::string>())};
+    if (!reaches(part.next, from)) refuse_answer("its records run backwards");
+    return part;
 } catch (const StrictJson::exception& error) {
     refuse_answer(error.what());
 }
@@ -51,6 +57,13 @@ uint64_t records_between(const RecorderHeads& from, const RecorderHeads& to) {
     uint64_t passed = 0;
     for (size_t i = 0; i < to.size(); ++i) passed += to[i] - (i < from.size() ? from[i] : 0);
     return passed;
+}
+
+bool reaches(const RecorderHeads& from, const RecorderHeads& heads) {
+    for (size_t i = 0; i < heads.size(); ++i) {
+        if (i >= from.size() || from[i] < heads[i]) return false;
+    }
+    return true;
 }
 
 }  // namespace blkscope

@@ -31,9 +31,13 @@ struct TracePart {
 
 TraceStart trace_start_of(const StrictJson& answer);
 RecorderHeads heads_of(const StrictJson& answer);
-TracePart trace_part_of(const StrictJson& answer);
+/// The part behind the records `from`. The next records are not before those.
+TracePart trace_part_of(const StrictJson& answer, const RecorderHeads& from);
 
 /// The number of records from one place to the other.
 uint64_t records_between(const RecorderHeads& from, const RecorderHeads& to);
+
+/// Whether all records before the heads have been passed.
+bool reaches(const RecorderHeads& from, const RecorderHeads& heads);
 
 }  // namespace blkscope
