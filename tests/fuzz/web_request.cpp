@@ -1,4 +1,4 @@
-// Feeds any bytes to the parser of HTTP requests, and its results to the checks behind it.
+// Feeds any bytes to the parser of HTTP requests, and its results to the checks and to patterns of devices.
 //
 // A request that is accepted is accepted at its last byte and not before, whatever follows it. Built
 // twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the corpus and random bytes.
@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/utf8.hpp"
+#include "tools/kstat/glob.hpp"
 #include "tools/web/access.hpp"
 #include "tools/web/exposition.hpp"
 #include "tools/web/request.hpp"
@@ -30,7 +31,19 @@ void check_accepted(std::string_view text, const ParsedRequest& parsed) {
     require(parse_request(text.substr(0, parsed.bytes / 2)).status == 0);
 }
 
+// The values of a query are patterns of names. The number of a pattern's stars does not matter for the time.
+void match(const Request& request) {
+    static const std::string name(31, 'a');
+    for (const auto& [key, value] : request.query) {
+        require(request.parameter(key).has_value());
+        const blkscope::kstat_command::Glob glob(value);
+        require(!glob.matches(name) || !value.empty());
+        require(blkscope::kstat_command::Glob("*" + value).matches(name) || !glob.matches(name));
+    }
+}
+
 void check_further(const Request& request) {
+    match(request);
     static const Access access(parse_listen_address("127.0.0.1:9410"), {"lab7"},
                                "0123456789abcdef");
     const int status = access.check(request);
