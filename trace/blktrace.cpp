@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <limits>
 #include <set>
-#include <string_view>
 #include <vector>
 
 #include "trace/blktrace_event.hpp"

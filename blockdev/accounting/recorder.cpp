@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <span>
 
 #include "blockdev/device/device.hpp"
 #include "blockdev/device/lane.hpp"

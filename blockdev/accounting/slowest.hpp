@@ -14,7 +14,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "base/seqlock.hpp"

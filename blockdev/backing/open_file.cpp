@@ -12,7 +12,6 @@
 
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <fstream>
 #include <stdexcept>
 #include <system_error>

@@ -2,7 +2,6 @@
 
 #include <cassert>
 #include <cerrno>
-#include <span>
 
 #include "blockdev/model/fault_rules.hpp"
 

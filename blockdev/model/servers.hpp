@@ -16,7 +16,6 @@
 // Source:    Kiefer and Wolfowitz: On the theory of queues with many servers, 1955.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #include "blockdev/virtual_time/prediction.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cmath>
 #include <deque>

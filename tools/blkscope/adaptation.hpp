@@ -12,7 +12,6 @@
 // Errors:    the constructor throws std::invalid_argument.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

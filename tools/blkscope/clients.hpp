@@ -5,7 +5,6 @@
 //          no kstats can be read.
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 

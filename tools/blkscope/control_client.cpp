@@ -17,7 +17,6 @@
 #include <set>
 #include <stdexcept>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "base/descriptor.hpp"

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <cassert>
 #include <cstdio>
-#include <limits>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
 #include "tools/blkscope/behaviour_config.hpp"
 #include "tools/blkscope/config.hpp"

@@ -7,7 +7,6 @@
 #include <cassert>
 #include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 #include <utility>
 
 #include "driver/nbd/text.hpp"

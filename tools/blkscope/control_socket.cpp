@@ -1,7 +1,6 @@
 #include "tools/blkscope/control_socket.hpp"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>

@@ -8,11 +8,9 @@
 #include <array>
 #include <chrono>
 #include <fstream>
-#include <functional>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "tools/blkscope/explain_chain.hpp"

@@ -11,10 +11,8 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <sstream>
 #include <stdexcept>
-#include <system_error>
 #include <vector>
 
 #include "base/descriptor.hpp"

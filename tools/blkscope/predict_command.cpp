@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <stdexcept>
-#include <utility>
 
 #include "blockdev/backing/backing.hpp"
 #include "blockdev/model/grammar.hpp"

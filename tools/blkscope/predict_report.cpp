@@ -1,9 +1,7 @@
 // The reports of blkscope predict, from the library of iostat.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "tools/blkscope/predict_command.hpp"
 #include "tools/iostat/interval.hpp"

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cassert>
-#include <iterator>
 #include <utility>
 
 namespace blkscope {

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"

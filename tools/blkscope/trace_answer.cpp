@@ -4,7 +4,6 @@
 #include <array>
 #include <chrono>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "base/clock.hpp"

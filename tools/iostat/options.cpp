@@ -6,7 +6,6 @@
 #include <array>
 #include <functional>
 #include <string_view>
-#include <utility>
 
 namespace blkscope::iostat {
 

@@ -1,7 +1,5 @@
 #include "tools/report/report.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <chrono>

@@ -4,7 +4,6 @@
 #include <kstat.h>
 
 #include <functional>
-#include <string>
 
 #include "tools/top/settings.hpp"
 

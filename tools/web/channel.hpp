@@ -17,7 +17,6 @@
 #include <sys/uio.h>
 
 #include <memory>
-#include <optional>
 #include <span>
 
 #include "base/descriptor.hpp"

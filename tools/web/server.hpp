@@ -24,7 +24,6 @@
 #include <chrono>
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include "base/descriptor.hpp"
 #include "driver/nbd/tls/tls.hpp"

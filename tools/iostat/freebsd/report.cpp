@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 namespace blkscope::iostat::freebsd {
 namespace {
 
