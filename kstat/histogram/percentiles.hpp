@@ -43,13 +43,6 @@ inline uint64_t total(Counts counts) {
     return sum;
 }
 
-/// For each bucket, the number of values in it and in those before it.
-inline std::vector<uint64_t> cumulative(Counts counts) {
-    std::vector<uint64_t> sums(counts.begin(), counts.end());
-    for (size_t i = 1; i < sums.size(); ++i) sums[i] += sums[i - 1];
-    return sums;
-}
-
 /// The rank, from 1, of the value that covers the share `p` (up to `whole`) of `count` values. The
 /// rank is the product rounded up, but at least 1; it is 0 if there are no values.
 inline uint64_t rank_of(PerMillion p, uint64_t count) {
@@ -96,22 +89,6 @@ std::optional<Bracket> percentile(Counts counts, PerMillion p, Lower&& lower, si
     const auto bucket = percentile_bucket(counts, p);
     if (!bucket) return std::nullopt;
     return bracket(lower, *bucket, bucket_count);
-}
-
-/// One number for a percentile, as if its bucket's values were spread evenly. The number is an
-/// estimate; output must say so. A caller that needs a bound takes the bracket. The last bucket has
-/// no end to interpolate to, and gives its lower bound.
-template <class Lower>
-std::optional<double> interpolated_percentile(Counts counts, PerMillion p, Lower&& lower,
-                                              size_t bucket_count) {
-    const auto bucket = percentile_bucket(counts, p);
-    if (!bucket) return std::nullopt;
-    const Bracket in = bracket(lower, *bucket, bucket_count);
-    if (*bucket + 1 >= bucket_count) return static_cast<double>(in.lower);
-    const uint64_t before = total(counts.first(*bucket));
-    const auto share = static_cast<double>(rank_of(p, total(counts)) - before) /
-                       static_cast<double>(counts[*bucket]);
-    return static_cast<double>(in.lower) + share * static_cast<double>(in.upper - in.lower);
 }
 
 /// The counts added between two readings of one histogram. Counts only grow, and their number may

@@ -30,7 +30,6 @@ TEST(Percentiles, ThereIsNoneOfNothing) {
     EXPECT_EQ(percentile_bucket(counts, p50), std::nullopt);
     EXPECT_EQ(percentile_bucket({}, p50), std::nullopt);
     EXPECT_EQ(percentile({}, p50, log2_lower, log2_count), std::nullopt);
-    EXPECT_EQ(interpolated_percentile({}, p50, log2_lower, log2_count), std::nullopt);
 }
 
 TEST(Percentiles, TheRankIsExactWhereDoublesAreNot) {
@@ -68,20 +67,9 @@ TEST(Percentiles, TheBracketHoldsTheValueOfThatRank) {
     }
 }
 
-TEST(Percentiles, InterpolationWalksThroughTheBucket) {
-    const std::vector<uint64_t> counts{0, 0, 0, 0, 10};  // ten values in 8 to 15
-    EXPECT_DOUBLE_EQ(*interpolated_percentile(counts, p50, log2_lower, log2_count), 11.5);
-    EXPECT_DOUBLE_EQ(*interpolated_percentile(counts, whole, log2_lower, log2_count), 15);
-    std::vector<uint64_t> last(log2_count);
-    last.back() = 1;
-    EXPECT_DOUBLE_EQ(*interpolated_percentile(last, p50, log2_lower, log2_count), 0x1p63);
-}
-
-TEST(Percentiles, CumulativeEndsWithTheTotal) {
-    const std::vector<uint64_t> counts{1, 0, 4};
-    EXPECT_EQ(cumulative(counts), (std::vector<uint64_t>{1, 1, 5}));
-    EXPECT_EQ(total(counts), 5u);
-    EXPECT_TRUE(cumulative({}).empty());
+TEST(Percentiles, TheTotalIsTheNumberOfAllValues) {
+    EXPECT_EQ(total(std::vector<uint64_t>{1, 0, 4}), 5u);
+    EXPECT_EQ(total({}), 0u);
 }
 
 TEST(Percentiles, TheDifferenceIsWhatCameBetween) {
