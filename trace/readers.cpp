@@ -60,13 +60,6 @@ Failure complete(Request& request) {
     return checked ? Failure() : checked.error();
 }
 
-std::optional<Op> op_of(Text name) {
-    for (uint8_t op = 0; op <= static_cast<uint8_t>(last_op); ++op) {
-        if (name == name_of(Op{op})) return Op{op};
-    }
-    return {};
-}
-
 std::optional<uint8_t> flags_of(Text text) {
     uint8_t flags = 0;
     if (text.empty()) return flags;
@@ -108,7 +101,7 @@ bool set(T& field, std::optional<T> value) {
 
 // Sets the field of a column. False if the value is wrong; an unknown column is ignored.
 bool set_field(Request& request, Text column, Text value) {
-    if (column == "op") return set(request.op, op_of(value));
+    if (column == "op") return set(request.op, op_named(value));
     if (column == "flags") return set(request.flags, flags_of(value));
     if (column == "client") return set(request.client, client_of(value));
     if (column == "device") return set(request.device, device_of(value));

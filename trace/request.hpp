@@ -11,9 +11,14 @@
 // Errors:    none.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace blkscope::trace {
@@ -22,24 +27,21 @@ namespace blkscope::trace {
 enum class Op : uint8_t { read, write, flush, trim, write_zeroes, cache, block_status };
 inline constexpr Op last_op = Op::block_status;
 
+inline constexpr std::array op_names{"read",         "write", "flush",       "trim",
+                                     "write_zeroes", "cache", "block_status"};
+static_assert(op_names.size() == static_cast<size_t>(last_op) + 1);
+
+/// Empty for a number that is no operation.
 [[nodiscard]] constexpr const char* name_of(Op op) {
-    switch (op) {
-        case Op::read:
-            return "read";
-        case Op::write:
-            return "write";
-        case Op::flush:
-            return "flush";
-        case Op::trim:
-            return "trim";
-        case Op::write_zeroes:
-            return "write_zeroes";
-        case Op::cache:
-            return "cache";
-        case Op::block_status:
-            return "block_status";
-    }
-    return "";
+    const auto place = static_cast<size_t>(op);
+    return place < op_names.size() ? op_names[place] : "";
+}
+
+/// The operation of that name; nothing if there is none.
+[[nodiscard]] constexpr std::optional<Op> op_named(std::string_view name) {
+    const auto* const found = std::ranges::find(op_names, name);
+    if (found == op_names.end()) return {};
+    return static_cast<Op>(found - op_names.begin());
 }
 
 /// The bits of Request::flags.

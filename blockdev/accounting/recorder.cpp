@@ -12,7 +12,6 @@
 namespace blkscope {
 namespace {
 
-static_assert(static_cast<uint8_t>(Buf::Op::last) == static_cast<uint8_t>(trace::last_op));
 static_assert(static_cast<uint8_t>(Buf::Op::trim) == static_cast<uint8_t>(trace::Op::trim));
 
 // Records that a reader copies before it looks at the head again.

@@ -26,6 +26,7 @@
 #include "blockdev/queue/extent.hpp"
 #include "blockdev/queue/fifo.hpp"
 #include "blockdev/ring/ring.hpp"
+#include "trace/request.hpp"
 
 namespace blkscope {
 
@@ -37,7 +38,7 @@ struct Plan;
 class Buf : public Completion {
   public:
     /// The operations. Those before `cache` have histograms: see RequestHistograms. A new operation
-    /// needs a name in name_of(), and a case in each switch over Op, which the compiler reports.
+    /// needs a name in trace::op_names, and a case in each switch over Op, which the compiler reports.
     enum class Op : uint8_t {
         read,
         write,
@@ -142,23 +143,8 @@ class Buf : public Completion {
 };
 
 constexpr const char* Buf::name_of(Op op) {
-    switch (op) {
-        case Op::read:
-            return "read";
-        case Op::write:
-            return "write";
-        case Op::flush:
-            return "flush";
-        case Op::trim:
-            return "trim";
-        case Op::write_zeroes:
-            return "write_zeroes";
-        case Op::cache:
-            return "cache";
-        case Op::block_status:
-            return "block_status";
-    }
-    return "";
+    static_assert(static_cast<uint8_t>(Op::last) == static_cast<uint8_t>(trace::last_op));
+    return trace::name_of(static_cast<trace::Op>(op));
 }
 
 using BufQueue = Fifo<Buf, &Buf::next>;

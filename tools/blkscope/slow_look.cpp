@@ -44,13 +44,6 @@ std::string clock_text(int64_t realtime_ns) {
                        realtime_ns % ns_per_s / 1'000'000);
 }
 
-trace::Op op_of_name(const std::string& name) {
-    for (uint8_t i = 0; i <= static_cast<uint8_t>(trace::last_op); ++i) {
-        if (name == trace::name_of(static_cast<trace::Op>(i))) return static_cast<trace::Op>(i);
-    }
-    refuse_answer("an unknown operation");
-}
-
 // A time that the server tells. Neither a sum nor a difference of two of them overflows.
 int64_t time_at(const StrictJson& told, const char* key) {
     constexpr int64_t time_max = std::numeric_limits<int64_t>::max() / 4;
@@ -64,7 +57,9 @@ int64_t time_at(const StrictJson& told, const char* key) {
 SlowRequest request_of(const StrictJson& told, int64_t realtime_ns) {
     SlowRequest slow{.when = "now", .client = told.at("client").get<std::string>(), .request = {}};
     trace::Request& request = slow.request;
-    request.op = op_of_name(told.at("op").get<std::string>());
+    const auto op = trace::op_named(told.at("op").get<std::string>());
+    if (!op) refuse_answer("an unknown operation");
+    request.op = *op;
     request.error = told.at("error").get<uint16_t>();
     request.offset = told.at("offset").get<uint64_t>();
     request.bytes = told.at("bytes").get<uint64_t>();
