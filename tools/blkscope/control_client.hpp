@@ -21,7 +21,7 @@ class ServerConnection {
     explicit ServerConnection(const std::string& device);
 
     /// The server's answer. The server has done what was asked. The request's device may be named as
-/// "nbd0@PID". If several servers have a device of that name, it must be.
+    /// "nbd0@PID". If several servers have a device of that name, it must be.
     StrictJson ask(const ControlRequest& request);
 
   private:

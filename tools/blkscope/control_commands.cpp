@@ -12,6 +12,7 @@
 #include "tools/blkscope/config.hpp"
 #include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/control_request.hpp"
+#include "tools/blkscope/server_answer.hpp"
 #include "tools/program/options.hpp"
 
 namespace blkscope {
@@ -126,7 +127,7 @@ template <class Run>
 void with_answer(Run run) try {
     run();
 } catch (const StrictJson::exception& error) {
-    throw std::runtime_error(std::string("the server's answer: ") + error.what());
+    refuse_answer(error.what());
 }
 
 }  // namespace

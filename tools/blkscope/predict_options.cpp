@@ -1,9 +1,9 @@
 // The command line of blkscope predict.
 #include <CLI/CLI.hpp>
 
+#include "tools/blkscope/command_line.hpp"
 #include "tools/blkscope/config.hpp"
 #include "tools/blkscope/predict_command.hpp"
-#include "tools/program/options.hpp"
 
 namespace blkscope {
 namespace {
@@ -18,12 +18,6 @@ constexpr const char* predict_notes =
     "  blkscope predict trace.bin --queue-depth 4\n"
     "  blkscope predict trace.bin --model hdd7200 --speed 0.5,1,2,4\n"
     "  blkscope predict trace.bin --limit gp3 --closed 32 --json";
-
-// CLI11 takes -1 for the largest number.
-uint64_t seed_of_prediction(const std::string& text) {
-    if (const auto seed = program::decimal<uint64_t>(text)) return *seed;
-    throw CLI::ValidationError("--seed", text + " is no whole number");
-}
 
 void add_load(CLI::App& predict, PredictCommand& command) {
     predict.add_option("trace", command.trace, "A file that 'blkscope trace --read' reads");
@@ -83,7 +77,7 @@ void add_predict(CLI::App& app, PredictCommand& command) {
     predict
         ->add_option_function<std::string>(
             "--seed",
-            [&command](const std::string& text) { command.seed = seed_of_prediction(text); },
+            [&command](const std::string& text) { command.seed = parse_seed(text); },
             "Of the draws; the same seed gives the same bytes (default: the header's, or 1)")
         ->option_text("N");
     predict->add_flag("--json", command.json, "Print one JSON object");
