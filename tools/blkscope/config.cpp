@@ -118,10 +118,16 @@ std::optional<model::CrashCacheOptions> parse_crash_cache(Object& object) {
                   [&] { return model::CrashCacheOptions::parse(text); });
 }
 
-StartOrder parse_order(const std::string& key, const std::string& word) {
-    const auto found = start_order(word);
-    if (!found) refuse_key(key, fmt::format("'{}' is neither arrival nor fair", word));
-    return *found;
+// A word for which `parse` has a value. `words` says in the error which words there are.
+template <class Value>
+void take_word(Object& object, const std::string& key, Value& value,
+               std::optional<Value> (*parse)(std::string_view word), const char* words) {
+    if (object.find(key) == nullptr) return;
+    std::string word;
+    object.text(key, word);
+    const auto found = parse(word);
+    if (!found) refuse_key(object.path_of(key), fmt::format("'{}' is neither {}", word, words));
+    value = *found;
 }
 
 UpstreamOptions parse_upstream(Object& object) {
@@ -134,14 +140,7 @@ UpstreamOptions parse_upstream(Object& object) {
     seconds("upstream-timeout", upstream.timeout, 1);
     seconds("upstream-settle", upstream.settle, 0);
     object.flag("upstream-wait", upstream.wait);
-    std::string word = "always";
-    object.text("upstream-resend", word);
-    const auto resend = upstream_resend(word);
-    if (!resend) {
-        refuse_key(object.path_of("upstream-resend"),
-                   fmt::format("'{}' is neither always nor never", word));
-    }
-    upstream.resend = *resend;
+    take_word(object, "upstream-resend", upstream.resend, upstream_resend, "always nor never");
     return upstream;
 }
 
@@ -157,11 +156,7 @@ ExportConfig parse_export(const StrictJson& json, const std::string& path) {
     object.flag("default", exp.is_default);
     exp.upstream = parse_upstream(object);
     object.number("queue-depth", exp.queue_depth, queue_depth_max);
-    if (object.find("order") != nullptr) {
-        std::string order;
-        object.text("order", order);
-        exp.order = parse_order(object.path_of("order"), order);
-    }
+    take_word(object, "order", exp.order, start_order, "arrival nor fair");
     object.number("stats-rate", exp.stats_rate, stats_rate_max, 0);
     object.number("client-stats", exp.client_stats, client_stats_max, 0);
     parse_behaviour(object, exp.behaviour);
@@ -195,31 +190,12 @@ nbd::TlsOptions parse_tls(const StrictJson& json) {
     nbd::TlsOptions tls;
     std::string mode;
     object.required_text("mode", mode);
-    const auto found = nbd::tls_mode(mode);
-    if (!found) refuse_key("tls.mode", fmt::format("'{}' is neither off, on nor require", mode));
-    tls.mode = *found;
+    take_word(object, "mode", tls.mode, nbd::tls_mode, "off, on nor require");
     object.text("certs", tls.certificates);
     object.flag("verify-peer", tls.verify_peer);
     object.text("psk", tls.psk_file);
     object.no_others();
     return tls;
-}
-
-nbd::ReplyForm parse_replies(const std::string& word) {
-    const auto found = nbd::reply_form(word);
-    if (!found) {
-        refuse_key("replies", fmt::format("'{}' is neither simple, structured nor extended", word));
-    }
-    return *found;
-}
-
-nbd::ClientBy parse_client_by(const std::string& word) {
-    const auto found = nbd::client_by(word);
-    if (!found) {
-        refuse_key("client-by",
-                   fmt::format("'{}' is neither connection, peer, address nor none", word));
-    }
-    return *found;
 }
 
 ServiceConfig from_json(const StrictJson& json) {
@@ -233,16 +209,9 @@ ServiceConfig from_json(const StrictJson& json) {
     top.flag("list", config.list);
     top.flag("histograms", config.histograms);
     top.flag("busy-wait", config.busy_wait);
-    if (top.find("replies") != nullptr) {
-        std::string replies;
-        top.text("replies", replies);
-        config.replies = parse_replies(replies);
-    }
-    if (top.find("client-by") != nullptr) {
-        std::string client_by;
-        top.text("client-by", client_by);
-        config.client_by = parse_client_by(client_by);
-    }
+    take_word(top, "replies", config.replies, nbd::reply_form, "simple, structured nor extended");
+    take_word(top, "client-by", config.client_by, nbd::client_by,
+              "connection, peer, address nor none");
     const nbd::AllowList tried(config.allow);
     if (const StrictJson* limits_json = top.find("limits")) {
         Object limits(*limits_json, "limits");
