@@ -33,28 +33,19 @@ Adaptation::Adaptation(Device& device, const ExportConfig& config)
     if (queue_depth_ != device.queue_depth()) {
         changes_.push_back(fmt::format("queue-depth={}", queue_depth_));
     }
-    limits_differ_ = wanted_.limits != now.limits;
-    if (limits_differ_) {
-        changes_.push_back("limit=" + (wanted_.limits ? wanted_.limits->text() : "none"));
-    }
-    client_limits_differ_ = wanted_.client_limits != now.client_limits;
-    if (client_limits_differ_) {
-        changes_.push_back("client-limit=" +
-                           (wanted_.client_limits ? wanted_.client_limits->text() : "none"));
-    }
-    compare_model(now);
+    const auto differs = [this](const char* name, const auto& wanted, const auto& current) {
+        if (wanted == current) return false;
+        changes_.push_back(setting_text(name, wanted));
+        return true;
+    };
+    limits_differ_ = differs("limit", wanted_.limits, now.limits);
+    client_limits_differ_ = differs("client-limit", wanted_.client_limits, now.client_limits);
+    // A model without a seed of its own draws by the device's seed, and has no seed here either.
+    model_differs_ = differs("model", wanted_.model, now.model);
     compare_faults(now);
     if (empty()) return;
     const std::vector<std::string> warnings = warnings_of(wanted_);
     changes_.insert(changes_.end(), warnings.begin(), warnings.end());
-}
-
-// A model without a seed of its own draws by the device's seed, and has no seed here either.
-void Adaptation::compare_model(const Behaviour& now) {
-    model_differs_ = now.model != wanted_.model;
-    if (model_differs_) {
-        changes_.push_back("model=" + (wanted_.model ? wanted_.model->text() : "none"));
-    }
 }
 
 void Adaptation::compare_faults(const Behaviour& now) {

@@ -30,7 +30,6 @@ class Adaptation {
     void apply();
 
   private:
-    void compare_model(const Behaviour& now);
     void compare_faults(const Behaviour& now);
 
     Device& device_;

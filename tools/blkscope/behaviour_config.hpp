@@ -49,6 +49,12 @@ model::FaultRule parse_fault(std::string_view text, uint64_t size_bytes);
 /// The behaviour of a device of this size. Draws the seed if there is none.
 Behaviour behaviour_of(const BehaviourConfig& config, uint64_t size_bytes);
 
+/// A setting as `blkscope set` takes it: "limit=iops=100", or "limit=none".
+template <class Spec>
+std::string setting_text(const char* name, const std::optional<Spec>& spec) {
+    return std::string(name) + "=" + (spec ? spec->text() : "none");
+}
+
 /// The behaviour in one line; empty if it changes nothing.
 std::string text_of(const Behaviour& behaviour);
 /// The mean times that the line does not say; empty if there are none.

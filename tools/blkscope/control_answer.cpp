@@ -98,7 +98,6 @@ Json Answer::set() {
     std::vector<std::string> changes;
     std::vector<std::string> warnings;
     std::optional<model::ModelSpec> model;
-    std::optional<model::LimitSpec> limits;
     if (request_.model) {
         model = unless_none(*request_.model, [&] {
             return model::ModelSpec::parse(
@@ -107,20 +106,17 @@ Json Answer::set() {
                 });
         });
         if (model) warnings = model->warnings();
-        changes.push_back("model=" + (model ? model->text() : "none"));
+        changes.push_back(setting_text("model", model));
     }
-    if (request_.limit) {
-        limits =
-            unless_none(*request_.limit, [&] { return model::LimitSpec::parse(*request_.limit); });
-        changes.push_back("limit=" + (limits ? limits->text() : "none"));
-    }
-    std::optional<model::LimitSpec> client_limits;
-    if (request_.client_limit) {
-        client_limits = unless_none(*request_.client_limit, [&] {
-            return model::LimitSpec::parse(*request_.client_limit);
-        });
-        changes.push_back("client-limit=" + (client_limits ? client_limits->text() : "none"));
-    }
+    const auto take_limit = [&](const char* name, const std::optional<std::string>& text) {
+        std::optional<model::LimitSpec> limits;
+        if (!text) return limits;
+        limits = unless_none(*text, [&] { return model::LimitSpec::parse(*text); });
+        changes.push_back(setting_text(name, limits));
+        return limits;
+    };
+    const auto limits = take_limit("limit", request_.limit);
+    const auto client_limits = take_limit("client-limit", request_.client_limit);
     if (request_.queue_depth) {
         changes.push_back(fmt::format("queue-depth={}", *request_.queue_depth));
     }

@@ -52,14 +52,11 @@ void take_setting(ControlRequest& request, const std::string& setting) {
         once(request.model.has_value());
         if (value != "none") model::ModelSpec::parse(value, Collector(request));
         request.model = value;
-    } else if (name == "limit") {
-        once(request.limit.has_value());
+    } else if (name == "limit" || name == "client-limit") {
+        std::optional<std::string>& limit = name == "limit" ? request.limit : request.client_limit;
+        once(limit.has_value());
         if (value != "none") model::LimitSpec::parse(value);
-        request.limit = value;
-    } else if (name == "client-limit") {
-        once(request.client_limit.has_value());
-        if (value != "none") model::LimitSpec::parse(value);
-        request.client_limit = value;
+        limit = value;
     } else if (name == "queue-depth") {
         once(request.queue_depth.has_value());
         const auto depth = program::decimal<unsigned>(value);
