@@ -151,12 +151,7 @@ Look look_from(const json& report) {
 std::string report_text(const Look& look) {
     iostat::Snapshot devices;
     for (const DeviceLook& one : look.devices) devices.push_back(one.device);
-    iostat::Options options;
-    options.json = true;
-    options.waits = true;
-    const iostat::Processors none;
-    json report = json::parse(
-        iostat::json_report({nullptr, devices, nullptr, none}, {}, std::time(nullptr), options));
+    json report = json::parse(iostat::json_devices(nullptr, devices, std::time(nullptr), true));
     for (size_t i = 0; i < look.devices.size(); ++i) {
         if (look.devices[i].commands.empty()) continue;
         report["devices"][i]["commands"] = look.devices[i].commands;

@@ -223,6 +223,15 @@ std::string json_report(const Interval& interval, const std::vector<std::string>
     return report.line() + "\n";
 }
 
+std::string json_devices(const Snapshot* before, const Snapshot& devices, std::time_t now,
+                         bool histograms) {
+    const Processors none;
+    Options options;
+    options.json = true;
+    options.waits = histograms;
+    return json_report({before, devices, nullptr, none}, {}, now, options);
+}
+
 std::string json_summary(const Summary& summary, std::time_t now) {
     Json devices = Json::array();
     for (const DeviceSummary& device : summary.devices()) {

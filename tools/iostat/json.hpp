@@ -22,6 +22,11 @@ namespace blkscope::iostat {
                                       const std::vector<std::string>& changes, std::time_t now,
                                       const Options& options);
 
+/// The line of `iostat -j` about these devices alone, with -w if `histograms`. The interval begins
+/// with each device's creation if `before` is null.
+[[nodiscard]] std::string json_devices(const Snapshot* before, const Snapshot& devices,
+                                       std::time_t now, bool histograms);
+
 /// The line that ends a run with -S.
 [[nodiscard]] std::string json_summary(const Summary& summary, std::time_t now);
 

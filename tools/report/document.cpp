@@ -109,32 +109,17 @@ Json devices_of(const Recording& recording) {
     return devices;
 }
 
-Snapshot snapshot_of(const std::vector<web::DeviceLook>& looks) {
-    Snapshot devices;
-    for (const web::DeviceLook& one : looks) {
-        if (!one.is_of_host) devices.push_back(one.device);
-    }
-    return devices;
-}
-
 // The report of `iostat -jw` from the first look to the last.
 std::string total_of(const Recording& recording, std::time_t end) {
-    const Snapshot before = snapshot_of(recording.first.devices);
-    const Snapshot now = snapshot_of(recording.devices_at_end());
-    const iostat::Processors none;
-    iostat::Options options;
-    options.json = true;
-    options.waits = true;
-    return iostat::json_report({&before, now, nullptr, none}, {}, end, options);
+    const Snapshot before = web::devices_of(recording.first.devices, web::is_served);
+    const Snapshot now = web::devices_of(recording.devices_at_end(), web::is_served);
+    return iostat::json_devices(&before, now, end, true);
 }
 
 // The counters at the first look: what the run is counted from.
 std::string first_of(const Recording& recording) {
-    const Snapshot devices = snapshot_of(recording.first.devices);
-    const iostat::Processors none;
-    iostat::Options options;
-    options.json = true;
-    return iostat::json_report({nullptr, devices, nullptr, none}, {}, 0, options);
+    const Snapshot devices = web::devices_of(recording.first.devices, web::is_served);
+    return iostat::json_devices(nullptr, devices, 0, false);
 }
 
 // Counters of a device that was made anew begin at zero.
@@ -166,7 +151,6 @@ void count_from(const web::DeviceLook& before, web::DeviceLook& look) {
 }
 
 std::string overview_of(const Recording& recording) {
-    const auto shows = [](const web::DeviceLook& one) { return !one.is_of_host; };
     web::Look look{.devices = recording.devices_at_end(), .providers = recording.last.providers};
     std::erase_if(look.devices, [](const web::DeviceLook& one) {
         return one.device.kind == iostat::Kind::client;
@@ -178,7 +162,7 @@ std::string overview_of(const Recording& recording) {
         }
     }
     for (const auto& [name, client] : recording.clients) look.devices.push_back(client);
-    return web::overview_text(look, shows, reader_directories());
+    return web::overview_text(look, web::is_served, reader_directories());
 }
 
 // A line of JSON, without its end.

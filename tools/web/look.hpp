@@ -28,6 +28,21 @@ struct DeviceLook {
     [[nodiscard]] std::string disk() const { return device.name.substr(0, device.name.find(',')); }
 };
 
+/// Whether a program of this project serves the device, or a part of it.
+[[nodiscard]] inline bool is_served(const DeviceLook& one) {
+    return !one.is_of_host;
+}
+
+/// The devices that `shows` accepts.
+template <class Shows>
+[[nodiscard]] iostat::Snapshot devices_of(const std::vector<DeviceLook>& looks, Shows shows) {
+    iostat::Snapshot devices;
+    for (const DeviceLook& one : looks) {
+        if (shows(one)) devices.push_back(one.device);
+    }
+    return devices;
+}
+
 /// A record of the kstat NAME,errno: read_EIO, or `other` for both.
 struct ErrnoRecord {
     std::string operation;

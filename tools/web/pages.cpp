@@ -39,7 +39,7 @@ Response json_response(std::string text) {
 // Whether a device matches, and what belongs to it. The pattern nbd0 is also for nbd0@4711, as a disk
 // may get this name at any time. Without a pattern, all but this machine's own disks.
 Shown chosen(const std::optional<std::string>& pattern) {
-    if (!pattern) return [](const DeviceLook& one) { return !one.is_of_host; };
+    if (!pattern) return is_served;
     return [glob = kstat_command::Glob(*pattern)](const DeviceLook& one) {
         return glob.matches(one.disk()) || glob.matches(iostat::without_provider(one.disk()));
     };
@@ -167,18 +167,25 @@ void Pages::end_turn() {
     replies_.clear();
 }
 
+template <class Make>
+Response Pages::kept(const std::string& key, Make make) {
+    const auto known = replies_.find(key);
+    if (known != replies_.end()) return known->second;
+    if (replies_.size() >= replies_kept_max) replies_.clear();
+    return replies_[key] = make();
+}
+
 Response Pages::metrics(const Request& request) {
     if (const auto selector = request.parameter("kstat")) return kstat_metrics(request, *selector);
     const std::optional<std::string> device = request.parameter("device");
     const TextFormat format = format_for(request.accept);
     const std::string key = std::string(type_of(format)) + (device ? "?" + *device : "");
-    const auto known = replies_.find(key);
-    if (known != replies_.end()) return known->second;
-    if (replies_.size() >= replies_kept_max) replies_.clear();
-    const MetricsOptions options{
-        .format = format, .clients_named = clients_named_, .shows = chosen(device)};
-    return replies_[key] = {.type = std::string(type_of(format)),
-                            .body = body_of(metrics_text(look(false), options))};
+    return kept(key, [&] {
+        const MetricsOptions options{
+            .format = format, .clients_named = clients_named_, .shows = chosen(device)};
+        return Response{.type = std::string(type_of(format)),
+                        .body = body_of(metrics_text(look(false), options))};
+    });
 }
 
 Response Pages::kstat_metrics(const Request& request, const std::string& selector) {
@@ -195,20 +202,11 @@ Response Pages::kstat_metrics(const Request& request, const std::string& selecto
 Response Pages::devices(const Request& request) {
     const std::optional<std::string> device = request.parameter("device");
     const std::string key = "devices" + (device ? "?" + *device : "");
-    const auto known = replies_.find(key);
-    if (known != replies_.end()) return known->second;
-    if (replies_.size() >= replies_kept_max) replies_.clear();
-    const Shown shows = chosen(device.value_or("*"));
-    iostat::Snapshot devices;
-    for (const DeviceLook& one : look(true).devices) {
-        if (shows(one)) devices.push_back(one.device);
-    }
-    iostat::Options options;
-    options.json = true;
-    options.waits = true;
-    const iostat::Processors none;
-    return replies_[key] = json_response(iostat::json_report({nullptr, devices, nullptr, none}, {},
-                                                             std::time(nullptr), options));
+    return kept(key, [&] {
+        const Shown shows = chosen(device.value_or("*"));
+        const iostat::Snapshot devices = devices_of(look(true).devices, shows);
+        return json_response(iostat::json_devices(nullptr, devices, std::time(nullptr), true));
+    });
 }
 
 Response Pages::overview(const Request& request) {
@@ -225,17 +223,10 @@ Response Pages::kstats(const Request& request) {
 }
 
 Body Pages::event() try {
-    iostat::Snapshot devices;
-    for (const DeviceLook& one : look(true).devices) {
-        if (!one.is_of_host) devices.push_back(one.device);
-    }
-    iostat::Options options;
-    options.json = true;
-    options.waits = true;
-    const iostat::Processors none;
+    iostat::Snapshot devices = devices_of(look(true).devices, is_served);
     const iostat::Snapshot* before = last_ ? &*last_ : nullptr;
-    std::string text = "data: " + iostat::json_report({before, devices, nullptr, none}, {},
-                                                      std::time(nullptr), options);
+    const std::string text =
+        "data: " + iostat::json_devices(before, devices, std::time(nullptr), true);
     last_ = std::move(devices);
     return body_of(text + "\n");
 } catch (const std::exception& failure) {

@@ -49,6 +49,9 @@ class Pages {
     [[nodiscard]] Response devices(const Request& request);
     [[nodiscard]] Response overview(const Request& request);
     [[nodiscard]] Response kstats(const Request& request);
+    /// The reply of this turn under that key. The first request for the key makes the reply.
+    template <class Make>
+    [[nodiscard]] Response kept(const std::string& key, Make make);
     /// The look of this turn. A look with all histograms serves a request that needs fewer.
     [[nodiscard]] const Look& look(bool all_histograms);
 
