@@ -15,16 +15,7 @@ namespace {
 void add(Device& sum, const Device& device) {
     sum.crtime += device.crtime;
     sum.snaptime += device.snaptime;
-    sum.io.nread += device.io.nread;
-    sum.io.nwritten += device.io.nwritten;
-    sum.io.reads += device.io.reads;
-    sum.io.writes += device.io.writes;
-    sum.io.wtime += device.io.wtime;
-    sum.io.wlentime += device.io.wlentime;
-    sum.io.rtime += device.io.rtime;
-    sum.io.rlentime += device.io.rlentime;
-    sum.io.wcnt += device.io.wcnt;
-    sum.io.rcnt += device.io.rcnt;
+    add_counters(sum.io, device.io);
     ErrorRecords errors;
     for (size_t position = 0; position < 3; ++position) {
         errors.push_back(
@@ -94,6 +85,19 @@ void add_to(std::vector<Device>& sums, const std::string& name, Device path) {
 }
 
 }  // namespace
+
+void add_counters(kstat_io_t& sum, const kstat_io_t& io) {
+    sum.nread += io.nread;
+    sum.nwritten += io.nwritten;
+    sum.reads += io.reads;
+    sum.writes += io.writes;
+    sum.wtime += io.wtime;
+    sum.wlentime += io.wlentime;
+    sum.rtime += io.rtime;
+    sum.rlentime += io.rlentime;
+    sum.wcnt += io.wcnt;
+    sum.rcnt += io.rcnt;
+}
 
 std::string_view controller_of(std::string_view name) {
     if (!name.starts_with('c')) return {};

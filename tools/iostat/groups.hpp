@@ -1,11 +1,16 @@
 // Devices that stand for several: a controller for its disks, or a device for its paths.
 #pragma once
 
+#include <sys/kstat.h>
+
 #include <string_view>
 
 #include "tools/iostat/snapshot.hpp"
 
 namespace blkscope::iostat {
+
+/// Adds the counters and times of one device to those of others. The stamps of `sum` stay.
+void add_counters(kstat_io_t& sum, const kstat_io_t& io);
 
 /// The controller in a disk's name: c1 of c1t0d0. Empty if the name is of another form.
 [[nodiscard]] std::string_view controller_of(std::string_view name);

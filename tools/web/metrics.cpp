@@ -8,6 +8,8 @@
 #include <map>
 #include <set>
 
+#include "tools/iostat/groups.hpp"
+
 namespace blkscope::web {
 
 namespace {
@@ -80,6 +82,12 @@ void add_io(Exposition& text, const std::string& lead, const std::vector<Subject
 
 // Operations with histograms. The first two have their series from the beginning, the others from
 // their first request on.
+// The labels of a disk, and others behind them.
+Labels with(Labels labels, const Labels& others) {
+    labels.insert(labels.end(), others.begin(), others.end());
+    return labels;
+}
+
 constexpr std::array operations{"read", "write", "flush", "trim", "write_zeroes"};
 constexpr size_t always_shown = 2;
 constexpr std::array phases{"wait", "service", "total"};
@@ -274,10 +282,8 @@ class Metrics {
             for (const auto& [record, count] : look.errnos) {
                 if (count == 0) continue;
                 const ErrnoRecord pair = errno_record(record);
-                Labels labels = disk;
-                labels.emplace_back("op", pair.operation);
-                labels.emplace_back("errno", pair.error);
-                text_.sample(labels, std::to_string(count));
+                text_.sample(with(disk, {{"op", pair.operation}, {"errno", pair.error}}),
+                             std::to_string(count));
             }
         });
     }
@@ -288,9 +294,8 @@ class Metrics {
         each_disk([&](const DeviceLook& look, const Labels& disk) {
             for (const auto& [record, count] : look.commands) {
                 if (!record.ends_with(tail)) continue;
-                Labels labels = disk;
-                labels.emplace_back("op", record.substr(0, record.size() - tail.size()));
-                text_.sample(labels, std::to_string(count));
+                text_.sample(with(disk, {{"op", record.substr(0, record.size() - tail.size())}}),
+                             std::to_string(count));
             }
         });
     }
@@ -303,9 +308,8 @@ class Metrics {
         constexpr std::array kinds{"soft", "hard", "transport"};
         each_disk([&](const DeviceLook& look, const Labels& disk) {
             for (size_t i = 0; i < kinds.size() && !look.device.errors.empty(); ++i) {
-                Labels labels = disk;
-                labels.emplace_back("kind", kinds[i]);
-                text_.sample(labels, std::to_string(iostat::error_count(look.device.errors, i)));
+                text_.sample(with(disk, {{"kind", kinds[i]}}),
+                             std::to_string(iostat::error_count(look.device.errors, i)));
             }
         });
     }
@@ -320,10 +324,8 @@ class Metrics {
                 for (const char* phase : phases) {
                     const Histogram* histogram = find(look.device, operations[i], phase);
                     if (histogram == nullptr) continue;
-                    Labels labels = disk;
-                    labels.emplace_back("op", operations[i]);
-                    labels.emplace_back("phase", phase);
-                    add_histogram(text_, labels, *histogram);
+                    add_histogram(text_, with(disk, {{"op", operations[i]}, {"phase", phase}}),
+                                  *histogram);
                 }
             }
         });
@@ -335,9 +337,7 @@ class Metrics {
                      "Whether the upstream of a device is in this state: 1 or 0.");
         each_upstream([&](const top::Upstream& upstream, const Labels& disk) {
             const auto add = [&](const std::string& state) {
-                Labels labels = disk;
-                labels.emplace_back("state", state);
-                text_.sample(labels, state == upstream.state ? "1" : "0");
+                text_.sample(with(disk, {{"state", state}}), state == upstream.state ? "1" : "0");
             };
             for (const char* state : top::Upstream::states) add(state);
             add(upstream.state);
@@ -371,18 +371,15 @@ class Metrics {
         each_disk([&](const DeviceLook& look, const Labels& disk) {
             if (!look.settings.limit) return;
             for (const top::LimitBucket& bucket : look.settings.limit->buckets) {
-                Labels labels = disk;
-                labels.emplace_back("limit", bucket.name);
-                text_.sample(labels, seconds_text(bucket.exceeded_ns));
+                text_.sample(with(disk, {{"limit", bucket.name}}),
+                             seconds_text(bucket.exceeded_ns));
             }
         });
         text_.family("blkscope_fault_hits", Metric::counter, "Requests that a fault rule took.");
         each_disk([&](const DeviceLook& look, const Labels& disk) {
             for (const top::FaultSetting& fault : look.settings.faults) {
-                Labels labels = disk;
-                labels.emplace_back("fault", fault.id);
-                labels.emplace_back("rule", fault.rule);
-                text_.sample(labels, std::to_string(fault.hits));
+                text_.sample(with(disk, {{"fault", fault.id}, {"rule", fault.rule}}),
+                             std::to_string(fault.hits));
             }
         });
     }
@@ -412,25 +409,12 @@ class Metrics {
                 if (i < clients_shown_max) {
                     subjects.push_back({{{"device", disk}, {"client", all[i]->part}}, io});
                 } else {
-                    add_to(other.io, io);
+                    iostat::add_counters(other.io, io);
                 }
             }
             if (all.size() > clients_shown_max) subjects.push_back(std::move(other));
         }
         return subjects;
-    }
-
-    static void add_to(kstat_io_t& sum, const kstat_io_t& io) {
-        sum.reads += io.reads;
-        sum.writes += io.writes;
-        sum.nread += io.nread;
-        sum.nwritten += io.nwritten;
-        sum.wcnt += io.wcnt;
-        sum.rcnt += io.rcnt;
-        sum.wtime += io.wtime;
-        sum.rtime += io.rtime;
-        sum.wlentime += io.wlentime;
-        sum.rlentime += io.rlentime;
     }
 
     void add_client_info() {
