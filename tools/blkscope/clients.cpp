@@ -49,8 +49,7 @@ ClientLine line_of(kstat_ctl_t* chain, const iostat::Device* before, const iosta
                     .connections = "-",
                     .figures = iostat::figures(before, now, reader_options()),
                     .who = {}};
-    kstat_t* info =
-        program::read_kstat(chain, now.provider, now.module, now.instance, now.name + ",info");
+    kstat_t* info = iostat::read_beside(chain, now, "info");
     if (info == nullptr) return line;  // the client has closed meanwhile
     if (const auto connections = program::number_record(info, "connections")) {
         line.connections = std::to_string(*connections);

@@ -195,18 +195,16 @@ void explain(const ExplainCommand& command) {
             fmt::format("explain: {0} has no histograms; 'kstat2adm enable blk:hist' begins",
                         iostat::unique_name(chosen)));
     }
-    kstat_t* exp = program::read_kstat(reader.chain(), chosen.provider, chosen.module,
-                                       chosen.instance, chosen.name + ",export");
+    kstat_t* exp = iostat::read_beside(reader.chain(), chosen, "export");
     Explanation what{.device = iostat::unique_name(chosen),
                      .backing = exp != nullptr ? program::text_record(exp, "backing").value_or("-")
                                                : std::string("-")};
     const auto disk = disk_of_backing(path_of_backing(what.backing, exp));
     const auto has = [&](const char* kstat) {
-        return program::read_kstat(reader.chain(), chosen.provider, chosen.module, chosen.instance,
-                                   chosen.name + kstat) != nullptr;
+        return iostat::read_beside(reader.chain(), chosen, kstat) != nullptr;
     };
-    what.modelled = has(",model");
-    what.limited = has(",limits") || has(",client-limits");
+    what.modelled = has("model");
+    what.limited = has("limits") || has("client-limits");
     const auto disk_before = read_disk(disk);
     const auto begin = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(std::chrono::duration<double>(command.interval_s));

@@ -1,6 +1,5 @@
 #include "tools/blkscope/list.hpp"
 
-#include <blkscope/geometry.h>
 #include <fmt/format.h>
 
 #include <cerrno>
@@ -47,12 +46,8 @@ void print_upstream(const top::Upstream& upstream) {
 
 // Lines about depth, upstream, model, limits, faults and crash cache, as far as the device has them.
 void list_behaviour(kstat_ctl_t* chain, const kstat_t& exp, const top::Settings& settings) {
-    if (const kstat_t* geometry = read_beside(chain, exp, "geometry")) {
-        blkscope_geometry_t sizes{};
-        if (geometry->ks_data_size >= sizeof sizes) {
-            std::memcpy(&sizes, geometry->ks_data, sizeof sizes);
-            print_detail(fmt::format("depth {}", sizes.queue_depth));
-        }
+    if (const auto geometry = top::geometry_of(read_beside(chain, exp, "geometry"))) {
+        print_detail(fmt::format("depth {}", geometry->queue_depth));
     }
     if (settings.upstream) print_upstream(*settings.upstream);
     if (settings.model) {

@@ -49,9 +49,7 @@ class LookReader {
         constexpr std::array names{"read_errors",        "write_errors", "flush_errors",
                                    "trim_errors",        "cache_errors", "block_status_errors",
                                    "write_zeroes_errors"};
-        const iostat::Device& device = look.device;
-        kstat_t* const ksp = program::read_kstat(devices_.chain(), device.provider, device.module,
-                                                 device.instance, device.name + ",cmds");
+        kstat_t* const ksp = iostat::read_beside(devices_.chain(), look.device, "cmds");
         if (ksp == nullptr) return;
         for (const char* name : names) {
             if (const auto count = program::number_record(ksp, name)) look.commands[name] = *count;

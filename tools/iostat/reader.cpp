@@ -189,6 +189,11 @@ bool Reader::any_device() const {
     return false;
 }
 
+kstat_t* read_beside(kstat_ctl_t* chain, const Device& device, const std::string& what) {
+    return program::read_kstat(chain, device.provider, device.module, device.instance,
+                               device.name + "," + what);
+}
+
 std::string client_text(kstat_t* info) {
     const std::string name = program::text_record(info, "program").value_or("");
     const std::string peer = program::text_record(info, "peer").value_or("");

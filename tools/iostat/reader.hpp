@@ -52,6 +52,11 @@ class Reader {
     bool is_partial_ = false;
 };
 
+/// Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0. Null if it cannot be read, because a
+/// kstat may be removed at any time.
+[[nodiscard]] kstat_t* read_beside(kstat_ctl_t* chain, const Device& device,
+                                   const std::string& what);
+
 /// The program and the peer of a client, as text. `info` is its info kstat, which was read.
 [[nodiscard]] std::string client_text(kstat_t* info);
 

@@ -1,9 +1,6 @@
 #include "tools/top/reader.hpp"
 
-#include <blkscope/geometry.h>
-
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "tools/iostat/host.hpp"
@@ -62,21 +59,16 @@ bool Reader::is_wanted(const iostat::Device& device) const {
     });
 }
 
-// Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0; null if it cannot be read.
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
-    return program::read_kstat(devices_.chain(), device.provider, device.module, device.instance,
-                               device.name + "," + what);
+    return iostat::read_beside(devices_.chain(), device, what);
 }
 
 void Reader::read_geometry(DeviceLook& look) {
-    kstat_t* ksp = read_beside(look.device, "geometry");
-    blkscope_geometry_t geometry{};
-    if (ksp == nullptr || ksp->ks_data_size < sizeof(geometry)) return;
-    std::memcpy(&geometry, ksp->ks_data, sizeof(geometry));
-    if (geometry.version < BLKSCOPE_GEOMETRY_VERSION) return;
-    look.size_bytes = geometry.size_bytes;
-    look.block_bytes = geometry.sector_bytes;
-    look.queue_depth = geometry.queue_depth;
+    const auto geometry = geometry_of(read_beside(look.device, "geometry"));
+    if (!geometry) return;
+    look.size_bytes = geometry->size_bytes;
+    look.block_bytes = geometry->sector_bytes;
+    look.queue_depth = geometry->queue_depth;
 }
 
 void Reader::read_clients(DeviceLook& look) {

@@ -1,5 +1,6 @@
 #include "tools/top/settings_reader.hpp"
 
+#include <cstring>
 #include <string_view>
 
 #include "tools/program/kstats.hpp"
@@ -86,6 +87,16 @@ Settings read_settings(const std::function<kstat_t*(const char* what)>& read) {
     if (kstat_t* ksp = read("faults")) settings.faults = faults_of(ksp);
     if (kstat_t* ksp = read("export")) settings.crash_cache = text_record(ksp, "crash_cache");
     return settings;
+}
+
+std::optional<blkscope_geometry_t> geometry_of(const kstat_t* ksp) {
+    blkscope_geometry_t geometry{};
+    if (ksp == nullptr || ksp->ks_type != KSTAT_TYPE_RAW || ksp->ks_data_size < sizeof geometry) {
+        return {};
+    }
+    std::memcpy(&geometry, ksp->ks_data, sizeof geometry);
+    if (geometry.version < BLKSCOPE_GEOMETRY_VERSION) return {};
+    return geometry;
 }
 
 }  // namespace blkscope::top

@@ -1,10 +1,7 @@
 #include "tools/web/reader.hpp"
 
-#include <blkscope/geometry.h>
-
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -29,14 +26,6 @@ void copy_numbers(kstat_t* ksp, std::map<std::string, uint64_t, std::less<>>& nu
         if (record.data_type != KSTAT_DATA_UINT64) continue;
         numbers[program::field_text(record.name)] = record.value.ui64;
     }
-}
-
-std::optional<uint64_t> depth_of(kstat_t* ksp) {
-    blkscope_geometry_t geometry{};
-    if (ksp->ks_type != KSTAT_TYPE_RAW || ksp->ks_data_size < sizeof(geometry)) return {};
-    std::memcpy(&geometry, ksp->ks_data, sizeof(geometry));
-    if (geometry.version < BLKSCOPE_GEOMETRY_VERSION) return {};
-    return geometry.queue_depth;
 }
 
 // Whether a scrape has the histogram. All have those of reads and writes. Without a count of an
@@ -148,7 +137,8 @@ void Reader::read_beside(DeviceLook& look) {
         look.peer = identity.peer;
     } else if (device.kind == iostat::Kind::disk) {
         if (kstat_t* ksp = read_beside(device, "cmds")) copy_numbers(ksp, look.commands);
-        if (kstat_t* ksp = read_beside(device, "geometry")) look.queue_depth = depth_of(ksp);
+        const auto geometry = top::geometry_of(read_beside(device, "geometry"));
+        if (geometry) look.queue_depth = geometry->queue_depth;
         if (has_failures(look)) {
             if (kstat_t* ksp = read_beside(device, "errno")) copy_numbers(ksp, look.errnos);
         }
