@@ -7,21 +7,16 @@
 #include <cassert>
 #include <utility>
 
+#include "tools/program/time_text.hpp"
+
 namespace blkscope {
 namespace {
 
 constexpr std::array replay_percentiles{std::pair{"p50", 0.5}, std::pair{"p90", 0.9},
                                         std::pair{"p99", 0.99}, std::pair{"max", 1.0}};
 
-// As in 1.5us, 20ms, 3s.
 std::string short_time(int64_t ns) {
-    constexpr std::array<std::pair<double, const char*>, 3> units{
-        {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
-    const auto value = static_cast<double>(ns);
-    for (const auto& [size, name] : units) {
-        if (value >= size) return fmt::format("{:.3g}{}", value / size, name);
-    }
-    return fmt::format("{}ns", ns);
+    return program::time_text(static_cast<double>(ns), 3);
 }
 
 // The smallest value that the share of all values does not exceed.

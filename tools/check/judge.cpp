@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -12,6 +11,7 @@
 #include "tools/iostat/figures.hpp"
 #include "tools/kstat/glob.hpp"
 #include "tools/program/json.hpp"
+#include "tools/program/time_text.hpp"
 
 namespace blkscope::check {
 
@@ -242,12 +242,7 @@ std::optional<bool> compare(const Seen& seen, Comparison comparison, double boun
 }
 
 std::string time_text(double ns) {
-    constexpr std::array units{std::pair{1e9, "s"}, std::pair{1e6, "ms"}, std::pair{1e3, "us"},
-                               std::pair{1.0, "ns"}};
-    for (const auto& [size, name] : units) {
-        if (ns >= size) return fmt::format("{:.6g}{}", ns / size, name);
-    }
-    return fmt::format("{:.6g}ns", ns);
+    return program::time_text(ns, 6);
 }
 
 // The upper bound of a bucket is its last nanosecond; the text has the first one behind it.

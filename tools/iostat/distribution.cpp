@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "tools/iostat/format.hpp"
+#include "tools/program/time_text.hpp"
 
 namespace blkscope::iostat {
 
@@ -47,13 +48,7 @@ const Histogram* find(const Histograms& histograms, std::string_view operation,
 
 // A time as in 1.5us, 20ms, 3s: up to three digits, as many as a bound within a decade needs.
 std::string time_text(uint64_t ns) {
-    constexpr std::array<std::pair<double, std::string_view>, 3> units{
-        {{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}}};
-    const auto value = static_cast<double>(ns);
-    for (const auto& [size, name] : units) {
-        if (value >= size) return fmt::format("{:.3g}{}", value / size, name);
-    }
-    return ns == 0 ? "0" : fmt::format("{}ns", ns);
+    return ns == 0 ? "0" : program::time_text(static_cast<double>(ns), 3);
 }
 
 // Adjacent buckets that are shown as one row: [first, last].

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <iterator>
-#include <span>
+
+#include "tools/program/time_text.hpp"
 
 namespace blkscope::stats_command {
 
@@ -14,21 +15,14 @@ struct Unit {
     const char* name;
 };
 
-constexpr std::array<Unit, 4> times{{{1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"}}};
 constexpr std::array<Unit, 4> sizes{{{1 << 30, "G"}, {1 << 20, "M"}, {1 << 10, "K"}, {1, "B"}}};
-constexpr std::array<Unit, 1> numbers{{{1, ""}}};
-
-std::span<const Unit> units_of(const std::string& unit) {
-    if (unit == "ns") return times;
-    if (unit == "bytes") return sizes;
-    return numbers;
-}
 
 std::string text(const std::optional<double>& value, const std::string& unit) {
     if (!value) return "-";
-    const std::span<const Unit> units = units_of(unit);
-    const Unit* chosen = units.data();
-    while (chosen != &units.back() && *value < chosen->size) ++chosen;
+    if (unit == "ns") return program::time_text(*value, 4);
+    if (unit != "bytes") return fmt::format("{:.4g}", *value);
+    const Unit* chosen = sizes.data();
+    while (chosen != &sizes.back() && *value < chosen->size) ++chosen;
     return fmt::format("{:.4g}{}", *value / chosen->size, chosen->name);
 }
 
