@@ -3,10 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <system_error>
+
+#include "base/decimal.hpp"
 
 namespace blkscope {
 
@@ -60,10 +61,8 @@ std::string socket_name(int pid) {
 }
 
 std::optional<int> pid_of_socket(std::string_view name) {
-    int pid = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), pid);
-    if (error != std::errc() || pid <= 0 || name != socket_name(pid)) return std::nullopt;
-    return pid;
+    const auto pid = decimal(name.substr(0, name.find('.')));
+    return pid && *pid > 0 && name == socket_name(*pid) ? pid : std::nullopt;
 }
 
 sockaddr_un socket_address(int directory, const std::string& name) {

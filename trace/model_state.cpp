@@ -6,7 +6,7 @@
 #include <cassert>
 #include <string_view>
 
-#include "trace/number.hpp"
+#include "base/decimal.hpp"
 
 namespace blkscope::trace {
 namespace {
@@ -22,7 +22,7 @@ template <class Number>
 bool take_number(const Properties& properties, const std::string& key, Number& number) {
     const auto found = properties.find(key);
     if (found == properties.end()) return true;
-    const auto value = number_of<Number>(found->second);
+    const auto value = decimal<Number>(found->second);
     if (value) number = *value;
     return value.has_value();
 }
@@ -90,7 +90,7 @@ Result<ModelState, std::string> state_of(const Properties& properties) {
     }
     for (const auto& [key, value] : properties) {
         if (!key.starts_with(tokens_prefix)) continue;
-        const auto level = number_of<int64_t>(value);
+        const auto level = decimal<int64_t>(value);
         if (!level) return trouble(key);
         state.tokens[key.substr(tokens_prefix.size())] = *level;
     }

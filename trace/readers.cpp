@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/decimal.hpp"
 #include "trace/blktrace_event.hpp"
 #include "trace/file.hpp"
-#include "trace/number.hpp"
 #include "trace/record.hpp"
 
 namespace blkscope::trace {
@@ -82,13 +82,13 @@ std::optional<uint32_t> client_of(Text text) {
     if (text == "-") return 0;
     if (text == "client-other") return shared_client;
     if (!text.starts_with(prefix)) return {};
-    return number_of<uint32_t>(text.substr(prefix.size()));
+    return decimal<uint32_t>(text.substr(prefix.size()));
 }
 
 std::optional<uint32_t> device_of(Text text) {
     constexpr Text prefix = "nbd";
     if (!text.starts_with(prefix)) return {};
-    return number_of<uint32_t>(text.substr(prefix.size()));
+    return decimal<uint32_t>(text.substr(prefix.size()));
 }
 
 // ---- CSV ----
@@ -105,20 +105,19 @@ bool set_field(Request& request, Text column, Text value) {
     if (column == "flags") return set(request.flags, flags_of(value));
     if (column == "client") return set(request.client, client_of(value));
     if (column == "device") return set(request.device, device_of(value));
-    if (column == "worker") return set(request.worker, number_of<uint16_t>(value));
-    if (column == "error") return set(request.error, number_of<uint16_t>(value));
-    if (column == "offset") return set(request.offset, number_of<uint64_t>(value));
-    if (column == "bytes") return set(request.bytes, number_of<uint64_t>(value));
-    if (column == "depth") return set(request.depth, number_of<uint32_t>(value));
-    if (column == "drawn_ns") return set(request.drawn_ns, number_of<uint64_t>(value));
-    if (column == "cookie") return set(request.cookie, number_of<uint64_t>(value));
-    if (column == "upstream_cookie")
-        return set(request.upstream_cookie, number_of<uint64_t>(value));
-    if (column == "received_ns") return set(request.received, number_of<int64_t>(value));
-    if (column == "queued_ns") return set(request.queued, number_of<int64_t>(value));
-    if (column == "started_ns") return set(request.started, number_of<int64_t>(value));
-    if (column == "finished_ns") return set(request.finished, number_of<int64_t>(value));
-    if (column == "replied_ns") return set(request.replied, number_of<int64_t>(value));
+    if (column == "worker") return set(request.worker, decimal<uint16_t>(value));
+    if (column == "error") return set(request.error, decimal<uint16_t>(value));
+    if (column == "offset") return set(request.offset, decimal<uint64_t>(value));
+    if (column == "bytes") return set(request.bytes, decimal<uint64_t>(value));
+    if (column == "depth") return set(request.depth, decimal<uint32_t>(value));
+    if (column == "drawn_ns") return set(request.drawn_ns, decimal<uint64_t>(value));
+    if (column == "cookie") return set(request.cookie, decimal<uint64_t>(value));
+    if (column == "upstream_cookie") return set(request.upstream_cookie, decimal<uint64_t>(value));
+    if (column == "received_ns") return set(request.received, decimal<int64_t>(value));
+    if (column == "queued_ns") return set(request.queued, decimal<int64_t>(value));
+    if (column == "started_ns") return set(request.started, decimal<int64_t>(value));
+    if (column == "finished_ns") return set(request.finished, decimal<int64_t>(value));
+    if (column == "replied_ns") return set(request.replied, decimal<int64_t>(value));
     return true;
 }
 
@@ -147,17 +146,17 @@ class FioLog {
     Failure take(Text line) {
         std::vector<Text> words = words_of(line, ' ');
         if (has_times_) {
-            const auto us = number_of<int64_t>(words.front());
+            const auto us = decimal<int64_t>(words.front());
             if (!us || *us < 0 || *us > INT64_MAX / 1000 - 1) return "no time in microseconds";
             time_ns_ = std::max(time_ns_, *us * 1000 + 1);
             words.erase(words.begin());
         }
         if (words.size() < 2) return "no action";
         if (opens_file(words[1])) return {};
-        const auto offset = number_of<uint64_t>(words.size() > 2 ? words[2] : Text());
+        const auto offset = decimal<uint64_t>(words.size() > 2 ? words[2] : Text());
         if (words[1] == "wait") return offset ? wait(offset.value_or(0)) : "no time to wait for";
         const auto op = op_of_fio(words[1]);
-        const auto bytes = number_of<uint64_t>(words.size() > 3 ? words[3] : Text());
+        const auto bytes = decimal<uint64_t>(words.size() > 3 ? words[3] : Text());
         if (!op) return "an unknown action";
         if (*op != Op::flush && (!offset || !bytes)) return "no offset and length";
         if (file_.empty()) file_ = words[0];

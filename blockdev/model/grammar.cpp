@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/decimal.hpp"
 #include "blockdev/backing/backing.hpp"
 
 namespace blkscope::model {
@@ -86,12 +87,10 @@ std::string text_of(Time time) {
 
 uint64_t parse_count(std::string_view text, std::string_view name, uint64_t min) {
     if (text.starts_with('-')) throw bad(name, text, "is negative");
-    uint64_t number = 0;
-    const char* end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || at != end) throw bad(name, text, "is no whole number");
-    if (number < min) throw bad(name, text, "is less than " + std::to_string(min));
-    return number;
+    const auto number = decimal<uint64_t>(text);
+    if (!number) throw bad(name, text, "is no whole number");
+    if (*number < min) throw bad(name, text, "is less than " + std::to_string(min));
+    return *number;
 }
 
 double parse_positive(std::string_view text, std::string_view name) {

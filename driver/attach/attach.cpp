@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include <charconv>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +10,7 @@
 #include <string_view>
 #include <thread>
 
+#include "base/decimal.hpp"
 #include "blockdev/backing/image_user.hpp"
 #include "driver/attach/program.hpp"
 
@@ -88,10 +89,8 @@ bool within_deadline(Condition condition) {
 
 int nbd_index(const std::string& device) {
     if (!device.starts_with(device_prefix)) return -1;
-    int index = -1;
-    const char* end = device.data() + device.size();
-    const auto [at, error] = std::from_chars(device.data() + device_prefix.size(), end, index);
-    return error == std::errc{} && at == end && index >= 0 ? index : -1;
+    const auto index = decimal(std::string_view(device).substr(device_prefix.size()));
+    return std::max(index.value_or(-1), -1);
 }
 
 namespace {

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "base/decimal.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -70,12 +72,11 @@ std::string decode(std::string_view text) {
 }
 
 uint16_t parse_port(std::string_view text) {
-    uint16_t port = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (error != std::errc{} || end != text.data() + text.size() || port == 0) {
+    const auto port = decimal<uint16_t>(text);
+    if (!port || *port == 0) {
         throw std::invalid_argument("port '" + std::string(text) + "' is not 1 to 65535");
     }
-    return port;
+    return *port;
 }
 
 // Accepts "host", "host:port", "[v6]", "[v6]:port".

@@ -6,12 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <climits>
 #include <cstdlib>
 #include <fstream>
 #include <system_error>
 
+#include "base/decimal.hpp"
 #include "kstat/provider/publish.hpp"
 #include "kstat/registry/report.hpp"
 
@@ -85,9 +85,7 @@ Place place_of(pid_t pid) {
 }
 
 std::optional<gid_t> find_group(const std::string& name) {
-    gid_t number = 0;
-    const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
-    if (error == std::errc() && end == name.data() + name.size()) return number;
+    if (const auto number = decimal<gid_t>(name)) return number;
     group found{};
     group* result = nullptr;
     std::vector<char> buffer(1024);

@@ -6,14 +6,14 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <variant>
 #include <vector>
+
+#include "base/decimal.hpp"
 
 namespace blkscope::program {
 
@@ -89,14 +89,7 @@ bool set_flag(Options& options, const std::array<Flag<Options>, count>& flags, i
 
 [[nodiscard]] bool asks_for_help(const std::vector<std::string>& arguments);
 
-/// A decimal number that fills the whole text. None if the text is no number, or is too large.
-template <class Number = int>
-std::optional<Number> decimal(std::string_view text) {
-    Number value{};
-    const char* const end = text.data() + text.size();
-    const auto [at, error] = std::from_chars(text.data(), end, value);
-    return error == std::errc{} && at == end ? std::optional(value) : std::nullopt;
-}
+using blkscope::decimal;
 
 /// A decimal number of 1 or more that fills the whole text; else none.
 [[nodiscard]] std::optional<int> positive(std::string_view text);

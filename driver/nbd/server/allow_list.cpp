@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <charconv>
 #include <span>
 #include <stdexcept>
 
+#include "base/decimal.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope::nbd {
@@ -37,12 +37,11 @@ bool same_prefix(Bytes one, Bytes other, unsigned bits) {
 
 unsigned parse_prefix(const std::string& entry, std::string_view text, size_t address_bytes) {
     const auto bits_max = static_cast<unsigned>(address_bytes) * byte_bits;
-    unsigned bits = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bits);
-    if (error != std::errc{} || end != text.data() + text.size() || bits > bits_max) {
+    const auto bits = decimal<unsigned>(text);
+    if (!bits || *bits > bits_max) {
         refuse(entry, "the prefix after '/' is not 0 to " + std::to_string(bits_max));
     }
-    return bits;
+    return *bits;
 }
 
 }  // namespace
