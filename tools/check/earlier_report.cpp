@@ -71,13 +71,11 @@ iostat::ErrorRecords errors_of(const json& errors) {
 }
 
 kstat2_nv_hist_type_t type_of(const std::string& name) {
-    constexpr std::array types{
-        std::pair{"linear", KSTAT2_NVHIST_LINEAR}, std::pair{"log2", KSTAT2_NVHIST_LOG2},
-        std::pair{"log10", KSTAT2_NVHIST_LOG10}, std::pair{"log10_lin", KSTAT2_NVHIST_LOG10_LIN}};
-    for (const auto& [known, type] : types) {
-        if (name == known) return type;
+    const auto* const found = std::ranges::find(iostat::histogram_types, name);
+    if (found == iostat::histogram_types.end()) {
+        throw std::invalid_argument("a histogram has an unknown type");
     }
-    throw std::invalid_argument("a histogram has an unknown type");
+    return static_cast<kstat2_nv_hist_type_t>(found - iostat::histogram_types.begin());
 }
 
 // Null is a histogram that was empty.

@@ -11,6 +11,7 @@
 
 #include <sys/kstat.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -22,6 +23,10 @@
 #include "kstat/histogram/percentiles.hpp"
 
 namespace blkscope::iostat {
+
+/// The name of each type of histogram in JSON, by its number.
+inline constexpr std::array histogram_types{"linear", "log2", "log10", "log10_lin"};
+static_assert(histogram_types.size() == KSTAT2_NVHIST_LOG10_LIN + 1);
 
 struct Histogram {
     kstat2::Buckets shape;

@@ -49,29 +49,13 @@ Json errors(const Device& device, const Figures& f) {
             {"records", records}};
 }
 
-const char* name_of(kstat2_nv_hist_type_t type) {
-    switch (type) {
-        case KSTAT2_NVHIST_LINEAR:
-            return "linear";
-        case KSTAT2_NVHIST_LOG2:
-            return "log2";
-        case KSTAT2_NVHIST_LOG10:
-            return "log10";
-        case KSTAT2_NVHIST_LOG10_LIN:
-            return "log10_lin";
-    }
-    return "unknown";
-}
-
-// counts[i] is the number of values below bounds[i], but not below bounds[i - 1]. The last count is
-// the number of values that are not below any bound.
 Json histogram_object(const Histogram& histogram) {
     const uint64_t count = histogram.count();
     if (count == 0) return {};
     const kstat2::Buckets& shape = histogram.shape;
     Json bounds = Json::array();
     for (uint32_t i = 1; i < histogram.counts.size(); ++i) bounds.push_back(shape.lower(i));
-    return {{"type", name_of(shape.type())},
+    return {{"type", histogram_types.at(shape.type())},
             {"range_min", shape.range_min()},
             {"range_max", shape.range_max()},
             {"stepping", shape.stepping()},

@@ -20,14 +20,6 @@ constexpr size_t token_bytes_min = 16;
 constexpr size_t token_bytes_max = 1024;
 constexpr size_t path_bytes_max = 107;  // of sun_path
 
-std::string in_lower_case(std::string_view text) {
-    std::string out(text);
-    for (char& c : out) {
-        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    }
-    return out;
-}
-
 // The host of "host:port", or of "[v6]:port" with its brackets. Empty if the port is malformed.
 std::string_view without_port(std::string_view host) {
     const size_t bracket = host.rfind(']');

@@ -28,10 +28,6 @@ bool is_control(char c) {
     return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f;
 }
 
-char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-}
-
 std::string_view trimmed(std::string_view text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
     return text.substr(0, text.find_last_not_of(" \t") + 1);
@@ -96,9 +92,8 @@ class Fields {
         if (++count_ > fields_max) throw Refused{431};
         const size_t colon = line.find(':');
         if (colon == std::string_view::npos || colon == 0) throw Refused{400};
-        std::string name(line.substr(0, colon));
+        const std::string name = in_lower_case(line.substr(0, colon));
         if (!std::ranges::all_of(name, is_token)) throw Refused{400};
-        std::ranges::transform(name, name.begin(), lower);
         const std::string_view value = trimmed(line.substr(colon + 1));
         if (std::ranges::any_of(value, is_control)) throw Refused{400};
         if (name == "transfer-encoding") throw Refused{400};
@@ -124,9 +119,7 @@ class Fields {
          {"if-none-match", &Request::if_none_match}}};
 
     void take_connection(std::string_view value) {
-        std::string word(value);
-        std::ranges::transform(word, word.begin(), lower);
-        if (word.find("close") != std::string::npos) request_.keep_alive = false;
+        if (in_lower_case(value).find("close") != std::string::npos) request_.keep_alive = false;
     }
 
     Request& request_;
@@ -154,6 +147,14 @@ bool is_hopeless(std::string_view received) {
 }
 
 }  // namespace
+
+std::string in_lower_case(std::string_view text) {
+    std::string out(text);
+    for (char& c : out) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return out;
+}
 
 std::optional<std::string> Request::parameter(std::string_view name) const {
     const auto found = std::ranges::find(query, name, &std::pair<std::string, std::string>::first);

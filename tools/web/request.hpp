@@ -54,4 +54,7 @@ struct ParsedRequest {
 /// Parses the first request in `received`. Later calls get the same bytes and more.
 [[nodiscard]] ParsedRequest parse_request(std::string_view received);
 
+/// The text with the letters of ASCII in lower case: names and some values have no case.
+[[nodiscard]] std::string in_lower_case(std::string_view text);
+
 }  // namespace blkscope::web

@@ -59,6 +59,13 @@ const charts = (() => {
         }
     }
 
+    function stroke(pen, from, to) {
+        pen.beginPath();
+        pen.moveTo(...from);
+        pen.lineTo(...to);
+        pen.stroke();
+    }
+
     function drawScale(pen, area, highest, show) {
         pen.textAlign = 'right';
         pen.textBaseline = 'middle';
@@ -66,10 +73,7 @@ const charts = (() => {
         for (const part of [0, 0.5, 1]) {
             const y = Math.round(area.y + area.h * (1 - part)) + 0.5;
             pen.strokeStyle = colours.line;
-            pen.beginPath();
-            pen.moveTo(area.x, y);
-            pen.lineTo(area.x + area.w, y);
-            pen.stroke();
+            stroke(pen, [area.x, y], [area.x + area.w, y]);
             pen.fillStyle = colours.faint;
             pen.fillText(show(highest * part), area.x - 6, y);
         }
@@ -93,10 +97,7 @@ const charts = (() => {
     function drawPointer(pen, area, x) {
         pen.strokeStyle = colours.ink;
         pen.globalAlpha = 0.5;
-        pen.beginPath();
-        pen.moveTo(Math.round(x) + 0.5, area.y);
-        pen.lineTo(Math.round(x) + 0.5, area.y + area.h);
-        pen.stroke();
+        stroke(pen, [Math.round(x) + 0.5, area.y], [Math.round(x) + 0.5, area.y + area.h]);
         pen.globalAlpha = 1;
     }
 
@@ -146,10 +147,7 @@ const charts = (() => {
         if (level) {
             pen.setLineDash([5, 4]);
             pen.strokeStyle = colours.ink;
-            pen.beginPath();
-            pen.moveTo(area.x, yOf(level));
-            pen.lineTo(area.x + area.w, yOf(level));
-            pen.stroke();
+            stroke(pen, [area.x, yOf(level)], [area.x + area.w, yOf(level)]);
             pen.setLineDash([]);
         }
         if (pointer !== null && pointer < samples.length) drawPointer(pen, area, xOf(area, samples[pointer].at, range));
@@ -162,10 +160,7 @@ const charts = (() => {
         decades.forEach((text, i) => {
             const y = Math.round(area.y + area.h * (1 - i / (decades.length - 1))) + 0.5;
             pen.strokeStyle = colours.line;
-            pen.beginPath();
-            pen.moveTo(area.x, y);
-            pen.lineTo(area.x + area.w, y);
-            pen.stroke();
+            stroke(pen, [area.x, y], [area.x + area.w, y]);
             pen.fillStyle = colours.faint;
             if (area.h > 110 || i % 2 === 1) pen.fillText(text, area.x - 6, y);
         });
