@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "driver/nbd/uri.hpp"
+#include "tools/blkscope/option_forms.hpp"
 #include "tools/blkscope/programs.hpp"
 
 namespace blkscope {
@@ -50,52 +51,37 @@ constexpr const char* detach_notes =
     "  blkscope detach /dev/nbd0";
 
 CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
-    return command
-        .add_option("--timeout", seconds,
-                    "Seconds after which the kernel gives a request to /dev/nbdX up; 0 for never, "
-                    "even if the server has died")
-        ->option_text("SECONDS")
+    return add_value(command, "--timeout", seconds, "SECONDS",
+                     "Seconds after which the kernel gives a request to /dev/nbdX up; 0 for never, "
+                     "even if the server has died")
         ->capture_default_str()
         ->check(CLI::Range(0U, 86400U));
 }
 
 void add_tls(CLI::App& serve, nbd::TlsOptions& options) {
-    serve
-        .add_option_function<std::string>(
-            "--tls", [&](const std::string& word) { options.mode = nbd::tls_mode(word).value(); },
-            "TLS for clients that ask for it (on), or for all (require); off if not given")
-        ->check(CLI::IsMember({"off", "on", "require"}));
-    serve
-        .add_option("--tls-certs", options.certificates,
-                    "Directory of server-cert.pem, server-key.pem and ca-cert.pem")
-        ->option_text("DIRECTORY");
+    add_word(serve, "--tls", options.mode, {nbd::tls_mode, {"off", "on", "require"}},
+             "TLS for clients that ask for it (on), or for all (require); off if not given");
+    add_value(serve, "--tls-certs", options.certificates, "DIRECTORY",
+              "Directory of server-cert.pem, server-key.pem and ca-cert.pem");
     serve.add_flag("--tls-verify-peer", options.verify_peer,
                    "Only clients with a certificate that ca-cert.pem has signed");
-    serve
-        .add_option("--tls-psk", options.psk_file,
-                    "File of NAME:HEX lines: the keys shared with clients, as psktool makes them")
-        ->option_text("FILE");
+    add_value(serve, "--tls-psk", options.psk_file, "FILE",
+              "File of NAME:HEX lines: the keys shared with clients, as psktool makes them");
 }
 
 // The options for the connections of clients, and for the clients that are allowed.
 void add_door(CLI::App& serve, ServeOptions& options) {
     CLI::Option* socket =
-        serve
-            .add_option("--unix", options.socket_path,
-                        "Listen on this Unix socket; one in the run directory if not given")
-            ->option_text("PATH");
-    CLI::Option* port =
-        serve.add_option("--port", options.port, "Listen on this TCP port; 0 takes a free one")
-            ->option_text("PORT");
-    serve.add_option("--bind", options.bind_address, "The address for --port")
-        ->option_text("ADDRESS")
+        add_value(serve, "--unix", options.socket_path, "PATH",
+                  "Listen on this Unix socket; one in the run directory if not given");
+    CLI::Option* port = add_value(serve, "--port", options.port, "PORT",
+                                  "Listen on this TCP port; 0 takes a free one");
+    add_value(serve, "--bind", options.bind_address, "ADDRESS", "The address for --port")
         ->capture_default_str()
         ->needs(port);
-    serve
-        .add_option("--allow", options.config.allow,
-                    "An address or network (10.0.0.0/8, ::1) whose TCP clients may connect; "
-                    "repeat for more (default: all)")
-        ->option_text("NETWORK")
+    add_value(serve, "--allow", options.config.allow, "NETWORK",
+              "An address or network (10.0.0.0/8, ::1) whose TCP clients may connect; "
+              "repeat for more (default: all)")
         ->allow_extra_args(false);  // the word behind the network may be a backing
     serve
         .add_flag("--stdio", options.stdio,
@@ -106,11 +92,8 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         .add_option("--workers", options.config.workers,
                     "Threads that serve, made as clients need them; one a processor if not given")
         ->check(CLI::Range(1U, workers_max));
-    serve
-        .add_option(
-            "--recorder", options.config.recorder_records,
-            "Requests that each of these threads remembers for 'blkscope trace'; 0 for none")
-        ->option_text("N")
+    add_value(serve, "--recorder", options.config.recorder_records, "N",
+              "Requests that each of these threads remembers for 'blkscope trace'; 0 for none")
         ->capture_default_str()
         ->check(CLI::Range(0U, recorder_records_max));
     serve.add_flag_callback(
@@ -124,10 +107,8 @@ void add_door(CLI::App& serve, ServeOptions& options) {
                     "Clients that negotiate at once")
         ->capture_default_str()
         ->check(CLI::Range(1U, clients_max));
-    serve
-        .add_option("--handshake-timeout", options.config.handshake_seconds,
-                    "Seconds that a client has to negotiate")
-        ->option_text("SECONDS")
+    add_value(serve, "--handshake-timeout", options.config.handshake_seconds, "SECONDS",
+              "Seconds that a client has to negotiate")
         ->capture_default_str()
         ->check(CLI::Range(1U, handshake_seconds_max));
 }
@@ -151,23 +132,15 @@ void add_behaviour(CLI::App& serve, ServeOptions& options) {
         "A volatile write cache, which 'blkscope crash' and a kill lose: "
         "SIZE[,sector=512][,ignore-flush]",
         "[NAME@]SPEC");
-    serve
-        .add_option_function<std::string>(
-            "--seed", [&](const std::string& text) { options.seed = parse_seed(text); },
-            "Repeats the random draws of models, faults and crashes (default: drawn and printed)")
-        ->option_text("N");
+    add_seed(serve, options.seed, "N",
+             "Repeats the random draws of models, faults and crashes (default: drawn and printed)");
 }
 
 void add_client_statistics(CLI::App& serve, ServeOptions& options) {
-    serve
-        .add_option_function<std::string>(
-            "--client-by",
-            [&](const std::string& word) {
-                options.config.client_by = nbd::client_by(word).value();
-            },
-            "Connections that are one client in the statistics: of one process or TLS name and "
-            "address (peer), of one address or user, or each one; peer if not given")
-        ->check(CLI::IsMember({"connection", "peer", "address", "none"}));
+    add_word(serve, "--client-by", options.config.client_by,
+             {nbd::client_by, {"connection", "peer", "address", "none"}},
+             "Connections that are one client in the statistics: of one process or TLS name and "
+             "address (peer), of one address or user, or each one; peer if not given");
     serve
         .add_option("--client-stats", options.exp.client_stats,
                     "Clients of a device with statistics of their own; others share theirs")
@@ -188,12 +161,8 @@ void add_upstream(CLI::App& serve, UpstreamOptions& upstream) {
             "How long a request waits for another machine before it fails; 30 if not given");
     seconds("--upstream-settle", upstream.settle, 0,
             "How long after a loss an old write is expected; 1 if not given");
-    serve
-        .add_option_function<std::string>(
-            "--upstream-resend",
-            [&](const std::string& word) { upstream.resend = upstream_resend(word).value(); },
-            "Whether writes of a lost connection are sent again; always if not given")
-        ->check(CLI::IsMember({"always", "never"}));
+    add_word(serve, "--upstream-resend", upstream.resend, {upstream_resend, {"always", "never"}},
+             "Whether writes of a lost connection are sent again; always if not given");
     serve.add_flag("--upstream-wait", upstream.wait,
                    "Wait at the start for another server; also with --config");
 }
@@ -202,42 +171,29 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
     serve->footer(serve_notes);
     serve->add_option("backing", options.backings, "What to serve: [NAME=]BACKING ...");
-    serve
-        ->add_option("--config", options.config_path,
-                     "Everything from this file, and again at SIGHUP: see blkscope(5)")
-        ->option_text("FILE");
+    add_value(*serve, "--config", options.config_path, "FILE",
+              "Everything from this file, and again at SIGHUP: see blkscope(5)");
     add_door(*serve, options);
     serve
         ->add_option("--queue-depth", options.exp.queue_depth,
                      "Requests that a device works on at once; more wait")
         ->capture_default_str()
         ->check(CLI::Range(1U, queue_depth_max));
-    serve
-        ->add_option_function<std::string>(
-            "--order",
-            [&](const std::string& word) { options.exp.order = start_order(word).value(); },
-            "Which request starts next: the first that came, or one of each client in turn; "
-            "arrival if not given")
-        ->check(CLI::IsMember({"arrival", "fair"}));
+    add_word(*serve, "--order", options.exp.order, {start_order, {"arrival", "fair"}},
+             "Which request starts next: the first that came, or one of each client in turn; "
+             "arrival if not given");
     serve->add_flag("--direct", options.exp.direct, "Past the page cache (O_DIRECT)");
     serve->add_flag("--read-only", options.exp.read_only, "Refuse writes");
     serve->add_flag("--force-shared", options.exp.force_shared,
                     "Serve what is mounted, or what another program writes to");
-    serve
-        ->add_option("--description", options.exp.description,
-                     "What clients are told of each export (default: its device and backing)")
-        ->option_text("TEXT");
+    add_value(*serve, "--description", options.exp.description, "TEXT",
+              "What clients are told of each export (default: its device and backing)");
     serve->add_flag_callback(
         "--no-list", [&options] { options.config.list = false; },
         "Tell the exports' names to nobody: a client must know one");
-    serve
-        ->add_option_function<std::string>(
-            "--replies",
-            [&](const std::string& word) {
-                options.config.replies = nbd::reply_form(word).value();
-            },
-            "The richest form of replies that clients may ask for; extended if not given")
-        ->check(CLI::IsMember({"simple", "structured", "extended"}));
+    add_word(*serve, "--replies", options.config.replies,
+             {nbd::reply_form, {"simple", "structured", "extended"}},
+             "The richest form of replies that clients may ask for; extended if not given");
     serve->add_flag_callback(
         "--no-histograms", [&options] { options.config.histograms = false; },
         "Count no times and sizes by bucket; 'kstat2adm enable blk:hist' begins");
@@ -250,10 +206,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     add_behaviour(*serve, options);
     add_upstream(*serve, options.exp.upstream);
     add_tls(*serve, options.config.tls);
-    CLI::Option* attach = serve
-                              ->add_option("--attach", options.attach.device,
-                                           "Also attach the first export to this /dev/nbdX")
-                              ->option_text("DEVICE");
+    CLI::Option* attach = add_value(*serve, "--attach", options.attach.device, "DEVICE",
+                                    "Also attach the first export to this /dev/nbdX");
     attach->excludes("--stdio");
     serve->add_option("--connections", options.attach.connections, "Connections for --attach")
         ->capture_default_str()
@@ -276,8 +230,8 @@ void add_attach(CLI::App& app, AttachCommand& command) {
                      "Sockets to spread requests over")
         ->capture_default_str()
         ->check(CLI::Range(1U, 16U));
-    attach->add_option("--block-size", command.options.block_bytes, "Logical block size in bytes")
-        ->option_text("BYTES")
+    add_value(*attach, "--block-size", command.options.block_bytes, "BYTES",
+              "Logical block size in bytes")
         ->check(CLI::IsMember({512, 1024, 2048, 4096}));
     attach->add_flag("--read-only", command.options.read_only, "Let nobody write");
     attach->add_flag("--persist", command.persist,

@@ -7,6 +7,7 @@
 
 #include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"
+#include "tools/blkscope/option_forms.hpp"
 #include "tools/blkscope/programs.hpp"
 #include "tools/program/print.hpp"
 
@@ -107,10 +108,8 @@ void add_clients(CLI::App& app, ClientsCommand& command) {
     CLI::App* clients = app.add_subcommand("clients");
     clients->footer(clients_notes);
     clients->add_option("device", command.device, "The device, as nbd0 (all if not given)");
-    clients
-        ->add_option("--interval", command.interval_s,
-                     "Seconds to watch; 0 for the time since each client connected")
-        ->option_text("SECONDS")
+    add_value(*clients, "--interval", command.interval_s, "SECONDS",
+              "Seconds to watch; 0 for the time since each client connected")
         ->capture_default_str()
         ->check(CLI::Range(0.0, 3600.0));
 }
@@ -120,21 +119,17 @@ void add_trace(CLI::App& app, TraceCommand& command) {
     trace->footer(trace_notes);
     trace->add_option("device", command.device, "The device, as nbd0");
     CLI::Option* from_now =
-        trace
-            ->add_option("--for", command.from_now,
-                         "The requests from now on, for this time, as 10s; without it those that "
-                         "are recorded already")
-            ->option_text("TIME");
-    trace->add_option("--last", command.last, "Only the last N requests")
-        ->option_text("N")
-        ->excludes(from_now);
-    trace->add_option("-o,--output", command.output, "To this file; blktrace: FILE.blktrace.0, ...")
-        ->option_text("FILE");
+        add_value(*trace, "--for", command.from_now, "TIME",
+                  "The requests from now on, for this time, as 10s; without it those that "
+                  "are recorded already");
+    add_value(*trace, "--last", command.last, "N", "Only the last N requests")->excludes(from_now);
+    add_value(*trace, "-o,--output", command.output, "FILE",
+              "To this file; blktrace: FILE.blktrace.0, ...");
     trace->add_option("--format", command.format, "The format")
         ->capture_default_str()
         ->check(CLI::IsMember({"csv", "json", "perfetto", "blktrace", "fio", "fio3", "ours"}));
-    trace->add_option("--read", command.read, "Convert this file: ours, csv, fio, fio3 or blktrace")
-        ->option_text("FILE");
+    add_value(*trace, "--read", command.read, "FILE",
+              "Convert this file: ours, csv, fio, fio3 or blktrace");
 }
 
 void add_replay(CLI::App& app, ReplayCommand& command) {
@@ -143,28 +138,18 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
     replay->add_option("trace", command.trace, "The file of the trace")->required();
     replay->add_option("uri", command.uri, "The URI of the export")->required();
     CLI::Option* speed =
-        replay->add_option("--speed", command.speed, "So many times as fast as the trace")
-            ->option_text("X")
+        add_value(*replay, "--speed", command.speed, "X", "So many times as fast as the trace")
             ->capture_default_str()
             ->check(CLI::Range(0.001, 1000.0));
-    replay
-        ->add_option("--closed", command.in_flight,
-                     "So many requests under way at all times, instead of the times of the trace")
-        ->option_text("N")
+    add_value(*replay, "--closed", command.in_flight, "N",
+              "So many requests under way at all times, instead of the times of the trace")
         ->check(CLI::Range(1U, 65536U))
         ->excludes(speed);
     replay->add_flag("--write", command.write,
                      "Also writes, trims and zeroes, which change the data of the export");
-    replay
-        ->add_option_function<std::string>(
-            "--seed", [&](const std::string& text) { command.seed = parse_seed(text); },
-            "Makes the data of the writes")
-        ->option_text("NUMBER")
-        ->default_str("0");
-    replay
-        ->add_option("--timeout", command.timeout_s,
-                     "Seconds after which an answer is no longer waited for")
-        ->option_text("SECONDS")
+    add_seed(*replay, command.seed, "NUMBER", "Makes the data of the writes")->default_str("0");
+    add_value(*replay, "--timeout", command.timeout_s, "SECONDS",
+              "Seconds after which an answer is no longer waited for")
         ->capture_default_str()
         ->check(CLI::Range(1U, 86400U));
 }
@@ -173,8 +158,7 @@ void add_slow(CLI::App& app, SlowCommand& command) {
     CLI::App* slow = app.add_subcommand("slow");
     slow->footer(slow_notes);
     slow->add_option("device", command.device, "The device, as nbd0")->required();
-    slow->add_option("--over", command.over, "Only requests that took so long, or longer")
-        ->option_text("TIME")
+    add_value(*slow, "--over", command.over, "TIME", "Only requests that took so long, or longer")
         ->capture_default_str();
     slow->add_flag("--watch", command.watch, "Go on, with a look each second");
 }
@@ -184,10 +168,8 @@ void add_explain(CLI::App& app, ExplainCommand& command) {
     explain->footer(explain_notes);
     explain->add_option("device", command.device,
                         "The device, as nbd0 (the only one if not given)");
-    explain
-        ->add_option("--upstream", command.upstream,
-                     "The device behind it: its part of each request's time. Or two trace files")
-        ->option_text("DEVICE");
+    add_value(*explain, "--upstream", command.upstream, "DEVICE",
+              "The device behind it: its part of each request's time. Or two trace files");
     explain->add_option("interval", command.interval_s, "Seconds to watch")
         ->capture_default_str()
         ->check(CLI::Range(0.01, 3600.0));
