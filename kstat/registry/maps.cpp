@@ -211,7 +211,8 @@ bool Maps::describe(Entry& entry, std::string& why) {
     if (!why.empty()) return false;
     entry.describe(commons_.descriptions.share({std::move(described.desc), described.metatype,
                                                 described.metaflags, std::move(described.fields)}));
-    entry.md = {};  // the fields hold it now
+    // The fields hold it now. An assignment of {} would keep the memory.
+    std::vector<Metadata>().swap(entry.md);
     return true;
 }
 
