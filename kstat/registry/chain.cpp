@@ -189,7 +189,7 @@ void Chain::make_dormant(Entry& entry) {
     kstat_t& header = entry.header;
     {
         const auto lock = table_.lock();
-        entry.shown = header;
+        entry.shown = std::make_unique<kstat_t>(header);
     }
     {
         const DataLock locked(header.ks_lock);
@@ -246,14 +246,14 @@ std::vector<kstat_t> Chain::headers(kid_t after, size_t limit) const {
     const auto& by_kid = table_.by_kid();
     for (auto at = by_kid.upper_bound(after); at != by_kid.end(); ++at) {
         if (headers.size() == limit) break;
-        const Entry& entry = *at->second;
+        const Entry& entry = *at;
         if (!entry.is_seen_by(GLOBAL_ZONEID)) continue;
         const kstat_t& header = entry.shown ? *entry.shown : entry.header;
         const bool is_type = header.ks_type < KSTAT_NUM_TYPES;
         if ((header.ks_flags & KSTAT_FLAG_INVALID) != 0 || !is_type) continue;
         headers.push_back(header);
         set_name(headers.back(), entry.name);
-        headers.back().ks_kid = at->first;
+        headers.back().ks_kid = entry.membership.kid;
     }
     return headers;
 }
@@ -279,8 +279,8 @@ Entry* Chain::find(kid_t kid, zoneid_t zone) const {
 Entry* Chain::find(const Name& name, zoneid_t zone) const {
     const auto [first, last] = table_.by_key().equal_range(name);
     const auto at =
-        std::find_if(first, last, [zone](const Entry* entry) { return entry->is_seen_by(zone); });
-    return at == last ? nullptr : *at;
+        std::find_if(first, last, [zone](const Entry& entry) { return entry.is_seen_by(zone); });
+    return at == last ? nullptr : &*at;
 }
 
 }  // namespace blkscope::kstat

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "kstat/registry/table.hpp"
+#include "kstat/registry/zones.hpp"
 
 namespace blkscope::kstat {
 
@@ -44,7 +45,7 @@ struct Wanted {
 };
 
 /// One kstat of the chain.
-struct Entry {
+struct Entry : Links {
     struct Free {
         void operator()(void* memory) const { std::free(memory); }
     };
@@ -52,9 +53,9 @@ struct Entry {
     kstat_t header{};
     Name name{};
     std::unique_ptr<void, Free> data;  // unless the provider brings its own
-    std::vector<zoneid_t> zones;
+    Zones zones;
     // The header for listings while a function of the provider is writing the header above.
-    std::optional<kstat_t> shown;
+    std::unique_ptr<kstat_t> shown;
     Membership membership;
 
     kstat_t* ksp() { return &header; }

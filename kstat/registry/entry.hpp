@@ -12,6 +12,7 @@
 #include "kstat/registry/description.hpp"
 #include "kstat/registry/histogram.hpp"
 #include "kstat/registry/table.hpp"
+#include "kstat/registry/zones.hpp"
 #include "kstat/wire/model.hpp"
 
 namespace blkscope::kstat2 {
@@ -22,7 +23,7 @@ struct Viewer {
     zoneid_t zone = GLOBAL_ZONEID;
 };
 
-struct Entry {
+struct Entry : kstat::Links {
     kstat2_t map{};
     // The framework's copies of what a provider might overwrite in `map`.
     hrtime_t crtime = 0;
@@ -31,7 +32,7 @@ struct Entry {
     std::vector<Metadata> md;                   // of the pairs, from create to install
     std::unique_ptr<kstat2_named_t[]> storage;  // unless the provider brings its own
     std::unique_ptr<Histogram> histogram;
-    std::vector<zoneid_t> zones;
+    kstat::Zones zones;
     // The last values of a dormant kstat, with the memory that its pairs point at.
     struct Kept {
         Values values;

@@ -27,7 +27,7 @@ std::string_view first_segment(std::string_view rest) {
 }
 
 void set_zones(Entry& entry, const Wanted& wanted) {
-    entry.zones = {wanted.zone};
+    entry.zones.assign({wanted.zone});
     if ((wanted.flags & KSTAT2_FLAG_GZ_VIS) != 0) entry.zones.push_back(GLOBAL_ZONEID);
 }
 
@@ -182,9 +182,9 @@ std::string Maps::clash(std::string_view path, const std::vector<Field>& fields)
     const std::string inside = std::string(path) + "/";
     const auto& by_path = table_.by_key();
     for (auto at = by_path.lower_bound(std::string_view(inside));
-         at != by_path.end() && (*at)->path.starts_with(inside); ++at) {
-        const auto segment = first_segment((*at)->key().substr(inside.size()));
-        if (is_pair_of(fields, segment)) return "its pair is the path of " + (*at)->path;
+         at != by_path.end() && at->path.starts_with(inside); ++at) {
+        const auto segment = first_segment(at->key().substr(inside.size()));
+        if (is_pair_of(fields, segment)) return "its pair is the path of " + at->path;
     }
     return {};
 }
@@ -303,7 +303,11 @@ bool Maps::zone_add(const kstat2_t* ksp, zoneid_t zone) {
 bool Maps::zone_remove(const kstat2_t* ksp, zoneid_t zone) {
     const auto lock = table_.lock();
     Entry* const entry = table_.find(ksp);
-    return entry != nullptr && std::erase(entry->zones, zone) > 0;
+    if (entry == nullptr) return false;
+    const auto end = std::remove(entry->zones.begin(), entry->zones.end(), zone);
+    const bool was_listed = end != entry->zones.end();
+    entry->zones.erase(end, entry->zones.end());
+    return was_listed;
 }
 
 uint64_t Maps::generation(const Viewer& viewer) const {
@@ -314,10 +318,10 @@ uint64_t Maps::generation(const Viewer& viewer) const {
 // A hash of the kstats that the viewer sees, not a count of changes: hidden changes must not show.
 uint64_t Maps::generation_locked(const Viewer& viewer) const {
     uint64_t hash = 0xcbf29ce484222325;  // FNV-1a, a word at a time
-    for (const auto& [kid, entry] : table_.by_kid()) {
-        if (!entry->is_seen_by(viewer)) continue;
-        hash = (hash ^ static_cast<uint64_t>(kid)) * 0x100000001b3;
-        hash = (hash ^ entry->revision) * 0x100000001b3;
+    for (const Entry& entry : table_.by_kid()) {
+        if (!entry.is_seen_by(viewer)) continue;
+        hash = (hash ^ static_cast<uint64_t>(entry.membership.kid)) * 0x100000001b3;
+        hash = (hash ^ entry.revision) * 0x100000001b3;
     }
     return hash;
 }
@@ -328,7 +332,7 @@ Maps::Page Maps::list(const Viewer& viewer, kid_t after, size_t size) const {
     page.generation = generation_locked(viewer);
     const auto& by_kid = table_.by_kid();
     for (auto at = by_kid.upper_bound(after); at != by_kid.end(); ++at) {
-        const Entry& entry = *at->second;
+        const Entry& entry = *at;
         if (!entry.is_seen_by(viewer)) continue;
         if (size == 0) {
             page.more = true;
@@ -362,7 +366,7 @@ Reading Maps::read(const Viewer& viewer, kid_t kid) try {
 
 Entry* Maps::find(std::string_view path) const {
     const auto at = table_.by_key().find(path);
-    return at == table_.by_key().end() ? nullptr : *at;
+    return at == table_.by_key().end() ? nullptr : &*at;
 }
 
 }  // namespace blkscope::kstat2

@@ -12,21 +12,24 @@
 // A provider may overwrite all of the structure that it has a pointer to. The table therefore finds
 // kstats by a number and a name of its own: Membership::kid and Entry::key().
 //
+// An entry has the links of the three lists in itself (struct Links). List nodes with memory of their
+// own would take twice as much. A server of many devices has many kstats.
+//
 // Threads: any. The functions that use or end a use lock the table. The caller of all others has
 //          called lock().
 #pragma once
 
 #include <sys/kstat.h>
 
-#include <algorithm>
+#include <boost/intrusive/options.hpp>
+#include <boost/intrusive/set.hpp>
+#include <boost/intrusive/set_hook.hpp>
 #include <cassert>
-#include <map>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <type_traits>
-#include <unordered_map>
 #include <utility>
 
 #include "kstat/registry/exclusive.hpp"
@@ -43,7 +46,19 @@ struct Membership {
     Exclusive exclusive;
 };
 
-/// `Entry` has:
+/// The place of an entry in one list of its table.
+template <class List>
+using Link =
+    boost::intrusive::set_base_hook<boost::intrusive::tag<List>,
+                                    boost::intrusive::link_mode<boost::intrusive::normal_link>,
+                                    boost::intrusive::optimize_size<true>>;
+struct ByAddress;
+struct ByNumber;
+struct ByName;
+/// Its places in all three.
+struct Links : Link<ByAddress>, Link<ByNumber>, Link<ByName> {};
+
+/// `Entry` is derived from Links, and has:
 ///
 ///     ksp()                 the structure that the provider has a pointer to
 ///     key()                 the name, which never changes
@@ -80,25 +95,39 @@ class Table {
         Entry* entry_;
     };
 
-    /// The order by name, for names and entries alike.
-    struct ByKey {
-        using is_transparent = void;
-        bool operator()(const Entry* left, const Entry* right) const {
-            return left->key() < right->key();
-        }
-        bool operator()(const Entry* left, const Key& right) const { return left->key() < right; }
-        bool operator()(const Key& left, const Entry* right) const { return left < right->key(); }
+    // The keys of the three lists.
+    struct AddressOf {
+        using type = const Kstat*;
+        type operator()(const Entry& entry) const { return const_cast<Entry&>(entry).ksp(); }
     };
+    struct NumberOf {
+        using type = kid_t;
+        type operator()(const Entry& entry) const { return entry.membership.kid; }
+    };
+    struct NameOf {
+        using type = std::remove_cvref_t<Key>;
+        Key operator()(const Entry& entry) const { return entry.key(); }
+    };
+    template <class List, class KeyOf>
+    using ListBy =
+        boost::intrusive::multiset<Entry, boost::intrusive::base_hook<Link<List>>,
+                                   boost::intrusive::key_of_value<KeyOf>,
+                                   boost::intrusive::compare<std::less<typename KeyOf::type>>>;
+
+    Table() = default;
+    Table(const Table&) = delete;
+    Table& operator=(const Table&) = delete;
+    ~Table() { entries_.clear_and_dispose(std::default_delete<Entry>()); }
 
     [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }
 
     /// Lists an entry under a number that no other entry has.
     Entry& add(std::unique_ptr<Entry> entry, kid_t kid) {
-        Entry& added = *entry;
+        Entry& added = *entry.release();
         added.membership.kid = kid;
-        entries_.emplace(added.ksp(), std::move(entry));
-        by_kid_.emplace(kid, &added);
-        by_key_.insert(&added);
+        entries_.insert(added);
+        by_kid_.insert(added);
+        by_key_.insert(added);
         added.membership.state = Membership::State::listed;
         assert(by_kid_.size() == by_key_.size());
         return added;
@@ -111,9 +140,8 @@ class Table {
         const bool was_listed = membership.state == Membership::State::listed;
         membership.state = Membership::State::removed;
         if (!was_listed) return false;
-        by_kid_.erase(membership.kid);
-        const auto [first, last] = by_key_.equal_range(&entry);
-        by_key_.erase(std::find(first, last, &entry));
+        by_kid_.erase(by_kid_.iterator_to(entry));
+        by_key_.erase(by_key_.iterator_to(entry));
         assert(by_kid_.size() == by_key_.size());
         return true;
     }
@@ -122,17 +150,16 @@ class Table {
     Entry* find(const Kstat* ksp) const {
         const auto at = entries_.find(ksp);
         if (at == entries_.end()) return nullptr;
-        Entry* const entry = at->second.get();
-        return entry->membership.state == Membership::State::removed ? nullptr : entry;
+        return at->membership.state == Membership::State::removed ? nullptr : &*at;
     }
     Entry* find(kid_t kid) const {
         const auto at = by_kid_.find(kid);
-        return at == by_kid_.end() ? nullptr : at->second;
+        return at == by_kid_.end() ? nullptr : &*at;
     }
 
     /// The listed entries in the order of their numbers, and in the order of their names.
-    const std::map<kid_t, Entry*>& by_kid() const { return by_kid_; }
-    const std::multiset<Entry*, ByKey>& by_key() const { return by_key_; }
+    ListBy<ByNumber, NumberOf>& by_kid() const { return by_kid_; }
+    ListBy<ByName, NameOf>& by_key() const { return by_key_; }
 
     /// Waits for the entry that `find` returns, a null pointer if there is none. The table calls
     /// `find` after each wait, because the previous user may have removed the kstat.
@@ -178,9 +205,9 @@ class Table {
     /// Ends a hold. False: the kstat has none.
     bool release(const Kstat* ksp) {
         const auto at = entries_.find(ksp);
-        if (at == entries_.end() || at->second->membership.holds == 0) return false;
-        --at->second->membership.holds;
-        free_if_unneeded(*at->second);
+        if (at == entries_.end() || at->membership.holds == 0) return false;
+        --at->membership.holds;
+        free_if_unneeded(*at);
         return true;
     }
 
@@ -191,8 +218,8 @@ class Table {
     void after_fork_in_child() {
         by_kid_.clear();
         by_key_.clear();
-        for (auto& [ksp, entry] : entries_) {
-            Membership& membership = entry->membership;
+        for (Entry& entry : entries_) {
+            Membership& membership = entry.membership;
             membership.exclusive.end();
             if (membership.state == Membership::State::listed) {
                 membership.state = Membership::State::unlisted;
@@ -216,14 +243,16 @@ class Table {
     void free_if_unneeded(Entry& entry) {
         const Membership& membership = entry.membership;
         if (membership.state != Membership::State::removed) return;
-        if (membership.holds == 0 && !membership.exclusive.is_taken()) entries_.erase(entry.ksp());
+        if (membership.holds > 0 || membership.exclusive.is_taken()) return;
+        entries_.erase_and_dispose(entries_.iterator_to(entry), std::default_delete<Entry>());
     }
 
     mutable std::mutex mutex_;
     Changes changes_;  // ends of uses
-    std::unordered_map<const Kstat*, std::unique_ptr<Entry>> entries_;
-    std::map<kid_t, Entry*> by_kid_;
-    std::multiset<Entry*, ByKey> by_key_;  // each zone may have another kstat of one name
+    // Mutable: a constant table gives out its entries.
+    mutable ListBy<ByAddress, AddressOf> entries_;  // owns them, also those that are not listed
+    mutable ListBy<ByNumber, NumberOf> by_kid_;
+    mutable ListBy<ByName, NameOf> by_key_;  // each zone may have another kstat of one name
 };
 
 }  // namespace blkscope::kstat

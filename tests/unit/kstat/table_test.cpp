@@ -14,7 +14,7 @@ namespace {
 
 int entries_alive = 0;
 
-struct Named {
+struct Named : Links {
     Named() { ++entries_alive; }
     ~Named() { --entries_alive; }
 
@@ -46,7 +46,7 @@ class KstatTable : public testing::Test {
 
     Named* by_name(std::string_view name) {
         const auto at = table.by_key().find(name);
-        return at == table.by_key().end() ? nullptr : *at;
+        return at == table.by_key().end() ? nullptr : &*at;
     }
 
     void TearDown() override { EXPECT_EQ(entries_alive, alive_before + expected_alive); }

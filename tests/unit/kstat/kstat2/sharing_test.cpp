@@ -87,7 +87,7 @@ TEST(Kstat2Sharing, DescriptionsThatComeAndGoLeaveNothing) {
     EXPECT_LT(mallinfo2().uordblks, before + 64 * 1024);
 }
 
-TEST(Kstat2Sharing, AHistogramOfAKindThatIsKnownCostsLessThan1100Bytes) {
+TEST(Kstat2Sharing, AHistogramOfAKindThatIsKnownCostsLessThan1000Bytes) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
     GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";
 #endif
@@ -96,7 +96,7 @@ TEST(Kstat2Sharing, AHistogramOfAKindThatIsKnownCostsLessThan1100Bytes) {
     const auto first = histograms("first", 1, buckets.data());
     const size_t before = mallinfo2().uordblks;
     const auto others = histograms("others", count, buckets.data());
-    EXPECT_LT((mallinfo2().uordblks - before) / count, 1100u);
+    EXPECT_LT((mallinfo2().uordblks - before) / count, 1000u);
 }
 
 }  // namespace
