@@ -25,7 +25,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <map>
 #include <memory>
 #include <string>
@@ -98,7 +98,7 @@ class Clients {
     const Subject subject_;
     std::map<std::string, std::unique_ptr<Client>> clients_;     // by key
     std::map<const Client*, std::unique_ptr<ClientStats>> own_;  // of the clients that have them
-    std::deque<hrtime_t> resting_;                               // when their places became free
+    std::list<hrtime_t> resting_;                                // when their places became free
     uint32_t last_number_ = 0;
     std::unique_ptr<ClientStats> other_;  // with gone_, from the first client on
     std::unique_ptr<ClientStats> gone_;

@@ -29,6 +29,18 @@ std::string name_of(size_t operation) {
     return Buf::name_of(static_cast<Buf::Op>(operation));
 }
 
+// The names of the pairs of `times`, for all devices. Never destroyed: kstats borrow them.
+const std::vector<std::string>& sum_names() {
+    static const auto& names = *[] {
+        auto* const made = new std::vector<std::string>();
+        for (size_t i = 0; i < operation_count; ++i) {
+            for (const Sum& sum : sums) made->push_back(name_of(i) + sum.name);
+        }
+        return made;
+    }();
+    assert(names.size() == sum_count);
+    return names;
+}
 
 // A path below the device's own.
 struct Segments {
@@ -116,13 +128,9 @@ void HistogramKstats::publish_times() {
         path.text.data(), path.text.size(), ALL_ZONES, nullptr, sum_count, 0, metadata.data(),
         "how long the stages of requests took, in all", KSTAT2_MF_STABLE));
     if (!kstat) return;
-    sum_names_.clear();
     kstat2_named_t* pair = KSTAT2_NAMED_PTR(kstat.get());
-    for (size_t i = 0; i < operation_count; ++i) {
-        for (const Sum& sum : sums) {
-            const std::string& name = sum_names_.emplace_back(name_of(i) + sum.name);
-            kstat2_nv_init(pair++, name.c_str(), KSTAT2_NVVT_INT, KSTAT2_NVF_NONE);
-        }
+    for (const std::string& name : sum_names()) {
+        kstat2_nv_init(pair++, name.c_str(), KSTAT2_NVVT_INT, KSTAT2_NVF_NONE);
     }
     assert(pair == KSTAT2_NAMED_PTR(kstat.get()) + sum_count);
     kstat->ks2_private = this;

@@ -25,7 +25,6 @@
 
 #include <sys/kstat2.h>
 
-#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,8 +60,7 @@ class HistogramKstats {
     RequestHistograms& histograms_;
     std::string name_;
     std::string instance_;
-    std::deque<std::string> sum_names_;  // of the pairs of `times`, which borrow them
-    std::vector<OwnedKstat2> kstats_;    // last: destroyed before the names that they borrow
+    std::vector<OwnedKstat2> kstats_;
 };
 
 }  // namespace blkscope

@@ -19,7 +19,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <list>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -111,7 +111,7 @@ class Pacing {
     uint64_t plan_number_ = 0;   // counts the plans
     hrtime_t changed_at_;        // the last change of model, limits or depth
     hrtime_t flush_end_;         // by plan, of the last flush
-    std::deque<Plan> plans_;
+    std::list<Plan> plans_;      // no memory without a plan
     std::vector<Plan*> free_;
     std::unique_ptr<ModelCounts> counts_;
     BufQueue hung_;
