@@ -62,16 +62,19 @@ void begin_request(PendingRequest& request, const Request& header, bool chunked)
 /// The memory that a request's data needs.
 [[nodiscard]] uint64_t memory_for(const Request& header);
 
+/// The memory for all requests is allocated at the start. A request is constructed when it is first
+/// needed, and stays. So a worker without clients uses no page of that memory.
 class RequestPool {
   public:
-    explicit RequestPool(size_t count) : all_(count) {
+    explicit RequestPool(size_t count) : count_(count) {
+        assert(count > 0);
+        all_.reserve(count);
         free_.reserve(count);
-        for (size_t i = count; i-- > 0;) free_.push_back(&all_[i]);
     }
 
     /// Returns nullptr when all are in use.
     PendingRequest* acquire() {
-        if (free_.empty()) return nullptr;
+        if (free_.empty()) return construct_another();
         PendingRequest* request = free_.back();
         free_.pop_back();
         return request;
@@ -91,7 +94,13 @@ class RequestPool {
     }
 
   private:
-    std::vector<PendingRequest> all_;
+    PendingRequest* construct_another() {
+        assert(all_.capacity() >= count_);  // the others stay where they are
+        return all_.size() < count_ ? &all_.emplace_back() : nullptr;
+    }
+
+    const size_t count_;
+    std::vector<PendingRequest> all_;  // constructed so far
     std::vector<PendingRequest*> free_;
 };
 
