@@ -241,6 +241,22 @@ TEST_F(FrontDoor, TakesOverTheSocketThatLibnbdActivatesItWith) {
     EXPECT_NE(said.find("size 3145728"), std::string::npos) << said;
 }
 
+// The client's own output goes where the server's would: nbdcopy to standard output, for one.
+TEST_F(FrontDoor, LeavesStandardOutputToTheClientThatActivatesIt) {
+    if (!has_python_libnbd()) GTEST_SKIP() << "SKIPPED: python3-libnbd is not installed";
+    const std::string log = path("activated.log");
+    const std::string said = python(
+        "h = nbd.NBD()\n"
+        "h.connect_systemd_socket_activation(\n"
+        "    ['sh', '-c', 'exec \"$0\" serve memory:3M 2>\"$1\"', *sys.argv[1:]])\n"
+        "print('size', h.get_size(), flush=True)\nh.shutdown()\n",
+        {BLKSCOPE_BINARY, log});
+    EXPECT_EQ(said, "size 3145728\n");
+    std::string device;
+    std::ifstream(log) >> device;
+    EXPECT_EQ(device, "nbd0");
+}
+
 TEST_F(FrontDoor, ServesTheOneClientAtStandardInputAndEnds) {
     if (!has_python_libnbd()) GTEST_SKIP() << "SKIPPED: python3-libnbd is not installed";
     const std::string image = make_image("disk.img", 1 << 20);

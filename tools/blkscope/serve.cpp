@@ -44,6 +44,14 @@ using boost::system::error_code;
 // The time for the last replies and the last flush. A service manager kills a server after 90 s.
 constexpr std::chrono::seconds stop_time_max{60};
 
+// Sends what is printed to standard error. The program that handed us sockets may use the same
+// standard output: nbdcopy copies a device's bytes to it.
+void print_to_standard_error() {
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+        throw std::system_error(errno, std::generic_category(), "serve: standard error");
+    }
+}
+
 // The socket at standard input and output, moved to another descriptor. Printed text would else
 // become part of the protocol.
 int take_stdio() {
@@ -56,10 +64,10 @@ int take_stdio() {
     }
     const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0 ||
-        dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
+    if (socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0) {
         throw std::system_error(errno, std::generic_category(), "serve --stdio");
     }
+    print_to_standard_error();
     close(null);
     return socket;
 }
@@ -67,6 +75,7 @@ int take_stdio() {
 Door find_door(const ServeOptions& options) {
     Door door{.sockets = take_activated_sockets(),
               .preferred_instance = nbd_index(options.attach.device)};
+    if (!door.sockets.empty()) print_to_standard_error();
     if (!options.stdio) return door;
     if (!door.sockets.empty()) {
         throw std::invalid_argument(
