@@ -40,11 +40,16 @@ io_uring_sqe* Ring::next_entry(unsigned together) {
 
 // The next entry begins when these two have ended. All three are in one submission, because a link
 // ends with it. A hard link also starts the next entry when the time has run out.
-void Ring::link_to_writable(int socket, const __kernel_timespec& patience) {
+//
+// The timeout ends the wait that has its user_data, so each wait has one of its own. Of several waits
+// with the same one, the newest would end. (Linux io_uring/timeout.c, io_req_task_link_timeout();
+// seen with 6.18.)
+void Ring::link_to_writable(int socket, const __kernel_timespec& patience,
+                            const Completion& completion) {
     io_uring_sqe* entry = next_entry(3);
     io_uring_prep_poll_add(entry, socket, POLLOUT);
     entry->flags |= IOSQE_IO_HARDLINK;
-    io_uring_sqe_set_data(entry, nullptr);
+    Uring::set_unreported(*entry, completion);
     entry = next_entry(2);
     io_uring_prep_link_timeout(entry, const_cast<__kernel_timespec*>(&patience), 0);
     entry->flags |= IOSQE_IO_HARDLINK;

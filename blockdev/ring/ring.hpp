@@ -88,7 +88,7 @@ class Ring {
     template <class Prepare>
     void prepare_when_writable(int socket, const __kernel_timespec& patience,
                                Completion& completion, Prepare prepare_entry) {
-        link_to_writable(socket, patience);
+        link_to_writable(socket, patience, completion);
         prepare(completion, prepare_entry);
     }
 
@@ -161,7 +161,8 @@ class Ring {
 
   private:
     io_uring_sqe* next_entry(unsigned together);
-    void link_to_writable(int socket, const __kernel_timespec& patience);
+    void link_to_writable(int socket, const __kernel_timespec& patience,
+                          const Completion& completion);
     void lock_instead(Lock& wanted);
     void wait_for_alarm();
 

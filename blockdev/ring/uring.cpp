@@ -13,6 +13,11 @@ namespace {
 
 constexpr int file_table_size = 64;
 
+// This bit of the user_data marks an entry whose end is not reported. The other bits are a
+// completion's address.
+constexpr uint64_t unreported = 1;
+static_assert(alignof(Completion) > unreported);
+
 }  // namespace
 
 Uring::Uring(Kernel& kernel, unsigned entries) : kernel_(kernel) {
@@ -52,12 +57,17 @@ void Uring::take_held_back() {
     if ((IO_URING_READ_ONCE(*ring_.sq.kflags) & held_back) != 0) kernel_.take_completions(ring_);
 }
 
+void Uring::set_unreported(io_uring_sqe& entry, const Completion& completion) {
+    entry.user_data = reinterpret_cast<uintptr_t>(&completion) | unreported;
+}
+
 bool Uring::next(Completion*& completion, int32_t& result) {
     if (!ready()) take_held_back();
     if (!ready()) return false;
     const unsigned head = *ring_.cq.khead;
     const io_uring_cqe& entry = ring_.cq.cqes[head & *ring_.cq.kring_mask];
-    completion = static_cast<Completion*>(io_uring_cqe_get_data(&entry));
+    const bool reported = (entry.user_data & unreported) == 0;
+    completion = reported ? static_cast<Completion*>(io_uring_cqe_get_data(&entry)) : nullptr;
     result = entry.res;
     io_uring_cq_advance(&ring_, 1);
     return true;

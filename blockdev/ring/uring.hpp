@@ -41,6 +41,10 @@ class Uring {
     [[nodiscard]] bool ready() const { return io_uring_cq_ready(&ring_) > 0; }
     /// Makes the kernel move the completions that it holds back into the queue, if there are any.
     void take_held_back();
+    /// Marks an entry whose end is not reported. No other entry has the same user_data, because a
+    /// linked timeout finds its operation by the user_data. `completion` belongs to the last entry of
+    /// the link.
+    static void set_unreported(io_uring_sqe& entry, const Completion& completion);
     /// Takes one completion out of the queue; nullptr for an operation without one. If the queue is
     /// empty, the kernel is asked once for completions that it holds back. False if there is none.
     bool next(Completion*& completion, int32_t& result);

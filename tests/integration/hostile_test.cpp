@@ -214,6 +214,26 @@ TEST_F(Hostile, AClientThatSendsALongWriteBeforeItTakesItsRepliesIsServed) {
     EXPECT_EQ(client.reply_error(), 0);
 }
 
+// The server reads on after a while for each of them, though both wait at the same time.
+TEST_F(Hostile, EachOfTwoClientsThatTakeNoRepliesIsReadAllTheSame) {
+    constexpr unsigned reads = 60;  // past a quarter of the socket's room
+    serve("memory:16M", {"--workers", "1"});
+    unsigned expected = 0;
+    for (int round = 0; round < 20; ++round) {
+        RawClient first(socket_);
+        RawClient second(socket_);
+        for (RawClient* const client : {&first, &second}) client->enter_transmission();
+        for (const unsigned batch : {reads, 1U}) {
+            for (RawClient* const client : {&first, &second}) {
+                for (unsigned i = 0; i < batch; ++i) client->request(0, i * 4096, 4096);
+                ASSERT_TRUE(client->send());
+            }
+            expected += 2 * batch;
+            ASSERT_TRUE(eventually([&] { return read_io().reads == expected; })) << round;
+        }
+    }
+}
+
 // The client of a suspended machine has its whole share of the memory, which no other client needs.
 TEST_F(Hostile, AClientThatSleepsLongerThanOthersWouldWaitIsServedWhenItWakes) {
     serve("memory:64M");

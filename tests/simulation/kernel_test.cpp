@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -144,10 +145,30 @@ class Script {
         __kernel_timespec soon{.tv_sec = 0, .tv_nsec = 1'000'000};
         operation([&](auto* at) { io_uring_prep_timeout(at, &soon, 0, 0); });
         play_sockets();
+        play_time_limits();
         return results_;
     }
 
   private:
+    // Two waits with the same user_data: the time of the first one ends the second one.
+    void play_time_limits() {
+        const __kernel_timespec soon{.tv_sec = 0, .tv_nsec = 1'000'000};
+        const __kernel_timespec late{.tv_sec = 100, .tv_nsec = 0};
+        const size_t before = results_.size();
+        for (const __kernel_timespec* limit : {&soon, &late}) {
+            ring_.prepare(result_, [&](auto* at) {
+                io_uring_prep_poll_add(at, world_.socket, POLLIN);
+                at->flags |= IOSQE_IO_HARDLINK;
+            });
+            ring_.prepare(result_, [&](auto* at) {
+                io_uring_prep_link_timeout(at, const_cast<__kernel_timespec*>(limit), 0);
+            });
+        }
+        run_until(before + 3);
+        world_.peer_sends("four");
+        run_until(before + 4);
+    }
+
     void play_sockets() {
         char text[64] = {};
         const int socket = world_.socket;

@@ -218,6 +218,7 @@ SimulatedKernel::OperationRef SimulatedKernel::make_operation(RingState& ring,
                                                               const io_uring_sqe& entry) {
     auto operation = std::make_shared<Operation>();
     operation->ring = &ring;
+    operation->number = ++operations_made_;
     operation->entry = {entry.opcode,
                         entry.flags,
                         entry.fd,
@@ -340,11 +341,27 @@ void SimulatedKernel::limit_time(const OperationRef& operation) {
         if (operation->ended || operation->ring->removed) return;
         OperationRef limit = std::exchange(operation->time_limit, nullptr);
         limit->ended = true;
-        if (operation->on) std::erase(operation->on->waiting, operation);
         operation->next = limit->next;
         post(*limit->ring, limit->entry.user_data, -ETIME);
-        end(operation, -ECANCELED);
+        const OperationRef found = newest_like(operation);
+        if (found->on) std::erase(found->on->waiting, found);
+        end(found, -ECANCELED);
     });
+}
+
+// Linux finds the operation whose time has run out by its user_data. If others have the same one,
+// the newest of them ends instead. The operation then waits on without a limit.
+SimulatedKernel::OperationRef SimulatedKernel::newest_like(const OperationRef& operation) const {
+    OperationRef newest = operation;
+    for (const DescriptionRef& open : descriptors_) {
+        if (open == nullptr) continue;
+        for (const OperationRef& other : open->waiting) {
+            const bool alike = other->ring == operation->ring &&
+                               other->entry.user_data == operation->entry.user_data;
+            if (alike && other->number > newest->number) newest = other;
+        }
+    }
+    return newest;
 }
 
 void SimulatedKernel::end(const OperationRef& operation, int32_t result) {

@@ -168,6 +168,7 @@ class SimulatedKernel final : public Kernel {
     /// A submitted entry.
     struct Operation {
         RingState* ring = nullptr;
+        uint64_t number = 0;  // in the order of submission
         Entry entry;
         DescriptionRef on;
         std::vector<iovec> pieces;
@@ -212,6 +213,7 @@ class SimulatedKernel final : public Kernel {
     void receive(const OperationRef& operation);
     void send(const OperationRef& operation);
     void limit_time(const OperationRef& operation);
+    [[nodiscard]] OperationRef newest_like(const OperationRef& operation) const;
     void cancel(const OperationRef& operation);
 
     Timeline& timeline_;
@@ -221,6 +223,7 @@ class SimulatedKernel final : public Kernel {
     // may outlive descriptors
     std::map<const std::byte*, std::shared_ptr<SimulatedFile>> mappings_;
     uint64_t operations_ = 0;
+    uint64_t operations_made_ = 0;
 };
 
 }  // namespace blkscope::simulation

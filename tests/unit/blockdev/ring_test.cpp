@@ -31,9 +31,9 @@ class RingTest : public testing::Test {
         for (const int end : ends_) close(end);
     }
 
-    void fill() {
+    static void fill(int socket) {
         const std::string block(4096, 'x');
-        while (send(ends_[0], block.data(), block.size(), MSG_DONTWAIT) > 0) {
+        while (send(socket, block.data(), block.size(), MSG_DONTWAIT) > 0) {
         }
     }
     void drain() {
@@ -71,7 +71,7 @@ TEST_F(RingTest, WhatWaitsForAWritableSocketBeginsAtOnceIfItIs) {
 }
 
 TEST_F(RingTest, WhatWaitsForAWritableSocketBeginsWhenItsPeerHasRead) {
-    fill();
+    fill(ends_[0]);
     ASSERT_EQ(send(ends_[1], "four", 4, 0), 4);
     prepare_receive(for_long);
     turn();
@@ -82,7 +82,7 @@ TEST_F(RingTest, WhatWaitsForAWritableSocketBeginsWhenItsPeerHasRead) {
 }
 
 TEST_F(RingTest, WhatWaitsForAWritableSocketBeginsAfterSomeTimeAllTheSame) {
-    fill();
+    fill(ends_[0]);
     ASSERT_EQ(send(ends_[1], "four", 4, 0), 4);
     const auto began = steady_clock::now();
     prepare_receive(not_for_long);
@@ -92,7 +92,7 @@ TEST_F(RingTest, WhatWaitsForAWritableSocketBeginsAfterSomeTimeAllTheSame) {
 }
 
 TEST_F(RingTest, WhatWaitsForAWritableSocketHearsThatItsPeerHasGone) {
-    fill();
+    fill(ends_[0]);
     prepare_receive(for_long);
     turn();
     received_.bytes = -1;
@@ -103,6 +103,29 @@ TEST_F(RingTest, WhatWaitsForAWritableSocketHearsThatItsPeerHasGone) {
         ring_.dispatch();
     }
     EXPECT_TRUE(received_.bytes == 0 || received_.bytes == -ECONNRESET) << received_.bytes;
+}
+
+// The kernel finds the wait whose time has run out by its user_data.
+TEST_F(RingTest, EachWaitForAWritableSocketHasATimeOfItsOwn) {
+    Received other;
+    int others[2] = {-1, -1};
+    ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, others), 0);
+    fill(ends_[0]);
+    fill(others[0]);
+    ASSERT_EQ(send(ends_[1], "four", 4, 0), 4);
+    prepare_receive(not_for_long);
+    char to[16] = {};
+    ring_.prepare_when_writable(others[0], for_long, other, [&](io_uring_sqe* entry) {
+        io_uring_prep_recv(entry, others[0], to, sizeof to, 0);
+    });
+    const auto deadline = steady_clock::now() + std::chrono::seconds(10);
+    while (received_.bytes == 0 && steady_clock::now() < deadline) turn();
+    EXPECT_EQ(received_.bytes, 4);
+    close(others[1]);
+    other.bytes = -1;
+    while (other.bytes == -1 && steady_clock::now() < deadline) turn();
+    EXPECT_TRUE(other.bytes == 0 || other.bytes == -ECONNRESET) << other.bytes;
+    close(others[0]);
 }
 
 // A link ends with its submission.
