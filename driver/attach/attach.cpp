@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -13,6 +15,7 @@
 #include "base/decimal.hpp"
 #include "blockdev/backing/image_user.hpp"
 #include "driver/attach/program.hpp"
+#include "driver/attach/receivers.hpp"
 
 namespace blkscope {
 namespace {
@@ -26,6 +29,12 @@ constexpr uint64_t sector_bytes = 512;  // the unit of /sys/block/*/size for eve
 // The kernel connects or disconnects the device a moment after nbd-client has ended.
 constexpr std::chrono::seconds change_deadline{5};
 constexpr std::chrono::milliseconds change_poll{10};
+
+// The kernel begins to read a connection within some tenths of a second, or not before another one
+// has ended.
+constexpr std::chrono::seconds receivers_deadline{2};
+// Each attempt leaves the kernel one or two more threads, which serve the next one at once.
+constexpr unsigned attach_attempts_max = 8;
 
 fs::path sysfs_of(const std::string& device) {
     return fs::path(sysfs_block) / fs::path(device).filename();
@@ -76,8 +85,8 @@ void require_free(const std::string& what, const std::string& device) {
 
 // Returns false if the condition is not true in time.
 template <class Condition>
-bool within_deadline(Condition condition) {
-    const auto deadline = std::chrono::steady_clock::now() + change_deadline;
+bool within_deadline(Condition condition, std::chrono::milliseconds limit = change_deadline) {
+    const auto deadline = std::chrono::steady_clock::now() + limit;
     while (!condition()) {
         if (std::chrono::steady_clock::now() > deadline) return false;
         std::this_thread::sleep_for(change_poll);
@@ -147,6 +156,44 @@ std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions
     return arguments;
 }
 
+namespace {
+
+void connect(const std::string& what, const nbd::Uri& uri, const AttachOptions& options) {
+    const ProgramResult client = run_program(attach_command(uri, options));
+    if (client.status != 0) {
+        fail(what, "nbd-client: " + last_line(client.output),
+             geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
+    }
+    if (!within_deadline([&] { return read_number(sysfs_of(options.device) / "size") > 0; })) {
+        fail(what, "nbd-client connected the device, but its size is 0", "see dmesg");
+    }
+}
+
+void disconnect(const std::string& what, const std::string& device) {
+    const ProgramResult client = run_program({"nbd-client", "-d", device});
+    if (client.status != 0) {
+        fail(what, "nbd-client: " + last_line(client.output),
+             geteuid() == 0 ? "see dmesg" : "run it as root");
+    }
+    if (!within_deadline([&] { return !connected(device); })) {
+        fail(what, "nbd-client disconnected the device, but the kernel still has it", "see dmesg");
+    }
+}
+
+// Whether the kernel reads the replies of all connections. If it shows no thread that reads one, this
+// is not known, and taken for true. The kernel always reads at least one.
+bool reads_all(const AttachOptions& options) {
+    if (options.connections == 1) return true;
+    std::optional<unsigned> found;
+    const auto are_there = [&] {
+        found = receivers(nbd_index(options.device));
+        return !found || *found >= options.connections;
+    };
+    return within_deadline(are_there, receivers_deadline) || *found == 0;
+}
+
+}  // namespace
+
 void attach(const nbd::Uri& uri, const AttachOptions& options) {
     const std::string what = "attach " + options.device;
     if (nbd_index(options.device) < 0) {
@@ -155,13 +202,15 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
     if (uri.tls) require_tls_of_nbd_client(what, uri);
     require_driver(what, options.device);
     require_free(what, options.device);
-    const ProgramResult client = run_program(attach_command(uri, options));
-    if (client.status != 0) {
-        fail(what, "nbd-client: " + last_line(client.output),
-             geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
-    }
-    if (!within_deadline([&] { return read_number(sysfs_of(options.device) / "size") > 0; })) {
-        fail(what, "nbd-client connected the device, but its size is 0", "see dmesg");
+    for (unsigned attempt = 1;; ++attempt) {
+        connect(what, uri, options);
+        if (reads_all(options)) return;
+        const bool last = attempt == attach_attempts_max;
+        std::fprintf(stderr, "blkscope: %s: the kernel does not read all its connections; %s\n",
+                     what.c_str(),
+                     last ? "a request may wait for its timeout" : "they are made again");
+        if (last) return;
+        disconnect(what, options.device);
     }
 }
 
@@ -178,14 +227,7 @@ void detach(const std::string& device, const DetachOptions& options) {
     if (const auto user = device_user(device); user && !options.force) {
         fail(what, "it is in use: " + *user, "end that first, or detach it with --force");
     }
-    const ProgramResult client = run_program({"nbd-client", "-d", device});
-    if (client.status != 0) {
-        fail(what, "nbd-client: " + last_line(client.output),
-             geteuid() == 0 ? "see dmesg" : "run it as root");
-    }
-    if (!within_deadline([&] { return !connected(device); })) {
-        fail(what, "nbd-client disconnected the device, but the kernel still has it", "see dmesg");
-    }
+    disconnect(what, device);
 }
 
 std::vector<AttachedDevice> attached_devices() {

@@ -30,7 +30,8 @@ struct AttachOptions {
     bool read_only = false;
 };
 
-/// Connects `options.device` to the export at `uri`. Loads the nbd module if needed.
+/// Connects `options.device` to the export at `uri`. Loads the nbd module if needed. A kernel that
+/// does not read all connections (receivers.hpp) gets new ones, and standard error a line.
 void attach(const nbd::Uri& uri, const AttachOptions& options);
 
 /// Keeps the device that attach() attached connected, and returns when it is detached. When the

@@ -23,7 +23,7 @@ has_done() {
 # A new server takes over the socket file that the dead one left.
 attach_again() {
     serve memory:64M --unix "$PWD/socket"
-    attach -unix "$PWD/socket" /dev/nbd0 -C 2 -N memory
+    blkscope attach "$uri" /dev/nbd0 --connections 2 --timeout 0
     try_filesystem
     detach
     stop_server
