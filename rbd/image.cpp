@@ -22,7 +22,7 @@ constexpr std::chrono::seconds end_time_max{10};
 constexpr std::chrono::milliseconds look_interval{20};
 constexpr size_t librbd_threads_max = 24;  // of an image; 17 with version 16
 
-// What the thread that closes an image has.
+// The data of the thread that closes an image.
 struct Closing {
     std::shared_ptr<Image> image;
     std::unique_ptr<Operations> operations;
@@ -77,7 +77,7 @@ Pending& pending() {
     return pending;
 }
 
-// What a thread that opens an image and the thread that waits for it have in common.
+// The data that a thread that opens an image shares with the thread that waits for it.
 struct Opening {
     std::mutex mutex;
     std::condition_variable ended;

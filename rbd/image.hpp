@@ -3,8 +3,8 @@
 //     open() ─▶ a thread connects ─┬─ in time ──▶ Image ─▶ destroyed ─▶ a thread closes it
 //                                  └─ too late ─────────────────────────▶ closed by its thread
 //
-// Opening and closing an image block for as long as the cluster wants. So both have threads of their
-// own. A process that ends waits some seconds for them. Then it ends without them: librbd's threads
+// Opening and closing an image block until the cluster answers. So both have threads of their own. A
+// process that ends waits some seconds for them. Then it ends without them: librbd's threads
 // must not run while the process destroys librbd's data.
 // An image for which there is no thread stays open, and its process ends in the same way.
 //

@@ -13,8 +13,8 @@
 #include "rbd/table.h"
 
 // The cluster tells of a new size by a callback, in which librbd's functions must not be called. So
-// a thread asks for the size. The thread begins with the image: later there may be none to get, and an
-// image that has shrunk must be noticed.
+// a thread asks for the size. The thread begins with the image, because a thread may
+// not be available later. An image that has shrunk must be noticed.
 struct blkscope_rbd_image {
     rados_t cluster = nullptr;
     rados_ioctx_t pool = nullptr;

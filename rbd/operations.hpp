@@ -1,11 +1,11 @@
-// Operations: what librbd does for a backing now, and since when.
+// Operations: the work that librbd does for a backing now, and since when.
 //
 //     start(buf) ──▶ running ── end() ───────────────────▶ the buf has its result
-//                       └─ expire(now) ─▶ orphan ─ end() ─▶ nobody waits for it
+//                       └─ expire(now) ─▶ orphan ─ end() ─▶ no request waits for it
 //
 // librbd cannot cancel. An operation whose time is up loses its request and becomes an orphan. Its
-// memory stays until librbd has ended it. The memory of a request is never lent to librbd: reads go
-// to the operation's memory, and librbd copies what it writes.
+// memory stays until librbd has ended it. The memory of a request is never lent to librbd. Reads go
+// to the operation's memory, and librbd copies the data of writes.
 //
 // Units:     bytes; deadlines in ticks of the ring's clock.
 // Ownership: owns the operations and their memory; borrows the bufs until end() or expire().
@@ -61,7 +61,7 @@ class Operations {
 
     /// The deadline of the oldest request; nothing if there is none.
     [[nodiscard]] std::optional<hrtime_t> next_deadline() const;
-    /// Operations that librbd has and nobody waits for.
+    /// Operations that librbd has, and for which no request waits.
     [[nodiscard]] size_t orphans() const { return orphans_.size(); }
     /// All operations that librbd has.
     [[nodiscard]] size_t in_librbd() const {

@@ -165,7 +165,7 @@ bool RbdBacking::more(Buf& buf) {
 
 // ---- The cluster does not answer ----
 
-// What librbd has not done yet, it may still do: no data is lost. So a sync that is late is no sync
+// librbd may still do an operation that it has not done yet, so no data is lost. So a sync that is late is no sync
 // that has failed.
 int32_t RbdBacking::late(Buf& buf) {
     buf.injected = true;

@@ -4,8 +4,8 @@
 //                        └─ after `patience`: ETIMEDOUT for the buf, and the operation is an orphan
 //
 // librbd has threads of its own for the cluster. The ring of the device's worker waits for an event,
-// and the worker takes all operations that have ended. One worker serves the device: two handles of
-// one image would have two caches, and would take the image's lock from each other.
+// and the worker takes all operations that have ended. One worker serves the device. Two handles of
+// one image would have two caches. Each would take the image's lock from the other.
 //
 // A request that the cluster does not answer in time fails. librbd cannot cancel its operation, and a
 // late write may still be done. A device with as many orphans as its depth refuses requests at once,
@@ -17,8 +17,8 @@
 // Units:     bytes.
 // Ownership: owns the image. An operation never has the memory of a request.
 // Threads:   as Backing.
-// Errors:    opening throws std::system_error, std::runtime_error without the module, and
-//            std::invalid_argument for a bad name or for options that an image cannot have.
+// Errors:    opening throws std::system_error, and std::runtime_error without the module. A bad name
+//            and options that an image cannot have throw std::invalid_argument.
 // Source:    <rbd/librbd.h> of Ceph 16.
 #pragma once
 
