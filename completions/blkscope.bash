@@ -83,7 +83,7 @@ _blkscope() {
             return
             ;;
         --bind) _blkscope_offer 127.0.0.1 0.0.0.0 && return ;;
-        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --upstream-timeout | --upstream-settle | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --mix | --bytes | --size | --listen | --host)
+        --port | --allow | --queue-depth | --stats-rate | --client-stats | --description | --limit | --client-limit | --fault | --crash-cache | --seed | --upstream-timeout | --upstream-settle | --upstream-connections | --workers | --recorder | --max-connections | --max-handshakes | --handshake-timeout | --connections | --timeout | --interval | --speed | --closed | --for | --last | --over | --mix | --bytes | --size | --listen | --host)
             return ;;
     esac
     case ${COMP_WORDS[1]}:$word in
@@ -91,7 +91,7 @@ _blkscope() {
             _blkscope_offer --config --unix --port --bind --allow --stdio --queue-depth --order --direct \
                 --read-only --force-shared --description --no-list --replies --no-histograms --stats-rate \
                 --client-by --client-stats \
-                --model --limit --client-limit --fault --crash-cache --seed --upstream-timeout --upstream-settle --upstream-resend --upstream-wait --workers --recorder --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
+                --model --limit --client-limit --fault --crash-cache --seed --upstream-timeout --upstream-settle --upstream-connections --upstream-resend --upstream-wait --workers --recorder --no-busy-wait --max-connections --max-handshakes --handshake-timeout --tls --tls-certs --tls-verify-peer --tls-psk \
                 --attach --connections --timeout --help
             ;;
         attach:-*)

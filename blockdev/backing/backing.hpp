@@ -154,6 +154,7 @@ class Backing {
 struct UpstreamOptions {
     std::chrono::milliseconds timeout{30'000};  // a request that waits longer fails with EIO
     std::chrono::milliseconds settle{1'000};    // how long after a loss an old write is expected
+    unsigned connections = 1;                   // to another server, if it allows several
     bool resend = true;                         // writes of a lost connection are sent again
     bool wait = false;                          // opening waits for the other machine
 

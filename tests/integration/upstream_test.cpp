@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <libnbd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -15,119 +16,12 @@
 #include <thread>
 #include <utility>
 
-#include "served_device.hpp"
 #include "trace/file.hpp"
 #include "trace/join.hpp"
+#include "upstream_device.hpp"
 
 namespace blkscope::test {
 namespace {
-
-constexpr uint64_t mib = 1 << 20;
-constexpr uint64_t image_bytes = 64 * mib;
-
-class Upstream : public ServedDevice {
-  protected:
-    void TearDown() override {
-        if (upstream_) upstream_->signal(SIGCONT);
-        ServedDevice::TearDown();
-    }
-
-    std::string make_data(const std::string& name) {
-        make_image(name, image_bytes);
-        std::fstream file(path(name), std::ios::binary | std::ios::in | std::ios::out);
-        for (const uint64_t at : {3u, 8u, 9u, 40u}) {
-            file.seekp(static_cast<std::streamoff>(at * mib));
-            file << std::string(mib, static_cast<char>('a' + at % 26));
-        }
-        return path(name);
-    }
-    void start_upstream(const std::vector<std::string>& command, const std::string& uri) {
-        upstream_ = std::make_unique<Process>(command, path("upstream.log"));
-        ASSERT_TRUE(eventually([&] {
-            return run({"nbdinfo", "--size", uri}).status == 0;
-        })) << upstream_->output();
-    }
-    /// Our own server, which can be killed and started again.
-    void start_ours(const std::string& image = "disk.img") {
-        upstream_.reset();
-        std::filesystem::remove(path("up.sock"));
-        upstream_ = serve_beside("disk=" + path(image), "up.sock");
-    }
-    void kill_upstream() {
-        upstream_->signal(SIGKILL);
-        upstream_->wait();
-    }
-    [[nodiscard]] std::string our_uri() const { return uri_at("up.sock", "disk"); }
-
-    nlohmann::json info_of(const std::string& of) {
-        nlohmann::json info = nlohmann::json::parse(succeed({"nbdinfo", "--json", of}));
-        nlohmann::json found;
-        for (const auto& [key, value] : info["exports"][0].items()) {
-            if (key.starts_with("can_") || key.starts_with("is_") || key.starts_with("block_")) {
-                found[key] = value;
-            }
-        }
-        found.erase("can_df");  // of each server's own replies
-        found["contexts"] = info["exports"][0].value("contexts", nlohmann::json::array());
-        return found;
-    }
-    /// The protocol's own sizes, if the server tells none.
-    static void add_block_sizes(nlohmann::json& info) {
-        if (info.contains("block_size_minimum")) return;
-        info["block_size_minimum"] = 1;
-        info["block_size_preferred"] = 4096;
-        info["block_size_maximum"] = 32 * mib;
-    }
-    /// The same server, and us in front of it.
-    void expect_equal_in_front_of(const std::string& upstream) {
-        NEEDS("nbdcopy");
-        serve("disk=" + upstream);
-        nlohmann::json info = info_of(upstream);
-        add_block_sizes(info);
-        info["can_multi_conn"] = true;  // our clients share one connection
-        EXPECT_EQ(info_of(uri()), info);
-        if (!info["contexts"].empty()) {
-            EXPECT_EQ(succeed({"nbdinfo", "--map", uri()}),
-                      succeed({"nbdinfo", "--map", upstream}));
-        }
-        succeed({"nbdcopy", uri(), path("out.img")});
-        EXPECT_EQ(run({"cmp", path("out.img"), make_data("expected.img")}).status, 0);
-        if (info["is_read_only"]) return;
-        make_image("other.img", image_bytes);
-        std::fstream(path("other.img"), std::ios::binary | std::ios::in | std::ios::out)
-            << std::string(mib, 'z');
-        succeed({"nbdcopy", "--flush", path("other.img"), uri()});
-        succeed({"nbdcopy", upstream, path("back.img")});
-        EXPECT_EQ(run({"cmp", path("back.img"), path("other.img")}).status, 0);
-    }
-    /// Us in front of our own server.
-    void serve_chain(const std::vector<std::string>& options = {}) {
-        make_data("disk.img");
-        start_ours();
-        serve("disk=" + our_uri(), options);
-    }
-    /// The state, without the counts behind it.
-    std::string state() {
-        const std::string listed = blkscope({"list", "-v"});
-        const size_t at = listed.find("upstream ");
-        if (at == std::string::npos) return "";
-        const size_t begin = at + std::strlen("upstream ");
-        return listed.substr(begin, listed.find_first_of(",\n", begin) - begin);
-    }
-    /// The recorded requests of a device. The file is NAME.trace.
-    trace::Trace recorded(const std::string& device) {
-        const std::string file = path(device + ".trace");
-        blkscope({"trace", device, "--format", "ours", "-o", file});
-        std::ifstream in(file, std::ios::binary);
-        const std::string bytes{std::istreambuf_iterator<char>(in),
-                                std::istreambuf_iterator<char>()};
-        auto trace = trace::decode_file(std::as_bytes(std::span(bytes)));
-        return trace ? std::move(*trace) : trace::Trace{};
-    }
-    int try_flush(Client& client) { return nbd_flush(client.get(), 0) == 0 ? 0 : nbd_get_errno(); }
-
-    std::unique_ptr<Process> upstream_;
-};
 
 TEST_F(Upstream, NbdkitIsOfferedAsItIs) {
     NEEDS("nbdkit");
@@ -154,12 +48,40 @@ TEST_F(Upstream, AServerThatCanDoLittleIsOfferedAsItIs) {
     EXPECT_EQ(client.try_write(0, 512), EPERM);
 }
 
+TEST_F(Upstream, EachAbilityIsOfferedExactlyIfTheServerHasIt) {
+    NEEDS("nbdkit");
+    const std::string image = make_data("disk.img");
+    const std::string up = uri_at("up.sock");
+    // Without a word, the filter fua takes FUA away.
+    const std::vector<std::vector<std::string>> lacks{{"fua"},
+                                                      {"fua", "fuamode=force"},
+                                                      {"nozero", "zeromode=none"},
+                                                      {"nozero", "fastzeromode=none"},
+                                                      {"nocache", "cachemode=none"},
+                                                      {"nocache", "cachemode=nop"},
+                                                      {"noextents"}};
+    for (const std::vector<std::string>& lack : lacks) {
+        SCOPED_TRACE(lack.back());
+        std::vector<std::string> command{
+            "nbdkit", "-f", "--filter=" + lack.front(), "-U", path("up.sock"), "file", image};
+        command.insert(command.end(), lack.begin() + 1, lack.end());
+        start_upstream(command, up);
+        serve("disk=" + up);
+        expect_same_offer(up);
+        stop_server();
+        upstream_.reset();
+        std::filesystem::remove(path("up.sock"));
+        std::filesystem::remove(socket_);
+    }
+}
+
 TEST_F(Upstream, QemuNbdIsOfferedAsItIs) {
     NEEDS("qemu-nbd");
     const std::string image = make_data("disk.img");
     const std::string up = uri_at("up.sock", "disk");
     start_upstream(
-        {"qemu-nbd", "-t", "-e", "8", "-f", "raw", "-x", "disk", "-k", path("up.sock"), image}, up);
+        {"qemu-nbd", "-t", "-e", "16", "-f", "raw", "-x", "disk", "-k", path("up.sock"), image},
+        up);
     expect_equal_in_front_of(up);
 }
 
@@ -168,8 +90,8 @@ TEST_F(Upstream, AQcow2ImageIsOfferedAsItIs) {
     NEEDS("qemu-img");
     succeed({"qemu-img", "convert", "-O", "qcow2", make_data("disk.img"), path("disk.qcow2")});
     const std::string up = uri_at("up.sock", "disk");
-    start_upstream({"qemu-nbd", "-t", "-e", "8", "-f", "qcow2", "-x", "disk", "-k", path("up.sock"),
-                    path("disk.qcow2")},
+    start_upstream({"qemu-nbd", "-t", "-e", "16", "-f", "qcow2", "-x", "disk", "-k",
+                    path("up.sock"), path("disk.qcow2")},
                    up);
     expect_equal_in_front_of(up);
 }
@@ -196,6 +118,14 @@ TEST_F(Upstream, OurOwnServerIsOfferedAsItIs) {
     expect_equal_in_front_of(our_uri());
 }
 
+TEST_F(Upstream, AServerWithoutAPlaceForAllConnectionsIsOneLineAtTheStart) {
+    make_data("disk.img");
+    start_ours("disk.img", {"--max-connections", "2"});
+    const std::string said =
+        refused({"serve", our_uri(), "--unix", path("us.sock"), "--upstream-connections", "4"}, 1);
+    EXPECT_NE(said.find("(connection 3 of 4)"), std::string::npos) << said;
+}
+
 // Writes that were not flushed may be lost with the server that was killed.
 TEST_F(Upstream, ALossIsToldToEachConnectionThatWasThere) {
     serve_chain();
@@ -212,6 +142,45 @@ TEST_F(Upstream, ALossIsToldToEachConnectionThatWasThere) {
     EXPECT_EQ(other.try_write(0, 4096, 'x', LIBNBD_CMD_FLAG_FUA), EIO);
     EXPECT_EQ(other.try_write(0, 4096, 'x', LIBNBD_CMD_FLAG_FUA), 0);
     EXPECT_EQ(state(), "connected");
+}
+
+// One client with four connections writes on one of them, and may flush on any.
+TEST_F(Upstream, ALossIsToldOnEachOfAClientsFourConnections) {
+    serve_chain({"--upstream-connections", "4"});
+    std::array<Client, 4> client{Client(uri()), Client(uri()), Client(uri()), Client(uri())};
+    ASSERT_EQ(client[0].try_write(0, 4096), 0);
+    ASSERT_EQ(client[1].try_write(8192, 4096), 0);
+    kill_upstream();
+    start_ours();
+    for (const size_t which : {2u, 0u, 3u, 1u}) {
+        EXPECT_EQ(try_flush(client[which]), EIO) << which;
+        EXPECT_EQ(try_flush(client[which]), 0) << which;
+    }
+}
+
+TEST_F(Upstream, SeveralConnectionsAreMadeIfTheServerAllowsThem) {
+    serve_chain({"--upstream-connections", "4"});
+    EXPECT_EQ(Client(uri()).try_read(0, 4096), 0);
+    EXPECT_EQ(connections(), "4");
+    kill_upstream();
+    start_ours();
+    EXPECT_EQ(Client(uri()).try_read(0, 4096), 0);
+    EXPECT_EQ(connections(), "4");
+    EXPECT_EQ(server_->output().find("one connection"), std::string::npos);
+}
+
+TEST_F(Upstream, AServerThatAllowsOneConnectionGetsOne) {
+    NEEDS("nbdkit");
+    const std::string image = make_data("disk.img");
+    const std::string up = uri_at("up.sock");
+    start_upstream({"nbdkit", "-f", "--filter=multi-conn", "-U", path("up.sock"), "file", image,
+                    "multi-conn-mode=disable"},
+                   up);
+    serve("disk=" + up, {"--upstream-connections", "4"});
+    ASSERT_TRUE(eventually([&] { return run({"nbdinfo", "--size", uri()}).status == 0; }));
+    EXPECT_EQ(Client(uri()).try_read(0, 4096), 0);
+    EXPECT_EQ(connections(), "1");
+    EXPECT_NE(server_->output().find("one connection instead of 4"), std::string::npos);
 }
 
 TEST_F(Upstream, WithoutUnflushedWritesALossIsToldToNobody) {
@@ -272,6 +241,24 @@ TEST_F(Upstream, AStoppedServerCostsItsTimeAndThenComesBack) {
     EXPECT_EQ(client.try_write(0, 4096), 0);
 }
 
+// The stopped server still has the write that failed, and runs it when it goes on.
+TEST_F(Upstream, AWriteOfAStoppedServerNeverReplacesANewerOne) {
+    serve_chain({"--upstream-timeout", "1"});
+    Client client(uri());
+    for (const char fill : {'a', 'b', 'c'}) {
+        ASSERT_EQ(client.try_write(0, 65536, '0', LIBNBD_CMD_FLAG_FUA), 0);
+        upstream_->signal(SIGSTOP);
+        EXPECT_EQ(client.try_write(0, 65536, '1', LIBNBD_CMD_FLAG_FUA), EIO);
+        upstream_->signal(SIGCONT);
+        const auto began = std::chrono::steady_clock::now();
+        ASSERT_TRUE(
+            eventually([&] { return client.try_write(0, 4096, fill, LIBNBD_CMD_FLAG_FUA) == 0; }));
+        EXPECT_GE(std::chrono::steady_clock::now() - began, std::chrono::milliseconds(900));
+        EXPECT_EQ(client.read(0, 4096), std::vector<char>(4096, fill));
+        EXPECT_EQ(client.read(4096, 4096), std::vector<char>(4096, '1'));
+    }
+}
+
 TEST_F(Upstream, AnotherSizeIsUselessUntilAReload) {
     make_data("disk.img");
     make_image("larger.img", 2 * image_bytes);
@@ -296,17 +283,21 @@ TEST_F(Upstream, ListShowsTheStateOfAnUpstreamAndItsCounts) {
     ASSERT_EQ(client.try_read(0, 4096), 0);
     EXPECT_EQ(blkscope({"list"}).find("upstream"), std::string::npos);
     std::string listed = blkscope({"list", "-v"});
-    EXPECT_NE(listed.find("upstream connected, reconnects 0, resent 0, losses 0, round trip "),
-              std::string::npos)
+    EXPECT_NE(
+        listed.find(
+            "upstream connected, connections 1, reconnects 0, resent 0, losses 0, round trip "),
+        std::string::npos)
         << listed;
     kill_upstream();
     EXPECT_EQ(client.try_read(0, 4096), EIO);
     listed = blkscope({"list"});
-    EXPECT_NE(listed.find("upstream waiting, reconnects 0, "), std::string::npos) << listed;
+    EXPECT_NE(listed.find("upstream waiting, connections 0, reconnects 0, "), std::string::npos)
+        << listed;
     start_ours();
     EXPECT_EQ(client.try_read(0, 4096), 0);
     listed = blkscope({"list", "-v"});
-    EXPECT_NE(listed.find("upstream connected, reconnects 1, "), std::string::npos) << listed;
+    EXPECT_NE(listed.find("upstream connected, connections 1, reconnects 1, "), std::string::npos)
+        << listed;
 }
 
 // The service at the first server has the wait and the service of the second in it.

@@ -65,7 +65,7 @@ class UpstreamTls : public ServedDevice {
     /// Serves the upstream, which has the image, and compares both ways.
     void expect_served(const std::string& upstream) {
         std::filesystem::remove(socket_);
-        serve("disk=" + upstream, {"--upstream-wait"});
+        serve("disk=" + upstream, {"--upstream-wait", "--upstream-connections", "2"});
         ASSERT_TRUE(eventually([&] {
             return run({"nbdinfo", "--size", uri()}).status == 0;
         })) << server_->output();

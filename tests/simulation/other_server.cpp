@@ -39,6 +39,7 @@ bool changes(Command command) {
 struct OtherServer::Connection {
     std::shared_ptr<SimulatedSocket> socket;
     ReplyForm form = ReplyForm::simple;
+    uint64_t set = 0;
     bool open = true;
     bool shuts_down = false;
     bool look_is_due = false;
@@ -81,11 +82,13 @@ nbd::RemoteExport OtherServer::offer() {
     return remote;
 }
 
-void OtherServer::accept(std::shared_ptr<SimulatedSocket> socket, const nbd::RemoteExport& remote) {
+void OtherServer::accept(std::shared_ptr<SimulatedSocket> socket, const nbd::RemoteExport& remote,
+                         uint64_t set) {
     assert(!is_down());
     auto connection = std::make_shared<Connection>();
     connection->socket = std::move(socket);
     connection->form = remote.terms.replies;
+    connection->set = set;
     connection->socket->changed = [this, weak = std::weak_ptr(connection)] {
         if (const auto here = weak.lock()) look_soon(here, 1);
     };
@@ -175,14 +178,15 @@ void OtherServer::begin(const ConnectionRef& connection, const nbd::Request& req
     run_after(running, silent ? plan_.silent_ns : static_cast<hrtime_t>(random_.between(1, most)));
 }
 
-// The client keeps the order of writes, because the connection may end before their answers.
+// The client keeps the order of writes, because its connections may end before their answers.
 void OtherServer::check_order(const Connection& connection, const nbd::Request& request) {
     if (!changes(request.type)) return;
     for (const RunningRef& running : running_) {
         const nbd::Request& other = running->request;
         const bool overlaps = request.offset < other.offset + other.length &&
                               other.offset < request.offset + request.length;
-        if (running->connection.get() != &connection || !changes(other.type) || !overlaps) continue;
+        if (running->connection->set != connection.set || !changes(other.type) || !overlaps)
+            continue;
         return judge_.fail("two writes that overlap are with the other server");
     }
 }
@@ -333,6 +337,12 @@ void OtherServer::forget_closed() {
 
 void OtherServer::close_connections() {
     for (const ConnectionRef& connection : connections_) close(connection, random_.one_in(2));
+    forget_closed();
+}
+
+void OtherServer::close_one_connection() {
+    if (connections_.empty()) return;
+    close(connections_[random_.below(connections_.size())], random_.one_in(2));
     forget_closed();
 }
 

@@ -48,13 +48,16 @@ class OtherServer {
     [[nodiscard]] bool is_stopped() const { return timeline_.now() < goes_on_at_; }
     /// The terms of the next connection.
     [[nodiscard]] nbd::RemoteExport offer();
-    /// Takes a connection with the terms.
-    void accept(std::shared_ptr<SimulatedSocket> socket, const nbd::RemoteExport& remote);
+    /// Takes a connection with the terms. A client has the connections of one `set` at a time.
+    void accept(std::shared_ptr<SimulatedSocket> socket, const nbd::RemoteExport& remote,
+                uint64_t set);
 
     // ---- Troubles ----
 
     /// Closes all connections, perhaps within a message.
     void close_connections();
+    /// Closes one of them.
+    void close_one_connection();
     /// The process ends with what it was doing. A new one begins after `down_ns`. Without its
     /// memory, each sector that was not flushed may have its old data.
     void restart(bool keeps_memory, hrtime_t down_ns);

@@ -23,6 +23,7 @@ constexpr uint64_t upstream_stream = 0x75707374;
 constexpr uint64_t server_stream = 0x6f746872;
 constexpr uint64_t trouble_stream = 0x74726f75;
 constexpr uint64_t wire_stream = 0x77697265;
+constexpr uint64_t connections_stream = 0x636f6e6e;
 constexpr unsigned ring_entries = 64;
 constexpr uint64_t turn_ns_max = 3'000;
 constexpr hrtime_t us_ns = 1'000;
@@ -40,14 +41,21 @@ std::chrono::milliseconds to_ms(hrtime_t ns) {
     return std::chrono::milliseconds(ns / ms_ns);
 }
 
+// Half of the lives have one connection at a time.
+unsigned draw_connections(Random random) {
+    return random.one_in(2) ? 1 : static_cast<unsigned>(random.between(2, 4));
+}
+
 /// Connects to the other server without a handshake, which other tests have.
 class SimulatedDialer final : public nbd::UpstreamDialer {
   public:
-    SimulatedDialer(Timeline& timeline, SimulatedKernel& kernel, OtherServer& server, Random random)
+    SimulatedDialer(Timeline& timeline, SimulatedKernel& kernel, OtherServer& server, Random random,
+                    unsigned count)
         : timeline_(timeline),
           kernel_(kernel),
           server_(server),
           random_(random),
+          count_(count),
           bytes_(server.offer().size_bytes) {}
 
     void begin(std::chrono::milliseconds limit) override {
@@ -56,15 +64,19 @@ class SimulatedDialer final : public nbd::UpstreamDialer {
     }
     std::optional<nbd::DialResult> result() override;
     nbd::DialResult dial_now(std::chrono::milliseconds) override {
-        return {.connection = std::nullopt, .failure = "no second connection"};
+        return {.failure = "no connection besides"};
     }
 
   private:
+    nbd::RemoteConnection connect();
+
     Timeline& timeline_;
     SimulatedKernel& kernel_;
     OtherServer& server_;
     Random random_;
+    const unsigned count_;
     const uint64_t bytes_;
+    uint64_t sets_ = 0;
     hrtime_t answered_at_ = 0;
     hrtime_t ends_at_ = 0;
 };
@@ -78,18 +90,23 @@ std::optional<nbd::DialResult> SimulatedDialer::result() {
         return dial_now({});
     }
     nbd::DialResult result;
-    const nbd::RemoteExport offer = server_.offer();
-    result.connection.emplace();
-    result.connection->remote = offer;
+    ++sets_;
+    for (unsigned i = 0; i < count_; ++i) result.connections.push_back(connect());
+    return result;
+}
+
+nbd::RemoteConnection SimulatedDialer::connect() {
+    nbd::RemoteConnection connection;
+    connection.remote = server_.offer();
     // The backing closes it at once, and without the simulated kernel.
-    if (offer.size_bytes != bytes_) return result;
+    if (connection.remote.size_bytes != bytes_) return connection;
     Wire wire;
     wire.is_unix = random_.one_in(2);
     wire.segment_bytes = random_.one_in(4) ? random_.between(1, 64) : 8192;
     auto [ours, theirs] = SimulatedSocket::pair(timeline_, random_, wire);
-    server_.accept(std::move(theirs), offer);
-    result.connection->socket = Descriptor(kernel_.open_socket(std::move(ours)));
-    return result;
+    server_.accept(std::move(theirs), connection.remote, sets_);
+    connection.socket = Descriptor(kernel_.open_socket(std::move(ours)));
+    return connection;
 }
 
 class UpstreamLife {
@@ -154,6 +171,7 @@ class UpstreamLife {
     const hrtime_t timeout_ns_;
     const hrtime_t settle_ns_;
     const bool resends_;
+    const unsigned connections_;
     SimulatedKernel kernel_;
     std::unique_ptr<OtherServer> server_;
     std::unique_ptr<Oracle> oracle_;
@@ -182,6 +200,7 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
       timeout_ns_(static_cast<hrtime_t>(random_.between(1, 8)) * second_ns),
       settle_ns_(static_cast<hrtime_t>(random_.between(1, 10)) * 100 * ms_ns),
       resends_(!random_.one_in(5)),
+      connections_(draw_connections(Random(seed, connections_stream))),
       kernel_(timeline_, seed) {
     if (!cuts.no_faults && random_.one_in(2)) {
         kernel_.faults.short_transfer = random_.between(2, 20);
@@ -200,11 +219,11 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
     oracle_ = std::make_unique<Oracle>(server_->memory());
     ring_ = std::make_unique<Ring>(ring_entries, false, kernel_);
     kernel_.when_ready(0, [this] { drive(); });
-    auto dialer =
-        std::make_unique<SimulatedDialer>(timeline_, kernel_, *server_, Random(seed, wire_stream));
-    nbd::RemoteConnection first;  // a lost one, with a descriptor that is never open
-    first.socket = Descriptor(std::numeric_limits<int>::max());
-    first.remote = server_->offer();
+    auto dialer = std::make_unique<SimulatedDialer>(timeline_, kernel_, *server_,
+                                                    Random(seed, wire_stream), connections_);
+    std::vector<nbd::RemoteConnection> first(1);  // a lost one, whose descriptor is never open
+    first.front().socket = Descriptor(std::numeric_limits<int>::max());
+    first.front().remote = server_->offer();
     auto backing = std::make_unique<nbd::UpstreamBacking>(
         "upstream", std::move(dialer), std::move(first),
         UpstreamOptions{
@@ -247,7 +266,8 @@ void UpstreamLife::make_places(const Cuts& cuts) {
     plan_ = "upstream, " + std::to_string(oracle_->bytes() / page_bytes) + " pages, depth " +
             std::to_string(device_->queue_depth()) + ", " + std::to_string(members) +
             " requesters in " + std::to_string(places_.size()) + " sessions, " +
-            std::to_string(troubles_) + " troubles" + (resends_ ? "" : ", no resends");
+            std::to_string(connections_) + " connections, " + std::to_string(troubles_) +
+            " troubles" + (resends_ ? "" : ", no resends");
 }
 
 // ---- Requests ----
@@ -399,6 +419,7 @@ void UpstreamLife::make_trouble() {
         case 0:
         case 1:
         case 2:
+            if (connections_ > 1) return server_->close_one_connection();
             return server_->close_connections();
         case 3:
         case 4:

@@ -139,6 +139,7 @@ UpstreamOptions parse_upstream(Object& object) {
     };
     seconds("upstream-timeout", upstream.timeout, 1);
     seconds("upstream-settle", upstream.settle, 0);
+    object.number("upstream-connections", upstream.connections, upstream_connections_max);
     object.flag("upstream-wait", upstream.wait);
     take_word(object, "upstream-resend", upstream.resend, upstream_resend, "always nor never");
     return upstream;

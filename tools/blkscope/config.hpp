@@ -71,6 +71,7 @@ inline constexpr unsigned clients_max = 65536;
 inline constexpr unsigned workers_max = 64;
 inline constexpr unsigned handshake_seconds_max = 3600;
 inline constexpr unsigned upstream_seconds_max = 3600;
+inline constexpr unsigned upstream_connections_max = 16;
 inline constexpr unsigned recorder_records_default = 65536;
 inline constexpr unsigned recorder_records_max = 16'777'216;
 

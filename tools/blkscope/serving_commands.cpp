@@ -161,6 +161,11 @@ void add_upstream(CLI::App& serve, UpstreamOptions& upstream) {
             "How long a request waits for another machine before it fails; 30 if not given");
     seconds("--upstream-settle", upstream.settle, 0,
             "How long after a loss an old write is expected; 1 if not given");
+    serve
+        .add_option("--upstream-connections", upstream.connections,
+                    "Connections to another server, if it allows several")
+        ->capture_default_str()
+        ->check(CLI::Range(1U, upstream_connections_max));
     add_word(serve, "--upstream-resend", upstream.resend, {upstream_resend, {"always", "never"}},
              "Whether writes of a lost connection are sent again; always if not given");
     serve.add_flag("--upstream-wait", upstream.wait,

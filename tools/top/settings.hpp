@@ -22,7 +22,7 @@ struct Upstream {
     };
 
     std::string state;
-    std::vector<Count> counts;  // reconnects, resent, losses; of a cluster orphans, timeouts
+    std::vector<Count> counts;  // connections, reconnects, resent, losses; orphans, timeouts
     std::optional<uint64_t> round_trip_ns;
 
     [[nodiscard]] bool is_connected() const { return state == states.front(); }

@@ -141,7 +141,9 @@ struct UpstreamFamily {
     const char* help;
 };
 
-constexpr std::array<UpstreamFamily, 5> upstream_families{{
+constexpr std::array<UpstreamFamily, 6> upstream_families{{
+    {"connections", "blkscope_upstream_connections", Metric::gauge,
+     "Connections to an upstream at this moment."},
     {"reconnects", "blkscope_upstream_reconnects", Metric::counter,
      "Connections to an upstream after the first."},
     {"resent", "blkscope_upstream_resent", Metric::counter,

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "driver/nbd/client/upstream_backing.hpp"
 #include "driver/nbd/client/upstream_terms.hpp"
@@ -17,12 +18,12 @@ namespace {
 
 constexpr std::chrono::milliseconds first_pause{500};
 
-RemoteConnection connect_first(const Uri& uri, const UpstreamOptions& options) {
+std::vector<RemoteConnection> connect_first(const Uri& uri, const UpstreamOptions& options) {
     const auto limit = std::min(options.timeout, upstream_dial_time_max);
     bool said = false;
     for (;;) {
         try {
-            return connect_to_export(uri, upstream_wishes(), limit);
+            return connect_upstream(uri, options.connections, limit);
         } catch (const std::runtime_error& error) {
             if (!options.wait) throw;
             if (!std::exchange(said, true)) {
@@ -33,15 +34,29 @@ RemoteConnection connect_first(const Uri& uri, const UpstreamOptions& options) {
     }
 }
 
+// Each connection must have what clients are told of the first.
+void check_usable(const Uri& uri, const std::vector<RemoteConnection>& connections,
+                  unsigned wanted) {
+    const RemoteExport& first = connections.front().remote;
+    for (const RemoteConnection& connection : connections) {
+        std::string why = unusable(first);
+        if (why.empty()) why = shortcoming(first, connection.remote);
+        if (!why.empty()) throw std::runtime_error(fmt::format("{}: {}", uri.text(), why));
+    }
+    if (connections.size() == wanted) return;
+    fmt::print(stderr,
+               "blkscope: {}: one connection instead of {}, because the server allows no more\n",
+               uri.text(), wanted);
+}
+
 }  // namespace
 
 std::unique_ptr<Backing> open_upstream(const std::string& spec, const BackingOptions& options) {
     const Uri uri = parse_uri(spec);
-    RemoteConnection first = connect_first(uri, options.upstream);
-    if (const std::string why = unusable(first.remote); !why.empty()) {
-        throw std::runtime_error(fmt::format("{}: {}", uri.text(), why));
-    }
-    auto dialer = std::make_unique<ThreadDialer>(uri, first.address);
+    const unsigned count = options.upstream.connections;
+    std::vector<RemoteConnection> first = connect_first(uri, options.upstream);
+    check_usable(uri, first, count);
+    auto dialer = std::make_unique<ThreadDialer>(uri, first.front().address, count);
     return std::make_unique<UpstreamBacking>(uri.text(), std::move(dialer), std::move(first),
                                              options.upstream);
 }

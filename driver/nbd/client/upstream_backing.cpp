@@ -46,12 +46,14 @@ ReadEnd read_blocks(const RemoteConnection& connection, uint64_t offset, std::sp
 }  // namespace
 
 UpstreamBacking::UpstreamBacking(std::string name, std::unique_ptr<UpstreamDialer> dialer,
-                                 RemoteConnection connection, const UpstreamOptions& options)
-    : target_{std::move(name), connection.remote, options},
+                                 std::vector<RemoteConnection> connections,
+                                 const UpstreamOptions& options)
+    : target_{std::move(name), connections.front().remote, options},
       abilities_(abilities_of(target_.offered)),
       dialer_(std::move(dialer)),
-      first_(std::move(connection)) {
+      first_(std::move(connections)) {
     assert(dialer_ != nullptr);
+    kstat_.connected(first_.size());
 }
 
 bool UpstreamBacking::has_cache() const {
@@ -82,7 +84,7 @@ std::optional<int32_t> UpstreamBacking::refusal(Buf& buf) const {
         buf.injected = true;
         return -EIO;
     }
-    const bool stands = link_ ? link_->is_connected() : first_.has_value();
+    const bool stands = link_ ? link_->is_connected() : !first_.empty();
     switch (buf.op) {
         case Buf::Op::flush:
             if (!abilities_.flush || (buf.exempt && !stands)) return 0;
@@ -115,7 +117,7 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
     if (const auto result = refusal(buf)) return result;
     if (!link_) {
         link_.emplace(*ring_, target_, *dialer_, kstat_);
-        if (first_) link_->establish(*std::exchange(first_, std::nullopt));
+        if (!first_.empty()) link_->establish(std::exchange(first_, {}));
     }
     link_->submit(buf);
     return std::nullopt;
@@ -124,28 +126,31 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
 // ---- Reads of the device itself ----
 
 bool UpstreamBacking::reads_now() const {
-    if (!link_) return first_.has_value();
+    if (!link_) return !first_.empty();
     return std::chrono::steady_clock::now() >= rests_until_ && link_->is_connected() &&
            link_->remote().offers(transmission_flag::can_multi_conn);
 }
 
-// Before the first request the connection is free. Later a look needs a connection of its own, which
+// Before the first request the connections are free. Later a look needs a connection of its own, which
 // sees flushed writes only if the server says CAN_MULTI_CONN.
 bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     if (!reads_now()) return false;
     const auto now = std::chrono::steady_clock::now();
     const size_t most = abilities_.request_bytes_max;
     if (!link_) {
-        const ReadEnd end = read_blocks(*first_, offset, to, most, now + look_time_max);
+        const ReadEnd end = read_blocks(first_.front(), offset, to, most, now + look_time_max);
         if (end == ReadEnd::lost) {
-            first_.reset();
-            kstat_.state_is(UpstreamKstat::State::waiting);
+            first_.clear();
+            kstat_.disconnected(UpstreamKstat::State::waiting);
         }
         return end == ReadEnd::done;
     }
     if (now >= look_ends_) look_ends_ = now + look_time_max;
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(look_ends_ - now);
-    if (!side_) side_ = dialer_->dial_now(left).connection;
+    if (!side_) {
+        DialResult dialled = dialer_->dial_now(left);
+        if (!dialled.connections.empty()) side_ = std::move(dialled.connections.front());
+    }
     const bool usable = side_ && shortcoming(target_.offered, side_->remote).empty();
     const ReadEnd end = usable ? read_blocks(*side_, offset, to, most, look_ends_) : ReadEnd::lost;
     if (end == ReadEnd::lost) {

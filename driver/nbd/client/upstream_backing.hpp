@@ -1,12 +1,12 @@
 // UpstreamBacking: an export of another NBD server as a backing.
 //
 //     prepare(buf) ─▶ refusal? ─▶ UpstreamLink ─▶ the other server
-//     read_now() ───▶ the first connection, before any request; later one of its own
+//     read_now() ───▶ the first connections, before any request; later one of its own
 //
-// The abilities are the other server's. UpstreamLink has the connection and its losses.
+// The abilities are the other server's. UpstreamLink has the connections and their losses.
 //
 // Units:     bytes; nanoseconds of the ring's clock.
-// Ownership: owns its connection, and borrows each buf from prepare() to its result.
+// Ownership: owns its connections, and borrows each buf from prepare() to its result.
 // Threads:   as Backing. must_be_reopened() any.
 // Errors:    none but a request's failure, which is its result.
 // Source:    the NBD protocol document, "Transmission phase".
@@ -15,6 +15,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "blockdev/backing/backing.hpp"
 #include "driver/nbd/client/dial.hpp"
@@ -26,9 +27,10 @@ namespace blkscope::nbd {
 
 class UpstreamBacking final : public Backing {
   public:
-    /// The connection's export is usable: see unusable().
+    /// One connection or more, whose export is usable: see unusable(). None of them falls short of the
+    /// first: see shortcoming().
     UpstreamBacking(std::string name, std::unique_ptr<UpstreamDialer> dialer,
-                    RemoteConnection connection, const UpstreamOptions& options);
+                    std::vector<RemoteConnection> connections, const UpstreamOptions& options);
 
     [[nodiscard]] std::string describe() const override { return target_.name; }
     [[nodiscard]] uint64_t size_bytes() const override { return target_.offered.size_bytes; }
@@ -57,11 +59,11 @@ class UpstreamBacking final : public Backing {
     const std::unique_ptr<UpstreamDialer> dialer_;
     UpstreamKstat kstat_;
     Ring* ring_ = nullptr;
-    std::optional<RemoteConnection> first_;  // until the first request
-    std::optional<RemoteConnection> side_;   // of read_now(), until the next request
-    Deadline look_ends_{};                   // of read_now(), until the next request
-    Deadline rests_until_{};                 // no read_now() on a connection of its own before
-    std::optional<UpstreamLink> link_;       // from the first request on
+    std::vector<RemoteConnection> first_;   // until the first request
+    std::optional<RemoteConnection> side_;  // of read_now(), until the next request
+    Deadline look_ends_{};                  // of read_now(), until the next request
+    Deadline rests_until_{};                // no read_now() on a connection of its own before
+    std::optional<UpstreamLink> link_;      // from the first request on
 };
 
 }  // namespace blkscope::nbd

@@ -1,26 +1,53 @@
 #include "driver/nbd/client/upstream_dialer.hpp"
 
+#include <fmt/format.h>
+
 #include <atomic>
 #include <cassert>
 #include <exception>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 #include <utility>
 
+#include "driver/nbd/client/dial.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
-// The connection that `connect` makes, or the reason for none.
+// The connections that `connect` makes, or the reason for none.
 template <class Connect>
 DialResult result_of(Connect connect) {
     try {
-        return {.connection = connect()};
+        return {.connections = connect()};
     } catch (const std::exception& error) {
-        return {.connection = std::nullopt, .failure = error.what()};
+        return {.failure = error.what()};
     }
 }
 
 }  // namespace
+
+// All are at one address, because a name may have several servers. A server without a place for all of
+// them is a failure: fewer connections would cost speed without a word.
+std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
+                                               std::chrono::milliseconds limit) {
+    assert(count > 0);
+    const Deadline deadline = std::chrono::steady_clock::now() + limit;
+    std::vector<RemoteConnection> made;
+    made.push_back(connect_to_export(uri, upstream_wishes(), limit));
+    if (!made.front().remote.offers(transmission_flag::can_multi_conn)) count = 1;
+    while (made.size() < count) {
+        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
+            deadline - std::chrono::steady_clock::now());
+        try {
+            made.push_back(connect_to_address(uri, made.front().address, upstream_wishes(), left));
+        } catch (const std::runtime_error& error) {
+            throw std::runtime_error(
+                fmt::format("{} (connection {} of {})", error.what(), made.size() + 1, count));
+        }
+    }
+    return made;
+}
 
 ClientWishes upstream_wishes() {
     return {.export_name = {}, .replies_max = ReplyForm::extended, .allocation = true};
@@ -29,6 +56,7 @@ ClientWishes upstream_wishes() {
 // Shared by the thread and the dialer. The last of them closes a connection that was not taken.
 struct ThreadDialer::Attempt {
     Uri uri;
+    unsigned count;
     std::chrono::milliseconds limit;
     DialResult result = {};
     std::atomic<bool> ended{false};
@@ -38,10 +66,11 @@ void ThreadDialer::begin(std::chrono::milliseconds limit) {
     assert(attempt_ == nullptr);
     attempt_ = std::make_shared<Attempt>();
     attempt_->uri = uri_;
+    attempt_->count = count_;
     attempt_->limit = limit;
     const auto run = [attempt = attempt_] {
         attempt->result = result_of(
-            [&] { return connect_to_export(attempt->uri, upstream_wishes(), attempt->limit); });
+            [&] { return connect_upstream(attempt->uri, attempt->count, attempt->limit); });
         attempt->ended.store(true, std::memory_order_release);
     };
     try {
@@ -57,12 +86,16 @@ std::optional<DialResult> ThreadDialer::result() {
     if (!attempt_->ended.load(std::memory_order_acquire)) return std::nullopt;
     DialResult result = std::move(attempt_->result);
     attempt_.reset();
-    if (result.connection) address_ = result.connection->address;
+    if (!result.connections.empty()) address_ = result.connections.front().address;
     return result;
 }
 
 DialResult ThreadDialer::dial_now(std::chrono::milliseconds limit) {
-    return result_of([&] { return connect_to_address(uri_, address_, upstream_wishes(), limit); });
+    return result_of([&] {
+        std::vector<RemoteConnection> one;
+        one.push_back(connect_to_address(uri_, address_, upstream_wishes(), limit));
+        return one;
+    });
 }
 
 }  // namespace blkscope::nbd

@@ -1,7 +1,10 @@
 // UpstreamDialer: connects to an NBD server in the background, while a ring goes on.
 //
+// Several connections are made only to a server with CAN_MULTI_CONN. Without it, a flush on one
+// connection need not cover the writes of another.
+//
 // Units:     milliseconds.
-// Ownership: result() gives the connection to the caller.
+// Ownership: result() gives the connections to the caller.
 // Threads:   a single one. ThreadDialer has a thread for each attempt, which ends by itself, also
 //            when the dialer is destroyed meanwhile. Only these threads look names up, because that may
 //            block for long.
@@ -13,13 +16,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "driver/nbd/client/connect.hpp"
 
 namespace blkscope::nbd {
 
 struct DialResult {
-    std::optional<RemoteConnection> connection;
+    std::vector<RemoteConnection> connections = {};  // empty: the attempt has failed
     std::string failure = {};
 };
 
@@ -33,7 +37,7 @@ class UpstreamDialer {
     virtual void begin(std::chrono::milliseconds limit) = 0;
     /// Nothing while the attempt is under way.
     virtual std::optional<DialResult> result() = 0;
-    /// Connects at once, for one short look, where the server was last. Blocks up to the limit.
+    /// Makes one connection at once, for a short look, where the server was last. Blocks up to the limit.
     virtual DialResult dial_now(std::chrono::milliseconds limit) = 0;
 
   protected:
@@ -43,13 +47,19 @@ class UpstreamDialer {
 /// The longest time of one attempt.
 inline constexpr std::chrono::milliseconds upstream_dial_time_max{5'000};
 
+/// Makes the connections of a backing: `count`, or one if the server allows no more. Blocks up to the
+/// limit. Throws as connect_to_export().
+[[nodiscard]] std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
+                                                             std::chrono::milliseconds limit);
+
 /// The wishes of a backing.
 [[nodiscard]] ClientWishes upstream_wishes();
 
 class ThreadDialer final : public UpstreamDialer {
   public:
-    /// `address` is that of the first connection.
-    ThreadDialer(Uri uri, const ServerAddress& address) : uri_(std::move(uri)), address_(address) {}
+    /// `address` is that of the first connection, `count` as connect_upstream().
+    ThreadDialer(Uri uri, const ServerAddress& address, unsigned count)
+        : uri_(std::move(uri)), count_(count), address_(address) {}
 
     void begin(std::chrono::milliseconds limit) override;
     std::optional<DialResult> result() override;
@@ -59,6 +69,7 @@ class ThreadDialer final : public UpstreamDialer {
     struct Attempt;
 
     const Uri uri_;
+    const unsigned count_;
     ServerAddress address_;  // of the latest connection
     std::shared_ptr<Attempt> attempt_;
 };

@@ -12,7 +12,7 @@ namespace blkscope::nbd {
 namespace {
 
 constexpr std::array<std::string_view, 3> state_words{"connected", "waiting", "changed"};
-constexpr std::array number_names{"reconnects", "resent", "losses", "round_trip"};
+constexpr std::array number_names{"connections", "reconnects", "resent", "losses", "round_trip"};
 
 }  // namespace
 
@@ -28,6 +28,18 @@ void UpstreamKstat::publish(const Subject& subject) {
     kstat_named_init(record++, "state", KSTAT_DATA_CHAR);
     for (const char* name : number_names) kstat_named_init(record++, name, KSTAT_DATA_UINT64);
     kstat_install(kstat_.get());
+}
+
+void UpstreamKstat::connected(uint64_t connections) {
+    assert(connections > 0);
+    connections_.store(connections, std::memory_order_relaxed);
+    state_.store(State::connected, std::memory_order_relaxed);
+}
+
+void UpstreamKstat::disconnected(State state) {
+    assert(state != State::connected);
+    connections_.store(0, std::memory_order_relaxed);
+    state_.store(state, std::memory_order_relaxed);
 }
 
 // The first answers give a time at once.
@@ -48,8 +60,8 @@ int UpstreamKstat::update(kstat_t* ksp, int rw) {
     assert(word.size() < sizeof record->value.c);
     std::memset(record->value.c, 0, sizeof record->value.c);
     std::memcpy(record->value.c, word.data(), word.size());
-    const std::array counters{&figures.reconnects_, &figures.resent_, &figures.losses_,
-                              &figures.round_trip_ns_};
+    const std::array counters{&figures.connections_, &figures.reconnects_, &figures.resent_,
+                              &figures.losses_, &figures.round_trip_ns_};
     static_assert(counters.size() == number_names.size());
     for (const Counter* counter : counters) {
         (++record)->value.ui64 = counter->load(std::memory_order_relaxed);

@@ -1,8 +1,8 @@
 // UpstreamKstat: the figures of a backing's connection to another server.
 //
 // Published (instance N):
-//     nbd:N:nbdN,upstream  NAMED, class misc: state, a text; reconnects, resent, losses and
-//                          round_trip, uint64
+//     nbd:N:nbdN,upstream  NAMED, class misc: state, a text; connections, reconnects, resent,
+//                          losses and round_trip, uint64
 //
 // Units:     round_trip in nanoseconds: the shortest of the last requests, from the first byte sent
 //            to the last byte received.
@@ -32,13 +32,15 @@ class UpstreamKstat {
     /// The device's name, for messages; empty before publish().
     [[nodiscard]] const std::string& device() const { return device_; }
 
-    void state_is(State state) { state_.store(state, std::memory_order_relaxed); }
+    void connected(uint64_t connections);
+    void disconnected(State state);
     [[nodiscard]] State state() const { return state_.load(std::memory_order_relaxed); }
     void reconnected() { add(reconnects_); }
     void resent() { add(resent_); }
     void lost() { add(losses_); }
     void answered_in(uint64_t ns);
 
+    [[nodiscard]] uint64_t connections() const { return connections_.load(); }
     [[nodiscard]] uint64_t reconnects() const { return reconnects_.load(); }
     [[nodiscard]] uint64_t resent_requests() const { return resent_.load(); }
 
@@ -51,6 +53,7 @@ class UpstreamKstat {
 
     std::string device_;
     std::atomic<State> state_{State::connected};
+    Counter connections_{0};
     Counter reconnects_{0};
     Counter resent_{0};
     Counter losses_{0};

@@ -41,7 +41,7 @@ UpstreamLink::UpstreamLink(Ring& ring, const UpstreamTarget& target, UpstreamDia
 
 UpstreamLink::~UpstreamLink() {
     assert(requests_.empty());
-    if (requester_) requester_->leave();
+    for (Requester& requester : requesters_) requester.leave();
 }
 
 hrtime_t UpstreamLink::now_ns() const {
@@ -92,6 +92,11 @@ void UpstreamLink::send_what_may_go() {
     wake_in(settled ? waiting_look_ns : std::min(order_.settled_at() - now, waiting_look_ns));
 }
 
+Requester& UpstreamLink::least_busy() {
+    assert(!requesters_.empty());
+    return *std::ranges::min_element(requesters_, {}, &Requester::owed);
+}
+
 void UpstreamLink::send(UpstreamRequest& request) {
     assert(request.state == UpstreamRequest::State::waiting);
     request.state = UpstreamRequest::State::sent;
@@ -99,14 +104,14 @@ void UpstreamLink::send(UpstreamRequest& request) {
     if (request.exposed) kstat_.resent();
     const bool forgets = request.exposed && planted("resend-without-fua");
     if (forgets) request.request.flags &= static_cast<uint16_t>(~command_flag::fua);
-    requester_->send(request);
+    least_busy().send(request);
 }
 
 void UpstreamLink::answered(RemoteRequest& remote) {
     auto& request = static_cast<UpstreamRequest&>(remote);
     assert(request.state == UpstreamRequest::State::sent);
     if (request.error == static_cast<uint32_t>(Error::eshutdown)) {
-        return requester_->give_up("the server shuts down");
+        return lost("the server shuts down");
     }
     kstat_.answered_in(static_cast<uint64_t>(kernel_ns(ring_.kernel(), request.answered) -
                                              kernel_ns(ring_.kernel(), request.sent)));
@@ -155,23 +160,30 @@ void UpstreamLink::fail_old_ones() {
 
 // ---- The connection ----
 
-void UpstreamLink::establish(RemoteConnection connection) {
-    assert(!requester_);
-    remote_ = connection.remote;
+void UpstreamLink::establish(std::vector<RemoteConnection> connections) {
+    assert(requesters_.empty());
+    assert(!connections.empty());
+    remote_ = connections.front().remote;
     RequesterOwner& owner = *this;
-    requester_.emplace(owner, ring_, std::move(connection), to_nanoseconds(target_.options.timeout),
-                       Requester::Receives::while_owed);
+    for (RemoteConnection& connection : connections) {
+        requesters_.emplace_back(owner, ring_, std::move(connection),
+                                 to_nanoseconds(target_.options.timeout),
+                                 Requester::Receives::while_owed);
+    }
     phase_ = Phase::connected;
     established_ns_ = now_ns();
-    kstat_.state_is(UpstreamKstat::State::connected);
+    kstat_.connected(requesters_.size());
 }
 
-// The requester is in the middle of its work and cannot be destroyed here.
+// The requester is in the middle of its work and cannot be destroyed here. The others tell their end,
+// too.
 void UpstreamLink::lost(std::string_view why) {
+    if (phase_ == Phase::closing) return;
     assert(phase_ == Phase::connected);
     log("the connection is lost", why);
     phase_ = Phase::closing;
-    kstat_.state_is(UpstreamKstat::State::waiting);
+    for (Requester& requester : requesters_) requester.give_up(why);
+    kstat_.disconnected(UpstreamKstat::State::waiting);
     writes_are_lost_ = unflushed_.any() && !planted("flush-again");
     unflushed_.forget();
     if (writes_are_lost_) {
@@ -188,8 +200,8 @@ void UpstreamLink::due() {
             fail_old_ones();
             return send_what_may_go();
         case Phase::closing:
-            if (!requester_->is_closed()) return wake_in(ms_ns);
-            requester_.reset();
+            if (!std::ranges::all_of(requesters_, &Requester::is_closed)) return wake_in(ms_ns);
+            requesters_.clear();
             take_back_requests();
             return pause();
         case Phase::pausing:
@@ -257,20 +269,22 @@ void UpstreamLink::dial() {
 
 void UpstreamLink::take_dialled(DialResult dialled) {
     assert(phase_ == Phase::dialling);
-    if (!dialled.connection) {
+    if (dialled.connections.empty()) {
         if (dialled.failure != last_failure_) log("no connection", dialled.failure);
         last_failure_ = std::move(dialled.failure);
         return pause();
     }
     last_failure_.clear();
-    if (const auto why = shortcoming(target_.offered, dialled.connection->remote); !why.empty()) {
+    for (const RemoteConnection& connection : dialled.connections) {
+        const std::string why = shortcoming(target_.offered, connection.remote);
+        if (why.empty()) continue;
         log("all requests fail until a reload", why);
         phase_ = Phase::changed;
-        kstat_.state_is(UpstreamKstat::State::changed);
+        kstat_.disconnected(UpstreamKstat::State::changed);
         for (UpstreamRequest* const request : waiting_) fail(*request);
         return waiting_.clear();
     }
-    establish(std::move(*dialled.connection));
+    establish(std::move(dialled.connections));
     kstat_.reconnected();
     order_.connected(now_ns());
     log("connected again", writes_are_lost_ ? "writes that were not flushed may be lost"

@@ -1,29 +1,33 @@
-// UpstreamLink: the connection of a backing to another NBD server, and all requests on it.
+// UpstreamLink: the connections of a backing to another NBD server, and all requests on them.
 //
-//     submit(buf) ─▶ waiting_ ── connection? order? ─▶ Requester ─▶ answered() ─▶ buf
+//     submit(buf) ─▶ waiting_ ── connected? order? ─▶ Requesters ─▶ answered() ─▶ buf
 //                       ▲                                  │
 //                       └── closing ◀── lost() ◀───────────┘
 //
 //     idle ─▶ pausing ─▶ dialling ─┬─▶ connected ─▶ closing ─▶ idle
 //       └─ while a request waits ──┴─▶ changed, until a reload
 //
-// The connection is lost when it ends, when an answer is late, and when the server shuts down.
-// Requests then wait for the next connection and are sent again, but for a flush. A request that
+// A request goes to the connection with the fewest requests. The rules below are the same for all
+// connections, because a server that gets several says CAN_MULTI_CONN.
+//
+// The connections are lost together: when one ends, when an answer is late, and when the server shuts
+// down. Requests of the others may be done already, and the end of one is often the server's.
+// Requests then wait for the next connections and are sent again, but for a flush. A request that
 // waits longer than the timeout fails. UpstreamOrder keeps an old write away from newer requests,
 // and UnflushedWrites says whether acknowledged writes may be lost.
 //
-// Without requests the link has no operation on its ring, only an alarm. So a lost connection is
+// Without requests the link has no operation on its ring, only an alarm. So lost connections are
 // made again for the next request.
 //
 // Units:     bytes; nanoseconds of the ring's clock.
-// Ownership: owns its connection, and borrows each buf from submit() to its result. The ring and the
+// Ownership: owns its connections, and borrows each buf from submit() to its result. The ring and the
 //            dialer outlive it.
 // Threads:   the ring's worker.
 // Errors:    none but a request's failure, which is its result.
 // Source:    the NBD protocol document, "Transmission phase".
 #pragma once
 
-#include <optional>
+#include <deque>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,14 +57,14 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
                  UpstreamKstat& kstat);
     ~UpstreamLink() override;
 
-    /// Takes a connection that another part has made.
-    void establish(RemoteConnection connection);
+    /// Takes the connections that another part has made, one or more.
+    void establish(std::vector<RemoteConnection> connections);
     /// Does the buf, whose result comes through the ring.
     void submit(Buf& buf);
 
     [[nodiscard]] bool is_connected() const { return phase_ == Phase::connected; }
     [[nodiscard]] bool is_useless() const { return phase_ == Phase::changed; }
-    /// The export of the current connection.
+    /// The export of the latest connections.
     [[nodiscard]] const RemoteExport& remote() const { return remote_; }
     /// As Backing::losses().
     [[nodiscard]] uint64_t losses() const { return losses_; }
@@ -73,6 +77,7 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     void due() override;
 
     void send_what_may_go();
+    [[nodiscard]] Requester& least_busy();
     void send(UpstreamRequest& request);
     void finish(UpstreamRequest& request, int32_t result);
     void fail(UpstreamRequest& request);
@@ -93,8 +98,8 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     UpstreamDialer& dialer_;
     UpstreamKstat& kstat_;
     Phase phase_ = Phase::idle;
-    std::optional<Requester> requester_;
-    RemoteExport remote_;  // of the requester
+    std::deque<Requester> requesters_;
+    RemoteExport remote_;  // of the first requester
 
     UpstreamRequests requests_;
     std::vector<UpstreamRequest*> waiting_;  // in the order of arrival
@@ -102,7 +107,7 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     UnflushedWrites unflushed_;
     bool writes_are_lost_ = false;  // by the last loss
     uint64_t losses_ = 0;
-    hrtime_t established_ns_ = 0;  // the latest connection
+    hrtime_t established_ns_ = 0;  // the latest connections
     hrtime_t pause_ns_;
     hrtime_t pause_ends_ = 0;
     std::string last_failure_;  // the last one in the log

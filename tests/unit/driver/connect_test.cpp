@@ -146,10 +146,10 @@ class ConnectTest : public testing::Test {
 // The worker's own look at the device must not wait for an answer about a name.
 TEST_F(ConnectTest, AKnownAddressNeedsNoName) {
     start_server();
-    ThreadDialer dialer(parse_uri("nbd://absent.invalid/disk"), address_);
+    ThreadDialer dialer(parse_uri("nbd://absent.invalid/disk"), address_, 1);
     const DialResult result = dialer.dial_now(limit);
-    ASSERT_TRUE(result.connection) << result.failure;
-    EXPECT_EQ(result.connection->remote.size_bytes, 1u << 20);
+    ASSERT_EQ(result.connections.size(), 1u) << result.failure;
+    EXPECT_EQ(result.connections.front().remote.size_bytes, 1u << 20);
 }
 
 // ---- TLS ----

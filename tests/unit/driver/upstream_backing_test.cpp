@@ -39,6 +39,7 @@ RemoteExport remote_export(uint64_t size_bytes = device_bytes) {
 // The connections that the test has made ready; a failure if there is none.
 struct Ready {
     std::deque<RemoteConnection> connections;
+    size_t per_attempt = 1;
     int attempts = 0;
 };
 
@@ -46,15 +47,20 @@ class ScriptedDialer final : public UpstreamDialer {
   public:
     explicit ScriptedDialer(Ready& ready) : ready_(ready) {}
     void begin(milliseconds) override { ++ready_.attempts; }
-    std::optional<DialResult> result() override { return dial_now({}); }
-    DialResult dial_now(milliseconds) override {
-        if (ready_.connections.empty()) return {.connection = std::nullopt, .failure = "absent"};
-        DialResult result{.connection = std::move(ready_.connections.front())};
-        ready_.connections.pop_front();
+    std::optional<DialResult> result() override { return take(ready_.per_attempt); }
+    DialResult dial_now(milliseconds) override { return take(1); }
+
+  private:
+    DialResult take(size_t count) {
+        if (ready_.connections.size() < count) return {.failure = "absent"};
+        DialResult result;
+        for (; count > 0; --count) {
+            result.connections.push_back(std::move(ready_.connections.front()));
+            ready_.connections.pop_front();
+        }
         return result;
     }
 
-  private:
     Ready& ready_;
 };
 
@@ -79,6 +85,11 @@ class UpstreamBackingTest : public testing::Test {
         open(connection(), options);
     }
     void open(RemoteConnection first, const UpstreamOptions& options) {
+        std::vector<RemoteConnection> connections;
+        connections.push_back(std::move(first));
+        open(std::move(connections), options);
+    }
+    void open(std::vector<RemoteConnection> first, const UpstreamOptions& options) {
         auto backing = std::make_unique<UpstreamBacking>(
             "upstream", std::make_unique<ScriptedDialer>(ready_), std::move(first), options);
         backing_ = backing.get();
@@ -93,8 +104,7 @@ class UpstreamBackingTest : public testing::Test {
     void answer_table_reads(const std::atomic<bool>& opened) {
         std::array<std::byte, request_bytes> bytes{};
         while (!opened.load()) {
-            const ssize_t got =
-                recv(servers_.back().get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
+            const ssize_t got = recv(server().get(), bytes.data(), bytes.size(), MSG_DONTWAIT);
             if (got != static_cast<ssize_t>(bytes.size())) continue;
             const Request request = *parse_request(bytes);
             EXPECT_EQ(request.offset % table_block_, 0u);
@@ -141,10 +151,10 @@ class UpstreamBackingTest : public testing::Test {
     Request receive_request() {
         std::array<std::byte, request_bytes> bytes{};
         turn_until([&] {
-            return recv(servers_.back().get(), bytes.data(), bytes.size(),
-                        MSG_PEEK | MSG_DONTWAIT) == static_cast<ssize_t>(bytes.size());
+            return recv(server().get(), bytes.data(), bytes.size(), MSG_PEEK | MSG_DONTWAIT) ==
+                   static_cast<ssize_t>(bytes.size());
         });
-        EXPECT_EQ(recv(servers_.back().get(), bytes.data(), bytes.size(), 0),
+        EXPECT_EQ(recv(server().get(), bytes.data(), bytes.size(), 0),
                   static_cast<ssize_t>(bytes.size()));
         const Request request = *parse_request(bytes);
         if (request.type == Command::write) skip(request.length);
@@ -155,7 +165,7 @@ class UpstreamBackingTest : public testing::Test {
         size_t got = 0;
         turn_until([&] {
             const ssize_t part =
-                recv(servers_.back().get(), data.data() + got, data.size() - got, MSG_DONTWAIT);
+                recv(server().get(), data.data() + got, data.size() - got, MSG_DONTWAIT);
             if (part > 0) got += static_cast<size_t>(part);
             return got == data.size();
         });
@@ -163,17 +173,53 @@ class UpstreamBackingTest : public testing::Test {
     bool has_request() {
         for (int i = 0; i < 5; ++i) turn();
         std::byte one{};
-        return recv(servers_.back().get(), &one, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
+        return recv(server().get(), &one, 1, MSG_PEEK | MSG_DONTWAIT) == 1;
     }
     void reply(const Request& request, Error error = Error::none) {
         const bool data = request.type == Command::read && error == Error::none;
         std::vector<std::byte> bytes(simple_reply_bytes + (data ? request.length : 0));
         encode_simple_reply(std::span<std::byte>(bytes).first<simple_reply_bytes>(), error,
                             request.cookie);
-        EXPECT_EQ(::send(servers_.back().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+        EXPECT_EQ(::send(server().get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
                   static_cast<ssize_t>(bytes.size()));
     }
-    void end_server() { servers_.back() = Descriptor(); }
+    void end_server() { server() = Descriptor(); }
+    /// The other end of a connection: the latest one, or `before_last_` earlier.
+    Descriptor& server() { return servers_[servers_.size() - 1 - before_last_]; }
+    /// A device with two connections.
+    void open_two() {
+        ready_.per_attempt = 2;
+        std::vector<RemoteConnection> connections;
+        for (int i = 0; i < 2; ++i) connections.push_back(connection());
+        before_last_ = 1;  // the device reads its table on the first connection
+        open(std::move(connections), {.timeout = long_time, .settle = milliseconds(0)});
+    }
+    /// The request of one of two connections.
+    Request receive_on(size_t which) {
+        before_last_ = 1 - which;
+        return receive_request();
+    }
+    void reply_on(size_t which, const Request& request, Error error = Error::none) {
+        before_last_ = 1 - which;
+        reply(request, error);
+    }
+    /// The first connection ends, and then both are made again. Gives whether the other one was closed.
+    bool lose_both() {
+        before_last_ = 1;
+        end_server();
+        const Asked& read = ask(Buf::Op::read);  // a request notices it
+        const bool closed = is_closed(1);
+        for (int i = 0; i < 2; ++i) start_server();
+        reply_on(0, receive_on(0));
+        EXPECT_EQ(end(read), 0);
+        return closed;
+    }
+    bool is_closed(size_t which) {
+        before_last_ = 1 - which;
+        for (int i = 0; i < 5; ++i) turn();
+        std::byte one{};
+        return recv(server().get(), &one, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+    }
     /// A server at the next attempt.
     void start_server(const RemoteExport& remote = remote_export()) {
         ready_.connections.push_back(connection(remote));
@@ -187,6 +233,7 @@ class UpstreamBackingTest : public testing::Test {
     Ring ring_;
     Ready ready_;
     std::vector<Descriptor> servers_;
+    size_t before_last_ = 0;  // the connection that the test is at, counted from the latest
     int reads_at_open_ = 0;
     uint32_t table_block_ = 1;  // each read at the opening has whole blocks of this size
     Error table_error_ = Error::none;
@@ -445,6 +492,23 @@ TEST_F(UpstreamBackingTest, AResentFuaWriteDoesNotFailForOthers) {
     EXPECT_EQ(end(flush), EIO);
 }
 
+// Its acknowledgement is all that it promises.
+TEST_F(UpstreamBackingTest, AServerWithoutFlushesLosesNothingThatItHasAcknowledged) {
+    RemoteExport remote = remote_export();
+    remote.transmission_flags &= static_cast<uint16_t>(~flag::send_flush);
+    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
+    uint64_t caller = backing_->losses();
+    write_and_reply(&caller);
+    end_server();
+    start_server(remote);
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(backing_->losses(), 0u);
+    EXPECT_EQ(end(ask(Buf::Op::flush, 0, 0, false, &caller)), 0);
+    EXPECT_FALSE(has_request());
+}
+
 TEST_F(UpstreamBackingTest, AFlushUnderWayFailsIfWritesMayBeLost) {
     open();
     uint64_t caller = backing_->losses();
@@ -537,7 +601,7 @@ TEST_F(UpstreamBackingTest, NonsenseIsALoss) {
     const Asked& read = ask(Buf::Op::read);
     receive_request();
     const std::string nonsense(64, 'x');
-    ::send(servers_.back().get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+    ::send(server().get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
     start_server();
     reply(receive_request());
     EXPECT_EQ(end(read), 0);
@@ -548,6 +612,121 @@ TEST_F(UpstreamBackingTest, AnIdleBackingMayBeDestroyed) {
     write_and_reply();
     device_.reset();
     EXPECT_EQ(receive_request().type, Command::disc);
+}
+
+// ---- Several connections ----
+
+TEST_F(UpstreamBackingTest, ARequestGoesToTheConnectionWithTheFewestRequests) {
+    open_two();
+    EXPECT_EQ(backing_->figures().connections(), 2u);
+    std::array<const Asked*, 3> asked{&ask(Buf::Op::read), &ask(Buf::Op::read, 512), nullptr};
+    const Request first = receive_on(0);
+    const Request second = receive_on(1);
+    EXPECT_EQ(first.offset, 0u);
+    EXPECT_EQ(second.offset, 512u);
+    reply_on(1, second);
+    EXPECT_EQ(end(*asked[1]), 0);
+    asked[2] = &ask(Buf::Op::read, 1024);
+    const Request third = receive_on(1);
+    EXPECT_EQ(third.offset, 1024u);
+    reply_on(1, third);
+    reply_on(0, first);
+    EXPECT_EQ(end(*asked[0]) + end(*asked[2]), 0);
+}
+
+TEST_F(UpstreamBackingTest, AWriteWaitsForOneThatOverlapsOnAnotherConnection) {
+    open_two();
+    const Asked& first = ask(Buf::Op::write, 0, 1024);
+    const Asked& second = ask(Buf::Op::write, 512, 1024);
+    const Request one = receive_on(0);
+    before_last_ = 0;
+    EXPECT_FALSE(has_request());
+    reply_on(0, one);
+    EXPECT_EQ(end(first), 0);
+    const Request other = receive_on(0);
+    EXPECT_EQ(other.offset, 512u);
+    reply_on(0, other);
+    EXPECT_EQ(end(second), 0);
+}
+
+TEST_F(UpstreamBackingTest, AFlushOnOneConnectionCoversTheWritesOfAll) {
+    open_two();
+    uint64_t caller = backing_->losses();
+    const Asked& first = ask(Buf::Op::write, 0, 512, false, &caller);
+    const Asked& second = ask(Buf::Op::write, 512, 512, false, &caller);
+    for (const size_t which : {0u, 1u}) reply_on(which, receive_on(which));
+    EXPECT_EQ(end(first) + end(second), 0);
+    const Asked& flush = ask(Buf::Op::flush, 0, 0, false, &caller);
+    const Request one = receive_on(0);
+    EXPECT_EQ(one.type, Command::flush);
+    reply_on(0, one);
+    EXPECT_EQ(end(flush), 0);
+    EXPECT_TRUE(lose_both());
+    EXPECT_EQ(backing_->losses(), 0u);
+}
+
+TEST_F(UpstreamBackingTest, AWriteOfAnyConnectionMayBeLostWithAnother) {
+    open_two();
+    uint64_t caller = backing_->losses();
+    const Asked& read = ask(Buf::Op::read, 8192);
+    const Asked& write = ask(Buf::Op::write, 0, 512, false, &caller);
+    for (const size_t which : {0u, 1u}) reply_on(which, receive_on(which));
+    EXPECT_EQ(end(read) + end(write), 0);
+    EXPECT_TRUE(lose_both());
+    EXPECT_EQ(backing_->losses(), 1u);
+    const Asked& flush = ask(Buf::Op::flush, 0, 0, false, &caller);
+    reply_on(0, receive_on(0));
+    EXPECT_EQ(end(flush), EIO);
+}
+
+TEST_F(UpstreamBackingTest, TheEndOfOneConnectionIsTheEndOfAll) {
+    open_two();
+    const Asked& first = ask(Buf::Op::write, 0);
+    const Asked& second = ask(Buf::Op::write, 512);
+    receive_on(0);
+    receive_on(1);
+    end_server();
+    EXPECT_TRUE(is_closed(0));
+    for (int i = 0; i < 2; ++i) start_server();
+    for (const size_t which : {0u, 1u}) reply_on(which, receive_on(which));
+    EXPECT_EQ(end(first) + end(second), 0);
+    EXPECT_EQ(backing_->figures().reconnects(), 1u);
+    EXPECT_EQ(backing_->figures().resent_requests(), 2u);
+    EXPECT_EQ(backing_->figures().connections(), 2u);
+}
+
+TEST_F(UpstreamBackingTest, ShuttingDownOnOneConnectionIsALossOfAll) {
+    open_two();
+    const Asked& read = ask(Buf::Op::read);
+    const Asked& other = ask(Buf::Op::read, 512);
+    receive_on(1);
+    reply_on(0, receive_on(0), Error::eshutdown);
+    EXPECT_TRUE(is_closed(1));
+    for (int i = 0; i < 2; ++i) start_server();
+    for (const size_t which : {0u, 1u}) reply_on(which, receive_on(which));
+    EXPECT_EQ(end(read) + end(other), 0);
+}
+
+TEST_F(UpstreamBackingTest, EachNewConnectionMustAllowWhatClientsWereTold) {
+    open_two();
+    const Asked& read = ask(Buf::Op::read);
+    receive_on(0);
+    end_server();
+    start_server();
+    start_server(remote_export(device_bytes * 2));
+    EXPECT_EQ(end(read), EIO);
+    EXPECT_TRUE(backing_->must_be_reopened());
+    EXPECT_EQ(backing_->figures().connections(), 0u);
+}
+
+TEST_F(UpstreamBackingTest, SeveralIdleConnectionsMayBeDestroyed) {
+    open_two();
+    ask(Buf::Op::read);
+    reply_on(0, receive_on(0));
+    EXPECT_EQ(end(asked_.front()), 0);
+    device_.reset();
+    EXPECT_EQ(receive_on(0).type, Command::disc);
+    EXPECT_EQ(receive_on(1).type, Command::disc);
 }
 
 TEST_F(UpstreamBackingTest, TheLastFlushOfAServerWaitsForNoLostServer) {

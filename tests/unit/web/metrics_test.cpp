@@ -69,9 +69,10 @@ TEST(WebMetrics, HaveTheCountersOfADiskAsTheyWereRead) {
 
 DeviceLook behind_an_upstream(const std::string& state) {
     DeviceLook look = disk("nbd0");
-    look.settings.upstream = {.state = state,
-                              .counts = {{"reconnects", 2}, {"resent", 7}, {"orphans", 1}},
-                              .round_trip_ns = 36'000};
+    look.settings.upstream = {
+        .state = state,
+        .counts = {{"connections", 4}, {"reconnects", 2}, {"resent", 7}, {"orphans", 1}},
+        .round_trip_ns = 36'000};
     return look;
 }
 
@@ -84,6 +85,7 @@ TEST(WebMetrics, AnUpstreamHasASeriesForEachState) {
         EXPECT_EQ(text[state + "\"waiting\"}"], "1");
         EXPECT_EQ(text[state + "\"changed\"}"], "0");
         EXPECT_EQ(text[state + "\"blocklisted\"}"], "0");
+        EXPECT_EQ(text["blkscope_upstream_connections{device=\"nbd0\"}"], "4");
         EXPECT_EQ(text["blkscope_upstream_reconnects_total{device=\"nbd0\"}"], "2");
         EXPECT_EQ(text["blkscope_upstream_resent_total{device=\"nbd0\"}"], "7");
         EXPECT_EQ(text["blkscope_upstream_orphans{device=\"nbd0\"}"], "1");
