@@ -1,0 +1,73 @@
+"""Results: a row for each run of a piece, a line of JSON each, and the table of them all.
+
+Rows of several runs add up where a piece says how: seeds, seconds of a fuzzer. Of the other pieces the table
+has the last run.
+
+Units: seconds; dates of UTC.
+"""
+import json
+import os
+
+HEAD = ('piece', 'command', 'runs', 'duration', 'figures', 'date', 'verdict')
+
+
+def read(path):
+    if not path.exists():
+        return []
+    with open(path, encoding='utf-8') as file:
+        return [json.loads(line) for line in file if line.strip()]
+
+
+def append(path, row):
+    """Adds a row as a whole, also if two runs end at one moment."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    line = json.dumps(row) + '\n'
+    with open(path, 'a', encoding='utf-8') as file:
+        file.write(line)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def duration_text(seconds):
+    minutes, rest = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f'{hours} h {minutes:02d} min'
+    return f'{minutes} min {rest:02d} s' if minutes else f'{rest} s'
+
+
+def dates_text(rows):
+    first, last = rows[0]['date'][:10], rows[-1]['date'][:10]
+    return first if first == last else f'{first} to {last}'
+
+
+def verdict_text(rows):
+    found = [line for row in rows for line in row['found']]
+    if not found:
+        return 'passed'
+    return f'**FAILED**: {found[0]}' + (f', and {len(found) - 1} more' if len(found) > 1 else '')
+
+
+def counted_rows(piece, rows):
+    """The rows that the table shows: all where they add up, else the last of those that were whole."""
+    if piece.together is not None:
+        return rows
+    most = max(row['share'] for row in rows)
+    return [row for row in rows if row['share'] == most][-1:]
+
+
+def cells(piece, rows):
+    counted = counted_rows(piece, rows)
+    return (piece.name, f'`tests/run --long {piece.name}`', str(len(rows)),
+            duration_text(sum(row['seconds'] for row in counted)), piece.figures_text(counted), dates_text(counted),
+            verdict_text(counted))
+
+
+def table(pieces, rows):
+    """The Markdown table of all pieces that have run."""
+    lines = [HEAD, tuple('---' for _ in HEAD)]
+    for piece in pieces:
+        own = [row for row in rows if row['piece'] == piece.name]
+        if own:
+            lines.append(tuple(cell.replace('|', '\\|') for cell in cells(piece, own)))
+    return '\n'.join('| ' + ' | '.join(line) + ' |' for line in lines)

@@ -1,0 +1,108 @@
+#!/usr/bin/python3
+"""Holds the rules of the long run against figures that are good and figures that are not."""
+import pathlib
+import sys
+import types
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+
+# pylint: disable=wrong-import-position
+from endurance import Failure, fuzz, results, simulation  # noqa: E402
+from endurance.mixed import clients, probe, samples  # noqa: E402
+
+
+def grown(figure, values):
+    """The findings in a series of an hour."""
+    taken = samples.Samples.__new__(samples.Samples)
+    taken.ended, taken.begin, taken.series = [], -samples.FLAT_SECONDS * 6, {('server', figure): values}
+    return taken.findings()
+
+
+def flatness_is_the_medians_of_thirds():
+    assert not grown('fds', [40, 44, 41, 90, 42, 47, 43, 40, 46])
+    assert grown('fds', [40, 40, 40, 45, 45, 45, 49, 49, 49]) == ['fds of server grew from 40 to 49']
+    assert not grown('RssAnon', [10000, 10000, 10000, 12000, 12000, 12000, 14096, 14096, 14096])
+    assert grown('RssAnon', [10000] * 3 + [12000] * 3 + [14100] * 3)
+    assert grown('Threads', [5, 5, 5, 6, 6, 6, 7, 7, 7])
+
+
+def figures_of(stalls, late, delayed, p99=(0.001,) * 9):
+    minutes = [(0.0001, one, one, 6000) for one in p99]
+    quiet = [(0.0001, 0.0005, 0.001, 6000)] * 9
+    return {'probe': {'minutes': minutes, 'largest': max((end - begin for begin, end, _ in stalls), default=0.001),
+                      'stalls': stalls},
+            'clock-0': {'minutes': quiet, 'largest': 0.001, 'stalls': late}, 'delays': {'stalls': delayed}}
+
+
+def found_in(*arguments, is_long=True, **more):
+    return probe.evaluate(figures_of(*arguments, **more), is_long)[1]
+
+
+def a_stall_is_the_servers_unless_the_machine_explains_it():
+    stall = (100.0, 100.4, 0.0)
+    assert not found_in([], [], [])
+    assert found_in([stall], [], [])
+    assert found_in([stall], [(90, 90.4, 0.4)], []), 'the clock was late at another moment'
+    assert not found_in([stall], [(100.1, 100.3, 0.2)], [])
+    assert not found_in([stall], [], [(100.0, 100.1, 0.1), (100.1, 100.2, 0.1)])
+    assert not found_in([(100.0, 100.4, 0.3)], [], []), 'the client itself had no processor'
+    assert not found_in([(100.0, 100.2, 0.0)], [], []), 'a stall of 0.2 s is allowed'
+
+
+def p99_must_not_grow():
+    assert found_in([], [], [], p99=(0.001,) * 6 + (0.004,) * 3)
+    assert not found_in([], [], [], p99=(0.001,) * 6 + (0.002,) * 3)
+    assert not found_in([], [], [], p99=(0.001,) * 6 + (0.004,) * 3, is_long=False)
+
+
+def check(region, at, data):
+    try:
+        region.check(at, data)
+        return True
+    except Failure:
+        return False
+
+
+def a_region_allows_what_was_written():
+    region = clients.Region(0, 8)
+    old, new = (region.data(2, 1, version) for version in (1, 2))
+    assert check(region, 2, bytes(4096)) and not check(region, 2, old)
+    region.ended(2, 1, 1, True)
+    assert check(region, 2, old) and not check(region, 2, bytes(4096)) and not check(region, 3, old)
+    region.flushed()
+    region.ended(2, 1, 2, False)
+    assert check(region, 2, old) and check(region, 2, new), 'a write that failed may be there'
+    region.ended(2, 1, 2, True)
+    assert check(region, 2, new) and not check(region, 2, old)
+    region.lost_power()
+    torn = new[:512] + old[512:]
+    assert check(region, 2, torn) and not check(region, 2, bytes(4096)), 'a flush keeps the first version'
+    region.ended(2, 1, 3, True, stable=True)
+    region.lost_power()
+    assert check(region, 2, region.data(2, 1, 3)) and not check(region, 2, torn)
+
+
+def row(piece, seconds, figures, found=(), share=1.0):
+    return {'piece': piece, 'seconds': seconds, 'share': share, 'figures': figures, 'found': list(found),
+            'date': '2026-11-25T20:00:00+00:00'}
+
+
+def rows_add_up():
+    lives = [{'first seed': 1, 'next seed': 101, 'lives': 100, 'answers': 7, 'processor seconds': 1800},
+             {'first seed': 101, 'next seed': 201, 'lives': 90, 'answers': 3, 'processor seconds': 1800}]
+    text = results.table([simulation.PIECE], [row('simulation', 1800, one) for one in lives])
+    assert '| 2 | 1 h 00 min | 190 lives of the seeds 1 to 200, 10 answers, 1.0 hours of a processor |' in text, text
+    rows = [row('fuzz', 10, {'fuzzers': {'a': {'seconds': 60, 'inputs': 5, 'corpus': 2}}}),
+            row('fuzz', 10, {}, ['a: crash'])]
+    text = results.table([fuzz.PIECE], rows)
+    assert '1 fuzzers, each for 1 to 1 minutes; 5 inputs; 2 in the corpora' in text and '**FAILED**: a: crash' in text
+    piece = types.SimpleNamespace(together=None)
+    rows = [row('page', 1, {'n': 1}), row('page', 1, {'n': 2}), row('page', 1, {'n': 3}, share=0.1)]
+    assert [one['figures']['n'] for one in results.counted_rows(piece, rows)] == [2], 'the last whole run'
+
+
+for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
+             a_region_allows_what_was_written, rows_add_up):
+    test()
+    print(f'ok: {test.__name__}')
