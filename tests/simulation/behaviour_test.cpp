@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device_bench.hpp"
+#include "live_changes.hpp"
 #include "random.hpp"
 
 namespace blkscope::simulation {
@@ -104,13 +105,13 @@ class Changes {
         const size_t lane = random_.below(rings_);
         switch (random_.below(8)) {
             case 0:
-                return device.set_model(some_model());
+                return device.set_model(draw_model(random_));
             case 1:
-                return device.set_limits(some_limits());
+                return device.set_limits(draw_limits(random_));
             case 2:
                 return device.set_queue_depth(static_cast<uint32_t>(random_.between(1, 9)));
             case 3:
-                device.add_fault(some_rule());
+                device.add_fault(draw_fault(random_, true, device_bytes));
                 return;
             case 4:
                 device.remove_fault(static_cast<uint32_t>(random_.between(1, 5)));
@@ -124,36 +125,6 @@ class Changes {
                 bench_.close_lane(lane);
                 return bench_.open_lane(lane);
         }
-    }
-
-    std::optional<model::ModelSpec> some_model() {
-        static constexpr const char* specs[] = {"all=exp:300us", "read=const:1ms,servers=2",
-                                                "write=lognormal:100us:2ms,flush=exp:1ms",
-                                                "hdd7200", "ssd:4:80us:300us:256K:2ms"};
-        const uint64_t which = random_.below(std::size(specs) + 1);
-        if (which == std::size(specs)) return std::nullopt;
-        const std::string text = specs[which];
-        return model::ModelSpec::parse(text.starts_with("ssd") ? "all=" + text : text, {});
-    }
-    std::optional<model::LimitSpec> some_limits() {
-        static constexpr const char* specs[] = {"iops=2000", "read_bps=20000000,write_iops=900",
-                                                "iops=500:3000:40"};
-        const uint64_t which = random_.below(std::size(specs) + 1);
-        if (which == std::size(specs)) return std::nullopt;
-        return model::LimitSpec::parse(specs[which]);
-    }
-    model::FaultRule some_rule() {
-        static constexpr const char* rules[] = {"read:error=EIO;chance=1/4",
-                                                "all:delay=exp:1ms;every=3",
-                                                "write:hang;chance=1/5",
-                                                "all:hang=2ms;chance=1/3",
-                                                "flush:hang",
-                                                "write:drop;count=3",
-                                                "all:corrupt=2;chance=1/2",
-                                                "write:torn;every=2",
-                                                "all:disconnect;count=2",
-                                                "flush:error=EIO;chance=1/2;sticky;counted"};
-        return model::FaultRule::parse(rules[random_.below(std::size(rules))], device_bytes, {});
     }
 
   private:

@@ -20,6 +20,8 @@ constexpr uint64_t boot_stream = 0x626f6f74;
 constexpr uint64_t client_stream = 0x636c6965;
 constexpr uint64_t loiterer_stream = 0x6c6f6974;
 constexpr uint64_t truncation_stream = 0x7472756e;
+constexpr uint64_t change_stream = 0x6368616e;
+constexpr hrtime_t changes_ns = 8'000'000;  // from the start on
 constexpr hrtime_t second = 1'000'000'000;
 constexpr hrtime_t end_ns_max = 60 * second;
 constexpr hrtime_t stalled_ns_max = 40 * second;
@@ -88,6 +90,7 @@ Boot::Boot(Timeline& timeline, uint64_t seed, const LifePlan& plan, Judge& judge
       random_(seed_, boot_stream),
       plan_(plan),
       judge_(judge),
+      changes_(Random(seed_, change_stream)),
       kernel_(timeline, seed_),
       executor_(timeline, kernel_, seed_) {
     rules_ = plan.door.rules;
@@ -114,6 +117,7 @@ void Boot::run(std::vector<std::vector<std::byte>>& contents, bool ends_with_cra
     server_->start();
     make_clients();
     make_loiterers();
+    plan_changes();
     if (plan_.reloads && !plan_.cuts.no_reload) {
         timeline_.after(static_cast<hrtime_t>(random_.between(1, 1'000'000)),
                         [this] { try_failing_reload(); });
@@ -331,6 +335,7 @@ hrtime_t Boot::wait_allowed(unsigned client, const Wire& wire) const {
     constexpr hrtime_t turn_ns = 40'000;
     constexpr uint64_t scarce_bytes = uint64_t{24} << 20;
     const Faults& faults = plan_.faults;
+    if (plan_.changes > 0) return 0;
     if (faults.interrupted + faults.submit_error + faults.short_transfer > 0) return 0;
     const ClientPlan& own = plan_.clients[client];
     if (own.manner != ClientPlan::Manner::honest) return 0;
@@ -485,6 +490,31 @@ void Boot::try_failing_reload() {
     }
 }
 
+// ---- Live changes ----
+
+void Boot::plan_changes() {
+    if (plan_.changes == 0) return;
+    Random random(seed_, change_stream + 1);
+    for (unsigned i = 0; i < plan_.changes; ++i) {
+        const auto when = static_cast<hrtime_t>(random.between(1, changes_ns));
+        timeline_.after(when, [this] { change_one(); });
+    }
+    timeline_.after(changes_ns + 1, [this] { end_changes(); });
+}
+
+void Boot::change_one() {
+    if (server_->exports() == 0) return;  // the server has stopped
+    Served& served = exports_[random_.below(exports_.size())];
+    changes_.make_one(*server_->find_device(served.name), served.plan.medium != Medium::null);
+    if (!changes_.closes()) return;
+    served.with_liars = true;  // some requests have no answer
+    for (Client* client : served.clients) client->may_be_closed();
+}
+
+void Boot::end_changes() {
+    for (size_t i = 0; i < server_->exports(); ++i) changes_.end(server_->device(i));
+}
+
 // ---- The end ----
 
 void Boot::end_all() {
@@ -565,7 +595,7 @@ void Boot::check_devices() {
             read_bytes += client->read_bytes;
             written_bytes += client->written_bytes;
         }
-        const bool exact = !served.with_liars && judge_.other_errors == 0;
+        const bool exact = !served.with_liars && judge_.other_errors + judge_.hung_errors == 0;
         const bool fewer = io.reads < reads || io.writes < writes || io.nread < read_bytes ||
                            io.nwritten < written_bytes;
         const bool other = io.reads != reads || io.writes != writes || io.nread != read_bytes ||
@@ -581,6 +611,7 @@ void Boot::check_devices() {
             judge_.fail("a queue was longer busy than not empty");
         }
     }
+    check_records();
 }
 
 // A request is counted on the disk and, with the same times, on its partition. If all requests lie
@@ -642,7 +673,44 @@ void Boot::check_clients(Device& device) {
     }
 }
 
+// The recorders have each request once, with the times that the devices have counted, to the tick.
+// The records of a removed export are there, but its counters are not.
+void Boot::check_records() {
+    if (reloads_ > 0) return;
+    std::vector<trace::Request> requests;
+    for (const Driven& driven : workers_) {
+        const auto all = Recorder::default_records;
+        if (driven.worker->recorder().read(0, all, 0, requests).lost > 0) {
+            judge_.fail("a record is lost");
+        }
+    }
+    kstat_io_t recorded{};
+    for (const trace::Request& request : requests) {
+        if (!request.transfers()) continue;
+        recorded.wlentime += request.started - request.queued;
+        recorded.rlentime += request.finished - request.started;
+        ++(request.op == trace::Op::read ? recorded.reads : recorded.writes);
+    }
+    kstat_io_t counted{};
+    for (size_t i = 0; i < server_->exports(); ++i) {
+        const kstat_io_t& io = server_->device(i).io();
+        counted.wlentime += io.wlentime;
+        counted.rlentime += io.rlentime;
+        counted.reads += io.reads;
+        counted.writes += io.writes;
+    }
+    if (recorded.reads != counted.reads || recorded.writes != counted.writes) {
+        judge_.fail("recorded " + std::to_string(recorded.reads) + " reads, " +
+                    std::to_string(recorded.writes) + " writes; counted " +
+                    std::to_string(counted.reads) + ", " + std::to_string(counted.writes));
+    }
+    if (recorded.wlentime != counted.wlentime || recorded.rlentime != counted.rlentime) {
+        judge_.fail("the times of the recorded requests are not those that were counted");
+    }
+}
+
 void Boot::check_errors() {
+    if (changes_.have_errors()) return;
     if (judge_.sync_errors > 0 && kernel_.sync_failures == 0) {
         judge_.fail("a flush failed without a failed sync");
     }
@@ -665,7 +733,8 @@ void Boot::end_in_order(std::vector<std::vector<std::byte>>& contents) {
     end_all();
     if (judge_.failed()) return;
     const bool flushed = server_->all_flushed();
-    if (!flushed && kernel_.sync_failures == 0 && kernel_.interruptions == 0) {
+    if (!flushed && kernel_.sync_failures == 0 && kernel_.interruptions == 0 &&
+        !changes_.have_errors()) {
         judge_.fail("the last flush failed without a failed sync");
     }
     for (size_t i = 0; i < files.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "driver/nbd/server/server.hpp"
 #include "driver/nbd/transmission/worker.hpp"
 #include "life.hpp"
+#include "live_changes.hpp"
 #include "loiterer.hpp"
 #include "oracle.hpp"
 #include "simulated_executor.hpp"
@@ -69,6 +70,7 @@ struct LifePlan {
     bool reloads = false;
     bool tls = false;        // clients ask for TLS
     bool truncates = false;  // another process cuts a file in each boot
+    unsigned changes = 0;    // of devices while they serve
     Cuts cuts;
 };
 
@@ -118,6 +120,9 @@ class Boot {
     void try_failing_reload();
     void change_rules();
     void truncate_one();
+    void plan_changes();
+    void change_one();
+    void end_changes();
     void run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
     template <class Until>
     bool step_until(Until until, hrtime_t limit, const char* what);
@@ -128,6 +133,7 @@ class Boot {
     void check_devices();
     void check_partitions(const Served& served, bool exact);
     void check_clients(Device& device);
+    void check_records();
     void check_errors();
     void end_all();
     void check_left();
@@ -139,6 +145,7 @@ class Boot {
     Random random_;
     const LifePlan& plan_;
     Judge& judge_;
+    LiveChanges changes_;
     SimulatedKernel kernel_;
     SimulatedExecutor executor_;
     RulesPlan rules_;

@@ -330,6 +330,11 @@ void Client::judge_error(const Asked& asked, Error error) {
     if (asked.to_refuse) return;
     const bool fast = (asked.request.flags & nbd::command_flag::fast_zero) != 0;
     if (error == Error::enotsup && fast) return;
+    // A request that a fault lets hang ends with the connection, also if the client ends it.
+    if (error == Error::eshutdown && (may_be_closed_ || disconnected_)) {
+        ++judge_.hung_errors;
+        return;
+    }
     if (error != Error::eio && error != Error::enospc) complain("an error without a fault");
     if (asked.request.type == Command::flush) {
         ++judge_.sync_errors;

@@ -37,13 +37,14 @@ class Judge {
     [[nodiscard]] const std::string& verdict() const { return verdict_; }
 
     /// A new boot begins.
-    void begin() { sync_errors = other_errors = through_errors = 0; }
+    void begin() { sync_errors = other_errors = through_errors = hung_errors = 0; }
 
     // Counts of all clients' answers. `answers` counts the whole life, the others this boot.
     uint64_t answers = 0;
     uint64_t sync_errors = 0;     // of flushes
     uint64_t other_errors = 0;    // of requests that were not refused
     uint64_t through_errors = 0;  // of those that write through; part of other_errors
+    uint64_t hung_errors = 0;     // of requests that hung until their connection ended
 
   private:
     std::string verdict_;

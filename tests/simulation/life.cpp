@@ -20,6 +20,8 @@ constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;
 constexpr uint64_t rules_stream = 0x72756c65;
 constexpr uint64_t loss_stream = 0x6c6f7373;
+constexpr uint64_t change_stream = 0x6368616e;
+constexpr uint64_t changing_life_each = 4;  // one life with a server in so many
 constexpr unsigned address_bits = 32;
 constexpr uint64_t device_life_each = 4;    // one life in so many is a device's alone
 constexpr uint64_t upstream_life_each = 8;  // one life in so many has another server
@@ -179,6 +181,11 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     plan.tls = seed % tls_life_each == tls_life;
     draw_rules_and_losses(seed, plan);
     plan.cuts = cuts;
+    Random changes(seed, change_stream);
+    if (changes.one_in(changing_life_each)) {
+        plan.changes = static_cast<unsigned>(changes.between(1, 16));
+    }
+    if (cuts.no_changes) plan.changes = 0;
     if (cuts.no_faults) plan.faults = {};
     if (cuts.no_faults) plan.truncates = false;
     if (cuts.no_faults) plan.door.accept_error = plan.door.spare_lost = 0;
@@ -192,6 +199,7 @@ std::string describe(const LifePlan& plan) {
     std::ostringstream text;
     text << plan.workers << " workers, " << plan.boots << " boots"
          << (plan.reloads ? ", reload" : "") << (plan.truncates ? ", truncation" : "");
+    if (plan.changes > 0) text << ", " << plan.changes << " live changes";
     if (plan.tls) {
         text << ", TLS " << modes[static_cast<size_t>(plan.door.rules.tls)] << " then "
              << modes[static_cast<size_t>(plan.door.rules_after_reload.tls)];

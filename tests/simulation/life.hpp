@@ -21,6 +21,7 @@ struct Cuts {
     bool no_faults = false;
     bool no_crash = false;
     bool no_reload = false;
+    bool no_changes = false;  // of models, limits and faults
     unsigned workers_max = 3;
     unsigned troubles_max = 100;  // of another server
     /// Not a cut: a flush under way when a sync fails must keep its promise, too.

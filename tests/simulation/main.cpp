@@ -104,6 +104,7 @@ Cuts shrink(uint64_t seed, Cuts cuts) {
     };
     attempt([](Cuts& c) { c.no_faults = true; });
     attempt([](Cuts& c) { c.no_reload = true; });
+    attempt([](Cuts& c) { c.no_changes = true; });
     attempt([](Cuts& c) { c.no_crash = true; });
     for (unsigned troubles : {4, 2, 1, 0}) {
         attempt([troubles](Cuts& c) { c.troubles_max = troubles; });
@@ -136,6 +137,7 @@ std::string describe(const Cuts& cuts) {
     if (cuts.no_faults) text += ", no faults";
     if (cuts.no_crash) text += ", no crash";
     if (cuts.no_reload) text += ", no reload";
+    if (cuts.no_changes) text += ", no live changes";
     return text;
 }
 
