@@ -20,6 +20,7 @@ BLOCK, SECTOR = 4096, 512
 ANSWER_SECONDS = 30  # for any request of a verifying client
 REGION_BLOCKS = 1024
 SIZES = (1, 1, 1, 1, 2, 4, 16, 64)
+FILL_BYTES = 4 << 20
 ENTRY_SECONDS = 20   # for a handshake of an honest client
 
 
@@ -38,6 +39,17 @@ def connect(nbd, world, export, tls=False):
             raise Failure(f'no handshake with {export} within {ENTRY_SECONDS} s')
         handle.poll(200)
     return handle
+
+
+def fill(nbd, world, export):
+    """Writes zeroes everywhere, so that a memory export has all its memory from the start. Faults may refuse some."""
+    handle = connect(nbd, world, export)
+    for at in range(0, handle.get_size(), FILL_BYTES):
+        try:
+            handle.pwrite(bytes(FILL_BYTES), at)
+        except nbd.Error:
+            if is_over(handle):
+                handle = connect(nbd, world, export)
 
 
 def is_over(handle):
