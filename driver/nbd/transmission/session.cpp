@@ -28,7 +28,9 @@ RequestRules rules_for(const Export& exp, const Terms& terms) {
 void release(PendingRequest& request, Sessions& sessions, Lane& lane, ClientMemory& memory) {
     if (request.finished > 0) {
         if (request.replied > 0) lane.replied(request);
-        sessions.recorder().record(request);
+        if (!planted("failure-unrecorded") || request.error == 0) {
+            sessions.recorder().record(request);
+        }
     }
     memory.release(request);
 }
