@@ -5,6 +5,7 @@
 #include <cassert>
 #include <chrono>
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -237,6 +238,8 @@ nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>&
         served.oracle->watch(served.file->disk());
         served.file->when_sync_failed = [this, oracle = served.oracle.get()] {
             if (plan_.cuts.strict) return;
+            // Behind models and faults, no bound says when the device notices it.
+            if (plan_.changes > 0) return oracle->sync_failed(std::numeric_limits<hrtime_t>::max());
             oracle->sync_failed(timeline_.now() + grace_operations * plan_.disk.ns_max + grace_ns);
         };
     }

@@ -60,8 +60,7 @@ void LiveChanges::make_one(Device& device, bool content) {
             device.remove_fault(static_cast<uint32_t>(random_.between(1, 5)));
             return;
         case 5:
-            device.clear_sync_error();
-            return;
+            return device.clear_faults();
         default:
             return add_fault(device, content);
     }
