@@ -70,7 +70,8 @@ bool WriteChoice::one_in(uint64_t count) {
 bool WriteChoice::is_time_to_try(Method best_method, size_t size_class) {
     assert(size_class < write_size::class_count);
     const Spent& spent = spent_[size_class];
-    const int64_t left = (size_class == 0 ? small_allowance_ns : allowance_ns) - spent.trials_ns;
+    const bool small = write_size::class_bytes_max[size_class] <= small_bytes_max;
+    const int64_t left = (small ? small_allowance_ns : allowance_ns) - spent.trials_ns;
     const bool allowed = left > 0;
     if (!allowed && -left * trial_share >= spent.total_ns) return false;
     if (best_method == Method::map) return one_in(trial_of_others);

@@ -17,7 +17,7 @@ using page_cache::run;
 using Method = WriteChoice::Method;
 
 int64_t allowance(uint64_t bytes) {
-    return bytes <= 4 * kib ? WriteChoice::small_allowance_ns : WriteChoice::allowance_ns;
+    return bytes <= WriteChoice::small_bytes_max ? WriteChoice::small_allowance_ns : WriteChoice::allowance_ns;
 }
 
 class EachLoad : public testing::TestWithParam<Load> {};
