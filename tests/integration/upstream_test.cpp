@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
@@ -110,6 +111,8 @@ TEST_F(Upstream, NbdServerIsOfferedAsItIs) {
     std::ifstream(path("nbd.pid")) >> pid;
     ASSERT_GT(pid, 1);
     kill(pid, SIGTERM);
+    // Its last act is to remove this file. The test's folder is removed afterwards.
+    EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(path("nbd.pid")); }));
 }
 
 TEST_F(Upstream, OurOwnServerIsOfferedAsItIs) {
