@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/crc.hpp>
+#include <cstdint>
 #include <random>
 #include <span>
 #include <string>
@@ -36,11 +38,27 @@ TEST(TraceFile, IsTheSameOnEveryMachine) {
                                               16));
 }
 
+// The file of another program, whose first 'X' is this character, with the checksum of its header.
+std::string with_character(std::string file, char character) {
+    constexpr size_t crc_at = 52;
+    file.at(file.find('X')) = character;
+    auto* const at = reinterpret_cast<std::byte*>(file.data());
+    put(at + crc_at, uint32_t{0});
+    boost::crc_32_type crc;
+    crc.process_bytes(at, get<uint32_t>(at + 16));
+    put(at + crc_at, static_cast<uint32_t>(crc.checksum()));
+    return file;
+}
+
 // A stranger's header is shown on terminals.
 TEST(TraceFile, HasNoControlCharactersInItsHeader) {
     Trace trace = trace_of_all();
-    trace.properties["model"] = "read=exp:1ms\x1b[31m";
-    EXPECT_NE(trouble(encode_file(trace)).find("control characters"), std::string::npos);
+    trace.properties["model"] = "read=exp:1msX[31m";
+    const std::string file = encode_file(trace);
+    EXPECT_NE(trouble(with_character(file, '\x1b')).find("control characters"), std::string::npos);
+    EXPECT_EQ(trouble(with_character(file, 'Y')), "none");
+    EXPECT_FALSE(may_have({{"model", "\x1b[31m"}}));
+    EXPECT_FALSE(may_have({{"mo=del", "exp"}}));
     trace.properties["model"] = "\xc3\xa9";
     EXPECT_EQ(trouble(encode_file(trace)), "none");
 }
