@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "driver/nbd/text.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -30,7 +32,7 @@ StrictJson parse(const std::string& line) try {
     require_printable(answer);
     return answer;
 } catch (const std::invalid_argument& error) {
-    refuse_answer(error.what());
+    refuse_answer(nbd::printable(error.what()));  // a part of the line, as it came
 }
 
 }  // namespace

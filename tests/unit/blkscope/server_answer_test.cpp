@@ -45,6 +45,8 @@ TEST(ServerAnswer, HasNoControlCharacters) {
     EXPECT_EQ(refusal_of(R"({"faults":[{"rule":"a\nb"}]})"), text);
     EXPECT_EQ(refusal_of(R"({"properties":{"a\u007f":"b"}})"),
               "the server's answer: a key has a control character");
+    EXPECT_EQ(refusal_of("a\x7f").find('\x7f'), std::string::npos)
+        << "the library shows what it read";
 }
 
 TEST(ServerAnswer, ATraceHasPropertiesThatAFileMayHave) {
