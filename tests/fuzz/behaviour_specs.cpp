@@ -79,7 +79,7 @@ std::vector<Request> requests() {
     for (size_t op = 0; op < Buf::op_count; ++op) {
         const bool has_data = static_cast<Buf::Op>(op) != Buf::Op::flush;
         for (const uint64_t offset : {uint64_t{0}, size_bytes / 2, size_bytes - (1 << 20)}) {
-            for (const uint64_t bytes : {512, 1 << 20}) {
+            for (const uint64_t bytes : {uint64_t{512}, uint64_t{1} << 20}) {
                 all.emplace_back(static_cast<Buf::Op>(op), has_data ? offset : 0,
                                  has_data ? bytes : 0, op == 1 && bytes == 512);
             }

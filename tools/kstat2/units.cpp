@@ -43,10 +43,14 @@ std::string in_ladder(double number, std::span<const Unit> units) {
     return fmt::format(fmt::runtime(count < 1000 ? "{:.4g} {}" : "{:.0f} {}"), count, unit.name);
 }
 
+// A provider may have any number and any scale: one that is beyond all dates, or none, is seconds.
 std::string date_of(double since_1970) {
-    const auto time = static_cast<std::time_t>(since_1970);
+    constexpr double time_max = 0x1p62;
     std::tm parts{};
-    if (gmtime_r(&time, &parts) == nullptr) return fmt::format("{:.10g} s", since_1970);
+    const std::time_t time = since_1970 < time_max ? static_cast<std::time_t>(since_1970) : 0;
+    if (!(since_1970 < time_max) || gmtime_r(&time, &parts) == nullptr) {
+        return fmt::format("{:.10g} s", since_1970);
+    }
     char text[64];
     const size_t length = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
     return {text, length};
