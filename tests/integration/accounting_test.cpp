@@ -16,8 +16,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 /// The work of one fio job, as fio measured it.
 struct Measured {
     uint64_t reads;

@@ -27,7 +27,6 @@ namespace {
 
 using nbd::Command;
 
-constexpr uint64_t mib = uint64_t{1} << 20;
 constexpr uint64_t device_bytes = 64 * mib;
 constexpr uint32_t block_bytes = 4096;
 constexpr int depth = 32;
@@ -53,7 +52,7 @@ class BatchClient {
     }
 
     void batches(int count, Command type) {
-        for (int i = 0; i < count && !testing::Test::HasFailure(); ++i) batch(type);
+        for (int i = 0; i < count && !::testing::Test::HasFailure(); ++i) batch(type);
     }
 
   private:
@@ -125,7 +124,7 @@ class BatchClient {
     std::vector<char> reply_;
 };
 
-class RequestCost : public ServedDevice, public testing::WithParamInterface<const char*> {
+class RequestCost : public ServedDevice, public ::testing::WithParamInterface<const char*> {
   protected:
     std::string backing() {
         return std::string(GetParam()) == "file" ? make_image("disk.img", device_bytes)
@@ -174,7 +173,7 @@ TEST_P(Allocations, NoRequestTakesMemoryFromTheHeap) {
     EXPECT_GT(allocations(), at_first) << "the counter stands still: a kstat's reader costs some";
 }
 
-INSTANTIATE_TEST_SUITE_P(Backings, Allocations, testing::Values("file", "memory"),
+INSTANTIATE_TEST_SUITE_P(Backings, Allocations, ::testing::Values("file", "memory"),
                          [](const auto& test) { return std::string(test.param); });
 
 // ---- System calls ----
@@ -219,7 +218,7 @@ TEST_P(SystemCalls, AreSharedByTheRequestsOfABatch) {
                    static_cast<int>(1000 * calls / (batches * depth)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backings, SystemCalls, testing::Values("file", "memory"),
+INSTANTIATE_TEST_SUITE_P(Backings, SystemCalls, ::testing::Values("file", "memory"),
                          [](const auto& test) { return std::string(test.param); });
 
 }  // namespace

@@ -17,8 +17,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 class DeviceKstats : public ServedDevice {
   protected:
     using Chain = std::unique_ptr<kstat_ctl_t, int (*)(kstat_ctl_t*)>;

@@ -16,8 +16,6 @@ namespace {
 using nbd::Chunk;
 using nbd::Command;
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-constexpr uint64_t gib = uint64_t{1} << 30;
 constexpr uint16_t done = nbd::chunk_flag::done;
 constexpr uint16_t with_payload = nbd::command_flag::payload_len;
 

@@ -75,7 +75,7 @@ struct Compared {
     Latencies measured;
 };
 
-class FioPercentiles : public testing::Test {
+class FioPercentiles : public ::testing::Test {
   protected:
     // This process publishes in one folder for as long as it lives.
     static void SetUpTestSuite() {

@@ -15,8 +15,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 /// The tree of kstat2s, as one reader has it.
 class Tree {
   public:

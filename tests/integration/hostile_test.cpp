@@ -22,8 +22,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool sanitized = true;
 #else

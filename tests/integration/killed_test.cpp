@@ -24,8 +24,8 @@ namespace {
 constexpr int kills_usual = 50;
 constexpr int writers_at_once = 3;
 constexpr size_t blocks_each = 64;
-constexpr size_t block_bytes = 4096;
-constexpr size_t words_each = block_bytes / sizeof(uint64_t);
+constexpr size_t killed_block_bytes = 4096;
+constexpr size_t words_each = killed_block_bytes / sizeof(uint64_t);
 
 // The state of the blocks of one writer, over all kills. A block holds its version in every word.
 struct Region {
@@ -37,13 +37,13 @@ struct Region {
 };
 
 // Writes to its region, some with FUA, and flushes sometimes, until the server has ended.
-class Writer {
+class KilledWriter {
   public:
-    Writer(const std::string& uri, Region& region, unsigned seed)
+    KilledWriter(const std::string& uri, Region& region, unsigned seed)
         : client_(uri), region_(region), random_(seed), thread_([this] { write_until_killed(); }) {}
-    ~Writer() { thread_.join(); }
-    Writer(const Writer&) = delete;
-    Writer& operator=(const Writer&) = delete;
+    ~KilledWriter() { thread_.join(); }
+    KilledWriter(const KilledWriter&) = delete;
+    KilledWriter& operator=(const KilledWriter&) = delete;
 
     [[nodiscard]] unsigned steps() const { return steps_; }
 
@@ -64,8 +64,8 @@ class Writer {
         const bool fua = random_() % 4 == 0;
         const uint64_t version = ++region_.sent[block];
         const std::vector<uint64_t> data(words_each, version);
-        if (nbd_pwrite(client_.get(), data.data(), block_bytes,
-                       region_.first_byte + block * block_bytes,
+        if (nbd_pwrite(client_.get(), data.data(), killed_block_bytes,
+                       region_.first_byte + block * killed_block_bytes,
                        fua ? LIBNBD_CMD_FLAG_FUA : 0) < 0) {
             return false;
         }
@@ -92,8 +92,8 @@ class Killed : public ServedDevice {
         std::ifstream in(image, std::ios::binary);
         for (size_t block = 0; block < blocks_each; ++block) {
             std::vector<uint64_t> words(words_each);
-            in.seekg(static_cast<std::streamoff>(region.first_byte + block * block_bytes));
-            in.read(reinterpret_cast<char*>(words.data()), block_bytes);
+            in.seekg(static_cast<std::streamoff>(region.first_byte + block * killed_block_bytes));
+            in.read(reinterpret_cast<char*>(words.data()), killed_block_bytes);
             ASSERT_TRUE(in.good());
             const auto [oldest, newest] = std::minmax_element(words.begin(), words.end());
             if (region.sent[block] == region.answered[block]) {
@@ -107,7 +107,7 @@ class Killed : public ServedDevice {
 
     // Without the order of an end: as the kernel or the power would do it.
     void kill_after(std::chrono::microseconds moment,
-                    const std::vector<std::unique_ptr<Writer>>& all) {
+                    const std::vector<std::unique_ptr<KilledWriter>>& all) {
         ASSERT_TRUE(eventually([&] {
             return std::all_of(all.begin(), all.end(),
                                [](const auto& w) { return w->steps() > 20; });
@@ -120,19 +120,20 @@ class Killed : public ServedDevice {
 
 TEST_F(Killed, FiftyTimesUnderLoadLosesNothingThatWasPromised) {
     const int kills = rounds(kills_usual);
-    const std::string image = make_image("disk.img", writers_at_once * blocks_each * block_bytes);
+    const std::string image =
+        make_image("disk.img", writers_at_once * blocks_each * killed_block_bytes);
     std::vector<Region> regions;
     for (size_t i = 0; i < writers_at_once; ++i)
-        regions.push_back({.first_byte = i * blocks_each * block_bytes});
+        regions.push_back({.first_byte = i * blocks_each * killed_block_bytes});
     std::mt19937 random(20261121);
     for (int round = 0; round < kills; ++round) {
         std::vector<std::string> options{"--queue-depth", std::to_string(1 + random() % 8)};
         if (round % 2 == 1) options.emplace_back("--direct");
         serve(image, options);
         {
-            std::vector<std::unique_ptr<Writer>> writers;
+            std::vector<std::unique_ptr<KilledWriter>> writers;
             for (Region& region : regions)
-                writers.push_back(std::make_unique<Writer>(uri(), region, random()));
+                writers.push_back(std::make_unique<KilledWriter>(uri(), region, random()));
             kill_after(std::chrono::microseconds(random() % 50'000), writers);
         }
         for (const Region& region : regions)

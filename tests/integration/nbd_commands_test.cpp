@@ -16,9 +16,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-constexpr uint64_t gib = uint64_t{1} << 30;
-
 using Descriptors = std::vector<std::pair<uint32_t, uint32_t>>;  // length, flags
 
 class NbdCommands : public ServedDevice {
@@ -70,7 +67,7 @@ class NbdCommands : public ServedDevice {
     int error_ = 0;
 };
 
-class EachSparseBacking : public NbdCommands, public testing::WithParamInterface<const char*> {
+class EachSparseBacking : public NbdCommands, public ::testing::WithParamInterface<const char*> {
   protected:
     void SetUp() override {
         NbdCommands::SetUp();
@@ -80,7 +77,7 @@ class EachSparseBacking : public NbdCommands, public testing::WithParamInterface
         serve(kind == "memory" ? "memory:16M" : make_image("disk.img", 16 * mib), options);
     }
 };
-INSTANTIATE_TEST_SUITE_P(Backings, EachSparseBacking, testing::Values("file", "direct", "memory"),
+INSTANTIATE_TEST_SUITE_P(Backings, EachSparseBacking, ::testing::Values("file", "direct", "memory"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST_P(EachSparseBacking, BlockStatusTellsDataFromHoles) {

@@ -15,8 +15,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 class Nbd : public ServedDevice {};
 
 TEST_F(Nbd, WhatWasWrittenIsRead) {

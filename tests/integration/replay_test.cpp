@@ -16,13 +16,13 @@ namespace blkscope::test {
 namespace {
 
 /// The operation, flags, offset and length of a recorded request.
-using Row = std::vector<std::string>;
+using CsvRow = std::vector<std::string>;
 
 class Replayed : public ServedDevice {
   protected:
     /// In the order in which the device got them. Requests of one receive have the same stamp of
     /// arrival. Each request has a stamp of its own in the queue.
-    static std::vector<Row> rows_of(const std::string& csv) {
+    static std::vector<CsvRow> rows_of(const std::string& csv) {
         std::istringstream lines(csv);
         std::string line;
         std::getline(lines, line);
@@ -30,18 +30,18 @@ class Replayed : public ServedDevice {
         const auto column = [&](const std::string& name) {
             return static_cast<size_t>(std::find(names.begin(), names.end(), name) - names.begin());
         };
-        std::vector<std::pair<int64_t, Row>> found;
+        std::vector<std::pair<int64_t, CsvRow>> found;
         while (std::getline(lines, line)) {
             std::vector<std::string> values = split(line);
             values.resize(names.size());
-            Row row;
+            CsvRow row;
             for (const char* name : {"op", "flags", "offset", "bytes"}) {
                 row.push_back(values[column(name)]);
             }
             found.emplace_back(std::stoll(values[column("queued_ns")]), row);
         }
         std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
-        std::vector<Row> rows;
+        std::vector<CsvRow> rows;
         for (auto& [queued, row] : found) rows.push_back(row);
         return rows;
     }
@@ -74,8 +74,8 @@ class Replayed : public ServedDevice {
 
     /// The requests of a device when so many are recorded. The last reply is recorded a little
     /// after the client has it.
-    std::vector<Row> recorded(const std::string& device, size_t count) {
-        std::vector<Row> rows;
+    std::vector<CsvRow> recorded(const std::string& device, size_t count) {
+        std::vector<CsvRow> rows;
         EXPECT_TRUE(eventually([&] {
             rows = rows_of(blkscope({"trace", device}));
             return rows.size() == count;
@@ -98,7 +98,7 @@ class Replayed : public ServedDevice {
         return save("nbd0");
     }
 
-    std::vector<Row> rows_;
+    std::vector<CsvRow> rows_;
 };
 
 TEST_F(Replayed, AMixedTraceArrivesAsItWasRecorded) {

@@ -21,6 +21,9 @@
 
 namespace blkscope::test {
 
+constexpr uint64_t mib = uint64_t{1} << 20;
+constexpr uint64_t gib = uint64_t{1} << 30;
+
 /// Waits until `condition` holds; false when it did not within `limit`.
 bool eventually(const std::function<bool()>& condition,
                 std::chrono::milliseconds limit = std::chrono::seconds(20));

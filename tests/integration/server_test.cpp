@@ -22,8 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-constexpr size_t block_bytes = 4096;
+constexpr size_t write_bytes = 4096;
 
 class Server : public ServedDevice {
   protected:
@@ -295,15 +294,15 @@ TEST_F(Server, LeavesNothingBehindWhenItEnds) {
 }
 
 /// Keeps writes in flight until the connection ends, each block once, and notes what was answered.
-class Writer {
+class CountingWriter {
   public:
-    Writer(const std::string& uri, uint64_t first, uint64_t blocks)
+    CountingWriter(const std::string& uri, uint64_t first, uint64_t blocks)
         : client_(uri), first_(first), blocks_(blocks), answered_(blocks), thread_([this] {
               write_until_the_end();
           }) {}
-    ~Writer() { thread_.join(); }
-    Writer(const Writer&) = delete;
-    Writer& operator=(const Writer&) = delete;
+    ~CountingWriter() { thread_.join(); }
+    CountingWriter(const CountingWriter&) = delete;
+    CountingWriter& operator=(const CountingWriter&) = delete;
 
     [[nodiscard]] uint64_t successes() const { return successes_; }
     void wait() {
@@ -316,14 +315,14 @@ class Writer {
 
   private:
     struct Request {
-        Writer* writer;
+        CountingWriter* writer;
         uint64_t block;
     };
     static constexpr uint64_t depth = 64;
 
     static int completed(void* user, int* error) {
         const auto* request = static_cast<Request*>(user);
-        Writer& writer = *request->writer;
+        CountingWriter& writer = *request->writer;
         ++writer.heard_of_;
         if (*error != 0) return 1;
         writer.answered_[request->block] = 1;
@@ -335,7 +334,7 @@ class Writer {
     void send_one() {
         const nbd_completion_callback callback{
             .callback = completed, .user_data = new Request{this, sent_}, .free = discard};
-        const uint64_t at = (first_ + sent_) * block_bytes;
+        const uint64_t at = (first_ + sent_) * write_bytes;
         if (nbd_aio_pwrite(client_.get(), data_.data(), data_.size(), at, callback, 0) >= 0) {
             ++sent_;
         }
@@ -355,7 +354,7 @@ class Writer {
     Client client_;
     uint64_t first_;
     uint64_t blocks_;
-    std::vector<char> data_ = std::vector<char>(block_bytes, 'w');
+    std::vector<char> data_ = std::vector<char>(write_bytes, 'w');
     std::vector<char> answered_;
     uint64_t sent_ = 0;  // this member and the next: the thread's, until the thread has ended
     uint64_t heard_of_ = 0;
@@ -365,12 +364,12 @@ class Writer {
 };
 
 TEST_F(Server, UnderHeavyLoadSigtermLosesNothingThatWasAnswered) {
-    constexpr uint64_t blocks = 128 * mib / block_bytes;
-    const std::string image = make_image("disk.img", 4 * blocks * block_bytes);
+    constexpr uint64_t blocks = 128 * mib / write_bytes;
+    const std::string image = make_image("disk.img", 4 * blocks * write_bytes);
     serve(image, {"--queue-depth", "8"});
-    std::vector<std::unique_ptr<Writer>> writers;
+    std::vector<std::unique_ptr<CountingWriter>> writers;
     for (uint64_t i = 0; i < 4; ++i) {
-        writers.push_back(std::make_unique<Writer>(uri(), i * blocks, blocks));
+        writers.push_back(std::make_unique<CountingWriter>(uri(), i * blocks, blocks));
     }
     ASSERT_TRUE(eventually([&] {
         return std::all_of(writers.begin(), writers.end(),
@@ -383,14 +382,14 @@ TEST_F(Server, UnderHeavyLoadSigtermLosesNothingThatWasAnswered) {
     EXPECT_FALSE(fs::exists(kstat_socket()));
     std::ifstream in(image, std::ios::binary);
     for (uint64_t i = 0; i < writers.size(); ++i) {
-        Writer& writer = *writers[i];
+        CountingWriter& writer = *writers[i];
         writer.wait();
         EXPECT_EQ(writer.heard_of(), writer.sent());
         EXPECT_LT(writer.successes(), blocks);  // or it was no load when the signal came
         for (uint64_t block = 0; block < blocks; ++block) {
             if (writer.answered()[block] == 0) continue;
-            std::array<char, block_bytes> data{};
-            in.seekg(static_cast<std::streamoff>((i * blocks + block) * block_bytes));
+            std::array<char, write_bytes> data{};
+            in.seekg(static_cast<std::streamoff>((i * blocks + block) * write_bytes));
             in.read(data.data(), data.size());
             ASSERT_TRUE(std::all_of(data.begin(), data.end(), [](char c) { return c == 'w'; }))
                 << "block " << block << " was answered and is not there";

@@ -15,8 +15,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 class SparseTools : public ServedDevice {
   protected:
     /// 64 MiB, of which the MiBs 8 to 11 and 40 are data.

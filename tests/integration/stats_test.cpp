@@ -18,8 +18,6 @@ namespace {
 using stats_command::Device;
 using stats_command::Variable;
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 /// A quantile of the digest, and the share that it is for.
 constexpr std::pair<size_t, kstat2::PerMillion> shares[] = {
     {0, kstat2::p50}, {1, kstat2::p90}, {2, kstat2::p99}, {3, kstat2::p999}};

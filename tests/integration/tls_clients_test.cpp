@@ -21,7 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t mib = uint64_t{1} << 20;
 constexpr const char* size_text = "16777216\n";  // of memory:16M
 
 class TlsClients : public TlsServedDevice {

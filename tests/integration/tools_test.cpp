@@ -15,8 +15,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 // Debian's own Python, which has Debian's libnbd; another may come first in the PATH.
 constexpr const char* python_binary = "/usr/bin/python3";
 
@@ -91,7 +89,7 @@ TEST_F(Tools, NbdinfoListsEveryExportOverTcp) {
 
 // A file, a file past the page cache, and memory. An image is copied to each over four connections,
 // and copied back.
-class Copy : public Tools, public testing::WithParamInterface<const char*> {};
+class Copy : public Tools, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(Copy, NbdcopyBringsAnImageThereAndBack) {
     NEEDS("nbdcopy");
@@ -111,7 +109,7 @@ TEST_P(Copy, NbdcopyBringsAnImageThereAndBack) {
     EXPECT_TRUE(same_bytes(in, path("large.img")));
 }
 
-INSTANTIATE_TEST_SUITE_P(Backings, Copy, testing::Values("file", "direct", "memory"),
+INSTANTIATE_TEST_SUITE_P(Backings, Copy, ::testing::Values("file", "direct", "memory"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST_F(Tools, NbdcopyCopiesOneExportToAnother) {

@@ -15,7 +15,7 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t image_bytes = uint64_t{8} << 20;
+constexpr uint64_t tls_image_bytes = uint64_t{8} << 20;
 
 class UpstreamTls : public ServedDevice {
   protected:
@@ -23,7 +23,7 @@ class UpstreamTls : public ServedDevice {
         ServedDevice::SetUp();
         make_certificates(pki());
         make_key(pki(), "alice");
-        make_image("disk.img", image_bytes);
+        make_image("disk.img", tls_image_bytes);
         std::fstream(path("disk.img"), std::ios::binary | std::ios::in | std::ios::out)
             << std::string(1 << 20, 'd');
     }

@@ -20,8 +20,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-
 class Workers : public ServedDevice {
   protected:
     [[nodiscard]] size_t threads() const {

@@ -34,7 +34,7 @@ constexpr uint64_t blocks = 34;
 constexpr uint64_t slots = blocks - 2;
 constexpr uint64_t unsaved_max = slots / 2;  // records since the checkpoint
 constexpr hrtime_t turn_ns = 500;
-constexpr hrtime_t us = 1'000;
+constexpr hrtime_t crash_us = 1'000;
 
 /// The content of a block. The rest of the block is filled by `sum`, so that a tear shows.
 struct Record {
@@ -101,7 +101,7 @@ class LoggedDevice {
         const uint64_t started = random_.below(4);
         for (uint64_t i = 0; i < started; ++i) append();
         if (random_.one_in(3)) send(Buf::Op::flush, 0);
-        run_for(static_cast<hrtime_t>(random_.below(100)) * us);
+        run_for(static_cast<hrtime_t>(random_.below(100)) * crash_us);
         lose_power();
     }
 

@@ -21,7 +21,7 @@ constexpr uint64_t device_stream = 0x64657669;
 constexpr uint64_t clients_stream = 0x636c6965;
 constexpr uint64_t keys = 4;
 constexpr unsigned ring_entries = 64;
-constexpr uint64_t turn_ns_max = 3'000;
+constexpr uint64_t device_turn_ns_max = 3'000;
 constexpr hrtime_t limit_ns = 2'000'000'000;
 constexpr uint64_t blocks_max = 24;
 
@@ -204,11 +204,11 @@ void DeviceLife::drive(Party& party) {
         --party.left;
         ask(*asker);
     }
-    timeline_.spend(static_cast<hrtime_t>(random_.between(1, turn_ns_max)));
+    timeline_.spend(static_cast<hrtime_t>(random_.between(1, device_turn_ns_max)));
     const bool rests = party.ready.empty();
     party.ring->wait(rests || party.left == 0);
     if (kernel_.asleep(party.ring_number)) return;
-    timeline_.after(static_cast<hrtime_t>(random_.between(1, turn_ns_max)),
+    timeline_.after(static_cast<hrtime_t>(random_.between(1, device_turn_ns_max)),
                     [this, &party] { drive(party); });
 }
 

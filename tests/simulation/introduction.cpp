@@ -16,7 +16,7 @@ constexpr uint64_t detours_max = 4;
 constexpr Option unknown_option{4711};
 
 template <class T>
-T load(const std::byte* from) {
+T value_at(const std::byte* from) {
     return nbd::load_be<T>(std::span<const std::byte, sizeof(T)>(from, sizeof(T)));
 }
 
@@ -159,8 +159,8 @@ size_t Introduction::hear(const std::byte* bytes, size_t count, std::vector<std:
 size_t Introduction::hear_greeting(const std::byte* bytes, size_t count,
                                    std::vector<std::byte>& out) {
     if (count < nbd::greeting_bytes) return 0;
-    if (load<uint64_t>(bytes) != nbd::init_magic ||
-        load<uint64_t>(bytes + 8) != nbd::option_magic || load<uint16_t>(bytes + 16) != 3) {
+    if (value_at<uint64_t>(bytes) != nbd::init_magic ||
+        value_at<uint64_t>(bytes + 8) != nbd::option_magic || value_at<uint16_t>(bytes + 16) != 3) {
         complain("a malformed greeting");
     }
     const uint32_t flags = no_zeroes_ ? 3 : 1;
@@ -172,8 +172,9 @@ size_t Introduction::hear_greeting(const std::byte* bytes, size_t count,
 
 size_t Introduction::hear_reply(const std::byte* bytes, size_t count, std::vector<std::byte>& out) {
     if (count < nbd::option_reply_header_bytes) return 0;
-    const auto length = load<uint32_t>(bytes + 16);
-    if (load<uint64_t>(bytes) != nbd::option_reply_magic || length > 2 * nbd::string_bytes_max) {
+    const auto length = value_at<uint32_t>(bytes + 16);
+    if (value_at<uint64_t>(bytes) != nbd::option_reply_magic ||
+        length > 2 * nbd::string_bytes_max) {
         complain("a malformed option reply");
         return count;
     }
@@ -183,8 +184,8 @@ size_t Introduction::hear_reply(const std::byte* bytes, size_t count, std::vecto
         return count;
     }
     const Said asked = unanswered_.front();
-    const auto type = static_cast<OptionReply>(load<uint32_t>(bytes + 12));
-    if (load<uint32_t>(bytes + 8) != static_cast<uint32_t>(asked.option)) {
+    const auto type = static_cast<OptionReply>(value_at<uint32_t>(bytes + 12));
+    if (value_at<uint32_t>(bytes + 8) != static_cast<uint32_t>(asked.option)) {
         complain("a reply to another option");
     }
     const bool last = type == OptionReply::ack || (static_cast<uint32_t>(type) >> 31) != 0;
@@ -204,8 +205,8 @@ void Introduction::take_part(const Said& asked, OptionReply type, const std::byt
     if (type == OptionReply::server && asked.option == Option::list) {
         ++listed_;
     } else if (type == OptionReply::info && informs && bytes >= 2) {
-        if (load<uint16_t>(data) != static_cast<uint16_t>(Info::exp)) return;
-        if (bytes != 12 || load<uint64_t>(data + 2) != invitation_.export_bytes) {
+        if (value_at<uint16_t>(data) != static_cast<uint16_t>(Info::exp)) return;
+        if (bytes != 12 || value_at<uint64_t>(data + 2) != invitation_.export_bytes) {
             complain("another size than the export has");
         }
         told_size_ = true;
@@ -244,7 +245,7 @@ size_t Introduction::hear_export(const std::byte* bytes, size_t count) {
     if (must_fail()) complain("served without TLS");
     const size_t wanted = 10 + (no_zeroes_ ? 0 : nbd::export_name_zeroes);
     if (count < wanted) return 0;
-    if (load<uint64_t>(bytes) != invitation_.export_bytes) {
+    if (value_at<uint64_t>(bytes) != invitation_.export_bytes) {
         complain("another size than the export has");
     }
     const std::byte* const zeroes = bytes + 10;

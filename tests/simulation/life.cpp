@@ -20,7 +20,7 @@ constexpr uint64_t door_stream = 0x646f6f72;
 constexpr uint64_t table_stream = 0x7461626c;
 constexpr uint64_t rules_stream = 0x72756c65;
 constexpr uint64_t loss_stream = 0x6c6f7373;
-constexpr uint64_t change_stream = 0x6368616e;
+constexpr uint64_t planned_change_stream = 0x6368616e;
 constexpr uint64_t changing_life_each = 4;  // one life with a server in so many
 constexpr unsigned address_bits = 32;
 constexpr uint64_t device_life_each = 4;    // one life in so many is a device's alone
@@ -181,7 +181,7 @@ LifePlan draw_plan(uint64_t seed, const Cuts& cuts) {
     plan.tls = seed % tls_life_each == tls_life;
     draw_rules_and_losses(seed, plan);
     plan.cuts = cuts;
-    Random changes(seed, change_stream);
+    Random changes(seed, planned_change_stream);
     if (changes.one_in(changing_life_each)) {
         plan.changes = static_cast<unsigned>(changes.between(1, 16));
     }

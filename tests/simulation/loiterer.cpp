@@ -14,7 +14,7 @@ namespace {
 using nbd::Option;
 
 constexpr uint64_t drip_ns_max = 400'000'000;
-constexpr uint64_t look_ns_max = 50'000;
+constexpr uint64_t lazy_look_ns_max = 50'000;
 constexpr uint64_t options_max = 60;  // more than a server reads
 
 }  // namespace
@@ -103,7 +103,7 @@ void Loiterer::look() {
     if (reads_) {
         const int64_t result = socket_->receive(part);
         if (result == 0 || (result < 0 && result != -EAGAIN)) return close(false);
-        if (result > 0) look_soon(static_cast<hrtime_t>(random_.between(1, look_ns_max)));
+        if (result > 0) look_soon(static_cast<hrtime_t>(random_.between(1, lazy_look_ns_max)));
     }
     push();
     if (manner_ == Manner::vanishes && random_.one_in(2)) close(random_.one_in(2));
@@ -118,7 +118,7 @@ void Loiterer::push() {
     if (result == -EAGAIN) return;
     if (result < 0) return close(false);
     out_first_ += static_cast<size_t>(result);
-    look_soon(static_cast<hrtime_t>(random_.between(1, drips ? drip_ns_max : look_ns_max)));
+    look_soon(static_cast<hrtime_t>(random_.between(1, drips ? drip_ns_max : lazy_look_ns_max)));
 }
 
 }  // namespace blkscope::simulation

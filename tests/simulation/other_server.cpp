@@ -17,9 +17,9 @@ using nbd::Error;
 using nbd::ReplyForm;
 namespace flag = nbd::transmission_flag;
 
-constexpr uint64_t look_ns_max = 3'000;
+constexpr uint64_t server_look_ns_max = 3'000;
 constexpr uint64_t pause_ns_max = 20'000;
-constexpr uint64_t one_part_in = 4;  // sends that are cut short
+constexpr uint64_t one_send_in = 4;  // sends that are cut short
 constexpr size_t receive_bytes_max = 65536;
 constexpr uint32_t request_bytes_max = 1 << 20;
 constexpr uint64_t nonsense_bytes_max = 64;
@@ -127,7 +127,7 @@ void OtherServer::take(const ConnectionRef& connection) {
         return connection->socket->close();
     }
     append(connection->in, std::span(part).first(static_cast<size_t>(result)));
-    look_soon(connection, static_cast<hrtime_t>(random_.between(1, look_ns_max)));
+    look_soon(connection, static_cast<hrtime_t>(random_.between(1, server_look_ns_max)));
 }
 
 bool OtherServer::take_request(const ConnectionRef& connection) {
@@ -308,7 +308,7 @@ void OtherServer::put_chunk(const Running& running, Chunk type, bool last, uint6
 void OtherServer::push(const ConnectionRef& connection) {
     if (!connection->open || connection->out.empty()) return;
     std::vector<std::byte>& out = connection->out;
-    const bool part = random_.one_in(one_part_in);
+    const bool part = random_.one_in(one_send_in);
     const size_t bytes = part ? random_.between(1, out.size()) : out.size();
     const int64_t result = connection->socket->send(std::span(out).first(bytes));
     if (result <= 0) return;  // `changed` is called when there is room; take() has an error

@@ -24,12 +24,12 @@ constexpr uint64_t server_stream = 0x6f746872;
 constexpr uint64_t trouble_stream = 0x74726f75;
 constexpr uint64_t wire_stream = 0x77697265;
 constexpr uint64_t connections_stream = 0x636f6e6e;
-constexpr unsigned ring_entries = 64;
-constexpr uint64_t turn_ns_max = 3'000;
+constexpr unsigned upstream_ring_entries = 64;
+constexpr uint64_t upstream_turn_ns_max = 3'000;
 constexpr hrtime_t us_ns = 1'000;
 constexpr hrtime_t ms_ns = 1'000'000;
 constexpr hrtime_t second_ns = 1'000'000'000;
-constexpr uint64_t blocks_max = 24;
+constexpr uint64_t upstream_blocks_max = 24;
 constexpr hrtime_t delivery_ns = ms_ns;  // from the backing's answer to its session
 
 hrtime_t draw_ns(Random& random, hrtime_t least, hrtime_t most) {
@@ -217,7 +217,7 @@ UpstreamLife::UpstreamLife(uint64_t seed, const Cuts& cuts)
     plan.silent_one_in = random_.one_in(3) ? random_.between(20, 100) : 0;
     server_ = std::make_unique<OtherServer>(timeline_, judge_, Random(seed, server_stream), plan);
     oracle_ = std::make_unique<Oracle>(server_->memory());
-    ring_ = std::make_unique<Ring>(ring_entries, false, kernel_);
+    ring_ = std::make_unique<Ring>(upstream_ring_entries, false, kernel_);
     kernel_.when_ready(0, [this] { drive(); });
     auto dialer = std::make_unique<SimulatedDialer>(timeline_, kernel_, *server_,
                                                     Random(seed, wire_stream), connections_);
@@ -288,10 +288,10 @@ void UpstreamLife::drive() {
     }
     begun_ = true;
     for (Member* const member : std::exchange(ready_, {})) ask(*member);
-    timeline_.spend(draw_ns(random_, 1, turn_ns_max));
+    timeline_.spend(draw_ns(random_, 1, upstream_turn_ns_max));
     ring_->wait(ready_.empty());
     if (kernel_.asleep(0)) return;
-    timeline_.after(draw_ns(random_, 1, turn_ns_max), [this] { drive(); });
+    timeline_.after(draw_ns(random_, 1, upstream_turn_ns_max), [this] { drive(); });
 }
 
 void UpstreamLife::ask(Member& member) {
@@ -305,7 +305,7 @@ void UpstreamLife::ask(Member& member) {
     --place.session_left;
     ++place.out;
     ++out_;
-    member.draw(random_, *oracle_, timeline_.now(), blocks_max);
+    member.draw(random_, *oracle_, timeline_.now(), upstream_blocks_max);
     member.iodone = done;
     member.losses_seen = &place.losses_seen;
     member.losses = backing_->losses();

@@ -74,7 +74,8 @@ class Client {
     bool connected_ = false;
 };
 
-kstat2_t* publish(const char* name, uint64_t value, kstat2_metaflag_t flags = KSTAT2_MF_NONE) {
+kstat2_t* publish_value(const char* name, uint64_t value,
+                        kstat2_metaflag_t flags = KSTAT2_MF_NONE) {
     const char* segments[] = {"misc", "published", name};
     kstat2_t* const ksp =
         kstat2_create(segments, 3, ALL_ZONES, nullptr, 1, 0, nullptr, "a test's", flags);
@@ -86,8 +87,8 @@ kstat2_t* publish(const char* name, uint64_t value, kstat2_metaflag_t flags = KS
 
 /// Publishes one open and one private kstat, until told to go on; then only the private one.
 void provide(const Line& line) {
-    kstat2_t* const open = publish("open", 17);
-    publish("private", 18, KSTAT2_MF_PRIV);
+    kstat2_t* const open = publish_value("open", 17);
+    publish_value("private", 18, KSTAT2_MF_PRIV);
     line.say('r');
     line.hear();
     kstat2_delete(open);
@@ -161,11 +162,12 @@ TEST_F(Kstat2Publish, AProcessMayExitWhileACallbackInstalls) {
                 is_called = true;
                 is_called.notify_one();
                 const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(100);
-                while (std::chrono::steady_clock::now() < end) kstat2_delete(publish("again", 1));
+                while (std::chrono::steady_clock::now() < end)
+                    kstat2_delete(publish_value("again", 1));
                 return 0;
             },
             nullptr);
-        publish("open", 1);
+        publish_value("open", 1);
         line.say('r');
         is_called.wait(false);
     });
@@ -180,10 +182,10 @@ TEST_F(Kstat2Publish, AProcessMayExitWhileACallbackInstalls) {
 
 TEST_F(Kstat2Publish, AChildPublishesNothingOfItsParents) {
     ChildProcess provider([](const Line& line) {
-        kstat2_t* const parents = publish("parent", 1);
+        kstat2_t* const parents = publish_value("parent", 1);
         const pid_t child = fork();
         if (child == 0) {
-            publish("child", 2);
+            publish_value("child", 2);
             kstat2_delete(parents);  // its memory is the child's to give back
             line.say('c');
             line.hear();

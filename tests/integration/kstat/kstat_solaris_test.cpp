@@ -12,7 +12,7 @@ namespace {
 
 using KstatSolaris = KstatProcesses;
 
-std::string output_of(const char* program) {
+std::string solaris_output_of(const char* program) {
     std::string output;
     FILE* const pipe = popen(program, "r");
     for (int c = 0; pipe != nullptr && (c = std::fgetc(pipe)) != EOF;) {
@@ -28,7 +28,7 @@ TEST_F(KstatSolaris, AProgramFindsWhatItsHeadersPromise) {
     for (const kstat_t* ks = kc->kc_chain; ks != nullptr; ks = ks->ks_next) {
         if (std::string(ks->ks_module) == "cpu" && std::string(ks->ks_name) == "sys") ++processors;
     }
-    EXPECT_EQ(output_of(SOLARIS_READER),
+    EXPECT_EQ(solaris_output_of(SOLARIS_READER),
               "active " + std::to_string(processors) +
                   "\nabsent -1\nsets 0\n"
                   "dnlc hits pick_last dir_entries_cached_current dir_reclaim_any\n"

@@ -13,7 +13,7 @@ namespace {
 
 using Command = ControlRequest::Command;
 
-std::string trouble(const std::string& line) {
+std::string refusal(const std::string& line) {
     try {
         static_cast<void>(parse_request(line));
     } catch (const std::invalid_argument& error) {
@@ -69,7 +69,7 @@ TEST(ControlRequest, EveryCommandHasALine) {
 TEST(ControlRequest, AWrongLineHasItsKey) {
     struct {
         const char* line;
-        const char* trouble;
+        const char* refusal;
     } const cases[] = {
         {"", "line 1, column 1: "},
         {"nonsense", "line 1, column 2: "},
@@ -105,9 +105,9 @@ TEST(ControlRequest, AWrongLineHasItsKey) {
         {R"({"command":"slow","device":"nbd0","over-ns":3600000000001})", "over-ns: too large"},
     };
     for (const auto& [line, why] : cases) {
-        EXPECT_EQ(trouble(line).rfind(why, 0), 0u) << line << " is: " << trouble(line);
+        EXPECT_EQ(refusal(line).rfind(why, 0), 0u) << line << " is: " << refusal(line);
     }
-    EXPECT_EQ(trouble(std::string(60'000, '[')), "nested too deeply");
+    EXPECT_EQ(refusal(std::string(60'000, '[')), "nested too deeply");
 }
 
 // Any bytes are a request, or std::invalid_argument.
@@ -119,7 +119,7 @@ TEST(ControlRequest, DamagedLinesAreRefusedOrRequests) {
         for (unsigned changes = random() % 4; changes > 0 && !line.empty(); --changes) {
             line[random() % line.size()] = static_cast<char>(random());
         }
-        static_cast<void>(trouble(line));
+        static_cast<void>(refusal(line));
     }
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uint64_t mib = uint64_t{1} << 20;
+constexpr uint64_t room_mib = uint64_t{1} << 20;
 
 // The files of a machine with 1000 MiB of memory and 200 MiB of swap.
 class MemoryRoom : public testing::Test {
@@ -38,38 +38,38 @@ class MemoryRoom : public testing::Test {
 };
 
 TEST_F(MemoryRoom, IsTheMachinesMemoryAndSwapWithoutAGroup) {
-    EXPECT_EQ(memory_room(root_), 1200 * mib);
+    EXPECT_EQ(memory_room(root_), 1200 * room_mib);
     write("proc/self/cgroup", "0::/user.slice\n");
     write("sys/fs/cgroup/user.slice/memory.max", "max\n");
     write("sys/fs/cgroup/user.slice/memory.swap.max", "max\n");
-    EXPECT_EQ(memory_room(root_), 1200 * mib);
+    EXPECT_EQ(memory_room(root_), 1200 * room_mib);
 }
 
 TEST_F(MemoryRoom, IsTheSmallestLimitOfTheGroupAndThoseAroundIt) {
     write("proc/self/cgroup", "0::/a/b\n");
-    limit("a/memory.max", 300 * mib);
-    limit("a/b/memory.max", 500 * mib);
-    EXPECT_EQ(memory_room(root_), 500 * mib);  // 300 and the machine's swap
+    limit("a/memory.max", 300 * room_mib);
+    limit("a/b/memory.max", 500 * room_mib);
+    EXPECT_EQ(memory_room(root_), 500 * room_mib);  // 300 and the machine's swap
     limit("a/memory.swap.max", 0);
-    EXPECT_EQ(memory_room(root_), 300 * mib);
-    limit("memory.max", 100 * mib);  // a container sees its own group as the top
-    limit("memory.swap.max", 50 * mib);
-    EXPECT_EQ(memory_room(root_), 150 * mib);
+    EXPECT_EQ(memory_room(root_), 300 * room_mib);
+    limit("memory.max", 100 * room_mib);  // a container sees its own group as the top
+    limit("memory.swap.max", 50 * room_mib);
+    EXPECT_EQ(memory_room(root_), 150 * room_mib);
 }
 
 TEST_F(MemoryRoom, OldGroupsLimitMemoryAndSwapTogether) {
     write("proc/self/cgroup", "5:cpu,cpuacct:/x\n4:memory:/x\n0::/\n");
-    limit("memory/x/memory.limit_in_bytes", 400 * mib);
-    EXPECT_EQ(memory_room(root_), 600 * mib);
-    limit("memory/x/memory.memsw.limit_in_bytes", 450 * mib);
-    EXPECT_EQ(memory_room(root_), 450 * mib);
+    limit("memory/x/memory.limit_in_bytes", 400 * room_mib);
+    EXPECT_EQ(memory_room(root_), 600 * room_mib);
+    limit("memory/x/memory.memsw.limit_in_bytes", 450 * room_mib);
+    EXPECT_EQ(memory_room(root_), 450 * room_mib);
     limit("memory/memory.limit_in_bytes", uint64_t{9223372036854771712U});
-    EXPECT_EQ(memory_room(root_), 450 * mib);
+    EXPECT_EQ(memory_room(root_), 450 * room_mib);
 }
 
 TEST_F(MemoryRoom, IsEndlessWhereNothingCanBeRead) {
     EXPECT_EQ(memory_room(root_ / "nothing"), std::numeric_limits<uint64_t>::max());
-    EXPECT_GT(memory_room(), 64 * mib);
+    EXPECT_GT(memory_room(), 64 * room_mib);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 constexpr hrtime_t ms = 1'000'000;
 
-class AlarmTest : public testing::TestWithParam<bool> {
+class AlarmTest : public ::testing::TestWithParam<bool> {
   protected:
     struct Noted final : Alarm {
         void due() override { moments.push_back(now_ns()); }
@@ -93,7 +93,7 @@ TEST_P(AlarmTest, ACompletionEndsTheSleepBefore) {
     EXPECT_TRUE(first_.moments.empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Precise, AlarmTest, testing::Bool());
+INSTANTIATE_TEST_SUITE_P(Precise, AlarmTest, ::testing::Bool());
 
 }  // namespace
 }  // namespace blkscope

@@ -37,7 +37,7 @@ TEST(ParseSize, RefusesEverythingElse) {
 }
 
 // The same tests for each kind of backing.
-class BackingTest : public testing::TestWithParam<std::string> {
+class BackingTest : public ::testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
         char path[] = "/var/tmp/backing_test.XXXXXX";
@@ -136,16 +136,16 @@ TEST_P(KeepingBackingTest, ATrimmedRangeReadsAsZeroesAndItsNeighboursStay) {
     EXPECT_TRUE(all(4096, 't'));
 }
 
-std::string kind(const testing::TestParamInfo<std::string>& param) {
+std::string kind(const ::testing::TestParamInfo<std::string>& param) {
     return param.param.substr(0, param.param.find(':'));
 }
 
 INSTANTIATE_TEST_SUITE_P(Backings, BackingTest,
-                         testing::Values("file", "direct", "memory:4M", "null:4M"), kind);
+                         ::testing::Values("file", "direct", "memory:4M", "null:4M"), kind);
 INSTANTIATE_TEST_SUITE_P(Backings, KeepingBackingTest,
-                         testing::Values("file", "direct", "memory:4M"), kind);
+                         ::testing::Values("file", "direct", "memory:4M"), kind);
 
-class OpenBacking : public testing::Test {
+class OpenBacking : public ::testing::Test {
   protected:
     void SetUp() override {
         char path[] = "/tmp/open_backing.XXXXXX";

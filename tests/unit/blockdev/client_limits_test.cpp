@@ -24,7 +24,7 @@ struct Waiting : Buf {
 };
 
 /// A client with limits, a device with limits, and three reads of which one has tokens.
-class ClientLimitsOfReads : public testing::Test {
+class ClientLimitsOfReads : public ::testing::Test {
   protected:
     void start(const char* of_client, const char* of_device) {
         client_.limits.emplace(model::LimitSpec::parse(of_client), 0);

@@ -151,7 +151,7 @@ class Crowd {
 
 TEST(Clients, AddUpToTheDiskToTheTickAtAnyMoment) {
     Crowd crowd;
-    for (int i = 0; i < 20'000 && !testing::Test::HasFailure(); ++i) {
+    for (int i = 0; i < 20'000 && !::testing::Test::HasFailure(); ++i) {
         crowd.act();
         expect_sum_is_disk(crowd.clients, crowd.io.disk());
     }

@@ -7,7 +7,7 @@
 namespace blkscope {
 namespace {
 
-constexpr uint64_t kib = 1024;
+constexpr uint64_t extent_kib = 1024;
 
 class DeviceExtents : public DeviceTest {
   protected:
@@ -32,24 +32,28 @@ class DeviceExtents : public DeviceTest {
 
 TEST_F(DeviceExtents, AListCoversTheRangeFromItsFirstByteToItsLast) {
     make(1);
-    backing_->extents = {{8 * kib, false}, {4 * kib, true}, {64 * kib, false}};
-    EXPECT_EQ(list(4 * kib, 16 * kib),
-              (std::vector<Extent>{{4 * kib, false}, {4 * kib, true}, {8 * kib, false}}));
+    backing_->extents = {{8 * extent_kib, false}, {4 * extent_kib, true}, {64 * extent_kib, false}};
+    EXPECT_EQ(list(4 * extent_kib, 16 * extent_kib),
+              (std::vector<Extent>{
+                  {4 * extent_kib, false}, {4 * extent_kib, true}, {8 * extent_kib, false}}));
     EXPECT_EQ(resid_, 0u);
 }
 
 TEST_F(DeviceExtents, NeighboursOfOneKindAreOne) {
     make(1);
-    backing_->extents = {{kib, true}, {kib, true}, {kib, true}, {kib, false}};
-    EXPECT_EQ(list(0, 8 * kib), (std::vector<Extent>{{3 * kib, true}, {5 * kib, false}}));
+    backing_->extents = {
+        {extent_kib, true}, {extent_kib, true}, {extent_kib, true}, {extent_kib, false}};
+    EXPECT_EQ(list(0, 8 * extent_kib),
+              (std::vector<Extent>{{3 * extent_kib, true}, {5 * extent_kib, false}}));
 }
 
 TEST_F(DeviceExtents, AFullListEndsEarlyWithoutAnError) {
     make(1);
-    backing_->extents = {{kib, true}, {kib, false}, {kib, true}};
-    EXPECT_EQ(list(0, 8 * kib, 2), (std::vector<Extent>{{kib, true}, {kib, false}}));
-    EXPECT_EQ(resid_, 6 * kib);
-    EXPECT_EQ(list(0, 8 * kib, 1), (std::vector<Extent>{{kib, true}}));
+    backing_->extents = {{extent_kib, true}, {extent_kib, false}, {extent_kib, true}};
+    EXPECT_EQ(list(0, 8 * extent_kib, 2),
+              (std::vector<Extent>{{extent_kib, true}, {extent_kib, false}}));
+    EXPECT_EQ(resid_, 6 * extent_kib);
+    EXPECT_EQ(list(0, 8 * extent_kib, 1), (std::vector<Extent>{{extent_kib, true}}));
 }
 
 TEST_F(DeviceExtents, ALongListIsMadeInSeveralTurns) {
@@ -64,7 +68,7 @@ TEST_F(DeviceExtents, ALongListIsMadeInSeveralTurns) {
 
 TEST_F(DeviceExtents, AListIsCountedAndEntersNoQueue) {
     make(1);
-    list(0, 64 * kib);
+    list(0, 64 * extent_kib);
     EXPECT_EQ(device_->io().reads, 0u);
     EXPECT_EQ(device_->io().rlastupdate, 0);
     const auto data = read_data("nbd", "nbd0,cmds");
@@ -74,13 +78,13 @@ TEST_F(DeviceExtents, AListIsCountedAndEntersNoQueue) {
         return std::string(record.name) == "block_status_bytes";
     });
     ASSERT_NE(found, end);
-    EXPECT_EQ(found->value.ui64, 64 * kib);
+    EXPECT_EQ(found->value.ui64, 64 * extent_kib);
 }
 
 TEST_F(DeviceExtents, AReadThatLiesInAHoleIsDoneAndAccountedWithoutTheBacking) {
     make(1);
-    backing_->extents = {{512 * kib, true}};
-    TestBuf read(Buf::Op::read, 0, 128 * kib);
+    backing_->extents = {{512 * extent_kib, true}};
+    TestBuf read(Buf::Op::read, 0, 128 * extent_kib);
     read.extents = ExtentList(std::span(memory_).first(4));
     device_->strategy(read);
     ring_->dispatch();
@@ -88,36 +92,41 @@ TEST_F(DeviceExtents, AReadThatLiesInAHoleIsDoneAndAccountedWithoutTheBacking) {
     EXPECT_TRUE(backing_->held.empty());
     EXPECT_EQ(read.extents.items().size(), 1u);
     EXPECT_EQ(device_->io().reads, 1u);
-    EXPECT_EQ(device_->io().nread, 128 * kib);
+    EXPECT_EQ(device_->io().nread, 128 * extent_kib);
 }
 
 TEST_F(DeviceExtents, AReadThatMeetsDataTooIsDoneWhole) {
     make(1);
-    backing_->extents = {{32 * kib, true}, {kib, false}, {kib, true}, {kib, false}, {kib, true}};
-    TestBuf read(Buf::Op::read, 0, 128 * kib);
+    backing_->extents = {{32 * extent_kib, true},
+                         {extent_kib, false},
+                         {extent_kib, true},
+                         {extent_kib, false},
+                         {extent_kib, true}};
+    TestBuf read(Buf::Op::read, 0, 128 * extent_kib);
     read.extents = ExtentList(std::span(memory_).first(3));
     device_->strategy(read);
     ASSERT_EQ(backing_->held.size(), 1u);
     finish_first(1000);  // short: the rest is read, even though the list is full
-    finish_first(128 * kib - 1000);
+    finish_first(128 * extent_kib - 1000);
     EXPECT_EQ(read.done, 1);
     EXPECT_EQ(read.resid, 0u);
     const auto extents = read.extents.items();
     EXPECT_EQ((std::vector<Extent>{extents.begin(), extents.end()}),
-              (std::vector<Extent>{{32 * kib, true}, {kib, false}, {95 * kib, false}}));
+              (std::vector<Extent>{
+                  {32 * extent_kib, true}, {extent_kib, false}, {95 * extent_kib, false}}));
 }
 
 TEST_F(DeviceExtents, NobodyIsAskedAboutAReadThatIsShortOrDoesNotAsk) {
     make(2);
-    backing_->extents = {{512 * kib, true}};
+    backing_->extents = {{512 * extent_kib, true}};
     TestBuf small(Buf::Op::read, 0, 4096);
     small.extents = ExtentList(std::span(memory_).first(4));
-    TestBuf plain(Buf::Op::read, 0, 128 * kib);
+    TestBuf plain(Buf::Op::read, 0, 128 * extent_kib);
     device_->strategy(small);
     device_->strategy(plain);
     EXPECT_EQ(backing_->look_ups, 0);
     finish_first(4096);
-    finish_first(128 * kib);
+    finish_first(128 * extent_kib);
     EXPECT_TRUE(small.extents.items().empty());
 }
 

@@ -14,8 +14,8 @@ namespace blkscope {
 namespace {
 
 /// A request that has arrived and waits.
-struct Waiting : Buf {
-    explicit Waiting(Op what) {
+struct WaitingRequest : Buf {
+    explicit WaitingRequest(Op what) {
         op = what;
         state = State::waiting;
     }
@@ -35,9 +35,9 @@ TEST(DeviceQueue, GivesNothingWhenNothingCame) {
 
 TEST(DeviceQueue, StartsInTheOrderOfArrivalUpToItsDepth) {
     DeviceQueue queue(2);
-    Waiting first(Buf::Op::read);
-    Waiting second(Buf::Op::write);
-    Waiting third(Buf::Op::trim);
+    WaitingRequest first(Buf::Op::read);
+    WaitingRequest second(Buf::Op::write);
+    WaitingRequest third(Buf::Op::trim);
     for (Buf* buf : {&first, &second, &third}) queue.enter(*buf);
     EXPECT_EQ(queue.next().buf, &first);
     EXPECT_EQ(queue.next().buf, &second);
@@ -51,11 +51,11 @@ TEST(DeviceQueue, StartsInTheOrderOfArrivalUpToItsDepth) {
 // A lane with many running requests does not overtake an earlier request of another lane.
 TEST(DeviceQueue, NoLaneKeepsAnotherOut) {
     DeviceQueue queue(1);
-    std::deque<Waiting> many;
-    Waiting lonely(Buf::Op::read);
+    std::deque<WaitingRequest> many;
+    WaitingRequest lonely(Buf::Op::read);
     for (int i = 0; i < 220; ++i) queue.enter(many.emplace_back(Buf::Op::read));
     queue.enter(lonely);
-    Waiting late(Buf::Op::read);
+    WaitingRequest late(Buf::Op::read);
     queue.enter(late);
     for (int i = 0; i < 220; ++i) {
         const Buf* started = queue.next().buf;
@@ -67,8 +67,8 @@ TEST(DeviceQueue, NoLaneKeepsAnotherOut) {
 
 TEST(DeviceQueue, AFlushWaitsForThoseThatCameBeforeItToHaveAPlace) {
     DeviceQueue queue(1);
-    Waiting read(Buf::Op::read);
-    Waiting flush(Buf::Op::flush);
+    WaitingRequest read(Buf::Op::read);
+    WaitingRequest flush(Buf::Op::flush);
     queue.enter(read);
     queue.enter(flush);
     EXPECT_EQ(queue.next().buf, &read);
@@ -79,9 +79,9 @@ TEST(DeviceQueue, AFlushWaitsForThoseThatCameBeforeItToHaveAPlace) {
 
 TEST(DeviceQueue, FlushesAreGatheredWhileOneRunsAndHoldNoDepth) {
     DeviceQueue queue(1);
-    Waiting running(Buf::Op::flush);
-    Waiting second(Buf::Op::flush);
-    Waiting third(Buf::Op::flush);
+    WaitingRequest running(Buf::Op::flush);
+    WaitingRequest second(Buf::Op::flush);
+    WaitingRequest third(Buf::Op::flush);
     for (Buf* buf : {&running, &second, &third}) queue.enter(*buf);
     EXPECT_TRUE(queue.next().runs);
     EXPECT_FALSE(queue.next().runs);  // at full depth
@@ -99,9 +99,9 @@ TEST(DeviceQueue, FlushesAreGatheredWhileOneRunsAndHoldNoDepth) {
 
 TEST(DeviceQueue, AFlushThatComesWhileTheGatheredOneRunsWaitsForTheNext) {
     DeviceQueue queue(8);
-    Waiting one(Buf::Op::flush);
-    Waiting two(Buf::Op::flush);
-    Waiting three(Buf::Op::flush);
+    WaitingRequest one(Buf::Op::flush);
+    WaitingRequest two(Buf::Op::flush);
+    WaitingRequest three(Buf::Op::flush);
     queue.enter(one);
     queue.enter(two);
     static_cast<void>(queue.next());
@@ -117,17 +117,17 @@ TEST(DeviceQueue, AFlushThatComesWhileTheGatheredOneRunsWaitsForTheNext) {
 TEST(DeviceQueue, ARequestWithoutTokensKeepsItsPlace) {
     DeviceQueue queue(4);
     model::Limits limits(model::LimitSpec::parse("read_iops=1"), 0);
-    Waiting first(Buf::Op::read);
-    Waiting second(Buf::Op::read);
-    Waiting write(Buf::Op::write);
-    Waiting third(Buf::Op::read);
+    WaitingRequest first(Buf::Op::read);
+    WaitingRequest second(Buf::Op::read);
+    WaitingRequest write(Buf::Op::write);
+    WaitingRequest third(Buf::Op::read);
     for (Buf* buf : {&first, &second, &write, &third}) queue.enter(*buf);
     queue.begin_pass(limits, 0);
     EXPECT_EQ(queue.next(&limits).buf, &first);
     EXPECT_EQ(queue.next(&limits).buf, &write);  // needs no tokens of reads
     EXPECT_EQ(queue.next(&limits).buf, nullptr);
     EXPECT_FALSE(queue.idle());
-    Waiting last(Buf::Op::read);
+    WaitingRequest last(Buf::Op::read);
     queue.enter(last);
     queue.begin_pass(limits, *limits.again_at());
     EXPECT_EQ(queue.next(&limits).buf, &second);
@@ -143,10 +143,10 @@ TEST(DeviceQueue, ARequestWithoutTokensKeepsItsPlace) {
 TEST(DeviceQueue, APassThatIsBrokenOffLosesNoPlaces) {
     DeviceQueue queue(4);
     model::Limits limits(model::LimitSpec::parse("read_iops=1"), 0);
-    Waiting first(Buf::Op::read);
-    Waiting second(Buf::Op::read);
-    Waiting write(Buf::Op::write);
-    Waiting third(Buf::Op::read);
+    WaitingRequest first(Buf::Op::read);
+    WaitingRequest second(Buf::Op::read);
+    WaitingRequest write(Buf::Op::write);
+    WaitingRequest third(Buf::Op::read);
     for (Buf* buf : {&first, &second, &write, &third}) queue.enter(*buf);
     queue.begin_pass(limits, 0);
     EXPECT_EQ(queue.next(&limits).buf, &first);
@@ -159,8 +159,8 @@ TEST(DeviceQueue, APassThatIsBrokenOffLosesNoPlaces) {
 TEST(DeviceQueue, AFullDepthIsNoLackOfTokens) {
     DeviceQueue queue(1);
     model::Limits limits(model::LimitSpec::parse("iops=1"), 0);
-    Waiting first(Buf::Op::read);
-    Waiting second(Buf::Op::read);
+    WaitingRequest first(Buf::Op::read);
+    WaitingRequest second(Buf::Op::read);
     queue.enter(first);
     queue.enter(second);
     queue.begin_pass(limits, 0);
@@ -179,7 +179,7 @@ TEST(DeviceQueue, KeepsDepthAndOrderWhateverHappens) {
     std::mt19937 random(20261122);  // a fixed seed: a failure can be run again
     for (int round = 0; round < 200; ++round) {
         DeviceQueue queue(1 + static_cast<uint32_t>(random() % 5));
-        std::deque<Waiting> all;
+        std::deque<WaitingRequest> all;
         std::vector<Buf*> running;
         size_t turns = 0;
         for (int step = 0; step < 400; ++step) {

@@ -20,7 +20,7 @@
 namespace blkscope {
 namespace {
 
-class Claims : public testing::Test {
+class Claims : public ::testing::Test {
   protected:
     void SetUp() override {
         path_ = "/tmp/blkscope_test.XXXXXX";

@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-class DeviceUser : public testing::Test {
+class DeviceUser : public ::testing::Test {
   protected:
     void SetUp() override {
         char path[] = "/tmp/blkscope_test.XXXXXX";

@@ -57,7 +57,7 @@ class BlobReader {
     std::vector<uint64_t> memory_;
 };
 
-class IoStatsKstat : public BlobReader, public testing::Test {};
+class IoStatsKstat : public BlobReader, public ::testing::Test {};
 class IoStatsOfADevice : public BlobReader, public DeviceTest {};
 
 TEST_F(IoStatsKstat, IsABlobWithWhatTheRequestsTook) {

@@ -99,7 +99,7 @@ class SharedScript final : public ScriptedBacking {
     SharedScript** second_;
 };
 
-class LanesTest : public testing::Test {
+class LanesTest : public ::testing::Test {
   protected:
     void SetUp() override {
         char path[] = "/tmp/lanes_test.XXXXXX";
@@ -312,7 +312,7 @@ TEST_F(LanesTest, WhatIsPostedWhileCompletionsAreTakenIsNotForgotten) {
 
 // ---- With real backings ----
 
-class LanesOf : public LanesTest, public testing::WithParamInterface<const char*> {
+class LanesOf : public LanesTest, public ::testing::WithParamInterface<const char*> {
   protected:
     static constexpr uint64_t bytes = uint64_t{4} << 20;
 
@@ -465,7 +465,7 @@ TEST_P(LanesOf, AStormFromTwoWorkersIsCountedToTheLastRequest) {
               2 * each);
 }
 
-INSTANTIATE_TEST_SUITE_P(Backings, LanesOf, testing::Values("memory:4M", "file"),
+INSTANTIATE_TEST_SUITE_P(Backings, LanesOf, ::testing::Values("memory:4M", "file"),
                          [](const auto& which) {
                              return std::string(which.param).substr(0, 4) == "file" ? "File"
                                                                                     : "Memory";

@@ -11,8 +11,8 @@
 namespace blkscope {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-constexpr uint64_t mib_sectors = mib / 512;
+constexpr uint64_t disk_mib = uint64_t{1} << 20;
+constexpr uint64_t mib_sectors = disk_mib / 512;
 
 PartitionTable table_of(const DiskImage& image, uint32_t block_bytes = 1) {
     return read_partition_table(
@@ -26,60 +26,61 @@ std::string problem_of(const DiskImage& image) {
     return table ? "" : table.error();
 }
 
-const std::vector<Partition> two_mib_and_four{{1, mib, 2 * mib}, {2, 3 * mib, 4 * mib}};
+const std::vector<Partition> two_mib_and_four{{1, disk_mib, 2 * disk_mib},
+                                              {2, 3 * disk_mib, 4 * disk_mib}};
 
 TEST(PartitionTable, AnEmptyDiskHasNoneAndNoProblem) {
-    EXPECT_TRUE(table_of(DiskImage(mib))->empty());
-    EXPECT_TRUE(table_of(DiskImage(mib)));
+    EXPECT_TRUE(table_of(DiskImage(disk_mib))->empty());
+    EXPECT_TRUE(table_of(DiskImage(disk_mib)));
     EXPECT_TRUE(table_of(DiskImage(100)));
 }
 
 TEST(PartitionTable, AGptHasItsPartitions) {
-    DiskImage image(8 * mib);
+    DiskImage image(8 * disk_mib);
     image.gpt({{mib_sectors, 2 * mib_sectors}, {3 * mib_sectors, 4 * mib_sectors}});
     EXPECT_TRUE(table_of(image));
     EXPECT_EQ(*table_of(image), two_mib_and_four);
 }
 
 TEST(PartitionTable, AGptIsFoundAtEitherSectorSize) {
-    DiskImage image(8 * mib, 4096);
+    DiskImage image(8 * disk_mib, 4096);
     image.gpt({{256, 512}, {768, 1024}});
     EXPECT_EQ(*table_of(image), two_mib_and_four);
     EXPECT_EQ(*table_of(image, 4096), two_mib_and_four);
-    DiskImage small(8 * mib);
+    DiskImage small(8 * disk_mib);
     small.gpt({{mib_sectors, 2 * mib_sectors}, {3 * mib_sectors, 4 * mib_sectors}});
     EXPECT_EQ(*table_of(small, 4096), two_mib_and_four);
 }
 
 TEST(PartitionTable, GptEntriesMayBeLargerThanUsual) {
-    DiskImage image(8 * mib);
+    DiskImage image(8 * disk_mib);
     image.gpt({{mib_sectors, 2 * mib_sectors}, {3 * mib_sectors, 4 * mib_sectors}}, 16, 512);
     EXPECT_EQ(*table_of(image), two_mib_and_four);
 }
 
 TEST(PartitionTable, AGptWithoutEntriesHasNoPartitions) {
-    DiskImage image(8 * mib);
+    DiskImage image(8 * disk_mib);
     image.gpt({}, 0);
     EXPECT_TRUE(table_of(image)->empty());
     EXPECT_TRUE(table_of(image));
 }
 
 TEST(PartitionTable, AnMbrHasItsPrimaryPartitions) {
-    DiskImage image(8 * mib);
+    DiskImage image(8 * disk_mib);
     image.boot_entry(0, 1, 0x83, {3 * mib_sectors, 4 * mib_sectors});
     image.boot_entry(0, 0, 0x83, {mib_sectors, 2 * mib_sectors});
     EXPECT_EQ(*table_of(image), two_mib_and_four);
 }
 
 TEST(PartitionTable, AnMbrCountsInLargeSectorsWhereRequestsDo) {
-    DiskImage image(8 * mib, 4096);
+    DiskImage image(8 * disk_mib, 4096);
     image.boot_entry(0, 0, 0x83, {256, 512});
     image.boot_entry(0, 1, 0x83, {768, 1024});
     EXPECT_EQ(*table_of(image, 4096), two_mib_and_four);
 }
 
 TEST(PartitionTable, LogicalPartitionsCountFromFive) {
-    DiskImage image(16 * mib);
+    DiskImage image(16 * disk_mib);
     image.boot_entry(0, 0, 0x83, {mib_sectors, mib_sectors});
     image.boot_entry(0, 1, 0x05, {4 * mib_sectors, 12 * mib_sectors});
     image.boot_entry(4 * mib_sectors, 0, 0x83, {64, mib_sectors});
@@ -87,12 +88,13 @@ TEST(PartitionTable, LogicalPartitionsCountFromFive) {
     image.boot_entry(8 * mib_sectors, 0, 0x83, {64, 2 * mib_sectors});
     EXPECT_TRUE(table_of(image));
     EXPECT_EQ(*table_of(image),
-              (std::vector<Partition>{
-                  {1, mib, mib}, {5, 4 * mib + 64 * 512, mib}, {6, 8 * mib + 64 * 512, 2 * mib}}));
+              (std::vector<Partition>{{1, disk_mib, disk_mib},
+                                      {5, 4 * disk_mib + 64 * 512, disk_mib},
+                                      {6, 8 * disk_mib + 64 * 512, 2 * disk_mib}}));
 }
 
 TEST(PartitionTable, TheBootSectorOfAFileSystemIsNoTable) {
-    DiskImage image(mib);
+    DiskImage image(disk_mib);
     image.boot_entry(0, 0, 0x83, {1, 100});
     image.store<uint8_t>(446, 0x33);  // code, where an entry says whether it is active
     EXPECT_TRUE(table_of(image)->empty());
@@ -100,7 +102,7 @@ TEST(PartitionTable, TheBootSectorOfAFileSystemIsNoTable) {
 }
 
 TEST(PartitionTable, ADamagedGptIsIgnoredAndTheProblemNamed) {
-    DiskImage good(8 * mib);
+    DiskImage good(8 * disk_mib);
     good.gpt({{mib_sectors, 2 * mib_sectors}});
     const auto damage = [&](auto change) {
         DiskImage image = good;
@@ -141,35 +143,36 @@ TEST(PartitionTable, ADamagedGptIsIgnoredAndTheProblemNamed) {
 }
 
 TEST(PartitionTable, AnImpossibleMbrIsIgnoredAndTheProblemNamed) {
-    DiskImage beyond(mib);
+    DiskImage beyond(disk_mib);
     beyond.boot_entry(0, 2, 0x83, {100, mib_sectors});
     EXPECT_EQ(problem_of(beyond), "partition 3 ends beyond the disk");
 
-    DiskImage overlap(mib);
+    DiskImage overlap(disk_mib);
     overlap.boot_entry(0, 0, 0x83, {100, 100});
     overlap.boot_entry(0, 1, 0x83, {199, 100});
     EXPECT_EQ(problem_of(overlap), "partitions 1 and 2 overlap");
 
-    DiskImage loop(mib);
+    DiskImage loop(disk_mib);
     loop.boot_entry(0, 0, 0x05, {100, 1000});
     loop.boot_entry(100, 1, 0x05, {200, 100});
     loop.boot_entry(300, 1, 0x05, {200, 100});
     EXPECT_EQ(problem_of(loop), "a chain of logical partitions that does not end");
 
-    DiskImage outside(mib);
+    DiskImage outside(disk_mib);
     outside.boot_entry(0, 0, 0x0f, {100, 1000});
     outside.boot_entry(100, 0, 0x83, {1, 1000});
     EXPECT_EQ(problem_of(outside), "logical partition 5 lies outside its extended partition");
 
-    DiskImage leaving(mib);
+    DiskImage leaving(disk_mib);
     leaving.boot_entry(0, 0, 0x0f, {100, 1000});
     leaving.boot_entry(100, 1, 0x05, {0xffffffff, 1});
-    EXPECT_EQ(problem_of(leaving), "a logical partition's link points outside its extended partition");
+    EXPECT_EQ(problem_of(leaving),
+              "a logical partition's link points outside its extended partition");
 }
 
 TEST(PartitionTable, ADiskThatCannotBeReadHasNone) {
     const auto table =
-        read_partition_table(mib, 1, [](uint64_t, std::span<std::byte>) { return false; });
+        read_partition_table(disk_mib, 1, [](uint64_t, std::span<std::byte>) { return false; });
     ASSERT_TRUE(table);
     EXPECT_TRUE(table->empty());
 }
@@ -178,7 +181,7 @@ TEST(PartitionTable, ADiskThatCannotBeReadHasNone) {
 // outside: DiskImage::read would refuse it, and the sanitizers would report it.
 TEST(PartitionTable, RandomDamageNeverGivesPartitionsThatCannotBe) {
     std::mt19937_64 random(20261121);
-    DiskImage gpt(mib), mbr(mib);
+    DiskImage gpt(disk_mib), mbr(disk_mib);
     gpt.gpt({{100, 50}, {200, 700}, {1000, 1}});
     mbr.boot_entry(0, 0, 0x83, {64, 64});
     mbr.boot_entry(0, 3, 0x05, {200, 1500});
@@ -203,10 +206,10 @@ TEST(PartitionTable, RandomDamageNeverGivesPartitionsThatCannotBe) {
         for (const Partition& partition : table ? *table : std::vector<Partition>()) {
             ASSERT_GE(partition.first_byte, end);
             ASSERT_GT(partition.bytes, 0u);
-            ASSERT_LE(partition.bytes, mib);
+            ASSERT_LE(partition.bytes, disk_mib);
             end = partition.end();
         }
-        ASSERT_LE(end, mib);
+        ASSERT_LE(end, disk_mib);
         ASSERT_TRUE(table || !table.error().empty());
         if (table && !table->empty()) ++accepted;
     }

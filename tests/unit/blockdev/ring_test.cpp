@@ -16,7 +16,7 @@ constexpr __kernel_timespec for_long{.tv_sec = 1000, .tv_nsec = 0};
 constexpr __kernel_timespec not_for_long{.tv_sec = 0, .tv_nsec = 2'000'000};
 
 /// A ring, and a socket; the test has its other end.
-class RingTest : public testing::Test {
+class RingTest : public ::testing::Test {
   protected:
     struct Received final : Completion {
         void complete(int32_t result) override { bytes = result; }

@@ -14,8 +14,8 @@ using page_cache::Outcome;
 using page_cache::run;
 
 constexpr WriteChoice::Method map = WriteChoice::Method::map;
-constexpr int64_t short_ns = 400;
-constexpr int64_t long_ns = 30'000;
+constexpr int64_t quick_ns = 400;
+constexpr int64_t slow_ns = 30'000;
 
 void copy_often(UnmapChoice& choice, int times, int64_t ns) {
     for (int i = 0; i < times; ++i) choice.copied(0, 4096, ns);
@@ -23,11 +23,11 @@ void copy_often(UnmapChoice& choice, int times, int64_t ns) {
 
 TEST(UnmapChoice, OnlyLongFaultsMakeARangeDue) {
     UnmapChoice choice(file_bytes);
-    copy_often(choice, 1000, short_ns);
+    copy_often(choice, 1000, quick_ns);
     EXPECT_FALSE(choice.should_unmap(0));
-    copy_often(choice, 15, long_ns);
+    copy_often(choice, 15, slow_ns);
     EXPECT_FALSE(choice.should_unmap(0));
-    copy_often(choice, 1, long_ns);
+    copy_often(choice, 1, slow_ns);
     EXPECT_TRUE(choice.should_unmap(0));
     EXPECT_TRUE(choice.should_unmap(0));  // the question changes nothing
     EXPECT_TRUE(choice.should_unmap(write_size::range_bytes - 1));
@@ -42,19 +42,19 @@ TEST(UnmapChoice, ACopyWithAFaultForEachPageMakesItsRangeDueAtOnce) {
 
 TEST(UnmapChoice, ARangeThatIsWatchedIsNotDue) {
     UnmapChoice choice(file_bytes);
-    copy_often(choice, 16, long_ns);
+    copy_often(choice, 16, slow_ns);
     ASSERT_TRUE(choice.should_unmap(0));
     choice.unmapped(0, 4096);
     EXPECT_FALSE(choice.should_unmap(0));
-    copy_often(choice, 64, long_ns);  // all are watched
+    copy_often(choice, 64, slow_ns);  // all are watched
     EXPECT_FALSE(choice.should_unmap(0));
-    copy_often(choice, 1000, long_ns);  // unmapping has not helped
+    copy_often(choice, 1000, slow_ns);  // unmapping has not helped
     EXPECT_FALSE(choice.should_unmap(0));
 }
 
 TEST(UnmapChoice, ARangeThatStaysMappedStaysDue) {
     UnmapChoice choice(file_bytes);
-    copy_often(choice, 1000, long_ns);
+    copy_often(choice, 1000, slow_ns);
     EXPECT_TRUE(choice.should_unmap(0));
 }
 

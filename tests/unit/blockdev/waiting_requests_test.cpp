@@ -15,8 +15,8 @@
 namespace blkscope {
 namespace {
 
-struct Waiting : Buf {
-    Waiting(Op what, Client* whose) {
+struct Queued : Buf {
+    Queued(Op what, Client* whose) {
         op = what;
         client = whose;
         bcount = 4096;
@@ -25,7 +25,7 @@ struct Waiting : Buf {
 };
 
 /// A device of depth 1 with three clients.
-class FairOrder : public testing::Test {
+class FairOrder : public ::testing::Test {
   protected:
     Buf& enter(Client* client, Buf::Op op = Buf::Op::read) {
         Buf& buf = requests_.emplace_back(op, client);
@@ -49,7 +49,7 @@ class FairOrder : public testing::Test {
     Client a_;
     Client b_;
     Client c_;
-    std::deque<Waiting> requests_;
+    std::deque<Queued> requests_;
     DeviceQueue queue_{1, StartOrder::fair};
     model::Limits* limits_ = nullptr;
 };

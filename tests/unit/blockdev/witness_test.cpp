@@ -19,7 +19,7 @@
 namespace blkscope {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
+constexpr uint64_t witness_mib = uint64_t{1} << 20;
 
 Buf failed_fua_write(int error) {
     Buf buf;
@@ -38,7 +38,7 @@ TEST(FailedFuaWrite, IsNoSyncUntilTheWitnessHasSpoken) {
     EXPECT_TRUE(flush.syncs());
 }
 
-class Witness : public testing::Test {
+class Witness : public ::testing::Test {
   protected:
     void SetUp() override {
         char path[] = "/var/tmp/witness_test.XXXXXX";
@@ -61,15 +61,15 @@ class Witness : public testing::Test {
     std::string image() {
         const std::string path = disks_ / "disk.img";
         std::ofstream(path).flush();
-        std::filesystem::resize_file(path, 8 * mib);
+        std::filesystem::resize_file(path, 8 * witness_mib);
         return path;
     }
 
     void serve(const std::string& path) {
         ring_ = std::make_unique<Ring>(32);
         ring_->enable();
-        data_ = static_cast<std::byte*>(std::aligned_alloc(4096, mib));
-        std::memset(data_, 'w', mib);
+        data_ = static_cast<std::byte*>(std::aligned_alloc(4096, witness_mib));
+        std::memset(data_, 'w', witness_mib);
         device_ =
             std::make_unique<Device>(*ring_, open_backing(path, {}), kstat::claim_instance("nbd"),
                                      DeviceOptions{.queue_depth = 8});
@@ -184,7 +184,7 @@ class FullDisk : public Witness {
         }
         mounted_ = true;
         const std::string path = image();
-        std::ofstream(disks_ / "filler") << std::string(mib - 16384, 'f');
+        std::ofstream(disks_ / "filler") << std::string(witness_mib - 16384, 'f');
         serve(path);
         ASSERT_EQ(perform(Buf::Op::flush, 0, 0), 0);
     }
@@ -192,18 +192,18 @@ class FullDisk : public Witness {
 };
 
 TEST_F(FullDisk, AFuaWriteThatFindsNoSpaceLeavesLaterFlushesAndFuaWritesAlone) {
-    EXPECT_EQ(perform(Buf::Op::write, mib, 65536, true), ENOSPC);
+    EXPECT_EQ(perform(Buf::Op::write, witness_mib, 65536, true), ENOSPC);
     EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
     make_room();
     EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
-    EXPECT_EQ(perform(Buf::Op::write, mib, 65536, true), 0);
+    EXPECT_EQ(perform(Buf::Op::write, witness_mib, 65536, true), 0);
 }
 
 TEST_F(FullDisk, ZeroingThatFindsNoSpaceLeavesLaterFlushesAlone) {
-    EXPECT_EQ(perform(Buf::Op::write_zeroes, mib, mib, true), ENOSPC);
+    EXPECT_EQ(perform(Buf::Op::write_zeroes, witness_mib, witness_mib, true), ENOSPC);
     EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
     make_room();
-    EXPECT_EQ(perform(Buf::Op::write_zeroes, mib, 65536, true), 0);
+    EXPECT_EQ(perform(Buf::Op::write_zeroes, witness_mib, 65536, true), 0);
     EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
 }
 

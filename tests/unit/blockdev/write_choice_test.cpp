@@ -17,10 +17,11 @@ using page_cache::run;
 using Method = WriteChoice::Method;
 
 int64_t allowance(uint64_t bytes) {
-    return bytes <= WriteChoice::small_bytes_max ? WriteChoice::small_allowance_ns : WriteChoice::allowance_ns;
+    return bytes <= WriteChoice::small_bytes_max ? WriteChoice::small_allowance_ns
+                                                 : WriteChoice::allowance_ns;
 }
 
-class EachLoad : public testing::TestWithParam<Load> {};
+class EachLoad : public ::testing::TestWithParam<Load> {};
 
 // The choice may lose the trials' share and the allowance, within the ten percent.
 TEST_P(EachLoad, CostsHardlyMoreThanTheBestWay) {
@@ -39,12 +40,12 @@ TEST_P(EachLoad, CostsHardlyMoreThanTheBestWay) {
 
 INSTANTIATE_TEST_SUITE_P(
     Folios, EachLoad,
-    testing::Values(Load{1, 4 * kib, 400'000, never}, Load{1, 4 * kib, 400'000, 10'000},
-                    Load{1, 16 * kib, 200'000, never}, Load{1, 16 * kib, 200'000, 1000},
-                    Load{1, 128 * kib, 50'000, never}, Load{1, 128 * kib, 50'000, 200},
-                    Load{512, 4 * kib, 400'000, never}, Load{512, 4 * kib, 400'000, 100'000},
-                    Load{512, 16 * kib, 200'000, 50'000}, Load{512, 128 * kib, 50'000, never},
-                    Load{512, 128 * kib, 50'000, 10'000}, Load{512, 128 * kib, 50'000, 20}));
+    ::testing::Values(Load{1, 4 * kib, 400'000, never}, Load{1, 4 * kib, 400'000, 10'000},
+                      Load{1, 16 * kib, 200'000, never}, Load{1, 16 * kib, 200'000, 1000},
+                      Load{1, 128 * kib, 50'000, never}, Load{1, 128 * kib, 50'000, 200},
+                      Load{512, 4 * kib, 400'000, never}, Load{512, 4 * kib, 400'000, 100'000},
+                      Load{512, 16 * kib, 200'000, 50'000}, Load{512, 128 * kib, 50'000, never},
+                      Load{512, 128 * kib, 50'000, 10'000}, Load{512, 128 * kib, 50'000, 20}));
 
 TEST(WriteChoice, TriesEachWayOnceBeforeItKnows) {
     WriteChoice choice(file_bytes);

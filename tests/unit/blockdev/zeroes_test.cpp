@@ -18,8 +18,8 @@
 namespace blkscope {
 namespace {
 
-constexpr uint64_t mib = uint64_t{1} << 20;
-constexpr uint64_t kib = 1024;
+constexpr uint64_t zero_mib = uint64_t{1} << 20;
+constexpr uint64_t zero_kib = 1024;
 
 struct Request : Buf {
     Request(Op what, uint64_t at, uint64_t bytes) {
@@ -31,7 +31,7 @@ struct Request : Buf {
     bool done = false;
 };
 
-class Zeroes : public testing::Test {
+class Zeroes : public ::testing::Test {
   protected:
     /// A device of 32 MiB: memory, null, or a file in `folder`, all holes.
     void make(const std::string& kind, const std::string& folder = "/var/tmp") {
@@ -45,9 +45,9 @@ class Zeroes : public testing::Test {
         if (kind == "file" || kind == "direct") {
             spec = image_ = path + "/disk.img";
             std::ofstream(spec).flush();
-            std::filesystem::resize_file(spec, 32 * mib);
+            std::filesystem::resize_file(spec, 32 * zero_mib);
         }
-        data_ = static_cast<std::byte*>(std::aligned_alloc(4096, mib));
+        data_ = static_cast<std::byte*>(std::aligned_alloc(4096, zero_mib));
         device_ =
             std::make_unique<Device>(*ring_, open_backing(spec, {.direct = kind == "direct"}),
                                      kstat::claim_instance("nbd"), DeviceOptions{.queue_depth = 8});
@@ -118,96 +118,98 @@ class Zeroes : public testing::Test {
     int turns_ = 0;
 };
 
-class EachBacking : public Zeroes, public testing::WithParamInterface<const char*> {
+class EachBacking : public Zeroes, public ::testing::WithParamInterface<const char*> {
   protected:
     void SetUp() override { make(GetParam()); }
 };
-INSTANTIATE_TEST_SUITE_P(Backings, EachBacking, testing::Values("file", "direct", "memory"),
+INSTANTIATE_TEST_SUITE_P(Backings, EachBacking, ::testing::Values("file", "direct", "memory"),
                          [](const auto& test) { return std::string(test.param); });
 
 TEST_P(EachBacking, ReadsZeroesWhereTheyWereWrittenAndItsNeighboursStay) {
     for (const bool no_hole : {false, true}) {
         for (const bool fua : {false, true}) {
-            ASSERT_EQ(write(0, mib), 0);
-            ASSERT_EQ(zero(64 * kib, 128 * kib, no_hole, true, fua), 0);
-            EXPECT_TRUE(reads(0, 64 * kib, 'w'));
-            EXPECT_TRUE(reads(64 * kib, 128 * kib, 0));
-            EXPECT_TRUE(reads(192 * kib, 64 * kib, 'w'));
+            ASSERT_EQ(write(0, zero_mib), 0);
+            ASSERT_EQ(zero(64 * zero_kib, 128 * zero_kib, no_hole, true, fua), 0);
+            EXPECT_TRUE(reads(0, 64 * zero_kib, 'w'));
+            EXPECT_TRUE(reads(64 * zero_kib, 128 * zero_kib, 0));
+            EXPECT_TRUE(reads(192 * zero_kib, 64 * zero_kib, 'w'));
         }
     }
 }
 
 TEST_P(EachBacking, TellsItsHolesFromItsData) {
-    EXPECT_EQ(extents(0, 32 * mib), (std::vector<Extent>{{32 * mib, true}}));
-    ASSERT_EQ(write(mib, mib), 0);
-    ASSERT_EQ(write(4 * mib, mib), 0);
-    EXPECT_EQ(extents(0, 32 * mib),
-              (std::vector<Extent>{
-                  {mib, true}, {mib, false}, {2 * mib, true}, {mib, false}, {27 * mib, true}}));
-    ASSERT_EQ(zero(4 * mib, mib), 0);
-    EXPECT_EQ(extents(2 * mib - 4096, 30 * mib),
-              (std::vector<Extent>{{4096, false}, {30 * mib - 4096, true}}));
+    EXPECT_EQ(extents(0, 32 * zero_mib), (std::vector<Extent>{{32 * zero_mib, true}}));
+    ASSERT_EQ(write(zero_mib, zero_mib), 0);
+    ASSERT_EQ(write(4 * zero_mib, zero_mib), 0);
+    EXPECT_EQ(extents(0, 32 * zero_mib), (std::vector<Extent>{{zero_mib, true},
+                                                              {zero_mib, false},
+                                                              {2 * zero_mib, true},
+                                                              {zero_mib, false},
+                                                              {27 * zero_mib, true}}));
+    ASSERT_EQ(zero(4 * zero_mib, zero_mib), 0);
+    EXPECT_EQ(extents(2 * zero_mib - 4096, 30 * zero_mib),
+              (std::vector<Extent>{{4096, false}, {30 * zero_mib - 4096, true}}));
 }
 
 TEST_P(EachBacking, MakesZeroesOfAllOfItself) {
-    ASSERT_EQ(write(0, mib), 0);
-    ASSERT_EQ(write(31 * mib, mib), 0);
-    ASSERT_EQ(zero(0, 32 * mib), 0);
-    EXPECT_TRUE(reads(0, mib, 0));
-    EXPECT_TRUE(reads(31 * mib, mib, 0));
-    EXPECT_EQ(extents(0, 32 * mib), (std::vector<Extent>{{32 * mib, true}}));
+    ASSERT_EQ(write(0, zero_mib), 0);
+    ASSERT_EQ(write(31 * zero_mib, zero_mib), 0);
+    ASSERT_EQ(zero(0, 32 * zero_mib), 0);
+    EXPECT_TRUE(reads(0, zero_mib, 0));
+    EXPECT_TRUE(reads(31 * zero_mib, zero_mib, 0));
+    EXPECT_EQ(extents(0, 32 * zero_mib), (std::vector<Extent>{{32 * zero_mib, true}}));
 }
 
 TEST_P(EachBacking, TakesAHintToCacheAndStaysAsItIs) {
-    ASSERT_EQ(write(0, mib), 0);
-    Request cache(Buf::Op::cache, 0, 32 * mib);
+    ASSERT_EQ(write(0, zero_mib), 0);
+    Request cache(Buf::Op::cache, 0, 32 * zero_mib);
     EXPECT_EQ(perform(cache), 0);
-    EXPECT_TRUE(reads(0, mib, 'w'));
+    EXPECT_TRUE(reads(0, zero_mib, 'w'));
 }
 
 TEST_F(Zeroes, NoHoleKeepsAFileProvisionedAndOtherwiseItGivesItsBlocksBack) {
     make("file");
-    ASSERT_EQ(zero(0, 8 * mib, true), 0);
-    EXPECT_GE(allocated_bytes(), 8 * mib);
-    ASSERT_EQ(zero(0, 8 * mib), 0);
-    EXPECT_LT(allocated_bytes(), mib);
+    ASSERT_EQ(zero(0, 8 * zero_mib, true), 0);
+    EXPECT_GE(allocated_bytes(), 8 * zero_mib);
+    ASSERT_EQ(zero(0, 8 * zero_mib), 0);
+    EXPECT_LT(allocated_bytes(), zero_mib);
 }
 
 TEST_F(Zeroes, AMemoryOfWhichNothingWasWrittenIsNotMadeResidentByThem) {
     make("memory");
-    ASSERT_EQ(write(mib, 4096), 0);
-    ASSERT_EQ(zero(mib + 100, 1000), 0);  // a part of a page that is there
-    ASSERT_EQ(zero(2 * mib + 100, 1000), 0);
-    EXPECT_TRUE(reads(mib + 100, 1000, 0));
-    EXPECT_TRUE(reads(mib + 1100, 1000, 'w'));
-    EXPECT_EQ(extents(0, 4 * mib),
-              (std::vector<Extent>{{mib, true}, {4096, false}, {3 * mib - 4096, true}}));
+    ASSERT_EQ(write(zero_mib, 4096), 0);
+    ASSERT_EQ(zero(zero_mib + 100, 1000), 0);  // a part of a page that is there
+    ASSERT_EQ(zero(2 * zero_mib + 100, 1000), 0);
+    EXPECT_TRUE(reads(zero_mib + 100, 1000, 0));
+    EXPECT_TRUE(reads(zero_mib + 1100, 1000, 'w'));
+    EXPECT_EQ(extents(0, 4 * zero_mib),
+              (std::vector<Extent>{{zero_mib, true}, {4096, false}, {3 * zero_mib - 4096, true}}));
 }
 
 TEST_F(Zeroes, ManyPagesAreZeroedInSharesSoThatOthersComeBetween) {
     make("memory");
-    ASSERT_EQ(zero(0, 32 * mib, true), 0);
+    ASSERT_EQ(zero(0, 32 * zero_mib, true), 0);
     EXPECT_GE(turns_, 3);  // beside the share that strategy() does
-    EXPECT_EQ(extents(0, 32 * mib), (std::vector<Extent>{{32 * mib, false}}));
-    Request trim(Buf::Op::trim, 0, 32 * mib);
+    EXPECT_EQ(extents(0, 32 * zero_mib), (std::vector<Extent>{{32 * zero_mib, false}}));
+    Request trim(Buf::Op::trim, 0, 32 * zero_mib);
     ASSERT_EQ(perform(trim), 0);
     EXPECT_GE(turns_, 3);  // beside the share that strategy() does
-    EXPECT_EQ(extents(0, 32 * mib), (std::vector<Extent>{{32 * mib, true}}));
+    EXPECT_EQ(extents(0, 32 * zero_mib), (std::vector<Extent>{{32 * zero_mib, true}}));
 }
 
 TEST_F(Zeroes, NullIsOneHoleThatReadsAsZeroes) {
     make("null");
-    ASSERT_EQ(zero(0, 32 * mib, true, true), 0);
-    EXPECT_EQ(extents(0, 32 * mib), (std::vector<Extent>{{32 * mib, true}}));
-    EXPECT_TRUE(reads(0, mib, 0));
+    ASSERT_EQ(zero(0, 32 * zero_mib, true, true), 0);
+    EXPECT_EQ(extents(0, 32 * zero_mib), (std::vector<Extent>{{32 * zero_mib, true}}));
+    EXPECT_TRUE(reads(0, zero_mib, 0));
 }
 
 // A truncated file reads with an error, not as a hole.
 TEST_F(Zeroes, WhatIsMissingOfAFileIsNoHole) {
     make("file");
-    std::filesystem::resize_file(image_, 16 * mib);
+    std::filesystem::resize_file(image_, 16 * zero_mib);
     std::vector<Extent> memory(4);
-    Request read(Buf::Op::read, 20 * mib, mib);
+    Request read(Buf::Op::read, 20 * zero_mib, zero_mib);
     read.extents = ExtentList(memory);
     EXPECT_EQ(perform(read), EIO);
 }
@@ -226,21 +228,21 @@ class OnTmpfs : public Zeroes {
 };
 
 TEST_F(OnTmpfs, ZeroesThatWouldHaveToBeWrittenAreDeclinedAtOnceIfTheyMustBeFast) {
-    ASSERT_EQ(write(0, mib), 0);
-    EXPECT_EQ(zero(0, mib, true, true), EOPNOTSUPP);
-    EXPECT_TRUE(reads(0, mib, 'w'));
-    EXPECT_EQ(zero(0, mib, false, true), 0);
-    EXPECT_TRUE(reads(0, mib, 0));
+    ASSERT_EQ(write(0, zero_mib), 0);
+    EXPECT_EQ(zero(0, zero_mib, true, true), EOPNOTSUPP);
+    EXPECT_TRUE(reads(0, zero_mib, 'w'));
+    EXPECT_EQ(zero(0, zero_mib, false, true), 0);
+    EXPECT_TRUE(reads(0, zero_mib, 0));
 }
 
 TEST_F(OnTmpfs, ZeroesAreWrittenWhereThereIsNoOtherWay) {
-    ASSERT_EQ(write(0, mib), 0);
-    ASSERT_EQ(write(9 * mib, mib), 0);
-    EXPECT_EQ(zero(100, 10 * mib, true, false, true), 0);
+    ASSERT_EQ(write(0, zero_mib), 0);
+    ASSERT_EQ(write(9 * zero_mib, zero_mib), 0);
+    EXPECT_EQ(zero(100, 10 * zero_mib, true, false, true), 0);
     EXPECT_TRUE(reads(0, 100, 'w'));
-    EXPECT_TRUE(reads(100, mib - 100, 0));
-    EXPECT_TRUE(reads(9 * mib, mib, 0));
-    EXPECT_GE(allocated_bytes(), 10 * mib);
+    EXPECT_TRUE(reads(100, zero_mib - 100, 0));
+    EXPECT_TRUE(reads(9 * zero_mib, zero_mib, 0));
+    EXPECT_GE(allocated_bytes(), 10 * zero_mib);
 }
 
 }  // namespace

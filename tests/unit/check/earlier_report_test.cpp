@@ -84,7 +84,7 @@ TEST(CheckEarlierReport, HasTheErrorsOfEachOperation) {
     EXPECT_TRUE(look.devices[1].commands.empty());
 }
 
-std::string refusal_of(const std::string& text) {
+std::string report_refusal(const std::string& text) {
     try {
         (void)parse_report(text);
     } catch (const std::invalid_argument& refused) {
@@ -94,14 +94,14 @@ std::string refusal_of(const std::string& text) {
 }
 
 TEST(CheckEarlierReport, AnyOtherFileIsRefused) {
-    EXPECT_EQ(refusal_of(""), "its first line is no JSON");
-    EXPECT_EQ(refusal_of("{\"schema\":"), "its first line is no JSON");
-    EXPECT_EQ(refusal_of("[1]"), "no object has the schema");
-    EXPECT_EQ(refusal_of("{}"), "there is no schema");
-    EXPECT_EQ(refusal_of("{\"schema\":7}"), "schema is no string");
-    EXPECT_EQ(refusal_of("{\"schema\":\"fio\"}"), "its schema is not that of iostat -j");
+    EXPECT_EQ(report_refusal(""), "its first line is no JSON");
+    EXPECT_EQ(report_refusal("{\"schema\":"), "its first line is no JSON");
+    EXPECT_EQ(report_refusal("[1]"), "no object has the schema");
+    EXPECT_EQ(report_refusal("{}"), "there is no schema");
+    EXPECT_EQ(report_refusal("{\"schema\":7}"), "schema is no string");
+    EXPECT_EQ(report_refusal("{\"schema\":\"fio\"}"), "its schema is not that of iostat -j");
     EXPECT_EQ(
-        refusal_of(R"({"schema":"blockdev.iostat/1","since_creation":false})"),
+        report_refusal(R"({"schema":"blockdev.iostat/1","since_creation":false})"),
         "its first line is not since the devices' creation; make it with 'blkscope check --save'");
 }
 
@@ -128,7 +128,7 @@ TEST(CheckEarlierReport, EachValueThatIsWrongIsNamed) {
     for (const auto& [where, value] : changes) {
         nlohmann::json changed = nlohmann::json::parse(good);
         changed[Pointer(where)] = value;
-        const std::string refusal = refusal_of(changed.dump());
+        const std::string refusal = report_refusal(changed.dump());
         EXPECT_NE(refusal, "accepted") << where;
         EXPECT_EQ(refusal.find('\n'), std::string::npos) << refusal;
     }

@@ -18,7 +18,7 @@ namespace {
 
 using devstat::Devstat;
 
-constexpr hrtime_t ms = 1'000'000;
+constexpr hrtime_t one_ms = 1'000'000;
 
 /// An entry in a run directory of its own.
 class DevstatTransactions : public testing::Test {
@@ -141,14 +141,14 @@ TEST_F(DevstatTransactions, AnEntryWithoutANameHasAnIdAndNoNumber) {
 }
 
 TEST_F(DevstatTransactions, CountEachKindForItself) {
-    start(1000 * ms);
-    end(4096, DEVSTAT_READ, 1010 * ms, 1000 * ms);
-    start(1020 * ms);
-    end(512, DEVSTAT_WRITE, 1025 * ms, 1020 * ms, DEVSTAT_TAG_ORDERED);
-    start(1030 * ms);
-    end(0, DEVSTAT_NO_DATA, 1031 * ms, 1030 * ms, DEVSTAT_TAG_NONE);
-    start(1040 * ms);
-    end(65536, DEVSTAT_FREE, 1042 * ms, 1040 * ms, DEVSTAT_TAG_HEAD);
+    start(1000 * one_ms);
+    end(4096, DEVSTAT_READ, 1010 * one_ms, 1000 * one_ms);
+    start(1020 * one_ms);
+    end(512, DEVSTAT_WRITE, 1025 * one_ms, 1020 * one_ms, DEVSTAT_TAG_ORDERED);
+    start(1030 * one_ms);
+    end(0, DEVSTAT_NO_DATA, 1031 * one_ms, 1030 * one_ms, DEVSTAT_TAG_NONE);
+    start(1040 * one_ms);
+    end(65536, DEVSTAT_FREE, 1042 * one_ms, 1040 * one_ms, DEVSTAT_TAG_HEAD);
     const Devstat entry = read_record("vbd7,devstat", 7).entry;
     EXPECT_EQ(entry.bytes[DEVSTAT_READ], 4096u);
     EXPECT_EQ(entry.bytes[DEVSTAT_WRITE], 512u);
@@ -156,11 +156,11 @@ TEST_F(DevstatTransactions, CountEachKindForItself) {
     EXPECT_EQ(entry.bytes[DEVSTAT_FREE], 65536u);
     for (const uint64_t operations : entry.operations) EXPECT_EQ(operations, 1u);
     for (const uint64_t tags : entry.tag_types) EXPECT_EQ(tags, 1u);
-    EXPECT_EQ(ns(entry.duration[DEVSTAT_READ]), 10 * ms);
-    EXPECT_EQ(ns(entry.duration[DEVSTAT_WRITE]), 5 * ms);
-    EXPECT_EQ(ns(entry.duration[DEVSTAT_NO_DATA]), 1 * ms);
-    EXPECT_EQ(ns(entry.duration[DEVSTAT_FREE]), 2 * ms);
-    EXPECT_EQ(ns(entry.busy_time), 18 * ms);
+    EXPECT_EQ(ns(entry.duration[DEVSTAT_READ]), 10 * one_ms);
+    EXPECT_EQ(ns(entry.duration[DEVSTAT_WRITE]), 5 * one_ms);
+    EXPECT_EQ(ns(entry.duration[DEVSTAT_NO_DATA]), 1 * one_ms);
+    EXPECT_EQ(ns(entry.duration[DEVSTAT_FREE]), 2 * one_ms);
+    EXPECT_EQ(ns(entry.busy_time), 18 * one_ms);
     EXPECT_EQ(entry.start_count, 4u);
     EXPECT_EQ(entry.end_count, 4u);
     EXPECT_EQ(entry.sequence0, 8u);
@@ -168,17 +168,17 @@ TEST_F(DevstatTransactions, CountEachKindForItself) {
 }
 
 TEST_F(DevstatTransactions, BusyTimeIsPaidAtEachEnd) {
-    start(100 * ms);
-    start(150 * ms);
+    start(100 * one_ms);
+    start(150 * one_ms);
     EXPECT_EQ(ns(ds_->busy_time), 0);
-    EXPECT_EQ(ns(ds_->busy_from), 100 * ms);
-    end(1, DEVSTAT_READ, 170 * ms, 100 * ms);
-    EXPECT_EQ(ns(ds_->busy_time), 70 * ms);
-    EXPECT_EQ(ns(ds_->busy_from), 170 * ms);
-    end(1, DEVSTAT_READ, 200 * ms, 150 * ms);
-    EXPECT_EQ(ns(ds_->busy_time), 100 * ms);
-    start(900 * ms);  // idle in between
-    EXPECT_EQ(ns(ds_->busy_from), 900 * ms);
+    EXPECT_EQ(ns(ds_->busy_from), 100 * one_ms);
+    end(1, DEVSTAT_READ, 170 * one_ms, 100 * one_ms);
+    EXPECT_EQ(ns(ds_->busy_time), 70 * one_ms);
+    EXPECT_EQ(ns(ds_->busy_from), 170 * one_ms);
+    end(1, DEVSTAT_READ, 200 * one_ms, 150 * one_ms);
+    EXPECT_EQ(ns(ds_->busy_time), 100 * one_ms);
+    start(900 * one_ms);  // idle in between
+    EXPECT_EQ(ns(ds_->busy_from), 900 * one_ms);
     EXPECT_EQ(ds_->start_count - ds_->end_count, 1u);
 }
 
@@ -221,11 +221,12 @@ TEST_F(DevstatTransactions, ABioSaysWhatItWas) {
         request.bio_resid = 1024;
         devstat_start_transaction_bio(ds_, &request);
         EXPECT_EQ(ns(request.bio_t0), ns(ds_->busy_from));
-        const bintime later = devstat::sum(request.bio_t0, at(3 * ms));
+        const bintime later = devstat::sum(request.bio_t0, at(3 * one_ms));
         devstat_end_transaction_bio_bt(ds_, &request, &later);
         EXPECT_EQ(ds_->operations[c.kind], before.operations[c.kind] + 1) << c.command;
         EXPECT_EQ(ds_->bytes[c.kind], before.bytes[c.kind] + 3072);
-        EXPECT_EQ(ns(devstat::difference(ds_->duration[c.kind], before.duration[c.kind])), 3 * ms);
+        EXPECT_EQ(ns(devstat::difference(ds_->duration[c.kind], before.duration[c.kind])),
+                  3 * one_ms);
         EXPECT_EQ(ds_->tag_types[DEVSTAT_TAG_SIMPLE], before.tag_types[DEVSTAT_TAG_SIMPLE] + 1);
     }
 }
@@ -234,9 +235,9 @@ TEST_F(DevstatTransactions, AnOrderedBioIsOrdered) {
     bio request{};
     request.bio_cmd = BIO_WRITE;
     request.bio_flags = BIO_ORDERED;
-    request.bio_t0 = at(500 * ms);
+    request.bio_t0 = at(500 * one_ms);
     devstat_start_transaction_bio_t0(ds_, &request);
-    EXPECT_EQ(ns(ds_->busy_from), 500 * ms);
+    EXPECT_EQ(ns(ds_->busy_from), 500 * one_ms);
     devstat_end_transaction_bio(ds_, &request);
     EXPECT_EQ(ds_->tag_types[DEVSTAT_TAG_ORDERED], 1u);
 }

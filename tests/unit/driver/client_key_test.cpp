@@ -12,7 +12,7 @@ Peer process(uid_t uid, pid_t pid, const std::string& program = "qemu") {
     return {.kind = Peer::Kind::process, .pid = pid, .uid = uid, .program = program};
 }
 
-Peer at(const std::string& address, uint16_t port) {
+Peer peer_at(const std::string& address, uint16_t port) {
     return {
         .kind = Peer::Kind::address, .address = IpAddress::parse(address).value(), .port = port};
 }
@@ -25,10 +25,10 @@ TEST(ClientKey, APeerIsAProcessOfAUserOrAnAddress) {
     EXPECT_TRUE(same(process(1, 2), process(1, 2), ClientBy::peer));
     EXPECT_FALSE(same(process(1, 2), process(1, 3), ClientBy::peer));
     EXPECT_FALSE(same(process(1, 2), process(2, 2), ClientBy::peer));
-    EXPECT_TRUE(same(at("192.0.2.7", 1), at("192.0.2.7", 2), ClientBy::peer));
-    EXPECT_TRUE(same(at("192.0.2.7", 1), at("::ffff:192.0.2.7", 2), ClientBy::peer));
-    EXPECT_FALSE(same(at("192.0.2.7", 1), at("192.0.2.8", 1), ClientBy::peer));
-    EXPECT_FALSE(same(process(1, 2), at("192.0.2.7", 1), ClientBy::peer));
+    EXPECT_TRUE(same(peer_at("192.0.2.7", 1), peer_at("192.0.2.7", 2), ClientBy::peer));
+    EXPECT_TRUE(same(peer_at("192.0.2.7", 1), peer_at("::ffff:192.0.2.7", 2), ClientBy::peer));
+    EXPECT_FALSE(same(peer_at("192.0.2.7", 1), peer_at("192.0.2.8", 1), ClientBy::peer));
+    EXPECT_FALSE(same(process(1, 2), peer_at("192.0.2.7", 1), ClientBy::peer));
 }
 
 TEST(ClientKey, AnAddressIsAUserOnAUnixSocket) {
@@ -42,13 +42,13 @@ TEST(ClientKey, AnAddressIsAUserOnAUnixSocket) {
 
 TEST(ClientKey, EachConnectionMayBeAClientAndNoneMayBe) {
     EXPECT_FALSE(same(process(1, 2), process(1, 2), ClientBy::connection));
-    EXPECT_EQ(identity_of(at("192.0.2.7", 9), "", ClientBy::connection, 1)->peer,
+    EXPECT_EQ(identity_of(peer_at("192.0.2.7", 9), "", ClientBy::connection, 1)->peer,
               "192.0.2.7 port 9");
     EXPECT_FALSE(identity_of(process(1, 2), "", ClientBy::none, 1));
 }
 
 TEST(ClientKey, ATlsNameTellsClientsOfOneAddressApartAndIsShownNowhere) {
-    const Peer peer = at("192.0.2.7", 1);
+    const Peer peer = peer_at("192.0.2.7", 1);
     const auto alice = identity_of(peer, "alice", ClientBy::peer, 1);
     const auto bob = identity_of(peer, "bob", ClientBy::peer, 1);
     EXPECT_NE(alice->key, bob->key);

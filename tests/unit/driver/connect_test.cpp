@@ -32,7 +32,7 @@ constexpr std::chrono::seconds limit{20};
 constexpr std::string_view injected("\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x0b\0\0\0\x01\0\0\0\0",
                                     20);
 
-Exports one_export() {
+Exports the_only_export() {
     return Exports({{.name = "disk",
                      .description = {},
                      .size_bytes = 1 << 20,
@@ -40,7 +40,7 @@ Exports one_export() {
                      .block_size = {}}});
 }
 
-class ConnectTest : public testing::Test {
+class ConnectTest : public ::testing::Test {
   protected:
     ConnectTest() : listening_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};
@@ -114,7 +114,7 @@ class ConnectTest : public testing::Test {
         client.socket = Descriptor(::accept(listening_.get(), nullptr, nullptr));
         if (!client.socket.is_open()) return;
         BlockingStream stream(client, std::chrono::steady_clock::now() + limit);
-        const Exports exports = one_export();
+        const Exports exports = the_only_export();
         Handshake handshake(exports, {}, tls_context_ ? TlsMode::require : TlsMode::off);
         if (!stream.send_all(Handshake::greeting())) return;
         std::vector<std::byte> bytes(4096);

@@ -45,7 +45,7 @@ TEST(Descriptors, TheSoftLimitRisesToTheHardOne) {
             raise_descriptor_limit();
             std::_Exit(descriptor_limit() == 256 ? 0 : 1);
         },
-        testing::ExitedWithCode(0), "");
+        ::testing::ExitedWithCode(0), "");
 }
 
 TEST(Descriptors, CountsThoseThatAreOpen) {
@@ -79,7 +79,7 @@ TEST(Descriptors, TheSpareOneMakesRoomForOneOther) {
             spare.restore();
             std::_Exit(gave && other >= 0 && none < 0 && refused && spare.is_open() ? 0 : 1);
         },
-        testing::ExitedWithCode(0), "");
+        ::testing::ExitedWithCode(0), "");
 }
 
 /// Counts the clients and closes them.
@@ -140,7 +140,7 @@ TEST(Descriptors, AListenerWithoutAnyTurnsClientsAwayAtOnce) {
     char folder[] = "/tmp/blkscope_test.XXXXXX";
     ASSERT_NE(mkdtemp(folder), nullptr);
     const std::string path = std::string(folder) + "/socket";
-    EXPECT_EXIT(std::_Exit(listen_without_descriptors(path)), testing::ExitedWithCode(0), "");
+    EXPECT_EXIT(std::_Exit(listen_without_descriptors(path)), ::testing::ExitedWithCode(0), "");
     std::filesystem::remove_all(folder);
 }
 

@@ -4,13 +4,26 @@
 
 #include <algorithm>
 #include <cstdint>
-#include "driver/nbd/handshake/handshake.hpp"
 #include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "driver/nbd/handshake/handshake.hpp"
+
 namespace blkscope::nbd::testing {
+
+// Types of an option's replies.
+constexpr uint32_t ack = 1;
+constexpr uint32_t info = 3;
+constexpr uint32_t err_unsup = 0x80000001;
+constexpr uint32_t err_policy = 0x80000002;
+constexpr uint32_t err_invalid = 0x80000003;
+constexpr uint32_t err_tls_reqd = 0x80000005;
+constexpr uint32_t err_unknown = 0x80000006;
+constexpr uint32_t err_shutdown = 0x80000007;
+constexpr uint32_t err_too_big = 0x80000009;
+constexpr uint32_t err_ext_header_reqd = 0x8000000a;
 
 /// Bytes as a string, because that compares, prints and concatenates.
 template <std::unsigned_integral T>

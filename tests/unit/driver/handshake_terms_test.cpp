@@ -6,13 +6,6 @@
 namespace blkscope::nbd::testing {
 namespace {
 
-constexpr uint32_t err_unsup = 0x80000001;
-constexpr uint32_t err_invalid = 0x80000003;
-constexpr uint32_t err_unknown = 0x80000006;
-constexpr uint32_t err_too_big = 0x80000009;
-constexpr uint32_t err_ext_header_reqd = 0x8000000a;
-constexpr uint32_t ack = 1;
-constexpr uint32_t info = 3;
 constexpr uint32_t meta_context = 4;
 
 constexpr uint16_t df = 0x0080;

@@ -6,15 +6,7 @@
 namespace blkscope::nbd::testing {
 namespace {
 
-constexpr uint32_t err_unsup = 0x80000001;
-constexpr uint32_t err_policy = 0x80000002;
-constexpr uint32_t err_invalid = 0x80000003;
-constexpr uint32_t err_unknown = 0x80000006;
-constexpr uint32_t err_shutdown = 0x80000007;
-constexpr uint32_t err_too_big = 0x80000009;
-constexpr uint32_t ack = 1;
 constexpr uint32_t server = 2;
-constexpr uint32_t info = 3;
 
 class HandshakeTest : public ::testing::Test {
   protected:

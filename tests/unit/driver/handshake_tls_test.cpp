@@ -6,11 +6,6 @@
 namespace blkscope::nbd::testing {
 namespace {
 
-constexpr uint32_t ack = 1;
-constexpr uint32_t err_invalid = 0x80000003;
-constexpr uint32_t err_tls_reqd = 0x80000005;
-constexpr uint32_t err_shutdown = 0x80000007;
-
 const std::string starttls = option(5);
 
 class HandshakeTls : public ::testing::TestWithParam<TlsMode> {

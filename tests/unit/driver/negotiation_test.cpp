@@ -28,7 +28,7 @@ using namespace std::chrono_literals;
 constexpr uint32_t option_go = 7;
 constexpr uint32_t option_abort = 2;
 
-struct RecordingHost final : Negotiation::Host {
+struct NegotiationHost final : Negotiation::Host {
     void negotiated(Negotiation&, uint64_t export_serial, const Terms&, int socket,
                     std::unique_ptr<TlsSession>) override {
         serials.push_back(export_serial);
@@ -69,7 +69,7 @@ class NegotiationTest : public ::testing::Test {
     }
 
     Exports names_ = testing::two_exports();
-    RecordingHost host_;
+    NegotiationHost host_;
     FakeExecutor executor_;
     std::shared_ptr<FakeWire> wire_ = std::make_shared<FakeWire>();
     std::shared_ptr<Negotiation> negotiation_;

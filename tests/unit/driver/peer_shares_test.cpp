@@ -11,74 +11,74 @@
 namespace blkscope::nbd {
 namespace {
 
-Peer process(uid_t uid, pid_t pid) {
+Peer local(uid_t uid, pid_t pid) {
     return {.kind = Peer::Kind::process, .pid = pid, .uid = uid};
 }
 
-Peer at(const std::string& address, uint16_t port = 1) {
+Peer from(const std::string& address, uint16_t port = 1) {
     return {
         .kind = Peer::Kind::address, .address = IpAddress::parse(address).value(), .port = port};
 }
 
 TEST(PeerShares, WithoutHandshakesNoneGoes) {
     const PeerShares shares;
-    EXPECT_FALSE(shares.first_to_end(at("192.0.2.7")));
+    EXPECT_FALSE(shares.first_to_end(from("192.0.2.7")));
 }
 
 TEST(PeerShares, TheOldestOfTheBusiestAddressGoes) {
     PeerShares shares;
-    shares.add(1, at("192.0.2.1"));
-    shares.add(2, at("192.0.2.2", 5));
-    shares.add(3, at("192.0.2.2", 6));
-    shares.add(4, at("192.0.2.3"));
-    EXPECT_EQ(shares.first_to_end(at("192.0.2.4")), 2u);
+    shares.add(1, from("192.0.2.1"));
+    shares.add(2, from("192.0.2.2", 5));
+    shares.add(3, from("192.0.2.2", 6));
+    shares.add(4, from("192.0.2.3"));
+    EXPECT_EQ(shares.first_to_end(from("192.0.2.4")), 2u);
     shares.remove(2);
-    EXPECT_EQ(shares.first_to_end(at("192.0.2.4")), 1u);  // all have one
+    EXPECT_EQ(shares.first_to_end(from("192.0.2.4")), 1u);  // all have one
 }
 
 TEST(PeerShares, ANewcomerIsOneOfItsOwn) {
     PeerShares shares;
-    shares.add(1, at("192.0.2.1"));
-    shares.add(2, at("192.0.2.2"));
-    EXPECT_EQ(shares.first_to_end(at("192.0.2.2")), 2u);
-    EXPECT_EQ(shares.first_to_end(at("192.0.2.1")), 1u);
+    shares.add(1, from("192.0.2.1"));
+    shares.add(2, from("192.0.2.2"));
+    EXPECT_EQ(shares.first_to_end(from("192.0.2.2")), 2u);
+    EXPECT_EQ(shares.first_to_end(from("192.0.2.1")), 1u);
 }
 
 TEST(PeerShares, OfAUserTheBusiestProcessPays) {
     PeerShares shares;
-    shares.add(1, process(1000, 1));
-    shares.add(2, process(1000, 2));
-    shares.add(3, process(1000, 2));
-    EXPECT_EQ(shares.first_to_end(process(1000, 3)), 2u);
+    shares.add(1, local(1000, 1));
+    shares.add(2, local(1000, 2));
+    shares.add(3, local(1000, 2));
+    EXPECT_EQ(shares.first_to_end(local(1000, 3)), 2u);
 }
 
 // A user may have many processes with one connection each.
 TEST(PeerShares, ManyProcessesOfAUserAreOneOwner) {
     PeerShares shares;
-    shares.add(1, process(0, 1));
-    shares.add(2, process(0, 1));
+    shares.add(1, local(0, 1));
+    shares.add(2, local(0, 1));
     for (pid_t pid = 10; pid < 20; ++pid) {
-        shares.add(static_cast<PeerShares::Number>(pid), process(1000, pid));
+        shares.add(static_cast<PeerShares::Number>(pid), local(1000, pid));
     }
-    EXPECT_EQ(shares.first_to_end(process(1000, 20)), 10u);
-    EXPECT_EQ(shares.first_to_end(process(0, 1)), 10u);
+    EXPECT_EQ(shares.first_to_end(local(1000, 20)), 10u);
+    EXPECT_EQ(shares.first_to_end(local(0, 1)), 10u);
 }
 
 TEST(PeerShares, AnIpv6NetworkIsOneOwner) {
     PeerShares shares;
-    shares.add(1, at("2001:db8:0:1::1"));
-    shares.add(2, at("2001:db8:0:2::1"));
-    shares.add(3, at("2001:db8:0:2::2"));
-    EXPECT_EQ(shares.first_to_end(at("2001:db8:0:3::1")), 2u);
+    shares.add(1, from("2001:db8:0:1::1"));
+    shares.add(2, from("2001:db8:0:2::1"));
+    shares.add(3, from("2001:db8:0:2::2"));
+    EXPECT_EQ(shares.first_to_end(from("2001:db8:0:3::1")), 2u);
 }
 
 TEST(PeerShares, AnIpv4AddressWithinIpv6IsTheSame) {
     PeerShares shares;
-    shares.add(1, at("192.0.2.1"));
-    shares.add(2, at("::ffff:192.0.2.2"));
-    shares.add(3, at("192.0.2.2"));
-    EXPECT_EQ(shares.of_client(at("192.0.2.2")), 2u);
-    EXPECT_EQ(shares.first_to_end(at("192.0.2.3")), 2u);
+    shares.add(1, from("192.0.2.1"));
+    shares.add(2, from("::ffff:192.0.2.2"));
+    shares.add(3, from("192.0.2.2"));
+    EXPECT_EQ(shares.of_client(from("192.0.2.2")), 2u);
+    EXPECT_EQ(shares.first_to_end(from("192.0.2.3")), 2u);
 }
 
 // In any order of events, no owner gets less than an equal share of the places.
@@ -97,7 +97,7 @@ TEST(PeerShares, NoOwnerLosesAPlaceWhileAnotherHasMore) {
     for (PeerShares::Number number = 1; number <= 20'000; ++number) {
         const bool honest = random() % 8 == 0;  // one of five, beside an attacker
         const uid_t uid = honest ? static_cast<uid_t>(random() % 5) : 1000;
-        const Peer newcomer = process(uid, static_cast<pid_t>(1 + random() % 6));
+        const Peer newcomer = local(uid, static_cast<pid_t>(1 + random() % 6));
         if (members.size() == places) {
             const auto goes = shares.first_to_end(newcomer);
             ASSERT_TRUE(goes && members.contains(*goes));

@@ -13,7 +13,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// A folder like /proc, with threads of these names.
-class Receivers : public testing::Test {
+class Receivers : public ::testing::Test {
   protected:
     void SetUp() override {
         char name[] = "/tmp/blkscope_test.XXXXXX";

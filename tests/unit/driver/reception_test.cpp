@@ -31,7 +31,7 @@ struct RecordingOwner final : Reception::Owner {
     size_t came = 0;
 };
 
-const std::string go = testing::fixed + testing::option(7, testing::question("disk"));
+const std::string question_and_go = testing::fixed + testing::option(7, testing::question("disk"));
 
 class ReceptionTest : public ::testing::Test {
   protected:
@@ -54,7 +54,7 @@ class ReceptionTest : public ::testing::Test {
     bool served(const std::string& address) {
         const size_t before = owner_.came;
         const auto wire = connect(address);
-        wire->send(std::as_bytes(std::span(go)));
+        wire->send(std::as_bytes(std::span(question_and_go)));
         executor_.run();
         const bool in = owner_.came > before;
         owner_.connections -= in ? 1 : 0;
@@ -82,7 +82,7 @@ TEST_F(ReceptionTest, IdleHandshakesOfOneAddressKeepNobodyOut) {
 TEST_F(ReceptionTest, AFloodFromOneAddressEndsNoOtherHandshake) {
     for (int i = 0; i < 64; ++i) connect("192.0.2.66");
     const auto honest = connect("192.0.2.1");
-    for (const char& byte : go) {
+    for (const char& byte : question_and_go) {
         honest->send(std::as_bytes(std::span(&byte, 1)));
         for (int i = 0; i < 70; ++i) connect("192.0.2.66");
         executor_.run();
@@ -150,7 +150,7 @@ TEST_F(ReceptionTest, InNeedOfDescriptorsAHandshakeMakesRoom) {
     const auto wire = std::make_shared<FakeWire>();
     reception_.admit_in_need(executor_.connect(wire, at("192.0.2.1")), EMFILE);
     EXPECT_TRUE(idle->server_closed);
-    wire->send(std::as_bytes(std::span(go)));
+    wire->send(std::as_bytes(std::span(question_and_go)));
     executor_.run();
     EXPECT_EQ(owner_.came, 1u);
 }

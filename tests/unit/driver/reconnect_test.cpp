@@ -31,7 +31,7 @@ namespace {
 namespace flag = nbd::transmission_flag;
 using std::chrono::milliseconds;
 
-constexpr uint64_t mib = uint64_t{1} << 20;
+constexpr uint64_t kernel_mib = uint64_t{1} << 20;
 constexpr milliseconds ample{20'000};
 constexpr uint16_t all_used =
     flag::has_flags | flag::send_flush | flag::send_fua | flag::send_trim | flag::can_multi_conn;
@@ -71,7 +71,7 @@ sockaddr_un address_of(const std::string& path) {
 }
 
 // A listening socket in a folder of its own. serve() runs a script with the next client.
-class Reconnect : public testing::Test {
+class Reconnect : public ::testing::Test {
   protected:
     void SetUp() override {
         char name[] = "/tmp/blkscope_test.XXXXXX";
@@ -132,7 +132,7 @@ class Reconnect : public testing::Test {
     std::string keep() const { return "keep " + uri_.text() + ": "; }
 
     static DeviceTerms terms() {
-        return {.size_bytes = mib, .flushes = true, .fua = true, .trims = true};
+        return {.size_bytes = kernel_mib, .flushes = true, .fua = true, .trims = true};
     }
 
     std::filesystem::path folder_;
@@ -144,7 +144,7 @@ class Reconnect : public testing::Test {
 };
 
 TEST_F(Reconnect, TheSameExportIsConnectedByItsName) {
-    serve_offer(mib, all_used);
+    serve_offer(kernel_mib, all_used);
     const Descriptor socket = connect_again(uri_, terms(), ample);
     ASSERT_TRUE(socket.is_open());
     end_server();
@@ -156,7 +156,7 @@ TEST_F(Reconnect, AServerWithoutTheFlagIsReadUpToItsLastZero) {
     serve([this](int client) {
         say(client, greeting(0));
         heard_ = hear(client, 4 + 16 + 4);
-        say(client, number(mib, 8) + number(all_used, 2) +
+        say(client, number(kernel_mib, 8) + number(all_used, 2) +
                         std::string(nbd::export_name_zeroes, '\0') + "reply");
         stay();
     });
@@ -267,7 +267,7 @@ TEST_F(Reconnect, ASilentAddressLeavesTimeForTheNextOne) {
     }
     ::close(listener_);
     listener_ = listen_at(second_host, address.sin_port, 8);
-    serve_offer(mib, all_used);
+    serve_offer(kernel_mib, all_used);
     uri_ = {.host = host_of_two, .port = ntohs(address.sin_port), .export_name = "disk"};
     EXPECT_TRUE(connect_again(uri_, terms(), milliseconds(4000)).is_open());
 }
@@ -290,7 +290,7 @@ TEST_F(Reconnect, WhatIsNoNbdServerIsRefused) {
 }
 
 TEST_F(Reconnect, AnotherSizeIsRefused) {
-    serve_offer(2 * mib, all_used);
+    serve_offer(2 * kernel_mib, all_used);
     EXPECT_EQ(refusal(terms()),
               keep() +
                   "the export has 2097152 bytes now and had 1048576; detach it and attach it "
@@ -298,7 +298,7 @@ TEST_F(Reconnect, AnotherSizeIsRefused) {
 }
 
 TEST_F(Reconnect, TheSizeIsComparedInWholeBlocks) {
-    serve_offer(mib + 4095, all_used);
+    serve_offer(kernel_mib + 4095, all_used);
     DeviceTerms blocks = terms();
     blocks.block_bytes = 4096;
     EXPECT_EQ(refusal(blocks), "none");
@@ -310,12 +310,12 @@ struct Difference {
     const char* words;  // null: no difference
 };
 
-class Differences : public Reconnect, public testing::WithParamInterface<Difference> {};
+class Differences : public Reconnect, public ::testing::WithParamInterface<Difference> {};
 
 TEST_P(Differences, AreNamed) {
-    serve_offer(mib, GetParam().flags);
+    serve_offer(kernel_mib, GetParam().flags);
     DeviceTerms device = GetParam().terms;
-    device.size_bytes = mib;
+    device.size_bytes = kernel_mib;
     const char* const words = GetParam().words;
     EXPECT_EQ(refusal(device), words == nullptr ? "none"
                                                 : keep() + "the export " + words +
@@ -326,7 +326,7 @@ constexpr DeviceTerms whole{.flushes = true, .fua = true, .trims = true};
 
 INSTANTIATE_TEST_SUITE_P(
     OfTerms, Differences,
-    testing::Values(
+    ::testing::Values(
         Difference{all_used | flag::read_only, whole, "is read-only now"},
         Difference{all_used & ~flag::send_flush, whole, "cannot be flushed any more"},
         Difference{all_used & ~flag::send_fua, whole, "has no FUA any more"},
@@ -361,13 +361,13 @@ TEST(DeviceTerms, AreWhatTheKernelSaysOfTheDevice) {
     write("queue/fua", "1");
     write("queue/discard_max_bytes", "2147479552");
     const DeviceTerms expected{
-        .size_bytes = mib, .block_bytes = 4096, .flushes = true, .fua = true, .trims = true};
+        .size_bytes = kernel_mib, .block_bytes = 4096, .flushes = true, .fua = true, .trims = true};
     EXPECT_EQ(device_terms(folder), expected);
     write("ro", "1");
     write("queue/write_cache", "write through");
     write("queue/discard_max_bytes", "0");
     EXPECT_EQ(device_terms(folder),
-              (DeviceTerms{.size_bytes = mib, .block_bytes = 4096, .read_only = true}));
+              (DeviceTerms{.size_bytes = kernel_mib, .block_bytes = 4096, .read_only = true}));
     std::filesystem::remove_all(folder);
 }
 

@@ -12,14 +12,14 @@ namespace blkscope::nbd {
 namespace {
 
 using Bytes = std::vector<std::byte>;
-using Event = ReplyParser::Event;
+using ReplyEvent = ReplyParser::Event;
 
 constexpr uint64_t read_cookie = 1;
 constexpr uint64_t write_cookie = 2;
 constexpr uint64_t status_cookie = 3;
 constexpr uint32_t context = 7;
 
-class ReplyParserTest : public testing::Test, protected OwedReplies {
+class ReplyParserTest : public ::testing::Test, protected OwedReplies {
   protected:
     ReplyParserTest() {
         read_.request = {.flags = 0,
@@ -94,12 +94,12 @@ class ReplyParserTest : public testing::Test, protected OwedReplies {
                 std::memcpy(place.data(), rest.data(), bytes);
                 parser.received(bytes);
                 rest = rest.subspan(bytes);
-                Event event = parser.next();
-                for (; event == Event::answered; event = parser.next()) {
+                ReplyEvent event = parser.next();
+                for (; event == ReplyEvent::answered; event = parser.next()) {
                     answered.push_back(parser.answered().request.cookie);
                     parser.answered().request.cookie = 0;
                 }
-                if (event != Event::lost) continue;
+                if (event != ReplyEvent::lost) continue;
                 why_ = parser.why();
                 answered.push_back(0);
                 return answered;

@@ -18,7 +18,7 @@ namespace {
 
 constexpr hrtime_t patience_ns = 60'000'000'000;
 
-class RequesterTest : public testing::Test, protected RequesterOwner {
+class RequesterTest : public ::testing::Test, protected RequesterOwner {
   protected:
     RequesterTest() : ring_(64) { ring_.enable(); }
     void SetUp() override {

@@ -23,9 +23,9 @@
 namespace blkscope::nbd {
 namespace {
 
-constexpr hrtime_t patience_ns = 60'000'000'000;
+constexpr hrtime_t tls_patience_ns = 60'000'000'000;
 
-class RequesterTlsTest : public testing::Test, protected RequesterOwner {
+class RequesterTlsTest : public ::testing::Test, protected RequesterOwner {
   protected:
     RequesterTlsTest() : ring_(64) {
         ring_.enable();
@@ -79,7 +79,7 @@ class RequesterTlsTest : public testing::Test, protected RequesterOwner {
         RequesterOwner& owner = *this;
         requester_.emplace(owner, ring_,
                            RemoteConnection{Descriptor(ends[0]), std::move(tls), RemoteExport{}},
-                           patience_ns, receives);
+                           tls_patience_ns, receives);
     }
 
     void answered(RemoteRequest& /*request*/) override { ++answered_; }

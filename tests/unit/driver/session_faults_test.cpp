@@ -18,7 +18,7 @@
 namespace blkscope::nbd {
 namespace {
 
-constexpr uint64_t device_bytes = uint64_t{1} << 20;
+constexpr uint64_t faulty_bytes = uint64_t{1} << 20;
 constexpr size_t reply_bytes = 16;
 constexpr size_t page_bytes = 4096;
 
@@ -42,7 +42,7 @@ class SessionFaults : public ::testing::Test {
 
     void serve(const std::string& rule, uint32_t depth) {
         Behaviour behaviour;
-        behaviour.faults.push_back(model::FaultRule::parse(rule, device_bytes, {}));
+        behaviour.faults.push_back(model::FaultRule::parse(rule, faulty_bytes, {}));
         serve(std::move(behaviour), depth, {});
         client_ = connect("client");
     }

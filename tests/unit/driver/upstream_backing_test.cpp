@@ -24,15 +24,15 @@ namespace {
 namespace flag = transmission_flag;
 using std::chrono::milliseconds;
 
-constexpr uint64_t device_bytes = uint64_t{1} << 20;
-constexpr uint16_t every_flag = flag::has_flags | flag::send_flush | flag::send_fua |
-                                flag::send_trim | flag::send_write_zeroes | flag::send_cache;
+constexpr uint64_t remote_bytes = uint64_t{1} << 20;
+constexpr uint16_t all_flags = flag::has_flags | flag::send_flush | flag::send_fua |
+                               flag::send_trim | flag::send_write_zeroes | flag::send_cache;
 constexpr milliseconds long_time{60'000};
 
-RemoteExport remote_export(uint64_t size_bytes = device_bytes) {
+RemoteExport remote_export(uint64_t size_bytes = remote_bytes) {
     RemoteExport remote;
     remote.size_bytes = size_bytes;
-    remote.transmission_flags = every_flag;
+    remote.transmission_flags = all_flags;
     return remote;
 }
 
@@ -69,7 +69,7 @@ struct Asked : Buf {
     bool done = false;
 };
 
-class UpstreamBackingTest : public testing::Test {
+class UpstreamBackingTest : public ::testing::Test {
   protected:
     UpstreamBackingTest() : ring_(64) { ring_.enable(); }
     ~UpstreamBackingTest() override { device_.reset(); }
@@ -588,7 +588,7 @@ TEST_F(UpstreamBackingTest, AServerThatCameBackDifferentIsUselessUntilAReload) {
     const Asked& read = ask(Buf::Op::read);
     receive_request();
     end_server();
-    start_server(remote_export(device_bytes * 2));
+    start_server(remote_export(remote_bytes * 2));
     EXPECT_EQ(end(read), EIO);
     EXPECT_TRUE(backing_->must_be_reopened());
     EXPECT_EQ(end(ask(Buf::Op::write)), EIO);
@@ -713,7 +713,7 @@ TEST_F(UpstreamBackingTest, EachNewConnectionMustAllowWhatClientsWereTold) {
     receive_on(0);
     end_server();
     start_server();
-    start_server(remote_export(device_bytes * 2));
+    start_server(remote_export(remote_bytes * 2));
     EXPECT_EQ(end(read), EIO);
     EXPECT_TRUE(backing_->must_be_reopened());
     EXPECT_EQ(backing_->figures().connections(), 0u);

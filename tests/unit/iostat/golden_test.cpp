@@ -19,7 +19,7 @@ std::string with_marks(const std::string& text) {
 }
 
 // The report of `iostat LETTERS` on the devices since their creation.
-std::string report(const std::string& letters, const Snapshot& devices) {
+std::string whole_report(const std::string& letters, const Snapshot& devices) {
     const auto parsed = parse_options({"iostat", letters});
     const auto* options = std::get_if<Options>(&parsed);
     if (options == nullptr) return "refused";
@@ -41,25 +41,25 @@ TEST(IostatGolden, TheDefaultIsTerminalsTransfersAndProcessors) {
         "   tty        sd0           sd1            cpu|\n"
         " tin tout kps tps serv  kps tps serv   us sy dt id|\n"
         "   3  120 100  15   51    0   0    0    6  4  0 90|\n";
-    EXPECT_EQ(report("-s", both()), expected);
-    EXPECT_EQ(report("-dtc", both()), expected);
+    EXPECT_EQ(whole_report("-s", both()), expected);
+    EXPECT_EQ(whole_report("-dtc", both()), expected);
 }
 
 TEST(IostatGolden, EachHorizontalClassAlone) {
-    EXPECT_EQ(report("-d", both()),
+    EXPECT_EQ(whole_report("-d", both()),
               "    sd0           sd1       |\n"
               "kps tps serv  kps tps serv  |\n"
               "100  15   51    0   0    0  |\n");
-    EXPECT_EQ(report("-D", both()),
+    EXPECT_EQ(whole_report("-D", both()),
               "    sd0           sd1       |\n"
               "rps wps util  rps wps util  |\n"
               " 10   5 49.9    0   0  0.0  |\n");
-    EXPECT_EQ(report("-c", both()), "     cpu|\n us sy dt id|\n  6  4  0 90|\n");
-    EXPECT_EQ(report("-t", both()), "   tty    |\n tin tout |\n   3  120 |\n");
+    EXPECT_EQ(whole_report("-c", both()), "     cpu|\n us sy dt id|\n  6  4  0 90|\n");
+    EXPECT_EQ(whole_report("-t", both()), "   tty    |\n tin tout |\n   3  120 |\n");
 }
 
 TEST(IostatGolden, TheExtendedReport) {
-    EXPECT_EQ(report("-x", both()),
+    EXPECT_EQ(whole_report("-x", both()),
               "                 extended device statistics                 |\n"
               "device    r/s    w/s   kr/s   kw/s wait actv  svc_t  %w  %b |\n"
               "sd0      10.0    5.0   79.9   20.0  0.0  0.7   51.3   1  50 |\n"
@@ -68,7 +68,7 @@ TEST(IostatGolden, TheExtendedReport) {
 
 TEST(IostatGolden, TerminalsAndProcessorsGoOnBehindTheFirstDevice) {
     EXPECT_EQ(
-        report("-xtc", both()),
+        whole_report("-xtc", both()),
         "                 extended device statistics                    tty         cpu|\n"
         "device    r/s    w/s   kr/s   kw/s wait actv  svc_t  %w  %b  tin tout  us sy dt id|\n"
         "sd0      10.0    5.0   79.9   20.0  0.0  0.7   51.3   1  50    3  120   6  4  0 90|\n"
@@ -78,7 +78,7 @@ TEST(IostatGolden, TerminalsAndProcessorsGoOnBehindTheFirstDevice) {
 TEST(IostatGolden, TheyKeepTheirPlaceWhereTheFirstDeviceIsHidden) {
     const Snapshot idle_first{idle_device("sd0"), busy_device("sd1")};
     EXPECT_EQ(
-        report("-xtcz", idle_first),
+        whole_report("-xtcz", idle_first),
         "                 extended device statistics                    tty         cpu|\n"
         "device    r/s    w/s   kr/s   kw/s wait actv  svc_t  %w  %b  tin tout  us sy dt id|\n" +
             std::string(60, ' ') +
@@ -87,7 +87,7 @@ TEST(IostatGolden, TheyKeepTheirPlaceWhereTheFirstDeviceIsHidden) {
 }
 
 TEST(IostatGolden, WithNamesLastTheyAreABlockOfTheirOwn) {
-    EXPECT_EQ(report("-xntc", {busy_device("c1t0d0")}),
+    EXPECT_EQ(whole_report("-xntc", {busy_device("c1t0d0")}),
               "   tty         cpu|\n"
               " tin tout  us sy dt id|\n"
               "   3  120   6  4  0 90|\n"
@@ -101,29 +101,29 @@ TEST(IostatGolden, ErrorsInEveryCombination) {
         "           ---- errors --- |\n"
         "device  s/w h/w trn tot |\n"
         "sd0       1   2   3   6 |\n";
-    EXPECT_EQ(report("-e", faulty()), alone);
-    EXPECT_TRUE(report("-eE", faulty()).starts_with(alone));  // not two columns to the left
-    EXPECT_EQ(report("-en", faulty("c1t0d0")),
+    EXPECT_EQ(whole_report("-e", faulty()), alone);
+    EXPECT_TRUE(whole_report("-eE", faulty()).starts_with(alone));  // not two columns to the left
+    EXPECT_EQ(whole_report("-en", faulty("c1t0d0")),
               "  ---- errors --- |\n"
               "  s/w h/w trn tot device|\n"
               "    1   2   3   6 c1t0d0|\n");
-    EXPECT_EQ(report("-xe", faulty()),
+    EXPECT_EQ(whole_report("-xe", faulty()),
               "                         extended device statistics         ---- errors --- |\n"
               "device    r/s    w/s   kr/s   kw/s wait actv  svc_t  %w  %b s/w h/w trn tot |\n"
               "sd0      10.0    5.0   79.9   20.0  0.0  0.7   51.3   1  50   1   2   3   6 |\n");
     EXPECT_EQ(
-        report("-xne", faulty("c1t0d0")),
+        whole_report("-xne", faulty("c1t0d0")),
         "                            extended device statistics       ---- errors --- |\n"
         "    r/s    w/s   kr/s   kw/s wait actv wsvc_t asvc_t  %w  %b s/w h/w trn tot device|\n"
         "   10.0    5.0   79.9   20.0  0.0  0.7    1.3   50.0   1  50   1   2   3   6 c1t0d0|\n");
 }
 
 TEST(IostatGolden, ErrorsBesideTerminalsAndProcessors) {
-    EXPECT_EQ(report("-etc", faulty()),
+    EXPECT_EQ(whole_report("-etc", faulty()),
               "           ---- errors ---    tty         cpu|\n"
               "device  s/w h/w trn tot  tin tout  us sy dt id|\n"
               "sd0       1   2   3   6    3  120   6  4  0 90|\n");
-    EXPECT_EQ(report("-et", {busy_device()}),
+    EXPECT_EQ(whole_report("-et", {busy_device()}),
               "           ---- errors ---    tty    |\n"
               "device  s/w h/w trn tot  tin tout |\n"
               "sd0       0   0   0   0    3  120 |\n");
@@ -136,38 +136,39 @@ TEST(IostatGolden, TheListingOfErrors) {
         "Size: 17.18GB <17179869184 bytes>|\n"
         "Media Error: 0 Device Not Ready: 0 No Device: 0 Recoverable: 0 |\n"
         "Illegal Request: 4 Predictive Failure Analysis: 0 |\n";
-    EXPECT_EQ(report("-E", {faulty()[0], idle_device("sd1")}), listing);
-    EXPECT_EQ(report("-Ec", faulty()), "     cpu|\n us sy dt id|\n  6  4  0 90|\n" + listing);
+    EXPECT_EQ(whole_report("-E", {faulty()[0], idle_device("sd1")}), listing);
+    EXPECT_EQ(whole_report("-Ec", faulty()), "     cpu|\n us sy dt id|\n  6  4  0 90|\n" + listing);
 }
 
 TEST(IostatGolden, CommaSeparated) {
-    EXPECT_EQ(report("-xner", faulty()),
+    EXPECT_EQ(whole_report("-xner", faulty()),
               "extended device statistics,errors|\n"
               "r/s,w/s,kr/s,kw/s,wait,actv,wsvc_t,asvc_t,%w,%b,s/w,h/w,trn,tot,device|\n"
               "10.0,5.0,79.9,20.0,0.0,0.7,1.3,50.0,1,50,1,2,3,6,sd0|\n");
-    EXPECT_EQ(report("-xtcr", both()),
+    EXPECT_EQ(whole_report("-xtcr", both()),
               "extended device statistics,tty,cpu|\n"
               "device,r/s,w/s,kr/s,kw/s,wait,actv,svc_t,%w,%b,tin,tout,us,sy,dt,id|\n"
               "sd0,10.0,5.0,79.9,20.0,0.0,0.7,51.3,1,50,3,120,6,4,0,90|\n"
               "sd1,0.0,0.0,0.0,0.0,0.0,0.0,0.0,0,0|\n");
-    EXPECT_EQ(report("-r", both()),
+    EXPECT_EQ(whole_report("-r", both()),
               "tty,sd0,sd1,cpu|\n"
               "tin,tout,kps,tps,serv,kps,tps,serv,us,sy,dt,id|\n"
               "3,120,100,15,51,0,0,0,6,4,0,90|\n");
-    EXPECT_EQ(report("-er", faulty()), "errors|\ndevice,s/w,h/w,trn,tot|\nsd0,1,2,3,6|\n");
-    EXPECT_EQ(report("-Dr", both()), "sd0,sd1|\nrps,wps,util,rps,wps,util|\n10,5,49.9,0,0,0.0|\n");
+    EXPECT_EQ(whole_report("-er", faulty()), "errors|\ndevice,s/w,h/w,trn,tot|\nsd0,1,2,3,6|\n");
+    EXPECT_EQ(whole_report("-Dr", both()),
+              "sd0,sd1|\nrps,wps,util,rps,wps,util|\n10,5,49.9,0,0,0.0|\n");
 }
 
 TEST(IostatGolden, ThreeDecimalsOfAMillisecond) {
-    EXPECT_EQ(report("-xnu", {busy_device()}),
+    EXPECT_EQ(whole_report("-xnu", {busy_device()}),
               "                      extended device statistics                |\n"
               "    r/s    w/s   kr/s   kw/s wait actv   wsvc_t   asvc_t  %w  %b device|\n"
               "   10.0    5.0   79.9   20.0  0.0  0.7    1.333   50.000   1  50 sd0|\n");
-    EXPECT_EQ(report("-xu", {busy_device()}),
+    EXPECT_EQ(whole_report("-xu", {busy_device()}),
               "                  extended device statistics                  |\n"
               "device    r/s    w/s   kr/s   kw/s wait actv    svc_t  %w  %b |\n"
               "sd0      10.0    5.0   79.9   20.0  0.0  0.7   51.333   1  50 |\n");
-    EXPECT_EQ(report("-du", both()),
+    EXPECT_EQ(whole_report("-du", both()),
               "      sd0               sd1         |\n"
               "kps tps     serv  kps tps     serv  |\n"
               "100  15   51.333    0   0    0.000  |\n");
@@ -176,8 +177,8 @@ TEST(IostatGolden, ThreeDecimalsOfAMillisecond) {
 TEST(IostatGolden, AMountPointStandsBehindTheNameAtTheEnd) {
     Device device = busy_device("sda");
     device.mount_point = "/var/lib";
-    EXPECT_TRUE(report("-xnm", {device}).ends_with("  50 sda (/var/lib)|\n"));
-    EXPECT_TRUE(report("-xm", {device})
+    EXPECT_TRUE(whole_report("-xnm", {device}).ends_with("  50 sda (/var/lib)|\n"));
+    EXPECT_TRUE(whole_report("-xm", {device})
                     .ends_with("\nsda      10.0    5.0   79.9   20.0  0.0  0.7 "
                                "  51.3   1  50 |\n"));
 }

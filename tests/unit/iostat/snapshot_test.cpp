@@ -13,7 +13,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-Options extended() {
+Options extended_options() {
     Options options;
     options.mode = Mode::extended;
     return options;
@@ -24,12 +24,12 @@ Names selected(const Names& candidates, const Options& options) {
 }
 
 TEST(IostatOrder, InstancesCompareAsNumbers) {
-    EXPECT_EQ(selected({"sd10", "sd2", "ssd1", "nbd3"}, extended()),
+    EXPECT_EQ(selected({"sd10", "sd2", "ssd1", "nbd3"}, extended_options()),
               (Names{"nbd3", "sd2", "sd10", "ssd1"}));
 }
 
 TEST(IostatOrder, ADiskComesBeforeItsPartitions) {
-    Options options = extended();
+    Options options = extended_options();
     options.partitions = true;
     EXPECT_EQ(selected({"sd1", "sd0,b", "sd0", "sd10,a", "sd0,a"}, options),
               (Names{"sd0", "sd0,a", "sd0,b", "sd1", "sd10,a"}));
@@ -39,7 +39,7 @@ TEST(IostatOrder, ClientsComeBehindTheirDiskAndOnlyIfAskedFor) {
     const Snapshot devices{idle_device("nbd0,client-10", Kind::client), idle_device("nbd1"),
                            idle_device("nbd0,client-other", Kind::client),
                            idle_device("nbd0,client-2", Kind::client), idle_device("nbd0")};
-    Options options = extended();
+    Options options = extended_options();
     EXPECT_EQ(names_of(select(devices, options)), (Names{"nbd0", "nbd1"}));
     options.clients = true;
     EXPECT_EQ(names_of(select(devices, options)),
@@ -55,14 +55,14 @@ TEST(IostatOrder, ClosedClientsHaveNoRates) {
 TEST(IostatOrder, TapesComeAfterDisksAndMountsAfterTapes) {
     const Snapshot snapshot =
         select({idle_device("nfs1", Kind::nfs), idle_device("a0", Kind::tape), idle_device("sd0")},
-               extended());
+               extended_options());
     EXPECT_EQ(names_of(snapshot), (Names{"sd0", "a0", "nfs1"}));
 }
 
 TEST(IostatOrder, AnyNameHasItsPlace) {
     EXPECT_EQ(
         selected({"9", "x", "", "18446744073709551617a", "18446744073709551616b", "a-1", "01", "1"},
-                 extended()),
+                 extended_options()),
         (Names{"", "01", "1", "9", "18446744073709551616b", "18446744073709551617a", "a-1", "x"}));
 }
 
@@ -87,14 +87,14 @@ TEST(IostatSelection, AClassAndItsKindAreOneToOne) {
 TEST(IostatSelection, PathsAreShownOnRequestAndLast) {
     const std::vector<Device> all{idle_device("a0.t1.fp0", Kind::path), idle_device("sd0"),
                                   idle_device("nfs1", Kind::nfs)};
-    EXPECT_EQ(names_of(select(all, extended())), (Names{"sd0", "nfs1"}));
-    Options options = extended();
+    EXPECT_EQ(names_of(select(all, extended_options())), (Names{"sd0", "nfs1"}));
+    Options options = extended_options();
     options.paths = Paths::by_initiator;
     EXPECT_EQ(names_of(select(all, options)), (Names{"sd0", "nfs1", "a0.fp0"}));
 }
 
 TEST(IostatSelection, AControllerStandsBeforeWhatHangsOnIt) {
-    Options options = extended();
+    Options options = extended_options();
     options.controllers = true;
     EXPECT_EQ(selected({"sd0", "c10t0d0", "c2t1d0", "c2t0d0"}, options),
               (Names{"c2", "c2t0d0", "c2t1d0", "c10", "c10t0d0", "sd0"}));
@@ -103,7 +103,7 @@ TEST(IostatSelection, AControllerStandsBeforeWhatHangsOnIt) {
 TEST(IostatSelection, PartitionsAreShownOnRequestAndDisksUnlessOnlyPartitionsAre) {
     const std::vector<Device> all{idle_device("sd0"), idle_device("sd0,a", Kind::partition),
                                   idle_device("st0", Kind::tape)};
-    Options options = extended();
+    Options options = extended_options();
     EXPECT_EQ(names_of(select(all, options)), (Names{"sd0", "st0"}));
     options.partitions = true;
     EXPECT_EQ(names_of(select(all, options)), (Names{"sd0", "sd0,a", "st0"}));
@@ -114,11 +114,11 @@ TEST(IostatSelection, PartitionsAreShownOnRequestAndDisksUnlessOnlyPartitionsAre
 TEST(IostatSelection, AHorizontalReportHasFourPlacesAndNoneForFloppies) {
     const Names all{"fd0", "sd0", "sd1", "sd2", "sd3", "sd4"};
     EXPECT_EQ(selected(all, {}), (Names{"sd0", "sd1", "sd2", "sd3"}));
-    EXPECT_EQ(selected(all, extended()), all);
+    EXPECT_EQ(selected(all, extended_options()), all);
 }
 
 TEST(IostatSelection, ALimitHoldsInEveryMode) {
-    Options options = extended();
+    Options options = extended_options();
     options.limit = 2;
     EXPECT_EQ(selected({"sd2", "sd1", "sd0"}, options), (Names{"sd0", "sd1"}));
     options.mode = Mode::transfers;
@@ -127,7 +127,7 @@ TEST(IostatSelection, ALimitHoldsInEveryMode) {
 }
 
 TEST(IostatSelection, AnExtendedReportShowsTheDevicesNamedAndNoOther) {
-    Options options = extended();
+    Options options = extended_options();
     options.devices = {"sd2", "sd0"};
     EXPECT_EQ(selected({"sd0", "sd1", "sd2"}, options), (Names{"sd0", "sd2"}));
     options.devices = {"sd0", "nosuch"};
@@ -155,7 +155,7 @@ TEST(IostatSelection, IfNoNameMatchesNothingIsShown) {
 }
 
 TEST(IostatSelection, AnOperandWithADotMatchesAsAPrefix) {
-    Options options = extended();
+    Options options = extended_options();
     options.devices = {"sd0.t", "sd1.t"};
     EXPECT_EQ(selected({"sd0.t1", "sd0", "sd1.t7", "sd2.t1"}, options),
               (Names{"sd0.t1", "sd1.t7"}));
@@ -177,7 +177,7 @@ class IostatPaths : public testing::Test {
                                   idle_device("sd0.t2.fp0", Kind::path),
                                   idle_device("sd1.t1.fp1", Kind::path),
                                   idle_device("sd10.t1.fp0", Kind::path)};
-    Options options = extended();
+    Options options = extended_options();
 };
 
 TEST_F(IostatPaths, ADiskAskedForBringsItsPaths) {

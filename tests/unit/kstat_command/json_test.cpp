@@ -12,7 +12,7 @@ namespace {
 
 using program::json_string;
 
-Chosen all_of(const Reading& kstat) {
+Chosen each_of(const Reading& kstat) {
     Chosen chosen;
     for (const Statistic& statistic : kstat.statistics) chosen.push_back(&statistic);
     return chosen;
@@ -26,7 +26,7 @@ TEST(KstatJson, AnObjectIsWrittenOverLines) {
                         .type = KSTAT_TYPE_IO,
                         .snaptime = 2'500'000'000,
                         .statistics = {{"crtime", Moment{0}}, {"vendor", Text("ACME")}}};
-    const std::string out = json_object(kstat, all_of(kstat), {}).block();
+    const std::string out = json_object(kstat, each_of(kstat), {}).block();
     EXPECT_EQ(out,
               "{\n\t\"module\": \"nbd\",\n\t\"instance\": 0,\n\t\"name\": \"nbd0\",\n"
               "\t\"class\": \"disk\",\n\t\"type\": 3,\n\t\"snaptime\": 2.500000000,\n"
@@ -35,13 +35,13 @@ TEST(KstatJson, AnObjectIsWrittenOverLines) {
 
 TEST(KstatJson, ATimeIsAMemberOfTheObject) {
     const Reading kstat{.statistics = {{"x", int64_t{1}}}};
-    const std::string out = json_object(kstat, all_of(kstat), 1'234'567'890).block();
+    const std::string out = json_object(kstat, each_of(kstat), 1'234'567'890).block();
     EXPECT_EQ(nlohmann::json::parse(out)["time"], 1'234'567'890);
 }
 
 TEST(KstatJson, OfStatisticsWithOneNameTheFirstIsShown) {
     const Reading kstat{.statistics = {{"x", int64_t{1}}, {"x", int64_t{2}}, {"X", int64_t{3}}}};
-    const std::string out = json_object(kstat, all_of(kstat), {}).block();
+    const std::string out = json_object(kstat, each_of(kstat), {}).block();
     EXPECT_NE(out.find("\"data\": {\n\t\t\"x\": 1,\n\t\t\"X\": 3\n\t}"), std::string::npos) << out;
 }
 

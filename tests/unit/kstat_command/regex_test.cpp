@@ -14,13 +14,13 @@
 namespace blkscope::kstat_command {
 namespace {
 
-bool matches(std::string_view expression, std::string_view text) {
+bool matches_expression(std::string_view expression, std::string_view text) {
     return Regex(expression).matches(text);
 }
 
 std::string refusal_of(std::string_view expression, std::string_view text = "") {
     try {
-        matches(expression, text);
+        matches_expression(expression, text);
     } catch (const BadPattern& bad) {
         return bad.what();
     }
@@ -28,53 +28,53 @@ std::string refusal_of(std::string_view expression, std::string_view text = "") 
 }
 
 TEST(KstatRegex, IsNotAnchored) {
-    EXPECT_TRUE(matches("intr", "xintry"));
-    EXPECT_TRUE(matches("^intr", "intrblk"));
-    EXPECT_FALSE(matches("^intr", "xintr"));
-    EXPECT_TRUE(matches("blk$", "intrblk"));
-    EXPECT_TRUE(matches("", "anything"));
+    EXPECT_TRUE(matches_expression("intr", "xintry"));
+    EXPECT_TRUE(matches_expression("^intr", "intrblk"));
+    EXPECT_FALSE(matches_expression("^intr", "xintr"));
+    EXPECT_TRUE(matches_expression("blk$", "intrblk"));
+    EXPECT_TRUE(matches_expression("", "anything"));
 }
 
 TEST(KstatRegex, MindsTheCase) {
-    EXPECT_FALSE(matches("INTR", "intr"));
+    EXPECT_FALSE(matches_expression("INTR", "intr"));
 }
 
 TEST(KstatRegex, NewlinesAreCharacters) {
-    EXPECT_TRUE(matches("a.b", "a\nb"));
-    EXPECT_FALSE(matches("a$", "a\n"));
-    EXPECT_FALSE(matches("^b", "a\nb"));
+    EXPECT_TRUE(matches_expression("a.b", "a\nb"));
+    EXPECT_FALSE(matches_expression("a$", "a\n"));
+    EXPECT_FALSE(matches_expression("^b", "a\nb"));
 }
 
 TEST(KstatRegex, ABackslashInBracketsIsItself) {
-    EXPECT_TRUE(matches("^[\\d]$", "\\"));
-    EXPECT_TRUE(matches("^[\\d]$", "d"));
-    EXPECT_FALSE(matches("^[\\d]$", "7"));
-    EXPECT_TRUE(matches("^[a\\]$", "\\"));  // the backslash does not quote the bracket
-    EXPECT_TRUE(matches("^[a\\]]$", "a]"));
+    EXPECT_TRUE(matches_expression("^[\\d]$", "\\"));
+    EXPECT_TRUE(matches_expression("^[\\d]$", "d"));
+    EXPECT_FALSE(matches_expression("^[\\d]$", "7"));
+    EXPECT_TRUE(matches_expression("^[a\\]$", "\\"));  // the backslash does not quote the bracket
+    EXPECT_TRUE(matches_expression("^[a\\]]$", "a]"));
 }
 
 TEST(KstatRegex, BracketsThatComeFirstInBracketsAreThemselves) {
-    EXPECT_TRUE(matches("^[]a]$", "]"));
-    EXPECT_FALSE(matches("^[^]a]$", "]"));
-    EXPECT_TRUE(matches("^[^]a]$", "b"));
-    EXPECT_TRUE(matches("^[a[]$", "["));
+    EXPECT_TRUE(matches_expression("^[]a]$", "]"));
+    EXPECT_FALSE(matches_expression("^[^]a]$", "]"));
+    EXPECT_TRUE(matches_expression("^[^]a]$", "b"));
+    EXPECT_TRUE(matches_expression("^[a[]$", "["));
 }
 
 TEST(KstatRegex, BracketsKnowClassesAndSingleCollatingElements) {
-    EXPECT_TRUE(matches("^[[:digit:]x]+$", "1x2"));
-    EXPECT_FALSE(matches("^[[:digit:]]$", "a"));
-    EXPECT_TRUE(matches("^[[.-.]a]$", "-"));
-    EXPECT_TRUE(matches("^[[.].]]$", "]"));
-    EXPECT_TRUE(matches("^[[=a=]b]$", "a"));
-    EXPECT_TRUE(matches("^[[.a.]-c]$", "b"));
+    EXPECT_TRUE(matches_expression("^[[:digit:]x]+$", "1x2"));
+    EXPECT_FALSE(matches_expression("^[[:digit:]]$", "a"));
+    EXPECT_TRUE(matches_expression("^[[.-.]a]$", "-"));
+    EXPECT_TRUE(matches_expression("^[[.].]]$", "]"));
+    EXPECT_TRUE(matches_expression("^[[=a=]b]$", "a"));
+    EXPECT_TRUE(matches_expression("^[[.a.]-c]$", "b"));
     EXPECT_EQ(refusal_of("[[.hyphen.]]"), "Invalid collation character");
 }
 
 TEST(KstatRegex, AClosingParenthesisAloneIsItself) {
-    EXPECT_TRUE(matches("^a)$", "a)"));
-    EXPECT_TRUE(matches("^(a))$", "a)"));
-    EXPECT_TRUE(matches("^[(]a)$", "(a)"));
-    EXPECT_TRUE(matches("^\\(a)$", "(a)"));
+    EXPECT_TRUE(matches_expression("^a)$", "a)"));
+    EXPECT_TRUE(matches_expression("^(a))$", "a)"));
+    EXPECT_TRUE(matches_expression("^[(]a)$", "(a)"));
+    EXPECT_TRUE(matches_expression("^\\(a)$", "(a)"));
 }
 
 TEST(KstatRegex, WhatIsNoneSaysWhy) {
@@ -88,13 +88,13 @@ TEST(KstatRegex, WhatIsNoneSaysWhy) {
 
 // Perl's expressions have another meaning here, or none.
 TEST(KstatRegex, HasNoSyntaxOfPerls) {
-    EXPECT_TRUE(matches("^\\d$", "d"));
-    EXPECT_FALSE(matches("^\\d$", "7"));
-    EXPECT_TRUE(matches("^a{,2}$", "aa"));
-    EXPECT_FALSE(matches("^a{,2}$", "a{,2}"));
-    EXPECT_TRUE(matches("\\<intr", "an intr"));
-    EXPECT_FALSE(matches("\\<intr", "anintr"));
-    EXPECT_TRUE(matches("^\\Q[)]\\E$", "Q)E"));
+    EXPECT_TRUE(matches_expression("^\\d$", "d"));
+    EXPECT_FALSE(matches_expression("^\\d$", "7"));
+    EXPECT_TRUE(matches_expression("^a{,2}$", "aa"));
+    EXPECT_FALSE(matches_expression("^a{,2}$", "a{,2}"));
+    EXPECT_TRUE(matches_expression("\\<intr", "an intr"));
+    EXPECT_FALSE(matches_expression("\\<intr", "anintr"));
+    EXPECT_TRUE(matches_expression("^\\Q[)]\\E$", "Q)E"));
 }
 
 // With these the C library may need minutes for a name.
@@ -102,13 +102,13 @@ TEST(KstatRegex, HasNoBackReferences) {
     const char* const why = "an extended regular expression has no back-references";
     EXPECT_EQ(refusal_of("(a*)(a*)(a*)(a*)(a*)\\1\\2\\3\\4\\5x", std::string(30, 'a')), why);
     EXPECT_EQ(refusal_of("(a)\\9"), why);
-    EXPECT_TRUE(matches("^\\\\1[\\1]$", "\\11"));
+    EXPECT_TRUE(matches_expression("^\\\\1[\\1]$", "\\11"));
 }
 
 TEST(KstatRegex, AHostileOneEndsSoon) {
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_FALSE(matches("(a+)+$", std::string(30, 'a') + "b"));
-    EXPECT_FALSE(matches("(a|aa)+$", std::string(60, 'a') + "b"));
+    EXPECT_FALSE(matches_expression("(a+)+$", std::string(30, 'a') + "b"));
+    EXPECT_FALSE(matches_expression("(a|aa)+$", std::string(60, 'a') + "b"));
     const char* const too_many = "the regular expression has too many repetitions";
     EXPECT_EQ(refusal_of("((a{100}){100}){100}"), too_many);
     EXPECT_EQ(refusal_of("a{9}{9}{9}{9}{9}"), too_many);

@@ -69,10 +69,10 @@ struct Type {
     }
 };
 
-class Model {
+class RandomModel {
   public:
-    Model(const statsblob* blob, std::string tpl, const std::map<int, std::string>& vois,
-          uint32_t flags)
+    RandomModel(const statsblob* blob, std::string tpl, const std::map<int, std::string>& vois,
+                uint32_t flags)
         : bytes_(reinterpret_cast<const uint8_t*>(blob)),
           tpl_(std::move(tpl)),
           vois_(vois),
@@ -346,7 +346,7 @@ class StatsRenderModel : public testing::Test {
 
     void check() {
         for (uint32_t flags = 0; flags <= (SB_TOSTR_OBJDUMP | SB_TOSTR_META); ++flags) {
-            const Model model(blob_.get(), name_, vois_, flags);
+            const RandomModel model(blob_.get(), name_, vois_, flags);
             ASSERT_EQ(text_of(blob_.get(), SB_STRFMT_JSON, flags), model.json());
             ASSERT_EQ(text_of(blob_.get(), SB_STRFMT_FREEFORM, flags), model.freeform());
         }

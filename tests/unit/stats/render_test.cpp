@@ -6,7 +6,7 @@ namespace blkscope::stats {
 
 namespace {
 
-BlobPtr example() {
+BlobPtr rendered_example() {
     return blob_of(example_template());
 }
 
@@ -24,7 +24,7 @@ std::string steady(std::string text) {
 }
 
 TEST(StatsText, FreeformIsTheManuals) {
-    const BlobPtr blob = example();
+    const BlobPtr blob = rendered_example();
     EXPECT_EQ(
         steady(text_of(blob.get(), SB_STRFMT_FREEFORM, SB_TOSTR_OBJDUMP)),
         "struct statsblobv1@0xN, abi=1, endian=1, maxsz=136, cursz=136, created=N, lastrst=N, "
@@ -57,7 +57,7 @@ TEST(StatsText, FreeformIsTheManuals) {
 }
 
 TEST(StatsText, JsonHasNumbersOrNamesAndNullsForWhatWasNeverFed) {
-    const BlobPtr blob = example();
+    const BlobPtr blob = rendered_example();
     EXPECT_EQ(stats_voi_update_abs_s64(blob.get(), 0, -8), 0);
     EXPECT_EQ(stats_voi_update_abs_u32(blob.get(), 2, 0), 0);
     EXPECT_EQ(
@@ -71,7 +71,7 @@ TEST(StatsText, JsonHasNumbersOrNamesAndNullsForWhatWasNeverFed) {
 }
 
 TEST(StatsText, JsonOfTheWholeObjectIsTheManuals) {
-    const BlobPtr blob = example();
+    const BlobPtr blob = rendered_example();
     EXPECT_EQ(
         steady(text_of(blob.get(), SB_STRFMT_JSON, SB_TOSTR_OBJDUMP)),
         R"({"abi":1,"endian":1,"maxsz":136,"cursz":136,"created":N,"lastrst":N,"flags":0,)"
@@ -88,7 +88,7 @@ TEST(StatsText, JsonOfTheWholeObjectIsTheManuals) {
 }
 
 TEST(StatsText, JsonOfTheWholeObjectWithNamesKeepsTheSlotsAsKeys) {
-    const BlobPtr blob = example();
+    const BlobPtr blob = rendered_example();
     EXPECT_EQ(
         steady(text_of(blob.get(), SB_STRFMT_JSON, SB_TOSTR_OBJDUMP | SB_TOSTR_META)),
         R"({"abi":1,"endian":1,"maxsz":136,"cursz":136,"created":N,"lastrst":N,"flags":0,)"
@@ -216,7 +216,7 @@ TEST(StatsText, AnEmptyBlobIsAnEmptyObject) {
 }
 
 TEST(StatsText, RefusesWhatItCannotRender) {
-    const BlobPtr blob = example();
+    const BlobPtr blob = rendered_example();
     sbuf* const buf = sbuf_new_auto();
     EXPECT_EQ(stats_blob_tostr(nullptr, buf, SB_STRFMT_JSON, 0), EINVAL);
     EXPECT_EQ(stats_blob_tostr(blob.get(), nullptr, SB_STRFMT_JSON, 0), EINVAL);

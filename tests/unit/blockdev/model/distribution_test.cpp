@@ -19,7 +19,7 @@ Histogram measured(const std::string& file) {
     return {{{1000, 2000, 3}, {2000, 4000, 1}}};
 }
 
-Distribution parsed(std::string_view text) {
+Distribution distribution_of(std::string_view text) {
     return Distribution::parse(text, measured);
 }
 
@@ -37,21 +37,23 @@ constexpr const char* canonical[] = {"const:1ms",       "uniform:1ms:3ms",    "e
                                      "empirical:a.json"};
 
 TEST(Distribution, ParsesBackWhatItPrints) {
-    for (const char* text : canonical) EXPECT_EQ(parsed(text).text(), text);
-    EXPECT_EQ(parsed("const:1000us").text(), "const:1ms");
-    EXPECT_EQ(parsed("pareto:1ms:2.50").text(), "pareto:1ms:2.5");
-    EXPECT_EQ(parsed("empirical:/a:b,c;d").text(), "empirical:/a:b,c;d");
+    for (const char* text : canonical) EXPECT_EQ(distribution_of(text).text(), text);
+    EXPECT_EQ(distribution_of("const:1000us").text(), "const:1ms");
+    EXPECT_EQ(distribution_of("pareto:1ms:2.50").text(), "pareto:1ms:2.5");
+    EXPECT_EQ(distribution_of("empirical:/a:b,c;d").text(), "empirical:/a:b,c;d");
 }
 
 TEST(Distribution, IsEqualToOneWithTheSameDraws) {
     for (const char* one : canonical) {
         for (const char* other : canonical) {
-            EXPECT_EQ(parsed(one) == parsed(other), one == other) << one << " " << other;
+            EXPECT_EQ(distribution_of(one) == distribution_of(other), one == other)
+                << one << " " << other;
         }
     }
-    EXPECT_EQ(parsed("const:1000us"), parsed("const:1ms"));
+    EXPECT_EQ(distribution_of("const:1000us"), distribution_of("const:1ms"));
     const auto measured_anew = [](const std::string&) { return Histogram{{{1000, 2000, 4}}}; };
-    EXPECT_FALSE(parsed("empirical:a") == Distribution::parse("empirical:a", measured_anew));
+    EXPECT_FALSE(distribution_of("empirical:a") ==
+                 Distribution::parse("empirical:a", measured_anew));
 }
 
 // A sum of counts that wraps would draw from no bucket.
@@ -74,20 +76,21 @@ TEST(Distribution, RefusesAHistogramThatNoDiskCanHave) {
 }
 
 TEST(Distribution, HasTheMeanOfItsFormula) {
-    EXPECT_DOUBLE_EQ(parsed("const:1ms").mean_ns(), 1e6);
-    EXPECT_DOUBLE_EQ(parsed("uniform:1ms:3ms").mean_ns(), 2e6);
-    EXPECT_DOUBLE_EQ(parsed("exp:250us").mean_ns(), 250e3);
-    EXPECT_DOUBLE_EQ(parsed("erlang:4:1ms").mean_ns(), 1e6);
-    EXPECT_DOUBLE_EQ(parsed("pareto:1ms:3").mean_ns(), 1.5e6);
-    EXPECT_DOUBLE_EQ(parsed("empirical:a").mean_ns(), (3 * 1500 + 3000) / 4.0);
+    EXPECT_DOUBLE_EQ(distribution_of("const:1ms").mean_ns(), 1e6);
+    EXPECT_DOUBLE_EQ(distribution_of("uniform:1ms:3ms").mean_ns(), 2e6);
+    EXPECT_DOUBLE_EQ(distribution_of("exp:250us").mean_ns(), 250e3);
+    EXPECT_DOUBLE_EQ(distribution_of("erlang:4:1ms").mean_ns(), 1e6);
+    EXPECT_DOUBLE_EQ(distribution_of("pareto:1ms:3").mean_ns(), 1.5e6);
+    EXPECT_DOUBLE_EQ(distribution_of("empirical:a").mean_ns(), (3 * 1500 + 3000) / 4.0);
     const double sigma = std::log(10.0) / 2.3263478740408408;
-    EXPECT_DOUBLE_EQ(parsed("lognormal:1ms:10ms").mean_ns(), 1e6 * std::exp(sigma * sigma / 2));
+    EXPECT_DOUBLE_EQ(distribution_of("lognormal:1ms:10ms").mean_ns(),
+                     1e6 * std::exp(sigma * sigma / 2));
 }
 
 // Within four standard errors of the sample.
 TEST(Distribution, DrawsHaveItsMean) {
     for (const char* text : canonical) {
-        const Distribution distribution = parsed(text);
+        const Distribution distribution = distribution_of(text);
         const auto sample = sample_of(distribution, 200'000);
         double sum = 0;
         double squares = 0;
@@ -110,20 +113,20 @@ double quantile(std::vector<double> sample, double share) {
 }
 
 TEST(Distribution, DrawsHaveItsQuantiles) {
-    const auto lognormal = sample_of(parsed("lognormal:1ms:10ms"), 200'000);
+    const auto lognormal = sample_of(distribution_of("lognormal:1ms:10ms"), 200'000);
     EXPECT_NEAR(quantile(lognormal, 0.5), 1e6, 1e4);
     EXPECT_NEAR(quantile(lognormal, 0.99), 10e6, 2e5);
-    const auto exponential = sample_of(parsed("exp:1ms"), 200'000);
+    const auto exponential = sample_of(distribution_of("exp:1ms"), 200'000);
     EXPECT_NEAR(quantile(exponential, 0.5), std::log(2.0) * 1e6, 1e4);
-    const auto pareto = sample_of(parsed("pareto:1ms:3"), 200'000);
+    const auto pareto = sample_of(distribution_of("pareto:1ms:3"), 200'000);
     EXPECT_NEAR(quantile(pareto, 0.875), 2e6, 2e4);
-    const auto empirical = sample_of(parsed("empirical:a"), 200'000);
+    const auto empirical = sample_of(distribution_of("empirical:a"), 200'000);
     EXPECT_NEAR(quantile(empirical, 0.75), 2000, 10);
     EXPECT_NEAR(quantile(empirical, 0.375), 1500, 10);
 }
 
 TEST(Distribution, DrawsAreAFunctionOfSeedStreamAndNumber) {
-    const Distribution distribution = parsed("exp:1ms");
+    const Distribution distribution = distribution_of("exp:1ms");
     const auto draw = [&](uint64_t seed, uint64_t stream, uint64_t number) {
         Draws draws(seed, stream, number);
         return distribution.draw_ns(draws);
@@ -150,15 +153,15 @@ TEST(Draws, NeighboursDoNotCorrelate) {
 }
 
 TEST(Distribution, WarnsOfAParetoWithoutVariance) {
-    EXPECT_EQ(parsed("pareto:1ms:2").warning(),
+    EXPECT_EQ(distribution_of("pareto:1ms:2").warning(),
               "pareto:1ms:2 has no variance: means of long runs still differ");
-    EXPECT_EQ(parsed("pareto:1ms:2.1").warning(), "");
-    EXPECT_EQ(parsed("exp:1ms").warning(), "");
+    EXPECT_EQ(distribution_of("pareto:1ms:2.1").warning(), "");
+    EXPECT_EQ(distribution_of("exp:1ms").warning(), "");
 }
 
 TEST(Distribution, ABadTextIsRefusedInOneLine) {
     const auto failure = [](std::string_view text) {
-        return failure_of([&] { return parsed(text); });
+        return failure_of([&] { return distribution_of(text); });
     };
     EXPECT_EQ(failure("gauss:1ms"),
               "distribution 'gauss:1ms': unknown: not const, uniform, exp, erlang, lognormal, "

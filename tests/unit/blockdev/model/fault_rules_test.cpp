@@ -15,29 +15,29 @@ namespace {
 
 constexpr uint64_t size_bytes = uint64_t{1} << 20;  // 2048 sectors
 
-struct Request : Buf {
-    explicit Request(Op what = Op::read, uint64_t at = 0, uint64_t bytes = 4096) {
+struct Faulted : Buf {
+    explicit Faulted(Op what = Op::read, uint64_t at = 0, uint64_t bytes = 4096) {
         op = what;
         offset = at;
         bcount = bytes;
     }
 };
 
-Histogram measured(const std::string&) {
+Histogram nothing_measured(const std::string&) {
     return {{{1000, 2000, 1}}};
 }
 
-FaultRule parsed(std::string_view text) {
-    return FaultRule::parse(text, size_bytes, measured);
+FaultRule rule_of(std::string_view text) {
+    return FaultRule::parse(text, size_bytes, nothing_measured);
 }
 
 // The numbers of the requests, from 1, that the rule strikes.
 std::vector<int> struck(std::string_view rule, int count, uint64_t seed = 1) {
     FaultRules rules(seed);
-    rules.add(parsed(rule), 0);
+    rules.add(rule_of(rule), 0);
     std::vector<int> numbers;
     for (int i = 1; i <= count; ++i) {
-        if (rules.strike(Request(), 0)) numbers.push_back(i);
+        if (rules.strike(Faulted(), 0)) numbers.push_back(i);
     }
     return numbers;
 }
@@ -49,23 +49,23 @@ TEST(FaultRule, ParsesBackWhatItPrints) {
           "write:drop;for=5s", "read:corrupt", "all:corrupt=16", "write:torn;counted",
           "zeroes:disconnect;count=1", "flush:error=ENOTSUP;counted;sticky", "trim:error=EBUSY",
           "read:delay=empirical:/tmp/a;b:c"}) {
-        EXPECT_EQ(parsed(text).text(), text);
+        EXPECT_EQ(rule_of(text).text(), text);
     }
-    EXPECT_EQ(parsed("read:error=EIO;count=5;after=1;chance=1/1;every=1").text(),
+    EXPECT_EQ(rule_of("read:error=EIO;count=5;after=1;chance=1/1;every=1").text(),
               "read:error=EIO;after=1;count=5");
 }
 
 TEST(FaultRule, SaysWhichErrorsClientsSeeDifferently) {
-    EXPECT_EQ(parsed("read:error=EBUSY").warning(), "clients see EBUSY as EIO");
-    EXPECT_EQ(parsed("read:error=EOPNOTSUPP").warning(), "");
-    EXPECT_EQ(parsed("read:error=ENOSPC").warning(), "");
-    EXPECT_EQ(parsed("read:hang").warning(), "");
-    EXPECT_NE(parsed("read:delay=pareto:1ms:1.5").warning(), "");
+    EXPECT_EQ(rule_of("read:error=EBUSY").warning(), "clients see EBUSY as EIO");
+    EXPECT_EQ(rule_of("read:error=EOPNOTSUPP").warning(), "");
+    EXPECT_EQ(rule_of("read:error=ENOSPC").warning(), "");
+    EXPECT_EQ(rule_of("read:hang").warning(), "");
+    EXPECT_NE(rule_of("read:delay=pareto:1ms:1.5").warning(), "");
 }
 
 TEST(FaultRule, ABadTextIsRefusedInOneLine) {
     const auto failure = [](std::string_view text) {
-        return failure_of([&] { return parsed(text); });
+        return failure_of([&] { return rule_of(text); });
     };
     EXPECT_EQ(failure("read"), "fault 'read': not of the form op:kind");
     EXPECT_EQ(
@@ -101,7 +101,7 @@ TEST(FaultRule, ABadTextIsRefusedInOneLine) {
 
 TEST(FaultRule, ARuleThatCanNeverMatchIsRefused) {
     const auto failure = [](std::string_view text) {
-        return failure_of([&] { return parsed(text); });
+        return failure_of([&] { return rule_of(text); });
     };
     EXPECT_EQ(
         failure("read:drop"),
@@ -123,25 +123,25 @@ TEST(FaultRule, ARuleThatCanNeverMatchIsRefused) {
     EXPECT_EQ(failure("read:error=EIO;sectors=2048-4095"),
               "fault 'read:error=EIO;sectors=2048-4095': sector 2048 is behind the end of the "
               "device, so the rule can never match");
-    EXPECT_EQ(parsed("read:error=EIO;sectors=2047-4095").sectors->first, 2047U);
+    EXPECT_EQ(rule_of("read:error=EIO;sectors=2047-4095").sectors->first, 2047U);
 }
 
 TEST(FaultRule, ConcernsAnyOverlapOfItsSectors) {
-    const FaultRule rule = parsed("read:error=EIO;sectors=8-15");
-    EXPECT_TRUE(rule.concerns(Request(Buf::Op::read, 4096, 4096)));
-    EXPECT_FALSE(rule.concerns(Request(Buf::Op::read, 0, 4096)));
-    EXPECT_TRUE(rule.concerns(Request(Buf::Op::read, 0, 4097)));
-    EXPECT_FALSE(rule.concerns(Request(Buf::Op::read, 8192, 512)));
-    EXPECT_TRUE(rule.concerns(Request(Buf::Op::read, 8191, 1)));
-    EXPECT_FALSE(rule.concerns(Request(Buf::Op::write, 4096, 4096)));
+    const FaultRule rule = rule_of("read:error=EIO;sectors=8-15");
+    EXPECT_TRUE(rule.concerns(Faulted(Buf::Op::read, 4096, 4096)));
+    EXPECT_FALSE(rule.concerns(Faulted(Buf::Op::read, 0, 4096)));
+    EXPECT_TRUE(rule.concerns(Faulted(Buf::Op::read, 0, 4097)));
+    EXPECT_FALSE(rule.concerns(Faulted(Buf::Op::read, 8192, 512)));
+    EXPECT_TRUE(rule.concerns(Faulted(Buf::Op::read, 8191, 1)));
+    EXPECT_FALSE(rule.concerns(Faulted(Buf::Op::write, 4096, 4096)));
 }
 
 TEST(FaultRule, AllMeansTheOperationsThatItsKindConcerns) {
-    EXPECT_TRUE(parsed("all:error=EIO").concerns(Request(Buf::Op::flush, 0, 0)));
-    EXPECT_FALSE(parsed("all:error=EIO").concerns(Request(Buf::Op::block_status)));
-    EXPECT_FALSE(parsed("all:drop").concerns(Request(Buf::Op::read)));
-    EXPECT_TRUE(parsed("all:corrupt").concerns(Request(Buf::Op::read)));
-    EXPECT_FALSE(parsed("all:error=EIO;sectors=0-9").concerns(Request(Buf::Op::flush, 0, 0)));
+    EXPECT_TRUE(rule_of("all:error=EIO").concerns(Faulted(Buf::Op::flush, 0, 0)));
+    EXPECT_FALSE(rule_of("all:error=EIO").concerns(Faulted(Buf::Op::block_status)));
+    EXPECT_FALSE(rule_of("all:drop").concerns(Faulted(Buf::Op::read)));
+    EXPECT_TRUE(rule_of("all:corrupt").concerns(Faulted(Buf::Op::read)));
+    EXPECT_FALSE(rule_of("all:error=EIO;sectors=0-9").concerns(Faulted(Buf::Op::flush, 0, 0)));
 }
 
 TEST(FaultRules, StrikeTheRequestsThatTheirConditionsSay) {
@@ -161,32 +161,32 @@ TEST(FaultRules, AChanceRepeatsWithItsSeed) {
 
 TEST(FaultRules, TheFirstMatchWinsAndTheNextRuleDoesNotSeeTheRequest) {
     FaultRules rules(1);
-    const uint32_t first = rules.add(parsed("read:error=EIO;every=2"), 0);
-    const uint32_t second = rules.add(parsed("all:hang"), 0);
-    EXPECT_EQ(rules.strike(Request(), 0)->id, second);
-    EXPECT_EQ(rules.strike(Request(), 0)->id, first);
+    const uint32_t first = rules.add(rule_of("read:error=EIO;every=2"), 0);
+    const uint32_t second = rules.add(rule_of("all:hang"), 0);
+    EXPECT_EQ(rules.strike(Faulted(), 0)->id, second);
+    EXPECT_EQ(rules.strike(Faulted(), 0)->id, first);
     EXPECT_EQ(rules.entries()[0].seen, 2U);
     EXPECT_EQ(rules.entries()[0].hits, 1U);
     EXPECT_EQ(rules.entries()[1].seen, 1U);
-    EXPECT_FALSE(rules.strike(Request(Buf::Op::cache), 0));
+    EXPECT_FALSE(rules.strike(Faulted(Buf::Op::cache), 0));
 }
 
 TEST(FaultRules, ARuleEndsAfterItsTime) {
     FaultRules rules(1);
-    rules.add(parsed("read:error=EIO;for=5s"), 1000);
-    EXPECT_TRUE(rules.strike(Request(), 1000));
-    EXPECT_TRUE(rules.strike(Request(), 5'000'000'999));
-    EXPECT_FALSE(rules.strike(Request(), 5'000'001'000));
+    rules.add(rule_of("read:error=EIO;for=5s"), 1000);
+    EXPECT_TRUE(rules.strike(Faulted(), 1000));
+    EXPECT_TRUE(rules.strike(Faulted(), 5'000'000'999));
+    EXPECT_FALSE(rules.strike(Faulted(), 5'000'001'000));
     EXPECT_EQ(rules.entries()[0].seen, 2U);
 }
 
 TEST(FaultRules, ARemovedRuleStrikesNoMoreAndItsNumberIsNotUsedAgain) {
     FaultRules rules(1);
-    const uint32_t id = rules.add(parsed("read:error=EIO"), 0);
+    const uint32_t id = rules.add(rule_of("read:error=EIO"), 0);
     EXPECT_TRUE(rules.remove(id));
     EXPECT_FALSE(rules.remove(id));
-    EXPECT_FALSE(rules.strike(Request(), 0));
-    EXPECT_EQ(rules.add(parsed("read:error=EIO"), 0), id + 1);
+    EXPECT_FALSE(rules.strike(Faulted(), 0));
+    EXPECT_EQ(rules.add(rule_of("read:error=EIO"), 0), id + 1);
     rules.clear();
     EXPECT_TRUE(rules.entries().empty());
 }

@@ -16,8 +16,8 @@ using Name = LimitSpec::Name;
 
 constexpr hrtime_t second = 1'000'000'000;
 
-struct Request : Buf {
-    explicit Request(Op what = Op::read, uint64_t bytes = 4096) {
+struct Limited : Buf {
+    explicit Limited(Op what = Op::read, uint64_t bytes = 4096) {
         op = what;
         bcount = bytes;
     }
@@ -49,7 +49,7 @@ TEST(Limits, GoOnWhereOthersAre) {
     Limits earlier(spec, 0);
     for (int i = 0; i < 5; ++i) {
         earlier.begin(i);
-        EXPECT_TRUE(earlier.admit(Request()) || i > 0);
+        EXPECT_TRUE(earlier.admit(Limited()) || i > 0);
     }
     trace::ModelState state;
     earlier.add_to(state, 5);
@@ -159,7 +159,7 @@ TEST(TokenBucket, KeepsItsRateToTheToken) {
 // Ten seconds of bursts with 27,000 credits, as a volume of 100 GiB in its last seconds.
 TEST(Limits, CreditsEndWhenArithmeticSays) {
     Limits limits(LimitSpec::parse("iops=300:3000:5400000:27000"), 0);
-    const auto moments = starts(limits, Request(), 0, 20 * second);
+    const auto moments = starts(limits, Limited(), 0, 20 * second);
     const auto at = [](hrtime_t moment) {
         return [moment](hrtime_t each) { return each < moment; };
     };
@@ -171,7 +171,7 @@ TEST(Limits, CreditsEndWhenArithmeticSays) {
 // gp2 of 100 GiB: 5.4 million credits, of which 2,700 are spent in a second.
 TEST(Limits, AVolumeOf100GBurstsFor2000Seconds) {
     Limits limits(LimitSpec::parse("gp2:100G"), 0);
-    const Request request;
+    const Limited request;
     hrtime_t now = 0;
     hrtime_t end_of_burst = 0;
     hrtime_t last = 0;
@@ -198,47 +198,47 @@ TEST(Limits, UnusedCreditsComeBackAtBase) {
 TEST(Limits, ARequestPaysItsUnitsAndItsBytes) {
     Limits limits(LimitSpec::parse("iops=1000,bps=100M,unit=256K"), 0);
     limits.begin(0);
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::read, 256 << 10)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::read, 256 << 10)));
     EXPECT_EQ(limits.level(Name::iops, 0), 9);
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::write, (256 << 10) + 1)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::write, (256 << 10) + 1)));
     EXPECT_EQ(limits.level(Name::iops, 0), 7);
     EXPECT_EQ(limits.level(Name::bps, 0), (1 << 20) - 2 * (256 << 10) - 1);
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::trim, 1 << 30)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::trim, 1 << 30)));
     EXPECT_EQ(limits.level(Name::iops, 0), 6);
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::block_status, 1 << 30)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::block_status, 1 << 30)));
     EXPECT_EQ(limits.level(Name::iops, 0), 6);
 }
 
 TEST(Limits, NothingPassesThatNeedsTheSameBucket) {
     Limits limits(LimitSpec::parse("read_bps=1M,write_iops=10"), 0);
     limits.begin(0);
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::read, 1 << 20)));
-    EXPECT_FALSE(limits.admit(Request(Buf::Op::read, 512)));
-    EXPECT_FALSE(limits.admit(Request(Buf::Op::read, 0)));  // behind the one that waits
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::write, 512)));
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::cache)));
-    EXPECT_FALSE(limits.admit(Request(Buf::Op::flush, 0)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::read, 1 << 20)));
+    EXPECT_FALSE(limits.admit(Limited(Buf::Op::read, 512)));
+    EXPECT_FALSE(limits.admit(Limited(Buf::Op::read, 0)));  // behind the one that waits
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::write, 512)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::cache)));
+    EXPECT_FALSE(limits.admit(Limited(Buf::Op::flush, 0)));
     EXPECT_EQ(limits.barred(), every & ~bit(Buf::Op::cache) & ~bit(Buf::Op::block_status));
     // The flush waits for 1 ns, because one write has emptied its bucket exactly.
     EXPECT_EQ(limits.again_at(), 1);
     limits.begin(*limits.again_at());
-    EXPECT_FALSE(limits.admit(Request(Buf::Op::read, 512)));
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::flush, 0)));
+    EXPECT_FALSE(limits.admit(Limited(Buf::Op::read, 512)));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::flush, 0)));
 }
 
 TEST(Limits, OneForAllOperationsEndsAPass) {
     Limits limits(LimitSpec::parse("iops=1"), 0);
     limits.begin(0);
-    EXPECT_TRUE(limits.admit(Request()));
+    EXPECT_TRUE(limits.admit(Limited()));
     EXPECT_EQ(limits.barred(), 0);
-    EXPECT_FALSE(limits.admit(Request()));
+    EXPECT_FALSE(limits.admit(Limited()));
     EXPECT_EQ(limits.barred(), every & ~bit(Buf::Op::block_status));
 }
 
 // From the refusal until the bucket has tokens or the request starts, whichever is first.
 TEST(Limits, ExceededTimeIsTheTimeInWhichTheFirstRequestLackedTheBucket) {
     Limits limits(LimitSpec::parse("bps=1M"), 0);
-    const Request request(Buf::Op::read, 1 << 20);
+    const Limited request(Buf::Op::read, 1 << 20);
     limits.begin(0);
     EXPECT_TRUE(limits.admit(request));
     EXPECT_EQ(limits.exceeded_ns(Name::bps, second / 4), 0U);  // nothing waits
@@ -255,7 +255,7 @@ TEST(Limits, ExceededTimeIsTheTimeInWhichTheFirstRequestLackedTheBucket) {
 // A client that always has a request exceeds the limit whenever the bucket is empty.
 TEST(Limits, ExceededTimeIsAllOfTheTimeBetweenTheStarts) {
     Limits limits(LimitSpec::parse("iops=100"), 0);
-    const auto moments = starts(limits, Request(), 0, 10 * second);
+    const auto moments = starts(limits, Limited(), 0, 10 * second);
     EXPECT_EQ(limits.exceeded_ns(Name::iops, moments.back()),
               static_cast<uint64_t>(moments.back()));
 }
@@ -263,7 +263,7 @@ TEST(Limits, ExceededTimeIsAllOfTheTimeBetweenTheStarts) {
 // Two buckets that are empty at the same time make the client wait once.
 TEST(Limits, TheTimeOfAllBucketsCountsEachMomentOnce) {
     Limits limits(LimitSpec::parse("iops=1,bps=1M,unit=1M"), 0);
-    const Request request(Buf::Op::read, 2 << 20);
+    const Limited request(Buf::Op::read, 2 << 20);
     limits.begin(0);
     EXPECT_TRUE(limits.admit(request));
     EXPECT_FALSE(limits.admit(request));
@@ -283,26 +283,26 @@ TEST(Limits, APassGoesOnUntilABucketHasTokensAgain) {
     Limits limits(LimitSpec::parse("read_iops=1,write_iops=10"), 0);
     limits.begin(0);
     EXPECT_FALSE(limits.lacks_until());
-    EXPECT_TRUE(limits.admit(Request()));
+    EXPECT_TRUE(limits.admit(Limited()));
     limits.begin(1);
-    EXPECT_TRUE(limits.admit(Request()));
-    EXPECT_FALSE(limits.admit(Request()));
+    EXPECT_TRUE(limits.admit(Limited()));
+    EXPECT_FALSE(limits.admit(Limited()));
     const hrtime_t ready = *limits.lacks_until();
     EXPECT_EQ(ready, *limits.again_at());
     limits.go_on(second / 2);
-    EXPECT_FALSE(limits.admit(Request()));
-    EXPECT_TRUE(limits.admit(Request(Buf::Op::write)));
+    EXPECT_FALSE(limits.admit(Limited()));
+    EXPECT_TRUE(limits.admit(Limited(Buf::Op::write)));
     EXPECT_EQ(limits.lacks_until(), ready);
     EXPECT_EQ(limits.exceeded_ns(ready), static_cast<uint64_t>(ready - 1));
     limits.begin(ready);
     EXPECT_FALSE(limits.lacks_until());
-    EXPECT_TRUE(limits.admit(Request()));
+    EXPECT_TRUE(limits.admit(Limited()));
 }
 
 // A pass that comes late does not make the request late.
 TEST(Limits, KnowsSinceWhenTheTokensWereThere) {
     Limits limits(LimitSpec::parse("iops=100"), 0);
-    const Request read;
+    const Limited read;
     EXPECT_TRUE(limits.admit(read));  // the bucket held one
     limits.begin(1);
     EXPECT_TRUE(limits.admit(read));  // on credit

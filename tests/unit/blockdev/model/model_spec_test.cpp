@@ -9,17 +9,17 @@
 namespace blkscope::model {
 namespace {
 
-Histogram measured(const std::string& file, std::string_view operation) {
+Histogram spec_measured(const std::string& file, std::string_view operation) {
     if (operation == "trim") throw std::invalid_argument("'" + file + "' has no trims");
     return {{{1000, 2000, 1}}};
 }
 
-ModelSpec parsed(std::string_view text) {
-    return ModelSpec::parse(text, measured);
+ModelSpec spec_of(std::string_view text) {
+    return ModelSpec::parse(text, spec_measured);
 }
 
-std::string failure(std::string_view text) {
-    return failure_of([&] { return parsed(text); });
+std::string spec_failure(std::string_view text) {
+    return failure_of([&] { return spec_of(text); });
 }
 
 TEST(ModelSpec, ParsesBackWhatItPrints) {
@@ -34,128 +34,128 @@ TEST(ModelSpec, ParsesBackWhatItPrints) {
              "write=const:1ms,seed=3,read=empirical:/tmp/a,b=c",
              "all=empirical:a.json",
          }) {
-        EXPECT_EQ(parsed(text).text(), text);
+        EXPECT_EQ(spec_of(text).text(), text);
     }
 }
 
 TEST(ModelSpec, PrintsInOneFormWhateverTheOrder) {
-    EXPECT_EQ(parsed("seed=1,write=const:1ms,read=exp:1000us").text(),
+    EXPECT_EQ(spec_of("seed=1,write=const:1ms,read=exp:1000us").text(),
               "read=exp:1ms,write=const:1ms,seed=1");
-    EXPECT_EQ(parsed("read=const:1ms,write=const:1ms,flush=const:1ms,trim=const:1ms,zeroes=const:"
-                     "1ms,cache=const:1ms,status=const:1ms")
+    EXPECT_EQ(spec_of("read=const:1ms,write=const:1ms,flush=const:1ms,trim=const:1ms,zeroes=const:"
+                      "1ms,cache=const:1ms,status=const:1ms")
                   .text(),
               "all=const:1ms");
 }
 
 TEST(ModelSpec, IsEqualWhateverTheOrderOfItsItems) {
-    EXPECT_EQ(parsed("seed=1,read=exp:1ms"), parsed("read=exp:1000us,seed=1"));
+    EXPECT_EQ(spec_of("seed=1,read=exp:1ms"), spec_of("read=exp:1000us,seed=1"));
     for (const char* other : {"read=exp:1ms", "read=exp:1ms,seed=2", "write=exp:1ms,seed=1",
                               "read=exp:1ms,seed=1,servers=1", "nvme,seed=1"}) {
-        EXPECT_FALSE(parsed("read=exp:1ms,seed=1") == parsed(other)) << other;
+        EXPECT_FALSE(spec_of("read=exp:1ms,seed=1") == spec_of(other)) << other;
     }
 }
 
 // One text has room for one FILE.
 TEST(ModelSpec, ItemsThatAreApartMayEachHaveAFile) {
-    const ModelSpec spec =
-        ModelSpec::parse_items({"all=empirical:a,b", "read=empirical:c", "servers=2"}, measured);
+    const ModelSpec spec = ModelSpec::parse_items(
+        {"all=empirical:a,b", "read=empirical:c", "servers=2"}, spec_measured);
     EXPECT_EQ(spec.time_of(Buf::Op::read)->text(), "empirical:c");
     EXPECT_EQ(spec.time_of(Buf::Op::flush)->text(), "empirical:a,b");
     EXPECT_EQ(spec.servers, 2u);
-    EXPECT_EQ(ModelSpec::parse_items({"nvme", "seed=3"}, measured), parsed("nvme,seed=3"));
-    EXPECT_EQ(failure_of([] { ModelSpec::parse_items({"servers=2"}, measured); }),
+    EXPECT_EQ(ModelSpec::parse_items({"nvme", "seed=3"}, spec_measured), spec_of("nvme,seed=3"));
+    EXPECT_EQ(failure_of([] { ModelSpec::parse_items({"servers=2"}, spec_measured); }),
               "model 'servers=2': no operation has a time");
 }
 
 TEST(ModelSpec, ALaterItemReplacesAnEarlierOne) {
-    EXPECT_EQ(parsed("all=const:1ms,read=exp:2ms").time_of(Buf::Op::read)->text(), "exp:2ms");
-    EXPECT_EQ(parsed("all=hdd:7200:1ms:2ms:1M,all=const:1ms").text(), "all=const:1ms");
-    EXPECT_EQ(parsed("flush=const:1s,nvme").text(), parsed("nvme").text());
-    EXPECT_EQ(parsed("nvme,flush=const:1ms,seed=4").text(),
-              parsed("nvme").text() + ",flush=const:1ms,seed=4");
+    EXPECT_EQ(spec_of("all=const:1ms,read=exp:2ms").time_of(Buf::Op::read)->text(), "exp:2ms");
+    EXPECT_EQ(spec_of("all=hdd:7200:1ms:2ms:1M,all=const:1ms").text(), "all=const:1ms");
+    EXPECT_EQ(spec_of("flush=const:1s,nvme").text(), spec_of("nvme").text());
+    EXPECT_EQ(spec_of("nvme,flush=const:1ms,seed=4").text(),
+              spec_of("nvme").text() + ",flush=const:1ms,seed=4");
 }
 
 TEST(ModelSpec, OperationsThatAreNotNamedTakeNoTime) {
-    const ModelSpec spec = parsed("read=const:1ms");
+    const ModelSpec spec = spec_of("read=const:1ms");
     EXPECT_TRUE(spec.has(Buf::Op::read));
     EXPECT_FALSE(spec.has(Buf::Op::write));
     EXPECT_FALSE(spec.has(Buf::Op::flush));
-    const ModelSpec disk = parsed("hdd7200");
+    const ModelSpec disk = spec_of("hdd7200");
     EXPECT_TRUE(disk.has(Buf::Op::write));
     EXPECT_FALSE(disk.has(Buf::Op::flush));
 }
 
 TEST(ModelSpec, ServersAreTheDepthUnlessTheModelSaysOtherwise) {
-    EXPECT_EQ(parsed("all=const:1ms").server_count(64), 64U);
-    EXPECT_EQ(parsed("all=const:1ms,servers=4").server_count(64), 4U);
-    EXPECT_EQ(parsed("all=const:1ms,servers=128").server_count(64), 64U);
-    EXPECT_EQ(parsed("hdd7200").server_count(64), 1U);
-    EXPECT_EQ(parsed("hdd7200,servers=2").server_count(64), 2U);
-    EXPECT_EQ(parsed("nvme").server_count(64), 30U);
+    EXPECT_EQ(spec_of("all=const:1ms").server_count(64), 64U);
+    EXPECT_EQ(spec_of("all=const:1ms,servers=4").server_count(64), 4U);
+    EXPECT_EQ(spec_of("all=const:1ms,servers=128").server_count(64), 64U);
+    EXPECT_EQ(spec_of("hdd7200").server_count(64), 1U);
+    EXPECT_EQ(spec_of("hdd7200,servers=2").server_count(64), 2U);
+    EXPECT_EQ(spec_of("nvme").server_count(64), 30U);
 }
 
 TEST(ModelSpec, EachPresetIsALineOfTheGrammarWithASource) {
     EXPECT_EQ(model_presets().size(), 3U);
     for (const Preset& preset : model_presets()) {
-        EXPECT_EQ(parsed(preset.name).text(), preset.spec);
+        EXPECT_EQ(spec_of(preset.name).text(), preset.spec);
         EXPECT_GT(preset.source.size(), 20U) << preset.name;
         EXPECT_GT(preset.year, 2000) << preset.name;
     }
 }
 
 TEST(ModelSpec, SaysTheMeansThatNoTextSays) {
-    EXPECT_EQ(parsed("read=const:1ms,write=exp:2ms,flush=erlang:2:3ms").means(), "");
-    EXPECT_EQ(parsed("read=uniform:1ms:2ms,write=lognormal:600us:4ms,flush=exp:1ms").means(),
+    EXPECT_EQ(spec_of("read=const:1ms,write=exp:2ms,flush=erlang:2:3ms").means(), "");
+    EXPECT_EQ(spec_of("read=uniform:1ms:2ms,write=lognormal:600us:4ms,flush=exp:1ms").means(),
               "read 1.5ms, write 836.682us");
-    EXPECT_EQ(parsed("write=pareto:20000s:1.1").means(), "write 86400s");
-    EXPECT_EQ(parsed("all=uniform:1ms:2ms").means(), "all 1.5ms");
-    EXPECT_EQ(parsed("hdd7200").means(), "");
+    EXPECT_EQ(spec_of("write=pareto:20000s:1.1").means(), "write 86400s");
+    EXPECT_EQ(spec_of("all=uniform:1ms:2ms").means(), "all 1.5ms");
+    EXPECT_EQ(spec_of("hdd7200").means(), "");
 }
 
 TEST(ModelSpec, WarnsOnceOfEachUnwiseDistribution) {
-    EXPECT_EQ(parsed("all=pareto:1ms:1.5").warnings().size(), 1U);
-    EXPECT_TRUE(parsed("all=exp:1ms").warnings().empty());
+    EXPECT_EQ(spec_of("all=pareto:1ms:1.5").warnings().size(), 1U);
+    EXPECT_TRUE(spec_of("all=exp:1ms").warnings().empty());
 }
 
 TEST(ModelSpec, ABadTextIsRefusedInOneLine) {
-    EXPECT_EQ(failure("read=gauss:1ms"),
+    EXPECT_EQ(spec_failure("read=gauss:1ms"),
               "model 'read=gauss:1ms': distribution 'gauss:1ms': unknown: not const, uniform, exp, "
               "erlang, lognormal, pareto or empirical");
-    EXPECT_EQ(failure("reed=const:1ms"),
+    EXPECT_EQ(spec_failure("reed=const:1ms"),
               "model 'reed=const:1ms': unknown operation 'reed': not read, write, flush, trim, "
               "zeroes, cache, status or all");
-    EXPECT_EQ(failure("floppy"),
+    EXPECT_EQ(spec_failure("floppy"),
               "model 'floppy': item 'floppy' is no op=DIST, servers=N, per_byte=TIME, seed=N or "
               "preset");
-    EXPECT_EQ(failure("read=const:1ms,"),
+    EXPECT_EQ(spec_failure("read=const:1ms,"),
               "model 'read=const:1ms,': item '' is no op=DIST, servers=N, per_byte=TIME, seed=N or "
               "preset");
-    EXPECT_EQ(failure("read=const:1ms,servers=0"),
+    EXPECT_EQ(spec_failure("read=const:1ms,servers=0"),
               "model 'read=const:1ms,servers=0': servers '0' is less than 1");
-    EXPECT_EQ(failure("read=const:1ms,per_byte=-1ns"),
+    EXPECT_EQ(spec_failure("read=const:1ms,per_byte=-1ns"),
               "model 'read=const:1ms,per_byte=-1ns': time '-1ns' is negative");
-    EXPECT_EQ(failure("servers=4"), "model 'servers=4': no operation has a time");
-    EXPECT_EQ(failure("flush=const:1ms,per_byte=1ns"),
+    EXPECT_EQ(spec_failure("servers=4"), "model 'servers=4': no operation has a time");
+    EXPECT_EQ(spec_failure("flush=const:1ms,per_byte=1ns"),
               "model 'flush=const:1ms,per_byte=1ns': per_byte= has no effect: neither reads nor "
               "writes have a time");
-    EXPECT_EQ(failure("trim=empirical:x"),
+    EXPECT_EQ(spec_failure("trim=empirical:x"),
               "model 'trim=empirical:x': distribution 'empirical:x': 'x' has no trims");
 }
 
 TEST(ModelSpec, ADiskTimesReadsAndWritesTogether) {
-    EXPECT_EQ(failure("read=hdd:7200:1ms:2ms:1M"),
+    EXPECT_EQ(spec_failure("read=hdd:7200:1ms:2ms:1M"),
               "model 'read=hdd:7200:1ms:2ms:1M': hdd times reads and writes together: "
               "all=hdd:7200:1ms:2ms:1M");
-    EXPECT_EQ(failure("hdd7200,read=const:1ms"),
+    EXPECT_EQ(spec_failure("hdd7200,read=const:1ms"),
               "model 'hdd7200,read=const:1ms': read= after hdd, which times reads and writes "
               "together");
-    EXPECT_EQ(failure("nvme,servers=4"),
+    EXPECT_EQ(spec_failure("nvme,servers=4"),
               "model 'nvme,servers=4': servers= differs from the channels of the ssd");
-    EXPECT_EQ(failure("all=hdd:0:1ms:2ms:1M"),
+    EXPECT_EQ(spec_failure("all=hdd:0:1ms:2ms:1M"),
               "model 'all=hdd:0:1ms:2ms:1M': RPM '0' is less than 1");
-    EXPECT_EQ(failure("all=hdd:7200:2ms:1ms:1M"),
+    EXPECT_EQ(spec_failure("all=hdd:7200:2ms:1ms:1M"),
               "model 'all=hdd:7200:2ms:1ms:1M': SEEK_FULL is less than SEEK_MIN");
-    EXPECT_EQ(failure("all=ssd:1:1ms:1ms:1M"),
+    EXPECT_EQ(spec_failure("all=ssd:1:1ms:1ms:1M"),
               "model 'all=ssd:1:1ms:1ms:1M': not of the form "
               "ssd:CHANNELS:READ:PROGRAM:GC_EVERY:GC_PAUSE");
 }

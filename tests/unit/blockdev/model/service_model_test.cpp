@@ -9,7 +9,7 @@
 namespace blkscope::model {
 namespace {
 
-constexpr uint64_t size_bytes = uint64_t{1} << 30;
+constexpr uint64_t model_bytes = uint64_t{1} << 30;
 
 struct Request : Buf {
     explicit Request(Op what, uint64_t bytes = 4096) {
@@ -19,7 +19,7 @@ struct Request : Buf {
 };
 
 ServiceModel model_of(const char* text, uint32_t depth = 4) {
-    return {ModelSpec::parse(text, nullptr), size_bytes, depth, 1};
+    return {ModelSpec::parse(text, nullptr), model_bytes, depth, 1};
 }
 
 TEST(ServiceModel, AnOperationWithoutATimeTakesNoServer) {

@@ -15,7 +15,7 @@ using model::Draws;
 using model::ModelSpec;
 
 constexpr uint64_t batch_count = 40;
-constexpr uint64_t arrival_stream = 1000;
+constexpr uint64_t theory_stream = 1000;
 // With fewer requests that wait, the figures of the wait queue have no usable standard error.
 constexpr double waiting_min = 10'000;
 constexpr double counted_max = 100;
@@ -224,7 +224,7 @@ class Run {
           device_(ModelSpec::parse(queue.model + ",seed=" + std::to_string(seed), nullptr),
                   queue.servers) {
         const auto next = [this, seed, arrived = uint64_t{0}]() mutable {
-            Draws draws(seed, arrival_stream, arrived++);
+            Draws draws(seed, theory_stream, arrived++);
             return static_cast<hrtime_t>(std::llround(-std::log(draws.share()) * 1e6 / per_ms_));
         };
         const auto make = [] { return Request{}; };
