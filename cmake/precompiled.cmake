@@ -1,7 +1,7 @@
 # The library headers that most files include: parsed once for each kind of target, not once for each file.
 #
 # The walls stay as they are: a precompiled header has no header of ours in it. Each file still names every
-# header that it uses. The preset fuzz compiles without precompiled headers, and a file that names too few
+# header that it uses. The preset debug compiles the product without them, and a file that names too few
 # does not compile there.
 #
 # A compiler accepts a precompiled header only with the flags and macros of its making, hence the kinds.
