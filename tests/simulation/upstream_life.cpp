@@ -91,7 +91,9 @@ std::optional<nbd::DialResult> SimulatedDialer::result() {
     }
     nbd::DialResult result;
     ++sets_;
-    for (unsigned i = 0; i < count_; ++i) result.connections.push_back(connect());
+    const unsigned places =
+        random_.one_in(4) ? static_cast<unsigned>(random_.between(1, count_)) : count_;
+    for (unsigned i = 0; i < places; ++i) result.connections.push_back(connect());
     return result;
 }
 

@@ -23,7 +23,7 @@ std::vector<RemoteConnection> connect_first(const Uri& uri, const UpstreamOption
     bool said = false;
     for (;;) {
         try {
-            return connect_upstream(uri, options.connections, limit);
+            return connect_upstream(uri, options.connections, limit, Fewer::refused);
         } catch (const std::runtime_error& error) {
             if (!options.wait) throw;
             if (!std::exchange(said, true)) {

@@ -25,23 +25,30 @@ DialResult result_of(Connect connect) {
     }
 }
 
+// One address may have several servers, too, or the server may have begun anew meanwhile.
+RemoteConnection connect_further(const Uri& uri, const ServerAddress& address,
+                                 std::chrono::milliseconds limit) {
+    RemoteConnection connection = connect_to_address(uri, address, upstream_wishes(), limit);
+    if (!connection.remote.offers(transmission_flag::can_multi_conn)) {
+        throw std::runtime_error(fmt::format("{}: it allows a single connection now", uri.text()));
+    }
+    return connection;
+}
+
 }  // namespace
 
-// All are at one address, because a name may have several servers. A server without a place for all of
-// them is a failure: fewer connections would cost speed without a word.
+// All are at one address, because a name may have several servers.
 std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
-                                               std::chrono::milliseconds limit) {
+                                               std::chrono::milliseconds limit, Fewer fewer) {
     assert(count > 0);
-    const Deadline deadline = std::chrono::steady_clock::now() + limit;
     std::vector<RemoteConnection> made;
     made.push_back(connect_to_export(uri, upstream_wishes(), limit));
     if (!made.front().remote.offers(transmission_flag::can_multi_conn)) count = 1;
     while (made.size() < count) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(
-            deadline - std::chrono::steady_clock::now());
         try {
-            made.push_back(connect_to_address(uri, made.front().address, upstream_wishes(), left));
+            made.push_back(connect_further(uri, made.front().address, limit));
         } catch (const std::runtime_error& error) {
+            if (fewer == Fewer::taken) break;
             throw std::runtime_error(
                 fmt::format("{} (connection {} of {})", error.what(), made.size() + 1, count));
         }
@@ -69,8 +76,9 @@ void ThreadDialer::begin(std::chrono::milliseconds limit) {
     attempt_->count = count_;
     attempt_->limit = limit;
     const auto run = [attempt = attempt_] {
-        attempt->result = result_of(
-            [&] { return connect_upstream(attempt->uri, attempt->count, attempt->limit); });
+        attempt->result = result_of([&] {
+            return connect_upstream(attempt->uri, attempt->count, attempt->limit, Fewer::taken);
+        });
         attempt->ended.store(true, std::memory_order_release);
     };
     try {

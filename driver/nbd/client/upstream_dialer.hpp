@@ -1,7 +1,8 @@
 // UpstreamDialer: connects to an NBD server in the background, while a ring goes on.
 //
 // Several connections are made only to a server with CAN_MULTI_CONN. Without it, a flush on one
-// connection need not cover the writes of another.
+// connection need not cover the writes of another. ThreadDialer takes fewer if the server has no
+// place for all: a lost server's places may be taken by the connections that it has not missed yet.
 //
 // Units:     milliseconds.
 // Ownership: result() gives the connections to the caller.
@@ -12,6 +13,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -33,7 +35,7 @@ class UpstreamDialer {
     UpstreamDialer(const UpstreamDialer&) = delete;
     UpstreamDialer& operator=(const UpstreamDialer&) = delete;
 
-    /// Begins an attempt, which takes `limit` at most. One at a time.
+    /// Begins an attempt, in which each connection takes `limit` at most. One at a time.
     virtual void begin(std::chrono::milliseconds limit) = 0;
     /// Nothing while the attempt is under way.
     virtual std::optional<DialResult> result() = 0;
@@ -44,13 +46,17 @@ class UpstreamDialer {
     UpstreamDialer() = default;
 };
 
-/// The longest time of one attempt.
+/// The longest time for one connection.
 inline constexpr std::chrono::milliseconds upstream_dial_time_max{5'000};
 
+/// If only some of the connections can be made.
+enum class Fewer : uint8_t { refused, taken };
+
 /// Makes the connections of a backing: `count`, or one if the server allows no more. Blocks up to the
-/// limit. Throws as connect_to_export().
+/// limit for each, and while it looks the name up. Throws as connect_to_export().
 [[nodiscard]] std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
-                                                             std::chrono::milliseconds limit);
+                                                             std::chrono::milliseconds limit,
+                                                             Fewer fewer);
 
 /// The wishes of a backing.
 [[nodiscard]] ClientWishes upstream_wishes();

@@ -92,9 +92,18 @@ void UpstreamLink::send_what_may_go() {
     wake_in(settled ? waiting_look_ns : std::min(order_.settled_at() - now, waiting_look_ns));
 }
 
-Requester& UpstreamLink::least_busy() {
-    assert(!requesters_.empty());
-    return *std::ranges::min_element(requesters_, {}, &Requester::owed);
+// Of those with as few requests, the one after the last that got one. What is in the way ends an unused
+// connection after a while, and that is a loss of all.
+Requester& UpstreamLink::next_of_least_busy() {
+    const size_t count = requesters_.size();
+    assert(count > 0);
+    size_t best = turn_ % count;
+    for (size_t i = 1; i < count; ++i) {
+        const size_t other = (turn_ + i) % count;
+        if (requesters_[other].owed() < requesters_[best].owed()) best = other;
+    }
+    turn_ = best + 1;
+    return requesters_[best];
 }
 
 void UpstreamLink::send(UpstreamRequest& request) {
@@ -104,7 +113,7 @@ void UpstreamLink::send(UpstreamRequest& request) {
     if (request.exposed) kstat_.resent();
     const bool forgets = request.exposed && planted("resend-without-fua");
     if (forgets) request.request.flags &= static_cast<uint16_t>(~command_flag::fua);
-    least_busy().send(request);
+    next_of_least_busy().send(request);
 }
 
 void UpstreamLink::answered(RemoteRequest& remote) {
@@ -163,6 +172,7 @@ void UpstreamLink::fail_old_ones() {
 void UpstreamLink::establish(std::vector<RemoteConnection> connections) {
     assert(requesters_.empty());
     assert(!connections.empty());
+    turn_ = 0;
     remote_ = connections.front().remote;
     RequesterOwner& owner = *this;
     for (RemoteConnection& connection : connections) {
@@ -284,11 +294,15 @@ void UpstreamLink::take_dialled(DialResult dialled) {
         for (UpstreamRequest* const request : waiting_) fail(*request);
         return waiting_.clear();
     }
+    const size_t count = dialled.connections.size();
+    const unsigned wanted = target_.options.connections;
     establish(std::move(dialled.connections));
     kstat_.reconnected();
     order_.connected(now_ns());
-    log("connected again", writes_are_lost_ ? "writes that were not flushed may be lost"
-                                            : "nothing that was acknowledged is lost");
+    const std::string fewer =
+        count < wanted ? fmt::format(" over {} of {} connections", count, wanted) : "";
+    log("connected again" + fewer, writes_are_lost_ ? "writes that were not flushed may be lost"
+                                                    : "nothing that was acknowledged is lost");
     send_what_may_go();
 }
 

@@ -7,7 +7,7 @@
 //     idle ─▶ pausing ─▶ dialling ─┬─▶ connected ─▶ closing ─▶ idle
 //       └─ while a request waits ──┴─▶ changed, until a reload
 //
-// A request goes to the connection with the fewest requests. The rules below are the same for all
+// A request goes to the connection with the fewest requests, and to each in turn if they are equal. The rules below are the same for all
 // connections, because a server that gets several says CAN_MULTI_CONN.
 //
 // The connections are lost together: when one ends, when an answer is late, and when the server shuts
@@ -77,7 +77,7 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     void due() override;
 
     void send_what_may_go();
-    [[nodiscard]] Requester& least_busy();
+    [[nodiscard]] Requester& next_of_least_busy();
     void send(UpstreamRequest& request);
     void finish(UpstreamRequest& request, int32_t result);
     void fail(UpstreamRequest& request);
@@ -99,6 +99,7 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     UpstreamKstat& kstat_;
     Phase phase_ = Phase::idle;
     std::deque<Requester> requesters_;
+    size_t turn_ = 0;      // the requester after the last one that got a request
     RemoteExport remote_;  // of the first requester
 
     UpstreamRequests requests_;

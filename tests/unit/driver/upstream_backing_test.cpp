@@ -192,7 +192,8 @@ class UpstreamBackingTest : public ::testing::Test {
         std::vector<RemoteConnection> connections;
         for (int i = 0; i < 2; ++i) connections.push_back(connection());
         before_last_ = 1;  // the device reads its table on the first connection
-        open(std::move(connections), {.timeout = long_time, .settle = milliseconds(0)});
+        open(std::move(connections),
+             {.timeout = long_time, .settle = milliseconds(0), .connections = 2});
     }
     /// The request of one of two connections.
     Request receive_on(size_t which) {
@@ -203,12 +204,14 @@ class UpstreamBackingTest : public ::testing::Test {
         before_last_ = 1 - which;
         reply(request, error);
     }
-    /// The first connection ends, and then both are made again. Gives whether the other one was closed.
+    /// The connection that gets a read ends, and then both are made again. Gives whether the other one was closed.
     bool lose_both() {
+        const Asked& read = ask(Buf::Op::read);
         before_last_ = 1;
+        const size_t which = has_request() ? 0 : 1;
+        receive_on(which);
         end_server();
-        const Asked& read = ask(Buf::Op::read);  // a request notices it
-        const bool closed = is_closed(1);
+        const bool closed = is_closed(1 - which);
         for (int i = 0; i < 2; ++i) start_server();
         reply_on(0, receive_on(0));
         EXPECT_EQ(end(read), 0);
@@ -634,6 +637,15 @@ TEST_F(UpstreamBackingTest, ARequestGoesToTheConnectionWithTheFewestRequests) {
     EXPECT_EQ(end(*asked[0]) + end(*asked[2]), 0);
 }
 
+TEST_F(UpstreamBackingTest, NoConnectionIsIdleWhileOthersAreUsed) {
+    open_two();
+    for (const size_t which : {0u, 1u, 0u, 1u}) {
+        const Asked& read = ask(Buf::Op::read);
+        reply_on(which, receive_on(which));
+        EXPECT_EQ(end(read), 0);
+    }
+}
+
 TEST_F(UpstreamBackingTest, AWriteWaitsForOneThatOverlapsOnAnotherConnection) {
     open_two();
     const Asked& first = ask(Buf::Op::write, 0, 1024);
@@ -643,9 +655,9 @@ TEST_F(UpstreamBackingTest, AWriteWaitsForOneThatOverlapsOnAnotherConnection) {
     EXPECT_FALSE(has_request());
     reply_on(0, one);
     EXPECT_EQ(end(first), 0);
-    const Request other = receive_on(0);
+    const Request other = receive_on(1);
     EXPECT_EQ(other.offset, 512u);
-    reply_on(0, other);
+    reply_on(1, other);
     EXPECT_EQ(end(second), 0);
 }
 
@@ -675,7 +687,7 @@ TEST_F(UpstreamBackingTest, AWriteOfAnyConnectionMayBeLostWithAnother) {
     EXPECT_TRUE(lose_both());
     EXPECT_EQ(backing_->losses(), 1u);
     const Asked& flush = ask(Buf::Op::flush, 0, 0, false, &caller);
-    reply_on(0, receive_on(0));
+    reply_on(1, receive_on(1));
     EXPECT_EQ(end(flush), EIO);
 }
 
@@ -693,6 +705,19 @@ TEST_F(UpstreamBackingTest, TheEndOfOneConnectionIsTheEndOfAll) {
     EXPECT_EQ(backing_->figures().reconnects(), 1u);
     EXPECT_EQ(backing_->figures().resent_requests(), 2u);
     EXPECT_EQ(backing_->figures().connections(), 2u);
+}
+
+TEST_F(UpstreamBackingTest, FewerConnectionsAreTakenAfterALoss) {
+    open_two();
+    const Asked& read = ask(Buf::Op::read);
+    receive_on(0);
+    end_server();
+    ready_.per_attempt = 1;
+    start_server();
+    before_last_ = 0;
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(backing_->figures().connections(), 1u);
 }
 
 TEST_F(UpstreamBackingTest, ShuttingDownOnOneConnectionIsALossOfAll) {
