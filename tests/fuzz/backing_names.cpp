@@ -12,14 +12,11 @@
 
 #include "driver/nbd/uri.hpp"
 #include "rbd/place.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 // The result of a text that a name has of itself. Its refusal is a defect.
 template <class Parse>

@@ -19,6 +19,7 @@
 #include "blockdev/model/limits.hpp"
 #include "blockdev/model/model_spec.hpp"
 #include "blockdev/model/service_model.hpp"
+#include "require.hpp"
 
 namespace {
 
@@ -26,10 +27,6 @@ using namespace blkscope;
 using namespace blkscope::model;
 
 constexpr uint64_t size_bytes = uint64_t{1} << 40;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 bool is_one_line(std::string_view text) {
     return !text.empty() && text.find('\n') == text.npos;

@@ -6,21 +6,17 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "require.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/judge.hpp"
 
 namespace {
 
 using namespace blkscope::check;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 bool is_one_line(std::string_view text) {
     return !text.empty() && text.find_first_of(std::string_view("\n\r\0\x1b", 4)) == text.npos;

@@ -5,13 +5,13 @@
 // (BLKSCOPE_FUZZ), and into a test that runs the corpus and random bytes.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "require.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/earlier_report.hpp"
 #include "tools/check/judge.hpp"
@@ -19,10 +19,6 @@
 namespace {
 
 using namespace blkscope::check;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 bool is_one_line(std::string_view text) {
     return !text.empty() && text.find_first_of(std::string_view("\n\r\0\x1b", 4)) == text.npos;

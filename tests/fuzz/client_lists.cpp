@@ -11,7 +11,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -20,16 +19,13 @@
 
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/tls/tls_keys.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::nbd;
 
 __extension__ using Wide = unsigned __int128;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 std::vector<std::string> lines_of(std::string_view text) {
     std::vector<std::string> lines;

@@ -5,22 +5,18 @@
 // Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the corpus and random bytes.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "driver/nbd/text.hpp"
+#include "require.hpp"
 #include "tools/blkscope/config.hpp"
 
 namespace {
 
 using namespace blkscope;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 void check_export(const ExportConfig& exp) {
     require(nbd::valid_string(exp.name) && !exp.name.empty() && !exp.backing.empty());

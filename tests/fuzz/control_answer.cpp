@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "require.hpp"
 #include "tools/blkscope/server_answer.hpp"
 #include "tools/blkscope/slow_look.hpp"
 #include "tools/blkscope/trace_part.hpp"
@@ -23,14 +23,6 @@
 namespace {
 
 using namespace blkscope;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
-
-bool is_printable(std::string_view text) {
-    return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
-}
 
 void check_texts(const StrictJson& json) {
     if (json.is_string()) require(is_printable(json.get<std::string>()));

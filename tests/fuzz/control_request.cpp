@@ -8,22 +8,15 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "require.hpp"
+
 namespace {
 
 using namespace blkscope;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
-
-bool is_printable(std::string_view text) {
-    return std::ranges::none_of(text, [](char c) { return (c >= 0 && c < 0x20) || c == 0x7f; });
-}
 
 bool is_same(const ControlRequest& one, const ControlRequest& other) {
     const bool histograms = std::ranges::equal(

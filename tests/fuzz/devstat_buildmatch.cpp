@@ -11,13 +11,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "require.hpp"
+
 namespace {
 
 using Devstat = struct ::devstat;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 // A disk, a pass-through CD and nothing in particular, each of which it may select or not.
 void select(devstat_match* matches, int count) {

@@ -13,14 +13,11 @@
 #include <span>
 
 #include "devstat/libdevstat/reader.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::devstat;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 // A fuzzer seldom finds the version and the size by itself.
 Decoded decode_as_ours(std::span<const std::byte> data) {

@@ -5,19 +5,15 @@
 // corpus and random bytes.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "require.hpp"
 #include "tools/kstat2/options.hpp"
 
 namespace {
 
 using namespace blkscope::kstat2_command;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 std::string text_of(const Operand& operand) {
     return operand.statistic ? operand.uri + ":" + *operand.statistic : operand.uri;

@@ -15,15 +15,12 @@
 #include "kstat/reader/libkstat2/remote.hpp"
 #include "kstat/reader/libkstat2/tree.hpp"
 #include "kstat/wire/kstat2.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::kstat2;
 using namespace blkscope::kstat2::reader;
-
-void check(bool condition) {
-    if (!condition) std::abort();
-}
 
 // Answers every question with the values that came last, as far as they may be an answer to it.
 class LastValues : public Source {
@@ -65,15 +62,15 @@ size_t walk_value(const struct kstat2_nv& nv) {
 
 // Everything that the header promises is there, and the sanitizers see it read.
 size_t walk(Tree& tree, Node& node) {
-    check(tree.find(node.uri()) == &node);
+    require(tree.find(node.uri()) == &node);
     size_t sum = std::strlen(node.uri().c_str());
     for (const Entry* entry : node.entries(KSTAT2_NVK_ALL)) {
         const auto& nv = *entry->nv();
-        check(node.find(entry->name()) != nullptr && *nv.name != 0);
+        require(node.find(entry->name()) != nullptr && *nv.name != 0);
         if (nv.kind == KSTAT2_NVK_MAP) {
             sum += walk(tree, *node.child(entry->name()));
         } else {
-            check(node.metadata(entry->name())->scale != 0);
+            require(node.metadata(entry->name())->scale != 0);
             sum += walk_value(nv);
         }
     }
@@ -94,7 +91,7 @@ void Reader::take_page(blkscope::kstat::wire::Bytes body) {
     if (!page) return;
     listing.clear();
     for (Map& map : page->maps) {
-        check(map.kid > 2);
+        require(map.kid > 2);
         std::string uri = "kstat:" + map.path;
         listing[uri] = std::make_shared<Listed>(Listed{&source, uri, std::move(map)});
     }
@@ -110,7 +107,7 @@ void Reader::take(uint8_t what, blkscope::kstat::wire::Bytes body) {
             return tree.update(listing);
         case 2:
             if (const auto optionals = wire::decode_optionals(body)) {
-                for (const Optional& optional : *optionals) check(!optional.name.empty());
+                for (const Optional& optional : *optionals) require(!optional.name.empty());
             }
             return;
         default:

@@ -2,19 +2,14 @@
 // follow, and are answered from kstats of every sort.
 #include <sys/kstat2.h>
 
-#include <cstdlib>
-
 #include "kstat/provider/requests.hpp"
 #include "kstat/wire/kstat2.hpp"
+#include "require.hpp"
 
 namespace blkscope {
 namespace {
 
 namespace wire = kstat::wire;
-
-void check(bool condition) {
-    if (!condition) std::abort();
-}
 
 class Provider {
   public:
@@ -37,7 +32,7 @@ class Provider {
     // Visible, and without a socket.
     void install(kstat2_t* ksp) {
         std::string why;
-        check(maps.install(ksp, why));
+        require(maps.install(ksp, why));
     }
 
     kstat2_t* make(const char* name, zoneid_t zone, kstat2_metaflag_t flags) {
@@ -76,20 +71,20 @@ void check_reply(const kstat::Session& session, const wire::RequestHead& head, w
                  wire::Bytes body) {
     switch (static_cast<wire::Op>(head.op)) {
         case wire::Op::kstat2_generation:
-            return check(kstat2::wire::decode_generation(body).has_value());
+            return require(kstat2::wire::decode_generation(body).has_value());
         case wire::Op::kstat2_list: {
             const auto from = wire::take<kstat2::wire::ListFrom>(asked);
             const auto page = kstat2::wire::decode_page(body, from->after_kid);
-            check(page.has_value());
+            require(page.has_value());
             for (const kstat2::Map& map : page->maps) {
-                check(session.viewer.sees_private || (map.metaflags & KSTAT2_MF_PRIV) == 0);
+                require(session.viewer.sees_private || (map.metaflags & KSTAT2_MF_PRIV) == 0);
             }
             return;
         }
         case wire::Op::kstat2_read:
-            return check(kstat2::wire::decode_values(body).has_value());
+            return require(kstat2::wire::decode_values(body).has_value());
         case wire::Op::kstat2_optional_list:
-            return check(kstat2::wire::decode_optionals(body).has_value());
+            return require(kstat2::wire::decode_optionals(body).has_value());
         default:
             return;
     }
@@ -112,7 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const auto reply = answer(kstat::Chain::of_this_process(), session, *head, body);
         wire::Bytes answered(reply);
         const auto reply_head = wire::take<wire::ReplyHead>(answered);
-        check(reply_head && reply_head->length == answered.size());
+        require(reply_head && reply_head->length == answered.size());
         if (reply_head->error == 0) check_reply(session, *head, body, answered);
     }
     return 0;

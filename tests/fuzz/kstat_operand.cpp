@@ -5,10 +5,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "require.hpp"
 #include "tools/kstat/pattern.hpp"
 
 namespace {
@@ -17,10 +17,6 @@ using namespace blkscope::kstat_command;
 
 constexpr std::array<std::string_view, 5> names{"", "nbd0", "cpu_stat13", "a.b/c\\[d]*\n",
                                                 "\xff\x80 aaaaaaaaaaaaaaaaaaaaaaaaaab"};
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 void match_all(const Pattern& pattern) {
     for (const std::string_view name : names) static_cast<void>(pattern.matches(name));

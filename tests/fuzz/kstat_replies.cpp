@@ -10,14 +10,11 @@
 #include <cstring>
 
 #include "kstat/reader/libkstat/data.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::kstat;
-
-void check(bool condition) {
-    if (!condition) std::abort();
-}
 
 bool is_ended(const char* text, size_t room) {
     return std::memchr(text, 0, room) != nullptr;
@@ -26,12 +23,12 @@ bool is_ended(const char* text, size_t room) {
 void check_named(const kstat_named_t* records, uint_t ndata, const void* data, size_t size) {
     const auto* const end = static_cast<const char*>(data) + size;
     for (uint_t i = 0; i < ndata; ++i) {
-        check(is_ended(records[i].name, sizeof records[i].name));
+        require(is_ended(records[i].name, sizeof records[i].name));
         if (records[i].data_type != KSTAT_DATA_STRING) continue;
         const char* const text = KSTAT_NAMED_STR_PTR(&records[i]);
         if (text == nullptr) continue;
-        check(text >= static_cast<const char*>(data) && text < end);
-        check(is_ended(text, static_cast<size_t>(end - text)));
+        require(text >= static_cast<const char*>(data) && text < end);
+        require(is_ended(text, static_cast<size_t>(end - text)));
     }
 }
 
@@ -41,13 +38,13 @@ void walk(const kstat_t& ks, const void* data) {
     if (data == nullptr) return;
     for (size_t i = 0; i < ks.ks_data_size; ++i) sum = sum + static_cast<const uint8_t*>(data)[i];
     if (ks.ks_type == KSTAT_TYPE_NAMED) {
-        check(ks.ks_data_size >= ks.ks_ndata * sizeof(kstat_named_t));
+        require(ks.ks_data_size >= ks.ks_ndata * sizeof(kstat_named_t));
         check_named(static_cast<const kstat_named_t*>(data), ks.ks_ndata, data, ks.ks_data_size);
     }
     if (ks.ks_type == KSTAT_TYPE_TIMER) {
-        check(ks.ks_data_size >= ks.ks_ndata * sizeof(kstat_timer_t));
+        require(ks.ks_data_size >= ks.ks_ndata * sizeof(kstat_timer_t));
         for (uint_t i = 0; i < ks.ks_ndata; ++i) {
-            check(is_ended(static_cast<const kstat_timer_t*>(data)[i].name, KSTAT_STRLEN));
+            require(is_ended(static_cast<const kstat_timer_t*>(data)[i].name, KSTAT_STRLEN));
         }
     }
 }
@@ -56,9 +53,9 @@ void take_page(std::span<std::byte> body) {
     const auto page = wire::decode_page(body, 2);
     if (!page) return;
     for (const kstat_t& ks : page->headers) {
-        check(ks.ks_kid > 2 && ks.ks_type < KSTAT_NUM_TYPES && ks.ks_data == nullptr);
-        check(is_ended(ks.ks_module, KSTAT_STRLEN) && is_ended(ks.ks_name, KSTAT_STRLEN) &&
-              is_ended(ks.ks_class, KSTAT_STRLEN));
+        require(ks.ks_kid > 2 && ks.ks_type < KSTAT_NUM_TYPES && ks.ks_data == nullptr);
+        require(is_ended(ks.ks_module, KSTAT_STRLEN) && is_ended(ks.ks_name, KSTAT_STRLEN) &&
+                is_ended(ks.ks_class, KSTAT_STRLEN));
     }
 }
 
@@ -74,8 +71,8 @@ void write_back(kstat_t& ks) {
     auto request = prepare_write(ks, nullptr);
     if (!request) return;
     auto& [head, data] = *request;
-    check(wire::is_well_formed(head, data.size()));
-    if (head.type == KSTAT_TYPE_NAMED) check(wire::offsets_to_pointers(data, head.ndata));
+    require(wire::is_well_formed(head, data.size()));
+    if (head.type == KSTAT_TYPE_NAMED) require(wire::offsets_to_pointers(data, head.ndata));
 }
 
 }  // namespace

@@ -4,18 +4,14 @@
 #include <sys/mutex.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
 #include "kstat/provider/requests.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::kstat;
-
-void check(bool condition) {
-    if (!condition) std::abort();
-}
 
 // Looks at all of what it is given, so that the sanitizers do.
 int strings_snapshot(kstat_t* ksp, void* buffer, int rw) {
@@ -106,8 +102,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         const auto reply = answer(provider.chain, session, *head, body);
         wire::Bytes answered(reply);
         const auto reply_head = wire::take<wire::ReplyHead>(answered);
-        check(reply_head && reply_head->length == answered.size());
-        check(reply_head->sequence == head->sequence);
+        require(reply_head && reply_head->length == answered.size());
+        require(reply_head->sequence == head->sequence);
     }
     return 0;
 }

@@ -8,12 +8,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "require.hpp"
 #include "tools/kstat/decode.hpp"
 #include "tools/kstat/format.hpp"
 #include "tools/kstat/raw.hpp"
@@ -23,10 +23,6 @@
 namespace {
 
 using namespace blkscope;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 bool is_one_line(std::string_view text) {
     return !text.empty() && text.find('\n') == text.npos;

@@ -8,20 +8,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 
+#include "require.hpp"
 #include "tools/blkscope/histogram_file.hpp"
 
 namespace {
 
 using namespace blkscope;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 void draw(const model::Histogram& histogram) {
     const auto distribution =

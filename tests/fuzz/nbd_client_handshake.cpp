@@ -1,22 +1,18 @@
 // A server's bytes before the transmission phase, as our client takes them. The first byte chooses
 // what the client wishes, and the size of the pieces that the stream comes in. The stream follows.
 #include <algorithm>
-#include <cstdlib>
 
 #include "driver/nbd/client/client_handshake.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::nbd;
 
-void check(bool condition) {
-    if (!condition) std::abort();
-}
-
 void check_remote(const RemoteExport& remote) {
-    check(!remote.terms.allocation || remote.terms.replies != ReplyForm::simple);
-    check(remote.block_size.minimum > 0);
-    check(remote.block_size.maximum >= remote.block_size.minimum);
+    require(!remote.terms.allocation || remote.terms.replies != ReplyForm::simple);
+    require(remote.block_size.minimum > 0);
+    require(remote.block_size.maximum >= remote.block_size.minimum);
 }
 
 }  // namespace
@@ -32,16 +28,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::span rest = std::as_bytes(std::span(data + 1, size - 1));
     while (!rest.empty()) {
         const size_t wanted = handshake.wanted();
-        check(wanted > 0 && wanted <= ClientHandshake::reply_bytes_max);
+        require(wanted > 0 && wanted <= ClientHandshake::reply_bytes_max);
         const auto bytes = rest.first(std::min({wanted, piece, rest.size()}));
         const ClientHandshake::Step step = handshake.feed(bytes);
         rest = rest.subspan(bytes.size());
-        check(step.send.size() <= 4 * string_bytes_max);
+        require(step.send.size() <= 4 * string_bytes_max);
         if (step.next == ClientHandshake::Next::go_on) continue;
-        check(handshake.wanted() == 0);
+        require(handshake.wanted() == 0);
         const bool failed = step.next == ClientHandshake::Next::failed;
-        check(failed != handshake.failure().empty());
-        check(handshake.failure().find('\n') == std::string::npos);
+        require(failed != handshake.failure().empty());
+        require(handshake.failure().find('\n') == std::string::npos);
         if (!failed) check_remote(handshake.remote());
         break;
     }

@@ -1,19 +1,16 @@
 // A client's bytes before it has an export. The first byte chooses the size of the pieces that the
 // stream comes in, and whether exports are listed. The stream follows.
 #include <algorithm>
-#include <cstdlib>
-#include "driver/nbd/handshake/handshake.hpp"
 #include <string>
+
+#include "driver/nbd/handshake/handshake.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::nbd;
 
 constexpr uint64_t size_max = uint64_t{1} << 40;
-
-void check(bool condition) {
-    if (!condition) std::abort();
-}
 
 Exports make_exports(bool listed) {
     return Exports({{.name = "disk",
@@ -40,14 +37,14 @@ void check_sent(std::span<const std::byte> sent, bool may_end_in_transmission) {
            load_be<uint64_t>(sent.first<8>()) == option_reply_magic) {
         const uint32_t bytes = number(sent, 16);
         const bool error = (number(sent, 12) >> 31) != 0;
-        check(bytes <= (error ? string_bytes_max : 4 + 2 * string_bytes_max));
-        check(bytes <= sent.size() - option_reply_header_bytes);
+        require(bytes <= (error ? string_bytes_max : 4 + 2 * string_bytes_max));
+        require(bytes <= sent.size() - option_reply_header_bytes);
         sent = sent.subspan(option_reply_header_bytes + bytes);
     }
     constexpr size_t export_bytes = 10;
     const bool export_name =
         sent.size() == export_bytes || sent.size() == export_bytes + export_name_zeroes;
-    check(sent.empty() || (may_end_in_transmission && export_name));
+    require(sent.empty() || (may_end_in_transmission && export_name));
 }
 
 }  // namespace
@@ -62,16 +59,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::span rest = std::as_bytes(std::span(data + 1, size - 1));
     while (!rest.empty()) {
         const size_t wanted = handshake.wanted();
-        check(wanted > 0 && wanted <= 65536);
+        require(wanted > 0 && wanted <= 65536);
         const auto bytes = rest.first(std::min({wanted, piece, rest.size()}));
         const Step step = handshake.feed(bytes);
         rest = rest.subspan(bytes.size());
         check_sent(step.send, step.next == Step::Next::transmission);
         if (step.next == Step::Next::go_on) continue;
-        check(handshake.wanted() == 0);
+        require(handshake.wanted() == 0);
         if (step.next == Step::Next::transmission) {
-            check(step.exp < exports.size());
-            check(!step.terms.allocation || step.terms.replies != ReplyForm::simple);
+            require(step.exp < exports.size());
+            require(!step.terms.allocation || step.terms.replies != ReplyForm::simple);
         }
         break;
     }

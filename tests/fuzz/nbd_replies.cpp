@@ -4,21 +4,17 @@
 // its data ends.
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <cstring>
 #include <vector>
 
 #include "driver/nbd/client/reply_parser.hpp"
+#include "require.hpp"
 
 namespace {
 
 using namespace blkscope::nbd;
 
 constexpr uint32_t context = 1;
-
-void check(bool condition) {
-    if (!condition) std::abort();
-}
 
 // The cookies are 1 to the number of requests.
 class Owed final : public OwedReplies {
@@ -48,15 +44,15 @@ class Owed final : public OwedReplies {
 
     void take(const OwedReply& reply) {
         const uint64_t cookie = reply.request.cookie;
-        check(!answered_[cookie - 1]);
-        check(reply.covered <= reply.request.length);
-        check(reply.errors <= ReplyParser::errors_max);
-        check(reply.hole_count <= reply.holes.size());
+        require(!answered_[cookie - 1]);
+        require(reply.covered <= reply.request.length);
+        require(reply.errors <= ReplyParser::errors_max);
+        require(reply.hole_count <= reply.holes.size());
         uint64_t listed = 0;
         for (const blkscope::Extent& extent : list_.items()) listed += extent.bytes;
-        if (reply.extents != nullptr) check(listed == reply.covered);
+        if (reply.extents != nullptr) require(listed == reply.covered);
         if (reply.request.type == Command::read && reply.error == 0) {
-            check(reply.covered == reply.request.length);
+            require(reply.covered == reply.request.length);
         }
         answered_[cookie - 1] = true;
     }
@@ -81,7 +77,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     std::span rest = std::as_bytes(std::span(data + 1, size - 1));
     while (!rest.empty()) {
         const std::span<std::byte> place = parser.place();
-        check(!place.empty());
+        require(!place.empty());
         const size_t bytes = std::min({place.size(), piece, rest.size()});
         std::memcpy(place.data(), rest.data(), bytes);
         parser.received(bytes);
@@ -90,8 +86,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
             const ReplyParser::Event event = parser.next();
             if (event == ReplyParser::Event::need_bytes) break;
             if (event == ReplyParser::Event::lost) {
-                check(!parser.why().empty());
-                check(parser.next() == ReplyParser::Event::lost);
+                require(!parser.why().empty());
+                require(parser.next() == ReplyParser::Event::lost);
                 return 0;
             }
             owed.take(parser.answered());

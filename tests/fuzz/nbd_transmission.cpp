@@ -18,6 +18,7 @@
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/tls/tls_session.hpp"
 #include "driver/nbd/transmission/worker.hpp"
+#include "require.hpp"
 #include "unit/driver/parser_driver.hpp"
 
 namespace {
@@ -29,15 +30,11 @@ using namespace blkscope::nbd;
 // times.
 constexpr const char* backing = "memory:128K";
 
-void check(bool condition) {
-    if (!condition) std::abort();
-}
-
 class Served {
   public:
     Served() {
         char folder[] = "/tmp/fuzz_nbd.XXXXXX";
-        check(mkdtemp(folder) != nullptr);
+        require(mkdtemp(folder) != nullptr);
         folder_ = folder;
         setenv("KSTAT_DIR", folder, 1);
         for (const bool read_only : {false, true}) {
@@ -63,7 +60,7 @@ class Served {
     std::vector<std::byte> play(std::span<const uint8_t> stream, bool read_only,
                                 const Terms& terms) {
         int sockets[2];
-        check(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
+        require(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets) == 0);
         worker_.hand_over(*exports_[read_only ? 1 : 0], terms, sockets[1], nullptr);
         // The stream fits into the socket's buffer, or the rest is not sent.
         (void)send(sockets[0], stream.data(), stream.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -71,7 +68,7 @@ class Served {
         std::vector<std::byte> taken;
         for (;;) {
             pollfd ready{sockets[0], POLLIN, 0};
-            check(poll(&ready, 1, 20'000) == 1);  // or the server has forgotten the client
+            require(poll(&ready, 1, 20'000) == 1);  // or the server has forgotten the client
             std::byte part[65536];
             const ssize_t bytes = recv(sockets[0], part, sizeof part, 0);
             if (bytes <= 0) break;
@@ -99,11 +96,11 @@ uint64_t frame_bytes(std::span<const std::byte> from, ReplyForm form) {
     const auto magic = number<uint32_t>(from, 0);
     if (form == ReplyForm::structured && magic == simple_reply_magic) return simple_reply_bytes;
     if (form == ReplyForm::structured) {
-        check(magic == structured_reply_magic);
+        require(magic == structured_reply_magic);
         if (from.size() < structured_reply_bytes) return 0;
         return structured_reply_bytes + number<uint32_t>(from, 16);
     }
-    check(magic == extended_reply_magic);
+    require(magic == extended_reply_magic);
     if (from.size() < extended_reply_bytes) return 0;
     return extended_reply_bytes + number<uint64_t>(from, 24);
 }
@@ -125,7 +122,7 @@ void check_parser(std::string_view stream, bool read_only, const Terms& terms) {
                              .terms = terms};
     const auto whole = nbd::testing::play(rules, stream, [&] { return stream.size(); });
     size_t piece = 0;
-    check(nbd::testing::play(rules, stream, [&] { return piece = piece % 61 + 1; }) == whole);
+    require(nbd::testing::play(rules, stream, [&] { return piece = piece % 61 + 1; }) == whole);
 }
 
 }  // namespace

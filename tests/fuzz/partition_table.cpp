@@ -12,10 +12,11 @@
 #include <boost/crc.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <set>
 #include <string>
+
+#include "require.hpp"
 
 namespace {
 
@@ -24,10 +25,6 @@ using namespace blkscope;
 constexpr size_t chunk_bytes = 512;
 // A GPT's entries, the sectors of its header, and the chains of four extended partitions.
 constexpr uint64_t read_bytes_max = (uint64_t{1} << 20) + 4096 * (4 + 4 * partitions_max);
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 class Disk {
   public:

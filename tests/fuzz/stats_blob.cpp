@@ -9,11 +9,9 @@
 #include <cstring>
 #include <vector>
 
-namespace {
+#include "require.hpp"
 
-void check(bool condition) {
-    if (!condition) std::abort();
-}
+namespace {
 
 // Memory of exactly `size` bytes: a byte too far is seen.
 class Copy {
@@ -35,7 +33,7 @@ void render(statsblob* blob) {
     sbuf* const text = sbuf_new_auto();
     for (const auto fmt : {SB_STRFMT_FREEFORM, SB_STRFMT_JSON})
         for (const uint32_t flags : {uint32_t{0}, uint32_t{SB_TOSTR_OBJDUMP}})
-            check(stats_blob_tostr(blob, text, fmt, flags) == 0);
+            require(stats_blob_tostr(blob, text, fmt, flags) == 0);
     sbuf_delete(text);
 }
 
@@ -45,9 +43,9 @@ int ask(sb_visit* visit, void* context) {
     stats_voi_quantile(blob, visit->voi_id, 0.5, &answer);
     stats_voi_cdf(blob, visit->voi_id, answer, &answer);
     voistatdata* data = nullptr;
-    check(stats_voistat_fetch_dptr(blob, visit->voi_id, static_cast<voi_stype>(visit->vs_stype),
-                                   nullptr, &data, nullptr) == 0);
-    check(data == visit->vs_data);
+    require(stats_voistat_fetch_dptr(blob, visit->voi_id, static_cast<voi_stype>(visit->vs_stype),
+                                     nullptr, &data, nullptr) == 0);
+    require(data == visit->vs_data);
     return 0;
 }
 
@@ -69,14 +67,14 @@ int feed(sb_visit* visit, void* context) {
 
 void use(statsblob* blob) {
     render(blob);
-    check(stats_blob_visit(blob, ask, blob) == 0);
+    require(stats_blob_visit(blob, ask, blob) == 0);
     Fed fed{blob, 1};
-    for (int i = 0; i < 8; ++i) check(stats_blob_visit(blob, feed, &fed) == 0);
+    for (int i = 0; i < 8; ++i) require(stats_blob_visit(blob, feed, &fed) == 0);
     statsblob* copy = nullptr;
-    check(stats_blob_snapshot(&copy, 0, blob, SB_CLONE_ALLOCDST | SB_CLONE_RSTSRC) == 0);
+    require(stats_blob_snapshot(&copy, 0, blob, SB_CLONE_ALLOCDST | SB_CLONE_RSTSRC) == 0);
     stats_blob_merge(blob, copy);
-    check(stats_blob_validate(blob, blob->cursz) == 0);
-    check(stats_blob_validate(copy, copy->cursz) == 0);
+    require(stats_blob_validate(blob, blob->cursz) == 0);
+    require(stats_blob_validate(copy, copy->cursz) == 0);
     render(blob);
     stats_blob_destroy(copy);
 }
@@ -92,7 +90,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* input, size_t size) {
     const int verdict =
         stats_blob_validate(reinterpret_cast<const uint8_t*>(misaligned.get()) + shift, size - 1);
     Copy aligned(input + 1, size - 1);
-    check(stats_blob_validate(aligned.get(), size - 1) == verdict);
+    require(stats_blob_validate(aligned.get(), size - 1) == verdict);
     if (verdict == 0) use(aligned.get());
     return 0;
 }

@@ -3,10 +3,10 @@
 // first, as a hostile author would do.
 #include <boost/crc.hpp>
 #include <cstdint>
-#include <cstdlib>
 #include <span>
 #include <string>
 
+#include "require.hpp"
 #include "trace/file.hpp"
 #include "trace/formats.hpp"
 #include "trace/model_state.hpp"
@@ -16,10 +16,6 @@
 namespace {
 
 using namespace blkscope;
-
-void check(bool condition) {
-    if (!condition) std::abort();
-}
 
 // Both checksums of a file whose header has a possible size.
 void make_right(std::string& file) {
@@ -48,24 +44,24 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (data[0] % 2 == 1) make_right(input);
     const auto trace = trace::decode_any(std::as_bytes(std::span(input)));
     if (!trace) {
-        check(!trace.error().empty());
-        check(trace.error().find('\n') == std::string::npos);
+        require(!trace.error().empty());
+        require(trace.error().find('\n') == std::string::npos);
         return 0;
     }
     const std::string file = trace::encode_file(*trace);
     const auto again = trace::decode_file(std::as_bytes(std::span(file)));
-    check(again.has_value());
-    check(again->requests == trace->requests && again->properties == trace->properties);
-    check(!trace::to_csv(*trace).empty());
-    check(!trace::to_json(*trace).empty());
-    check(!trace::to_perfetto(*trace).empty());
-    check(!trace::to_fio2(*trace).empty());
+    require(again.has_value());
+    require(again->requests == trace->requests && again->properties == trace->properties);
+    require(!trace::to_csv(*trace).empty());
+    require(!trace::to_json(*trace).empty());
+    require(!trace::to_perfetto(*trace).empty());
+    require(!trace::to_fio2(*trace).empty());
     const auto state = trace::state_of(trace->properties);
-    check(state || (!state.error().empty() && state.error().find('\n') == std::string::npos));
+    require(state || (!state.error().empty() && state.error().find('\n') == std::string::npos));
     trace::Trace settled = *trace;
     trace::settle(settled);
     trace::drop_first(settled, settled.requests.size() / 2);
-    check(trace::state_of(settled.properties).has_value() == state.has_value());
+    require(trace::state_of(settled.properties).has_value() == state.has_value());
     static_cast<void>(trace::to_blktrace(*trace));
     static_cast<void>(trace::to_fio3(*trace));
     return 0;

@@ -9,12 +9,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "base/descriptor.hpp"
+#include "require.hpp"
 #include "tools/web/request.hpp"
 #include "tools/web/response.hpp"
 #include "tools/web/server.hpp"
@@ -27,10 +27,6 @@ using namespace blkscope::web;
 // The server takes so many bytes at a time. With more, the time between two pieces decides how soon it sees that a head is
 // hopeless.
 constexpr size_t bytes_max = 4096;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 Response response_to(const Request& request) {
     std::string text = request.path;

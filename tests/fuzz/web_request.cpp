@@ -4,11 +4,11 @@
 // twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the corpus and random bytes.
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
 #include "base/utf8.hpp"
+#include "require.hpp"
 #include "tools/kstat/glob.hpp"
 #include "tools/web/access.hpp"
 #include "tools/web/exposition.hpp"
@@ -18,10 +18,6 @@
 namespace {
 
 using namespace blkscope::web;
-
-void require(bool truth) {
-    if (!truth) std::abort();
-}
 
 void check_accepted(std::string_view text, const ParsedRequest& parsed) {
     require(parsed.bytes > 0 && parsed.bytes <= text.size() && parsed.bytes <= head_bytes_max);
