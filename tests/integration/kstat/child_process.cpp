@@ -6,11 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <system_error>
 #include <thread>
 
@@ -120,6 +123,21 @@ std::string KstatProcesses::socket_of(pid_t pid) {
     return std::to_string(pid) + ".sock";
 }
 
+Outcome KstatProcesses::run_shell(const std::string& command) const {
+    const std::string errors = directory + "/stderr";
+    FILE* const pipe = popen((command + " 2>" + errors).c_str(), "r");
+    std::string out;
+    std::array<char, 65536> part{};
+    size_t length = 0;
+    while ((length = std::fread(part.data(), 1, part.size(), pipe)) > 0) {
+        out.append(part.data(), length);
+    }
+    const int status = pclose(pipe);
+    std::ostringstream err;
+    err << std::ifstream(errors).rdbuf();
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out, err.str()};
+}
+
 std::function<void(const Line&)> provide_counter(const char* module) {
     return [module](const Line& line) {
         kstat_t* const ksp = kstat_create(module, 0, "counter", "misc", KSTAT_TYPE_RAW, 4, 0);
@@ -129,6 +147,13 @@ std::function<void(const Line&)> provide_counter(const char* module) {
         line.hear();
         kstat_delete(ksp);
     };
+}
+
+sockaddr_un address_of(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::strcpy(address.sun_path, path.c_str());
+    return address;
 }
 
 bool eventually(const std::function<bool()>& condition) {

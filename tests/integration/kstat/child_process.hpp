@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <kstat.h>
 #include <sys/types.h>
+#include <sys/un.h>
 
 #include <chrono>
 #include <functional>
@@ -48,6 +49,13 @@ class ChildProcess {
     pid_t pid_ = -1;
 };
 
+/// What a command of the shell said. The status is -1 if a signal ended it.
+struct Outcome {
+    int status;
+    std::string out;
+    std::string err;
+};
+
 /// A temporary run directory, and a reader on it.
 class KstatProcesses : public testing::Test {
   protected:
@@ -57,6 +65,8 @@ class KstatProcesses : public testing::Test {
     void open();
     kstat_t* lookup(const char* module, const char* name = nullptr) const;
     static std::string socket_of(pid_t pid);
+    /// A command line as one would type it. The standard error is that of its last command.
+    Outcome run_shell(const std::string& command) const;
 
     std::string directory;
     kstat_ctl_t* kc = nullptr;
@@ -64,6 +74,9 @@ class KstatProcesses : public testing::Test {
 
 /// A provider of one RAW kstat `module`:0:counter, four bytes, until it receives a byte.
 std::function<void(const Line&)> provide_counter(const char* module);
+
+/// The address of a Unix socket.
+sockaddr_un address_of(const std::string& path);
 
 /// Tries until it is true, for at most half a minute.
 bool eventually(const std::function<bool()>& condition);

@@ -1,7 +1,6 @@
 // The example of the four histograms, as its output shows it.
 #include <gtest/gtest.h>
 
-#include <cstdio>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -58,11 +57,9 @@ const std::vector<Row> decades{{0, "0 - 99"},
 class Kstat2Example : public KstatProcesses {
   protected:
     Kstat2Example() {
-        FILE* const program = popen(HISTOGRAMS " </dev/null", "r");
-        for (int byte = std::fgetc(program); byte != EOF; byte = std::fgetc(program)) {
-            said += static_cast<char>(byte);
-        }
-        status = pclose(program);
+        const Outcome outcome = run_shell(HISTOGRAMS " </dev/null");
+        said = outcome.out;
+        status = outcome.status;
     }
 
     /// The rows of one table, without the numbers and counts, blanks run together.

@@ -29,9 +29,7 @@ using wire::Op;
 class Client {
   public:
     explicit Client(const std::string& path) : socket_(::socket(AF_UNIX, SOCK_STREAM, 0)) {
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strcpy(address.sun_path, path.c_str());
+        const sockaddr_un address = address_of(path);
         connected_ =
             connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0;
         const wire::Hello hello{wire::magic, wire::version};

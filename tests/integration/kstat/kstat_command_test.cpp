@@ -1,14 +1,12 @@
 // The kstat program, with a real provider in a process of its own.
 #include <gtest/gtest.h>
 #include <kstat.h>
-#include <sys/wait.h>
 
 #include <algorithm>
 #include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
@@ -19,28 +17,11 @@ namespace blkscope {
 
 namespace {
 
-struct Outcome {
-    int status;
-    std::string out;
-    std::string err;
-};
-
 class KstatCommand : public KstatProcesses {
   protected:
     // `arguments` as one would type them.
     Outcome run(const std::string& arguments) const {
-        const std::string errors = directory + "/stderr";
-        FILE* const pipe = popen((KSTAT_COMMAND " " + arguments + " 2>" + errors).c_str(), "r");
-        std::string out;
-        std::array<char, 65536> part{};
-        size_t length = 0;
-        while ((length = std::fread(part.data(), 1, part.size(), pipe)) > 0) {
-            out.append(part.data(), length);
-        }
-        const int status = pclose(pipe);
-        std::ostringstream err;
-        err << std::ifstream(errors).rdbuf();
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out, err.str()};
+        return run_shell(KSTAT_COMMAND " " + arguments);
     }
 };
 

@@ -107,13 +107,9 @@ TEST_F(KstatExample, TheDriversRequestsAreCountedAndItsQueuesDrain) {
 TEST_F(KstatExample, IostatShowsTheDriverAsADisk) {
     run("0.1");
     line();
-    FILE* const iostat = popen(IOSTAT " -xn fd0", "r");
-    std::string said;
-    for (int byte = std::fgetc(iostat); byte != EOF; byte = std::fgetc(iostat)) {
-        said += static_cast<char>(byte);
-    }
-    EXPECT_EQ(pclose(iostat), 0);
-    EXPECT_NE(said.find(" fd0\n"), std::string::npos) << said;
+    const Outcome iostat = run_shell(IOSTAT " -xn fd0");
+    EXPECT_EQ(iostat.status, 0) << iostat.err;
+    EXPECT_NE(iostat.out.find(" fd0\n"), std::string::npos) << iostat.out;
 }
 
 TEST_F(KstatExample, ATimeThatIsNoneIsBadUsage) {

@@ -11,7 +11,6 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -189,16 +188,19 @@ TEST_F(KstatFailure, AProviderThatIsStoppedForAMomentIsWaitedFor) {
     }));
 }
 
-// A process that listens on a provider's socket without being a provider.
-void impersonate(const std::string& directory, const Line& line, unsigned seed) {
+// The socket of a process that is no provider, where readers look for a provider's.
+int listen_as_provider(const std::string& directory, const Line& line) {
     const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = directory + "/" + std::to_string(getpid()) + ".sock";
-    std::strcpy(address.sun_path, path.c_str());
+    const sockaddr_un address = address_of(directory + "/" + std::to_string(getpid()) + ".sock");
     bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     listen(listener, 16);
     line.say('r');
+    return listener;
+}
+
+// A process that listens on a provider's socket without being a provider.
+void impersonate(const std::string& directory, const Line& line, unsigned seed) {
+    const int listener = listen_as_provider(directory, line);
     std::mt19937 random(seed);
     for (;;) {
         const int peer = accept(listener, nullptr, nullptr);
@@ -307,14 +309,7 @@ TEST_F(KstatFailure, ManyKstatsThatAreNeverInstalledAgainCostOneWait) {
 // A provider that answers a connection's first bytes in its own way.
 void answer_falsely(const std::string& directory, const Line& line,
                     const std::function<void(int)>& answer) {
-    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    const std::string path = directory + "/" + std::to_string(getpid()) + ".sock";
-    std::strcpy(address.sun_path, path.c_str());
-    bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    listen(listener, 16);
-    line.say('r');
+    const int listener = listen_as_provider(directory, line);
     for (;;) {
         const int peer = accept(listener, nullptr, nullptr);
         std::array<char, 4096> hello;
@@ -399,12 +394,7 @@ TEST_F(KstatFailure, AProviderWhoseEachAnswerIsSlowCostsABoundedTime) {
     EXPECT_NE(kstat_read(kc, kstat_lookup(kc, "slow", 99, nullptr), nullptr), -1);
 }
 
-std::string errors_of_kstat() {
-    const std::string command = std::string(KSTAT_COMMAND) + " -p one::: 2>&1 >/dev/null";
-    const std::unique_ptr<FILE, int (*)(FILE*)> output(popen(command.c_str(), "r"), pclose);
-    std::array<char, 4096> text{};
-    return {text.data(), fread(text.data(), 1, text.size(), output.get())};
-}
+constexpr const char* print_one = KSTAT_COMMAND " -p one:::";
 
 // Sends a wrong welcome in two parts, late. The process is stopped for 100 ms, as a throttled one,
 // and the first part arrives meanwhile.
@@ -428,27 +418,19 @@ TEST_F(KstatFailure, AReaderWaitsForAProviderThatWasStoppedOnlyForAMoment) {
     const ChildProcess throttled(
         [&](const Line& line) { answer_falsely(directory, line, welcome_wrongly_in_a_short_stop); });
     ASSERT_EQ(throttled.line().hear(), 'r');
-    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(throttled.pid()) +
-                                     " sent an invalid reply; its statistics are left out\n");
+    EXPECT_EQ(run_shell(print_one).err,
+              "kstat: " + directory + "/" + socket_of(throttled.pid()) +
+                  " sent an invalid reply; its statistics are left out\n");
 }
 
 TEST_F(KstatFailure, TheCommandsNameAProviderThatDoesNotAnswer) {
     const ChildProcess healthy(provide_counter("one"));
     const ChildProcess stopped(provide_counter("two"));
     for (const ChildProcess* child : {&healthy, &stopped}) ASSERT_EQ(child->line().hear(), 'r');
-    EXPECT_EQ(errors_of_kstat(), "");
+    EXPECT_EQ(run_shell(print_one).err, "");
     stopped.stop();
-    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(stopped.pid()) +
-                                     " does not answer; its statistics are left out\n");
-}
-
-// The standard output and error of a command, and its status.
-std::string told_by(const std::string& command) {
-    const std::string shell = "{ " + command + "; echo status $?; } 2>&1";
-    const std::unique_ptr<FILE, int (*)(FILE*)> pipe(popen(shell.c_str(), "r"), pclose);
-    std::string text;
-    for (int c = 0; (c = std::fgetc(pipe.get())) != EOF;) text += static_cast<char>(c);
-    return text;
+    EXPECT_EQ(run_shell(print_one).err, "kstat: " + directory + "/" + socket_of(stopped.pid()) +
+                                            " does not answer; its statistics are left out\n");
 }
 
 // More providers than a reader of 64 descriptors has room for.
@@ -469,20 +451,24 @@ class KstatDescriptors : public KstatProcesses {
 };
 
 TEST_F(KstatDescriptors, TheCommandsRaiseTheSoftLimit) {
-    EXPECT_EQ(told_by("(ulimit -S -n 40; " KSTAT_COMMAND " -l one:0:number:value | wc -l)"),
-              "60\nstatus 0\n");
+    const Outcome outcome =
+        run_shell("(ulimit -S -n 40; " KSTAT_COMMAND " -l one:0:number:value | wc -l)");
+    EXPECT_EQ(outcome.out, "60\n");
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_EQ(outcome.status, 0);
 }
 
 TEST_F(KstatDescriptors, TheCommandsSayWhatTheyCannotReach) {
     const std::string few = "(ulimit -n 64; ";
     const std::string why =
         ": 64 descriptors are too few; statistics of some providers are left out; see ulimit -Hn\n";
-    const std::string host = told_by(few + KSTAT_COMMAND " -p unix:0:system_misc:ncpus)");
-    EXPECT_TRUE(host.starts_with("kstat" + why + "unix:0:system_misc:ncpus\t")) << host;
-    EXPECT_TRUE(host.ends_with("\nstatus 3\n")) << host;
-    const std::string iostat = told_by(few + IOSTAT " -xs)");
-    EXPECT_TRUE(iostat.starts_with("iostat" + why)) << iostat;
-    EXPECT_TRUE(iostat.ends_with("status 2\n")) << iostat;
+    const Outcome host = run_shell(few + KSTAT_COMMAND " -p unix:0:system_misc:ncpus)");
+    EXPECT_EQ(host.err, "kstat" + why);
+    EXPECT_TRUE(host.out.starts_with("unix:0:system_misc:ncpus\t")) << host.out;
+    EXPECT_EQ(host.status, 3);
+    const Outcome iostat = run_shell(few + IOSTAT " -xs)");
+    EXPECT_TRUE(iostat.err.starts_with("iostat" + why)) << iostat.err;
+    EXPECT_EQ(iostat.status, 2);
 }
 
 TEST_F(KstatDescriptors, TheChainHasWhatCanBeReached) {
@@ -509,9 +495,7 @@ TEST_F(KstatDescriptors, TheChainHasWhatCanBeReached) {
 
 // As many connections as may wait for a provider.
 std::vector<Descriptor> fill_backlog(const std::string& path) {
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, path.c_str());
+    const sockaddr_un address = address_of(path);
     const auto* const generic = reinterpret_cast<const sockaddr*>(&address);
     std::vector<Descriptor> waiting;
     do {
@@ -538,8 +522,8 @@ TEST_F(KstatFailure, AStoppedProviderWithAFullBacklogCostsOneWaitAndHidesNoOther
     EXPECT_NE(lookup("one"), nullptr);
     EXPECT_EQ(lookup("two"), nullptr);
     EXPECT_NE(lookup("three"), nullptr);
-    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(stopped.pid()) +
-                                     " does not answer; its statistics are left out\n");
+    EXPECT_EQ(run_shell(print_one).err, "kstat: " + directory + "/" + socket_of(stopped.pid()) +
+                                            " does not answer; its statistics are left out\n");
     stopped.signal(SIGCONT);
     EXPECT_TRUE(eventually([&] {
         kstat_chain_update(kc);
@@ -554,8 +538,9 @@ TEST_F(KstatFailure, TheCommandsNameAProviderThatSendsGarbage) {
         });
     });
     ASSERT_EQ(noise.line().hear(), 'r');
-    EXPECT_EQ(errors_of_kstat(), "kstat: " + directory + "/" + socket_of(noise.pid()) +
-                                     " sent an invalid reply; its statistics are left out\n");
+    EXPECT_EQ(run_shell(print_one).err,
+              "kstat: " + directory + "/" + socket_of(noise.pid()) +
+                  " sent an invalid reply; its statistics are left out\n");
 }
 
 }  // namespace

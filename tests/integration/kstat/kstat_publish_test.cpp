@@ -36,9 +36,7 @@ class KstatPublish : public KstatProcesses {
 
     int connect_to(pid_t pid) const {
         const int socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-        sockaddr_un address{};
-        address.sun_family = AF_UNIX;
-        std::strcpy(address.sun_path, path_of(pid).c_str());
+        const sockaddr_un address = address_of(path_of(pid));
         EXPECT_EQ(connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
         return socket;
     }
@@ -339,9 +337,7 @@ TEST_F(KstatPublish, FewConnectionsWaitForAStoppedProvider) {
     const ChildProcess child(provide_counter("one"));
     ASSERT_EQ(child.line().hear(), 'r');
     child.stop();
-    sockaddr_un address{};
-    address.sun_family = AF_UNIX;
-    std::strcpy(address.sun_path, path_of(child.pid()).c_str());
+    const sockaddr_un address = address_of(path_of(child.pid()));
     std::vector<int> waiting;
     bool connected = true;
     while (connected && waiting.size() < 500) {

@@ -4,8 +4,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstdio>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -14,12 +12,6 @@
 namespace blkscope {
 
 namespace {
-
-struct Outcome {
-    int status;
-    std::string out;
-    std::string err;
-};
 
 // c_provider2, until its standard input ends.
 class Provider2 {
@@ -64,26 +56,11 @@ class Provider2 {
 
 class Kstat2Command : public KstatProcesses {
   protected:
-    // A command line as one would type it.
-    Outcome run(const std::string& command) const {
-        const std::string errors = directory + "/stderr";
-        FILE* const pipe = popen((command + " 2>" + errors).c_str(), "r");
-        std::string out;
-        std::array<char, 65536> part{};
-        size_t length = 0;
-        while ((length = std::fread(part.data(), 1, part.size(), pipe)) > 0) {
-            out.append(part.data(), length);
-        }
-        const int status = pclose(pipe);
-        std::ostringstream err;
-        err << std::ifstream(errors).rdbuf();
-        return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out, err.str()};
-    }
     Outcome kstat2(const std::string& arguments) const {
-        return run(KSTAT2_COMMAND " " + arguments);
+        return run_shell(KSTAT2_COMMAND " " + arguments);
     }
     Outcome kstat2adm(const std::string& arguments) const {
-        return run(KSTAT2ADM_COMMAND " " + arguments);
+        return run_shell(KSTAT2ADM_COMMAND " " + arguments);
     }
 };
 
@@ -192,7 +169,7 @@ TEST_F(Kstat2Command, SaysByItsExitStatusWhetherAnythingMatched) {
     EXPECT_EQ(kstat2("-q /misc/c_provider2/all:missing").status, 1);
     EXPECT_EQ(kstat2("-q -r '('").status, 2);
     EXPECT_EQ(kstat2("-p -j").status, 2);
-    EXPECT_EQ(run("KSTAT_DIR=/dev/null " KSTAT2_COMMAND).status, 3);
+    EXPECT_EQ(run_shell("KSTAT_DIR=/dev/null " KSTAT2_COMMAND).status, 3);
     EXPECT_EQ(kstat2("-p >/dev/full").status, 3);
     EXPECT_EQ(kstat2("--help").status, 0);
 }
@@ -214,7 +191,7 @@ TEST_F(Kstat2Command, ReportsAsOftenAsItIsAsked) {
 TEST_F(Kstat2Command, EndsWhenNobodyReadsOn) {
     const Provider2 provider;
     ASSERT_TRUE(provider.is_ready);
-    const Outcome outcome = run("timeout 20 " KSTAT2_COMMAND " -p -i 1 | head -1");
+    const Outcome outcome = run_shell("timeout 20 " KSTAT2_COMMAND " -p -i 1 | head -1");
     EXPECT_FALSE(outcome.out.empty());
     EXPECT_EQ(outcome.err, "");
 }
@@ -243,15 +220,15 @@ TEST_F(Kstat2Command, AdmTellsWhoMayNotFromWhatIsNot) {
     // Copied: another user may not enter the folder of the build.
     const std::string programs = directory + "/programs/";
     const Outcome copied =
-        run("install -D -m 755 -t " + programs +
-            " " KSTAT2ADM_COMMAND " " KSTAT2_COMMAND " && install -m 755 " LIBKSTAT2 " " +
-            programs + "libkstat2.so.1");
+        run_shell("install -D -m 755 -t " + programs +
+                  " " KSTAT2ADM_COMMAND " " KSTAT2_COMMAND " && install -m 755 " LIBKSTAT2 " " +
+                  programs + "libkstat2.so.1");
     ASSERT_EQ(copied.status, 0) << copied.err;
     const std::string as_nobody = "LD_LIBRARY_PATH=" + programs +
                                   " setpriv --reuid 65534 --regid 65534 --clear-groups " + programs;
-    const Outcome refused = run(as_nobody + "kstat2adm enable c_provider2:extra");
+    const Outcome refused = run_shell(as_nobody + "kstat2adm enable c_provider2:extra");
     EXPECT_EQ(refused.status, 2) << refused.err;
-    const Outcome names = run(as_nobody + "kstat2 -l");
+    const Outcome names = run_shell(as_nobody + "kstat2 -l");
     EXPECT_EQ(names.status, 0) << names.err;
     EXPECT_NE(names.out.find("sleeper"), std::string::npos);
     EXPECT_EQ(names.out.find("secret"), std::string::npos);
