@@ -9,7 +9,6 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <fstream>
 #include <memory>
 #include <random>
 #include <string>
@@ -37,18 +36,8 @@ class Hostile : public ServedDevice {
         EXPECT_EQ(client.try_read(0, 4096), 0);
     }
 
-    uint64_t resident_kib() { return status_kib("VmRSS:"); }
-    uint64_t anonymous_kib() { return status_kib("RssAnon:"); }
-
-    uint64_t status_kib(const std::string& what) {
-        std::ifstream status("/proc/" + std::to_string(server_->pid()) + "/status");
-        std::string line;
-        while (std::getline(status, line)) {
-            if (line.starts_with(what)) return std::stoull(line.substr(what.size()));
-        }
-        ADD_FAILURE() << "no " << what;
-        return 0;
-    }
+    uint64_t resident_kib() { return memory_kib(server_->pid(), "VmRSS:"); }
+    uint64_t anonymous_kib() { return memory_kib(server_->pid(), "RssAnon:"); }
 
     size_t descriptors() {
         const std::filesystem::directory_iterator all("/proc/" + std::to_string(server_->pid()) +

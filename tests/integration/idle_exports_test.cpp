@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 
@@ -20,19 +19,9 @@ class IdleExports : public ServedDevice {
             arguments.push_back("e" + std::to_string(i) + "=memory:1M");
         }
         serve_with(arguments);
-        const uint64_t kib = status_kib("RssAnon:");
+        const uint64_t kib = memory_kib(server_->pid(), "RssAnon:");
         EXPECT_EQ(stop_server(), 0);
         return kib;
-    }
-
-    uint64_t status_kib(const std::string& what) {
-        std::ifstream status("/proc/" + std::to_string(server_->pid()) + "/status");
-        std::string line;
-        while (std::getline(status, line)) {
-            if (line.starts_with(what)) return std::stoull(line.substr(what.size()));
-        }
-        ADD_FAILURE() << "no " << what;
-        return 0;
     }
 };
 

@@ -46,6 +46,15 @@ bool eventually(const std::function<bool()>& condition, std::chrono::millisecond
     return true;
 }
 
+uint64_t memory_kib(pid_t process, const std::string& record) {
+    std::ifstream status("/proc/" + std::to_string(process) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.starts_with(record)) return std::stoull(line.substr(record.size()));
+    }
+    ADD_FAILURE() << "no " << record;
+    return 0;
+}
+
 std::optional<std::string> missing(const std::string& program) {
     std::stringstream folders(std::getenv("PATH"));
     for (std::string folder; std::getline(folders, folder, ':');) {

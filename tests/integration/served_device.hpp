@@ -38,6 +38,9 @@ constexpr uint64_t grown_kib(uint64_t touched_mib) {
 #endif
 }
 
+/// A record of a process's memory in KiB, as "VmRSS:". Fails the test if there is none.
+uint64_t memory_kib(pid_t process, const std::string& record);
+
 /// Why a test cannot run here, for GTEST_SKIP(); nothing when `program` is in the PATH.
 std::optional<std::string> missing(const std::string& program);
 

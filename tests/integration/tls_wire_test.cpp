@@ -190,15 +190,7 @@ class TlsWire : public TlsServedDevice {
     static std::string this_process() {
         return "process " + std::to_string(getpid()) + " of user " + std::to_string(getuid());
     }
-    uint64_t resident_kib() {
-        std::ifstream status("/proc/" + std::to_string(server_->pid()) + "/status");
-        for (std::string word; status >> word;) {
-            uint64_t kib = 0;
-            if (word == "VmRSS:" && status >> kib) return kib;
-        }
-        ADD_FAILURE() << "no VmRSS";
-        return 0;
-    }
+    uint64_t resident_kib() { return memory_kib(server_->pid(), "VmRSS:"); }
 
     TlsClientOptions with_certificate(int version = 0) {
         return {.version = version, .certificates = pki_};

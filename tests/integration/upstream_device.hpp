@@ -7,16 +7,19 @@
 #include <libnbd.h>
 #include <sys/stat.h>
 
+#include <chrono>
 #include <csignal>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,6 +27,25 @@
 #include "trace/file.hpp"
 
 namespace blkscope::test {
+
+/// Writes the same blocks with each of `fills` while `restart` kills the server and starts it again.
+/// Each write is FUA, so nothing is told of a loss, and nothing may be lost.
+inline void expect_no_loss(Client& client, std::string_view fills,
+                           const std::function<void()>& restart) {
+    for (const char fill : fills) {
+        std::thread killer([&] {
+            std::this_thread::sleep_for(std::chrono::milliseconds(20));
+            restart();
+        });
+        for (uint64_t block = 0; block < 400; ++block) {
+            EXPECT_EQ(client.try_write(block * 4096, 4096, fill, LIBNBD_CMD_FLAG_FUA), 0);
+        }
+        killer.join();
+        for (uint64_t block = 0; block < 400; ++block) {
+            ASSERT_EQ(client.read(block * 4096, 1).front(), fill) << block;
+        }
+    }
+}
 
 class Upstream : public ServedDevice {
   protected:
@@ -150,19 +172,15 @@ class Upstream : public ServedDevice {
         serve("disk=" + our_uri(), options);
     }
     /// The state, without the counts behind it.
-    std::string state() {
-        const std::string listed = blkscope({"list", "-v"});
-        const size_t at = listed.find("upstream ");
-        if (at == std::string::npos) return "";
-        const size_t begin = at + std::strlen("upstream ");
-        return listed.substr(begin, listed.find_first_of(",\n", begin) - begin);
-    }
+    std::string state() { return listed_after("upstream "); }
     /// How many connections to the upstream there are.
-    std::string connections() {
+    std::string connections() { return listed_after("connections "); }
+    /// The text that `blkscope list` has behind a word, up to a comma; empty without the word.
+    std::string listed_after(std::string_view word) {
         const std::string listed = blkscope({"list", "-v"});
-        const size_t at = listed.find("connections ");
+        const size_t at = listed.find(word);
         if (at == std::string::npos) return "";
-        const size_t begin = at + std::strlen("connections ");
+        const size_t begin = at + word.size();
         return listed.substr(begin, listed.find_first_of(",\n", begin) - begin);
     }
     /// The recorded requests of a device. The file is NAME.trace.

@@ -61,13 +61,7 @@ class WebTls : public ServedDevice {
         for (int i = 0; i < 3; ++i) ASSERT_EQ(client.try_read(0, 4096), 0);
     }
 
-    uint64_t resident_kib() {
-        std::ifstream status("/proc/" + std::to_string(web_->pid()) + "/status");
-        for (std::string line; std::getline(status, line);) {
-            if (line.starts_with("VmRSS:")) return std::stoull(line.substr(6));
-        }
-        return 0;
-    }
+    uint64_t resident_kib() { return memory_kib(web_->pid(), "VmRSS:"); }
 
     std::unique_ptr<Process> web_;
     std::string url_;
