@@ -1,12 +1,11 @@
 #include "tools/blkscope/backing_warnings.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <limits>
 
+#include "../temporary_folder.hpp"
 #include "tools/blkscope/image_format.hpp"
 
 namespace blkscope {
@@ -49,14 +48,12 @@ TEST(BackingWarnings, RawBytesHaveNoFormat) {
 }
 
 TEST(BackingWarnings, AnImageIsToldToBeServedRaw) {
-    char folder[] = "/tmp/blkscope_test.XXXXXX";
-    ASSERT_NE(mkdtemp(folder), nullptr);
-    const std::string image = std::string(folder) + "/vm.img";
-    const std::string raw = std::string(folder) + "/raw.img";
+    const test::TemporaryFolder folder;
+    const std::string image = folder / "vm.img";
+    const std::string raw = folder / "raw.img";
     std::ofstream(image) << "QFI\xfb" << std::string(508, '\2');
     std::ofstream(raw) << std::string(512, '\2');
     const auto lines = warnings({raw, image}, endless);
-    std::filesystem::remove_all(folder);
     ASSERT_EQ(lines.size(), 1u);
     const std::string to_do = "make the disk a device with 'qemu-nbd -f qcow2 -c /dev/nbdX " +
                               image + "', or a raw image with 'qemu-img convert -O raw'";

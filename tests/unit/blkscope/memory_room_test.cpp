@@ -1,12 +1,13 @@
 #include "tools/blkscope/memory_room.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <limits>
 #include <string>
+
+#include "../temporary_folder.hpp"
 
 namespace blkscope {
 namespace {
@@ -19,12 +20,9 @@ constexpr uint64_t room_mib = uint64_t{1} << 20;
 class MemoryRoom : public testing::Test {
   protected:
     void SetUp() override {
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        root_ = mkdtemp(name);
         write("proc/meminfo",
               "MemTotal: 1024000 kB\nMemFree: 5 kB\nHugePages_Total: 0\nSwapTotal: 204800 kB\n");
     }
-    void TearDown() override { fs::remove_all(root_); }
 
     void write(const std::string& file, const std::string& text) const {
         fs::create_directories((root_ / file).parent_path());
@@ -34,7 +32,7 @@ class MemoryRoom : public testing::Test {
         write("sys/fs/cgroup/" + file, std::to_string(bytes) + "\n");
     }
 
-    fs::path root_;
+    const test::TemporaryFolder root_;
 };
 
 TEST_F(MemoryRoom, IsTheMachinesMemoryAndSwapWithoutAGroup) {

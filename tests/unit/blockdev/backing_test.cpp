@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
 
@@ -40,10 +41,6 @@ TEST(ParseSize, RefusesEverythingElse) {
 class BackingTest : public ::testing::TestWithParam<std::string> {
   protected:
     void SetUp() override {
-        char path[] = "/var/tmp/backing_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        folder_ = path;
-        setenv("KSTAT_DIR", path, 1);
         ring_ = std::make_unique<Ring>(32);
         ring_->enable();
         std::string spec = GetParam();
@@ -62,7 +59,6 @@ class BackingTest : public ::testing::TestWithParam<std::string> {
     void TearDown() override {
         device_.reset();
         std::free(data_);
-        std::filesystem::remove_all(folder_);
     }
 
     struct Done : Buf {
@@ -94,7 +90,7 @@ class BackingTest : public ::testing::TestWithParam<std::string> {
         return true;
     }
 
-    std::filesystem::path folder_;
+    const test::RunFolder folder_{"/var/tmp"};
     std::unique_ptr<Ring> ring_;
     std::unique_ptr<Device> device_;
     std::byte* data_ = nullptr;
@@ -147,13 +143,6 @@ INSTANTIATE_TEST_SUITE_P(Backings, KeepingBackingTest,
 
 class OpenBacking : public ::testing::Test {
   protected:
-    void SetUp() override {
-        char path[] = "/tmp/open_backing.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        folder_ = path;
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
     std::string file(uint64_t bytes) {
         const std::string path = folder_ / "f";
         std::ofstream(path).flush();
@@ -161,7 +150,7 @@ class OpenBacking : public ::testing::Test {
         return path;
     }
 
-    std::filesystem::path folder_;
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(OpenBacking, RefusesWhatIsNoDisk) {

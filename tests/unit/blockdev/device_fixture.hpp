@@ -4,14 +4,13 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
 #include "kstat/registry/operations.hpp"
@@ -49,18 +48,11 @@ inline std::vector<std::byte> read_data(const char* module, const std::string& n
 class DeviceTest : public testing::Test {
   protected:
     void SetUp() override {
-        char path[] = "/tmp/device_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        directory_ = path;
-        setenv("KSTAT_DIR", path, 1);
         ring_ = std::make_unique<Ring>(32);
         ring_->enable();
     }
 
-    void TearDown() override {
-        device_.reset();
-        std::filesystem::remove_all(directory_);
-    }
+    void TearDown() override { device_.reset(); }
 
     void make(uint32_t depth, uint32_t block_bytes = 1, uint32_t stats_rate = 0) {
         auto backing = std::make_unique<ScriptedBacking>(device_bytes, block_bytes);
@@ -94,7 +86,7 @@ class DeviceTest : public testing::Test {
         return record;
     }
 
-    std::filesystem::path directory_;
+    const test::RunFolder directory_;
     std::unique_ptr<Ring> ring_;
     ScriptedBacking* backing_ = nullptr;
     std::unique_ptr<Device> device_;

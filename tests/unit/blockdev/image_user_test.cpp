@@ -4,10 +4,11 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+
+#include "../temporary_folder.hpp"
 
 namespace blkscope {
 namespace {
@@ -17,14 +18,10 @@ namespace fs = std::filesystem;
 class DeviceUser : public ::testing::Test {
   protected:
     void SetUp() override {
-        char path[] = "/tmp/blkscope_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        folder_ = path;
         write("proc/self/mounts", "proc /proc proc rw 0 0\n/dev/nbd01 /other ext4 rw 0 0\n");
         write("proc/swaps", "Filename\tType\tSize\tUsed\tPriority\n/dev/sda2 partition 1 0 -2\n");
         fs::create_directories(folder_ / "sys/block/nbd0/holders");
     }
-    void TearDown() override { fs::remove_all(folder_); }
 
     void write(const std::string& file, const std::string& text) {
         fs::create_directories((folder_ / file).parent_path());
@@ -49,7 +46,7 @@ class DeviceUser : public ::testing::Test {
         return found;
     }
 
-    fs::path folder_;
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(DeviceUser, IsNobodyWhereOnlyOthersAreUsed) {

@@ -17,6 +17,7 @@
 #include <thread>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/accounting/request_histograms.hpp"
 #include "blockdev/device/device.hpp"
 #include "device_fixture.hpp"
@@ -101,17 +102,9 @@ class SharedScript final : public ScriptedBacking {
 
 class LanesTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        char path[] = "/tmp/lanes_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        folder_ = path;
-        setenv("KSTAT_DIR", path, 1);
-    }
-
     void TearDown() override {
         b_.run([&] { lane_b_.reset(); });
         a_.run([&] { device_.reset(); });
-        std::filesystem::remove_all(folder_);
     }
 
     void make(std::unique_ptr<Backing> backing, uint32_t depth) {
@@ -164,7 +157,7 @@ class LanesTest : public ::testing::Test {
 
     TestWorker a_;
     TestWorker b_;
-    std::filesystem::path folder_;
+    const test::RunFolder folder_;
     std::unique_ptr<Device> device_;
     std::unique_ptr<Lane> lane_b_;
     SharedScript* held_by_a_ = nullptr;

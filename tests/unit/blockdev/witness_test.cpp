@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
@@ -41,10 +42,6 @@ TEST(FailedFuaWrite, IsNoSyncUntilTheWitnessHasSpoken) {
 class Witness : public ::testing::Test {
   protected:
     void SetUp() override {
-        char path[] = "/var/tmp/witness_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        folder_ = path;
-        setenv("KSTAT_DIR", path, 1);
         disks_ = folder_ / "disks";
         std::filesystem::create_directory(disks_);
     }
@@ -55,7 +52,6 @@ class Witness : public ::testing::Test {
         if (mounted_) {
             EXPECT_EQ(umount(disks_.c_str()), 0) << std::strerror(errno);
         }
-        std::filesystem::remove_all(folder_);
     }
 
     std::string image() {
@@ -98,7 +94,7 @@ class Witness : public ::testing::Test {
         return request.error;
     }
 
-    std::filesystem::path folder_;
+    const test::RunFolder folder_{"/var/tmp"};
     std::filesystem::path disks_;
     bool mounted_ = false;
     std::unique_ptr<Ring> ring_;

@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "devstat/entries/entry.hpp"
 
 namespace blkscope {
@@ -22,18 +23,11 @@ using Names = std::vector<std::string>;
 
 class DevstatList : public testing::Test {
   protected:
-    void SetUp() override {
-        char path[] = "/tmp/devstat_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        directory_ = path;
-        setenv("KSTAT_DIR", path, 1);
-        stats_.dinfo = &info_;
-    }
+    void SetUp() override { stats_.dinfo = &info_; }
 
     void TearDown() override {
         for (Devstat* entry : entries_) devstat_remove_entry(entry);
         std::free(info_.mem_ptr);
-        std::filesystem::remove_all(directory_);
     }
 
     Devstat* add(const char* name, int unit, devstat_priority priority = DEVSTAT_PRIORITY_DISK) {
@@ -58,7 +52,7 @@ class DevstatList : public testing::Test {
         return names;
     }
 
-    std::filesystem::path directory_;
+    const test::RunFolder directory_;
     std::vector<Devstat*> entries_;
     statinfo stats_{};
     devinfo info_{};

@@ -4,10 +4,10 @@
 #include <sys/devicestat.h>
 
 #include <atomic>
-#include <filesystem>
 #include <thread>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "devstat/entries/bintime.hpp"
 #include "devstat/entries/entry.hpp"
 #include "devstat/entries/observe.hpp"
@@ -24,18 +24,11 @@ constexpr hrtime_t one_ms = 1'000'000;
 class DevstatTransactions : public testing::Test {
   protected:
     void SetUp() override {
-        char path[] = "/tmp/devstat_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        directory_ = path;
-        setenv("KSTAT_DIR", path, 1);
         ds_ = make("vbd", 7);
         ASSERT_NE(ds_, nullptr);
     }
 
-    void TearDown() override {
-        devstat_remove_entry(ds_);
-        std::filesystem::remove_all(directory_);
-    }
+    void TearDown() override { devstat_remove_entry(ds_); }
 
     static Devstat* make(const char* name, int unit,
                          devstat_support_flags flags = DEVSTAT_ALL_SUPPORTED) {
@@ -84,7 +77,7 @@ class DevstatTransactions : public testing::Test {
         return record;
     }
 
-    std::filesystem::path directory_;
+    const test::RunFolder directory_;
     Devstat* ds_ = nullptr;
 };
 

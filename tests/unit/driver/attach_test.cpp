@@ -1,13 +1,13 @@
 #include "driver/attach/attach.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
-#include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "../temporary_folder.hpp"
 
 namespace blkscope {
 namespace {
@@ -39,14 +39,9 @@ TEST(Attach, RunsNbdClientOverTcpWithEveryOption) {
 
 // A folder that exists only during the test.
 struct Folder {
-    Folder() {
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        path = mkdtemp(name);
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
     void make(const char* file) const { std::ofstream(path / file).flush(); }
 
-    std::filesystem::path path;
+    const test::TemporaryFolder path;
 };
 
 TEST(Attach, GivesNbdClientTheCertificatesOfTheFolder) {

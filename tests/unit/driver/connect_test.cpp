@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #include <chrono>
@@ -17,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "credentials.hpp"
 #include "driver/nbd/client/blocking_stream.hpp"
 #include "driver/nbd/client/upstream_dialer.hpp"
@@ -57,12 +57,9 @@ class ConnectTest : public ::testing::Test {
     ~ConnectTest() override { end_server(); }
 
     void SetUp() override {
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        folder_ = mkdtemp(name);
         test::make_certificates(folder_);
         test::make_key(folder_, "alice");
     }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
 
     /// Serves one client up to the end of its handshake.
     void start_server() {
@@ -135,7 +132,7 @@ class ConnectTest : public ::testing::Test {
         }
     }
 
-    std::filesystem::path folder_;
+    const test::TemporaryFolder folder_;
     std::shared_ptr<const TlsContext> tls_context_;  // none: a server without TLS
     std::string plain_;                              // in place of the server's part of TLS
     Descriptor listening_;

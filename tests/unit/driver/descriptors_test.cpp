@@ -12,11 +12,11 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "base/descriptor_limit.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/listener.hpp"
@@ -137,11 +137,9 @@ TEST(Descriptors, AListenerWithoutAnyTurnsClientsAwayAtOnce) {
 #ifdef __SANITIZE_ADDRESS__
     GTEST_SKIP() << "SKIPPED: the sanitizer needs a descriptor to look at an object";
 #endif
-    char folder[] = "/tmp/blkscope_test.XXXXXX";
-    ASSERT_NE(mkdtemp(folder), nullptr);
-    const std::string path = std::string(folder) + "/socket";
+    const test::TemporaryFolder folder;
+    const std::string path = folder / "socket";
     EXPECT_EXIT(std::_Exit(listen_without_descriptors(path)), ::testing::ExitedWithCode(0), "");
-    std::filesystem::remove_all(folder);
 }
 
 }  // namespace

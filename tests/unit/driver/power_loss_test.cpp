@@ -9,8 +9,6 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <memory>
@@ -21,6 +19,7 @@
 #include <thread>
 #include <utility>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/backing/crash_backing.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/workers.hpp"
@@ -66,14 +65,6 @@ class Hooked final : public Backing {
 
 class PowerLossFailure : public ::testing::Test {
   protected:
-    void SetUp() override {
-        char folder[] = "/tmp/power_loss_test.XXXXXX";
-        ASSERT_NE(mkdtemp(folder), nullptr);
-        folder_ = folder;
-        setenv("KSTAT_DIR", folder, 1);
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
     [[nodiscard]] ExportOptions hooked(const Hooked::Hooks& hooks) const {
         return {.name = "hooked",
                 .description = {},
@@ -100,7 +91,7 @@ class PowerLossFailure : public ::testing::Test {
         return reply[7];
     }
 
-    std::string folder_;
+    const test::RunFolder folder_;
 };
 
 TEST_F(PowerLossFailure, OfAWorkerThatIsStuckClosesNoConnectionLater) {

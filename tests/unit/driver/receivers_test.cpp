@@ -1,11 +1,12 @@
 #include "driver/attach/receivers.hpp"
 
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <optional>
+
+#include "../temporary_folder.hpp"
 
 namespace blkscope {
 namespace {
@@ -15,20 +16,14 @@ namespace fs = std::filesystem;
 /// A folder like /proc, with threads of these names.
 class Receivers : public ::testing::Test {
   protected:
-    void SetUp() override {
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        ASSERT_NE(mkdtemp(name), nullptr);
-        proc_ = name;
-        add("2", "kthreadd");
-    }
-    void TearDown() override { fs::remove_all(proc_); }
+    void SetUp() override { add("2", "kthreadd"); }
 
     void add(const char* process, const char* name) const {
         fs::create_directory(proc_ / process);
         std::ofstream(proc_ / process / "comm") << name << '\n';
     }
 
-    fs::path proc_;
+    const test::TemporaryFolder proc_;
 };
 
 TEST_F(Receivers, AreTheThreadsThatRunAnItemOfTheDevice) {

@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -23,6 +22,7 @@
 #include <string_view>
 #include <thread>
 
+#include "../temporary_folder.hpp"
 #include "driver/nbd/protocol.hpp"
 
 namespace blkscope {
@@ -74,8 +74,6 @@ sockaddr_un address_of(const std::string& path) {
 class Reconnect : public ::testing::Test {
   protected:
     void SetUp() override {
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        folder_ = mkdtemp(name);
         uri_.socket_path = folder_ / "socket";
         uri_.export_name = "disk";
         const sockaddr_un address = address_of(uri_.socket_path);
@@ -88,7 +86,6 @@ class Reconnect : public ::testing::Test {
         ::shutdown(listener_, SHUT_RDWR);  // wakes a server that still waits for its client
         end_server();
         ::close(listener_);
-        std::filesystem::remove_all(folder_);
     }
 
     void serve(const std::function<void(int)>& script) {
@@ -135,7 +132,7 @@ class Reconnect : public ::testing::Test {
         return {.size_bytes = kernel_mib, .flushes = true, .fua = true, .trims = true};
     }
 
-    std::filesystem::path folder_;
+    const test::TemporaryFolder folder_;
     nbd::Uri uri_;
     int listener_ = -1;
     std::thread server_;
@@ -348,8 +345,7 @@ INSTANTIATE_TEST_SUITE_P(
 // ---- The terms of a device ----
 
 TEST(DeviceTerms, AreWhatTheKernelSaysOfTheDevice) {
-    char name[] = "/tmp/blkscope_test.XXXXXX";
-    const std::filesystem::path folder = mkdtemp(name);
+    const test::TemporaryFolder folder;
     std::filesystem::create_directory(folder / "queue");
     const auto write = [&](const char* file, const char* text) {
         std::ofstream(folder / file) << text << "\n";
@@ -368,7 +364,6 @@ TEST(DeviceTerms, AreWhatTheKernelSaysOfTheDevice) {
     write("queue/discard_max_bytes", "0");
     EXPECT_EQ(device_terms(folder),
               (DeviceTerms{.size_bytes = kernel_mib, .block_bytes = 4096, .read_only = true}));
-    std::filesystem::remove_all(folder);
 }
 
 }  // namespace

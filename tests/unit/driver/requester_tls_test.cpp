@@ -3,19 +3,18 @@
 #include <gtest/gtest.h>
 #include <openssl/bio.h>
 #include <openssl/ssl.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "credentials.hpp"
 #include "driver/nbd/client/requester.hpp"
 #include "driver/nbd/tls/tls.hpp"
@@ -29,11 +28,8 @@ class RequesterTlsTest : public ::testing::Test, protected RequesterOwner {
   protected:
     RequesterTlsTest() : ring_(64) {
         ring_.enable();
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        folder_ = mkdtemp(name);
         test::make_certificates(folder_);
     }
-    ~RequesterTlsTest() override { std::filesystem::remove_all(folder_); }
 
     void TearDown() override {
         if (!requester_) return;
@@ -153,7 +149,7 @@ class RequesterTlsTest : public ::testing::Test, protected RequesterOwner {
         return std::exchange(why_, "");
     }
 
-    std::filesystem::path folder_;
+    const test::TemporaryFolder folder_;
     Ring ring_;
     SSL_CTX* context_ = nullptr;
     SSL* ssl_ = nullptr;

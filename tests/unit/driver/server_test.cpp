@@ -10,10 +10,10 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/backing/memory_backing.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/transmission/worker.hpp"
@@ -65,14 +65,6 @@ class ScriptedFlushes final : public Backing {
 
 class ServerTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        char path[] = "/tmp/blkscope_test.XXXXXX";
-        ASSERT_NE(mkdtemp(path), nullptr);
-        folder_ = path;
-        setenv("KSTAT_DIR", path, 1);
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
     ExportOptions exp(const std::string& name) {
         return {.name = name,
                 .description = {},
@@ -81,7 +73,7 @@ class ServerTest : public ::testing::Test {
     }
 
     Script script_;
-    std::filesystem::path folder_;
+    const test::RunFolder folder_;
 };
 
 TEST_F(ServerTest, FlushesEachBackingOnceAtItsEnd) {

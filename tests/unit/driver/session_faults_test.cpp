@@ -6,11 +6,10 @@
 
 #include <array>
 #include <cerrno>
-#include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <utility>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/backing/backing.hpp"
 #include "driver/nbd/transmission/worker.hpp"
 #include "parser_driver.hpp"
@@ -25,10 +24,6 @@ constexpr size_t page_bytes = 4096;
 class SessionFaults : public ::testing::Test {
   protected:
     void SetUp() override {
-        char folder[] = "/tmp/session_faults.XXXXXX";
-        ASSERT_NE(mkdtemp(folder), nullptr);
-        folder_ = folder;
-        setenv("KSTAT_DIR", folder, 1);
         worker_.when_connection_ended([this] { ++closed_; });
         worker_.begin();
     }
@@ -37,7 +32,6 @@ class SessionFaults : public ::testing::Test {
         if (export_) worker_.close_export(std::move(export_));
         worker_.stop();
         turn_until([&] { return worker_.finished(); });
-        std::filesystem::remove_all(folder_);
     }
 
     void serve(const std::string& rule, uint32_t depth) {
@@ -113,7 +107,7 @@ class SessionFaults : public ::testing::Test {
     }
     [[nodiscard]] uint32_t running() const { return export_->device.io().rcnt; }
 
-    std::string folder_;
+    const test::RunFolder folder_;
     Worker worker_{false};
     std::unique_ptr<Export> export_;
     int client_ = -1;

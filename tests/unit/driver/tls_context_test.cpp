@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "../temporary_folder.hpp"
 #include "credentials.hpp"
 #include "driver/nbd/tls/tls.hpp"
 
@@ -24,12 +24,9 @@ namespace fs = std::filesystem;
 class TlsContextTest : public ::testing::Test {
   protected:
     TlsContextTest() {
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        folder_ = mkdtemp(name);
         test::make_certificates(folder_);
         test::make_key(folder_, "alice");
     }
-    ~TlsContextTest() override { fs::remove_all(folder_); }
 
     [[nodiscard]] std::string path(const char* file) const { return folder_ / file; }
 
@@ -66,7 +63,7 @@ class TlsContextTest : public ::testing::Test {
         return ::testing::internal::GetCapturedStderr();
     }
 
-    fs::path folder_;
+    const test::TemporaryFolder folder_;
 };
 
 TEST_F(TlsContextTest, OpensWhatIsWholeAndSaysNothing) {

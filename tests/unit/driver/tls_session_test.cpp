@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 #include <openssl/ssl.h>
-#include <stdlib.h>
 
 #include <cerrno>
 #include <cstring>
@@ -15,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "credentials.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "tls_client.hpp"
@@ -40,12 +40,9 @@ iovec piece(const std::string& text, size_t at = 0) {
 class TlsTest : public ::testing::Test {
   protected:
     TlsTest() {
-        char name[] = "/tmp/blkscope_test.XXXXXX";
-        folder_ = mkdtemp(name);
         test::make_certificates(folder_);
         test::make_key(folder_, "alice");
     }
-    ~TlsTest() override { std::filesystem::remove_all(folder_); }
 
     [[nodiscard]] TlsOptions both_kinds() const {
         return {
@@ -93,7 +90,7 @@ class TlsTest : public ::testing::Test {
         return result;
     }
 
-    std::filesystem::path folder_;
+    const test::TemporaryFolder folder_;
     std::unique_ptr<TlsSession> session_;
     std::unique_ptr<TlsClient> client_;
 };

@@ -7,10 +7,10 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <system_error>
 
+#include "../temporary_folder.hpp"
 #include "blockdev/backing/backing.hpp"
 #include "delegating_kernel.hpp"
 #include "parser_driver.hpp"
@@ -20,14 +20,6 @@ namespace {
 
 class WorkerTest : public ::testing::Test {
   protected:
-    void SetUp() override {
-        char folder[] = "/tmp/worker_test.XXXXXX";
-        ASSERT_NE(mkdtemp(folder), nullptr);
-        folder_ = folder;
-        setenv("KSTAT_DIR", folder, 1);
-    }
-    void TearDown() override { std::filesystem::remove_all(folder_); }
-
     static std::unique_ptr<Export> make_export(Worker& worker) {
         return worker.make_export({.name = "memory",
                                    .description = {},
@@ -35,7 +27,7 @@ class WorkerTest : public ::testing::Test {
                                    .instance = kstat::claim_instance("nbd")});
     }
 
-    std::string folder_;
+    const test::RunFolder folder_;
 };
 
 // A kernel that refuses to enable a ring, as Linux does at a limit.

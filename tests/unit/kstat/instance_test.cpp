@@ -7,11 +7,11 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <system_error>
 
+#include "../temporary_folder.hpp"
 #include "base/run_directory.hpp"
 
 namespace blkscope {
@@ -78,12 +78,10 @@ TEST(InstanceClaim, IsMadeByTwoUsersOfOneGroup) {
     if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: needs root, to become another user";
     constexpr uid_t other = 54321;
     constexpr gid_t group = 54322;
-    char path[] = "/tmp/instances_XXXXXX";
-    ASSERT_NE(mkdtemp(path), nullptr);
-    ASSERT_EQ(chown(path, 0, group), 0);
-    ASSERT_EQ(chmod(path, 03775), 0);
     const std::string usual = run_directory();
-    setenv("KSTAT_DIR", path, 1);
+    const test::RunFolder folder;
+    ASSERT_EQ(chown(folder.c_str(), 0, group), 0);
+    ASSERT_EQ(chmod(folder.c_str(), 03775), 0);
     {
         const auto claim = kstat::claim_instance("shared");
         const pid_t child = fork();
@@ -101,7 +99,6 @@ TEST(InstanceClaim, IsMadeByTwoUsersOfOneGroup) {
         EXPECT_EQ(WEXITSTATUS(status), 1);
     }
     setenv("KSTAT_DIR", usual.c_str(), 1);
-    std::filesystem::remove_all(path);
 }
 
 TEST(InstanceClaim, RefusesAModuleThatIsAPath) {

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
-#include <stdlib.h>
 
 #include <boost/asio/io_context.hpp>
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "../temporary_folder.hpp"
 #include "kstat/provider/server.hpp"
 
 namespace {
@@ -38,9 +38,7 @@ size_t open_descriptors() {
 }
 
 TEST(KstatServer, ASweepThatFailsLeavesNoDescriptorOpen) {
-    char folder[] = "/tmp/blkscope_test.XXXXXX";
-    ASSERT_NE(mkdtemp(folder), nullptr);
-    setenv("KSTAT_DIR", folder, 1);
+    const test::RunFolder folder;
     boost::asio::io_context io;
     std::make_shared<Server>(io);  // Asio's own descriptors are open from here
     const size_t before = open_descriptors();
@@ -50,7 +48,6 @@ TEST(KstatServer, ASweepThatFailsLeavesNoDescriptorOpen) {
         EXPECT_EQ(failures, 0);
     }
     EXPECT_EQ(open_descriptors(), before);
-    std::filesystem::remove_all(folder);
 }
 
 }  // namespace

@@ -1,0 +1,35 @@
+// Folders of a test's own.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+namespace blkscope::test {
+
+/// A new folder in `place`, and its path. The folder is removed with all that is in it.
+class TemporaryFolder : public std::filesystem::path {
+  public:
+    explicit TemporaryFolder(const std::string& place = "/tmp") {
+        std::string name = place + "/blkscope_test.XXXXXX";
+        if (mkdtemp(name.data()) == nullptr) std::abort();
+        assign(name);
+    }
+    ~TemporaryFolder() {
+        std::error_code ignored;
+        std::filesystem::remove_all(*this, ignored);
+    }
+    TemporaryFolder(const TemporaryFolder&) = delete;
+    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
+};
+
+/// The same as the run directory of this process.
+class RunFolder : public TemporaryFolder {
+  public:
+    explicit RunFolder(const std::string& place = "/tmp") : TemporaryFolder(place) {
+        setenv("KSTAT_DIR", c_str(), 1);
+    }
+};
+
+}  // namespace blkscope::test
