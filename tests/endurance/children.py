@@ -3,16 +3,20 @@
 Ownership: the caller of start() ends the child with end(). run() ends what it has started.
 Errors:    Failure if a program takes longer than its limit.
 """
+import concurrent.futures
+import contextlib
 import ctypes
 import os
 import signal
 import subprocess
+import threading
 import time
 
 from endurance import Failure
 
 PR_SET_PDEATHSIG = 1  # <linux/prctl.h>
 STOP_SECONDS = 70     # a program that SIGTERM has not ended by then is killed
+STOPPED = threading.Event()  # workers must end soon
 LIBC = ctypes.CDLL(None, use_errno=True)
 
 
@@ -44,7 +48,7 @@ def reap(process):
 
 def wait(process, seconds):
     """Whether the child ends within the time."""
-    limit = Limit(seconds)
+    limit = WorkLimit(seconds)
     while not has_ended(process):
         if limit.left() == 0:
             return False
@@ -57,7 +61,10 @@ def end(process):
     if process.returncode is not None:
         return process.returncode
     process.terminate()
-    in_order = wait(process, STOP_SECONDS)
+    limit = Limit(STOP_SECONDS)
+    while not has_ended(process) and limit.left() > 0:
+        time.sleep(0.02)
+    in_order = has_ended(process)
     status = reap(process)
     return status if in_order else None
 
@@ -68,8 +75,10 @@ def run(words, log, seconds, environment=None):
     process = start(words, log, environment)
     try:
         in_time = wait(process, seconds)
-    finally:
-        status = reap(process)
+    except BaseException:
+        end(process)  # it may have started others that only it can end
+        raise
+    status = reap(process) if in_time else end(process)
     if not in_time:
         raise Failure(f'{os.path.basename(str(words[0]))} was not done in {seconds:.0f} s: see {log}')
     with open(log, 'rb') as said:
@@ -85,3 +94,25 @@ class Limit:
 
     def left(self):
         return max(0.0, self.end - time.monotonic())
+
+
+class WorkLimit(Limit):
+    """A time for work, which is over when the workers must end."""
+
+    def left(self):
+        return 0.0 if STOPPED.is_set() else super().left()
+
+
+@contextlib.contextmanager
+def workers(jobs):
+    """Threads, which end soon if this one is interrupted."""
+    try:
+        with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+            try:
+                yield pool
+            except BaseException:
+                STOPPED.set()
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+    finally:
+        STOPPED.clear()

@@ -4,15 +4,14 @@ A corpus is kept in the folder of the long run. It begins with that of tests/fuz
 libFuzzer's -merge leaves only the inputs that reach something the others do not. The source tree's corpus stays as
 it is. `fuzz_NAME -merge=1 tests/fuzz/corpus/NAME FOLDER` adds to it.
 """
-import concurrent.futures
 import platform
 import re
 import shutil
 import subprocess
 import time
 
-from endurance import Skipped
-from endurance.children import run
+from endurance import Failure, Skipped
+from endurance.children import run, workers
 from endurance.piece import TOP, Outcome, Piece
 
 GRACE_SECONDS = 120
@@ -49,7 +48,10 @@ def minimise(words, corpus, original, log):
     small = corpus.with_name(corpus.name + '.small')
     shutil.rmtree(small, ignore_errors=True)
     small.mkdir()
-    status, _ = run([*words, '-merge=1', small, original, corpus], log, MERGE_SECONDS)
+    try:
+        status, _ = run([*words, '-merge=1', small, original, corpus], log, MERGE_SECONDS)
+    except Failure:
+        status = None
     if status == 0:
         shutil.rmtree(corpus)
         small.rename(corpus)
@@ -88,7 +90,7 @@ def fuzz(bench):
     spent = seconds_so_far(bench.earlier)
     names.sort(key=lambda name: (spent.get(name, 0), name))
     each = bench.seconds * bench.jobs / len(names)
-    with concurrent.futures.ThreadPoolExecutor(bench.jobs) as pool:
+    with workers(bench.jobs) as pool:
         results = list(pool.map(lambda name: fuzz_one(bench, name, each), names))
     return Outcome({'fuzzers': {name: figures for name, figures, _ in results}},
                    [line for _, _, lines in results for line in lines])

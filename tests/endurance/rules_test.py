@@ -15,7 +15,8 @@ from endurance.mixed import clients, probe, samples  # noqa: E402
 def grown(figure, values):
     """The findings in a series of an hour."""
     taken = samples.Samples.__new__(samples.Samples)
-    taken.ended, taken.begin, taken.series = [], -samples.FLAT_SECONDS * 6, {('server', figure): values}
+    taken.ended, taken.begin = [], -samples.FLAT_SECONDS * 6
+    taken.series = {('chain', 'kstats'): [50], ('server', figure): values}
     return taken.findings()
 
 
@@ -47,6 +48,8 @@ def a_stall_is_the_servers_unless_the_machine_explains_it():
     assert not found_in([stall], [(100.1, 100.3, 0.2)], [])
     assert not found_in([stall], [], [(100.0, 100.1, 0.1), (100.1, 100.2, 0.1)])
     assert not found_in([(100.0, 100.4, 0.3)], [], []), 'the client itself had no processor'
+    assert found_in([(100.0, 100.3, 0.0)], [], [(99.7, 100.01, 0.3)]), 'that was before the stall'
+    assert found_in([(100.0, 100.6, 0.2)], [(100.0, 100.2, 0.2)], []), 'two excuses for the same moment'
     assert not found_in([(100.0, 100.2, 0.0)], [], []), 'a stall of 0.2 s is allowed'
 
 

@@ -2,12 +2,11 @@
 
 A life that fails ends its batch. The seed is a finding, and the next batch begins behind it.
 """
-import concurrent.futures
 import re
 import threading
 
 from endurance import Failure
-from endurance.children import Limit, run
+from endurance.children import WorkLimit, run, workers
 from endurance.piece import Outcome, Piece
 
 BATCH = 2000
@@ -72,13 +71,16 @@ def run_batch(bench, seeds, limit, worker):
 def simulate(bench):
     first = max((row['figures']['next seed'] for row in bench.earlier), default=1)
     seeds = Seeds(first)
-    limit = Limit(bench.seconds)
+    limit = WorkLimit(bench.seconds)
 
     def work(worker):
-        while limit.left() > 0:
-            run_batch(bench, seeds, limit, worker)
+        try:
+            while limit.left() > 0:
+                run_batch(bench, seeds, limit, worker)
+        except Failure as failure:
+            seeds.find(str(failure))
 
-    with concurrent.futures.ThreadPoolExecutor(bench.jobs) as pool:
+    with workers(bench.jobs) as pool:
         for done in [pool.submit(work, worker) for worker in range(bench.jobs)]:
             done.result()
     figures = {'first seed': first, 'next seed': seeds.next, 'lives': seeds.lives, 'answers': seeds.answers,

@@ -196,7 +196,9 @@ class Verifier:
     def read_all(self):
         for at in range(0, REGION_BLOCKS, 64):
             buffer = self.nbd.Buffer(64 * BLOCK)
-            if self.wait(self.handle.aio_pread(buffer, at * BLOCK)):
+            error = self.wait(self.handle.aio_pread(buffer, at * BLOCK))
+            if error:
+                self.judge(error)
                 return False
             self.region.check(at, bytes(buffer.to_bytearray()))
         return True
@@ -206,9 +208,10 @@ class Verifier:
         for at in range(0, REGION_BLOCKS, 64):
             data = self.nbd.Buffer.from_bytearray(bytearray(self.region.data(at, 64, self.region.version)))
             cookie = self.handle.aio_pwrite(data, at * BLOCK)
-            failed = self.wait(cookie)
-            self.region.ended(at, 64, self.region.version, not failed)
-            if failed:
+            error = self.wait(cookie)
+            self.region.ended(at, 64, self.region.version, not error)
+            if error:
+                self.judge(error)
                 return False
         return True
 

@@ -11,10 +11,12 @@ import socket
 import struct
 import time
 
+from endurance import Failure
 from endurance.piece import TOP
 
 SOURCE = '127.0.0.66'
 ROUND_SECONDS = 3
+EACH_ATTACK_SECONDS = 300  # a run of this length has each attack
 FLAGS = struct.pack('>I', 3)
 
 
@@ -133,12 +135,16 @@ class Attacker:
     def run(self):
         attacks = (self.takes_nothing, self.half_handshakes, self.garbage, self.large_requests, self.bad_tls_records,
                    self.control_garbage, self.statistics_garbage, self.web_garbage)
+        is_long = self.world.left() > EACH_ATTACK_SECONDS
         while self.world.left() > 0:
             attack = random.choice(attacks)
             # The server may close a hostile client at any moment.
             with contextlib.suppress(OSError, ConnectionError):
                 self.counts[attack.__name__] = self.counts.get(attack.__name__, 0) + attack()
             self.beat()
+        missed = [attack.__name__ for attack in attacks if attack.__name__ not in self.counts]
+        if is_long and missed:
+            raise Failure(f'{", ".join(missed)}: never done whole')
         return self.counts
 
 

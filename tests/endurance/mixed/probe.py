@@ -145,14 +145,15 @@ def delays(world, beat):
 
 
 def at_that_time(stall, moments):
-    """The sum of those moments that overlap a stall."""
-    return sum(length for begin, end, length in moments if begin < stall[1] and end > stall[0])
+    """The sum of those moments that overlap a stall, each with no more than the overlap."""
+    return sum(min(length, min(end, stall[1]) - max(begin, stall[0]))
+               for begin, end, length in moments if begin < stall[1] and end > stall[0])
 
 
 def own_part(stall, machine):
     """A stall less what the machine did to the server and to the client meanwhile."""
     begin, end, waited = stall
-    excuse = waited + max((at_that_time(stall, moments) for moments in machine), default=0.0)
+    excuse = max(waited, *(at_that_time(stall, moments) for moments in machine))
     return max(0.0, end - begin - excuse)
 
 

@@ -94,7 +94,8 @@ class World:
             {'name': 'faulty', 'backing': 'memory:16M', 'faults': [ROUGH_FAULTS[variant % len(ROUGH_FAULTS)]]},
             {'name': 'crash', 'backing': path('crash.img'), 'crash-cache': '2M'},
             {'name': 'bait', 'backing': 'memory:64M', 'default': True},
-            {'name': 'front', 'backing': f'nbd+unix:///disk?socket={self.other_socket}', 'upstream-wait': True},
+            {'name': 'front', 'backing': f'nbd+unix:///disk?socket={self.other_socket}', 'upstream-wait': True,
+             'upstream-connections': 3},
         ]
         if variant % 2 == 1:
             exports.append({'name': 'later', 'backing': f'memory:{1 + variant % 3}M'})
