@@ -192,6 +192,14 @@ bool reads_all(const AttachOptions& options) {
     return within_deadline(are_there, receivers_deadline) || *found == 0;
 }
 
+// Whether another attachment has the device by now, or somebody uses it. A process that merely has it open looks for
+// partitions, and waits for a connection that is not read.
+bool is_taken(const std::string& device, int process) {
+    if (attached_by(device) != process) return true;
+    const auto user = device_user(device);
+    return user && !user->starts_with("open in ");
+}
+
 }  // namespace
 
 void attach(const nbd::Uri& uri, const AttachOptions& options) {
@@ -204,8 +212,9 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
     require_free(what, options.device);
     for (unsigned attempt = 1;; ++attempt) {
         connect(what, uri, options);
+        const int process = attached_by(options.device);
         if (reads_all(options)) return;
-        const bool last = attempt == attach_attempts_max;
+        const bool last = attempt == attach_attempts_max || is_taken(options.device, process);
         std::fprintf(stderr, "blkscope: %s: the kernel does not read all its connections; %s\n",
                      what.c_str(),
                      last ? "a request may wait for its timeout" : "they are made again");
