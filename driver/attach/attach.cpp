@@ -192,7 +192,7 @@ bool reads_all(const AttachOptions& options) {
     return within_deadline(are_there, receivers_deadline) || *found == 0;
 }
 
-// Whether another attachment has the device by now, or somebody uses it. A process that merely has it open looks for
+// Whether another attachment has the device by now, or a user holds it. A process that merely has it open looks for
 // partitions, and waits for a connection that is not read.
 bool is_taken(const std::string& device, int process) {
     if (attached_by(device) != process) return true;

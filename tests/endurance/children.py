@@ -76,7 +76,7 @@ def run(words, log, seconds, environment=None):
     try:
         in_time = wait(process, seconds)
     except BaseException:
-        end(process)  # it may have started others that only it can end
+        end(process)  # others that only this program can end may run
         raise
     status = reap(process) if in_time else end(process)
     if not in_time:

@@ -1,4 +1,4 @@
-// What the fuzz targets require of a parser. A fuzzer keeps the input of a process that aborts.
+// Requirements of the fuzz targets. A fuzzer keeps the input of a process that aborts.
 #pragma once
 
 #include <algorithm>

@@ -61,7 +61,7 @@ void set(int socket, int level, int option, int value) {
     setsockopt(socket, level, option, &value, sizeof value);
 }
 
-// What is between two machines forgets an idle connection after some minutes, often without a word.
+// A firewall forgets an idle connection after some minutes, often without a word.
 void keep_alive(int socket) {
     set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
     set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 30);

@@ -2,7 +2,7 @@
 //
 // Several connections are made only to a server with CAN_MULTI_CONN. Without it, a flush on one
 // connection need not cover the writes of another. ThreadDialer takes fewer if the server has no
-// place for all: a lost server's places may be taken by the connections that it has not missed yet.
+// place for all. A server may still hold connections that it has not missed yet.
 //
 // Units:     milliseconds.
 // Ownership: result() gives the connections to the caller.

@@ -92,7 +92,7 @@ void UpstreamLink::send_what_may_go() {
     wake_in(settled ? waiting_look_ns : std::min(order_.settled_at() - now, waiting_look_ns));
 }
 
-// Of those with as few requests, the one after the last that got one. What is in the way ends an unused
+// Of those with as few requests, the one after the last that got one. A firewall may end an unused
 // connection after a while, and that is a loss of all.
 Requester& UpstreamLink::next_of_least_busy() {
     const size_t count = requesters_.size();

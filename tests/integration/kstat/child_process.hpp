@@ -49,7 +49,7 @@ class ChildProcess {
     pid_t pid_ = -1;
 };
 
-/// What a command of the shell said. The status is -1 if a signal ended it.
+/// The words of a command of the shell. The status is -1 if a signal ended it.
 struct Outcome {
     int status;
     std::string out;
