@@ -7,6 +7,7 @@ from endurance.children import Limit, run
 from endurance.piece import TOP, Outcome, Piece, need
 
 SKIP_STATUS = 77
+UNKNOWN = 'failed after an unknown number'
 PASSED = re.compile(r'^\[  PASSED  \] (\d+) test', re.MULTILINE)
 
 
@@ -41,7 +42,7 @@ def google_test(bench, name, tests, *options, **environment):
 def kill_servers(bench):
     kills = bench.count(1000, least=2)
     said, good = google_test(bench, 'kills', 'Killed.*', BLKSCOPE_ROUNDS=str(kills))
-    return Outcome({'kills': kills if good else 'some'}, finding(bench, 'kills', said, good))
+    return Outcome({'kills': kills if good else UNKNOWN}, finding(bench, 'kills', said, good))
 
 
 # Tests that kill the other server under load, and how often one run of each does. 0: as BLKSCOPE_ROUNDS says.
@@ -64,7 +65,7 @@ def lose_upstreams(bench):
         said, good = google_test(bench, 'upstream-losses', test, f'--gtest_repeat={repeat}',
                                  BLKSCOPE_ROUNDS=str(wanted))
         good = good and '[  FAILED  ]' not in said
-        losses[test] = f'{repeat * kills or wanted} losses' if good else 'failed'
+        losses[test] = f'{repeat * kills or wanted} losses' if good else UNKNOWN
         found += finding(bench, 'upstream-losses', said, good)
     if not losses:
         raise Failure('there is no test that kills the other server')
@@ -81,7 +82,7 @@ def fail_power(bench):
         said, good = run_or_skip(bench, scenario, words, BLKSCOPE_VM_CRASHES=str(crashes),
                                  BLKSCOPE_VM_DIR=str(bench.folder / 'vm'),
                                  BLKSCOPE_VM_SECONDS=str(max(60, round(limit.left()))))
-        figures[scenario] = f'{crashes} power failures'
+        figures[scenario] = f'{crashes} power failures' if good else UNKNOWN
         found += finding(bench, scenario, said, good)
     return Outcome(figures, found)
 

@@ -3,12 +3,13 @@
 import pathlib
 import sys
 import types
+from unittest import mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 # pylint: disable=wrong-import-position
-from endurance import Failure, fuzz, results, simulation  # noqa: E402
+from endurance import Failure, commands, fuzz, results, simulation  # noqa: E402
 from endurance.mixed import clients, probe, samples  # noqa: E402
 
 
@@ -86,8 +87,8 @@ def a_region_allows_what_was_written():
     assert check(region, 2, region.data(2, 1, 3)) and not check(region, 2, torn)
 
 
-def row(piece, seconds, figures, found=(), share=1.0):
-    return {'piece': piece, 'seconds': seconds, 'share': share, 'figures': figures, 'found': list(found),
+def row(name, seconds, figures, found=(), share=1.0):
+    return {'piece': name, 'seconds': seconds, 'share': share, 'figures': figures, 'found': list(found),
             'date': '2026-11-25T20:00:00+00:00'}
 
 
@@ -100,12 +101,19 @@ def rows_add_up():
             row('fuzz', 10, {}, ['a: crash'])]
     text = results.table([fuzz.PIECE], rows)
     assert '1 fuzzers, each for 1 to 1 minutes; 5 inputs; 2 in the corpora' in text and '**FAILED**: a: crash' in text
-    piece = types.SimpleNamespace(together=None)
+    last = types.SimpleNamespace(together=None)
     rows = [row('page', 1, {'n': 1}), row('page', 1, {'n': 2}), row('page', 1, {'n': 3}, share=0.1)]
-    assert [one['figures']['n'] for one in results.counted_rows(piece, rows)] == [2], 'the last whole run'
+    assert [one['figures']['n'] for one in results.counted_rows(last, rows)] == [2], 'the last whole run'
+
+
+def a_test_that_failed_has_no_number():
+    bench = types.SimpleNamespace(count=lambda whole, least: whole, log=lambda name: name)
+    for good, kills in ((True, 1000), (False, commands.UNKNOWN)):
+        with mock.patch.object(commands, 'google_test', return_value=('', good)):
+            assert commands.kill_servers(bench).figures == {'kills': kills}
 
 
 for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
-             a_region_allows_what_was_written, rows_add_up):
+             a_region_allows_what_was_written, rows_add_up, a_test_that_failed_has_no_number):
     test()
     print(f'ok: {test.__name__}')
