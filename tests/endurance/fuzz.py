@@ -71,8 +71,12 @@ def fuzz_one(bench, name, seconds):
     fuzzing = max(1, round(seconds * (1 - MERGE_SHARE)))
     log = bench.log(f'fuzz-{name}')
     began = time.monotonic()
-    status, said = run([*words, f'-max_total_time={fuzzing}', '-print_final_stats=1', f'-artifact_prefix={found}/',
-                        corpus, original], log, fuzzing + GRACE_SECONDS)
+    words_of_run = [*words, f'-max_total_time={fuzzing}', '-print_final_stats=1', f'-artifact_prefix={found}/']
+    try:
+        status, said = run([*words_of_run, corpus, original], log, fuzzing + GRACE_SECONDS)
+        ended = f'ended with {status}: see {log}'
+    except Failure as failure:  # the other fuzzers go on
+        status, said, ended = None, '', str(failure)
     took = round(time.monotonic() - began)  # less, if it has found something
     units = RUNS.search(said)
     if status == 0:
@@ -81,7 +85,7 @@ def fuzz_one(bench, name, seconds):
     new = [str(path) for path in sorted(set(found.iterdir()) - before)]
     lines = [f'{name}: {", ".join(new)}'] if new else []
     if status != 0 and not new:
-        lines = [f'{name} ended with {status}: see {log}']
+        lines = [f'{name}: {ended}']
     return name, figures, lines
 
 

@@ -2,6 +2,7 @@
 """Holds the rules of the long run against figures that are good and figures that are not."""
 import pathlib
 import sys
+import tempfile
 import types
 from unittest import mock
 
@@ -9,7 +10,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 # pylint: disable=wrong-import-position
-from endurance import Failure, commands, fuzz, results, simulation  # noqa: E402
+from endurance import Failure, commands, fuzz, piece, results, simulation  # noqa: E402
 from endurance.mixed import clients, probe, samples  # noqa: E402
 
 
@@ -106,6 +107,20 @@ def rows_add_up():
     assert [one['figures']['n'] for one in results.counted_rows(last, rows)] == [2], 'the last whole run'
 
 
+def a_fuzzer_that_does_not_end_is_a_finding():
+    with tempfile.TemporaryDirectory() as name:
+        bench = piece.Bench(1, 1, pathlib.Path(name), pathlib.Path(name), pathlib.Path(name), 1)
+        with mock.patch.object(fuzz, 'run', side_effect=Failure('not done')):
+            fuzzer = min(path.name for path in (piece.TOP / 'tests/fuzz/corpus').iterdir())
+            _, figures, lines = fuzz.fuzz_one(bench, fuzzer, 1)
+            assert figures['inputs'] == 0 and 'not done' in lines[0]
+            corpus = bench.folder / 'kept'
+            corpus.mkdir()
+            (corpus / 'input').touch()
+            fuzz.minimise([], corpus, corpus, bench.log('merge'))
+            assert (corpus / 'input').exists() and not (bench.folder / 'kept.small').exists()
+
+
 def a_test_that_failed_has_no_number():
     bench = types.SimpleNamespace(count=lambda whole, least: whole, log=lambda name: name)
     for good, kills in ((True, 1000), (False, commands.UNKNOWN)):
@@ -114,6 +129,7 @@ def a_test_that_failed_has_no_number():
 
 
 for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
-             a_region_allows_what_was_written, rows_add_up, a_test_that_failed_has_no_number):
+             a_region_allows_what_was_written, rows_add_up,
+             a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number):
     test()
     print(f'ok: {test.__name__}')
