@@ -11,7 +11,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 # pylint: disable=wrong-import-position
 from endurance import Failure, commands, fuzz, piece, results, simulation  # noqa: E402
-from endurance.mixed import clients, probe, samples  # noqa: E402
+from endurance.mixed import clients, hostile, probe, samples  # noqa: E402
 
 
 def grown(figure, values):
@@ -107,6 +107,18 @@ def rows_add_up():
     assert [one['figures']['n'] for one in results.counted_rows(last, rows)] == [2], 'the last whole run'
 
 
+def each_attack_and_each_series_is_there():
+    kinds = ('garbage', 'web_garbage')
+    assert not hostile.missing(kinds, {}, 30), 'there was no time'
+    assert hostile.missing(kinds, {'garbage': 0}, 100) == list(kinds)
+    assert not hostile.missing(kinds, {'garbage': 40}, 100)
+    assert hostile.missing(kinds, {'garbage': 40, 'web_garbage': 0}, 600) == ['web_garbage']
+    assert not hostile.Attacker.send_to('/nowhere/socket', b'')
+    taken = samples.Samples.__new__(samples.Samples)
+    taken.ended, taken.begin, taken.series = [], 0, {('server', 'fds'): [40]}
+    assert taken.findings() == ['no reader has opened the kstats']
+
+
 def a_fuzzer_that_does_not_end_is_a_finding():
     with tempfile.TemporaryDirectory() as name:
         bench = piece.Bench(1, 1, pathlib.Path(name), pathlib.Path(name), pathlib.Path(name), 1)
@@ -129,7 +141,7 @@ def a_test_that_failed_has_no_number():
 
 
 for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
-             a_region_allows_what_was_written, rows_add_up,
+             a_region_allows_what_was_written, rows_add_up, each_attack_and_each_series_is_there,
              a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number):
     test()
     print(f'ok: {test.__name__}')
