@@ -3,6 +3,7 @@
 import pathlib
 import sys
 import tempfile
+import time
 import types
 from unittest import mock
 
@@ -10,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 # pylint: disable=wrong-import-position
-from endurance import Failure, commands, fuzz, piece, results, simulation  # noqa: E402
+from endurance import Failure, children, commands, fuzz, piece, results, simulation  # noqa: E402
 from endurance.mixed import clients, hostile, probe, samples  # noqa: E402
 
 
@@ -140,8 +141,30 @@ def a_test_that_failed_has_no_number():
             assert commands.kill_servers(bench).figures == {'kills': kills}
 
 
+def a_program_over_its_limit_ends_in_its_own_order():
+    with tempfile.TemporaryDirectory() as name:
+        log = pathlib.Path(name) / 'log'
+        try:
+            children.run(['sh', '-c', 'trap "echo cleaned; exit" TERM; echo begun; sleep 60 & wait'], log, 1)
+            raise AssertionError('the limit was not kept')
+        except Failure:
+            assert log.read_text() == 'begun\ncleaned\n'
+
+
+def a_failure_of_one_simulator_keeps_the_others_lives():
+    def run_batch(_bench, seeds, _limit, worker):
+        if worker == 0:
+            raise Failure('no lives')
+        seeds.add(10, 100)
+        time.sleep(0.05)
+    with mock.patch.object(simulation, 'run_batch', run_batch):
+        outcome = simulation.simulate(types.SimpleNamespace(seconds=0.2, jobs=2, earlier=[]))
+    assert outcome.found == ['no lives'] and outcome.figures['lives'] >= 10
+
+
 for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
              a_region_allows_what_was_written, rows_add_up, each_attack_and_each_series_is_there,
-             a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number):
+             a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number,
+             a_program_over_its_limit_ends_in_its_own_order, a_failure_of_one_simulator_keeps_the_others_lives):
     test()
     print(f'ok: {test.__name__}')
