@@ -31,7 +31,7 @@ def load_bench():
 
 
 def missing(kinds, counts, seconds):
-    """The kinds of attack that a run of this length should have had. An attack that nobody took in counts as none."""
+    """The kinds of attack that a run of this length should have had. An attack that no server took in counts as none."""
     missed = [kind for kind in kinds if not counts.get(kind)]
     return missed if seconds > EACH_ATTACK_SECONDS or (seconds > ANY_ATTACK_SECONDS and len(missed) == len(kinds)) else []
 
