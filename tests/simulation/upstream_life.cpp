@@ -55,6 +55,7 @@ class SimulatedDialer final : public nbd::UpstreamDialer {
           kernel_(kernel),
           server_(server),
           random_(random),
+          places_(random),
           count_(count),
           bytes_(server.offer().size_bytes) {}
 
@@ -74,6 +75,7 @@ class SimulatedDialer final : public nbd::UpstreamDialer {
     SimulatedKernel& kernel_;
     OtherServer& server_;
     Random random_;
+    Random places_;  // of its own, so that all else stays as it was
     const unsigned count_;
     const uint64_t bytes_;
     uint64_t sets_ = 0;
@@ -92,7 +94,7 @@ std::optional<nbd::DialResult> SimulatedDialer::result() {
     nbd::DialResult result;
     ++sets_;
     const unsigned places =
-        random_.one_in(4) ? static_cast<unsigned>(random_.between(1, count_)) : count_;
+        places_.one_in(4) ? static_cast<unsigned>(places_.between(1, count_)) : count_;
     for (unsigned i = 0; i < places; ++i) result.connections.push_back(connect());
     return result;
 }
@@ -163,6 +165,7 @@ class UpstreamLife {
     void check_waits();
     void plan_trouble();
     void make_trouble();
+    void stop();
     void restart(bool keeps_memory);
     void end();
 
@@ -432,7 +435,7 @@ void UpstreamLife::make_trouble() {
             return restart(true);
         case 8:
         case 9:
-            return server_->stop(draw_ns(troubles_random_, ms_ns, 3 * timeout_ns_));
+            return stop();
         case 10:
             return troubles_random_.one_in(2) ? server_->shut_down() : server_->talk_nonsense();
         default:
@@ -441,6 +444,12 @@ void UpstreamLife::make_trouble() {
             server_->change_size();
             return server_->close_connections();
     }
+}
+
+// Often for about the timeout. Sometimes for so long that a request without a limit is noticed.
+void UpstreamLife::stop() {
+    const hrtime_t times = troubles_random_.one_in(4) ? 40 : 3;
+    server_->stop(draw_ns(troubles_random_, ms_ns, times * timeout_ns_));
 }
 
 // A loss is told from the end of a connection on. So what is lost later was told already, if it was
