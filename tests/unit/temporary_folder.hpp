@@ -1,6 +1,7 @@
 // Folders of a test's own.
 #pragma once
 
+#include <cerrno>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -8,12 +9,15 @@
 
 namespace blkscope::test {
 
-/// A new folder in `place`, and its path. The folder is removed with all that is in it.
+/// A new folder in `place`, and its path. The folder is removed with all that is in it. Throws
+/// std::system_error if there can be none: the test fails, and says which folder it wanted.
 class TemporaryFolder : public std::filesystem::path {
   public:
     explicit TemporaryFolder(const std::string& place = "/tmp") {
         std::string name = place + "/blkscope_test.XXXXXX";
-        if (mkdtemp(name.data()) == nullptr) std::abort();
+        if (mkdtemp(name.data()) == nullptr) {
+            throw std::system_error(errno, std::generic_category(), "a new folder in " + place);
+        }
         assign(name);
     }
     ~TemporaryFolder() {
