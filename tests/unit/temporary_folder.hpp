@@ -10,7 +10,7 @@
 namespace blkscope::test {
 
 /// A new folder in `place`, and its path. The folder is removed with all that is in it. Throws
-/// std::system_error if there can be none: the test fails, and says which folder it wanted.
+/// std::system_error if there can be none: the test fails, and names the folder.
 class TemporaryFolder : public std::filesystem::path {
   public:
     explicit TemporaryFolder(const std::string& place = "/tmp") {

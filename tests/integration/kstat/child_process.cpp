@@ -39,6 +39,17 @@ Ends make_line() {
     return {ends[0], ends[1]};
 }
 
+bool others_sleep() {
+    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+        if (task.path().filename() == std::to_string(gettid())) continue;
+        std::ifstream status(task.path() / "status");
+        for (std::string line; std::getline(status, line);) {
+            if (line.starts_with("State:") && !line.starts_with("State:\tS")) return false;
+        }
+    }
+    return true;
+}
+
 }  // namespace
 
 void Line::say(char byte) const {
@@ -92,6 +103,11 @@ int ChildProcess::wait() {
     waitpid(pid_, &status, 0);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+pid_t fork_while_others_sleep() {
+    EXPECT_TRUE(eventually(others_sleep));
+    return fork();
 }
 
 KstatProcesses::KstatProcesses()

@@ -49,6 +49,10 @@ class ChildProcess {
     pid_t pid_ = -1;
 };
 
+/// fork() at a moment when the other threads sleep. The address sanitizer's allocator does not know
+/// of fork(): a lock of it that another thread has just then is taken for ever in the child.
+pid_t fork_while_others_sleep();
+
 /// The words of a command of the shell. The status is -1 if a signal ended it.
 struct Outcome {
     int status;

@@ -181,7 +181,7 @@ TEST_F(Kstat2Publish, AProcessMayExitWhileACallbackInstalls) {
 TEST_F(Kstat2Publish, AChildPublishesNothingOfItsParents) {
     ChildProcess provider([](const Line& line) {
         kstat2_t* const parents = publish_value("parent", 1);
-        const pid_t child = fork();
+        const pid_t child = fork_while_others_sleep();
         if (child == 0) {
             publish_value("child", 2);
             kstat2_delete(parents);  // its memory is the child's to give back

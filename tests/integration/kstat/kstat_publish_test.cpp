@@ -101,7 +101,7 @@ TEST_F(KstatPublish, TheBackgroundThreadLeavesAllSignalsToTheProgram) {
 TEST_F(KstatPublish, AForkedChildNeitherServesItsParentsSocketNorKeepsItAlive) {
     ChildProcess parent([](const Line& line) {
         kstat_install(kstat_create("parent", 0, "p", "misc", KSTAT_TYPE_RAW, 4, 0));
-        if (fork() == 0) {
+        if (fork_while_others_sleep() == 0) {
             // The name is free in the child: it has a chain of its own.
             kstat_install(kstat_create("child", 0, "c", "misc", KSTAT_TYPE_RAW, 4, 0));
             kstat_install(kstat_create("parent", 0, "p", "misc", KSTAT_TYPE_RAW, 8, 0));
