@@ -4,6 +4,7 @@ A corpus is kept in the folder of the long run. It begins with that of tests/fuz
 libFuzzer's -merge leaves only the inputs that reach something the others do not. The source tree's corpus stays as
 it is. `fuzz_NAME -merge=1 tests/fuzz/corpus/NAME FOLDER` adds to it.
 """
+import hashlib
 import platform
 import re
 import shutil
@@ -23,7 +24,7 @@ RUNS = re.compile(r'^stat::number_of_executed_units:\s*(\d+)', re.MULTILINE)
 def fuzzers(bench):
     names = sorted(path.name.removeprefix('fuzz_') for path in (bench.fuzz_build / 'bin').glob('fuzz_*'))
     if not names:
-        raise Skipped(f'no fuzzer is built in {bench.fuzz_build}: the preset fuzz')
+        raise Skipped(f'no fuzzer is built in {bench.fuzz_build}: the preset asan')
     return names
 
 
@@ -52,11 +53,20 @@ def minimise(words, corpus, original, log):
         status, _ = run([*words, '-merge=1', small, original, corpus], log, MERGE_SECONDS)
     except Failure:
         status = None
-    if status == 0:
-        shutil.rmtree(corpus)
+    if status == 0 and is_whole(small):
+        large = corpus.with_name(corpus.name + '.large')
+        shutil.rmtree(large, ignore_errors=True)
+        corpus.rename(large)
         small.rename(corpus)
+        shutil.rmtree(large)
     else:
         shutil.rmtree(small)
+
+
+def is_whole(corpus):
+    """Whether each input is what its name says. libFuzzer succeeds on a full disk too, with empty files."""
+    inputs = list(corpus.iterdir())
+    return bool(inputs) and all(hashlib.sha1(path.read_bytes()).hexdigest() == path.name for path in inputs)
 
 
 def fuzz_one(bench, name, seconds):
@@ -84,7 +94,7 @@ def fuzz_one(bench, name, seconds):
     figures = {'seconds': min(took, fuzzing), 'inputs': int(units[1]) if units else 0, 'corpus': len(list(corpus.iterdir()))}
     new = [str(path) for path in sorted(set(found.iterdir()) - before)]
     lines = [f'{name}: {", ".join(new)}'] if new else []
-    if status != 0 and not new:
+    if (status != 0 or not units) and not new:
         lines = [f'{name}: {ended}']
     return name, figures, lines
 

@@ -15,13 +15,22 @@ def read(path):
     if not path.exists():
         return []
     with open(path, encoding='utf-8') as file:
-        return [json.loads(line) for line in file if line.strip()]
+        rows = [row_of(line) for line in file]
+    return [row for row in rows if row is not None]
+
+
+def row_of(line):
+    """The row, or None of an empty line and of one that was cut off while it was written."""
+    try:
+        return json.loads(line)
+    except ValueError:
+        return None
 
 
 def append(path, row):
     """Adds a row as a whole, also if two runs end at one moment."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    line = json.dumps(row) + '\n'
+    line = '\n' + json.dumps(row) + '\n'  # apart from one that was cut off
     with open(path, 'a', encoding='utf-8') as file:
         file.write(line)
         file.flush()

@@ -11,7 +11,7 @@ sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 # pylint: disable=wrong-import-position
-from endurance import Failure, children, commands, fuzz, piece, results, simulation  # noqa: E402
+from endurance import Failure, Skipped, children, commands, fuzz, piece, results, simulation  # noqa: E402
 from endurance.mixed import clients, hostile, probe, samples  # noqa: E402
 
 
@@ -141,6 +141,36 @@ def a_test_that_failed_has_no_number():
             assert commands.kill_servers(bench).figures == {'kills': kills}
 
 
+def a_failure_is_told_though_another_test_cannot_run():
+    failed = '[  FAILED  ] One', False
+    bench = types.SimpleNamespace(count=lambda whole, least: whole, log=lambda name: name, program=str, seconds=60,
+                                  build=piece.TOP, folder=piece.TOP)
+    with mock.patch.object(commands, 'run_or_skip', return_value=(failed[0] + '\n[  SKIPPED ] Two', False)):
+        assert commands.google_test(bench, 'kills', '*')[1] is False
+    for runner, pieces in (('google_test', commands.lose_upstreams), ('run_or_skip', commands.fail_power)):
+        with mock.patch.object(commands, runner, side_effect=[failed, Skipped('no fio'), Skipped('no fio')]), \
+                mock.patch.object(commands, 'need'):
+            assert len(pieces(bench).found) == 1
+
+
+def a_row_that_was_cut_off_hides_no_other():
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / 'results.jsonl'
+        path.write_text('{"piece": "kil')
+        results.append(path, {'piece': 'page'})
+        assert results.read(path) == [{'piece': 'page'}]
+
+
+def a_corpus_on_a_full_disk_is_not_whole():
+    with tempfile.TemporaryDirectory() as name:
+        corpus = pathlib.Path(name)
+        assert not fuzz.is_whole(corpus)
+        (corpus / 'a9993e364706816aba3e25717850c26c9cd0d89d').write_text('abc')
+        assert fuzz.is_whole(corpus)
+        (corpus / '86f7e437faa5a7fce15d1ddcb9eaeaea377667b8').touch()
+        assert not fuzz.is_whole(corpus)
+
+
 def a_program_over_its_limit_ends_in_its_own_order():
     with tempfile.TemporaryDirectory() as name:
         log = pathlib.Path(name) / 'log'
@@ -165,6 +195,8 @@ def a_failure_of_one_simulator_keeps_the_others_lives():
 for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
              a_region_allows_what_was_written, rows_add_up, each_attack_and_each_series_is_there,
              a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number,
+             a_failure_is_told_though_another_test_cannot_run, a_row_that_was_cut_off_hides_no_other,
+             a_corpus_on_a_full_disk_is_not_whole,
              a_program_over_its_limit_ends_in_its_own_order, a_failure_of_one_simulator_keeps_the_others_lives):
     test()
     print(f'ok: {test.__name__}')
