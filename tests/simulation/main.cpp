@@ -106,7 +106,7 @@ Cuts shrink(uint64_t seed, Cuts cuts) {
     attempt([](Cuts& c) { c.no_reload = true; });
     attempt([](Cuts& c) { c.no_changes = true; });
     attempt([](Cuts& c) { c.no_crash = true; });
-    for (unsigned troubles : {4, 2, 1, 0}) {
+    for (const unsigned troubles : {4U, 2U, 1U, 0U}) {
         attempt([troubles](Cuts& c) { c.troubles_max = troubles; });
     }
     attempt([](Cuts& c) { c.workers_max = 1; });

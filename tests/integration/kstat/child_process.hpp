@@ -49,8 +49,8 @@ class ChildProcess {
     pid_t pid_ = -1;
 };
 
-/// fork() at a moment when the other threads sleep. The address sanitizer's allocator does not know
-/// of fork(): a lock of it that another thread has just then is taken for ever in the child.
+/// fork() at a moment when the other threads sleep. The address sanitizer's allocator has no handler
+/// for fork(). A lock that another thread has just then is taken for ever in the child.
 pid_t fork_while_others_sleep();
 
 /// The words of a command of the shell. The status is -1 if a signal ended it.

@@ -101,7 +101,7 @@ TEST(ReplayPlan, TheDataOfAWriteIsThatOfTheSeed) {
     const ReplayData one(7, 4096);
     const ReplayData same(7, 4096);
     const ReplayData other(8, 4096);
-    for (const uint64_t number : {0, 1, 1000}) {
+    for (const uint64_t number : {0U, 1U, 1000U}) {
         EXPECT_EQ(std::memcmp(one.of(number), same.of(number), 4096), 0);
         EXPECT_NE(std::memcmp(one.of(number), other.of(number), 4096), 0);
     }

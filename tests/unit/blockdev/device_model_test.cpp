@@ -235,7 +235,7 @@ TEST_F(DeviceModel, TimeBeforeAChangeIsNoService) {
     device_->set_queue_depth(4);
     const hrtime_t changed = now_unscaled();
     device_->set_limits(std::nullopt);
-    for (int i = 2; i < 4; ++i) {
+    for (const size_t i : {2U, 3U}) {
         finish(*bufs[i]);
         EXPECT_GE(static_cast<uint64_t>(to_ns(bufs[i]->finished - changed)) + rounding_ns, 10 * ms)
             << i;

@@ -175,7 +175,7 @@ uint64_t q64(uint64_t sixteenths) {
 // Steps are whole numbers: a quarter of 10 is 2.
 TEST(StatsHistogram, StepsOfLinexpAreWholeForQNumbersToo) {
     Bounds expected;
-    for (const uint64_t whole : {1, 3, 5, 7, 9, 11, 36, 61, 86, 111})
+    for (const uint64_t whole : {1U, 3U, 5U, 7U, 9U, 11U, 36U, 61U, 86U, 111U})
         expected.push_back(static_cast<int64_t>(q64(whole * 16 + 8)));
     EXPECT_EQ(bounds_of(stats_hist_linexp(VSD_DTYPE_CRHIST64, q64(24), q64(130 * 16), 4, 10),
                         VSD_DTYPE_Q_S64),
