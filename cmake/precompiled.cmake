@@ -17,7 +17,7 @@ set(precompiled_for_tests ${precompiled_for_libraries}
 
 # <bits/char_traits.h> switches such warnings off for itself with `#pragma GCC diagnostic`. g++ 12 forgets
 # the pragma in a precompiled header, and with -O1 and -O2 then warns of std::string in correct files:
-# tools/kstat2/usage.cpp is one. The preset asan compiles the product with all warnings on.
+# tools/kstat2/usage.cpp is one.
 set(precompiled_options
   $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-restrict;-Wno-stringop-overflow;-Wno-stringop-overread>)
 

@@ -24,7 +24,7 @@ RUNS = re.compile(r'^stat::number_of_executed_units:\s*(\d+)', re.MULTILINE)
 def fuzzers(bench):
     names = sorted(path.name.removeprefix('fuzz_') for path in (bench.fuzz_build / 'bin').glob('fuzz_*'))
     if not names:
-        raise Skipped(f'no fuzzer is built in {bench.fuzz_build}: the preset fuzz')
+        raise Skipped(f'no fuzzer is built in {bench.fuzz_build}: the preset asan')
     return names
 
 
