@@ -283,5 +283,48 @@ TEST_F(UpstreamHostile, AHandshakeThatDripsCostsARequestItsTime) {
     EXPECT_GT(dripping.clients(), 0);
 }
 
+// Statistics, new clients and a stop have the thread that reloads.
+class ReloadElsewhere : public UpstreamHostile {
+  protected:
+    static constexpr const char* quiet = R"({"name": "quiet", "backing": "memory:1M"})";
+
+    /// Begins a reload that adds an export behind a server which does not answer in time.
+    void begin_reload() {
+        configure(quiet);
+        serve_with({"--config", path("lab.json")});
+        dripping_ = std::make_unique<HostileServer>(
+            path("up.sock"), image_bytes, [](HostileServer&, const Asked&) { return false; }, true);
+        configure(std::string(quiet) + R"(, {"name": "far", "backing": ")" + our_uri() + "\"}");
+        server_->signal(SIGHUP);
+        ASSERT_TRUE(eventually([&] { return dripping_->clients() > 0; }));
+    }
+    [[nodiscard]] bool has_ended() const {
+        return server_->output().find("everything stays as it was") != std::string::npos;
+    }
+
+    std::unique_ptr<HostileServer> dripping_;
+};
+
+TEST_F(ReloadElsewhere, HoldsUpNeitherClientsNorStatistics) {
+    begin_reload();
+    EXPECT_EQ(Client(uri("quiet")).try_write(0, 512), 0);
+    const std::string listed = succeed({BLKSCOPE_BINARY, "list"});
+    EXPECT_NE(listed.find("quiet"), std::string::npos) << listed;
+    EXPECT_FALSE(has_ended());
+    EXPECT_TRUE(eventually([&] { return has_ended(); })) << server_->output();
+    EXPECT_EQ(Client(uri("quiet")).try_write(0, 512), 0);
+    dripping_.reset();
+    make_data("disk.img");
+    start_ours();
+    reload("1 added, 0 replaced, 0 removed");
+    EXPECT_EQ(Client(uri("far")).try_read(0, 512), 0);
+}
+
+TEST_F(ReloadElsewhere, HoldsUpNoStop) {
+    begin_reload();
+    EXPECT_EQ(stop_server(), 0);
+    EXPECT_FALSE(has_ended());
+}
+
 }  // namespace
 }  // namespace blkscope::test

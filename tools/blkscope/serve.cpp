@@ -12,7 +12,9 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
@@ -31,6 +33,7 @@
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/memory_room.hpp"
 #include "tools/blkscope/notify.hpp"
+#include "tools/blkscope/opening.hpp"
 #include "tools/blkscope/run_directory.hpp"
 #include "tools/blkscope/serve_config.hpp"
 #include "tools/blkscope/service.hpp"
@@ -144,14 +147,29 @@ class Reloader {
             const bool hung_up = had_terminal_ && !has_terminal();
             if (options_.config_path.empty() && hung_up) return io_.stop();
             reload();
-            wait();
         });
     }
 
+    // Another machine may answer late, and clients, statistics and a stop must not wait for it.
     void reload() {
         notify_manager("RELOADING=1");
         try {
-            const ServiceChange change = service_.change(find_config(options_));
+            const ServiceConfig config = find_config(options_);
+            opening_.emplace(io_, service_.openings_elsewhere(config),
+                             [this, config](OpenedBackings opened, std::exception_ptr failure) {
+                                 change(config, std::move(opened), failure);
+                                 end_reload();
+                             });
+        } catch (const std::exception& failure) {
+            refuse(failure);
+            end_reload();
+        }
+    }
+
+    void change(const ServiceConfig& config, OpenedBackings opened, std::exception_ptr failed) {
+        try {
+            if (failed) std::rethrow_exception(failed);
+            const ServiceChange change = service_.change(config, std::move(opened));
             std::vector<std::string> come = change.added;
             come.insert(come.end(), change.replaced.begin(), change.replaced.end());
             if (!come.empty()) {
@@ -161,10 +179,19 @@ class Reloader {
             warn_of_descriptors(service_);
             print(change);
         } catch (const std::exception& failure) {
-            fmt::print(stderr, "blkscope: reload: {}; everything stays as it was\n",
-                       failure_text(failure));
+            refuse(failure);
         }
+    }
+
+    static void refuse(const std::exception& failure) {
+        fmt::print(stderr, "blkscope: reload: {}; everything stays as it was\n",
+                   failure_text(failure));
+    }
+
+    void end_reload() {
+        opening_.reset();
         notify_manager("READY=1");
+        wait();  // the next signal, which may have come meanwhile
     }
 
     void print(const ServiceChange& change) const {
@@ -181,6 +208,7 @@ class Reloader {
     Service& service_;
     const ServeOptions& options_;
     asio::signal_set signals_;
+    std::optional<Opening> opening_;  // of a reload under way
     bool had_terminal_ = has_terminal();
 };
 

@@ -88,6 +88,21 @@ std::vector<std::string> settings_without_clients(const ServiceConfig& config) {
     return lines;
 }
 
+bool is_new(const ServiceChange& change, const std::string& name) {
+    return contains(change.added, name) || contains(change.replaced, name);
+}
+
+// A reload that waits for ever would never end.
+ExportConfig without_wait(ExportConfig exp) {
+    exp.upstream.wait = false;
+    return exp;
+}
+
+bool is_elsewhere(const ExportConfig& exp) {
+    return !backing_kind(exp.backing, backing_schemes()).empty() &&
+           backing_kind(exp.backing).empty();
+}
+
 void require_no_addresses(const ServiceConfig& config) {
     if (config.listen.empty()) return;
     throw std::invalid_argument(
@@ -96,6 +111,18 @@ void require_no_addresses(const ServiceConfig& config) {
 
 }  // namespace
 
+std::unique_ptr<Backing> open_backing_of(const ExportConfig& exp) {
+    require_one_writer(exp);
+    return open_backing(exp.backing,
+                        {.direct = exp.direct,
+                         .read_only = exp.read_only,
+                         .force_shared = exp.force_shared,
+                         .only_writer = exp.crash_cache.has_value(),
+                         .queue_depth = exp.queue_depth,
+                         .upstream = exp.upstream},
+                        backing_schemes());
+}
+
 Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door)
     : config_(std::move(config)),
       listens_itself_(door.sockets.empty() && !door.client),
@@ -103,7 +130,7 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
     HistogramSwitch::of_this_process().set_default(config_.histograms);
     int preferred = door.preferred_instance;
     for (const ExportConfig& exp : config_.exports) {
-        server_.add(open(exp, preferred));
+        server_.add(open(exp, open_backing_of(exp), preferred));
         preferred = -1;
     }
     if (!listens_itself_) require_no_addresses(config_);
@@ -114,16 +141,8 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
     log_behaviours();
 }
 
-nbd::ExportOptions Service::open(const ExportConfig& exp, int preferred_instance) {
-    require_one_writer(exp);
-    auto backing = open_backing(exp.backing,
-                                {.direct = exp.direct,
-                                 .read_only = exp.read_only,
-                                 .force_shared = exp.force_shared,
-                                 .only_writer = exp.crash_cache.has_value(),
-                                 .queue_depth = exp.queue_depth,
-                                 .upstream = exp.upstream},
-                                backing_schemes());
+nbd::ExportOptions Service::open(const ExportConfig& exp, std::unique_ptr<Backing> backing,
+                                 int preferred_instance) {
     Behaviour behaviour = behaviour_of(exp.behaviour, backing->size_bytes());
     behaviour.busy_wait = config_.busy_wait;
     std::shared_ptr<VolatileCache> cache;
@@ -212,9 +231,9 @@ void Service::stop_listening_unless(const std::vector<ListenAddress>& wanted) {
 // ---- Changes ----
 
 // Exports with a backing that only a reload makes useful again.
-void Service::replace_useless(const ServiceConfig& config, ServiceChange& change) {
+void Service::replace_useless(const ServiceConfig& config, ServiceChange& change) const {
     for (const ExportConfig& exp : config.exports) {
-        if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) continue;
+        if (is_new(change, exp.name)) continue;
         const Device* const device = server_.find_device(exp.name);
         assert(device != nullptr);
         if (device->backing().must_be_reopened()) change.replaced.push_back(exp.name);
@@ -225,7 +244,7 @@ void Service::replace_useless(const ServiceConfig& config, ServiceChange& change
 std::vector<Adaptation> Service::adaptations(const ServiceConfig& config, ServiceChange& change) {
     std::vector<Adaptation> adaptations;
     for (const ExportConfig& exp : config.exports) {
-        if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) continue;
+        if (is_new(change, exp.name)) continue;
         Device* const device = server_.find_device(exp.name);
         assert(device != nullptr);
         Adaptation adaptation(*device, exp);
@@ -236,20 +255,34 @@ std::vector<Adaptation> Service::adaptations(const ServiceConfig& config, Servic
     return adaptations;
 }
 
-ServiceChange Service::change(ServiceConfig config) {
-    if (!listens_itself_) require_no_addresses(config);
-    const nbd::Server::Options limits = server_options(config);
+ServiceChange Service::difference_to(const ServiceConfig& config) const {
     ServiceChange change = difference(config_, config);
     replace_useless(config, change);
+    return change;
+}
+
+std::vector<ExportConfig> Service::openings_elsewhere(const ServiceConfig& config) const {
+    const ServiceChange change = difference_to(config);
+    std::vector<ExportConfig> openings;
+    for (const ExportConfig& exp : config.exports) {
+        if (!is_new(change, exp.name) || !is_elsewhere(exp)) continue;
+        openings.push_back(without_wait(exp));
+    }
+    return openings;
+}
+
+ServiceChange Service::change(ServiceConfig config, OpenedBackings opened_before) {
+    if (!listens_itself_) require_no_addresses(config);
+    const nbd::Server::Options limits = server_options(config);
+    ServiceChange change = difference_to(config);
     std::vector<Adaptation> adapted = adaptations(config, change);
     opened_.clear();  // of a change that failed
     std::vector<nbd::ExportOptions> opened;
     for (const ExportConfig& exp : config.exports) {
-        if (contains(change.added, exp.name) || contains(change.replaced, exp.name)) {
-            ExportConfig now = exp;
-            now.upstream.wait = false;  // the clients of other exports must not wait
-            opened.push_back(open(now, -1));
-        }
+        if (!is_new(change, exp.name)) continue;
+        auto backing = std::move(opened_before[exp.name]);
+        if (backing == nullptr) backing = open_backing_of(without_wait(exp));
+        opened.push_back(open(exp, std::move(backing), -1));
     }
     const std::vector<ListenAddress> wanted = addresses(config);
     const std::vector<Listening> new_ones = listen_on_new(wanted);

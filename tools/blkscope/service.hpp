@@ -5,11 +5,14 @@
 //          std::invalid_argument. If change() throws, the old configuration stays in effect.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "blockdev/backing/backing.hpp"
 #include "driver/nbd/server/server.hpp"
 #include "tools/blkscope/adaptation.hpp"
 #include "tools/blkscope/config.hpp"
@@ -22,6 +25,13 @@ struct Door {
     std::optional<int> client = {};  // the socket of the only client
     int preferred_instance = -1;     // for the first export's device; -1 for any
 };
+
+/// Backings that are open already, by the names of their exports.
+using OpenedBackings = std::map<std::string, std::unique_ptr<Backing>>;
+
+/// Opens the backing of an export. Any thread. Throws as open_backing(), and std::invalid_argument for
+/// settings that exclude each other.
+[[nodiscard]] std::unique_ptr<Backing> open_backing_of(const ExportConfig& exp);
 
 /// The effect of a change, as names of exports.
 struct ServiceChange {
@@ -39,7 +49,10 @@ class Service {
     /// Exports with the same configuration stay, and so do their clients. Other exports are added
     /// or removed. Models, limits, faults and depths change in place: see Adaptation. New limits of
     /// the service apply to new clients.
-    ServiceChange change(ServiceConfig config);
+    /// Opens those backings that are not open before.
+    ServiceChange change(ServiceConfig config, OpenedBackings opened_before = {});
+    /// The exports whose backings change() would open on other machines, which may answer late.
+    [[nodiscard]] std::vector<ExportConfig> openings_elsewhere(const ServiceConfig& config) const;
 
     [[nodiscard]] const ServiceConfig& config() const { return config_; }
     [[nodiscard]] nbd::Server& server() { return server_; }
@@ -52,9 +65,11 @@ class Service {
   private:
     using Listening = std::pair<ListenAddress, nbd::Uri>;
 
-    nbd::ExportOptions open(const ExportConfig& exp, int preferred_instance);
+    nbd::ExportOptions open(const ExportConfig& exp, std::unique_ptr<Backing> backing,
+                            int preferred_instance);
     void log_behaviours();
-    void replace_useless(const ServiceConfig& config, ServiceChange& change);
+    [[nodiscard]] ServiceChange difference_to(const ServiceConfig& config) const;
+    void replace_useless(const ServiceConfig& config, ServiceChange& change) const;
     std::vector<Adaptation> adaptations(const ServiceConfig& config, ServiceChange& change);
     nbd::Uri listen(const ListenAddress& address);
     [[nodiscard]] std::vector<ListenAddress> addresses(const ServiceConfig& config) const;

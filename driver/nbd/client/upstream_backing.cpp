@@ -13,9 +13,12 @@
 namespace blkscope::nbd {
 namespace {
 
-// Of one look at the device, which blocks the worker: all read_now() without a request in between.
-// Before the first request, of each read.
-constexpr std::chrono::milliseconds look_time_max{1'000};
+// Of each read before the first request, when no client waits.
+constexpr std::chrono::milliseconds first_look_time_max{1'000};
+// Of one look at the device later: all read_now() without a request in between. The worker does nothing
+// else meanwhile, so the clients of its other devices wait too.
+constexpr std::chrono::milliseconds look_time_max{150};
+constexpr std::chrono::milliseconds slow_look_time{50};
 constexpr std::chrono::seconds rest_time{30};  // after a look that failed or was slow
 
 ReadEnd read_through(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
@@ -112,8 +115,7 @@ std::optional<int32_t> UpstreamBacking::refusal(Buf& buf) const {
 std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
     assert(ring_ != nullptr);
     assert(buf.state == Buf::State::running);
-    side_.reset();
-    look_ends_ = {};
+    end_look();
     if (const auto result = refusal(buf)) return result;
     if (!link_) {
         link_.emplace(*ring_, target_, *dialer_, kstat_);
@@ -124,6 +126,13 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
 }
 
 // ---- Reads of the device itself ----
+
+void UpstreamBacking::end_look() {
+    if (!look_) return;
+    side_.reset();
+    if (look_->end - look_->begin > slow_look_time) rests_until_ = look_->end + rest_time;
+    look_.reset();
+}
 
 bool UpstreamBacking::reads_now() const {
     if (!link_) return !first_.empty();
@@ -138,23 +147,31 @@ bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     const auto now = std::chrono::steady_clock::now();
     const size_t most = abilities_.request_bytes_max;
     if (!link_) {
-        const ReadEnd end = read_blocks(first_.front(), offset, to, most, now + look_time_max);
+        const ReadEnd end =
+            read_blocks(first_.front(), offset, to, most, now + first_look_time_max);
         if (end == ReadEnd::lost) {
             first_.clear();
             kstat_.disconnected(UpstreamKstat::State::waiting);
         }
         return end == ReadEnd::done;
     }
-    if (now >= look_ends_) look_ends_ = now + look_time_max;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(look_ends_ - now);
+    if (look_ && now >= look_->begin + look_time_max) {
+        end_look();
+        if (!reads_now()) return false;
+    }
+    if (!look_) look_ = Look{.begin = now, .end = now};
+    const Deadline deadline = look_->begin + look_time_max;
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
+    assert(left.count() > 0);
     if (!side_) {
         DialResult dialled = dialer_->dial_now(left);
         if (!dialled.connections.empty()) side_ = std::move(dialled.connections.front());
     }
     const bool usable = side_ && shortcoming(target_.offered, side_->remote).empty();
-    const ReadEnd end = usable ? read_blocks(*side_, offset, to, most, look_ends_) : ReadEnd::lost;
+    const ReadEnd end = usable ? read_blocks(*side_, offset, to, most, deadline) : ReadEnd::lost;
+    look_->end = std::chrono::steady_clock::now();
     if (end == ReadEnd::lost) {
-        side_.reset();
+        end_look();
         rests_until_ = std::chrono::steady_clock::now() + rest_time;
     }
     return end == ReadEnd::done;

@@ -52,7 +52,14 @@ class UpstreamBacking final : public Backing {
     [[nodiscard]] const UpstreamKstat& figures() const { return kstat_; }
 
   private:
+    /// Reads of the device itself, after the first request: from the first one to the latest.
+    struct Look {
+        Deadline begin;
+        Deadline end;
+    };
+
     [[nodiscard]] std::optional<int32_t> refusal(Buf& buf) const;
+    void end_look();
 
     const UpstreamTarget target_;
     const Abilities abilities_;
@@ -60,9 +67,9 @@ class UpstreamBacking final : public Backing {
     UpstreamKstat kstat_;
     Ring* ring_ = nullptr;
     std::vector<RemoteConnection> first_;   // until the first request
-    std::optional<RemoteConnection> side_;  // of read_now(), until the next request
-    Deadline look_ends_{};                  // of read_now(), until the next request
-    Deadline rests_until_{};                // no read_now() on a connection of its own before
+    std::optional<Look> look_;              // until the next request
+    std::optional<RemoteConnection> side_;  // of the look
+    Deadline rests_until_{};                // no look before
     std::optional<UpstreamLink> link_;      // from the first request on
 };
 

@@ -5,6 +5,8 @@
 #include <atomic>
 #include <cassert>
 #include <exception>
+#include <functional>
+#include <future>
 #include <stdexcept>
 #include <system_error>
 #include <thread>
@@ -37,18 +39,25 @@ RemoteConnection connect_further(const Uri& uri, const ServerAddress& address,
 
 }  // namespace
 
-// All are at one address, because a name may have several servers.
+// All are at one address, because a name may have several servers. Those after the first are made at
+// the same time. A request waits for two handshakes only, and the first connection is not idle for long.
 std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
                                                std::chrono::milliseconds limit, Fewer fewer) {
     assert(count > 0);
     std::vector<RemoteConnection> made;
     made.push_back(connect_to_export(uri, upstream_wishes(), limit));
     if (!made.front().remote.offers(transmission_flag::can_multi_conn)) count = 1;
-    while (made.size() < count) {
+    const ServerAddress address = made.front().address;
+    std::vector<std::future<RemoteConnection>> further;
+    while (further.size() + 1 < count) {
+        further.push_back(std::async(std::launch::async, connect_further, std::cref(uri),
+                                     std::cref(address), limit));
+    }
+    for (std::future<RemoteConnection>& one : further) {
         try {
-            made.push_back(connect_further(uri, made.front().address, limit));
+            made.push_back(one.get());
         } catch (const std::runtime_error& error) {
-            if (fewer == Fewer::taken) break;
+            if (fewer == Fewer::taken) continue;
             throw std::runtime_error(
                 fmt::format("{} (connection {} of {})", error.what(), made.size() + 1, count));
         }

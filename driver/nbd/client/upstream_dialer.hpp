@@ -35,7 +35,7 @@ class UpstreamDialer {
     UpstreamDialer(const UpstreamDialer&) = delete;
     UpstreamDialer& operator=(const UpstreamDialer&) = delete;
 
-    /// Begins an attempt, in which each connection takes `limit` at most. One at a time.
+    /// Begins an attempt, in which each connection takes `limit` at most. One attempt at a time.
     virtual void begin(std::chrono::milliseconds limit) = 0;
     /// Nothing while the attempt is under way.
     virtual std::optional<DialResult> result() = 0;
@@ -53,7 +53,8 @@ inline constexpr std::chrono::milliseconds upstream_dial_time_max{5'000};
 enum class Fewer : uint8_t { refused, taken };
 
 /// Makes the connections of a backing: `count`, or one if the server allows no more. Blocks up to the
-/// limit for each, and while it looks the name up. Throws as connect_to_export().
+/// limit twice: for the first, and for all others together. Looking the name up may take longer. Throws as
+/// connect_to_export().
 [[nodiscard]] std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
                                                              std::chrono::milliseconds limit,
                                                              Fewer fewer);

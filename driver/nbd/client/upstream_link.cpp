@@ -17,7 +17,7 @@ namespace {
 constexpr hrtime_t ms_ns = 1'000'000;
 constexpr hrtime_t pause_ns_min = 100 * ms_ns;
 constexpr hrtime_t pause_ns_max = 5'000 * ms_ns;
-constexpr hrtime_t stood_ns = 5'000 * ms_ns;  // a connection that stood so long was a good one
+constexpr hrtime_t stood_ns = 500 * ms_ns;  // a connection that stood so long was a good one
 constexpr hrtime_t look_ns = 10 * ms_ns;  // how often a connection that ends or begins is looked at
 constexpr hrtime_t waiting_look_ns = 100 * ms_ns;  // how often waiting requests are looked at
 
@@ -295,7 +295,8 @@ void UpstreamLink::take_dialled(DialResult dialled) {
         return waiting_.clear();
     }
     const size_t count = dialled.connections.size();
-    const unsigned wanted = target_.options.connections;
+    const bool several = target_.offered.offers(transmission_flag::can_multi_conn);
+    const unsigned wanted = several ? target_.options.connections : 1;
     establish(std::move(dialled.connections));
     kstat_.reconnected();
     order_.connected(now_ns());

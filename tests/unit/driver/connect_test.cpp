@@ -33,11 +33,12 @@ constexpr std::string_view injected("\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x0b\0\
                                     20);
 
 Exports the_only_export() {
-    return Exports({{.name = "disk",
-                     .description = {},
-                     .size_bytes = 1 << 20,
-                     .transmission_flags = transmission_flag::has_flags,
-                     .block_size = {}}});
+    return Exports(
+        {{.name = "disk",
+          .description = {},
+          .size_bytes = 1 << 20,
+          .transmission_flags = transmission_flag::has_flags | transmission_flag::can_multi_conn,
+          .block_size = {}}});
 }
 
 class ConnectTest : public ::testing::Test {
@@ -106,9 +107,11 @@ class ConnectTest : public ::testing::Test {
         if (server_.joinable()) server_.join();
     }
 
-    void serve_one() {
+    Descriptor accept_one() { return Descriptor(::accept(listening_.get(), nullptr, nullptr)); }
+    void serve_one() { shake_hands(accept_one()); }
+    void shake_hands(Descriptor socket) {
         RemoteConnection client;
-        client.socket = Descriptor(::accept(listening_.get(), nullptr, nullptr));
+        client.socket = std::move(socket);
         if (!client.socket.is_open()) return;
         BlockingStream stream(client, std::chrono::steady_clock::now() + limit);
         const Exports exports = the_only_export();
@@ -124,6 +127,10 @@ class ConnectTest : public ::testing::Test {
             if (next != Step::Next::start_tls) continue;
             if (!plain_.empty()) {
                 EXPECT_TRUE(stream.send_all(std::as_bytes(std::span(plain_))));
+                // Closing with unread bytes would be a reset.
+                ::shutdown(client.socket.get(), SHUT_WR);
+                while (::recv(client.socket.get(), bytes.data(), bytes.size(), 0) > 0) {
+                }
                 return;
             }
             client.tls = std::make_unique<TlsSession>(tls_context_);
@@ -147,6 +154,19 @@ TEST_F(ConnectTest, AKnownAddressNeedsNoName) {
     const DialResult result = dialer.dial_now(limit);
     ASSERT_EQ(result.connections.size(), 1u) << result.failure;
     EXPECT_EQ(result.connections.front().remote.size_bytes, 1u << 20);
+}
+
+// A server that is slow costs two handshakes, and not one for each connection.
+TEST_F(ConnectTest, AllConnectionsAfterTheFirstAreMadeAtTheSameTime) {
+    server_ = std::thread([this] {
+        serve_one();
+        std::vector<Descriptor> waiting;
+        while (waiting.size() < 3) waiting.push_back(accept_one());
+        for (Descriptor& socket : waiting) shake_hands(std::move(socket));
+    });
+    const int port = ntohs(reinterpret_cast<const sockaddr_in&>(address_.address).sin_port);
+    const Uri uri = parse_uri("nbd://127.0.0.1:" + std::to_string(port) + "/disk");
+    EXPECT_EQ(connect_upstream(uri, 4, limit, Fewer::refused).size(), 4u);
 }
 
 // ---- TLS ----

@@ -41,6 +41,7 @@ struct Ready {
     std::deque<RemoteConnection> connections;
     size_t per_attempt = 1;
     int attempts = 0;
+    milliseconds look_time{0};  // of a connection for a look
 };
 
 class ScriptedDialer final : public UpstreamDialer {
@@ -48,7 +49,10 @@ class ScriptedDialer final : public UpstreamDialer {
     explicit ScriptedDialer(Ready& ready) : ready_(ready) {}
     void begin(milliseconds) override { ++ready_.attempts; }
     std::optional<DialResult> result() override { return take(ready_.per_attempt); }
-    DialResult dial_now(milliseconds) override { return take(1); }
+    DialResult dial_now(milliseconds) override {
+        std::this_thread::sleep_for(ready_.look_time);
+        return take(1);
+    }
 
   private:
     DialResult take(size_t count) {
@@ -320,6 +324,28 @@ TEST_F(UpstreamBackingTest, AfterALookThatFailsTheDeviceLooksNoMoreForATime) {
     EXPECT_EQ(ready_.connections.size(), 1u);
 }
 
+TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
+    RemoteExport remote = remote_export();
+    remote.transmission_flags |= flag::can_multi_conn;
+    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    start_server(remote);
+    ready_.look_time = milliseconds(60);
+    std::atomic<bool> looked{false};
+    std::thread server([&] { answer_table_reads(looked); });
+    std::array<std::byte, 512> to{};
+    for (int i = 0; i < 2; ++i) EXPECT_TRUE(backing_->read_now(0, to));  // both are of one look
+    looked.store(true);
+    server.join();
+    before_last_ = 1;
+    const Asked& next = ask(Buf::Op::read);
+    EXPECT_FALSE(backing_->reads_now());
+    reply(receive_request());
+    EXPECT_EQ(end(next), 0);
+}
+
 TEST_F(UpstreamBackingTest, ARequestGoesToTheServerWithItsFlags) {
     open();
     const Asked& zeroes = ask(Buf::Op::write_zeroes, 4096, 512, true);
@@ -584,6 +610,23 @@ TEST_F(UpstreamBackingTest, AServerThatClosesAfterEachAnswerIsDialledEverLessOft
         EXPECT_EQ(end(read), 0);
     }
     EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(1400));
+}
+
+// A firewall, or a server that saves connections. The pauses of the test above would be 1.6 s at the end.
+TEST_F(UpstreamBackingTest, AConnectionThatWasUsedAndThenIdleIsMadeAgainAtOnce) {
+    open();
+    std::chrono::steady_clock::duration last{};
+    for (int i = 0; i < 5; ++i) {
+        std::this_thread::sleep_for(milliseconds(600));
+        end_server();
+        start_server();
+        const auto begin = std::chrono::steady_clock::now();
+        const Asked& read = ask(Buf::Op::read);
+        reply(receive_request());
+        EXPECT_EQ(end(read), 0);
+        last = std::chrono::steady_clock::now() - begin;
+    }
+    EXPECT_LT(last, milliseconds(1000));
 }
 
 TEST_F(UpstreamBackingTest, AServerThatCameBackDifferentIsUselessUntilAReload) {
