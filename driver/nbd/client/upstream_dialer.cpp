@@ -8,6 +8,7 @@
 #include <functional>
 #include <future>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -53,14 +54,17 @@ std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
         further.push_back(std::async(std::launch::async, connect_further, std::cref(uri),
                                      std::cref(address), limit));
     }
+    std::string failure;
     for (std::future<RemoteConnection>& one : further) {
         try {
             made.push_back(one.get());
         } catch (const std::runtime_error& error) {
-            if (fewer == Fewer::taken) continue;
-            throw std::runtime_error(
-                fmt::format("{} (connection {} of {})", error.what(), made.size() + 1, count));
+            failure = error.what();
         }
+    }
+    if (made.size() < count && fewer == Fewer::refused) {
+        throw std::runtime_error(
+            fmt::format("{} ({} of {} connections)", failure, made.size(), count));
     }
     return made;
 }
