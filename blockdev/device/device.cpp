@@ -63,7 +63,9 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
                                        options.behaviour.busy_wait)),
       first_lane_(std::make_unique<Lane>(*this, ring, std::move(backing))) {
     assert(subject_.block_bytes > 0 && subject_.size_bytes % subject_.block_bytes == 0);
-    accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
+    if (auto partitions = table_.read(*first_lane_->backing_)) {
+        accounting_->io().partitions().replace(std::move(*partitions));
+    }
     set_up(std::move(options.behaviour));
     if (instance_) first_lane_->backing_->publish(subject_);
 }
@@ -332,7 +334,9 @@ void Device::note_sync(Buf& buf) {
 // blocks, unless the backing is direct.
 void Device::look_at_table() {
     if (!table_.touched() || !first_lane_->backing_->reads_now()) return;
-    accounting_->io().partitions().replace(table_.read(*first_lane_->backing_));
+    if (auto partitions = table_.read(*first_lane_->backing_)) {
+        accounting_->io().partitions().replace(std::move(*partitions));
+    }
 }
 
 // ---- The counters ----

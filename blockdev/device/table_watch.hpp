@@ -10,6 +10,7 @@
 // Errors:    none. A table that cannot be used is ignored, with a line on standard error.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,10 +40,13 @@ class TableWatch {
     /// The bytes have changed without a request.
     void touch() { touched_ = true; }
 
-    /// Reads the table, at once.
-    std::vector<Partition> read(Backing& backing);
+    /// Reads the table, at once. Nothing if it cannot be read now: it is then still to be read.
+    std::optional<std::vector<Partition>> read(Backing& backing);
 
   private:
+    /// Prints a problem, unless it is the last one that was printed.
+    void tell(const std::string& problem);
+
     const Subject& subject_;
     bool touched_ = false;
     std::string problem_;  // the last problem that was printed

@@ -326,5 +326,29 @@ TEST_F(ReloadElsewhere, HoldsUpNoStop) {
     EXPECT_FALSE(has_ended());
 }
 
+// Many handshakes with TLS are under way at the end of the process.
+TEST_F(ReloadElsewhere, HoldsUpNoStopOverTls) {
+    const std::string keys = path("keys.psk");
+    std::ofstream(keys) << "alice:0123456789abcdef0123456789abcdef\n";
+    std::filesystem::permissions(keys, std::filesystem::perms::owner_read);
+    make_data("disk.img");
+    start_ours("disk.img", {"--tls", "require", "--tls-psk", keys});
+    std::string exports = quiet;
+    for (const char* name : {"one", "two", "three", "four"}) {
+        exports += R"(, {"name": ")" + std::string(name) +
+                   R"(", "upstream-connections": 16, "backing": "nbds+unix://alice@/disk?socket=)" +
+                   path("up.sock") + "&tls-psk-file=" + keys + "\"}";
+    }
+    for (const auto moment : {5ms, 15ms, 30ms, 50ms, 80ms}) {
+        configure(quiet);
+        std::filesystem::remove(socket_);
+        serve_with({"--config", path("lab.json")});
+        configure(exports);
+        server_->signal(SIGHUP);
+        std::this_thread::sleep_for(moment);
+        EXPECT_EQ(stop_server(), 0) << server_->output();
+    }
+}
+
 }  // namespace
 }  // namespace blkscope::test

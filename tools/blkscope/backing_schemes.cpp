@@ -8,15 +8,17 @@
 namespace blkscope {
 
 BackingSchemes backing_schemes() {
-    static const auto all = [] {
-        std::vector<BackingScheme> schemes(local_schemes().begin(), local_schemes().end());
+    // Never destroyed: at the end of the process another thread may still open a backing.
+    static const auto* const all = [] {
+        auto* const schemes =
+            new std::vector<BackingScheme>(local_schemes().begin(), local_schemes().end());
         for (const char* const name : {"nbd", "nbd+unix", "nbds", "nbds+unix"}) {
-            schemes.push_back({name, nbd::open_upstream});
+            schemes->push_back({name, nbd::open_upstream});
         }
-        schemes.push_back({"rbd", rbd::open_rbd});
+        schemes->push_back({"rbd", rbd::open_rbd});
         return schemes;
     }();
-    return all;
+    return *all;
 }
 
 }  // namespace blkscope

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 
+#include "base/detached_thread.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/programs.hpp"
 #include "tools/blkscope/serving_commands.hpp"
@@ -20,5 +21,5 @@ int main(int argc, char** argv) {
         return 1;
     }
     blkscope::ServingCommands commands;
-    return blkscope::run_commands(commands, words);
+    return blkscope::end_process(blkscope::run_commands(commands, words));
 }

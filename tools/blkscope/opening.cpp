@@ -2,8 +2,9 @@
 
 #include <boost/asio/post.hpp>
 #include <mutex>
-#include <thread>
 #include <utility>
+
+#include "base/detached_thread.hpp"
 
 namespace blkscope {
 
@@ -15,9 +16,16 @@ struct Opening::State {
     OpenedBackings opened = {};
     std::exception_ptr failure = {};
 
+    bool is_wanted() {
+        const std::lock_guard one(mutex);
+        return io != nullptr;
+    }
     void open(const std::vector<ExportConfig>& exports) {
         try {
-            for (const ExportConfig& exp : exports) opened[exp.name] = open_backing_of(exp);
+            for (const ExportConfig& exp : exports) {
+                if (!is_wanted()) return;
+                opened[exp.name] = open_backing_of(exp);
+            }
         } catch (...) {
             opened.clear();
             failure = std::current_exception();
@@ -41,10 +49,10 @@ Opening::Opening(boost::asio::io_context& io, std::vector<ExportConfig> exports,
         State::post(state_);
         return;
     }
-    std::thread([state = state_, exports = std::move(exports)] {
+    run_detached([state = state_, exports = std::move(exports)] {
         state->open(exports);
         State::post(state);
-    }).detach();  // looking up a name cannot be stopped
+    });
 }
 
 Opening::~Opening() {

@@ -92,12 +92,6 @@ bool is_new(const ServiceChange& change, const std::string& name) {
     return contains(change.added, name) || contains(change.replaced, name);
 }
 
-// A reload that waits for ever would never end.
-ExportConfig without_wait(ExportConfig exp) {
-    exp.upstream.wait = false;
-    return exp;
-}
-
 bool is_elsewhere(const ExportConfig& exp) {
     return !backing_kind(exp.backing, backing_schemes()).empty() &&
            backing_kind(exp.backing).empty();
@@ -266,7 +260,8 @@ std::vector<ExportConfig> Service::openings_elsewhere(const ServiceConfig& confi
     std::vector<ExportConfig> openings;
     for (const ExportConfig& exp : config.exports) {
         if (!is_new(change, exp.name) || !is_elsewhere(exp)) continue;
-        openings.push_back(without_wait(exp));
+        openings.push_back(exp);
+        openings.back().upstream.wait = false;  // a reload that waits for ever would never end
     }
     return openings;
 }
@@ -275,13 +270,17 @@ ServiceChange Service::change(ServiceConfig config, OpenedBackings opened_before
     if (!listens_itself_) require_no_addresses(config);
     const nbd::Server::Options limits = server_options(config);
     ServiceChange change = difference_to(config);
+    // One that became useless since the openings stays until the next reload.
+    std::erase_if(change.replaced, [&](const std::string& name) {
+        return is_elsewhere(*find(config, name)) && !opened_before.contains(name);
+    });
     std::vector<Adaptation> adapted = adaptations(config, change);
     opened_.clear();  // of a change that failed
     std::vector<nbd::ExportOptions> opened;
     for (const ExportConfig& exp : config.exports) {
         if (!is_new(change, exp.name)) continue;
         auto backing = std::move(opened_before[exp.name]);
-        if (backing == nullptr) backing = open_backing_of(without_wait(exp));
+        if (backing == nullptr) backing = open_backing_of(exp);
         opened.push_back(open(exp, std::move(backing), -1));
     }
     const std::vector<ListenAddress> wanted = addresses(config);

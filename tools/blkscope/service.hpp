@@ -49,9 +49,9 @@ class Service {
     /// Exports with the same configuration stay, and so do their clients. Other exports are added
     /// or removed. Models, limits, faults and depths change in place: see Adaptation. New limits of
     /// the service apply to new clients.
-    /// Opens those backings that are not open before.
-    ServiceChange change(ServiceConfig config, OpenedBackings opened_before = {});
-    /// The exports whose backings change() would open on other machines, which may answer late.
+    /// `opened_before` has the backings of openings_elsewhere(), and change() opens the others.
+    ServiceChange change(ServiceConfig config, OpenedBackings opened_before);
+    /// The exports that need a new backing on another machine, which may answer late.
     [[nodiscard]] std::vector<ExportConfig> openings_elsewhere(const ServiceConfig& config) const;
 
     [[nodiscard]] const ServiceConfig& config() const { return config_; }

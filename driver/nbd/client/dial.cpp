@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 
 namespace blkscope::nbd {
@@ -32,13 +33,23 @@ ServerAddress unix_address(const std::string& path) {
     return address_of(&address, sizeof address);
 }
 
-// A Unix socket whose queue of clients is full refuses at once. A TCP connection takes time.
+// A Unix socket whose queue of clients is full says so at once. The server makes room when it accepts.
+bool connect_in_turn(const Descriptor& socket, const ServerAddress& address, Deadline deadline) {
+    constexpr std::chrono::milliseconds turn{2};
+    const auto* const to = reinterpret_cast<const sockaddr*>(&address.address);
+    while (::connect(socket.get(), to, address.bytes) != 0) {
+        if (errno != EAGAIN || DialClock::now() + turn >= deadline) return false;
+        std::this_thread::sleep_for(turn);
+    }
+    return true;
+}
+
+// A TCP connection takes time.
 Descriptor dial_one(const ServerAddress& address, Deadline deadline) {
     Descriptor socket(
         ::socket(address.address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (!socket.is_open()) return socket;
-    const auto* const to = reinterpret_cast<const sockaddr*>(&address.address);
-    if (::connect(socket.get(), to, address.bytes) == 0) return socket;
+    if (connect_in_turn(socket, address, deadline)) return socket;
     if (errno != EINPROGRESS || !is_ready(socket, POLLOUT, deadline)) return Descriptor();
     int error = 0;
     socklen_t error_bytes = sizeof error;

@@ -5,18 +5,20 @@
 #include <atomic>
 #include <cassert>
 #include <exception>
-#include <functional>
 #include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
-#include <thread>
 #include <utility>
 
+#include "base/detached_thread.hpp"
 #include "driver/nbd/client/dial.hpp"
 
 namespace blkscope::nbd {
 namespace {
+
+constexpr std::chrono::milliseconds further_time_min{200};  // for those after the first
 
 // The connections that `connect` makes, or the reason for none.
 template <class Connect>
@@ -38,24 +40,44 @@ RemoteConnection connect_further(const Uri& uri, const ServerAddress& address,
     return connection;
 }
 
+// Connects in a thread of its own. Without a thread the future has that failure.
+std::future<RemoteConnection> begin_further(const Uri& uri, const ServerAddress& address,
+                                            std::chrono::milliseconds limit) {
+    const auto task = std::make_shared<std::packaged_task<RemoteConnection()>>(
+        [uri, address, limit] { return connect_further(uri, address, limit); });
+    auto further = task->get_future();
+    try {
+        run_detached([task] { (*task)(); });
+    } catch (const std::system_error& error) {
+        std::promise<RemoteConnection> none;
+        none.set_exception(std::make_exception_ptr(error));
+        return none.get_future();
+    }
+    return further;
+}
+
 }  // namespace
 
 // All are at one address, because a name may have several servers. Those after the first are made at
-// the same time. A request waits for two handshakes only, and the first connection is not idle for long.
+// the same time, so a request waits for two handshakes only. Where fewer will do, one that takes much
+// longer than the first is not waited for. The others would be idle meanwhile, and requests wait.
 std::vector<RemoteConnection> connect_upstream(const Uri& uri, unsigned count,
                                                std::chrono::milliseconds limit, Fewer fewer) {
     assert(count > 0);
+    const auto begin = std::chrono::steady_clock::now();
     std::vector<RemoteConnection> made;
     made.push_back(connect_to_export(uri, upstream_wishes(), limit));
     if (!made.front().remote.offers(transmission_flag::can_multi_conn)) count = 1;
-    const ServerAddress address = made.front().address;
+    const auto between = std::chrono::steady_clock::now();
     std::vector<std::future<RemoteConnection>> further;
     while (further.size() + 1 < count) {
-        further.push_back(std::async(std::launch::async, connect_further, std::cref(uri),
-                                     std::cref(address), limit));
+        further.push_back(begin_further(uri, made.front().address, limit));
     }
-    std::string failure;
+    std::chrono::steady_clock::duration patience = 2 * limit;  // each has a limit of its own
+    if (fewer == Fewer::taken) patience = further_time_min + 3 * (between - begin);
+    std::string failure = fmt::format("{}: it does not answer in time", uri.text());
     for (std::future<RemoteConnection>& one : further) {
+        if (one.wait_until(between + patience) != std::future_status::ready) continue;
         try {
             made.push_back(one.get());
         } catch (const std::runtime_error& error) {
@@ -95,7 +117,7 @@ void ThreadDialer::begin(std::chrono::milliseconds limit) {
         attempt->ended.store(true, std::memory_order_release);
     };
     try {
-        std::thread(run).detach();  // looking up a name cannot be stopped
+        run_detached(run);
     } catch (const std::system_error& error) {
         attempt_->result.failure = error.what();
         attempt_->ended.store(true, std::memory_order_release);

@@ -49,7 +49,7 @@ class UpstreamDialer {
 /// The longest time for one connection.
 inline constexpr std::chrono::milliseconds upstream_dial_time_max{5'000};
 
-/// If only some of the connections can be made.
+/// If only some of the connections can be made, or only some in good time.
 enum class Fewer : uint8_t { refused, taken };
 
 /// Makes the connections of a backing: `count`, or one if the server allows no more. Blocks up to the

@@ -154,6 +154,25 @@ TEST_F(DevicePartitions, TheLastClientsLeavingReadsAWrittenTableAgain) {
     EXPECT_TRUE(there(1));
 }
 
+TEST_F(DevicePartitions, ATableThatCannotBeReadNowLeavesThePartitionsAndIsReadLater) {
+    make_from(three(), 4);
+    one(Buf::Op::read, 100 * sector);
+    testing::internal::CaptureStderr();
+    backing_->contents.clear();
+    one(Buf::Op::write, 0);
+    for (int i = 0; i < 2; ++i) one(Buf::Op::flush);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "blkscope: nbd0: partition table ignored: its sectors cannot be read now; the "
+              "partitions stay as they were\n");
+    EXPECT_EQ(io(1).reads, 1u);
+    DiskImage changed(device_bytes);
+    changed.boot_entry(0, 0, 0x83, {100, 100});
+    backing_->contents = changed.bytes();
+    one(Buf::Op::flush);
+    EXPECT_EQ(io(1).reads, 1u);
+    EXPECT_FALSE(there(2));
+}
+
 TEST_F(DevicePartitions, OnlyAWriteOutsideThePartitionsMakesTheDeviceReadTheTable) {
     make_from(three(), 4);
     const int at_start = backing_->reads_at_once;

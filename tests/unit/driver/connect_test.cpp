@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -69,6 +71,10 @@ class ConnectTest : public ::testing::Test {
     [[nodiscard]] TlsOptions both_kinds() const {
         return {
             .mode = TlsMode::require, .certificates = folder_, .psk_file = folder_ / "keys.psk"};
+    }
+    [[nodiscard]] Uri uri_in_the_clear() const {
+        const int port = ntohs(reinterpret_cast<const sockaddr_in&>(address_.address).sin_port);
+        return parse_uri("nbd://127.0.0.1:" + std::to_string(port) + "/disk");
     }
     [[nodiscard]] std::string uri_of(const std::string& options, const std::string& user = "",
                                      const std::string& host = "localhost") const {
@@ -164,9 +170,41 @@ TEST_F(ConnectTest, AllConnectionsAfterTheFirstAreMadeAtTheSameTime) {
         while (waiting.size() < 3) waiting.push_back(accept_one());
         for (Descriptor& socket : waiting) shake_hands(std::move(socket));
     });
-    const int port = ntohs(reinterpret_cast<const sockaddr_in&>(address_.address).sin_port);
-    const Uri uri = parse_uri("nbd://127.0.0.1:" + std::to_string(port) + "/disk");
-    EXPECT_EQ(connect_upstream(uri, 4, limit, Fewer::refused).size(), 4u);
+    EXPECT_EQ(connect_upstream(uri_in_the_clear(), 4, limit, Fewer::refused).size(), 4u);
+}
+
+// After a loss the requests wait, and the connections that are there would be idle.
+TEST_F(ConnectTest, OneThatHangsIsNotWaitedForWhereFewerWillDo) {
+    std::promise<void> connected;
+    server_ = std::thread([&] {
+        serve_one();
+        const Descriptor hanging = accept_one();
+        for (int i = 0; i < 2; ++i) serve_one();
+        connected.get_future().wait();
+    });
+    const auto begin = std::chrono::steady_clock::now();
+    const size_t made = connect_upstream(uri_in_the_clear(), 4, limit, Fewer::taken).size();
+    EXPECT_LT(std::chrono::steady_clock::now() - begin, limit);
+    connected.set_value();
+    EXPECT_GE(made, 1u);
+    EXPECT_LE(made, 3u);
+}
+
+// Linux refuses a Unix socket's client at once if the server's queue is full.
+TEST_F(ConnectTest, AFullQueueOfAUnixSocketIsWaitedFor) {
+    constexpr unsigned count = 16;
+    const std::filesystem::path path = folder_ / "socket";
+    listening_ = Descriptor(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    path.native().copy(static_cast<char*>(address.sun_path), sizeof address.sun_path - 1);
+    ASSERT_EQ(bind(listening_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    ASSERT_EQ(listen(listening_.get(), 1), 0);
+    server_ = std::thread([this] {
+        for (unsigned i = 0; i < count; ++i) serve_one();
+    });
+    const Uri uri = parse_uri("nbd+unix:///disk?socket=" + path.string());
+    EXPECT_EQ(connect_upstream(uri, count, limit, Fewer::refused).size(), count);
 }
 
 // ---- TLS ----
