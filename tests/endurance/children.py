@@ -1,7 +1,7 @@
 """Children: programs that a piece runs, each in a process group of its own and with a limit of time.
 
 Ownership: the caller of start() ends the child with end(). run() ends what it has started.
-Errors:    Failure if a program takes longer than its limit.
+Errors:    Failure if a program cannot start, or takes longer than its limit.
 """
 import concurrent.futures
 import contextlib
@@ -27,9 +27,12 @@ def end_with_parent():
 
 def start(words, log, environment=None, **more):
     """A program in a group of its own, whose output goes to the file `log`."""
-    with open(log, 'ab') as output:
-        return subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
-                                env=environment, start_new_session=True, preexec_fn=end_with_parent, **more)
+    try:
+        with open(log, 'ab') as output:
+            return subprocess.Popen([str(word) for word in words], stdin=subprocess.DEVNULL, stdout=output, stderr=output,
+                                    env=environment, start_new_session=True, preexec_fn=end_with_parent, **more)
+    except OSError as error:
+        raise Failure(f'{words[0]} cannot start: {error}') from error
 
 
 def has_ended(process):

@@ -20,8 +20,10 @@ def run_or_skip(bench, name, words, **environment):
     return said, status == 0
 
 
-def finding(bench, name, said, good):
-    """The line of a run that failed: the last one that says so."""
+def finding(bench, name, said, good, done=1):
+    """The line of a run that failed: the last one that says so. A run that did nothing has failed, too."""
+    if good and done == 0:
+        return [f'{name} succeeded, but did nothing: see {bench.log(name)}']
     if good:
         return []
     bad = [line for line in said.splitlines() if re.search(r'FAILED|Failure|not true|SEED|error', line)]
@@ -90,7 +92,7 @@ def fail_power(bench):
 def use_ceph(bench):
     said, good = run_or_skip(bench, 'ceph', [TOP / 'tests/scripts/ceph', '--long', bench.build / 'bin'])
     checks = sum(1 for line in said.splitlines() if line.strip())
-    return Outcome({'lines of checks': checks}, finding(bench, 'ceph', said, good))
+    return Outcome({'lines of checks': checks}, finding(bench, 'ceph', said, good, checks))
 
 
 def watch_page(bench):
@@ -99,10 +101,11 @@ def watch_page(bench):
     said, good = run_or_skip(bench, 'page', [TOP / 'tests/scripts/page', bench.build / 'bin'],
                              BLKSCOPE_PAGE_SECONDS=str(seconds))
     heap = re.search(r'memory of the tab is flat.*', said)
-    figures = {'seconds under load': seconds, 'checks': said.count('ok      ')}
+    checks = said.count('ok      ')
+    figures = {'seconds under load': seconds, 'checks': checks}
     if heap and ':' in heap[0]:
         figures['memory'] = heap[0].partition(': ')[2]
-    return Outcome(figures, finding(bench, 'page', said, good))
+    return Outcome(figures, finding(bench, 'page', said, good, checks))
 
 
 def measure_grid(transport):
@@ -117,7 +120,7 @@ def measure_grid(transport):
         name = f'grid-{transport}'
         said, good = run_or_skip(bench, name, words)
         rows = len(csv.read_text().splitlines()) - 1 if csv.exists() else 0
-        return Outcome({'rows': rows, 'file': csv.name}, finding(bench, name, said, good))
+        return Outcome({'rows': rows, 'file': csv.name}, finding(bench, name, said, good, rows))
     return measure
 
 

@@ -153,6 +153,24 @@ def a_failure_is_told_though_another_test_cannot_run():
             assert len(pieces(bench).found) == 1
 
 
+def a_run_that_did_nothing_is_a_finding():
+    bench = types.SimpleNamespace(program=str, log=str, count=lambda _of, least: least, build=pathlib.Path('.'))
+    with mock.patch.object(commands, 'need'):
+        for said, pieces, found in (('', commands.use_ceph, 1), ('ok: a', commands.use_ceph, 0),
+                                    ('', commands.watch_page, 1), ('ok      a', commands.watch_page, 0)):
+            with mock.patch.object(commands, 'run_or_skip', return_value=(said, True)):
+                assert len(pieces(bench).found) == found
+
+
+def a_program_that_cannot_start_is_a_failure():
+    with tempfile.TemporaryDirectory() as name:
+        try:
+            children.run([pathlib.Path(name) / 'absent'], pathlib.Path(name) / 'log', 1)
+            raise AssertionError('an absent program ran')
+        except Failure as failure:
+            assert 'cannot start' in str(failure)
+
+
 def a_row_that_was_cut_off_hides_no_other():
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / 'results.jsonl'
@@ -195,7 +213,8 @@ def a_failure_of_one_simulator_keeps_the_others_lives():
 for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
              a_region_allows_what_was_written, rows_add_up, each_attack_and_each_series_is_there,
              a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number,
-             a_failure_is_told_though_another_test_cannot_run, a_row_that_was_cut_off_hides_no_other,
+             a_failure_is_told_though_another_test_cannot_run, a_run_that_did_nothing_is_a_finding,
+             a_program_that_cannot_start_is_a_failure, a_row_that_was_cut_off_hides_no_other,
              a_corpus_on_a_full_disk_is_not_whole,
              a_program_over_its_limit_ends_in_its_own_order, a_failure_of_one_simulator_keeps_the_others_lives):
     test()

@@ -25,6 +25,10 @@ hrtime_t to_nanoseconds(std::chrono::milliseconds time) {
     return std::chrono::nanoseconds(time).count();
 }
 
+bool may_go(const UpstreamRequest& request, const UpstreamOrder& order, hrtime_t now) {
+    return request.writes() ? order.may_go(request.range, now) : order.may_read(request.range, now);
+}
+
 }  // namespace
 
 UpstreamLink::UpstreamLink(Ring& ring, const UpstreamTarget& target, UpstreamDialer& dialer,
@@ -65,31 +69,40 @@ void UpstreamLink::submit(Buf& buf) {
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
     request.since = ring_.now();
     if (request.writes()) order_.enter(request.range);
+    if (phase_ == Phase::connected && may_go(request, order_, now_ns())) {
+        return send(request);
+    }
     waiting_.push_back(&request);
     if (phase_ == Phase::idle) pause();
-    if (phase_ == Phase::connected) send_what_may_go();
+    if (phase_ == Phase::connected) wake_for_waiting();
 }
 
-// A request that must wait for an older one goes when that has its answer. The alarm lets the others
-// go when the connection is settled, and fails those that have waited for too long.
-void UpstreamLink::send_what_may_go() {
+// To look at all would hold up the worker: a thousand requests may wait for a thousand old writes. So
+// an answer, which frees only what overlaps its range, names it.
+void UpstreamLink::send_what_may_go(const std::optional<UpstreamRange>& freed) {
     assert(phase_ == Phase::connected);
     if (waiting_.empty()) return;
     const hrtime_t now = now_ns();
     size_t kept = 0;
     for (UpstreamRequest* const request : waiting_) {
-        const bool goes = request->writes() ? order_.may_go(request->range, now)
-                                            : order_.may_read(request->range, now);
-        if (goes) {
+        const bool is_candidate = !freed || request->range.overlaps(*freed);
+        if (is_candidate && may_go(*request, order_, now)) {
             send(*request);
         } else {
             waiting_[kept++] = request;
         }
     }
     waiting_.resize(kept);
-    if (kept == 0) return;
-    const bool settled = now >= order_.settled_at();
-    wake_in(settled ? waiting_look_ns : std::min(order_.settled_at() - now, waiting_look_ns));
+    if (kept > 0) wake_for_waiting();
+}
+
+// A request that must wait for an older one goes when that has its answer. The alarm lets the others
+// go when the connection is settled, and fails those that have waited for too long. Newer requests
+// must not put it off.
+void UpstreamLink::wake_for_waiting() {
+    if (when() != never) return;
+    const hrtime_t left = order_.settled_at() - now_ns();
+    wake_in(left > 0 ? std::min(left, waiting_look_ns) : waiting_look_ns);
 }
 
 // Of those with as few requests, the one after the last that got one. A firewall may end an unused
@@ -130,10 +143,12 @@ void UpstreamLink::answered(RemoteRequest& remote) {
         if (planted("mark-late")) request.flush_mark = unflushed_.mark();
         if (request.request.type == Command::flush) unflushed_.flushed(request.flush_mark);
     }
-    if (request.writes()) order_.leave(request.range);
+    const bool frees = request.writes();
+    const UpstreamRange freed = request.range;
+    if (frees) order_.leave(request.range);
     request.buf->upstream_cookie = request.is_whole() ? request.request.cookie : 0;
     finish(request, request.take_result());
-    if (phase_ == Phase::connected) send_what_may_go();
+    if (frees && phase_ == Phase::connected) send_what_may_go(freed);
 }
 
 void UpstreamLink::finish(UpstreamRequest& request, int32_t result) {

@@ -28,6 +28,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -76,7 +77,9 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     void lost(std::string_view why) override;
     void due() override;
 
-    void send_what_may_go();
+    /// Sends the waiting requests that may go: all, or those that overlap `freed`.
+    void send_what_may_go(const std::optional<UpstreamRange>& freed = std::nullopt);
+    void wake_for_waiting();
     [[nodiscard]] Requester& next_of_least_busy();
     void send(UpstreamRequest& request);
     void finish(UpstreamRequest& request, int32_t result);

@@ -11,6 +11,13 @@
 #include "driver/nbd/tls/tls_session.hpp"
 
 namespace blkscope::nbd {
+namespace {
+
+// Other work of the control thread may take seconds, such as a loss of power. Bytes that the client
+// has sent meanwhile would not be read before the deadline's call.
+constexpr std::chrono::milliseconds grace{250};
+
+}  // namespace
 
 Negotiation::Negotiation(Host& host, Executor& executor, Offer offer,
                          std::unique_ptr<StreamSocket> socket, uint64_t number)
@@ -29,10 +36,13 @@ Negotiation::~Negotiation() = default;
 
 void Negotiation::start(std::chrono::milliseconds deadline) {
     assert(!stopped());
-    deadline_->start(deadline, [self = shared_from_this(), deadline] {
+    const auto late = [self = shared_from_this(), deadline] {
         if (self->stopped() || planted("deadline-forgotten")) return;
         self->log(fmt::format("not done within {} s", deadline.count() / 1000));
         self->end();
+    };
+    deadline_->start(deadline, [self = shared_from_this(), late] {
+        if (!self->stopped()) self->deadline_->start(grace, late);
     });
     write(greeting_, Step::Next::go_on);
 }

@@ -113,6 +113,14 @@ class FakeExecutor final : public Executor {
         while (step()) {
         }
     }
+    /// The thread is busy for this time. Then the timers' calls come first.
+    void stall(std::chrono::nanoseconds time) {
+        now_ += time;
+        while (FakeTimer* const next = next_alarm(now_)) {
+            const auto call = std::exchange(next->call, nullptr);
+            call();
+        }
+    }
     /// Makes the pending calls, and each timer's call at its time.
     void pass(std::chrono::nanoseconds time) {
         const Time end = now_ + time;

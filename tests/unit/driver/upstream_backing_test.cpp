@@ -468,6 +468,24 @@ TEST_F(UpstreamBackingTest, ARequestThatMustWaitForTooLongFails) {
     EXPECT_FALSE(has_request());
 }
 
+TEST_F(UpstreamBackingTest, NewerRequestsDoNotPutThatOff) {
+    open({.timeout = milliseconds(1000), .settle = long_time, .resend = false});
+    const Asked& write = ask(Buf::Op::write);
+    receive_request();
+    end_server();
+    EXPECT_EQ(end(write), EIO);
+    start_server();
+    const Asked& newer = ask(Buf::Op::write);
+    const auto deadline = std::chrono::steady_clock::now() + long_time;
+    while (!newer.done && std::chrono::steady_clock::now() < deadline) {
+        const Asked& read = ask(Buf::Op::read, 8192);
+        reply(receive_request());
+        EXPECT_EQ(end(read), 0);
+    }
+    EXPECT_TRUE(newer.done);
+    EXPECT_EQ(newer.error, EIO);
+}
+
 // Each caller that was there at the loss is told once, in any order.
 TEST_F(UpstreamBackingTest, ALossIsToldToEachCallerByItsOwnNextFlush) {
     open();
