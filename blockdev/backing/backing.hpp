@@ -108,6 +108,8 @@ class Backing {
 
     /// Whether read_now() may be called. Else the device keeps the partitions that it has.
     [[nodiscard]] virtual bool reads_now() const { return true; }
+    /// The device has made all its calls of read_now().
+    virtual void looked() {}
 
     /// Writes at once for a cache in front of the backing. False if not all bytes could be written.
     /// The same rules as for read_now(), but any thread may call it if the backing has no ring.

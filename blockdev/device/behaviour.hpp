@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "blockdev/device/table_look.hpp"
 #include "blockdev/model/fault_rule.hpp"
 #include "blockdev/model/limit_spec.hpp"
 #include "blockdev/model/model_spec.hpp"
@@ -35,6 +36,7 @@ struct DeviceOptions {
     uint32_t stats_rate = 0;     // IoStats sample one read or write in so many; 0: there are none
     uint32_t client_stats = 64;  // clients with statistics of their own, at most
     Behaviour behaviour{};
+    std::optional<TableLook> table{};  // of the backing, if a look was taken already
 };
 
 }  // namespace blkscope

@@ -49,6 +49,13 @@ bool tells_loss(const Buf& buf, uint64_t losses, uint64_t& device_was_told) {
     return true;
 }
 
+// A table that could not be read changes nothing.
+void take(TableLook look, TableWatch& watch, Accounting& accounting) {
+    if (auto partitions = watch.take(std::move(look))) {
+        accounting.io().partitions().replace(std::move(*partitions));
+    }
+}
+
 }  // namespace
 
 Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
@@ -63,9 +70,9 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
                                        options.behaviour.busy_wait)),
       first_lane_(std::make_unique<Lane>(*this, ring, std::move(backing))) {
     assert(subject_.block_bytes > 0 && subject_.size_bytes % subject_.block_bytes == 0);
-    if (auto partitions = table_.read(*first_lane_->backing_)) {
-        accounting_->io().partitions().replace(std::move(*partitions));
-    }
+    auto& first = *first_lane_->backing_;
+    take(options.table ? std::move(*options.table) : blkscope::look_at_table(first), table_,
+         *accounting_);
     set_up(std::move(options.behaviour));
     if (instance_) first_lane_->backing_->publish(subject_);
 }
@@ -334,9 +341,7 @@ void Device::note_sync(Buf& buf) {
 // blocks, unless the backing is direct.
 void Device::look_at_table() {
     if (!table_.touched() || !first_lane_->backing_->reads_now()) return;
-    if (auto partitions = table_.read(*first_lane_->backing_)) {
-        accounting_->io().partitions().replace(std::move(*partitions));
-    }
+    take(blkscope::look_at_table(*first_lane_->backing_), table_, *accounting_);
 }
 
 // ---- The counters ----

@@ -6,23 +6,17 @@
 
 namespace blkscope {
 
-std::optional<std::vector<Partition>> TableWatch::read(Backing& backing) {
-    bool readable = true;
-    PartitionTable table = read_partition_table(
-        subject_.size_bytes, subject_.block_bytes, [&](uint64_t offset, std::span<std::byte> to) {
-            readable = readable && backing.read_now(offset, to);
-            return readable;
-        });
-    touched_ = !readable;
-    if (!readable) {
+std::optional<std::vector<Partition>> TableWatch::take(TableLook look) {
+    touched_ = !look.readable;
+    if (!look.readable) {
         tell("its sectors cannot be read now; the partitions stay as they were");
         return std::nullopt;
     }
-    if (table) {
+    if (look.table) {
         problem_.clear();
-        return std::move(*table);
+        return std::move(*look.table);
     }
-    tell(table.error() + "; check it with sfdisk --verify");
+    tell(look.table.error() + "; check it with sfdisk --verify");
     return std::vector<Partition>();
 }
 

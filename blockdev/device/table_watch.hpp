@@ -1,4 +1,4 @@
-// TableWatch: decides when a device's partition table is read again, and reads it.
+// TableWatch: decides when a device's partition table is read again, and what a look means.
 //
 // A program that writes a table syncs it when it is complete, so the device asks after each flush.
 // Some programs do not sync. For them the device also asks when the last client has closed its
@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "blockdev/accounting/subject.hpp"
-#include "blockdev/backing/backing.hpp"
 #include "blockdev/device/partition_table.hpp"
+#include "blockdev/device/table_look.hpp"
 #include "blockdev/queue/buf.hpp"
 
 namespace blkscope {
@@ -40,8 +40,8 @@ class TableWatch {
     /// The bytes have changed without a request.
     void touch() { touched_ = true; }
 
-    /// Reads the table, at once. Nothing if it cannot be read now: it is then still to be read.
-    std::optional<std::vector<Partition>> read(Backing& backing);
+    /// The partitions of a look. Nothing if the table could not be read: it is then still to be read.
+    std::optional<std::vector<Partition>> take(TableLook look);
 
   private:
     /// Prints a problem, unless it is the last one that was printed.

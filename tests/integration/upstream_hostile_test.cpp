@@ -320,6 +320,41 @@ TEST_F(ReloadElsewhere, HoldsUpNeitherClientsNorStatistics) {
     EXPECT_EQ(Client(uri("far")).try_read(0, 512), 0);
 }
 
+TEST_F(ReloadElsewhere, SignalsThatComeMeanwhileAreOneMoreReload) {
+    begin_reload();
+    configure(quiet);
+    for (int i = 0; i < 20; ++i) {
+        server_->signal(SIGHUP);
+        std::this_thread::sleep_for(5ms);
+    }
+    EXPECT_FALSE(has_ended());
+    EXPECT_TRUE(eventually([&] { return has_ended(); })) << server_->output();
+    configure(std::string(quiet) + R"(, {"name": "next", "backing": "memory:1M"})");
+    reload("1 added, 0 replaced, 0 removed");
+    const std::string said = server_->output();
+    const std::string without_change = "0 added, 0 replaced, 0 removed";
+    EXPECT_EQ(said.find(without_change), said.rfind(without_change)) << said;
+}
+
+TEST_F(ReloadElsewhere, HoldsUpNobodyWhileItReadsAPartitionTable) {
+    configure(quiet);
+    serve_with({"--config", path("lab.json")});
+    HostileServer slow(path("up.sock"), image_bytes, [](HostileServer& server, const Asked& asked) {
+        std::this_thread::sleep_for(1200ms);
+        return server.send(data_of(asked, asked.offset, asked.length));
+    });
+    configure(std::string(quiet) + R"(, {"name": "far", "backing": ")" + our_uri() + "\"}");
+    server_->signal(SIGHUP);
+    auto longest = std::chrono::steady_clock::duration::zero();
+    EXPECT_TRUE(eventually([&] {
+        const auto begin = std::chrono::steady_clock::now();
+        EXPECT_EQ(Client(uri("quiet")).try_write(0, 512), 0);
+        longest = std::max(longest, std::chrono::steady_clock::now() - begin);
+        return server_->output().find("1 added, 0 replaced, 0 removed") != std::string::npos;
+    })) << server_->output();
+    EXPECT_LT(longest, 1s);
+}
+
 TEST_F(ReloadElsewhere, HoldsUpNoStop) {
     begin_reload();
     EXPECT_EQ(stop_server(), 0);

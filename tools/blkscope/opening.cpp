@@ -24,7 +24,9 @@ struct Opening::State {
         try {
             for (const ExportConfig& exp : exports) {
                 if (!is_wanted()) return;
-                opened[exp.name] = open_backing_of(exp);
+                auto backing = open_backing_of(exp);
+                TableLook look = look_at_table(*backing);
+                opened.emplace(exp.name, OpenedBacking{std::move(backing), std::move(look)});
             }
         } catch (...) {
             opened.clear();

@@ -1,4 +1,5 @@
-// Opening: opens backings on other machines in a thread of its own, because these may answer late.
+// Opening: opens backings on other machines, and reads their partition tables. A thread of its own does
+// that, because other machines may answer late.
 //
 //     Opening ─▶ thread: open_backing_of(), one after the other ─▶ control thread: done(opened, failure)
 //

@@ -18,6 +18,7 @@
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/descriptor.hpp"
 #include "base/descriptor_limit.hpp"
@@ -146,7 +147,12 @@ class Reloader {
             if (error) return;
             const bool hung_up = had_terminal_ && !has_terminal();
             if (options_.config_path.empty() && hung_up) return io_.stop();
-            reload();
+            wait();
+            if (opening_) {
+                again_ = true;
+            } else {
+                reload();
+            }
         });
     }
 
@@ -191,7 +197,7 @@ class Reloader {
     void end_reload() {
         opening_.reset();
         notify_manager("READY=1");
-        wait();  // the next signal, which may have come meanwhile
+        if (std::exchange(again_, false)) reload();
     }
 
     void print(const ServiceChange& change) const {
@@ -209,6 +215,7 @@ class Reloader {
     const ServeOptions& options_;
     asio::signal_set signals_;
     std::optional<Opening> opening_;  // of a reload under way
+    bool again_ = false;              // another signal has come meanwhile, or several
     bool had_terminal_ = has_terminal();
 };
 

@@ -279,9 +279,11 @@ ServiceChange Service::change(ServiceConfig config, OpenedBackings opened_before
     std::vector<nbd::ExportOptions> opened;
     for (const ExportConfig& exp : config.exports) {
         if (!is_new(change, exp.name)) continue;
-        auto backing = std::move(opened_before[exp.name]);
-        if (backing == nullptr) backing = open_backing_of(exp);
-        opened.push_back(open(exp, std::move(backing), -1));
+        const auto before = opened_before.find(exp.name);
+        const bool is_open = before != opened_before.end();
+        opened.push_back(
+            open(exp, is_open ? std::move(before->second.backing) : open_backing_of(exp), -1));
+        if (is_open) opened.back().table = std::move(before->second.look);
     }
     const std::vector<ListenAddress> wanted = addresses(config);
     const std::vector<Listening> new_ones = listen_on_new(wanted);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/device/table_look.hpp"
 #include "driver/nbd/server/server.hpp"
 #include "tools/blkscope/adaptation.hpp"
 #include "tools/blkscope/config.hpp"
@@ -26,8 +27,14 @@ struct Door {
     int preferred_instance = -1;     // for the first export's device; -1 for any
 };
 
+/// A backing on another machine, and the partition table that it had when it was opened.
+struct OpenedBacking {
+    std::unique_ptr<Backing> backing;
+    TableLook look;
+};
+
 /// Backings that are open already, by the names of their exports.
-using OpenedBackings = std::map<std::string, std::unique_ptr<Backing>>;
+using OpenedBackings = std::map<std::string, OpenedBacking>;
 
 /// Opens the backing of an export. Any thread. Throws as open_backing(), and std::invalid_argument for
 /// settings that exclude each other.

@@ -13,10 +13,10 @@
 namespace blkscope::nbd {
 namespace {
 
-// Of each read before the first request, when no client waits.
-constexpr std::chrono::milliseconds first_look_time_max{1'000};
-// Of one look at the device later: all read_now() without a request in between. The worker does nothing
-// else meanwhile, so the clients of its other devices wait too.
+// Of the look before the first request, by the thread that opens the backing.
+constexpr std::chrono::milliseconds first_look_time_max{5'000};
+// Of one look at the device later. The worker does nothing else meanwhile, so the clients of its other
+// devices wait too.
 constexpr std::chrono::milliseconds look_time_max{150};
 constexpr std::chrono::milliseconds slow_look_time{50};
 constexpr std::chrono::seconds rest_time{30};  // after a look that failed or was slow
@@ -115,7 +115,7 @@ std::optional<int32_t> UpstreamBacking::refusal(Buf& buf) const {
 std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
     assert(ring_ != nullptr);
     assert(buf.state == Buf::State::running);
-    end_look();
+    assert(!look_);
     if (const auto result = refusal(buf)) return result;
     if (!link_) {
         link_.emplace(*ring_, target_, *dialer_, kstat_);
@@ -127,10 +127,11 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
 
 // ---- Reads of the device itself ----
 
-void UpstreamBacking::end_look() {
+// A connection that stayed would take a place of the server.
+void UpstreamBacking::looked() {
     if (!look_) return;
     side_.reset();
-    if (look_->end - look_->begin > slow_look_time) rests_until_ = look_->end + rest_time;
+    if (link_ && look_->end - look_->begin > slow_look_time) rests_until_ = look_->end + rest_time;
     look_.reset();
 }
 
@@ -145,36 +146,34 @@ bool UpstreamBacking::reads_now() const {
 bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     if (!reads_now()) return false;
     const auto now = std::chrono::steady_clock::now();
-    const size_t most = abilities_.request_bytes_max;
-    if (!link_) {
-        const ReadEnd end =
-            read_blocks(first_.front(), offset, to, most, now + first_look_time_max);
-        if (end == ReadEnd::lost) {
-            first_.clear();
-            kstat_.disconnected(UpstreamKstat::State::waiting);
-        }
-        return end == ReadEnd::done;
-    }
-    if (look_ && now >= look_->begin + look_time_max) {
-        end_look();
-        if (!reads_now()) return false;
-    }
     if (!look_) look_ = Look{.begin = now, .end = now};
-    const Deadline deadline = look_->begin + look_time_max;
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - now);
-    assert(left.count() > 0);
+    const Deadline deadline = look_->begin + (link_ ? look_time_max : first_look_time_max);
+    const ReadEnd end = now < deadline ? read_before(deadline, offset, to) : ReadEnd::lost;
+    look_->end = std::chrono::steady_clock::now();
+    if (end == ReadEnd::lost) lose_look();
+    return end == ReadEnd::done;
+}
+
+ReadEnd UpstreamBacking::read_before(Deadline deadline, uint64_t offset, std::span<std::byte> to) {
+    const size_t most = abilities_.request_bytes_max;
+    if (!link_) return read_blocks(first_.front(), offset, to, most, deadline);
     if (!side_) {
-        DialResult dialled = dialer_->dial_now(left);
+        const auto left = deadline - std::chrono::steady_clock::now();
+        DialResult dialled = dialer_->dial_now(std::chrono::ceil<std::chrono::milliseconds>(left));
         if (!dialled.connections.empty()) side_ = std::move(dialled.connections.front());
     }
     const bool usable = side_ && shortcoming(target_.offered, side_->remote).empty();
-    const ReadEnd end = usable ? read_blocks(*side_, offset, to, most, deadline) : ReadEnd::lost;
-    look_->end = std::chrono::steady_clock::now();
-    if (end == ReadEnd::lost) {
-        end_look();
-        rests_until_ = std::chrono::steady_clock::now() + rest_time;
+    return usable ? read_blocks(*side_, offset, to, most, deadline) : ReadEnd::lost;
+}
+
+void UpstreamBacking::lose_look() {
+    if (link_) {
+        rests_until_ = look_->end + rest_time;
+    } else {
+        first_.clear();
+        kstat_.disconnected(UpstreamKstat::State::waiting);
     }
-    return end == ReadEnd::done;
+    side_.reset();
 }
 
 }  // namespace blkscope::nbd

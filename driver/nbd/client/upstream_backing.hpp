@@ -14,10 +14,12 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "blockdev/backing/backing.hpp"
+#include "driver/nbd/client/blocking_reader.hpp"
 #include "driver/nbd/client/dial.hpp"
 #include "driver/nbd/client/upstream_dialer.hpp"
 #include "driver/nbd/client/upstream_kstat.hpp"
@@ -45,6 +47,7 @@ class UpstreamBacking final : public Backing {
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] bool reads_now() const override;
+    void looked() override;
     [[nodiscard]] uint64_t losses() const override { return link_ ? link_->losses() : 0; }
     [[nodiscard]] bool must_be_reopened() const override;
     void publish(const Subject& subject) override;
@@ -52,14 +55,15 @@ class UpstreamBacking final : public Backing {
     [[nodiscard]] const UpstreamKstat& figures() const { return kstat_; }
 
   private:
-    /// Reads of the device itself, after the first request: from the first one to the latest.
+    /// Reads of the device itself: from the first one to the latest.
     struct Look {
         Deadline begin;
         Deadline end;
     };
 
     [[nodiscard]] std::optional<int32_t> refusal(Buf& buf) const;
-    void end_look();
+    ReadEnd read_before(Deadline deadline, uint64_t offset, std::span<std::byte> to);
+    void lose_look();
 
     const UpstreamTarget target_;
     const Abilities abilities_;
@@ -67,7 +71,7 @@ class UpstreamBacking final : public Backing {
     UpstreamKstat kstat_;
     Ring* ring_ = nullptr;
     std::vector<RemoteConnection> first_;   // until the first request
-    std::optional<Look> look_;              // until the next request
+    std::optional<Look> look_;              // until looked()
     std::optional<RemoteConnection> side_;  // of the look
     Deadline rests_until_{};                // no look before
     std::optional<UpstreamLink> link_;      // from the first request on

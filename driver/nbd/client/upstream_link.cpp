@@ -39,6 +39,7 @@ UpstreamLink::UpstreamLink(Ring& ring, const UpstreamTarget& target, UpstreamDia
       dialer_(dialer),
       kstat_(kstat),
       order_(to_nanoseconds(target.options.settle)),
+      outage_(kernel_ticks(ring.kernel(), pause_ns_max + to_nanoseconds(upstream_dial_time_max))),
       pause_ns_(pause_ns_min) {
     assert(target_.options.timeout.count() > 0);
 }
@@ -67,7 +68,9 @@ void UpstreamLink::submit(Buf& buf) {
     assert(phase_ != Phase::changed);
     UpstreamRequest& request = requests_.acquire();
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
-    request.since = ring_.now();
+    // A flush also serves others, which may have come just now.
+    const hrtime_t arrival = buf.op == Buf::Op::flush ? ring_.now() : buf.queued;
+    request.since = outage_.waits_since(arrival, ring_.now());
     if (request.writes()) order_.enter(request.range);
     if (phase_ == Phase::connected && may_go(request, order_, now_ns())) {
         return send(request);
@@ -196,6 +199,7 @@ void UpstreamLink::establish(std::vector<RemoteConnection> connections) {
                                  Requester::Receives::while_owed);
     }
     phase_ = Phase::connected;
+    outage_.connected();
     established_ns_ = now_ns();
     kstat_.connected(requesters_.size());
 }
@@ -297,6 +301,7 @@ void UpstreamLink::take_dialled(DialResult dialled) {
     if (dialled.connections.empty()) {
         if (dialled.failure != last_failure_) log("no connection", dialled.failure);
         last_failure_ = std::move(dialled.failure);
+        outage_.attempt_failed(ring_.now());
         return pause();
     }
     last_failure_.clear();

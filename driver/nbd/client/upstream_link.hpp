@@ -40,6 +40,7 @@
 #include "driver/nbd/client/upstream_dialer.hpp"
 #include "driver/nbd/client/upstream_kstat.hpp"
 #include "driver/nbd/client/upstream_order.hpp"
+#include "driver/nbd/client/upstream_outage.hpp"
 #include "driver/nbd/client/upstream_request.hpp"
 
 namespace blkscope::nbd {
@@ -108,6 +109,7 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     UpstreamRequests requests_;
     std::vector<UpstreamRequest*> waiting_;  // in the order of arrival
     UpstreamOrder order_;
+    UpstreamOutage outage_;  // in ticks of the ring's clock
     UnflushedWrites unflushed_;
     bool writes_are_lost_ = false;  // by the last loss
     uint64_t losses_ = 0;

@@ -62,7 +62,8 @@ Export::Export(Worker& its_worker, ExportOptions options)
               .order = options.order,
               .stats_rate = options.stats_rate,
               .client_stats = options.client_stats,
-              .behaviour = std::move(options.behaviour)}),
+              .behaviour = std::move(options.behaviour),
+              .table = std::move(options.table)}),
       backing_(device.backing().describe()),
       crash_cache_text_(crash_cache ? crash_cache->text() : "") {}
 

@@ -262,6 +262,8 @@ TEST(Config, AWrongExportHasItsKey) {
 
 TEST(Config, AFileThatCannotBeReadIsAnErrorOfTheSystem) {
     EXPECT_THROW(read_config("/nonexistent/lab.json"), std::system_error);
+    EXPECT_THROW(read_config("/"), std::system_error);
+    EXPECT_THROW(read_config("/dev/null"), std::invalid_argument);  // is empty
 }
 
 }  // namespace

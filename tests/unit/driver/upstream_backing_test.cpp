@@ -318,6 +318,7 @@ TEST_F(UpstreamBackingTest, AfterALookThatFailsTheDeviceLooksNoMoreForATime) {
     EXPECT_TRUE(backing_->reads_now());
     std::array<std::byte, 512> to{};
     EXPECT_FALSE(backing_->read_now(0, to));  // nothing to connect to
+    backing_->looked();
     EXPECT_FALSE(backing_->reads_now());
     start_server(remote);
     EXPECT_FALSE(backing_->read_now(0, to));
@@ -339,6 +340,10 @@ TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
     for (int i = 0; i < 2; ++i) EXPECT_TRUE(backing_->read_now(0, to));  // both are of one look
     looked.store(true);
     server.join();
+    backing_->looked();
+    std::byte none{};
+    EXPECT_EQ(recv(this->server().get(), &none, 1, 0),
+              0);  // the look's connection has ended with it
     before_last_ = 1;
     const Asked& next = ask(Buf::Op::read);
     EXPECT_FALSE(backing_->reads_now());
