@@ -52,7 +52,7 @@ bool tells_loss(const Buf& buf, uint64_t losses, uint64_t& device_was_told) {
 // A table that could not be read changes nothing.
 void take(TableLook look, TableWatch& watch, Accounting& accounting) {
     if (auto partitions = watch.take(std::move(look))) {
-        accounting.io().partitions().replace(std::move(*partitions));
+        accounting.io().partitions().replace(*partitions);
     }
 }
 

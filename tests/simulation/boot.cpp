@@ -226,7 +226,7 @@ nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>&
     served.plan = plan_.exports[index];
     served.name = "export" + std::to_string(index);
     if (reloads_ > 0) served.name += "." + std::to_string(reloads_);
-    served.with_liars = false;
+    served.with_liars = served.closes = false;
     served.clients.clear();
     if (served.oracle) old_oracles_.push_back(std::move(served.oracle));
     std::unique_ptr<Backing> backing = make_backing(served, content);
@@ -290,6 +290,7 @@ void Boot::make_client(unsigned number) {
                                                 random, plan, invitation));
     Client* const client = clients_.back().get();
     served.clients.push_back(client);
+    if (served.closes) client->may_be_closed();
     if (plan.manner != ClientPlan::Manner::honest) served.with_liars = true;
     const nbd::Peer peer = peer_of(wire, number, number);
     const auto when = static_cast<hrtime_t>(random.between(1, 100'000));
@@ -510,7 +511,7 @@ void Boot::change_one() {
     Served& served = exports_[random_.below(exports_.size())];
     changes_.make_one(*server_->find_device(served.name), served.plan.medium != Medium::null);
     if (!changes_.closes()) return;
-    served.with_liars = true;  // some requests have no answer
+    served.with_liars = served.closes = true;  // some requests have no answer
     for (Client* client : served.clients) client->may_be_closed();
 }
 

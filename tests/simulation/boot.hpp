@@ -94,6 +94,7 @@ class Boot {
         std::unique_ptr<Oracle> oracle;
         std::vector<Client*> clients;
         bool with_liars = false;  // some client did not wait for its answers
+        bool closes = false;      // a fault rule has closed connections, or will
     };
 
     struct Driven {

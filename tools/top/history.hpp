@@ -33,8 +33,13 @@ class History {
   public:
     static constexpr size_t columns_max = 512;  // wider than usual terminals
 
-    /// Adds the newest column, and removes the oldest if there are too many.
+    /// Adds the newest column, and removes the oldest if there are too many. Empty buckets behind the
+    /// last one with a count take no memory.
     void add(Column column) {
+        for (const auto counts :
+             {&Column::wait, &Column::service, &Column::receive, &Column::reply}) {
+            trim(column.*counts);
+        }
         columns_.push_back(std::move(column));
         if (columns_.size() > columns_max) columns_.pop_front();
     }
@@ -48,6 +53,11 @@ class History {
     }
 
   private:
+    static void trim(std::vector<uint64_t>& counts) {
+        while (!counts.empty() && counts.back() == 0) counts.pop_back();
+        counts.shrink_to_fit();
+    }
+
     std::deque<Column> columns_;
 };
 

@@ -39,6 +39,14 @@ TEST(TopHeatmap, TheSlowEndIsOnTop) {
     EXPECT_NEAR(maps.row_floor_ns(2), 1e4, 1e-2);
 }
 
+TEST(TopHistory, HasNoEmptyBucketsBehindTheLastCount) {
+    History history;
+    history.add(column_of({0, 3, 0, 1}, {}));
+    EXPECT_EQ(history.ago(0).wait, (std::vector<uint64_t>{0, 3, 0, 1}));
+    EXPECT_TRUE(history.ago(0).service.empty());
+    EXPECT_EQ(history.ago(0).service.capacity(), 0u);
+}
+
 TEST(TopHeatmap, TheNewestIntervalIsAtTheRight) {
     History history;
     history.add(column_of({0, 1}, {}));

@@ -38,8 +38,8 @@ TEST(TopModel, TheNextIsOfTheIntervalBetweenThem) {
     ASSERT_EQ(tracked.history.size(), 1u);
     const Column& column = tracked.history.ago(0);
     EXPECT_EQ(column.elapsed_ns, one_second);
-    EXPECT_EQ(column.wait, (std::vector<uint64_t>{0, 0, 0, 50, 0, 0, 0, 0, 0, 0}));
-    EXPECT_EQ(column.service, (std::vector<uint64_t>{0, 0, 50, 0, 0, 0, 0, 0, 0, 0}));
+    EXPECT_EQ(column.wait, (std::vector<uint64_t>{0, 0, 0, 50}));
+    EXPECT_EQ(column.service, (std::vector<uint64_t>{0, 0, 50}));
 }
 
 TEST(TopModel, ADeviceThatComesHasDoneAllOfItSince) {
