@@ -161,18 +161,20 @@ class Reloader {
         notify_manager("RELOADING=1");
         try {
             const ServiceConfig config = find_config(options_);
-            opening_.emplace(io_, service_.openings_elsewhere(config),
-                             [this, config](OpenedBackings opened, std::exception_ptr failure) {
-                                 change(config, std::move(opened), failure);
-                                 end_reload();
-                             });
+            opening_.emplace(
+                io_, service_.openings_elsewhere(config),
+                [this, config](OpenedBackings opened, const std::exception_ptr& failure) {
+                    change(config, std::move(opened), failure);
+                    end_reload();
+                });
         } catch (const std::exception& failure) {
             refuse(failure);
             end_reload();
         }
     }
 
-    void change(const ServiceConfig& config, OpenedBackings opened, std::exception_ptr failed) {
+    void change(const ServiceConfig& config, OpenedBackings opened,
+                const std::exception_ptr& failed) {
         try {
             if (failed) std::rethrow_exception(failed);
             const ServiceChange change = service_.change(config, std::move(opened));
