@@ -106,6 +106,8 @@ def rows_add_up():
     last = types.SimpleNamespace(together=None)
     rows = [row('page', 1, {'n': 1}), row('page', 1, {'n': 2}), row('page', 1, {'n': 3}, share=0.1)]
     assert [one['figures']['n'] for one in results.counted_rows(last, rows)] == [2], 'the last whole run'
+    ended_early = [row('page', 100, {'n': 1}, share=0.5), row('page', 9, {'n': 2}, found=['a byte is wrong'])]
+    assert [one['figures']['n'] for one in results.counted_rows(last, ended_early)] == [1], 'not the one that ended early'
 
 
 def each_attack_and_each_series_is_there():
@@ -171,6 +173,11 @@ def a_program_that_cannot_start_is_a_failure():
             assert 'cannot start' in str(failure)
 
 
+def a_finding_names_no_folder_of_this_machine():
+    line = results.without_folders('see /a/b/build/endurance/kills.log and /a/b/tests/vm/run', '/a/b/build/endurance', '/a/b')
+    assert line == 'see kills.log and tests/vm/run'
+
+
 def a_row_that_was_cut_off_hides_no_other():
     with tempfile.TemporaryDirectory() as name:
         path = pathlib.Path(name) / 'results.jsonl'
@@ -214,7 +221,7 @@ for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_th
              a_region_allows_what_was_written, rows_add_up, each_attack_and_each_series_is_there,
              a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number,
              a_failure_is_told_though_another_test_cannot_run, a_run_that_did_nothing_is_a_finding,
-             a_program_that_cannot_start_is_a_failure, a_row_that_was_cut_off_hides_no_other,
+             a_program_that_cannot_start_is_a_failure, a_finding_names_no_folder_of_this_machine, a_row_that_was_cut_off_hides_no_other,
              a_corpus_on_a_full_disk_is_not_whole,
              a_program_over_its_limit_ends_in_its_own_order, a_failure_of_one_simulator_keeps_the_others_lives):
     test()
