@@ -253,6 +253,7 @@ ServiceConfig read_config(const std::string& path) {
     errno = 0;
     std::ifstream in(path, std::ios::binary);
     std::ostringstream text;
+    // The operator << takes an empty file for a failure.
     if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
     if (in.bad() || !in.is_open() || !text) {
         throw std::system_error(errno == 0 ? EIO : errno, std::generic_category(), "read " + path);

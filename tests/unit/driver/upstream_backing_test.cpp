@@ -145,6 +145,16 @@ class UpstreamBackingTest : public ::testing::Test {
         for (int i = 0; i < 3; ++i) turn();
         return buf;
     }
+    /// A write whose range rests for longer than a request may wait, because an older write has failed.
+    const Asked& ask_behind_a_failed_write() {
+        open({.timeout = milliseconds(1000), .settle = long_time, .resend = false});
+        const Asked& write = ask(Buf::Op::write);
+        receive_request();
+        end_server();
+        EXPECT_EQ(end(write), EIO);
+        start_server();
+        return ask(Buf::Op::write);
+    }
     int end(const Asked& buf) {
         turn_until([&] { return buf.done; });
         return buf.error;
@@ -456,15 +466,8 @@ TEST_F(UpstreamBackingTest, WithoutResendsAWriteFailsAndItsRangeRests) {
     EXPECT_EQ(end(newer), 0);
 }
 
-// The range of the failed write rests for longer than a request may wait.
 TEST_F(UpstreamBackingTest, ARequestThatMustWaitForTooLongFails) {
-    open({.timeout = milliseconds(1000), .settle = long_time, .resend = false});
-    const Asked& write = ask(Buf::Op::write);
-    receive_request();
-    end_server();
-    EXPECT_EQ(end(write), EIO);
-    start_server();
-    const Asked& newer = ask(Buf::Op::write);
+    const Asked& newer = ask_behind_a_failed_write();
     const Asked& read = ask(Buf::Op::read, 8192);
     reply(receive_request());
     EXPECT_EQ(end(read), 0);
@@ -474,13 +477,7 @@ TEST_F(UpstreamBackingTest, ARequestThatMustWaitForTooLongFails) {
 }
 
 TEST_F(UpstreamBackingTest, NewerRequestsDoNotPutThatOff) {
-    open({.timeout = milliseconds(1000), .settle = long_time, .resend = false});
-    const Asked& write = ask(Buf::Op::write);
-    receive_request();
-    end_server();
-    EXPECT_EQ(end(write), EIO);
-    start_server();
-    const Asked& newer = ask(Buf::Op::write);
+    const Asked& newer = ask_behind_a_failed_write();
     const auto deadline = std::chrono::steady_clock::now() + long_time;
     while (!newer.done && std::chrono::steady_clock::now() < deadline) {
         const Asked& read = ask(Buf::Op::read, 8192);
