@@ -104,6 +104,7 @@ class Buf : public Completion {
     hrtime_t handed_to_ring = 0;    // when the ring got a write that is timed; 0 if it is not timed
     Lane* lane = nullptr;           // the lane that strategy() was called with
     VolumeKstat* partition = nullptr;  // the partition that contains the request, or nullptr
+    hrtime_t newest = 0;               // of a flush: the arrival of the newest flush that it serves
     hrtime_t tokens_since = 0;  // when the tokens of the request were there, on the model's clock
     Plan* plan = nullptr;       // of a device with a model or faults; else nullptr
     Buf* next = nullptr;        // the next member of the same queue

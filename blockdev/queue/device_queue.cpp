@@ -1,5 +1,6 @@
 #include "blockdev/queue/device_queue.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <limits>
 
@@ -59,8 +60,11 @@ DeviceQueue::Turn DeviceQueue::take_front() {
     Buf& buf = waiting_.take_front();
     assert(buf.state == Buf::State::waiting);
     const bool flush = buf.op == Buf::Op::flush;
+    buf.newest = buf.queued;
     if (flush && flush_ != nullptr) {
-        (planted("flush-joins") ? served_ : gathered_).push(buf);
+        BufQueue& joined = planted("flush-joins") ? served_ : gathered_;
+        joined.push(buf);
+        joined.front().newest = std::max(joined.front().newest, buf.queued);
         return {&buf, false};
     }
     assert(running_ < depth_);

@@ -270,6 +270,22 @@ TEST_F(UpstreamHostile, AHandshakeThatDripsEndsTheStartInTime) {
     EXPECT_LT(std::chrono::steady_clock::now() - began, 8s);
 }
 
+// The start reads the partition table of each export.
+TEST_F(UpstreamHostile, ASignalEndsAStartThatWaitsForAnAnswer) {
+    std::atomic<bool> asked{false};
+    HostileServer silent(path("up.sock"), image_bytes, [&](HostileServer&, const Asked&) {
+        asked.store(true);
+        return true;
+    });
+    Process starting({BLKSCOPE_BINARY, "serve", our_uri(), "--unix", path("us.sock")},
+                     path("out"));
+    ASSERT_TRUE(eventually([&] { return asked.load(); }));
+    const auto began = std::chrono::steady_clock::now();
+    starting.signal(SIGTERM);
+    EXPECT_EQ(starting.wait(), 128 + SIGTERM);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, 2s);
+}
+
 TEST_F(UpstreamHostile, AHandshakeThatDripsCostsARequestItsTime) {
     serve_chain({"--upstream-timeout", "2"});
     Client client(uri());

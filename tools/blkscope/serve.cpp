@@ -255,9 +255,9 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
     if (attachment) attachment->check();
 }
 
-bool waits_for_another(const ServiceConfig& config) {
+bool asks_another_server(const ServiceConfig& config) {
     return std::ranges::any_of(config.exports, [](const ExportConfig& exp) {
-        return exp.upstream.wait && backing_kind(exp.backing, backing_schemes()).starts_with("nbd");
+        return backing_kind(exp.backing, backing_schemes()).starts_with("nbd");
     });
 }
 
@@ -276,13 +276,13 @@ void serve(const ServeOptions& options) {
     asio::io_context io;
     asio::signal_set signals(io);
     // Before any thread is created: signals must have their actions before one can come. But while the start
-    // waits for another machine, which may be long, a signal ends the process at once.
-    const bool waits = waits_for_another(config);
-    if (!waits) end_by(signals);
+    // waits for another server, which may be long, a signal ends the process at once.
+    const bool asks = asks_another_server(config);
+    if (!asks) end_by(signals);
     in_run_directory([&] { kstat::publish_on(io); });
     nbd::AsioExecutor executor(io);
     Service service(executor, std::move(config), door);
-    if (waits) end_by(signals);
+    if (asks) end_by(signals);
     warn_of_backings(service);
     nbd::Server& server = service.server();
     Reloader reloader(io, service, options);

@@ -83,14 +83,15 @@ void UpstreamBacking::publish(const Subject& subject) {
 // The result of a request that never goes to the server. The last flush of all does not wait for a
 // lost server. Writes that were not flushed are lost, and the device says so.
 std::optional<int32_t> UpstreamBacking::refusal(Buf& buf) const {
+    const bool stands = link_ ? link_->is_connected() : !first_.empty();
+    if (buf.exempt && !stands) return 0;
     if (link_ && link_->is_useless()) {
         buf.injected = true;
         return -EIO;
     }
-    const bool stands = link_ ? link_->is_connected() : !first_.empty();
     switch (buf.op) {
         case Buf::Op::flush:
-            if (!abilities_.flush || (buf.exempt && !stands)) return 0;
+            if (!abilities_.flush) return 0;
             return std::nullopt;
         case Buf::Op::trim:
             if (!abilities_.trim) return -EINVAL;
@@ -131,7 +132,8 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
 void UpstreamBacking::looked() {
     if (!look_) return;
     side_.reset();
-    if (link_ && look_->end - look_->begin > slow_look_time) rests_until_ = look_->end + rest_time;
+    const bool slow = look_->end - look_->begin > slow_look_time;
+    if (link_ && (slow || look_->failed)) rests_until_ = look_->end + rest_time;
     look_.reset();
 }
 
@@ -146,10 +148,11 @@ bool UpstreamBacking::reads_now() const {
 bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     if (!reads_now()) return false;
     const auto now = std::chrono::steady_clock::now();
-    if (!look_) look_ = Look{.begin = now, .end = now};
+    if (!look_) look_ = Look{.begin = now, .end = now, .failed = false};
     const Deadline deadline = look_->begin + (link_ ? look_time_max : first_look_time_max);
     const ReadEnd end = now < deadline ? read_before(deadline, offset, to) : ReadEnd::lost;
     look_->end = std::chrono::steady_clock::now();
+    look_->failed = look_->failed || end != ReadEnd::done;
     if (end == ReadEnd::lost) lose_look();
     return end == ReadEnd::done;
 }
@@ -167,13 +170,10 @@ ReadEnd UpstreamBacking::read_before(Deadline deadline, uint64_t offset, std::sp
 }
 
 void UpstreamBacking::lose_look() {
-    if (link_) {
-        rests_until_ = look_->end + rest_time;
-    } else {
-        first_.clear();
-        kstat_.disconnected(UpstreamKstat::State::waiting);
-    }
     side_.reset();
+    if (link_) return;
+    first_.clear();
+    kstat_.disconnected(UpstreamKstat::State::waiting);
 }
 
 }  // namespace blkscope::nbd

@@ -59,6 +59,7 @@ class UpstreamBacking final : public Backing {
     struct Look {
         Deadline begin;
         Deadline end;
+        bool failed;
     };
 
     [[nodiscard]] std::optional<int32_t> refusal(Buf& buf) const;

@@ -20,9 +20,15 @@ constexpr hrtime_t pause_ns_max = 5'000 * ms_ns;
 constexpr hrtime_t stood_ns = 500 * ms_ns;  // a connection that stood so long was a good one
 constexpr hrtime_t look_ns = 10 * ms_ns;  // how often a connection that ends or begins is looked at
 constexpr hrtime_t waiting_look_ns = 100 * ms_ns;  // how often waiting requests are looked at
+constexpr hrtime_t moment_ns_min = 100 * ms_ns;    // of an outage: a quarter of the timeout
+constexpr hrtime_t moment_ns_max = 1'000 * ms_ns;
 
 hrtime_t to_nanoseconds(std::chrono::milliseconds time) {
     return std::chrono::nanoseconds(time).count();
+}
+
+hrtime_t moment_ns(hrtime_t timeout_ns) {
+    return std::clamp(timeout_ns / 4, moment_ns_min, moment_ns_max);
 }
 
 bool may_go(const UpstreamRequest& request, const UpstreamOrder& order, hrtime_t now) {
@@ -39,7 +45,8 @@ UpstreamLink::UpstreamLink(Ring& ring, const UpstreamTarget& target, UpstreamDia
       dialer_(dialer),
       kstat_(kstat),
       order_(to_nanoseconds(target.options.settle)),
-      outage_(kernel_ticks(ring.kernel(), pause_ns_max + to_nanoseconds(upstream_dial_time_max))),
+      outage_(kernel_ticks(ring.kernel(), to_nanoseconds(target.options.timeout)),
+              kernel_ticks(ring.kernel(), moment_ns(to_nanoseconds(target.options.timeout)))),
       pause_ns_(pause_ns_min) {
     assert(target_.options.timeout.count() > 0);
 }
@@ -68,9 +75,10 @@ void UpstreamLink::submit(Buf& buf) {
     assert(phase_ != Phase::changed);
     UpstreamRequest& request = requests_.acquire();
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
-    // A flush also serves others, which may have come just now.
-    const hrtime_t arrival = buf.op == Buf::Op::flush ? ring_.now() : buf.queued;
-    request.since = outage_.waits_since(arrival, ring_.now());
+    // A flush may serve newer ones, which have waited for less.
+    const hrtime_t arrival = buf.op == Buf::Op::flush ? buf.newest : buf.queued;
+    request.given = ring_.now();
+    request.since = outage_.waits_since(std::min(arrival, request.given), request.given);
     if (request.writes()) order_.enter(request.range);
     if (phase_ == Phase::connected && may_go(request, order_, now_ns())) {
         return send(request);
@@ -138,6 +146,7 @@ void UpstreamLink::answered(RemoteRequest& remote) {
     if (request.error == static_cast<uint32_t>(Error::eshutdown)) {
         return lost("the server shuts down");
     }
+    outage_.answered();
     kstat_.answered_in(static_cast<uint64_t>(kernel_ns(ring_.kernel(), request.answered) -
                                              kernel_ns(ring_.kernel(), request.sent)));
     if (request.error == 0) {
@@ -171,11 +180,11 @@ void UpstreamLink::fail(UpstreamRequest& request) {
 
 // Requests without a client, or that have waited for too long.
 void UpstreamLink::fail_old_ones() {
-    const hrtime_t oldest =
-        ring_.now() - kernel_ticks(ring_.kernel(), to_nanoseconds(target_.options.timeout));
+    const hrtime_t now = ring_.now();
     size_t kept = 0;
     for (UpstreamRequest* const request : waiting_) {
-        const bool late = request->since <= oldest && !planted("timeout-forgotten");
+        const bool late =
+            outage_.is_late(request->given, request->since, now) && !planted("timeout-forgotten");
         if (late || !request->buf->wanted()) {
             fail(*request);
         } else {
@@ -199,7 +208,6 @@ void UpstreamLink::establish(std::vector<RemoteConnection> connections) {
                                  Requester::Receives::while_owed);
     }
     phase_ = Phase::connected;
-    outage_.connected();
     established_ns_ = now_ns();
     kstat_.connected(requesters_.size());
 }
@@ -211,6 +219,8 @@ void UpstreamLink::lost(std::string_view why) {
     assert(phase_ == Phase::connected);
     log("the connection is lost", why);
     phase_ = Phase::closing;
+    const hrtime_t now = ring_.now();
+    outage_.lost(requests_.oldest_sent(now), now);
     for (Requester& requester : requesters_) requester.give_up(why);
     kstat_.disconnected(UpstreamKstat::State::waiting);
     writes_are_lost_ = unflushed_.any() && !planted("flush-again");
@@ -233,9 +243,14 @@ void UpstreamLink::due() {
             requesters_.clear();
             take_back_requests();
             return pause();
-        case Phase::pausing:
+        case Phase::pausing: {
             fail_old_ones();
-            return waiting_.empty() || now_ns() < pause_ends_ ? pause() : dial();
+            const bool over = !waiting_.empty() && now_ns() >= pause_ends_;
+            const bool soon = std::ranges::any_of(waiting_, [&](const auto* each) {
+                return outage_.needs_attempt(each->since, ring_.now());
+            });
+            return over || soon ? dial() : pause();
+        }
         case Phase::dialling:
             fail_old_ones();
             if (auto dialled = dialer_.result()) return take_dialled(std::move(*dialled));
@@ -286,10 +301,13 @@ void UpstreamLink::pause() {
     }
     if (phase_ != Phase::pausing) pause_ends_ = now + pause_ns_;
     phase_ = Phase::pausing;
-    wake_in(std::clamp(pause_ends_ - now, ms_ns, waiting_look_ns));
+    const UpstreamRequest& first = *waiting_.front();
+    const bool late = outage_.is_late(first.given, first.since, ring_.now());
+    wake_in(late ? ms_ns : std::clamp(pause_ends_ - now, ms_ns, waiting_look_ns));
 }
 
 void UpstreamLink::dial() {
+    outage_.attempt_begins(ring_.now());
     pause_ns_ = std::min(2 * pause_ns_, pause_ns_max);
     dialer_.begin(std::min(target_.options.timeout, upstream_dial_time_max));
     phase_ = Phase::dialling;

@@ -13,7 +13,7 @@
 // The connections are lost together: when one ends, when an answer is late, and when the server shuts
 // down. Requests of the others may be done already, and the end of one is often the server's.
 // Requests then wait for the next connections and are sent again, but for a flush. A request that
-// waits longer than the timeout fails. UpstreamOrder keeps an old write away from newer requests,
+// waits longer than the timeout fails. UpstreamOutage says when. UpstreamOrder keeps an old write away from newer requests,
 // and UnflushedWrites says whether acknowledged writes may be lost.
 //
 // Without requests the link has no operation on its ring, only an alarm. So lost connections are

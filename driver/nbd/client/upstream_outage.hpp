@@ -1,8 +1,12 @@
-// UpstreamOutage: since when another server cannot be reached, and how long a request has waited for it.
+// UpstreamOutage: since when another server has not answered, and which requests have waited for too long.
 //
 // A device with more requests than its depth sends some only after others have failed. Their time in the
 // device's queue counts too. Otherwise a long queue would fail one depth after the other, each after the
-// whole timeout. Time before the first failed attempt does not count, because a limit also makes wait.
+// whole timeout. Time before the outage does not count, because a limit also makes wait.
+//
+// Such a request may fail as soon as it is given. So its failure needs evidence: an attempt that failed a
+// moment ago, or one without an end for so long. An attempt is a connection, and ends well with an answer.
+// Pauses between attempts may be long, so one is due a moment before a request fails.
 //
 // Units:     the caller's.
 // Ownership: none.
@@ -19,26 +23,63 @@ namespace blkscope::nbd {
 
 class UpstreamOutage {
   public:
-    /// An outage without an attempt for longer than `memory` counts as over.
-    explicit UpstreamOutage(int64_t memory) : memory_(memory) { assert(memory > 0); }
-
-    void attempt_failed(int64_t now) {
-        if (!lasts(now)) since_ = now;
-        latest_ = now;
+    /// `timeout`: how long a request waits at most.
+    UpstreamOutage(int64_t timeout, int64_t moment) : timeout_(timeout), moment_(moment) {
+        assert(timeout > 0);
+        assert(moment > 0);
     }
-    void connected() { latest_.reset(); }
+
+    /// The connection is lost. The oldest request without an answer was sent at `silent_since`.
+    void lost(int64_t silent_since, int64_t now) {
+        assert(silent_since <= now);
+        if (since_) return attempt_failed(now);
+        since_ = silent_since;
+    }
+    void attempt_begins(int64_t now) {
+        if (!since_) since_ = now;
+        begun_ = now;
+    }
+    void attempt_failed(int64_t now) {
+        assert(since_);
+        begun_.reset();
+        failed_ = now;
+    }
+    /// The server has answered a request, so the outage is over.
+    void answered() {
+        since_.reset();
+        begun_.reset();
+        failed_.reset();
+    }
 
     /// Since when a request waits for the server that is given to it now.
     [[nodiscard]] int64_t waits_since(int64_t arrival, int64_t now) const {
-        return lasts(now) ? std::max(arrival, since_) : now;
+        assert(arrival <= now);
+        return since_ ? std::max(arrival, *since_) : now;
+    }
+
+    /// A request has waited for too long. The link has it since `given`.
+    [[nodiscard]] bool is_late(int64_t given, int64_t since, int64_t now) const {
+        assert(since <= given);
+        return now - given >= timeout_ || (now - since >= timeout_ && is_evident(now));
+    }
+
+    /// The request fails in a moment, and nothing shows that the server is away.
+    [[nodiscard]] bool needs_attempt(int64_t since, int64_t now) const {
+        return now - since >= timeout_ - moment_ && !is_evident(now);
     }
 
   private:
-    [[nodiscard]] bool lasts(int64_t now) const { return latest_ && now - *latest_ <= memory_; }
+    /// An attempt shows that the server is away.
+    [[nodiscard]] bool is_evident(int64_t now) const {
+        if (begun_) return now - *begun_ >= moment_;
+        return failed_ && now - *failed_ <= moment_;
+    }
 
-    const int64_t memory_;
-    int64_t since_ = 0;
-    std::optional<int64_t> latest_;  // the latest attempt that failed
+    const int64_t timeout_;
+    const int64_t moment_;
+    std::optional<int64_t> since_;   // during an outage
+    std::optional<int64_t> begun_;   // an attempt that has neither failed nor brought an answer
+    std::optional<int64_t> failed_;  // the latest attempt of this outage that failed
 };
 
 }  // namespace blkscope::nbd

@@ -167,4 +167,13 @@ void UpstreamRequests::release(UpstreamRequest& request) {
     free_.push_back(&request);
 }
 
+hrtime_t UpstreamRequests::oldest_sent(hrtime_t now) const {
+    hrtime_t oldest = now;
+    for (const UpstreamRequest& request : all_) {
+        const bool was_sent = request.state == UpstreamRequest::State::sent && request.sent > 0;
+        if (was_sent) oldest = std::min(oldest, request.sent);
+    }
+    return oldest;
+}
+
 }  // namespace blkscope::nbd

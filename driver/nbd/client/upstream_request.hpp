@@ -27,6 +27,7 @@ struct UpstreamRequest : RemoteRequest {
     State state = State::free;
     bool exposed = false;  // the server of a lost connection may have it
     Buf* buf = nullptr;
+    hrtime_t given = 0;       // when the device gave it to the backing
     uint64_t number = 0;      // in the order of arrival
     uint64_t flush_mark = 0;  // of UnflushedWrites, when a flush was sent
     UpstreamWrite range;      // in the order, if it writes
@@ -52,6 +53,9 @@ class UpstreamRequests {
 
     /// No request is in use.
     [[nodiscard]] bool empty() const { return free_.size() == all_.size(); }
+
+    /// When the oldest request without an answer was sent; `now`, if there is none.
+    [[nodiscard]] hrtime_t oldest_sent(hrtime_t now) const;
 
     template <class Call>
     void for_each(Call call) {

@@ -97,6 +97,23 @@ TEST(DeviceQueue, FlushesAreGatheredWhileOneRunsAndHoldNoDepth) {
     EXPECT_TRUE(queue.idle());
 }
 
+TEST(DeviceQueue, AFlushSaysWhenTheNewestCameThatItServes) {
+    DeviceQueue queue(4);
+    std::deque<WaitingRequest> flushes;
+    for (const hrtime_t arrival : {10, 20, 50, 40}) {
+        queue.enter(flushes.emplace_back(Buf::Op::flush));
+        flushes.back().queued = arrival;
+    }
+    while (queue.next().buf != nullptr) {
+    }
+    EXPECT_EQ(flushes[0].newest, 10);
+    BufQueue served;
+    EXPECT_EQ(queue.end_flush(flushes[0], served), &flushes[1]);
+    EXPECT_EQ(flushes[1].newest, 50);
+    EXPECT_EQ(queue.end_flush(flushes[1], served), nullptr);
+    EXPECT_EQ(items(served).size(), 2u);
+}
+
 TEST(DeviceQueue, AFlushThatComesWhileTheGatheredOneRunsWaitsForTheNext) {
     DeviceQueue queue(8);
     WaitingRequest one(Buf::Op::flush);

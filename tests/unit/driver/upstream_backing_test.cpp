@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cerrno>
@@ -99,8 +100,9 @@ class UpstreamBackingTest : public ::testing::Test {
         backing_ = backing.get();
         std::atomic<bool> opened{false};
         std::thread server([&] { answer_table_reads(opened); });
-        device_ = std::make_unique<Device>(ring_, std::move(backing), std::nullopt,
-                                           DeviceOptions{.queue_depth = 8});
+        device_ =
+            std::make_unique<Device>(ring_, std::move(backing), std::nullopt,
+                                     DeviceOptions{.queue_depth = 8, .behaviour = behaviour_});
         opened.store(true);
         server.join();
     }
@@ -140,10 +142,20 @@ class UpstreamBackingTest : public ::testing::Test {
         buf.losses_seen = losses_seen;
         data_.emplace_back(buf.in_queues() ? bytes : 0);
         buf.data = data_.back().data();
+        return ask(buf);
+    }
+    Asked& ask(Asked& buf) {
         buf.iodone = [](Buf& ended) { static_cast<Asked&>(ended).done = true; };
         device_->strategy(buf);
         for (int i = 0; i < 3; ++i) turn();
         return buf;
+    }
+    /// The flush with which the server ends a device.
+    const Asked& ask_last_flush() {
+        Asked& buf = asked_.emplace_back();
+        buf.op = Buf::Op::flush;
+        buf.exempt = true;
+        return ask(buf);
     }
     /// A write whose range rests for longer than a request may wait, because an older write has failed.
     const Asked& ask_behind_a_failed_write() {
@@ -154,6 +166,23 @@ class UpstreamBackingTest : public ::testing::Test {
         EXPECT_EQ(end(write), EIO);
         start_server();
         return ask(Buf::Op::write);
+    }
+    /// More reads than the depth of the device, with flushes and writes among them.
+    std::vector<Asked*> ask_many() {
+        std::vector<Asked*> many;
+        for (int i = 0; i < 40; ++i) {
+            const Buf::Op op = i % 8 == 5   ? Buf::Op::flush
+                               : i % 8 == 6 ? Buf::Op::write
+                                            : Buf::Op::read;
+            many.push_back(&ask(op, static_cast<uint64_t>(i) * 512));
+        }
+        return many;
+    }
+    /// All fail, and the last one not long after the timeout.
+    void expect_eio(const std::vector<Asked*>& many, milliseconds timeout) {
+        const auto began = std::chrono::steady_clock::now();
+        for (const Asked* asked : many) EXPECT_EQ(end(*asked), EIO);
+        EXPECT_LT(std::chrono::steady_clock::now() - began, timeout * 9 / 5);
     }
     int end(const Asked& buf) {
         turn_until([&] { return buf.done; });
@@ -247,6 +276,7 @@ class UpstreamBackingTest : public ::testing::Test {
         ASSERT_EQ(end(write), 0);
     }
 
+    Behaviour behaviour_;
     Ring ring_;
     Ready ready_;
     std::vector<Descriptor> servers_;
@@ -333,6 +363,26 @@ TEST_F(UpstreamBackingTest, AfterALookThatFailsTheDeviceLooksNoMoreForATime) {
     start_server(remote);
     EXPECT_FALSE(backing_->read_now(0, to));
     EXPECT_EQ(ready_.connections.size(), 1u);
+}
+
+TEST_F(UpstreamBackingTest, AfterALookThatTheServerRefusesTheDeviceLooksNoMoreForATime) {
+    RemoteExport remote = remote_export();
+    remote.transmission_flags |= flag::can_multi_conn;
+    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
+    const Asked& read = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(read), 0);
+    start_server(remote);
+    table_error_ = Error::eio;
+    std::atomic<bool> looked{false};
+    std::thread server([&] { answer_table_reads(looked); });
+    std::array<std::byte, 512> to{};
+    EXPECT_FALSE(backing_->read_now(0, to));
+    looked.store(true);
+    server.join();
+    EXPECT_TRUE(backing_->reads_now());
+    backing_->looked();
+    EXPECT_FALSE(backing_->reads_now());
 }
 
 TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
@@ -608,6 +658,58 @@ TEST_F(UpstreamBackingTest, AnAbsentServerCostsARequestItsTimeAndNoMore) {
     EXPECT_EQ(end(second), 0);
 }
 
+constexpr UpstreamOptions one_second{.timeout = milliseconds(1000), .settle = milliseconds(0)};
+
+TEST_F(UpstreamBackingTest, AnAbsentServerCostsALongQueueItsTimeAndNoMore) {
+    open(one_second);
+    end_server();
+    expect_eio(ask_many(), milliseconds(1000));
+    EXPECT_GE(ready_.attempts, 4);
+}
+
+// No request begins its time anew when the queue is longer than the depth.
+TEST_F(UpstreamBackingTest, ASilentServerCostsALongQueueItsTimeAndNoMore) {
+    open(one_second);
+    expect_eio(ask_many(), milliseconds(1000));
+}
+
+TEST_F(UpstreamBackingTest, AServerThatOnlyTakesConnectionsCostsALongQueueItsTimeAndNoMore) {
+    open(one_second);
+    end_server();
+    for (int i = 0; i < 40; ++i) {
+        start_server();
+        end_server();
+    }
+    expect_eio(ask_many(), milliseconds(1000));
+    EXPECT_LT(ready_.attempts, 20);
+}
+
+// The pauses between attempts become longer. So the last one may be long before the requests fail.
+TEST_F(UpstreamBackingTest, AnAttemptShortlyBeforeRequestsFailSavesThem) {
+    open(one_second);
+    end_server();
+    const std::vector<Asked*> many = ask_many();
+    turn_until([&] { return ready_.attempts == 3; });  // after 0.7 s; the next pause is 0.8 s
+    turn();
+    start_server();
+    for (size_t i = 0; i < many.size(); ++i) reply(receive_request());
+    for (const Asked* asked : many) EXPECT_EQ(end(*asked), 0);
+}
+
+// A limit gives one request after the other to the server. All have waited for longer than the timeout.
+TEST_F(UpstreamBackingTest, RequestsThatHaveWaitedForTooLongAreTriedWhenTheServerIsBack) {
+    behaviour_.limits = model::LimitSpec::parse("iops=20:20:1:1");
+    open({.timeout = milliseconds(400), .settle = milliseconds(0)});
+    end_server();
+    const std::vector<Asked*> many = ask_many();
+    turn_until([&] { return many[19]->done; });  // after 1 s
+    start_server();
+    while (!many.back()->done) {
+        if (has_request()) reply(receive_request());
+    }
+    EXPECT_LE(std::ranges::count(many, EIO, &Asked::error), 25);
+}
+
 TEST_F(UpstreamBackingTest, ASilentServerIsALostOne) {
     open({.timeout = milliseconds(1000), .settle = milliseconds(0)});
     const Asked& read = ask(Buf::Op::read);
@@ -660,6 +762,28 @@ TEST_F(UpstreamBackingTest, AServerThatCameBackDifferentIsUselessUntilAReload) {
     EXPECT_EQ(end(ask(Buf::Op::write)), EIO);
     EXPECT_EQ(end(ask(Buf::Op::flush)), EIO);
     EXPECT_EQ(ready_.attempts, 1);
+}
+
+TEST_F(UpstreamBackingTest, ADeviceWithoutWritesEndsWellAlsoWhenItsServerHasChanged) {
+    open();
+    const Asked& read = ask(Buf::Op::read);
+    receive_request();
+    end_server();
+    start_server(remote_export(remote_bytes * 2));
+    EXPECT_EQ(end(read), EIO);
+    EXPECT_EQ(end(ask(Buf::Op::flush)), EIO);
+    EXPECT_EQ(end(ask_last_flush()), 0);
+}
+
+TEST_F(UpstreamBackingTest, ADeviceWhoseWritesAreLostEndsBadly) {
+    open();
+    write_and_reply();
+    const Asked& read = ask(Buf::Op::read);
+    receive_request();
+    end_server();
+    start_server(remote_export(remote_bytes * 2));
+    EXPECT_EQ(end(read), EIO);
+    EXPECT_EQ(end(ask_last_flush()), EIO);
 }
 
 TEST_F(UpstreamBackingTest, NonsenseIsALoss) {

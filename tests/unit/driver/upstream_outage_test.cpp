@@ -1,4 +1,4 @@
-// Since when a request waits for a server that cannot be reached.
+// Since when a request waits for a server that does not answer, and what shows that.
 
 #include "driver/nbd/client/upstream_outage.hpp"
 
@@ -7,30 +7,82 @@
 namespace blkscope::nbd {
 namespace {
 
+/// Whether a request fails that was given just now and has waited for longer than the timeout.
+bool fails(const UpstreamOutage& outage, int64_t now) {
+    return outage.is_late(now, now - 1000, now);
+}
+
 TEST(UpstreamOutage, ARequestForAServerThatIsThereWaitsFromNowOn) {
-    UpstreamOutage outage(100);
+    UpstreamOutage outage(1000, 100);
     EXPECT_EQ(outage.waits_since(10, 500), 500);
-    outage.attempt_failed(500);
-    outage.connected();
+    outage.lost(400, 500);
+    outage.answered();
     EXPECT_EQ(outage.waits_since(10, 510), 510);
+    EXPECT_FALSE(fails(outage, 510));
 }
 
-TEST(UpstreamOutage, InAnOutageTheTimeInTheQueueCountsFromItsFirstFailureOn) {
-    UpstreamOutage outage(100);
-    outage.attempt_failed(500);
-    outage.attempt_failed(580);
-    outage.attempt_failed(660);
-    EXPECT_EQ(outage.waits_since(10, 700), 500);
-    EXPECT_EQ(outage.waits_since(650, 700), 650);
+TEST(UpstreamOutage, TheTimeInTheQueueCountsFromTheFirstRequestWithoutAnAnswerOn) {
+    UpstreamOutage outage(1000, 100);
+    outage.lost(400, 500);
+    EXPECT_EQ(outage.waits_since(10, 520), 400);
+    EXPECT_EQ(outage.waits_since(450, 520), 450);
 }
 
-TEST(UpstreamOutage, WithoutAttemptsItIsOver) {
-    UpstreamOutage outage(100);
-    outage.attempt_failed(500);
-    EXPECT_EQ(outage.waits_since(10, 600), 500);
-    EXPECT_EQ(outage.waits_since(10, 601), 601);
-    outage.attempt_failed(700);
-    EXPECT_EQ(outage.waits_since(10, 700), 700);
+// However long it lasts and however seldom the attempts are.
+TEST(UpstreamOutage, LastsUntilAnAnswer) {
+    UpstreamOutage outage(1000, 100);
+    outage.attempt_begins(500);
+    outage.attempt_failed(510);
+    outage.attempt_begins(90'000);
+    outage.attempt_failed(95'000);
+    EXPECT_EQ(outage.waits_since(10, 200'000), 500);
+    outage.attempt_begins(200'000);  // now a connection, which is lost before its first answer
+    outage.lost(200'010, 200'020);
+    EXPECT_EQ(outage.waits_since(10, 200'100), 500);
+}
+
+TEST(UpstreamOutage, ALossAfterAnAnswerIsNoEvidence) {
+    UpstreamOutage outage(1000, 100);
+    outage.lost(400, 500);
+    EXPECT_FALSE(fails(outage, 500));
+}
+
+TEST(UpstreamOutage, AFailedAttemptIsEvidenceForAMoment) {
+    UpstreamOutage outage(1000, 100);
+    outage.attempt_begins(500);
+    EXPECT_FALSE(fails(outage, 510));
+    outage.attempt_failed(510);
+    EXPECT_TRUE(fails(outage, 610));
+    EXPECT_FALSE(fails(outage, 611));
+    outage.attempt_begins(620);
+    outage.lost(625, 630);
+    EXPECT_TRUE(fails(outage, 730));
+    EXPECT_FALSE(fails(outage, 731));
+}
+
+TEST(UpstreamOutage, ARequestIsLateInTimeWithoutEvidence) {
+    const UpstreamOutage outage(1000, 100);
+    EXPECT_FALSE(outage.is_late(10, 10, 1009));
+    EXPECT_TRUE(outage.is_late(10, 10, 1010));
+}
+
+TEST(UpstreamOutage, AnAttemptIsDueAMomentBeforeARequestFails) {
+    UpstreamOutage outage(1000, 100);
+    outage.lost(0, 0);
+    EXPECT_FALSE(outage.needs_attempt(0, 899));
+    EXPECT_TRUE(outage.needs_attempt(0, 900));
+    outage.attempt_begins(900);
+    outage.attempt_failed(910);
+    EXPECT_FALSE(outage.needs_attempt(0, 1000));
+    EXPECT_TRUE(outage.needs_attempt(0, 1011));
+}
+
+TEST(UpstreamOutage, AnAttemptWithoutAnEndIsEvidenceAfterAMoment) {
+    UpstreamOutage outage(1000, 100);
+    outage.attempt_begins(500);
+    EXPECT_FALSE(fails(outage, 599));
+    EXPECT_TRUE(fails(outage, 600));
+    EXPECT_TRUE(fails(outage, 5000));
 }
 
 }  // namespace
