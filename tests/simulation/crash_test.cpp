@@ -275,7 +275,7 @@ DeviceOptions slow_device() {
     return {.queue_depth = 4, .behaviour = std::move(behaviour)};
 }
 
-constexpr uint64_t seeds = BLKSCOPE_SANITIZED ? 3 : 20;
+constexpr uint64_t seeds = BLKSCOPE_SANITIZED ? 2 : 20;
 constexpr uint64_t crashes = 500;  // of a seed
 
 // The caches are large, or so small that most crashes meet blocks that were written back.

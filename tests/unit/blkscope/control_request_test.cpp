@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/rounds/rounds.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -114,7 +116,7 @@ TEST(ControlRequest, AWrongLineHasItsKey) {
 TEST(ControlRequest, DamagedLinesAreRefusedOrRequests) {
     std::mt19937 random(20261123);
     const std::string whole = full_line();
-    for (int i = 0; i < 20'000; ++i) {
+    for (int i = 0; i < computed_rounds(20'000); ++i) {
         std::string line = whole.substr(0, random() % (whole.size() + 1));
         for (unsigned changes = random() % 4; changes > 0 && !line.empty(); --changes) {
             line[random() % line.size()] = static_cast<char>(random());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "disk_image.hpp"
+#include "unit/rounds/rounds.hpp"
 
 namespace blkscope {
 namespace {
@@ -191,7 +192,7 @@ TEST(PartitionTable, RandomDamageNeverGivesPartitionsThatCannotBe) {
     const std::vector<uint64_t> interesting{0,   1,     2,          63,         127,
                                             255, 65535, 0x7fffffff, 0xffffffff, ~uint64_t{0}};
     size_t accepted = 0;
-    for (int round = 0; round < 3000; ++round) {
+    for (int round = 0; round < computed_rounds(3000); ++round) {
         const bool is_gpt = random() % 2 == 0;
         DiskImage image = is_gpt ? gpt : mbr;
         for (auto changes = random() % 3 + 1; changes > 0; --changes) {
@@ -218,7 +219,7 @@ TEST(PartitionTable, RandomDamageNeverGivesPartitionsThatCannotBe) {
 
 TEST(PartitionTable, RandomBytesNeverGivePartitionsThatCannotBe) {
     std::mt19937_64 random(7);
-    for (int round = 0; round < 2000; ++round) {
+    for (int round = 0; round < computed_rounds(2000); ++round) {
         DiskImage image(random() % 16384 + 1);
         for (std::byte& byte : image.bytes()) byte = static_cast<std::byte>(random());
         if (image.bytes().size() >= 512) {

@@ -179,7 +179,7 @@ class DevstatSelectModel : public testing::Test {
 
 TEST_F(DevstatSelectModel, EveryCallDoesWhatTheOriginalDoes) {
     bool anew = true;
-    for (int round = 0; round < rounds(100'000); ++round) {
+    for (int round = 0; round < computed_rounds(100'000); ++round) {
         if (round == 0 || below(20) == 0) {
             make_devices();
             anew = true;

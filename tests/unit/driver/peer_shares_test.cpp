@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "unit/rounds/rounds.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -94,7 +96,8 @@ TEST(PeerShares, NoOwnerLosesAPlaceWhileAnotherHasMore) {
         }
         return count;
     };
-    for (PeerShares::Number number = 1; number <= 20'000; ++number) {
+    const auto last = static_cast<PeerShares::Number>(computed_rounds(20'000));
+    for (PeerShares::Number number = 1; number <= last; ++number) {
         const bool honest = random() % 8 == 0;  // one of five, beside an attacker
         const uid_t uid = honest ? static_cast<uid_t>(random() % 5) : 1000;
         const Peer newcomer = local(uid, static_cast<pid_t>(1 + random() % 6));

@@ -511,7 +511,7 @@ class IostatReportModel : public testing::Test {
 };
 
 TEST_F(IostatReportModel, EveryReportIsTheOriginals) {
-    for (int round = 0; round < rounds(3'000); ++round) {
+    for (int round = 0; round < computed_rounds(3'000); ++round) {
         const std::string set = letters();
         std::vector<std::string> arguments{"iostat"};
         if (!set.empty()) arguments.push_back("-" + set);

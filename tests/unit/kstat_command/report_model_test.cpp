@@ -465,7 +465,7 @@ TEST_F(KstatReportModel, EveryReportIsTheOriginals) {
     constexpr std::time_t now = 1'234'567'890;
     int all = 0;
     int matched = 0;
-    for (; all < rounds(3'000); ++all) {
+    for (; all < computed_rounds(3'000); ++all) {
         const bool json = below(4) == 0;
         publish_some(!json);
         CommandLine line = command_line();

@@ -142,7 +142,7 @@ class StatsModel : public testing::Test {
 };
 
 TEST_F(StatsModel, WhateverHappensABlobIsTheListOfItsValues) {
-    for (int round = 0; round < rounds(100); ++round) {
+    for (int round = 0; round < computed_rounds(100); ++round) {
         make_template();
         for (int step = 0; step < 300; ++step) {
             const auto dice = random_() % 50;

@@ -360,7 +360,7 @@ class StatsRenderModel : public testing::Test {
 };
 
 TEST_F(StatsRenderModel, EveryTextOfEveryBlobIsTheRules) {
-    for (int round = 0; round < rounds(500); ++round) {
+    for (int round = 0; round < computed_rounds(500); ++round) {
         make_blob();
         check();
         feed();

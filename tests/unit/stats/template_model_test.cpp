@@ -343,7 +343,7 @@ class StatsTemplateModel : public testing::Test {
 };
 
 TEST_F(StatsTemplateModel, EveryTemplateHasFreeBsdsBytesAndHash) {
-    for (int round = 0; round < rounds(1000); ++round) {
+    for (int round = 0; round < computed_rounds(1000); ++round) {
         start();
         for (size_t vois = 1 + below(4); vois > 0; --vois) {
             add_voi();

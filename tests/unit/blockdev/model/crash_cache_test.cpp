@@ -291,7 +291,7 @@ void live(uint64_t seed, CrashCacheOptions options) {
 }
 
 TEST(CrashCache, ACrashLosesNothingThatWasDurableAndInventsNothing) {
-    for (uint64_t seed = 0; seed < 300; ++seed) {
+    for (uint64_t seed = 0; seed < (BLKSCOPE_SANITIZED ? 60 : 300); ++seed) {
         live(seed, {.size_bytes = 1 << 20});
         live(seed, {.size_bytes = 4 * page});  // blocks are written back before
         live(seed, {.size_bytes = 1 << 20, .block_bytes = 512});

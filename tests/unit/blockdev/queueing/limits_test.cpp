@@ -15,7 +15,7 @@ namespace {
 using model::Draws;
 using Name = model::LimitSpec::Name;
 
-constexpr hrtime_t end_of_arrivals = 10'000'000;
+constexpr hrtime_t end_of_arrivals = BLKSCOPE_SANITIZED ? 5'000'000 : 10'000'000;
 constexpr size_t depth = 8;
 constexpr uint64_t group = 600;  // requests of about one size
 constexpr hrtime_t service = 30'000;

@@ -24,7 +24,7 @@ bool is_long() {
 // Busier queues forget more slowly, so they need more requests.
 uint64_t requests_of(double load) {
     const uint64_t count = load > 0.9 ? 400'000 : 200'000;
-    return is_long() ? 25 * count : count;
+    return is_long() ? 25 * count : BLKSCOPE_SANITIZED ? count / 4 : count;
 }
 
 // Shares of less than this are not told from 0 or from 1.

@@ -180,7 +180,7 @@ class FreebsdReportModel : public testing::Test {
 };
 
 TEST_F(FreebsdReportModel, EveryReportIsTheOriginals) {
-    for (int round = 0; round < rounds(20'000); ++round) {
+    for (int round = 0; round < computed_rounds(20'000); ++round) {
         const Options chosen = options();
         std::vector<Shown> devices;
         for (uint64_t n = below(4); n > 0; --n) devices.push_back(device(static_cast<int>(n)));
