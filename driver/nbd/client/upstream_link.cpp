@@ -77,8 +77,8 @@ void UpstreamLink::submit(Buf& buf) {
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
     // A flush may serve newer ones, which have waited for less.
     const hrtime_t arrival = buf.op == Buf::Op::flush ? buf.newest : buf.queued;
-    request.given = ring_.now();
-    request.since = outage_.waits_since(std::min(arrival, request.given), request.given);
+    request.since = ring_.now();
+    request.waits_since = outage_.waits_since(std::min(arrival, request.since), request.since);
     if (request.writes()) order_.enter(request.range);
     if (phase_ == Phase::connected && may_go(request, order_, now_ns())) {
         return send(request);
@@ -137,6 +137,7 @@ void UpstreamLink::send(UpstreamRequest& request) {
     if (request.exposed) kstat_.resent();
     const bool forgets = request.exposed && planted("resend-without-fua");
     if (forgets) request.request.flags &= static_cast<uint16_t>(~command_flag::fua);
+    outage_.sent(ring_.now());
     next_of_least_busy().send(request);
 }
 
@@ -146,7 +147,7 @@ void UpstreamLink::answered(RemoteRequest& remote) {
     if (request.error == static_cast<uint32_t>(Error::eshutdown)) {
         return lost("the server shuts down");
     }
-    outage_.answered();
+    outage_.answered(request.answered);
     kstat_.answered_in(static_cast<uint64_t>(kernel_ns(ring_.kernel(), request.answered) -
                                              kernel_ns(ring_.kernel(), request.sent)));
     if (request.error == 0) {
@@ -178,13 +179,14 @@ void UpstreamLink::fail(UpstreamRequest& request) {
     finish(request, -EIO);
 }
 
-// Requests without a client, or that have waited for too long.
-void UpstreamLink::fail_old_ones() {
+// Requests without a client, or that have waited for too long. Gives whether there were any.
+bool UpstreamLink::fail_old_ones() {
     const hrtime_t now = ring_.now();
+    const size_t before = waiting_.size();
     size_t kept = 0;
     for (UpstreamRequest* const request : waiting_) {
-        const bool late =
-            outage_.is_late(request->given, request->since, now) && !planted("timeout-forgotten");
+        const bool late = outage_.is_late(request->since, request->waits_since, now) &&
+                          !planted("timeout-forgotten");
         if (late || !request->buf->wanted()) {
             fail(*request);
         } else {
@@ -192,6 +194,7 @@ void UpstreamLink::fail_old_ones() {
         }
     }
     waiting_.resize(kept);
+    return kept < before;
 }
 
 // ---- The connection ----
@@ -247,14 +250,15 @@ void UpstreamLink::due() {
             fail_old_ones();
             const bool over = !waiting_.empty() && now_ns() >= pause_ends_;
             const bool soon = std::ranges::any_of(waiting_, [&](const auto* each) {
-                return outage_.needs_attempt(each->since, ring_.now());
+                return outage_.needs_attempt(each->waits_since, ring_.now());
             });
             return over || soon ? dial() : pause();
         }
-        case Phase::dialling:
-            fail_old_ones();
+        case Phase::dialling: {
+            const bool failed = fail_old_ones();  // then more may come, of a long queue
             if (auto dialled = dialer_.result()) return take_dialled(std::move(*dialled));
-            return wake_in(look_ns);
+            return wake_in(failed ? ms_ns : look_ns);
+        }
         case Phase::idle:
         case Phase::changed:
             return;
@@ -302,7 +306,7 @@ void UpstreamLink::pause() {
     if (phase_ != Phase::pausing) pause_ends_ = now + pause_ns_;
     phase_ = Phase::pausing;
     const UpstreamRequest& first = *waiting_.front();
-    const bool late = outage_.is_late(first.given, first.since, ring_.now());
+    const bool late = outage_.is_late(first.since, first.waits_since, ring_.now());
     wake_in(late ? ms_ns : std::clamp(pause_ends_ - now, ms_ns, waiting_look_ns));
 }
 
@@ -338,6 +342,7 @@ void UpstreamLink::take_dialled(DialResult dialled) {
     establish(std::move(dialled.connections));
     kstat_.reconnected();
     order_.connected(now_ns());
+    outage_.connected();
     const std::string fewer =
         count < wanted ? fmt::format(" over {} of {} connections", count, wanted) : "";
     log("connected again" + fewer, writes_are_lost_ ? "writes that were not flushed may be lost"

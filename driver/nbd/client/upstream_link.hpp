@@ -85,7 +85,7 @@ class UpstreamLink final : private RequesterOwner, private Alarm {
     void send(UpstreamRequest& request);
     void finish(UpstreamRequest& request, int32_t result);
     void fail(UpstreamRequest& request);
-    void fail_old_ones();
+    bool fail_old_ones();
     void take_back_requests();
     void take_back(UpstreamRequest& request);
     [[nodiscard]] bool is_lost_with_connection(const UpstreamRequest& request) const;

@@ -33,19 +33,29 @@ class UpstreamOutage {
     void lost(int64_t silent_since, int64_t now) {
         assert(silent_since <= now);
         if (since_) return attempt_failed(now);
-        since_ = silent_since;
+        since_ = std::max(silent_since, answered_);  // until then it has answered others
     }
     void attempt_begins(int64_t now) {
         if (!since_) since_ = now;
-        begun_ = now;
+        begun_ = attempted_ = now;
     }
     void attempt_failed(int64_t now) {
         assert(since_);
         begun_.reset();
         failed_ = now;
     }
+    /// Nothing is evident before a request is with the server.
+    void connected() {
+        begun_.reset();
+        failed_.reset();
+    }
+    void sent(int64_t now) {
+        if (since_ && !begun_) begun_ = now;
+    }
     /// The server has answered a request, so the outage is over.
-    void answered() {
+    void answered(int64_t now) {
+        answered_ = now;
+        if (!since_) return;
         since_.reset();
         begun_.reset();
         failed_.reset();
@@ -57,15 +67,17 @@ class UpstreamOutage {
         return since_ ? std::max(arrival, *since_) : now;
     }
 
-    /// A request has waited for too long. The link has it since `given`.
+    /// A request has waited for too long. The link has it since `given`, and it waits since `since`.
     [[nodiscard]] bool is_late(int64_t given, int64_t since, int64_t now) const {
         assert(since <= given);
         return now - given >= timeout_ || (now - since >= timeout_ && is_evident(now));
     }
 
-    /// The request fails in a moment, and nothing shows that the server is away.
+    /// The request fails in a moment, and nothing shows that the server is away. The latest attempt is a
+    /// moment ago, because a server that closes after each answer should not get more.
     [[nodiscard]] bool needs_attempt(int64_t since, int64_t now) const {
-        return now - since >= timeout_ - moment_ && !is_evident(now);
+        const bool rested = !attempted_ || now - *attempted_ >= moment_;
+        return rested && now - since >= timeout_ - moment_ && !is_evident(now);
     }
 
   private:
@@ -77,8 +89,10 @@ class UpstreamOutage {
 
     const int64_t timeout_;
     const int64_t moment_;
-    std::optional<int64_t> since_;   // during an outage
-    std::optional<int64_t> begun_;   // an attempt that has neither failed nor brought an answer
+    int64_t answered_ = 0;              // the latest answer
+    std::optional<int64_t> since_;      // during an outage
+    std::optional<int64_t> attempted_;  // the begin of the latest attempt
+    std::optional<int64_t> begun_;   // an attempt without an end: its begin, or its first request
     std::optional<int64_t> failed_;  // the latest attempt of this outage that failed
 };
 

@@ -27,10 +27,10 @@ struct UpstreamRequest : RemoteRequest {
     State state = State::free;
     bool exposed = false;  // the server of a lost connection may have it
     Buf* buf = nullptr;
-    hrtime_t given = 0;       // when the device gave it to the backing
-    uint64_t number = 0;      // in the order of arrival
-    uint64_t flush_mark = 0;  // of UnflushedWrites, when a flush was sent
-    UpstreamWrite range;      // in the order, if it writes
+    hrtime_t waits_since = 0;  // for the server; in an outage also in the device's queue
+    uint64_t number = 0;       // in the order of arrival
+    uint64_t flush_mark = 0;   // of UnflushedWrites, when a flush was sent
+    UpstreamWrite range;       // in the order, if it writes
 
     [[nodiscard]] bool writes() const;
     /// The request is its whole buf, and no part of it.

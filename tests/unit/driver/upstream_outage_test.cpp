@@ -16,7 +16,7 @@ TEST(UpstreamOutage, ARequestForAServerThatIsThereWaitsFromNowOn) {
     UpstreamOutage outage(1000, 100);
     EXPECT_EQ(outage.waits_since(10, 500), 500);
     outage.lost(400, 500);
-    outage.answered();
+    outage.answered(505);
     EXPECT_EQ(outage.waits_since(10, 510), 510);
     EXPECT_FALSE(fails(outage, 510));
 }
@@ -26,6 +26,14 @@ TEST(UpstreamOutage, TheTimeInTheQueueCountsFromTheFirstRequestWithoutAnAnswerOn
     outage.lost(400, 500);
     EXPECT_EQ(outage.waits_since(10, 520), 400);
     EXPECT_EQ(outage.waits_since(450, 520), 450);
+}
+
+// One request is stuck, and the server answers all others.
+TEST(UpstreamOutage, BeginsAfterTheLatestAnswer) {
+    UpstreamOutage outage(1000, 100);
+    outage.answered(450);
+    outage.lost(20, 500);
+    EXPECT_EQ(outage.waits_since(10, 520), 450);
 }
 
 // However long it lasts and however seldom the attempts are.
@@ -73,8 +81,37 @@ TEST(UpstreamOutage, AnAttemptIsDueAMomentBeforeARequestFails) {
     EXPECT_TRUE(outage.needs_attempt(0, 900));
     outage.attempt_begins(900);
     outage.attempt_failed(910);
-    EXPECT_FALSE(outage.needs_attempt(0, 1000));
+    EXPECT_FALSE(outage.needs_attempt(0, 1000));  // the failure is evident
+    EXPECT_FALSE(outage.needs_attempt(0, 1010));
     EXPECT_TRUE(outage.needs_attempt(0, 1011));
+}
+
+TEST(UpstreamOutage, AServerThatClosesAfterEachAnswerGetsAnAttemptEachMoment) {
+    UpstreamOutage outage(1000, 100);
+    outage.lost(0, 5000);
+    for (int64_t now = 6000; now < 7000; now += 100) {
+        EXPECT_TRUE(outage.needs_attempt(5000, now));
+        outage.attempt_begins(now);
+        outage.connected();
+        outage.sent(now + 1);
+        outage.answered(now + 2);
+        outage.lost(now + 2, now + 3);
+        EXPECT_FALSE(outage.needs_attempt(5000, now + 99));
+    }
+}
+
+TEST(UpstreamOutage, AConnectionWithoutARequestShowsNothing) {
+    UpstreamOutage outage(1000, 100);
+    outage.lost(0, 0);
+    outage.attempt_begins(2000);
+    outage.attempt_failed(2050);
+    outage.attempt_begins(2060);
+    outage.connected();
+    EXPECT_FALSE(fails(outage, 2070));
+    EXPECT_FALSE(fails(outage, 3000));
+    outage.sent(3000);
+    EXPECT_FALSE(fails(outage, 3099));
+    EXPECT_TRUE(fails(outage, 3100));
 }
 
 TEST(UpstreamOutage, AnAttemptWithoutAnEndIsEvidenceAfterAMoment) {
