@@ -56,16 +56,19 @@ function(use_precompiled target headers)
   target_compile_options(${target} PRIVATE "$<$<COMPILE_LANGUAGE:CXX>:${precompiled_options}>")
 endfunction()
 
-# The kind of a target, or nothing. The targets of compat/ have none: their headers have the names of the C
+# The kind of a target, or nothing. clang takes a precompiled header only with the visibility that made it, so a
+# target with another one has none. The targets of compat/ have none: their headers have the names of the C
 # library's, and must be included first. Most of tests/ is compiled with options of its own.
 function(precompiled_kind target result)
   get_target_property(type ${target} TYPE)
   get_target_property(sources ${target} SOURCES)
   get_target_property(libraries ${target} LINK_LIBRARIES)
   get_target_property(folder ${target} SOURCE_DIR)
+  get_target_property(visibility ${target} CXX_VISIBILITY_PRESET)
   cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
   set(kind "")
-  if(NOT sources MATCHES "\\.cpp" OR NOT libraries MATCHES "house" OR folder MATCHES "^compat")
+  if(visibility AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  elseif(NOT sources MATCHES "\\.cpp" OR NOT libraries MATCHES "house" OR folder MATCHES "^compat")
   elseif(type STREQUAL EXECUTABLE)
     if(libraries MATCHES "GTest::" AND NOT folder STREQUAL tests/simulation)
       set(kind test_headers)
