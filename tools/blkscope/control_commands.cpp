@@ -83,7 +83,7 @@ void add_fault(const FaultCommand& command) {
     });
     const StrictJson answer = ask_server(request);
     print_warnings(answer);
-    fmt::print("{}: fault {}: {}\n", command.device, answer.at("id").get<uint32_t>(),
+    fmt::print("{}: fault {}: {}\n", command.device, count_at(answer, "id"),
                answer.at("rule").get<std::string>());
 }
 
@@ -94,8 +94,8 @@ void list_faults(const FaultCommand& command) {
     if (answer.at("faults").empty()) return;
     fmt::print("{:>6} {:>10}  {}\n", "fault", "hits", "rule");
     for (const StrictJson& fault : answer.at("faults")) {
-        fmt::print("{:>6} {:>10}  {}\n", fault.at("id").get<uint32_t>(),
-                   fault.at("hits").get<uint64_t>(), fault.at("rule").get<std::string>());
+        fmt::print("{:>6} {:>10}  {}\n", count_at(fault, "id"), count_at(fault, "hits"),
+                   fault.at("rule").get<std::string>());
     }
 }
 

@@ -41,6 +41,23 @@ void refuse_answer(const std::string& why) {
     throw std::runtime_error("the server's answer: " + why);
 }
 
+// A library that is asked to make an integer of a large fraction has no answer for it.
+uint64_t count_at(const StrictJson& told, const char* key, uint64_t most) {
+    const StrictJson& count = told.at(key);
+    const bool whole = count.is_number_integer() && count >= 0;
+    if (!whole || count.get<uint64_t>() > most) refuse_answer(std::string(key) + " is no number");
+    return count.get<uint64_t>();
+}
+
+int64_t time_at(const StrictJson& told, const char* key) {
+    constexpr int64_t time_max = std::numeric_limits<int64_t>::max() / 4;
+    const StrictJson& time = told.at(key);
+    if (!time.is_number_integer() || time < -time_max || time > time_max) {
+        refuse_answer(std::string(key) + " is no time");
+    }
+    return time.get<int64_t>();
+}
+
 StrictJson parse_answer(const std::string& line) try {
     StrictJson answer = parse(line);
     if (!answer.contains("error")) return answer;

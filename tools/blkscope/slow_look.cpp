@@ -44,25 +44,16 @@ std::string clock_text(int64_t realtime_ns) {
                        realtime_ns % ns_per_s / 1'000'000);
 }
 
-// A time that the server tells. Neither a sum nor a difference of two of them overflows.
-int64_t time_at(const StrictJson& told, const char* key) {
-    constexpr int64_t time_max = std::numeric_limits<int64_t>::max() / 4;
-    const StrictJson& time = told.at(key);
-    if (!time.is_number_integer() || time < -time_max || time > time_max) {
-        refuse_answer(std::string(key) + " is no time");
-    }
-    return time.get<int64_t>();
-}
-
 SlowRequest request_of(const StrictJson& told, int64_t realtime_ns) {
     SlowRequest slow{.when = "now", .client = told.at("client").get<std::string>(), .request = {}};
     trace::Request& request = slow.request;
     const auto op = trace::op_named(told.at("op").get<std::string>());
     if (!op) refuse_answer("an unknown operation");
     request.op = *op;
-    request.error = told.at("error").get<uint16_t>();
-    request.offset = told.at("offset").get<uint64_t>();
-    request.bytes = told.at("bytes").get<uint64_t>();
+    request.error =
+        static_cast<uint16_t>(count_at(told, "error", std::numeric_limits<uint16_t>::max()));
+    request.offset = count_at(told, "offset");
+    request.bytes = count_at(told, "bytes");
     request.received = time_at(told, "received_ns");
     request.queued = time_at(told, "queued_ns");
     request.started = time_at(told, "started_ns");

@@ -1,5 +1,6 @@
 #include "tools/blkscope/trace_part.hpp"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <span>
 
@@ -29,7 +30,7 @@ std::vector<trace::Request> requests_of(const std::string& hex) {
 TraceStart trace_start_of(const StrictJson& answer) try {
     TraceStart start{
         .heads = heads_of(answer),
-        .realtime_ns = answer.at("realtime_ns").get<int64_t>(),
+        .realtime_ns = time_at(answer, "realtime_ns"),
         .properties = answer.at("properties").get<std::map<std::string, std::string>>()};
     if (!trace::may_have(start.properties)) refuse_answer("properties that no trace has");
     return start;
@@ -38,14 +39,17 @@ TraceStart trace_start_of(const StrictJson& answer) try {
 }
 
 RecorderHeads heads_of(const StrictJson& answer) try {
-    return answer.at("next").get<RecorderHeads>();
+    const StrictJson& told = answer.at("next");
+    const auto whole = [](const StrictJson& head) { return head.is_number_integer() && head >= 0; };
+    if (!told.is_array() || !std::ranges::all_of(told, whole)) refuse_answer("next has no numbers");
+    return told.get<RecorderHeads>();
 } catch (const StrictJson::exception& error) {
     refuse_answer(error.what());
 }
 
 TracePart trace_part_of(const StrictJson& answer, const RecorderHeads& from) try {
     TracePart part{.next = heads_of(answer),
-                   .lost = answer.at("lost").get<uint64_t>(),
+                   .lost = count_at(answer, "lost"),
                    .requests = requests_of(answer.at("records").get<std::string>())};
     if (!reaches(part.next, from)) refuse_answer("its records run backwards");
     return part;

@@ -93,5 +93,21 @@ TEST(ServerAnswer, SlowRequestsHaveTimesWhoseSumsAreTimes) {
     EXPECT_EQ(look_at(5, INT64_MIN), "the server's answer: realtime_ns is no time");
 }
 
+TEST(ServerAnswer, CountsAreWholeNumbersThatFit) {
+    const auto count = [](const StrictJson& told) {
+        return refusal([&] { static_cast<void>(count_at({{"bytes", told}}, "bytes", 100)); });
+    };
+    EXPECT_EQ(count(0), "none");
+    EXPECT_EQ(count(100), "none");
+    for (const StrictJson& told : {StrictJson(101), StrictJson(-1), StrictJson(1.5),
+                                   StrictJson(6e23), StrictJson("1"), StrictJson(nullptr)}) {
+        EXPECT_EQ(count(told), "the server's answer: bytes is no number");
+    }
+    EXPECT_EQ(refusal([] {
+                  static_cast<void>(heads_of({{"next", {1, 6e23}}}));
+              }),
+              "the server's answer: next has no numbers");
+}
+
 }  // namespace
 }  // namespace blkscope
