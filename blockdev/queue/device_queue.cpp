@@ -60,7 +60,7 @@ DeviceQueue::Turn DeviceQueue::take_front() {
     Buf& buf = waiting_.take_front();
     assert(buf.state == Buf::State::waiting);
     const bool flush = buf.op == Buf::Op::flush;
-    buf.newest = buf.queued;
+    if (flush) buf.newest = buf.queued;
     if (flush && flush_ != nullptr) {
         BufQueue& joined = planted("flush-joins") ? served_ : gathered_;
         joined.push(buf);

@@ -137,7 +137,7 @@ void UpstreamLink::send(UpstreamRequest& request) {
     if (request.exposed) kstat_.resent();
     const bool forgets = request.exposed && planted("resend-without-fua");
     if (forgets) request.request.flags &= static_cast<uint16_t>(~command_flag::fua);
-    outage_.sent(ring_.now());
+    if (outage_.lasts()) outage_.sent(ring_.now());  // else no look at the clock
     next_of_least_busy().send(request);
 }
 

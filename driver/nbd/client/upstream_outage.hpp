@@ -50,7 +50,8 @@ class UpstreamOutage {
         failed_.reset();
     }
     void sent(int64_t now) {
-        if (since_ && !begun_) begun_ = now;
+        assert(lasts());
+        if (!begun_) begun_ = now;
     }
     /// The server has answered a request, so the outage is over.
     void answered(int64_t now) {
@@ -60,6 +61,8 @@ class UpstreamOutage {
         begun_.reset();
         failed_.reset();
     }
+
+    [[nodiscard]] bool lasts() const { return since_.has_value(); }
 
     /// Since when a request waits for the server that is given to it now.
     [[nodiscard]] int64_t waits_since(int64_t arrival, int64_t now) const {

@@ -157,6 +157,16 @@ class UpstreamBackingTest : public ::testing::Test {
         buf.exempt = true;
         return ask(buf);
     }
+    /// A device in use, whose server has a place for the connection of a look.
+    RemoteExport open_for_looks() {
+        RemoteExport remote = remote_export();
+        remote.transmission_flags |= flag::can_multi_conn;
+        open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
+        const Asked& read = ask(Buf::Op::read);
+        reply(receive_request());
+        EXPECT_EQ(end(read), 0);
+        return remote;
+    }
     /// A write whose range rests for longer than a request may wait, because an older write has failed.
     const Asked& ask_behind_a_failed_write() {
         open({.timeout = milliseconds(1000), .settle = long_time, .resend = false});
@@ -349,12 +359,7 @@ TEST_F(UpstreamBackingTest, ALongRequestFitsAConnectionWithoutExtendedHeaders) {
 
 // A look blocks the worker, and each of its reads could be as slow.
 TEST_F(UpstreamBackingTest, AfterALookThatFailsTheDeviceLooksNoMoreForATime) {
-    RemoteExport remote = remote_export();
-    remote.transmission_flags |= flag::can_multi_conn;
-    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    const RemoteExport remote = open_for_looks();
     EXPECT_TRUE(backing_->reads_now());
     std::array<std::byte, 512> to{};
     EXPECT_FALSE(backing_->read_now(0, to));  // nothing to connect to
@@ -366,12 +371,7 @@ TEST_F(UpstreamBackingTest, AfterALookThatFailsTheDeviceLooksNoMoreForATime) {
 }
 
 TEST_F(UpstreamBackingTest, AfterALookThatTheServerRefusesTheDeviceLooksNoMoreForATime) {
-    RemoteExport remote = remote_export();
-    remote.transmission_flags |= flag::can_multi_conn;
-    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    const RemoteExport remote = open_for_looks();
     start_server(remote);
     table_error_ = Error::eio;
     std::atomic<bool> looked{false};
@@ -386,12 +386,7 @@ TEST_F(UpstreamBackingTest, AfterALookThatTheServerRefusesTheDeviceLooksNoMoreFo
 }
 
 TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
-    RemoteExport remote = remote_export();
-    remote.transmission_flags |= flag::can_multi_conn;
-    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    const RemoteExport remote = open_for_looks();
     start_server(remote);
     ready_.look_time = milliseconds(60);
     std::atomic<bool> looked{false};
