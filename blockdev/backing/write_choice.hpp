@@ -7,11 +7,17 @@
 // The cheapest method depends on the folios in the page cache, which differ between ranges of a
 // file. The choice keeps a mean cost for each method, range and class of sizes. A range without a
 // mean uses the mean of all ranges. Most writes use the cheapest method; some are trials of
-// another. Trials may cost an allowance once, and after that a small share of all time spent on
-// writes. The allowance is needed because a mapping becomes cheap only with use.
+// another. After a write-back by the kernel, every page of a mapping faults once more. So a mean
+// covers two laps, which are two writes of each page of a range.
 //
-// A mean covers two writes of each page of a range. After a write-back by the kernel, every page of
-// a mapping faults once more.
+// A mapping becomes cheap only by use. So a trial of it lasts three laps of a range:
+//
+//     writes of a range   |  lap 1  |  lap 2  |  lap 3
+//     pages that fault    |  most   |  some   |  few; if something unmaps them, as many again
+//     the mean is that of |         |         |  these copies
+//
+// A trial costs what its writes take beyond the cheapest method. For trials there is an allowance,
+// a small share of all time spent on writes, and what large copies have saved.
 //
 // Units:     bytes; nanoseconds.
 // Ownership: owns its means, some 100 bytes a range of 2 MiB.
@@ -37,8 +43,8 @@ class WriteChoice {
     /// Larger writes may also use the ring.
     static constexpr uint64_t ring_above_bytes = uint64_t{64} << 10;
 
-    /// The allowances for trials of writes up to 16 KiB, and of larger writes, which gain more. In
-    /// small folios a copy gains 1.5 us at 16 KiB, and 19 us at 128 KiB.
+    /// The allowances for trials of writes up to 16 KiB, and of larger writes, which gain more. A
+    /// copy in small folios gains 4 us of 16 KiB, and 30 us of 128 KiB.
     static constexpr uint64_t small_bytes_max = uint64_t{16} << 10;
     static constexpr int64_t small_allowance_ns = 50'000'000;
     static constexpr int64_t allowance_ns = 400'000'000;
@@ -54,7 +60,7 @@ class WriteChoice {
 
     /// The expected cost of a method; 0 if it was never used.
     [[nodiscard]] int64_t cost_ns(Method method, uint64_t offset, uint64_t bytes) const;
-    /// The time of trials, beyond the expected cost of the best method.
+    /// The cost of trials, less what copies have saved; may be negative.
     [[nodiscard]] int64_t trials_ns(uint64_t bytes) const {
         return spent_[write_size::class_of(bytes)].trials_ns;
     }
@@ -69,23 +75,33 @@ class WriteChoice {
 
     struct Spent {
         int64_t total_ns;
-        int64_t trials_ns;  // beyond the expected cost of the best method
+        int64_t trials_ns;     // less what copies have saved
+        int64_t first_copies;  // still to be made in the first laps of trials
     };
 
     struct Range {
         std::array<Costs, write_size::class_count> costs;
+        std::array<uint16_t, write_size::class_count>
+            trial;  // writes left of a trial of the mapping
     };
 
+    [[nodiscard]] static float counted(const Mean& mean, float ns);
     static void average(Mean& mean, float ns, uint16_t window);
     [[nodiscard]] float cost(Method method, const Range& range, size_t size_class) const;
+    [[nodiscard]] Method best_other(const Range& range, size_t size_class) const;
     [[nodiscard]] Method best(const Range& range, size_t size_class) const;
-    Method trial(Method best_method, size_t size_class);
+    [[nodiscard]] bool may_try(size_t size_class, int64_t ns) const;
+    Method try_mapping(Range& range, size_t size_class);
+    void end_trial(Range& range, size_t size_class);
+    Method try_other(Method best_method, size_t size_class);
+    void charge(Method method, const Range& range, size_t size_class, float ns);
+    void learn_copy(Range& range, size_t size_class, float ns);
     bool one_in(uint64_t count);
-    bool is_time_to_try(Method best_method, size_t size_class);
 
     RangeTable<Range> ranges_;
-    std::array<Costs, write_size::class_count> all_{};  // of all ranges
-    uint64_t random_ = 1;                               // the same in each run
+    std::array<Costs, write_size::class_count> all_{};          // of all ranges
+    std::array<Mean, write_size::class_count> first_copies_{};  // of the first lap of trials
+    uint64_t random_ = 1;                                       // the same in each run
     std::array<Spent, write_size::class_count> spent_{};
 };
 

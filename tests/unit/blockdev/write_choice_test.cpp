@@ -47,6 +47,44 @@ INSTANTIATE_TEST_SUITE_P(
                       Load{512, 16 * kib, 200'000, 50'000}, Load{512, 128 * kib, 50'000, never},
                       Load{512, 128 * kib, 50'000, 10'000}, Load{512, 128 * kib, 50'000, 20}));
 
+// In small folios each page of a mapping faults once. From then on a copy costs half of a pwrite.
+TEST(WriteChoice, AMappingThatPaysIsLearntInFourLapsOfTheFile) {
+    WriteChoice choice(file_bytes);
+    page_cache::Cache cache(1);
+    constexpr uint64_t bytes = 128 * kib;
+    uint64_t copies = 0;
+    for (int lap = 0; lap < 5; ++lap) {
+        copies = 0;
+        for (uint64_t at = 0; at < file_bytes; at += bytes) {
+            const Method method = choice.choose(at, bytes);
+            choice.took(method, at, bytes, page_cache::write(cache, method, at, bytes));
+            copies += method == Method::map ? 1 : 0;
+        }
+    }
+    EXPECT_GE(copies, file_bytes / bytes * 97 / 100);
+}
+
+// Each copy costs as much as a first one, because the pages are written back in between.
+TEST(WriteChoice, ATrialEndsWithTheAllowance) {
+    WriteChoice choice(file_bytes);
+    constexpr uint64_t bytes = 128 * kib;
+    constexpr int64_t copy_ns = 130'000;
+    constexpr int64_t pwrite_ns = 50'000;
+    int64_t lost_ns = 0;
+    int64_t all_ns = 0;
+    for (int lap = 0; lap < 200; ++lap) {
+        for (uint64_t at = 0; at < file_bytes; at += bytes) {
+            const Method method = choice.choose(at, bytes);
+            const int64_t ns = method == Method::map ? copy_ns : pwrite_ns;
+            choice.took(method, at, bytes, ns);
+            lost_ns += ns - pwrite_ns;
+            all_ns += ns;
+        }
+    }
+    EXPECT_GT(lost_ns, WriteChoice::allowance_ns / 2);  // there were trials
+    EXPECT_LE(lost_ns, WriteChoice::allowance_ns + all_ns / WriteChoice::trial_share + copy_ns);
+}
+
 TEST(WriteChoice, TriesEachWayOnceBeforeItKnows) {
     WriteChoice choice(file_bytes);
     EXPECT_EQ(choice.choose(0, 4096), Method::map);
