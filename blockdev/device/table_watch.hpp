@@ -28,7 +28,7 @@ class TableWatch {
     /// A request has ended. A write to the first sectors may have changed the table. So may a
     /// write between partitions, where the rest of a table lies.
     void ended(const Buf& buf, bool has_partitions) {
-        if (buf.op != Buf::Op::write && !buf.discards()) return;
+        if (buf.bcount == 0 || (buf.op != Buf::Op::write && !buf.discards())) return;
         if (buf.offset < table_start_bytes || (buf.partition == nullptr && has_partitions)) {
             touched_ = true;
         }

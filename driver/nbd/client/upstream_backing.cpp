@@ -13,13 +13,14 @@
 namespace blkscope::nbd {
 namespace {
 
-// Of the look before the first request, by the thread that opens the backing.
+// Of the look by the thread that opens the backing.
 constexpr std::chrono::milliseconds first_look_time_max{5'000};
 // Of one look at the device later. The worker does nothing else meanwhile, so the clients of its other
 // devices wait too.
 constexpr std::chrono::milliseconds look_time_max{150};
 constexpr std::chrono::milliseconds slow_look_time{50};
 constexpr std::chrono::seconds rest_time{30};  // after a look that failed or was slow
+constexpr int looks_in_rest = 20;  // after another: no more than a twentieth of the time
 
 ReadEnd read_through(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
                      size_t most, Deadline deadline) {
@@ -132,15 +133,18 @@ std::optional<int32_t> UpstreamBacking::prepare(Buf& buf) {
 void UpstreamBacking::looked() {
     if (!look_) return;
     side_.reset();
-    const bool slow = look_->end - look_->begin > slow_look_time;
-    if (link_ && (slow || look_->failed)) rests_until_ = look_->end + rest_time;
+    const auto took = look_->end - look_->begin;
+    const bool bad = took > slow_look_time || look_->failed;
+    if (ring_ != nullptr && (bad || link_)) {
+        rests_until_ = look_->end + (bad ? rest_time : looks_in_rest * took);
+    }
     look_.reset();
 }
 
 bool UpstreamBacking::reads_now() const {
+    if (std::chrono::steady_clock::now() < rests_until_) return false;
     if (!link_) return !first_.empty();
-    return std::chrono::steady_clock::now() >= rests_until_ && link_->is_connected() &&
-           link_->remote().offers(transmission_flag::can_multi_conn);
+    return link_->is_connected() && link_->remote().offers(transmission_flag::can_multi_conn);
 }
 
 // Before the first request the connections are free. Later a look needs a connection of its own, which
@@ -149,7 +153,8 @@ bool UpstreamBacking::read_now(uint64_t offset, std::span<std::byte> to) {
     if (!reads_now()) return false;
     const auto now = std::chrono::steady_clock::now();
     if (!look_) look_ = Look{.begin = now, .end = now, .failed = false};
-    const Deadline deadline = look_->begin + (link_ ? look_time_max : first_look_time_max);
+    const bool on_worker = ring_ != nullptr;
+    const Deadline deadline = look_->begin + (on_worker ? look_time_max : first_look_time_max);
     const ReadEnd end = now < deadline ? read_before(deadline, offset, to) : ReadEnd::lost;
     look_->end = std::chrono::steady_clock::now();
     look_->failed = look_->failed || end != ReadEnd::done;

@@ -75,8 +75,9 @@ void UpstreamLink::submit(Buf& buf) {
     assert(phase_ != Phase::changed);
     UpstreamRequest& request = requests_.acquire();
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
-    // A flush may serve newer ones, which have waited for less.
-    const hrtime_t arrival = buf.op == Buf::Op::flush ? buf.newest : buf.queued;
+    // A flush may serve newer ones, which have waited for less. Others may have waited for memory.
+    const bool flush = buf.op == Buf::Op::flush;
+    const hrtime_t arrival = flush ? buf.newest : buf.received > 0 ? buf.received : buf.queued;
     request.since = ring_.now();
     request.waits_since = outage_.waits_since(std::min(arrival, request.since), request.since);
     if (request.writes()) order_.enter(request.range);
@@ -306,8 +307,9 @@ void UpstreamLink::pause() {
     if (phase_ != Phase::pausing) pause_ends_ = now + pause_ns_;
     phase_ = Phase::pausing;
     const UpstreamRequest& first = *waiting_.front();
-    const bool late = outage_.is_late(first.since, first.waits_since, ring_.now());
-    wake_in(late ? ms_ns : std::clamp(pause_ends_ - now, ms_ns, waiting_look_ns));
+    const bool fails =
+        !first.buf->wanted() || outage_.is_late(first.since, first.waits_since, ring_.now());
+    wake_in(fails ? ms_ns : std::clamp(pause_ends_ - now, ms_ns, waiting_look_ns));
 }
 
 void UpstreamLink::dial() {

@@ -29,11 +29,14 @@ class UpstreamOutage {
         assert(moment > 0);
     }
 
-    /// The connection is lost. The oldest request without an answer was sent at `silent_since`.
+    /// The connection is lost. The oldest request without an answer was sent at `silent_since`. A server
+    /// that was silent for a moment is away; one that just closes may be back at once.
     void lost(int64_t silent_since, int64_t now) {
         assert(silent_since <= now);
-        if (since_) return attempt_failed(now);
-        since_ = std::max(silent_since, answered_);  // until then it has answered others
+        const bool lasted = since_.has_value();
+        if (!lasted)
+            since_ = std::max(silent_since, answered_);  // until then it has answered others
+        if (lasted || now - *since_ >= moment_) attempt_failed(now);
     }
     void attempt_begins(int64_t now) {
         if (!since_) since_ = now;

@@ -178,6 +178,7 @@ TEST_F(DevicePartitions, OnlyAWriteOutsideThePartitionsMakesTheDeviceReadTheTabl
     const int at_start = backing_->reads_at_once;
     one(Buf::Op::write, 100 * sector);
     one(Buf::Op::read, 0);
+    one(Buf::Op::trim, 0, 0);  // of no byte
     one(Buf::Op::flush);
     EXPECT_EQ(backing_->reads_at_once, at_start);
     one(Buf::Op::write, 350 * sector);  // in the gap, where a chain's record may be

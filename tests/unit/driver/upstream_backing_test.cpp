@@ -72,6 +72,8 @@ class ScriptedDialer final : public UpstreamDialer {
 // A caller of the device, as a session is.
 struct Asked : Buf {
     bool done = false;
+    bool has_client = true;
+    [[nodiscard]] bool wanted() const override { return has_client; }
 };
 
 class UpstreamBackingTest : public ::testing::Test {
@@ -133,8 +135,9 @@ class UpstreamBackingTest : public ::testing::Test {
         }
     }
     Asked& ask(Buf::Op op, uint64_t offset = 0, uint64_t bytes = 512, bool fua = false,
-               uint64_t* losses_seen = nullptr) {
+               uint64_t* losses_seen = nullptr, hrtime_t received = 0) {
         Asked& buf = asked_.emplace_back();
+        buf.received = received;
         buf.op = op;
         buf.offset = offset;
         buf.bcount = op == Buf::Op::flush ? 0 : bytes;
@@ -383,6 +386,33 @@ TEST_F(UpstreamBackingTest, AfterALookThatTheServerRefusesTheDeviceLooksNoMoreFo
     EXPECT_TRUE(backing_->reads_now());
     backing_->looked();
     EXPECT_FALSE(backing_->reads_now());
+}
+
+// The worker makes it, because a request without a byte has ended. The server takes it and is silent.
+TEST_F(UpstreamBackingTest, ALookBeforeTheFirstRequestIsAsShortAsALaterOne) {
+    open();
+    std::array<std::byte, 512> to{};
+    const auto began = std::chrono::steady_clock::now();
+    EXPECT_FALSE(backing_->read_now(0, to));
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(2));
+    backing_->looked();
+    EXPECT_FALSE(backing_->reads_now());
+}
+
+TEST_F(UpstreamBackingTest, LooksTakeASmallPartOfTheTime) {
+    const RemoteExport remote = open_for_looks();
+    start_server(remote);
+    ready_.look_time = milliseconds(40);
+    std::atomic<bool> looked{false};
+    std::thread server([&] { answer_table_reads(looked); });
+    std::array<std::byte, 512> to{};
+    EXPECT_TRUE(backing_->read_now(0, to));
+    looked.store(true);
+    server.join();
+    backing_->looked();
+    EXPECT_FALSE(backing_->reads_now());
+    std::this_thread::sleep_for(milliseconds(1500));
+    EXPECT_TRUE(backing_->reads_now());
 }
 
 TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
@@ -668,6 +698,27 @@ TEST_F(UpstreamBackingTest, ASilentServerCostsALongQueueItsTimeAndNoMore) {
     expect_eio(ask_many(), milliseconds(1000));
 }
 
+// It takes connections, too, and is silent on each.
+TEST_F(UpstreamBackingTest, AServerThatIsSilentOnEachConnectionCostsALongQueueItsTimeAndNoMore) {
+    constexpr milliseconds timeout{2000};
+    open({.timeout = timeout, .settle = milliseconds(0)});
+    for (int i = 0; i < 5; ++i) start_server();
+    const auto began = std::chrono::steady_clock::now();
+    for (const Asked* asked : ask_many()) EXPECT_EQ(end(*asked), EIO);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, timeout * 2);
+}
+
+// The memory comes from requests that have failed, and each would otherwise wait for as long.
+TEST_F(UpstreamBackingTest, InAnOutageTheTimeCountsForWhichARequestWaitsForMemory) {
+    open(one_second);
+    const Asked& first = ask(Buf::Op::read);
+    EXPECT_EQ(end(first), EIO);
+    const auto began = std::chrono::steady_clock::now();
+    const Asked& second = ask(Buf::Op::read, 512, 512, false, nullptr, first.queued);
+    EXPECT_EQ(end(second), EIO);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(500));
+}
+
 TEST_F(UpstreamBackingTest, AServerThatOnlyTakesConnectionsCostsALongQueueItsTimeAndNoMore) {
     open(one_second);
     end_server();
@@ -677,6 +728,19 @@ TEST_F(UpstreamBackingTest, AServerThatOnlyTakesConnectionsCostsALongQueueItsTim
     }
     expect_eio(ask_many(), milliseconds(1000));
     EXPECT_LT(ready_.attempts, 20);
+}
+
+// The server ends their export, and waits for the end of each request.
+TEST_F(UpstreamBackingTest, ALongQueueWithoutClientsFailsAtOnce) {
+    open();
+    end_server();
+    constexpr int count = 800;  // a hundred times the depth
+    std::vector<Asked*> many;
+    for (int i = 0; i < count; ++i) many.push_back(&ask(Buf::Op::read));
+    const auto began = std::chrono::steady_clock::now();
+    for (Asked* const asked : many) asked->has_client = false;
+    for (const Asked* asked : many) EXPECT_EQ(end(*asked), EIO);
+    EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(4));
 }
 
 // The pauses between attempts become longer. So the last one may be long before the requests fail.

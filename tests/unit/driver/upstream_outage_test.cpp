@@ -51,8 +51,19 @@ TEST(UpstreamOutage, LastsUntilAnAnswer) {
 
 TEST(UpstreamOutage, ALossAfterAnAnswerIsNoEvidence) {
     UpstreamOutage outage(1000, 100);
-    outage.lost(400, 500);
+    outage.answered(450);
+    outage.lost(20, 500);
     EXPECT_FALSE(fails(outage, 500));
+}
+
+// The next connection may be as silent, so the queue must not wait for it.
+TEST(UpstreamOutage, TheLossOfAServerThatWasSilentForAMomentIsEvidence) {
+    UpstreamOutage outage(1000, 100);
+    outage.lost(400, 500);
+    EXPECT_TRUE(fails(outage, 500));
+    UpstreamOutage short_silence(1000, 100);
+    short_silence.lost(401, 500);
+    EXPECT_FALSE(fails(short_silence, 500));
 }
 
 TEST(UpstreamOutage, AFailedAttemptIsEvidenceForAMoment) {
