@@ -109,7 +109,7 @@ void clear_faults(const FaultCommand& command) {
         }
     }
     const StrictJson answer = ask_server(request);
-    fmt::print("{}: {} cleared\n", command.device, answer.at("removed").get<size_t>());
+    fmt::print("{}: {} cleared\n", command.device, count_at(answer, "removed"));
 }
 
 void print_losses(const StrictJson& answer) {

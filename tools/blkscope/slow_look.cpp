@@ -102,8 +102,9 @@ SlowLook slow_look_of(const StrictJson& answer) try {
     for (const StrictJson& each : answer.at("under_way")) {
         look.under_way.push_back(request_of(each, realtime));
     }
-    look.under_way_count = answer.at("under_way_count").get<uint64_t>();
-    look.silent_workers = answer.at("silent_workers").get<unsigned>();
+    look.under_way_count = count_at(answer, "under_way_count");
+    look.silent_workers = static_cast<unsigned>(
+        count_at(answer, "silent_workers", std::numeric_limits<unsigned>::max()));
     look.now_ns = time_at(answer, "now_ns");
     return look;
 } catch (const StrictJson::exception& error) {

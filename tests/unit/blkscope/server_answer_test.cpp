@@ -103,6 +103,19 @@ TEST(ServerAnswer, CountsAreWholeNumbersThatFit) {
                                    StrictJson(6e23), StrictJson("1"), StrictJson(nullptr)}) {
         EXPECT_EQ(count(told), "the server's answer: bytes is no number");
     }
+    const auto under_way = [](const StrictJson& told) {
+        return refusal([&] {
+            static_cast<void>(slow_look_of({{"realtime_ns", 1},
+                                            {"now_ns", 100},
+                                            {"slowest", StrictJson::array()},
+                                            {"under_way", StrictJson::array()},
+                                            {"under_way_count", told},
+                                            {"silent_workers", told}}));
+        });
+    };
+    EXPECT_EQ(under_way(2), "none");
+    EXPECT_EQ(under_way(-1), "the server's answer: under_way_count is no number");
+    EXPECT_EQ(under_way(5'000'000'000), "the server's answer: silent_workers is no number");
     EXPECT_EQ(refusal([] {
                   static_cast<void>(heads_of({{"next", {1, 6e23}}}));
               }),
