@@ -16,8 +16,8 @@
 //     pages that fault    |  most   |  some   |  few; if something unmaps them, as many again
 //     the mean is that of |         |         |  these copies
 //
-// A trial costs what its writes take beyond the cheapest method. For trials there is an allowance,
-// a small share of all time spent on writes, and what large copies have saved.
+// A trial costs what its writes take beyond the cheapest method. Trials have an allowance, and a
+// small share of all time spent on writes. Savings of large copies pay for trials, too.
 //
 // Units:     bytes; nanoseconds.
 // Ownership: owns its means, some 100 bytes a range of 2 MiB.
