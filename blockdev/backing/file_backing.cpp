@@ -122,7 +122,10 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     const Method method = choice_->choose(at, from.size());
     const hrtime_t began = kernel_.now();
     auto moved = static_cast<ssize_t>(from.size());
-    if (method == Method::map && !mapped.try_write(at, from)) return std::nullopt;
+    if (method == Method::map && !mapped.try_write(at, from)) {
+        choice_->not_copied(at, from.size());
+        return std::nullopt;
+    }
     if (method != Method::map && from.size() > inline_write_bytes_max &&
         !mapped.is_cached(at, from.size())) {
         return std::nullopt;

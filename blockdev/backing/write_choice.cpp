@@ -116,13 +116,19 @@ WriteChoice::Method WriteChoice::try_mapping(Range& range, size_t size_class) {
     return Method::map;
 }
 
-// A trial that nothing can pay any more has no result.
+// A trial that ends early has no result.
 void WriteChoice::end_trial(Range& range, size_t size_class) {
     uint16_t& left = range.trial[size_class];
     spent_[size_class].first_copies -= std::max(left - later_copies(size_class), 0);
     assert(spent_[size_class].first_copies >= 0);
     left = 0;
     range.costs[size_class][index(Method::map)] = {};
+}
+
+void WriteChoice::not_copied(uint64_t offset, uint64_t bytes) {
+    Range& range = ranges_.at(offset);
+    const size_t size_class = write_size::class_of(bytes);
+    if (range.trial[size_class] > 0) end_trial(range, size_class);
 }
 
 WriteChoice::Method WriteChoice::try_other(Method best_method, size_t size_class) {

@@ -58,6 +58,10 @@ class WriteChoice {
     /// A write used this method and took `ns`.
     void took(Method method, uint64_t offset, uint64_t bytes, int64_t ns);
 
+    /// A write that was to use the mapping did not: its pages are not in the page cache. A trial of
+    /// its range ends, because one that waits for them would take the allowance from others.
+    void not_copied(uint64_t offset, uint64_t bytes);
+
     /// The expected cost of a method; 0 if it was never used.
     [[nodiscard]] int64_t cost_ns(Method method, uint64_t offset, uint64_t bytes) const;
     /// The cost of trials, less what copies have saved; may be negative.

@@ -64,6 +64,24 @@ TEST(WriteChoice, AMappingThatPaysIsLearntInFourLapsOfTheFile) {
     EXPECT_GE(copies, file_bytes / bytes * 97 / 100);
 }
 
+// Only the first range is in the page cache.
+TEST(WriteChoice, RangesThatAreNotCachedTakeNothingFromOthers) {
+    WriteChoice choice(file_bytes);
+    constexpr uint64_t bytes = 128 * kib;
+    constexpr int64_t copy_ns = 3'000'000;
+    choice.took(Method::map, 0, bytes, copy_ns);
+    choice.took(Method::pwrite, 0, bytes, copy_ns / 2);
+    choice.took(Method::ring, 0, bytes, copy_ns);
+    for (int lap = 0; lap < 100; ++lap) {
+        for (uint64_t at = write_size::range_bytes; at < file_bytes; at += bytes) {
+            if (choice.choose(at, bytes) == Method::map) choice.not_copied(at, bytes);
+        }
+    }
+    int copies = 0;
+    for (int i = 0; i < 100; ++i) copies += choice.choose(0, bytes) == Method::map ? 1 : 0;
+    EXPECT_GT(copies, 50);
+}
+
 // Each copy costs as much as a first one, because the pages are written back in between.
 TEST(WriteChoice, ATrialEndsWithTheAllowance) {
     WriteChoice choice(file_bytes);
