@@ -73,6 +73,14 @@ std::vector<iostat::Device> read_devices(iostat::Reader& reader) {
     return devices;
 }
 
+// Waiting and in service, now.
+uint64_t under_way(iostat::Reader& reader, const iostat::Device& device) {
+    for (const iostat::Device& each : read_devices(reader)) {
+        if (each.kid == device.kid) return uint64_t{each.io.wcnt} + each.io.rcnt;
+    }
+    return 0;
+}
+
 // ---- The sentence ----
 
 struct Part {
@@ -89,14 +97,35 @@ double disk_ns(const Explanation& what) {
     return std::min(ns, what.service.mean_ns());
 }
 
+bool is_upstream_away(const Explanation& what) {
+    return what.upstream && *what.upstream != "connected";
+}
+
+std::string nothing_ended(const Explanation& what) {
+    if (is_upstream_away(what)) {
+        return fmt::format("No request has ended, and the upstream does not answer: {}.\n",
+                           *what.upstream);
+    }
+    if (what.under_way == 0) return "There were no requests to explain.\n";
+    return fmt::format("No request has ended, and {} are under way: 'blkscope slow' shows them.\n",
+                       what.under_way);
+}
+
 std::string wait_advice(const Explanation& what) {
+    if (is_upstream_away(what))
+        return "requests wait for others, which the upstream does not answer";
     if (what.limited) return "the limits of the device or of its clients hold requests back";
     return "requests wait for a place in the depth; a larger --queue-depth, or fewer requests at "
            "once, would shorten it";
 }
 
 std::string service_advice(const Explanation& what) {
+    if (is_upstream_away(what)) return "the upstream does not answer";
     if (what.modelled) return "the device has a model, which decides it";
+    if (what.upstream) {
+        return "it is the upstream and the way there; where that is a blkscope of this machine, "
+               "--upstream divides it";
+    }
     if (what.disk && disk_ns(what) == 0) {
         return "most of it never reached the disk: it is the page cache, the copy and the ring";
     }
@@ -124,6 +153,7 @@ std::vector<Part> parts_of(const Explanation& what) {
 }
 
 std::string disk_lines(const Explanation& what, double all) {
+    if (what.upstream) return fmt::format("    upstream     {}\n", *what.upstream);
     if (!what.disk) return "    no disk      the backing is memory, or a file of no disk\n";
     const double disk = disk_ns(what);
     if (disk == 0) {
@@ -139,7 +169,7 @@ std::string disk_lines(const Explanation& what, double all) {
 std::string explanation_text(const Explanation& what) {
     std::string text = fmt::format("{}, {}: {} reads and writes in {:.1f} s\n", what.device,
                                    what.backing, what.service.count, what.interval_s);
-    if (what.service.count == 0) return text + "\nThere were no requests to explain.\n";
+    if (what.service.count == 0) return text + "\n" + nothing_ended(what);
     const std::vector<Part> parts = parts_of(what);
     double all = 0;
     for (const Part& part : parts) all += part.ns;
@@ -203,6 +233,7 @@ void explain(const ExplainCommand& command) {
     const auto has = [&](const char* kstat) {
         return iostat::read_beside(reader.chain(), chosen, kstat) != nullptr;
     };
+    kstat_t* const upstream = iostat::read_beside(reader.chain(), chosen, "upstream");
     what.modelled = has("model");
     what.limited = has("limits") || has("client-limits");
     const auto disk_before = read_disk(disk);
@@ -218,6 +249,10 @@ void explain(const ExplainCommand& command) {
     }
     what.interval_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    if (upstream != nullptr && kstat_read(reader.chain(), upstream, nullptr) != -1) {
+        what.upstream = program::word_record(upstream, "state").value_or("-");
+    }
+    what.under_way = under_way(reader, chosen);
     const auto interval = iostat::difference(chosen.histograms, now.front().histograms);
     what.receive = stage_time(interval, "receive");
     what.wait = stage_time(interval, "wait");

@@ -50,9 +50,11 @@ struct Explanation {
     StageTime wait = {};
     StageTime service = {};
     StageTime reply = {};
-    std::optional<DiskTime> disk = {};  // none: memory, or a file of no disk
-    bool modelled = false;              // the device has a model
-    bool limited = false;               // the device or its clients have limits
+    std::optional<DiskTime> disk = {};         // none: memory, or a file of no disk
+    std::optional<std::string> upstream = {};  // the state of another server that is the backing
+    uint64_t under_way = 0;                    // at the end of the interval
+    bool modelled = false;                     // the device has a model
+    bool limited = false;                      // the device or its clients have limits
 };
 
 /// The screen: a line for each stage, and at the end the sentence.

@@ -77,6 +77,34 @@ TEST(Explain, EachPartHasItsAdvice) {
     EXPECT_NE(sentence_of(what).find("is service: the device has a model"), std::string::npos);
 }
 
+TEST(Explain, AnUpstreamIsNoDiskAndSaysWhetherItIsThere) {
+    Explanation what = balanced();
+    what.upstream = "connected";
+    EXPECT_NE(explanation_text(what).find("\n    upstream     connected\n"), std::string::npos);
+    EXPECT_NE(sentence_of(what).find("is service: it is the upstream and the way there"),
+              std::string::npos);
+    what.upstream = "waiting";
+    EXPECT_NE(explanation_text(what).find("\n    upstream     waiting\n"), std::string::npos);
+    EXPECT_NE(sentence_of(what).find("is service: the upstream does not answer"),
+              std::string::npos);
+    what.service = {};
+    EXPECT_EQ(sentence_of(what),
+              "No request has ended, and the upstream does not answer: waiting.\n");
+    what = balanced();
+    what.upstream = "waiting";
+    what.wait = stage(900);
+    EXPECT_NE(sentence_of(what).find("is wait: requests wait for others, which the upstream"),
+              std::string::npos);
+}
+
+TEST(Explain, RequestsThatHangAreNoneThatEnded) {
+    Explanation what = balanced();
+    what.service = {};
+    what.under_way = 16;
+    EXPECT_EQ(sentence_of(what),
+              "No request has ended, and 16 are under way: 'blkscope slow' shows them.\n");
+}
+
 TEST(Explain, WithoutRequestsThereIsNothingToExplain) {
     EXPECT_NE(explanation_text({.device = "nbd0", .backing = "memory:1M"})
                   .find("There were no requests to explain."),
