@@ -5,7 +5,8 @@
 // whole timeout. Time before the outage does not count, because a limit also makes wait.
 //
 // Such a request may fail as soon as it is given. So its failure needs evidence: an attempt that failed a
-// moment ago, or one without an end for so long. An attempt is a connection, and ends well with an answer.
+// moment ago, or one without an end for so long. An attempt is a connection, and ends well with an answer. A
+// connection that was silent for a moment has failed, too, when it is lost.
 // Pauses between attempts may be long, so one is due a moment before a request fails.
 //
 // Units:     the caller's.
@@ -34,8 +35,8 @@ class UpstreamOutage {
     void lost(int64_t silent_since, int64_t now) {
         assert(silent_since <= now);
         const bool lasted = since_.has_value();
-        if (!lasted)
-            since_ = std::max(silent_since, answered_);  // until then it has answered others
+        // Until its latest answer the server was there for others.
+        if (!lasted) since_ = std::max(silent_since, answered_);
         if (lasted || now - *since_ >= moment_) attempt_failed(now);
     }
     void attempt_begins(int64_t now) {
