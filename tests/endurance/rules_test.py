@@ -103,6 +103,8 @@ def rows_add_up():
             row('fuzz', 10, {}, ['a: crash'])]
     text = results.table([fuzz.PIECE], rows)
     assert '1 fuzzers, each for 1 to 1 minutes; 5 inputs; 2 in the corpora' in text and '**FAILED**: a: crash' in text
+    text = results.table([fuzz.PIECE], [*rows, rows[0]])
+    assert '| passed; earlier runs found 1 |' in text and 'FAILED' not in text, text
     last = types.SimpleNamespace(together=None)
     rows = [row('page', 1, {'n': 1}), row('page', 1, {'n': 2}), row('page', 1, {'n': 3}, share=0.1)]
     assert [one['figures']['n'] for one in results.counted_rows(last, rows)] == [2], 'the last whole run'
