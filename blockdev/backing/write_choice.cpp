@@ -12,6 +12,7 @@ constexpr uint16_t lap(size_t size_class) {
 }
 
 constexpr uint16_t trial_laps = 3;
+
 // The copies of a trial after its first lap.
 constexpr int later_copies(size_t size_class) {
     return (trial_laps - 1) * lap(size_class);
@@ -44,17 +45,12 @@ constexpr size_t index(WriteChoice::Method method) {
 
 }  // namespace
 
-float WriteChoice::counted(const Mean& mean, float ns) {
-    assert(ns > 0);
-    return mean.count == 0 ? ns : std::min(ns, mean.ns * outlier_times);
-}
-
 void WriteChoice::average(Mean& mean, float ns, uint16_t window) {
-    assert(mean.count <= window);
-    const float taken = counted(mean, ns);
+    assert(ns > 0 && mean.count <= window);
     if (mean.count < window) ++mean.count;
+    const float counted = mean.count == 1 ? ns : std::min(ns, mean.ns * outlier_times);
     assert(mean.count > 0);
-    mean.ns += (taken - mean.ns) / static_cast<float>(mean.count);
+    mean.ns += (counted - mean.ns) / static_cast<float>(mean.count);
     assert(mean.ns > 0);  // or the method would count as never used
 }
 

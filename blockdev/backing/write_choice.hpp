@@ -85,11 +85,9 @@ class WriteChoice {
 
     struct Range {
         std::array<Costs, write_size::class_count> costs;
-        std::array<uint16_t, write_size::class_count>
-            trial;  // writes left of a trial of the mapping
+        std::array<uint16_t, write_size::class_count> trial;  // copies left of one; 0: none
     };
 
-    [[nodiscard]] static float counted(const Mean& mean, float ns);
     static void average(Mean& mean, float ns, uint16_t window);
     [[nodiscard]] float cost(Method method, const Range& range, size_t size_class) const;
     [[nodiscard]] Method best_other(const Range& range, size_t size_class) const;

@@ -127,6 +127,9 @@ class Buf : public Completion {
         return bcount - resid;
     }
 
+    /// When the request arrived; before it was queued, a request may have waited for memory.
+    [[nodiscard]] hrtime_t arrival() const { return received > 0 ? received : queued; }
+
     /// Applies one completion: `result` is the bytes moved, or -errno. Returns whether the rest of
     /// the request needs another operation, or the request has finished.
     Next absorb(int32_t result);

@@ -75,9 +75,8 @@ void UpstreamLink::submit(Buf& buf) {
     assert(phase_ != Phase::changed);
     UpstreamRequest& request = requests_.acquire();
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
-    // A flush may serve newer ones, which have waited for less. Others may have waited for memory.
-    const bool flush = buf.op == Buf::Op::flush;
-    const hrtime_t arrival = flush ? buf.newest : buf.received > 0 ? buf.received : buf.queued;
+    // A flush may serve newer ones, which have waited for less.
+    const hrtime_t arrival = buf.op == Buf::Op::flush ? buf.newest : buf.arrival();
     request.since = ring_.now();
     request.waits_since = outage_.waits_since(std::min(arrival, request.since), request.since);
     if (request.writes()) order_.enter(request.range);

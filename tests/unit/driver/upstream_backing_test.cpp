@@ -170,6 +170,17 @@ class UpstreamBackingTest : public ::testing::Test {
         EXPECT_EQ(end(read), 0);
         return remote;
     }
+    /// Reads of the table by the device, of one look. Gives whether all went well.
+    bool look(int reads = 1) {
+        std::atomic<bool> looked{false};
+        std::thread server([&] { answer_table_reads(looked); });
+        bool well = true;
+        std::array<std::byte, 512> to{};
+        for (int i = 0; i < reads; ++i) well = backing_->read_now(0, to) && well;
+        looked.store(true);
+        server.join();
+        return well;
+    }
     /// A write whose range rests for longer than a request may wait, because an older write has failed.
     const Asked& ask_behind_a_failed_write() {
         open({.timeout = milliseconds(1000), .settle = long_time, .resend = false});
@@ -377,18 +388,13 @@ TEST_F(UpstreamBackingTest, AfterALookThatTheServerRefusesTheDeviceLooksNoMoreFo
     const RemoteExport remote = open_for_looks();
     start_server(remote);
     table_error_ = Error::eio;
-    std::atomic<bool> looked{false};
-    std::thread server([&] { answer_table_reads(looked); });
-    std::array<std::byte, 512> to{};
-    EXPECT_FALSE(backing_->read_now(0, to));
-    looked.store(true);
-    server.join();
+    EXPECT_FALSE(look());
     EXPECT_TRUE(backing_->reads_now());
     backing_->looked();
     EXPECT_FALSE(backing_->reads_now());
 }
 
-// The worker makes it, because a request without a byte has ended. The server takes it and is silent.
+// A worker looks after a request without a byte, say. The server takes the read and is silent.
 TEST_F(UpstreamBackingTest, ALookBeforeTheFirstRequestIsAsShortAsALaterOne) {
     open();
     std::array<std::byte, 512> to{};
@@ -403,16 +409,11 @@ TEST_F(UpstreamBackingTest, LooksTakeASmallPartOfTheTime) {
     const RemoteExport remote = open_for_looks();
     start_server(remote);
     ready_.look_time = milliseconds(20);
-    std::atomic<bool> looked{false};
-    std::thread server([&] { answer_table_reads(looked); });
-    std::array<std::byte, 512> to{};
     const auto began = std::chrono::steady_clock::now();
-    EXPECT_TRUE(backing_->read_now(0, to));
+    EXPECT_TRUE(look());
     const auto took = std::chrono::steady_clock::now() - began;
     backing_->looked();
     EXPECT_FALSE(backing_->reads_now());
-    looked.store(true);
-    server.join();
     if (took > milliseconds(50)) return;  // on a busy machine the look was a slow one
     turn_until([&] { return backing_->reads_now(); });
     EXPECT_GE(std::chrono::steady_clock::now() - began, 20 * milliseconds(20));
@@ -422,12 +423,7 @@ TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
     const RemoteExport remote = open_for_looks();
     start_server(remote);
     ready_.look_time = milliseconds(60);
-    std::atomic<bool> looked{false};
-    std::thread server([&] { answer_table_reads(looked); });
-    std::array<std::byte, 512> to{};
-    for (int i = 0; i < 2; ++i) EXPECT_TRUE(backing_->read_now(0, to));  // both are of one look
-    looked.store(true);
-    server.join();
+    EXPECT_TRUE(look(2));
     backing_->looked();
     std::byte none{};
     EXPECT_EQ(recv(this->server().get(), &none, 1, 0),
