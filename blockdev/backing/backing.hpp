@@ -108,6 +108,8 @@ class Backing {
 
     /// Whether read_now() may be called. Else the device keeps the partitions that it has.
     [[nodiscard]] virtual bool reads_now() const { return true; }
+    /// In how many nanoseconds reads_now() may be true again without a request; 0 for never.
+    [[nodiscard]] virtual hrtime_t rests_ns() const { return 0; }
     /// The device has made all its calls of read_now().
     virtual void looked() {}
 

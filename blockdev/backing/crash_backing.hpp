@@ -92,6 +92,7 @@ class CrashBacking final : public Backing {
     [[nodiscard]] bool rotational() const override { return backing_->rotational(); }
     [[nodiscard]] bool has_cache() const override { return backing_->has_cache(); }
     [[nodiscard]] bool reads_now() const override { return backing_->reads_now(); }
+    [[nodiscard]] hrtime_t rests_ns() const override { return backing_->rests_ns(); }
     void looked() override { backing_->looked(); }
     [[nodiscard]] uint64_t losses() const override { return backing_->losses(); }
     [[nodiscard]] bool must_be_reopened() const override { return backing_->must_be_reopened(); }

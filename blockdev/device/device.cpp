@@ -293,7 +293,7 @@ void Device::flush_done(Buf& leader, From from) {
         end(buf, here, from);
     }
     here.ring_.lock(lock_);
-    look_at_table();
+    here.look_at_table();
     if (next != nullptr) hand_out(*next, here, read_clock(here));
 }
 

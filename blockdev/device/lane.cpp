@@ -50,7 +50,20 @@ void Lane::connection_closed() {
     ring_.lock(device_.lock_);
     CommandCounts& commands = device_.accounting_->commands();
     commands.connection_closed();
-    if (commands.connections() == 0) device_.look_at_table();
+    if (commands.connections() == 0) look_at_table();
+}
+
+// A flush or a close within the backing's rest may have been the last.
+void Lane::look_at_table() {
+    device_.look_at_table();
+    const hrtime_t ns = device_.table_.touched() ? backing_->rests_ns() : 0;
+    if (ns == 0 || when() != never) return;
+    ring_.set_alarm(*this, ring_.now() + kernel_ticks(ring_.kernel(), ns), false);
+}
+
+void Lane::due() {
+    ring_.lock(device_.lock_);
+    look_at_table();
 }
 
 void Lane::connection_given_up() {

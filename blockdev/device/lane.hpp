@@ -32,10 +32,10 @@ namespace blkscope {
 
 class Device;
 
-class Lane final : private SubmissionObserver {
+class Lane final : private SubmissionObserver, private Alarm {
   public:
     Lane(Device& device, Ring& ring, std::unique_ptr<Backing> backing);
-    ~Lane();
+    ~Lane() override;
     Lane(const Lane&) = delete;
     Lane& operator=(const Lane&) = delete;
 
@@ -75,6 +75,9 @@ class Lane final : private SubmissionObserver {
         ring_.announce_submission();
     }
     void submitting(hrtime_t now) override;
+    /// The device looks at its table, now or when the backing has rested.
+    void look_at_table();
+    void due() override;
     [[nodiscard]] hrtime_t now_ns();
 
     Device& device_;

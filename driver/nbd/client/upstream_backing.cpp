@@ -136,13 +136,19 @@ void UpstreamBacking::looked() {
     const auto took = look_->end - look_->begin;
     const bool bad = took > slow_look_time || look_->failed;
     if (ring_ != nullptr && (bad || link_)) {
-        rests_until_ = look_->end + (bad ? rest_time : looks_in_rest * took);
+        const std::chrono::nanoseconds rest = bad ? rest_time : looks_in_rest * took;
+        rests_until_ = kernel_ns(ring_->kernel(), ring_->now()) + rest.count();
     }
     look_.reset();
 }
 
+hrtime_t UpstreamBacking::rests_ns() const {
+    if (ring_ == nullptr) return 0;
+    return std::max<hrtime_t>(rests_until_ - kernel_ns(ring_->kernel(), ring_->now()), 0);
+}
+
 bool UpstreamBacking::reads_now() const {
-    if (std::chrono::steady_clock::now() < rests_until_) return false;
+    if (rests_ns() > 0) return false;
     if (!link_) return !first_.empty();
     return link_->is_connected() && link_->remote().offers(transmission_flag::can_multi_conn);
 }

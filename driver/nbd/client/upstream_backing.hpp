@@ -47,6 +47,7 @@ class UpstreamBacking final : public Backing {
     std::optional<int32_t> prepare(Buf& buf) override;
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     [[nodiscard]] bool reads_now() const override;
+    [[nodiscard]] hrtime_t rests_ns() const override;
     void looked() override;
     [[nodiscard]] uint64_t losses() const override { return link_ ? link_->losses() : 0; }
     [[nodiscard]] bool must_be_reopened() const override;
@@ -74,7 +75,7 @@ class UpstreamBacking final : public Backing {
     std::vector<RemoteConnection> first_;   // until the first request
     std::optional<Look> look_;              // until looked()
     std::optional<RemoteConnection> side_;  // of the look
-    Deadline rests_until_{};                // no look before
+    hrtime_t rests_until_ = 0;              // no look before, on the ring's clock
     std::optional<UpstreamLink> link_;      // from the first request on
 };
 

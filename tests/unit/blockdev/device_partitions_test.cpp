@@ -186,6 +186,34 @@ TEST_F(DevicePartitions, OnlyAWriteOutsideThePartitionsMakesTheDeviceReadTheTabl
     EXPECT_GT(backing_->reads_at_once, at_start);
 }
 
+// The write may be the last for hours.
+TEST_F(DevicePartitions, ATableWrittenWhileTheBackingRestsIsReadAfterItsRest) {
+    make_from(DiskImage(device_bytes), 4);
+    backing_->rest_ns = 1'000'000;
+    write_table(three());
+    for (int i = 0; i < 2; ++i) one(Buf::Op::flush);
+    EXPECT_FALSE(there(1));
+    backing_->rest_ns = 0;
+    ring_->wait();
+    ring_->dispatch();
+    EXPECT_TRUE(there(1) && there(2) && there(3));
+}
+
+TEST_F(DevicePartitions, ABackingWithALongerRestIsAskedAgain) {
+    make_from(DiskImage(device_bytes), 4);
+    backing_->rest_ns = 1'000'000;
+    write_table(three());
+    one(Buf::Op::flush);
+    const int before = backing_->reads_at_once;
+    ring_->wait();
+    ring_->dispatch();
+    EXPECT_EQ(backing_->reads_at_once, before);
+    backing_->rest_ns = 0;
+    ring_->wait();
+    ring_->dispatch();
+    EXPECT_TRUE(there(1));
+}
+
 TEST_F(DevicePartitions, APartitionThatStaysKeepsItsCounts) {
     make_from(three(), 4);
     one(Buf::Op::read, 100 * sector);

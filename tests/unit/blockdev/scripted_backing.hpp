@@ -36,6 +36,9 @@ class ScriptedBacking : public Backing {
         return true;
     }
 
+    [[nodiscard]] bool reads_now() const override { return rest_ns == 0; }
+    [[nodiscard]] hrtime_t rests_ns() const override { return rest_ns; }
+
     [[nodiscard]] bool sparse() const override { return !extents.empty(); }
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override {
         ++look_ups;
@@ -57,6 +60,7 @@ class ScriptedBacking : public Backing {
     std::deque<Buf*> held;
     std::vector<std::byte> contents;  // for read_now() only
     int reads_at_once = 0;
+    hrtime_t rest_ns = 0;         // until it may read at once
     std::vector<Extent> extents;  // from the first byte on; data follows them
     int look_ups = 0;
 

@@ -415,8 +415,11 @@ TEST_F(UpstreamBackingTest, LooksTakeASmallPartOfTheTime) {
     backing_->looked();
     EXPECT_FALSE(backing_->reads_now());
     if (took > milliseconds(50)) return;  // on a busy machine the look was a slow one
+    EXPECT_GT(backing_->rests_ns(), 0);
+    EXPECT_LE(backing_->rests_ns(), std::chrono::nanoseconds(20 * took).count());
     turn_until([&] { return backing_->reads_now(); });
     EXPECT_GE(std::chrono::steady_clock::now() - began, 20 * milliseconds(20));
+    EXPECT_EQ(backing_->rests_ns(), 0);
 }
 
 TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
