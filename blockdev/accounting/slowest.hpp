@@ -33,7 +33,7 @@ class Slowest {
 
     void replied(const Buf& buf) {
         if (buf.replied >= second_end_) begin_second(buf);
-        const hrtime_t ticks = buf.replied - buf.arrival();
+        const hrtime_t ticks = buf.replied - arrival_of(buf);
         if (full_ && ticks <= least_) return;
         insert(buf, ticks);
     }
@@ -50,6 +50,9 @@ class Slowest {
     };
     using Board = std::array<Second, seconds>;
 
+    static hrtime_t arrival_of(const Buf& buf) {
+        return buf.received > 0 ? buf.received : buf.queued;
+    }
     void begin_second(const Buf& buf);
     void insert(const Buf& buf, hrtime_t ticks);
 

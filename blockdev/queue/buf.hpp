@@ -79,6 +79,7 @@ class Buf : public Completion {
     // a request without a connection.
     hrtime_t received = 0;
     hrtime_t replied = 0;
+    hrtime_t held_back = 0;  // between received and queued: how long it waited for memory
 
     // The result, filled in by the device.
     int error = 0;
@@ -126,9 +127,6 @@ class Buf : public Completion {
         assert(resid <= bcount);
         return bcount - resid;
     }
-
-    /// When the request arrived; before it was queued, a request may have waited for memory.
-    [[nodiscard]] hrtime_t arrival() const { return received > 0 ? received : queued; }
 
     /// Applies one completion: `result` is the bytes moved, or -errno. Returns whether the rest of
     /// the request needs another operation, or the request has finished.

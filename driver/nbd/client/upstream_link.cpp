@@ -76,7 +76,8 @@ void UpstreamLink::submit(Buf& buf) {
     UpstreamRequest& request = requests_.acquire();
     request.begin(buf, abilities_of(target_.offered).request_bytes_max);
     // A flush may serve newer ones, which have waited for less.
-    const hrtime_t arrival = buf.op == Buf::Op::flush ? buf.newest : buf.arrival();
+    const bool flush = buf.op == Buf::Op::flush;
+    const hrtime_t arrival = flush ? buf.newest : buf.queued - buf.held_back;
     request.since = ring_.now();
     request.waits_since = outage_.waits_since(std::min(arrival, request.since), request.since);
     if (request.writes()) order_.enter(request.range);

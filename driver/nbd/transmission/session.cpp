@@ -222,6 +222,7 @@ bool Session::take_in() {
     const Parser::Incoming& incoming = parser_.incoming();
     const uint64_t bytes = incoming.refusal == 0 ? memory_for(incoming.header) : 0;
     assert(bytes <= Arena::piece_bytes_max);
+    const bool waited = memory_.waits();
     PendingRequest* const request = memory_.acquire(static_cast<uint32_t>(bytes));
     if (request == nullptr) {
         sessions_.waits_for_room(*this);
@@ -232,6 +233,7 @@ bool Session::take_in() {
     request->iodone = iodone;
     request->client = client_;
     request->received = received_;
+    request->held_back = waited ? sessions_.ring().now() - received_ : 0;
     begin_request(*request, incoming.header, chunked_);
     if (incoming.refusal == 0) {
         probes::at(Probe::request_received, export_.device.instance(), *request, 0);

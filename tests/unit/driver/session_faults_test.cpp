@@ -6,11 +6,18 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <memory>
+#include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "../blockdev/scripted_backing.hpp"
 #include "../temporary_folder.hpp"
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/ring/kernel.hpp"
+#include "driver/nbd/transmission/session_limits.hpp"
 #include "driver/nbd/transmission/worker.hpp"
 #include "parser_driver.hpp"
 
@@ -20,6 +27,16 @@ namespace {
 constexpr uint64_t faulty_bytes = uint64_t{1} << 20;
 constexpr size_t reply_bytes = 16;
 constexpr size_t page_bytes = 4096;
+
+// The last flush of an export ends at once.
+class HoldingBacking final : public ScriptedBacking {
+  public:
+    using ScriptedBacking::ScriptedBacking;
+    std::optional<int32_t> prepare(Buf& buf) override {
+        if (buf.op == Buf::Op::flush) return 0;
+        return ScriptedBacking::prepare(buf);
+    }
+};
 
 class SessionFaults : public ::testing::Test {
   protected:
@@ -41,14 +58,33 @@ class SessionFaults : public ::testing::Test {
         client_ = connect("client");
     }
     void serve(Behaviour behaviour, uint32_t depth, StartOrder order) {
+        serve(std::move(behaviour), depth, order, open_backing("memory:1M", {}));
+    }
+    void serve(Behaviour behaviour, uint32_t depth, StartOrder order,
+               std::unique_ptr<Backing> backing) {
         ExportOptions options{.name = "memory",
                               .description = {},
-                              .backing = open_backing("memory:1M", {}),
+                              .backing = std::move(backing),
                               .instance = kstat::claim_instance("nbd"),
                               .queue_depth = depth,
                               .order = order};
         options.behaviour = std::move(behaviour);
         export_ = worker_.make_export(std::move(options));
+    }
+    /// Requests stay in the device until finish().
+    void serve_scripted() {
+        auto backing = std::make_unique<HoldingBacking>(faulty_bytes);
+        scripted_ = backing.get();
+        serve(Behaviour{}, 512, {}, std::move(backing));
+        client_ = connect("client");
+    }
+    void finish(size_t count) {
+        for (; count > 0; --count) {
+            scripted_->finish_first(static_cast<int32_t>(scripted_->held.front()->bcount));
+        }
+    }
+    [[nodiscard]] hrtime_t ns_of(hrtime_t ticks) {
+        return kernel_ns(worker_.ring().kernel(), ticks);
     }
     /// A new connection of the client with this key.
     int connect(const std::string& key) {
@@ -110,6 +146,7 @@ class SessionFaults : public ::testing::Test {
     const test::RunFolder folder_;
     Worker worker_{false};
     std::unique_ptr<Export> export_;
+    ScriptedBacking* scripted_ = nullptr;
     int client_ = -1;
     unsigned closed_ = 0;
 };
@@ -187,6 +224,41 @@ TEST_F(SessionFaults, AClientAtItsLimitOfRequestsEndsToo) {
     }
     EXPECT_GT(export_->device.io().wcnt, 200u);
     expect_new_writes_stay();
+}
+
+TEST_F(SessionFaults, ARequestHasTheTimeForWhichItWaitedForMemory) {
+    serve_scripted();
+    send_reads(requests_held_max + 1);
+    turn_until([&] { return scripted_->held.size() == requests_held_max; });
+    for (const Buf* buf : scripted_->held) EXPECT_EQ(buf->held_back, 0);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    finish(1);
+    turn_until([&] { return scripted_->held.size() == requests_held_max; });
+    EXPECT_GE(ns_of(scripted_->held.back()->held_back), 2'000'000);
+    finish(requests_held_max);
+    turn_until([&] { return running() == 0; });
+}
+
+TEST_F(SessionFaults, TheTimeInWhichAClientSendsItsDataIsNoWaitForMemory) {
+    serve_scripted();
+    std::string stream;
+    testing::append_request(stream, ReplyForm::simple,
+                            {.type = Command::write, .length = page_bytes});
+    ASSERT_EQ(send(client_, stream.data(), stream.size(), 0), static_cast<ssize_t>(stream.size()));
+    for (int i = 0; i < 3; ++i) {
+        worker_.ring().wake();
+        worker_.wait();
+        worker_.turn();
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    const std::string page(page_bytes, 'p');
+    ASSERT_EQ(send(client_, page.data(), page.size(), 0), static_cast<ssize_t>(page.size()));
+    turn_until([&] { return scripted_->held.size() == 1; });
+    const Buf& write = *scripted_->held.front();
+    EXPECT_EQ(write.held_back, 0);
+    EXPECT_GE(ns_of(write.queued - write.received), 2'000'000);
+    finish(1);
+    turn_until([&] { return running() == 0; });
 }
 
 }  // namespace

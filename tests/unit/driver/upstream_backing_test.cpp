@@ -135,9 +135,9 @@ class UpstreamBackingTest : public ::testing::Test {
         }
     }
     Asked& ask(Buf::Op op, uint64_t offset = 0, uint64_t bytes = 512, bool fua = false,
-               uint64_t* losses_seen = nullptr, hrtime_t received = 0) {
+               uint64_t* losses_seen = nullptr, hrtime_t held_back = 0) {
         Asked& buf = asked_.emplace_back();
-        buf.received = received;
+        buf.held_back = held_back;
         buf.op = op;
         buf.offset = offset;
         buf.bcount = op == Buf::Op::flush ? 0 : bytes;
@@ -716,7 +716,8 @@ TEST_F(UpstreamBackingTest, InAnOutageTheTimeCountsForWhichARequestWaitsForMemor
     const Asked& first = ask(Buf::Op::read);
     EXPECT_EQ(end(first), EIO);
     const auto began = std::chrono::steady_clock::now();
-    const Asked& second = ask(Buf::Op::read, 512, 512, false, nullptr, first.queued);
+    const hrtime_t held_back = ring_.now() - first.queued;
+    const Asked& second = ask(Buf::Op::read, 512, 512, false, nullptr, held_back);
     EXPECT_EQ(end(second), EIO);
     EXPECT_LT(std::chrono::steady_clock::now() - began, milliseconds(1500));
 }
