@@ -76,9 +76,19 @@ std::vector<iostat::Device> read_devices(iostat::Reader& reader) {
 // Waiting and in service, now.
 uint64_t under_way(iostat::Reader& reader, const iostat::Device& device) {
     for (const iostat::Device& each : read_devices(reader)) {
-        if (each.kid == device.kid) return uint64_t{each.io.wcnt} + each.io.rcnt;
+        if (each.kid != device.kid || each.crtime != device.crtime) continue;
+        return uint64_t{each.io.wcnt} + each.io.rcnt;
     }
-    return 0;
+    throw std::runtime_error(fmt::format("explain: {} is gone, or its server does not answer",
+                                         iostat::unique_name(device)));
+}
+
+std::optional<UpstreamState> read_upstream(iostat::Reader& reader, const iostat::Device& device) {
+    kstat_t* const upstream = iostat::read_beside(reader.chain(), device, "upstream");
+    if (upstream == nullptr) return {};
+    const kstat_named_t* reconnects = program::record_of(upstream, "reconnects", KSTAT_DATA_UINT64);
+    return UpstreamState{.word = program::word_record(upstream, "state").value_or("-"),
+                         .reconnects = reconnects == nullptr ? 0 : reconnects->value.ui64};
 }
 
 // ---- The sentence ----
@@ -97,30 +107,29 @@ double disk_ns(const Explanation& what) {
     return std::min(ns, what.service.mean_ns());
 }
 
-bool is_upstream_away(const Explanation& what) {
-    return what.upstream && *what.upstream != "connected";
+bool is_away(const Explanation& what) {
+    return what.upstream && what.upstream->word != "connected";
 }
 
+// Without a request an upstream may be "waiting": the next one connects.
 std::string nothing_ended(const Explanation& what) {
-    if (is_upstream_away(what)) {
-        return fmt::format("No request has ended, and the upstream does not answer: {}.\n",
-                           *what.upstream);
-    }
     if (what.under_way == 0) return "There were no requests to explain.\n";
-    return fmt::format("No request has ended, and {} are under way: 'blkscope slow' shows them.\n",
-                       what.under_way);
+    std::string words = "'blkscope slow' shows more";
+    if (what.upstream) words += ", and the upstream is connected";
+    if (is_away(what)) {
+        words = fmt::format("the upstream does not answer ({})", what.upstream->word);
+    }
+    return fmt::format("No request has ended, and {} under way: {}.\n",
+                       what.under_way == 1 ? "1 is" : fmt::format("{} are", what.under_way), words);
 }
 
 std::string wait_advice(const Explanation& what) {
-    if (is_upstream_away(what))
-        return "requests wait for others, which the upstream does not answer";
     if (what.limited) return "the limits of the device or of its clients hold requests back";
     return "requests wait for a place in the depth; a larger --queue-depth, or fewer requests at "
            "once, would shorten it";
 }
 
 std::string service_advice(const Explanation& what) {
-    if (is_upstream_away(what)) return "the upstream does not answer";
     if (what.modelled) return "the device has a model, which decides it";
     if (what.upstream) {
         return "it is the upstream and the way there; where that is a blkscope of this machine, "
@@ -152,8 +161,17 @@ std::vector<Part> parts_of(const Explanation& what) {
     return parts;
 }
 
+std::string upstream_line(const UpstreamState& upstream) {
+    std::string text = fmt::format("    upstream     {}", upstream.word);
+    if (upstream.reconnects == 1) text += ", connected again once";
+    if (upstream.reconnects > 1) {
+        text += fmt::format(", connected again {} times", upstream.reconnects);
+    }
+    return text + '\n';
+}
+
 std::string disk_lines(const Explanation& what, double all) {
-    if (what.upstream) return fmt::format("    upstream     {}\n", *what.upstream);
+    if (what.upstream) return upstream_line(*what.upstream);
     if (!what.disk) return "    no disk      the backing is memory, or a file of no disk\n";
     const double disk = disk_ns(what);
     if (disk == 0) {
@@ -179,6 +197,9 @@ std::string explanation_text(const Explanation& what) {
     text += stage_line("service", what.service.mean_ns(), all, what.service.p99_ns);
     text += disk_lines(what, all);
     text += stage_line("reply", what.reply.mean_ns(), all, what.reply.p99_ns);
+    if (what.upstream && what.upstream->word == "changed") {
+        return text + "\nThe upstream has changed: all requests fail until a reload.\n";
+    }
     const Part& most = *std::max_element(parts.begin(), parts.end(),
                                          [](const Part& a, const Part& b) { return a.ns < b.ns; });
     return text + fmt::format("\nMost of the time, {:.0f} %, is {}: {}.\n",
@@ -233,7 +254,7 @@ void explain(const ExplainCommand& command) {
     const auto has = [&](const char* kstat) {
         return iostat::read_beside(reader.chain(), chosen, kstat) != nullptr;
     };
-    kstat_t* const upstream = iostat::read_beside(reader.chain(), chosen, "upstream");
+    const auto upstream_before = read_upstream(reader, chosen);
     what.modelled = has("model");
     what.limited = has("limits") || has("client-limits");
     const auto disk_before = read_disk(disk);
@@ -249,10 +270,9 @@ void explain(const ExplainCommand& command) {
     }
     what.interval_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    if (upstream != nullptr && kstat_read(reader.chain(), upstream, nullptr) != -1) {
-        what.upstream = program::word_record(upstream, "state").value_or("-");
-    }
     what.under_way = under_way(reader, chosen);
+    what.upstream = read_upstream(reader, chosen);
+    if (what.upstream && upstream_before) what.upstream->reconnects -= upstream_before->reconnects;
     const auto interval = iostat::difference(chosen.histograms, now.front().histograms);
     what.receive = stage_time(interval, "receive");
     what.wait = stage_time(interval, "wait");

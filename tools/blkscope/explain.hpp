@@ -42,6 +42,12 @@ struct DiskTime {
     uint64_t ms = 0;  // of all these requests together
 };
 
+/// The state of another server at the end of the interval, in the word of its kstat.
+struct UpstreamState {
+    std::string word;
+    uint64_t reconnects = 0;  // in the interval
+};
+
 struct Explanation {
     std::string device;
     std::string backing;
@@ -50,11 +56,11 @@ struct Explanation {
     StageTime wait = {};
     StageTime service = {};
     StageTime reply = {};
-    std::optional<DiskTime> disk = {};         // none: memory, or a file of no disk
-    std::optional<std::string> upstream = {};  // the state of another server that is the backing
-    uint64_t under_way = 0;                    // at the end of the interval
-    bool modelled = false;                     // the device has a model
-    bool limited = false;                      // the device or its clients have limits
+    std::optional<DiskTime> disk = {};           // none: memory, or a file of no disk
+    std::optional<UpstreamState> upstream = {};  // if the backing is another server
+    uint64_t under_way = 0;                      // at the end of the interval
+    bool modelled = false;                       // the device has a model
+    bool limited = false;                        // the device or its clients have limits
 };
 
 /// The screen: a line for each stage, and at the end the sentence.

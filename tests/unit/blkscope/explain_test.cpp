@@ -79,22 +79,35 @@ TEST(Explain, EachPartHasItsAdvice) {
 
 TEST(Explain, AnUpstreamIsNoDiskAndSaysWhetherItIsThere) {
     Explanation what = balanced();
-    what.upstream = "connected";
+    what.upstream = UpstreamState{.word = "connected"};
     EXPECT_NE(explanation_text(what).find("\n    upstream     connected\n"), std::string::npos);
     EXPECT_NE(sentence_of(what).find("is service: it is the upstream and the way there"),
               std::string::npos);
-    what.upstream = "waiting";
-    EXPECT_NE(explanation_text(what).find("\n    upstream     waiting\n"), std::string::npos);
-    EXPECT_NE(sentence_of(what).find("is service: the upstream does not answer"),
+    what.upstream->reconnects = 2;
+    EXPECT_NE(
+        explanation_text(what).find("\n    upstream     connected, connected again 2 times\n"),
+        std::string::npos);
+    what.upstream->word = "waiting";  // since the end of the interval, perhaps
+    EXPECT_NE(sentence_of(what).find("is service: it is the upstream and the way there"),
               std::string::npos);
+    what.upstream->word = "changed";
+    EXPECT_EQ(sentence_of(what), "The upstream has changed: all requests fail until a reload.\n");
+}
+
+TEST(Explain, AnUpstreamThatDoesNotAnswerIsToldIfRequestsWaitForIt) {
+    Explanation what = balanced();
     what.service = {};
+    what.upstream = UpstreamState{.word = "waiting"};
+    EXPECT_EQ(sentence_of(what), "There were no requests to explain.\n");
+    what.under_way = 16;
     EXPECT_EQ(sentence_of(what),
-              "No request has ended, and the upstream does not answer: waiting.\n");
-    what = balanced();
-    what.upstream = "waiting";
-    what.wait = stage(900);
-    EXPECT_NE(sentence_of(what).find("is wait: requests wait for others, which the upstream"),
-              std::string::npos);
+              "No request has ended, and 16 are under way: the upstream does not answer "
+              "(waiting).\n");
+    what.upstream->word = "connected";
+    what.under_way = 1;
+    EXPECT_EQ(sentence_of(what),
+              "No request has ended, and 1 is under way: 'blkscope slow' shows more, and the "
+              "upstream is connected.\n");
 }
 
 TEST(Explain, RequestsThatHangAreNoneThatEnded) {
@@ -102,7 +115,7 @@ TEST(Explain, RequestsThatHangAreNoneThatEnded) {
     what.service = {};
     what.under_way = 16;
     EXPECT_EQ(sentence_of(what),
-              "No request has ended, and 16 are under way: 'blkscope slow' shows them.\n");
+              "No request has ended, and 16 are under way: 'blkscope slow' shows more.\n");
 }
 
 TEST(Explain, WithoutRequestsThereIsNothingToExplain) {
