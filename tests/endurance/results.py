@@ -37,6 +37,11 @@ def append(path, row):
         os.fsync(file.fileno())
 
 
+def copy(source, target):
+    """The whole rows of a file, a line each."""
+    target.write_text(''.join(json.dumps(row) + '\n' for row in read(source)), encoding='utf-8')
+
+
 def duration_text(seconds):
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)

@@ -31,6 +31,19 @@ def flatness_is_the_medians_of_thirds():
     assert grown('Threads', [5, 5, 5, 6, 6, 6, 7, 7, 7])
 
 
+def a_copy_of_the_rows_has_those_that_are_whole():
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = (pathlib.Path(folder, name) for name in ('results.jsonl', 'copy.jsonl'))
+        rows = [{'piece': 'kills', 'figures': {'kills': count}} for count in (1, 2)]
+        for row in rows:
+            results.append(source, row)
+        with open(source, 'a', encoding='utf-8') as file:
+            file.write('{"piece": "ki')
+        results.copy(source, target)
+        assert results.read(target) == rows
+        assert len(target.read_text(encoding='utf-8').splitlines()) == len(rows)
+
+
 def figures_of(stalls, late, delayed, p99=(0.001,) * 9):
     minutes = [(0.0001, one, one, 6000) for one in p99]
     quiet = [(0.0001, 0.0005, 0.001, 6000)] * 9
@@ -224,7 +237,7 @@ for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_th
              a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number,
              a_failure_is_told_though_another_test_cannot_run, a_run_that_did_nothing_is_a_finding,
              a_program_that_cannot_start_is_a_failure, a_finding_names_no_folder_of_this_machine, a_row_that_was_cut_off_hides_no_other,
-             a_corpus_on_a_full_disk_is_not_whole,
+             a_copy_of_the_rows_has_those_that_are_whole, a_corpus_on_a_full_disk_is_not_whole,
              a_program_over_its_limit_ends_in_its_own_order, a_failure_of_one_simulator_keeps_the_others_lives):
     test()
     print(f'ok: {test.__name__}')
