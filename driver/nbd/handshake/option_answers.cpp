@@ -138,7 +138,9 @@ Step OptionAnswers::answer_export_name() {
     if (terms_.replies == ReplyForm::extended) {
         return close("EXPORT_NAME from a client with extended headers");
     }
-    if (!valid_string(name)) return close("an export name that is not UTF-8, or holds a NUL");
+    if (!valid_string(name)) {
+        return close("an export name that is longer than 4096 bytes, not UTF-8, or holds a NUL");
+    }
     const auto found = exports_.find(name);
     if (!found) return close(fmt::format("no export \"{}\"", printable(name)));
 

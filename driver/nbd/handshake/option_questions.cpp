@@ -12,7 +12,8 @@ constexpr std::string_view base_namespace = "base:";
 // The reasons why data are malformed.
 constexpr const char* too_short = "the option is shorter than its parts";
 constexpr const char* wrong_length = "the option's length is not that of its parts";
-constexpr const char* no_text = "a text of the option is not UTF-8, or holds a NUL";
+constexpr const char* no_text =
+    "a text of the option is longer than 4096 bytes, not UTF-8, or holds a NUL";
 
 void note_wish(InfoQuestion& question, Info wish) {
     switch (wish) {

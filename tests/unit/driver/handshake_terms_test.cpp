@@ -209,8 +209,10 @@ TEST_P(MetaContexts, ARefusalOfMalformedDataSaysWhatIsWrong) {
     expect_reason("", "the option is shorter than its parts");
     expect_reason(contexts("disk", {allocation}) + "x",
                   "the option's length is not that of its parts");
-    expect_reason(contexts("\xff", {allocation}),
-                  "a text of the option is not UTF-8, or holds a NUL");
+    for (const std::string& name : {std::string("\xff"), std::string(4097, 'n')}) {
+        expect_reason(contexts(name, {allocation}),
+                      "a text of the option is longer than 4096 bytes, not UTF-8, or holds a NUL");
+    }
 }
 TEST_P(MetaContexts, WithMoreThan64KibOfDataAreTooBig) {
     expect(contexts("disk", std::vector<std::string>(5000, allocation)), err_too_big);
