@@ -53,10 +53,12 @@ void Lane::connection_closed() {
     if (commands.connections() == 0) look_at_table();
 }
 
-// A flush or a close within the backing's rest may have been the last.
+// A flush or a close within the backing's rest may have been the last, so it sets the alarm. A look
+// that failed sets none, or looks would never end.
 void Lane::look_at_table() {
-    device_.look_at_table();
-    const hrtime_t ns = device_.table_.touched() ? backing_->rests_ns() : 0;
+    if (!device_.table_.touched()) return;
+    if (backing_->reads_now()) return device_.look_at_table();
+    const hrtime_t ns = backing_->rests_ns();
     if (ns == 0 || when() != never) return;
     ring_.set_alarm(*this, ring_.now() + kernel_ticks(ring_.kernel(), ns), false);
 }

@@ -19,7 +19,8 @@ constexpr std::chrono::milliseconds first_look_time_max{5'000};
 // devices wait too.
 constexpr std::chrono::milliseconds look_time_max{150};
 constexpr std::chrono::milliseconds slow_look_time{50};
-constexpr std::chrono::seconds rest_time{30};  // after a look that failed or was slow
+constexpr std::chrono::seconds rest_time{30};               // after a look that failed or was slow
+constexpr std::chrono::seconds rest_without_connection{1};  // then it asks again
 constexpr int looks_in_rest = 20;  // after another: no more than a twentieth of the time
 
 ReadEnd read_through(const RemoteConnection& connection, uint64_t offset, std::span<std::byte> to,
@@ -142,15 +143,23 @@ void UpstreamBacking::looked() {
     look_.reset();
 }
 
+// Without a connection it rests until it has one.
 hrtime_t UpstreamBacking::rests_ns() const {
     if (ring_ == nullptr) return 0;
-    return std::max<hrtime_t>(rests_until_ - kernel_ns(ring_->kernel(), ring_->now()), 0);
+    const hrtime_t left = rests_until_ - kernel_ns(ring_->kernel(), ring_->now());
+    if (left > 0) return left;
+    const bool looks_later = link_ && !link_->is_connected() && allows_looks();
+    return looks_later ? std::chrono::nanoseconds(rest_without_connection).count() : 0;
 }
 
 bool UpstreamBacking::reads_now() const {
     if (rests_ns() > 0) return false;
-    if (!link_) return !first_.empty();
-    return link_->is_connected() && link_->remote().offers(transmission_flag::can_multi_conn);
+    return link_ ? allows_looks() : !first_.empty();
+}
+
+// Beside requests a look has a connection of its own.
+bool UpstreamBacking::allows_looks() const {
+    return !link_->is_useless() && link_->remote().offers(transmission_flag::can_multi_conn);
 }
 
 // Before the first request the connections are free. Later a look needs a connection of its own, which

@@ -66,6 +66,7 @@ class UpstreamBacking final : public Backing {
     [[nodiscard]] std::optional<int32_t> refusal(Buf& buf) const;
     ReadEnd read_before(Deadline deadline, uint64_t offset, std::span<std::byte> to);
     void lose_look();
+    [[nodiscard]] bool allows_looks() const;
 
     const UpstreamTarget target_;
     const Abilities abilities_;

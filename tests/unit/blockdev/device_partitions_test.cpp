@@ -3,9 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
+#include <chrono>
 #include <memory>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "base/clock.hpp"
@@ -212,6 +214,31 @@ TEST_F(DevicePartitions, ABackingWithALongerRestIsAskedAgain) {
     ring_->wait();
     ring_->dispatch();
     EXPECT_TRUE(there(1));
+}
+
+// A table that can never be read must not cost a look again and again.
+TEST_F(DevicePartitions, AfterALookThatFailedOnlyAFlushOrACloseLeadsToAnother) {
+    make_from(three(), 4);
+    backing_->contents.clear();
+    backing_->rest_ns = 1'000'000;
+    one(Buf::Op::write, 0);
+    one(Buf::Op::flush);
+    const int before = backing_->reads_at_once;
+    backing_->rest_ns = 0;
+    ring_->wait();
+    ring_->dispatch();
+    const int looked = backing_->reads_at_once;
+    EXPECT_GT(looked, before);
+    backing_->rest_ns = 1'000'000;
+    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    ring_->wait(false);
+    ring_->dispatch();
+    backing_->rest_ns = 0;
+    ring_->wait(false);
+    ring_->dispatch();
+    EXPECT_EQ(backing_->reads_at_once, looked);
+    one(Buf::Op::flush);
+    EXPECT_GT(backing_->reads_at_once, looked);
 }
 
 TEST_F(DevicePartitions, APartitionThatStaysKeepsItsCounts) {

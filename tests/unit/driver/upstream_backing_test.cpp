@@ -422,6 +422,20 @@ TEST_F(UpstreamBackingTest, LooksTakeASmallPartOfTheTime) {
     EXPECT_EQ(backing_->rests_ns(), 0);
 }
 
+TEST_F(UpstreamBackingTest, WithoutAConnectionLooksRestUntilThereIsOne) {
+    const RemoteExport remote = open_for_looks();
+    EXPECT_TRUE(backing_->reads_now());
+    end_server();
+    turn_until([&] { return !backing_->reads_now(); });
+    EXPECT_GT(backing_->rests_ns(), 0);
+    start_server(remote);
+    const Asked& next = ask(Buf::Op::read);
+    reply(receive_request());
+    EXPECT_EQ(end(next), 0);
+    EXPECT_EQ(backing_->rests_ns(), 0);
+    EXPECT_TRUE(backing_->reads_now());
+}
+
 TEST_F(UpstreamBackingTest, AfterASlowLookTheDeviceLooksNoMoreForATime) {
     const RemoteExport remote = open_for_looks();
     start_server(remote);
