@@ -60,11 +60,11 @@ DeviceQueue::Turn DeviceQueue::take_front() {
     Buf& buf = waiting_.take_front();
     assert(buf.state == Buf::State::waiting);
     const bool flush = buf.op == Buf::Op::flush;
-    if (flush) buf.newest = buf.queued;
+    if (flush) buf.newest = buf.queued - buf.held_back;
     if (flush && flush_ != nullptr) {
         BufQueue& joined = planted("flush-joins") ? served_ : gathered_;
         joined.push(buf);
-        joined.front().newest = std::max(joined.front().newest, buf.queued);
+        joined.front().newest = std::max(joined.front().newest, buf.newest);
         return {&buf, false};
     }
     assert(running_ < depth_);

@@ -162,6 +162,7 @@ void Session::received(int32_t result) {
         return sessions_.needs_attention(*this);
     }
     received_ = sessions_.ring().now();
+    held_back_ = 0;
     parser_.received(static_cast<size_t>(result));
     parse();
     receive_behind_replies();
@@ -222,7 +223,8 @@ bool Session::take_in() {
     const Parser::Incoming& incoming = parser_.incoming();
     const uint64_t bytes = incoming.refusal == 0 ? memory_for(incoming.header) : 0;
     assert(bytes <= Arena::piece_bytes_max);
-    const bool waited = memory_.waits();
+    // The others of the same receive wait behind it.
+    if (memory_.waits()) held_back_ = sessions_.ring().now() - received_;
     PendingRequest* const request = memory_.acquire(static_cast<uint32_t>(bytes));
     if (request == nullptr) {
         sessions_.waits_for_room(*this);
@@ -233,7 +235,7 @@ bool Session::take_in() {
     request->iodone = iodone;
     request->client = client_;
     request->received = received_;
-    request->held_back = waited ? sessions_.ring().now() - received_ : 0;
+    request->held_back = held_back_;
     begin_request(*request, incoming.header, chunked_);
     if (incoming.refusal == 0) {
         probes::at(Probe::request_received, export_.device.instance(), *request, 0);

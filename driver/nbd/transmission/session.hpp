@@ -120,6 +120,7 @@ class Session final : public SessionEntry,
     uint64_t share_bytes_ = 0;            // of data, received in this turn
     bool put_off_ = false;                // the next receive waits one turn
     hrtime_t received_ = 0;               // when the last receive ended, in ticks
+    hrtime_t held_back_ = 0;              // how long a request waited for memory since then
 
     ClientMemory memory_;
     Client* client_ = nullptr;  // nullptr: without statistics of its own

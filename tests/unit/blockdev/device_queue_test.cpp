@@ -114,6 +114,23 @@ TEST(DeviceQueue, AFlushSaysWhenTheNewestCameThatItServes) {
     EXPECT_EQ(items(served).size(), 2u);
 }
 
+TEST(DeviceQueue, ForAFlushItsWaitForMemoryCounts) {
+    DeviceQueue queue(4);
+    std::deque<WaitingRequest> flushes;
+    for (const hrtime_t held_back : {3, 5, 9}) {
+        queue.enter(flushes.emplace_back(Buf::Op::flush));
+        flushes.back().queued = 10;
+        flushes.back().held_back = held_back;
+    }
+    while (queue.next().buf != nullptr) {
+    }
+    EXPECT_EQ(flushes[0].newest, 7);
+    EXPECT_EQ(flushes[1].newest, 5);  // and that of the third is 1
+    BufQueue served;
+    EXPECT_EQ(queue.end_flush(flushes[0], served), &flushes[1]);
+    EXPECT_EQ(queue.end_flush(flushes[1], served), nullptr);
+}
+
 TEST(DeviceQueue, AFlushThatComesWhileTheGatheredOneRunsWaitsForTheNext) {
     DeviceQueue queue(8);
     WaitingRequest one(Buf::Op::flush);
