@@ -107,20 +107,21 @@ double disk_ns(const Explanation& what) {
     return std::min(ns, what.service.mean_ns());
 }
 
-bool is_away(const Explanation& what) {
-    return what.upstream && what.upstream->word != "connected";
+std::string state_text(const UpstreamState& upstream) {
+    if (upstream.reconnects == 0) return upstream.word;
+    if (upstream.reconnects == 1) return upstream.word + ", connected again once";
+    return fmt::format("{}, connected again {} times", upstream.word, upstream.reconnects);
 }
 
 // Without a request an upstream may be "waiting": the next one connects.
 std::string nothing_ended(const Explanation& what) {
-    if (what.under_way == 0) return "There were no requests to explain.\n";
-    std::string words = "'blkscope slow' shows more";
-    if (what.upstream) words += ", and the upstream is connected";
-    if (is_away(what)) {
-        words = fmt::format("the upstream does not answer ({})", what.upstream->word);
+    std::string text = "There were no reads or writes to explain.";
+    if (what.under_way > 0) {
+        text = fmt::format("No read or write has ended, and {} under way.",
+                           what.under_way == 1 ? "1 is" : fmt::format("{} are", what.under_way));
     }
-    return fmt::format("No request has ended, and {} under way: {}.\n",
-                       what.under_way == 1 ? "1 is" : fmt::format("{} are", what.under_way), words);
+    if (what.upstream) text += fmt::format(" The upstream is {}.", state_text(*what.upstream));
+    return text + " 'blkscope slow' shows all that is under way, with flushes.\n";
 }
 
 std::string wait_advice(const Explanation& what) {
@@ -161,17 +162,8 @@ std::vector<Part> parts_of(const Explanation& what) {
     return parts;
 }
 
-std::string upstream_line(const UpstreamState& upstream) {
-    std::string text = fmt::format("    upstream     {}", upstream.word);
-    if (upstream.reconnects == 1) text += ", connected again once";
-    if (upstream.reconnects > 1) {
-        text += fmt::format(", connected again {} times", upstream.reconnects);
-    }
-    return text + '\n';
-}
-
 std::string disk_lines(const Explanation& what, double all) {
-    if (what.upstream) return upstream_line(*what.upstream);
+    if (what.upstream) return fmt::format("    upstream     {}\n", state_text(*what.upstream));
     if (!what.disk) return "    no disk      the backing is memory, or a file of no disk\n";
     const double disk = disk_ns(what);
     if (disk == 0) {
@@ -180,6 +172,13 @@ std::string disk_lines(const Explanation& what, double all) {
     }
     return stage_line("  " + what.disk->name, disk, all, {}) +
            stage_line("  rest", what.service.mean_ns() - disk, all, {});
+}
+
+void require_histograms(const iostat::Device& device) {
+    if (!device.histograms.empty()) return;
+    throw std::runtime_error(
+        fmt::format("explain: {0} has no histograms; 'kstat2adm enable blk:hist' begins",
+                    iostat::unique_name(device)));
 }
 
 }  // namespace
@@ -241,11 +240,7 @@ void explain(const ExplainCommand& command) {
     choose(before, command.device);
     histograms.read_into(before);
     const iostat::Device& chosen = before.front();
-    if (chosen.histograms.empty()) {
-        throw std::runtime_error(
-            fmt::format("explain: {0} has no histograms; 'kstat2adm enable blk:hist' begins",
-                        iostat::unique_name(chosen)));
-    }
+    require_histograms(chosen);
     kstat_t* exp = iostat::read_beside(reader.chain(), chosen, "export");
     Explanation what{.device = iostat::unique_name(chosen),
                      .backing = exp != nullptr ? program::text_record(exp, "backing").value_or("-")
@@ -271,6 +266,7 @@ void explain(const ExplainCommand& command) {
     what.interval_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     what.under_way = under_way(reader, chosen);
+    require_histograms(now.front());
     what.upstream = read_upstream(reader, chosen);
     if (what.upstream && upstream_before) what.upstream->reconnects -= upstream_before->reconnects;
     const auto interval = iostat::difference(chosen.histograms, now.front().histograms);

@@ -5,6 +5,8 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -20,6 +22,16 @@ template <class Value>
 CLI::Option* add_value(CLI::App& app, const char* name, Value& value, const char* form,
                        const char* help) {
     return app.add_option(name, value, help)->option_text(form);
+}
+
+/// Refuses nan, which CLI11's ranges take.
+inline CLI::Validator is_number() {
+    return CLI::Validator(
+        [](const std::string& text) {
+            const bool nan = std::isnan(std::strtod(text.c_str(), nullptr));
+            return nan ? std::string("nan is no number") : std::string();
+        },
+        "");
 }
 
 /// The words of an option, and the function that has a value for each of them.

@@ -111,7 +111,8 @@ void add_clients(CLI::App& app, ClientsCommand& command) {
     add_value(*clients, "--interval", command.interval_s, "SECONDS",
               "Seconds to watch; 0 for the time since each client connected")
         ->capture_default_str()
-        ->check(CLI::Range(0.0, 3600.0));
+        ->check(CLI::Range(0.0, 3600.0))
+        ->check(is_number());
 }
 
 void add_trace(CLI::App& app, TraceCommand& command) {
@@ -140,7 +141,8 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
     CLI::Option* speed =
         add_value(*replay, "--speed", command.speed, "X", "So many times as fast as the trace")
             ->capture_default_str()
-            ->check(CLI::Range(0.001, 1000.0));
+            ->check(CLI::Range(0.001, 1000.0))
+            ->check(is_number());
     add_value(*replay, "--closed", command.in_flight, "N",
               "So many requests under way at all times, instead of the times of the trace")
         ->check(CLI::Range(1U, 65536U))
@@ -172,7 +174,8 @@ void add_explain(CLI::App& app, ExplainCommand& command) {
               "The device behind it: its part of each request's time. Or two trace files");
     explain->add_option("interval", command.interval_s, "Seconds to watch")
         ->capture_default_str()
-        ->check(CLI::Range(0.01, 3600.0));
+        ->check(CLI::Range(0.01, 3600.0))
+        ->check(is_number());
 }
 
 void add_control(CLI::App& app, ControlCommands& commands) {

@@ -94,33 +94,26 @@ TEST(Explain, AnUpstreamIsNoDiskAndSaysWhetherItIsThere) {
     EXPECT_EQ(sentence_of(what), "The upstream has changed: all requests fail until a reload.\n");
 }
 
-TEST(Explain, AnUpstreamThatDoesNotAnswerIsToldIfRequestsWaitForIt) {
+TEST(Explain, WithoutAnEndedRequestItSaysWhatIsUnderWayAndHowTheUpstreamIs) {
     Explanation what = balanced();
     what.service = {};
-    what.upstream = UpstreamState{.word = "waiting"};
-    EXPECT_EQ(sentence_of(what), "There were no requests to explain.\n");
+    EXPECT_EQ(sentence_of(what),
+              "There were no reads or writes to explain. 'blkscope slow' shows all that is under "
+              "way, with flushes.\n");
     what.under_way = 16;
     EXPECT_EQ(sentence_of(what),
-              "No request has ended, and 16 are under way: the upstream does not answer "
-              "(waiting).\n");
-    what.upstream->word = "connected";
+              "No read or write has ended, and 16 are under way. 'blkscope slow' shows all that is "
+              "under way, with flushes.\n");
     what.under_way = 1;
+    what.upstream = UpstreamState{.word = "waiting", .reconnects = 1};
     EXPECT_EQ(sentence_of(what),
-              "No request has ended, and 1 is under way: 'blkscope slow' shows more, and the "
-              "upstream is connected.\n");
-}
-
-TEST(Explain, RequestsThatHangAreNoneThatEnded) {
-    Explanation what = balanced();
-    what.service = {};
-    what.under_way = 16;
-    EXPECT_EQ(sentence_of(what),
-              "No request has ended, and 16 are under way: 'blkscope slow' shows more.\n");
+              "No read or write has ended, and 1 is under way. The upstream is waiting, connected "
+              "again once. 'blkscope slow' shows all that is under way, with flushes.\n");
 }
 
 TEST(Explain, WithoutRequestsThereIsNothingToExplain) {
     EXPECT_NE(explanation_text({.device = "nbd0", .backing = "memory:1M"})
-                  .find("There were no requests to explain."),
+                  .find("There were no reads or writes to explain."),
               std::string::npos);
 }
 

@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include "tools/blkscope/option_forms.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -54,6 +56,20 @@ TEST(Help, SaysRangesDefaultsAndWhatGoesTogetherInWords) {
                         "left\n                          of a line (not with --other)\n"),
               std::string::npos)
         << help;
+}
+
+TEST(Help, ARangeOfNumbersHasNoNan) {
+    CLI::App app("Watches");
+    app.formatter(std::make_shared<HelpFormatter>());
+    double seconds = 1;
+    app.add_option("interval", seconds, "Seconds")
+        ->check(CLI::Range(0.01, 3600.0))
+        ->check(is_number());
+    EXPECT_NE(app.help("program").find("(0.01 to 3600)"), std::string::npos) << app.help("program");
+    EXPECT_NO_THROW(app.parse("0.5"));
+    for (const char* wrong : {"nan", "NaN", "inf", "0", "4000"}) {
+        EXPECT_THROW(app.parse(wrong), CLI::ValidationError) << wrong;
+    }
 }
 
 }  // namespace
