@@ -37,9 +37,14 @@ def append(path, row):
         os.fsync(file.fileno())
 
 
-def copy(source, target):
-    """The whole rows of a file, a line each."""
-    target.write_text(''.join(json.dumps(row) + '\n' for row in read(source)), encoding='utf-8')
+def together(*paths):
+    """The rows of several files in the order of their dates, each once."""
+    rows = {json.dumps(row): row for path in paths for row in read(path)}
+    return sorted(rows.values(), key=lambda row: row['date'])
+
+
+def write(path, rows):
+    path.write_text(''.join(json.dumps(row) + '\n' for row in rows), encoding='utf-8')
 
 
 def duration_text(seconds):

@@ -31,17 +31,18 @@ def flatness_is_the_medians_of_thirds():
     assert grown('Threads', [5, 5, 5, 6, 6, 6, 7, 7, 7])
 
 
-def a_copy_of_the_rows_has_those_that_are_whole():
+def the_rows_of_two_machines_are_together_and_each_once():
     with tempfile.TemporaryDirectory() as folder:
-        source, target = (pathlib.Path(folder, name) for name in ('results.jsonl', 'copy.jsonl'))
-        rows = [{'piece': 'kills', 'figures': {'kills': count}} for count in (1, 2)]
-        for row in rows:
-            results.append(source, row)
-        with open(source, 'a', encoding='utf-8') as file:
+        document, own = (pathlib.Path(folder, name) for name in ('endurance.jsonl', 'results.jsonl'))
+        rows = [{'piece': 'kills', 'date': f'2026-01-0{day}', 'figures': {'kills': 7}} for day in (1, 2, 3)]
+        results.write(document, [rows[0], rows[2]])
+        for row in rows[:2]:
+            results.append(own, row)
+        with open(own, 'a', encoding='utf-8') as file:
             file.write('{"piece": "ki')
-        results.copy(source, target)
-        assert results.read(target) == rows
-        assert len(target.read_text(encoding='utf-8').splitlines()) == len(rows)
+        assert results.together(document, own) == rows
+        results.write(document, results.together(document, own))
+        assert results.read(document) == rows
 
 
 def figures_of(stalls, late, delayed, p99=(0.001,) * 9):
@@ -237,7 +238,7 @@ for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_th
              a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number,
              a_failure_is_told_though_another_test_cannot_run, a_run_that_did_nothing_is_a_finding,
              a_program_that_cannot_start_is_a_failure, a_finding_names_no_folder_of_this_machine, a_row_that_was_cut_off_hides_no_other,
-             a_copy_of_the_rows_has_those_that_are_whole, a_corpus_on_a_full_disk_is_not_whole,
+             the_rows_of_two_machines_are_together_and_each_once, a_corpus_on_a_full_disk_is_not_whole,
              a_program_over_its_limit_ends_in_its_own_order, a_failure_of_one_simulator_keeps_the_others_lives):
     test()
     print(f'ok: {test.__name__}')
