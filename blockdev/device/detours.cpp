@@ -31,7 +31,8 @@ void Detours::launch(Buf& buf, Device::From from) {
 }
 
 bool Detours::is_void(Buf& buf) {
-    if (buf.op == Buf::Op::flush) return false;
+    const bool asks_why = buf.op == Buf::Op::write && buf.step == Buf::Step::sync;
+    if (buf.op == Buf::Op::flush || asks_why) return false;
     return buf.orphaned() || (!buf.lane->device().powered_ && !buf.wanted());
 }
 

@@ -29,7 +29,9 @@ class Detours {
     [[nodiscard]] static bool holds(Buf& buf);
 
     /// Whether the rest of a request must not happen. Its client is lost, or the power is, and no
-    /// client waits. A flush goes on, because it may serve other clients' flushes.
+    /// client waits. A flush goes on, because it may serve other clients' flushes. So does the sync
+    /// after a FUA write that failed. The kernel tells a failed sync once, and data of other clients
+    /// may be lost.
     [[nodiscard]] static bool is_void(Buf& buf);
     /// Gives a void request its error, which is no error of the device.
     static void refuse(Buf& buf);

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include "device_fixture.hpp"
@@ -208,6 +209,43 @@ TEST_F(DeviceTest, ASyncOfZeroesThatEndsAfterAFailedSyncFailsToo) {
     finish_first(0);
     EXPECT_EQ(zeroes.done, 1);
     EXPECT_EQ(zeroes.error, EIO);
+}
+
+/// Asks for a sync after a FUA write that failed, as a file does.
+struct AsksWhy final : ScriptedBacking {
+    AsksWhy() : ScriptedBacking(device_bytes) {}
+    bool more(Buf& buf) override {
+        if (buf.op != Buf::Op::write || buf.step == Buf::Step::sync) return false;
+        buf.step = Buf::Step::sync;
+        buf.write_error = std::exchange(buf.error, 0);
+        return buf.write_error != 0;
+    }
+};
+
+struct LostBuf : TestBuf {
+    using TestBuf::TestBuf;
+    [[nodiscard]] bool wanted() const override { return !is_lost; }
+    [[nodiscard]] bool orphaned() override { return is_lost; }
+    bool is_lost = false;
+};
+
+// The kernel has told the failure. No other sync is told it.
+TEST_F(DeviceTest, ASyncThatFailedWithinAWriteIsNoticedThoughItsClientIsGone) {
+    auto backing = std::make_unique<AsksWhy>();
+    backing_ = backing.get();
+    give(std::move(backing), 4);
+    LostBuf write(Buf::Op::write);
+    write.fua = true;
+    device_->strategy(write);
+    write.is_lost = true;
+    finish_first(-EIO);
+    ASSERT_EQ(backing_->held.size(), 1u);  // the sync that says why
+    finish_first(-EIO);
+    EXPECT_EQ(write.done, 1);
+    TestBuf flush(Buf::Op::flush);
+    device_->strategy(flush);
+    finish_first(0);
+    EXPECT_EQ(flush.error, EIO);
 }
 
 TEST_F(DeviceTest, ATrimThatFailedBeforeItsSyncLeavesFlushesAlone) {
