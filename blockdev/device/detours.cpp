@@ -41,12 +41,16 @@ void Detours::refuse(Buf& buf) {
     buf.excused = buf.injected = true;
 }
 
+void Detours::strike(Buf& buf) {
+    assert(buf.plan != nullptr);
+    if (buf.plan->fault) after_backing(buf, *buf.plan->fault);
+}
+
 bool Detours::holds(Buf& buf) {
     assert(buf.plan != nullptr);
     Lane& lane = *buf.lane;
     Device& device = lane.device();
     Pacing& pacing = *device.pacing_;
-    if (buf.plan->fault) after_backing(buf, *buf.plan->fault);
     const std::optional<hrtime_t> until = pacing.answered(buf, device.read_clock(lane));
     if (!until || !device.powered_) return false;
     lane.alarms_.hold(lane.ring_, *buf.plan, *until, pacing.busy_wait());

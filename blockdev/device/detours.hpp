@@ -25,6 +25,8 @@ class Detours {
     /// Gives the backing a buf that has started, unless a fault acts instead. The device is locked.
     static void launch(Buf& buf, Device::From from);
 
+    /// Adds the part of the buf's fault that comes after the backing.
+    static void strike(Buf& buf);
     /// Holds an answered buf until its planned end. False if that has passed. The device is locked.
     [[nodiscard]] static bool holds(Buf& buf);
 

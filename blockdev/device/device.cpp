@@ -260,6 +260,8 @@ void Device::done(Buf& buf, From from) {
     assert(buf.state == Buf::State::running);
     assert(buf.error >= 0);
     assert(buf.error != 0 || buf.resid == 0 || buf.extents.full());
+    if (buf.plan != nullptr) Detours::strike(buf);
+    note_sync(buf);
     if (buf.plan != nullptr && Detours::holds(buf)) return;
     finish(buf, from);
 }
@@ -270,7 +272,6 @@ void Device::finish(Buf& buf, From from) {
     if (buf.plan != nullptr) pacing_->ended(buf, read_clock(lane));
     assert(lane.active_ > 0);
     --lane.active_;
-    note_sync(buf);
     if (buf.op == Buf::Op::flush) return flush_done(buf, from);
     queue_.ended(buf);
     end(buf, lane, from);

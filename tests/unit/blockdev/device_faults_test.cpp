@@ -280,6 +280,24 @@ TEST_F(DeviceFaults, AStickyErrorStaysUntilItIsClearedAfterASync) {
     EXPECT_EQ(third.error, 0);
 }
 
+// The kernel tells a failed sync once, and others begin while a model holds the answer.
+TEST_F(DeviceFaults, AFailedSyncIsNoticedBeforeItsPlannedEnd) {
+    Behaviour behaviour;
+    behaviour.model = model_of("flush=const:300ms");
+    script(std::move(behaviour));
+    TestBuf flush(Buf::Op::flush);
+    TestBuf write = request(Buf::Op::write);
+    write.fua = true;
+    device_->strategy(flush);
+    finish_first(-EIO);
+    EXPECT_EQ(flush.done, 0);
+    run(write);
+    EXPECT_EQ(write.error, EIO);
+    EXPECT_TRUE(backing_->held.empty());
+    finish(flush);
+    EXPECT_EQ(flush.error, EIO);
+}
+
 TEST_F(DeviceFaults, TheSameSeedHasTheSameFaults) {
     const auto faults_of = [&](uint64_t seed) {
         Behaviour behaviour = faulty("read:error=EIO;chance=1/3");
