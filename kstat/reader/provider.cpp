@@ -153,7 +153,10 @@ Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data
             continue;
         }
         auto reply = wait(soon());
-        if (reply) note_time_of_answer(std::chrono::steady_clock::now() - began);
+        if (reply) {
+            const auto moving = time_to_move(data.size() + reply->body.size());
+            note_time_of_answer(std::chrono::steady_clock::now() - began - moving);
+        }
         if (is_silent(reply)) warn(no_answer);
         if (reply || is_silent(reply)) return reply;
         // The provider may only have had too many readers: one more try.

@@ -33,9 +33,8 @@ std::chrono::milliseconds left_until(Deadline deadline) {
     return std::max(left, std::chrono::milliseconds(0));
 }
 
-// A busy provider sends at least eight megabytes a second; a slower one has stopped.
 Deadline extended(Deadline deadline, size_t bytes_moved) {
-    return deadline + std::chrono::nanoseconds(bytes_moved * 125);
+    return deadline + time_to_move(bytes_moved);
 }
 
 // False: the deadline has passed.
@@ -92,6 +91,10 @@ Deadline soon() {
     return std::chrono::steady_clock::now() + patience;
 }
 
+std::chrono::nanoseconds time_to_move(size_t bytes) {
+    return std::chrono::nanoseconds(bytes * 125);
+}
+
 Result<std::unique_ptr<ProviderConnection>> ProviderConnection::open(const Directory& directory,
                                                                      const std::string& name,
                                                                      Deadline deadline) {
@@ -138,6 +141,7 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, D
     }
     owes_ = true;
     sent_ = running_ = std::chrono::steady_clock::now();
+    taken_ = extended(sent_, request.size());
     return true;
 }
 
@@ -177,7 +181,9 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
             case Arrival::end:
                 return os_error(ECONNRESET);
             case Arrival::none:
-                if (!wait_for_reply(extended(deadline, in_size_))) return os_error(ETIMEDOUT);
+                if (!wait_for_reply(extended(std::max(deadline, taken_), in_size_))) {
+                    return os_error(ETIMEDOUT);
+                }
         }
     }
 }

@@ -1,5 +1,6 @@
 // A reader's connection to one provider: requests out, replies in, each with a deadline. The
-// deadline moves by 125 ns for each byte sent or received, so by 8 s for the longest reply.
+// deadline moves by 125 ns for each byte sent or received, so by 8 s for the longest reply. After a long
+// request the reply may take as long.
 //
 // A provider that misses the deadline still owes its reply, and the connection stays. A later reply
 // then shows that the provider runs (still_owes). The reader does not wait for a process that a
@@ -41,6 +42,8 @@ struct Directory {
 /// Limit of the time that a provider may take for an answer.
 inline constexpr auto patience = std::chrono::seconds(1);
 Deadline soon();
+/// A busy provider takes or sends at least eight megabytes a second; a slower one has stopped.
+std::chrono::nanoseconds time_to_move(size_t bytes);
 
 class ProviderConnection {
   public:
@@ -80,6 +83,7 @@ class ProviderConnection {
     Descriptor socket_;
     ucred peer_;
     Deadline sent_{};     // when the last request was sent
+    Deadline taken_{};    // when a busy provider has taken the last request
     Deadline running_{};  // when the process was last seen not to be stopped, or sent_
     uint32_t sequence_ = 0;
     uint32_t length_max_ = 0;  // of the owed reply

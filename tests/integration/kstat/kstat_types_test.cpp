@@ -3,8 +3,10 @@
 #include <sys/mutex.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "child_process.hpp"
@@ -194,8 +196,10 @@ TEST_F(KstatTypes, EveryDataTypeOfANamedKstatArrives) {
 // A reader gives a provider a second, in which the thread sanitizer does not get that far.
 #ifdef __SANITIZE_THREAD__
 constexpr size_t data_max = size_t{1} << 20;
+constexpr std::chrono::milliseconds slow_write{500};
 #else
 constexpr size_t data_max = size_t{64} << 20;
+constexpr std::chrono::milliseconds slow_write{1500};
 #endif
 std::string text(data_max - sizeof(kstat_named_t) - 1, 'a');
 
@@ -214,15 +218,24 @@ int text_snapshot(kstat_t* ksp, void* buffer, int rw) {
     return 0;
 }
 
-void provide_text(const Line& line) {
+int slow_text_snapshot(kstat_t* ksp, void* area, int rw) {
+    if (rw == KSTAT_WRITE) std::this_thread::sleep_for(slow_write);
+    return text_snapshot(ksp, area, rw);
+}
+
+void provide_text_by(const Line& line, int (*snapshot)(kstat_t*, void*, int)) {
     kstat_t* const ksp =
         kstat_create("types", 0, "text", "misc", KSTAT_TYPE_NAMED, 1, KSTAT_FLAG_WRITABLE);
     kstat_named_init(KSTAT_NAMED_PTR(ksp), "text", KSTAT_DATA_STRING);
     kstat_named_setstr(KSTAT_NAMED_PTR(ksp), text.c_str());
-    ksp->ks_snapshot = text_snapshot;
+    ksp->ks_snapshot = snapshot;
     kstat_install(ksp);
     line.say('r');
     line.hear();
+}
+
+void provide_text(const Line& line) {
+    provide_text_by(line, text_snapshot);
 }
 
 TEST_F(KstatTypes, AStringAsLongAsThereIsRoomForIsReadAndWritten) {
@@ -240,6 +253,17 @@ TEST_F(KstatTypes, AStringAsLongAsThereIsRoomForIsReadAndWritten) {
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
     record = KSTAT_NAMED_PTR(ksp);
     EXPECT_EQ(KSTAT_NAMED_STR_PTR(record), std::string(text.size(), 'z'));
+}
+
+// A provider may take a second for an answer, and longer after a long request.
+TEST_F(KstatTypes, AProviderHasMoreTimeForALongString) {
+    const ChildProcess child([](const Line& line) { provide_text_by(line, slow_text_snapshot); });
+    ASSERT_EQ(child.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("types", "text");
+    ASSERT_NE(kstat_read(kc, ksp, nullptr), -1) << std::strerror(errno);
+    ASSERT_NE(kstat_write(kc, ksp, nullptr), -1) << std::strerror(errno);
+    ASSERT_NE(kstat_read(kc, ksp, nullptr), -1) << std::strerror(errno);
 }
 
 // A RAW kstat of which there is more with every read.
