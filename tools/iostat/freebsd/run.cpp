@@ -156,11 +156,13 @@ void Run::look() {
     print(text + report(options_, shown, machine));
 }
 
-// A signal that ends the run causes a last report on the time until then.
+// A signal that ends the run causes a last report on the time until then. So does one that comes within
+// a report.
 void Run::report_until_the_end() {
     for (;;) {
+        const bool ends = program::ending_signal() != 0;
         look();
-        if (program::ending_signal() != 0 || pace_.at_last()) return;
+        if (ends || pace_.at_last()) return;
         pace_.wait([this] { lines_left_ = 0; });
     }
 }
