@@ -154,8 +154,9 @@ Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data
         }
         auto reply = wait(soon());
         if (reply) {
-            const auto moving = time_to_move(data.size() + reply->body.size());
-            note_time_of_answer(std::chrono::steady_clock::now() - began - moving);
+            // The length of a request is the reader's own doing.
+            const auto took = std::chrono::steady_clock::now() - began;
+            note_time_of_answer(took - time_to_move(data.size()));
         }
         if (is_silent(reply)) warn(no_answer);
         if (reply || is_silent(reply)) return reply;

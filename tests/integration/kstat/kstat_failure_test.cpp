@@ -369,9 +369,14 @@ int take_long(kstat_t*, int) {
     usleep(700'000);
     return 0;
 }
+// A long answer is no excuse: a reader would wait for a hundred of them.
 void provide_slowly(const Line& line) {
+    static std::vector<char> data(size_t{8} << 20);
     for (int i = 0; i < 100; ++i) {
-        kstat_t* const ksp = kstat_create("slow", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0);
+        const auto bytes = static_cast<uint_t>(i % 2 == 0 ? 4 : data.size());
+        kstat_t* const ksp =
+            kstat_create("slow", i, nullptr, "misc", KSTAT_TYPE_RAW, bytes, KSTAT_FLAG_VIRTUAL);
+        ksp->ks_data = data.data();
         ksp->ks_update = take_long;
         kstat_install(ksp);
     }
@@ -415,8 +420,9 @@ void welcome_wrongly_in_a_short_stop(int reader) {
 }
 
 TEST_F(KstatFailure, AReaderWaitsForAProviderThatWasStoppedOnlyForAMoment) {
-    const ChildProcess throttled(
-        [&](const Line& line) { answer_falsely(directory, line, welcome_wrongly_in_a_short_stop); });
+    const ChildProcess throttled([&](const Line& line) {
+        answer_falsely(directory, line, welcome_wrongly_in_a_short_stop);
+    });
     ASSERT_EQ(throttled.line().hear(), 'r');
     EXPECT_EQ(run_shell(print_one).err,
               "kstat: " + directory + "/" + socket_of(throttled.pid()) +
