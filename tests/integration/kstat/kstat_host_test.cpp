@@ -9,7 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -137,24 +139,36 @@ TEST_F(KstatHost, ADiskCountsWhatWasReadPastTheCache) {
         [&] { return bytes_read(kc, status.st_dev) >= before + static_cast<int64_t>(size); }));
 }
 
+/// Of the processor, so that other work on the machine does not count.
+double processor_milliseconds(const std::function<void()>& work) {
+    const auto now = [] {
+        timespec time{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+    };
+    const double begin = now();
+    work();
+    return now() - begin;
+}
+
 // Measured here: opening takes 0.3 ms, a read in a sweep 3 us at the median.
 TEST_F(KstatHost, CostsLittle) {
     std::vector<double> opens;
     for (int i = 0; i < 9; ++i) {
         kstat_ctl_t* other = nullptr;
-        opens.push_back(milliseconds([&] { other = kstat_open(); }));
+        opens.push_back(processor_milliseconds([&] { other = kstat_open(); }));
         kstat_close(other);
     }
     std::ranges::sort(opens);
     std::vector<double> reads;
     for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        reads.push_back(milliseconds([&] { kstat_read(kc, ksp, nullptr); }));
+        reads.push_back(processor_milliseconds([&] { kstat_read(kc, ksp, nullptr); }));
     }
     std::ranges::sort(reads);
     std::printf(
         "the machine's kstats: open: median %.2f ms, read: median %.1f us, longest %.1f us\n",
         opens[4], reads[reads.size() / 2] * 1e3, reads.back() * 1e3);
-    EXPECT_LT(opens.front(), 5);  // other work can only lengthen them
+    EXPECT_LT(opens[4], 5);
     EXPECT_LT(reads[reads.size() / 2], 0.5);
 }
 

@@ -88,6 +88,8 @@ TEST(Explain, AnUpstreamIsNoDiskAndSaysWhetherItIsThere) {
         explanation_text(what).find("\n    upstream     connected, connected again 2 times\n"),
         std::string::npos);
     what.upstream->word = "waiting";  // since the end of the interval, perhaps
+    EXPECT_NE(explanation_text(what).find("\n    upstream     waiting, connected again 2 times\n"),
+              std::string::npos);
     EXPECT_NE(sentence_of(what).find("is service: it is the upstream and the way there"),
               std::string::npos);
     what.upstream->word = "changed";
