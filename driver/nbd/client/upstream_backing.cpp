@@ -143,7 +143,7 @@ void UpstreamBacking::looked() {
     look_.reset();
 }
 
-// Without a connection it rests until it has one.
+// A backing without a connection rests until it has one.
 hrtime_t UpstreamBacking::rests_ns() const {
     if (ring_ == nullptr) return 0;
     const hrtime_t left = rests_until_ - kernel_ns(ring_->kernel(), ring_->now());
@@ -157,7 +157,7 @@ bool UpstreamBacking::reads_now() const {
     return link_ ? allows_looks() : !first_.empty();
 }
 
-// Beside requests a look has a connection of its own.
+// A look beside requests needs a connection of its own, which the server must allow.
 bool UpstreamBacking::allows_looks() const {
     return !link_->is_useless() && link_->remote().offers(transmission_flag::can_multi_conn);
 }

@@ -223,7 +223,7 @@ bool Session::take_in() {
     const Parser::Incoming& incoming = parser_.incoming();
     const uint64_t bytes = incoming.refusal == 0 ? memory_for(incoming.header) : 0;
     assert(bytes <= Arena::piece_bytes_max);
-    // The others of the same receive wait behind it.
+    // The other requests of the same receive wait behind this one.
     if (memory_.waits()) held_back_ = sessions_.ring().now() - received_;
     PendingRequest* const request = memory_.acquire(static_cast<uint32_t>(bytes));
     if (request == nullptr) {
