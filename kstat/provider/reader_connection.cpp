@@ -1,6 +1,7 @@
 #include "kstat/provider/reader_connection.hpp"
 
 #include <algorithm>
+#include <array>
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/write.hpp>
 #include <cstring>
@@ -82,8 +83,10 @@ bool ReaderConnection::answer_next() try {
 
 void ReaderConnection::send() {
     half_way_since_ = std::chrono::steady_clock::now();
+    const std::array parts{boost::asio::buffer(out_.head),
+                           boost::asio::buffer(out_.data.data(), out_.data.size())};
     boost::asio::async_write(
-        socket_, boost::asio::buffer(out_),
+        socket_, parts,
         [self = shared_from_this()](const boost::system::error_code& error, size_t) {
             if (error) return self->end();
             self->sent();
@@ -96,7 +99,7 @@ void ReaderConnection::sent() {
         in_.resize(usual_size);
         in_.shrink_to_fit();
     }
-    if (out_.capacity() > usual_size) std::vector<std::byte>().swap(out_);
+    out_ = {};
     if (const auto server = server_.lock()) server->was_used(*this);
     received(0);
 }

@@ -1,6 +1,7 @@
 #include "kstat/provider/requests.hpp"
 
 #include <cerrno>
+#include <utility>
 
 #include "kstat/registry/operations.hpp"
 
@@ -9,8 +10,6 @@ namespace blkscope::kstat {
 namespace {
 
 static_assert(data_size_max == wire::data_size_max);
-
-using Reply = std::vector<std::byte>;
 
 // The data for answering one request.
 class Answering {
@@ -78,7 +77,7 @@ class Answering {
             if (!wire::is_well_formed(head, reading.data.size())) return error(EIO);
             wire::pointers_to_offsets(reading.data, head.ndata);
         }
-        return encoded(reading.error, wire::bytes_of(head), reading.data);
+        return encoded(reading.error, wire::bytes_of(head), std::move(reading.data));
     }
 
     // The privilege is checked first, before the request itself.
@@ -103,8 +102,9 @@ class Answering {
 
     Reply error(int number) const { return encoded(number, {}); }
 
-    Reply encoded(int number, wire::Bytes body, wire::Bytes data = {}) const {
-        return wire::encode_reply({0, number, head_.sequence, chain_id_}, body, data);
+    Reply encoded(int number, wire::Bytes body, ZeroedBytes data = {}) const {
+        return {wire::encode_reply({0, number, head_.sequence, chain_id_}, body, data.size()),
+                std::move(data)};
     }
 
     Chain& chain_;
@@ -124,8 +124,8 @@ uint32_t request_length_max(const Session& session) {
     return session.may_write ? largest_write : wire::small_request_max;
 }
 
-std::vector<std::byte> answer(Chain& chain, Session& session, const wire::RequestHead& head,
-                              std::span<std::byte> body) {
+Reply answer(Chain& chain, Session& session, const wire::RequestHead& head,
+             std::span<std::byte> body) {
     return Answering(chain, session, head, body).reply();
 }
 

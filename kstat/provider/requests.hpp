@@ -8,6 +8,7 @@
 #include "kstat/registry/chain.hpp"
 #include "kstat/registry/maps.hpp"
 #include "kstat/registry/optionals.hpp"
+#include "kstat/registry/zeroed_bytes.hpp"
 #include "kstat/wire/message.hpp"
 
 namespace blkscope::kstat {
@@ -23,12 +24,18 @@ struct Session {
 /// Limit of the bytes after a request's head.
 uint32_t request_length_max(const Session& session);
 
+/// A reply in two parts, so that the data of a kstat is not copied once more.
+struct Reply {
+    std::vector<std::byte> head;  // the ReplyHead, and what follows it
+    ZeroedBytes data;             // of a kstat; otherwise empty
+};
+
 /// Answers one request. `body` has the alignment of a kstat_named_t, and so has the data behind a
 /// DataHead. The function may change `body`: strings become pointers into it.
 ///
 /// Threads: any, one per session. Runs ks_update, ks_snapshot, ks2_update and optionals' callbacks.
-std::vector<std::byte> answer(Chain& chain, Session& session, const wire::RequestHead& head,
-                              std::span<std::byte> body);
+Reply answer(Chain& chain, Session& session, const wire::RequestHead& head,
+             std::span<std::byte> body);
 
 /// The sources of kstat2 answers.
 struct Kstat2Source {

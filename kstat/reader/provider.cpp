@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -65,7 +66,7 @@ bool Provider::connect(Deadline deadline) {
     if (!opened) return false;
     connection_ = std::move(*opened);
     const wire::Hello hello{wire::magic, wire::version};
-    if (!connection_->send(wire::Op::hello, wire::bytes_of(hello), {}, deadline)) {
+    if (!connection_->send(wire::Op::hello, wire::bytes_of(hello), {}, 0, deadline)) {
         connection_.reset();
     }
     return connection_ != nullptr;
@@ -88,7 +89,7 @@ void Provider::ask(Deadline deadline) {
     }
     if (connection_->owes_reply() && !wait(std::chrono::steady_clock::now())) return;
     if (!connection_) return;  // the late reply was invalid
-    if (!connection_->owes_reply() && !connection_->send(wire::Op::chain_id, {}, {}, deadline)) {
+    if (!connection_->owes_reply() && !connection_->send(wire::Op::chain_id, {}, {}, 0, deadline)) {
         connection_.reset();
     }
 }
@@ -136,28 +137,30 @@ void Provider::understand_welcome(const Reply& reply) {
     listed_chain_id_ = 0;  // no chain has this id
 }
 
-void Provider::note_time_of_answer(std::chrono::steady_clock::duration time) {
+// Only the bytes on the way excuse a slow answer, if there are two megabytes of them a second. The
+// provider's own work on a long one does not.
+void Provider::note_time_of_answer(Deadline asked, size_t data_size, const Reply& reply) {
+    const auto sending = std::chrono::steady_clock::now() - reply.begun;
+    const auto excused = std::min<Deadline::duration>(sending, 4 * time_to_move(reply.body.size()));
+    const auto time = reply.begun + sending - asked - time_to_move(data_size) - excused;
     slow_answers_ = time > quick_answer ? slow_answers_ + time : time.zero();
 }
 
-Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data) {
+Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data,
+                                 size_t reply_size) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (slow_answers_ > slow_answers_max) {
             warn("answers too slowly");
             return os_error(ETIMEDOUT);
         }
         if (!is_ready() && !reconnect()) return os_error(silent_ ? ETIMEDOUT : ENXIO);
-        const auto began = std::chrono::steady_clock::now();
-        if (!connection_->send(op, body, data, soon())) {
+        const auto asked = std::chrono::steady_clock::now();
+        if (!connection_->send(op, body, data, reply_size, soon())) {
             connection_.reset();
             continue;
         }
         auto reply = wait(soon());
-        if (reply) {
-            // The length of a request is the reader's own doing.
-            const auto took = std::chrono::steady_clock::now() - began;
-            note_time_of_answer(took - time_to_move(data.size()));
-        }
+        if (reply) note_time_of_answer(asked, data.size(), *reply);
         if (is_silent(reply)) warn(no_answer);
         if (reply || is_silent(reply)) return reply;
         // The provider may only have had too many readers: one more try.

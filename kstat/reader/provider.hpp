@@ -54,10 +54,11 @@ class Provider {
     void note_listed(kid_t chain_id) { listed_chain_id_ = chain_id; }
 
     /// One request and its reply, in bounded time. After slow answers of `slow_answers_max` in a
-    /// row, the next ones are not awaited until ask().
+    /// row, the next ones are not awaited until ask(). `reply_size`: as for ProviderConnection::send.
     ///
     /// Errors: ETIMEDOUT if the provider is silent or slow, ENXIO if its process has ended.
-    Result<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {});
+    Result<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {},
+                           size_t reply_size = 0);
 
     /// Gives up a connection after bytes that no provider sends.
     void drop();
@@ -70,7 +71,7 @@ class Provider {
     bool connect_unless_silent(Deadline deadline);
     bool reconnect();
     Result<Reply> wait(Deadline deadline);
-    void note_time_of_answer(std::chrono::steady_clock::duration time);
+    void note_time_of_answer(Deadline asked, size_t data_size, const Reply& reply);
     void understand(const Reply& reply);
     void understand_welcome(const Reply& reply);
     void warn(const char* what) const;

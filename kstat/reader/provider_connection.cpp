@@ -122,7 +122,8 @@ Result<std::unique_ptr<ProviderConnection>> ProviderConnection::open(const Direc
     return std::unique_ptr<ProviderConnection>(new ProviderConnection(std::move(socket), peer));
 }
 
-bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, Deadline deadline) {
+bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, size_t reply_size,
+                              Deadline deadline) {
     const auto request = wire::encode_request(op, ++sequence_, body, data);
     length_max_ = wire::reply_length_limit(op);
     wire::Bytes rest(request);
@@ -141,7 +142,7 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, D
     }
     owes_ = true;
     sent_ = running_ = std::chrono::steady_clock::now();
-    taken_ = extended(sent_, request.size());
+    begun_ = extended(sent_, request.size() + std::min<size_t>(reply_size, wire::data_size_max));
     return true;
 }
 
@@ -172,7 +173,7 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
             if (in_size_ == wanted) {
                 in_size_ = 0;
                 owes_ = false;
-                return Reply{*head, {bytes.begin(), bytes.end()}};
+                return Reply{*head, {bytes.begin(), bytes.end()}, in_since_};
             }
         }
         switch (take_what_arrived(wanted)) {
@@ -181,7 +182,7 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
             case Arrival::end:
                 return os_error(ECONNRESET);
             case Arrival::none:
-                if (!wait_for_reply(extended(std::max(deadline, taken_), in_size_))) {
+                if (!wait_for_reply(extended(std::max(deadline, begun_), in_size_))) {
                     return os_error(ETIMEDOUT);
                 }
         }
@@ -193,6 +194,7 @@ ProviderConnection::Arrival ProviderConnection::take_what_arrived(size_t wanted)
     if (in_size_ == in_.size()) in_.resize(std::min(wanted, 2 * in_.size()));
     const ssize_t count = recv(socket_.get(), in_.data() + in_size_, in_.size() - in_size_, 0);
     if (count > 0) {
+        if (in_size_ == 0) in_since_ = std::chrono::steady_clock::now();
         in_size_ += static_cast<size_t>(count);
         return Arrival::some;
     }

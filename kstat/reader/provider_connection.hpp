@@ -1,6 +1,6 @@
 // A reader's connection to one provider: requests out, replies in, each with a deadline. The
-// deadline moves by 125 ns for each byte sent or received, so by 8 s for the longest reply. After a long
-// request the reply may take as long.
+// deadline moves by 125 ns for each byte sent or received, so by 8 s for the longest reply. Before the
+// first byte it moves as far for a long request, and for a reply that is known to be long.
 //
 // A provider that misses the deadline still owes its reply, and the connection stays. A later reply
 // then shows that the provider runs (still_owes). The reader does not wait for a process that a
@@ -29,6 +29,7 @@ using Deadline = std::chrono::steady_clock::time_point;
 struct Reply {
     wire::ReplyHead head;
     std::vector<std::byte> body;
+    Deadline begun;  // when its first byte arrived
 };
 
 /// A run directory, open.
@@ -63,8 +64,10 @@ class ProviderConnection {
 
     bool owes_reply() const { return owes_; }
 
-    /// Sends one request; no reply may be owed. False: the connection is dead.
-    bool send(wire::Op op, wire::Bytes body, wire::Bytes data, Deadline deadline);
+    /// Sends one request; no reply may be owed. `reply_size`: the bytes that its reply had last time, or
+    /// 0. False: the connection is dead.
+    bool send(wire::Op op, wire::Bytes body, wire::Bytes data, size_t reply_size,
+              Deadline deadline);
 
     /// Waits for the owed reply. A reply that has already arrived is taken even after the deadline.
     ///
@@ -83,13 +86,14 @@ class ProviderConnection {
     Descriptor socket_;
     ucred peer_;
     Deadline sent_{};     // when the last request was sent
-    Deadline taken_{};    // when a busy provider has taken the last request
+    Deadline begun_{};    // when a busy provider begins to answer the last request
     Deadline running_{};  // when the process was last seen not to be stopped, or sent_
     uint32_t sequence_ = 0;
     uint32_t length_max_ = 0;  // of the owed reply
     bool owes_ = false;
     std::vector<std::byte> in_;
     size_t in_size_ = 0;
+    Deadline in_since_{};  // when the first byte of in_ arrived
 };
 
 }  // namespace blkscope::kstat

@@ -27,9 +27,9 @@ int refresh(kstat_t& header) {
 }
 
 // The data is zeroed, because the records need not fill it.
-int copy_data(kstat_t& header, std::vector<std::byte>& data) try {
+int copy_data(kstat_t& header, ZeroedBytes& data) try {
     if (header.ks_data_size > data_size_max) return EFBIG;
-    data.resize(header.ks_data_size);
+    data = ZeroedBytes(header.ks_data_size);
     return header.ks_snapshot(&header, data.data(), KSTAT_READ);
 } catch (const std::bad_alloc&) {
     return ENOMEM;
@@ -85,7 +85,7 @@ Reading read_kstat(Chain& chain, kid_t kid) {
         reading.error = copy_data(*header, reading.data);
         reading.reached = true;
         reading.header = *header;
-        if (reading.error != 0) reading.data.clear();
+        if (reading.error != 0) reading.data = {};
     }
     return reading;
 }

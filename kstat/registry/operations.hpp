@@ -6,9 +6,9 @@
 
 #include <cstddef>
 #include <span>
-#include <vector>
 
 #include "kstat/registry/chain.hpp"
+#include "kstat/registry/zeroed_bytes.hpp"
 
 namespace blkscope::kstat {
 
@@ -18,7 +18,7 @@ struct Reading {
     int error = 0;         // an errno; ENXIO: no such kstat
     bool reached = false;  // the header below is the kstat's, even if the copying failed
     kstat_t header{};
-    std::vector<std::byte> data;  // empty on error
+    ZeroedBytes data;  // empty on error
 };
 
 /// Limit of one kstat's data, in bytes; a read of a larger one fails with EFBIG.

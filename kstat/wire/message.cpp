@@ -16,14 +16,14 @@ void append(std::vector<std::byte>& out, Bytes bytes) {
     out.insert(out.end(), bytes.begin(), bytes.end());
 }
 
+// Of the data, only the size counts.
 template <class Head>
-std::vector<std::byte> encode(Head head, Bytes body, Bytes data) {
-    head.length = static_cast<uint32_t>(body.size() + data.size());
+std::vector<std::byte> encode(Head head, Bytes body, size_t data_size) {
+    head.length = static_cast<uint32_t>(body.size() + data_size);
     std::vector<std::byte> out;
-    out.reserve(sizeof head + head.length);
+    out.reserve(sizeof head + body.size());
     append(out, bytes_of(head));
     append(out, body);
-    append(out, data);
     return out;
 }
 
@@ -112,11 +112,13 @@ std::vector<std::byte> encode_request(Op op, uint32_t sequence, Bytes body, Byte
     RequestHead head{};
     head.op = static_cast<uint16_t>(op);
     head.sequence = sequence;
-    return encode(head, body, data);
+    auto out = encode(head, body, data.size());
+    append(out, data);
+    return out;
 }
 
-std::vector<std::byte> encode_reply(ReplyHead head, Bytes body, Bytes data) {
-    return encode(head, body, data);
+std::vector<std::byte> encode_reply(ReplyHead head, Bytes body, size_t data_size) {
+    return encode(head, body, data_size);
 }
 
 std::vector<std::byte> encode_page(const std::vector<kstat_t>& headers, bool more) {

@@ -150,8 +150,8 @@ requires std::is_trivially_copyable_v<T> std::optional<T> take(Bytes& bytes) {
 /// A whole request; `data` may follow the body.
 std::vector<std::byte> encode_request(Op op, uint32_t sequence, Bytes body, Bytes data = {});
 
-/// A whole reply.
-std::vector<std::byte> encode_reply(ReplyHead head, Bytes body, Bytes data = {});
+/// A reply but for its data: `data_size` bytes are to follow it.
+std::vector<std::byte> encode_reply(ReplyHead head, Bytes body, size_t data_size = 0);
 
 std::vector<std::byte> encode_page(const std::vector<kstat_t>& headers, bool more);
 

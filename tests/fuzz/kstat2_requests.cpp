@@ -105,7 +105,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::vector<std::byte> body(rest.begin(), rest.begin() + head->length);
         rest = rest.subspan(head->length);
         const auto reply = answer(kstat::Chain::of_this_process(), session, *head, body);
-        wire::Bytes answered(reply);
+        wire::Bytes answered(reply.head);
         const auto reply_head = wire::take<wire::ReplyHead>(answered);
         require(reply_head && reply_head->length == answered.size());
         if (reply_head->error == 0) check_reply(session, *head, body, answered);

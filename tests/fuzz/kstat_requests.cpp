@@ -100,9 +100,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         std::vector<std::byte> body(rest.begin(), rest.begin() + head->length);
         rest = rest.subspan(head->length);
         const auto reply = answer(provider.chain, session, *head, body);
-        wire::Bytes answered(reply);
+        wire::Bytes answered(reply.head);
         const auto reply_head = wire::take<wire::ReplyHead>(answered);
-        require(reply_head && reply_head->length == answered.size());
+        require(reply_head && reply_head->length == answered.size() + reply.data.size());
         require(reply_head->sequence == head->sequence);
     }
     return 0;

@@ -287,6 +287,26 @@ TEST_F(Traced, SlowNamesARequestThatHangsAndItsStage) {
               "no request of the last minute took 3000s, and none is under way for so long\n");
 }
 
+// The server closes a connection that rests for five seconds.
+TEST_F(Traced, SlowGoesOnAfterALongStop) {
+    serve("memory:1M", {"--fault", "read:delay=const:20ms"});
+    Process watch({BLKSCOPE_BINARY, "slow", "nbd0", "--over", "10ms", "--watch"}, path("watch"));
+    Client client(uri());
+    const auto sees_a_read_of = [&](uint64_t offset) {
+        return eventually([&] {
+            EXPECT_EQ(client.try_read(offset, 512), 0);
+            return watch.output().find(" " + std::to_string(offset) + " ") != std::string::npos;
+        });
+    };
+    EXPECT_TRUE(sees_a_read_of(4096)) << watch.output();
+    watch.signal(SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5500));
+    watch.signal(SIGCONT);
+    EXPECT_TRUE(sees_a_read_of(8192)) << watch.output();
+    watch.signal(SIGINT);
+    EXPECT_EQ(watch.wait(), 0) << watch.output();
+}
+
 TEST_F(Traced, ExplainNamesTheLargestPart) {
     serve("memory:1M", {"--model", "all=const:5ms"});
     std::atomic<bool> stop{false};

@@ -150,6 +150,12 @@ void send_line(int socket, std::string_view line) {
     }
 }
 
+// True if the server has closed the connection while it rested.
+bool is_closed(int socket) {
+    char byte = 0;
+    return ::recv(socket, &byte, sizeof byte, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 std::string receive_line(int socket) {
     std::string line;
     std::array<char, 65536> bytes;
@@ -172,7 +178,7 @@ std::string receive_line(int socket) {
 }  // namespace
 
 ServerConnection::ServerConnection(const std::string& device)
-    : socket_(connect_to(server_of(parse_device(device)))) {}
+    : pid_(server_of(parse_device(device))), socket_(connect_to(pid_)) {}
 
 StrictJson ServerConnection::ask(const ControlRequest& request) {
     const DeviceAtServer wanted = parse_device(request.device);
@@ -182,6 +188,7 @@ StrictJson ServerConnection::ask(const ControlRequest& request) {
     if (line.size() > control_line_bytes_max) {
         throw std::invalid_argument("the request is longer than 64 KiB; use a coarser histogram");
     }
+    if (is_closed(socket_.get())) socket_ = connect_to(pid_);
     send_line(socket_.get(), line);
     return parse_answer(receive_line(socket_.get()));
 }

@@ -5,6 +5,8 @@
 //          request bad input.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -15,7 +17,8 @@
 
 namespace blkscope {
 
-/// A connection to the server of a device, for several requests.
+/// A connection to the server of a device, for several requests. The server closes a connection that
+/// rests for long; the next request then makes another one to the same process.
 class ServerConnection {
   public:
     explicit ServerConnection(const std::string& device);
@@ -25,6 +28,7 @@ class ServerConnection {
     StrictJson ask(const ControlRequest& request);
 
   private:
+    pid_t pid_;
     Descriptor socket_;
 };
 

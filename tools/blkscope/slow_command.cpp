@@ -34,7 +34,7 @@ void watch(ServerConnection& server, const ControlRequest& request) {
         const std::string text = text_of(look);
         if (!text.empty()) program::print(text);
         wake += ns_per_s;
-    } while (program::sleep_until(wake) && program::ending_signal() == 0);
+    } while (program::sleep_through(wake));
 }
 
 }  // namespace

@@ -85,7 +85,7 @@ void collect_until(std::span<TraceCollection* const> collections, hrtime_t end) 
         uint64_t passed = 0;
         for (TraceCollection* const one : collections) passed += one->take();
         if (passed > 0) continue;
-        static_cast<void>(program::sleep_until(std::min(end, monotonic_ns() + pause_ns)));
+        static_cast<void>(program::sleep_through(std::min(end, monotonic_ns() + pause_ns)));
     }
     for (TraceCollection* const one : collections) one->finish();
 }

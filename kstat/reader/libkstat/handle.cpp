@@ -195,7 +195,8 @@ int Handle::read(const Node& node, kstat_t& ksp, void* buffer, Room& room) {
 int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer, Room& room) {
     wire::DataHead wanted{};
     wanted.kid = node.kid_there;
-    auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted));
+    auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted), {},
+                                         node.header.ks_data_size);
     if (!reply) return ENXIO;
     moved_on_ = node.provider->has_news();
     if (reply->head.error != 0) {

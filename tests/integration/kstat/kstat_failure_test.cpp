@@ -366,7 +366,7 @@ TEST_F(KstatFailure, AWrongWelcomeThatComesLateIsSurvived) {
 }
 
 int take_long(kstat_t*, int) {
-    usleep(700'000);
+    usleep(400'000);
     return 0;
 }
 // A long answer is no excuse: a reader would wait for a hundred of them.

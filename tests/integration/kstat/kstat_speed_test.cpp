@@ -1,6 +1,7 @@
 // The cost of reading. The limits are ten times the times that were measured on two shared cores.
 // So the limits catch a round trip too many, and not a busy machine.
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -23,10 +24,25 @@ void provide_ten_thousand(const Line& line) {
     line.hear();
 }
 
+// The processor time that this process and the provider have used.
+double processor_milliseconds(pid_t provider) {
+    clockid_t clock{};
+    EXPECT_EQ(clock_getcpuclockid(provider, &clock), 0);
+    double sum = 0;
+    for (const clockid_t each : {clockid_t{CLOCK_PROCESS_CPUTIME_ID}, clock}) {
+        timespec time{};
+        EXPECT_EQ(clock_gettime(each, &time), 0);
+        sum += static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
+    }
+    return sum;
+}
+
 TEST_F(KstatSpeed, TenThousandKstatsAreListedWithinASecond) {
     const ChildProcess child(provide_ten_thousand);
     ASSERT_EQ(child.line().hear(), 'r');
-    const double spent = milliseconds([&] { open(); });
+    const double before = processor_milliseconds(child.pid());
+    open();
+    const double spent = processor_milliseconds(child.pid()) - before;
     std::printf("listing 10000 kstats: %.1f ms\n", spent);
     EXPECT_LT(spent, 1'000);
     int count = 0;

@@ -42,7 +42,8 @@ inline std::vector<std::byte> read_data(const char* module, const std::string& n
         if (!held) return {};
         kid = held->get()->ks_kid;
     }
-    return kstat::read_kstat(chain, kid).data;
+    const auto data = kstat::read_kstat(chain, kid).data;
+    return {data.begin(), data.end()};
 }
 
 class DeviceTest : public testing::Test {

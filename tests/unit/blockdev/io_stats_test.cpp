@@ -34,7 +34,7 @@ class BlobReader {
             if (!held) return nullptr;
             kid = held->get()->ks_kid;
         }
-        const std::vector<std::byte> data = kstat::read_kstat(chain, kid).data;
+        const auto data = kstat::read_kstat(chain, kid).data;
         memory_.assign((data.size() + 7) / 8, 0);
         std::memcpy(memory_.data(), data.data(), data.size());
         EXPECT_EQ(stats_blob_validate(memory_.data(), data.size()), 0);

@@ -64,7 +64,8 @@ class DevstatTransactions : public testing::Test {
             if (!held) return {};
             kid = held->get()->ks_kid;
         }
-        return kstat::read_kstat(chain, kid).data;
+        const auto data = kstat::read_kstat(chain, kid).data;
+        return {data.begin(), data.end()};
     }
 
     static devstat::Record read_record(const char* name, int unit) {

@@ -25,11 +25,13 @@ class RequestsTest : public testing::Test {
         head.sequence = 5;
         head.length = static_cast<uint32_t>(body.size());
         std::vector<std::byte> copy(body.begin(), body.end());
-        const auto bytes = kstat::answer(chain, session, head, copy);
-        wire::Bytes rest(bytes);
+        const auto answer = kstat::answer(chain, session, head, copy);
+        wire::Bytes rest(answer.head);
         const auto reply = wire::take<wire::ReplyHead>(rest);
-        EXPECT_TRUE(reply && reply->length == rest.size() && reply->sequence == 5);
-        return {*reply, {rest.begin(), rest.end()}};
+        std::vector<std::byte> answered(rest.begin(), rest.end());
+        answered.insert(answered.end(), answer.data.begin(), answer.data.end());
+        EXPECT_TRUE(reply && reply->length == answered.size() && reply->sequence == 5);
+        return {*reply, answered};
     }
     Reply greet(uint32_t version = wire::version) {
         return ask(wire::Op::hello, wire::bytes_of(wire::Hello{wire::magic, version}));

@@ -26,8 +26,9 @@ class Kstat2Requests : public testing::Test {
         head.op = static_cast<uint16_t>(op);
         head.length = static_cast<uint32_t>(body.size());
         std::vector<std::byte> copy(body.begin(), body.end());
-        const auto bytes = kstat::answer(kstat::Chain::of_this_process(), session, head, copy);
-        wire1::Bytes rest(bytes);
+        const auto answer = kstat::answer(kstat::Chain::of_this_process(), session, head, copy);
+        EXPECT_TRUE(answer.data.empty());
+        wire1::Bytes rest(answer.head);
         const auto reply = wire1::take<wire1::ReplyHead>(rest);
         return {reply->error, {rest.begin(), rest.end()}};
     }
