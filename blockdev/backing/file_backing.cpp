@@ -33,6 +33,7 @@ FileBacking::File::~File() {
     kernel.close(open.fd);
     if (open.witness >= 0) kernel.close(open.witness);
     if (open.flusher >= 0) kernel.close(open.flusher);
+    if (open.confirmer >= 0) kernel.close(open.confirmer);
 }
 
 FileBacking::FileBacking(const OpenFile& file, Kernel& kernel)
@@ -229,8 +230,8 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
     const int64_t data = kernel_.seek(is_.fd, offset, SEEK_DATA);
     if (data < 0) {
         // A hole up to the end, unless the file has been truncated. Then a read must find that.
-        const bool whole =
-            data == -ENXIO && kernel_.file_bytes(is_.fd) >= static_cast<int64_t>(is_.size_bytes);
+        const bool whole = data == -ENXIO && kernel_.seek(is_.fd, 0, SEEK_END) >=
+                                                 static_cast<int64_t>(is_.size_bytes);
         return {limit, whole};
     }
     if (data > at) return {std::min(static_cast<uint64_t>(data - at), limit), true};
@@ -250,6 +251,21 @@ std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
 }
 
 bool FileBacking::more(Buf& buf) {
+    if (needs_more(buf)) return true;
+    if (buf.fua && buf.error == 0) confirm(buf);
+    return false;
+}
+
+// All requests with FUA use one description, which is told each failure once. Of two at a time, the first to end
+// may be told the second's. Then the second seems to succeed.
+void FileBacking::confirm(Buf& buf) {
+    if (is_.confirmer < 0 || planted("fua-not-confirmed")) return;
+    buf.error = -kernel_.failed_write_back(is_.confirmer);
+    assert(buf.error >= 0);
+    if (buf.error != 0) buf.step = Buf::Step::sync;
+}
+
+bool FileBacking::needs_more(Buf& buf) {
     if (buf.op == Buf::Op::write) return more_of_write(buf);
     if (!buf.discards()) return false;
     assert(buf.step != Buf::Step::settled);

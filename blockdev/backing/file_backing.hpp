@@ -73,7 +73,9 @@ class FileBacking : public Backing {
     std::optional<int32_t> prepare_cache(Buf& buf);
     std::optional<int32_t> prepare_sync(Buf& buf);
     std::optional<int32_t> sync_by(int description, Buf& buf);
+    bool needs_more(Buf& buf);
     bool more_of_write(Buf& buf);
+    void confirm(Buf& buf);
 
     std::shared_ptr<File> file_;
     const OpenFile& is_;  // file_->open

@@ -143,6 +143,7 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
     if (file.read_only) return file;
     file.witness = open_again(file.fd);
     file.flusher = open_again(file.fd);
+    file.confirmer = open_again(file.fd);
     return file;
 }
 

@@ -320,7 +320,8 @@ void Device::end(Buf& buf, Lane& here, From from) {
 }
 
 void Device::note_sync(Buf& buf) {
-    if (!buf.syncs() || buf.injected) return;
+    if (!buf.must_be_stable() || buf.injected) return;
+    if (buf.error != 0 && !buf.syncs()) return;
     if (buf.error != 0 && sync_error_ == 0 && !planted("sync-forgotten")) {
         sync_error_ = buf.error;
         synced_ = false;

@@ -1,9 +1,9 @@
+#include <fcntl.h>
 #include <linux/sockios.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,6 +16,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstring>
+#include <limits>
 
 #include "base/clock.hpp"
 #include "blockdev/ring/kernel.hpp"
@@ -97,7 +98,7 @@ class LinuxKernel final : public Kernel {
         assert(at <= INT64_MAX);
         return or_error(::lseek(fd, static_cast<off_t>(at), whence));
     }
-    int64_t file_bytes(int fd) override;
+    int failed_write_back(int fd) override;
     std::byte* map(int fd, uint64_t bytes) override;
     void unmap(std::byte* start, uint64_t bytes) override { munmap(start, bytes); }
     bool copy(std::byte* to, std::span<const std::byte> from) override;
@@ -157,10 +158,10 @@ int LinuxKernel::submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) {
     return result < 0 && result != -ETIME ? result : submitted;
 }
 
-int64_t LinuxKernel::file_bytes(int fd) {
-    struct stat info {};
-    const int result = or_error(fstat(fd, &info));
-    return result < 0 ? result : static_cast<int64_t>(info.st_size);
+// No file has a page there, so there is none to wait for. The call then tells what fsync(2) would.
+int LinuxKernel::failed_write_back(int fd) {
+    constexpr off_t last = std::numeric_limits<off_t>::max() - 1;
+    return static_cast<int>(or_error(sync_file_range(fd, last, 1, SYNC_FILE_RANGE_WAIT_BEFORE)));
 }
 
 std::byte* LinuxKernel::map(int fd, uint64_t bytes) {

@@ -70,10 +70,6 @@ int64_t VirtualKernel::seek(int, uint64_t, int) {
     return -ENOSYS;
 }
 
-int64_t VirtualKernel::file_bytes(int) {
-    return -ENOSYS;
-}
-
 ssize_t VirtualKernel::send_now(int, std::span<const std::byte>) {
     return -ENOSYS;
 }

@@ -47,7 +47,6 @@ class VirtualKernel final : public Kernel {
     ssize_t pread(int, std::span<std::byte>, uint64_t) override;
     ssize_t pwrite(int, std::span<const std::byte>, uint64_t) override;
     int64_t seek(int, uint64_t, int) override;
-    int64_t file_bytes(int) override;
     std::byte* map(int, uint64_t) override { return nullptr; }
     void unmap(std::byte*, uint64_t) override {}
     bool copy(std::byte*, std::span<const std::byte>) override { return false; }

@@ -49,7 +49,7 @@ class ReaderConnection : public std::enable_shared_from_this<ReaderConnection> {
     uid_t user_;
     std::vector<std::byte> in_;
     size_t in_size_ = 0;
-    Reply out_;
+    Answer out_;
     std::optional<std::chrono::steady_clock::time_point> half_way_since_;
 };
 

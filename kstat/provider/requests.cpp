@@ -23,7 +23,7 @@ class Answering {
           rest_(body),
           chain_id_(chain.id()) {}
 
-    Reply reply() {
+    Answer reply() {
         if (static_cast<wire::Op>(head_.op) == wire::Op::hello) return hello();
         if (!session_.greeted) return error(EPROTO);
         switch (static_cast<wire::Op>(head_.op)) {
@@ -48,7 +48,7 @@ class Answering {
     }
 
   private:
-    Reply hello() {
+    Answer hello() {
         const auto hello = wire::take<wire::Hello>(rest_);
         if (!hello || hello->magic != wire::magic) return error(EPROTO);
         session_.greeted = hello->version == wire::version;
@@ -56,7 +56,7 @@ class Answering {
         return encoded(session_.greeted ? 0 : EPROTONOSUPPORT, wire::bytes_of(welcome));
     }
 
-    Reply headers() {
+    Answer headers() {
         const auto from = wire::take<wire::ListFrom>(rest_);
         if (!from) return error(EINVAL);
         // One header more than a page holds shows whether there is another page.
@@ -66,7 +66,7 @@ class Answering {
         return encoded(0, wire::encode_page(found, more));
     }
 
-    Reply read() {
+    Answer read() {
         const auto wanted = wire::take<wire::DataHead>(rest_);
         if (!wanted) return error(EINVAL);
         Reading reading = read_kstat(chain_, wanted->kid);
@@ -81,7 +81,7 @@ class Answering {
     }
 
     // The privilege is checked first, before the request itself.
-    Reply write() {
+    Answer write() {
         if (!session_.may_write) return error(EPERM);
         const auto head = wire::take<wire::DataHead>(rest_);
         if (!head) return error(EINVAL);
@@ -95,14 +95,14 @@ class Answering {
         return error(write_kstat(chain_, head->kid, head->ndata, data));
     }
 
-    Reply of_the_second_kind() {
+    Answer of_the_second_kind() {
         const auto answered = answer_kstat2({}, session_, static_cast<wire::Op>(head_.op), rest_);
         return encoded(answered.error, answered.body);
     }
 
-    Reply error(int number) const { return encoded(number, {}); }
+    Answer error(int number) const { return encoded(number, {}); }
 
-    Reply encoded(int number, wire::Bytes body, ZeroedBytes data = {}) const {
+    Answer encoded(int number, wire::Bytes body, ZeroedBytes data = {}) const {
         return {wire::encode_reply({0, number, head_.sequence, chain_id_}, body, data.size()),
                 std::move(data)};
     }
@@ -124,8 +124,8 @@ uint32_t request_length_max(const Session& session) {
     return session.may_write ? largest_write : wire::small_request_max;
 }
 
-Reply answer(Chain& chain, Session& session, const wire::RequestHead& head,
-             std::span<std::byte> body) {
+Answer answer(Chain& chain, Session& session, const wire::RequestHead& head,
+              std::span<std::byte> body) {
     return Answering(chain, session, head, body).reply();
 }
 

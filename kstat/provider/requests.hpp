@@ -25,7 +25,7 @@ struct Session {
 uint32_t request_length_max(const Session& session);
 
 /// A reply in two parts, so that the data of a kstat is not copied once more.
-struct Reply {
+struct Answer {
     std::vector<std::byte> head;  // the ReplyHead, and what follows it
     ZeroedBytes data;             // of a kstat; otherwise empty
 };
@@ -34,8 +34,8 @@ struct Reply {
 /// DataHead. The function may change `body`: strings become pointers into it.
 ///
 /// Threads: any, one per session. Runs ks_update, ks_snapshot, ks2_update and optionals' callbacks.
-Reply answer(Chain& chain, Session& session, const wire::RequestHead& head,
-             std::span<std::byte> body);
+Answer answer(Chain& chain, Session& session, const wire::RequestHead& head,
+              std::span<std::byte> body);
 
 /// The sources of kstat2 answers.
 struct Kstat2Source {

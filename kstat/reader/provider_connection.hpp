@@ -1,6 +1,6 @@
 // A reader's connection to one provider: requests out, replies in, each with a deadline. The
 // deadline moves by 125 ns for each byte sent or received, so by 8 s for the longest reply. Before the
-// first byte it moves as far for a long request, and for a reply that is known to be long.
+// first byte, each byte of the request moves it. So does each byte of a reply whose length is known.
 //
 // A provider that misses the deadline still owes its reply, and the connection stays. A later reply
 // then shows that the provider runs (still_owes). The reader does not wait for a process that a

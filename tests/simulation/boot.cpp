@@ -212,6 +212,7 @@ std::unique_ptr<Backing> Boot::make_backing(Served& served, const std::vector<st
     open.fd = kernel_.open_file(served.file, direct);
     open.witness = kernel_.open_file(served.file);
     open.flusher = kernel_.open_file(served.file);
+    open.confirmer = kernel_.open_file(served.file);
     open.size_bytes = served.plan.bytes;
     open.block_bytes = direct ? direct_block_bytes : 1;
     open.regular = true;

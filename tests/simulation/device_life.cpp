@@ -136,6 +136,7 @@ void DeviceLife::make_device(Random& random) {
         open.fd = kernel_.open_file(file_);
         open.witness = kernel_.open_file(file_);
         open.flusher = kernel_.open_file(file_);
+        open.confirmer = kernel_.open_file(file_);
         open.size_bytes = bytes;
         open.regular = true;
         open.direct = random.one_in(2);

@@ -17,7 +17,8 @@ hrtime_t SimulatedKernel::disk_time() {
         random_.between(static_cast<uint64_t>(disk.ns_min), static_cast<uint64_t>(disk.ns_max)));
 }
 
-// An operation takes effect at one moment between its beginning and its end.
+// An operation takes effect at one moment between its beginning and its end. The sync within a write comes at
+// its end: a sync that fails meanwhile may lose the data.
 void SimulatedKernel::begin_on_file(const OperationRef& operation) {
     assert(operation->on->file != nullptr);
     const hrtime_t whole = disk_time();
@@ -25,7 +26,9 @@ void SimulatedKernel::begin_on_file(const OperationRef& operation) {
         random_.one_in(2) ? 0 : static_cast<hrtime_t>(random_.below(static_cast<uint64_t>(whole)));
     timeline_.after(first, [this, operation, rest = whole - first] {
         const int32_t result = do_on_file(*operation);
-        timeline_.after(rest, [this, operation, result] { end(operation, result); });
+        timeline_.after(rest, [this, operation, result] {
+            end(operation, is_synced(*operation) ? sync_written(*operation, result) : result);
+        });
     });
 }
 
@@ -90,27 +93,40 @@ int32_t SimulatedKernel::write_file(Operation& operation) {
     if (entry.off >= file.bytes()) return -EFBIG;
     bytes = std::min(bytes, file.bytes() - entry.off);
     file.write(entry.off, {reinterpret_cast<const std::byte*>(entry.addr), bytes});
-    if ((entry.op_flags & RWF_DSYNC) == 0) return static_cast<int32_t>(bytes);
-    // A write's sync reports any failure that this description has not seen.
-    if (const int32_t error = told_error(operation); error < 0) return error;
-    file.sync(entry.off, bytes);
     return static_cast<int32_t>(bytes);
 }
 
-int32_t SimulatedKernel::told_error(Operation& operation) {
-    SimulatedFile& file = *operation.on->file;
+bool SimulatedKernel::is_synced(const Operation& operation) {
+    return operation.entry.opcode == IORING_OP_WRITE &&
+           (operation.entry.op_flags & RWF_DSYNC) != 0 && !operation.ring->removed;
+}
+
+// A write's sync reports any failure that this description has not seen.
+int32_t SimulatedKernel::sync_written(Operation& operation, int32_t written) {
+    if (written <= 0) return written;
+    if (const int error = fail_or_tell(*operation.on); error < 0) return error;
+    operation.on->file->sync(operation.entry.off, static_cast<uint64_t>(written));
+    return written;
+}
+
+// A sync that may fail. Returns what the description has not been told of.
+int SimulatedKernel::fail_or_tell(Description& on) {
     if (chance(faults.sync_error)) {
-        file.fail_sync(random_);
+        on.file->fail_sync(random_);
         ++sync_failures;
     }
-    if (operation.on->errors_seen == file.errors()) return 0;
-    operation.on->errors_seen = file.errors();
+    return tell_error(on);
+}
+
+int SimulatedKernel::tell_error(Description& on) {
+    if (on.errors_seen == on.file->errors()) return 0;
+    on.errors_seen = on.file->errors();
     return -EIO;
 }
 
 int32_t SimulatedKernel::sync_file(Operation& operation) {
     SimulatedFile& file = *operation.on->file;
-    if (const int32_t error = told_error(operation); error < 0) return error;
+    if (const int error = fail_or_tell(*operation.on); error < 0) return error;
     file.sync();
     return 0;
 }
@@ -160,8 +176,8 @@ int64_t SimulatedKernel::seek(int fd, uint64_t at, int whence) {
     return description(fd).file->seek(at, whence);
 }
 
-int64_t SimulatedKernel::file_bytes(int fd) {
-    return static_cast<int64_t>(description(fd).file->length());
+int SimulatedKernel::failed_write_back(int fd) {
+    return tell_error(description(fd));
 }
 
 std::byte* SimulatedKernel::map(int fd, uint64_t bytes) {

@@ -129,7 +129,8 @@ std::vector<std::byte> SimulatedFile::crash(Random& random) const {
 }
 
 int64_t SimulatedFile::seek(uint64_t at, int whence) const {
-    assert(whence == SEEK_DATA || whence == SEEK_HOLE);
+    assert(whence == SEEK_DATA || whence == SEEK_HOLE || (whence == SEEK_END && at == 0));
+    if (whence == SEEK_END) return static_cast<int64_t>(length_);
     if (at >= length_) return -ENXIO;
     const bool wanted = whence == SEEK_DATA;
     uint64_t page = at / page_bytes;

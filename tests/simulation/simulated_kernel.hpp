@@ -97,7 +97,7 @@ class SimulatedKernel final : public Kernel {
     ssize_t pread(int fd, std::span<std::byte> to, uint64_t at) override;
     ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override;
     int64_t seek(int fd, uint64_t at, int whence) override;
-    int64_t file_bytes(int fd) override;
+    int failed_write_back(int fd) override;
     std::byte* map(int fd, uint64_t bytes) override;
     void unmap(std::byte* start, uint64_t bytes) override;
     bool copy(std::byte* to, std::span<const std::byte> from) override;
@@ -201,7 +201,10 @@ class SimulatedKernel final : public Kernel {
     int32_t do_on_file(Operation& operation);
     int32_t read_file(Operation& operation);
     int32_t write_file(Operation& operation);
-    int32_t told_error(Operation& operation);
+    static bool is_synced(const Operation& operation);
+    int32_t sync_written(Operation& operation, int32_t written);
+    int fail_or_tell(Description& on);
+    static int tell_error(Description& on);
     int32_t sync_file(Operation& operation);
     int32_t allocate(Operation& operation);
     int32_t file_fault(const Operation& operation);

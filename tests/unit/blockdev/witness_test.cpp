@@ -1,18 +1,25 @@
 // A failed FUA write must not count as a failed sync, nor a failed sync as a failed write.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/loop.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "../driver/delegating_kernel.hpp"
 #include "../temporary_folder.hpp"
+#include "base/descriptor.hpp"
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
@@ -46,12 +53,20 @@ class Witness : public ::testing::Test {
         std::filesystem::create_directory(disks_);
     }
     void TearDown() override {
-        device_.reset();
-        ring_.reset();
-        std::free(data_);
+        stop();
         if (mounted_) {
-            EXPECT_EQ(umount(disks_.c_str()), 0) << std::strerror(errno);
+            EXPECT_TRUE(unmounted()) << std::strerror(errno);
         }
+    }
+
+    // The kernel closes the files of a ring some moments after the ring.
+    [[nodiscard]] bool unmounted() const {
+        for (int i = 0; i < 500; ++i) {
+            if (umount(disks_.c_str()) == 0) return true;
+            if (errno != EBUSY) return false;
+            usleep(10'000);
+        }
+        return false;
     }
 
     std::string image() {
@@ -69,6 +84,12 @@ class Witness : public ::testing::Test {
         device_ =
             std::make_unique<Device>(*ring_, open_backing(path, {}), kstat::claim_instance("nbd"),
                                      DeviceOptions{.queue_depth = 8});
+    }
+
+    void stop() {
+        device_.reset();
+        ring_.reset();
+        std::free(std::exchange(data_, nullptr));
     }
 
     struct Request : Buf {
@@ -170,6 +191,30 @@ TEST_F(Witness, IsAskedWhateverWayTheBufWentBefore) {
     }
 }
 
+class FailingWriteBack final : public testing::DelegatingKernel {
+  public:
+    int failed_write_back(int) override { return -EIO; }
+};
+
+TEST_F(Witness, AFuaRequestThatSucceededIsAskedWhetherAnotherOneWasToldOfItsFailure) {
+    FailingWriteBack kernel;
+    FileBacking backing(open_file(image(), {}), kernel);
+    Buf write = failed_fua_write(0);
+    EXPECT_FALSE(backing.more(write));
+    EXPECT_EQ(write.error, EIO);
+    EXPECT_TRUE(write.syncs());
+    Buf plain = failed_fua_write(0);
+    plain.fua = false;
+    EXPECT_FALSE(backing.more(plain));
+    EXPECT_EQ(plain.error, 0);
+    Buf zeroes = failed_fua_write(0);
+    zeroes.op = Buf::Op::write_zeroes;
+    zeroes.step = Buf::Step::sync;
+    EXPECT_FALSE(backing.more(zeroes));
+    EXPECT_EQ(zeroes.error, EIO);
+    EXPECT_TRUE(zeroes.syncs());
+}
+
 // On a small file system, which the test mounts.
 class FullDisk : public Witness {
   protected:
@@ -201,6 +246,69 @@ TEST_F(FullDisk, ZeroingThatFindsNoSpaceLeavesLaterFlushesAlone) {
     make_room();
     EXPECT_EQ(perform(Buf::Op::write_zeroes, witness_mib, 65536, true), 0);
     EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+}
+
+// A loop device. Its file has no room, so writing data back to it fails after the write.
+class LoopDevice {
+  public:
+    explicit LoopDevice(const std::string& path) {
+        const Descriptor control(open("/dev/loop-control", O_RDWR | O_CLOEXEC));
+        const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
+        const int number = control.is_open() ? ioctl(control.get(), LOOP_CTL_GET_FREE) : -1;
+        if (number < 0 || !file.is_open()) return;
+        path_ = "/dev/loop" + std::to_string(number);
+        device_ = Descriptor(open(path_.c_str(), O_RDWR | O_CLOEXEC));
+        if (device_.is_open() && ioctl(device_.get(), LOOP_SET_FD, file.get()) != 0)
+            device_ = Descriptor();
+    }
+    ~LoopDevice() {
+        if (device_.is_open()) ioctl(device_.get(), LOOP_CLR_FD);
+    }
+    LoopDevice(const LoopDevice&) = delete;
+    LoopDevice& operator=(const LoopDevice&) = delete;
+
+    [[nodiscard]] bool is_there() const { return device_.is_open(); }
+    [[nodiscard]] const std::string& path() const { return path_; }
+
+  private:
+    std::string path_;
+    Descriptor device_;
+};
+
+// The kernel tells a failure to one of the writes under way, which need not be the one that failed.
+TEST_F(FullDisk, AFuaWriteThatSucceedsIsOnTheDiskWhateverFailsBesideIt) {
+    stop();
+    const std::string path = disks_ / "disk.img";
+    const LoopDevice loop(path);
+    if (!loop.is_there()) GTEST_SKIP() << "SKIPPED: no loop device here: " << std::strerror(errno);
+    for (int round = 0; round < 20; ++round) {
+        serve(loop.path());
+        std::array<Request, 8> requests;
+        for (size_t i = 0; i < requests.size(); ++i) {
+            Request& request = requests[i];
+            request.op = Buf::Op::write;
+            request.offset = i * 65536;
+            request.bcount = 4096;
+            request.fua = true;
+            request.data = data_;
+            request.iodone = [](Buf& buf) { static_cast<Request&>(buf).done = true; };
+            device_->strategy(request);
+        }
+        ring_->dispatch();
+        const auto is_done = [](const Request& request) { return request.done; };
+        while (!std::ranges::all_of(requests, is_done)) {
+            ring_->wait();
+            ring_->dispatch();
+        }
+        std::ifstream disk(path);
+        for (const Request& request : requests) {
+            char byte = 0;
+            disk.seekg(static_cast<std::streamoff>(request.offset));
+            disk.read(&byte, 1);
+            EXPECT_TRUE(request.error != 0 || byte == 'w') << round << " " << request.offset;
+        }
+        stop();
+    }
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class DelegatingKernel : public Kernel {
         return linux_.pwrite(fd, from, at);
     }
     int64_t seek(int fd, uint64_t at, int whence) override { return linux_.seek(fd, at, whence); }
-    int64_t file_bytes(int fd) override { return linux_.file_bytes(fd); }
+    int failed_write_back(int fd) override { return linux_.failed_write_back(fd); }
     std::byte* map(int fd, uint64_t bytes) override { return linux_.map(fd, bytes); }
     void unmap(std::byte* start, uint64_t bytes) override { linux_.unmap(start, bytes); }
     bool copy(std::byte* to, std::span<const std::byte> from) override {
