@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <set>
+#include <utility>
 
 #include "base/run_directory.hpp"
 #include "kstat/reader/process.hpp"
@@ -82,7 +83,7 @@ bool Provider::connect_unless_silent(Deadline deadline) {
 }
 
 void Provider::ask(Deadline deadline) {
-    slow_answers_ = {};
+    slow_answers_ = excused_ = {};
     if (!connection_) {
         connect(std::chrono::steady_clock::now());
         return;
@@ -141,7 +142,9 @@ void Provider::understand_welcome(const Reply& reply) {
 // provider's own work on a long one does not.
 void Provider::note_time_of_answer(Deadline asked, size_t data_size, const Reply& reply) {
     const auto sending = std::chrono::steady_clock::now() - reply.begun;
-    const auto excused = std::min<Deadline::duration>(sending, 4 * time_to_move(reply.body.size()));
+    const auto excused = std::min<Deadline::duration>(
+        {sending, 4 * time_to_move(reply.body.size()), excused_max - excused_});
+    excused_ += excused;
     const auto time = reply.begun + sending - asked - time_to_move(data_size) - excused;
     slow_answers_ = time > quick_answer ? slow_answers_ + time : time.zero();
 }
@@ -166,6 +169,18 @@ Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data
         // The provider may only have had too many readers: one more try.
     }
     return os_error(ENXIO);
+}
+
+void Provider::ask_ahead(wire::Op op, wire::Bytes body) {
+    is_asked_ahead_ = is_ready() && connection_->send(op, body, {}, 0, soon());
+}
+
+// The time of such an answer is not counted: the reader may have awaited others before it.
+Result<Reply> Provider::asked_ahead(wire::Op op, wire::Bytes body, Deadline deadline) {
+    if (!std::exchange(is_asked_ahead_, false) || !connection_) return exchange(op, body);
+    auto reply = wait(deadline);
+    if (is_silent(reply)) warn(no_answer);
+    return reply || is_silent(reply) ? std::move(reply) : exchange(op, body);
 }
 
 // True if a request can be sent now. Takes a late reply first.

@@ -25,6 +25,8 @@ class Provider {
     /// An answer that takes longer is slow.
     static constexpr auto quick_answer = std::chrono::milliseconds(200);
     static constexpr auto slow_answers_max = std::chrono::seconds(5);
+    /// The time for which the sending of long replies is no fault.
+    static constexpr auto excused_max = std::chrono::seconds(30);
 
     /// `directory` must outlive the provider.
     Provider(const Directory& directory, std::string name)
@@ -60,6 +62,11 @@ class Provider {
     Result<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {},
                            size_t reply_size = 0);
 
+    /// Asks at once, if the provider is ready: all providers may be asked before any is awaited.
+    void ask_ahead(wire::Op op, wire::Bytes body);
+    /// The reply to the same question, until the deadline if it was asked ahead. Otherwise as exchange().
+    Result<Reply> asked_ahead(wire::Op op, wire::Bytes body, Deadline deadline);
+
     /// Gives up a connection after bytes that no provider sends.
     void drop();
 
@@ -88,7 +95,10 @@ class Provider {
     bool is_full_ = false;  // its backlog, at the last connect
     bool replaced_ = false;
     int shortage_ = 0;
-    std::chrono::steady_clock::duration slow_answers_{};  // one after the other, since ask()
+    bool is_asked_ahead_ = false;
+    // Since ask(): the time of slow answers, one after the other, and what long replies excused.
+    std::chrono::steady_clock::duration slow_answers_{};
+    std::chrono::steady_clock::duration excused_{};
 };
 
 }  // namespace blkscope::kstat

@@ -142,7 +142,8 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, s
     }
     owes_ = true;
     sent_ = running_ = std::chrono::steady_clock::now();
-    begun_ = extended(sent_, request.size() + std::min<size_t>(reply_size, wire::data_size_max));
+    reply_size = std::min<size_t>(reply_size, wire::data_size_max);
+    begun_ = extended(sent_ + patience, request.size() + reply_size);
     return true;
 }
 

@@ -64,7 +64,7 @@ class ProviderConnection {
 
     bool owes_reply() const { return owes_; }
 
-    /// Sends one request; no reply may be owed. `reply_size`: the bytes that its reply had last time, or
+    /// Sends one request; no reply may be owed. `reply_size`: the bytes that its reply is known to have, or
     /// 0. False: the connection is dead.
     bool send(wire::Op op, wire::Bytes body, wire::Bytes data, size_t reply_size,
               Deadline deadline);

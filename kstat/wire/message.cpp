@@ -132,7 +132,7 @@ std::vector<std::byte> encode_page(const std::vector<kstat_t>& headers, bool mor
 std::optional<DecodedPage> decode_page(Bytes body, kid_t after) {
     const auto page = take<Page>(body);
     if (!page || page->count > headers_per_page || page->more > 1) return std::nullopt;
-    if (page->more == 1 && page->count == 0) return std::nullopt;
+    if (page->more == 1 && page->count < headers_per_page) return std::nullopt;
     if (body.size() != page->count * sizeof(Header)) return std::nullopt;
     DecodedPage result{{}, page->more == 1};
     result.headers.reserve(page->count);

@@ -93,7 +93,7 @@ struct ListFrom {
 
 struct Page {
     uint32_t count;  // headers that follow
-    uint32_t more;   // 1 if another page follows this one's last kid
+    uint32_t more;   // 1 if another page follows this one's last kid: then this one is full
 };
 
 struct Header {

@@ -64,7 +64,11 @@ bool Handle::update() try {
     changed_ |= drop_gone();
     changed_ |= merge(nullptr, host_.kids, host_.list());
     for (auto& [name, provider] : providers_) {
-        if (provider.has_news()) changed_ |= merge(provider);
+        if (provider.has_news()) provider.ask_for_list();
+    }
+    const Deadline deadline = soon();
+    for (auto& [name, provider] : providers_) {
+        if (provider.has_news()) changed_ |= merge(provider, deadline);
     }
     moved_on_ = false;
     if (!changed_ && kc_chain_id != 0) return false;
@@ -96,8 +100,8 @@ bool Handle::forget_kstats_of(ListedProvider& provider) {
     return changed;
 }
 
-bool Handle::merge(ListedProvider& provider) {
-    const auto headers = provider.list();
+bool Handle::merge(ListedProvider& provider, Deadline deadline) {
+    const auto headers = provider.list(deadline);
     return headers && merge(&provider, provider.kids, *headers);
 }
 
@@ -192,11 +196,12 @@ int Handle::read(const Node& node, kstat_t& ksp, void* buffer, Room& room) {
     }
 }
 
+// A provider that has not yet sent what its list says is believed an eighth of it.
 int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer, Room& room) {
     wire::DataHead wanted{};
     wanted.kid = node.kid_there;
-    auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted), {},
-                                         node.header.ks_data_size);
+    const size_t size = node.header.ks_data_size / (node.header.ks_data != nullptr ? 1 : 8);
+    auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted), {}, size);
     if (!reply) return ENXIO;
     moved_on_ = node.provider->has_news();
     if (reply->head.error != 0) {

@@ -35,7 +35,11 @@ void Handle::follow_providers() {
     for (auto& [name, provider] : providers_) {
         if (provider.is_gone() || provider.was_replaced()) is_stale_ |= provider.forget();
         provider.forget_replacement();
-        if (!provider.is_gone()) is_stale_ |= provider.follow(matchers_);
+        if (!provider.is_gone()) provider.ask_for_generation();
+    }
+    const kstat::Deadline deadline = kstat::soon();
+    for (auto& [name, provider] : providers_) {
+        if (!provider.is_gone()) is_stale_ |= provider.follow(matchers_, deadline);
     }
 }
 

@@ -15,6 +15,7 @@ using kstat::wire::Op;
 
 // A faulty provider can cost a reader a small multiple of this at most.
 constexpr size_t list_size_max = 64U << 20;
+constexpr auto list_time_max = 2 * kstat::Provider::slow_answers_max;
 
 // The reply of a provider that has done what it was asked.
 Result<kstat::Reply> without_error(Result<kstat::Reply> reply) {
@@ -29,8 +30,12 @@ bool fits(const Values& values, const Map& map) {
            std::ranges::equal(values.values, map.fields, {}, &Value::type, &Field::type);
 }
 
-Result<uint64_t> Remote::ask_generation() {
-    const auto reply = exchange(Op::kstat2_generation, {});
+void Remote::ask_for_generation() {
+    ask_ahead(Op::kstat2_generation, {});
+}
+
+Result<uint64_t> Remote::hear_generation(kstat::Deadline deadline) {
+    const auto reply = asked_ahead(Op::kstat2_generation, {}, deadline);
     if (!reply) return reply.error();
     if (reply->head.error != 0) {
         forget();
@@ -46,7 +51,9 @@ Result<std::vector<Map>> Remote::ask_list() {
     std::vector<Map> maps;
     std::optional<uint64_t> generation;
     size_t size = 0;
+    const kstat::Deadline end = std::chrono::steady_clock::now() + list_time_max;
     for (bool more = true; more;) {
+        if (std::chrono::steady_clock::now() > end) return os_error(ETIMEDOUT);
         const wire::ListFrom from{maps.empty() ? -1 : maps.back().kid, 0};
         const auto reply = without_error(exchange(Op::kstat2_list, bytes_of(from)));
         if (!reply) return reply.error();
@@ -67,9 +74,9 @@ std::error_code Remote::invalid_reply() {
     return os_error(EPROTO);
 }
 
-bool Remote::follow(const Matchers& matchers) {
+bool Remote::follow(const Matchers& matchers, kstat::Deadline deadline) {
     const size_t before = kstats_.size();
-    const auto generation = ask_generation();
+    const auto generation = hear_generation(deadline);
     if (!generation) return kstats_.size() != before;
     if (*generation == generation_) return false;
     auto maps = ask_list();

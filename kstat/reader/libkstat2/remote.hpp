@@ -25,9 +25,12 @@ class Remote : public kstat::Provider, public Source {
     using Kstats = std::map<kid_t, std::shared_ptr<Listed>>;
     [[nodiscard]] const Kstats& kstats() const { return kstats_; }
 
+    /// Asks for the generation, so that follow() need not wait for each provider by itself.
+    void ask_for_generation();
     /// Fetches the list again if it has changed. A provider that times out keeps its old list; a
-    /// provider without kstat2 has none. True: kstats() may have changed.
-    bool follow(const Matchers& matchers);
+    /// provider without kstat2 has none. The deadline is that of the generation. True: kstats() may
+    /// have changed.
+    bool follow(const Matchers& matchers, kstat::Deadline deadline);
 
     /// The process with these kstats ended. True: there were some.
     bool forget();
@@ -40,7 +43,7 @@ class Remote : public kstat::Provider, public Source {
     int set_optional(kstat2_opt_id_t id, wire::Switch wanted);
 
   private:
-    Result<uint64_t> ask_generation();
+    Result<uint64_t> hear_generation(kstat::Deadline deadline);
     Result<std::vector<Map>> ask_list();
     /// Gives up the connection, and gives the reason.
     std::error_code invalid_reply();

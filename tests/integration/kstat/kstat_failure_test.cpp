@@ -328,6 +328,28 @@ TEST_F(KstatFailure, AHungProviderIsWaitedForOnce) {
     EXPECT_LT(spent, 1'900);
 }
 
+// Welcomes the reader as a provider does, and then says nothing.
+void welcome_and_hang(int reader) {
+    const uint32_t welcome[8] = {16, 0, 1, 1, 0x54'41'54'53, 1, static_cast<uint32_t>(getpid()), 0};
+    send(reader, welcome, sizeof welcome, MSG_NOSIGNAL);
+    sleep(30);
+}
+
+TEST_F(KstatFailure, ProvidersWhoseListsDoNotComeCostOneSecondTogether) {
+    std::vector<std::unique_ptr<ChildProcess>> hung;
+    while (hung.size() < 4) {
+        hung.push_back(std::make_unique<ChildProcess>(
+            [&](const Line& line) { answer_falsely(directory, line, welcome_and_hang); }));
+        ASSERT_EQ(hung.back()->line().hear(), 'r');
+    }
+    const ChildProcess healthy(provide_counter("one"));
+    ASSERT_EQ(healthy.line().hear(), 'r');
+    const double spent = milliseconds([&] { open(); });
+    EXPECT_GE(spent, 900);
+    EXPECT_LT(spent, 2'500);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+}
+
 // Announces a welcome of 64 MiB, and sends it slowly.
 void welcome_at_length(int reader) {
     const uint32_t head[4] = {64U << 20, 0, 1, 1};

@@ -45,10 +45,10 @@ TEST(WireMessage, AHeadSaysHowMuchFollows) {
 }
 
 TEST(WireMessage, APageOfHeadersComesBackAsItWent) {
-    const auto bytes = wire::encode_page({header(5, 1), header(9, 3)}, true);
+    const auto bytes = wire::encode_page({header(5, 1), header(9, 3)}, false);
     const auto page = wire::decode_page(bytes, 4);
     ASSERT_TRUE(page);
-    EXPECT_TRUE(page->more);
+    EXPECT_FALSE(page->more);
     ASSERT_EQ(page->headers.size(), 2u);
     const kstat_t& first = page->headers[0];
     EXPECT_EQ(first.ks_kid, 5);
@@ -68,7 +68,21 @@ TEST(WireMessage, APageMustAscendFromWhereItWasAskedFor) {
     EXPECT_FALSE(wire::decode_page(wire::encode_page({header(5, 1)}, false), 5));
     EXPECT_FALSE(wire::decode_page(wire::encode_page({header(5, 1), header(5, 1)}, false), 0));
     EXPECT_FALSE(wire::decode_page(wire::encode_page({header(5, KSTAT_NUM_TYPES)}, false), 0));
-    EXPECT_FALSE(wire::decode_page(wire::encode_page({}, true), 0));  // for ever more
+}
+
+// Otherwise a list of one header a page would not end for hours.
+TEST(WireMessage, APageBeforeAnotherOneIsFull) {
+    EXPECT_FALSE(wire::decode_page(wire::encode_page({}, true), 0));
+    std::vector<kstat_t> headers;
+    while (headers.size() < wire::headers_per_page - 1) {
+        headers.push_back(header(static_cast<kid_t>(headers.size() + 1), 1));
+    }
+    EXPECT_FALSE(wire::decode_page(wire::encode_page(headers, true), 0));
+    headers.push_back(header(wire::headers_per_page, 1));
+    const auto page = wire::decode_page(wire::encode_page(headers, true), 0);
+    ASSERT_TRUE(page);
+    EXPECT_TRUE(page->more);
+    EXPECT_EQ(page->headers.size(), wire::headers_per_page);
 }
 
 TEST(WireMessage, ATruncatedPageIsNone) {
