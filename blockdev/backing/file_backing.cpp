@@ -252,17 +252,20 @@ std::optional<int32_t> FileBacking::sync_by(int description, Buf& buf) {
 
 bool FileBacking::more(Buf& buf) {
     if (needs_more(buf)) return true;
-    if (buf.fua && buf.error == 0) confirm(buf);
+    if (buf.op == Buf::Op::flush || (buf.fua && buf.error == 0)) confirm(buf);
     return false;
 }
 
 // All requests with FUA use one description, which is told each failure once. Of two at a time, the first to end
-// may be told the second's. Then the second seems to succeed.
+// may be told the second's. Then the second seems to succeed. A flush asks too: a failure that is old by then
+// must not be told when clear_sync_error() has forgotten it.
 void FileBacking::confirm(Buf& buf) {
     if (is_.confirmer < 0 || planted("fua-not-confirmed")) return;
-    buf.error = -kernel_.failed_write_back(is_.confirmer);
-    assert(buf.error >= 0);
-    if (buf.error != 0) buf.step = Buf::Step::sync;
+    const int told = -kernel_.failed_write_back(is_.confirmer);
+    assert(told >= 0);
+    if (told == 0 || buf.error != 0) return;
+    buf.error = told;
+    buf.step = Buf::Step::sync;
 }
 
 bool FileBacking::needs_more(Buf& buf) {

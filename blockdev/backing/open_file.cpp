@@ -16,6 +16,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "blockdev/ring/kernel.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -118,6 +120,11 @@ int open_again(int fd) {
     return ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
 }
 
+// A failure is told once. An error that comes twice is one of the call: it is not there, or not allowed.
+bool can_confirm(int fd) {
+    return linux_kernel().failed_write_back(fd) == 0 || linux_kernel().failed_write_back(fd) == 0;
+}
+
 }  // namespace
 
 OpenFile open_file(const std::string& path, const BackingOptions& options) {
@@ -144,6 +151,10 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
     file.witness = open_again(file.fd);
     file.flusher = open_again(file.fd);
     file.confirmer = open_again(file.fd);
+    if (file.confirmer >= 0 && !can_confirm(file.confirmer)) {
+        ::close(file.confirmer);
+        file.confirmer = -1;
+    }
     return file;
 }
 

@@ -29,8 +29,8 @@ struct OpenFile {
     /// A third description, with which flushes sync. A failure that a write with FUA got from `fd`
     /// is therefore also reported to a flush. -1: flushes use `fd`.
     int flusher = -1;
-    /// A fourth one, only for the question after a FUA request that has succeeded. Was another request
-    /// told of its failure? -1: there is none.
+    /// A fourth one, only for the question after a flush, or a FUA request that has succeeded. Was another
+    /// request told of its failure? -1: there is none.
     int confirmer = -1;
     uint64_t size_bytes = 0;
     uint32_t block_bytes = 1;  // offset and length of a request are multiples of this

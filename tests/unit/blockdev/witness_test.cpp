@@ -1,18 +1,25 @@
 // A failed FUA write must not count as a failed sync, nor a failed sync as a failed write.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/filter.h>
 #include <linux/loop.h>
+#include <linux/seccomp.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <utility>
@@ -215,6 +222,33 @@ TEST_F(Witness, AFuaRequestThatSucceededIsAskedWhetherAnotherOneWasToldOfItsFail
     EXPECT_TRUE(zeroes.syncs());
 }
 
+// Without the call, no request asks: a refusal is not a lost write.
+TEST_F(Witness, WithoutTheRightToAskNoRequestAsks) {
+    const std::string path = image();
+    const auto without_right = [&path] {
+        sock_filter code[] = {
+            BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
+            BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sync_file_range, 0, 1),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+            BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+        };
+        const sock_fprog filter{static_cast<unsigned short>(std::size(code)), code};
+        if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return 77;
+        if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0) return 77;
+        return open_file(path, {}).confirmer == -1 ? 0 : 1;
+    };
+    const pid_t child = fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) _exit(without_right());
+    int status = 0;
+    ASSERT_EQ(waitpid(child, &status, 0), child);
+    if (WEXITSTATUS(status) == 77) GTEST_SKIP() << "SKIPPED: no seccomp filters here";
+    EXPECT_EQ(status, 0);
+    const OpenFile file = open_file(path, {});
+    EXPECT_GE(file.confirmer, 0);
+    const FileBacking closes_it(file);
+}
+
 // On a small file system, which the test mounts.
 class FullDisk : public Witness {
   protected:
@@ -274,6 +308,24 @@ class LoopDevice {
     std::string path_;
     Descriptor device_;
 };
+
+TEST_F(FullDisk, AFailedSyncThatWasForgottenIsNotToldAgain) {
+    stop();
+    const LoopDevice loop(disks_ / "disk.img");
+    if (!loop.is_there()) GTEST_SKIP() << "SKIPPED: no loop device here: " << std::strerror(errno);
+    serve(loop.path());
+    // Of a write for which there is some room, the kernel says nothing.
+    perform(Buf::Op::write, 2 * witness_mib, 65536, true);
+    EXPECT_EQ(perform(Buf::Op::write, witness_mib, 65536, true), EIO);
+    make_room();
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), EIO);
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), EIO);
+    ring_->unlock();
+    EXPECT_TRUE(device_->clear_sync_error());
+    EXPECT_EQ(perform(Buf::Op::write, witness_mib, 4096, true), 0);
+    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+    stop();
+}
 
 // The kernel tells a failure to one of the writes under way, which need not be the one that failed.
 TEST_F(FullDisk, AFuaWriteThatSucceedsIsOnTheDiskWhateverFailsBesideIt) {
