@@ -391,11 +391,17 @@ int take_long(kstat_t*, int) {
     usleep(400'000);
     return 0;
 }
-// A long answer is no excuse: a reader would wait for a hundred of them.
+// A long answer is no excuse: a reader would wait for a hundred of them. The thread sanitizer needs a second for
+// the bytes of a longer one.
+#ifdef __SANITIZE_THREAD__
+constexpr size_t long_answer = size_t{1} << 20;
+#else
+constexpr size_t long_answer = size_t{8} << 20;
+#endif
 void provide_slowly(const Line& line) {
-    static std::vector<char> data(size_t{8} << 20);
+    static std::vector<char> data(long_answer);
     for (int i = 0; i < 100; ++i) {
-        const auto bytes = static_cast<uint_t>(i % 2 == 0 ? 4 : data.size());
+        const auto bytes = static_cast<uint_t>(i % 4 != 1 ? 4 : data.size());
         kstat_t* const ksp =
             kstat_create("slow", i, nullptr, "misc", KSTAT_TYPE_RAW, bytes, KSTAT_FLAG_VIRTUAL);
         ksp->ks_data = data.data();
