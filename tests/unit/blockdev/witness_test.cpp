@@ -288,12 +288,11 @@ class LoopDevice {
     explicit LoopDevice(const std::string& path) {
         const Descriptor control(open("/dev/loop-control", O_RDWR | O_CLOEXEC));
         const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-        const int number = control.is_open() ? ioctl(control.get(), LOOP_CTL_GET_FREE) : -1;
-        if (number < 0 || !file.is_open()) return;
-        path_ = "/dev/loop" + std::to_string(number);
-        device_ = Descriptor(open(path_.c_str(), O_RDWR | O_CLOEXEC));
-        if (device_.is_open() && ioctl(device_.get(), LOOP_SET_FD, file.get()) != 0)
-            device_ = Descriptor();
+        if (!control.is_open() || !file.is_open()) return;
+        // Another test may take the free device first.
+        for (int i = 0; i < 100 && !attach(ioctl(control.get(), LOOP_CTL_GET_FREE), file); ++i) {
+            if (errno != EBUSY) return;
+        }
     }
     ~LoopDevice() {
         if (device_.is_open()) ioctl(device_.get(), LOOP_CLR_FD);
@@ -305,6 +304,15 @@ class LoopDevice {
     [[nodiscard]] const std::string& path() const { return path_; }
 
   private:
+    bool attach(int number, const Descriptor& file) {
+        if (number < 0) return false;
+        path_ = "/dev/loop" + std::to_string(number);
+        Descriptor device(open(path_.c_str(), O_RDWR | O_CLOEXEC));
+        if (!device.is_open() || ioctl(device.get(), LOOP_SET_FD, file.get()) != 0) return false;
+        device_ = std::move(device);
+        return true;
+    }
+
     std::string path_;
     Descriptor device_;
 };
