@@ -172,6 +172,31 @@ sockaddr_un address_of(const std::string& path) {
     return address;
 }
 
+int listen_as_provider(const std::string& directory, const Line& line) {
+    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
+    const sockaddr_un address = address_of(directory + "/" + std::to_string(getpid()) + ".sock");
+    bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    listen(listener, 16);
+    line.say('r');
+    return listener;
+}
+
+void answer_falsely(const std::string& directory, const Line& line,
+                    const std::function<void(int)>& answer) {
+    const int listener = listen_as_provider(directory, line);
+    for (;;) {
+        const int peer = accept(listener, nullptr, nullptr);
+        std::array<char, 4096> hello;
+        if (recv(peer, hello.data(), hello.size(), 0) > 0) answer(peer);
+        close(peer);
+    }
+}
+
+void welcome(int reader) {
+    const uint32_t reply[8] = {16, 0, 1, 1, 0x54'41'54'53, 1, static_cast<uint32_t>(getpid()), 0};
+    send(reader, reply, sizeof reply, MSG_NOSIGNAL);
+}
+
 bool eventually(const std::function<bool()>& condition) {
     const auto deadline = std::chrono::steady_clock::now() + long_enough;
     while (!condition()) {

@@ -82,6 +82,16 @@ std::function<void(const Line&)> provide_counter(const char* module);
 /// The address of a Unix socket.
 sockaddr_un address_of(const std::string& path);
 
+/// The socket of a process that is no provider, where readers look for a provider's.
+int listen_as_provider(const std::string& directory, const Line& line);
+
+/// A provider that answers a connection's first bytes in its own way.
+void answer_falsely(const std::string& directory, const Line& line,
+                    const std::function<void(int)>& answer);
+
+/// Answers a reader's first bytes as a provider does.
+void welcome(int reader);
+
 /// Tries until it is true, for at most half a minute.
 bool eventually(const std::function<bool()>& condition);
 

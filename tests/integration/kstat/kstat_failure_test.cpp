@@ -188,16 +188,6 @@ TEST_F(KstatFailure, AProviderThatIsStoppedForAMomentIsWaitedFor) {
     }));
 }
 
-// The socket of a process that is no provider, where readers look for a provider's.
-int listen_as_provider(const std::string& directory, const Line& line) {
-    const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    const sockaddr_un address = address_of(directory + "/" + std::to_string(getpid()) + ".sock");
-    bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
-    listen(listener, 16);
-    line.say('r');
-    return listener;
-}
-
 // A process that listens on a provider's socket without being a provider.
 void impersonate(const std::string& directory, const Line& line, unsigned seed) {
     const int listener = listen_as_provider(directory, line);
@@ -306,18 +296,6 @@ TEST_F(KstatFailure, ManyKstatsThatAreNeverInstalledAgainCostOneWait) {
     EXPECT_LT(spent, 2'000);
 }
 
-// A provider that answers a connection's first bytes in its own way.
-void answer_falsely(const std::string& directory, const Line& line,
-                    const std::function<void(int)>& answer) {
-    const int listener = listen_as_provider(directory, line);
-    for (;;) {
-        const int peer = accept(listener, nullptr, nullptr);
-        std::array<char, 4096> hello;
-        if (recv(peer, hello.data(), hello.size(), 0) > 0) answer(peer);
-        close(peer);
-    }
-}
-
 // A process that hangs without being stopped costs one patience, as before.
 TEST_F(KstatFailure, AHungProviderIsWaitedForOnce) {
     const ChildProcess hung(
@@ -328,18 +306,55 @@ TEST_F(KstatFailure, AHungProviderIsWaitedForOnce) {
     EXPECT_LT(spent, 1'900);
 }
 
-// Welcomes the reader as a provider does, and then says nothing.
-void welcome_and_hang(int reader) {
-    const uint32_t welcome[8] = {16, 0, 1, 1, 0x54'41'54'53, 1, static_cast<uint32_t>(getpid()), 0};
-    send(reader, welcome, sizeof welcome, MSG_NOSIGNAL);
+// Has one kstat, which is said to be as long as a kstat may be, and does not read it.
+void list_at_length_and_hang(int reader) {
+    struct {
+        const uint32_t head[4] = {sizeof page + sizeof kstat, 0, 2, 1};
+        const uint32_t page[2] = {1, 0};
+        struct {
+            int64_t times[2] = {1, 1};
+            uint64_t data_size = uint64_t{64} << 20;
+            int32_t kid = 1;
+            int32_t instance = 0;
+            uint32_t ndata = 64U << 20;
+            uint8_t type = KSTAT_TYPE_RAW;
+            uint8_t flags = 0;
+            char module[KSTAT_STRLEN] = "long";
+            char name[KSTAT_STRLEN] = "one";
+            char klass[KSTAT_STRLEN] = "misc";
+            char reserved[5] = {};
+        } kstat;
+    } const list;
+    welcome(reader);
+    std::array<char, 4096> asked;
+    recv(reader, asked.data(), asked.size(), 0);
+    send(reader, &list, sizeof list, MSG_NOSIGNAL);
     sleep(30);
+}
+
+// An eighth of the time that a provider would have that has already sent so much.
+TEST_F(KstatFailure, ALengthThatAProviderOnlyClaimsCostsLittle) {
+    const ChildProcess hung(
+        [&](const Line& line) { answer_falsely(directory, line, list_at_length_and_hang); });
+    ASSERT_EQ(hung.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("long");
+    ASSERT_NE(ksp, nullptr);
+    ASSERT_EQ(ksp->ks_data_size, size_t{64} << 20);
+    const double spent = milliseconds([&] { EXPECT_EQ(kstat_read(kc, ksp, nullptr), -1); });
+    EXPECT_GE(spent, 900);
+    EXPECT_LT(spent, 4'000);
 }
 
 TEST_F(KstatFailure, ProvidersWhoseListsDoNotComeCostOneSecondTogether) {
     std::vector<std::unique_ptr<ChildProcess>> hung;
     while (hung.size() < 4) {
-        hung.push_back(std::make_unique<ChildProcess>(
-            [&](const Line& line) { answer_falsely(directory, line, welcome_and_hang); }));
+        hung.push_back(std::make_unique<ChildProcess>([&](const Line& line) {
+            answer_falsely(directory, line, [](int reader) {
+                welcome(reader);
+                sleep(30);
+            });
+        }));
         ASSERT_EQ(hung.back()->line().hear(), 'r');
     }
     const ChildProcess healthy(provide_counter("one"));

@@ -141,6 +141,26 @@ TEST_F(Kstat2Reader, WaitsForAStoppedProviderWithinBounds) {
     }));
 }
 
+TEST_F(Kstat2Reader, WaitsForAllSilentProvidersOnce) {
+    const auto be_silent = [this](const Line& line) {
+        answer_falsely(directory, line, [](int reader) {
+            welcome(reader);
+            sleep(30);
+        });
+    };
+    const ChildProcess one(be_silent);
+    const ChildProcess two(be_silent);
+    const ChildProcess three(be_silent);
+    const ChildProcess alive(provide_count({"misc", "two", "a"}, 2));
+    for (const ChildProcess* child : {&one, &two, &three, &alive}) {
+        ASSERT_EQ(child->line().hear(), 'r');
+    }
+    const double spent = milliseconds([&] { open2(); });
+    EXPECT_GE(spent, 900);
+    EXPECT_LT(spent, 2'500);
+    EXPECT_EQ(integer("/misc/two/a", "count"), 2u);
+}
+
 TEST_F(Kstat2Reader, PassesOverAProviderWithoutThisKind) {
     const ChildProcess child(provide_counter("only_v1"));
     ASSERT_EQ(child.line().hear(), 'r');
