@@ -257,11 +257,15 @@ bool FileBacking::more(Buf& buf) {
 }
 
 // All requests with FUA use one description, which is told each failure once. Of two at a time, the first to end
-// may be told the second's. Then the second seems to succeed. A flush asks too: a failure that is old by then
-// must not be told when clear_sync_error() has forgotten it.
+// may be told the second's. Then the second seems to succeed. A flush asks for all descriptions: a failure
+// must not be told again when clear_sync_error() has forgotten it.
 void FileBacking::confirm(Buf& buf) {
     if (is_.confirmer < 0 || planted("fua-not-confirmed")) return;
-    const int told = -kernel_.failed_write_back(is_.confirmer);
+    int told = -kernel_.failed_write_back(is_.confirmer);
+    for (const int other : {is_.fd, is_.witness}) {
+        if (buf.op != Buf::Op::flush || other < 0) continue;
+        if (const int failure = -kernel_.failed_write_back(other); told == 0) told = failure;
+    }
     assert(told >= 0);
     if (told == 0 || buf.error != 0) return;
     buf.error = told;

@@ -152,6 +152,7 @@ void Provider::note_time_of_answer(Deadline asked, size_t data_size, const Reply
 Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data,
                                  size_t reply_size) {
     for (int attempt = 0; attempt < 2; ++attempt) {
+        if (replaced_) return os_error(ENXIO);  // its kstats are not those that were listed
         if (slow_answers_ > slow_answers_max) {
             warn("answers too slowly");
             return os_error(ETIMEDOUT);
@@ -172,15 +173,23 @@ Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data
 }
 
 void Provider::ask_ahead(wire::Op op, wire::Bytes body) {
+    heard_ahead_.reset();
     is_asked_ahead_ = is_ready() && connection_->send(op, body, {}, 0, soon());
 }
 
-// The time of such an answer is not counted: the reader may have awaited others before it.
-Result<Reply> Provider::asked_ahead(wire::Op op, wire::Bytes body, Deadline deadline) {
-    if (!std::exchange(is_asked_ahead_, false) || !connection_) return exchange(op, body);
+void Provider::hear_ahead(Deadline deadline) {
+    if (!is_asked_ahead_ || heard_ahead_ || !connection_) return;
     auto reply = wait(deadline);
-    if (is_silent(reply)) warn(no_answer);
-    return reply || is_silent(reply) ? std::move(reply) : exchange(op, body);
+    if (!is_silent(reply)) heard_ahead_ = std::move(reply);
+}
+
+// The time of such an answer is not counted: the reader may have awaited others before it.
+Result<Reply> Provider::asked_ahead(wire::Op op, wire::Bytes body) {
+    if (!std::exchange(is_asked_ahead_, false)) return exchange(op, body);
+    if (auto heard = std::exchange(heard_ahead_, {}); heard && *heard) return std::move(*heard);
+    if (!connection_) return exchange(op, body);
+    warn(no_answer);
+    return os_error(ETIMEDOUT);
 }
 
 // True if a request can be sent now. Takes a late reply first.

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "kstat/reader/provider_connection.hpp"
@@ -64,8 +65,10 @@ class Provider {
 
     /// Asks at once, if the provider is ready: all providers may be asked before any is awaited.
     void ask_ahead(wire::Op op, wire::Bytes body);
-    /// The reply to the same question, until the deadline if it was asked ahead. Otherwise as exchange().
-    Result<Reply> asked_ahead(wire::Op op, wire::Bytes body, Deadline deadline);
+    /// Takes what comes of the reply until the deadline; see hear_all().
+    void hear_ahead(Deadline deadline);
+    /// The reply to the same question, if it was asked ahead. Otherwise as exchange().
+    Result<Reply> asked_ahead(wire::Op op, wire::Bytes body);
 
     /// Gives up a connection after bytes that no provider sends.
     void drop();
@@ -96,6 +99,7 @@ class Provider {
     bool replaced_ = false;
     int shortage_ = 0;
     bool is_asked_ahead_ = false;
+    std::optional<Result<Reply>> heard_ahead_;
     // Since ask(): the time of slow answers, one after the other, and what long replies excused.
     std::chrono::steady_clock::duration slow_answers_{};
     std::chrono::steady_clock::duration excused_{};

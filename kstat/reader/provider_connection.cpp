@@ -143,8 +143,14 @@ bool ProviderConnection::send(wire::Op op, wire::Bytes body, wire::Bytes data, s
     owes_ = true;
     sent_ = running_ = std::chrono::steady_clock::now();
     reply_size = std::min<size_t>(reply_size, wire::data_size_max);
-    begun_ = extended(sent_ + patience, request.size() + reply_size);
+    to_move_ = time_to_move(request.size() + reply_size);
     return true;
+}
+
+// With a deadline that has passed, the wait is over at once, unless much is to be moved.
+Deadline ProviderConnection::end_of_wait(Deadline deadline) const {
+    const Deadline begins = std::min(deadline, sent_ + patience) + to_move_;
+    return extended(std::max(deadline, begins), in_size_);
 }
 
 // Looks at the process after a moment, and then again and again: it may be stopped at any time. The
@@ -183,9 +189,7 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
             case Arrival::end:
                 return os_error(ECONNRESET);
             case Arrival::none:
-                if (!wait_for_reply(extended(std::max(deadline, begun_), in_size_))) {
-                    return os_error(ETIMEDOUT);
-                }
+                if (!wait_for_reply(end_of_wait(deadline))) return os_error(ETIMEDOUT);
         }
     }
 }

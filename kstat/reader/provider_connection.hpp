@@ -81,12 +81,13 @@ class ProviderConnection {
 
     enum class Arrival { some, none, end };
     Arrival take_what_arrived(size_t wanted);
+    Deadline end_of_wait(Deadline deadline) const;
     bool wait_for_reply(Deadline deadline);
 
     Descriptor socket_;
     ucred peer_;
-    Deadline sent_{};     // when the last request was sent
-    Deadline begun_{};    // when a busy provider begins to answer the last request
+    Deadline sent_{};                     // when the last request was sent
+    std::chrono::nanoseconds to_move_{};  // added for a long request or reply
     Deadline running_{};  // when the process was last seen not to be stopped, or sent_
     uint32_t sequence_ = 0;
     uint32_t length_max_ = 0;  // of the owed reply

@@ -75,4 +75,13 @@ int look_around(const RunDirectories& directories, std::map<std::string, P>& pro
     return shortage;
 }
 
+/// Takes the replies to what all were asked ahead, within one patience for all together. First,
+/// each reply that has come: providers send the rest of a long one while others are awaited.
+template <class P>
+void hear_all(std::map<std::string, P>& providers) {
+    const Deadline deadline = soon();
+    for (auto& [name, provider] : providers) provider.hear_ahead(std::chrono::steady_clock::now());
+    for (auto& [name, provider] : providers) provider.hear_ahead(deadline);
+}
+
 }  // namespace blkscope::kstat

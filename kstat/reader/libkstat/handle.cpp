@@ -66,9 +66,9 @@ bool Handle::update() try {
     for (auto& [name, provider] : providers_) {
         if (provider.has_news()) provider.ask_for_list();
     }
-    const Deadline deadline = soon();
+    hear_all(providers_);
     for (auto& [name, provider] : providers_) {
-        if (provider.has_news()) changed_ |= merge(provider, deadline);
+        if (provider.has_news()) changed_ |= merge(provider);
     }
     moved_on_ = false;
     if (!changed_ && kc_chain_id != 0) return false;
@@ -100,8 +100,8 @@ bool Handle::forget_kstats_of(ListedProvider& provider) {
     return changed;
 }
 
-bool Handle::merge(ListedProvider& provider, Deadline deadline) {
-    const auto headers = provider.list(deadline);
+bool Handle::merge(ListedProvider& provider) {
+    const auto headers = provider.list();
     return headers && merge(&provider, provider.kids, *headers);
 }
 

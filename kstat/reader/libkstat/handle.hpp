@@ -31,10 +31,10 @@ class ListedProvider : public Provider {
 
     /// Asks for the first headers, so that list() need not wait for each provider by itself.
     void ask_for_list();
-    /// The headers of all its kstats. `kids` is unchanged. The deadline is that of the first headers.
+    /// The headers of all its kstats. `kids` is unchanged.
     ///
     /// Errors: of exchange(), the provider's own, and EPROTO after an invalid reply.
-    Result<std::vector<kstat_t>> list(Deadline deadline);
+    Result<std::vector<kstat_t>> list();
 
     /// The provider's number of a kstat -> the reader's.
     std::map<kid_t, kid_t> kids;
@@ -75,7 +75,7 @@ class Handle : public kstat_ctl_t {
     };
 
     bool drop_gone();
-    bool merge(ListedProvider& provider, Deadline deadline);
+    bool merge(ListedProvider& provider);
     bool merge(ListedProvider* provider, std::map<kid_t, kid_t>& kids,
                const std::vector<kstat_t>& headers);
     bool forget_kstats_of(ListedProvider& provider);

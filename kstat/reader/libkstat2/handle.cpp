@@ -22,8 +22,10 @@ void Handle::update() {
     } else {
         tree_.renew();
     }
-    // Erased only here: until the update, the tree has maps of these providers.
-    std::erase_if(providers_, [](const auto& provider) { return provider.second.is_gone(); });
+    // Erased only here, and only without kstats: until the update, the tree has maps of these providers.
+    std::erase_if(providers_, [](const auto& provider) {
+        return provider.second.is_gone() && provider.second.kstats().empty();
+    });
 }
 
 void Handle::follow_providers() {
@@ -37,9 +39,10 @@ void Handle::follow_providers() {
         provider.forget_replacement();
         if (!provider.is_gone()) provider.ask_for_generation();
     }
-    const kstat::Deadline deadline = kstat::soon();
+    kstat::hear_all(providers_);
     for (auto& [name, provider] : providers_) {
-        if (!provider.is_gone()) is_stale_ |= provider.follow(matchers_, deadline);
+        if (!provider.is_gone()) is_stale_ |= provider.follow(matchers_);
+        if (provider.is_gone()) is_stale_ |= provider.forget();  // some end while they are asked
     }
 }
 

@@ -34,8 +34,8 @@ void Remote::ask_for_generation() {
     ask_ahead(Op::kstat2_generation, {});
 }
 
-Result<uint64_t> Remote::hear_generation(kstat::Deadline deadline) {
-    const auto reply = asked_ahead(Op::kstat2_generation, {}, deadline);
+Result<uint64_t> Remote::hear_generation() {
+    const auto reply = asked_ahead(Op::kstat2_generation, {});
     if (!reply) return reply.error();
     if (reply->head.error != 0) {
         forget();
@@ -74,9 +74,9 @@ std::error_code Remote::invalid_reply() {
     return os_error(EPROTO);
 }
 
-bool Remote::follow(const Matchers& matchers, kstat::Deadline deadline) {
+bool Remote::follow(const Matchers& matchers) {
     const size_t before = kstats_.size();
-    const auto generation = hear_generation(deadline);
+    const auto generation = hear_generation();
     if (!generation) return kstats_.size() != before;
     if (*generation == generation_) return false;
     auto maps = ask_list();

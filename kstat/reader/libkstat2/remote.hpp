@@ -28,9 +28,8 @@ class Remote : public kstat::Provider, public Source {
     /// Asks for the generation, so that follow() need not wait for each provider by itself.
     void ask_for_generation();
     /// Fetches the list again if it has changed. A provider that times out keeps its old list; a
-    /// provider without kstat2 has none. The deadline is that of the generation. True: kstats() may
-    /// have changed.
-    bool follow(const Matchers& matchers, kstat::Deadline deadline);
+    /// provider without kstat2 has none. True: kstats() may have changed.
+    bool follow(const Matchers& matchers);
 
     /// The process with these kstats ended. True: there were some.
     bool forget();
@@ -43,7 +42,7 @@ class Remote : public kstat::Provider, public Source {
     int set_optional(kstat2_opt_id_t id, wire::Switch wanted);
 
   private:
-    Result<uint64_t> hear_generation(kstat::Deadline deadline);
+    Result<uint64_t> hear_generation();
     Result<std::vector<Map>> ask_list();
     /// Gives up the connection, and gives the reason.
     std::error_code invalid_reply();

@@ -346,6 +346,36 @@ TEST_F(KstatFailure, ALengthThatAProviderOnlyClaimsCostsLittle) {
     EXPECT_LT(spent, 4'000);
 }
 
+// As in two containers whose first processes share a run directory.
+TEST_F(KstatFailure, AnotherProcessAtTheSameSocketDoesNotAnswerForTheFirst) {
+    ChildProcess first(provide_counter("one"));
+    ASSERT_EQ(first.line().hear(), 'r');
+    open();
+    kstat_t* const ksp = lookup("one");
+    ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
+    const std::string place = directory + "/" + socket_of(first.pid());
+    first.kill();
+    const ChildProcess second(provide_counter("one"));
+    ASSERT_EQ(second.line().hear(), 'r');
+    std::filesystem::rename(directory + "/" + socket_of(second.pid()), place);
+    for (int i = 0; i < 3; ++i) {
+        EXPECT_EQ(kstat_read(kc, ksp, nullptr), -1);
+        EXPECT_EQ(errno, ENXIO);
+    }
+    ASSERT_NE(kstat_chain_update(kc), -1);
+    ASSERT_NE(lookup("one"), nullptr);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+}
+
+// The first page of its list is longer than a socket's buffer.
+void provide_thousands(const Line& line) {
+    for (int i = 0; i < 3'000; ++i) {
+        kstat_install(kstat_create("one", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
+    }
+    line.say('r');
+    line.hear();
+}
+
 TEST_F(KstatFailure, ProvidersWhoseListsDoNotComeCostOneSecondTogether) {
     std::vector<std::unique_ptr<ChildProcess>> hung;
     while (hung.size() < 4) {
@@ -357,12 +387,14 @@ TEST_F(KstatFailure, ProvidersWhoseListsDoNotComeCostOneSecondTogether) {
         }));
         ASSERT_EQ(hung.back()->line().hear(), 'r');
     }
-    const ChildProcess healthy(provide_counter("one"));
+    const ChildProcess healthy(provide_thousands);
     ASSERT_EQ(healthy.line().hear(), 'r');
     const double spent = milliseconds([&] { open(); });
     EXPECT_GE(spent, 900);
     EXPECT_LT(spent, 2'500);
-    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), -1);
+    for (const int instance : {0, 2999}) {
+        EXPECT_NE(kstat_read(kc, kstat_lookup(kc, "one", instance, nullptr), nullptr), -1);
+    }
 }
 
 // Announces a welcome of 64 MiB, and sends it slowly.

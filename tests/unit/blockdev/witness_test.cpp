@@ -259,10 +259,11 @@ class FullDisk : public Witness {
         }
         mounted_ = true;
         const std::string path = image();
-        std::ofstream(disks_ / "filler") << std::string(witness_mib - 16384, 'f');
+        fill();
         serve(path);
         ASSERT_EQ(perform(Buf::Op::flush, 0, 0), 0);
     }
+    void fill() { std::ofstream(disks_ / "filler") << std::string(witness_mib - 16384, 'f'); }
     void make_room() { std::filesystem::remove(disks_ / "filler"); }
 };
 
@@ -324,14 +325,18 @@ TEST_F(FullDisk, AFailedSyncThatWasForgottenIsNotToldAgain) {
     serve(loop.path());
     // Of a write for which there is some room, the kernel says nothing.
     perform(Buf::Op::write, 2 * witness_mib, 65536, true);
-    EXPECT_EQ(perform(Buf::Op::write, witness_mib, 65536, true), EIO);
-    make_room();
-    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), EIO);
-    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), EIO);
-    ring_->unlock();
-    EXPECT_TRUE(device_->clear_sync_error());
-    EXPECT_EQ(perform(Buf::Op::write, witness_mib, 4096, true), 0);
-    EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+    for (const bool fua : {true, false}) {
+        EXPECT_EQ(perform(Buf::Op::write, witness_mib, 65536, fua), fua ? EIO : 0);
+        EXPECT_EQ(perform(Buf::Op::flush, 0, 0), EIO);
+        make_room();
+        EXPECT_EQ(perform(Buf::Op::flush, 0, 0), EIO);
+        ring_->unlock();
+        EXPECT_TRUE(device_->clear_sync_error());
+        EXPECT_EQ(perform(Buf::Op::write, 3 * witness_mib, 4096, true), 0);
+        EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
+        ring_->unlock();
+        fill();
+    }
     stop();
 }
 
