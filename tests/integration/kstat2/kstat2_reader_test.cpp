@@ -1,10 +1,15 @@
 // libkstat2 with providers in processes of their own.
+#include <poll.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 
+#include "kstat/wire/message.hpp"
 #include "kstat2_processes.hpp"
 
 namespace blkscope {
@@ -14,6 +19,29 @@ namespace {
 using Names = std::vector<std::string>;
 
 class Kstat2Reader : public Kstat2Processes {};
+
+// Passes on what a reader and the provider at a socket say, and ends when the generation is asked for the nth time.
+void pass_on_until_asked(int nth, const std::string& directory, const std::string& to,
+                         const Line& line) {
+    const int reader = accept(listen_as_provider(directory, line), nullptr, nullptr);
+    const int provider = socket(AF_UNIX, SOCK_STREAM, 0);
+    const sockaddr_un address = address_of(to);
+    connect(provider, reinterpret_cast<const sockaddr*>(&address), sizeof address);
+    std::array<pollfd, 2> ends{pollfd{reader, POLLIN, 0}, pollfd{provider, POLLIN, 0}};
+    for (std::array<char, 65536> bytes;;) {
+        poll(ends.data(), ends.size(), -1);
+        for (const pollfd& end : ends) {
+            if (end.revents == 0) continue;
+            const ssize_t length = recv(end.fd, bytes.data(), bytes.size(), 0);
+            kstat::wire::RequestHead head;
+            std::memcpy(&head, bytes.data(), sizeof head);
+            const bool asks =
+                end.fd == reader && head.op == uint16_t(kstat::wire::Op::kstat2_generation);
+            if (length <= 0 || (asks && --nth == 0)) return;
+            send(end.fd == reader ? provider : reader, bytes.data(), size_t(length), MSG_NOSIGNAL);
+        }
+    }
+}
 
 TEST_F(Kstat2Reader, SeesOneTreeOfAllProviders) {
     const ChildProcess one(provide_count({"misc", "one", "a"}, 1));
@@ -159,6 +187,28 @@ TEST_F(Kstat2Reader, WaitsForAllSilentProvidersOnce) {
     EXPECT_GE(spent, 900);
     EXPECT_LT(spent, 2'500);
     EXPECT_EQ(integer("/misc/two/a", "count"), 2u);
+}
+
+TEST_F(Kstat2Reader, OutlivesAProviderThatEndsWhileItIsAsked) {
+    const std::string apart = directory + "/apart";
+    mkdir(apart.c_str(), 0755);
+    const ChildProcess provider([&](const Line& line) {
+        setenv("KSTAT_DIR", apart.c_str(), 1);
+        provide_count({"misc", "one", "a"}, 1)(line);
+    });
+    ASSERT_EQ(provider.line().hear(), 'r');
+    for (int nth = 2; nth <= 4; ++nth) {
+        ChildProcess between([&](const Line& line) {
+            pass_on_until_asked(nth, directory, apart + "/" + socket_of(provider.pid()), line);
+        });
+        ASSERT_EQ(between.line().hear(), 'r');
+        open2();
+        EXPECT_EQ(nv("/misc/one/a", "count") != nullptr, nth > 2);
+        for (int i = 0; i < 3; ++i) update();
+        EXPECT_EQ(map("/misc/one/a"), nullptr);
+        EXPECT_EQ(between.wait(), 0);
+        ASSERT_EQ(kstat2_close(&handle), KSTAT2_S_OK);
+    }
 }
 
 TEST_F(Kstat2Reader, PassesOverAProviderWithoutThisKind) {
