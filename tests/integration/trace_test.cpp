@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <fstream>
@@ -289,9 +290,15 @@ TEST_F(Traced, SlowNamesARequestThatHangsAndItsStage) {
 
 // The server closes a connection that rests for five seconds.
 TEST_F(Traced, SlowGoesOnAfterALongStop) {
-    serve("memory:1M", {"--fault", "read:delay=const:20ms"});
+    serve("memory:1M", {"--fault", "read:hang=60s;count=1", "--fault", "read:delay=const:20ms"});
+    Client hangs(uri());
+    std::array<char, 512> sector;
+    ASSERT_GE(
+        nbd_aio_pread(hangs.get(), sector.data(), sector.size(), 65536, NBD_NULL_COMPLETION, 0), 0);
     Process watch({BLKSCOPE_BINARY, "slow", "nbd0", "--over", "10ms", "--watch"}, path("watch"));
     Client client(uri());
+    // In each look, `>` is in the line of the request that hangs.
+    const auto looks = [&] { return std::ranges::count(watch.output(), '>'); };
     const auto sees_a_read_of = [&](uint64_t offset) {
         return eventually([&] {
             EXPECT_EQ(client.try_read(offset, 512), 0);
@@ -300,9 +307,13 @@ TEST_F(Traced, SlowGoesOnAfterALongStop) {
     };
     EXPECT_TRUE(sees_a_read_of(4096)) << watch.output();
     watch.signal(SIGSTOP);
+    const auto before = looks();
     std::this_thread::sleep_for(std::chrono::milliseconds(5500));
     watch.signal(SIGCONT);
+    const auto continued = std::chrono::steady_clock::now();
     EXPECT_TRUE(sees_a_read_of(8192)) << watch.output();
+    const auto seconds = std::chrono::steady_clock::now() - continued;
+    EXPECT_LE(looks() - before, 2 + seconds / std::chrono::seconds(1)) << watch.output();
     watch.signal(SIGINT);
     EXPECT_EQ(watch.wait(), 0) << watch.output();
 }

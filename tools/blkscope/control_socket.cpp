@@ -200,6 +200,8 @@ void ControlSocket::Loop::turn() {
         const short writes = client.out.empty() ? 0 : POLLOUT;
         ready.push_back({client.socket.get(), static_cast<short>(reads | writes), 0});
     }
+    const auto now =
+        Clock::now();  // a request may come behind poll(), so its client is not idle then
     if (::poll(ready.data(), ready.size(), milliseconds_to_wait()) < 0) return;  // EINTR
     uint64_t count = 0;
     if (::read(shared_->wake.get(), &count, sizeof count) < 0) assert(errno == EAGAIN);
@@ -207,7 +209,6 @@ void ControlSocket::Loop::turn() {
     for (ControlClient& client : clients_) serve(client, ready.at(at++).revents);
     if (shared_->answer_lost.exchange(false)) throw std::bad_alloc();
     take_answers();
-    const auto now = Clock::now();
     clients_.remove_if([&](const ControlClient& client) {
         const bool done = client.ends && client.out.empty();
         return done || !client.socket.is_open() || (!client.asked && now >= client.idle_at);

@@ -249,8 +249,8 @@ std::vector<PredictedRun> run_scenario(const Scenario& scenario) {
         setting.speed = speed;
         const auto load = for_prediction([&] { return load_of(scenario); });
         runs.push_back({.speed = speed, .figures = for_prediction([&] {
-                            return virtual_time::predict(setting, *load);
-                        })});
+                                            return virtual_time::predict(setting, *load);
+                                        })});
     }
     return runs;
 }

@@ -12,6 +12,7 @@
 #include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/control_request.hpp"
 #include "tools/blkscope/slow_look.hpp"
+#include "tools/program/pace.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/signals.hpp"
 
@@ -25,7 +26,7 @@ constexpr size_t shown_max = 32;
 void watch(ServerConnection& server, const ControlRequest& request) {
     program::watch_signals({SIGINT, SIGTERM});
     int64_t seen_ns = 0;
-    hrtime_t wake = monotonic_ns();
+    program::Pace pace(ns_per_s, {});
     do {
         SlowLook look = slow_look_of(server.ask(request));
         std::erase_if(look.ended,
@@ -33,8 +34,7 @@ void watch(ServerConnection& server, const ControlRequest& request) {
         seen_ns = look.now_ns;
         const std::string text = text_of(look);
         if (!text.empty()) program::print(text);
-        wake += ns_per_s;
-    } while (program::sleep_through(wake));
+    } while (pace.wait());
 }
 
 }  // namespace
