@@ -43,11 +43,19 @@ std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
     const uint64_t end = (buf.offset + buf.bcount) / is_.trim_bytes * is_.trim_bytes;
     if (!holes_.can_punch || first >= end) return 0;
     assert(end <= is_.size_bytes);
-    return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_fallocate(
-            entry, fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(first),
-            static_cast<off_t>(end - first + (planted("trim-too-far") ? 512 : 0)));
-    });
+    const uint64_t bytes = end - first + (planted("trim-too-far") ? 512 : 0);
+    return prepare_fallocate(buf, FALLOC_FL_PUNCH_HOLE, first, bytes);
+}
+
+std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode, uint64_t at,
+                                                      uint64_t bytes) {
+    const auto fill = [&](io_uring_sqe* entry, int fd) {
+        io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(at),
+                                static_cast<off_t>(bytes));
+    };
+    if (is_.claimed < 0) return on_ring_.prepare(buf, fill);
+    on_ring_.ring().prepare(buf, [&](io_uring_sqe* entry) { fill(entry, is_.claimed); });
+    return std::nullopt;
 }
 
 // Without fast_zero there is always a method. With fast_zero a method must cost no more than a
@@ -56,6 +64,7 @@ std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
 FileZeroing::Method FileZeroing::method_for(const Buf& buf) const {
     const bool aligned = buf.offset % is_.trim_bytes == 0 && buf.bcount % is_.trim_bytes == 0;
     if (buf.fast_zero && !aligned) return Method::none;
+    if (buf.zeroing_method == static_cast<uint8_t>(Method::write)) return Method::write;
     if (holes_.can_punch && !buf.no_hole) return Method::punch;
     if (holes_.can_zero_range && (is_.regular || !buf.fast_zero)) return Method::zero_range;
     return buf.fast_zero ? Method::none : Method::write;
@@ -71,8 +80,8 @@ std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
     buf.zeroing_method = static_cast<uint8_t>(method);
     if (method == Method::none) return -EOPNOTSUPP;
     if (method != Method::write && to_aligned == 0 && buf.resid >= is_.trim_bytes) {
-        return prepare_fallocate(
-            buf, method == Method::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
+        return zero_blocks(buf,
+                           method == Method::punch ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE);
     }
     const bool edge = method != Method::write && to_aligned > 0;
     const uint64_t bytes = std::min({buf.resid, zeroes_bytes, edge ? to_aligned : zeroes_bytes});
@@ -84,24 +93,20 @@ std::optional<int32_t> FileZeroing::prepare_zeroes(Buf& buf) {
 }
 
 // Covers all whole blocks of the rest.
-std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode) {
+std::optional<int32_t> FileZeroing::zero_blocks(Buf& buf, int mode) {
     assert((buf.offset + buf.moved()) % is_.trim_bytes == 0);
     buf.covers = buf.resid / is_.trim_bytes * is_.trim_bytes;
     assert(buf.covers > 0);  // the file system would refuse an empty range
-    return on_ring_.prepare(buf, [&](io_uring_sqe* entry, int fd) {
-        io_uring_prep_fallocate(entry, fd, mode | FALLOC_FL_KEEP_SIZE,
-                                static_cast<off_t>(buf.offset + buf.moved()),
-                                static_cast<off_t>(buf.covers));
-    });
+    return prepare_fallocate(buf, mode, buf.offset + buf.moved(), buf.covers);
 }
 
-// A trim that the file system does not support succeeds without effect.
+// A trim that is not supported, or not now, succeeds without effect.
 bool FileZeroing::more_of_trim(Buf& buf) {
-    if (!unsupported(buf.error)) {
+    if (!unsupported(buf.error) && !refused_for_now(buf)) {
         if (is_.regular) holes_.sparse = true;
         return false;
     }
-    holes_.can_punch = false;
+    if (unsupported(buf.error)) holes_.can_punch = false;
     buf.error = 0;
     buf.resid = 0;
     return false;
@@ -110,6 +115,11 @@ bool FileZeroing::more_of_trim(Buf& buf) {
 // If the file system does not support the best method, the next one is tried, now and in future.
 bool FileZeroing::more_of_zeroes(Buf& buf) {
     const Method method{buf.zeroing_method};
+    if (refused_for_now(buf)) {
+        buf.error = buf.fast_zero ? EOPNOTSUPP : 0;
+        buf.zeroing_method = static_cast<uint8_t>(Method::write);
+        return !buf.fast_zero;
+    }
     if (!unsupported(buf.error)) {
         if (is_.regular) holes_.sparse = true;
         return false;
@@ -118,6 +128,10 @@ bool FileZeroing::more_of_zeroes(Buf& buf) {
     forget(method);
     buf.error = 0;
     return true;
+}
+
+bool FileZeroing::refused_for_now(const Buf& buf) const {
+    return buf.error == EBUSY && !is_.regular;
 }
 
 void FileZeroing::forget(Method method) {

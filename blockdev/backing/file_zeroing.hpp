@@ -4,7 +4,9 @@
 //     zero_range   fallocate(2), the range stays       zeroes that must stay provisioned
 //     write        from memory that is all zeroes      parts that are no whole block, and the rest
 //
-// If the file system has refused a method, no backing of the file tries it again.
+// If the file system has refused a method, no backing of the file tries it again. If another program has claimed a
+// disk, the disk refuses (EBUSY) a range with data that is not written back. Then only this request is done by other
+// means.
 //
 // Units:     bytes.
 // Ownership: borrows the constructor's arguments, which belong to the backing and its file.
@@ -55,9 +57,11 @@ class FileZeroing {
     enum class Method : uint8_t { punch, zero_range, write, none };
 
     [[nodiscard]] Method method_for(const Buf& buf) const;
-    std::optional<int32_t> prepare_fallocate(Buf& buf, int mode);
+    std::optional<int32_t> prepare_fallocate(Buf& buf, int mode, uint64_t at, uint64_t bytes);
+    std::optional<int32_t> zero_blocks(Buf& buf, int mode);
     bool more_of_trim(Buf& buf);
     bool more_of_zeroes(Buf& buf);
+    [[nodiscard]] bool refused_for_now(const Buf& buf) const;
     void forget(Method method);
 
     const OpenFile& is_;

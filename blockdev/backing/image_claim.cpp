@@ -75,6 +75,7 @@ class Image {
         if (S_ISBLK(is_.st_mode)) return S_ISBLK(other.st_mode) && is_.st_rdev == other.st_rdev;
         return is_.st_dev == other.st_dev && is_.st_ino == other.st_ino;
     }
+    [[nodiscard]] int exclusive() const { return S_ISBLK(is_.st_mode) ? exclusive_.get() : -1; }
     [[nodiscard]] bool unused() const { return users_ == Users{}; }
     /// Whether this process writes to it in a way that excludes the new use.
     [[nodiscard]] bool excludes(ImageUse use) const;
@@ -140,7 +141,7 @@ bool Image::allowed(ImageUse use, int descriptor) {
 bool Image::take_exclusive(int descriptor) {
     assert(!exclusive_.is_open());
     // NFS gives an exclusive flock(2) only to a description that may write.
-    exclusive_ = open_again(descriptor, S_ISBLK(is_.st_mode) ? O_RDONLY | O_EXCL : O_RDWR);
+    exclusive_ = open_again(descriptor, S_ISBLK(is_.st_mode) ? O_RDWR | O_EXCL : O_RDWR);
     if (!exclusive_.is_open() && errno != EBUSY) {
         throw std::system_error(errno, std::generic_category(), "open it exclusively");
     }
@@ -217,10 +218,19 @@ class ImageClaim {
     ImageClaim(const ImageClaim&) = delete;
     ImageClaim& operator=(const ImageClaim&) = delete;
 
+    [[nodiscard]] int exclusive() const {
+        const bool excludes = use_ == ImageUse::write || use_ == ImageUse::write_alone;
+        return excludes ? image_.exclusive() : -1;
+    }
+
   private:
     Image& image_;
     const ImageUse use_;
 };
+
+int exclusive_of(const ImageClaim& claim) {
+    return claim.exclusive();
+}
 
 std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string& name,
                                               ImageUse use) {

@@ -82,6 +82,11 @@ void measure(OpenFile& file) {
             ioctl(file.fd, BLKSSZGET, &sector) < 0) {
             fail("size " + file.name);
         }
+        int protects = 0;
+        if (!file.read_only && ioctl(file.fd, BLKROGET, &protects) == 0 && protects != 0) {
+            throw std::runtime_error("open " + file.name +
+                                     ": the disk is read-only; serve it with --read-only");
+        }
         assert(sector > 0);
         file.trim_bytes = static_cast<uint32_t>(sector);
         if (file.direct) file.block_bytes = file.trim_bytes;
@@ -143,6 +148,7 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
         measure(file);
         check_size(file);
         file.claim = claim_image(file.fd, path, use_of(options));
+        file.claimed = exclusive_of(*file.claim);
     } catch (...) {
         ::close(file.fd);
         throw;

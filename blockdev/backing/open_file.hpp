@@ -32,6 +32,9 @@ struct OpenFile {
     /// A fourth one, only for the question after a flush, or a FUA request that has succeeded. Was another
     /// request told of its failure? -1: there is none.
     int confirmer = -1;
+    /// The description that has claimed the disk. Only with this one, fallocate(2) may drop pages that are not
+    /// written back. -1: `fd` does.
+    int claimed = -1;
     uint64_t size_bytes = 0;
     uint32_t block_bytes = 1;  // offset and length of a request are multiples of this
     uint32_t trim_bytes = 1;   // offset and length of fallocate's ranges are multiples of this

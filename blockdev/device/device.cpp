@@ -122,6 +122,7 @@ void Device::strategy(Buf& buf, Lane& lane) {
     buf.partition = accounting_->io().partitions().find(buf.offset, buf.bcount);
     buf.step = Buf::Step::work;
     buf.retries_left = Buf::retries_max;
+    buf.zeroing_method = 0;
     buf.depth_on_arrival = io().wcnt + io().rcnt;
     buf.state = Buf::State::waiting;
     accounting_->entered(buf, [&] { return read_clock(lane); });

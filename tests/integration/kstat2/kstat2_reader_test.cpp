@@ -20,7 +20,8 @@ using Names = std::vector<std::string>;
 
 class Kstat2Reader : public Kstat2Processes {};
 
-// Passes on what a reader and the provider at a socket say, and ends when the generation is asked for the nth time.
+// Passes on what a reader and the provider at a socket say. The end comes when the generation is asked for the nth
+// time.
 void pass_on_until_asked(int nth, const std::string& directory, const std::string& to,
                          const Line& line) {
     const int reader = accept(listen_as_provider(directory, line), nullptr, nullptr);

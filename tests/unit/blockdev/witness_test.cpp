@@ -2,10 +2,8 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <linux/filter.h>
-#include <linux/loop.h>
 #include <linux/seccomp.h>
 #include <stdlib.h>
-#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -25,8 +23,8 @@
 #include <utility>
 
 #include "../driver/delegating_kernel.hpp"
+#include "../loop_device.hpp"
 #include "../temporary_folder.hpp"
-#include "base/descriptor.hpp"
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
@@ -283,44 +281,10 @@ TEST_F(FullDisk, ZeroingThatFindsNoSpaceLeavesLaterFlushesAlone) {
     EXPECT_EQ(perform(Buf::Op::flush, 0, 0), 0);
 }
 
-// A loop device. Its file has no room, so writing data back to it fails after the write.
-class LoopDevice {
-  public:
-    explicit LoopDevice(const std::string& path) {
-        const Descriptor control(open("/dev/loop-control", O_RDWR | O_CLOEXEC));
-        const Descriptor file(open(path.c_str(), O_RDWR | O_CLOEXEC));
-        if (!control.is_open() || !file.is_open()) return;
-        // Another test may take the free device first.
-        for (int i = 0; i < 100 && !attach(ioctl(control.get(), LOOP_CTL_GET_FREE), file); ++i) {
-            if (errno != EBUSY) return;
-        }
-    }
-    ~LoopDevice() {
-        if (device_.is_open()) ioctl(device_.get(), LOOP_CLR_FD);
-    }
-    LoopDevice(const LoopDevice&) = delete;
-    LoopDevice& operator=(const LoopDevice&) = delete;
-
-    [[nodiscard]] bool is_there() const { return device_.is_open(); }
-    [[nodiscard]] const std::string& path() const { return path_; }
-
-  private:
-    bool attach(int number, const Descriptor& file) {
-        if (number < 0) return false;
-        path_ = "/dev/loop" + std::to_string(number);
-        Descriptor device(open(path_.c_str(), O_RDWR | O_CLOEXEC));
-        if (!device.is_open() || ioctl(device.get(), LOOP_SET_FD, file.get()) != 0) return false;
-        device_ = std::move(device);
-        return true;
-    }
-
-    std::string path_;
-    Descriptor device_;
-};
-
+// Such a disk's writes succeed. Writing the data back to a file without room fails later.
 TEST_F(FullDisk, AFailedSyncThatWasForgottenIsNotToldAgain) {
     stop();
-    const LoopDevice loop(disks_ / "disk.img");
+    const test::LoopDevice loop(disks_ / "disk.img");
     if (!loop.is_there()) GTEST_SKIP() << "SKIPPED: no loop device here: " << std::strerror(errno);
     serve(loop.path());
     // Of a write for which there is some room, the kernel says nothing.
@@ -344,7 +308,7 @@ TEST_F(FullDisk, AFailedSyncThatWasForgottenIsNotToldAgain) {
 TEST_F(FullDisk, AFuaWriteThatSucceedsIsOnTheDiskWhateverFailsBesideIt) {
     stop();
     const std::string path = disks_ / "disk.img";
-    const LoopDevice loop(path);
+    const test::LoopDevice loop(path);
     if (!loop.is_there()) GTEST_SKIP() << "SKIPPED: no loop device here: " << std::strerror(errno);
     for (int round = 0; round < 20; ++round) {
         serve(loop.path());
