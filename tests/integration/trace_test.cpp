@@ -318,6 +318,33 @@ TEST_F(Traced, SlowGoesOnAfterALongStop) {
     EXPECT_EQ(watch.wait(), 0) << watch.output();
 }
 
+// The server keeps 32 of each second.
+TEST_F(Traced, SlowShowsEachOfManyOnce) {
+    serve("memory:1M", {"--fault", "read:delay=const:35ms"});
+    Process watch({BLKSCOPE_BINARY, "slow", "nbd0", "--over", "10ms", "--watch"}, path("watch"));
+    Client client(uri());
+    constexpr uint64_t reads = 130;
+    for (uint64_t i = 0; i < reads; ++i) ASSERT_EQ(client.try_read(i * 4096, 512), 0);
+    const auto offsets = [&] {
+        std::map<std::string, int> shown;
+        std::istringstream lines(watch.output());
+        for (std::string line; std::getline(lines, line);) {
+            std::istringstream words(line);
+            std::string when;
+            std::string who;
+            std::string op;
+            std::string offset;
+            words >> when >> who >> op >> offset;
+            if (op == "read" && when != "now") ++shown[offset];
+        }
+        return shown;
+    };
+    EXPECT_TRUE(eventually([&] { return offsets().size() == reads; })) << watch.output();
+    for (const auto& [offset, times] : offsets()) EXPECT_EQ(times, 1) << offset;
+    watch.signal(SIGINT);
+    EXPECT_EQ(watch.wait(), 0);
+}
+
 TEST_F(Traced, ExplainNamesTheLargestPart) {
     serve("memory:1M", {"--model", "all=const:5ms"});
     std::atomic<bool> stop{false};

@@ -142,6 +142,7 @@ std::string text_of(const ControlRequest& request) {
     if (request.id) json.add("id", *request.id);
     if (request.from) json.add("from", *request.from);
     if (request.over_ns) json.add("over-ns", *request.over_ns);
+    if (request.since_ns) json.add("since-ns", *request.since_ns);
     if (!request.histograms.empty()) {
         Json histograms = Json::array();
         for (const SentHistogram& sent : request.histograms) histograms.push_back(json_of(sent));
@@ -181,6 +182,7 @@ ControlRequest parse_request(std::string_view line) {
         case Command::slow:
             object.number("over-ns", request.over_ns);
             if (request.over_ns.value_or(0) > over_ns_max) refuse_key("over-ns", "too large");
+            object.number("since-ns", request.since_ns);
             break;
         case Command::fault_list:
         case Command::clear_error:

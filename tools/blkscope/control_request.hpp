@@ -55,7 +55,8 @@ struct ControlRequest {
     std::vector<SentHistogram> histograms = {};
     // Of trace: the next record of each worker. Without it the answer says where they are now.
     std::optional<std::vector<uint64_t>> from = {};
-    std::optional<uint64_t> over_ns = {};  // of slow
+    std::optional<uint64_t> over_ns = {};   // of slow
+    std::optional<uint64_t> since_ns = {};  // of slow: only requests that have ended since
 };
 
 /// The line of a request, without its end.

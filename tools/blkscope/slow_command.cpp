@@ -6,6 +6,8 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "base/clock.hpp"
 #include "blockdev/model/grammar.hpp"
@@ -15,6 +17,7 @@
 #include "tools/program/pace.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/signals.hpp"
+#include "trace/request.hpp"
 
 namespace blkscope {
 namespace {
@@ -22,16 +25,28 @@ namespace {
 // A report shows so many of the slowest requests.
 constexpr size_t shown_max = 32;
 
+// A request comes to the server's list a moment after its reply. So each look goes back behind the last one.
+constexpr int64_t overlap_ns = ns_per_s;
+
+std::vector<trace::Request> requests_of(const std::vector<SlowRequest>& slow) {
+    std::vector<trace::Request> requests;
+    for (const SlowRequest& each : slow) requests.push_back(each.request);
+    return requests;
+}
+
 // Each second, the requests that are under way, and the slow ones that have ended since.
-void watch(ServerConnection& server, const ControlRequest& request) {
+void watch(ServerConnection& server, ControlRequest request) {
     program::watch_signals({SIGINT, SIGTERM});
-    int64_t seen_ns = 0;
+    std::vector<trace::Request> shown;
     program::Pace pace(ns_per_s, {});
     do {
         SlowLook look = slow_look_of(server.ask(request));
-        std::erase_if(look.ended,
-                      [&](const SlowRequest& each) { return each.request.replied <= seen_ns; });
-        seen_ns = look.now_ns;
+        request.since_ns = static_cast<uint64_t>(std::max<int64_t>(look.listed_ns - overlap_ns, 0));
+        const std::vector<trace::Request> shown_before =
+            std::exchange(shown, requests_of(look.ended));
+        std::erase_if(look.ended, [&](const SlowRequest& each) {
+            return std::ranges::find(shown_before, each.request) != shown_before.end();
+        });
         const std::string text = text_of(look);
         if (!text.empty()) program::print(text);
     } while (pace.wait());

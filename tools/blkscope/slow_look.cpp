@@ -106,6 +106,7 @@ SlowLook slow_look_of(const StrictJson& answer) try {
     look.silent_workers = static_cast<unsigned>(
         count_at(answer, "silent_workers", std::numeric_limits<unsigned>::max()));
     look.now_ns = time_at(answer, "now_ns");
+    look.listed_ns = time_at(answer, "listed_ns");
     return look;
 } catch (const StrictJson::exception& error) {
     refuse_answer(error.what());

@@ -28,6 +28,7 @@ struct SlowLook {
     uint64_t under_way_count = 0;  // also those that are not told
     unsigned silent_workers = 0;
     int64_t now_ns = 0;
+    int64_t listed_ns = 0;  // when the server looked for those that have ended
 };
 
 /// The look in a server's answer. Throws std::runtime_error for a wrong one.

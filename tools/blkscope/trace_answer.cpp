@@ -90,13 +90,19 @@ Json answer_trace(nbd::Server& server, size_t index, const ControlRequest& reque
 
 Json answer_slow(nbd::Server& server, size_t index, const ControlRequest& request) {
     const auto over_ns = static_cast<hrtime_t>(request.over_ns.value_or(0));
-    const std::vector<trace::Request> slowest = server.device(index).slowest(over_ns);
+    const uint64_t since_ns = request.since_ns.value_or(0);
+    const hrtime_t listed = now_ns();
+    std::vector<trace::Request> slowest = server.device(index).slowest(over_ns);
+    std::erase_if(slowest, [&](const trace::Request& each) {
+        return static_cast<uint64_t>(each.replied) <= since_ns;
+    });
     nbd::UnderWay under_way = server.recordings(index).under_way(worker_patience);
     const hrtime_t now = now_ns();
     std::erase_if(under_way.requests,
                   [&](const trace::Request& each) { return now - each.arrival() < over_ns; });
     return {{"ok", true},
             {"now_ns", now},
+            {"listed_ns", listed},
             {"realtime_ns", realtime_offset_ns()},
             {"slowest", objects_of(slowest)},
             {"under_way", objects_of(under_way.requests)},

@@ -63,6 +63,7 @@ TEST(ControlRequest, EveryCommandHasALine) {
           R"({"command":"trace","device":"nbd0","from":[0,18446744073709551615]})",
           R"({"command":"slow","device":"nbd0"})",
           R"({"command":"slow","device":"nbd0","over-ns":10000000})",
+          R"({"command":"slow","device":"nbd0","over-ns":10000000,"since-ns":77})",
           R"({"command":"crash","all":true})"}) {
         EXPECT_EQ(text_of(parse_request(line)), line);
     }

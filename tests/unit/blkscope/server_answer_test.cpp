@@ -82,6 +82,7 @@ TEST(ServerAnswer, SlowRequestsHaveTimesWhoseSumsAreTimes) {
         return refusal([&] {
             static_cast<void>(slow_look_of({{"realtime_ns", realtime_ns},
                                             {"now_ns", 100},
+                                            {"listed_ns", 99},
                                             {"slowest", {request}},
                                             {"under_way", StrictJson::array()},
                                             {"under_way_count", 0},
@@ -107,6 +108,7 @@ TEST(ServerAnswer, CountsAreWholeNumbersThatFit) {
         return refusal([&] {
             static_cast<void>(slow_look_of({{"realtime_ns", 1},
                                             {"now_ns", 100},
+                                            {"listed_ns", 99},
                                             {"slowest", StrictJson::array()},
                                             {"under_way", StrictJson::array()},
                                             {"under_way_count", told},
