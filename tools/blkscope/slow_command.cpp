@@ -30,6 +30,7 @@ constexpr int64_t overlap_ns = ns_per_s;
 
 std::vector<trace::Request> requests_of(const std::vector<SlowRequest>& slow) {
     std::vector<trace::Request> requests;
+    requests.reserve(slow.size());
     for (const SlowRequest& each : slow) requests.push_back(each.request);
     return requests;
 }
