@@ -46,3 +46,20 @@ check_files /mnt || fail "a file is not what was written"
 umount /mnt
 blkscope detach /dev/nbd0
 stop_server
+
+# A disk behind the server. The server's page cache has data that is not written back to the disk.
+modprobe loop
+truncate -s 32M behind.img
+losetup /dev/loop0 behind.img
+serve /dev/loop0 --unix "$PWD/socket"
+blkscope attach "$uri" /dev/nbd0
+for how in "" --zeroout; do
+    dd if=/dev/urandom of=/dev/nbd0 bs=1M count=4 oflag=direct 2>/dev/null
+    # shellcheck disable=SC2086  # no word, or one
+    /usr/bin/blkdiscard $how --offset 0 --length $((4 << 20)) /dev/nbd0 || fail "blkdiscard $how"
+    [ "$(dd if=/dev/nbd0 bs=1M count=4 iflag=direct 2>/dev/null | tr -d '\0' | wc -c)" = 0 ] ||
+        fail "blkdiscard $how: not all zeroes"
+done
+blkscope detach /dev/nbd0
+stop_server
+losetup -d /dev/loop0
