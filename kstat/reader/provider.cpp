@@ -135,6 +135,7 @@ void Provider::understand_welcome(const Reply& reply) {
     if (welcome->identity == identity_) return;
     replaced_ = identity_ != 0;
     identity_ = welcome->identity;
+    list_time = {};
     listed_chain_id_ = 0;  // no chain has this id
 }
 
@@ -190,6 +191,14 @@ Result<Reply> Provider::asked_ahead(wire::Op op, wire::Bytes body) {
     if (!connection_) return exchange(op, body);
     warn(no_answer);
     return os_error(ETIMEDOUT);
+}
+
+Result<Reply> Provider::ask_page(wire::Op op, wire::Bytes body) {
+    if (list_time.is_over()) {
+        warn("answers too slowly");
+        return os_error(ETIMEDOUT);
+    }
+    return asked_ahead(op, body);
 }
 
 // True if a request can be sent now. Takes a late reply first.

@@ -17,6 +17,7 @@
 #include <optional>
 #include <string>
 
+#include "kstat/reader/list_time.hpp"
 #include "kstat/reader/provider_connection.hpp"
 
 namespace blkscope::kstat {
@@ -70,11 +71,17 @@ class Provider {
     /// The reply to the same question, if it was asked ahead. Otherwise as exchange().
     Result<Reply> asked_ahead(wire::Op op, wire::Bytes body);
 
+    /// The reply with a page of a list, as asked_ahead(). ETIMEDOUT if the list's time is over.
+    Result<Reply> ask_page(wire::Op op, wire::Bytes body);
+
     /// Gives up a connection after bytes that no provider sends.
     void drop();
 
     /// Whether this process may write the provider's kstats.
     bool may_be_written() const;
+
+    /// For the caller, who begins and ends each list.
+    ListTime list_time;
 
   private:
     bool connect(Deadline deadline);

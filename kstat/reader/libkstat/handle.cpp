@@ -64,11 +64,11 @@ bool Handle::update() try {
     changed_ |= drop_gone();
     changed_ |= merge(nullptr, host_.kids, host_.list());
     for (auto& [name, provider] : providers_) {
-        if (provider.has_news()) provider.ask_for_list();
+        if (provider.is_to_list()) provider.ask_for_list();
     }
     hear_all(providers_);
     for (auto& [name, provider] : providers_) {
-        if (provider.has_news()) changed_ |= merge(provider);
+        if (provider.is_to_list()) changed_ |= merge(provider);
     }
     moved_on_ = false;
     if (!changed_ && kc_chain_id != 0) return false;

@@ -33,8 +33,10 @@ class ListedProvider : public Provider {
     void ask_for_list();
     /// The headers of all its kstats. `kids` is unchanged.
     ///
-    /// Errors: of exchange(), the provider's own, and EPROTO after an invalid reply.
+    /// Errors: of ask_page(), the provider's own, and EPROTO after an invalid reply.
     Result<std::vector<kstat_t>> list();
+    /// Whether to ask for a list at this update.
+    bool is_to_list() const { return has_news() && list_time.may_begin(); }
 
     /// The provider's number of a kstat -> the reader's.
     std::map<kid_t, kid_t> kids;
@@ -42,6 +44,9 @@ class ListedProvider : public Provider {
     /// A kstat that is being reactivated did not become ready in time. The reader does not wait for
     /// the next ones until a kstat of this provider is ready at once.
     bool keeps_waiting = false;
+
+  private:
+    Result<std::vector<kstat_t>> ask_all_pages();
 };
 
 class Handle : public kstat_ctl_t {

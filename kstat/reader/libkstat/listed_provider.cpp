@@ -17,12 +17,18 @@ void ListedProvider::ask_for_list() {
 }
 
 Result<std::vector<kstat_t>> ListedProvider::list() {
+    list_time.begin();
+    auto headers = ask_all_pages();
+    list_time.end(headers.has_value());
+    return headers;
+}
+
+Result<std::vector<kstat_t>> ListedProvider::ask_all_pages() {
     std::vector<kstat_t> headers;
     std::optional<kid_t> chain_id;
     for (bool more = true; more;) {
         const wire::ListFrom from{headers.empty() ? 0 : headers.back().ks_kid, 0};
-        const auto reply = headers.empty() ? asked_ahead(wire::Op::headers, wire::bytes_of(from))
-                                           : exchange(wire::Op::headers, wire::bytes_of(from));
+        const auto reply = ask_page(wire::Op::headers, wire::bytes_of(from));
         if (!reply) return reply.error();
         if (reply->head.error != 0) return os_error(reply->head.error);
         auto page = wire::decode_page(reply->body, from.after_kid);

@@ -23,8 +23,10 @@ void Handle::update() {
         tree_.renew();
     }
     // Erased only here, and only without kstats: until the update, the tree has maps of these providers.
-    std::erase_if(providers_, [](const auto& provider) {
-        return provider.second.is_gone() && provider.second.kstats().empty();
+    // One in a pause is kept: its connection may have been closed because of its list.
+    std::erase_if(providers_, [](const auto& named) {
+        const Remote& provider = named.second;
+        return provider.is_gone() && provider.kstats().empty() && provider.list_time.may_begin();
     });
 }
 

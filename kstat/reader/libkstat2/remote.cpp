@@ -15,7 +15,6 @@ using kstat::wire::Op;
 
 // A faulty provider can cost a reader a small multiple of this at most.
 constexpr size_t list_size_max = 64U << 20;
-constexpr auto list_time_max = 2 * kstat::Provider::slow_answers_max;
 
 // The reply of a provider that has done what it was asked.
 Result<kstat::Reply> without_error(Result<kstat::Reply> reply) {
@@ -46,16 +45,14 @@ Result<uint64_t> Remote::hear_generation() {
     return *generation;
 }
 
-// EAGAIN: the list changed between two pages. The next update asks again, after other errors too.
+// EAGAIN: the list changed between two pages. A later update asks again, after other errors too.
 Result<std::vector<Map>> Remote::ask_list() {
     std::vector<Map> maps;
     std::optional<uint64_t> generation;
     size_t size = 0;
-    const kstat::Deadline end = std::chrono::steady_clock::now() + list_time_max;
     for (bool more = true; more;) {
-        if (std::chrono::steady_clock::now() > end) return os_error(ETIMEDOUT);
         const wire::ListFrom from{maps.empty() ? -1 : maps.back().kid, 0};
-        const auto reply = without_error(exchange(Op::kstat2_list, bytes_of(from)));
+        const auto reply = without_error(ask_page(Op::kstat2_list, bytes_of(from)));
         if (!reply) return reply.error();
         size += reply->body.size();
         auto page = wire::decode_page(reply->body, from.after_kid);
@@ -78,8 +75,10 @@ bool Remote::follow(const Matchers& matchers) {
     const size_t before = kstats_.size();
     const auto generation = hear_generation();
     if (!generation) return kstats_.size() != before;
-    if (*generation == generation_) return false;
+    if (*generation == generation_ || !list_time.may_begin()) return false;
+    list_time.begin();
     auto maps = ask_list();
+    list_time.end(maps.has_value());
     if (!maps) return false;
     accept(std::move(*maps), matchers);
     return true;

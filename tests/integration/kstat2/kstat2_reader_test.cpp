@@ -212,6 +212,46 @@ TEST_F(Kstat2Reader, OutlivesAProviderThatEndsWhileItIsAsked) {
     }
 }
 
+// Each time that its list is asked for, the provider closes the connection after a while.
+void end_while_asked_for_list(int reader, const Line& line) {
+    welcome(reader);
+    for (;;) {
+        kstat::wire::RequestHead head{};
+        std::array<char, 64> asked;
+        if (recv(reader, &head, sizeof head, MSG_WAITALL) <= 0) return;
+        if (head.length != 0) recv(reader, asked.data(), head.length, MSG_WAITALL);
+        if (head.op == uint16_t(kstat::wire::Op::kstat2_list)) {
+            line.say('l');
+            usleep(700'000);
+            return;
+        }
+        const uint64_t generation = 7;
+        const bool wants_it = head.op == uint16_t(kstat::wire::Op::kstat2_generation);
+        const uint32_t length = wants_it ? sizeof generation : 0;
+        const kstat::wire::ReplyHead reply{length, 0, head.sequence, 1};
+        send(reader, &reply, sizeof reply, MSG_NOSIGNAL);
+        send(reader, &generation, length, MSG_NOSIGNAL);
+    }
+}
+
+TEST_F(Kstat2Reader, AsksForAListThatFailedNotAtEachUpdate) {
+    const ChildProcess failing([&](const Line& line) {
+        answer_falsely(directory, line,
+                       [&](int reader) { end_while_asked_for_list(reader, line); });
+    });
+    ASSERT_EQ(failing.line().hear(), 'r');
+    open2();
+    for (int i = 0; i < 3; ++i) update();
+    ChildProcess alive(provide_count({"misc", "two", "a"}, 2));
+    ASSERT_EQ(alive.line().hear(), 'r');
+    update();
+    EXPECT_EQ(integer("/misc/two/a", "count"), 2u);
+    failing.signal(SIGKILL);
+    EXPECT_EQ(failing.line().hear(), 'l');
+    EXPECT_EQ(failing.line().hear(), 'l');  // once more on a new connection
+    EXPECT_EQ(failing.line().hear(), 0);
+}
+
 TEST_F(Kstat2Reader, PassesOverAProviderWithoutThisKind) {
     const ChildProcess child(provide_counter("only_v1"));
     ASSERT_EQ(child.line().hear(), 'r');
