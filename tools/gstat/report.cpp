@@ -85,7 +85,7 @@ void for_each_shown(const Options& options, const Filter& filter, const Snapshot
         if (!filter.shows(device.name)) continue;
         const Device* const earlier = find(before, device);
         const Figures f(device.entry, earlier != nullptr ? &earlier->entry : nullptr,
-                        seconds_between(before, now));
+                        seconds_covered(before, now, device));
         if (options.active_only && f.busy_percent() < active_percent) continue;
         show(device, f);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "devstat/entries/bintime.hpp"
 #include "devstat/entries/busy_time.hpp"
 
 namespace blkscope::gstat {
@@ -13,6 +14,13 @@ double seconds_between(const Snapshot& before, const Snapshot& now) {
 const Device* find(const Snapshot& before, const Device& device) {
     const auto at = std::ranges::find(before.devices, device.identity, &Device::identity);
     return at == before.devices.end() ? nullptr : &*at;
+}
+
+double seconds_covered(const Snapshot& before, const Snapshot& now, const Device& device) {
+    const double interval = seconds_between(before, now);
+    if (find(before, device) != nullptr) return interval;
+    const auto life_ns = now.uptime - devstat::ns_of(device.entry.creation_time);
+    return std::max(interval, static_cast<double>(life_ns) / 1e9);
 }
 
 void put_partitions_in_place(std::vector<Device>& devices) {

@@ -44,6 +44,11 @@ class SnapshotReader {
 /// The same device in `before`; null if the device was not there yet.
 [[nodiscard]] const Device* find(const Snapshot& before, const Device& device);
 
+/// The seconds whose activity the figures of a device of `now` cover. A device that is not in
+/// `before` counts since its creation, which may be long before the interval.
+[[nodiscard]] double seconds_covered(const Snapshot& before, const Snapshot& now,
+                                     const Device& device);
+
 /// Puts each device's partitions behind the device, and keeps the order of the devices.
 void put_partitions_in_place(std::vector<Device>& devices);
 

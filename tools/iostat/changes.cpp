@@ -65,25 +65,27 @@ bool is_lasting(const Device& device) {
     return device.kind != Kind::client;
 }
 
-// The name of a device, by the parts that same_name() compares.
-using FullName = std::tuple<std::string_view, int, std::string_view>;
+// A device's name, by the parts that same_name() compares, and its creation. The creation is 0 for a
+// sum, because the sum stays when a member comes or goes.
+using Identity = std::tuple<std::string_view, int, std::string_view, hrtime_t>;
 
-FullName full_name(const Device& device) {
-    return {device.module, device.instance, device.name};
+Identity identity_of(const Device& device) {
+    const bool is_sum = device.members > 1 || device.kind == Kind::controller;
+    return {device.module, device.instance, device.name, is_sum ? 0 : device.crtime};
 }
 
 // Of two devices of one name, one may be missing.
 Snapshot missing_from(const Snapshot& other, const Snapshot& devices) {
-    std::multiset<FullName> names;
-    for (const Device& device : other) names.insert(full_name(device));
+    std::multiset<Identity> others;
+    for (const Device& device : other) others.insert(identity_of(device));
     Snapshot missing;
     for (const Device& device : devices) {
         if (!is_lasting(device)) continue;
-        const auto found = names.find(full_name(device));
-        if (found == names.end()) {
+        const auto found = others.find(identity_of(device));
+        if (found == others.end()) {
             missing.push_back(device);
         } else {
-            names.erase(found);
+            others.erase(found);
         }
     }
     return missing;

@@ -8,8 +8,8 @@
 
 namespace blkscope::iostat {
 
-/// Whether both snapshots have the same names, apart from clients, which come and go while a device
-/// stays. A kstat that was created anew is the same.
+/// Whether both snapshots have the same devices, apart from clients, which come and go while a device
+/// stays. A device that was created anew is another one.
 [[nodiscard]] bool same_devices(const Snapshot& before, const Snapshot& now);
 
 /// A text for each removed or added device, but not for clients, as in `disk added: sd0`. The text

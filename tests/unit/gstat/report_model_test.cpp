@@ -6,11 +6,13 @@
 #include <gtest/gtest.h>
 #include <stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <random>
 #include <regex>
 
+#include "devstat/entries/bintime.hpp"
 #include "printed.hpp"
 #include "rounds.hpp"
 #include "tools/gstat/report.hpp"
@@ -56,8 +58,15 @@ class Model {
     }
 
   private:
-    [[nodiscard]] double elapsed_s() const {
-        return static_cast<double>(now_.uptime - before_.uptime) / 1e9;
+    // The original divides what an older device counted in its life by the interval.
+    [[nodiscard]] double elapsed_s(const Device& device) const {
+        const bool is_known = std::ranges::any_of(before_.devices, [&](const Device& other) {
+            return other.identity == device.identity;
+        });
+        const double interval = static_cast<double>(now_.uptime - before_.uptime) / 1e9;
+        const auto life =
+            static_cast<long double>(now_.uptime) / 1e9L - seconds(device.entry.creation_time);
+        return is_known ? interval : std::max(interval, static_cast<double>(life));
     }
 
     [[nodiscard]] Devstat before_of(const Device& device) const {
@@ -68,13 +77,13 @@ class Model {
     }
 
     [[nodiscard]] Kind kind(const Device& device, int kind) const {
-        return {device.entry, before_of(device), kind, elapsed_s()};
+        return {device.entry, before_of(device), kind, elapsed_s(device)};
     }
 
     [[nodiscard]] double busy_percent(const Device& device) const {
         const long double busy =
             seconds(device.entry.busy_time) - seconds(before_of(device).busy_time);
-        return static_cast<double>(busy / static_cast<long double>(elapsed_s()) * 100);
+        return static_cast<double>(busy / static_cast<long double>(elapsed_s(device)) * 100);
     }
 
     [[nodiscard]] bool is_shown(const Device& device) const {
@@ -92,7 +101,7 @@ class Model {
             operations += device.entry.operations[k] - before.operations[k];
         }
         const auto per_second =
-            static_cast<long double>(operations) / static_cast<long double>(elapsed_s());
+            static_cast<long double>(operations) / static_cast<long double>(elapsed_s(device));
         std::vector<std::pair<double, bool>> all{{static_cast<double>(per_second), false}};
         const auto add = [&](long double number, bool is_time) {
             all.emplace_back(static_cast<double>(number), is_time);
@@ -201,6 +210,8 @@ class GstatReportModel : public testing::Test {
                 work(device.entry, ns);
                 before_.devices.push_back(device);
             }
+            const hrtime_t created = below(2) == 0 ? before_.uptime / 2 : before_.uptime + ns / 2;
+            device.entry.creation_time = devstat::bintime_of(created);
             if (below(4) != 0) work(device.entry, ns);
             now_.devices.push_back(device);
         }

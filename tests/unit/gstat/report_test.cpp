@@ -23,6 +23,7 @@ class GstatReport : public testing::Test {
         Device device{1, "vbd0", false, {}};
         before_.devices.push_back(device);
         Devstat& d = device.entry;
+        d.creation_time = devstat::bintime_of(1100 * ms);
         d.start_count = 36;
         d.end_count = 33;
         d.operations[DEVSTAT_READ] = 20;
@@ -102,6 +103,14 @@ TEST_F(GstatReport, ADeviceThatIsNewCountsFromItsCreation) {
     before_.devices.clear();
     EXPECT_EQ(texts(),
               (Texts{"    3    165    100    400    2.0     50    800   1127   25.0  vbd0"}));
+}
+
+// As when another server's device of the same name was there before.
+TEST_F(GstatReport, ADeviceThatIsNewHereAndOlderThanTheIntervalIsMeasuredOverItsLife) {
+    before_.devices.clear();
+    now_.devices[0].entry.creation_time = devstat::bintime_of(200 * ms);
+    EXPECT_EQ(texts(),
+              (Texts{"    3     33     20     80    2.0     10    160   1127    5.0  vbd0"}));
 }
 
 TEST_F(GstatReport, AnEntryInTheMiddleOfAnUpdateIsMarked) {

@@ -69,11 +69,36 @@ TEST(IostatChanges, AClientThatComesIsNoChange) {
     EXPECT_EQ(changes(before, now), "");
 }
 
-TEST(IostatChanges, ADeviceCreatedAnewIsNoChange) {
-    Snapshot now{idle_device("sd0")};
+TEST(IostatChanges, ADeviceCreatedAnewWasRemovedAndAdded) {
+    const Snapshot before{idle_device("sd0"), idle_device("sd0,a", Kind::partition),
+                          idle_device("sd1")};
+    Snapshot now = before;
     now[0].crtime += 1;
-    EXPECT_TRUE(same_devices({idle_device("sd0")}, now));
-    EXPECT_EQ(changes({idle_device("sd0")}, now), "");
+    now[1].crtime += 1;
+    EXPECT_FALSE(same_devices(before, now));
+    EXPECT_EQ(changes(before, now),
+              "<<disk removed: sd0 (slices 0)>>\n<<disk added: sd0 (slices 0)>>\n");
+}
+
+// The creation of a sum is the sum of the creations.
+TEST(IostatChanges, AControllerStaysWhenOneOfItsDisksIsCreatedAnew) {
+    const Snapshot before{idle_device("c1", Kind::controller), idle_device("c1t0d0")};
+    Snapshot now = before;
+    now[0].crtime += 1;
+    now[1].crtime += 1;
+    EXPECT_EQ(changes(before, now), "<<disk removed: c1t0d0>>\n<<disk added: c1t0d0>>\n");
+    Snapshot paths{idle_device("ssd0.t1", Kind::path)};
+    paths[0].members = 2;
+    Snapshot later = paths;
+    later[0].crtime += 1;
+    EXPECT_TRUE(same_devices(paths, later));
+}
+
+TEST(IostatChanges, AClientThatConnectsAnewIsNoChange) {
+    Snapshot now{idle_device("nbd0"), idle_device("nbd0,client-1", Kind::client)};
+    now[1].crtime += 1;
+    EXPECT_TRUE(
+        same_devices({idle_device("nbd0"), idle_device("nbd0,client-1", Kind::client)}, now));
 }
 
 TEST(IostatChanges, TheSameNameInAnotherModuleIsAnotherDevice) {

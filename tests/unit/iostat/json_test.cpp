@@ -154,6 +154,17 @@ TEST(IostatJson, ChangesAreInTheLineUnlessTheyAreSilent) {
     EXPECT_TRUE(parsed(silent.report({idle_device("sd1")}))["changes"].empty());
 }
 
+TEST(IostatJson, ADeviceCreatedAnewIsAChange) {
+    Reporter reporter(json_options());
+    Device device = busy_device("sd0");
+    (void)reporter.report({device});
+    device.crtime += one_second;
+    const Json report = parsed(reporter.report({one_second_later(device)}));
+    EXPECT_EQ(report["changes"], Json::array({"disk removed: sd0", "disk added: sd0"}));
+    EXPECT_EQ(report["since_creation"], true);
+    EXPECT_TRUE(report["interval_s"].is_null());
+}
+
 TEST(IostatJson, IdleDevicesAreLeftOutOnRequest) {
     Options options = json_options();
     options.idle_hidden = true;

@@ -60,12 +60,26 @@ TEST(IostatReport, SilentChangesStillStartOver) {
     EXPECT_EQ(joined.substr(0, alone.size()), alone);
 }
 
-TEST(IostatReport, ADeviceCreatedAnewCountsFromItsCreationAndTheOthersGoOn) {
-    Reporter reporter(extended());
+// Two reports, between which sd1 was replaced by another sd1 of ten seconds, and sd0 worked on.
+std::string report_after_replacement(const Options& options) {
+    Reporter reporter(options);
     (void)reporter.report({busy_device("sd0"), busy_device("sd1")});
     Device anew = busy_device("sd1");
     anew.crtime = anew.snaptime - 10 * one_second;
-    const std::string text = reporter.report({one_second_later(busy_device("sd0")), anew});
+    return reporter.report({one_second_later(busy_device("sd0")), anew});
+}
+
+TEST(IostatReport, ADeviceCreatedAnewIsTold) {
+    const std::string text = report_after_replacement(extended());
+    EXPECT_TRUE(text.starts_with("<<disk removed: sd1>>\n<<disk added: sd1>>\n")) << text;
+    EXPECT_NE(text.find("\nsd0      10.9 "), std::string::npos) << text;  // since creation
+    EXPECT_NE(text.find("\nsd1     100.0 "), std::string::npos) << text;
+}
+
+TEST(IostatReport, WithoutAFirstReportADeviceCreatedAnewCountsFromItsCreationAndTheOthersGoOn) {
+    Options options = extended();
+    options.first_skipped = true;
+    const std::string text = report_after_replacement(options);
     EXPECT_NE(text.find("\nsd0     100.0   50.0 "), std::string::npos) << text;
     EXPECT_NE(text.find("\nsd1     100.0   50.0  800.0  200.0  0.2  7.5   51.3  10 500 \n"),
               std::string::npos)

@@ -77,6 +77,7 @@ TEST(TopModel, ADeviceThatWasMadeAnewBeginsAtZero) {
     EXPECT_DOUBLE_EQ(model.devices()[0].figures.reads, 8);  // 4 in half a second
     EXPECT_TRUE(model.devices()[0].since_creation);
     EXPECT_EQ(model.devices()[0].history.ago(0).wait[1], 4u);
+    EXPECT_EQ(model.news(), "disk removed: nbd0; disk added: nbd0");
 }
 
 TEST(TopModel, TwoProvidersMayPublishOneName) {
