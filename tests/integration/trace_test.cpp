@@ -293,8 +293,9 @@ TEST_F(Traced, SlowGoesOnAfterALongStop) {
     serve("memory:1M", {"--fault", "read:hang=60s;count=1", "--fault", "read:delay=const:20ms"});
     Client hangs(uri());
     std::array<char, 512> sector;
-    ASSERT_GE(
-        nbd_aio_pread(hangs.get(), sector.data(), sector.size(), 65536, NBD_NULL_COMPLETION, 0), 0);
+    ASSERT_GE(nbd_aio_pread(hangs.get(), sector.data(), sector.size(), 65536,
+                            nbd_completion_callback{}, 0),
+              0);
     Process watch({BLKSCOPE_BINARY, "slow", "nbd0", "--over", "10ms", "--watch"}, path("watch"));
     Client client(uri());
     // In each look, `>` is in the line of the request that hangs.
