@@ -44,8 +44,8 @@ class ImageClaim;
 std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string& name,
                                               ImageUse use);
 
-/// The description with O_EXCL, if the claim is one to write to a block device; otherwise -1. The description lasts as long as
-/// the claim.
+/// The description with O_EXCL, if the claim is one to write to a block device; otherwise -1. The
+/// description lasts as long as the claim.
 int exclusive_of(const ImageClaim& claim);
 
 }  // namespace blkscope
