@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/falloc.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -115,19 +116,31 @@ bool FileZeroing::more_of_trim(Buf& buf) {
 // If the file system does not support the best method, the next one is tried, now and in future.
 bool FileZeroing::more_of_zeroes(Buf& buf) {
     const Method method{buf.zeroing_method};
-    if (refused_for_now(buf)) {
-        buf.error = buf.fast_zero ? EOPNOTSUPP : 0;
-        buf.zeroing_method = static_cast<uint8_t>(Method::write);
-        return !buf.fast_zero;
-    }
+    if (refused_for_now(buf)) return write_them(buf);
     if (!unsupported(buf.error)) {
         if (is_.regular) holes_.sparse = true;
-        return false;
+        return buf.error == 0 && ends_before(buf) && write_them(buf);
     }
     if (method == Method::write || method == Method::none) return false;
     forget(method);
     buf.error = 0;
     return true;
+}
+
+// For this request only. A fast zero must not cost as much as a write.
+bool FileZeroing::write_them(Buf& buf) const {
+    buf.error = buf.fast_zero ? EOPNOTSUPP : 0;
+    buf.zeroing_method = static_cast<uint8_t>(Method::write);
+    buf.resid = buf.bcount;
+    return !buf.fast_zero;
+}
+
+// A file may have been shortened, or a disk may have shrunk. fallocate(2) succeeds without effect behind the end,
+// and a read there fails. A write makes the file longer, or the disk refuses it.
+bool FileZeroing::ends_before(const Buf& buf) const {
+    if (buf.zeroing_method == static_cast<uint8_t>(Method::write)) return false;
+    const int64_t bytes = on_ring_.ring().kernel().seek(is_.fd, 0, SEEK_END);
+    return bytes >= 0 && static_cast<uint64_t>(bytes) < buf.offset + buf.moved();
 }
 
 bool FileZeroing::refused_for_now(const Buf& buf) const {

@@ -6,7 +6,7 @@
 //
 // If the file system has refused a method, no backing of the file tries it again. If another program has claimed a
 // disk, the disk refuses (EBUSY) a range with data that is not written back. Then only this request is done by other
-// means.
+// means. The same is true for a range behind the end of a file that has been shortened.
 //
 // Units:     bytes.
 // Ownership: borrows the constructor's arguments, which belong to the backing and its file.
@@ -62,6 +62,8 @@ class FileZeroing {
     bool more_of_trim(Buf& buf);
     bool more_of_zeroes(Buf& buf);
     [[nodiscard]] bool refused_for_now(const Buf& buf) const;
+    [[nodiscard]] bool ends_before(const Buf& buf) const;
+    bool write_them(Buf& buf) const;
     void forget(Method method);
 
     const OpenFile& is_;

@@ -79,6 +79,21 @@ TEST_F(BlockDevice, WritesZeroesWhereAnotherProgramHasClaimedTheDisk) {
     EXPECT_TRUE(all_are(client.read(length, length), 0));
 }
 
+// The kernel zeroes the part in front of the end, and says that all is well.
+TEST_F(BlockDevice, ZeroesThatCrossTheEndOfAShrunkDiskFail) {
+    make_disk();
+    if (IsSkipped()) return;
+    serve(disk_->path());
+    Client client(uri());
+    ASSERT_EQ(client.try_write(0, 2 * length), 0);
+    ASSERT_TRUE(disk_->shrink_to(2 * mib));
+    for (const uint32_t flags : {0U, unsigned{LIBNBD_CMD_FLAG_NO_HOLE}}) {
+        EXPECT_EQ(nbd_zero(client.get(), length, 2 * mib - length / 2, flags), -1) << flags;
+        EXPECT_EQ(nbd_get_errno(), ENOSPC) << flags;
+        EXPECT_EQ(nbd_zero(client.get(), length, 2 * mib - length, flags), 0) << nbd_get_error();
+    }
+}
+
 TEST_F(BlockDevice, ThatIsReadOnlyIsServedReadOnlyOrNotAtAll) {
     make_disk(O_RDONLY);
     if (IsSkipped()) return;

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <linux/loop.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <string>
 #include <utility>
 
@@ -16,7 +18,7 @@ namespace blkscope::test {
 /// A disk that is a file; read-only with O_RDONLY. Needs root.
 class LoopDevice {
   public:
-    explicit LoopDevice(const std::string& path, int mode = O_RDWR) {
+    explicit LoopDevice(const std::string& path, int mode = O_RDWR) : file_(path) {
         const Descriptor control(open("/dev/loop-control", O_RDWR | O_CLOEXEC));
         const Descriptor file(open(path.c_str(), mode | O_CLOEXEC));
         if (!control.is_open() || !file.is_open()) return;
@@ -34,6 +36,11 @@ class LoopDevice {
     [[nodiscard]] bool is_there() const { return device_.is_open(); }
     [[nodiscard]] const std::string& path() const { return path_; }
 
+    bool shrink_to(uint64_t bytes) {
+        return truncate(file_.c_str(), static_cast<off_t>(bytes)) == 0 &&
+               ioctl(device_.get(), LOOP_SET_CAPACITY) == 0;
+    }
+
   private:
     bool attach(int number, const Descriptor& file) {
         if (number < 0) return false;
@@ -44,6 +51,7 @@ class LoopDevice {
         return true;
     }
 
+    std::string file_;
     std::string path_;
     Descriptor device_;
 };

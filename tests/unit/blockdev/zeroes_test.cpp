@@ -214,6 +214,23 @@ TEST_F(Zeroes, WhatIsMissingOfAFileIsNoHole) {
     EXPECT_EQ(perform(read), EIO);
 }
 
+// fallocate(2) has no effect behind a file's end. A write there makes the file longer, and so must zeroes.
+class ShortenedFile : public Zeroes, public ::testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(NoHole, ShortenedFile, ::testing::Bool());
+
+TEST_P(ShortenedFile, HasTheZeroesThatWereMadeBehindItsEnd) {
+    make("file");
+    ASSERT_EQ(write(0, zero_mib), 0);
+    std::filesystem::resize_file(image_, zero_mib + 4096);
+    EXPECT_EQ(zero(zero_mib - 4096, zero_mib, GetParam(), true), EOPNOTSUPP);
+    EXPECT_EQ(zero(zero_mib - 4096, zero_mib, GetParam()), 0);
+    EXPECT_TRUE(reads(0, zero_mib - 4096, 'w'));
+    EXPECT_TRUE(reads(zero_mib - 4096, zero_mib, 0));
+    EXPECT_EQ(zero(4 * zero_mib + 100, 5000, GetParam(), false, true), 0);
+    EXPECT_TRUE(reads(2 * zero_mib, zero_mib, 0));
+    EXPECT_TRUE(reads(4 * zero_mib + 100, 5000, 0));
+}
+
 // tmpfs punches holes and has no ZERO_RANGE, so provisioned zeroes have to be written.
 class OnTmpfs : public Zeroes {
   protected:
