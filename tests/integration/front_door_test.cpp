@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -103,6 +105,28 @@ TEST_F(FrontDoor, AFileNamesExportsAndTheirProperties) {
     EXPECT_EQ(Client(uri()).try_write(0, 512), 0);
     const std::string listed = succeed({"nbdinfo", "--list", uri()});
     EXPECT_NE(listed.find("not to be written"), std::string::npos) << listed;
+}
+
+// The start reads a pipe, and so lasts until the test closes it. The reload reads the next file.
+TEST_F(FrontDoor, AHangupDuringTheStartIsAReload) {
+    const std::string listen = "{\"listen\": [\"unix:" + socket_ + "\"], \"exports\": [";
+    ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+    ASSERT_EQ(symlink(path("pipe").c_str(), path("lab.json").c_str()), 0);
+    server_ = std::make_unique<Process>(
+        std::vector<std::string>{BLKSCOPE_BINARY, "serve", "--config", path("lab.json")},
+        path("server.log"));
+    std::ofstream first(path("pipe"));  // waits until the server has opened the other end
+    first << listen << a << "]}" << std::flush;
+    std::ofstream(path("next.json")) << listen << a << "," << b << "]}";
+    std::filesystem::rename(path("next.json"), path("lab.json"));
+    server_->signal(SIGHUP);
+    first.close();
+    EXPECT_TRUE(eventually([&] {
+        return !server_->running() ||
+               server_->output().find("1 added, 0 replaced, 0 removed\n") != std::string::npos;
+    })) << server_->output();
+    ASSERT_TRUE(server_->running()) << server_->wait();
+    EXPECT_EQ(Client(uri("b")).try_read(0, 512), 0);
 }
 
 TEST_F(FrontDoor, AReloadAddsReplacesAndRemovesAndDisturbsNobodyElse) {

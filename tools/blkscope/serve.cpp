@@ -129,6 +129,24 @@ bool ignores_hangups() {
     return sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
+// Keeps SIGHUP pending while the server starts: a file that changes during the start is read again.
+// Threads created meanwhile never get the signal, which then comes to this one.
+class HangupsLater {
+  public:
+    HangupsLater() {
+        sigset_t hangup;
+        sigemptyset(&hangup);
+        sigaddset(&hangup, SIGHUP);
+        pthread_sigmask(SIG_BLOCK, &hangup, &before_);
+    }
+    ~HangupsLater() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+    HangupsLater(const HangupsLater&) = delete;
+    HangupsLater& operator=(const HangupsLater&) = delete;
+
+  private:
+    sigset_t before_{};
+};
+
 // Applies the file, or the command line, again at each SIGHUP, until the process ends. While the
 // server stops, SIGHUP has no effect, but must not end the process. A server without a file ends
 // with its terminal, whose end is a SIGHUP, too.
@@ -269,6 +287,8 @@ void end_by(asio::signal_set& signals) {
 }  // namespace
 
 void serve(const ServeOptions& options) {
+    std::optional<HangupsLater> hangups_later;
+    if (!options.config_path.empty()) hangups_later.emplace();
     require_attachable(options);
     const Door door = find_door(options);
     ServiceConfig config = find_config(options);
@@ -286,6 +306,7 @@ void serve(const ServeOptions& options) {
     warn_of_backings(service);
     nbd::Server& server = service.server();
     Reloader reloader(io, service, options);
+    hangups_later.reset();
     if (door.client) server.when_idle([&] { io.stop(); });
     server.start();
     if (door.client) server.serve_client(*door.client);
