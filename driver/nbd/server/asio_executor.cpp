@@ -170,7 +170,7 @@ class AsioAcceptor final : public Acceptor {
         : state_(std::make_shared<State>(io)),
           spare_(std::move(spare)),
           address_(listening.address),
-          path_(listening.path) {
+          file_(listening.file) {
         sockaddr_storage self{};
         socklen_t bytes = sizeof self;
         getsockname(listening.descriptor, reinterpret_cast<sockaddr*>(&self), &bytes);
@@ -199,9 +199,9 @@ class AsioAcceptor final : public Acceptor {
     void close() override {
         if (state_->closed) return;
         state_->closed = true;
+        remove_socket_file(file_);
         error_code ignored;
         state_->acceptor.close(ignored);
-        if (!path_.empty()) ::unlink(path_.c_str());
     }
 
     const Uri& address() const override { return address_; }
@@ -256,7 +256,7 @@ class AsioAcceptor final : public Acceptor {
     std::shared_ptr<State> state_;
     std::shared_ptr<SpareDescriptor> spare_;
     Uri address_;
-    std::string path_;  // of a Unix socket that must be removed
+    SocketFile file_;
 };
 
 [[noreturn]] void rethrow(const boost::system::system_error& failure, const std::string& what) {

@@ -90,7 +90,8 @@ class Acceptor {
     /// Opens the spare descriptor again if possible.
     virtual void restore_spare() = 0;
 
-    /// Closes the socket and removes the file that listen_unix() made. May be called again.
+    /// Closes the socket and removes the file that listen_unix() made, if its path still has that
+    /// file. May be called again.
     virtual void close() = 0;
 
     /// The URI of the socket, without an export's name.

@@ -1,9 +1,11 @@
 #include "driver/nbd/server/listening_socket.hpp"
 
 #include <arpa/inet.h>
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -12,9 +14,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
+#include <filesystem>
 #include <stdexcept>
 #include <system_error>
+#include <thread>
 
 #include "base/descriptor.hpp"
 #include "driver/nbd/server/peer.hpp"
@@ -23,6 +28,9 @@ namespace blkscope::nbd {
 namespace {
 
 constexpr int socket_type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+// A server locks a folder for a moment. A longer lock is another program's, and is not waited for.
+constexpr std::chrono::seconds folder_lock_max{2};
+constexpr std::chrono::milliseconds folder_lock_poll{1};
 
 struct Address {
     sockaddr_storage storage{};
@@ -91,10 +99,22 @@ Uri tcp_uri(const Address& address) {
     return {.host = self.address->text(), .port = self.port};
 }
 
-}  // namespace
+// Locks the folder of `path`, if that is possible, for as long as the descriptor lasts.
+Descriptor lock_folder_of(const std::string& path) {
+    using Clock = std::chrono::steady_clock;
+    const auto folder = std::filesystem::path(path).parent_path();
+    Descriptor lock(
+        ::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const auto deadline = Clock::now() + folder_lock_max;
+    while (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK &&
+           Clock::now() < deadline) {
+        std::this_thread::sleep_for(folder_lock_poll);
+    }
+    return lock;
+}
 
-void remove_stale_socket(const std::string& path) {
-    if (path.size() >= sizeof(sockaddr_un::sun_path)) return;
+// The caller has locked the folder, and checked that `path` fits.
+void remove_stale_socket_locked(const std::string& path) {
     struct stat info {};
     if (lstat(path.c_str(), &info) != 0 || !S_ISSOCK(info.st_mode)) return;
     const Descriptor probe(::socket(AF_UNIX, socket_type, 0));
@@ -104,19 +124,43 @@ void remove_stale_socket(const std::string& path) {
     if (refused && errno == ECONNREFUSED) ::unlink(path.c_str());
 }
 
+// Another program may have removed it already. Then there is none to remove later.
+SocketFile socket_file(const std::string& path) {
+    struct stat info {};
+    if (lstat(path.c_str(), &info) != 0) return {};
+    return {.path = path, .device = info.st_dev, .inode = info.st_ino};
+}
+
+}  // namespace
+
+void remove_socket_file(const SocketFile& file) {
+    if (file.path.empty()) return;
+    const SocketFile now = socket_file(file.path);
+    if (now.device == file.device && now.inode == file.inode) ::unlink(file.path.c_str());
+}
+
+void remove_stale_socket(const std::string& path) {
+    if (path.size() >= sizeof(sockaddr_un::sun_path)) return;
+    const Descriptor lock = lock_folder_of(path);
+    remove_stale_socket_locked(path);
+}
+
 ListeningSocket listening_unix_socket(const std::string& path) {
     const std::string what = "listen on " + path;
     if (path.size() >= sizeof(sockaddr_un::sun_path)) {
         throw std::system_error(ENAMETOOLONG, std::generic_category(), what);
     }
-    remove_stale_socket(path);
+    const Descriptor lock = lock_folder_of(path);
+    remove_stale_socket_locked(path);
     Descriptor socket(::socket(AF_UNIX, socket_type, 0));
     Address address = unix_address(path);
     if (!socket.is_open() || ::bind(socket.get(), address.get(), address.bytes) < 0 ||
         ::listen(socket.get(), SOMAXCONN) < 0) {
         fail(what);
     }
-    return {.descriptor = socket.release(), .address = {.socket_path = path}, .path = path};
+    return {.descriptor = socket.release(),
+            .address = {.socket_path = path},
+            .file = socket_file(path)};
 }
 
 ListeningSocket listening_tcp_socket(const std::string& host, uint16_t port) {
