@@ -16,10 +16,12 @@
 #include <stdexcept>
 #include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.hpp"
 #include "blockdev/backing/image_user.hpp"
+#include "blockdev/backing/loop_file.hpp"
 
 namespace blkscope {
 namespace {
@@ -40,6 +42,15 @@ bool others_lock(int fd, off_t byte) {
     lock.l_start = byte;
     lock.l_len = 1;
     return ::fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+bool others_write(int fd) {
+    return others_lock(fd, writes) || others_lock(fd, resizes) || others_lock(fd, no_writing);
+}
+
+// True also where the file system has no locks.
+bool take_flock(int fd, int kind) {
+    return ::flock(fd, kind | LOCK_NB) == 0 || errno != EWOULDBLOCK;
 }
 
 Descriptor open_again(int fd, int flags) {
@@ -91,11 +102,13 @@ class Image {
     [[nodiscard]] unsigned users(ImageUse use) const { return users_.at(static_cast<size_t>(use)); }
     [[nodiscard]] bool allowed(ImageUse use, int descriptor);
     bool take_exclusive(int descriptor);
+    bool take_loop_file(int device);
 
     struct stat is_;
     Users users_{};
     Descriptor locks_;      // a description of its own, to look for locks
     Descriptor exclusive_;  // while we write: has the flock(2), or is a disk opened with O_EXCL
+    Descriptor loop_file_;  // while we write to a loop device: has a flock(2) on its file
 };
 
 bool Image::excludes(ImageUse use) const {
@@ -123,7 +136,9 @@ void Image::remove(ImageUse use) {
     assert(users(use) > 0);
     --users(use);
     const bool writing = users(ImageUse::write) + users(ImageUse::write_alone) > 0;
-    if (!writing) exclusive_ = Descriptor();
+    if (writing) return;
+    exclusive_ = Descriptor();
+    loop_file_ = Descriptor();
 }
 
 bool Image::allowed(ImageUse use, int descriptor) {
@@ -131,10 +146,7 @@ bool Image::allowed(ImageUse use, int descriptor) {
     if (exclusive_.is_open()) return true;
     if (others_lock(locks_.get(), no_reading)) return false;
     if (use == ImageUse::read) return true;
-    for (const off_t byte : {writes, resizes, no_writing}) {
-        if (others_lock(locks_.get(), byte)) return false;
-    }
-    return take_exclusive(descriptor);
+    return !others_write(locks_.get()) && take_exclusive(descriptor);
 }
 
 // Finds mounts, and programs with locks of another kind, which qemu's bytes do not show.
@@ -145,15 +157,37 @@ bool Image::take_exclusive(int descriptor) {
     if (!exclusive_.is_open() && errno != EBUSY) {
         throw std::system_error(errno, std::generic_category(), "open it exclusively");
     }
-    if (!exclusive_.is_open() || S_ISBLK(is_.st_mode)) return exclusive_.is_open();
-    const bool locked = ::flock(exclusive_.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
-    return locked && !loop_device(is_);
+    if (!exclusive_.is_open()) return false;
+    if (S_ISBLK(is_.st_mode)) return take_loop_file(descriptor);
+    return take_flock(exclusive_.get(), LOCK_EX) && !loop_device(is_);
+}
+
+// A server of the file itself has an exclusive lock. Devices of parts of the file may have servers
+// of their own, so they share theirs.
+bool Image::take_loop_file(int device) {
+    auto [file, whole] = open_loop_file(device);
+    if (!file.is_open()) return true;
+    loop_file_ = std::move(file);
+    if (others_lock(loop_file_.get(), no_reading) || others_write(loop_file_.get())) return false;
+    return take_flock(loop_file_.get(), whole ? LOCK_EX : LOCK_SH);
+}
+
+// The user of a loop device's file, which may be another export of this process. Nothing if the
+// device itself is in use.
+std::optional<std::string> loop_file_user(int device) {
+    const LoopFile loop = open_loop_file(device);
+    struct stat file {};
+    if (!loop.file.is_open() || ::fstat(loop.file.get(), &file) != 0) return {};
+    if (!open_again(device, O_RDWR | O_EXCL).is_open()) return {};
+    const auto who = file_locker(file, {.self = 0});
+    return who ? "its file is " + *who : who;
 }
 
 // Names the user of the image, for a person.
-std::string user_of(const struct stat& image) {
+std::string user_of(int descriptor, const struct stat& image) {
     std::optional<std::string> who;
-    if (S_ISBLK(image.st_mode)) who = device_user(device_path(image.st_rdev));
+    if (S_ISBLK(image.st_mode)) who = loop_file_user(descriptor);
+    if (S_ISBLK(image.st_mode) && !who) who = device_user(device_path(image.st_rdev));
     if (!who) who = loop_device(image);
     if (!who) who = file_locker(image);
     return who.value_or("its user cannot be seen from here");
@@ -249,7 +283,8 @@ std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string&
     std::string advice = "; end that first";
     if (use == ImageUse::write) advice += ", serve it with --read-only";
     if (use != ImageUse::write_alone) advice += ", or insist with --force-shared";
-    throw std::runtime_error("open " + name + ": it is in use: " + user_of(is) + advice);
+    throw std::runtime_error("open " + name + ": it is in use: " + user_of(descriptor, is) +
+                             advice);
 }
 
 }  // namespace blkscope

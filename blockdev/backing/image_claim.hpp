@@ -2,7 +2,12 @@
 //
 // A writing server takes an exclusive flock(2) on a regular file. A block device is opened with
 // O_EXCL, which the kernel refuses for a mounted one. The server also looks for a loop device that
-// writes to the file, and for the locks of qemu. Each byte is a yes or a no of some qemu program:
+// writes to the file, and for the locks of qemu.
+//
+// A server of a loop device does the same with its file. The flock(2) is shared if the device has
+// only a part of the file. A file that is deleted, or that may not be opened, is left out.
+//
+// The locks of qemu are bytes. Each is a yes or a no of some qemu program:
 //
 //     byte   101: writes   103: may resize              what the program does
 //     byte   200: no reading   201: no writing          what others must not do

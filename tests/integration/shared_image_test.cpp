@@ -4,13 +4,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "../unit/loop_device.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -64,6 +67,19 @@ TEST_F(SharedImage, IsTheSameUnderAnotherName) {
         image_ = path(name);
         expect_refused(second(), "(blkscope)");
     }
+}
+
+TEST_F(SharedImage, IsTheSameBehindALoopDevice) {
+    serve(image_);
+    const LoopDevice loop(image_);
+    if (!loop.is_there()) GTEST_SKIP() << "SKIPPED: no loop device here: " << std::strerror(errno);
+    image_ = loop.path();
+    expect_refused(second(), "its file is locked by process " + std::to_string(server_->pid()) +
+                                 " (blkscope)");
+    const auto reader = serve_beside(image_, "reader", {"--read-only"});
+    EXPECT_EQ(Client(uri_at("reader")).try_read(0, 512), 0);
+    const auto insisting = serve_beside(image_, "insisting", {"--force-shared"});
+    EXPECT_EQ(Client(uri_at("insisting")).try_write(0, 512), 0);
 }
 
 // The reload fails as a whole, and says why; what was served still is.

@@ -5,17 +5,25 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <linux/loop.h>
 #include <sys/file.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <list>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <vector>
+
+#include "../loop_device.hpp"
+#include "base/descriptor.hpp"
 
 namespace blkscope {
 namespace {
@@ -196,6 +204,90 @@ TEST_F(Claims, ToWriteAloneExcludeAllOtherWritersOfThisProcess) {
         EXPECT_NE(refusal(ImageUse::write_alone), "");
     }
     EXPECT_EQ(refusal(ImageUse::write_alone), "");
+}
+
+// Claims on loop devices of the file.
+class ClaimsOnLoopDevices : public Claims {
+  protected:
+    void SetUp() override {
+        Claims::SetUp();
+        ASSERT_EQ(ftruncate(ours_, off_t{4} << 20), 0);
+        if (!add_loop_device()) {
+            GTEST_SKIP() << "SKIPPED: no loop device here: " << std::strerror(errno);
+        }
+    }
+
+    /// Another loop device of the file, or of a part of it.
+    bool add_loop_device(uint64_t offset = 0, uint64_t bytes = 0) {
+        const test::LoopDevice& device = devices_.emplace_back(path_);
+        const Descriptor disk(open(device.path().c_str(), O_RDWR | O_CLOEXEC));
+        if (!device.is_there() || !disk.is_open()) return false;
+        loop_info64 info{};
+        info.lo_offset = offset;
+        info.lo_sizelimit = bytes;
+        return ioctl(disk.get(), LOOP_SET_STATUS64, &info) == 0;
+    }
+    /// A claim on the last device.
+    [[nodiscard]] std::shared_ptr<const ImageClaim> claim_disk(ImageUse use) const {
+        const Descriptor disk(open(devices_.back().path().c_str(), O_RDWR | O_CLOEXEC));
+        return claim_image(disk.get(), "the disk", use);
+    }
+    [[nodiscard]] std::string refusal_of_disk(ImageUse use) const {
+        try {
+            return claim_disk(use) != nullptr ? "" : "no claim";
+        } catch (const std::runtime_error& error) {
+            return error.what();
+        }
+    }
+
+    std::list<test::LoopDevice> devices_;
+};
+
+TEST_F(ClaimsOnLoopDevices, ToWriteAreRefusedWhereAnotherWritesToTheFile) {
+    ASSERT_EQ(flock(other_, LOCK_EX), 0);
+    const std::string why = refusal_of_disk(ImageUse::write);
+    EXPECT_EQ(why.rfind("open the disk: it is in use: its file is locked by process ", 0), 0u)
+        << why;
+    EXPECT_NE(why.find("--read-only, or insist with --force-shared"), std::string::npos) << why;
+    EXPECT_EQ(refusal_of_disk(ImageUse::read), "");
+    EXPECT_EQ(refusal_of_disk(ImageUse::write_shared), "");
+    ASSERT_EQ(flock(other_, LOCK_UN), 0);
+    EXPECT_EQ(refusal_of_disk(ImageUse::write), "");
+    other_locks(F_RDLCK, 101);
+    EXPECT_NE(refusal_of_disk(ImageUse::write), "");
+}
+
+TEST_F(ClaimsOnLoopDevices, ToWriteLockTheFile) {
+    const auto reader = claim_disk(ImageUse::read);
+    EXPECT_EQ(flock(other_, LOCK_EX | LOCK_NB), 0);
+    EXPECT_EQ(flock(other_, LOCK_UN), 0);
+    auto writer = claim_disk(ImageUse::write);
+    EXPECT_EQ(flock(other_, LOCK_SH | LOCK_NB), -1);
+    writer.reset();
+    EXPECT_EQ(flock(other_, LOCK_SH | LOCK_NB), 0);
+}
+
+TEST_F(ClaimsOnLoopDevices, AreRefusedForASecondDeviceOfTheSameBytes) {
+    const auto writer = claim_disk(ImageUse::write);
+    ASSERT_TRUE(add_loop_device());
+    EXPECT_NE(refusal_of_disk(ImageUse::write), "");
+}
+
+TEST_F(ClaimsOnLoopDevices, OfTwoPartsOfAFileAreNotInEachOthersWay) {
+    ASSERT_TRUE(add_loop_device(0, 2 << 20));
+    const auto writer = claim_disk(ImageUse::write);
+    ASSERT_TRUE(add_loop_device(2 << 20));
+    EXPECT_EQ(refusal_of_disk(ImageUse::write), "");
+    EXPECT_EQ(flock(other_, LOCK_EX | LOCK_NB), -1);
+}
+
+// The path that the kernel tells may have another file by now.
+TEST_F(ClaimsOnLoopDevices, DoNotLookForAFileThatWasDeleted) {
+    ASSERT_EQ(flock(other_, LOCK_EX), 0);
+    ASSERT_EQ(unlink(path_.c_str()), 0);
+    EXPECT_EQ(refusal_of_disk(ImageUse::write), "");
+    std::ofstream(path_) << "another file";
+    EXPECT_EQ(refusal_of_disk(ImageUse::write), "");
 }
 
 }  // namespace
