@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/log_line.hpp"
+
 namespace blkscope::rbd {
 namespace {
 
@@ -38,7 +40,7 @@ class Pending {
             changed_.wait_for(lock, end_time_max, [this] { return threads_ == 0; });
         if (answers && left_open_.empty()) return;
         if (!answers) {
-            std::fputs("blkscope: rbd: the cluster does not answer; an image stays open\n", stderr);
+            log_line("rbd: the cluster does not answer; an image stays open");
         }
         std::fflush(nullptr);
         std::_Exit(1);
@@ -59,8 +61,7 @@ class Pending {
 
     // librbd goes on to use what the image and its operations have.
     void leave_open(std::shared_ptr<Closing> closing, const std::system_error& failure) {
-        std::fprintf(stderr, "blkscope: rbd: no thread to close an image: %s; it stays open\n",
-                     failure.code().message().c_str());
+        log_line("rbd: no thread to close an image: ", failure.code().message(), "; it stays open");
         const std::lock_guard lock(mutex_);
         left_open_.push_back(std::move(closing));
     }

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "rbd/load.hpp"
 
 namespace blkscope::rbd {
@@ -186,20 +186,16 @@ void RbdBacking::note_orphans() {
     if (before == now) return;
     kstat_.orphans_are(now);
     if (before == 0) {
-        std::fprintf(stderr, "blkscope: %s: the cluster does not answer; requests fail\n",
-                     text_.c_str());
+        log_line(text_, ": the cluster does not answer; requests fail");
     } else if (now == 0) {
-        std::fprintf(stderr, "blkscope: %s: the cluster answers again\n", text_.c_str());
+        log_line(text_, ": the cluster answers again");
     }
 }
 
 void RbdBacking::note_blocklisted() {
     if (kstat_.blocklisted()) return;
     kstat_.blocklisted_is();
-    std::fprintf(stderr,
-                 "blkscope: %s: the cluster has put this client on its blocklist; reload the "
-                 "server\n",
-                 text_.c_str());
+    log_line(text_, ": the cluster has put this client on its blocklist; reload the server");
 }
 
 // ---- Reads of the device itself ----

@@ -4,10 +4,11 @@
 #include <array>
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <new>
 #include <stdexcept>
 #include <utility>
+
+#include "base/log_line.hpp"
 
 namespace blkscope {
 namespace {
@@ -35,8 +36,7 @@ VolatileCache::VolatileCache(std::unique_ptr<Backing> durable,
 
 VolatileCache::~VolatileCache() {
     if (write_back()) return;
-    std::fprintf(stderr, "blkscope: %s: the crash cache could not be written back\n",
-                 durable_->describe().c_str());
+    log_line(durable_->describe(), ": the crash cache could not be written back");
 }
 
 void VolatileCache::write(uint64_t offset, std::span<const std::byte> data) {

@@ -1,9 +1,9 @@
 #include "blockdev/device/controls.hpp"
 
 #include <cassert>
-#include <cstdio>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "blockdev/accounting/accounting.hpp"
 #include "blockdev/accounting/faults_kstat.hpp"
 #include "blockdev/accounting/limits_kstat.hpp"
@@ -228,8 +228,7 @@ bool Controls::clear_sync_error() {
     if (!device_.synced_) return false;
     device_.sync_error_ = 0;
     device_.accounting_->commands().sync_error_cleared();
-    std::fprintf(stderr, "blkscope: %s: the failed sync was cleared; data may have been lost\n",
-                 device_.subject_.name.c_str());
+    log_line(device_.subject_.name, ": the failed sync was cleared; data may have been lost");
     return true;
 }
 

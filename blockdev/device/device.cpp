@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "blockdev/accounting/accounting.hpp"
 #include "blockdev/device/detours.hpp"
 #include "blockdev/device/extents.hpp"
@@ -329,10 +329,8 @@ void Device::note_sync(Buf& buf) {
         accounting_->commands().sync_failed(sync_error_);
         // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's buffer belongs to the thread
         const char* const why = std::strerror(sync_error_);
-        std::fprintf(stderr,
-                     "blkscope: %s: sync: %s; data may be lost, so FLUSH and FUA fail until the "
-                     "export is served again\n",
-                     subject_.name.c_str(), why);
+        log_line(subject_.name, ": sync: ", why,
+                 "; data may be lost, so FLUSH and FUA fail until the export is served again");
     }
     if (buf.op == Buf::Op::flush && buf.error == 0) synced_ = true;
     // The kernel reports a failure once to each description. A sync that ends later may have

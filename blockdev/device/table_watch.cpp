@@ -1,8 +1,9 @@
 #include "blockdev/device/table_watch.hpp"
 
-#include <cstdio>
 #include <span>
 #include <utility>
+
+#include "base/log_line.hpp"
 
 namespace blkscope {
 
@@ -21,10 +22,7 @@ std::optional<std::vector<Partition>> TableWatch::take(TableLook look) {
 }
 
 void TableWatch::tell(const std::string& problem) {
-    if (problem != problem_) {
-        std::fprintf(stderr, "blkscope: %s: partition table ignored: %s\n", subject_.name.c_str(),
-                     problem.c_str());
-    }
+    if (problem != problem_) log_line(subject_.name, ": partition table ignored: ", problem);
     problem_ = problem;
 }
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <thread>
 
 #include "base/decimal.hpp"
+#include "base/log_line.hpp"
 #include "blockdev/backing/image_user.hpp"
 #include "driver/attach/program.hpp"
 #include "driver/attach/receivers.hpp"
@@ -215,9 +215,8 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
         const int process = attached_by(options.device);
         if (reads_all(options)) return;
         const bool last = attempt == attach_attempts_max || is_taken(options.device, process);
-        std::fprintf(stderr, "blkscope: %s: the kernel does not read all its connections; %s\n",
-                     what.c_str(),
-                     last ? "a request may wait for its timeout" : "they are made again");
+        log_line(what, ": the kernel does not read all its connections; ",
+                 last ? "a request may wait for its timeout" : "they are made again");
         if (last) return;
         disconnect(what, options.device);
     }

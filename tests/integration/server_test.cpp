@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <thread>
 #include <vector>
 
+#include "raw_client.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -276,6 +278,87 @@ TEST_F(Server, AKilledServersPlaceIsTakenByTheNext) {
     EXPECT_EQ(server_->output(), "nbd0 " + uri("disk.img") + "\n");
     EXPECT_EQ(Client(uri()).read(0, 4096), std::vector<char>(4096, 'k'));
     EXPECT_EQ(read_io().reads, 1u);
+}
+
+// ---- Output that nobody takes ----
+
+TEST_F(Server, AFullDiskBehindTheLogEndsNothing) {
+    server_ = std::make_unique<Process>(
+        std::vector<std::string>{BLKSCOPE_BINARY, "serve", "memory:1M", "--unix", socket_,
+                                 "--handshake-timeout", "1", "--max-handshakes", "1"},
+        path("server.log"), "/dev/full");
+    ASSERT_TRUE(eventually([&] { return fs::exists(socket_) && !server_->output().empty(); }));
+    RawClient(socket_).text(std::string(100, 'y')).send();
+    const RawClient makes_room(socket_);
+    const RawClient is_too_slow(socket_);
+    EXPECT_FALSE(eventually([&] { return !server_->running(); }, std::chrono::milliseconds(1500)));
+    succeed({BLKSCOPE_BINARY, "set", "nbd0", "queue-depth=3"});
+    EXPECT_EQ(Client(uri()).try_write(0, 512), 0);
+    EXPECT_EQ(stop_server(), 0);
+}
+
+TEST_F(Server, AFailureThatCannotBeToldIsStillAStatus) {
+    const auto status = [&](const std::string& command) {
+        return run({"sh", "-c", BLKSCOPE_BINARY " " + command + " 2>/dev/full"}).status;
+    };
+    EXPECT_EQ(status("serve " + path("absent.img")), 1);
+    EXPECT_EQ(status("serve --absent"), 2);
+    EXPECT_EQ(status("set nbd0 queue-depth=3"), 1);
+}
+
+// A pipe whose reader has stopped.
+class UnreadPipe {
+  public:
+    explicit UnreadPipe(const std::string& path) {
+        EXPECT_EQ(mkfifo(path.c_str(), 0600), 0);
+        end_ = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NONBLOCK);
+        EXPECT_GE(end_, 0);
+    }
+    ~UnreadPipe() { close(end_); }
+    UnreadPipe(const UnreadPipe&) = delete;
+    UnreadPipe& operator=(const UnreadPipe&) = delete;
+
+    void fill() const {
+        while (write(end_, "x", 1) == 1) {
+        }
+    }
+
+  private:
+    int end_;
+};
+
+TEST_F(Server, AnUnreadLogHoldsUpNeitherClientsNorTheEnd) {
+    const UnreadPipe log(path("log"));
+    server_ = std::make_unique<Process>(
+        std::vector<std::string>{BLKSCOPE_BINARY, "serve", "memory:1M", "--unix", socket_,
+                                 "--max-connections", "1"},
+        path("server.log"), path("log"));
+    ASSERT_TRUE(eventually([&] { return fs::exists(socket_) && !server_->output().empty(); }));
+    log.fill();
+    {
+        const Client served(uri());
+        for (int i = 0; i < 5; ++i) EXPECT_TRUE(RawClient(socket_).closed());
+    }
+    const auto served = [&] { return run({"timeout", "1", "nbdinfo", uri()}).status == 0; };
+    EXPECT_TRUE(eventually(served));
+    server_->signal(SIGTERM);
+    EXPECT_TRUE(eventually([&] { return !server_->running(); }));
+}
+
+TEST_F(Server, AReloadsLinesForAnUnreadPipeAreLostAndNobodyWaits) {
+    const UnreadPipe output(path("output"));
+    configure(R"({"name": "a", "backing": "memory:1M"})");
+    server_ = std::make_unique<Process>(
+        std::vector<std::string>{BLKSCOPE_BINARY, "serve", "--config", path("lab.json")},
+        path("output"), path("server.log"));
+    ASSERT_TRUE(eventually([&] { return run({"nbdinfo", uri("a")}).status == 0; }));
+    output.fill();
+    configure(R"({"name": "a", "backing": "memory:1M"}, {"name": "b", "backing": "memory:2M"})");
+    server_->signal(SIGHUP);
+    const auto served = [&] { return run({"timeout", "1", "nbdinfo", uri("b")}).status == 0; };
+    EXPECT_TRUE(eventually(served));
+    server_->signal(SIGTERM);
+    EXPECT_TRUE(eventually([&] { return !server_->running(); }));
 }
 
 // ---- The end ----

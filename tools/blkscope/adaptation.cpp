@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "tools/blkscope/behaviour_config.hpp"
 
 namespace blkscope {
@@ -66,7 +66,7 @@ void Adaptation::apply() {
         for (model::FaultRule& rule : wanted_.faults) device_.add_fault(std::move(rule));
     }
     for (const std::string& change : changes_) {
-        fmt::print(stderr, "blkscope: {}: {}\n", device_.name(), change);
+        log_line(device_.name(), ": ", change);
     }
 }
 

@@ -1,10 +1,9 @@
 #include "tools/blkscope/attachment.hpp"
 
-#include <fmt/format.h>
-
 #include <boost/asio/post.hpp>
-#include <cstdio>
 #include <utility>
+
+#include "base/log_line.hpp"
 
 namespace blkscope {
 
@@ -36,7 +35,7 @@ Attachment::~Attachment() {
         if (attached_by_ == 0 || attached_by(device_) != attached_by_) return;
         detach(device_, {.force = true});  // its server ends, so its users lose it in any case
     } catch (const std::exception& error) {
-        fmt::print(stderr, "blkscope: {}\n", error.what());
+        log_line(error.what());
     }
 }
 

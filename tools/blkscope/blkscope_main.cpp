@@ -1,11 +1,9 @@
 // blkscope: serve, attach and detach. Each other command is another program's: see programs.hpp.
 
-#include <fmt/format.h>
-
-#include <cstdio>
 #include <exception>
 
 #include "base/detached_thread.hpp"
+#include "base/log_line.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/programs.hpp"
 #include "tools/blkscope/serving_commands.hpp"
@@ -17,7 +15,7 @@ int main(int argc, char** argv) {
             blkscope::become_program({words.begin() + 1, words.end()});
         }
     } catch (const std::exception& failure) {
-        fmt::print(stderr, "blkscope: {}\n", blkscope::failure_text(failure));
+        blkscope::log_line(blkscope::failure_text(failure));
         return 1;
     }
     blkscope::ServingCommands commands;

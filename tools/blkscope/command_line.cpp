@@ -1,15 +1,13 @@
 #include "tools/blkscope/command_line.hpp"
 
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <stdexcept>
 
 #include "base/descriptor_limit.hpp"
+#include "base/log_line.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/help.hpp"
 #include "tools/program/nearest.hpp"
@@ -58,7 +56,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Words& word
     if (why.empty()) why = unknown_option(commands.empty() ? app : *commands.front());
     if (why.empty()) why = error.what();
     const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
-    fmt::print(stderr, "blkscope: usage: {}; see 'blkscope{} --help'\n", why, command);
+    log_line("usage: ", why, "; see 'blkscope", command, " --help'");
     return bad_usage;
 }
 
@@ -75,7 +73,7 @@ int parse_and_run(CommandSet& commands, const Words& words) {
     } catch (const CLI::ParseError& error) {
         return explain(app, error, words);
     } catch (const std::invalid_argument& error) {
-        fmt::print(stderr, "blkscope: {}\n", error.what());
+        log_line(error.what());
         return bad_usage;
     }
 }
@@ -92,7 +90,7 @@ int run_commands(CommandSet& commands, const Words& words) {
     try {
         return parse_and_run(commands, words);
     } catch (const std::exception& failure) {
-        fmt::print(stderr, "blkscope: {}\n", failure_text(failure));
+        log_line(failure_text(failure));
     }
     return 1;
 }

@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "base/log_line.hpp"
 #include "blockdev/device/device.hpp"
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/behaviour_config.hpp"
@@ -86,7 +86,7 @@ class Answer {
     Json clear_error();
     Json list_clients() const;
     void log(const std::string& what) const {
-        fmt::print(stderr, "blkscope: {}: {} {}\n", device_.name(), who_.text(), what);
+        log_line(device_.name(), ": ", who_.text(), " ", what);
     }
 
     Device& device_;
@@ -210,7 +210,7 @@ Json crash(nbd::Server& server, const nbd::Peer& who, const ControlRequest& requ
     Json devices = Json::array();
     for (const nbd::PowerLoss& loss : server.lose_power(exports)) {
         const std::string line = line_of(loss);
-        fmt::print(stderr, "blkscope: {}: {} crash: {}\n", loss.device, who.text(), line);
+        log_line(loss.device, ": ", who.text(), " crash: ", line);
         devices.push_back({{"device", loss.device}, {"line", line}});
     }
     return {{"ok", true}, {"devices", std::move(devices)}};

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "base/log_line.hpp"
 #include "tools/blkscope/behaviour_config.hpp"
 #include "tools/blkscope/config.hpp"
 #include "tools/blkscope/control_client.hpp"
@@ -37,7 +38,7 @@ class Collector {
 
 void print_warnings(const StrictJson& answer) {
     for (const StrictJson& warning : answer.at("warnings")) {
-        fmt::print(stderr, "blkscope: {}\n", warning.get<std::string>());
+        log_line(warning.get<std::string>());
     }
 }
 

@@ -15,7 +15,6 @@
 #include <cassert>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <list>
 #include <mutex>
@@ -26,6 +25,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/log_line.hpp"
 #include "base/run_directory.hpp"
 #include "driver/nbd/server/log_limit.hpp"
 #include "kstat/provider/run_directory.hpp"
@@ -185,7 +185,7 @@ void ControlSocket::Loop::guarded_turn() {
     try {
         turn();
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "blkscope: the control socket closes its clients: %s\n", error.what());
+        log_line("the control socket closes its clients: ", error.what());
         clients_.clear();
         std::this_thread::sleep_for(failure_pause);
     }

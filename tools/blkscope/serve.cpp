@@ -22,6 +22,7 @@
 
 #include "base/descriptor.hpp"
 #include "base/descriptor_limit.hpp"
+#include "base/log_line.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "kstat/provider/publish.hpp"
@@ -108,12 +109,12 @@ ServiceConfig find_config(const ServeOptions& options) {
 void warn_of_descriptors(const Service& service) {
     const std::string shortage = nbd::descriptor_shortage(
         descriptor_limit(), nbd::open_descriptors(), service.server().descriptors_to_come());
-    if (!shortage.empty()) fmt::print(stderr, "blkscope: {}\n", shortage);
+    if (!shortage.empty()) log_line(shortage);
 }
 
 void warn_of_backings(const Service& service) {
     for (const std::string& line : backing_warnings(service.config().exports, memory_room())) {
-        fmt::print(stderr, "blkscope: {}\n", line);
+        log_line(line);
     }
 }
 
@@ -198,20 +199,22 @@ class Reloader {
             const ServiceChange change = service_.change(config, std::move(opened));
             std::vector<std::string> come = change.added;
             come.insert(come.end(), change.replaced.begin(), change.replaced.end());
+            std::string lines;
             if (!come.empty()) {
                 warn_of_backings(service_);
-                service_.announce(come);
+                lines = service_.announcement(come);
             }
             warn_of_descriptors(service_);
-            print(change);
+            lines += summary(change);
+            // The reader of the first lines may have stopped: new clients and signals must not wait for it.
+            offer(STDOUT_FILENO, lines, reader_pause_max);
         } catch (const std::exception& failure) {
             refuse(failure);
         }
     }
 
     static void refuse(const std::exception& failure) {
-        fmt::print(stderr, "blkscope: reload: {}; everything stays as it was\n",
-                   failure_text(failure));
+        log_line("reload: ", failure_text(failure), "; everything stays as it was");
     }
 
     void end_reload() {
@@ -220,14 +223,16 @@ class Reloader {
         if (std::exchange(again_, false)) reload();
     }
 
-    void print(const ServiceChange& change) const {
+    [[nodiscard]] std::string summary(const ServiceChange& change) const {
         const std::string source =
             options_.config_path.empty() ? "the command line" : options_.config_path;
-        fmt::print("reloaded {}: {} added, {} replaced, {} removed", source, change.added.size(),
-                   change.replaced.size(), change.removed.size());
-        if (!change.adapted.empty()) fmt::print(", {} changed in place", change.adapted.size());
-        fmt::print("\n");
-        std::fflush(stdout);
+        std::string line =
+            fmt::format("reloaded {}: {} added, {} replaced, {} removed", source,
+                        change.added.size(), change.replaced.size(), change.removed.size());
+        if (!change.adapted.empty()) {
+            line += fmt::format(", {} changed in place", change.adapted.size());
+        }
+        return line + "\n";
     }
 
     asio::io_context& io_;
@@ -241,17 +246,18 @@ class Reloader {
 
 // Ends the process while a backing does not answer: its memory and its thread cannot be freed.
 [[noreturn]] void give_up() {
-    fmt::print(stderr,
-               "blkscope: stop: a backing has not answered for {} s; what clients wrote "
-               "and did not flush may be lost\n",
-               stop_time_max.count());
+    log_line(
+        fmt::format("stop: a backing has not answered for {} s; what clients wrote "
+                    "and did not flush may be lost",
+                    stop_time_max.count()));
     std::_Exit(1);
 }
 
 // Tells the user and the service manager that all is ready, the attached device included.
 void tell_ready(const Service& service, const std::string& attached_device) {
-    service.announce();
-    if (!attached_device.empty()) fmt::print("{} attached\n", attached_device);
+    std::string lines = service.announcement();
+    if (!attached_device.empty()) lines += attached_device + " attached\n";
+    std::fputs(lines.c_str(), stdout);
     std::fflush(stdout);
     notify_manager("READY=1");
 }

@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "blockdev/accounting/histogram_switch.hpp"
 #include "blockdev/backing/backing.hpp"
 #include "blockdev/backing/crash_backing.hpp"
@@ -177,10 +177,10 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, std::unique_ptr<Backin
 // A start that fails says why in one line, and no more.
 void Service::log_behaviours() {
     for (const std::string& line : std::exchange(opened_, {})) {
-        fmt::print(stderr, "blkscope: {}\n", line);
+        log_line(line);
     }
     for (const std::string& line : settings_without_clients(config_)) {
-        fmt::print(stderr, "blkscope: {}\n", line);
+        log_line(line);
     }
 }
 
@@ -307,14 +307,15 @@ ServiceChange Service::change(ServiceConfig config, OpenedBackings opened_before
     return change;
 }
 
-void Service::announce(const std::vector<std::string>& names) const {
+std::string Service::announcement(const std::vector<std::string>& names) const {
+    std::string lines;
     for (size_t i = 0; i < server_.exports(); ++i) {
         for (const nbd::Uri& uri : server_.uris(i)) {
             if (!names.empty() && !contains(names, uri.export_name)) continue;
-            fmt::print("{} {}\n", server_.device(i).name(), uri.text());
+            lines += fmt::format("{} {}\n", server_.device(i).name(), uri.text());
         }
     }
-    std::fflush(stdout);
+    return lines;
 }
 
 }  // namespace blkscope

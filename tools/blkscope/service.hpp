@@ -65,9 +65,9 @@ class Service {
     [[nodiscard]] nbd::Server& server() { return server_; }
     [[nodiscard]] const nbd::Server& server() const { return server_; }
 
-    /// Prints a line for each export and address: the device's name and the URI. If `names` is not
-    /// empty, prints only these exports.
-    void announce(const std::vector<std::string>& names = {}) const;
+    /// A line for each export and address: the device's name and the URI. If `names` is not empty,
+    /// only for these exports.
+    [[nodiscard]] std::string announcement(const std::vector<std::string>& names = {}) const;
 
   private:
     using Listening = std::pair<ListenAddress, nbd::Uri>;

@@ -1,16 +1,15 @@
 #include "tools/top/top.hpp"
 
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <clocale>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/signals.hpp"
 #include "tools/top/batch.hpp"
@@ -149,7 +148,7 @@ int run_in_lines(const Options& options) {
         model.take(look);
         const std::vector<std::string> missing = missing_names(options, look);
         if ((model.devices().empty() || !missing.empty()) && !std::exchange(told, true)) {
-            fmt::print(stderr, "blkscope: top: {}\n", iostat::no_devices_text(missing));
+            log_line("top: ", iostat::no_devices_text(missing));
         }
         program::print(batch_report(model), "top: cannot write");
         if (looks.was_the_last()) return 0;

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <stdexcept>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/log_line.hpp"
 #include "driver/nbd/client/upstream_backing.hpp"
 #include "driver/nbd/client/upstream_terms.hpp"
 
@@ -27,7 +27,7 @@ std::vector<RemoteConnection> connect_first(const Uri& uri, const UpstreamOption
         } catch (const std::runtime_error& error) {
             if (!options.wait) throw;
             if (!std::exchange(said, true)) {
-                fmt::print(stderr, "blkscope: {}; waiting for it\n", error.what());
+                log_line(error.what(), "; waiting for it");
             }
         }
         std::this_thread::sleep_for(first_pause);
@@ -44,9 +44,8 @@ void check_usable(const Uri& uri, const std::vector<RemoteConnection>& connectio
         if (!why.empty()) throw std::runtime_error(fmt::format("{}: {}", uri.text(), why));
     }
     if (connections.size() == wanted) return;
-    fmt::print(stderr,
-               "blkscope: {}: one connection instead of {}, because the server allows no more\n",
-               uri.text(), wanted);
+    log_line(fmt::format("{}: one connection instead of {}, because the server allows no more",
+                         uri.text(), wanted));
 }
 
 }  // namespace

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstdio>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "blockdev/ring/planted.hpp"
 #include "driver/nbd/client/upstream_terms.hpp"
 
@@ -65,8 +65,8 @@ void UpstreamLink::wake_in(hrtime_t ns) {
 }
 
 void UpstreamLink::log(std::string_view what, std::string_view why) const {
-    fmt::print(stderr, "blkscope: {}{}{}: {}: {}\n", kstat_.device(),
-               kstat_.device().empty() ? "" : ": ", target_.name, what, why);
+    log_line(kstat_.device(), kstat_.device().empty() ? "" : ": ", target_.name, ": ", what, ": ",
+             why);
 }
 
 // ---- Requests ----

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 #include <utility>
+
+#include "base/log_line.hpp"
 
 namespace blkscope::nbd {
 
@@ -34,9 +35,9 @@ void LogLimit::print(std::string_view line) {
 void LogLimit::print(std::string_view line, Time now) {
     if (!admit(now)) return;
     if (const uint64_t lines = take_left_out()) {
-        fmt::print(stderr, "blkscope: {} lines about clients left out\n", lines);
+        log_line(fmt::format("{} lines about clients left out", lines));
     }
-    fmt::print(stderr, "blkscope: {}\n", line);
+    log_line(line);
 }
 
 }  // namespace blkscope::nbd

@@ -4,11 +4,11 @@
 #include <cassert>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <deque>
 #include <stdexcept>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "blockdev/backing/crash_backing.hpp"
 #include "driver/nbd/server/export.hpp"
 #include "driver/nbd/server/workers.hpp"
@@ -52,8 +52,7 @@ class Unpowered {
         try {
             power_on();
         } catch (const std::exception& error) {  // no memory for the model's new begin
-            std::fprintf(stderr, "blkscope: %s: power on: %s\n", exp_->device.name().c_str(),
-                         error.what());
+            log_line(exp_->device.name(), ": power on: ", error.what());
         }
     }
     Unpowered(const Unpowered&) = delete;

@@ -44,7 +44,7 @@ void Reception::end_one_for(const Peer& newcomer) {
     assert(number);
     const auto found = negotiations_.find(*number);
     assert(found != negotiations_.end());
-    const std::shared_ptr<Negotiation> chosen = std::move(found->second);
+    const std::shared_ptr<Negotiation> chosen = found->second;
     log(fmt::format(
         "handshake with {} ended to make room for {}: the former has {} of {} handshakes",
         chosen->peer().text(), newcomer.text(), shares_.of_client(chosen->peer()), handshakes()));

@@ -19,6 +19,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/log_line.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/tls/tls_error.hpp"
 #include "driver/nbd/tls/tls_keys.hpp"
@@ -79,7 +80,7 @@ File open_file(const std::string& path, std::string_view todo) {
 void warn_if_exposed(const std::string& path) {
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0 || (info.st_mode & S_IROTH) == 0) return;
-    fmt::print(stderr, "blkscope: {}: every user may read this key; chmod 600 it\n", path);
+    log_line(path, ": every user may read this key; chmod 600 it");
 }
 
 // Without this OpenSSL would ask on the terminal.
@@ -194,8 +195,7 @@ void warn_if_untimely(SSL_CTX* context, const std::string& path) {
     const auto warn = [&](const X509* certificate, std::string_view which) {
         const std::string why = untimely(certificate);
         if (why.empty()) return;
-        fmt::print(stderr, "blkscope: {}: {} {}, and clients refuse it; make a new one\n", path,
-                   which, why);
+        log_line(path, ": ", which, " ", why, ", and clients refuse it; make a new one");
     };
     const X509* const own = SSL_CTX_get0_certificate(context);
     assert(own != nullptr);

@@ -1,11 +1,10 @@
 #include "driver/nbd/transmission/closing_exports.hpp"
 
-#include <fmt/format.h>
-
 #include <cassert>
 #include <cstring>
 #include <utility>
 
+#include "base/log_line.hpp"
 #include "blockdev/ring/planted.hpp"
 #include "driver/nbd/transmission/session_limits.hpp"
 
@@ -64,9 +63,8 @@ void ClosingExports::flushed(Buf& buf) {
     closing.owner->all_flushed_.store(false);
     // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's buffer belongs to the thread
     const char* const why = std::strerror(buf.error);
-    fmt::print(stderr,
-               "blkscope: {}: flush at the end: {}; data that was not flushed before may be lost\n",
-               closing.exp->device.name(), why);
+    log_line(closing.exp->device.name(), ": flush at the end: ", why,
+             "; data that was not flushed before may be lost");
 }
 
 void ClosingExports::tick() {
