@@ -361,6 +361,28 @@ TEST_F(Server, AReloadsLinesForAnUnreadPipeAreLostAndNobodyWaits) {
     EXPECT_TRUE(eventually([&] { return !server_->running(); }));
 }
 
+// ---- Limits of the process ----
+
+TEST_F(Server, AWritePastTheLimitOfFileSizesIsAFullDisk) {
+    const std::string image = make_image("disk.img", 8 * mib);
+    server_ = start_process({"sh", "-c", "ulimit -f 2048; exec \"$@\"", "sh", BLKSCOPE_BINARY,
+                             "serve", "--unix", socket_, image});
+    Client client(uri());
+    EXPECT_EQ(client.try_write(0, 4096), 0);
+    for (const size_t bytes : {size_t{4096}, size_t{256} << 10}) {
+        EXPECT_EQ(client.try_write(4 * mib, bytes), ENOSPC);
+        EXPECT_EQ(client.try_write(4 * mib, bytes, 'x', LIBNBD_CMD_FLAG_FUA), ENOSPC);
+    }
+    EXPECT_EQ(client.try_write(4096, 4096), 0);
+    EXPECT_EQ(stop_server(), 0);
+}
+
+TEST_F(Server, AReportPastTheLimitOfFileSizesIsAFailure) {
+    serve("memory:1M");
+    const std::string command = "ulimit -f 0; exec " IOSTAT_BINARY " -xn > " + path("report");
+    EXPECT_EQ(run({"sh", "-c", command}).status, 2);
+}
+
 // ---- The end ----
 
 TEST_F(Server, LeavesNothingBehindWhenItEnds) {

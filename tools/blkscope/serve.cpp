@@ -299,6 +299,7 @@ void serve(const ServeOptions& options) {
     const Door door = find_door(options);
     ServiceConfig config = find_config(options);
     std::signal(SIGPIPE, SIG_IGN);
+    std::signal(SIGXFSZ, SIG_IGN);  // such a write fails with EFBIG, and ends one request
     asio::io_context io;
     asio::signal_set signals(io);
     // Before any thread is created: signals must have their actions before one can come. But while the start

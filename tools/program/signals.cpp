@@ -65,6 +65,7 @@ void watch_signals(std::initializer_list<int> ending_signals, Interrupts what) {
         watch(signal, note_end, flags);
     }
     handle(SIGPIPE, SIG_IGN, 0);
+    handle(SIGXFSZ, SIG_IGN, 0);
 }
 
 int ending_signal() {

@@ -20,8 +20,8 @@ enum class Interrupts {
 };
 
 /// Installs handlers for SIGCONT and for the signals that end the run. write(2) reports a closed
-/// pipe instead of a signal. A signal that was ignored when the process started stays ignored.
-/// Must be called once, before any other function of this file.
+/// pipe, and a file at the limit of sizes, instead of a signal. A signal that was ignored when the
+/// process started stays ignored. Must be called once, before any other function of this file.
 void watch_signals(std::initializer_list<int> ending = {}, Interrupts what = Interrupts::sleep);
 
 /// The last signal that ends the run; 0 if none has come.
