@@ -129,6 +129,27 @@ TEST_F(FrontDoor, AHangupDuringTheStartIsAReload) {
     EXPECT_EQ(Client(uri("b")).try_read(0, 512), 0);
 }
 
+TEST_F(FrontDoor, AReloadOfAPipeIsRefusedAndNobodyWaits) {
+    configure(a);
+    serve_config();
+    std::filesystem::rename(path("lab.json"), path("saved.json"));
+    ASSERT_EQ(mkfifo(path("lab.json").c_str(), 0600), 0);
+    reload("lab.json: not a regular file; everything stays as it was\n");
+    ASSERT_FALSE(HasFailure());  // a client of a server that waits would wait, too
+    EXPECT_EQ(Client(uri("a")).try_write(0, 512), 0);
+    std::filesystem::rename(path("saved.json"), path("lab.json"));
+    reload("0 added, 0 replaced, 0 removed\n");
+}
+
+TEST_F(FrontDoor, APipeIsReadAtTheStart) {
+    const std::string text = R"({"listen": ["unix:)" + socket_ + R"("], "exports": [)" + a + "]}";
+    ASSERT_EQ(mkfifo(path("lab.json").c_str(), 0600), 0);
+    std::thread writer([&] { write_config(text); });
+    serve_config();
+    writer.join();
+    EXPECT_EQ(Client(uri("a")).try_write(0, 512), 0);
+}
+
 TEST_F(FrontDoor, AReloadAddsReplacesAndRemovesAndDisturbsNobodyElse) {
     configure(std::string(a) + "," + b + R"(,{"name": "c", "backing": "memory:3M"})");
     serve_config();

@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -147,6 +148,14 @@ class HangupsLater {
   private:
     sigset_t before_{};
 };
+// To open a named pipe waits for its writer. The start may wait; clients of a server must not.
+void require_regular(const std::string& config_path) {
+    std::error_code ignored;  // reading the file tells it
+    const auto type = std::filesystem::status(config_path, ignored).type();
+    using Type = std::filesystem::file_type;
+    if (type != Type::fifo && type != Type::character) return;
+    throw std::invalid_argument(config_path + ": not a regular file");
+}
 
 // Applies the file, or the command line, again at each SIGHUP, until the process ends. While the
 // server stops, SIGHUP has no effect, but must not end the process. A server without a file ends
@@ -179,6 +188,7 @@ class Reloader {
     void reload() {
         notify_manager("RELOADING=1");
         try {
+            require_regular(options_.config_path);
             const ServiceConfig config = find_config(options_);
             opening_.emplace(
                 io_, service_.openings_elsewhere(config),
