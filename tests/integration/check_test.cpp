@@ -46,6 +46,21 @@ TEST_F(Check, AModelledDeviceFailsJustBelowItsTimeAndPassesAtIt) {
     EXPECT_EQ(both.status, 1) << both.output;
 }
 
+TEST_F(Check, AConditionThatFailsDoesSoThoughNobodyCanReadIt) {
+    serve("memory:1M");
+    const std::string command = BLKSCOPE_BINARY " check --for 1ms ";
+    const auto unread = [&](const std::string& condition) {
+        return run({"sh", "-c", command + "'" + condition + "' >/dev/full"});
+    };
+    EXPECT_EQ(unread("count(nbd0) > 0").status, 1);
+    EXPECT_EQ(unread("count(nbd0) == 0").status, 4);
+    EXPECT_EQ(unread("count(nbd0) == 0").output,
+              "blkscope: check: cannot write: No space left on device\n");
+    EXPECT_EQ(check({"--save", path("none/before.json")}).output,
+              "blkscope: check: cannot write " + path("none/before.json") +
+                  ": No such file or directory\n");
+}
+
 TEST_F(Check, RequestsThatFailAreErrors) {
     serve("memory:1M", {"--fault", "read:error=EIO"});
     const std::string before = report();

@@ -172,6 +172,38 @@ TEST_F(Report, SigtermEndsTheCommandAndTheFileIsThere) {
     EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), 128 + SIGTERM);
 }
 
+// The end of a session. The command may not have got the signal.
+TEST_F(Report, SighupEndsTheCommandAndTheFileIsThere) {
+    serve("memory:1M");
+    Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--", "sh", "-c",
+                     "touch " + path("begun") + "; exec sleep 600"},
+                    path("report.out"));
+    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("begun")); }));
+    process.signal(SIGHUP);
+    EXPECT_EQ(process.wait(), 128 + SIGTERM) << process.output();
+    EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), 128 + SIGTERM);
+}
+
+// The limit of file sizes stands for a full disk.
+TEST_F(Report, ThatFindsNoRoomTellsItsFindingsAndKeepsTheOlderFile) {
+    serve("memory:1M");
+    std::ofstream(path("run.html")) << "older";
+    const CommandResult full =
+        run({"sh", "-c",
+             "ulimit -f 1; exec " BLKSCOPE_BINARY " report -o " + path("run.html") +
+                 " --fail-unless 'count(nbd0) == 0' --for 50ms"});
+    EXPECT_EQ(full.status, 1);
+    EXPECT_NE(full.output.find("true: count(nbd0) == 0"), std::string::npos) << full.output;
+    EXPECT_NE(full.output.find("run.html: File too large"), std::string::npos) << full.output;
+    EXPECT_EQ(text_of(path("run.html")), "older");
+}
+
+TEST_F(Report, OfACommandThatCannotStartLeavesNoFile) {
+    serve("memory:1M");
+    EXPECT_EQ(report({"-o", path("run.html"), "--", "/nonexistent"}).status, 1);
+    EXPECT_FALSE(std::filesystem::exists(path("run.html")));
+}
+
 TEST_F(Report, ASecondAndAThirdSigintEndACommandThatStays) {
     serve("memory:1M");
     for (const auto& [ignored, count] : {std::pair{"INT", 2}, {"INT TERM", 3}}) {

@@ -254,6 +254,25 @@ TEST_F(Traced, FromNowOnIsWhatComesAfterwards) {
     for (const Row& row : rows) ASSERT_EQ(number(row, "offset"), 512);
 }
 
+TEST_F(Traced, WhatCameBeforeTheServerEndedIsKept) {
+    serve("memory:1M");
+    Process trace({BLKSCOPE_BINARY, "trace", "nbd0", "--for", "60s", "-o", path("trace.csv")},
+                  path("trace.out"));
+    Client client(uri());
+    for (int i = 0; i < 200; ++i) {
+        ASSERT_EQ(client.try_read(512, 512), 0);
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    server_->signal(SIGKILL);
+    EXPECT_EQ(trace.wait(), 1);
+    EXPECT_NE(trace.output().find(" requests written\nblkscope: "), std::string::npos)
+        << trace.output();
+    std::ifstream file(path("trace.csv"));
+    const std::vector<Row> rows = rows_of({std::istreambuf_iterator<char>(file), {}});
+    EXPECT_GT(rows.size(), 50u);
+    for (const Row& row : rows) ASSERT_EQ(number(row, "offset"), 512);
+}
+
 TEST_F(Traced, SlowNamesARequestThatHangsAndItsStage) {
     serve("memory:1M", {"--fault", "read:hang"});
     std::atomic<bool> answered{false};

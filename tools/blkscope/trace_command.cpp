@@ -4,9 +4,8 @@
 #include <unistd.h>
 
 #include <cassert>
-#include <fstream>
+#include <exception>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
@@ -14,6 +13,7 @@
 #include "tools/blkscope/trace_collection.hpp"
 #include "tools/blkscope/trace_file.hpp"
 #include "tools/program/print.hpp"
+#include "tools/program/replace_file.hpp"
 #include "trace/file.hpp"
 #include "trace/formats.hpp"
 #include "trace/model_state.hpp"
@@ -21,26 +21,31 @@
 namespace blkscope {
 namespace {
 
-trace::Trace from_server(const TraceCommand& command) {
+// The server may end meanwhile. The requests before that may show why, so they are kept.
+struct Collected {
+    trace::Trace trace;
+    std::exception_ptr early_end = nullptr;
+};
+
+Collected from_server(const TraceCommand& command) {
     TraceCollection collection(command.device);
     if (command.from_now.empty()) {
         collection.take_recorded();
-    } else {
-        const auto wait = static_cast<hrtime_t>(model::parse_time(command.from_now).ns());
-        TraceCollection* const one = &collection;
-        collect_until({&one, 1}, monotonic_ns() + wait);
+        return {collection.result()};
     }
-    return collection.result();
+    const auto wait = static_cast<hrtime_t>(model::parse_time(command.from_now).ns());
+    TraceCollection* const one = &collection;
+    try {
+        collect_until({&one, 1}, monotonic_ns() + wait);
+    } catch (const std::runtime_error&) {
+        Collected before{collection.result(), std::current_exception()};
+        if (before.trace.requests.empty()) throw;
+        return before;
+    }
+    return {collection.result()};
 }
 
 // ---- To a file ----
-
-void write_file(const std::string& path, const std::string& content) {
-    std::ofstream file(path, std::ios::binary | std::ios::trunc);
-    file << content;
-    file.flush();
-    if (!file) throw std::system_error(errno, std::generic_category(), path);
-}
 
 std::string content_of(const trace::Trace& trace, const std::string& format) {
     if (format == "csv") return trace::to_csv(trace);
@@ -57,12 +62,13 @@ std::string content_of(const trace::Trace& trace, const std::string& format) {
 void write(const trace::Trace& trace, const TraceCommand& command) {
     if (command.format == "blktrace") {
         for (const auto& [worker, content] : trace::to_blktrace(trace)) {
-            write_file(fmt::format("{}.blktrace.{}", command.output, worker), content);
+            program::replace_file(fmt::format("{}.blktrace.{}", command.output, worker), content);
         }
         return;
     }
     const std::string content = content_of(trace, command.format);
-    command.output.empty() ? program::print(content) : write_file(command.output, content);
+    command.output.empty() ? program::print(content)
+                           : program::replace_file(command.output, content);
 }
 
 void check(const TraceCommand& command) {
@@ -85,8 +91,9 @@ void check(const TraceCommand& command) {
 
 void trace_requests(const TraceCommand& command) {
     check(command);
-    trace::Trace trace =
-        command.read.empty() ? from_server(command) : read_trace_file(command.read);
+    Collected collected =
+        command.read.empty() ? from_server(command) : Collected{read_trace_file(command.read)};
+    trace::Trace& trace = collected.trace;
     if (command.last && trace.requests.size() > *command.last) {
         trace::drop_first(trace, trace.requests.size() - static_cast<size_t>(*command.last));
     }
@@ -95,8 +102,10 @@ void trace_requests(const TraceCommand& command) {
         program::complain(fmt::format(
             "blkscope: trace: {} records were overwritten before they were read\n", trace.lost));
     }
-    if (command.output.empty()) return;
-    program::complain(fmt::format("{} requests written\n", trace.requests.size()));
+    if (!command.output.empty()) {
+        program::complain(fmt::format("{} requests written\n", trace.requests.size()));
+    }
+    if (collected.early_end) std::rethrow_exception(collected.early_end);
 }
 
 }  // namespace blkscope

@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <fstream>
 #include <stdexcept>
+#include <string>
 #include <system_error>
 #include <thread>
 
@@ -17,6 +16,7 @@
 #include "tools/iostat/reader.hpp"
 #include "tools/program/main.hpp"
 #include "tools/program/print.hpp"
+#include "tools/program/replace_file.hpp"
 
 namespace blkscope::check {
 
@@ -84,14 +84,17 @@ void require_usage(const Options& options) {
     }
 }
 
+void complain_of(const std::exception& failure) {
+    program::complain(std::string("blkscope: check: ") + failure.what() + "\n");
+}
+
 int save(const std::string& path) {
     LookReader reader;
     const Look look = reader.look();
-    std::ofstream file(path, std::ios::binary);
-    file << report_text(look);
-    file.flush();
-    if (!file) {
-        throw std::system_error(errno, std::generic_category(), "cannot write " + path);
+    try {
+        program::replace_file(path, report_text(look));
+    } catch (const std::system_error& failure) {
+        throw std::runtime_error(std::string("cannot write ") + failure.what());
     }
     if (!reader.is_partial()) return all_hold;
     program::complain(program::shortage_text("blkscope: check"));
@@ -114,7 +117,12 @@ int measure(const Options& options, const std::vector<Condition>& conditions) {
         }
     }
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
-    program::print(text, "check: cannot write");
+    try {
+        program::print(text);
+    } catch (const std::system_error& failure) {  // a condition that fails must still fail
+        complain_of(failure);
+        any_unmeasured = true;
+    }
     if (any_fails) return one_fails;
     return any_unmeasured ? nothing_to_measure : all_hold;
 }
@@ -127,7 +135,7 @@ int run(const Options& options) {
     try {
         return options.save.empty() ? measure(options, conditions) : save(options.save);
     } catch (const std::runtime_error& failure) {
-        program::complain(std::string("blkscope: check: ") + failure.what() + "\n");
+        complain_of(failure);
         return nothing_to_measure;
     }
 }

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <csignal>
 #include <ctime>
+#include <exception>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -20,6 +21,7 @@
 #include "tools/check/judge.hpp"
 #include "tools/check/options.hpp"
 #include "tools/program/print.hpp"
+#include "tools/program/replace_file.hpp"
 #include "tools/program/signals.hpp"
 #include "tools/report/child.hpp"
 #include "tools/report/comparison.hpp"
@@ -73,7 +75,8 @@ class Observer {
 // SIGINT from the terminal went to the command, too. A command that stays gets SIGTERM for a second
 // signal, and SIGKILL for a third one.
 void end_command(Child& child, int& told) {
-    const int least = program::ending_signal() == SIGTERM ? 2 : 0;
+    const int signal = program::ending_signal();
+    const int least = signal == SIGTERM || signal == SIGHUP ? 2 : 0;
     const int asked = std::clamp(program::ending_signals(), least, 3);
     if (asked >= 2 && asked > told) child.signal(asked == 2 ? SIGTERM : SIGKILL);
     told = std::max(told, asked);
@@ -142,6 +145,13 @@ bool judge_run(const std::vector<check::Condition>& conditions, const Recording&
     return all_hold;
 }
 
+template <class Action>
+void telling(Action action) try {
+    action();
+} catch (const std::system_error& failure) {
+    throw std::runtime_error(std::string("report: write ") + failure.what());
+}
+
 // A file that cannot be written is known before hours of a run.
 void check_output(const Options& options) {
     for (const std::string& path : options.compared) {
@@ -150,16 +160,11 @@ void check_output(const Options& options) {
             refuse("-o " + options.output + " is one of the two reports");
         }
     }
-    if (!std::ofstream(options.output, std::ios::binary | std::ios::app)) {
-        throw std::system_error(errno, std::generic_category(), "report: write " + options.output);
-    }
+    telling([&] { program::require_replaceable(options.output); });
 }
 
 void write_file(const std::string& path, const std::string& text) {
-    std::ofstream file(path, std::ios::binary);
-    file << text;
-    file.flush();
-    if (!file) throw std::system_error(errno, std::generic_category(), "report: write " + path);
+    telling([&] { program::replace_file(path, text); });
 }
 
 std::string read_file(const std::string& path) {
@@ -196,7 +201,7 @@ int run(const Options& options) {
         conditions.push_back(check::parse_condition(text));
     }
     check_output(options);
-    program::watch_signals({SIGINT, SIGTERM}, program::Interrupts::counted);
+    program::watch_signals({SIGINT, SIGTERM, SIGHUP}, program::Interrupts::counted);
     Observer observer(every);
     Run run{.command = options.command, .began = std::time(nullptr)};
     const Clock::time_point began = Clock::now();
@@ -207,9 +212,15 @@ int run(const Options& options) {
     }
     const bool all_hold = judge_run(conditions, observer.recording(), run);
     const std::string data = json_document(run, observer.recording());
-    write_file(options.output, options.output.ends_with(".json") ? data : html_document(data));
+    std::exception_ptr unwritten;  // the lines are told all the same
+    try {
+        write_file(options.output, options.output.ends_with(".json") ? data : html_document(data));
+    } catch (const std::runtime_error&) {
+        unwritten = std::current_exception();
+    }
     for (const std::string& line : run.findings)
         program::print(line + "\n", "report: cannot write");
+    if (unwritten) std::rethrow_exception(unwritten);
     return run.status == 0 && !all_hold ? condition_failed : run.status;
 }
 
