@@ -31,4 +31,8 @@ class Descriptor {
     int number_;
 };
 
+/// Opens each of the descriptors 0, 1 and 2 that is closed. Otherwise the next file or socket would get
+/// its number. Reads of 0 and writes to 1 and 2 fail as before. For the start of main().
+void occupy_standard_descriptors();
+
 }  // namespace blkscope

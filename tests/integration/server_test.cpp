@@ -327,6 +327,28 @@ class UnreadPipe {
     int end_;
 };
 
+TEST_F(Server, OutputThatCannotBeWrittenIsNoSuccess) {
+    serve("memory:1M");
+    const auto status = [&](const std::string& words) { return run({"sh", "-c", words}).status; };
+    const std::string command = BLKSCOPE_BINARY;
+    for (const std::string words :
+         {" list", " list -v", " set nbd0 queue-depth=4", " --help", " help check", " --version"}) {
+        EXPECT_EQ(status(command + words + " >/dev/full"), 1) << words;
+        EXPECT_EQ(status(command + words + " >&-"), 1) << words;
+        EXPECT_EQ(status(command + words + " >/dev/null"), 0) << words;
+    }
+}
+
+// Without a descriptor 1, the first socket would get this number, and the report would go there.
+TEST_F(Server, WhatIsPrintedGoesIntoNoSocketThatTookTheNumber) {
+    serve("memory:1M");
+    for (const std::string words : {KSTAT_BINARY " -p", IOSTAT_BINARY " -xn",
+                                    BLKSCOPE_BINARY " slow nbd0", BLKSCOPE_BINARY " stats nbd0"}) {
+        EXPECT_NE(run({"sh", "-c", words + " <&- >&- 2>&-"}).status, 0) << words;
+    }
+    EXPECT_EQ(Client(uri()).try_read(0, 512), 0);
+}
+
 TEST_F(Server, AnUnreadLogHoldsUpNeitherClientsNorTheEnd) {
     const UnreadPipe log(path("log"));
     server_ = std::make_unique<Process>(

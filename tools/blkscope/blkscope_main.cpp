@@ -2,6 +2,7 @@
 
 #include <exception>
 
+#include "base/descriptor.hpp"
 #include "base/detached_thread.hpp"
 #include "base/log_line.hpp"
 #include "tools/blkscope/failure.hpp"
@@ -9,6 +10,7 @@
 #include "tools/blkscope/serving_commands.hpp"
 
 int main(int argc, char** argv) {
+    blkscope::occupy_standard_descriptors();
     const blkscope::Words words = blkscope::with_help_as_option({argv, argv + argc});
     try {
         if (words.size() > 1 && blkscope::is_other_command(words[1])) {

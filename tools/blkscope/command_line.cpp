@@ -2,9 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <exception>
+#include <iostream>
 #include <memory>
 #include <stdexcept>
+#include <system_error>
 
 #include "base/descriptor_limit.hpp"
 #include "base/log_line.hpp"
@@ -51,7 +55,11 @@ std::string unknown_option(const CLI::App& command) {
 // Prints one line instead of CLI11's message. The exit status is 0 or 2, not CLI11's.
 int explain(const CLI::App& app, const CLI::ParseError& error, const Words& words) {
     std::string why = unknown_command(app, words);
-    if (why.empty() && error.get_exit_code() == 0) return app.exit(error);  // --help, --version
+    if (why.empty() && error.get_exit_code() == 0) {  // --help, --version
+        const int status = app.exit(error);
+        if (!std::cout.flush()) throw std::runtime_error("cannot write the help text");
+        return status;
+    }
     const auto commands = app.get_subcommands();
     if (why.empty()) why = unknown_option(commands.empty() ? app : *commands.front());
     if (why.empty()) why = error.what();
@@ -88,7 +96,9 @@ uint64_t parse_seed(const std::string& text) {
 int run_commands(CommandSet& commands, const Words& words) {
     raise_descriptor_limit();
     try {
-        return parse_and_run(commands, words);
+        const int status = parse_and_run(commands, words);
+        if (std::fflush(stdout) == 0) return status;
+        log_line("cannot write: ", std::generic_category().message(errno));
     } catch (const std::exception& failure) {
         log_line(failure_text(failure));
     }

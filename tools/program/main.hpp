@@ -7,6 +7,7 @@
 #include <string_view>
 #include <variant>
 
+#include "base/descriptor.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/options.hpp"
 #include "tools/program/print.hpp"
@@ -36,6 +37,7 @@ int obey(const Program& program, Parse parse, Run run) {
         complain(std::string(program.name).append(": ").append(why).append("\n"));
         return program.failed;
     };
+    occupy_standard_descriptors();
     warn_of_silent_providers(program.name);
     raise_descriptor_limit();
     try {
