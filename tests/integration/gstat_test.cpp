@@ -88,5 +88,22 @@ TEST_F(GstatProgram, DrawsOnATerminalUntilQ) {
     EXPECT_NE(result.output.find("nbd0"), std::string::npos);
 }
 
+// Control-backslash in a terminal.
+TEST_F(GstatProgram, GivesTheTerminalBackAtSigquit) {
+    NEEDS("script");
+    serve("memory:1M");
+    const std::string typed = path("typed");
+    const std::string gstat =
+        "sh -c 'echo $$ >" + path("pid") + "; exec " GSTAT_BINARY " -I 50ms'; echo status $?";
+    std::ofstream(path("session")) << gstat;
+    const CommandResult result =
+        run({"sh", "-c",
+             "(i=0; while [ $i -lt 100 ] && ! grep -q nbd0 " + typed +
+                 "; do sleep 0.05; i=$((i+1)); done; kill -QUIT $(cat " + path("pid") +
+                 ")) & TERM=xterm script -qfc 'sh " + path("session") + "' " + typed});
+    EXPECT_NE(result.output.find("\x1b[?1049l"), std::string::npos) << "the usual screen";
+    EXPECT_NE(result.output.find("status 0"), std::string::npos) << result.output;
+}
+
 }  // namespace
 }  // namespace blkscope::test

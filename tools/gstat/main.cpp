@@ -160,7 +160,7 @@ int run(const Options& options) {
 int main_program(std::vector<std::string> arguments) {
     constexpr int failed = 1;
     // The program ends in order, and restores the terminal, also while the user types a filter.
-    program::watch_signals({SIGINT, SIGTERM, SIGHUP}, program::Interrupts::input);
+    program::watch_signals({SIGINT, SIGTERM, SIGHUP, SIGQUIT}, program::Interrupts::input);
     const bool to_terminal = isatty(STDOUT_FILENO) != 0;
     return program::obey(
         {"gstat", failed, [] { print(help_text()); }},
