@@ -254,8 +254,8 @@ TEST_F(KstatCommand, AHostileExpressionMatchesSoonOrIsRefused) {
     EXPECT_EQ(soon.err, "");
     const Outcome refused = run("-m '/((a{100}){100}){100}/'");
     EXPECT_EQ(refused.status, 2);
-    EXPECT_TRUE(refused.err.starts_with(
-        "kstat: the regular expression has too many repetitions\nUsage: "))
+    EXPECT_TRUE(
+        refused.err.starts_with("kstat: the regular expression has too many repetitions\nUsage: "))
         << refused.err;
 }
 
@@ -280,7 +280,7 @@ TEST_F(KstatCommand, TenThousandKstatsAreListedInAMoment) {
     const double spent = milliseconds([&] { outcome = run("-p -m many"); });
     std::printf("kstat -p of 10000 kstats: %.0f ms\n", spent);
     EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 10'000 * 15);
-    EXPECT_LT(spent, 10'000);
+    EXPECT_LT(spent, BLKSCOPE_SANITIZED ? 60'000 : 10'000);
 }
 
 }  // namespace
