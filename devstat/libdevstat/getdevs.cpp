@@ -1,6 +1,5 @@
 // The functions with a kvm_t: the devices and their counters.
 #include <devstat.h>
-#include <unistd.h>
 
 #include <cerrno>
 #include <cstdlib>
@@ -23,18 +22,11 @@ namespace {
 
 constexpr int fetches_max = 100;  // while the list changes faster than it can be read
 
-// The process's view of the list, for one caller at a time. A forked child gets a view of its own,
-// because the sockets are its parent's.
+// The process's view of the list, for one caller at a time.
 class View {
   public:
     View() : lock_(mutex) {
-        if (!reader) {
-            reader = new Reader;  // never freed: a thread may outlive main
-            owner = getpid();
-        } else if (owner != getpid()) {
-            reader->reopen();
-            owner = getpid();
-        }
+        if (!reader) reader = new Reader;  // never freed: a thread may outlive main
     }
 
     Reader* operator->() const { return reader; }
@@ -42,7 +34,6 @@ class View {
   private:
     static inline std::mutex mutex;
     static inline Reader* reader = nullptr;
-    static inline pid_t owner = 0;
 
     std::lock_guard<std::mutex> lock_;
 };

@@ -90,13 +90,6 @@ Reader::Reader() : kc_(kstat_open()) {
     if (kc_ == nullptr) fail("kstat_open");
 }
 
-void Reader::reopen() {
-    Reader fresh;
-    fresh.generation_ = generation_;
-    fresh.next_number_ = next_number_;
-    *this = std::move(fresh);
-}
-
 void Reader::update() {
     const kid_t chain = kstat_chain_update(kc_.get());
     const bool partial = chain < 0 && (errno == EMFILE || errno == ENFILE);

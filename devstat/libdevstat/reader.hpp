@@ -74,9 +74,6 @@ class Reader {
     /// DEVSTAT_VERSION, unless a provider has another: the entries of that provider are left out.
     [[nodiscard]] int version() const;
 
-    /// In a child of fork(): opens a handle of its own; the numbers continue.
-    void reopen();
-
   private:
     struct Close {
         void operator()(kstat_ctl_t* kc) const { kstat_close(kc); }

@@ -18,7 +18,8 @@
  * Units:     as <sys/kstat.h>: CLOCK_MONOTONIC nanoseconds, bytes.
  * Ownership: every kstat_t and every ks_data belongs to the handle. A kstat_t stays at its address
  *            until kstat_close, or until the kstat_chain_update that finds the kstat deleted.
- * Threads:   one thread at a time per handle. Two handles share nothing.
+ * Threads:   one thread at a time per handle. Two handles share nothing. After fork() both processes
+ *            may use a handle.
  * Errors:    -1 or NULL, with errno set. A provider that does not answer gives ENXIO; a call never
  *            waits for a dead or stopped process without end.
  */

@@ -34,6 +34,11 @@ bool is_invalid(const Result<Reply>& reply) {
     return !reply && reply.error() == std::errc::protocol_error;
 }
 
+// A child of fork() connects by itself.
+void leave_to_parent(std::unique_ptr<ProviderConnection>& connection) {
+    if (connection && connection->is_inherited()) connection.reset();
+}
+
 // True at the first call for each socket in this process.
 bool is_new(const std::string& path) {
     static std::mutex mutex;
@@ -84,6 +89,7 @@ bool Provider::connect_unless_silent(Deadline deadline) {
 
 void Provider::ask(Deadline deadline) {
     slow_answers_ = excused_ = {};
+    leave_to_parent(connection_);
     if (!connection_) {
         connect(std::chrono::steady_clock::now());
         return;
@@ -203,6 +209,7 @@ Result<Reply> Provider::ask_page(wire::Op op, wire::Bytes body) {
 
 // True if a request can be sent now. Takes a late reply first.
 bool Provider::is_ready() {
+    leave_to_parent(connection_);
     if (connection_ && connection_->owes_reply()) {
         static_cast<void>(wait(std::chrono::steady_clock::now()));
     }

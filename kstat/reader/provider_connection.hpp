@@ -11,6 +11,7 @@
 
 #include <sys/socket.h>
 #include <sys/types.h>
+#include <unistd.h>
 
 #include <chrono>
 #include <memory>
@@ -64,6 +65,9 @@ class ProviderConnection {
 
     bool owes_reply() const { return owes_; }
 
+    /// In a child of fork(): the connection is its parent's, who takes the replies.
+    bool is_inherited() const { return owner_ != getpid(); }
+
     /// Sends one request; no reply may be owed. `reply_size`: the bytes that its reply is known to have, or
     /// 0. False: the connection is dead.
     bool send(wire::Op op, wire::Bytes body, wire::Bytes data, size_t reply_size,
@@ -86,6 +90,7 @@ class ProviderConnection {
 
     Descriptor socket_;
     ucred peer_;
+    pid_t owner_ = getpid();
     Deadline sent_{};                     // when the last request was sent
     std::chrono::nanoseconds to_move_{};  // added for a long request or reply
     Deadline running_{};  // when the process was last seen not to be stopped, or sent_

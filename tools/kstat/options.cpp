@@ -142,7 +142,7 @@ Options parse(const std::vector<std::string>& arguments) try {
 }  // namespace
 
 program::Parsed<Options> parse_options(const std::vector<std::string>& arguments) {
-    if (arguments.size() > 1 && arguments[1] == "--help") return Help{};
+    if (program::asks_for_help(arguments)) return Help{};
     return program::parsed([&] { return parse(arguments); });
 }
 

@@ -129,7 +129,7 @@ std::optional<Operand> parse_operand(std::string_view text) {
 }
 
 program::Parsed<Options> parse_options(const std::vector<std::string>& arguments) {
-    if (arguments.size() > 1 && arguments[1] == "--help") return Help{};
+    if (program::asks_for_help(arguments)) return Help{};
     return program::parsed([&] { return parse(arguments); });
 }
 

@@ -203,7 +203,7 @@ int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer, Room& room) 
     const size_t size = node.header.ks_data_size / (node.header.ks_data != nullptr ? 1 : 8);
     auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted), {}, size);
     if (!reply) return ENXIO;
-    moved_on_ = node.provider->has_news();
+    moved_on_ |= node.provider->has_news();
     if (reply->head.error != 0) {
         accept_head(ksp, reply->body);
         return reply->head.error;
@@ -235,7 +235,7 @@ int Handle::write(kstat_t& ksp, const void* buffer) {
         const auto reply =
             node.provider->exchange(wire::Op::write, wire::bytes_of(request->head), request->data);
         if (!reply) return ENXIO;
-        moved_on_ = node.provider->has_news();
+        moved_on_ |= node.provider->has_news();
         if (reply->head.error != EAGAIN || attempt == attempts_max) return reply->head.error;
         std::this_thread::sleep_for(between_attempts);
     }

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "child_process.hpp"
 
@@ -287,6 +288,42 @@ TEST_F(KstatMerge, AReadThroughACopyThatHasTheChainsMemoryLeavesTheChainWhole) {
     const auto* const text = static_cast<kstat_named_t*>(kstat_data_lookup(ksp, "text"));
     EXPECT_EQ(std::strlen(KSTAT_NAMED_STR_PTR(text)), 20u);
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
+}
+
+// Two kstats of one provider, whose data are their names.
+void provide_two(const Line& line) {
+    std::vector<kstat_t*> made;
+    for (const char* const name : {"aaaa", "bbbb"}) {
+        made.push_back(kstat_create("two", 0, name, "misc", KSTAT_TYPE_RAW, 4, 0));
+        std::memcpy(made.back()->ks_data, name, 4);
+        kstat_install(made.back());
+    }
+    line.say('r');
+    line.hear();
+    for (kstat_t* const ksp : made) kstat_delete(ksp);
+}
+
+// As a descriptor of Solaris' /dev/kstat does.
+TEST_F(KstatMerge, AHandleServesTheParentAndTheChildOfAFork) {
+    const ChildProcess provider(provide_two);
+    ASSERT_EQ(provider.line().hear(), 'r');
+    open();
+    constexpr int reads = 2'000;
+    const auto right_reads = [&](const char* name) {
+        kstat_t* const ksp = lookup("two", name);
+        int right = 0;
+        for (int i = 0; i < reads; ++i) {
+            right += kstat_read(kc, ksp, nullptr) != -1 && std::memcmp(ksp->ks_data, name, 4) == 0;
+        }
+        return right;
+    };
+    ASSERT_EQ(right_reads("aaaa"), reads);
+    const ChildProcess child([&](const Line& line) {
+        line.say(right_reads("bbbb") == reads && kstat_chain_update(kc) == 0 ? 'g' : 'b');
+    });
+    EXPECT_EQ(right_reads("aaaa"), reads);
+    EXPECT_EQ(child.line().hear(), 'g');
+    EXPECT_EQ(right_reads("aaaa"), reads);
 }
 
 TEST_F(KstatMerge, LookupTakesWildcards) {
