@@ -150,13 +150,20 @@ int32_t CrashBacking::transfer(Buf& buf) {
     return done ? static_cast<int32_t>(buf.bcount) : -EIO;
 }
 
-// Zeroes are data of the cache, too: a crash may bring the old data back. Zeroing is never fast.
+// Zeroes are data of the cache, too: a crash may bring the old data back. So only a hole stays as it is. Zeroing is
+// never fast.
 std::optional<int32_t> CrashBacking::zero(Buf& buf) {
     if (buf.op == Buf::Op::write_zeroes && buf.fast_zero) return -EOPNOTSUPP;
     ring_->unlock();
-    buf.covers = std::min(buf.resid, zeroes_per_turn);
-    const auto data = std::span(zero_bytes).first(buf.covers);
-    if (!cache_->write(buf.offset + buf.moved(), data, buf.fua)) return -EIO;
+    const uint64_t offset = buf.offset + buf.moved();
+    const Extent present = extent_at(offset, buf.resid);
+    if (present.hole && !buf.no_hole) {
+        buf.covers = present.bytes;
+    } else {
+        buf.covers = std::min({buf.resid, present.bytes, zeroes_per_turn});
+        const auto data = std::span(zero_bytes).first(buf.covers);
+        if (!cache_->write(offset, data, buf.fua)) return -EIO;
+    }
     if (buf.covers == buf.resid) return 0;
     ring_->completed_later(buf, 0);
     return std::nullopt;

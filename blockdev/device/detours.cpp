@@ -111,17 +111,19 @@ void Detours::abandon(Lane& lane) {
     device.start(lane);
 }
 
-// A waiting flush serves no other client yet, so it ends, too.
+// A flush that does not run serves no other client, so it ends, too.
 void Detours::end_orphans(Lane& lane) {
     Device& device = lane.device();
     BufQueue orphans;
     device.queue_.take_out([&](Buf& buf) { return buf.lane == &lane && buf.orphaned(); }, orphans);
     while (!orphans.empty()) {
         Buf& buf = orphans.pop();
-        assert(buf.state == Buf::State::waiting);
         lane.ring_.lock(device.lock_);
-        buf.state = Buf::State::running;
-        device.accounting_->started(buf, [&] { return device.read_clock(lane); });
+        if (buf.state == Buf::State::waiting) {
+            buf.state = Buf::State::running;
+            device.accounting_->started(buf, [&] { return device.read_clock(lane); });
+        }
+        assert(buf.state == Buf::State::running);
         refuse(buf);
         device.end(buf, lane, Device::From::call);
     }

@@ -215,6 +215,12 @@ void CrashCache::lose_power(uint64_t block, const Pieces& pieces, Medium& medium
         if (end <= piece.offset) continue;
         medium.write(piece.offset, std::span(piece.data).first(end - piece.offset));
     }
+    // If all these pieces are on one side of the tear, a version is whole.
+    const auto divided = std::span(pieces).subspan(older, version - older);
+    const auto begins_before = [&](const Piece& piece) { return piece.offset < tear_offset; };
+    const auto ends_behind = [&](const Piece& piece) { return piece.end() > tear_offset; };
+    if (std::ranges::none_of(divided, ends_behind)) older = version;
+    if (std::ranges::none_of(divided, begins_before)) version = older;
     ++survival.blocks;
     if (older != version) {
         ++survival.torn;

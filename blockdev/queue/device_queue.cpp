@@ -62,15 +62,20 @@ DeviceQueue::Turn DeviceQueue::take_front() {
     const bool flush = buf.op == Buf::Op::flush;
     if (flush) buf.newest = buf.queued - buf.held_back;
     if (flush && flush_ != nullptr) {
-        BufQueue& joined = planted("flush-joins") ? served_ : gathered_;
-        joined.push(buf);
-        joined.front().newest = std::max(joined.front().newest, buf.newest);
+        join(buf, planted("flush-joins") ? served_ : gathered_);
         return {&buf, false};
     }
     assert(running_ < depth_);
     ++running_;
     if (flush) flush_ = &buf;
     return {&buf, true};
+}
+
+// The first of those that wait for the next flush will run for all of them.
+void DeviceQueue::join(Buf& flush, BufQueue& others) {
+    assert(flush.op == Buf::Op::flush);
+    others.push(flush);
+    others.front().newest = std::max(others.front().newest, flush.newest);
 }
 
 void DeviceQueue::ended(const Buf& buf) {

@@ -77,10 +77,18 @@ class DeviceQueue {
     /// Removes the request whose turn it is, if it can start now.
     [[nodiscard]] Turn next(model::Limits* limits = nullptr);
 
-    /// Moves the waiting requests for which `take` is true to `taken`.
+    /// Moves the waiting requests and the flushes behind the running one for which `take` is true to `taken`.
     template <class Take>
     void take_out(Take take, BufQueue& taken) {
         waiting_.take_out(take, taken);
+        for (BufQueue* const flushes : {&served_, &gathered_}) {
+            BufQueue all;
+            all.take_over(*flushes);
+            while (!all.empty()) {
+                Buf& buf = all.pop();
+                take(buf) ? taken.push(buf) : join(buf, *flushes);
+            }
+        }
     }
 
     /// A running request has ended. For a flush, call end_flush() instead.
@@ -92,6 +100,7 @@ class DeviceQueue {
 
   private:
     [[nodiscard]] Turn take_front();
+    static void join(Buf& flush, BufQueue& others);
 
     uint32_t depth_;
     uint32_t running_ = 0;

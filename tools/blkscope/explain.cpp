@@ -8,6 +8,7 @@
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <span>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
@@ -18,6 +19,7 @@
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/iostat/histograms.hpp"
 #include "tools/iostat/reader.hpp"
+#include "tools/program/json.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/print.hpp"
 
@@ -91,6 +93,30 @@ std::optional<UpstreamState> read_upstream(iostat::Reader& reader, const iostat:
                          .reconnects = reconnects == nullptr ? 0 : reconnects->value.ui64};
 }
 
+// The sum of the numbers in records with such a name; 0 without the kstat.
+uint64_t sum_of(const kstat_t* ksp, bool (*is_meant)(std::string_view name)) {
+    uint64_t sum = 0;
+    if (ksp == nullptr || ksp->ks_type != KSTAT_TYPE_NAMED) return 0;
+    for (const kstat_named_t& record : std::span(KSTAT_NAMED_PTR(ksp), ksp->ks_ndata)) {
+        if (record.data_type == KSTAT_DATA_UINT64 && is_meant(record.name))
+            sum += record.value.ui64;
+    }
+    return sum;
+}
+
+// Counts of causes that slow requests, up to now.
+struct Causes {
+    uint64_t limited_ns;
+    uint64_t faults;
+};
+
+Causes read_causes(iostat::Reader& reader, const iostat::Device& device) {
+    return {.limited_ns = sum_of(iostat::read_beside(reader.chain(), device, "limits"),
+                                 [](auto name) { return name.ends_with("_exceeded_ns"); }),
+            .faults = sum_of(iostat::read_beside(reader.chain(), device, "faults"),
+                             [](auto name) { return name.starts_with("hits_"); })};
+}
+
 // ---- The sentence ----
 
 struct Part {
@@ -132,12 +158,16 @@ std::string wait_advice(const Explanation& what) {
 
 std::string service_advice(const Explanation& what) {
     if (what.modelled) return "the device has a model, which decides it";
+    if (what.faulted) return "a fault rule has struck; 'blkscope list -v' shows the rules";
     if (what.upstream) {
         return "it is the upstream and the way there; where that is a blkscope of this machine, "
                "--upstream divides it";
     }
     if (what.disk && disk_ns(what) == 0) {
         return "most of it never reached the disk: it is the page cache, the copy and the ring";
+    }
+    if (what.backing.starts_with("memory:")) {
+        return "it is the copy, the ring and the wake-up; a faster processor would change it";
     }
     return "it is the file system, the ring and the wake-up; --direct or a faster processor would "
            "change it";
@@ -184,8 +214,9 @@ void require_histograms(const iostat::Device& device) {
 }  // namespace
 
 std::string explanation_text(const Explanation& what) {
-    std::string text = fmt::format("{}, {}: {} reads and writes in {:.1f} s\n", what.device,
-                                   what.backing, what.service.count, what.interval_s);
+    std::string text =
+        fmt::format("{}, {}: {} reads and writes in {:.1f} s\n", what.device,
+                    program::shown(what.backing), what.service.count, what.interval_s);
     if (what.service.count == 0) return text + "\n" + nothing_ended(what);
     const std::vector<Part> parts = parts_of(what);
     double all = 0;
@@ -251,7 +282,7 @@ void explain(const ExplainCommand& command) {
     };
     const auto upstream_before = read_upstream(reader, chosen);
     what.modelled = has("model");
-    what.limited = has("limits") || has("client-limits");
+    const Causes before_interval = read_causes(reader, chosen);
     const auto disk_before = read_disk(disk);
     const auto begin = std::chrono::steady_clock::now();
     std::this_thread::sleep_for(std::chrono::duration<double>(command.interval_s));
@@ -267,6 +298,9 @@ void explain(const ExplainCommand& command) {
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     what.under_way = under_way(reader, chosen);
     require_histograms(now.front());
+    const Causes causes = read_causes(reader, chosen);
+    what.limited = causes.limited_ns > before_interval.limited_ns || has("client-limits");
+    what.faulted = causes.faults > before_interval.faults;
     what.upstream = read_upstream(reader, chosen);
     if (what.upstream && upstream_before) what.upstream->reconnects -= upstream_before->reconnects;
     const auto interval = iostat::difference(chosen.histograms, now.front().histograms);

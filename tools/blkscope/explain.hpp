@@ -60,7 +60,8 @@ struct Explanation {
     std::optional<UpstreamState> upstream = {};  // if the backing is another server
     uint64_t under_way = 0;                      // at the end of the interval
     bool modelled = false;                       // the device has a model
-    bool limited = false;                        // the device or its clients have limits
+    bool faulted = false;                        // a fault rule has struck in the interval
+    bool limited = false;  // a limit has held requests back, or clients have limits
 };
 
 /// The screen: a line for each stage, and at the end the sentence.

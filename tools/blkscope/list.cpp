@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "driver/attach/attach.hpp"
+#include "tools/program/json.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/top/settings_reader.hpp"
 
@@ -18,7 +19,7 @@ namespace {
 
 // The text of a STRING record; "-" if there is none.
 std::string text(kstat_t* ksp, const char* record) {
-    return program::text_record(ksp, record).value_or("-");
+    return program::shown(program::text_record(ksp, record).value_or("-"));
 }
 
 // The kstat `what` of the export's device, read; null if the device has none of that name. Another

@@ -100,10 +100,10 @@ std::optional<int32_t> UpstreamBacking::refusal(Buf& buf) const {
             break;
         case Buf::Op::write_zeroes:
             if (!abilities_.write_zeroes) return -EINVAL;
-            if (buf.fast_zero && !abilities_.fast_zero) return -EOPNOTSUPP;
+            if (buf.fast_zero && !abilities_.fast_zero) return -EINVAL;
             break;
         case Buf::Op::cache:
-            if (!has_cache()) return -EINVAL;
+            if (!has_cache()) return 0;  // a hint
             break;
         case Buf::Op::read:
         case Buf::Op::write:

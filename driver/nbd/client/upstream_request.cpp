@@ -128,7 +128,11 @@ void UpstreamRequest::list_holes() {
 
 int32_t UpstreamRequest::take_result() {
     assert(buf != nullptr);
-    if (error != 0) return -errno_of(error);
+    if (error != 0) {
+        const int told = errno_of(error);
+        const bool may_decline = (request.flags & command_flag::fast_zero) != 0;
+        return told == EOPNOTSUPP && !may_decline ? -EIO : -told;
+    }
     switch (request.type) {
         case Command::read:
             if (hole_count > 0 && buf->extents.wanted() && request.length == buf->bcount) {

@@ -253,6 +253,8 @@ struct Trim : TestBuf {
 // The rest would be done after the loss, in a cache that has power again.
 TEST_F(CrashBackingTest, TheRestOfATrimIsNotDoneWithoutPower) {
     cached({.size_bytes = 1 << 20});
+    for (uint64_t offset = 0; offset < device_bytes; offset += 4096) write(offset, 'a');
+    flush();
     Trim trim;
     device_->strategy(trim);
     settle();
@@ -264,6 +266,27 @@ TEST_F(CrashBackingTest, TheRestOfATrimIsNotDoneWithoutPower) {
     EXPECT_GT(trim.moved(), 0u);
     EXPECT_GT(trim.resid, 0u);
     device_->power_on();
+}
+
+// mkfs trims a whole disk. On a sparse image that takes no space.
+TEST_F(CrashBackingTest, AHoleThatIsTrimmedStaysOne) {
+    cached({.size_bytes = 1 << 20});
+    write(0, 'a');
+    flush();
+    Trim trim;
+    run(trim);
+    EXPECT_EQ(trim.error, 0);
+    EXPECT_EQ(read(0), 0);
+    EXPECT_EQ(durable(0), 'a');
+    flush();
+    EXPECT_EQ(durable(0), 0);
+    constexpr uint64_t middle = device_bytes / 2;
+    EXPECT_EQ(medium_->extent_at(middle, 4096), (Extent{4096, true}));
+    TestBuf zeroes(Buf::Op::write_zeroes, middle, 4096);
+    zeroes.no_hole = true;
+    run(zeroes);
+    flush();
+    EXPECT_EQ(medium_->extent_at(middle, 4096), (Extent{4096, false}));
 }
 
 TEST_F(CrashBackingTest, TheServersOwnFlushIsNoLie) {

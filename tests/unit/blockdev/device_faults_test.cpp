@@ -249,6 +249,33 @@ TEST_F(DeviceFaults, AnAbandonedFlushGoesOn) {
     EXPECT_EQ(gathered.done, 1);
 }
 
+struct LostFlush : DroppedBuf {
+    LostFlush() : DroppedBuf(Buf::Op::flush) {}
+    [[nodiscard]] bool orphaned() override { return !is_wanted; }
+};
+
+// Otherwise their connections would stay for as long as the flush before them hangs.
+TEST_F(DeviceFaults, LostClientsFlushesBehindAHungOneEnd) {
+    script(faulty("flush:hang;count=1"));
+    LostFlush hung, first, second, third;
+    for (LostFlush* const flush : {&hung, &first, &second, &third}) device_->strategy(*flush);
+    first.is_wanted = third.is_wanted = false;
+    device_->abandon(device_->first_lane());
+    settle();
+    EXPECT_EQ(first.error, ESHUTDOWN);
+    EXPECT_EQ(third.error, ESHUTDOWN);
+    EXPECT_EQ(hung.done + second.done, 0);
+    device_->clear_faults();
+    settle();
+    finish_first(0);
+    EXPECT_EQ(hung.done, 1);
+    EXPECT_EQ(second.done, 0);  // another flush runs for it
+    finish_first(0);
+    EXPECT_EQ(second.error, 0);
+    EXPECT_TRUE(backing_->held.empty());
+    EXPECT_EQ(hard_errors(), 0u);
+}
+
 TEST_F(DeviceFaults, AnInjectedErrorOfAFlushIsNotSticky) {
     script(faulty("flush:error=EIO;count=1"));
     TestBuf first(Buf::Op::flush);

@@ -463,6 +463,26 @@ TEST_F(UpstreamBackingTest, ARequestGoesToTheServerWithItsFlags) {
     EXPECT_EQ(end(zeroes), ENOSPC);
 }
 
+// Only a fast zeroing may be declined.
+TEST_F(UpstreamBackingTest, AServerThatDeclinesOtherRequestsHasFailed) {
+    open();
+    const Asked& zeroes = ask(Buf::Op::write_zeroes, 4096);
+    reply(receive_request(), Error::enotsup);
+    EXPECT_EQ(end(zeroes), EIO);
+}
+
+TEST_F(UpstreamBackingTest, AHintThatTheServerDoesNotTakeSucceedsAndAFastZeroingIsRefused) {
+    RemoteExport remote = remote_export();
+    remote.transmission_flags &= static_cast<uint16_t>(~flag::send_cache);
+    open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
+    EXPECT_EQ(end(ask(Buf::Op::cache, 4096)), 0);
+    Asked zeroes;
+    zeroes.op = Buf::Op::write_zeroes;
+    zeroes.bcount = zeroes.resid = 512;
+    zeroes.fast_zero = true;
+    EXPECT_EQ(end(ask(zeroes)), EINVAL);
+}
+
 TEST_F(UpstreamBackingTest, ARequestKeepsTheCookieThatWasAnswered) {
     open();
     const Asked& flush = ask(Buf::Op::flush);

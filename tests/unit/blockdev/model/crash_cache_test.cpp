@@ -202,6 +202,23 @@ TEST(CrashCache, ABlockSurvivesInAnyVersion) {
     EXPECT_NEAR(static_cast<double>(torn), 100, 4 * 8.7);  // a quarter
 }
 
+// A write of one sector is there or not, wherever the tear is.
+TEST(CrashCache, ABlockWithOneSectorInTheCacheIsNotTorn) {
+    for (const uint64_t offset : {uint64_t{0}, sector, page - sector}) {
+        uint64_t latest = 0;
+        for (uint64_t seed = 0; seed < 100; ++seed) {
+            Disk disk({.size_bytes = 1 << 20, .seed = seed}, page);
+            disk.write(offset, sector, 1);
+            const auto survival = disk.cache.crash(disk.medium);
+            EXPECT_EQ(survival.torn, 0U);
+            EXPECT_EQ(survival.latest, disk.durable(offset));
+            latest += survival.latest;
+        }
+        EXPECT_GT(latest, 20U);
+        EXPECT_LT(latest, 80U);
+    }
+}
+
 TEST(CrashCache, WithSectorsNoBlockIsTorn) {
     std::set<std::array<uint8_t, 2>> seen;
     for (uint64_t seed = 0; seed < 100; ++seed) {
