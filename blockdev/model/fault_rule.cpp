@@ -5,6 +5,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <set>
 #include <stdexcept>
 
 #include "blockdev/model/model_spec.hpp"
@@ -88,7 +89,14 @@ FaultRule FaultRule::parse(std::string_view text, uint64_t size_bytes,
         const bool file = operation.rest.starts_with("delay=empirical:");
         const auto parts = file ? std::vector{operation.rest} : split(operation.rest, ';');
         rule.take_kind(parts.front(), reader);
-        for (size_t i = 1; i < parts.size(); ++i) rule.take_condition(parts[i]);
+        std::set<std::string_view> names;
+        for (size_t i = 1; i < parts.size(); ++i) {
+            const std::string_view name = head_of(parts[i], '=').part;
+            if (!names.insert(name).second) {
+                throw std::invalid_argument(std::string(name) + " is given twice");
+            }
+            rule.take_condition(parts[i]);
+        }
         rule.check(size_bytes);
         return rule;
     });

@@ -90,6 +90,8 @@ TEST(FaultRule, ABadTextIsRefusedInOneLine) {
     EXPECT_EQ(failure("read:hang;chance=1/0"),
               "fault 'read:hang;chance=1/0': chance '0' is less than 1");
     EXPECT_EQ(failure("read:hang;every=0"), "fault 'read:hang;every=0': every '0' is less than 1");
+    EXPECT_EQ(failure("read:hang;count=1;every=2;count=3"),
+              "fault 'read:hang;count=1;every=2;count=3': count is given twice");
     EXPECT_EQ(failure("read:hang=0s"),
               "fault 'read:hang=0s': hang is zero, so the rule has no effect");
     EXPECT_EQ(failure("read:hang;counted"),
