@@ -5,7 +5,7 @@
 //                             └─▶ hung ─┬─ resume(), or a change ─▶ run()
 //                                       └─ abandon() ─▶ finish()
 //
-//     a waiting request whose client is lost: abandon() ─▶ end(), without a place in the depth
+//     a waiting request or gathered flush whose client is lost: abandon() ─▶ end(), without a place in the depth
 //
 // Without power no request is held, and abandon() also resumes all that are.
 //

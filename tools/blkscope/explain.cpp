@@ -98,8 +98,8 @@ uint64_t sum_of(const kstat_t* ksp, bool (*is_meant)(std::string_view name)) {
     uint64_t sum = 0;
     if (ksp == nullptr || ksp->ks_type != KSTAT_TYPE_NAMED) return 0;
     for (const kstat_named_t& record : std::span(KSTAT_NAMED_PTR(ksp), ksp->ks_ndata)) {
-        if (record.data_type == KSTAT_DATA_UINT64 && is_meant(record.name))
-            sum += record.value.ui64;
+        const bool is_number = record.data_type == KSTAT_DATA_UINT64;
+        if (is_number && is_meant(program::field_text(record.name))) sum += record.value.ui64;
     }
     return sum;
 }
@@ -166,7 +166,7 @@ std::string service_advice(const Explanation& what) {
     if (what.disk && disk_ns(what) == 0) {
         return "most of it never reached the disk: it is the page cache, the copy and the ring";
     }
-    if (what.backing.starts_with("memory:")) {
+    if (what.backing == "memory") {
         return "it is the copy, the ring and the wake-up; a faster processor would change it";
     }
     return "it is the file system, the ring and the wake-up; --direct or a faster processor would "

@@ -74,7 +74,7 @@ TEST(Explain, EachPartHasItsAdvice) {
     EXPECT_NE(sentence_of(what).find("is reply: clients take"), std::string::npos);
     what.service = stage(20'000);
     EXPECT_NE(sentence_of(what).find("is service: it is the file system"), std::string::npos);
-    what.backing = "memory:1G";
+    what.backing = "memory";
     EXPECT_NE(sentence_of(what).find("is service: it is the copy"), std::string::npos);
     what.faulted = true;
     EXPECT_NE(sentence_of(what).find("is service: a fault rule has struck"), std::string::npos);

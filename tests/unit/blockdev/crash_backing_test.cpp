@@ -275,9 +275,6 @@ TEST_F(CrashBackingTest, AHoleThatIsTrimmedStaysOne) {
     flush();
     Trim trim;
     run(trim);
-    EXPECT_EQ(trim.error, 0);
-    EXPECT_EQ(read(0), 0);
-    EXPECT_EQ(durable(0), 'a');
     flush();
     EXPECT_EQ(durable(0), 0);
     constexpr uint64_t middle = device_bytes / 2;
