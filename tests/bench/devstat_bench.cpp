@@ -8,30 +8,12 @@
 #include <benchmark/benchmark.h>
 #include <sys/devicestat.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <string>
-
+#include "../unit/temporary_folder.hpp"
 #include "base/clock.hpp"
 #include "base/seqlock.hpp"
 #include "blockdev/accounting/devstat_counters.hpp"
 
 namespace {
-
-// A run directory of its own, for the entries to be published in.
-class RunDirectory {
-  public:
-    RunDirectory() : path_(std::filesystem::temp_directory_path() / "devstat_bench_XXXXXX") {
-        if (mkdtemp(path_.data()) == nullptr) std::abort();
-        setenv("KSTAT_DIR", path_.c_str(), 1);
-    }
-    ~RunDirectory() { std::filesystem::remove_all(path_); }
-    RunDirectory(const RunDirectory&) = delete;
-    RunDirectory& operator=(const RunDirectory&) = delete;
-
-  private:
-    std::string path_;
-};
 
 struct devstat* new_entry() {
     return devstat_new_entry("bench", 0, 512, DEVSTAT_ALL_SUPPORTED, DEVSTAT_TYPE_DIRECT,
@@ -39,7 +21,7 @@ struct devstat* new_entry() {
 }
 
 void pair_that_reads_the_clock(benchmark::State& state) {
-    const RunDirectory directory;
+    const blkscope::test::RunFolder directory;
     struct devstat* const ds = new_entry();
     for (auto _ : state) {
         devstat_start_transaction(ds, nullptr);
@@ -50,7 +32,7 @@ void pair_that_reads_the_clock(benchmark::State& state) {
 BENCHMARK(pair_that_reads_the_clock);
 
 void pair_with_stamps(benchmark::State& state) {
-    const RunDirectory directory;
+    const blkscope::test::RunFolder directory;
     struct devstat* const ds = new_entry();
     bintime then{1, 0};
     bintime now{1, 1};
@@ -66,7 +48,7 @@ BENCHMARK(pair_with_stamps);
 
 // As Device has it: inside the sequence lock and with the stamps that are there anyway.
 void pair_of_our_device(benchmark::State& state) {
-    const RunDirectory directory;
+    const blkscope::test::RunFolder directory;
     const blkscope::Seqlock seq;
     blkscope::DevstatCounters counters(seq, 0, "nbd0", false, 512);
     blkscope::Buf buf;

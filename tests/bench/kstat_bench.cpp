@@ -14,10 +14,9 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
-#include <filesystem>
-#include <string>
 #include <vector>
 
+#include "../unit/temporary_folder.hpp"
 #include "base/clock.hpp"
 #include "kstat/registry/queues.hpp"
 #include "kstat/registry/snapshot.hpp"
@@ -104,9 +103,8 @@ BENCHMARK(io_snapshot);
 // A process with one IO kstat, in a run directory of its own, until destruction.
 class Provider {
   public:
-    Provider() : directory_(std::filesystem::temp_directory_path() / "kstat_bench_XXXXXX") {
-        if (mkdtemp(directory_.data()) == nullptr || pipe(line_) != 0) std::abort();
-        setenv("KSTAT_DIR", directory_.c_str(), 1);
+    Provider() {
+        if (pipe(line_) != 0) std::abort();
         pid_ = fork();
         if (pid_ == 0) publish();
         char ready;
@@ -117,7 +115,6 @@ class Provider {
         waitpid(pid_, nullptr, 0);
         close(line_[0]);
         close(line_[1]);
-        std::filesystem::remove_all(directory_);
     }
     Provider(const Provider&) = delete;
     Provider& operator=(const Provider&) = delete;
@@ -131,7 +128,7 @@ class Provider {
         for (;;) pause();
     }
 
-    std::string directory_;
+    const blkscope::test::RunFolder directory_;
     int line_[2]{};
     pid_t pid_ = -1;
 };

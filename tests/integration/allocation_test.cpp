@@ -156,9 +156,8 @@ class Allocations : public RequestCost {
 };
 
 TEST_P(Allocations, NoRequestTakesMemoryFromTheHeap) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own in the counter's place";
-#endif
+    if (BLKSCOPE_SANITIZED)
+        GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own in the counter's place";
     constexpr Command commands[] = {Command::read,         Command::write, Command::flush,
                                     Command::block_status, Command::trim,  Command::write_zeroes,
                                     Command::cache};

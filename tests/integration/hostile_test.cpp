@@ -21,12 +21,6 @@
 namespace blkscope::test {
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool sanitized = true;
-#else
-constexpr bool sanitized = false;
-#endif
-
 class Hostile : public ServedDevice {
   protected:
     /// The bystander that must notice nothing.
@@ -62,8 +56,7 @@ TEST_F(Hostile, GarbageInsteadOfAHandshakeIsAClosedConnection) {
 
 TEST_F(Hostile, GarbageInsteadOfARequestIsAClosedConnection) {
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     client.text(std::string(4096, 'g')).send();
     EXPECT_TRUE(client.closed());
     expect_undisturbed();
@@ -93,8 +86,7 @@ TEST_F(Hostile, AnOptionOfFourGigabytesIsAClosedConnection) {
 
 TEST_F(Hostile, AReadOfFourGigabytesIsRefusedAndTheConnectionGoesOn) {
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     client.request(0, 0, 0xffffffff);
     client.request(0, 0, 512);
     client.send();
@@ -106,8 +98,7 @@ TEST_F(Hostile, AReadOfFourGigabytesIsRefusedAndTheConnectionGoesOn) {
 
 TEST_F(Hostile, AWriteOfFourGigabytesIsRefusedAndTheConnectionCloses) {
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     client.request(1, 0, 0xffffffff);
     client.send();
     EXPECT_EQ(client.reply_error(), EINVAL);
@@ -117,8 +108,7 @@ TEST_F(Hostile, AWriteOfFourGigabytesIsRefusedAndTheConnectionCloses) {
 
 TEST_F(Hostile, ARefusedWritesDataIsSkippedAndTheStreamStaysInStep) {
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     client.request(1, mib, 300'000);
     client.text(std::string(300'000, '\x25'));
     client.request(0, 0, 512);
@@ -130,8 +120,7 @@ TEST_F(Hostile, ARefusedWritesDataIsSkippedAndTheStreamStaysInStep) {
 
 TEST_F(Hostile, AnUnknownCommandIsRefusedAndTheConnectionGoesOn) {
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     for (const uint16_t type : std::initializer_list<uint16_t>{7, 8, 9, 100, 0xffff}) {
         client.request(type, 0, 512, type);
         client.send();
@@ -144,8 +133,7 @@ TEST_F(Hostile, AnUnknownCommandIsRefusedAndTheConnectionGoesOn) {
 
 TEST_F(Hostile, ARequestInSingleBytesIsServed) {
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     client.request(1, 0, 8);
     client.text("12345678");
     client.request(0, 0, 8);
@@ -167,8 +155,7 @@ TEST_F(Hostile, ARequestInSingleBytesIsServed) {
 // The client asks for far more bytes than the server may keep for it, and reads nothing.
 TEST_F(Hostile, AClientThatNeverReadsIsHeldBack) {
     serve("memory:64M");
-    RawClient mute(socket_);
-    mute.enter_transmission();
+    RawClient mute(socket_, "");
     const uint64_t before = resident_kib();
     // Sends until the server stops taking: it must, long before the end.
     std::string one("\x25\x60\x95\x13\0\0\0\0\0\0\0\0\0\0\0\7\0\0\0\0\0\0\0\0\0\2\0\0", 28);
@@ -187,8 +174,7 @@ TEST_F(Hostile, AClientThatSendsALongWriteBeforeItTakesItsRepliesIsServed) {
     constexpr size_t reads = 32;
     constexpr size_t reply = nbd::simple_reply_bytes + 4096;
     serve("memory:16M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     for (size_t batch = 1; batch <= 2; ++batch) {  // together past a quarter of the socket's room
         for (size_t i = 0; i < reads; ++i) client.request(0, i * 4096, 4096);
         ASSERT_TRUE(client.send());
@@ -224,8 +210,7 @@ TEST_F(Hostile, EachOfTwoClientsThatTakeNoRepliesIsReadAllTheSame) {
 // The client of a suspended machine has its whole share of the memory, which no other client needs.
 TEST_F(Hostile, AClientThatSleepsLongerThanOthersWouldWaitIsServedWhenItWakes) {
     serve("memory:64M");
-    RawClient sleeper(socket_);
-    sleeper.enter_transmission();
+    RawClient sleeper(socket_, "");
     constexpr size_t requests = 200;
     for (size_t i = 0; i < requests; ++i) sleeper.request(0, 0, 131072);
     ASSERT_TRUE(sleeper.send());
@@ -240,14 +225,12 @@ TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
     serve("memory:64M", {"--workers", "1"});  // its clients share its memory
     std::vector<std::unique_ptr<RawClient>> sleepers;
     for (int i = 0; i < 2; ++i) {
-        sleepers.push_back(std::make_unique<RawClient>(socket_));
-        sleepers.back()->enter_transmission();
+        sleepers.push_back(std::make_unique<RawClient>(socket_, ""));
         for (int n = 0; n < 200; ++n) sleepers.back()->request(0, 0, 131072);
         ASSERT_TRUE(sleepers.back()->send());
     }
     ASSERT_TRUE(eventually([&] { return read_io().reads >= 256; }));
-    RawClient waiting(socket_);
-    waiting.enter_transmission();
+    RawClient waiting(socket_, "");
     constexpr int ahead = 32;
     for (int i = 0; i < ahead; ++i) waiting.request(0, 0, 131072);
     const auto receive = [&] { EXPECT_EQ(waiting.receive(16 + 131072).size(), 16U + 131072U); };
@@ -265,13 +248,12 @@ TEST_F(Hostile, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
 // Clients that take all of a worker's memory and keep it stop no other: each client has a reserve.
 class MemoryHogs : public Hostile {
   protected:
-    static constexpr auto stall_max = std::chrono::milliseconds(sanitized ? 2000 : 250);
+    static constexpr auto stall_max = std::chrono::milliseconds(BLKSCOPE_SANITIZED ? 2000 : 250);
 
     void serve_two() { serve("victim=memory:64M", {"other=memory:64M", "--workers", "1"}); }
 
     RawClient& hog() {
-        hogs_.push_back(std::make_unique<RawClient>(socket_));
-        hogs_.back()->enter_transmission("other");
+        hogs_.push_back(std::make_unique<RawClient>(socket_, "other"));
         return *hogs_.back();
     }
 
@@ -279,8 +261,7 @@ class MemoryHogs : public Hostile {
     /// reads for `span`.
     std::chrono::milliseconds longest_stall(uint32_t bytes, std::chrono::milliseconds span) {
         using Clock = std::chrono::steady_clock;
-        RawClient victim(socket_);
-        victim.enter_transmission("victim");
+        RawClient victim(socket_, "victim");
         Clock::duration longest{};
         const auto end = Clock::now() + span;
         while (Clock::now() < end && !HasFailure()) {
@@ -374,8 +355,7 @@ TEST_F(MemoryHogs, OneThatDripsIsClosedForALargeRequestThatWaits) {
     hog().request(1, 0, 64 * mib);
     ASSERT_TRUE(hogs_.back()->text("first").send());
     ASSERT_TRUE(eventually([&] { return read_command_count("connections", "nbd1") == 1; }));
-    RawClient waiting(socket_);
-    waiting.enter_transmission("victim");
+    RawClient waiting(socket_, "victim");
     const auto asked = std::chrono::steady_clock::now();
     waiting.request(0, 0, 4 * mib);
     ASSERT_TRUE(waiting.send());
@@ -388,16 +368,13 @@ TEST_F(MemoryHogs, OneThatDripsIsClosedForALargeRequestThatWaits) {
 }
 
 TEST_F(MemoryHogs, MemoryGoesBackToTheSystemWhenTheClientsHaveLeft) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "SKIPPED: the sanitizer's own memory is anonymous, too";
-#endif
+    if (BLKSCOPE_SANITIZED) GTEST_SKIP() << "SKIPPED: the sanitizer's own memory is anonymous, too";
     serve("memory:16M", {"--workers", "1"});
     expect_undisturbed();
     ASSERT_TRUE(eventually([&] { return read_command_count("connections") == 0; }));
     const uint64_t before = anonymous_kib();
     for (int i = 0; i < 4; ++i) {
-        hogs_.push_back(std::make_unique<RawClient>(socket_));
-        hogs_.back()->enter_transmission();
+        hogs_.push_back(std::make_unique<RawClient>(socket_, ""));
         for (int n = 0; n < 16; ++n) hogs_.back()->request(0, 0, mib);
         ASSERT_TRUE(hogs_.back()->send());
     }
@@ -410,8 +387,7 @@ TEST_F(MemoryHogs, MemoryGoesBackToTheSystemWhenTheClientsHaveLeft) {
 
 TEST_F(Hostile, AClientThatHasFinishedSendingGetsAllItsReplies) {
     serve("memory:1M", {"--queue-depth", "1"});
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     constexpr size_t requests = 300;  // more than it may have under way
     for (size_t i = 0; i < requests; ++i) client.request(0, 0, 4096);
     client.send();
@@ -423,8 +399,7 @@ TEST_F(Hostile, AClientThatHasFinishedSendingGetsAllItsReplies) {
 
 TEST_F(Hostile, ADisconnectIsObeyedAfterTheRequestsBeforeIt) {
     serve(make_image("disk.img", mib));
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     client.request(1, 0, 4096, 1, 1);  // with FUA, which takes its time
     client.text(std::string(4096, 'd'));
     client.request(3, 0, 0, 2);
@@ -440,8 +415,7 @@ TEST_F(Hostile, ADisconnectIsObeyedAfterTheRequestsBeforeIt) {
 // A header, a payload and a refused write's payload, cut at every byte of the first requests.
 TEST_F(Hostile, TheStreamStaysInStepWhereverItIsCut) {
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     std::string stream;
     const auto write = [&](uint64_t offset, uint32_t length, char fill) {
         RawClient::append(stream, nbd::request_magic);
@@ -475,20 +449,16 @@ TEST_F(Hostile, SigtermEndsTheServerInTimeWhateverItsClientsDo) {
     RawClient negotiating(socket_);
     negotiating.receive(nbd::greeting_bytes);
     negotiating.number(uint32_t{3}).number(nbd::option_magic).send();
-    RawClient idle(socket_);
-    idle.enter_transmission();
-    RawClient half(socket_);
-    half.enter_transmission();
+    RawClient idle(socket_, "");
+    RawClient half(socket_, "");
     half.request(1, 0, 65536);
     half.text(std::string(1000, 'h')).send();
-    RawClient skipping(socket_);
-    skipping.enter_transmission();
+    RawClient skipping(socket_, "");
     skipping.request(1, 64 * mib, 65536);
     skipping.text(std::string(1000, 's')).send();
     std::vector<std::unique_ptr<RawClient>> mutes;
     for (int i = 0; i < 3; ++i) {
-        mutes.push_back(std::make_unique<RawClient>(socket_));
-        mutes.back()->enter_transmission();
+        mutes.push_back(std::make_unique<RawClient>(socket_, ""));
         for (int n = 0; n < 200; ++n) mutes.back()->request(0, 0, 131072);
         mutes.back()->send();
     }
@@ -513,8 +483,7 @@ TEST_F(Hostile, AClientThatErrsInALoopDoesNotFillTheLog) {
 TEST_F(Hostile, AWriteThatStopsHalfWayLeavesNoTrace) {
     serve("memory:1M");
     {
-        RawClient client(socket_);
-        client.enter_transmission();
+        RawClient client(socket_, "");
         client.request(1, 0, 4096);
         client.text(std::string(1000, 'h'));
         client.send();

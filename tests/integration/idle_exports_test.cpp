@@ -27,9 +27,7 @@ class IdleExports : public ServedDevice {
 
 // 64 MiB for a thousand exports, with room for a worker and the rest of the server.
 TEST_F(IdleExports, TakeLessThan56KiBEach) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";
-#endif
+    if (BLKSCOPE_SANITIZED) GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";
     constexpr int many = 201;
     const uint64_t few_kib = anonymous_kib_of(1);
     const uint64_t many_kib = anonymous_kib_of(many);

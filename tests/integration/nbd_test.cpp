@@ -258,8 +258,7 @@ TEST_F(Nbd, RepliesLeaveBeforeAUnixClientTakesAnyOfThem) {
     std::ifstream("/proc/sys/net/core/wmem_max") >> limit;
     if (limit < kernel_default) GTEST_SKIP() << "SKIPPED: net.core.wmem_max has been lowered";
     serve("memory:1M");
-    RawClient client(socket_);
-    client.enter_transmission();
+    RawClient client(socket_, "");
     constexpr uint32_t each = 72 << 10;
     constexpr size_t all = 4 * (nbd::simple_reply_bytes + each);
     for (int i = 0; i < 4; ++i) client.request(0, 0, each);

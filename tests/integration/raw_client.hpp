@@ -32,6 +32,10 @@ class RawClient {
         std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
         connect_to(address);
     }
+    /// In transmission, with this export.
+    RawClient(const std::string& path, const std::string& export_name) : RawClient(path) {
+        enter_transmission(export_name);
+    }
     /// On a port of the loopback.
     explicit RawClient(uint16_t port) : fd_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
         sockaddr_in address{};

@@ -161,27 +161,19 @@ TEST_F(Report, TheCommandGetsItsWordsAndSignalsAsWithoutIt) {
     EXPECT_EQ(printed({"sh", "-c", "grep SigIgn /proc/$$/status | tail -c 5"}), "0000\n");
 }
 
-TEST_F(Report, SigtermEndsTheCommandAndTheFileIsThere) {
+// SIGHUP is the end of a session. The command may not have got it.
+TEST_F(Report, SigtermAndSighupEndTheCommandAndTheFileIsThere) {
     serve("memory:1M");
-    Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--", "sh", "-c",
-                     "touch " + path("begun") + "; exec sleep 600"},
-                    path("report.out"));
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("begun")); }));
-    process.signal(SIGTERM);
-    EXPECT_EQ(process.wait(), 128 + SIGTERM) << process.output();
-    EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), 128 + SIGTERM);
-}
-
-// The end of a session. The command may not have got the signal.
-TEST_F(Report, SighupEndsTheCommandAndTheFileIsThere) {
-    serve("memory:1M");
-    Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--", "sh", "-c",
-                     "touch " + path("begun") + "; exec sleep 600"},
-                    path("report.out"));
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("begun")); }));
-    process.signal(SIGHUP);
-    EXPECT_EQ(process.wait(), 128 + SIGTERM) << process.output();
-    EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), 128 + SIGTERM);
+    for (const int signal : {SIGTERM, SIGHUP}) {
+        for (const char* file : {"begun", "run.json"}) std::filesystem::remove(path(file));
+        Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--", "sh", "-c",
+                         "touch " + path("begun") + "; exec sleep 600"},
+                        path("report.out"));
+        ASSERT_TRUE(eventually([&] { return std::filesystem::exists(path("begun")); }));
+        process.signal(signal);
+        EXPECT_EQ(process.wait(), 128 + SIGTERM) << process.output();
+        EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), 128 + SIGTERM);
+    }
 }
 
 // The limit of file sizes stands for a full disk.

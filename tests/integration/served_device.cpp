@@ -23,7 +23,6 @@
 namespace blkscope::test {
 namespace {
 
-constexpr std::chrono::milliseconds poll_interval{5};
 constexpr const char* command_seconds_max = "120";
 
 using Chain = std::unique_ptr<kstat_ctl_t, int (*)(kstat_ctl_t*)>;
@@ -36,15 +35,6 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 }  // namespace
-
-bool eventually(const std::function<bool()>& condition, std::chrono::milliseconds limit) {
-    const auto deadline = std::chrono::steady_clock::now() + limit;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(poll_interval);
-    }
-    return true;
-}
 
 uint64_t memory_kib(pid_t process, const std::string& record) {
     std::ifstream status("/proc/" + std::to_string(process) + "/status");

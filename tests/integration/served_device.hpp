@@ -19,23 +19,17 @@
 #include <string>
 #include <vector>
 
+#include "../eventually.hpp"
+
 namespace blkscope::test {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 constexpr uint64_t gib = uint64_t{1} << 30;
 
-/// Waits until `condition` holds; false when it did not within `limit`.
-bool eventually(const std::function<bool()>& condition,
-                std::chrono::milliseconds limit = std::chrono::seconds(20));
-
 /// The allowed growth of a server that has touched so much more memory. The sanitizers keep bytes
 /// of their own for each that the server touches, and keep freed memory for a while.
 constexpr uint64_t grown_kib(uint64_t touched_mib) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    return touched_mib * 1024 * 6;
-#else
-    return touched_mib * 1024;
-#endif
+    return touched_mib * 1024 * (BLKSCOPE_SANITIZED ? 6 : 1);
 }
 
 /// A record of a process's memory in KiB, as "VmRSS:". Fails the test if there is none.

@@ -177,12 +177,16 @@ class WireClient {
     Status status_ = Status::done;
 };
 
+/// In transmission, behind TLS.
+struct ServedWireClient : WireClient {
+    ServedWireClient(const std::string& path, const TlsClientOptions& options)
+        : WireClient(path, options) {
+        enter_transmission();
+    }
+};
+
 // The parser's buffer, the session's and OpenSSL's own; the sanitizers keep some for each byte.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr uint64_t client_kib_max = 6 * 512;
-#else
-constexpr uint64_t client_kib_max = 512;
-#endif
+constexpr uint64_t client_kib_max = (BLKSCOPE_SANITIZED ? 6 : 1) * 512;
 
 class TlsWire : public TlsServedDevice {
   protected:
@@ -274,8 +278,7 @@ TEST_F(TlsWire, ASecondStarttlsIsRefusedAndTheFirstGoesOn) {
 
 TEST_F(TlsWire, ClearTextInTheMiddleOfTransmissionEndsIt) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.expect_served();
     client.send(request(nbd::Command::write, 0, 4) + "evil");
     const std::string rest = client.receive_to_the_end();
@@ -289,8 +292,7 @@ TEST_F(TlsWire, ClearTextInTheMiddleOfTransmissionEndsIt) {
 TEST_F(TlsWire, SpeaksTheVersionThatTheClientWants) {
     serve_tls("require");
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
-        WireClient client(socket_, with_certificate(version));
-        client.enter_transmission();
+        ServedWireClient client(socket_, with_certificate(version));
         EXPECT_STREQ(client.tls().version(), version == TLS1_2_VERSION ? "TLSv1.2" : "TLSv1.3");
         client.expect_served();
     }
@@ -300,8 +302,7 @@ TEST_F(TlsWire, SpeaksTheVersionThatTheClientWants) {
 
 TEST_F(TlsWire, RequestsMayShareARecordAndBeSpreadOverMany) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     std::string many;
     for (uint64_t i = 0; i < 100; ++i) many += request(nbd::Command::read, i * 512, 512, i);
     client.say(many);
@@ -324,8 +325,7 @@ TEST_F(TlsWire, TheFirstRequestMayComeWithTheEndOfTheHandshake) {
 
 TEST_F(TlsWire, NewKeysInTheMiddleOfTransmissionDisturbNothing) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate(TLS1_3_VERSION));
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate(TLS1_3_VERSION));
     for (int i = 0; i < 20; ++i) {
         client.tls().update_keys();
         client.expect_served();
@@ -334,8 +334,7 @@ TEST_F(TlsWire, NewKeysInTheMiddleOfTransmissionDisturbNothing) {
 
 TEST_F(TlsWire, ARefusedWritesDataIsReadThroughTlsAndTheStreamStaysInStep) {
     serve_tls("require", {"--read-only"});
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     constexpr uint32_t bytes = 300'000;
     client.say(request(nbd::Command::write, 0, bytes) + std::string(bytes, 'w'));
     EXPECT_EQ(client.hear(16), u32(nbd::simple_reply_magic) + u32(1) + u64(7));
@@ -348,8 +347,7 @@ TEST_F(TlsWire, ARefusedWritesDataIsReadThroughTlsAndTheStreamStaysInStep) {
 // client reads at last, all replies are there.
 TEST_F(TlsWire, AClientThatDoesNotReadIsHeldBackAndServedWhenItDoes) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     constexpr uint64_t requests = 100;
     constexpr uint32_t bytes = 256 << 10;
     for (uint64_t i = 0; i < requests; ++i) {
@@ -378,8 +376,7 @@ TEST_F(TlsWire, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
         for (int i = 0; i < 200; ++i) sleeper.say(read);
     }
     ASSERT_TRUE(eventually([&] { return read_io().reads >= 256; }));
-    WireClient waiting(socket_, with_certificate());
-    waiting.enter_transmission();
+    ServedWireClient waiting(socket_, with_certificate());
     constexpr int ahead = 32;
     std::string first;
     for (int i = 0; i < ahead; ++i) first += read;
@@ -398,10 +395,9 @@ TEST_F(TlsWire, ClientsThatHoldAllTheMemoryAndSleepAreGivenUpForOneThatWaits) {
 
 TEST_F(TlsWire, WhatAClientCostsIsBoundedByWhatItMayHold) {
     serve_tls("require");
-    std::vector<std::unique_ptr<WireClient>> idle;
+    std::vector<std::unique_ptr<ServedWireClient>> idle;
     const auto connect = [&] {
-        idle.push_back(std::make_unique<WireClient>(socket_, with_certificate()));
-        idle.back()->enter_transmission();
+        idle.push_back(std::make_unique<ServedWireClient>(socket_, with_certificate()));
         idle.back()->say(request(nbd::Command::read, 0, 1 << 20));
         idle.back()->hear(16 + (1 << 20));
     };
@@ -414,9 +410,8 @@ TEST_F(TlsWire, WhatAClientCostsIsBoundedByWhatItMayHold) {
 // ---- What a request costs ----
 
 TEST_F(TlsWire, NoRequestTakesMemoryFromTheHeapBesideOpenSslsOwn) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own in the counter's place";
-#endif
+    if (BLKSCOPE_SANITIZED)
+        GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own in the counter's place";
     const auto allocations = [&] {
         uint64_t count = 0;
         std::ifstream(path("count"), std::ios::binary)
@@ -429,8 +424,7 @@ TEST_F(TlsWire, NoRequestTakesMemoryFromTheHeapBesideOpenSslsOwn) {
     serve_tls("require");
     unsetenv("LD_PRELOAD");
     unsetenv("ALLOCATION_COUNT");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     const auto round = [&] {
         // Not where a partition table could be, which would be read again.
         client.say(request(nbd::Command::write, 1 << 20, 100'000) + std::string(100'000, 'w'));
@@ -451,8 +445,7 @@ TEST_F(TlsWire, NoRequestTakesMemoryFromTheHeapBesideOpenSslsOwn) {
 
 TEST_F(TlsWire, AfterDiscTheServerAnswersWhatItHasAndSaysThatItIsDone) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.say(request(nbd::Command::read, 0, 65536) + request(nbd::Command::disc, 0, 0));
     EXPECT_EQ(client.hear(16 + 65536 + 1).size(), size_t{16} + 65536);
     EXPECT_EQ(client.status(), Status::closed);
@@ -461,8 +454,7 @@ TEST_F(TlsWire, AfterDiscTheServerAnswersWhatItHasAndSaysThatItIsDone) {
 
 TEST_F(TlsWire, AServerThatStopsSaysThatItIsDone) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.expect_served();
     server_->signal(SIGTERM);
     EXPECT_EQ(client.hear(1), "");
@@ -472,8 +464,7 @@ TEST_F(TlsWire, AServerThatStopsSaysThatItIsDone) {
 
 TEST_F(TlsWire, TheClientsOwnEndIsAnsweredWithOurs) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.tls().close();
     client.send(client.tls().take());
     EXPECT_EQ(client.hear(1), "");
@@ -486,14 +477,12 @@ TEST_F(TlsWire, AStreamThatIsCutOffWithinARequestIsToldOfAndNotCarriedOut) {
     serve_tls("require");
     const std::string write = request(nbd::Command::write, 0, 4096) + std::string(4096, 'w');
     {
-        WireClient client(socket_, with_certificate());
-        client.enter_transmission();
+        ServedWireClient client(socket_, with_certificate());
         client.say(write.substr(0, 2000));
         client.shut_down();
     }
     EXPECT_TRUE(said("the TLS stream was cut off in the middle of a request"));
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.say(request(nbd::Command::read, 0, 4096));
     EXPECT_EQ(client.hear(16 + 4096), good_reply() + std::string(4096, '\0'));
     EXPECT_EQ(read_command_count("write_requests"), 0u);
@@ -501,8 +490,7 @@ TEST_F(TlsWire, AStreamThatIsCutOffWithinARequestIsToldOfAndNotCarriedOut) {
 
 TEST_F(TlsWire, ARecordThatIsCutOffIsToldOf) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.tls().write(request(nbd::Command::read, 0, 512));
     const std::string record = client.tls().take();
     client.send(record.substr(0, record.size() - 1));
@@ -512,8 +500,7 @@ TEST_F(TlsWire, ARecordThatIsCutOffIsToldOf) {
 
 TEST_F(TlsWire, ATamperedRecordEndsTheConnectionAndNothingOfItIsDone) {
     serve_tls("require");
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.tls().write(request(nbd::Command::write, 0, 16) + std::string(16, 'w'));
     std::string record = client.tls().take();
     record.back() = static_cast<char>(record.back() ^ 1);
@@ -523,8 +510,7 @@ TEST_F(TlsWire, ATamperedRecordEndsTheConnectionAndNothingOfItIsDone) {
     EXPECT_TRUE(said("connection closed: TLS: decryption failed or bad record mac"));
     EXPECT_TRUE(said("bad record mac; the client is " + this_process()));
     EXPECT_EQ(read_command_count("write_requests"), 0u);
-    WireClient other(socket_, with_certificate());
-    other.enter_transmission();
+    ServedWireClient other(socket_, with_certificate());
     other.expect_served();
 }
 
@@ -534,10 +520,9 @@ TEST_F(TlsWire, ABadRecordBehindABacklogEndsTheConnectionForGood) {
     constexpr int limit = 8;
     serve_tls("require", {"--max-connections", std::to_string(limit), "--workers", "1"},
               "memory:1G");
-    std::vector<std::unique_ptr<WireClient>> clients;
+    std::vector<std::unique_ptr<ServedWireClient>> clients;
     for (int i = 0; i < limit; ++i) {
-        clients.push_back(std::make_unique<WireClient>(socket_, with_certificate()));
-        clients.back()->enter_transmission();
+        clients.push_back(std::make_unique<ServedWireClient>(socket_, with_certificate()));
     }
     for (const auto& client : clients) {
         TlsClient& tls = client->tls();
@@ -606,8 +591,7 @@ TEST_F(TlsWire, RandomBytesInPlaceOfTlsHurtNobody) {
         client.receive(nbd::option_reply_header_bytes);
         client.shut_down();
     }
-    WireClient client(socket_, with_certificate());
-    client.enter_transmission();
+    ServedWireClient client(socket_, with_certificate());
     client.expect_served();
 }
 

@@ -185,8 +185,7 @@ TEST_F(Workers, AtTheEndOfTheServerAllAreAnswered) {
 TEST_F(Workers, AClientThatNeverReadsHoldsUpTheEndForSomeSecondsOnly) {
     serve("memory:8M", {"--workers", "2"});
     const auto first = connect();
-    RawClient mute(socket_);
-    mute.enter_transmission();
+    RawClient mute(socket_, "");
     for (int i = 0; i < 100; ++i) mute.request(0, 0, 131072);
     ASSERT_TRUE(mute.send());
     uint64_t before = 0;

@@ -14,6 +14,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <system_error>
 #include <thread>
 
@@ -25,8 +26,6 @@ extern "C" const char* __tsan_default_options() {
 namespace blkscope {
 
 namespace {
-
-constexpr auto long_enough = std::chrono::seconds(30);
 
 struct Ends {
     int ours;
@@ -61,6 +60,11 @@ char Line::hear() const {
     char byte = 0;
     if (poll(&poller, 1, 30'000) != 1 || recv(socket_, &byte, 1, 0) != 1) return 0;
     return byte;
+}
+
+void take_turns(const Line& line) {
+    line.say('r');
+    line.hear();
 }
 
 ChildProcess::ChildProcess(const std::function<void(const Line&)>& body) : socket_(-1), line_(-1) {
@@ -103,6 +107,10 @@ int ChildProcess::wait() {
     waitpid(pid_, &status, 0);
     pid_ = -1;
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+ReadyChild::ReadyChild(const std::function<void(const Line&)>& body) : ChildProcess(body) {
+    if (line().hear() != 'r') throw std::runtime_error("the child is not ready");
 }
 
 pid_t fork_while_others_sleep() {
@@ -159,8 +167,7 @@ std::function<void(const Line&)> provide_counter(const char* module) {
         kstat_t* const ksp = kstat_create(module, 0, "counter", "misc", KSTAT_TYPE_RAW, 4, 0);
         std::memcpy(ksp->ks_data, "abcd", 4);
         kstat_install(ksp);
-        line.say('r');
-        line.hear();
+        take_turns(line);
         kstat_delete(ksp);
     };
 }
@@ -195,15 +202,6 @@ void answer_falsely(const std::string& directory, const Line& line,
 void welcome(int reader) {
     const uint32_t reply[8] = {16, 0, 1, 1, 0x54'41'54'53, 1, static_cast<uint32_t>(getpid()), 0};
     send(reader, reply, sizeof reply, MSG_NOSIGNAL);
-}
-
-bool eventually(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + long_enough;
-    while (!condition()) {
-        if (std::chrono::steady_clock::now() > deadline) return false;
-        std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
-    return true;
 }
 
 double milliseconds(const std::function<void()>& work) {

@@ -10,6 +10,8 @@
 #include <functional>
 #include <string>
 
+#include "../../eventually.hpp"
+
 namespace blkscope {
 
 /// One end of the line between a test and its child: single bytes.
@@ -24,6 +26,9 @@ class Line {
   private:
     int socket_;
 };
+
+/// In a provider: a byte for a step that is done, and the wait for the next.
+void take_turns(const Line& line);
 
 /// A forked process that runs a function and exits. Killed at the end of its life.
 class ChildProcess {
@@ -47,6 +52,11 @@ class ChildProcess {
     int socket_;
     Line line_;
     pid_t pid_ = -1;
+};
+
+/// A child that has said 'r'. Throws if the child says anything else.
+struct ReadyChild : ChildProcess {
+    explicit ReadyChild(const std::function<void(const Line&)>& body);
 };
 
 /// fork() at a moment when the other threads sleep. The address sanitizer's allocator has no handler
@@ -91,9 +101,6 @@ void answer_falsely(const std::string& directory, const Line& line,
 
 /// Answers a reader's first bytes as a provider does.
 void welcome(int reader);
-
-/// Tries until it is true, for at most half a minute.
-bool eventually(const std::function<bool()>& condition);
 
 /// Milliseconds that `work` took.
 double milliseconds(const std::function<void()>& work);

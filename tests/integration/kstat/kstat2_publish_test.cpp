@@ -87,8 +87,7 @@ kstat2_t* publish_value(const char* name, uint64_t value,
 void provide(const Line& line) {
     kstat2_t* const open = publish_value("open", 17);
     publish_value("private", 18, KSTAT2_MF_PRIV);
-    line.say('r');
-    line.hear();
+    take_turns(line);
     kstat2_delete(open);
     line.say('d');
     line.hear();
@@ -100,8 +99,7 @@ class Kstat2Publish : public KstatProcesses {
 };
 
 TEST_F(Kstat2Publish, AProcessWithoutOtherKstatsHasItsSocket) {
-    ChildProcess provider(provide);
-    ASSERT_EQ(provider.line().hear(), 'r');
+    ReadyChild provider(provide);
     Client client(path_of(provider.pid()));
     ASSERT_TRUE(client.is_connected());
     const auto maps = client.list();
@@ -117,8 +115,7 @@ TEST_F(Kstat2Publish, AProcessWithoutOtherKstatsHasItsSocket) {
 }
 
 TEST_F(Kstat2Publish, AConnectedReaderNoticesADeletion) {
-    ChildProcess provider(provide);
-    ASSERT_EQ(provider.line().hear(), 'r');
+    ReadyChild provider(provide);
     Client client(path_of(provider.pid()));
     const auto maps = client.list();
     ASSERT_EQ(maps.size(), 2U);
@@ -132,8 +129,7 @@ TEST_F(Kstat2Publish, AConnectedReaderNoticesADeletion) {
 
 TEST_F(Kstat2Publish, AnotherUserDoesNotLearnOfAPrivateKstat) {
     if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root becomes another user";
-    ChildProcess provider(provide);
-    ASSERT_EQ(provider.line().hear(), 'r');
+    ReadyChild provider(provide);
     const std::string path = path_of(provider.pid());
     const ChildProcess stranger([&path](const Line& line) {
         constexpr uid_t nobody = 65534;
@@ -152,7 +148,7 @@ TEST_F(Kstat2Publish, AnotherUserDoesNotLearnOfAPrivateKstat) {
 
 // The thread that answers installs a kstat while the one that exits waits for it.
 TEST_F(Kstat2Publish, AProcessMayExitWhileACallbackInstalls) {
-    ChildProcess provider([](const Line& line) {
+    ReadyChild provider([](const Line& line) {
         static std::atomic<bool> is_called{false};
         kstat2_register_optional(
             "test:exit", "installs for a while",
@@ -169,7 +165,6 @@ TEST_F(Kstat2Publish, AProcessMayExitWhileACallbackInstalls) {
         line.say('r');
         is_called.wait(false);
     });
-    ASSERT_EQ(provider.line().hear(), 'r');
     Client client(path_of(provider.pid()));
     const auto optionals = wire2::decode_optionals(client.ask(Op::kstat2_optional_list).body);
     ASSERT_TRUE(optionals && optionals->size() == 1);

@@ -27,8 +27,7 @@ class KstatCommand : public KstatProcesses {
 
 void provide(const Line& line, const std::function<void()>& publish) {
     publish();
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 // A processor's counters as Solaris lays them out. First are a lock of two words and seven words
@@ -92,8 +91,7 @@ void publish_walkthrough() {
 }
 
 TEST_F(KstatCommand, ListsTheInterruptsOfProcessorsByOptions) {
-    const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide(line, publish_walkthrough); });
     const Outcome outcome = run("-p -m cpu_stat -i '90?' -s 'intr*'");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.out,
@@ -106,8 +104,7 @@ TEST_F(KstatCommand, ListsTheInterruptsOfProcessorsByOptions) {
 }
 
 TEST_F(KstatCommand, ShowsTheInterruptsOfProcessorsByAnOperand) {
-    const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide(line, publish_walkthrough); });
     const Outcome outcome = run("'cpu_stat:/^90/::/^intr/'");
     EXPECT_EQ(outcome.status, 0) << outcome.err;
     EXPECT_EQ(outcome.out,
@@ -147,8 +144,7 @@ TEST_F(KstatCommand, ShowsTheInterruptsOfThisMachinesProcessorsInTheSameForm) {
 
 // Everything but the two times, which are the clock's.
 TEST_F(KstatCommand, ShowsTheSystemsPages) {
-    const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide(line, publish_walkthrough); });
     const Outcome outcome = run("-m walkthrough -n system_pages | sed 's/time .*/time/'");
     EXPECT_EQ(outcome.out,
               "module: walkthrough                     instance: 0     \n"
@@ -195,8 +191,7 @@ void publish_nasty() {
 }
 
 TEST_F(KstatCommand, WritesJsonWhateverIsPublished) {
-    const ChildProcess child([](const Line& line) { provide(line, publish_nasty); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide(line, publish_nasty); });
     const auto parsed = nlohmann::json::parse(run("-j -m nasty").out);
     ASSERT_EQ(parsed.size(), 1u);
     EXPECT_EQ(parsed[0]["name"], "quote\"back\\slash");
@@ -210,8 +205,7 @@ TEST_F(KstatCommand, WritesJsonWhateverIsPublished) {
 }
 
 TEST_F(KstatCommand, RepeatsAtIntervalsWithAnEmptyLineBetween) {
-    const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide(line, publish_walkthrough); });
     const std::string line = "cpu_stat:902:cpu_stat902:intr\n";
     EXPECT_EQ(run("-l cpu_stat:902::intr 1 2").out, line + "\n" + line);
 
@@ -224,8 +218,7 @@ TEST_F(KstatCommand, RepeatsAtIntervalsWithAnEmptyLineBetween) {
 }
 
 TEST_F(KstatCommand, TheExitStatusSaysWhatItFound) {
-    const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide(line, publish_walkthrough); });
     const Outcome found = run("-q cpu_stat");
     EXPECT_EQ(found.status, 0);
     EXPECT_EQ(found.out + found.err, "");
@@ -242,13 +235,12 @@ TEST_F(KstatCommand, TheExitStatusSaysWhatItFound) {
 }
 
 TEST_F(KstatCommand, AHostileExpressionMatchesSoonOrIsRefused) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         provide(line, [] {
             kstat_install(kstat_create("aaaaaaaaaaaaaaaaaaaaaaaaaaaaab", 0, "x", "misc",
                                        KSTAT_TYPE_INTR, 1, 0));
         });
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     const Outcome soon = run("-m '/^(a+)+$/'");
     EXPECT_EQ(soon.status, 1);
     EXPECT_EQ(soon.err, "");
@@ -260,22 +252,20 @@ TEST_F(KstatCommand, AHostileExpressionMatchesSoonOrIsRefused) {
 }
 
 TEST_F(KstatCommand, AReaderThatHasEnoughIsNoFailure) {
-    const ChildProcess child([](const Line& line) { provide(line, publish_walkthrough); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide(line, publish_walkthrough); });
     EXPECT_EQ(run("-p cpu_stat 1 | head -n 1").out, "cpu_stat:0:cpu_stat0:anonfree\t0\n");
 }
 
 // Ten times the measured time. The limit catches a round trip or a search too many, and not a busy
 // machine.
 TEST_F(KstatCommand, TenThousandKstatsAreListedInAMoment) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         provide(line, [] {
             for (int i = 0; i < 10'000; ++i) {
                 kstat_install(kstat_create("many", i, nullptr, "disk", KSTAT_TYPE_IO, 1, 0));
             }
         });
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     Outcome outcome{};
     const double spent = milliseconds([&] { outcome = run("-p -m many"); });
     std::printf("kstat -p of 10000 kstats: %.0f ms\n", spent);

@@ -30,16 +30,14 @@ namespace {
 using KstatFailure = KstatProcesses;
 
 TEST_F(KstatFailure, AKilledProviderIsGoneAtOnceAndItsSuccessorIsFound) {
-    ChildProcess first(provide_counter("one"));
-    ASSERT_EQ(first.line().hear(), 'r');
+    ReadyChild first(provide_counter("one"));
     open();
     const kid_t number = lookup("one")->ks_kid;
     first.kill();
     EXPECT_LT(milliseconds([&] { EXPECT_EQ(kstat_read(kc, lookup("one"), nullptr), -1); }), 500);
     EXPECT_EQ(errno, ENXIO);
 
-    const ChildProcess second(provide_counter("one"));
-    ASSERT_EQ(second.line().hear(), 'r');
+    const ReadyChild second(provide_counter("one"));
     EXPECT_NE(kstat_chain_update(kc), 0);
     ASSERT_NE(lookup("one"), nullptr);
     EXPECT_GT(lookup("one")->ks_kid, number);
@@ -54,8 +52,7 @@ void provide_death(const Line& line) {
     kstat_t* const ksp = kstat_create("dies", 0, "d", "misc", KSTAT_TYPE_RAW, 4, 0);
     ksp->ks_update = die;
     kstat_install(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatFailure, AProviderMayDieInTheMiddleOfARead) {
@@ -74,13 +71,11 @@ void provide_hundred(const Line& line) {
     for (int i = 0; i < 100; ++i) {
         kstat_install(kstat_create("many", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
     }
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatFailure, AStoppedProviderCostsOneWaitAndNotOnePerKstat) {
-    const ChildProcess child(provide_hundred);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_hundred);
     open();
     const kstat_t* const place = lookup("many");
     child.stop();
@@ -124,8 +119,7 @@ void provide_number(const Line& line) {
     kstat_t* const ksp = kstat_create("one", 0, "number", "misc", KSTAT_TYPE_NAMED, 1, 0);
     kstat_named_init(KSTAT_NAMED_PTR(ksp), "value", KSTAT_DATA_UINT64);
     kstat_install(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 // A wait for a silent provider is never shorter. Without a wait, one try of several is shorter on a
@@ -134,8 +128,7 @@ constexpr double patience_ms = 1'000;
 
 // Ctrl-Z at a server must not slow down every command of every reader.
 TEST_F(KstatFailure, StoppedProvidersCostHardlyAnyTime) {
-    const ChildProcess running(provide_number);
-    ASSERT_EQ(running.line().hear(), 'r');
+    const ReadyChild running(provide_number);
     std::vector<std::unique_ptr<ChildProcess>> stopped;
     for (int i = 0; i < 5; ++i) {
         stopped.push_back(std::make_unique<ChildProcess>(provide_counter("two")));
@@ -166,8 +159,7 @@ TEST_F(KstatFailure, StoppedProvidersCostHardlyAnyTime) {
 
 // A job whose processor time is limited is stopped again and again, for a moment each.
 TEST_F(KstatFailure, AProviderThatIsStoppedForAMomentIsWaitedFor) {
-    const ChildProcess provider(provide_counter("one"));
-    ASSERT_EQ(provider.line().hear(), 'r');
+    const ReadyChild provider(provide_counter("one"));
     open();
     EXPECT_TRUE(eventually([&] {
         kstat_chain_update(kc);
@@ -214,8 +206,7 @@ TEST_F(KstatFailure, GarbageOnASocketIsSurvivedAndTheOthersAreRead) {
 }
 
 TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredAndRemovedByReaders) {
-    ChildProcess dead(provide_counter("one"));
-    ASSERT_EQ(dead.line().hear(), 'r');
+    ReadyChild dead(provide_counter("one"));
     const std::filesystem::path left = std::filesystem::path(directory) / socket_of(dead.pid());
     dead.kill();
     EXPECT_TRUE(std::filesystem::exists(left));
@@ -227,8 +218,7 @@ TEST_F(KstatFailure, ADeadProvidersSocketIsIgnoredAndRemovedByReaders) {
 TEST_F(KstatFailure, AReaderRemovesNoSocketOfAnotherUser) {
     if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become somebody else";
     ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
-    ChildProcess dead(provide_counter("one"));
-    ASSERT_EQ(dead.line().hear(), 'r');
+    ReadyChild dead(provide_counter("one"));
     const std::filesystem::path left = std::filesystem::path(directory) / socket_of(dead.pid());
     dead.kill();
     const ChildProcess user([](const Line& line) {
@@ -242,13 +232,11 @@ TEST_F(KstatFailure, AReaderRemovesNoSocketOfAnotherUser) {
 }
 
 TEST_F(KstatFailure, ADeadProvidersSocketIsSweptByTheNextProvider) {
-    ChildProcess dead(provide_counter("one"));
-    ASSERT_EQ(dead.line().hear(), 'r');
+    ReadyChild dead(provide_counter("one"));
     const std::filesystem::path left = std::filesystem::path(directory) / socket_of(dead.pid());
     dead.kill();
     EXPECT_TRUE(std::filesystem::exists(left));
-    const ChildProcess next(provide_counter("two"));
-    ASSERT_EQ(next.line().hear(), 'r');
+    const ReadyChild next(provide_counter("two"));
     EXPECT_FALSE(std::filesystem::exists(left));
 }
 
@@ -262,8 +250,7 @@ auto never_reinstall(int count) {
         };
         for (int i = 0; i < count; ++i) all.push_back(create(i));
         for (kstat_t* ksp : all) kstat_install(ksp);
-        line.say('r');
-        line.hear();
+        take_turns(line);
         for (kstat_t* ksp : all) kstat_delete(ksp);
         for (int i = 0; i < count; ++i) create(i);
         line.say('c');
@@ -272,8 +259,7 @@ auto never_reinstall(int count) {
 }
 
 TEST_F(KstatFailure, AKstatThatIsNeverInstalledAgainIsGivenUpOn) {
-    const ChildProcess child(never_reinstall(1));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(never_reinstall(1));
     open();
     child.line().say('n');
     ASSERT_EQ(child.line().hear(), 'c');
@@ -282,8 +268,7 @@ TEST_F(KstatFailure, AKstatThatIsNeverInstalledAgainIsGivenUpOn) {
 }
 
 TEST_F(KstatFailure, ManyKstatsThatAreNeverInstalledAgainCostOneWait) {
-    const ChildProcess child(never_reinstall(20));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(never_reinstall(20));
     open();
     child.line().say('n');
     ASSERT_EQ(child.line().hear(), 'c');
@@ -298,9 +283,8 @@ TEST_F(KstatFailure, ManyKstatsThatAreNeverInstalledAgainCostOneWait) {
 
 // A process that hangs without being stopped costs one patience, as before.
 TEST_F(KstatFailure, AHungProviderIsWaitedForOnce) {
-    const ChildProcess hung(
+    const ReadyChild hung(
         [&](const Line& line) { answer_falsely(directory, line, [](int) { sleep(30); }); });
-    ASSERT_EQ(hung.line().hear(), 'r');
     const double spent = milliseconds([&] { open(); });
     EXPECT_GE(spent, 900);
     EXPECT_LT(spent, 1'900);
@@ -334,9 +318,8 @@ void list_at_length_and_hang(int reader) {
 
 // An eighth of the time that a provider would have that has already sent so much.
 TEST_F(KstatFailure, ALengthThatAProviderOnlyClaimsCostsLittle) {
-    const ChildProcess hung(
+    const ReadyChild hung(
         [&](const Line& line) { answer_falsely(directory, line, list_at_length_and_hang); });
-    ASSERT_EQ(hung.line().hear(), 'r');
     open();
     kstat_t* const ksp = lookup("long");
     ASSERT_NE(ksp, nullptr);
@@ -348,15 +331,13 @@ TEST_F(KstatFailure, ALengthThatAProviderOnlyClaimsCostsLittle) {
 
 // As in two containers whose first processes share a run directory.
 TEST_F(KstatFailure, AnotherProcessAtTheSameSocketDoesNotAnswerForTheFirst) {
-    ChildProcess first(provide_counter("one"));
-    ASSERT_EQ(first.line().hear(), 'r');
+    ReadyChild first(provide_counter("one"));
     open();
     kstat_t* const ksp = lookup("one");
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
     const std::string place = directory + "/" + socket_of(first.pid());
     first.kill();
-    const ChildProcess second(provide_counter("one"));
-    ASSERT_EQ(second.line().hear(), 'r');
+    const ReadyChild second(provide_counter("one"));
     std::filesystem::rename(directory + "/" + socket_of(second.pid()), place);
     for (int i = 0; i < 3; ++i) {
         EXPECT_EQ(kstat_read(kc, ksp, nullptr), -1);
@@ -372,8 +353,7 @@ void provide_thousands(const Line& line) {
     for (int i = 0; i < 3'000; ++i) {
         kstat_install(kstat_create("one", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
     }
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatFailure, ProvidersWhoseListsDoNotComeCostOneSecondTogether) {
@@ -387,8 +367,7 @@ TEST_F(KstatFailure, ProvidersWhoseListsDoNotComeCostOneSecondTogether) {
         }));
         ASSERT_EQ(hung.back()->line().hear(), 'r');
     }
-    const ChildProcess healthy(provide_thousands);
-    ASSERT_EQ(healthy.line().hear(), 'r');
+    const ReadyChild healthy(provide_thousands);
     const double spent = milliseconds([&] { open(); });
     EXPECT_GE(spent, 900);
     EXPECT_LT(spent, 2'500);
@@ -455,13 +434,11 @@ void provide_slowly(const Line& line) {
         ksp->ks_update = take_long;
         kstat_install(ksp);
     }
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatFailure, AProviderWhoseEachAnswerIsSlowCostsABoundedTime) {
-    const ChildProcess child(provide_slowly);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_slowly);
     open();
     const double spent = milliseconds([&] {
         EXPECT_NE(kstat_read(kc, kstat_lookup(kc, "slow", 0, nullptr), nullptr), -1);
@@ -495,10 +472,9 @@ void welcome_wrongly_in_a_short_stop(int reader) {
 }
 
 TEST_F(KstatFailure, AReaderWaitsForAProviderThatWasStoppedOnlyForAMoment) {
-    const ChildProcess throttled([&](const Line& line) {
+    const ReadyChild throttled([&](const Line& line) {
         answer_falsely(directory, line, welcome_wrongly_in_a_short_stop);
     });
-    ASSERT_EQ(throttled.line().hear(), 'r');
     EXPECT_EQ(run_shell(print_one).err,
               "kstat: " + directory + "/" + socket_of(throttled.pid()) +
                   " sent an invalid reply; its statistics are left out\n");
@@ -518,9 +494,7 @@ TEST_F(KstatFailure, TheCommandsNameAProviderThatDoesNotAnswer) {
 class KstatDescriptors : public KstatProcesses {
   protected:
     void SetUp() override {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-        GTEST_SKIP() << "SKIPPED: a sanitizer needs descriptors of its own";
-#endif
+        if (BLKSCOPE_SANITIZED) GTEST_SKIP() << "SKIPPED: a sanitizer needs descriptors of its own";
         for (int i = 0; i < 60; ++i) {
             children_.push_back(std::make_unique<ChildProcess>(provide_number));
         }
@@ -613,12 +587,11 @@ TEST_F(KstatFailure, AStoppedProviderWithAFullBacklogCostsOneWaitAndHidesNoOther
 }
 
 TEST_F(KstatFailure, TheCommandsNameAProviderThatSendsGarbage) {
-    const ChildProcess noise([&](const Line& line) {
+    const ReadyChild noise([&](const Line& line) {
         answer_falsely(directory, line, [](int reader) {
             send(reader, "no reply of any provider", 24, MSG_NOSIGNAL);
         });
     });
-    ASSERT_EQ(noise.line().hear(), 'r');
     EXPECT_EQ(run_shell(print_one).err,
               "kstat: " + directory + "/" + socket_of(noise.pid()) +
                   " sent an invalid reply; its statistics are left out\n");

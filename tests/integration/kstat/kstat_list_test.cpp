@@ -108,8 +108,7 @@ TEST_F(KstatList, ThatNeverEndsCostsABoundedTimeAndNotAgainAtEachUpdate) {
 
 // Without a wait for its pages, the list has more kstats than any machine.
 TEST_F(KstatList, OfTooManyKstatsIsNotAskedForAtEachUpdate) {
-    const ChildProcess endless(list_for_ever(2'000));
-    ASSERT_EQ(endless.line().hear(), 'r');
+    const ReadyChild endless(list_for_ever(2'000));
     open();
     const int pages = shared->pages;
     for (int i = 0; i < 3; ++i) EXPECT_EQ(kstat_chain_update(kc), 0);
@@ -118,8 +117,7 @@ TEST_F(KstatList, OfTooManyKstatsIsNotAskedForAtEachUpdate) {
 }
 
 TEST_F(KstatList, ThatFailedIsAskedForAgain) {
-    const ChildProcess provider(list_for_ever(20'000));
-    ASSERT_EQ(provider.line().hear(), 'r');
+    const ReadyChild provider(list_for_ever(20'000));
     shared->error = EINTR;
     open();
     EXPECT_EQ(lookup("one"), nullptr);

@@ -33,8 +33,7 @@ TEST_F(KstatMerge, AChainWithoutProvidersHasTheTwoReservedKstatsAndTheHosts) {
 
 // cgo and others report an errno that a call left behind.
 TEST_F(KstatMerge, WhatSucceedsLeavesErrnoAlone) {
-    const ChildProcess one(provide_counter("one"));
-    ASSERT_EQ(one.line().hear(), 'r');
+    const ReadyChild one(provide_counter("one"));
     constexpr int unused = 9'999;
     errno = unused;
     open();
@@ -63,8 +62,7 @@ TEST_F(KstatMerge, KstatTypesNamesTheTypes) {
 }
 
 TEST_F(KstatMerge, KstatHeadersHoldsTheHeadersOfTheChain) {
-    const ChildProcess one(provide_counter("one"));
-    ASSERT_EQ(one.line().hear(), 'r');
+    const ReadyChild one(provide_counter("one"));
     open();
     kstat_t* const headers = lookup("unix", "kstat_headers");
     ASSERT_NE(kstat_read(kc, headers, nullptr), -1);
@@ -119,8 +117,7 @@ TEST_F(KstatMerge, ASurvivorKeepsItsPlaceAndDataWhileOthersComeAndGo) {
     EXPECT_EQ(lookup("two"), nullptr);
     EXPECT_EQ(errno, ENOENT);
 
-    const ChildProcess three(provide_counter("three"));
-    ASSERT_EQ(three.line().hear(), 'r');
+    const ReadyChild three(provide_counter("three"));
     EXPECT_NE(kstat_chain_update(kc), 0);
     EXPECT_EQ(lookup("one"), survivor);
     EXPECT_EQ(survivor->ks_kid, number);
@@ -170,16 +167,13 @@ TEST_F(KstatMerge, ARecreatedKstatIsANewOneAndFoundThoughAnUpdateCameBeforeItsIn
 
 void add_another(const Line& line) {
     kstat_install(kstat_create("one", 0, "a", "misc", KSTAT_TYPE_RAW, 4, 0));
-    line.say('r');
-    line.hear();
+    take_turns(line);
     kstat_install(kstat_create("one", 0, "b", "misc", KSTAT_TYPE_RAW, 4, 0));
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatMerge, AReadTellsThatTheChainHasMovedOn) {
-    const ChildProcess child(add_another);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(add_another);
     open();
     EXPECT_EQ(kstat_read(kc, lookup("one", "a"), nullptr), kc->kc_chain_id);
     child.line().say('n');
@@ -196,13 +190,11 @@ void leave_dormant(const Line& line) {
     kstat_install(ksp);
     KSTAT_IO_PTR(ksp)->reads = 5;
     kstat_delete(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatMerge, ADormantKstatStaysReadableWithItsLastValues) {
-    const ChildProcess child(leave_dormant);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(leave_dormant);
     open();
     kstat_t* const ksp = lookup("one");
     kstat_io_t io;
@@ -230,14 +222,12 @@ void provide_growing(const Line& line) {
     ksp->ks_lock = &lock;
     ksp->ks_update = grow;
     kstat_install(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
     kstat_delete(ksp);
 }
 
 TEST_F(KstatMerge, AKstatMayGrowBetweenTwoReads) {
-    const ChildProcess child(provide_growing);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_growing);
     open();
     kstat_t* const ksp = lookup("one");
     for (size_t length = 10; length <= 50; length += 10) {
@@ -251,8 +241,7 @@ TEST_F(KstatMerge, AKstatMayGrowBetweenTwoReads) {
 }
 
 TEST_F(KstatMerge, StringsOfTheCallersCopyPointIntoTheCallersCopy) {
-    const ChildProcess child(provide_growing);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_growing);
     open();
     alignas(kstat_named_t) char buffer[256];
     ASSERT_NE(kstat_read(kc, lookup("one"), buffer), -1);
@@ -262,8 +251,7 @@ TEST_F(KstatMerge, StringsOfTheCallersCopyPointIntoTheCallersCopy) {
 }
 
 TEST_F(KstatMerge, AReadThroughACopyOfTheHeaderReadsTheSameKstat) {
-    const ChildProcess one(provide_counter("one"));
-    ASSERT_EQ(one.line().hear(), 'r');
+    const ReadyChild one(provide_counter("one"));
     open();
     kstat_t copy = *lookup("one");
     ASSERT_NE(kstat_read(kc, &copy, nullptr), -1);
@@ -274,8 +262,7 @@ TEST_F(KstatMerge, AReadThroughACopyOfTheHeaderReadsTheSameKstat) {
 
 // The copy has the chain's memory, which such a read must replace. Both have the new one.
 TEST_F(KstatMerge, AReadThroughACopyThatHasTheChainsMemoryLeavesTheChainWhole) {
-    const ChildProcess child(provide_growing);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_growing);
     open();
     kstat_t* const ksp = lookup("one");
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
@@ -327,8 +314,7 @@ TEST_F(KstatMerge, AHandleServesTheParentAndTheChildOfAFork) {
 }
 
 TEST_F(KstatMerge, LookupTakesWildcards) {
-    const ChildProcess one(provide_counter("one"));
-    ASSERT_EQ(one.line().hear(), 'r');
+    const ReadyChild one(provide_counter("one"));
     open();
     EXPECT_EQ(kstat_lookup(kc, nullptr, -1, nullptr), kc->kc_chain);
     EXPECT_EQ(kstat_lookup(kc, nullptr, 0, "counter"), lookup("one"));

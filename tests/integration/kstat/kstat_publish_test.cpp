@@ -43,8 +43,7 @@ class KstatPublish : public KstatProcesses {
 };
 
 TEST_F(KstatPublish, TheSocketIsAnyonesToConnectToAndGoneAfterExit) {
-    ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    ReadyChild child(provide_counter("one"));
     const fs::path path = path_of(child.pid());
     EXPECT_EQ(fs::status(path).permissions(), fs::perms(0666));
     child.line().say('q');
@@ -54,8 +53,7 @@ TEST_F(KstatPublish, TheSocketIsAnyonesToConnectToAndGoneAfterExit) {
 
 TEST_F(KstatPublish, TheRunDirectoryIsMadeIfItIsNotThere) {
     setenv("KSTAT_DIR", (directory + "/made").c_str(), 1);
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     EXPECT_EQ(fs::status(directory + "/made").permissions(), fs::perms(0755));
     open();
     EXPECT_NE(lookup("one"), nullptr);
@@ -64,14 +62,13 @@ TEST_F(KstatPublish, TheRunDirectoryIsMadeIfItIsNotThere) {
 TEST_F(KstatPublish, AProviderWithoutARunDirectoryWarnsOnceAndGoesOn) {
     setenv("KSTAT_DIR", (directory + "/not/there").c_str(), 1);
     const std::string log = directory + "/log";
-    ChildProcess child([&](const Line& line) {
+    ReadyChild child([&](const Line& line) {
         if (freopen(log.c_str(), "w", stderr) == nullptr) return;
         for (int i = 0; i < 3; ++i) {
             kstat_install(kstat_create("one", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
         }
         line.say('r');
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     EXPECT_EQ(child.wait(), 0);
     std::ifstream file(log);
     std::string first;
@@ -82,8 +79,7 @@ TEST_F(KstatPublish, AProviderWithoutARunDirectoryWarnsOnceAndGoesOn) {
 }
 
 TEST_F(KstatPublish, TheBackgroundThreadLeavesAllSignalsToTheProgram) {
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     int threads_that_block = 0;
     const fs::path tasks = "/proc/" + std::to_string(child.pid()) + "/task";
     for (const auto& task : fs::directory_iterator(tasks)) {
@@ -123,19 +119,17 @@ TEST_F(KstatPublish, AForkedChildNeitherServesItsParentsSocketNorKeepsItAlive) {
 }
 
 TEST_F(KstatPublish, AProgramsOwnIoContextServesUntilItIsUnpublished) {
-    ChildProcess child([](const Line& line) {
+    ReadyChild child([](const Line& line) {
         boost::asio::io_context io;
         kstat::publish_on(io);
         kstat_install(kstat_create("own", 0, "o", "misc", KSTAT_TYPE_RAW, 4, 0));
         std::thread control([&io] { io.run(); });
-        line.say('r');
-        line.hear();
+        take_turns(line);
         boost::asio::post(io, [] { kstat::unpublish(); });
         control.join();  // out of work, nothing else keeps it
         line.say('u');
         line.hear();
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open();
     EXPECT_NE(kstat_read(kc, lookup("own"), nullptr), -1);
     child.line().say('n');
@@ -213,8 +207,7 @@ TEST_F(KstatPublish, PublishingTwiceIsAnErrorAndTheSocketGoesWithTheIoContext) {
 }
 
 TEST_F(KstatPublish, AReaderThatStopsHalfWayThroughARequestHoldsUpNobody) {
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     const int lazy = connect_to(child.pid());
     ASSERT_EQ(send(lazy, "half", 4, MSG_NOSIGNAL), 4);
     open();
@@ -223,8 +216,7 @@ TEST_F(KstatPublish, AReaderThatStopsHalfWayThroughARequestHoldsUpNobody) {
 }
 
 TEST_F(KstatPublish, ARequestLongerThanAnyReaderSendsEndsItsConnection) {
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     const int greedy = connect_to(child.pid());
     const uint32_t head[4] = {0xffffffff, 4, 1, 0};
     ASSERT_EQ(send(greedy, head, sizeof head, MSG_NOSIGNAL), ssize_t{sizeof head});
@@ -234,8 +226,7 @@ TEST_F(KstatPublish, ARequestLongerThanAnyReaderSendsEndsItsConnection) {
 }
 
 TEST_F(KstatPublish, AReaderThatWasPushedOutByManyOthersComesBackUnnoticed) {
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     open();
     const kstat_t* const place = lookup("one");
     std::vector<int> others;
@@ -250,17 +241,15 @@ TEST_F(KstatPublish, AReaderThatWasPushedOutByManyOthersComesBackUnnoticed) {
 }
 
 TEST_F(KstatPublish, AProviderWithoutFreeDescriptorsServesReadersInTurn) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         kstat_install(kstat_create("one", 0, "counter", "misc", KSTAT_TYPE_RAW, 4, 0));
-        line.say('r');
-        line.hear();
+        take_turns(line);
         const rlimit few{64, 64};
         if (setrlimit(RLIMIT_NOFILE, &few) != 0) return;
         while (dup(0) >= 0) continue;
         line.say('f');
         line.hear();
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open();
     child.line().say('n');
     ASSERT_EQ(child.line().hear(), 'f');
@@ -282,23 +271,19 @@ uint64_t address_space_bytes() {
 
 // There is memory for half of the large kstat. An answer needs a copy, and so does what a reader writes.
 TEST_F(KstatPublish, AProviderWithoutMemoryForAnAnswerGoesOn) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "SKIPPED: a sanitizer needs all of the address space";
-#endif
+    if (BLKSCOPE_SANITIZED) GTEST_SKIP() << "SKIPPED: a sanitizer needs all of the address space";
     constexpr uint_t bytes = 64 << 20;
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         kstat_install(
             kstat_create("large", 0, "l", "misc", KSTAT_TYPE_RAW, bytes, KSTAT_FLAG_WRITABLE));
         kstat_install(kstat_create("one", 0, "counter", "misc", KSTAT_TYPE_RAW, 4, 0));
-        line.say('r');
-        line.hear();
+        take_turns(line);
         const uint64_t most = address_space_bytes() + bytes / 2;
         const rlimit little{most, most};
         if (setrlimit(RLIMIT_AS, &little) != 0) return;
         line.say('l');
         line.hear();
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open();
     kstat_t* const large = lookup("large");
     ASSERT_NE(kstat_read(kc, large, nullptr), -1);
@@ -323,8 +308,7 @@ size_t greet(int socket) {
 
 TEST_F(KstatPublish, AnotherUsersManyConnectionsPushOutNoReader) {
     if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root becomes another user";
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     const int reader = connect_to(child.pid());
     ASSERT_GT(greet(reader), 0U);
     const ChildProcess other([&](const Line& line) {
@@ -340,8 +324,7 @@ TEST_F(KstatPublish, AnotherUsersManyConnectionsPushOutNoReader) {
 }
 
 TEST_F(KstatPublish, FewConnectionsWaitForAStoppedProvider) {
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     child.stop();
     const sockaddr_un address = address_of(path_of(child.pid()));
     std::vector<int> waiting;
@@ -356,8 +339,7 @@ TEST_F(KstatPublish, FewConnectionsWaitForAStoppedProvider) {
 }
 
 TEST_F(KstatPublish, AProcessThatConnectsInALoopDelaysNoReader) {
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     const auto connect_for_ever = [&](const Line& line) {
         line.say('c');
         for (;;) close(connect_to(child.pid()));

@@ -33,8 +33,7 @@ void make_and_delete(const Line& line) {
 }
 
 TEST_F(KstatRace, ReadersNeverMeetAKstatThatIsBeingMadeOrDeleted) {
-    const ChildProcess child(make_and_delete);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(make_and_delete);
     open();
     int kstats = 0;
     const bool all_made = eventually([&] {
@@ -73,16 +72,14 @@ void count_under_a_lock(const Line& line) {
             std::this_thread::yield();
         }
     });
-    line.say('r');
-    line.hear();
+    take_turns(line);
     done = true;
     device.join();
     kstat_delete(ksp);
 }
 
 TEST_F(KstatRace, ALockedDevicesTransitionsAreNeverSeenHalfDone) {
-    ChildProcess child(count_under_a_lock);
-    ASSERT_EQ(child.line().hear(), 'r');
+    ReadyChild child(count_under_a_lock);
     open();
     kstat_io_t last{};
     for (int i = 0; i < 300; ++i) {
@@ -140,16 +137,14 @@ void count_under_a_sequence(const Line& line) {
             std::this_thread::yield();  // as above
         }
     });
-    line.say('r');
-    line.hear();
+    take_turns(line);
     done = true;
     worker.join();
     kstat_delete(ksp);
 }
 
 TEST_F(KstatRace, ASequenceLockedDeviceIsReadWhole) {
-    ChildProcess child(count_under_a_sequence);
-    ASSERT_EQ(child.line().hear(), 'r');
+    ReadyChild child(count_under_a_sequence);
     open();
     kstat_io_t last{};
     hrtime_t last_time = 0;

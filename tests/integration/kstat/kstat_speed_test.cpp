@@ -20,8 +20,7 @@ void provide_ten_thousand(const Line& line) {
     for (int i = 0; i < 10'000; ++i) {
         kstat_install(kstat_create("many", i, nullptr, "misc", KSTAT_TYPE_RAW, 4, 0));
     }
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 // The processor time that this process and the provider have used.
@@ -38,8 +37,7 @@ double processor_milliseconds(pid_t provider) {
 }
 
 TEST_F(KstatSpeed, TenThousandKstatsAreListedWithinASecond) {
-    const ChildProcess child(provide_ten_thousand);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_ten_thousand);
     const double before = processor_milliseconds(child.pid());
     open();
     const double spent = processor_milliseconds(child.pid()) - before;
@@ -53,8 +51,7 @@ TEST_F(KstatSpeed, TenThousandKstatsAreListedWithinASecond) {
 }
 
 TEST_F(KstatSpeed, AReadIsOneRoundTrip) {
-    const ChildProcess child(provide_counter("one"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("one"));
     open();
     kstat_t* const ksp = lookup("one");
     std::vector<double> spent;

@@ -38,13 +38,11 @@ void provide_counters(const Line& line) {
     io.reads = 7;
     install("io", KSTAT_TYPE_IO, 1, &io, KSTAT_FLAG_WRITABLE);
     install("raw", KSTAT_TYPE_RAW, 6, "\1\0\2\0\3", KSTAT_FLAG_WRITABLE);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatTypes, InterruptAndTimerCountersArriveAsTheyAre) {
-    const ChildProcess child(provide_counters);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counters);
     open();
     kstat_t* const interrupts = lookup("types", "intr");
     ASSERT_NE(kstat_read(kc, interrupts, nullptr), -1);
@@ -61,8 +59,7 @@ TEST_F(KstatTypes, InterruptAndTimerCountersArriveAsTheyAre) {
 }
 
 TEST_F(KstatTypes, RawAndIoKstatsReadAsTheyWereWritten) {
-    const ChildProcess child(provide_counters);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counters);
     open();
     kstat_t* const raw = lookup("types", "raw");
     char bytes[6];
@@ -91,14 +88,12 @@ void provide_times(const Line& line) {
     io.rlentime = 3'000'000'001;
     io.wtime = 7;
     install("io", KSTAT_TYPE_IO, 1, &io);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 // A driver may keep a kstat_io_t's times itself, from gethrtime().
 TEST_F(KstatTypes, TimesThatAProviderSetsItselfArriveAsTheyAre) {
-    const ChildProcess child(provide_times);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_times);
     open();
     kstat_io_t io;
     ASSERT_NE(kstat_read(kc, lookup("types", "io"), &io), -1);
@@ -108,8 +103,7 @@ TEST_F(KstatTypes, TimesThatAProviderSetsItselfArriveAsTheyAre) {
 }
 
 TEST_F(KstatTypes, SnaptimeLiesBetweenTheReadersOwnLooksAtTheClock) {
-    const ChildProcess child(provide_times);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_times);
     open();
     kstat_t* const ksp = lookup("types", "io");
     const hrtime_t before = gethrtime();
@@ -134,13 +128,11 @@ void provide_a_forgotten_string(const Line& line) {
     kstat_named_init(&KSTAT_NAMED_PTR(ksp)[1], "serial", KSTAT_DATA_STRING);
     ksp->ks_update = update_without_a_word_of_strings;
     kstat_install(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatTypes, AStringThatTheUpdateRoutineLeavesOutOfTheSizeArrives) {
-    const ChildProcess child(provide_a_forgotten_string);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_a_forgotten_string);
     open();
     kstat_t* const ksp = lookup("types", "err");
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
@@ -168,13 +160,11 @@ void provide_every_data_type(const Line& line) {
     records[7].value.l = -3;
     records[8].value.ul = ~0UL;
     install("data", KSTAT_TYPE_NAMED, 9, records);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatTypes, EveryDataTypeOfANamedKstatArrives) {
-    const ChildProcess child(provide_every_data_type);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_every_data_type);
     open();
     kstat_t* const ksp = lookup("types", "data");
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
@@ -232,8 +222,7 @@ void provide_text_by(const Line& line, int (*snapshot)(kstat_t*, void*, int)) {
     text.assign(text.size(), 'a');  // its pages are this process's own from now on
     ksp->ks_snapshot = snapshot;
     kstat_install(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 void provide_text(const Line& line) {
@@ -241,8 +230,7 @@ void provide_text(const Line& line) {
 }
 
 TEST_F(KstatTypes, AStringAsLongAsThereIsRoomForIsReadAndWritten) {
-    const ChildProcess child(provide_text);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_text);
     open();
     kstat_t* const ksp = lookup("types", "text");
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1) << std::strerror(errno);
@@ -259,8 +247,7 @@ TEST_F(KstatTypes, AStringAsLongAsThereIsRoomForIsReadAndWritten) {
 
 // A provider may take a second for an answer, and longer after a long request.
 TEST_F(KstatTypes, AProviderHasMoreTimeForALongString) {
-    const ChildProcess child([](const Line& line) { provide_text_by(line, slow_text_snapshot); });
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child([](const Line& line) { provide_text_by(line, slow_text_snapshot); });
     open();
     kstat_t* const ksp = lookup("types", "text");
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1) << std::strerror(errno);
@@ -284,14 +271,12 @@ void provide_more_and_more(const Line& line) {
     ksp->ks_lock = &lock;
     ksp->ks_update = lengthen;
     kstat_install(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
     kstat_delete(ksp);
 }
 
 TEST_F(KstatTypes, AVariableSizeIsWhatTheUpdateSaysAtEachRead) {
-    const ChildProcess child(provide_more_and_more);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_more_and_more);
     open();
     kstat_t* const ksp = lookup("types", "more");
     for (size_t size = 100'000; size <= 500'000; size += 100'000) {
@@ -316,8 +301,7 @@ void go_and_come_back(const Line& line) {
         kstat_runq_exit(KSTAT_IO_PTR(ksp));
         KSTAT_IO_PTR(ksp)->reads += 10;
         mutex_exit(&lock);
-        line.say('r');
-        line.hear();
+        take_turns(line);
         kstat_delete(ksp);
         line.say('d');
         if (line.hear() == 0) return;
@@ -325,8 +309,7 @@ void go_and_come_back(const Line& line) {
 }
 
 TEST_F(KstatTypes, APersistentKstatGoesOnFromItsCountsWhenItsProviderComesBack) {
-    const ChildProcess child(go_and_come_back);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(go_and_come_back);
     open();
     kstat_t* const ksp = lookup("types", "disk");
     const hrtime_t created = ksp->ks_crtime;
@@ -352,8 +335,7 @@ void provide_for_a_zone(const Line& line) {
     kstat_t* const ksp =
         kstat_create_zone("types", 0, "zoned", "misc", KSTAT_TYPE_RAW, 1, 0, GLOBAL_ZONEID + 1);
     kstat_install(ksp);
-    line.say('r');
-    line.hear();
+    take_turns(line);
     kstat_zone_add(ksp, GLOBAL_ZONEID);
     line.say('a');
     line.hear();
@@ -363,8 +345,7 @@ void provide_for_a_zone(const Line& line) {
 }
 
 TEST_F(KstatTypes, AnotherZonesKstatIsNotThereUntilItIsGivenToOurs) {
-    const ChildProcess child(provide_for_a_zone);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_for_a_zone);
     open();
     EXPECT_EQ(lookup("types"), nullptr);
     child.line().say('n');

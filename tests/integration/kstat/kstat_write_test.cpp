@@ -31,13 +31,11 @@ void provide_limit(const Line& line) {
     limit->ks_update = take_limit;
     kstat_install(limit);
     kstat_install(kstat_create("one", 0, "fixed", "misc", KSTAT_TYPE_RAW, 4, 0));
-    line.say('r');
-    line.hear();
+    take_turns(line);
 }
 
 TEST_F(KstatWrite, ReachesTheProvider) {
-    const ChildProcess child(provide_limit);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_limit);
     open();
     kstat_t* const ksp = lookup("one", "limit");
     ASSERT_NE(kstat_read(kc, ksp, nullptr), -1);
@@ -55,8 +53,7 @@ TEST_F(KstatWrite, ReachesTheProvider) {
 }
 
 TEST_F(KstatWrite, IsRefusedForWhatIsNotWritableOrHasAnotherForm) {
-    const ChildProcess child(provide_limit);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_limit);
     open();
     kstat_t* const fixed = lookup("one", "fixed");
     ASSERT_NE(kstat_read(kc, fixed, nullptr), -1);
@@ -72,8 +69,7 @@ TEST_F(KstatWrite, IsRefusedForWhatIsNotWritableOrHasAnotherForm) {
 
 TEST_F(KstatWrite, IsForTheProvidersUserAndRootOnlyButAnyoneReads) {
     if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become somebody else";
-    const ChildProcess child(provide_limit);
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_limit);
     const ChildProcess stranger([&](const Line& line) {
         if (setuid(nobody) != 0) return;
         open();
@@ -89,10 +85,9 @@ TEST_F(KstatWrite, IsForTheProvidersUserAndRootOnlyButAnyoneReads) {
 TEST_F(KstatWrite, AStrangersProviderIsNotBelieved) {
     if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can become somebody else";
     ASSERT_EQ(chmod(directory.c_str(), 0777), 0);
-    const ChildProcess stranger([](const Line& line) {
+    const ReadyChild stranger([](const Line& line) {
         if (setuid(nobody) == 0) provide_counter("stranger")(line);
     });
-    ASSERT_EQ(stranger.line().hear(), 'r');
     open();
     EXPECT_EQ(lookup("stranger"), nullptr);
 }

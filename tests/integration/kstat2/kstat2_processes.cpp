@@ -67,9 +67,4 @@ std::function<void(const Line&)> provide_count(Path path, uint64_t count) {
     };
 }
 
-void take_turns(const Line& line) {
-    line.say('r');
-    line.hear();
-}
-
 }  // namespace blkscope

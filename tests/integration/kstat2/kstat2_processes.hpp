@@ -40,7 +40,4 @@ kstat2_t* publish_count(Path path, uint64_t count, uint32_t flags = 0,
 /// A provider of one such kstat until it receives a byte.
 std::function<void(const Line&)> provide_count(Path path, uint64_t count);
 
-/// In a provider: a byte for a step that is done, and the wait for the next.
-void take_turns(const Line& line);
-
 }  // namespace blkscope

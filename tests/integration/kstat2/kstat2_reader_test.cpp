@@ -58,8 +58,7 @@ TEST_F(Kstat2Reader, SeesOneTreeOfAllProviders) {
 }
 
 TEST_F(Kstat2Reader, HasNoValuesBeforeTheFirstUpdate) {
-    const ChildProcess child(provide_count({"misc", "one", "a"}, 1));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_count({"misc", "one", "a"}, 1));
     ASSERT_EQ(kstat2_open(&handle, nullptr), KSTAT2_S_OK);
     ASSERT_NE(map("/misc/one/a"), nullptr);
     EXPECT_EQ(nv("/misc/one/a", "count"), nullptr);
@@ -71,14 +70,13 @@ TEST_F(Kstat2Reader, HasNoValuesBeforeTheFirstUpdate) {
 }
 
 TEST_F(Kstat2Reader, FollowsWhatComesAndGoes) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         kstat2_t* const first = publish_count({"misc", "one", "a"}, 1);
         take_turns(line);
         kstat2_delete(first);
         publish_count({"misc", "one", "b"}, 2);
         take_turns(line);
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open2();
     EXPECT_EQ(names("/misc/one"), Names{"a"});
     child.line().say('n');
@@ -90,13 +88,12 @@ TEST_F(Kstat2Reader, FollowsWhatComesAndGoes) {
 }
 
 TEST_F(Kstat2Reader, KeepsAValueUntilTheNextUpdate) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         kstat2_t* const ksp = publish_count({"misc", "one", "a"}, 1);
         take_turns(line);
         KSTAT2_NAMED_PTR(ksp)->value.integer = 2;
         take_turns(line);
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open2();
     EXPECT_EQ(integer("/misc/one/a", "count"), 1u);
     child.line().say('n');
@@ -107,20 +104,18 @@ TEST_F(Kstat2Reader, KeepsAValueUntilTheNextUpdate) {
 }
 
 TEST_F(Kstat2Reader, SelectsByTheWholeUri) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         publish_count({"misc", "one", "a"}, 1);
         publish_count({"disk", "one", "a"}, 2);
         take_turns(line);
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open2("kstat:/disk/*");
     EXPECT_EQ(names("/"), Names{"disk"});
     EXPECT_EQ(integer("/disk/one/a", "count"), 2u);
 }
 
 TEST_F(Kstat2Reader, GoesWithItsProvider) {
-    ChildProcess child(provide_count({"misc", "one", "a"}, 1));
-    ASSERT_EQ(child.line().hear(), 'r');
+    ReadyChild child(provide_count({"misc", "one", "a"}, 1));
     open2();
     kstat2_mapref_t ref = nullptr;
     ASSERT_EQ(kstat2_mapref_alloc(map("/misc/one/a"), &ref), KSTAT2_S_OK);
@@ -137,8 +132,7 @@ TEST_F(Kstat2Reader, GoesWithItsProvider) {
 }
 
 TEST_F(Kstat2Reader, LetsAReferenceSurviveUpdatesAndTheHandle) {
-    const ChildProcess child(provide_count({"misc", "one", "a"}, 1));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_count({"misc", "one", "a"}, 1));
     open2();
     kstat2_mapref_t ref = nullptr;
     ASSERT_EQ(kstat2_mapref_alloc(map("/misc/one/a"), &ref), KSTAT2_S_OK);
@@ -193,16 +187,14 @@ TEST_F(Kstat2Reader, WaitsForAllSilentProvidersOnce) {
 TEST_F(Kstat2Reader, OutlivesAProviderThatEndsWhileItIsAsked) {
     const std::string apart = directory + "/apart";
     mkdir(apart.c_str(), 0755);
-    const ChildProcess provider([&](const Line& line) {
+    const ReadyChild provider([&](const Line& line) {
         setenv("KSTAT_DIR", apart.c_str(), 1);
         provide_count({"misc", "one", "a"}, 1)(line);
     });
-    ASSERT_EQ(provider.line().hear(), 'r');
     for (int nth = 2; nth <= 4; ++nth) {
-        ChildProcess between([&](const Line& line) {
+        ReadyChild between([&](const Line& line) {
             pass_on_until_asked(nth, directory, apart + "/" + socket_of(provider.pid()), line);
         });
-        ASSERT_EQ(between.line().hear(), 'r');
         open2();
         EXPECT_EQ(nv("/misc/one/a", "count") != nullptr, nth > 2);
         for (int i = 0; i < 3; ++i) update();
@@ -235,15 +227,13 @@ void end_while_asked_for_list(int reader, const Line& line) {
 }
 
 TEST_F(Kstat2Reader, AsksForAListThatFailedNotAtEachUpdate) {
-    const ChildProcess failing([&](const Line& line) {
+    const ReadyChild failing([&](const Line& line) {
         answer_falsely(directory, line,
                        [&](int reader) { end_while_asked_for_list(reader, line); });
     });
-    ASSERT_EQ(failing.line().hear(), 'r');
     open2();
     for (int i = 0; i < 3; ++i) update();
-    ChildProcess alive(provide_count({"misc", "two", "a"}, 2));
-    ASSERT_EQ(alive.line().hear(), 'r');
+    ReadyChild alive(provide_count({"misc", "two", "a"}, 2));
     update();
     EXPECT_EQ(integer("/misc/two/a", "count"), 2u);
     failing.signal(SIGKILL);
@@ -253,18 +243,15 @@ TEST_F(Kstat2Reader, AsksForAListThatFailedNotAtEachUpdate) {
 }
 
 TEST_F(Kstat2Reader, PassesOverAProviderWithoutThisKind) {
-    const ChildProcess child(provide_counter("only_v1"));
-    ASSERT_EQ(child.line().hear(), 'r');
+    const ReadyChild child(provide_counter("only_v1"));
     open2();
     EXPECT_EQ(names("/"), Names{});
 }
 
 TEST_F(Kstat2Reader, ShowsTheFirstOfTwoUnderOnePath) {
-    ChildProcess one(provide_count({"misc", "same", "a"}, 1));
-    ASSERT_EQ(one.line().hear(), 'r');
+    ReadyChild one(provide_count({"misc", "same", "a"}, 1));
     open2();
-    ChildProcess two(provide_count({"misc", "same", "a"}, 2));
-    ASSERT_EQ(two.line().hear(), 'r');
+    ReadyChild two(provide_count({"misc", "same", "a"}, 2));
     update();
     EXPECT_EQ(integer("/misc/same/a", "count"), 1u);
     one.kill();
@@ -273,13 +260,12 @@ TEST_F(Kstat2Reader, ShowsTheFirstOfTwoUnderOnePath) {
 }
 
 TEST_F(Kstat2Reader, TellsThatAKstatIsDormant) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         kstat2_t* const ksp = publish_count({"misc", "one", "a"}, 3, KSTAT2_FLAG_PERSISTENT);
         take_turns(line);
         kstat2_delete(ksp);
         take_turns(line);
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open2();
     uint32_t flags = 77;
     ASSERT_EQ(kstat2_map_flags(map("/misc/one/a"), &flags), KSTAT2_S_OK);
@@ -294,12 +280,11 @@ TEST_F(Kstat2Reader, TellsThatAKstatIsDormant) {
 
 TEST_F(Kstat2Reader, HidesPrivateKstatsFromOthers) {
     if (geteuid() != 0) GTEST_SKIP() << "SKIPPED: only root can be somebody else";
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         publish_count({"misc", "one", "open"}, 1);
         publish_count({"misc", "one", "secret"}, 2, 0, KSTAT2_MF_PRIV);
         take_turns(line);
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open2();
     EXPECT_EQ(integer("/misc/one/secret", "count"), 2u);
     kstat2_close(&handle);
@@ -340,7 +325,7 @@ TEST_F(Kstat2Reader, FailsWhereTheSystemDoes) {
 }
 
 TEST_F(Kstat2Reader, SwitchesOptionalStatistics) {
-    const ChildProcess child([](const Line& line) {
+    const ReadyChild child([](const Line& line) {
         static kstat2_t* extra = nullptr;
         const auto toggle = [](kstat2_opt_id_t, int enable, void*) {
             if (enable != 0) {
@@ -354,7 +339,6 @@ TEST_F(Kstat2Reader, SwitchesOptionalStatistics) {
         kstat2_register_optional("one:extra", "costs something", toggle, nullptr);
         take_turns(line);
     });
-    ASSERT_EQ(child.line().hear(), 'r');
     open2();
     kstat2_optional_t* list = nullptr;
     uint32_t count = 0;
@@ -378,11 +362,10 @@ TEST_F(Kstat2Reader, SwitchesOptionalStatistics) {
 
 // Readers beside one another, each with what is its own, while providers come and go.
 TEST_F(Kstat2Reader, SurvivesProvidersThatComeAndGo) {
-    const ChildProcess steady(provide_count({"misc", "steady", "a"}, 1));
-    ASSERT_EQ(steady.line().hear(), 'r');
+    const ReadyChild steady(provide_count({"misc", "steady", "a"}, 1));
     open2();
     for (int round = 0; round < 20; ++round) {
-        ChildProcess passing([](const Line& line) {
+        ReadyChild passing([](const Line& line) {
             line.say('r');
             for (;;) {
                 kstat2_t* const above = publish_count({"misc", "passing", "a"}, 5);
@@ -391,7 +374,6 @@ TEST_F(Kstat2Reader, SurvivesProvidersThatComeAndGo) {
                 kstat2_delete(below);
             }
         });
-        ASSERT_EQ(passing.line().hear(), 'r');
         for (int i = 0; i < 20; ++i) {
             update();
             ASSERT_EQ(integer("/misc/steady/a", "count"), 1u);

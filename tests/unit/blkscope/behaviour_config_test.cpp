@@ -4,29 +4,20 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "../failure.hpp"
 
 namespace blkscope {
 namespace {
 
 constexpr uint64_t mib = uint64_t{1} << 20;
 
-template <class Read>
-std::string trouble_of(Read read) {
-    try {
-        static_cast<void>(read());
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "none";
-}
-
 TEST(BehaviourConfig, TheSizeOfTheDeviceDecidesWhetherARuleCanMatch) {
     const BehaviourConfig config{.faults = {"read:error=EIO;sectors=2048-4095"}, .seed = 3};
     EXPECT_EQ(behaviour_of(config, 2 * mib).faults.size(), 1u);
-    EXPECT_EQ(trouble_of([&] { return behaviour_of(config, mib); }),
+    EXPECT_EQ(failure_of([&] { return behaviour_of(config, mib); }),
               "fault 'read:error=EIO;sectors=2048-4095': sector 2048 is behind the end of the "
               "device, so the rule can never match");
 }
@@ -40,7 +31,7 @@ TEST(BehaviourConfig, HasABoundOfRules) {
     BehaviourConfig config{.faults = std::vector<std::string>(faults_max, "write:drop")};
     EXPECT_EQ(behaviour_of(config, mib).faults.size(), faults_max);
     config.faults.emplace_back("write:drop");
-    EXPECT_EQ(trouble_of([&] { return behaviour_of(config, mib); }),
+    EXPECT_EQ(failure_of([&] { return behaviour_of(config, mib); }),
               "more than 64 faults for a device");
 }
 
@@ -49,7 +40,7 @@ TEST(BehaviourConfig, ADelayTakesTheTimesOfItsOwnOperation) {
     const std::string file = testing::TempDir() + "behaviour_config_test.json";
     std::ofstream(file) << R"({"jobs": [{"read": {"clat_ns": {"bins": {"100": 5}}}}]})";
     EXPECT_EQ(parse_fault("read:delay=empirical:" + file, mib).delay->mean_ns(), 100.5);
-    EXPECT_EQ(trouble_of([&] {
+    EXPECT_EQ(failure_of([&] {
                   return parse_fault("write:delay=empirical:" + file, mib);
               }).find("it has no times of 'write'") == std::string::npos,
               false);

@@ -10,6 +10,8 @@
 #include <system_error>
 #include <vector>
 
+#include "../failure.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -19,12 +21,7 @@ ServiceConfig parse(const std::string& text) {
 
 /// The reason why a file is refused.
 std::string trouble(const std::string& text) {
-    try {
-        parse(text);
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "none";
+    return failure_of([&] { return parse(text); });
 }
 
 constexpr const char* one_export = R"("exports": [{"name": "a", "backing": "memory:1M"}])";

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "../failure.hpp"
 #include "unit/rounds/rounds.hpp"
 
 namespace blkscope {
@@ -16,12 +17,7 @@ namespace {
 using Command = ControlRequest::Command;
 
 std::string refusal(const std::string& line) {
-    try {
-        static_cast<void>(parse_request(line));
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "none";
+    return failure_of([&] { return parse_request(line); });
 }
 
 /// A line with everything that a request may have.

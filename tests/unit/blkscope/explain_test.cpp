@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "../failure.hpp"
+
 namespace blkscope {
 namespace {
 
@@ -144,13 +146,8 @@ TEST(Explain, OfDevicesOfOneNameTheProviderChooses) {
 
 TEST(Explain, OfDevicesOfOneNameNoneIsTakenAtRandom) {
     std::vector<iostat::Device> devices{device_of(12), device_of(34)};
-    try {
-        choose(devices, "nbd0");
-        FAIL();
-    } catch (const std::runtime_error& refused) {
-        EXPECT_STREQ(refused.what(),
-                     "explain: there are several devices 'nbd0': name nbd0@12 or nbd0@34");
-    }
+    EXPECT_EQ(failure_of<std::runtime_error>([&] { choose(devices, "nbd0"); }),
+              "explain: there are several devices 'nbd0': name nbd0@12 or nbd0@34");
 }
 
 }  // namespace

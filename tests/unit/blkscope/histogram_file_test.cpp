@@ -6,8 +6,9 @@
 
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 #include <string>
+
+#include "../failure.hpp"
 
 namespace blkscope {
 namespace {
@@ -23,12 +24,7 @@ std::string shown(const model::Histogram& histogram) {
 }
 
 std::string failure(const std::string& text, std::string_view operation = "read") {
-    try {
-        static_cast<void>(parse_histogram(text, operation));
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "no error";
+    return failure_of([&] { return parse_histogram(text, operation); });
 }
 
 constexpr const char* fio = R"({"jobs": [
@@ -105,13 +101,8 @@ TEST(HistogramFile, CountsThatOverflowAndDeepTextsAreRefused) {
 TEST(HistogramFile, AnErrorNamesTheFile) {
     const std::string file = testing::TempDir() + "histogram_file_test.json";
     std::ofstream(file) << "{}";
-    try {
-        static_cast<void>(read_histogram(file, "read"));
-        FAIL();
-    } catch (const std::invalid_argument& error) {
-        EXPECT_EQ(error.what(),
-                  "histogram file '" + file + "': it is neither of iostat -j nor fio's json+");
-    }
+    EXPECT_EQ(failure_of([&] { return read_histogram(file, "read"); }),
+              "histogram file '" + file + "': it is neither of iostat -j nor fio's json+");
     std::filesystem::remove(file);
     EXPECT_THROW(static_cast<void>(read_histogram(file, "read")), std::system_error);
 }
@@ -122,12 +113,8 @@ TEST(HistogramFile, WhatIsNoFileIsRefusedAtOnce) {
     std::filesystem::remove(fifo);
     ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
     for (const std::string& file : {fifo, testing::TempDir(), std::string("/dev/zero")}) {
-        try {
-            static_cast<void>(read_histogram(file, "read"));
-            ADD_FAILURE() << file;
-        } catch (const std::invalid_argument& error) {
-            EXPECT_EQ(error.what(), "histogram file '" + file + "': it is no file");
-        }
+        EXPECT_EQ(failure_of([&] { return read_histogram(file, "read"); }),
+                  "histogram file '" + file + "': it is no file");
     }
     std::filesystem::remove(fifo);
 }

@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "../failure.hpp"
 #include "trace/file.hpp"
 #include "trace/model_state.hpp"
 
@@ -28,13 +29,7 @@ PredictCommand drawn(const std::string& arrivals, const std::string& model, uint
 }
 
 std::string refusal(const PredictCommand& command) {
-    try {
-        const Scenario scenario = scenario_of(command);
-        static_cast<void>(run_scenario(scenario));
-        return "none";
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
+    return failure_of([&] { return run_scenario(scenario_of(command)); });
 }
 
 std::string text_of(const PredictCommand& command) {

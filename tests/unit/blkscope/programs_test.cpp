@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "../temporary_folder.hpp"
 #include "tools/blkscope/serving_commands.hpp"
 #include "tools/blkscope/tools_commands.hpp"
 
@@ -19,10 +20,8 @@ namespace {
 class Programs : public ::testing::Test {
   protected:
     Programs() { std::filesystem::create_directories(bin_); }
-    ~Programs() override { std::filesystem::remove_all(top_); }
 
-    const std::filesystem::path top_ =
-        std::filesystem::temp_directory_path() / ("programs_test." + std::to_string(getpid()));
+    const test::TemporaryFolder top_;
     const std::string bin_ = top_ / "bin";
 };
 

@@ -4,9 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "../failure.hpp"
 
 namespace blkscope {
 namespace {
@@ -19,12 +20,7 @@ ServeOptions two_exports() {
 }
 
 std::string trouble(const ServeOptions& options) {
-    try {
-        static_cast<void>(config_of(options));
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "none";
+    return failure_of([&] { return config_of(options); });
 }
 
 TEST(ServeConfig, AnOptionHoldsForAllExportsAndANamedOneForOne) {

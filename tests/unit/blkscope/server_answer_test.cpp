@@ -7,24 +7,15 @@
 #include <stdexcept>
 #include <string>
 
+#include "../failure.hpp"
 #include "tools/blkscope/slow_look.hpp"
 #include "tools/blkscope/trace_part.hpp"
 
 namespace blkscope {
 namespace {
 
-template <class Use>
-std::string refusal(Use use) {
-    try {
-        use();
-    } catch (const std::runtime_error& refused) {
-        return refused.what();
-    }
-    return "none";
-}
-
 std::string refusal_of(const std::string& line) {
-    return refusal([&] { parse_answer(line); });
+    return failure_of<std::runtime_error>([&] { parse_answer(line); });
 }
 
 TEST(ServerAnswer, IsAnObject) {
@@ -51,7 +42,7 @@ TEST(ServerAnswer, HasNoControlCharacters) {
 
 TEST(ServerAnswer, ATraceHasPropertiesThatAFileMayHave) {
     const auto start_of = [](const StrictJson& properties) {
-        return refusal([&] {
+        return failure_of<std::runtime_error>([&] {
             trace_start_of({{"next", {1}}, {"realtime_ns", 5}, {"properties", properties}});
         });
     };
@@ -63,7 +54,7 @@ TEST(ServerAnswer, ATraceHasPropertiesThatAFileMayHave) {
 
 TEST(ServerAnswer, RecordsDoNotRunBackwards) {
     const auto part_of = [](const RecorderHeads& next) {
-        return refusal([&] {
+        return failure_of<std::runtime_error>([&] {
             trace_part_of({{"next", next}, {"lost", 0}, {"records", ""}}, {5, 7});
         });
     };
@@ -79,7 +70,7 @@ TEST(ServerAnswer, SlowRequestsHaveTimesWhoseSumsAreTimes) {
             {"op", "read"},     {"client", "client-1"},    {"error", 0},     {"offset", 0},
             {"bytes", 512},     {"received_ns", 1},        {"queued_ns", 2}, {"started_ns", 3},
             {"finished_ns", 4}, {"replied_ns", replied_ns}};
-        return refusal([&] {
+        return failure_of<std::runtime_error>([&] {
             static_cast<void>(slow_look_of({{"realtime_ns", realtime_ns},
                                             {"now_ns", 100},
                                             {"listed_ns", 99},
@@ -96,7 +87,9 @@ TEST(ServerAnswer, SlowRequestsHaveTimesWhoseSumsAreTimes) {
 
 TEST(ServerAnswer, CountsAreWholeNumbersThatFit) {
     const auto count = [](const StrictJson& told) {
-        return refusal([&] { static_cast<void>(count_at({{"bytes", told}}, "bytes", 100)); });
+        return failure_of<std::runtime_error>([&] {
+            static_cast<void>(count_at({{"bytes", told}}, "bytes", 100));
+        });
     };
     EXPECT_EQ(count(0), "none");
     EXPECT_EQ(count(100), "none");
@@ -105,7 +98,7 @@ TEST(ServerAnswer, CountsAreWholeNumbersThatFit) {
         EXPECT_EQ(count(told), "the server's answer: bytes is no number");
     }
     const auto under_way = [](const StrictJson& told) {
-        return refusal([&] {
+        return failure_of<std::runtime_error>([&] {
             static_cast<void>(slow_look_of({{"realtime_ns", 1},
                                             {"now_ns", 100},
                                             {"listed_ns", 99},
@@ -118,7 +111,7 @@ TEST(ServerAnswer, CountsAreWholeNumbersThatFit) {
     EXPECT_EQ(under_way(2), "none");
     EXPECT_EQ(under_way(-1), "the server's answer: under_way_count is no number");
     EXPECT_EQ(under_way(5'000'000'000), "the server's answer: silent_workers is no number");
-    EXPECT_EQ(refusal([] {
+    EXPECT_EQ(failure_of<std::runtime_error>([] {
                   static_cast<void>(heads_of({{"next", {1, 6e23}}}));
               }),
               "the server's answer: next has no numbers");

@@ -134,10 +134,9 @@ TEST_F(IoStatsKstat, ASecondClientLeavesTheBlobAsItIs) {
 }
 
 TEST_F(IoStatsOfADevice, TakeTheirMemoryWhenTheFirstClientComes) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP()
-        << "SKIPPED: the sanitizer has a heap of its own, of which mallinfo2() knows nothing";
-#endif
+    if (BLKSCOPE_SANITIZED)
+        GTEST_SKIP()
+            << "SKIPPED: the sanitizer has a heap of its own, of which mallinfo2() knows nothing";
     const auto in_use = [] { return mallinfo2().uordblks; };
     make(2, 1, 1);
     statsblob* const blob = read();

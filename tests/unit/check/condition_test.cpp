@@ -2,21 +2,17 @@
 
 #include <gtest/gtest.h>
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "../failure.hpp"
 
 namespace blkscope::check {
 namespace {
 
 std::string refusal_of(const std::string& text) {
-    try {
-        (void)parse_condition(text);
-    } catch (const std::invalid_argument& refused) {
-        return refused.what();
-    }
-    return "accepted";
+    return failure_of([&] { return parse_condition(text); });
 }
 
 TEST(CheckCondition, HasEachPart) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "../failure.hpp"
 #include "../temporary_folder.hpp"
 
 namespace blkscope {
@@ -67,13 +68,8 @@ TEST(Attach, SaysWhatNbdClientNeedsForTls) {
     const Folder folder;
     AttachOptions options;
     options.device = "/dev/nbd0";
-    const auto failure = [&](const std::string& uri) -> std::string {
-        try {
-            attach(nbd::parse_uri(uri), options);
-        } catch (const std::runtime_error& error) {
-            return error.what();
-        }
-        return "none";
+    const auto failure = [&](const std::string& uri) {
+        return failure_of<std::runtime_error>([&] { attach(nbd::parse_uri(uri), options); });
     };
     EXPECT_EQ(failure("nbds://alice@localhost/"),
               "attach /dev/nbd0: nbd-client does not support shared keys; "

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "../failure.hpp"
 #include "../temporary_folder.hpp"
 #include "credentials.hpp"
 #include "driver/nbd/client/blocking_stream.hpp"
@@ -258,12 +259,7 @@ TEST_F(ConnectTest, AServerThatDoesNotHaveTheKeyIsRefused) {
 
 TEST_F(ConnectTest, CredentialsThatCannotBeUsedAreSaidBeforeAnyServerIsAsked) {
     const auto said = [&](const std::string& uri) {
-        try {
-            static_cast<void>(connect_to_export(parse_uri(uri), {}, limit));
-        } catch (const std::invalid_argument& error) {
-            return std::string(error.what());
-        }
-        return std::string();
+        return failure_of([&] { return connect_to_export(parse_uri(uri), {}, limit); });
     };
     EXPECT_NE(said(uri_of(certificates("absent"))).find("ca-cert.pem: No such file"),
               std::string::npos);

@@ -22,6 +22,7 @@
 #include <string_view>
 #include <thread>
 
+#include "../failure.hpp"
 #include "../temporary_folder.hpp"
 #include "driver/nbd/protocol.hpp"
 
@@ -118,12 +119,7 @@ class Reconnect : public ::testing::Test {
 
     // The message of the refusal; "none" if there is none.
     std::string refusal(const DeviceTerms& terms) {
-        try {
-            static_cast<void>(connect_again(uri_, terms, ample));
-        } catch (const std::runtime_error& error) {
-            return error.what();
-        }
-        return "none";
+        return failure_of<std::runtime_error>([&] { return connect_again(uri_, terms, ample); });
     }
 
     std::string keep() const { return "keep " + uri_.text() + ": "; }

@@ -74,12 +74,12 @@ class ServerTest : public ::testing::Test {
 
     Script script_;
     const test::RunFolder folder_;
+    boost::asio::io_context io_;
+    AsioExecutor executor_{io_};
 };
 
 TEST_F(ServerTest, FlushesEachBackingOnceAtItsEnd) {
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
-    Server server(executor, {.workers = 2});
+    Server server(executor_, {.workers = 2});
     for (const char* name : {"a", "b", "c"}) server.add(exp(name));
     server.start();
     EXPECT_TRUE(server.stop());
@@ -88,9 +88,7 @@ TEST_F(ServerTest, FlushesEachBackingOnceAtItsEnd) {
 }
 
 TEST_F(ServerTest, FlushesTheBackingOfAnExportThatGoes) {
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
-    Server server(executor, {});
+    Server server(executor_, {});
     server.add(exp("a"));
     server.add(exp("b"));
     server.start();
@@ -103,9 +101,7 @@ TEST_F(ServerTest, FlushesTheBackingOfAnExportThatGoes) {
 
 TEST_F(ServerTest, TellsOfABackingThatCouldNotBeFlushed) {
     script_.outcome = -EIO;
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
-    Server server(executor, {});
+    Server server(executor_, {});
     server.add(exp("a"));
     server.start();
     ::testing::internal::CaptureStderr();
@@ -117,9 +113,7 @@ TEST_F(ServerTest, TellsOfABackingThatCouldNotBeFlushed) {
 
 TEST_F(ServerTest, WaitsNoLongerThanItIsToldForABackingThatDoesNotAnswer) {
     script_.gate = eventfd(0, EFD_CLOEXEC);
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
-    Server server(executor, {});
+    Server server(executor_, {});
     server.add(exp("a"));
     server.start();
     EXPECT_FALSE(server.stop(std::chrono::seconds(1)));
@@ -129,9 +123,7 @@ TEST_F(ServerTest, WaitsNoLongerThanItIsToldForABackingThatDoesNotAnswer) {
 }
 
 TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
-    Server server(executor, {});
+    Server server(executor_, {});
     server.add(exp("a"));
     server.add(exp("b"));
     server.start();
@@ -148,9 +140,7 @@ TEST_F(ServerTest, AChangeThatFailsChangesNothing) {
 
 // Disks of different sizes show which one serves a client.
 TEST_F(ServerTest, AfterAChangeThatFailedEachNameIsStillItsOwnDisks) {
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
-    Server server(executor, {});
+    Server server(executor_, {});
     const auto disk = [](const std::string& name, uint64_t bytes) {
         return ExportOptions{.name = name,
                              .description = {},
@@ -175,7 +165,7 @@ TEST_F(ServerTest, AfterAChangeThatFailedEachNameIsStillItsOwnDisks) {
     std::string heard(before + simple_reply_bytes + 512, '\0');
     size_t bytes = 0;
     while (bytes < before + simple_reply_bytes) {
-        io.poll();
+        io_.poll();
         const ssize_t result =
             recv(ends[1], heard.data() + bytes, heard.size() - bytes, MSG_DONTWAIT);
         ASSERT_NE(result, 0);
@@ -190,8 +180,6 @@ TEST_F(ServerTest, AfterAChangeThatFailedEachNameIsStillItsOwnDisks) {
 
 // A simulator has its own kernel and no threads.
 TEST_F(ServerTest, TakesItsWorkersFromWhereItIsTold) {
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
     std::vector<Worker*> made;
     std::vector<Worker*> begun;
     const auto make = [&](bool busy_wait) {
@@ -203,7 +191,7 @@ TEST_F(ServerTest, TakesItsWorkersFromWhereItIsTold) {
         begun.push_back(&worker);
         worker.start();
     };
-    Server server(executor, {.workers = 2}, {.make = make, .start = start});
+    Server server(executor_, {.workers = 2}, {.make = make, .start = start});
     for (const char* name : {"a", "b", "c"}) server.add(exp(name));
     EXPECT_EQ(made.size(), 2u);
     EXPECT_TRUE(begun.empty());
@@ -214,9 +202,7 @@ TEST_F(ServerTest, TakesItsWorkersFromWhereItIsTold) {
 }
 
 TEST_F(ServerTest, OneThatNeverStartedHasNothingToFlush) {
-    boost::asio::io_context io;
-    AsioExecutor executor(io);
-    Server server(executor, {});
+    Server server(executor_, {});
     server.add(exp("a"));
     EXPECT_TRUE(server.stop());
     EXPECT_EQ(script_.flushes, 0);

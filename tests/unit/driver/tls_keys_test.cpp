@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <random>
-#include <stdexcept>
 #include <string>
+
+#include "../failure.hpp"
 
 namespace blkscope::nbd {
 namespace {
@@ -16,12 +17,7 @@ const std::string hex(size_t bytes) {
 }
 
 std::string failure(std::string_view text) {
-    try {
-        TlsKeys::parse(text);
-    } catch (const std::invalid_argument& error) {
-        return error.what();
-    }
-    return "none";
+    return failure_of([&] { return TlsKeys::parse(text); });
 }
 
 TEST(TlsKeys, AreFoundByTheirNames) {

@@ -153,6 +153,13 @@ class UpstreamBackingTest : public ::testing::Test {
         for (int i = 0; i < 3; ++i) turn();
         return buf;
     }
+    /// The errno of a request that the server answers at once.
+    int answered(Buf::Op op, uint64_t offset = 0, uint64_t bytes = 512, bool fua = false,
+                 uint64_t* losses_seen = nullptr) {
+        const Asked& asked = ask(op, offset, bytes, fua, losses_seen);
+        reply(receive_request());
+        return end(asked);
+    }
     /// The flush with which the server ends a device.
     const Asked& ask_last_flush() {
         Asked& buf = asked_.emplace_back();
@@ -165,9 +172,7 @@ class UpstreamBackingTest : public ::testing::Test {
         RemoteExport remote = remote_export();
         remote.transmission_flags |= flag::can_multi_conn;
         open(connection(remote), {.timeout = long_time, .settle = milliseconds(0)});
-        const Asked& read = ask(Buf::Op::read);
-        reply(receive_request());
-        EXPECT_EQ(end(read), 0);
+        EXPECT_EQ(answered(Buf::Op::read), 0);
         return remote;
     }
     /// Reads of the table by the device, of one look. Gives whether all went well.
@@ -295,9 +300,7 @@ class UpstreamBackingTest : public ::testing::Test {
         ready_.connections.push_back(connection(remote));
     }
     void write_and_reply(uint64_t* losses_seen = nullptr) {
-        const Asked& write = ask(Buf::Op::write, 0, 512, false, losses_seen);
-        reply(receive_request());
-        ASSERT_EQ(end(write), 0);
+        ASSERT_EQ(answered(Buf::Op::write, 0, 512, false, losses_seen), 0);
     }
 
     Behaviour behaviour_;
@@ -332,9 +335,7 @@ TEST_F(UpstreamBackingTest, AnErrorAtTheTableCostsTheTableOnly) {
     table_error_ = Error::eio;
     open();
     EXPECT_GT(reads_at_open_, 0);
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(answered(Buf::Op::read), 0);
     EXPECT_EQ(ready_.attempts, 0);
 }
 
@@ -344,9 +345,7 @@ TEST_F(UpstreamBackingTest, AServerThatIsGoneAtTheTableCostsTheTableOnly) {
     open(std::move(gone), {.timeout = long_time, .settle = milliseconds(0)});
     EXPECT_EQ(reads_at_open_, 0);
     start_server();
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(answered(Buf::Op::read), 0);
 }
 
 // The first connection has extended headers, and the next one has not.
@@ -429,9 +428,7 @@ TEST_F(UpstreamBackingTest, WithoutAConnectionLooksRestUntilThereIsOne) {
     turn_until([&] { return !backing_->reads_now(); });
     EXPECT_GT(backing_->rests_ns(), 0);
     start_server(remote);
-    const Asked& next = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(next), 0);
+    EXPECT_EQ(answered(Buf::Op::read), 0);
     EXPECT_EQ(backing_->rests_ns(), 0);
     EXPECT_TRUE(backing_->reads_now());
 }
@@ -579,9 +576,7 @@ TEST_F(UpstreamBackingTest, WithoutResendsAWriteFailsAndItsRangeRests) {
 
 TEST_F(UpstreamBackingTest, ARequestThatMustWaitForTooLongFails) {
     const Asked& newer = ask_behind_a_failed_write();
-    const Asked& read = ask(Buf::Op::read, 8192);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(answered(Buf::Op::read, 8192), 0);
     EXPECT_TRUE(backing_->figures().state() == UpstreamKstat::State::connected);
     EXPECT_EQ(end(newer), EIO);
     EXPECT_FALSE(has_request());
@@ -591,9 +586,7 @@ TEST_F(UpstreamBackingTest, NewerRequestsDoNotPutThatOff) {
     const Asked& newer = ask_behind_a_failed_write();
     const auto deadline = std::chrono::steady_clock::now() + long_time;
     while (!newer.done && std::chrono::steady_clock::now() < deadline) {
-        const Asked& read = ask(Buf::Op::read, 8192);
-        reply(receive_request());
-        EXPECT_EQ(end(read), 0);
+        EXPECT_EQ(answered(Buf::Op::read, 8192), 0);
     }
     EXPECT_TRUE(newer.done);
     EXPECT_EQ(newer.error, EIO);
@@ -607,17 +600,11 @@ TEST_F(UpstreamBackingTest, ALossIsToldToEachCallerByItsOwnNextFlush) {
     write_and_reply(&writer);
     end_server();
     start_server();
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(answered(Buf::Op::read), 0);
     uint64_t newer = backing_->losses();
     for (uint64_t* caller : {&newer, &writer, &reader}) {
-        const Asked& flush = ask(Buf::Op::flush, 0, 0, false, caller);
-        reply(receive_request());
-        EXPECT_EQ(end(flush), caller == &newer ? 0 : EIO);
-        const Asked& second = ask(Buf::Op::flush, 0, 0, false, caller);
-        reply(receive_request());
-        EXPECT_EQ(end(second), 0);
+        EXPECT_EQ(answered(Buf::Op::flush, 0, 0, false, caller), caller == &newer ? 0 : EIO);
+        EXPECT_EQ(answered(Buf::Op::flush, 0, 0, false, caller), 0);
     }
 }
 
@@ -627,14 +614,10 @@ TEST_F(UpstreamBackingTest, AFuaWriteThatComesLaterIsToldTheLoss) {
     write_and_reply(&caller);
     end_server();
     start_server();
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(answered(Buf::Op::read), 0);
     EXPECT_EQ(end(ask(Buf::Op::write, 0, 512, true, &caller)), EIO);
     EXPECT_FALSE(has_request());
-    const Asked& second = ask(Buf::Op::write, 0, 512, true, &caller);
-    reply(receive_request());
-    EXPECT_EQ(end(second), 0);
+    EXPECT_EQ(answered(Buf::Op::write, 0, 512, true, &caller), 0);
 }
 
 TEST_F(UpstreamBackingTest, AResentFuaWriteDoesNotFailForOthers) {
@@ -647,9 +630,7 @@ TEST_F(UpstreamBackingTest, AResentFuaWriteDoesNotFailForOthers) {
     start_server();
     reply(receive_request());
     EXPECT_EQ(end(fua), 0);
-    const Asked& flush = ask(Buf::Op::flush, 0, 0, false, &caller);
-    reply(receive_request());
-    EXPECT_EQ(end(flush), EIO);
+    EXPECT_EQ(answered(Buf::Op::flush, 0, 0, false, &caller), EIO);
 }
 
 // Its acknowledgement is all that it promises.
@@ -661,9 +642,7 @@ TEST_F(UpstreamBackingTest, AServerWithoutFlushesLosesNothingThatItHasAcknowledg
     write_and_reply(&caller);
     end_server();
     start_server(remote);
-    const Asked& read = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(read), 0);
+    EXPECT_EQ(answered(Buf::Op::read), 0);
     EXPECT_EQ(backing_->losses(), 0u);
     EXPECT_EQ(end(ask(Buf::Op::flush, 0, 0, false, &caller)), 0);
     EXPECT_FALSE(has_request());
@@ -678,17 +657,13 @@ TEST_F(UpstreamBackingTest, AFlushUnderWayFailsIfWritesMayBeLost) {
     end_server();
     start_server();
     EXPECT_EQ(end(flush), EIO);
-    const Asked& second = ask(Buf::Op::flush, 0, 0, false, &caller);
-    reply(receive_request());
-    EXPECT_EQ(end(second), 0);
+    EXPECT_EQ(answered(Buf::Op::flush, 0, 0, false, &caller), 0);
 }
 
 TEST_F(UpstreamBackingTest, AFlushUnderWayIsSentAgainIfNothingIsLost) {
     open();
     write_and_reply();
-    const Asked& first = ask(Buf::Op::flush);
-    reply(receive_request());
-    EXPECT_EQ(end(first), 0);
+    EXPECT_EQ(answered(Buf::Op::flush), 0);
     const Asked& flush = ask(Buf::Op::flush);
     receive_request();
     end_server();
@@ -714,9 +689,7 @@ TEST_F(UpstreamBackingTest, AnAbsentServerCostsARequestItsTimeAndNoMore) {
     EXPECT_EQ(end(flush), EIO);
     EXPECT_GE(ready_.attempts, 1);
     start_server();
-    const Asked& second = ask(Buf::Op::flush);
-    reply(receive_request());
-    EXPECT_EQ(end(second), 0);
+    EXPECT_EQ(answered(Buf::Op::flush), 0);
 }
 
 constexpr UpstreamOptions one_second{.timeout = milliseconds(1000), .settle = milliseconds(0)};
@@ -811,9 +784,7 @@ TEST_F(UpstreamBackingTest, ASilentServerIsALostOne) {
     const Asked& read = ask(Buf::Op::read);
     EXPECT_EQ(end(read), EIO);
     start_server();
-    const Asked& second = ask(Buf::Op::read);
-    reply(receive_request());
-    EXPECT_EQ(end(second), 0);
+    EXPECT_EQ(answered(Buf::Op::read), 0);
 }
 
 // The pauses are 100, 200, 400 and 800 ms.
@@ -823,9 +794,7 @@ TEST_F(UpstreamBackingTest, AServerThatClosesAfterEachAnswerIsDialledEverLessOft
     for (int i = 0; i < 4; ++i) {
         end_server();
         start_server();
-        const Asked& read = ask(Buf::Op::read);
-        reply(receive_request());
-        EXPECT_EQ(end(read), 0);
+        EXPECT_EQ(answered(Buf::Op::read), 0);
     }
     EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(1400));
 }
@@ -839,9 +808,7 @@ TEST_F(UpstreamBackingTest, AConnectionThatWasUsedAndThenIdleIsMadeAgainAtOnce) 
         end_server();
         start_server();
         const auto begin = std::chrono::steady_clock::now();
-        const Asked& read = ask(Buf::Op::read);
-        reply(receive_request());
-        EXPECT_EQ(end(read), 0);
+        EXPECT_EQ(answered(Buf::Op::read), 0);
         last = std::chrono::steady_clock::now() - begin;
     }
     EXPECT_LT(last, milliseconds(1000));

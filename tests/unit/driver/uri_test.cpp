@@ -6,6 +6,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "../failure.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -76,12 +78,8 @@ TEST(Uri, SaysWhichUriIsWrongAndWhy) {
         {"nbd+unix:///a?socket=%00", "'%' without two hexadecimal digits after it"},
     };
     for (const auto& [text, why] : wrong) {
-        try {
-            parse_uri(text);
-            ADD_FAILURE() << text;
-        } catch (const std::invalid_argument& error) {
-            EXPECT_EQ(error.what(), "URI '" + std::string(text) + "': " + why);
-        }
+        EXPECT_EQ(failure_of([&] { return parse_uri(text); }),
+                  "URI '" + std::string(text) + "': " + why);
     }
 }
 

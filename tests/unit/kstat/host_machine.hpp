@@ -7,16 +7,15 @@
 
 #include <gtest/gtest.h>
 
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <functional>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "../../eventually.hpp"
+#include "../temporary_folder.hpp"
 #include "kstat/host/host.hpp"
 
 namespace blkscope::kstat::host {
@@ -24,11 +23,8 @@ namespace blkscope::kstat::host {
 class HostMachine : public testing::Test {
   protected:
     HostMachine() {
-        root = std::filesystem::temp_directory_path() / "host_test_XXXXXX";
-        if (mkdtemp(root.data()) == nullptr) std::abort();
         std::filesystem::copy(HOST_MACHINE, root, std::filesystem::copy_options::recursive);
     }
-    ~HostMachine() override { std::filesystem::remove_all(root); }
 
     void write(const std::string& path, const std::string& text) const {
         std::filesystem::create_directories(std::filesystem::path(root + path).parent_path());
@@ -90,17 +86,8 @@ class HostMachine : public testing::Test {
         return value;
     }
 
-    /// Tries for at most ten seconds: what was read from a file stays for some milliseconds.
-    static bool eventually(const std::function<bool()>& condition) {
-        const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
-        while (!condition()) {
-            if (std::chrono::steady_clock::now() > end) return false;
-            std::this_thread::sleep_for(std::chrono::milliseconds(1));
-        }
-        return true;
-    }
-
-    std::string root;
+    const test::TemporaryFolder folder;
+    const std::string root = folder;
 };
 
 }  // namespace blkscope::kstat::host

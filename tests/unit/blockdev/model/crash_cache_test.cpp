@@ -7,9 +7,10 @@
 #include <array>
 #include <random>
 #include <set>
-#include <stdexcept>
 #include <string>
 #include <vector>
+
+#include "../../failure.hpp"
 
 namespace blkscope::model {
 namespace {
@@ -89,13 +90,8 @@ TEST(CrashCache, ATextIsParsedAndWrittenAgain) {
 }
 
 TEST(CrashCache, AWrongTextIsRefusedWithItsFault) {
-    const auto fault = [](const char* text) -> std::string {
-        try {
-            CrashCacheOptions::parse(text);
-        } catch (const std::invalid_argument& error) {
-            return error.what();
-        }
-        return "none";
+    const auto fault = [](const char* text) {
+        return failure_of([&] { return CrashCacheOptions::parse(text); });
     };
     EXPECT_EQ(fault("4095"), "crash-cache '4095': SIZE is less than 4K");
     EXPECT_EQ(fault("1M,sector=4096"),

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "failure.hpp"
+#include "../../failure.hpp"
 
 namespace blkscope::model {
 namespace {

@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "failure.hpp"
+#include "../../failure.hpp"
 
 namespace blkscope::model {
 namespace {

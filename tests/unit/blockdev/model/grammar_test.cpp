@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "failure.hpp"
+#include "../../failure.hpp"
 
 namespace blkscope::model {
 namespace {

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "../../failure.hpp"
 #include "blockdev/model/draws.hpp"
-#include "failure.hpp"
 
 namespace blkscope::model {
 namespace {

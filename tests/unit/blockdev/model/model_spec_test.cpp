@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "../../failure.hpp"
 #include "blockdev/model/presets.hpp"
-#include "failure.hpp"
 
 namespace blkscope::model {
 namespace {

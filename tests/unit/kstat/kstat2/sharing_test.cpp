@@ -67,9 +67,7 @@ TEST(Kstat2Sharing, AnotherDescriptionOfOneChangesNoOther) {
 
 // Descriptions without a user are removed while others are added.
 TEST(Kstat2Sharing, DescriptionsThatComeAndGoLeaveNothing) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";
-#endif
+    if (BLKSCOPE_SANITIZED) GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";
     const auto come_and_go = [](int from, int to) {
         for (int i = from; i < to; ++i) {
             Segments path("misc/passing/one");
@@ -88,9 +86,7 @@ TEST(Kstat2Sharing, DescriptionsThatComeAndGoLeaveNothing) {
 }
 
 TEST(Kstat2Sharing, AHistogramOfAKindThatIsKnownCostsLessThan1000Bytes) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";
-#endif
+    if (BLKSCOPE_SANITIZED) GTEST_SKIP() << "SKIPPED: the sanitizer has a heap of its own";
     constexpr int count = 500;
     std::vector<uint64_t> buckets(times.count());
     const auto first = histograms("first", 1, buckets.data());
