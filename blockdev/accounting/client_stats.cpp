@@ -8,7 +8,7 @@
 namespace blkscope {
 namespace {
 
-constexpr uint_t record_count = 6 + OpCounts::record_count + 3;
+constexpr uint_t client_records = 6 + OpCounts::record_count + 3;
 
 }  // namespace
 
@@ -20,7 +20,7 @@ ClientStats::ClientStats(const Seqlock& seq, const Subject& subject, const std::
 
 void ClientStats::publish_info(const Subject& subject, const std::string& what) {
     const std::string name = what + ",info";
-    info_ = make_device_kstat(subject, {name.c_str(), client_class, KSTAT_TYPE_NAMED, record_count},
+    info_ = make_device_kstat(subject, {name.c_str(), client_class, KSTAT_TYPE_NAMED, client_records},
                               this, update);
     if (!info_) return;
     kstat_named_t* record = KSTAT_NAMED_PTR(info_);
@@ -36,7 +36,7 @@ void ClientStats::publish_info(const Subject& subject, const std::string& what) 
     kstat_named_init(record++, "held_bytes", KSTAT_DATA_UINT64);
     kstat_named_init(record++, "stalls", KSTAT_DATA_UINT64);
     kstat_named_init(record++, "limited_ns", KSTAT_DATA_UINT64);
-    assert(record == KSTAT_NAMED_PTR(info_) + record_count);
+    assert(record == KSTAT_NAMED_PTR(info_) + client_records);
     kstat_install(info_.get());
 }
 

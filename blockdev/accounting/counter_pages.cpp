@@ -10,13 +10,9 @@
 namespace blkscope {
 namespace {
 
-size_t page_bytes() {
-    static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
-    return bytes;
-}
-
-size_t whole_pages(size_t size_bytes) {
-    return (size_bytes + page_bytes() - 1) / page_bytes() * page_bytes();
+size_t up_to_whole_pages(size_t size_bytes) {
+    static const auto page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    return (size_bytes + page - 1) / page * page;
 }
 
 void* map(size_t size_bytes) {
@@ -32,8 +28,8 @@ void* map(size_t size_bytes) {
 }  // namespace
 
 CounterMapping::CounterMapping(size_t size_bytes)
-    : size_bytes_(whole_pages(size_bytes)), start_(map(size_bytes_)) {
-    assert(size_bytes_ >= size_bytes && size_bytes_ - size_bytes < page_bytes());
+    : size_bytes_(up_to_whole_pages(size_bytes)), start_(map(size_bytes_)) {
+    assert(size_bytes_ >= size_bytes && size_bytes_ == up_to_whole_pages(size_bytes_));
 }
 
 CounterMapping::~CounterMapping() {

@@ -52,7 +52,7 @@ constexpr size_t identity_count =
     std::tuple_size_v<decltype(identity_of(std::declval<const Subject&>()))>;
 
 // In this order: the totals, the identity, the size, the causes and the predicted failures.
-constexpr size_t record_count = totals.size() + identity_count + 1 + causes.size() + 1;
+constexpr size_t error_records = totals.size() + identity_count + 1 + causes.size() + 1;
 
 }  // namespace
 
@@ -60,13 +60,13 @@ ErrorKstat::ErrorKstat(const Seqlock&, const Subject& subject) : size_bytes_(sub
     if (!subject.published()) return;
     const std::string name = subject.name + ",err";
     kstat_.reset(kstat_create("nbderr", subject.instance, name.c_str(), "device_error",
-                              KSTAT_TYPE_NAMED, record_count, KSTAT_FLAG_PERSISTENT));
+                              KSTAT_TYPE_NAMED, error_records, KSTAT_FLAG_PERSISTENT));
     if (!kstat_) throw std::runtime_error("create kstat " + name);
     kstat_t& kstat = *kstat_;
     kstat.ks_private = this;
     kstat.ks_update = update;
     // A dormant kstat that is used again has the size of another device's strings.
-    kstat.ks_data_size = record_count * sizeof(kstat_named_t);
+    kstat.ks_data_size = error_records * sizeof(kstat_named_t);
     kstat_named_t* record = KSTAT_NAMED_PTR(&kstat);
     const auto add_count = [&](const char* record_name) {
         kstat_named_init(record++, record_name, KSTAT_DATA_UINT32);
@@ -78,7 +78,7 @@ ErrorKstat::ErrorKstat(const Seqlock&, const Subject& subject) : size_bytes_(sub
     kstat_named_init(record++, "Size", KSTAT_DATA_UINT64);
     for (const Counted& cause : causes) add_count(cause.name);
     add_count("Predictive Failure Analysis");
-    assert(record == KSTAT_NAMED_PTR(&kstat) + record_count);
+    assert(record == KSTAT_NAMED_PTR(&kstat) + error_records);
     kstat_install(&kstat);
 }
 
@@ -94,7 +94,7 @@ int ErrorKstat::update(kstat_t* ksp, int rw) {
     record += identity_count;
     (record++)->value.ui64 = errors.size_bytes_;
     std::ranges::for_each(causes, put);
-    assert(record == KSTAT_NAMED_PTR(ksp) + record_count - 1);
+    assert(record == KSTAT_NAMED_PTR(ksp) + error_records - 1);
     record->value.ui32 = 0;  // nothing predicts failures of a file
     return 0;
 }

@@ -44,7 +44,7 @@ Result or_error(Result result) {
     return result < 0 ? static_cast<Result>(-errno) : result;
 }
 
-size_t page_bytes() {
+size_t system_page_bytes() {
     static const auto bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     return bytes;
 }
@@ -192,19 +192,19 @@ bool LinuxKernel::copy(std::byte* to, std::span<const std::byte> from) {
 bool LinuxKernel::is_cached(const std::byte* first, uint64_t bytes) {
     std::array<unsigned char, pages_asked_max> cached{};
     const auto address = reinterpret_cast<uintptr_t>(first);
-    uintptr_t page = address - address % page_bytes();
+    uintptr_t page = address - address % system_page_bytes();
     assert(bytes <= UINTPTR_MAX - address);
     const uintptr_t end = address + bytes;
     while (page < end) {
         const size_t pages =
-            std::min((end - page + page_bytes() - 1) / page_bytes(), pages_asked_max);
+            std::min((end - page + system_page_bytes() - 1) / system_page_bytes(), pages_asked_max);
         assert(pages > 0 && pages <= cached.size());
         // NOLINTNEXTLINE(performance-no-int-to-ptr): the address of a page, which is no object
         void* const address_of_page = reinterpret_cast<void*>(page);
-        if (mincore(address_of_page, pages * page_bytes(), cached.data()) != 0) return false;
+        if (mincore(address_of_page, pages * system_page_bytes(), cached.data()) != 0) return false;
         const auto is_there = [](unsigned char flags) { return (flags & 1) != 0; };
         if (!std::all_of(cached.begin(), cached.begin() + pages, is_there)) return false;
-        page += pages * page_bytes();
+        page += pages * system_page_bytes();
     }
     return true;
 }

@@ -99,7 +99,7 @@ extern "C" {
 // NOLINTNEXTLINE(readability-function-size): the signature is Solaris'
 kstat_t* kstat_create_zone(const char* module, int instance, const char* name, const char* ks_class,
                            uchar_t type, uint_t ndata, uchar_t flags, zoneid_t zone) {
-    Wanted wanted{};
+    blkscope::kstat::Wanted wanted{};
     wanted.name = full_name(module, instance, name);
     kstat_set_string(wanted.klass, ks_class);
     wanted.type = type;
