@@ -78,7 +78,7 @@ TEST(Uri, SaysWhichUriIsWrongAndWhy) {
         {"nbd+unix:///a?socket=%00", "'%' without two hexadecimal digits after it"},
     };
     for (const auto& [text, why] : wrong) {
-        EXPECT_EQ(failure_of([&] { return parse_uri(text); }),
+        EXPECT_EQ(failure_of([uri = text] { return parse_uri(uri); }),
                   "URI '" + std::string(text) + "': " + why);
     }
 }
