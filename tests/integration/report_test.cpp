@@ -150,6 +150,34 @@ TEST_F(Report, ADeviceThatCameAndLeftIsInIt) {
     EXPECT_EQ(device_in(data.at("overview")).at("clients").at(0).at("client"), "client-1");
 }
 
+// The errors of the first life must not be lost.
+TEST_F(Report, ADeviceThatCameTwiceIsNotMeasured) {
+    const std::string begun = path("begun");
+    const auto lives = [&](bool last_one_ends) {
+        std::filesystem::remove(begun);
+        std::filesystem::remove(path("done"));
+        Process process(
+            {BLKSCOPE_BINARY, "report", "--every", "10ms", "-o", path("run.json"), "--fail-unless",
+             "errors(nbd*) == 0", "--", "sh", "-c",
+             "touch " + begun + "; until [ -e " + path("done") + " ]; do sleep 0.01; done"},
+            path("report.out"));
+        EXPECT_TRUE(eventually([&] { return std::filesystem::exists(begun); }));
+        for (const bool is_last : {false, true}) {
+            serve("memory:1M", {"--fault", "read:error=EIO"});
+            if (!is_last) Client(uri()).try_read(0, 512);
+            std::this_thread::sleep_for(std::chrono::milliseconds(300));
+            if (!is_last || last_one_ends) stop_server();
+        }
+        std::ofstream(path("done")) << "done";
+        EXPECT_EQ(process.wait(), 125) << process.output();
+        EXPECT_EQ(process.output(),
+                  "nothing to measure: errors(nbd*) == 0: nbd0 was removed and made anew\n");
+        if (!last_one_ends) stop_server();
+    };
+    lives(false);
+    lives(true);
+}
+
 TEST_F(Report, TheCommandGetsItsWordsAndSignalsAsWithoutIt) {
     serve("memory:1M");
     const auto printed = [&](std::vector<std::string> words) {

@@ -26,7 +26,7 @@ void Recording::add(web::Look look) {
     iostat::Snapshot devices;
     for (const web::DeviceLook& one : look.devices) {
         if (one.is_of_host) continue;
-        left.erase(one.device.name);
+        note_life(one);
         if (one.device.kind == iostat::Kind::client) {
             web::DeviceLook& client = clients[one.device.name] = one;
             client.device.histograms.clear();
@@ -52,6 +52,16 @@ std::vector<web::DeviceLook> Recording::devices_at_end() const {
     std::vector<web::DeviceLook> devices = last.devices;
     for (const auto& [name, look] : left) devices.push_back(look);
     return devices;
+}
+
+// A device that is there again after a pause of its provider has its old time of creation.
+void Recording::note_life(const web::DeviceLook& now) {
+    const auto before = left.find(now.device.name);
+    if (before == left.end()) return;
+    if (before->second.device.crtime != now.device.crtime) {
+        ended.try_emplace(now.device.name, std::move(before->second));
+    }
+    left.erase(before);
 }
 
 // A client that comes later has the name of its disk, too.

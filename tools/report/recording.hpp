@@ -43,6 +43,7 @@ struct Recording {
     web::Look first;
     web::Look last;
     std::map<std::string, web::DeviceLook> left;  // devices that are not in `last`, as last seen
+    std::map<std::string, web::DeviceLook> ended;  // the first lives of devices that were made anew
     std::vector<iostat::Snapshot> looks;          // disks and clients, with few histograms
     iostat::Summary summary;                      // of all looks, also of the dropped ones
     std::chrono::milliseconds every;
@@ -50,6 +51,7 @@ struct Recording {
 
   private:
     void keep_names(web::Look& look);
+    void note_life(const web::DeviceLook& now);
 
     // Of disks, by provider and own name.
     std::map<std::pair<int, std::string>, std::string> names_;

@@ -123,17 +123,23 @@ check::Look look_of(const web::Look& look) {
 }
 
 // Adds a line for each condition and device. False: one does not hold, or nothing was measured. A
-// device that came and left within the run is measured. One that was there before and left is not.
+// device that came and left within the run is measured. A device that left and was there before, or
+// was made anew, is not.
 bool judge_run(const std::vector<check::Condition>& conditions, const Recording& recording,
                Run& run) {
-    const check::Look before = look_of(recording.first);
+    const auto was_there = [&](const std::string& name) {
+        return std::ranges::any_of(recording.first.devices,
+                                   [&](const auto& first) { return first.device.name == name; });
+    };
+    web::Look first = recording.first;
+    for (const auto& [name, one] : recording.ended) {
+        if (!was_there(name)) first.devices.push_back(one);
+    }
     web::Look last = recording.last;
     for (const auto& [name, one] : recording.left) {
-        const bool was_there = std::ranges::any_of(
-            before.devices,
-            [&name = name](const auto& first) { return first.device.name == name; });
-        if (!was_there) last.devices.push_back(one);
+        if (!was_there(name)) last.devices.push_back(one);
     }
+    const check::Look before = look_of(first);
     const check::Look now = look_of(last);
     bool all_hold = true;
     for (const check::Condition& condition : conditions) {

@@ -66,6 +66,26 @@ TEST(ReportRecording, ADiskKeepsItsNameWhenAnotherProviderEnds) {
     EXPECT_EQ(recording.left.count("nbd0@100"), 0u);
 }
 
+TEST(ReportRecording, ADeviceThatIsMadeAnewKeepsItsFirstLife) {
+    Recording recording(every_second);
+    const web::DeviceLook disk = look_at("nbd0", 100, 1);
+    web::DeviceLook again = second_later(disk, "nbd0");
+    recording.add({.time = 1, .devices = {}});
+    for (const bool is_there : {true, false, true}) {
+        recording.add({.time = 2, .devices = {}});
+        if (is_there) recording.add({.time = 3, .devices = {disk}});
+    }
+    EXPECT_TRUE(recording.ended.empty());  // its provider did not answer for a while
+    again.device.crtime += 1;
+    recording.add({.time = 4, .devices = {again}});
+    recording.add({.time = 5, .devices = {}});
+    again.device.crtime += 1;
+    recording.add({.time = 6, .devices = {again}});
+    ASSERT_EQ(recording.ended.count("nbd0"), 1u);
+    EXPECT_EQ(recording.ended.at("nbd0").device.crtime, disk.device.crtime);
+    EXPECT_TRUE(recording.left.empty());
+}
+
 // A disk of this machine has no provider.
 TEST(ReportRecording, AHostsDiskKeepsAnyName) {
     Recording recording(every_second);
