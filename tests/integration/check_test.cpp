@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -86,6 +88,43 @@ TEST_F(Check, ThereIsNothingToMeasureOnAnIdleDeviceOrAMissingOne) {
     const std::string before = report();
     stop_server();
     EXPECT_EQ(check({"--since", before, "errors(nbd0) == 0"}).status, 4);
+}
+
+// The socket of a killed server is still there. A server that has ended is no silent one.
+TEST_F(Check, AServerThatDoesNotAnswerIsNotMeasuredAndAnEndedOneIsNoServer) {
+    serve("memory:1M");
+    const std::string healthy = "errors(nbd*) == 0";
+    auto other = serve_beside("memory:1M", "other");
+    const std::string socket = path(std::to_string(other->pid()) + ".sock");
+    const std::string line = "nothing to measure: " + socket + " did not answer\n";
+    EXPECT_EQ(check({"--for", "1ms", healthy}).status, 0);
+    other->signal(SIGSTOP);
+    const CommandResult measured = check({"--for", "1ms", healthy});
+    EXPECT_EQ(measured.status, 4);
+    EXPECT_NE(measured.output.find(line), std::string::npos) << measured.output;
+    EXPECT_NE(measured.output.find("true: errors(nbd*) == 0: nbd0 0"), std::string::npos);
+    const CommandResult saved = check({"--save", path("before.json")});
+    EXPECT_EQ(saved.status, 4);
+    EXPECT_NE(saved.output.find(socket + " did not answer"), std::string::npos) << saved.output;
+    const CommandResult reported = run({BLKSCOPE_BINARY, "report", "-o", path("run.json"),
+                                        "--fail-unless", healthy, "--", "true"});
+    EXPECT_EQ(reported.status, 125);
+    EXPECT_NE(reported.output.find(line), std::string::npos) << reported.output;
+    other->signal(SIGKILL);
+    other->wait();
+    EXPECT_TRUE(std::filesystem::exists(socket));
+    EXPECT_EQ(check({"--for", "1ms", healthy}).status, 0);
+}
+
+TEST_F(Check, AnEmptyFirstLookHasATime) {
+    const std::string before = report();
+    serve("memory:1M");
+    EXPECT_EQ(check({"--since", before, "count(nbd0) == 0"}).status, 0);
+    const std::string line = R"({"schema":"blockdev.iostat/1","since_creation":true,)"
+                             R"("snaptime_ns":null,"devices":[]})";
+    std::ofstream(path("empty.json")) << line;
+    const CommandResult refused = check({"--since", path("empty.json"), "count(nbd0) == 0"});
+    EXPECT_EQ(refused.status, 2) << refused.output;
 }
 
 TEST_F(Check, WhatIsMalformedIsToldInOneLine) {

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "base/clock.hpp"
 #include "tools/check/condition.hpp"
@@ -14,6 +16,7 @@
 #include "tools/check/judge.hpp"
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/iostat/reader.hpp"
+#include "tools/program/json.hpp"
 #include "tools/program/main.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/replace_file.hpp"
@@ -38,11 +41,15 @@ class LookReader {
             read_commands(look.devices.back());
             iostat::use_unique_name(look.devices.back().device);
         }
+        for (std::string& socket : devices_.silent_providers()) silent_.insert(std::move(socket));
         return look;
     }
 
     /// Whether a look lacked providers, because there was no descriptor for them.
     [[nodiscard]] bool is_partial() const { return is_partial_; }
+
+    /// The sockets of the providers that a look lacked, because they did not answer.
+    [[nodiscard]] const std::set<std::string>& silent() const { return silent_; }
 
   private:
     void read_commands(DeviceLook& look) {
@@ -59,6 +66,7 @@ class LookReader {
     iostat::Reader devices_{iostat::all_of_devices()};
     iostat::HistogramReader histograms_;
     bool is_partial_ = false;
+    std::set<std::string> silent_;
 };
 
 std::vector<Condition> conditions_of(const Options& options) {
@@ -96,9 +104,12 @@ int save(const std::string& path) {
     } catch (const std::system_error& failure) {
         throw std::runtime_error(std::string("cannot write ") + failure.what());
     }
-    if (!reader.is_partial()) return all_hold;
-    program::complain(program::shortage_text("blkscope: check"));
-    return nothing_to_measure;
+    if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
+    for (const std::string& socket : reader.silent()) {
+        program::complain("blkscope: check: " + program::shown(socket) +
+                          " did not answer, so the report lacks its devices\n");
+    }
+    return reader.is_partial() || !reader.silent().empty() ? nothing_to_measure : all_hold;
 }
 
 int measure(const Options& options, const std::vector<Condition>& conditions) {
@@ -107,7 +118,7 @@ int measure(const Options& options, const std::vector<Condition>& conditions) {
     if (options.since.empty()) std::this_thread::sleep_for(duration_of(options.duration).value());
     const Look now = reader.look();
     bool any_fails = false;
-    bool any_unmeasured = reader.is_partial();
+    bool any_unmeasured = reader.is_partial() || !reader.silent().empty();
     std::string text;
     for (const Condition& condition : conditions) {
         for (const Finding& finding : judge(condition, before, now)) {
@@ -116,6 +127,7 @@ int measure(const Options& options, const std::vector<Condition>& conditions) {
             text += finding.line + "\n";
         }
     }
+    for (const std::string& socket : reader.silent()) text += silence_text(socket) + "\n";
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
     try {
         program::print(text);

@@ -122,6 +122,11 @@ DeviceLook device_from(const json& object) {
     for (const auto& [name, histogram] : histograms->items()) {
         device.histograms.emplace(name, histogram_from(histogram));
     }
+    const auto crtimes = object.find("histogram_crtimes_ns");
+    if (crtimes == object.end()) return look;
+    for (auto& [name, histogram] : device.histograms) {
+        histogram.crtime = static_cast<hrtime_t>(number_of(*crtimes, name.c_str()));
+    }
     return look;
 }
 
@@ -141,6 +146,12 @@ Look look_from(const json& report) {
         look.devices.push_back(device_from(device));
         look.time = std::max(look.time, look.devices.back().device.snaptime);
     }
+    if (!look.devices.empty()) return look;
+    if (member(report, "snaptime_ns").is_null()) {
+        throw std::invalid_argument(
+            "it has no device, and so no time; make it with 'blkscope check --save'");
+    }
+    look.time = static_cast<hrtime_t>(number_of(report, "snaptime_ns"));
     return look;
 }
 
@@ -150,9 +161,13 @@ std::string report_text(const Look& look) {
     iostat::Snapshot devices;
     for (const DeviceLook& one : look.devices) devices.push_back(one.device);
     json report = json::parse(iostat::json_devices(nullptr, devices, std::time(nullptr), true));
+    if (look.devices.empty()) report["snaptime_ns"] = look.time;
     for (size_t i = 0; i < look.devices.size(); ++i) {
-        if (look.devices[i].commands.empty()) continue;
-        report["devices"][i]["commands"] = look.devices[i].commands;
+        const DeviceLook& one = look.devices[i];
+        if (!one.commands.empty()) report["devices"][i]["commands"] = one.commands;
+        for (const auto& [name, histogram] : one.device.histograms) {
+            report["devices"][i]["histogram_crtimes_ns"][name] = histogram.crtime;
+        }
     }
     return report.dump() + "\n";
 }

@@ -1,7 +1,9 @@
 // A look that was taken earlier, in a file.
 //
 // The file is the first line of `iostat -jw`, which is since the devices' creation. Behind it,
-// `--save` adds to each device the member `commands`, with the errors of each operation.
+// `--save` adds to each device the member `commands`, with the errors of each operation. The member
+// `histogram_crtimes_ns` has the time of creation of each histogram, also of an empty one. A report
+// without devices has the time of its look as `snaptime_ns`.
 //
 // Threads: any.
 // Errors:  std::invalid_argument, one line. The message names the first mistake.

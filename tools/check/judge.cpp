@@ -335,4 +335,8 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
     return findings;
 }
 
+std::string silence_text(const std::string& socket) {
+    return "nothing to measure: " + program::shown(socket) + " did not answer";
+}
+
 }  // namespace blkscope::check

@@ -24,7 +24,8 @@
 
 namespace blkscope::check {
 
-/// A device at a moment. A histogram without counts, whose crtime is 0, was empty at that moment.
+/// A device at a moment. A histogram without counts was empty at that moment. The crtime of a
+/// histogram is 0 if the report has none.
 struct DeviceLook {
     iostat::Device device;
     std::map<std::string, uint64_t, std::less<>> commands = {};  // read_errors, ...; may be empty
@@ -49,5 +50,8 @@ struct Finding {
 /// a comma matches no partitions and no clients, whose names have one.
 [[nodiscard]] std::vector<Finding> judge(const Condition& condition, const Look& before,
                                          const Look& now);
+
+/// The line about a provider that a look lacks, because it did not answer. The line has no end.
+[[nodiscard]] std::string silence_text(const std::string& socket);
 
 }  // namespace blkscope::check

@@ -42,10 +42,10 @@ struct Recording {
 
     web::Look first;
     web::Look last;
-    std::map<std::string, web::DeviceLook> left;  // devices that are not in `last`, as last seen
+    std::map<std::string, web::DeviceLook> left;   // devices that are not in `last`, as last seen
     std::map<std::string, web::DeviceLook> ended;  // the first lives of devices that were made anew
-    std::vector<iostat::Snapshot> looks;          // disks and clients, with few histograms
-    iostat::Summary summary;                      // of all looks, also of the dropped ones
+    std::vector<iostat::Snapshot> looks;           // disks and clients, with few histograms
+    iostat::Summary summary;                       // of all looks, also of the dropped ones
     std::chrono::milliseconds every;
     std::map<std::string, web::DeviceLook> clients;  // also those that have closed; no histograms
 

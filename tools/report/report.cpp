@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -57,11 +58,16 @@ class Observer {
 
     void look(bool all_histograms) try {
         recording_.add(reader_.look(all_histograms));
+        if (!all_histograms) return;
+        for (std::string& socket : reader_.silent_providers()) silent_.insert(std::move(socket));
     } catch (const std::runtime_error& failure) {
         why_ = failure.what();
     }
 
     [[nodiscard]] const Recording& recording() const { return recording_; }
+
+    /// The sockets of the providers that did not answer at the first look, or at the last one.
+    [[nodiscard]] const std::set<std::string>& silent() const { return silent_; }
 
     /// The reason of the last look that failed; empty if none has.
     [[nodiscard]] const std::string& why() const { return why_; }
@@ -69,6 +75,7 @@ class Observer {
   private:
     web::Reader reader_;
     Recording recording_;
+    std::set<std::string> silent_;
     std::string why_;
 };
 
@@ -125,8 +132,9 @@ check::Look look_of(const web::Look& look) {
 // Adds a line for each condition and device. False: one does not hold, or nothing was measured. A
 // device that came and left within the run is measured. A device that left and was there before, or
 // was made anew, is not.
-bool judge_run(const std::vector<check::Condition>& conditions, const Recording& recording,
+bool judge_run(const std::vector<check::Condition>& conditions, const Observer& observer,
                Run& run) {
+    const Recording& recording = observer.recording();
     const auto was_there = [&](const std::string& name) {
         return std::ranges::any_of(recording.first.devices,
                                    [&](const auto& first) { return first.device.name == name; });
@@ -142,6 +150,12 @@ bool judge_run(const std::vector<check::Condition>& conditions, const Recording&
     const check::Look before = look_of(first);
     const check::Look now = look_of(last);
     bool all_hold = true;
+    if (!conditions.empty()) {
+        for (const std::string& socket : observer.silent()) {
+            all_hold = false;
+            run.findings.push_back(check::silence_text(socket));
+        }
+    }
     for (const check::Condition& condition : conditions) {
         for (const check::Finding& finding : check::judge(condition, before, now)) {
             all_hold = all_hold && finding.verdict == check::Verdict::holds;
@@ -216,7 +230,7 @@ int run(const Options& options) {
     if (observer.recording().looks.size() < 2) {
         throw std::runtime_error("report: no look at the devices: " + observer.why());
     }
-    const bool all_hold = judge_run(conditions, observer.recording(), run);
+    const bool all_hold = judge_run(conditions, observer, run);
     const std::string data = json_document(run, observer.recording());
     std::exception_ptr unwritten;  // the lines are told all the same
     try {

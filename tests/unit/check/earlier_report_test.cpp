@@ -84,6 +84,33 @@ TEST(CheckEarlierReport, HasTheErrorsOfEachOperation) {
     EXPECT_TRUE(look.devices[1].commands.empty());
 }
 
+// Counts that are larger than the older ones do not tell that a histogram began anew.
+TEST(CheckEarlierReport, AHistogramThatBeganAnewIsToldByItsCreation) {
+    iostat::Device device = iostat::device_with_histograms("nbd0");
+    for (auto& [name, histogram] : device.histograms) histogram.crtime = 5;
+    const Look before = parse_report(report_text({.time = 5, .devices = {{.device = device}}}));
+    device.snaptime += iostat::one_second;
+    for (const char* name : {"read_service", "flush_wait"}) {
+        device.histograms.at(name).counts[1] += 1'000'000;
+    }
+    const auto line_of = [&](const char* condition) {
+        const Look now{.time = device.snaptime, .devices = {{.device = device}}};
+        return judge(parse_condition(condition), before, now).front().line;
+    };
+    EXPECT_TRUE(line_of("max(nbd0.flush.wait) < 1s").starts_with("true: ")) << "still the same";
+    for (auto& [name, histogram] : device.histograms) histogram.crtime = 6;
+    EXPECT_EQ(line_of("max(nbd0.flush.wait) < 1s"),
+              "nothing to measure: max(nbd0.flush.wait) < 1s: nbd0 counts anew in its histogram "
+              "flush_wait");
+    EXPECT_EQ(line_of("p50(nbd0.read.service) < 1s"),
+              "nothing to measure: p50(nbd0.read.service) < 1s: nbd0 counts anew in its histogram "
+              "read_service");
+}
+
+TEST(CheckEarlierReport, WithoutDevicesHasTheTimeOfItsLook) {
+    EXPECT_EQ(parse_report(report_text({.time = 5, .devices = {}})).time, 5);
+}
+
 std::string report_refusal(const std::string& text) {
     return failure_of([&] { return parse_report(text); });
 }
@@ -92,6 +119,8 @@ TEST(CheckEarlierReport, AnyOtherFileIsRefused) {
     EXPECT_EQ(report_refusal(""), "its first line is no JSON");
     EXPECT_EQ(report_refusal("{\"schema\":"), "its first line is no JSON");
     EXPECT_EQ(report_refusal("[1]"), "no object has the schema");
+    EXPECT_EQ(report_refusal(report_of({})),
+              "it has no device, and so no time; make it with 'blkscope check --save'");
     EXPECT_EQ(report_refusal("{}"), "there is no schema");
     EXPECT_EQ(report_refusal("{\"schema\":7}"), "schema is no string");
     EXPECT_EQ(report_refusal("{\"schema\":\"fio\"}"), "its schema is not that of iostat -j");
@@ -115,6 +144,8 @@ TEST(CheckEarlierReport, EachValueThatIsWrongIsNamed) {
         {"/devices/0/commands/read_errors", "many"},
         {"/devices/0/histograms", "none"},
         {"/devices/0/histograms/read_wait", 5},
+        {"/devices/0/histogram_crtimes_ns", 5},
+        {"/devices/0/histogram_crtimes_ns", {{"read_wait", -1}}},
         {"/devices/0/histograms/read_wait/type", "square"},
         {"/devices/0/histograms/read_wait/stepping", 0},
         {"/devices/0/histograms/read_wait/counts", "many"},
