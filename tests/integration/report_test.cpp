@@ -204,6 +204,23 @@ TEST_F(Report, SigtermAndSighupEndTheCommandAndTheFileIsThere) {
     }
 }
 
+// A person ends a run with SIGINT, and the run until then counts.
+TEST_F(Report, AnEarlyEndOfATimeIsToldByTheStatus) {
+    serve("memory:1M");
+    const std::vector<std::pair<int, int>> all{
+        {SIGTERM, 128 + SIGTERM}, {SIGHUP, 128 + SIGHUP}, {SIGINT, 0}};
+    for (const auto& [signal, status] : all) {
+        std::filesystem::remove(path("run.json"));
+        Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--fail-unless",
+                         "count(nbd0) == 0", "--for", "600s"},
+                        path("report.out"));
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // signals are watched by then
+        process.signal(signal);
+        EXPECT_EQ(process.wait(), status) << process.output();
+        EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), status);
+    }
+}
+
 // The limit of file sizes stands for a full disk.
 TEST_F(Report, ThatFindsNoRoomTellsItsFindingsAndKeepsTheOlderFile) {
     serve("memory:1M");

@@ -89,6 +89,12 @@ void end_command(Child& child, int& told) {
     told = std::max(told, asked);
 }
 
+// A person ends a run with SIGINT, and the run until then is a whole one.
+int status_of_end() {
+    const int signal = program::ending_signal();
+    return signal == SIGTERM || signal == SIGHUP ? 128 + signal : 0;
+}
+
 // Looks until the command ends, or for the time. Returns the command's status.
 int observe(Observer& observer, const Options& options) {
     observer.look(true);
@@ -109,7 +115,8 @@ int observe(Observer& observer, const Options& options) {
         } else {
             const auto left = std::chrono::nanoseconds(wake - Clock::now()).count();
             const bool was_ended = !program::sleep_through(gethrtime() + left);
-            if (was_ended || Clock::now() >= end) status = 0;
+            if (was_ended) status = status_of_end();
+            if (Clock::now() >= end) status = status.value_or(0);
         }
         if (!status) observer.look(false);
     }
