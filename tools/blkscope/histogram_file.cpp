@@ -17,6 +17,7 @@
 
 #include "base/descriptor.hpp"
 #include "tools/blkscope/failure.hpp"
+#include "tools/program/foreign_json.hpp"
 
 namespace blkscope {
 namespace {
@@ -132,13 +133,13 @@ void add_document(Sum& sum, const json& document, std::string_view operation) {
 // One document, or a document on each line.
 std::vector<json> documents_of(const std::string& text) {
     std::vector<json> documents;
-    if (json whole = json::parse(text, nullptr, false); !whole.is_discarded()) {
-        documents.push_back(std::move(whole));  // a copy would recurse as deep as the text
+    if (json whole = program::parse_foreign(text); !whole.is_discarded()) {
+        documents.push_back(std::move(whole));
         return documents;
     }
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
-        json document = json::parse(line, nullptr, false);
+        json document = program::parse_foreign(line);
         if (document.is_discarded()) throw std::invalid_argument("it is no JSON");
         documents.push_back(std::move(document));
     }

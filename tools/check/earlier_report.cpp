@@ -13,6 +13,7 @@
 #include <system_error>
 
 #include "tools/iostat/json.hpp"
+#include "tools/program/foreign_json.hpp"
 
 namespace blkscope::check {
 
@@ -173,7 +174,7 @@ std::string report_text(const Look& look) {
 }
 
 Look parse_report(const std::string& text) {
-    const json report = json::parse(text.substr(0, text.find('\n')), nullptr, false);
+    const json report = program::parse_foreign(text.substr(0, text.find('\n')));
     if (report.is_discarded()) throw std::invalid_argument("its first line is no JSON");
     return look_from(report);
 }

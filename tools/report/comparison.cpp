@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string_view>
 
+#include "tools/program/foreign_json.hpp"
 #include "tools/program/json.hpp"
 #include "tools/report/document.hpp"
 
@@ -112,7 +113,7 @@ std::optional<Estimate> estimate(const json& samples, const Figure& figure) {
 }
 
 json parse(const std::string& data) {
-    json report = json::parse(data, nullptr, false);
+    json report = program::parse_foreign(data);
     if (!report.is_object() || report.value("schema", "") != "blkscope.report/1") {
         throw std::invalid_argument("report: the file has no report of blkscope");
     }

@@ -118,6 +118,8 @@ std::string report_refusal(const std::string& text) {
 TEST(CheckEarlierReport, AnyOtherFileIsRefused) {
     EXPECT_EQ(report_refusal(""), "its first line is no JSON");
     EXPECT_EQ(report_refusal("{\"schema\":"), "its first line is no JSON");
+    EXPECT_EQ(report_refusal(std::string(100'000, '[') + std::string(100'000, ']')),
+              "its first line is no JSON");
     EXPECT_EQ(report_refusal("[1]"), "no object has the schema");
     EXPECT_EQ(report_refusal(report_of({})),
               "it has no device, and so no time; make it with 'blkscope check --save'");

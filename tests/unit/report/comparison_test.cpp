@@ -107,6 +107,14 @@ TEST(ReportComparison, ATextThatIsNoReportIsRefused) {
     }
 }
 
+TEST(ReportComparison, ATextThatIsNestedDeeplyIsRefused) {
+    const std::string good = run_with(2, 3, 1).dump();
+    const std::string deep = R"({"schema":"blkscope.report/1","devices":[],"x":)" +
+                             std::string(100'000, '[') + std::string(100'000, ']') + "}";
+    EXPECT_THROW(static_cast<void>(compare(good, deep)), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(comparison_document(good, deep, {})), std::invalid_argument);
+}
+
 TEST(ReportComparison, AForeignNameWritesNothingButTextToATerminal) {
     const std::string text = comparison_text({{.device = "a\x1b]0;x\x07", .figure = "reads/s"}});
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
