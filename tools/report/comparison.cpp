@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
@@ -21,6 +22,9 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t parts_max = 10;
+constexpr const char* only_before = "only in before";
+constexpr const char* only_after = "only in after";
+constexpr const char* nothing = "nothing to compare";
 constexpr std::string_view data_begin = "id=\"data\">";
 constexpr std::string_view data_end = "</script>";
 
@@ -73,7 +77,7 @@ struct Estimate {
     double error = 0;  // the standard error of the mean
 };
 
-// The samples from the first request to the last. The first and the last of them may have begun before
+// The samples from the first request to the last; all of an idle run. The first and the last of them may have begun before
 // the load, or ended behind it.
 json loaded(const json& samples) {
     const auto is_idle = [](const json& one) {
@@ -82,6 +86,7 @@ json loaded(const json& samples) {
     const auto begin = std::find_if_not(samples.begin(), samples.end(), is_idle);
     auto end = samples.end();
     while (end != begin && is_idle(*(end - 1))) --end;
+    if (begin == end) return samples;  // the rates of an idle run are zero
     if (end - begin <= 4) return json::array_t(begin, end);
     return json::array_t(begin + 1, end - 1);
 }
@@ -120,9 +125,25 @@ json parse(const std::string& data) {
     return report;
 }
 
+// A client's name does not say that it is the same client.
+bool is_client(const std::string& device) {
+    return device.find(",client-") != std::string::npos;
+}
+
+Compared without_values(const json& device, const char* figure, bool differs) {
+    constexpr double none = std::numeric_limits<double>::quiet_NaN();
+    return {.device = device.at("device").get<std::string>(),
+            .figure = figure,
+            .before = none,
+            .after = none,
+            .spread = none,
+            .differs = differs};
+}
+
 void compare_devices(const json& before, const json& after, std::vector<Compared>& all) {
     const json first = loaded(before.at("samples"));
     const json second = loaded(after.at("samples"));
+    const size_t rows_before = all.size();
     for (const Figure& figure : figures) {
         const auto one = estimate(first, figure);
         const auto other = estimate(second, figure);
@@ -139,11 +160,28 @@ void compare_devices(const json& before, const json& after, std::vector<Compared
                        .spread = spread,
                        .differs = differs});
     }
+    if (all.size() == rows_before) all.push_back(without_values(before, nothing, false));
 }
 
-// A client's name does not say that it is the same client.
-bool is_client(const std::string& device) {
-    return device.find(",client-") != std::string::npos;
+// Adds a row for each device of `report` that `other` lacks.
+void add_missing(const json& report, const json& other, const char* figure,
+                 std::vector<Compared>& all) {
+    for (const json& device : report.at("devices")) {
+        if (is_client(device.at("device").get<std::string>())) continue;
+        const auto is_same = [&](const json& one) {
+            return one.at("device") == device.at("device");
+        };
+        if (std::ranges::any_of(other.at("devices"), is_same)) continue;
+        all.push_back(without_values(device, figure, true));
+    }
+}
+
+bool is_of_one_report(const Compared& one) {
+    return one.figure == only_before || one.figure == only_after;
+}
+
+std::string value_text(double value) {
+    return std::isnan(value) ? "-" : fmt::format("{:.3f}", value);
 }
 
 }  // namespace
@@ -166,6 +204,8 @@ std::vector<Compared> compare(const std::string& before, const std::string& afte
             if (same.at("device") == name) compare_devices(device, same, all);
         }
     }
+    add_missing(one, other, only_before, all);
+    add_missing(other, one, only_after, all);
     return all;
 } catch (const json::exception&) {
     throw std::invalid_argument("report: the file has no whole report of blkscope");
@@ -175,10 +215,11 @@ std::string comparison_text(const std::vector<Compared>& all) {
     std::string text = fmt::format("{:<16} {:<18} {:>12} {:>12} {:>10}\n", "device", "figure",
                                    "before", "after", "spread");
     for (const Compared& one : all) {
-        text += fmt::format("{:<16} {:<18} {:>12.3f} {:>12.3f} {:>10.3f}{}\n",
-                            program::shown(one.device), one.figure, one.before, one.after,
-                            one.spread, one.differs ? "  *" : "");
+        text += fmt::format("{:<16} {:<18} {:>12} {:>12} {:>10}{}\n", program::shown(one.device),
+                            one.figure, value_text(one.before), value_text(one.after),
+                            value_text(one.spread), one.differs ? "  *" : "");
     }
+    if (std::ranges::all_of(all, is_of_one_report)) text += "no device is in both reports\n";
     return text;
 }
 

@@ -33,10 +33,13 @@ inline constexpr double share_min = 0.05;
 /// The data of a report: a file of HTML or of JSON.
 [[nodiscard]] std::string data_in(const std::string& file);
 
-/// The figures of the devices that are in both. A figure without a value in a run is left out.
+/// The figures of the devices that are in both. A figure without a value in a run is left out. The
+/// rates of an idle run are zero. A device that is in one report alone has one row, "only in before"
+/// or "only in after". A device without any figure has one row, "nothing to compare". Neither
+/// row has values: they are NaN.
 [[nodiscard]] std::vector<Compared> compare(const std::string& before, const std::string& after);
 
-/// A line for each figure; those that differ have a mark.
+/// A line for each figure; those that differ have a mark. A last line if no device is in both.
 [[nodiscard]] std::string comparison_text(const std::vector<Compared>& figures);
 
 /// The HTML file.

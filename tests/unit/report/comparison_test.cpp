@@ -107,6 +107,51 @@ TEST(ReportComparison, ATextThatIsNoReportIsRefused) {
     }
 }
 
+// A run without any request, on a device of that name.
+json idle_run(const std::string& device) {
+    json run = run_with(2, 3, 1);
+    run["devices"][0]["device"] = device;
+    for (json& sample : run["devices"][0]["samples"]) {
+        for (const char* key : {"reads", "writes", "readBytes", "writtenBytes", "actv"}) {
+            sample[key] = 0;
+        }
+        sample["times"] = json::object();
+    }
+    return run;
+}
+
+TEST(ReportComparison, TheRatesOfAnIdleRunAreZero) {
+    const std::string busy = run_with(2, 3, 1).dump();
+    const std::string idle = idle_run("nbd0").dump();
+    for (const bool is_first : {true, false}) {
+        const auto all = is_first ? compare(idle, busy) : compare(busy, idle);
+        const auto reads = std::ranges::find(all, "reads/s", &Compared::figure);
+        ASSERT_NE(reads, all.end());
+        EXPECT_EQ(is_first ? reads->before : reads->after, 0);
+        EXPECT_NEAR(is_first ? reads->after : reads->before, 1000, 1e-6);
+        EXPECT_TRUE(reads->differs);
+    }
+    const std::string text = comparison_text(compare(idle, idle));
+    EXPECT_NE(text.find("nbd0             nothing to compare"), std::string::npos) << text;
+}
+
+TEST(ReportComparison, ADeviceThatOneReportLacksHasALine) {
+    const json nbd0 = run_with(2, 3, 1);
+    const json nbd1 = idle_run("nbd1");
+    EXPECT_EQ(different(nbd0, nbd1),
+              (std::set<std::string>{"nbd0 only in before", "nbd1 only in after"}));
+    const std::string text = comparison_text(compare(nbd0.dump(), nbd1.dump()));
+    EXPECT_NE(text.find("\nno device is in both reports\n"), std::string::npos) << text;
+    json both = nbd0;
+    both["devices"].push_back(nbd1["devices"][0]);
+    EXPECT_EQ(different(nbd0, both), (std::set<std::string>{"nbd1 only in after"}));
+    EXPECT_EQ(comparison_text(compare(nbd0.dump(), both.dump())).find("no device"),
+              std::string::npos);
+    const std::string page =
+        comparison_document(nbd0.dump(), nbd1.dump(), compare(nbd0.dump(), nbd1.dump()));
+    EXPECT_NE(page.find(R"("figure":"only in before","before":null)"), std::string::npos);
+}
+
 TEST(ReportComparison, ATextThatIsNestedDeeplyIsRefused) {
     const std::string good = run_with(2, 3, 1).dump();
     const std::string deep = R"({"schema":"blkscope.report/1","devices":[],"x":)" +

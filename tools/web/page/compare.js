@@ -18,6 +18,7 @@
     }
 
     function change(one) {
+        if (one.before === null) return '';
         if (one.before === 0) return 'new';
         const percent = 100 * (one.after - one.before) / one.before;
         return (percent > 0 ? '+' : '') + percent.toFixed(1) + ' %';
@@ -26,8 +27,9 @@
     const titles = ['device', 'figure', 'before', 'after', 'spread', 'change'];
     row(titles.map((title, i) => [title, i < 2 ? '' : 'number']), 'th');
     for (const one of data.rows) {
-        row([[one.device, ''], [one.figure, ''], [words.number(one.before), 'number'],
-            [words.number(one.after), 'number'], ['± ' + words.number(one.spread), 'number'],
+        const shown = (value, sign) => value === null ? '' : sign + words.number(value);
+        row([[one.device, ''], [one.figure, ''], [shown(one.before, ''), 'number'],
+            [shown(one.after, ''), 'number'], [shown(one.spread, '± '), 'number'],
             [change(one), 'number']], 'td').classList.toggle('differs', one.differs);
     }
     for (const name of ['before', 'after']) {
@@ -36,6 +38,7 @@
             run.seconds.toFixed(1) + ' s · ' + new Date(run.began * 1000).toLocaleString();
     }
     const different = data.rows.filter(one => one.differs).map(one => one.device + ' ' + one.figure);
-    document.querySelector('#verdict').textContent = different.length
-        ? 'Different: ' + different.join('; ') + '.' : 'No figure differs by more than its spread.';
+    const apart = data.rows.every(one => one.figure.startsWith('only in ')) ? 'No device is in both reports. ' : '';
+    document.querySelector('#verdict').textContent = apart + (different.length
+        ? 'Different: ' + different.join('; ') + '.' : 'No figure differs by more than its spread.');
 })();
