@@ -77,8 +77,8 @@ struct Estimate {
     double error = 0;  // the standard error of the mean
 };
 
-// The samples from the first request to the last; all of an idle run. The first and the last of them may have begun before
-// the load, or ended behind it.
+// The samples from the first request to the last; all of an idle run. The first and the last of them
+// may have begun before the load, or ended behind it.
 json loaded(const json& samples) {
     const auto is_idle = [](const json& one) {
         return one.at("reads").get<double>() + one.at("writes").get<double>() == 0;
