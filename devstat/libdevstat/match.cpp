@@ -2,6 +2,7 @@
 #include <devstat.h>
 #include <strings.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -22,6 +23,7 @@ constexpr std::array keywords{
     devstat_match_table{"scsi", DEVSTAT_TYPE_IF_SCSI, DEVSTAT_MATCH_IF},
     devstat_match_table{"ide", DEVSTAT_TYPE_IF_IDE, DEVSTAT_MATCH_IF},
     devstat_match_table{"other", DEVSTAT_TYPE_IF_OTHER, DEVSTAT_MATCH_IF},
+    devstat_match_table{"nvme", DEVSTAT_TYPE_IF_NVME, DEVSTAT_MATCH_IF},
     devstat_match_table{"worm", DEVSTAT_TYPE_WORM, DEVSTAT_MATCH_TYPE},
     devstat_match_table{"sa", DEVSTAT_TYPE_SEQUENTIAL, DEVSTAT_MATCH_TYPE},
     devstat_match_table{"pass", DEVSTAT_TYPE_PASS, DEVSTAT_MATCH_PASS},
@@ -47,11 +49,16 @@ std::vector<char*> split(char* text) {
     return tokens;
 }
 
-string_view trimmed(string_view text) {
-    constexpr auto blanks = " \t\n\v\f\r";
-    const size_t first = text.find_first_not_of(blanks);
-    if (first == string_view::npos) return {};
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+constexpr auto blanks = " \t\n\v\f\r";
+
+// Without the blanks at the end; a text of blanks only stays.
+string_view without_end(string_view text) {
+    const size_t last = text.find_last_not_of(blanks);
+    return last == string_view::npos ? text : text.substr(0, last + 1);
+}
+
+string_view without_beginning(string_view text) {
+    return text.substr(std::min(text.find_first_not_of(blanks), text.size()));
 }
 
 const devstat_match_table* keyword_of(string_view token) {
@@ -65,8 +72,10 @@ const devstat_match_table* keyword_of(string_view token) {
     return nullptr;
 }
 
+// The error quotes the blanks before a token, and not those behind, as the original does.
 int take(devstat_match& match, string_view token) {
-    const devstat_match_table* const keyword = keyword_of(token);
+    token = without_end(token);
+    const devstat_match_table* const keyword = keyword_of(without_beginning(token));
     if (keyword == nullptr) {
         return fail("devstat_buildmatch: unknown match item \"" + std::string(token) + "\"");
     }
@@ -95,7 +104,7 @@ int build(char* text, devstat_match*& matches, int& count) {
     devstat_match& match = matches[count];
     match = {};
     for (const char* token : tokens) {
-        if (take(match, trimmed(token)) != 0) return -1;
+        if (take(match, token) != 0) return -1;
     }
     ++count;
     return 0;

@@ -108,6 +108,7 @@ typedef enum {
     DEVSTAT_TYPE_IF_SCSI = 0x010,
     DEVSTAT_TYPE_IF_IDE = 0x020,
     DEVSTAT_TYPE_IF_OTHER = 0x030,
+    DEVSTAT_TYPE_IF_NVME = 0x040,
     DEVSTAT_TYPE_IF_MASK = 0x0f0,
     DEVSTAT_TYPE_PASS = 0x100
 } devstat_type_flags;

@@ -59,6 +59,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"proc", type_field, 3, 1}, Case{"comm", type_field, 9, 1},
                     Case{"enclosure", type_field, 0xd, 1}, Case{"scsi", if_field, 0x10, 1},
                     Case{"ide", if_field, 0x20, 1}, Case{"other", if_field, 0x30, 1},
+                    Case{"nvme", if_field, 0x40, 1},
+                    Case{"da,NVMe", type_field | if_field, 0x40, 2},
                     Case{"pass", pass_field, 0x100, 1}, Case{"passthrough", pass_field, 0x100, 1},
                     // A keyword may be the beginning of a longer word.
                     Case{"dasd", type_field, 0, 1}, Case{"cdrom", type_field, 5, 1},
@@ -95,8 +97,8 @@ constexpr auto twice = "cannot have more than one match item in a single categor
 INSTANTIATE_TEST_SUITE_P(Texts, DevstatMatchRefuses,
                          testing::Values(Wrong{"d", "unknown match item \"d\""},
                                          Wrong{"disk", "unknown match item \"disk\""},
-                                         Wrong{"da, tape", "unknown match item \"tape\""},
-                                         Wrong{"  ", "unknown match item \"\""},
+                                         Wrong{"da, tape ", "unknown match item \" tape\""},
+                                         Wrong{"  ", "unknown match item \"  \""},
                                          Wrong{"da,cd", twice}, Wrong{"scsi,ide", twice},
                                          Wrong{"pass,pass", twice},
                                          Wrong{"da,scsi,pass,cd", "too many type arguments"}));
