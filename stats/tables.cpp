@@ -20,12 +20,12 @@ extern "C" {
 
 const char* vs_stype2name[VS_NUM_STYPES] = {"VOISTATE", "SUM", "MAX", "MIN", "HIST", "TDGST"};
 
-const char* vs_stype2desc[VS_NUM_STYPES] = {"Last value, for relative updates",
-                                            "Sum of values",
-                                            "Largest value",
-                                            "Smallest value",
-                                            "Histogram of values",
-                                            "t-digest of values"};
+const char* vs_stype2desc[VS_NUM_STYPES] = {"VOI related state data (not a real stat)",
+                                            "Simple arithmetic accumulator",
+                                            "Maximum observed VOI value",
+                                            "Minimum observed VOI value",
+                                            "Histogram of observed VOI values",
+                                            "t-digest of observed VOI values"};
 
 const char* vsd_dtype2name[VSD_NUM_DTYPES] = {
     "VOISTATE", "INT_S32",  "INT_U32",  "INT_S64",      "INT_U64",     "INT_SLONG", "INT_ULONG",

@@ -470,7 +470,7 @@ extern "C" {
  * are integers in units of the last bit, as in the original.
  */
 extern const char *vs_stype2name[VS_NUM_STYPES];    /* such as "SUM" */
-extern const char *vs_stype2desc[VS_NUM_STYPES];    /* a few words */
+extern const char *vs_stype2desc[VS_NUM_STYPES];    /* the original's words */
 extern const char *vsd_dtype2name[VSD_NUM_DTYPES];  /* such as "INT_U64" */
 extern const size_t vsd_dtype2size[VSD_NUM_DTYPES]; /* bytes, without buckets and centroids */
 extern const struct voistatdata_numeric numeric_limits[2][VSD_DTYPE_Q_U64 + 1];

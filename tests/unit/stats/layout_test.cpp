@@ -76,6 +76,12 @@ TEST(StatsLayout, TypesHaveTheSizesOfFreeBsd) {
 
 TEST(StatsLayout, TheTablesNameAndMeasureEveryType) {
     EXPECT_STREQ(vs_stype2name[VS_STYPE_TDGST], "TDGST");
+    EXPECT_STREQ(vs_stype2desc[VS_STYPE_VOISTATE], "VOI related state data (not a real stat)");
+    EXPECT_STREQ(vs_stype2desc[VS_STYPE_SUM], "Simple arithmetic accumulator");
+    EXPECT_STREQ(vs_stype2desc[VS_STYPE_MAX], "Maximum observed VOI value");
+    EXPECT_STREQ(vs_stype2desc[VS_STYPE_MIN], "Minimum observed VOI value");
+    EXPECT_STREQ(vs_stype2desc[VS_STYPE_HIST], "Histogram of observed VOI values");
+    EXPECT_STREQ(vs_stype2desc[VS_STYPE_TDGST], "t-digest of observed VOI values");
     EXPECT_STREQ(vsd_dtype2name[VSD_DTYPE_INT_U64], "INT_U64");
     EXPECT_STREQ(vsd_dtype2name[VSD_DTYPE_CRHIST32], "CRHIST32");
     EXPECT_STREQ(vsd_dtype2name[VSD_DTYPE_TDGSTCLUST64], "TDGSTCLUST64");
