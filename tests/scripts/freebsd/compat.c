@@ -125,7 +125,198 @@ struct item {
 	int value;
 	STAILQ_ENTRY(item) tail;
 	LIST_ENTRY(item) list;
+	SLIST_ENTRY(item) single;
+	TAILQ_ENTRY(item) both;
 };
+
+LIST_HEAD(lists, item);
+SLIST_HEAD(singles, item);
+STAILQ_HEAD(tails, item);
+TAILQ_HEAD(boths, item);
+
+static struct item items[4];
+
+/* The values of a list as one number, the first value in the highest place. */
+#define DIGITS(kind, head, field) __extension__ ({			\
+	struct item *at_;						\
+	int digits_ = 0;						\
+	kind##_FOREACH(at_, (head), field)				\
+		digits_ = digits_ * 10 + at_->value;			\
+	digits_;							\
+})
+
+static void
+lists(void)
+{
+	struct lists a = LIST_HEAD_INITIALIZER(a), b = LIST_HEAD_INITIALIZER(b);
+	struct item *it, *next;
+	int i, seen;
+
+	for (i = 3; i >= 0; i--)
+		LIST_INSERT_HEAD(i < 2 ? &a : &b, &items[i], list);
+	MUST(LIST_PREV(&items[0], &a, item, list) == NULL);
+	MUST(LIST_PREV(&items[1], &a, item, list) == &items[0]);
+	LIST_SWAP(&a, &b, item, list);
+	MUST(DIGITS(LIST, &a, list) == 34 && DIGITS(LIST, &b, list) == 12);
+	MUST(LIST_PREV(&items[2], &a, item, list) == NULL);
+	LIST_CONCAT(&b, &a, item, list);
+	MUST(LIST_EMPTY(&a) && DIGITS(LIST, &b, list) == 1234);
+	MUST(LIST_PREV(&items[2], &b, item, list) == &items[1]);
+	LIST_CONCAT(&b, &a, item, list);
+	LIST_CONCAT(&a, &b, item, list);
+	MUST(LIST_EMPTY(&b) && DIGITS(LIST, &a, list) == 1234);
+	MUST(LIST_PREV(&items[0], &a, item, list) == NULL);
+	LIST_SWAP(&a, &b, item, list);
+	MUST(LIST_EMPTY(&a));
+	LIST_REMOVE(&items[0], list);
+	MUST(DIGITS(LIST, &b, list) == 234);
+	seen = 0;
+	it = &items[2];
+	LIST_FOREACH_FROM_SAFE(it, &b, list, next) {
+		seen = seen * 10 + it->value;
+		LIST_REMOVE(it, list);
+	}
+	MUST(seen == 34 && it == NULL && DIGITS(LIST, &b, list) == 2);
+	LIST_FOREACH_FROM_SAFE(it, &b, list, next)
+		LIST_REMOVE(it, list);
+	MUST(LIST_EMPTY(&b));
+}
+
+static void
+singles(void)
+{
+	struct singles a = SLIST_HEAD_INITIALIZER(a), b = SLIST_HEAD_INITIALIZER(b);
+	struct item *it, *next, **link;
+	int i, seen;
+
+	for (i = 3; i >= 0; i--)
+		SLIST_INSERT_HEAD(i < 2 ? &a : &b, &items[i], single);
+	SLIST_SWAP(&a, &b, item);
+	MUST(DIGITS(SLIST, &a, single) == 34 && DIGITS(SLIST, &b, single) == 12);
+	SLIST_CONCAT(&b, &a, item, single);
+	MUST(SLIST_EMPTY(&a) && DIGITS(SLIST, &b, single) == 1234);
+	SLIST_CONCAT(&b, &a, item, single);
+	SLIST_CONCAT(&a, &b, item, single);
+	MUST(SLIST_EMPTY(&b) && DIGITS(SLIST, &a, single) == 1234);
+	SLIST_FOREACH_PREVPTR(it, link, &a, single) {
+		MUST(*link == it);
+		if (it->value == 3)
+			break;
+	}
+	SLIST_REMOVE_PREVPTR(link, it, single);
+	MUST(DIGITS(SLIST, &a, single) == 124);
+	seen = 0;
+	it = &items[1];
+	SLIST_FOREACH_FROM_SAFE(it, &a, single, next) {
+		seen = seen * 10 + it->value;
+		SLIST_REMOVE(&a, it, item, single);
+	}
+	MUST(seen == 24 && DIGITS(SLIST, &a, single) == 1);
+}
+
+static void
+tails(void)
+{
+	struct tails a = STAILQ_HEAD_INITIALIZER(a), b = STAILQ_HEAD_INITIALIZER(b);
+	struct item *it, *next;
+	int i, seen;
+
+	for (i = 0; i < 4; i++)
+		STAILQ_INSERT_TAIL(&a, &items[i], tail);
+	STAILQ_SWAP(&a, &b, item);
+	MUST(STAILQ_EMPTY(&a) && DIGITS(STAILQ, &b, tail) == 1234);
+	STAILQ_REMOVE(&b, &items[0], item, tail);
+	STAILQ_INSERT_TAIL(&a, &items[0], tail);
+	STAILQ_SWAP(&a, &b, item);
+	MUST(DIGITS(STAILQ, &a, tail) == 234 && DIGITS(STAILQ, &b, tail) == 1);
+	MUST(STAILQ_LAST(&a, item, tail) == &items[3]);
+	MUST(STAILQ_LAST(&b, item, tail) == &items[0]);
+	seen = 0;
+	it = &items[2];
+	STAILQ_FOREACH_FROM_SAFE(it, &a, tail, next) {
+		seen = seen * 10 + it->value;
+		STAILQ_REMOVE(&a, it, item, tail);
+	}
+	MUST(seen == 34 && DIGITS(STAILQ, &a, tail) == 2);
+	STAILQ_CONCAT(&b, &a);
+	MUST(DIGITS(STAILQ, &b, tail) == 12);
+}
+
+static void
+boths(void)
+{
+	struct boths a = TAILQ_HEAD_INITIALIZER(a), b = TAILQ_HEAD_INITIALIZER(b);
+	struct item *it, *next;
+	int i, seen;
+
+	MUST(TAILQ_LAST_FAST(&a, item, both) == NULL);
+	for (i = 0; i < 4; i++)
+		TAILQ_INSERT_TAIL(&a, &items[i], both);
+	MUST(TAILQ_LAST_FAST(&a, item, both) == &items[3]);
+	MUST(TAILQ_PREV_FAST(&items[3], &a, item, both) == &items[2]);
+	MUST(TAILQ_PREV_FAST(&items[0], &a, item, both) == NULL);
+	TAILQ_SWAP(&a, &b, item, both);
+	MUST(TAILQ_EMPTY(&a) && DIGITS(TAILQ, &b, both) == 1234);
+	TAILQ_REMOVE(&b, &items[0], both);
+	TAILQ_INSERT_TAIL(&a, &items[0], both);
+	TAILQ_SWAP(&a, &b, item, both);
+	MUST(DIGITS(TAILQ, &a, both) == 234 && DIGITS(TAILQ, &b, both) == 1);
+	MUST(TAILQ_LAST(&a, boths) == &items[3] && TAILQ_LAST(&b, boths) == &items[0]);
+	MUST(TAILQ_PREV(&items[1], boths, both) == NULL);
+	seen = 0;
+	it = &items[2];
+	TAILQ_FOREACH_REVERSE_FROM(it, &a, boths, both)
+		seen = seen * 10 + it->value;
+	MUST(seen == 32 && it == NULL);
+	TAILQ_FOREACH_REVERSE_FROM(it, &a, boths, both)
+		seen = seen * 10 + it->value;
+	MUST(seen == 32432);
+	seen = 0;
+	it = &items[2];
+	TAILQ_FOREACH_REVERSE_FROM_SAFE(it, &a, boths, both, next) {
+		seen = seen * 10 + it->value;
+		TAILQ_REMOVE(&a, it, both);
+	}
+	MUST(seen == 32 && DIGITS(TAILQ, &a, both) == 4);
+	TAILQ_FOREACH_FROM_SAFE(it, &a, both, next)
+		TAILQ_REMOVE(&a, it, both);
+	MUST(TAILQ_EMPTY(&a));
+}
+
+#ifdef __cplusplus
+/* Elements that are classes. */
+class Element {
+public:
+	SLIST_CLASS_ENTRY(Element) single;
+	STAILQ_CLASS_ENTRY(Element) tail;
+	LIST_CLASS_ENTRY(Element) list;
+	TAILQ_CLASS_ENTRY(Element) both;
+};
+
+static void
+classes(void)
+{
+	SLIST_CLASS_HEAD(, Element) single = SLIST_HEAD_INITIALIZER(single);
+	STAILQ_CLASS_HEAD(, Element) tail = STAILQ_HEAD_INITIALIZER(tail);
+	LIST_CLASS_HEAD(, Element) list = LIST_HEAD_INITIALIZER(list);
+	TAILQ_CLASS_HEAD(both_head, Element) both = TAILQ_HEAD_INITIALIZER(both);
+	Element one, two;
+
+	SLIST_INSERT_HEAD(&single, &one, single);
+	SLIST_INSERT_AFTER(&one, &two, single);
+	MUST(SLIST_NEXT(SLIST_FIRST(&single), single) == &two);
+	STAILQ_INSERT_TAIL(&tail, &one, tail);
+	STAILQ_INSERT_TAIL(&tail, &two, tail);
+	MUST(STAILQ_LAST(&tail, Element, tail) == &two);
+	LIST_INSERT_HEAD(&list, &one, list);
+	LIST_INSERT_AFTER(&one, &two, list);
+	MUST(LIST_PREV(&two, &list, Element, list) == &one);
+	TAILQ_INSERT_TAIL(&both, &one, both);
+	TAILQ_INSERT_TAIL(&both, &two, both);
+	MUST(TAILQ_LAST(&both, both_head) == &two);
+	MUST(TAILQ_PREV_FAST(&two, &both, Element, both) == &one);
+}
+#endif
 
 static void
 queues(void)
@@ -338,6 +529,15 @@ main(int argc, char **argv)
 	MUST(strcmp(getprogname(), strrchr(argv[0], '/') + 1) == 0);
 	binary_times(0);
 	queues();
+	for (argc = 0; argc < 4; argc++)
+		items[argc].value = argc + 1;
+	lists();
+	singles();
+	tails();
+	boths();
+#ifdef __cplusplus
+	classes();
+#endif
 	texts();
 	options();
 	sysctls();
