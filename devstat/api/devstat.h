@@ -30,6 +30,7 @@
 
 #include <kvm.h>
 #include <sys/devicestat.h>
+#include <sys/resource.h> /* programs take struct rusage and getrlimit from here */
 #include <sys/types.h>
 
 #ifdef __cplusplus
