@@ -1,6 +1,7 @@
 // libgeom: snapshots of libdevstat's entries, and a tree that names them.
 #include <libgeom.h>
 
+#include <atomic>
 #include <cerrno>
 #include <deque>
 #include <map>
@@ -152,6 +153,8 @@ Snapshot* take_snapshot() {
     return snapshot.release();
 }
 
+std::atomic<bool> stats_are_open = false;
+
 Snapshot& snapshot_at(void* snapshot) {
     return *static_cast<Snapshot*>(snapshot);
 }
@@ -184,12 +187,16 @@ struct gident* geom_lookupid(struct gmesh* gmp, const void* id) {
 }
 
 int geom_stats_open(void) {
-    const int error = guarded([] { const View view; });
+    const bool was_open = stats_are_open.exchange(true);
+    const int error = was_open ? EBUSY : guarded([] { const View view; });
+    if (error != 0 && !was_open) stats_are_open = false;
     errno = error;
     return error;
 }
 
-void geom_stats_close(void) {}  // nothing is mapped
+void geom_stats_close(void) {
+    stats_are_open = false;  // nothing is mapped
+}
 
 void geom_stats_resync(void) {}  // and each snapshot looks anew
 

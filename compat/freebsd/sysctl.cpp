@@ -74,13 +74,31 @@ int all_devices(Bytes& bytes) {
     return 0;
 }
 
-int names_of_devices(Bytes& bytes) {
+// FreeBSD's disks are da, ada, nda, cd and their like. Tapes, changers and pass-through devices are
+// devices of its devstat only.
+bool is_disk(devstat_type_flags type) {
+    if ((type & DEVSTAT_TYPE_PASS) != 0) return false;
+    switch (type & DEVSTAT_TYPE_MASK) {
+        case DEVSTAT_TYPE_DIRECT:
+        case DEVSTAT_TYPE_WORM:
+        case DEVSTAT_TYPE_CDROM:
+        case DEVSTAT_TYPE_OPTICAL:
+        case DEVSTAT_TYPE_STORARRAY:
+        case DEVSTAT_TYPE_FLOPPY:
+            return true;
+        default:
+            return false;
+    }
+}
+
+int names_of_disks(Bytes& bytes) {
     const Devices devices;
     if (devices.error != 0) return devices.error;
     std::string names;
     for (int i = 0; i < devices.info.numdevs; ++i) {
         const struct ::devstat& entry = devices.info.devices[i];
-        if (i > 0) names += ' ';
+        if (!is_disk(entry.device_type)) continue;
+        if (!names.empty()) names += ' ';
         names += entry.device_name + std::to_string(entry.unit_number);
     }
     return text(names, bytes);
@@ -218,7 +236,7 @@ constexpr auto entries = std::to_array<Entry>({
     {"kern.devstat.generation", {CTL_KERN, 257}, of_devstat<devstat_getgeneration>},
     {"kern.devstat.version", {CTL_KERN, 258}, of_devstat<devstat_getversion>},
     {"kern.devstat.all", {CTL_KERN, 259}, all_devices},
-    {"kern.disks", {CTL_KERN, 260}, names_of_devices},
+    {"kern.disks", {CTL_KERN, 260}, names_of_disks},
     {"kern.cp_time", {CTL_KERN, 261}, cpu_times<true>},
     {"kern.cp_times", {CTL_KERN, 262}, cpu_times<false>},
     {"kern.tty_nin", {CTL_KERN, 263}, [](Bytes& bytes) { return characters("rawch", bytes); }},

@@ -105,7 +105,10 @@ void geom_deletetree(struct gmesh *gmp);
 /* Finds the entry with this id. The id of a struct devstat gives a provider. NULL: not found. */
 struct gident *geom_lookupid(struct gmesh *gmp, const void *id);
 
-/* Open before the first snapshot, close after the last. Returns 0 or an errno. */
+/*
+ * Open before the first snapshot, close after the last. Returns 0 or an errno. EBUSY: the process
+ * has opened the statistics, and has not closed them yet. A close without an open does nothing.
+ */
 int geom_stats_open(void);
 void geom_stats_close(void);
 void geom_stats_resync(void);

@@ -35,6 +35,8 @@ providers(void)
 
 	if (geom_gettree(&mesh) != 0 || geom_stats_open() != 0)
 		err(1, "geom");
+	if (geom_stats_open() != EBUSY)
+		errx(1, "opened twice");
 	if ((snapshot = geom_stats_snapshot_get()) == NULL)
 		err(1, "geom_stats_snapshot_get");
 	geom_stats_snapshot_timestamp(snapshot, &when);
@@ -53,11 +55,17 @@ providers(void)
 		if (devstat_compute_statistics(entry, NULL, 1.0,
 		    DSM_TOTAL_BYTES, &bytes, DSM_NONE) != 0)
 			errx(1, "%s", devstat_errbuf);
+		if (bytes == 0)
+			continue;
 		printf("%s %s rank %u: %" PRIu64 " bytes\n",
 		    provider->lg_geom->lg_class->lg_name, provider->lg_name,
 		    provider->lg_geom->lg_rank, bytes);
 	}
 	geom_stats_snapshot_free(snapshot);
+	geom_stats_close();
+	geom_stats_close();
+	if (geom_stats_open() != 0)
+		err(1, "not closed");
 	geom_stats_close();
 	geom_deletetree(&mesh);
 }
@@ -68,7 +76,7 @@ sysctls(void)
 	struct devstat *devices;
 	long cp_time[CPUSTATES];
 	size_t len, short_len;
-	char *all;
+	char *all, disks[256];
 	int numdevs;
 
 	len = sizeof(numdevs);
@@ -90,6 +98,10 @@ sysctls(void)
 	printf("%d devices, the first is %s%d\n", numdevs,
 	    devices[0].device_name, devices[0].unit_number);
 	free(all);
+	len = sizeof(disks);
+	if (sysctlbyname("kern.disks", disks, &len, NULL, 0) != 0)
+		err(1, "kern.disks");
+	printf("disks: %s\n", disks);
 	len = sizeof(cp_time);
 	if (sysctlbyname("kern.cp_time", cp_time, &len, NULL, 0) != 0 ||
 	    cp_time[CP_USER] + cp_time[CP_SYS] + cp_time[CP_IDLE] <= 0)
@@ -114,7 +126,7 @@ kernel(void)
 
 	if ((kd = kvm_openfiles(NULL, "/dev/null", NULL, O_RDONLY, errbuf)) == NULL)
 		errx(1, "kvm_openfiles: %s", errbuf);
-	if (devstat_checkversion(kd) != 0 || devstat_getnumdevs(kd) != 1)
+	if (devstat_checkversion(kd) != 0 || devstat_getnumdevs(kd) != 4)
 		errx(1, "%s", devstat_errbuf);
 	if (kvm_nlist(kd, namelist) != 1 || namelist[0].n_value != 0 ||
 	    kvm_read(kd, namelist[0].n_value, &ticks, sizeof(ticks)) != -1)

@@ -4,7 +4,7 @@
  *     kern.devstat.numdevs, .version          int
  *     kern.devstat.generation                 long
  *     kern.devstat.all                        a long, the generation, and then struct devstats
- *     kern.disks                              text: the devices, with a blank between them
+ *     kern.disks                              text: the disks, with a blank between them
  *     kern.cp_time                            long [CPUSTATES], in ticks of kern.clockrate's stathz
  *     kern.cp_times                           as many of those as there are processors
  *     kern.clockrate                          struct clockinfo
