@@ -2,6 +2,7 @@
  * A monitor as written for Solaris, in the way of its vmstat, mpstat, sadc and kstat. Prints what
  * the program found: processors, sets, lookups of names, buffers, modules.
  */
+#include <errno.h>
 #include <kstat.h>
 #include <libgen.h>
 #include <locale.h>
@@ -87,6 +88,44 @@ static int acquire_cpus(struct snapshot *ss, kstat_ctl_t *kc) {
         active++;
     }
     return (active);
+}
+
+static int differ_by_half(int a, int b) {
+    return abs(a - b) * 2 > b;
+}
+
+/* Compares processor_info() of the first processor with the kstat of the same. */
+static void print_processor(kstat_ctl_t *kc) {
+    processor_info_t info;
+    processorid_t first = 0;
+    kstat_t *ksp;
+    kstat_named_t *type, *fpu, *mhz;
+
+    while (processor_info(first, &info) == -1) first++;
+    ksp = lookup_read(kc, "cpu_info", first, NULL, NULL);
+    type = kstat_data_lookup(ksp, "cpu_type");
+    fpu = kstat_data_lookup(ksp, "fpu_type");
+    mhz = kstat_data_lookup(ksp, "clock_MHz");
+    (void)printf("processor %d %d %d %d\n", info.pi_state == P_ONLINE,
+                 strcmp(info.pi_processor_type, type->value.c) == 0,
+                 strcmp(info.pi_fputypes, fpu->value.c) == 0,
+                 differ_by_half(info.pi_clock, (int)mhz->value.l));
+    errno = 0;
+    (void)printf("absent %d", processor_info(MAXINT, &info));
+    (void)printf(" %d, texts %d %d\n", errno == EINVAL, PI_TYPELEN, PI_FPUTYPE);
+}
+
+/* The time of this thread on a processor grows with work, and not with sleep. */
+static int counts_own_time(void) {
+    hrtime_t start = gethrvtime(), real = gethrtime(), asleep;
+    struct timespec pause = {0, 50 * 1000 * 1000};
+
+    while (gethrvtime() - start < 5 * (hrtime_t)(NANOSEC / MILLISEC))
+        ;
+    if (gethrtime() - real < gethrvtime() - start - NANOSEC / MILLISEC) return (0);
+    asleep = gethrvtime();
+    (void)nanosleep(&pause, NULL);
+    return (gethrvtime() - asleep < 40 * (hrtime_t)(NANOSEC / MILLISEC));
 }
 
 static void print_modules(kstat_ctl_t *kc) {
@@ -180,6 +219,8 @@ int main(void) {
     (void)memset(&ss, 0, sizeof(ss));
     (void)printf("active %d\n", acquire_cpus(&ss, kc));
     (void)printf("absent %d\n", p_online(MAXINT, P_STATUS));
+    print_processor(kc);
+    (void)printf("own time %d\n", counts_own_time());
     if (pset_list(NULL, &sets) < 0) fail("pset_list");
     (void)printf("sets %zu\n", sets);
     (void)lookup_read(kc, "unix", 0, "sysinfo", &ss.ss_sysinfo);

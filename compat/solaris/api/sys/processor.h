@@ -1,6 +1,20 @@
 /*
- * The type of a processor's number, and its state. The record `state` of the kstat
- * cpu_info:N:cpu_infoN has the state as a text.
+ * The type of a processor's number, its state, and its description. The kstat
+ * cpu_info:N:cpu_infoN has the state as a text, and more of the description.
+ *
+ * The numbers of processors have gaps where one is off line. A monitor therefore tries all numbers:
+ *
+ *     for (i = 0; i < sysconf(_SC_CPUID_MAX); i++) {
+ *         if (processor_info(i, &info) == -1) continue;                 absent: EINVAL
+ *         printf("%d: %s, %d MHz\n", i, info.pi_processor_type, info.pi_clock);
+ *     }
+ *
+ *     which exist     /sys/devices/system/cpu/online, else sysconf(3)
+ *     pi_fputypes     /proc/cpuinfo, the line `fpu`
+ *     pi_clock        cpufreq's cpuinfo_max_freq, else /proc/cpuinfo, the line `cpu MHz`
+ *
+ * Ownership: the caller's; no file stays open after a call.
+ * Threads:   any. Each call reads the files anew, so a monitor need not call often.
  */
 #ifndef _BLKSCOPE_SOLARIS_SYS_PROCESSOR_H
 #define _BLKSCOPE_SOLARIS_SYS_PROCESSOR_H
@@ -10,7 +24,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/types.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #ifdef __cplusplus
@@ -76,6 +92,72 @@ static inline int p_online(processorid_t processor, int flag) {
     if (flag == P_STATUS) return P_ONLINE;
     errno = EPERM;
     return -1;
+}
+
+#define PI_TYPELEN 16 /* bytes of pi_processor_type, the NUL included */
+#define PI_FPUTYPE 32 /* bytes of pi_fputypes, the NUL included */
+
+/* The description of a processor. Both texts are those of the kstat cpu_info:N:cpu_infoN. */
+typedef struct {
+    int pi_state;                       /* P_ONLINE: others are absent */
+    char pi_processor_type[PI_TYPELEN]; /* "i386" on x86, else the machine's name; cpu_type */
+    char pi_fputypes[PI_FPUTYPE];       /* "i387 compatible" on x86, else ""; fpu_type */
+    int pi_clock;                       /* MHz, the highest; 0: unknown; clock_MHz */
+} processor_info_t;
+
+/* The text behind `name` in the processor's paragraph of /proc/cpuinfo; "": no such line. */
+static inline void _blkscope_cpuinfo(processorid_t processor, const char *name, char text[32]) {
+    char line[4096], key[32], value[32];
+    int is_here = 0;
+    FILE *const file = fopen("/proc/cpuinfo", "re");
+    text[0] = '\0';
+    if (file == NULL) return;
+    while (fgets(line, sizeof line, file) != NULL) {
+        if (sscanf(line, "%31[^\t:]%*[ \t]: %31[^\n]", key, value) != 2) continue;
+        if (strcmp(key, "processor") == 0) is_here = atoi(value) == processor;
+        if (is_here && strcmp(key, name) == 0) strcpy(text, value);
+    }
+    fclose(file);
+}
+
+/* The highest clock in MHz, rounded: cpufreq's in kHz, else the one that /proc/cpuinfo has. */
+static inline int _blkscope_clock_mhz(processorid_t processor) {
+    char text[96], *end;
+    long clock = 0;
+    FILE *file;
+    snprintf(text, sizeof text, "/sys/devices/system/cpu/cpu%d/cpufreq/cpuinfo_max_freq",
+             processor);
+    file = fopen(text, "re");
+    if (file != NULL) {
+        if (fscanf(file, "%ld", &clock) != 1) clock = 0;
+        fclose(file);
+    }
+    if (clock > 0) return (int)((clock + 500) / 1000);
+    _blkscope_cpuinfo(processor, "cpu MHz", text);
+    clock = strtol(text, &end, 10); /* not strtod, which reads the point of the locale */
+    return (int)clock + (end[0] == '.' && end[1] >= '5');
+}
+
+/*
+ * Describes a processor. The sources are those of the kstat, which is a second old at most.
+ * Errors: -1. EINVAL: no such processor, or the processor is off line.
+ * Source: processor_info(2).
+ */
+static inline int processor_info(processorid_t processor, processor_info_t *info) {
+    struct utsname machine;
+    char fpu[32];
+    /* The only error. A file that is absent leaves its field empty. */
+    info->pi_state = p_online(processor, P_STATUS);
+    if (info->pi_state == -1) return -1;
+    uname(&machine);
+    if (strcmp(machine.machine, "x86_64") == 0 ||
+        (machine.machine[0] == 'i' && strcmp(machine.machine + 2, "86") == 0))
+        strcpy(machine.machine, "i386");
+    snprintf(info->pi_processor_type, PI_TYPELEN, "%.15s", machine.machine);
+    _blkscope_cpuinfo(processor, "fpu", fpu);
+    strcpy(info->pi_fputypes, strcmp(fpu, "yes") == 0 ? "i387 compatible" : "");
+    info->pi_clock = _blkscope_clock_mhz(processor);
+    return 0;
 }
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* An addition to Linux' own <sys/time.h>: gethrtime() from <sys/kstat.h>, and units of time. */
+/* An addition to Linux' own <sys/time.h>: gethrtime(), gethrvtime(), and units of time. */
 #ifndef _BLKSCOPE_SOLARIS_SYS_TIME_H
 #define _BLKSCOPE_SOLARIS_SYS_TIME_H
 
@@ -6,11 +6,38 @@
 
 #include <sys/kstat.h>
 #include_next <sys/time.h>
+#include <time.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
 
 /* The number of these units in a second. */
 #define SEC 1              /* seconds */
 #define MILLISEC 1000      /* milliseconds */
 #define MICROSEC 1000000   /* microseconds */
 #define NANOSEC 1000000000 /* nanoseconds, as gethrtime() counts them */
+
+/*
+ * The time that the calling thread has had on a processor, in nanoseconds, in programs and in the
+ * kernel. The clock stands while the thread sleeps or waits for a processor.
+ *
+ * Threads: any; the result is the caller's own.
+ * Source:  gethrvtime(3C). With -std=c99 alone the C library hides the clock, and the function is
+ *          absent.
+ */
+#ifdef CLOCK_THREAD_CPUTIME_ID
+static __inline__ hrtime_t gethrvtime(void) {
+    struct timespec now;
+    hrtime_t ns;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    ns = now.tv_sec;
+    return ns * NANOSEC + now.tv_nsec;
+}
+#endif
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif
