@@ -290,6 +290,32 @@ TEST_F(KstatFailure, AHungProviderIsWaitedForOnce) {
     EXPECT_LT(spent, 1'900);
 }
 
+int take_two_seconds(kstat_t*, int) {
+    sleep(2);
+    return 0;
+}
+void provide_a_slow_update(const Line& line) {
+    kstat_install(kstat_create("quick", 0, "q", "misc", KSTAT_TYPE_RAW, 4, 0));
+    kstat_t* const slow = kstat_create("slow", 0, "s", "misc", KSTAT_TYPE_RAW, 4, 0);
+    slow->ks_update = take_two_seconds;
+    kstat_install(slow);
+    take_turns(line);
+}
+
+// The limit that kstat_read(3) and kstat_create(3) tell.
+TEST_F(KstatFailure, AnUpdateOfMoreThanASecondCountsAsAStoppedProvider) {
+    const ReadyChild child(provide_a_slow_update);
+    open();
+    const double spent =
+        milliseconds([&] { EXPECT_EQ(kstat_read(kc, lookup("slow"), nullptr), -1); });
+    EXPECT_EQ(errno, ENXIO);
+    EXPECT_GE(spent, 900);
+    EXPECT_LT(spent, 1'900);
+    EXPECT_EQ(kstat_read(kc, lookup("quick"), nullptr), -1);
+    EXPECT_EQ(errno, ENXIO);
+    EXPECT_TRUE(eventually([&] { return kstat_read(kc, lookup("quick"), nullptr) != -1; }));
+}
+
 // Has one kstat, which is said to be as long as a kstat may be, and does not read it.
 void list_at_length_and_hang(int reader) {
     struct {
