@@ -20,8 +20,8 @@ ClientStats::ClientStats(const Seqlock& seq, const Subject& subject, const std::
 
 void ClientStats::publish_info(const Subject& subject, const std::string& what) {
     const std::string name = what + ",info";
-    info_ = make_device_kstat(subject, {name.c_str(), client_class, KSTAT_TYPE_NAMED, client_records},
-                              this, update);
+    info_ = make_device_kstat(
+        subject, {name.c_str(), client_class, KSTAT_TYPE_NAMED, client_records}, this, update);
     if (!info_) return;
     kstat_named_t* record = KSTAT_NAMED_PTR(info_);
     add_text(*info_, *record++, "peer", who_.peer.c_str());
