@@ -29,7 +29,7 @@ void* map(size_t size_bytes) {
 
 CounterMapping::CounterMapping(size_t size_bytes)
     : size_bytes_(up_to_whole_pages(size_bytes)), start_(map(size_bytes_)) {
-    assert(size_bytes_ >= size_bytes && size_bytes_ == up_to_whole_pages(size_bytes_));
+    assert(size_bytes_ >= size_bytes && size_bytes_ == up_to_whole_pages(size_bytes));
 }
 
 CounterMapping::~CounterMapping() {

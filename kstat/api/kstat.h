@@ -68,8 +68,9 @@ kid_t kstat_chain_update(kstat_ctl_t *kc);
  * also sets ks_ndata, ks_data_size, ks_flags and ks_snaptime. If buf is not NULL, the call copies
  * the data to buf, which must have room for ks_data_size bytes. Returns the chain id.
  *
- * The call waits one second for the provider. A provider whose ks_update takes longer counts as
- * stopped. All its kstats then give ENXIO until the late answer has come.
+ * The call waits one second for the provider, and longer for long data. A provider whose ks_update
+ * takes longer counts as stopped. All its kstats then give ENXIO until the late answer has come. So
+ * they do, until the next update of the chain, after five seconds of slow answers in a row.
  *
  * Strings of a NAMED kstat lie behind its records, in ks_data and in buf alike.
  * Errors: -1. ENXIO: the kstat or its provider does not exist any more, or does not answer. ENOMEM:

@@ -51,7 +51,7 @@ bool is_new(const std::string& path) {
 
 void Provider::warn(const char* what) const {
     const char* const program = secure_getenv("KSTAT_WARN");
-    if (program == nullptr || *program == '\0') return;
+    if (is_quiet_ || program == nullptr || *program == '\0') return;
     const std::string path = directory_.path + "/" + name_;
     if (!is_new(path)) return;
     std::fprintf(stderr, "%s: %s %s; its statistics are left out\n", program, path.c_str(), what);

@@ -83,6 +83,10 @@ class Provider {
     /// For the caller, who begins and ends each list.
     ListTime list_time;
 
+  protected:
+    bool silent_ = false;    // no answer, or no place in the backlog
+    bool is_quiet_ = false;  // no line is written, even with KSTAT_WARN
+
   private:
     bool connect(Deadline deadline);
     bool connect_unless_silent(Deadline deadline);
@@ -101,7 +105,6 @@ class Provider {
     kid_t chain_id_ = 0;
     kid_t listed_chain_id_ = 0;
     bool greeted_ = false;
-    bool silent_ = false;
     bool is_full_ = false;  // its backlog, at the last connect
     bool replaced_ = false;
     int shortage_ = 0;

@@ -193,6 +193,7 @@ TEST_F(Report, TheCommandGetsItsWordsAndSignalsAsWithoutIt) {
 TEST_F(Report, SigtermAndSighupEndTheCommandAndTheFileIsThere) {
     serve("memory:1M");
     for (const int signal : {SIGTERM, SIGHUP}) {
+        SCOPED_TRACE(signal);
         for (const char* file : {"begun", "run.json"}) std::filesystem::remove(path(file));
         Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--", "sh", "-c",
                          "touch " + path("begun") + "; exec sleep 600"},
@@ -206,6 +207,15 @@ TEST_F(Report, SigtermAndSighupEndTheCommandAndTheFileIsThere) {
 
 // A person ends a run with SIGINT, and the run until then counts.
 TEST_F(Report, AnEarlyEndOfATimeIsToldByTheStatus) {
+    const auto catches = [](pid_t process, int signal) {
+        std::ifstream status("/proc/" + std::to_string(process) + "/status");
+        const std::string name = "SigCgt:";
+        for (std::string line; std::getline(status, line);) {
+            if (!line.starts_with(name)) continue;
+            return (std::stoull(line.substr(name.size()), nullptr, 16) >> (signal - 1) & 1) != 0;
+        }
+        return false;
+    };
     serve("memory:1M");
     const std::vector<std::pair<int, int>> all{
         {SIGTERM, 128 + SIGTERM}, {SIGHUP, 128 + SIGHUP}, {SIGINT, 0}};
@@ -214,7 +224,7 @@ TEST_F(Report, AnEarlyEndOfATimeIsToldByTheStatus) {
         Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--fail-unless",
                          "count(nbd0) == 0", "--for", "600s"},
                         path("report.out"));
-        std::this_thread::sleep_for(std::chrono::milliseconds(500));  // signals are watched by then
+        ASSERT_TRUE(eventually([&] { return catches(process.pid(), signal); }));
         process.signal(signal);
         EXPECT_EQ(process.wait(), status) << process.output();
         EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), status);

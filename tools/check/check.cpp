@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "kstat/reader/silent_sockets.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/duration.hpp"
 #include "tools/check/earlier_report.hpp"
@@ -41,7 +42,7 @@ class LookReader {
             read_commands(look.devices.back());
             iostat::use_unique_name(look.devices.back().device);
         }
-        for (std::string& socket : devices_.silent_providers()) silent_.insert(std::move(socket));
+        for (std::string& socket : kstat::silent_sockets()) silent_.insert(std::move(socket));
         return look;
     }
 

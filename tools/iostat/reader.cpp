@@ -14,7 +14,6 @@
 
 #include "base/run_directory.hpp"
 #include "tools/iostat/host.hpp"
-#include "tools/iostat/silent_providers.hpp"
 
 namespace blkscope::iostat {
 
@@ -22,10 +21,8 @@ namespace {
 
 using program::field_text;
 
-// If none, errno has the reason of a read that failed; 0: the data is not of a device.
 std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
     if (kstat_read(kc, ksp, nullptr) == -1) return {};
-    errno = 0;
     if (ksp->ks_data == nullptr || ksp->ks_data_size < sizeof(kstat_io_t)) return {};
     return Device{.module = field_text(ksp->ks_module),
                   .instance = ksp->ks_instance,
@@ -115,14 +112,12 @@ Options all_of_devices() {
 
 std::vector<Device> Reader::read() {
     std::vector<Device> devices;
-    late_.clear();
     if (!refresh()) return devices;
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_IO) continue;
         const std::optional<Kind> kind = kind_of(field_text(ksp->ks_class));
         if (!kind || !wanted(*kind, options_)) continue;
         auto device = read_device(kc_.get(), ksp, *kind);
-        if (!device && errno == ETIMEDOUT) late_.insert(program::provider_of(*ksp));
         if (!device || is_of_closed_clients(*device)) continue;
         devices.push_back(std::move(*device));
     }
@@ -130,10 +125,6 @@ std::vector<Device> Reader::read() {
     if (options_.errors_wanted()) read_errors(devices);
     if (options_.mount_points || options_.device_ids) ask_host(devices);
     return devices;
-}
-
-std::vector<std::string> Reader::silent_providers() const {
-    return iostat::silent_providers(chain(), late_);
 }
 
 // The name of the device is the error kstat's name, up to its first comma.

@@ -1,7 +1,6 @@
 // Reads the published kstats of devices and processors, through libkstat alone.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -39,9 +38,6 @@ class Reader {
     /// Whether the last read() lacked providers, because there was no descriptor for them.
     [[nodiscard]] bool is_partial() const { return is_partial_; }
 
-    /// The sockets of the providers that did not answer the last read(), or do not answer now.
-    [[nodiscard]] std::vector<std::string> silent_providers() const;
-
     /// The chain of the last read(), for kstats besides those of devices; null if there was none.
     [[nodiscard]] kstat_ctl_t* chain() const { return kc_.get(); }
 
@@ -54,7 +50,6 @@ class Reader {
     Options options_;
     program::Chain kc_;
     bool is_partial_ = false;
-    std::set<int> late_;  // providers whose answers to the last read() came too late
 };
 
 /// Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0. Null if it cannot be read, because a

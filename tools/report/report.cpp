@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "kstat/reader/silent_sockets.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/duration.hpp"
 #include "tools/check/judge.hpp"
@@ -59,7 +60,7 @@ class Observer {
     void look(bool all_histograms) try {
         recording_.add(reader_.look(all_histograms));
         if (!all_histograms) return;
-        for (std::string& socket : reader_.silent_providers()) silent_.insert(std::move(socket));
+        for (std::string& socket : kstat::silent_sockets()) silent_.insert(std::move(socket));
     } catch (const std::runtime_error& failure) {
         why_ = failure.what();
     }

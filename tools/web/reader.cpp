@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/run_directory.hpp"
 #include "tools/iostat/host.hpp"
-#include "tools/iostat/silent_providers.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/top/settings_reader.hpp"
 
@@ -43,6 +45,19 @@ bool has_failures(const DeviceLook& look) {
     return std::ranges::any_of(look.commands, [](const auto& record) {
         return record.first.ends_with("_errors") && record.second > 0;
     });
+}
+
+std::vector<int> socket_pids() {
+    std::vector<int> pids;
+    std::error_code none;
+    for (const std::string& path : reader_directories()) {
+        for (const auto& entry : std::filesystem::directory_iterator(path, none)) {
+            if (const auto pid = pid_of_socket(entry.path().filename().string())) {
+                pids.push_back(*pid);
+            }
+        }
+    }
+    return pids;
 }
 
 // Whether the first kstat of the provider can be read. A provider that is known to be silent is not
@@ -93,7 +108,7 @@ void Reader::read_histograms(std::vector<DeviceLook>& looks, bool all) {
 // The providers with kstats in the chain, and those that only have a socket.
 std::vector<ProviderLook> Reader::read_providers(const std::vector<DeviceLook>& looks) {
     std::map<int, bool> up;
-    for (const auto& [pid, path] : iostat::provider_sockets()) up.try_emplace(pid, false);
+    for (const int pid : socket_pids()) up.try_emplace(pid, false);
     std::set<kid_t> read;
     for (const DeviceLook& look : looks) read.insert(look.device.kid);
     kstat_ctl_t* const chain = devices_.chain();

@@ -26,11 +26,6 @@ class Reader {
     /// `all_histograms`, the look has all.
     [[nodiscard]] Look look(bool all_histograms);
 
-    /// The sockets of the providers that did not answer the last look, or do not answer now.
-    [[nodiscard]] std::vector<std::string> silent_providers() const {
-        return devices_.silent_providers();
-    }
-
   private:
     struct Identity {
         std::string program;

@@ -140,10 +140,10 @@
  * ks_lock, or hold, install or delete the same kstat. A thread that would wait for itself prints
  * one line and aborts, so the mistake never becomes a silent hang.
  *
- * A reader waits one second for an answer, so ks_update and ks_snapshot must end well before. One
- * server thread answers all readers of the process, one after the other. If one function takes
- * longer, the provider counts as stopped. Reads of all its kstats then fail with ENXIO, until the
- * late answer has come.
+ * A reader waits one second for an answer, and longer for long data. So ks_update and ks_snapshot
+ * must end well before. One server thread answers all readers of the process, one after the other.
+ * If one function takes longer, the provider counts as stopped. Reads of all its kstats then fail
+ * with ENXIO, until the late answer has come.
  *
  * A child of fork(2) keeps the memory of its parent's kstats, but starts with an empty chain. The
  * child publishes only the kstats that the child creates.

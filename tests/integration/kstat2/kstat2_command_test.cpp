@@ -39,16 +39,20 @@ class Provider2 {
         while (read(out[0], &byte, 1) == 1 && byte != '\n') {
         }
         close(out[0]);
-        if (byte != '\n') throw std::runtime_error("c_provider2 is not ready");
+        if (byte == '\n') return;
+        end();
+        throw std::runtime_error("c_provider2 is not ready");
     }
-    ~Provider2() {
-        close(input_);
-        waitpid(pid_, nullptr, 0);
-    }
+    ~Provider2() { end(); }
     Provider2(const Provider2&) = delete;
     Provider2& operator=(const Provider2&) = delete;
 
   private:
+    void end() const {
+        close(input_);
+        waitpid(pid_, nullptr, 0);
+    }
+
     pid_t pid_ = -1;
     int input_ = -1;
 };

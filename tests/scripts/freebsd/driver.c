@@ -1,6 +1,6 @@
 /*
- * A driver's statistics as devstat(9) has them, of a disk that reads, and of three idle devices. Prints "ready" and publishes until its standard input
- * ends.
+ * A driver's statistics as devstat(9) has them, of a disk that reads, and of three idle devices.
+ * Prints "ready" and publishes until its standard input ends.
  */
 #include <sys/types.h>
 #include <sys/bio.h>
