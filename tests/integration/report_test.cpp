@@ -224,7 +224,7 @@ TEST_F(Report, AnEarlyEndOfATimeIsToldByTheStatus) {
         Process process({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--fail-unless",
                          "count(nbd0) == 0", "--for", "600s"},
                         path("report.out"));
-        ASSERT_TRUE(eventually([&] { return catches(process.pid(), signal); }));
+        ASSERT_TRUE(eventually([&, asked = signal] { return catches(process.pid(), asked); }));
         process.signal(signal);
         EXPECT_EQ(process.wait(), status) << process.output();
         EXPECT_EQ(json::parse(text_of(path("run.json"))).at("status"), status);
