@@ -5,13 +5,12 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <filesystem>
+#include <fstream>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -139,37 +138,45 @@ TEST_F(KstatHost, ADiskCountsWhatWasReadPastTheCache) {
         [&] { return bytes_read(kc, status.st_dev) >= before + static_cast<int64_t>(size); }));
 }
 
-/// Of the processor, so that other work on the machine does not count.
-double processor_milliseconds(const std::function<void()>& work) {
-    const auto now = [] {
-        timespec time{};
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-        return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) / 1e6;
-    };
-    const double begin = now();
-    work();
-    return now() - begin;
+/// Calls of read(2) and pread(2) by this thread so far; nothing where the kernel does not count them.
+std::optional<int64_t> reads_so_far() {
+    std::ifstream counters("/proc/thread-self/io");
+    std::string name;
+    int64_t value = 0;
+    while (counters >> name >> value) {
+        if (name == "syscr:") return value;
+    }
+    return std::nullopt;
 }
 
-// Measured here: opening takes 0.3 ms, a read in a sweep 3 us at the median.
+int64_t reads_for(const std::function<void()>& work) {
+    const int64_t before = reads_so_far().value_or(0);
+    work();
+    return reads_so_far().value_or(0) - before;
+}
+
+// The kstats of a sweep share what was read in the last 5 ms. On a busy machine a sweep may take longer, so it
+// has several tries. Seen here, with 24 kstats: 24 reads for opening and 24 for a sweep. If each kstat
+// reads its files itself, 64 reads.
 TEST_F(KstatHost, CostsLittle) {
-    std::vector<double> opens;
-    for (int i = 0; i < 9; ++i) {
-        kstat_ctl_t* other = nullptr;
-        opens.push_back(processor_milliseconds([&] { other = kstat_open(); }));
-        kstat_close(other);
-    }
-    std::ranges::sort(opens);
-    std::vector<double> reads;
-    for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        reads.push_back(processor_milliseconds([&] { kstat_read(kc, ksp, nullptr); }));
-    }
-    std::ranges::sort(reads);
-    std::printf(
-        "the machine's kstats: open: median %.2f ms, read: median %.1f us, longest %.1f us\n",
-        opens[4], reads[reads.size() / 2] * 1e3, reads.back() * 1e3);
-    EXPECT_LT(opens[4], 5);
-    EXPECT_LT(reads[reads.size() / 2], 0.5);
+    if (!reads_so_far()) GTEST_SKIP() << "SKIPPED: this kernel does not count the calls of read(2)";
+    int64_t kstats = 0;
+    for (const kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) ++kstats;
+    kstat_ctl_t* other = nullptr;
+    EXPECT_LT(reads_for([&] { other = kstat_open(); }), 4 * kstats);
+    kstat_close(other);
+    int64_t reads = 0;
+    const auto sweep = [&] {
+        for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+            kstat_read(kc, ksp, nullptr);
+        }
+    };
+    EXPECT_TRUE(eventually([&] {
+        reads = reads_for(sweep);
+        return reads < kstats + 16;
+    })) << reads
+        << " reads for " << kstats << " kstats";
+    EXPECT_GT(reads, 0);
 }
 
 }  // namespace
