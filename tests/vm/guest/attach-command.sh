@@ -10,7 +10,7 @@ refused() {
 }
 
 serve memory:64M --unix "$PWD/socket" --attach /dev/nbd0 --connections 2
-within 20 grep -q '^/dev/nbd0 attached$' server.log
+within 60 grep -q '^/dev/nbd0 attached$' server.log
 attached || fail "not attached"
 same "size in sectors" "$(disk size)" 131072
 snapshot attached
@@ -26,9 +26,9 @@ attached && fail "attached without a server"
 
 # Detached by hand, it is nothing to the server any more.
 serve memory:64M --unix "$PWD/socket" --attach /dev/nbd0
-within 20 grep -q '^/dev/nbd0 attached$' server.log
+within 60 grep -q '^/dev/nbd0 attached$' server.log
 blkscope detach /dev/nbd0
-within 10 detached
+within 60 detached
 stop_server
 grep '^blkscope:' server.log && fail "the server complains of a device that it does not have"
 
@@ -37,6 +37,6 @@ blkscope attach "$uri" /dev/nbd0 --block-size 4096 --timeout 30
 same "logical block size" "$(disk queue/logical_block_size)" 4096
 try_filesystem
 blkscope detach /dev/nbd0
-within 10 detached
+within 60 detached
 refused blkscope detach /dev/nbd0
 stop_server

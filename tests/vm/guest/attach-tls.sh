@@ -27,5 +27,5 @@ blkscope attach "nbds://127.0.0.1/?tls-certificates=$PWD/pki&tls-hostname=box" /
 same "size in sectors" "$(disk size)" 131072
 try_filesystem
 blkscope detach /dev/nbd0
-within 10 detached
+within 60 detached
 stop_server

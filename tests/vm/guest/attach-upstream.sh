@@ -6,7 +6,7 @@
 start_upstream() {
     KSTAT_DIR=$PWD/kstat blkscope serve disk.img --unix "$PWD/upstream" >upstream.log 2>&1 &
     upstream=$!
-    within 20 grep -q '^nbd[0-9]* nbd' upstream.log
+    within 60 grep -q '^nbd[0-9]* nbd' upstream.log
 }
 
 kill_upstream() {
@@ -45,7 +45,7 @@ kill_upstream
 cp /usr/bin/busybox /mnt/without
 sync &
 waits=$!
-within 10 requests_wait
+within 60 requests_wait
 ended $waits && fail "a sync has ended without the upstream"
 start_upstream
 wait $waits || fail "the sync has failed"
@@ -73,5 +73,5 @@ start_upstream
 dd if=/usr/bin/busybox of=/dev/nbd0 bs=4k count=1 conv=fsync 2>/dev/null && fail "a sync hides the loss"
 dd if=/usr/bin/busybox of=/dev/nbd0 bs=4k count=1 conv=fsync 2>/dev/null || fail "the loss is told twice"
 blkscope detach /dev/nbd0
-within 10 detached
+within 60 detached
 stop_server

@@ -8,7 +8,7 @@ crash_under_load() {
     synced=$(wc -l <log)
     synced-files write /mnt log 2>>load.log &
     load=$!
-    within 20 has_lines $((synced + 5 + crash * 7 % 20)) log
+    within 60 has_lines $((synced + 5 + crash * 7 % 20)) log
     lose_power
 }
 

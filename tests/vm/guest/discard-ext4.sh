@@ -34,7 +34,7 @@ freed() {
     sync
     [ "$(allocated)" -lt $((full - 20 * 2048)) ]
 }
-within 20 freed
+within 60 freed
 umount /mnt
 snapshot discarded
 [ "$(kstat discarded.cmds trim_bytes)" -gt $((40 << 20)) ] || fail "hardly a trim"

@@ -62,7 +62,7 @@ measure() {
     ours=$!
     iostat -xnI "$device" $interval $((reports + 1)) >counts.log &
     counts=$!
-    within 20 first_interval_is_over
+    within 60 first_interval_is_over
     echo >go
     wait $load || fail "fio: $(cat fio.log)"
     load=

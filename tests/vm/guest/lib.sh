@@ -44,7 +44,7 @@ within() {
 serve() {
     blkscope serve "$@" >server.log 2>&1 &
     server=$!
-    within 20 serves
+    within 60 serves
     device=$(sed -n 's/^\(nbd[0-9]*\) nbd.*/\1/p' server.log)
     uri=$(sed -n 's/^nbd[0-9]* \(nbd.*\)/\1/p' server.log)
 }
@@ -77,12 +77,12 @@ detached() {
 # attach ARGUMENT...: nbd-client, from where to /dev/nbd0; options behind.
 attach() {
     nbd-client "$@" >client.log 2>&1 || fail "nbd-client: $(cat client.log)"
-    within 10 attached
+    within 60 attached
 }
 
 detach() {
     nbd-client -d /dev/nbd0 >/dev/null
-    within 10 detached
+    within 60 detached
 }
 
 # `kernel N FILE`: the Nth of the kernel's 17 counters (its iostats.rst), in a copy of them.
@@ -127,7 +127,7 @@ kstat() {
 # snapshot NAME: once nothing is under way any more, the counters of both sides in NAME.kernel (see
 # `kernel`), NAME.io, NAME.cmds and NAME.devstat.
 snapshot() {
-    within 10 is_quiet "$1"
+    within 60 is_quiet "$1"
     disk stat >"$1.kernel"
     kstat-io nbd "${device#nbd}" "$device,cmds" >"$1.cmds"
     devstat-io "$device" >"$1.devstat"
@@ -177,11 +177,11 @@ has_lines() {
 # the disk, and the disk is unmounted, given up and attached again.
 lose_power() {
     blkscope crash "$device" >>crashed
-    within 20 ended "$load"
+    within 60 ended "$load"
     wait "$load" || true  # its disk is no more
     load=
     umount /mnt
-    within 10 detached
+    within 60 detached
     attach -L -unix "$PWD/socket" /dev/nbd0 -N disk.img
 }
 

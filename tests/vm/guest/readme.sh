@@ -19,5 +19,5 @@ timeout 80 bash session >said 2>&1 || fail "exit status $? after: $(cat said)"
 grep -q '^nbd[0-9]* nbd+unix:' said || fail "no ready line: $(cat said)"
 same "reports of iostat's" "$(grep -c ' nbd0$' said)" 3
 awk '$NF == "nbd0" && !seen++ { exit !($2 > 0) }' said || fail "no writes in the first report: $(cat said)"
-within 10 detached
+within 60 detached
 fsck.ext4 -fn disk.img >fsck.log 2>&1 || fail "fsck: $(cat fsck.log)"

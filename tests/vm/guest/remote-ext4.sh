@@ -8,7 +8,7 @@ if [ -z "${remote:-}" ]; then
 fi
 modprobe virtio_pci
 modprobe virtio_net
-within 10 test -e /sys/class/net/eth0
+within 60 test -e /sys/class/net/eth0
 ip link set eth0 up
 ip address add 10.0.2.15/24 dev eth0
 blkscope attach "$remote" /dev/nbd0

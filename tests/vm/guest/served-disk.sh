@@ -38,7 +38,7 @@ mount -t ext4 /dev/loop0 /mnt
 umount /mnt
 losetup -d /dev/loop0
 is_free() { ! losetup /dev/loop0 2>/dev/null; } # the kernel waits for whoever looks at the disk just now
-within 10 is_free
+within 60 is_free
 
 serve disk.img --unix "$PWD/socket"
 stop_server

@@ -22,7 +22,7 @@ truncate -s 64M disk.img
 serve disk.img --unix "$PWD/socket"
 blkscope attach "$uri" /dev/nbd0 --persist >keeper.log 2>&1 &
 keeper=$!
-within 20 grep -q '^/dev/nbd0 attached$' keeper.log
+within 60 grep -q '^/dev/nbd0 attached$' keeper.log
 mkfs.ext4 -q -F -b 4096 -E lazy_itable_init=0,lazy_journal_init=0 /dev/nbd0
 mount -t ext4 -o noatime /dev/nbd0 /mnt
 write_files /mnt
@@ -38,7 +38,7 @@ for how in TERM KILL; do
     sync &
     waits=$!
     serve disk.img --unix "$PWD/socket"
-    within 30 connected_again
+    within 60 connected_again
     wait $waits
     sysctl -q vm.drop_caches=3
     check_files /mnt || fail "after $how: a file is not what was written"
@@ -64,7 +64,7 @@ wait $keeper || fail "the keeper's exit status is $?: $(cat keeper.log)"
 # An export that comes back read-only is not the one that was attached.
 blkscope attach "$uri" /dev/nbd0 --persist >keeper.log 2>&1 &
 keeper=$!
-within 20 grep -q '^/dev/nbd0 attached$' keeper.log
+within 60 grep -q '^/dev/nbd0 attached$' keeper.log
 stop_server
 serve disk.img --read-only --unix "$PWD/socket"
 status=0
