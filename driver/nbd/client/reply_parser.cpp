@@ -134,8 +134,10 @@ ReplyParser::Took ReplyParser::take_header() {
 
 ReplyParser::Took ReplyParser::begin_reply(uint32_t error) {
     const bool reads = reply_->request.type == Command::read;
-    if (form_ != ReplyForm::simple && (reads || reply_->request.type == Command::block_status)) {
-        return lose("the server answers a read without chunks, though chunks were agreed");
+    const bool asks_status = reply_->request.type == Command::block_status;
+    // A failure needs no chunk, but that of a read.
+    if (form_ != ReplyForm::simple && (reads || (asks_status && error == 0))) {
+        return lose("the server answers without the chunks that were agreed");
     }
     reply_->error = error;
     if (reads && error == 0) {

@@ -155,6 +155,13 @@ TEST_F(ReplyParserTest, PutsTheChunksOfAReadWhereTheyBelong) {
     EXPECT_EQ(memory_[8191], std::byte{0});
 }
 
+// Only a read must be answered in chunks.
+TEST_F(ReplyParserTest, TakesASimpleFailureOfAStatusThoughChunksWereAgreed) {
+    EXPECT_EQ(feed(ReplyForm::structured, {simple(status_cookie, Error::einval)}),
+              Answered{status_cookie});
+    EXPECT_EQ(status_.error, static_cast<uint32_t>(Error::einval));
+}
+
 // The memory of a read is another client's of before.
 TEST_F(ReplyParserTest, LeavesNoOldBytesWhereAPieceComesTwice) {
     Bytes hole;
@@ -256,8 +263,10 @@ TEST_F(ReplyParserTest, IsLostAfterAReadWithTooFewBytes) {
 }
 
 TEST_F(ReplyParserTest, IsLostAfterAReadWithoutChunks) {
-    EXPECT_EQ(lost_after(ReplyForm::structured, {simple(read_cookie, Error::none, 8192)}),
-              "the server answers a read without chunks, though chunks were agreed");
+    const std::string why = "the server answers without the chunks that were agreed";
+    EXPECT_EQ(lost_after(ReplyForm::structured, {simple(read_cookie, Error::none, 8192)}), why);
+    EXPECT_EQ(lost_after(ReplyForm::structured, {simple(read_cookie, Error::einval)}), why);
+    EXPECT_EQ(lost_after(ReplyForm::structured, {simple(status_cookie, Error::none)}), why);
 }
 
 TEST_F(ReplyParserTest, IsLostAfterErrorsWithoutEnd) {
