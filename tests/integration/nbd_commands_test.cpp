@@ -291,7 +291,7 @@ TEST_F(NbdCommands, ANameOf4096BytesOfUtf8IsServed) {
     ASSERT_EQ(nbd_connect_unix(nbd, socket_.c_str()), 0) << nbd_get_error();
     nbd_close(nbd);
     const CommandResult longer = run({BLKSCOPE_BINARY, "serve", name + "x=memory:1M"});
-    EXPECT_EQ(longer.status, 1) << longer.output;
+    EXPECT_EQ(longer.status, 2) << longer.output;
 }
 
 }  // namespace

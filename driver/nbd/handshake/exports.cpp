@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <limits>
-#include <system_error>
+#include <stdexcept>
 #include <utility>
 
 #include "driver/nbd/protocol.hpp"
@@ -17,13 +17,12 @@ namespace {
 // A wrong string is the user's mistake.
 void check_strings(const ExportInfo& exp) {
     if (!valid_string(exp.name)) {
-        throw std::system_error(std::make_error_code(std::errc::invalid_argument),
-                                fmt::format("export name \"{}\" is not UTF-8 of at most {} bytes",
-                                            printable(exp.name), string_bytes_max));
+        throw std::invalid_argument(
+            fmt::format("export name \"{}\" is not UTF-8 of at most {} bytes", printable(exp.name),
+                        string_bytes_max));
     }
     if (!valid_string(exp.description)) {
-        throw std::system_error(
-            std::make_error_code(std::errc::invalid_argument),
+        throw std::invalid_argument(
             fmt::format("description of export \"{}\" is not UTF-8 of at most {} bytes",
                         printable(exp.name), string_bytes_max));
     }
@@ -58,14 +57,12 @@ Exports::Exports(std::vector<ExportInfo> list, bool may_be_listed)
         const auto same_name = [&](const ExportInfo& exp) { return exp.name == list_[i].name; };
         const auto here = list_.begin() + static_cast<ptrdiff_t>(i);
         if (std::any_of(list_.begin(), here, same_name)) {
-            throw std::system_error(
-                std::make_error_code(std::errc::file_exists),
+            throw std::invalid_argument(
                 fmt::format("export name \"{}\" is given twice", printable(list_[i].name)));
         }
         if (!list_[i].is_default) continue;
         if (default_) {
-            throw std::system_error(
-                std::make_error_code(std::errc::invalid_argument),
+            throw std::invalid_argument(
                 fmt::format("exports \"{}\" and \"{}\" are both the default",
                             printable(list_[*default_].name), printable(list_[i].name)));
         }

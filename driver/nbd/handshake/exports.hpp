@@ -38,7 +38,7 @@ struct ExportInfo {
 ///            index is valid until then.
 class Exports {
   public:
-    /// Errors: throws std::system_error for a user's mistake: a name or description that is no
+    /// Errors: throws std::invalid_argument for a user's mistake: a name or description that is no
     ///         valid_string(), a repeated name, two defaults. Numbers that NBD forbids are our bug,
     ///         and abort.
     explicit Exports(std::vector<ExportInfo> list, bool may_be_listed = true);

@@ -2,7 +2,8 @@
 //
 // Ownership: owns the exports until the workers close them; borrows the workers.
 // Threads:   the control thread.
-// Errors:    add() and change() throw std::system_error or another std::runtime_error.
+// Errors:    add() and change() throw std::system_error or another std::runtime_error, and
+//            std::invalid_argument as Exports does.
 #pragma once
 
 #include <cstddef>

@@ -22,8 +22,9 @@
 //
 // Ownership: borrows the executor; owns exports, devices, workers, listeners and handshakes.
 // Threads:   the thread that runs the executor.
-// Errors:    add(), change() and listen_*() throw std::system_error or another std::runtime_error,
-//            std::invalid_argument for a wrong address. A client's failure ends that client only.
+// Errors:    add(), change() and listen_*() throw std::system_error or another std::runtime_error.
+//            A wrong address or name of an export is std::invalid_argument. A client's failure ends
+//            that client only.
 #pragma once
 
 #include <chrono>
