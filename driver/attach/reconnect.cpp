@@ -132,7 +132,9 @@ DeviceTerms device_terms(const std::string& sysfs_folder) {
 Descriptor connect_again(const nbd::Uri& uri, const DeviceTerms& terms,
                          std::chrono::milliseconds limit) {
     const auto deadline = std::chrono::steady_clock::now() + limit;
-    nbd::RemoteConnection connection = nbd::dial(nbd::find_addresses(uri), deadline);
+    const auto addresses = nbd::find_addresses(uri);
+    if (!addresses) return Descriptor();
+    nbd::RemoteConnection connection = nbd::dial(*addresses, deadline);
     Descriptor& socket = connection.socket;
     if (!socket.is_open()) return Descriptor();
     const auto offer = negotiate({connection, deadline}, uri);

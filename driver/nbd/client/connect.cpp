@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -120,8 +121,9 @@ RemoteConnection connect_to_export(const Uri& uri, ClientWishes wishes,
                                    std::chrono::milliseconds limit) {
     check_usable(uri);
     const auto context = context_for(uri);
-    const std::vector<ServerAddress> addresses = find_addresses(uri);
-    return connect_to(addresses, uri, std::move(wishes), context,
+    const auto addresses = find_addresses(uri);
+    if (!addresses) fail_to_connect(uri, gai_strerror(addresses.error()));
+    return connect_to(*addresses, uri, std::move(wishes), context,
                       std::chrono::steady_clock::now() + limit);
 }
 

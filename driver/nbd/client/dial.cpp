@@ -62,14 +62,14 @@ Descriptor dial_one(const ServerAddress& address, Deadline deadline) {
 
 }  // namespace
 
-std::vector<ServerAddress> find_addresses(const Uri& uri) {
-    if (!uri.socket_path.empty()) return {unix_address(uri.socket_path)};
+Result<std::vector<ServerAddress>, int> find_addresses(const Uri& uri) {
+    if (!uri.socket_path.empty()) return std::vector{unix_address(uri.socket_path)};
     addrinfo hints{};
     hints.ai_socktype = SOCK_STREAM;
     addrinfo* found = nullptr;
-    if (getaddrinfo(uri.host.c_str(), std::to_string(uri.port).c_str(), &hints, &found) != 0) {
-        errno = EHOSTUNREACH;
-        return {};
+    const std::string port = std::to_string(uri.port);
+    if (const int error = getaddrinfo(uri.host.c_str(), port.c_str(), &hints, &found); error != 0) {
+        return error;
     }
     const std::unique_ptr<addrinfo, void (*)(addrinfo*)> all(found, freeaddrinfo);
     std::vector<ServerAddress> addresses;

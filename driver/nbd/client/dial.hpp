@@ -4,7 +4,8 @@
 // Ownership: the caller owns the socket, which is non-blocking.
 // Threads:   any. find_addresses() blocks while a host's name is looked up, without a limit. The
 //            other calls block until the deadline.
-// Errors:    none found, a closed descriptor or false, with the reason in errno.
+// Errors:    find_addresses(): the number that gai_strerror(3) explains. Of the others, a closed
+//            descriptor or false, with the reason in errno.
 // Source:    connect(2), getaddrinfo(3).
 #pragma once
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/result.hpp"
 #include "driver/nbd/client/remote_connection.hpp"
 #include "driver/nbd/uri.hpp"
 
@@ -23,7 +25,7 @@ namespace blkscope::nbd {
 using Deadline = std::chrono::steady_clock::time_point;
 
 /// All addresses of the URI's server.
-[[nodiscard]] std::vector<ServerAddress> find_addresses(const Uri& uri);
+[[nodiscard]] Result<std::vector<ServerAddress>, int> find_addresses(const Uri& uri);
 
 /// Connects to the first address that answers. The connection has no export yet.
 [[nodiscard]] RemoteConnection dial(std::span<const ServerAddress> addresses, Deadline deadline);
