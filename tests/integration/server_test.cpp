@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netdb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -76,6 +77,7 @@ TEST_F(Server, RefusesOptionsThatMakeNoSense) {
     expect_refusal({image, "--no-such-option"}, 2, "--no-such-option");
     expect_refusal({image, "--port", "99999"}, 2, "99999");
     expect_refusal({image, "--queue-depth", "0"}, 2, "--queue-depth");
+    expect_refusal({image, "--description", std::string(4097, 'a')}, 2, "at most 4096 bytes");
     expect_refusal({image, "--connections", "2"}, 2, "--attach");
 }
 
@@ -180,12 +182,20 @@ TEST_F(Server, ExplainsEachCommandInEightyColumnsAndWithAnExample) {
         << serve;
 }
 
+// With or without a name server.
+TEST_F(Server, SaysWhyAHostIsUnknown) {
+    addrinfo* found = nullptr;
+    const int error = getaddrinfo("absent.invalid", "10809", nullptr, &found);
+    ASSERT_NE(error, 0);
+    expect_refusal({"nbd://absent.invalid/"}, 1, gai_strerror(error));
+}
+
 TEST_F(Server, RefusesAPlaceWhereItCannotListen) {
     expect_refusal({"memory:1M", "--unix", path("absent/socket")}, 1, "No such file or directory");
     expect_refusal({"memory:1M", "--unix", path(std::string(120, 'x'))}, 1, "File name too long");
     expect_refusal({"memory:1M", "--port", "0", "--bind", "nowhere"}, 2, "nowhere");
     const std::string image = make_image("disk.img", mib);
-    expect_refusal({"memory:1M", "--unix", image}, 1, "Address already in use");
+    expect_refusal({"memory:1M", "--unix", image}, 1, "File exists; choose another path");
     EXPECT_EQ(fs::file_size(image), mib);  // a file is not a stale socket
 }
 

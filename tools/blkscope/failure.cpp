@@ -26,6 +26,8 @@ std::string_view remedy(int error, bool is_root) {
             return "serve it with --read-only";
         case EBUSY:
             return "see what else uses it";
+        case EEXIST:
+            return "choose another path, or move away what is there";
         case EADDRINUSE:
             return "stop the server that uses it, or choose another address";
         case EADDRNOTAVAIL:

@@ -113,6 +113,15 @@ Descriptor lock_folder_of(const std::string& path) {
     return lock;
 }
 
+// Leaves errno alone.
+bool is_no_socket(const std::string& path) {
+    const int before = errno;
+    struct stat info {};
+    const bool is_other = lstat(path.c_str(), &info) == 0 && !S_ISSOCK(info.st_mode);
+    errno = before;
+    return is_other;
+}
+
 // The caller has locked the folder, and checked that `path` fits.
 void remove_stale_socket_locked(const std::string& path) {
     struct stat info {};
@@ -156,6 +165,7 @@ ListeningSocket listening_unix_socket(const std::string& path) {
     Address address = unix_address(path);
     if (!socket.is_open() || ::bind(socket.get(), address.get(), address.bytes) < 0 ||
         ::listen(socket.get(), SOMAXCONN) < 0) {
+        if (errno == EADDRINUSE && is_no_socket(path)) errno = EEXIST;
         fail(what);
     }
     return {.descriptor = socket.release(),
