@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "base/run_directory.hpp"
+#include "kstat/reader/left_out.hpp"
 #include "kstat/reader/process.hpp"
 
 namespace blkscope::kstat {
@@ -39,8 +40,9 @@ void leave_to_parent(std::unique_ptr<ProviderConnection>& connection) {
     if (connection && connection->is_inherited()) connection.reset();
 }
 
-// True at the first call for each socket in this process.
-bool is_new(const std::string& path) {
+// True at the first call for each socket in this process, unless the program decides.
+bool is_to_tell(const std::string& path) {
+    if (kstat_left_out != nullptr) return kstat_left_out(path.c_str());
     static std::mutex mutex;
     static std::set<std::string> told;
     const std::lock_guard lock(mutex);
@@ -49,16 +51,15 @@ bool is_new(const std::string& path) {
 
 }  // namespace
 
-void Provider::warn(const char* what) const {
-    const char* const program = secure_getenv("KSTAT_WARN");
-    if (is_quiet_ || program == nullptr || *program == '\0') return;
+void Provider::leave_out(const char* what) const {
     const std::string path = directory_.path + "/" + name_;
-    if (!is_new(path)) return;
+    const char* const program = secure_getenv("KSTAT_WARN");
+    if (!is_to_tell(path) || program == nullptr || *program == '\0') return;
     std::fprintf(stderr, "%s: %s %s; its statistics are left out\n", program, path.c_str(), what);
 }
 
 void Provider::drop() {
-    warn("sent an invalid reply");
+    leave_out("sent an invalid reply");
     connection_.reset();
 }
 
@@ -104,12 +105,12 @@ void Provider::ask(Deadline deadline) {
 void Provider::hear(Deadline deadline) {
     if (connection_ && connection_->owes_reply()) {
         const auto reply = wait(silent_ ? std::chrono::steady_clock::now() : deadline);
-        if (is_silent(reply)) warn(no_answer);
+        if (is_silent(reply)) leave_out(no_answer);
         if (reply || is_silent(reply)) return;
     }
     // A closed connection means that the process ended, or that it had too many readers.
     if (!connection_ && connect_unless_silent(deadline)) static_cast<void>(wait(deadline));
-    if (silent_) warn(no_answer);
+    if (silent_) leave_out(no_answer);
 }
 
 // Follows what the reply says about the provider. A dead connection is dropped.
@@ -161,7 +162,7 @@ Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (replaced_) return os_error(ENXIO);  // its kstats are not those that were listed
         if (slow_answers_ > slow_answers_max) {
-            warn("answers too slowly");
+            leave_out("answers too slowly");
             return os_error(ETIMEDOUT);
         }
         if (!is_ready() && !reconnect()) return os_error(silent_ ? ETIMEDOUT : ENXIO);
@@ -172,7 +173,7 @@ Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data
         }
         auto reply = wait(soon());
         if (reply) note_time_of_answer(asked, data.size(), *reply);
-        if (is_silent(reply)) warn(no_answer);
+        if (is_silent(reply)) leave_out(no_answer);
         if (reply || is_silent(reply)) return reply;
         // The provider may only have had too many readers: one more try.
     }
@@ -195,13 +196,13 @@ Result<Reply> Provider::asked_ahead(wire::Op op, wire::Bytes body) {
     if (!std::exchange(is_asked_ahead_, false)) return exchange(op, body);
     if (auto heard = std::exchange(heard_ahead_, {}); heard && *heard) return std::move(*heard);
     if (!connection_) return exchange(op, body);
-    warn(no_answer);
+    leave_out(no_answer);
     return os_error(ETIMEDOUT);
 }
 
 Result<Reply> Provider::ask_page(wire::Op op, wire::Bytes body) {
     if (list_time.is_over()) {
-        warn("answers too slowly");
+        leave_out("answers too slowly");
         return os_error(ETIMEDOUT);
     }
     return asked_ahead(op, body);

@@ -84,8 +84,8 @@ class Provider {
     ListTime list_time;
 
   protected:
-    bool silent_ = false;    // no answer, or no place in the backlog
-    bool is_quiet_ = false;  // no line is written, even with KSTAT_WARN
+    /// Tells that this provider's statistics are missing; see left_out.hpp.
+    void leave_out(const char* what) const;
 
   private:
     bool connect(Deadline deadline);
@@ -95,7 +95,6 @@ class Provider {
     void note_time_of_answer(Deadline asked, size_t data_size, const Reply& reply);
     void understand(const Reply& reply);
     void understand_welcome(const Reply& reply);
-    void warn(const char* what) const;
     bool is_ready();
 
     const Directory& directory_;
@@ -105,6 +104,7 @@ class Provider {
     kid_t chain_id_ = 0;
     kid_t listed_chain_id_ = 0;
     bool greeted_ = false;
+    bool silent_ = false;   // no answer, or no place in the backlog
     bool is_full_ = false;  // its backlog, at the last connect
     bool replaced_ = false;
     int shortage_ = 0;

@@ -1,13 +1,19 @@
 // blkscope check as a script runs it: its lines and its exit statuses.
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "base/descriptor.hpp"
 #include "served_device.hpp"
 
 namespace blkscope::test {
@@ -96,7 +102,7 @@ TEST_F(Check, AServerThatDoesNotAnswerIsNotMeasuredAndAnEndedOneIsNoServer) {
     const std::string healthy = "errors(nbd*) == 0";
     auto other = serve_beside("memory:1M", "other");
     const std::string socket = path(std::to_string(other->pid()) + ".sock");
-    const std::string line = "nothing to measure: " + socket + " did not answer\n";
+    const std::string line = "nothing to measure: " + socket + " could not be read\n";
     EXPECT_EQ(check({"--for", "1ms", healthy}).status, 0);
     const auto reported = [&](const std::string& command) {
         const CommandResult result = run({BLKSCOPE_BINARY, "report", "-o", path("run.json"),
@@ -112,11 +118,63 @@ TEST_F(Check, AServerThatDoesNotAnswerIsNotMeasuredAndAnEndedOneIsNoServer) {
     EXPECT_NE(measured.output.find("true: errors(nbd*) == 0: nbd0 0"), std::string::npos);
     const CommandResult saved = check({"--save", path("before.json")});
     EXPECT_EQ(saved.status, 4);
-    EXPECT_NE(saved.output.find(socket + " did not answer"), std::string::npos) << saved.output;
+    EXPECT_NE(saved.output.find(socket + " could not be read"), std::string::npos) << saved.output;
     other->signal(SIGKILL);
     other->wait();
     EXPECT_TRUE(std::filesystem::exists(socket));
     EXPECT_EQ(check({"--for", "1ms", healthy}).status, 0);
+}
+
+// Answers each reader with bytes that no provider sends.
+class NonsenseProvider {
+  public:
+    explicit NonsenseProvider(const std::string& path)
+        : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path.copy(address.sun_path, sizeof address.sun_path - 1);
+        EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+        EXPECT_EQ(listen(listener_.get(), 16), 0);
+        thread_ = std::thread([this] {
+            const std::string nonsense(64, '\xff');
+            for (;;) {
+                const Descriptor reader(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+                if (!reader.is_open()) return;
+                send(reader.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
+                std::array<char, 64> request;
+                while (recv(reader.get(), request.data(), request.size(), 0) > 0) {
+                }
+            }
+        });
+    }
+    ~NonsenseProvider() {
+        shutdown(listener_.get(), SHUT_RDWR);
+        thread_.join();
+    }
+    NonsenseProvider& operator=(NonsenseProvider&&) = delete;
+
+  private:
+    Descriptor listener_;
+    std::thread thread_;
+};
+
+TEST_F(Check, AProviderThatAnswersWithNonsenseIsToldOnceAndIsNoSuccess) {
+    serve("memory:1M");
+    const std::string socket = path(std::to_string(getpid()) + ".sock");
+    const NonsenseProvider provider(socket);
+    const std::string healthy = "errors(nbd0) == 0";
+    const CommandResult measured = check({"--for", "1ms", healthy});
+    EXPECT_EQ(measured.status, 4);
+    EXPECT_EQ(measured.output, "blkscope: " + socket +
+                                   " sent an invalid reply; its statistics are left out\n"
+                                   "true: errors(nbd0) == 0: nbd0 0, 0 requests\n"
+                                   "nothing to measure: " +
+                                   socket + " could not be read\n");
+    EXPECT_EQ(check({"--save", path("before.json")}).status, 4);
+    EXPECT_EQ(run({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--fail-unless", healthy,
+                   "--", "true"})
+                  .status,
+              125);
 }
 
 TEST_F(Check, AnEmptyFirstLookHasATime) {

@@ -2,7 +2,7 @@
 
 #include "base/descriptor.hpp"
 #include "tools/blkscope/tools_commands.hpp"
-#include "tools/program/kstats.hpp"
+#include "tools/program/left_out.hpp"
 
 int main(int argc, char** argv) {
     blkscope::occupy_standard_descriptors();

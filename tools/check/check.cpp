@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "kstat/reader/silent_sockets.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/duration.hpp"
 #include "tools/check/earlier_report.hpp"
@@ -18,6 +17,8 @@
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/iostat/reader.hpp"
 #include "tools/program/json.hpp"
+#include "tools/program/kstats.hpp"
+#include "tools/program/left_out.hpp"
 #include "tools/program/main.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/replace_file.hpp"
@@ -42,14 +43,14 @@ class LookReader {
             read_commands(look.devices.back());
             iostat::use_unique_name(look.devices.back().device);
         }
-        for (std::string& socket : kstat::silent_sockets()) silent_.insert(std::move(socket));
+        silent_.merge(program::take_left_out());
         return look;
     }
 
     /// Whether a look lacked providers, because there was no descriptor for them.
     [[nodiscard]] bool is_partial() const { return is_partial_; }
 
-    /// The sockets of the providers that a look lacked, because they did not answer.
+    /// The sockets of the providers that a look lacked, because they could not be read.
     [[nodiscard]] const std::set<std::string>& silent() const { return silent_; }
 
   private:
@@ -108,7 +109,7 @@ int save(const std::string& path) {
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
     for (const std::string& socket : reader.silent()) {
         program::complain("blkscope: check: " + program::shown(socket) +
-                          " did not answer, so the report lacks its devices\n");
+                          " could not be read, so the report lacks its devices\n");
     }
     return reader.is_partial() || !reader.silent().empty() ? nothing_to_measure : all_hold;
 }

@@ -336,7 +336,7 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
 }
 
 std::string silence_text(const std::string& socket) {
-    return "nothing to measure: " + program::shown(socket) + " did not answer";
+    return "nothing to measure: " + program::shown(socket) + " could not be read";
 }
 
 }  // namespace blkscope::check

@@ -51,7 +51,7 @@ struct Finding {
 [[nodiscard]] std::vector<Finding> judge(const Condition& condition, const Look& before,
                                          const Look& now);
 
-/// The line about a provider that a look lacks, because it did not answer. The line has no end.
+/// The line about a provider that a look lacks, because it could not be read. The line has no end.
 [[nodiscard]] std::string silence_text(const std::string& socket);
 
 }  // namespace blkscope::check

@@ -11,6 +11,7 @@
 #include "tools/gstat/options.hpp"
 #include "tools/gstat/report.hpp"
 #include "tools/gstat/screen.hpp"
+#include "tools/program/left_out.hpp"
 #include "tools/program/signals.hpp"
 
 namespace blkscope::gstat {

@@ -13,17 +13,6 @@
 
 namespace blkscope::program {
 
-/// From now on the reader libraries write a line about each provider that does not answer. The
-/// user's own KSTAT_WARN wins. Call before any thread exists.
-inline void warn_of_silent_providers(std::string_view program) {
-    setenv("KSTAT_WARN", std::string(program).c_str(), 0);  // NOLINT(concurrency-mt-unsafe)
-}
-
-/// For a program that draws a screen, which such a line would destroy.
-inline void keep_quiet_about_providers() {
-    unsetenv("KSTAT_WARN");  // NOLINT(concurrency-mt-unsafe)
-}
-
 struct CloseChain {
     void operator()(kstat_ctl_t* kc) const { kstat_close(kc); }
 };

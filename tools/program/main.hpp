@@ -8,7 +8,7 @@
 #include <variant>
 
 #include "base/descriptor.hpp"
-#include "tools/program/kstats.hpp"
+#include "tools/program/left_out.hpp"
 #include "tools/program/options.hpp"
 #include "tools/program/print.hpp"
 

@@ -17,11 +17,11 @@
 #include <utility>
 
 #include "base/clock.hpp"
-#include "kstat/reader/silent_sockets.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/duration.hpp"
 #include "tools/check/judge.hpp"
 #include "tools/check/options.hpp"
+#include "tools/program/left_out.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/replace_file.hpp"
 #include "tools/program/signals.hpp"
@@ -57,17 +57,19 @@ class Observer {
   public:
     explicit Observer(milliseconds every) : recording_(every) {}
 
-    void look(bool all_histograms) try {
-        recording_.add(reader_.look(all_histograms));
-        if (!all_histograms) return;
-        for (std::string& socket : kstat::silent_sockets()) silent_.insert(std::move(socket));
-    } catch (const std::runtime_error& failure) {
-        why_ = failure.what();
+    void look(bool all_histograms) {
+        try {
+            recording_.add(reader_.look(all_histograms));
+        } catch (const std::runtime_error& failure) {
+            why_ = failure.what();
+        }
+        std::set<std::string> left_out = program::take_left_out();
+        if (all_histograms) silent_.merge(left_out);
     }
 
     [[nodiscard]] const Recording& recording() const { return recording_; }
 
-    /// The sockets of the providers that did not answer at the first look, or at the last one.
+    /// The sockets of the providers that could not be read at the first look, or at the last one.
     [[nodiscard]] const std::set<std::string>& silent() const { return silent_; }
 
     /// The reason of the last look that failed; empty if none has.
@@ -96,11 +98,13 @@ int status_of_end() {
     return signal == SIGTERM || signal == SIGHUP ? 128 + signal : 0;
 }
 
-// Looks until the command ends, or for the time. Returns the command's status.
-int observe(Observer& observer, const Options& options) {
+// Looks until the command ends, or for the time. Adds the command's status and its seconds. The first look and
+// the last one may have to wait for providers, which is not part of the run.
+void observe(Observer& observer, const Options& options, Run& run) {
     observer.look(true);
     std::optional<Child> child;
     if (!options.command.empty()) child.emplace(options.command);
+    run.began = std::time(nullptr);
     const Clock::time_point began = Clock::now();
     const auto end = options.duration.empty() ? Clock::time_point::max()
                                               : began + time_of("--for", options.duration);
@@ -121,8 +125,9 @@ int observe(Observer& observer, const Options& options) {
         }
         if (!status) observer.look(false);
     }
+    run.status = *status;
+    run.seconds = std::chrono::duration<double>(Clock::now() - began).count();
     observer.look(true);
-    return *status;
 }
 
 check::Look look_of(const web::Look& look) {
@@ -231,10 +236,8 @@ int run(const Options& options) {
     check_output(options);
     program::watch_signals({SIGINT, SIGTERM, SIGHUP}, program::Interrupts::counted);
     Observer observer(every);
-    Run run{.command = options.command, .began = std::time(nullptr)};
-    const Clock::time_point began = Clock::now();
-    run.status = observe(observer, options);
-    run.seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    Run run{.command = options.command};
+    observe(observer, options, run);
     if (observer.recording().looks.size() < 2) {
         throw std::runtime_error("report: no look at the devices: " + observer.why());
     }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/log_line.hpp"
+#include "tools/program/left_out.hpp"
 #include "tools/program/print.hpp"
 #include "tools/program/signals.hpp"
 #include "tools/top/batch.hpp"

@@ -30,7 +30,10 @@ Result<std::vector<kstat_t>> ListedProvider::ask_all_pages() {
         const wire::ListFrom from{headers.empty() ? 0 : headers.back().ks_kid, 0};
         const auto reply = ask_page(wire::Op::headers, wire::bytes_of(from));
         if (!reply) return reply.error();
-        if (reply->head.error != 0) return os_error(reply->head.error);
+        if (reply->head.error != 0) {
+            leave_out("does not list its kstats");
+            return os_error(reply->head.error);
+        }
         auto page = wire::decode_page(reply->body, from.after_kid);
         if (!page || headers.size() + page->headers.size() > kstats_max) {
             drop();
