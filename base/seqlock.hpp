@@ -49,8 +49,7 @@ class Seqlock {
             std::atomic_signal_fence(std::memory_order_seq_cst);  // a clock is read after it
         }
         ~Writing() { sequence_.store(start_ + 2, std::memory_order_release); }
-        Writing(const Writing&) = delete;
-        Writing& operator=(const Writing&) = delete;
+        Writing& operator=(Writing&&) = delete;
 
       private:
         std::atomic<uint32_t>& sequence_;

@@ -33,8 +33,7 @@ class Image {
     /// Takes over the image, whose operations signal the event.
     Image(const blkscope_rbd_table& table, blkscope_rbd_image* image, Descriptor event)
         : table_(table), image_(image), event_(std::move(event)) {}
-    Image(const Image&) = delete;
-    Image& operator=(const Image&) = delete;
+    Image& operator=(Image&&) = delete;
 
     [[nodiscard]] const blkscope_rbd_table& table() const { return table_; }
     [[nodiscard]] blkscope_rbd_image* get() const { return image_; }

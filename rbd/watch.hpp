@@ -26,9 +26,7 @@ class Watcher {
     virtual void signalled() = 0;
 
   protected:
-    Watcher() = default;
-    Watcher(const Watcher&) = delete;
-    Watcher& operator=(const Watcher&) = delete;
+    Watcher& operator=(Watcher&&) = delete;
     ~Watcher() = default;
 };
 

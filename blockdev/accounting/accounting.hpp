@@ -94,8 +94,7 @@ class ObserverList : private Each... {
 class Accounting {
   public:
     explicit Accounting(const Subject& subject) : observers_(seq_, subject) {}
-    Accounting(const Accounting&) = delete;
-    Accounting& operator=(const Accounting&) = delete;
+    Accounting& operator=(Accounting&&) = delete;
 
     // ---- Events of a request: `clock` is read inside the sequence lock; see io_kstat.cpp ----
 

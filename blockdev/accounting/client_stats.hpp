@@ -43,8 +43,7 @@ class ClientStats {
     /// `what` is the part of the names behind the comma.
     ClientStats(const Seqlock& seq, const Subject& subject, const std::string& what,
                 ClientIdentity who = {});
-    ClientStats(const ClientStats&) = delete;
-    ClientStats& operator=(const ClientStats&) = delete;
+    ClientStats& operator=(ClientStats&&) = delete;
 
     /// The live counters of the two queues, in ticks.
     [[nodiscard]] kstat_io_t& io() { return io_.io; }

@@ -49,8 +49,7 @@ class Clients {
 
     Clients(const Seqlock& seq, const Subject& subject) : seq_(seq), subject_(subject) {}
     ~Clients();
-    Clients(const Clients&) = delete;
-    Clients& operator=(const Clients&) = delete;
+    Clients& operator=(Clients&&) = delete;
 
     void entered(const Buf& buf) {
         if (counts(buf)) enter_waitq(buf.client->stats->io(), buf);

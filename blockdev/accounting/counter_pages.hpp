@@ -27,8 +27,7 @@ class CounterMapping {
   public:
     explicit CounterMapping(size_t size_bytes);
     ~CounterMapping();
-    CounterMapping(const CounterMapping&) = delete;
-    CounterMapping& operator=(const CounterMapping&) = delete;
+    CounterMapping& operator=(CounterMapping&&) = delete;
 
     [[nodiscard]] void* start() const { return start_; }
     void clear();

@@ -44,8 +44,7 @@ class DevstatCounters {
     /// published.
     DevstatCounters(const Seqlock& seq, int instance, const std::string& name, bool is_partition,
                     uint32_t block_bytes);
-    DevstatCounters(const DevstatCounters&) = delete;
-    DevstatCounters& operator=(const DevstatCounters&) = delete;
+    DevstatCounters& operator=(DevstatCounters&&) = delete;
 
     /// Removes the entry, so that readers no longer see it. The counters stay.
     void withdraw() { entry_.reset(); }

@@ -31,8 +31,7 @@ class ErrnoCounts {
 
     ErrnoCounts(const Seqlock& seq, const Subject& subject);
     ~ErrnoCounts();
-    ErrnoCounts(const ErrnoCounts&) = delete;
-    ErrnoCounts& operator=(const ErrnoCounts&) = delete;
+    ErrnoCounts& operator=(ErrnoCounts&&) = delete;
 
     void ended(const Buf& buf) {
         if (buf.error != 0) failed(buf.op, buf.error);

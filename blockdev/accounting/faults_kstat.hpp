@@ -23,8 +23,7 @@ class FaultsKstat {
   public:
     FaultsKstat(const Subject& subject, const std::vector<model::FaultRules::Entry>& rules,
                 const uint64_t& abandoned);
-    FaultsKstat(const FaultsKstat&) = delete;
-    FaultsKstat& operator=(const FaultsKstat&) = delete;
+    FaultsKstat& operator=(FaultsKstat&&) = delete;
 
   private:
     static int update(kstat_t* ksp, int rw);

@@ -39,8 +39,7 @@ class HistogramKstats {
     /// For the device `name`. The kstats are published at once if the process has switched them on.
     HistogramKstats(RequestHistograms& histograms, const std::string& name, int instance);
     ~HistogramKstats();
-    HistogramKstats(const HistogramKstats&) = delete;
-    HistogramKstats& operator=(const HistogramKstats&) = delete;
+    HistogramKstats& operator=(HistogramKstats&&) = delete;
 
   private:
     friend class HistogramSwitch;

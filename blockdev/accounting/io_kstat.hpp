@@ -33,8 +33,7 @@ class IoKstat {
   public:
     /// With a negative instance nothing is published.
     IoKstat(const Seqlock& seq, int instance, const std::string& name, const char* ks_class);
-    IoKstat(const IoKstat&) = delete;
-    IoKstat& operator=(const IoKstat&) = delete;
+    IoKstat& operator=(IoKstat&&) = delete;
 
     [[nodiscard]] bool published() const { return kstat_ != nullptr; }
     /// Removes the kstats, so that readers no longer see them. The counters stay.

@@ -47,8 +47,7 @@ class IoStats {
 
     /// One request in `every` is sampled; 0 for none.
     IoStats(int instance, const std::string& name, uint32_t every);
-    IoStats(const IoStats&) = delete;
-    IoStats& operator=(const IoStats&) = delete;
+    IoStats& operator=(IoStats&&) = delete;
 
     [[nodiscard]] bool published() const { return kstat_ != nullptr; }
 

@@ -34,8 +34,7 @@ class LimitsKstat {
     using Reader = std::function<Copy()>;
 
     LimitsKstat(const Subject& subject, const model::LimitSpec& spec, Reader reader);
-    LimitsKstat(const LimitsKstat&) = delete;
-    LimitsKstat& operator=(const LimitsKstat&) = delete;
+    LimitsKstat& operator=(LimitsKstat&&) = delete;
 
   private:
     static int update(kstat_t* ksp, int rw);

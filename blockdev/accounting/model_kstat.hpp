@@ -26,8 +26,7 @@ namespace blkscope {
 class ModelKstat {
   public:
     ModelKstat(const Subject& subject, std::string spec, ModelCounts& counts);
-    ModelKstat(const ModelKstat&) = delete;
-    ModelKstat& operator=(const ModelKstat&) = delete;
+    ModelKstat& operator=(ModelKstat&&) = delete;
 
   private:
     void publish_counts(const Subject& subject);

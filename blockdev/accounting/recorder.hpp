@@ -37,8 +37,7 @@ class Recorder {
     /// A ring of `records`; 0: nothing is recorded. `kernel` outlives the recorder.
     Recorder(const Kernel& kernel, size_t records) : kernel_(kernel), records_(records) {}
     ~Recorder();
-    Recorder(const Recorder&) = delete;
-    Recorder& operator=(const Recorder&) = delete;
+    Recorder& operator=(Recorder&&) = delete;
 
     /// Records a request that has ended.
     void record(const Buf& buf) {

@@ -77,8 +77,7 @@ class RequestHistograms {
 
     explicit RequestHistograms(const Seqlock& seq, TickScale scale = {})
         : seq_(seq), scale_(scale) {}
-    RequestHistograms(const RequestHistograms&) = delete;
-    RequestHistograms& operator=(const RequestHistograms&) = delete;
+    RequestHistograms& operator=(RequestHistograms&&) = delete;
 
     /// Counts a request that has ended, by its stamps and `depth_on_arrival`, unless switched off.
     void count(const Buf& buf);

@@ -25,8 +25,7 @@ class SpecKstat {
         add_text(*kstat_, *KSTAT_NAMED_PTR(kstat_), "spec", spec_.c_str());
         kstat_install(kstat_.get());
     }
-    SpecKstat(const SpecKstat&) = delete;
-    SpecKstat& operator=(const SpecKstat&) = delete;
+    SpecKstat& operator=(SpecKstat&&) = delete;
 
   private:
     static int update(kstat_t*, int rw) { return rw == KSTAT_WRITE ? EACCES : 0; }

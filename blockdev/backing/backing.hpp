@@ -50,9 +50,7 @@ struct Abilities {
 class Backing {
   public:
     virtual ~Backing() = default;
-    Backing() = default;
-    Backing(const Backing&) = delete;
-    Backing& operator=(const Backing&) = delete;
+    Backing& operator=(Backing&&) = delete;
 
     /// The name for people: the file's path, memory, null.
     [[nodiscard]] virtual std::string describe() const = 0;

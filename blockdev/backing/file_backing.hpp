@@ -54,8 +54,7 @@ class FileBacking : public Backing {
     struct File {
         File(const OpenFile& is, Kernel& runs_on);
         ~File();
-        File(const File&) = delete;
-        File& operator=(const File&) = delete;
+        File& operator=(File&&) = delete;
 
         Kernel& kernel;
         const OpenFile open;

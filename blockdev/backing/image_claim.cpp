@@ -79,8 +79,7 @@ class Image {
   public:
     explicit Image(const struct stat& is) : is_(is) {}
     ~Image() { assert(unused()); }
-    Image(const Image&) = delete;
-    Image& operator=(const Image&) = delete;
+    Image& operator=(Image&&) = delete;
 
     [[nodiscard]] bool is(const struct stat& other) const {
         if (S_ISBLK(is_.st_mode)) return S_ISBLK(other.st_mode) && is_.st_rdev == other.st_rdev;
@@ -249,8 +248,7 @@ class ImageClaim {
   public:
     ImageClaim(Image& image, ImageUse use) : image_(image), use_(use) {}
     ~ImageClaim() { Images::of_this_process().remove(image_, use_); }
-    ImageClaim(const ImageClaim&) = delete;
-    ImageClaim& operator=(const ImageClaim&) = delete;
+    ImageClaim& operator=(ImageClaim&&) = delete;
 
     [[nodiscard]] int exclusive() const {
         const bool excludes = use_ == ImageUse::write || use_ == ImageUse::write_alone;

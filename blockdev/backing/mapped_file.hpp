@@ -46,10 +46,8 @@ class MappedFile {
     static constexpr size_t write_bytes_max = size_t{128} << 10;
     static constexpr size_t ranges_max = size_t{32} << 10;  // 128 MiB of page tables
 
-    MappedFile() = default;
     ~MappedFile();
-    MappedFile(const MappedFile&) = delete;
-    MappedFile& operator=(const MappedFile&) = delete;
+    MappedFile& operator=(MappedFile&&) = delete;
 
     /// Maps the file, and keeps at most `ranges` of it mapped. The file is open for reading and
     /// writing and stays open. If it cannot be mapped, no write will succeed. `kernel` outlives the

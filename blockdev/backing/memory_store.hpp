@@ -22,8 +22,7 @@ class MemoryStore {
   public:
     explicit MemoryStore(uint64_t size_bytes);
     ~MemoryStore();
-    MemoryStore(const MemoryStore&) = delete;
-    MemoryStore& operator=(const MemoryStore&) = delete;
+    MemoryStore& operator=(MemoryStore&&) = delete;
 
     [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }
 

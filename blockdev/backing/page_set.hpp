@@ -29,8 +29,7 @@ class PageSet {
 
     explicit PageSet(uint64_t pages);
     ~PageSet();
-    PageSet(const PageSet&) = delete;
-    PageSet& operator=(const PageSet&) = delete;
+    PageSet& operator=(PageSet&&) = delete;
 
     void add(uint64_t first, uint64_t end) { set(first, end, true); }
     void remove(uint64_t first, uint64_t end) { set(first, end, false); }

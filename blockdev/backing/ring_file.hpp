@@ -24,8 +24,7 @@ class RingFile {
     ~RingFile() {
         if (ring_ != nullptr) ring_->uring().remove_file(index_);
     }
-    RingFile(const RingFile&) = delete;
-    RingFile& operator=(const RingFile&) = delete;
+    RingFile& operator=(RingFile&&) = delete;
 
     /// Binds the file to the ring. Once. The descriptor comes from `kernel`, on which the ring
     /// runs. The ring outlives the RingFile.

@@ -42,8 +42,7 @@ class Stripes {
         ~Locked() {
             each([](Lock& lock) { lock.unlock(); });
         }
-        Locked(const Locked&) = delete;
-        Locked& operator=(const Locked&) = delete;
+        Locked& operator=(Locked&&) = delete;
 
       private:
         // Always in the order of the locks, so that two threads never wait for each other. If a

@@ -38,8 +38,7 @@ class SpecKstat;
 
 class Controls {
   public:
-    Controls(const Controls&) = delete;
-    Controls& operator=(const Controls&) = delete;
+    Controls& operator=(Controls&&) = delete;
 
     /// Requests under way end by the model that planned them.
     void set_model(std::optional<model::ModelSpec> model);

@@ -73,8 +73,7 @@ class Device final : public Controls {
     Device(Ring& ring, std::unique_ptr<Backing> backing,
            std::optional<kstat::InstanceClaim> instance, DeviceOptions options);
     ~Device();
-    Device(const Device&) = delete;
-    Device& operator=(const Device&) = delete;
+    Device& operator=(Device&&) = delete;
 
     [[nodiscard]] const std::string& name() const { return subject_.name; }
     /// The device's number; negative if it publishes nothing.

@@ -36,8 +36,7 @@ class Lane final : private SubmissionObserver, private Alarm {
   public:
     Lane(Device& device, Ring& ring, std::unique_ptr<Backing> backing);
     ~Lane() override;
-    Lane(const Lane&) = delete;
-    Lane& operator=(const Lane&) = delete;
+    Lane& operator=(Lane&&) = delete;
 
     [[nodiscard]] Device& device() const { return device_; }
     /// The kernel whose clock made the stamps of the lane's requests.

@@ -33,8 +33,7 @@ class LaneAlarms {
 
     explicit LaneAlarms(Lane& lane) : ends_(lane), tokens_(lane) {}
     ~LaneAlarms() { assert(held_.empty()); }
-    LaneAlarms(const LaneAlarms&) = delete;
-    LaneAlarms& operator=(const LaneAlarms&) = delete;
+    LaneAlarms& operator=(LaneAlarms&&) = delete;
 
     /// Keeps the plan until the moment. With `precise` the worker may spin before it.
     void hold(Ring& ring, Plan& plan, hrtime_t until, bool precise);

@@ -34,9 +34,7 @@ namespace blkscope::model {
 class Medium {
   public:
     virtual ~Medium() = default;
-    Medium() = default;
-    Medium(const Medium&) = delete;
-    Medium& operator=(const Medium&) = delete;
+    Medium& operator=(Medium&&) = delete;
 
     /// Makes the bytes durable, after all that were written earlier.
     virtual void write(uint64_t offset, std::span<const std::byte> data) = 0;

@@ -12,9 +12,7 @@ namespace blkscope {
 template <class T, T* T::*next>
 class Fifo {
   public:
-    Fifo() = default;
-    Fifo(const Fifo&) = delete;
-    Fifo& operator=(const Fifo&) = delete;
+    Fifo& operator=(Fifo&&) = delete;
 
     [[nodiscard]] bool empty() const { return first_ == nullptr; }
 

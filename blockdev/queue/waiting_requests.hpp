@@ -37,8 +37,7 @@ namespace blkscope {
 class WaitingRequests {
   public:
     explicit WaitingRequests(StartOrder order) : order_(order) {}
-    WaitingRequests(const WaitingRequests&) = delete;
-    WaitingRequests& operator=(const WaitingRequests&) = delete;
+    WaitingRequests& operator=(WaitingRequests&&) = delete;
 
     /// No request waits, refused ones included.
     [[nodiscard]] bool none() const { return turns_.empty() && refused_.empty(); }

@@ -37,11 +37,9 @@ class Alarm {
     /// The moment has come, and the alarm is no longer set.
     virtual void due() = 0;
 
-    Alarm() = default;
     /// Unsets the alarm.
     virtual ~Alarm();
-    Alarm(const Alarm&) = delete;
-    Alarm& operator=(const Alarm&) = delete;
+    Alarm& operator=(Alarm&&) = delete;
 
   private:
     friend class Alarms;

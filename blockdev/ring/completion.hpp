@@ -35,9 +35,7 @@ class Completion {
 /// Completions and their results, in order. The links are in the completions themselves.
 class CompletionList {
   public:
-    CompletionList() = default;
-    CompletionList(const CompletionList&) = delete;
-    CompletionList& operator=(const CompletionList&) = delete;
+    CompletionList& operator=(CompletionList&&) = delete;
 
     [[nodiscard]] bool empty() const { return first_ == nullptr; }
 

@@ -17,13 +17,11 @@ namespace blkscope {
 
 class Lock {
   public:
-    Lock() = default;
     ~Lock() {
         [[maybe_unused]] const int error = pthread_mutex_destroy(&mutex_);
         assert(error == 0);  // EBUSY: the lock is still held
     }
-    Lock(const Lock&) = delete;
-    Lock& operator=(const Lock&) = delete;
+    Lock& operator=(Lock&&) = delete;
 
     void lock() {
         [[maybe_unused]] const int error = pthread_mutex_lock(&mutex_);

@@ -24,8 +24,7 @@ class Posted final : private Completion {
   public:
     explicit Posted(Kernel& kernel);
     ~Posted();
-    Posted(const Posted&) = delete;
-    Posted& operator=(const Posted&) = delete;
+    Posted& operator=(Posted&&) = delete;
 
     void post(Completion& completion, int32_t result);
     void wake() { kernel_.signal_event(event_); }

@@ -63,8 +63,7 @@ class Ring {
     /// `kernel` outlives the ring.
     explicit Ring(unsigned entries, bool busy_wait = true, Kernel& kernel = linux_kernel());
     ~Ring();
-    Ring(const Ring&) = delete;
-    Ring& operator=(const Ring&) = delete;
+    Ring& operator=(Ring&&) = delete;
 
     /// The kernel that makes the ring's system calls; it outlives the ring.
     [[nodiscard]] Kernel& kernel() const { return uring_.kernel(); }

@@ -21,8 +21,7 @@ class Uring {
   public:
     Uring(Kernel& kernel, unsigned entries);
     ~Uring();
-    Uring(const Uring&) = delete;
-    Uring& operator=(const Uring&) = delete;
+    Uring& operator=(Uring&&) = delete;
 
     [[nodiscard]] Kernel& kernel() const { return kernel_; }
 

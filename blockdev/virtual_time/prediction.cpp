@@ -65,8 +65,7 @@ class Sender;
 
 struct SentRequest final : Buf {
     explicit SentRequest(Sender& by) : sender(by) { extents = ExtentList(std::span(&extent, 1)); }
-    SentRequest(const SentRequest&) = delete;
-    SentRequest& operator=(const SentRequest&) = delete;
+    SentRequest& operator=(SentRequest&&) = delete;
     ~SentRequest() = default;
 
     Sender& sender;

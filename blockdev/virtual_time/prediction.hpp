@@ -43,9 +43,7 @@ struct Asked {
 class Load {
   public:
     virtual ~Load() = default;
-    Load() = default;
-    Load(const Load&) = delete;
-    Load& operator=(const Load&) = delete;
+    Load& operator=(Load&&) = delete;
 
     /// Fills in the next request. False if there is none.
     virtual bool next(Asked& asked) = 0;

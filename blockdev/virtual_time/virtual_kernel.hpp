@@ -25,8 +25,7 @@ class VirtualKernel final : public Kernel {
     static constexpr hrtime_t first_moment = ns_per_s;
 
     VirtualKernel() { ticks_are_ns = true; }
-    VirtualKernel(const VirtualKernel&) = delete;
-    VirtualKernel& operator=(const VirtualKernel&) = delete;
+    VirtualKernel& operator=(VirtualKernel&&) = delete;
 
     [[nodiscard]] hrtime_t now() override { return now_; }
 

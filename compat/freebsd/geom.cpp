@@ -52,8 +52,7 @@ void* id_of(const Reader::Known& known) {
 class Tree {
   public:
     Tree(gmesh& mesh, const std::vector<Reader::Known>& entries);
-    Tree(const Tree&) = delete;
-    Tree& operator=(const Tree&) = delete;
+    Tree& operator=(Tree&&) = delete;
 
     [[nodiscard]] gident* idents() { return idents_.data(); }
 

@@ -57,8 +57,7 @@ struct Devices {
         error = devstat_getdevs(nullptr, &stats) < 0 ? EBUSY : 0;
     }
     ~Devices() { std::free(info.mem_ptr); }
-    Devices(const Devices&) = delete;
-    Devices& operator=(const Devices&) = delete;
+    Devices& operator=(Devices&&) = delete;
 
     devinfo info{};
     statinfo stats{};

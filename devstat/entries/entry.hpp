@@ -57,8 +57,7 @@ class Entry {
     /// The entry is not visible yet: its owner may still be setting itself up.
     Entry(const Identity& identity, const void* owner, Counters counters);
     ~Entry();
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
+    Entry& operator=(Entry&&) = delete;
 
     /// Makes the entry visible to readers, once. False: the entry cannot be visible.
     [[nodiscard]] bool publish();

@@ -87,8 +87,7 @@ class Update {
         std::atomic_ref(entry.sequence1).fetch_add(1, std::memory_order_acq_rel);
     }
     ~Update() { std::atomic_ref(entry_.sequence0).fetch_add(1, std::memory_order_release); }
-    Update(const Update&) = delete;
-    Update& operator=(const Update&) = delete;
+    Update& operator=(Update&&) = delete;
 
   private:
     Devstat& entry_;

@@ -26,8 +26,7 @@ class FileActions {
   public:
     FileActions() { posix_spawn_file_actions_init(&actions_); }
     ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-    FileActions(const FileActions&) = delete;
-    FileActions& operator=(const FileActions&) = delete;
+    FileActions& operator=(FileActions&&) = delete;
     posix_spawn_file_actions_t* get() { return &actions_; }
 
   private:

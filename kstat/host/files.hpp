@@ -60,9 +60,7 @@ class Fresh {
 /// therefore used only while it refers to the same file.
 class OpenFile {
   public:
-    OpenFile() = default;
-    OpenFile(const OpenFile&) = delete;
-    OpenFile& operator=(const OpenFile&) = delete;
+    OpenFile& operator=(OpenFile&&) = delete;
     ~OpenFile() { shut(); }
 
     /// The text now; empty if it cannot be read. A file that was removed is opened again.

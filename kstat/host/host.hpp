@@ -30,8 +30,7 @@ class Host {
     /// `root` is prepended to /proc and /sys; tests give a folder of their own.
     explicit Host(std::string root = {});
     ~Host();
-    Host(const Host&) = delete;
-    Host& operator=(const Host&) = delete;
+    Host& operator=(Host&&) = delete;
 
     /// Finds new and removed processors and disks. Returns the headers of all kstats; ks_kid is the
     /// host's own number, ascending from 1 and never used again.

@@ -32,8 +32,7 @@ class NotInherited {
   public:
     explicit NotInherited(int number);
     ~NotInherited();
-    NotInherited(const NotInherited&) = delete;
-    NotInherited& operator=(const NotInherited&) = delete;
+    NotInherited& operator=(NotInherited&&) = delete;
 
   private:
     int number_;

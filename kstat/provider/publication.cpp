@@ -30,8 +30,7 @@ class SignalsBlocked {
         pthread_sigmask(SIG_SETMASK, &all, &before_);
     }
     ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked(const SignalsBlocked&) = delete;
-    SignalsBlocked& operator=(const SignalsBlocked&) = delete;
+    SignalsBlocked& operator=(SignalsBlocked&&) = delete;
 
   private:
     sigset_t before_{};

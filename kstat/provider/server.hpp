@@ -37,8 +37,7 @@ class Server : public std::enable_shared_from_this<Server> {
     /// Binds and listens; sweeps dead providers' sockets. Throws std::system_error.
     explicit Server(boost::asio::io_context& io);
     ~Server();
-    Server(const Server&) = delete;
-    Server& operator=(const Server&) = delete;
+    Server& operator=(Server&&) = delete;
 
     /// Starts to accept. Pending callbacks keep the server allocated.
     void start();

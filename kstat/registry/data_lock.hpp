@@ -21,8 +21,7 @@ class [[nodiscard]] DataLock {
     ~DataLock() {
         if (mutex_ != nullptr) mutex_exit(mutex_);
     }
-    DataLock(const DataLock&) = delete;
-    DataLock& operator=(const DataLock&) = delete;
+    DataLock& operator=(DataLock&&) = delete;
 
   private:
     kmutex_t* mutex_ = nullptr;

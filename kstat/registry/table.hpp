@@ -114,9 +114,7 @@ class Table {
                                    boost::intrusive::key_of_value<KeyOf>,
                                    boost::intrusive::compare<std::less<typename KeyOf::type>>>;
 
-    Table() = default;
-    Table(const Table&) = delete;
-    Table& operator=(const Table&) = delete;
+    Table& operator=(Table&&) = delete;
     ~Table() { entries_.clear_and_dispose(std::default_delete<Entry>()); }
 
     [[nodiscard]] std::unique_lock<std::mutex> lock() const { return std::unique_lock(mutex_); }

@@ -24,8 +24,7 @@ class Attachment {
     Attachment(boost::asio::io_context& io, const nbd::Uri& uri, const AttachOptions& options,
                std::function<void()> attached);
     ~Attachment();
-    Attachment(const Attachment&) = delete;
-    Attachment& operator=(const Attachment&) = delete;
+    Attachment& operator=(Attachment&&) = delete;
 
     /// Throws the reason if the device could not be attached.
     void check() const;

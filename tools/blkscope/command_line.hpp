@@ -22,10 +22,8 @@ using Words = std::vector<std::string>;
 /// The commands of one program.
 class CommandSet {
   public:
-    CommandSet() = default;
     virtual ~CommandSet() = default;
-    CommandSet(const CommandSet&) = delete;
-    CommandSet& operator=(const CommandSet&) = delete;
+    CommandSet& operator=(CommandSet&&) = delete;
 
     virtual void add_to(CLI::App& app) = 0;
 

@@ -53,8 +53,7 @@ class ControlSocket {
     ControlSocket(nbd::Executor& executor, Answer answer);
     /// Closes all clients and removes the file. Requests that wait for their answer are dropped.
     ~ControlSocket();
-    ControlSocket(const ControlSocket&) = delete;
-    ControlSocket& operator=(const ControlSocket&) = delete;
+    ControlSocket& operator=(ControlSocket&&) = delete;
 
   private:
     struct Shared;

@@ -29,8 +29,7 @@ class Opening {
     Opening(boost::asio::io_context& io, std::vector<ExportConfig> exports, Done done);
     /// `done` is not called any more.
     ~Opening();
-    Opening(const Opening&) = delete;
-    Opening& operator=(const Opening&) = delete;
+    Opening& operator=(Opening&&) = delete;
 
   private:
     struct State;

@@ -46,8 +46,7 @@ class ReplayRun final : private nbd::RequesterOwner {
   public:
     ReplayRun(const std::vector<trace::Request>& requests, nbd::RemoteConnection connection,
               const ReplayPace& pace);
-    ReplayRun(const ReplayRun&) = delete;
-    ReplayRun& operator=(const ReplayRun&) = delete;
+    ReplayRun& operator=(ReplayRun&&) = delete;
 
     /// In the order of the trace. A signal that ends the run ends the sending.
     [[nodiscard]] std::vector<Replayed> run();

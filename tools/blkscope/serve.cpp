@@ -142,8 +142,7 @@ class HangupsLater {
         pthread_sigmask(SIG_BLOCK, &hangup, &before_);
     }
     ~HangupsLater() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    HangupsLater(const HangupsLater&) = delete;
-    HangupsLater& operator=(const HangupsLater&) = delete;
+    HangupsLater& operator=(HangupsLater&&) = delete;
 
   private:
     sigset_t before_{};

@@ -14,8 +14,7 @@ class Filter {
     /// An empty text shows everything. A text that is no expression does too: see problem().
     explicit Filter(const std::string& expression);
     ~Filter();
-    Filter(const Filter&) = delete;
-    Filter& operator=(const Filter&) = delete;
+    Filter& operator=(Filter&&) = delete;
 
     /// Why the text is no expression; none if it is one.
     [[nodiscard]] std::optional<std::string> problem() const { return problem_; }

@@ -19,8 +19,7 @@ class Screen {
   public:
     Screen();
     ~Screen();
-    Screen(const Screen&) = delete;
-    Screen& operator=(const Screen&) = delete;
+    Screen& operator=(Screen&&) = delete;
 
     /// Shows as many of the lines as the screen has room for.
     void show(const std::string& first, const std::string& header, const std::vector<Line>& lines);

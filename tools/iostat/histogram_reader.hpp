@@ -19,10 +19,8 @@ class HistogramReader {
     /// Whether to read the histogram of that name, as read_wait, of a device.
     using Wanted = std::function<bool(const Device& device, std::string_view name)>;
 
-    HistogramReader() = default;
     ~HistogramReader();
-    HistogramReader(const HistogramReader&) = delete;
-    HistogramReader& operator=(const HistogramReader&) = delete;
+    HistogramReader& operator=(HistogramReader&&) = delete;
 
     /// Sets the present histograms of each device; a device without histograms stays as it is. The
     /// histograms are read a little later than the device's counters.

@@ -138,8 +138,7 @@ uint64_t Expansion::count() {
 struct Regex::Compiled {
     explicit Compiled(const std::string& expression);
     ~Compiled() { regfree(&code); }
-    Compiled(const Compiled&) = delete;
-    Compiled& operator=(const Compiled&) = delete;
+    Compiled& operator=(Compiled&&) = delete;
 
     regex_t code{};
 };

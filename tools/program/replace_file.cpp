@@ -42,8 +42,7 @@ class NewFile {
     ~NewFile() {
         if (fd_.is_open()) ::unlink(path_.c_str());
     }
-    NewFile(const NewFile&) = delete;
-    NewFile& operator=(const NewFile&) = delete;
+    NewFile& operator=(NewFile&&) = delete;
 
     [[nodiscard]] bool is_open() const { return fd_.is_open(); }
     bool write(std::string_view content) { return write_all(fd_.get(), content); }

@@ -39,8 +39,7 @@ class Hold {
   public:
     Hold() { pthread_sigmask(SIG_BLOCK, &watched, &before_); }
     ~Hold() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    Hold(const Hold&) = delete;
-    Hold& operator=(const Hold&) = delete;
+    Hold& operator=(Hold&&) = delete;
 
     [[nodiscard]] const sigset_t& before() const { return before_; }
 

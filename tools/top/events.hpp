@@ -21,8 +21,7 @@ class HeldSignals {
   public:
     explicit HeldSignals(std::initializer_list<int> signals);
     ~HeldSignals();
-    HeldSignals(const HeldSignals&) = delete;
-    HeldSignals& operator=(const HeldSignals&) = delete;
+    HeldSignals& operator=(HeldSignals&&) = delete;
     [[nodiscard]] const sigset_t& all() const { return all_; }
 
   private:

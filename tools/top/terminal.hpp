@@ -20,8 +20,7 @@ class Terminal {
     /// Threads: one, and one Terminal at a time; ncurses has one state per process.
     explicit Terminal(bool color_wanted);
     ~Terminal();
-    Terminal(const Terminal&) = delete;
-    Terminal& operator=(const Terminal&) = delete;
+    Terminal& operator=(Terminal&&) = delete;
 
     [[nodiscard]] Style style() const { return style_; }
 

@@ -61,8 +61,7 @@ class Server {
     Server(Descriptor listener, Handler& handler, const ServerLimits& limits = {},
            std::shared_ptr<const nbd::TlsContext> tls = nullptr);
     ~Server();
-    Server(const Server&) = delete;
-    Server& operator=(const Server&) = delete;
+    Server& operator=(Server&&) = delete;
 
     /// Serves until stop(), or until `end`, a descriptor, can be read. -1: there is none.
     void run(int end = -1);

@@ -49,8 +49,7 @@ class ClientHandshake {
     static constexpr uint32_t reply_bytes_max = 2 * string_bytes_max;
 
     explicit ClientHandshake(ClientWishes wishes);
-    ClientHandshake(const ClientHandshake&) = delete;
-    ClientHandshake& operator=(const ClientHandshake&) = delete;
+    ClientHandshake& operator=(ClientHandshake&&) = delete;
 
     enum class Next : uint8_t { go_on, start_tls, transmission, failed };
 

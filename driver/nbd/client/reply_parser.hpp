@@ -84,8 +84,7 @@ class ReplyParser {
 
     /// `allocation_id` is the context of block status, if the terms have one.
     ReplyParser(ReplyForm form, uint32_t allocation_id, OwedReplies& owed);
-    ReplyParser(const ReplyParser&) = delete;
-    ReplyParser& operator=(const ReplyParser&) = delete;
+    ReplyParser& operator=(ReplyParser&&) = delete;
 
     /// Where the next bytes go; not empty. Valid until received() or next().
     [[nodiscard]] std::span<std::byte> place();

@@ -71,8 +71,7 @@ class Requester final : private TransportOwner, private OwedReplies, private Ala
     Requester(RequesterOwner& owner, Ring& ring, RemoteConnection connection, hrtime_t patience_ns,
               Receives receives = Receives::always);
     ~Requester();
-    Requester(const Requester&) = delete;
-    Requester& operator=(const Requester&) = delete;
+    Requester& operator=(Requester&&) = delete;
 
     /// Sends the request. All requests of a turn are in one system call.
     void send(RemoteRequest& request);

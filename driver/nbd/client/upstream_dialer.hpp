@@ -32,8 +32,7 @@ struct DialResult {
 class UpstreamDialer {
   public:
     virtual ~UpstreamDialer() = default;
-    UpstreamDialer(const UpstreamDialer&) = delete;
-    UpstreamDialer& operator=(const UpstreamDialer&) = delete;
+    UpstreamDialer& operator=(UpstreamDialer&&) = delete;
 
     /// Begins an attempt, in which each connection takes `limit` at most. One attempt at a time.
     virtual void begin(std::chrono::milliseconds limit) = 0;
@@ -41,9 +40,6 @@ class UpstreamDialer {
     virtual std::optional<DialResult> result() = 0;
     /// Makes one connection at once, for a short look, where the server was last. Blocks up to the limit.
     virtual DialResult dial_now(std::chrono::milliseconds limit) = 0;
-
-  protected:
-    UpstreamDialer() = default;
 };
 
 /// The longest time for one connection.

@@ -66,8 +66,7 @@ class Handshake {
     /// Forms of replies beyond `replies_max` are refused as unknown options, as older servers do.
     explicit Handshake(const Exports& exports, HandshakeLimits limits = {},
                        TlsMode tls = TlsMode::off, ReplyForm replies_max = ReplyForm::extended);
-    Handshake(const Handshake&) = delete;
-    Handshake& operator=(const Handshake&) = delete;
+    Handshake& operator=(Handshake&&) = delete;
 
     /// The server's first message.
     [[nodiscard]] static std::array<std::byte, greeting_bytes> greeting();

@@ -46,8 +46,7 @@ class AsioTimer final : public Timer {
     explicit AsioTimer(asio::io_context& io) : state_(std::make_shared<State>(io)) {}
     // NOLINTNEXTLINE(bugprone-exception-escape): cancelling a steady_timer always succeeds
     ~AsioTimer() override { AsioTimer::cancel(); }
-    AsioTimer(const AsioTimer&) = delete;
-    AsioTimer& operator=(const AsioTimer&) = delete;
+    AsioTimer& operator=(AsioTimer&&) = delete;
 
     void start(std::chrono::nanoseconds after, std::function<void()> call) override {
         assert(call != nullptr);
@@ -82,8 +81,7 @@ class AsioSocket final : public StreamSocket {
     AsioSocket(asio::io_context& io, int family, int descriptor, Peer peer)
         : state_(std::make_shared<State>(io, family, descriptor)), peer_(std::move(peer)) {}
     ~AsioSocket() override { AsioSocket::close(); }
-    AsioSocket(const AsioSocket&) = delete;
-    AsioSocket& operator=(const AsioSocket&) = delete;
+    AsioSocket& operator=(AsioSocket&&) = delete;
 
     void async_read_some(std::span<std::byte> to, Received received) override {
         assert(!to.empty());
@@ -179,8 +177,7 @@ class AsioAcceptor final : public Acceptor {
         state_->acceptor.native_non_blocking(true, ignored);
     }
     ~AsioAcceptor() override { AsioAcceptor::close(); }
-    AsioAcceptor(const AsioAcceptor&) = delete;
-    AsioAcceptor& operator=(const AsioAcceptor&) = delete;
+    AsioAcceptor& operator=(AsioAcceptor&&) = delete;
 
     void async_accept(Accepted accepted) override {
         assert(!state_->closed);

@@ -30,8 +30,7 @@ class Worker;
 
 struct Export {
     Export(Worker& its_worker, ExportOptions options);
-    Export(const Export&) = delete;
-    Export& operator=(const Export&) = delete;
+    Export& operator=(Export&&) = delete;
 
     /// The information that a client gets in the handshake.
     [[nodiscard]] ExportInfo info() const;

@@ -30,8 +30,7 @@ class Listener {
 
     Listener(Executor& executor, std::unique_ptr<Acceptor> acceptor);
     ~Listener();
-    Listener(const Listener&) = delete;
-    Listener& operator=(const Listener&) = delete;
+    Listener& operator=(Listener&&) = delete;
 
     /// From now on `host` gets new clients.
     void start(Host& host);

@@ -56,8 +56,7 @@ class Negotiation : public std::enable_shared_from_this<Negotiation> {
     Negotiation(Host& host, Executor& executor, Offer offer, std::unique_ptr<StreamSocket> socket,
                 uint64_t number = 0);
     ~Negotiation();
-    Negotiation(const Negotiation&) = delete;
-    Negotiation& operator=(const Negotiation&) = delete;
+    Negotiation& operator=(Negotiation&&) = delete;
 
     void start(std::chrono::milliseconds deadline);
 

@@ -55,8 +55,7 @@ class Unpowered {
             log_line(exp_->device.name(), ": power on: ", error.what());
         }
     }
-    Unpowered(const Unpowered&) = delete;
-    Unpowered& operator=(const Unpowered&) = delete;
+    Unpowered& operator=(Unpowered&&) = delete;
 
     [[nodiscard]] Export& exp() const { return *exp_; }
     void power_on() {

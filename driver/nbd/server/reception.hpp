@@ -59,8 +59,7 @@ class Reception final : public Listener::Host, private Negotiation::Host {
 
     Reception(Executor& executor, Owner& owner, Names names, Rules rules);
     ~Reception() override;
-    Reception(const Reception&) = delete;
-    Reception& operator=(const Reception&) = delete;
+    Reception& operator=(Reception&&) = delete;
 
     /// Sets the rules for new clients.
     void set_rules(Rules rules);

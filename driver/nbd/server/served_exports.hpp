@@ -24,8 +24,7 @@ class ServedExports {
   public:
     explicit ServedExports(Workers& workers);
     ~ServedExports();
-    ServedExports(const ServedExports&) = delete;
-    ServedExports& operator=(const ServedExports&) = delete;
+    ServedExports& operator=(ServedExports&&) = delete;
 
     /// Adds an export. The next offer() puts it in the list of names.
     void add(ExportOptions options);

@@ -76,8 +76,7 @@ class Server final : private Reception::Owner {
     /// `executor` outlives the server. `source` replaces the workers for a simulator.
     Server(Executor& executor, const Options& options, WorkerSource source = {});
     ~Server() override;
-    Server(const Server&) = delete;
-    Server& operator=(const Server&) = delete;
+    Server& operator=(Server&&) = delete;
 
     /// Adds an export, on a worker that is made if needed. Call before start().
     void add(ExportOptions options);

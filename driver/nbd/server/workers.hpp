@@ -72,8 +72,7 @@ class Workers {
 
     Workers(const Options& options, WorkerSource source, Calls calls);
     ~Workers();
-    Workers(const Workers&) = delete;
-    Workers& operator=(const Workers&) = delete;
+    Workers& operator=(Workers&&) = delete;
 
     /// Starts all workers. Workers made later start at once.
     void start();

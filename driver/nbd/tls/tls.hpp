@@ -80,8 +80,7 @@ class TlsContext {
     static std::shared_ptr<const TlsContext> open_client(const TlsClientRules& rules);
 
     ~TlsContext();
-    TlsContext(const TlsContext&) = delete;
-    TlsContext& operator=(const TlsContext&) = delete;
+    TlsContext& operator=(TlsContext&&) = delete;
 
     /// Of a server.
     [[nodiscard]] TlsMode mode() const { return mode_; }

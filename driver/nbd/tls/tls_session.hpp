@@ -46,8 +46,7 @@ class TlsSession {
 
     explicit TlsSession(std::shared_ptr<const TlsContext> context);
     ~TlsSession();
-    TlsSession(const TlsSession&) = delete;
-    TlsSession& operator=(const TlsSession&) = delete;
+    TlsSession& operator=(TlsSession&&) = delete;
 
     // ---- To and from the socket ----
 

@@ -30,8 +30,7 @@ class Arena {
 
     Arena();
     ~Arena();
-    Arena(const Arena&) = delete;
-    Arena& operator=(const Arena&) = delete;
+    Arena& operator=(Arena&&) = delete;
 
     /// A piece of at least `bytes` (1 .. piece_bytes_max), or nullptr if its class has none free.
     std::byte* acquire(size_t bytes);

@@ -24,8 +24,7 @@ class ClientMemory {
   public:
     explicit ClientMemory(SharedMemory& shared) : shared_(shared) {}
     ~ClientMemory();
-    ClientMemory(const ClientMemory&) = delete;
-    ClientMemory& operator=(const ClientMemory&) = delete;
+    ClientMemory& operator=(ClientMemory&&) = delete;
 
     /// A request with `data_bytes` of memory.
     PendingRequest* acquire(uint32_t data_bytes);

@@ -22,8 +22,7 @@ class ClosingExports {
   public:
     explicit ClosingExports(Sessions& sessions) : sessions_(sessions) {}
     ~ClosingExports();
-    ClosingExports(const ClosingExports&) = delete;
-    ClosingExports& operator=(const ClosingExports&) = delete;
+    ClosingExports& operator=(ClosingExports&&) = delete;
 
     /// Closes the connections to the export with this serial, without waiting.
     void close_clients(uint64_t export_serial);

@@ -59,8 +59,7 @@ class Parser {
     };
 
     explicit Parser(const RequestRules& rules);
-    Parser(const Parser&) = delete;
-    Parser& operator=(const Parser&) = delete;
+    Parser& operator=(Parser&&) = delete;
 
     /// Where the next bytes go: one place or two. Valid until received() or next().
     [[nodiscard]] std::span<const iovec> places();

@@ -32,8 +32,7 @@ class Replies {
     static constexpr size_t send_bytes_max = size_t{1} << 20;
 
     explicit Replies(ReplyForm form);
-    Replies(const Replies&) = delete;
-    Replies& operator=(const Replies&) = delete;
+    Replies& operator=(Replies&&) = delete;
 
     /// Encodes the request's reply and appends it to the ready ones.
     void push(PendingRequest& request);

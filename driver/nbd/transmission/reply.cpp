@@ -37,8 +37,7 @@ class Heads {
         request_.head_bytes = static_cast<uint32_t>(at_ - request_.heads.data());
         assert(request_.head_bytes <= request_.heads.size());
     }
-    Heads(const Heads&) = delete;
-    Heads& operator=(const Heads&) = delete;
+    Heads& operator=(Heads&&) = delete;
 
     void simple(Error error) {
         const std::span<std::byte, simple_reply_bytes> to(at_, simple_reply_bytes);

@@ -25,8 +25,7 @@ class Reserve {
   public:
     Reserve() { request_.of_reserve = true; }
     ~Reserve();
-    Reserve(const Reserve&) = delete;
-    Reserve& operator=(const Reserve&) = delete;
+    Reserve& operator=(Reserve&&) = delete;
 
     PendingRequest* acquire(uint32_t data_bytes);
     void release(PendingRequest& request);

@@ -41,8 +41,7 @@ class Sessions {
     Sessions(Ring& ring, SessionsOwner& owner, Recorder& recorder)
         : ring_(ring), owner_(owner), recorder_(recorder) {}
     ~Sessions();
-    Sessions(const Sessions&) = delete;
-    Sessions& operator=(const Sessions&) = delete;
+    Sessions& operator=(Sessions&&) = delete;
 
     void open(Lane& lane, Arrival arrival);
 

@@ -21,8 +21,7 @@ class ClientMemory;
 class SharedMemory {
   public:
     SharedMemory();
-    SharedMemory(const SharedMemory&) = delete;
-    SharedMemory& operator=(const SharedMemory&) = delete;
+    SharedMemory& operator=(SharedMemory&&) = delete;
 
     /// A request for `client` with `bytes` of memory. A large piece that has room removes the
     /// client from the line.

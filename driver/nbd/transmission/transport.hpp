@@ -50,8 +50,7 @@ class Transport {
     static constexpr size_t places_max = 2;
 
     virtual ~Transport();
-    Transport(const Transport&) = delete;
-    Transport& operator=(const Transport&) = delete;
+    Transport& operator=(Transport&&) = delete;
 
     /// Receives available bytes into one place or two, the first place first.
     void receive(std::span<const iovec> places);

@@ -24,8 +24,7 @@ class TurnList;
 template <class Tag>
 class TurnEntry {
   public:
-    TurnEntry(const TurnEntry&) = delete;
-    TurnEntry& operator=(const TurnEntry&) = delete;
+    TurnEntry& operator=(TurnEntry&&) = delete;
 
     [[nodiscard]] bool is_listed() const { return list_ != nullptr; }
 
@@ -58,10 +57,8 @@ class TurnList {
     using Entry = TurnEntry<Tag>;
 
   public:
-    TurnList() = default;
     ~TurnList() { assert(empty()); }
-    TurnList(const TurnList&) = delete;
-    TurnList& operator=(const TurnList&) = delete;
+    TurnList& operator=(TurnList&&) = delete;
 
     [[nodiscard]] bool empty() const { return head_.next_ == &head_; }
     [[nodiscard]] bool has(const T& item) const { return entry_of(item).list_ == this; }

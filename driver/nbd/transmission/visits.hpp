@@ -19,8 +19,7 @@ class Visits {
   public:
     explicit Visits(Ring& ring) : ring_(ring) {}
     ~Visits();
-    Visits(const Visits&) = delete;
-    Visits& operator=(const Visits&) = delete;
+    Visits& operator=(Visits&&) = delete;
 
     /// The lane to the device, for one more client.
     Lane& open_lane(Export& exp);

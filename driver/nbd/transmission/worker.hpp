@@ -48,8 +48,7 @@ class Worker final : private SessionsOwner {
     explicit Worker(bool busy_wait = true, Kernel& kernel = linux_kernel(),
                     size_t recorder_records = Recorder::default_records);
     ~Worker();
-    Worker(const Worker&) = delete;
-    Worker& operator=(const Worker&) = delete;
+    Worker& operator=(Worker&&) = delete;
 
     /// Sets the function that the worker's thread calls after each closed connection. Call before
     /// start().

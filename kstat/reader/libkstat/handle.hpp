@@ -54,8 +54,7 @@ class Handle : public kstat_ctl_t {
     /// A handle without a chain; throws std::system_error.
     Handle();
     ~Handle();
-    Handle(const Handle&) = delete;
-    Handle& operator=(const Handle&) = delete;
+    Handle& operator=(Handle&&) = delete;
 
     /// Finds new and ended providers and merges their lists. True: the chain changed.
     bool update();

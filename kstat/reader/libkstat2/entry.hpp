@@ -16,8 +16,7 @@ using Data = decltype(Value::data);
 class Entry {
   public:
     Entry(std::string_view name, kstat2_nv_kind_t kind);
-    Entry(const Entry&) = delete;
-    Entry& operator=(const Entry&) = delete;
+    Entry& operator=(Entry&&) = delete;
 
     /// Both keep the address nv(); all memory that it pointed at before is freed.
     void set(Value value);

@@ -38,8 +38,7 @@ class Node : public kstat2_map_node {
   public:
     Node(Tree& tree, Node* parent, std::string uri);
     ~Node();
-    Node(const Node&) = delete;
-    Node& operator=(const Node&) = delete;
+    Node& operator=(Node&&) = delete;
 
     [[nodiscard]] Tree& tree() const { return tree_; }
     [[nodiscard]] Node* parent() const { return parent_; }

@@ -21,8 +21,7 @@ class Tree {
   public:
     Tree();
     ~Tree();
-    Tree(const Tree&) = delete;
-    Tree& operator=(const Tree&) = delete;
+    Tree& operator=(Tree&&) = delete;
 
     /// Recursive, because a callback may call the library again.
     [[nodiscard]] std::recursive_mutex& lock() { return lock_; }

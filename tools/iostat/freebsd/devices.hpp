@@ -17,8 +17,7 @@ class Devices {
     /// Refuses a match that is invalid for libdevstat.
     explicit Devices(const Options& options);
     ~Devices();
-    Devices(const Devices&) = delete;
-    Devices& operator=(const Devices&) = delete;
+    Devices& operator=(Devices&&) = delete;
 
     /// Reads all devices and selects. True if the shown devices or their positions have changed.
     bool look();
