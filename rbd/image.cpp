@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "base/log_line.hpp"
+#include "base/throw_errno.hpp"
 
 namespace blkscope::rbd {
 namespace {
@@ -164,8 +165,7 @@ std::shared_ptr<Image> open(const blkscope_rbd_table& table, const Place& place,
         opening->ended.wait_for(lock, patience, [&] { return opening->has_ended; });
     opening->abandoned = !in_time;
     if (in_time && opening->error == 0) return std::move(opening->image);
-    throw std::system_error(in_time ? -opening->error : ETIMEDOUT, std::generic_category(),
-                            place.text() + ": " + opening->step);
+    throw_errno(place.text() + ": " + opening->step, in_time ? -opening->error : ETIMEDOUT);
 }
 
 void close(std::shared_ptr<Image> image, std::unique_ptr<Operations> operations) {

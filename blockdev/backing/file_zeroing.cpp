@@ -7,8 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
 
+#include "base/throw_errno.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
@@ -21,9 +21,7 @@ constexpr uint64_t zeroes_bytes = uint64_t{1} << 20;
 const void* zeroes() {
     static const void* const memory = [] {
         void* made = mmap(nullptr, zeroes_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (made == MAP_FAILED) {
-            throw std::system_error(errno, std::generic_category(), "reserve memory for zeroes");
-        }
+        if (made == MAP_FAILED) throw_errno("reserve memory for zeroes");
         return made;
     }();
     return memory;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
+#include "base/throw_errno.hpp"
 #include "blockdev/backing/image_user.hpp"
 #include "blockdev/backing/loop_file.hpp"
 
@@ -119,7 +120,7 @@ bool Image::excludes(ImageUse use) const {
 
 bool Image::add(int descriptor, ImageUse use) {
     if (!locks_.is_open()) locks_ = open_again(descriptor, O_RDONLY);
-    if (!locks_.is_open()) throw std::system_error(errno, std::generic_category(), "open it again");
+    if (!locks_.is_open()) throw_errno("open it again");
     ++users(use);
     try {
         if (insists(use) || allowed(use, descriptor)) return true;
@@ -153,9 +154,7 @@ bool Image::take_exclusive(int descriptor) {
     assert(!exclusive_.is_open());
     // NFS gives an exclusive flock(2) only to a description that may write.
     exclusive_ = open_again(descriptor, S_ISBLK(is_.st_mode) ? O_RDWR | O_EXCL : O_RDWR);
-    if (!exclusive_.is_open() && errno != EBUSY) {
-        throw std::system_error(errno, std::generic_category(), "open it exclusively");
-    }
+    if (!exclusive_.is_open() && errno != EBUSY) throw_errno("open it exclusively");
     if (!exclusive_.is_open()) return false;
     if (S_ISBLK(is_.st_mode)) return take_loop_file(descriptor);
     return take_flock(exclusive_.get(), LOCK_EX) && !loop_device(is_);
@@ -268,9 +267,7 @@ std::shared_ptr<const ImageClaim> claim_image(int descriptor, const std::string&
                                               ImageUse use) {
     assert(descriptor >= 0);
     struct stat is {};
-    if (::fstat(descriptor, &is) != 0) {
-        throw std::system_error(errno, std::generic_category(), "stat " + name);
-    }
+    if (::fstat(descriptor, &is) != 0) throw_errno("stat " + name);
     const auto deadline = std::chrono::steady_clock::now() + patience;
     while (true) {
         Image* const image = Images::of_this_process().add(descriptor, is, name, use);

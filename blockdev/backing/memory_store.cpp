@@ -4,11 +4,10 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cerrno>
 #include <cstring>
 #include <string>
-#include <system_error>
 
+#include "base/throw_errno.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
@@ -30,8 +29,7 @@ MemoryStore::MemoryStore(uint64_t size_bytes)
     void* memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) {
-        throw std::system_error(errno, std::generic_category(),
-                                "reserve " + std::to_string(size_bytes) + " bytes of memory");
+        throw_errno("reserve " + std::to_string(size_bytes) + " bytes of memory");
     }
     memory_ = static_cast<std::byte*>(memory);
 }

@@ -11,11 +11,10 @@
 #include <unistd.h>
 
 #include <cassert>
-#include <cerrno>
 #include <fstream>
 #include <stdexcept>
-#include <system_error>
 
+#include "base/throw_errno.hpp"
 #include "blockdev/ring/kernel.hpp"
 
 namespace blkscope {
@@ -23,10 +22,6 @@ namespace {
 
 constexpr uint64_t stat_block_bytes = 512;
 constexpr uint32_t direct_block_bytes_fallback = 4096;  // if the kernel does not report it
-
-[[noreturn]] void fail(const std::string& what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
 
 // The alignment of direct I/O on a regular file.
 uint32_t direct_alignment(int fd) {
@@ -68,7 +63,7 @@ bool mapping_pays(int fd) {
 void measure(OpenFile& file) {
     assert(file.fd >= 0);
     struct stat info {};
-    if (fstat(file.fd, &info) < 0) fail("stat " + file.name);
+    if (fstat(file.fd, &info) < 0) throw_errno("stat " + file.name);
     file.regular = S_ISREG(info.st_mode);
     file.rotational = on_rotational_disk(S_ISBLK(info.st_mode) ? info.st_rdev : info.st_dev);
     if (file.regular) {
@@ -80,7 +75,7 @@ void measure(OpenFile& file) {
         int sector = 512;
         if (ioctl(file.fd, BLKGETSIZE64, &file.size_bytes) < 0 ||
             ioctl(file.fd, BLKSSZGET, &sector) < 0) {
-            fail("size " + file.name);
+            throw_errno("size " + file.name);
         }
         int protects = 0;
         if (!file.read_only && ioctl(file.fd, BLKROGET, &protects) == 0 && protects != 0) {
@@ -142,7 +137,7 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
     const int flags = O_CLOEXEC | O_NONBLOCK | (file.read_only ? O_RDONLY : O_RDWR) |
                       (file.direct ? O_DIRECT : 0);
     file.fd = ::open(path.c_str(), flags);
-    if (file.fd < 0) fail("open " + path);
+    if (file.fd < 0) throw_errno("open " + path);
     ::fcntl(file.fd, F_SETFL, flags & ~O_NONBLOCK);
     try {
         measure(file);

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <system_error>
+
+#include "base/throw_errno.hpp"
 
 namespace blkscope {
 
@@ -13,9 +13,7 @@ PageSet::PageSet(uint64_t pages) : bytes_((pages + word_bits - 1) / word_bits * 
     assert(pages > 0);
     void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        throw std::system_error(errno, std::generic_category(), "reserve memory for a page map");
-    }
+    if (memory == MAP_FAILED) throw_errno("reserve memory for a page map");
     words_ = static_cast<uint64_t*>(memory);
 }
 

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cerrno>
 #include <stdexcept>
-#include <system_error>
 
+#include "base/throw_errno.hpp"
 #include "blockdev/ring/set_up_failure.hpp"
 
 namespace blkscope {
@@ -37,7 +37,7 @@ Uring::~Uring() {
 
 void Uring::enable() {
     const int error = kernel_.enable(ring_);
-    if (error < 0) throw std::system_error(-error, std::generic_category(), "enable io_uring");
+    if (error < 0) throw_errno("enable io_uring", -error);
 }
 
 io_uring_sqe* Uring::entry() {

@@ -10,8 +10,9 @@
 #include <cerrno>
 #include <cstring>
 #include <span>
-#include <system_error>
 #include <utility>
+
+#include "base/throw_errno.hpp"
 
 namespace blkscope {
 namespace {
@@ -20,10 +21,6 @@ constexpr size_t message_bytes_max = 8192;
 constexpr size_t alignment = 4;
 
 using Message = std::vector<std::byte>;
-
-[[noreturn]] void fail(int error, const char* what) {
-    throw std::system_error(error, std::generic_category(), what);
-}
 
 template <class T>
 std::span<const std::byte> bytes_of(const T& value) {
@@ -76,11 +73,11 @@ T number(std::span<const std::byte> bytes) {
 }  // namespace
 
 NbdNetlink::NbdNetlink() : socket_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC)) {
-    if (!socket_.is_open()) fail(errno, "netlink");
+    if (!socket_.is_open()) throw_errno("netlink");
     sockaddr_nl address{};
     address.nl_family = AF_NETLINK;
     if (::bind(socket_.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) < 0) {
-        fail(errno, "netlink");
+        throw_errno("netlink");
     }
     find_family();
 }
@@ -88,7 +85,8 @@ NbdNetlink::NbdNetlink() : socket_(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC,
 Message NbdNetlink::receive() {
     Message message(message_bytes_max);
     const ssize_t bytes = ::recv(socket_.get(), message.data(), message.size(), 0);
-    if (bytes < static_cast<ssize_t>(sizeof(nlmsghdr))) fail(bytes < 0 ? errno : EPROTO, "netlink");
+    if (bytes < static_cast<ssize_t>(sizeof(nlmsghdr)))
+        throw_errno("netlink", bytes < 0 ? errno : EPROTO);
     message.resize(static_cast<size_t>(bytes));
     return message;
 }
@@ -100,9 +98,10 @@ void NbdNetlink::find_family() {
                      std::as_bytes(std::span(NBD_GENL_FAMILY_NAME)));
     auto* head = reinterpret_cast<nlmsghdr*>(message.data());
     head->nlmsg_len = static_cast<uint32_t>(message.size());
-    if (::send(socket_.get(), message.data(), message.size(), 0) < 0) fail(errno, "netlink");
+    if (::send(socket_.get(), message.data(), message.size(), 0) < 0) throw_errno("netlink");
     const Message reply = receive();
-    if (number<nlmsghdr>(reply).nlmsg_type == NLMSG_ERROR) fail(ENOENT, "the kernel's nbd driver");
+    if (number<nlmsghdr>(reply).nlmsg_type == NLMSG_ERROR)
+        throw_errno("the kernel's nbd driver", ENOENT);
     uint32_t group = 0;
     for_each_attribute(std::span(reply).subspan(NLMSG_HDRLEN + GENL_HDRLEN),
                        [&](int type, auto value) {
@@ -118,7 +117,7 @@ void NbdNetlink::find_family() {
     receive();  // the acknowledgement
     if (::setsockopt(socket_.get(), SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof group) <
         0) {
-        fail(errno, "netlink");
+        throw_errno("netlink");
     }
 }
 
@@ -127,7 +126,7 @@ int NbdNetlink::ask(Message message) {
     auto* head = reinterpret_cast<nlmsghdr*>(message.data());
     head->nlmsg_len = static_cast<uint32_t>(message.size());
     head->nlmsg_seq = ++sequence_;
-    if (::send(socket_.get(), message.data(), message.size(), 0) < 0) fail(errno, "netlink");
+    if (::send(socket_.get(), message.data(), message.size(), 0) < 0) throw_errno("netlink");
     for (;;) {
         const Message reply = receive();
         const auto answer = number<nlmsghdr>(reply);
@@ -143,7 +142,7 @@ void NbdNetlink::set_dead_timeout(uint32_t index, std::chrono::seconds dead_time
     append_attribute(message, NBD_ATTR_DEAD_CONN_TIMEOUT,
                      bytes_of(static_cast<uint64_t>(dead_timeout.count())));
     if (const int error = ask(message))
-        fail(error, "set the dead connection timeout of an nbd device");
+        throw_errno("set the dead connection timeout of an nbd device", error);
 }
 
 bool NbdNetlink::replace_connection(uint32_t index, int socket) {
@@ -156,7 +155,7 @@ bool NbdNetlink::replace_connection(uint32_t index, int socket) {
     append_attribute(message, NBD_ATTR_SOCKETS | NLA_F_NESTED, item);
     const int error = ask(message);
     if (error == ENOSPC) return false;
-    if (error != 0) fail(error, "connect an nbd device again");
+    if (error != 0) throw_errno("connect an nbd device again", error);
     return true;
 }
 

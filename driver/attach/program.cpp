@@ -7,20 +7,16 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/throw_errno.hpp"
 
 namespace blkscope {
 namespace {
 
 constexpr size_t output_bytes_max = 4096;
 constexpr int status_no_program = 127;
-
-[[noreturn]] void fail(int error, const std::string& what) {
-    throw std::system_error(error, std::generic_category(), what);
-}
 
 class FileActions {
   public:
@@ -61,7 +57,7 @@ std::string read_all(int fd) {
 int wait_for(pid_t child) {
     int status = 0;
     while (::waitpid(child, &status, 0) < 0) {
-        if (errno != EINTR) fail(errno, "wait for a program");
+        if (errno != EINTR) throw_errno("wait for a program");
     }
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
@@ -70,14 +66,14 @@ int wait_for(pid_t child) {
 
 ProgramResult run_program(const std::vector<std::string>& arguments) {
     std::array<int, 2> pipe{};
-    if (::pipe2(pipe.data(), O_CLOEXEC) < 0) fail(errno, "pipe");
+    if (::pipe2(pipe.data(), O_CLOEXEC) < 0) throw_errno("pipe");
     const Descriptor from(pipe[0]);
     Descriptor to(pipe[1]);
     pid_t child = 0;
     const int error = spawn(arguments, to.get(), child);
     to = Descriptor();  // the program has the only writing end now
     if (error == ENOENT) return {status_no_program, arguments[0] + ": not found"};
-    if (error != 0) fail(error, "run " + arguments[0]);
+    if (error != 0) throw_errno("run " + arguments[0], error);
     std::string output = read_all(from.get());
     return {wait_for(child), std::move(output)};
 }

@@ -9,9 +9,9 @@
 #include <climits>
 #include <cstdlib>
 #include <fstream>
-#include <system_error>
 
 #include "base/decimal.hpp"
+#include "base/throw_errno.hpp"
 #include "kstat/provider/publish.hpp"
 #include "kstat/registry/report.hpp"
 
@@ -159,16 +159,13 @@ zoneid_t Access::zone_of(const Peer& peer, const Place& place, const Place& our_
 
 void set_private_group(const std::string& group) {
     const auto found = find_group(group);
-    if (!found) {
-        throw std::system_error(ENOENT, std::generic_category(), "looking for the group " + group);
-    }
+    if (!found) throw_errno("looking for the group " + group, ENOENT);
     Access::of_this_process().set_private_group(*found);
 }
 
 void set_zone(int zone, const std::string& label) {
     if (Access::of_this_process().set_zone(zone, label)) return;
-    throw std::system_error(EINVAL, std::generic_category(),
-                            "giving zone " + std::to_string(zone) + " the label " + label);
+    throw_errno("giving zone " + std::to_string(zone) + " the label " + label, EINVAL);
 }
 
 }  // namespace blkscope::kstat

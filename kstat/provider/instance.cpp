@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/throw_errno.hpp"
 #include "kstat/provider/fork.hpp"
 #include "kstat/provider/run_directory.hpp"
 
@@ -66,9 +66,7 @@ class InstanceClaim::File {
         return false;
     }
 
-    [[noreturn]] void fail(int error) const {
-        throw std::system_error(error, std::generic_category(), what_);
-    }
+    [[noreturn]] void fail(int error) const { throw_errno(what_, error); }
 
   private:
     Descriptor open(const std::string& module) {

@@ -3,9 +3,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <exception>
-#include <system_error>
 #include <thread>
 
+#include "base/throw_errno.hpp"
 #include "kstat/provider/fork.hpp"
 #include "kstat/provider/publish.hpp"
 #include "kstat/provider/server.hpp"
@@ -46,9 +46,7 @@ Publication& Publication::of_this_process() {
 void Publication::serve_on(boost::asio::io_context& io) {
     watch_forks();
     const std::lock_guard lock(mutex_);
-    if (!server_.expired()) {
-        throw std::system_error(EALREADY, std::generic_category(), "publishing kstats");
-    }
+    if (!server_.expired()) throw_errno("publishing kstats", EALREADY);
     const auto server = std::make_shared<Server>(io);
     server->start();
     server_ = server;

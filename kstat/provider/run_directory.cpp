@@ -6,9 +6,9 @@
 
 #include <cerrno>
 #include <string>
-#include <system_error>
 
 #include "base/run_directory.hpp"
+#include "base/throw_errno.hpp"
 #include "kstat/provider/access.hpp"
 
 namespace blkscope::kstat {
@@ -26,14 +26,9 @@ void open_to_group(int directory) {
 Descriptor open_run_directory() {
     const std::string path = run_directory();
     const bool is_new = mkdir(path.c_str(), 0755) == 0;
-    if (!is_new && errno != EEXIST) {
-        throw std::system_error(errno, std::generic_category(), "making the run directory " + path);
-    }
+    if (!is_new && errno != EEXIST) throw_errno("making the run directory " + path);
     Descriptor directory(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory.get() < 0) {
-        throw std::system_error(errno, std::generic_category(),
-                                "opening the run directory " + path);
-    }
+    if (directory.get() < 0) throw_errno("opening the run directory " + path);
     if (is_new && geteuid() == 0 && path == machine_run_directory) open_to_group(directory.get());
     return directory;
 }

@@ -12,10 +12,10 @@
 #include <cerrno>
 #include <csignal>
 #include <map>
-#include <system_error>
 #include <vector>
 
 #include "base/run_directory.hpp"
+#include "base/throw_errno.hpp"
 #include "kstat/provider/access.hpp"
 #include "kstat/provider/reader_connection.hpp"
 #include "kstat/provider/run_directory.hpp"
@@ -26,14 +26,10 @@ namespace {
 
 constexpr auto look_around_every = std::chrono::seconds(2);
 
-[[noreturn]] void fail(const std::string& what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
-
 uint64_t random_identity() {
     uint64_t identity = 0;
     if (getrandom(&identity, sizeof identity, 0) != sizeof identity)
-        fail("drawing a random number");
+        throw_errno("drawing a random number");
     return identity;
 }
 
@@ -96,7 +92,7 @@ Server::~Server() {
 void Server::bind() {
     if (try_to_connect(directory_.get(), name_) == 0) {
         errno = EADDRINUSE;  // another pid namespace shares the directory
-        fail("publishing kstats as " + run_directory() + "/" + name_);
+        throw_errno("publishing kstats as " + run_directory() + "/" + name_);
     }
     const std::string temporary = temporary_name(owner_);
     unlinkat(directory_.get(), temporary.c_str(), 0);
@@ -104,7 +100,7 @@ void Server::bind() {
     const sockaddr_un address = socket_address(directory_.get(), temporary);
     if (socket.get() < 0 ||
         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
-        fail("making a socket in the run directory " + run_directory());
+        throw_errno("making a socket in the run directory " + run_directory());
     }
     // Every process that may enter the directory may read.
     if (fchmodat(directory_.get(), temporary.c_str(), 0666, 0) != 0 ||
@@ -113,7 +109,7 @@ void Server::bind() {
         const int error = errno;
         unlinkat(directory_.get(), temporary.c_str(), 0);
         errno = error;
-        fail("publishing kstats as " + run_directory() + "/" + name_);
+        throw_errno("publishing kstats as " + run_directory() + "/" + name_);
     }
     bound_ = true;
     acceptor_.assign(Protocol(), socket.release());

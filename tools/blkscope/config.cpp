@@ -10,8 +10,8 @@
 #include <set>
 #include <sstream>
 #include <stdexcept>
-#include <system_error>
 
+#include "base/throw_errno.hpp"
 #include "driver/nbd/server/allow_list.hpp"
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/strict_json.hpp"
@@ -255,9 +255,7 @@ ServiceConfig read_config(const std::string& path) {
     std::ostringstream text;
     // The operator << takes an empty file for a failure.
     if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-    if (in.bad() || !in.is_open() || !text) {
-        throw std::system_error(errno == 0 ? EIO : errno, std::generic_category(), "read " + path);
-    }
+    if (in.bad() || !in.is_open() || !text) throw_errno("read " + path, errno == 0 ? EIO : errno);
     return parse_config(text.str(), path);
 }
 

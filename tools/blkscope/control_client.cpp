@@ -21,10 +21,10 @@
 
 #include "base/descriptor.hpp"
 #include "base/run_directory.hpp"
+#include "base/throw_errno.hpp"
 #include "driver/nbd/server/peer.hpp"
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/control_socket.hpp"
-#include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/server_answer.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/options.hpp"

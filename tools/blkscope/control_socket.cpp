@@ -27,9 +27,9 @@
 #include "base/descriptor.hpp"
 #include "base/log_line.hpp"
 #include "base/run_directory.hpp"
+#include "base/throw_errno.hpp"
 #include "driver/nbd/server/log_limit.hpp"
 #include "kstat/provider/run_directory.hpp"
-#include "tools/blkscope/failure.hpp"
 #include "tools/program/json.hpp"
 #include "tools/program/options.hpp"
 

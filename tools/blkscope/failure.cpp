@@ -46,10 +46,6 @@ std::string_view remedy(int error, bool is_root) {
 
 }  // namespace
 
-void throw_errno(const std::string& what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
-
 std::string failure_text(const std::exception& failure, bool is_root) {
     if (dynamic_cast<const std::bad_alloc*>(&failure) != nullptr) return "out of memory";
     std::string text = failure.what();

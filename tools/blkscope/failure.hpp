@@ -11,9 +11,6 @@ namespace blkscope {
 /// The exit status after wrong usage.
 inline constexpr int bad_usage = 2;
 
-/// Throws errno as a std::system_error: "<what>: <why>".
-[[noreturn]] void throw_errno(const std::string& what);
-
 /// The exception's own text. Advice is added if the error number implies it and the text has none.
 /// The advice for root is not to become root.
 std::string failure_text(const std::exception& failure, bool is_root = geteuid() == 0);

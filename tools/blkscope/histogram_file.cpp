@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/descriptor.hpp"
-#include "tools/blkscope/failure.hpp"
+#include "base/throw_errno.hpp"
 #include "tools/program/foreign_json.hpp"
 
 namespace blkscope {

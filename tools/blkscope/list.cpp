@@ -2,13 +2,12 @@
 
 #include <fmt/format.h>
 
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
-#include <system_error>
 
+#include "base/throw_errno.hpp"
 #include "driver/attach/attach.hpp"
 #include "tools/program/json.hpp"
 #include "tools/program/kstats.hpp"
@@ -106,7 +105,7 @@ void list_attached() {
 
 void list(bool verbose) {
     const program::Chain chain(kstat_open());
-    if (!chain) throw std::system_error(errno, std::generic_category(), "list: read kstats");
+    if (!chain) throw_errno("list: read kstats");
     list_exports(chain.get(), verbose);
     list_attached();
 }

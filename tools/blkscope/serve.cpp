@@ -24,6 +24,7 @@
 #include "base/descriptor.hpp"
 #include "base/descriptor_limit.hpp"
 #include "base/log_line.hpp"
+#include "base/throw_errno.hpp"
 #include "driver/nbd/server/asio_executor.hpp"
 #include "driver/nbd/server/descriptors.hpp"
 #include "kstat/provider/publish.hpp"
@@ -53,9 +54,7 @@ constexpr std::chrono::seconds stop_time_max{60};
 // Sends what is printed to standard error. The program that handed us sockets may use the same
 // standard output: nbdcopy copies a device's bytes to it.
 void print_to_standard_error() {
-    if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0) {
-        throw std::system_error(errno, std::generic_category(), "serve: standard error");
-    }
+    if (dup2(STDERR_FILENO, STDOUT_FILENO) < 0) throw_errno("serve: standard error");
 }
 
 // The socket at standard input and output, moved to another descriptor. Printed text would else
@@ -70,9 +69,7 @@ int take_stdio() {
     }
     const int socket = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     const int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0) {
-        throw std::system_error(errno, std::generic_category(), "serve --stdio");
-    }
+    if (socket < 0 || null < 0 || dup2(null, STDIN_FILENO) < 0) throw_errno("serve --stdio");
     print_to_standard_error();
     close(null);
     return socket;

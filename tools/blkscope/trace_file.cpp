@@ -1,20 +1,19 @@
 #include "tools/blkscope/trace_file.hpp"
 
-#include <cerrno>
 #include <fstream>
 #include <iterator>
 #include <span>
 #include <stdexcept>
-#include <system_error>
 #include <utility>
 
+#include "base/throw_errno.hpp"
 #include "trace/readers.hpp"
 
 namespace blkscope {
 
 trace::Trace read_trace_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
-    if (!file) throw std::system_error(errno, std::generic_category(), path);
+    if (!file) throw_errno(path);
     const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
     auto trace = trace::decode_any(std::as_bytes(std::span(bytes)));
     if (!trace) throw std::runtime_error(path + ": " + trace.error());

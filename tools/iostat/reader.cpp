@@ -9,10 +9,10 @@
 #include <map>
 #include <optional>
 #include <set>
-#include <system_error>
 #include <tuple>
 
 #include "base/run_directory.hpp"
+#include "base/throw_errno.hpp"
 #include "tools/iostat/host.hpp"
 
 namespace blkscope::iostat {
@@ -90,13 +90,11 @@ bool Reader::refresh() {
         kc_.reset(kstat_open());
         if (!kc_) {
             if (errno == ENOENT) return false;  // no provider was ever started on this machine
-            throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
+            throw_errno("cannot open the kstats");
         }
     }
     const auto result = program::update(kc_.get());
-    if (result == program::Update::failed) {
-        throw std::system_error(errno, std::generic_category(), "cannot update the kstats");
-    }
+    if (result == program::Update::failed) throw_errno("cannot update the kstats");
     is_partial_ = result == program::Update::partial;
     return true;
 }

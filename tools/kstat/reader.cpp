@@ -5,9 +5,9 @@
 #include <chrono>
 #include <functional>
 #include <iterator>
-#include <system_error>
 #include <thread>
 
+#include "base/throw_errno.hpp"
 #include "tools/kstat/decode.hpp"
 #include "tools/kstat/select.hpp"
 
@@ -49,7 +49,7 @@ void Reader::refresh() {
     if (!kc_) {
         kstat_ctl_t* kc = nullptr;
         if (!succeeds([&] { return (kc = kstat_open()) != nullptr; })) {
-            throw std::system_error(errno, std::generic_category(), "cannot open the kstats");
+            throw_errno("cannot open the kstats");
         }
         kc_.reset(kc);
     }
@@ -57,9 +57,7 @@ void Reader::refresh() {
     const auto updated = [&] {
         return (result = program::update(kc_.get())) != program::Update::failed;
     };
-    if (!succeeds(updated)) {
-        throw std::system_error(errno, std::generic_category(), "cannot update the kstats");
-    }
+    if (!succeeds(updated)) throw_errno("cannot update the kstats");
     is_partial_ = result == program::Update::partial;
 }
 

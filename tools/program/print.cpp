@@ -5,6 +5,8 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "base/throw_errno.hpp"
+
 namespace blkscope::program {
 
 void print(std::string_view text, const char* doing) {
@@ -15,7 +17,7 @@ void print(std::string_view text, const char* doing) {
         } else if (errno == EPIPE) {
             throw OutputClosed(errno, std::generic_category(), doing);
         } else if (errno != EINTR) {
-            throw std::system_error(errno, std::generic_category(), doing);
+            throw_errno(doing);
         }
     }
 }

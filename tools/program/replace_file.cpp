@@ -12,15 +12,12 @@
 #include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/throw_errno.hpp"
 
 namespace blkscope::program {
 namespace {
 
 namespace fs = std::filesystem;
-
-[[noreturn]] void fail(const std::string& path) {
-    throw std::system_error(errno, std::generic_category(), path);
-}
 
 bool write_all(int fd, std::string_view content) {
     while (!content.empty()) {
@@ -89,7 +86,7 @@ std::string target_of(const std::string& path) {
 
 void write_in_place(const std::string& path, std::string_view content) {
     const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
-    if (!file.is_open() || !write_all(file.get(), content)) fail(path);
+    if (!file.is_open() || !write_all(file.get(), content)) throw_errno(path);
 }
 
 }  // namespace
@@ -97,24 +94,24 @@ void write_in_place(const std::string& path, std::string_view content) {
 void replace_file(const std::string& path, std::string_view content) {
     const auto old = status_of(path);
     if (is_written_in_place(path, old)) return write_in_place(path, content);
-    if (old && ::access(path.c_str(), W_OK) != 0) fail(path);
+    if (old && ::access(path.c_str(), W_OK) != 0) throw_errno(path);
     const std::string target = target_of(path);
     NewFile made(target);
     const bool no_place = !made.is_open() && (errno == EACCES || errno == ENAMETOOLONG);
     if (no_place) return write_in_place(path, content);
-    if (!made.is_open()) fail(path);
+    if (!made.is_open()) throw_errno(path);
     if (!(old ? made.take_rights_of(*old) : made.take_usual_rights()) || !made.write(content) ||
         !made.rename_to(target)) {
-        fail(path);
+        throw_errno(path);
     }
 }
 
 void require_replaceable(const std::string& path) {
     if (const auto old = status_of(path)) {
         if (S_ISDIR(old->st_mode)) errno = EISDIR;
-        if (S_ISDIR(old->st_mode) || ::access(path.c_str(), W_OK) != 0) fail(path);
+        if (S_ISDIR(old->st_mode) || ::access(path.c_str(), W_OK) != 0) throw_errno(path);
     } else if (const NewFile tried(path); !tried.is_open()) {
-        fail(path);
+        throw_errno(path);
     }
 }
 

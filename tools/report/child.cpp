@@ -9,7 +9,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <system_error>
+
+#include "base/throw_errno.hpp"
 
 namespace blkscope::report {
 
@@ -34,13 +35,9 @@ Child::Child(const std::vector<std::string>& command) {
     const int error =
         posix_spawnp(&pid_, arguments[0], nullptr, &attributes, arguments.data(), environ);
     posix_spawnattr_destroy(&attributes);
-    if (error != 0) {
-        throw std::system_error(error, std::generic_category(), "report: run " + command.front());
-    }
+    if (error != 0) throw_errno("report: run " + command.front(), error);
     process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, pid_, 0)));
-    if (!process_.is_open()) {
-        throw std::system_error(errno, std::generic_category(), "report: watch the command");
-    }
+    if (!process_.is_open()) throw_errno("report: watch the command");
 }
 
 std::optional<int> Child::wait(std::chrono::milliseconds time) {

@@ -1,7 +1,6 @@
 #include "tools/report/report.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <ctime>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/throw_errno.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/duration.hpp"
 #include "tools/check/judge.hpp"
@@ -204,7 +204,7 @@ std::string read_file(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
     std::ostringstream text;
     text << file.rdbuf();
-    if (!file) throw std::system_error(errno, std::generic_category(), "report: read " + path);
+    if (!file) throw_errno("report: read " + path);
     return text.str();
 }
 

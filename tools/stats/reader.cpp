@@ -1,10 +1,9 @@
 #include "tools/stats/reader.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <system_error>
 #include <utility>
 
+#include "base/throw_errno.hpp"
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/program/kstats.hpp"
 
@@ -57,7 +56,7 @@ void read_histograms(std::vector<Device>& devices) {
 
 std::vector<Device> read_devices(const std::vector<std::string>& names) {
     const program::Chain chain(kstat_open());
-    if (!chain) throw std::system_error(errno, std::generic_category(), "stats: read kstats");
+    if (!chain) throw_errno("stats: read kstats");
     std::vector<Device> devices;
     for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (!is_wanted(*ksp, names) || kstat_read(chain.get(), ksp, nullptr) < 0) continue;

@@ -7,16 +7,16 @@
 
 #include <array>
 #include <cerrno>
-#include <system_error>
 
 #include "base/clock.hpp"
+#include "base/throw_errno.hpp"
 
 namespace blkscope::top {
 
 namespace {
 
 int checked(int result, const char* what) {
-    if (result < 0) throw std::system_error(errno, std::generic_category(), what);
+    if (result < 0) throw_errno(what);
     return result;
 }
 
@@ -71,7 +71,7 @@ Event Events::wait() {
     std::array<pollfd, 3> polled{pollfd{signals_.get(), POLLIN, 0}, pollfd{timer_.get(), POLLIN, 0},
                                  pollfd{input, POLLIN, 0}};
     while (poll(polled.data(), polled.size(), -1) < 0) {
-        if (errno != EINTR) throw std::system_error(errno, std::generic_category(), "top: poll");
+        if (errno != EINTR) throw_errno("top: poll");
     }
     Event event;
     event.signal = take_signal();

@@ -14,9 +14,9 @@
 #include <map>
 #include <optional>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
+#include "base/throw_errno.hpp"
 #include "tools/web/channel.hpp"
 
 namespace blkscope::web {
@@ -30,10 +30,6 @@ constexpr std::chrono::milliseconds accept_pause{100};  // while there is no des
 constexpr size_t accepts_per_turn = 64;
 constexpr int receives_per_turn = 4;
 constexpr size_t drained_bytes_max = size_t{1} << 20;
-
-[[noreturn]] void fail(const char* what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
 
 bool would_block(int error) {
     return error == EAGAIN || error == EWOULDBLOCK;
@@ -117,7 +113,7 @@ Server::Loop::Loop(Descriptor listener, Handler& handler, const ServerLimits& li
       tls_(std::move(tls)),
       epoll_(epoll_create1(EPOLL_CLOEXEC)),
       stop_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (!epoll_.is_open() || !stop_.is_open()) fail("web: cannot make an epoll");
+    if (!epoll_.is_open() || !stop_.is_open()) throw_errno("web: cannot make an epoll");
     watch(EPOLL_CTL_ADD, listener_.get(), EPOLLIN, &listener_);
     watch(EPOLL_CTL_ADD, stop_.get(), EPOLLIN, &stop_);
 }
@@ -130,7 +126,7 @@ bool Server::Loop::watched(int operation, int descriptor, uint32_t events, void*
 }
 
 void Server::Loop::watch(int operation, int descriptor, uint32_t events, void* data) const {
-    if (!watched(operation, descriptor, events, data)) fail("web: cannot watch a socket");
+    if (!watched(operation, descriptor, events, data)) throw_errno("web: cannot watch a socket");
 }
 
 void Server::Loop::watch(Connection& connection, uint32_t events) const {
@@ -148,7 +144,7 @@ void Server::Loop::run(int end) {
     std::array<epoll_event, 64> events;
     for (;;) {
         const int count = epoll_wait(epoll_.get(), events.data(), events.size(), timeout_ms());
-        if (count < 0 && errno != EINTR) fail("web: cannot wait for clients");
+        if (count < 0 && errno != EINTR) throw_errno("web: cannot wait for clients");
         for (int i = 0; i < count; ++i) {
             const epoll_event& event = events[static_cast<size_t>(i)];
             if (event.data.ptr == &stop_) return;

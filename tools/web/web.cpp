@@ -13,9 +13,9 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
-#include <system_error>
 
 #include "base/descriptor.hpp"
+#include "base/throw_errno.hpp"
 #include "tools/program/print.hpp"
 #include "tools/web/access.hpp"
 #include "tools/web/pages.hpp"
@@ -28,7 +28,7 @@ namespace {
 constexpr int backlog = 128;
 
 [[noreturn]] void fail_to_listen(const std::string& where) {
-    throw std::system_error(errno, std::generic_category(), "web: cannot listen on " + where);
+    throw_errno("web: cannot listen on " + where);
 }
 
 // The file of a socket that no process listens on is of an earlier server.
@@ -109,12 +109,10 @@ Descriptor ending_signals() {
     sigemptyset(&signals);
     for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
     if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
-        throw std::system_error(error, std::generic_category(), "web: cannot block signals");
+        throw_errno("web: cannot block signals", error);
     }
     Descriptor descriptor(signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
-    if (!descriptor.is_open()) {
-        throw std::system_error(errno, std::generic_category(), "web: cannot wait for signals");
-    }
+    if (!descriptor.is_open()) throw_errno("web: cannot wait for signals");
     return descriptor;
 }
 

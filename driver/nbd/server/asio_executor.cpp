@@ -20,6 +20,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/throw_errno.hpp"
 #include "driver/nbd/server/listening_socket.hpp"
 
 namespace blkscope::nbd {
@@ -257,7 +258,7 @@ class AsioAcceptor final : public Acceptor {
 };
 
 [[noreturn]] void rethrow(const boost::system::system_error& failure, const std::string& what) {
-    throw std::system_error(errno_of(failure.code()), std::generic_category(), what);
+    throw_errno(what, errno_of(failure.code()));
 }
 
 // For a socket that this program has made.

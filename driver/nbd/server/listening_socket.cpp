@@ -18,10 +18,10 @@
 #include <cstddef>
 #include <filesystem>
 #include <stdexcept>
-#include <system_error>
 #include <thread>
 
 #include "base/descriptor.hpp"
+#include "base/throw_errno.hpp"
 #include "driver/nbd/server/peer.hpp"
 
 namespace blkscope::nbd {
@@ -38,10 +38,6 @@ struct Address {
 
     sockaddr* get() { return reinterpret_cast<sockaddr*>(&storage); }
 };
-
-[[noreturn]] void fail(const std::string& what) {
-    throw std::system_error(errno, std::generic_category(), what);
-}
 
 // The caller has checked that `path` fits.
 Address unix_address(const std::string& path) {
@@ -156,9 +152,7 @@ void remove_stale_socket(const std::string& path) {
 
 ListeningSocket listening_unix_socket(const std::string& path) {
     const std::string what = "listen on " + path;
-    if (path.size() >= sizeof(sockaddr_un::sun_path)) {
-        throw std::system_error(ENAMETOOLONG, std::generic_category(), what);
-    }
+    if (path.size() >= sizeof(sockaddr_un::sun_path)) throw_errno(what, ENAMETOOLONG);
     const Descriptor lock = lock_folder_of(path);
     remove_stale_socket_locked(path);
     Descriptor socket(::socket(AF_UNIX, socket_type, 0));
@@ -166,7 +160,7 @@ ListeningSocket listening_unix_socket(const std::string& path) {
     if (!socket.is_open() || ::bind(socket.get(), address.get(), address.bytes) < 0 ||
         ::listen(socket.get(), SOMAXCONN) < 0) {
         if (errno == EADDRINUSE && is_no_socket(path)) errno = EEXIST;
-        fail(what);
+        throw_errno(what);
     }
     return {.descriptor = socket.release(),
             .address = {.socket_path = path},
@@ -184,10 +178,10 @@ ListeningSocket listening_tcp_socket(const std::string& host, uint16_t port) {
         setsockopt(socket.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) < 0 ||
         ::bind(socket.get(), address.get(), address.bytes) < 0 ||
         ::listen(socket.get(), SOMAXCONN) < 0) {
-        fail(what);
+        throw_errno(what);
     }
     Address bound;
-    if (getsockname(socket.get(), bound.get(), &bound.bytes) < 0) fail(what);
+    if (getsockname(socket.get(), bound.get(), &bound.bytes) < 0) throw_errno(what);
     return {.descriptor = socket.release(),
             .address = {.host = host, .port = Peer::of_address(bound.storage).port}};
 }

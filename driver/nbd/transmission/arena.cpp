@@ -4,8 +4,8 @@
 
 #include <bit>
 #include <cassert>
-#include <cerrno>
-#include <system_error>
+
+#include "base/throw_errno.hpp"
 
 namespace blkscope {
 namespace {
@@ -27,9 +27,7 @@ Arena::Arena() : classes_{{{4096, 2048, {}}, {32768, 256, {}}, {slot_bytes_max, 
     for (const Class& c : classes_) memory_bytes_ += c.slot_bytes * c.slots;
     void* memory = mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        throw std::system_error(errno, std::generic_category(), "reserve memory for requests");
-    }
+    if (memory == MAP_FAILED) throw_errno("reserve memory for requests");
     memory_ = static_cast<std::byte*>(memory);
     std::byte* at = memory_;
     for (Class& c : classes_) {

@@ -8,10 +8,10 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
-#include <system_error>
 #include <thread>
 
 #include "base/run_directory.hpp"
+#include "base/throw_errno.hpp"
 #include "kstat/reader/libkstat/reserved.hpp"
 
 namespace blkscope::kstat {
@@ -46,7 +46,7 @@ Handle::Handle() : kstat_ctl_t{0, nullptr, -1} {
     const std::string path = run_directory();
     kc_kd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (kc_kd < 0 && errno == ENOENT) kc_kd = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (kc_kd < 0) throw std::system_error(errno, std::generic_category(), path);
+    if (kc_kd < 0) throw_errno(path);
     for (const kstat_t& own : {headers_kstat(), types_kstat()}) add(nullptr, own);
 }
 

@@ -1,10 +1,10 @@
 #include "kstat/reader/libkstat2/handle.hpp"
 
 #include <cerrno>
-#include <system_error>
 #include <utility>
 
 #include "base/run_directory.hpp"
+#include "base/throw_errno.hpp"
 
 namespace blkscope::kstat2::reader {
 
@@ -32,9 +32,7 @@ void Handle::update() {
 
 void Handle::follow_providers() {
     const int error = directories_.reopen();
-    if (error != 0 && error != ENOENT) {
-        throw std::system_error(error, std::generic_category(), run_directory());
-    }
+    if (error != 0 && error != ENOENT) throw_errno(run_directory(), error);
     kstat::look_around(directories_, providers_);
     for (auto& [name, provider] : providers_) {
         if (provider.is_gone() || provider.was_replaced()) is_stale_ |= provider.forget();
