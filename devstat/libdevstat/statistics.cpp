@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstdarg>
+#include <variant>
 
 #include "devstat/libdevstat/errors.hpp"
 
@@ -58,7 +59,7 @@ class Interval {
         return sum;
     }
 
-    [[nodiscard]] long double busy_time() const {
+    [[nodiscard]] long double busy_time(Kind = all) const {
         return since(now_.busy_time, before_ != nullptr ? &before_->busy_time : nullptr);
     }
 
@@ -71,8 +72,12 @@ class Interval {
         return ratio(duration(kind) * 1000, static_cast<long double>(transfers(kind)));
     }
 
-    [[nodiscard]] long double per_second(uint64_t count) const {
-        return ratio(static_cast<long double>(count), etime_);
+    [[nodiscard]] long double transfers_per_second(Kind kind) const {
+        return ratio(static_cast<long double>(transfers(kind)), etime_);
+    }
+
+    [[nodiscard]] long double blocks_per_second(Kind kind) const {
+        return ratio(static_cast<long double>(blocks(kind)), etime_);
     }
 
     [[nodiscard]] long double mb_per_second(Kind kind) const {
@@ -80,13 +85,13 @@ class Interval {
     }
 
     // No check for zero: an interval of no length has no busy share, and the figure shows this.
-    [[nodiscard]] long double busy_pct() const {
+    [[nodiscard]] long double busy_pct(Kind) const {
         const long double busy = busy_time();
         return (busy < 0 ? 0 : busy) / etime_ * 100;
     }
 
     // 32 bits, as in the counts, so that their wrapping has no effect.
-    [[nodiscard]] uint64_t queue_length() const { return now_.start_count - now_.end_count; }
+    [[nodiscard]] uint64_t queue_length(Kind) const { return now_.start_count - now_.end_count; }
 
   private:
     static long double since(const bintime& now, const bintime* before) {
@@ -98,108 +103,71 @@ class Interval {
     long double etime_;
 };
 
-enum class Quantity {
-    bytes,
-    transfers,
-    blocks,
-    kb_per_transfer,
-    transfers_per_second,
-    mb_per_second,
-    blocks_per_second,
-    ms_per_transaction,
-    duration,
-    skip,
-    busy_pct,
-    queue_length,
-    busy_time
-};
+using Count = uint64_t (Interval::*)(Kind) const;
+using Figure = long double (Interval::*)(Kind) const;
 
 struct Metric {
-    Quantity quantity;
+    std::variant<std::monostate, Count, Figure> figure;  // none: the metric is skipped
     Kind kind;
 };
 
 // In the order of devstat_metric, from DSM_TOTAL_BYTES on.
 constexpr std::array<Metric, DSM_MAX - 1> metrics{{
-    {Quantity::bytes, all},
-    {Quantity::bytes, read},
-    {Quantity::bytes, write},
-    {Quantity::transfers, all},
-    {Quantity::transfers, read},
-    {Quantity::transfers, write},
-    {Quantity::transfers, other},
-    {Quantity::blocks, all},
-    {Quantity::blocks, read},
-    {Quantity::blocks, write},
-    {Quantity::kb_per_transfer, all},
-    {Quantity::kb_per_transfer, read},
-    {Quantity::kb_per_transfer, write},
-    {Quantity::transfers_per_second, all},
-    {Quantity::transfers_per_second, read},
-    {Quantity::transfers_per_second, write},
-    {Quantity::transfers_per_second, other},
-    {Quantity::mb_per_second, all},
-    {Quantity::mb_per_second, read},
-    {Quantity::mb_per_second, write},
-    {Quantity::blocks_per_second, all},
-    {Quantity::blocks_per_second, read},
-    {Quantity::blocks_per_second, write},
-    {Quantity::ms_per_transaction, all},
-    {Quantity::ms_per_transaction, read},
-    {Quantity::ms_per_transaction, write},
-    {Quantity::skip, all},
-    {Quantity::bytes, freed},
-    {Quantity::transfers, freed},
-    {Quantity::blocks, freed},
-    {Quantity::kb_per_transfer, freed},
-    {Quantity::mb_per_second, freed},
-    {Quantity::transfers_per_second, freed},
-    {Quantity::blocks_per_second, freed},
-    {Quantity::ms_per_transaction, other},
-    {Quantity::ms_per_transaction, freed},
-    {Quantity::busy_pct, all},
-    {Quantity::queue_length, all},
-    {Quantity::duration, all},
-    {Quantity::duration, read},
-    {Quantity::duration, write},
-    {Quantity::duration, freed},
-    {Quantity::duration, other},
-    {Quantity::busy_time, all},
+    {&Interval::bytes, all},
+    {&Interval::bytes, read},
+    {&Interval::bytes, write},
+    {&Interval::transfers, all},
+    {&Interval::transfers, read},
+    {&Interval::transfers, write},
+    {&Interval::transfers, other},
+    {&Interval::blocks, all},
+    {&Interval::blocks, read},
+    {&Interval::blocks, write},
+    {&Interval::kb_per_transfer, all},
+    {&Interval::kb_per_transfer, read},
+    {&Interval::kb_per_transfer, write},
+    {&Interval::transfers_per_second, all},
+    {&Interval::transfers_per_second, read},
+    {&Interval::transfers_per_second, write},
+    {&Interval::transfers_per_second, other},
+    {&Interval::mb_per_second, all},
+    {&Interval::mb_per_second, read},
+    {&Interval::mb_per_second, write},
+    {&Interval::blocks_per_second, all},
+    {&Interval::blocks_per_second, read},
+    {&Interval::blocks_per_second, write},
+    {&Interval::ms_per_transaction, all},
+    {&Interval::ms_per_transaction, read},
+    {&Interval::ms_per_transaction, write},
+    {{}, all},
+    {&Interval::bytes, freed},
+    {&Interval::transfers, freed},
+    {&Interval::blocks, freed},
+    {&Interval::kb_per_transfer, freed},
+    {&Interval::mb_per_second, freed},
+    {&Interval::transfers_per_second, freed},
+    {&Interval::blocks_per_second, freed},
+    {&Interval::ms_per_transaction, other},
+    {&Interval::ms_per_transaction, freed},
+    {&Interval::busy_pct, all},
+    {&Interval::queue_length, all},
+    {&Interval::duration, all},
+    {&Interval::duration, read},
+    {&Interval::duration, write},
+    {&Interval::duration, freed},
+    {&Interval::duration, other},
+    {&Interval::busy_time, all},
 }};
-static_assert(metrics[DSM_SKIP - 1].quantity == Quantity::skip);
-static_assert(metrics[DSM_QUEUE_LENGTH - 1].quantity == Quantity::queue_length);
+static_assert(metrics[DSM_SKIP - 1].figure.index() == 0);
+static_assert(metrics[DSM_QUEUE_LENGTH - 1].figure.index() == 1);  // a count between shares
 
 // `to` is a uint64_t or a long double, whichever the metric's figure is.
 void compute(const Interval& interval, const Metric& metric, void* to) {
-    const auto set = [to](auto figure) { *static_cast<decltype(figure)*>(to) = figure; };
-    const Kind kind = metric.kind;
-    switch (metric.quantity) {
-        case Quantity::bytes:
-            return set(interval.bytes(kind));
-        case Quantity::transfers:
-            return set(interval.transfers(kind));
-        case Quantity::blocks:
-            return set(interval.blocks(kind));
-        case Quantity::kb_per_transfer:
-            return set(interval.kb_per_transfer(kind));
-        case Quantity::transfers_per_second:
-            return set(interval.per_second(interval.transfers(kind)));
-        case Quantity::mb_per_second:
-            return set(interval.mb_per_second(kind));
-        case Quantity::blocks_per_second:
-            return set(interval.per_second(interval.blocks(kind)));
-        case Quantity::ms_per_transaction:
-            return set(interval.ms_per_transaction(kind));
-        case Quantity::duration:
-            return set(interval.duration(kind));
-        case Quantity::skip:
-            return;
-        case Quantity::busy_pct:
-            return set(interval.busy_pct());
-        case Quantity::queue_length:
-            return set(interval.queue_length());
-        case Quantity::busy_time:
-            return set(interval.busy_time());
+    const auto set = [&](auto figure) { *static_cast<decltype(figure)*>(to) = figure; };
+    if (const auto* count = std::get_if<Count>(&metric.figure)) {
+        set((interval.**count)(metric.kind));
+    } else if (const auto* figure = std::get_if<Figure>(&metric.figure)) {
+        set((interval.**figure)(metric.kind));
     }
 }
 
