@@ -16,6 +16,7 @@
 // Source:    the NBD protocol document, "Values" and "Transmission phase".
 #pragma once
 
+#include <array>
 #include <cassert>
 #include <cerrno>
 #include <concepts>
@@ -127,7 +128,7 @@ inline constexpr uint16_t block_status_payload = 1 << 12;
 /// The commands of the transmission phase. A client may send any other number, too.
 ///
 /// A new command needs, in driver/nbd/transmission:
-///   - a case in op_of(), which may need a new Buf::Op;
+///   - a case in op_of(), which may need a new Buf::Op, and then a place in op_commands;
 ///   - a case in RequestRules::refusal_of_range() and RequestRules::allowed_flags();
 ///   - a look at writes(), data_bytes() and payload_bytes(), which name single commands;
 ///   - a reply, if it is more than an error number: encode_reply();
@@ -144,6 +145,11 @@ enum class Command : uint16_t {
     block_status = 7,
     resize = 8,
 };
+
+/// The command of each operation, in the order of Buf::Op and trace::Op.
+inline constexpr std::array op_commands{Command::read,        Command::write,        Command::flush,
+                                        Command::trim,        Command::write_zeroes, Command::cache,
+                                        Command::block_status};
 
 /// Flags of one request.
 namespace command_flag {

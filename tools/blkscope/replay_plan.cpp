@@ -21,24 +21,9 @@ constexpr uint64_t write_bytes_max = uint64_t{64} << 20;
 constexpr uint64_t places = uint64_t{1} << 20;
 
 nbd::Command command_of(trace::Op op) {
-    switch (op) {
-        case trace::Op::read:
-            return nbd::Command::read;
-        case trace::Op::write:
-            return nbd::Command::write;
-        case trace::Op::flush:
-            return nbd::Command::flush;
-        case trace::Op::trim:
-            return nbd::Command::trim;
-        case trace::Op::write_zeroes:
-            return nbd::Command::write_zeroes;
-        case trace::Op::cache:
-            return nbd::Command::cache;
-        case trace::Op::block_status:
-            return nbd::Command::block_status;
-    }
-    assert(false);
-    return nbd::Command::read;
+    static_assert(nbd::op_commands.size() == trace::op_names.size());
+    assert(op <= trace::last_op);
+    return nbd::op_commands[static_cast<size_t>(op)];
 }
 
 struct Ability {

@@ -12,24 +12,9 @@ namespace {
 constexpr uint64_t compact_bytes_max = uint64_t{1} << 31;
 
 Command command_of(Buf::Op op) {
-    switch (op) {
-        case Buf::Op::read:
-            return Command::read;
-        case Buf::Op::write:
-            return Command::write;
-        case Buf::Op::flush:
-            return Command::flush;
-        case Buf::Op::trim:
-            return Command::trim;
-        case Buf::Op::write_zeroes:
-            return Command::write_zeroes;
-        case Buf::Op::cache:
-            return Command::cache;
-        case Buf::Op::block_status:
-            return Command::block_status;
-    }
-    assert(false);
-    return Command::disc;
+    static_assert(op_commands.size() == Buf::op_count);
+    assert(op <= Buf::Op::last);
+    return op_commands[static_cast<size_t>(op)];
 }
 
 uint16_t flags_of(const Buf& buf) {
