@@ -2,17 +2,14 @@
 
 #include <sys/eventfd.h>
 
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
-#include <string>
 #include <system_error>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/log_line.hpp"

@@ -5,7 +5,6 @@
 #include <array>
 #include <atomic>
 #include <cassert>
-#include <cerrno>
 #include <string>
 #include <system_error>
 #include <thread>

@@ -1,7 +1,6 @@
 #include "blockdev/accounting/clients.hpp"
 
 #include <cassert>
-#include <utility>
 
 namespace blkscope {
 

@@ -1,7 +1,6 @@
 #include "blockdev/device/controls.hpp"
 
 #include <cassert>
-#include <utility>
 
 #include "base/log_line.hpp"
 #include "blockdev/accounting/accounting.hpp"

@@ -1,7 +1,6 @@
 #include "blockdev/device/lane_alarms.hpp"
 
 #include <algorithm>
-#include <cassert>
 
 #include "blockdev/device/detours.hpp"
 #include "blockdev/device/lane.hpp"

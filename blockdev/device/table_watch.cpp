@@ -1,6 +1,5 @@
 #include "blockdev/device/table_watch.hpp"
 
-#include <span>
 #include <utility>
 
 #include "base/log_line.hpp"

@@ -1,6 +1,5 @@
 #include "blockdev/model/limits.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <limits>
 

@@ -9,9 +9,7 @@
 #include <memory>
 #include <span>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "blockdev/accounting/accounting.hpp"
 #include "blockdev/accounting/request_histograms.hpp"

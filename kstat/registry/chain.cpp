@@ -1,7 +1,6 @@
 #include "kstat/registry/chain.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <new>

@@ -6,7 +6,6 @@
 #include <fstream>
 #include <initializer_list>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <set>
 #include <sstream>
 #include <stdexcept>

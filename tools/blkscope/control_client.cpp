@@ -19,7 +19,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "base/run_directory.hpp"
 #include "base/throw_errno.hpp"
 #include "driver/nbd/server/peer.hpp"

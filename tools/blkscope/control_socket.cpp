@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cassert>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
 #include <list>
 #include <mutex>
@@ -24,7 +23,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/descriptor.hpp"
 #include "base/log_line.hpp"
 #include "base/run_directory.hpp"
 #include "base/throw_errno.hpp"

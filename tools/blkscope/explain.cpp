@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "tools/blkscope/explain_chain.hpp"
 #include "tools/blkscope/stage_line.hpp"

@@ -15,7 +15,6 @@
 #include <exception>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>

@@ -5,14 +5,11 @@
 #include <algorithm>
 #include <cassert>
 #include <filesystem>
-#include <memory>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 
 #include "base/log_line.hpp"
 #include "blockdev/accounting/histogram_switch.hpp"
-#include "blockdev/backing/backing.hpp"
 #include "blockdev/backing/crash_backing.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"

@@ -1,6 +1,5 @@
 #include "tools/check/check.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 #include <stdexcept>

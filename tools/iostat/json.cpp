@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "tools/iostat/columns.hpp"
-#include "tools/program/json.hpp"
 
 namespace blkscope::iostat {
 

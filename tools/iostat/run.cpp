@@ -7,9 +7,7 @@
 #include <ctime>
 #include <optional>
 #include <stdexcept>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "tools/iostat/format.hpp"
 #include "tools/iostat/histogram_reader.hpp"

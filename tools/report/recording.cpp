@@ -1,7 +1,6 @@
 #include "tools/report/recording.hpp"
 
 #include <algorithm>
-#include <utility>
 
 namespace blkscope::report {
 

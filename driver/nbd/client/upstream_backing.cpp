@@ -5,9 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <utility>
-#include <vector>
 
-#include "driver/nbd/client/blocking_reader.hpp"
 #include "driver/nbd/client/upstream_terms.hpp"
 
 namespace blkscope::nbd {

@@ -6,11 +6,8 @@
 #include <cassert>
 #include <exception>
 #include <future>
-#include <memory>
 #include <stdexcept>
-#include <string>
 #include <system_error>
-#include <utility>
 
 #include "base/detached_thread.hpp"
 #include "driver/nbd/client/dial.hpp"

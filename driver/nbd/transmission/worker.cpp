@@ -2,7 +2,6 @@
 
 #include <cassert>
 #include <system_error>
-#include <utility>
 
 namespace blkscope::nbd {
 namespace {
