@@ -102,9 +102,7 @@ class Kernel {
     bool ticks_are_ns = false;
 
   protected:
-    Kernel() = default;
-    Kernel(const Kernel&) = default;
-    Kernel& operator=(const Kernel&) = default;
+    Kernel& operator=(Kernel&&) = delete;
     ~Kernel() = default;
 };
 

@@ -50,9 +50,7 @@ class SubmissionObserver {
     virtual void submitting(hrtime_t now) = 0;
 
   protected:
-    SubmissionObserver() = default;
-    SubmissionObserver(const SubmissionObserver&) = default;
-    SubmissionObserver& operator=(const SubmissionObserver&) = default;
+    SubmissionObserver& operator=(SubmissionObserver&&) = delete;
     ~SubmissionObserver() = default;
 };
 

@@ -62,9 +62,7 @@ class OwedReplies {
     virtual OwedReply* find(uint64_t cookie) = 0;
 
   protected:
-    OwedReplies() = default;
-    OwedReplies(const OwedReplies&) = default;
-    OwedReplies& operator=(const OwedReplies&) = default;
+    OwedReplies& operator=(OwedReplies&&) = delete;
     ~OwedReplies() = default;
 };
 

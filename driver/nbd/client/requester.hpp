@@ -56,9 +56,7 @@ class RequesterOwner {
     virtual void lost(std::string_view why) = 0;
 
   protected:
-    RequesterOwner() = default;
-    RequesterOwner(const RequesterOwner&) = default;
-    RequesterOwner& operator=(const RequesterOwner&) = default;
+    RequesterOwner& operator=(RequesterOwner&&) = delete;
     ~RequesterOwner() = default;
 };
 

@@ -30,9 +30,7 @@ class SessionsOwner {
     virtual void session_closed(Export& exp) = 0;
 
   protected:
-    SessionsOwner() = default;
-    SessionsOwner(const SessionsOwner&) = default;
-    SessionsOwner& operator=(const SessionsOwner&) = default;
+    SessionsOwner& operator=(SessionsOwner&&) = delete;
     ~SessionsOwner() = default;
 };
 

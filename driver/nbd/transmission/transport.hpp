@@ -39,9 +39,7 @@ class TransportOwner {
     virtual void sent(int32_t result) = 0;
 
   protected:
-    TransportOwner() = default;
-    TransportOwner(const TransportOwner&) = default;
-    TransportOwner& operator=(const TransportOwner&) = default;
+    TransportOwner& operator=(TransportOwner&&) = delete;
     ~TransportOwner() = default;
 };
 
