@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <new>
 #include <stdexcept>
-#include <utility>
 
 #include "base/log_line.hpp"
 
@@ -41,10 +40,6 @@ VolatileCache::~VolatileCache() {
 
 void VolatileCache::write(uint64_t offset, std::span<const std::byte> data) {
     if (!durable_->write_now(offset, data)) failed_ = true;
-}
-
-bool VolatileCache::take_success() {
-    return !std::exchange(failed_, false);
 }
 
 std::optional<model::CrashCache::Survival> VolatileCache::lose_power() {

@@ -27,6 +27,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "blockdev/backing/backing.hpp"
 #include "blockdev/model/crash_cache.hpp"
@@ -62,7 +63,7 @@ class VolatileCache final : private model::Medium {
 
   private:
     void write(uint64_t offset, std::span<const std::byte> data) override;
-    [[nodiscard]] bool take_success();
+    [[nodiscard]] bool take_success() { return !std::exchange(failed_, false); }
 
     const model::CrashCacheOptions options_;
     std::mutex mutex_;

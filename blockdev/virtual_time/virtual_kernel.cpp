@@ -1,7 +1,6 @@
 #include "blockdev/virtual_time/virtual_kernel.hpp"
 
 #include <cassert>
-#include <cerrno>
 
 namespace blkscope {
 
@@ -48,30 +47,6 @@ int VirtualKernel::submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) {
     assert(ns_max > 0 && ns_max != forever);
     now_ += ns_max;
     return static_cast<int>(taken);
-}
-
-int VirtualKernel::reserve_files(io_uring&, unsigned) {
-    return -ENOSYS;
-}
-
-int VirtualKernel::set_file(io_uring&, unsigned, int) {
-    return -ENOSYS;
-}
-
-ssize_t VirtualKernel::pread(int, std::span<std::byte>, uint64_t) {
-    return -ENOSYS;
-}
-
-ssize_t VirtualKernel::pwrite(int, std::span<const std::byte>, uint64_t) {
-    return -ENOSYS;
-}
-
-int64_t VirtualKernel::seek(int, uint64_t, int) {
-    return -ENOSYS;
-}
-
-ssize_t VirtualKernel::send_now(int, std::span<const std::byte>) {
-    return -ENOSYS;
 }
 
 }  // namespace blkscope

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <cerrno>
 
 #include "blockdev/ring/kernel.hpp"
 
@@ -35,24 +36,24 @@ class VirtualKernel final : public Kernel {
     /// Aborts for a sleep without a limit, because nothing would end that sleep.
     int submit(io_uring& ring, unsigned wait_for, hrtime_t ns_max) override;
     int take_completions(io_uring&) override { return 0; }
-    int reserve_files(io_uring&, unsigned) override;
-    int set_file(io_uring&, unsigned, int) override;
+    int reserve_files(io_uring&, unsigned) override { return -ENOSYS; }
+    int set_file(io_uring&, unsigned, int) override { return -ENOSYS; }
 
     // The worker itself posts, and takes what it has posted in its next turn.
     int open_event() override { return 0; }
     void signal_event(int) override {}
     void close(int) override {}
 
-    ssize_t pread(int, std::span<std::byte>, uint64_t) override;
-    ssize_t pwrite(int, std::span<const std::byte>, uint64_t) override;
-    int64_t seek(int, uint64_t, int) override;
+    ssize_t pread(int, std::span<std::byte>, uint64_t) override { return -ENOSYS; }
+    ssize_t pwrite(int, std::span<const std::byte>, uint64_t) override { return -ENOSYS; }
+    int64_t seek(int, uint64_t, int) override { return -ENOSYS; }
     std::byte* map(int, uint64_t) override { return nullptr; }
     void unmap(std::byte*, uint64_t) override {}
     bool copy(std::byte*, std::span<const std::byte>) override { return false; }
     bool is_cached(const std::byte*, uint64_t) override { return false; }
     void forget(std::byte*, uint64_t) override {}
     void shutdown(int, int) override {}
-    ssize_t send_now(int, std::span<const std::byte>) override;
+    ssize_t send_now(int, std::span<const std::byte>) override { return -ENOSYS; }
     int64_t unsent_bytes(int) override { return 0; }
     bool has_input(int) override { return false; }
     bool set_up_if_unix(int, int) override { return false; }

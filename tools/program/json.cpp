@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/utf8.hpp"
 
@@ -72,10 +71,6 @@ Json Json::number(std::string digits) {
     Json number;
     number.text_ = std::move(digits);
     return number;
-}
-
-void Json::push_back(Json element) {
-    values_.push_back(std::move(element));
 }
 
 void Json::add(std::string name, Json value) {

@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace blkscope::program {
@@ -49,7 +50,7 @@ class Json {
     /// A number that is written with exactly these digits.
     static Json number(std::string digits);
 
-    void push_back(Json element);
+    void push_back(Json element) { values_.push_back(std::move(element)); }
 
     /// Adds a member; its name may be the name of another member.
     void add(std::string name, Json value);

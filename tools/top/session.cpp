@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include "base/clock.hpp"
 
@@ -29,14 +28,6 @@ hrtime_t shorter_interval(hrtime_t interval_ns) {
 Session::Session(hrtime_t interval_ns, std::string nothing_there) {
     view_.interval_ns = interval_ns;
     view_.nothing_there = std::move(nothing_there);
-}
-
-void Session::take(const Look& look) {
-    live_.take(look);
-}
-
-void Session::tell(std::string message) {
-    live_.tell(std::move(message));
 }
 
 Answer Session::press(char key) {

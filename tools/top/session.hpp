@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "tools/top/model.hpp"
 #include "tools/top/render.hpp"
@@ -29,10 +30,10 @@ class Session {
     Session(hrtime_t interval_ns, std::string nothing_there);
 
     /// Adds a look. A frozen screen does not change; after it is unfrozen, it shows the look.
-    void take(const Look& look);
+    void take(const Look& look) { live_.take(look); }
 
     /// Shows a failure to the user.
-    void tell(std::string message);
+    void tell(std::string message) { live_.tell(std::move(message)); }
 
     /// Obeys a key; the arrow keys are j (down) and k (up).
     Answer press(char key);

@@ -76,10 +76,6 @@ void UpstreamBacking::attach(Ring& ring) {
     ring_ = &ring;
 }
 
-void UpstreamBacking::publish(const Subject& subject) {
-    kstat_.publish(subject);
-}
-
 // The result of a request that never goes to the server. The last flush of all does not wait for a
 // lost server. Writes that were not flushed are lost, and the device says so.
 std::optional<int32_t> UpstreamBacking::refusal(Buf& buf) const {

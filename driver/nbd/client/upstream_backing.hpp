@@ -51,7 +51,7 @@ class UpstreamBacking final : public Backing {
     void looked() override;
     [[nodiscard]] uint64_t losses() const override { return link_ ? link_->losses() : 0; }
     [[nodiscard]] bool must_be_reopened() const override;
-    void publish(const Subject& subject) override;
+    void publish(const Subject& subject) override { kstat_.publish(subject); }
 
     [[nodiscard]] const UpstreamKstat& figures() const { return kstat_; }
 

@@ -74,8 +74,4 @@ void UpstreamOrder::lost(int64_t now) {
     settled_at_ = std::numeric_limits<int64_t>::max();
 }
 
-void UpstreamOrder::connected(int64_t now) {
-    settled_at_ = now + settle_;
-}
-
 }  // namespace blkscope::nbd

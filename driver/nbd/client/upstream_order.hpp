@@ -65,7 +65,7 @@ class UpstreamOrder {
     /// The connection is lost. Nothing goes to the server before connected().
     void lost(int64_t now);
     /// There is a new connection.
-    void connected(int64_t now);
+    void connected(int64_t now) { settled_at_ = now + settle_; }
 
     /// When the latest connection is settled; 0 for the first one.
     [[nodiscard]] int64_t settled_at() const { return settled_at_; }

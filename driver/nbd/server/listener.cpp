@@ -88,10 +88,6 @@ void Listeners::remove(const Uri& address) {
                   [&](const auto& listener) { return same_address(listener->address(), address); });
 }
 
-void Listeners::remove_all() {
-    listeners_.clear();
-}
-
 void Listeners::start(Listener::Host& host) {
     assert(host_ == nullptr);
     host_ = &host;

@@ -61,7 +61,7 @@ class Listeners {
     Uri add(std::unique_ptr<Acceptor> acceptor);
     /// Removes a listener. Clients that it has accepted stay connected.
     void remove(const Uri& address);
-    void remove_all();
+    void remove_all() { listeners_.clear(); }
 
     /// From now on `host` gets new clients, also from listeners added later.
     void start(Listener::Host& host);

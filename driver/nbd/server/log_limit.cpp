@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <utility>
 
 #include "base/log_line.hpp"
 
@@ -22,14 +21,6 @@ bool LogLimit::admit(Time now) {
     ++spent_;
     assert(spent_ <= burst);
     return true;
-}
-
-uint64_t LogLimit::take_left_out() {
-    return std::exchange(left_out_, 0);
-}
-
-void LogLimit::print(std::string_view line) {
-    print(line, std::chrono::steady_clock::now());
 }
 
 void LogLimit::print(std::string_view line, Time now) {

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <string_view>
+#include <utility>
 
 namespace blkscope::nbd {
 
@@ -21,10 +22,10 @@ class LogLimit {
     bool admit(Time now);
 
     /// The number of refused lines since the last call.
-    uint64_t take_left_out();
+    uint64_t take_left_out() { return std::exchange(left_out_, 0); }
 
     /// Writes `blkscope: <line>` to standard error, unless the limit is reached.
-    void print(std::string_view line);
+    void print(std::string_view line) { print(line, std::chrono::steady_clock::now()); }
     /// The same at `now`, for a caller with a clock of its own.
     void print(std::string_view line, Time now);
 

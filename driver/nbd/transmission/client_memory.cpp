@@ -45,10 +45,6 @@ PendingRequest* ClientMemory::find_room(uint32_t data_bytes) {
     return request;
 }
 
-void ClientMemory::hold(uint64_t bytes) {
-    publish(figures_.held_bytes, bytes);
-}
-
 void ClientMemory::release(PendingRequest& request) {
     assert(requests_held_ > 0);
     assert(figures_.held_bytes >= request.held_bytes);

@@ -52,7 +52,7 @@ class ClientMemory {
 
   private:
     PendingRequest* find_room(uint32_t data_bytes);
-    void hold(uint64_t bytes);
+    void hold(uint64_t bytes) { publish(figures_.held_bytes, bytes); }
 
     SharedMemory& shared_;
     Reserve reserve_;

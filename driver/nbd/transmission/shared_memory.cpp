@@ -1,7 +1,6 @@
 #include "driver/nbd/transmission/shared_memory.hpp"
 
 #include <cassert>
-#include <utility>
 
 namespace blkscope::nbd {
 namespace {
@@ -49,10 +48,6 @@ void SharedMemory::leave_line(const ClientMemory& client) {
     if (first_in_line_ != &client) return;
     first_in_line_ = nullptr;
     released_ = true;
-}
-
-bool SharedMemory::take_released() {
-    return std::exchange(released_, false);
 }
 
 void SharedMemory::tick(bool any_clients) {

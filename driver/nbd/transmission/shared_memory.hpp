@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 
 #include "driver/nbd/transmission/arena.hpp"
 #include "driver/nbd/transmission/pending_request.hpp"
@@ -39,7 +40,7 @@ class SharedMemory {
     void leave_line(const ClientMemory& client);
 
     /// True if something was released since the last call. Waiting clients may then try again.
-    bool take_released();
+    bool take_released() { return std::exchange(released_, false); }
     void note_release() { released_ = true; }
 
     /// Call once a second. Unused pages go back to the system: at once without clients, else after
