@@ -37,9 +37,7 @@ class Pending {
         const bool answers =
             changed_.wait_for(lock, end_time_max, [this] { return threads_ == 0; });
         if (answers && left_open_.empty()) return;
-        if (!answers) {
-            log_line("rbd: the cluster does not answer; an image stays open");
-        }
+        if (!answers) log_line("rbd: the cluster does not answer; an image stays open");
         std::fflush(nullptr);
         std::_Exit(1);
     }

@@ -130,9 +130,7 @@ void RbdBacking::signalled() {
 
 void RbdBacking::collect() {
     take_ended(*image_, [this](Operation& operation, int64_t result) {
-        if (operation.buf != nullptr) {
-            ring_->completed(*operation.buf, outcome(operation, result));
-        }
+        if (operation.buf != nullptr) ring_->completed(*operation.buf, outcome(operation, result));
         operations_->end(operation, result);
     });
     note_orphans();

@@ -37,9 +37,7 @@ void ModelKstat::publish_counts(const Subject& subject) {
     if (!kstat_) return;
     kstat_named_t* record = KSTAT_NAMED_PTR(kstat_);
     add_text(*kstat_, *record++, "spec", spec_.c_str());
-    for (const Record& count : records) {
-        kstat_named_init(record++, count.name, KSTAT_DATA_UINT64);
-    }
+    for (const Record& count : records) kstat_named_init(record++, count.name, KSTAT_DATA_UINT64);
     kstat_install(kstat_.get());
 }
 

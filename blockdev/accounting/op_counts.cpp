@@ -25,9 +25,7 @@ kstat_named_t* OpCounts::name_records(kstat_named_t* record) {
 
 kstat_named_t* OpCounts::fill_records(kstat_named_t* record) const {
     for (const Counters& counters : counters_) {
-        for (const Record& each : records) {
-            (record++)->value.ui64 = observe(counters.*each.count);
-        }
+        for (const Record& each : records) (record++)->value.ui64 = observe(counters.*each.count);
     }
     return record;
 }

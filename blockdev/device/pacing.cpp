@@ -111,9 +111,7 @@ void Pacing::plan(Buf& buf, hrtime_t started) {
     assert(buf.state == Buf::State::running);
     std::optional<model::FaultRules::Hit> hit;
     if (!rules_.entries().empty()) hit = rules_.strike(buf, kernel_ns(kernel_, started));
-    if (hit) {
-        probes::at(Probe::fault_hit, buf.lane->device().instance(), buf, hit->rule->error);
-    }
+    if (hit) probes::at(Probe::fault_hit, buf.lane->device().instance(), buf, hit->rule->error);
     if (!model_ && !hit) return;
     Plan& plan = take_plan();
     plan.phase = Plan::Phase::running;
@@ -136,9 +134,7 @@ void Pacing::plan(Buf& buf, hrtime_t started) {
 }
 
 model::Stay Pacing::stay_of(const Buf& buf, hrtime_t started, double delay_ns) {
-    if (!model_) {
-        return {model::ServiceModel::no_server, started, started + std::llround(delay_ns)};
-    }
+    if (!model_) return {model::ServiceModel::no_server, started, started + std::llround(delay_ns)};
     const model::Stay stay = model_->start(buf, ready_ns(buf), delay_ns);
     publish(counts_->drawn, model_->counts().drawn);
     return stay;

@@ -23,9 +23,7 @@ static_assert(alignof(Completion) > unreported);
 Uring::Uring(Kernel& kernel, unsigned entries) : kernel_(kernel) {
     assert(entries > 0);
     const int error = kernel_.set_up(entries, ring_);
-    if (error < 0) {
-        throw std::runtime_error(set_up_failure(-error, ring_memory_bytes(entries)));
-    }
+    if (error < 0) throw std::runtime_error(set_up_failure(-error, ring_memory_bytes(entries)));
     // Kernels before 5.19 have no such table; operations then name plain descriptors.
     if (kernel_.reserve_files(ring_, file_table_size) < 0) return;
     for (int index = file_table_size; index-- > 0;) free_files_.push_back(index);

@@ -11,9 +11,7 @@ namespace {
 const char* rest = "";
 
 void complain(bool quiet, const char* what, int option) {
-    if (opterr != 0 && !quiet) {
-        std::fprintf(stderr, "%s: %s -- %c\n", getprogname(), what, option);
-    }
+    if (opterr != 0 && !quiet) std::fprintf(stderr, "%s: %s -- %c\n", getprogname(), what, option);
 }
 
 // True: `rest` begins with an option.

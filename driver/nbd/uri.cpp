@@ -182,9 +182,7 @@ std::string Uri::text() const {
     assert(scheme != schemes.end());
     std::string out(scheme->text);
     if (!user.empty()) out += encode(user, false) + "@";
-    if (!local) {
-        out += encode_host(host) + ":" + std::to_string(port);
-    }
+    if (!local) out += encode_host(host) + ":" + std::to_string(port);
     out += "/" + encode(export_name);
     char separator = '?';
     const auto add = [&](std::string_view name, const std::string& value) {

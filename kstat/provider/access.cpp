@@ -151,9 +151,7 @@ zoneid_t Access::zone_of(const Peer& peer, const Place& place, const Place& our_
             }
         }
     }
-    if (place.user_namespace.empty()) {
-        return peer.uid == 0 ? GLOBAL_ZONEID : kstat2::no_zone;
-    }
+    if (place.user_namespace.empty()) return peer.uid == 0 ? GLOBAL_ZONEID : kstat2::no_zone;
     return place.user_namespace == our_own.user_namespace ? GLOBAL_ZONEID : kstat2::no_zone;
 }
 

@@ -170,9 +170,7 @@ Result<Reply> ProviderConnection::receive(Deadline deadline) {
         size_t wanted = sizeof(wire::ReplyHead);
         wire::Bytes bytes(in_.data(), in_size_);
         if (const auto head = wire::take<wire::ReplyHead>(bytes)) {
-            if (head->length > length_max_ || head->sequence != sequence_) {
-                return os_error(EPROTO);
-            }
+            if (head->length > length_max_ || head->sequence != sequence_) return os_error(EPROTO);
             wanted += head->length;
             if (in_size_ > wanted) return os_error(EPROTO);  // the reply to no request
             if (in_size_ == wanted) {

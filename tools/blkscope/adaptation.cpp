@@ -65,9 +65,7 @@ void Adaptation::apply() {
         device_.clear_faults();
         for (model::FaultRule& rule : wanted_.faults) device_.add_fault(std::move(rule));
     }
-    for (const std::string& change : changes_) {
-        log_line(device_.name(), ": ", change);
-    }
+    for (const std::string& change : changes_) log_line(device_.name(), ": ", change);
 }
 
 }  // namespace blkscope

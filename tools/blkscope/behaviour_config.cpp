@@ -53,9 +53,7 @@ std::string text_of(const Behaviour& behaviour) {
     std::vector<std::string> parts;
     if (behaviour.model) parts.push_back("model " + behaviour.model->text());
     if (behaviour.limits) parts.push_back("limit " + behaviour.limits->text());
-    if (behaviour.client_limits) {
-        parts.push_back("client-limit " + behaviour.client_limits->text());
-    }
+    if (behaviour.client_limits) parts.push_back("client-limit " + behaviour.client_limits->text());
     for (const model::FaultRule& rule : behaviour.faults) parts.push_back("fault " + rule.text());
     const bool draws = (behaviour.model && !behaviour.model->seed) || !behaviour.faults.empty();
     if (draws) parts.push_back(fmt::format("seed {}", behaviour.seed));

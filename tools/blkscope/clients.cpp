@@ -98,9 +98,7 @@ std::vector<iostat::Device> look(iostat::Reader& reader, const std::string& devi
             return each.kind == iostat::Kind::disk &&
                    iostat::is_name_of(device, each.name, each.provider);
         });
-        if (!found) {
-            throw std::runtime_error("clients: " + iostat::no_devices_text({device}));
-        }
+        if (!found) throw std::runtime_error("clients: " + iostat::no_devices_text({device}));
     }
     std::erase_if(devices, [&](const iostat::Device& each) {
         if (each.kind != iostat::Kind::client) return true;

@@ -68,9 +68,7 @@ std::vector<std::string> parse_items(const StrictJson& json, const std::string& 
 
 // A text of --model, or an object with a member for each item. `all` comes before the operations.
 model::ModelSpec parse_model_at(const StrictJson& json, const std::string& path) {
-    if (json.is_string()) {
-        return at_key(path, [&] { return parse_model(json.get<std::string>()); });
-    }
+    if (json.is_string()) return at_key(path, [&] { return parse_model(json.get<std::string>()); });
     const auto items = parse_items(json, path,
                                    {"all", "read", "write", "flush", "trim", "zeroes", "cache",
                                     "status", "per_byte", "servers", "seed"});

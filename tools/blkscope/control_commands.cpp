@@ -37,9 +37,7 @@ class Collector {
 };
 
 void print_warnings(const StrictJson& answer) {
-    for (const StrictJson& warning : answer.at("warnings")) {
-        log_line(warning.get<std::string>());
-    }
+    for (const StrictJson& warning : answer.at("warnings")) log_line(warning.get<std::string>());
 }
 
 void take_setting(ControlRequest& request, const std::string& setting) {

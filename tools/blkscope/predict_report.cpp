@@ -76,9 +76,7 @@ std::string breaking_point(const std::vector<PredictedRun>& runs) {
     const auto text_of = [](const PredictedRun& run) {
         return fmt::format("speed {} ({:.0f} requests/s)", run.speed, run.asked_per_s());
     };
-    if (fastest == nullptr) {
-        return fmt::format("The device breaks below {}.\n", text_of(*slowest));
-    }
+    if (fastest == nullptr) return fmt::format("The device breaks below {}.\n", text_of(*slowest));
     return fmt::format("The device keeps up at {}, and breaks at {}.\n", text_of(*fastest),
                        text_of(*slowest));
 }

@@ -173,12 +173,8 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, std::unique_ptr<Backin
 
 // A start that fails says why in one line, and no more.
 void Service::log_behaviours() {
-    for (const std::string& line : std::exchange(opened_, {})) {
-        log_line(line);
-    }
-    for (const std::string& line : settings_without_clients(config_)) {
-        log_line(line);
-    }
+    for (const std::string& line : std::exchange(opened_, {})) log_line(line);
+    for (const std::string& line : settings_without_clients(config_)) log_line(line);
 }
 
 // ---- Addresses ----

@@ -115,9 +115,7 @@ void StrictObject::number(const std::string& key, unsigned& value, unsigned larg
 void StrictObject::number(const std::string& key, std::optional<uint64_t>& value) {
     const StrictJson* json = find(key);
     if (json == nullptr) return;
-    if (!json->is_number_unsigned()) {
-        refuse_key(path_of(key), json->dump() + " is no whole number");
-    }
+    if (!json->is_number_unsigned()) refuse_key(path_of(key), json->dump() + " is no whole number");
     value = json->get<uint64_t>();
 }
 

@@ -80,9 +80,7 @@ void require_usage(const Options& options) {
     const auto refuse = [](const std::string& why) {
         throw std::invalid_argument("check: usage: " + why + "; see 'blkscope check --help'");
     };
-    if (!options.save.empty() && !options.conditions.empty()) {
-        refuse("--save takes no condition");
-    }
+    if (!options.save.empty() && !options.conditions.empty()) refuse("--save takes no condition");
     if (!options.save.empty()) return;
     if (options.conditions.empty()) refuse("a condition is required");
     if (options.since.empty() && options.duration.empty()) {

@@ -291,9 +291,7 @@ std::string wait_table(const Device& device, const Histograms& interval, const O
         return text;
     }
     text = wait_table_titles(device.name, stages, shown);
-    for (const Row& row : rows) {
-        text += bounds_text(table.shape, row) + cells_of(table, row) + "\n";
-    }
+    for (const Row& row : rows) text += bounds_text(table.shape, row) + cells_of(table, row) + "\n";
     return text + percentile_lines(table);
 }
 

@@ -154,9 +154,7 @@ std::string horizontal_line(const std::vector<Figures>& figures, const Options& 
                             const ProcessorFigures& processors) {
     std::vector<std::string> blocks;
     blocks.reserve(figures.size());
-    for (const Figures& f : figures) {
-        blocks.push_back(join_block(value_cells(f, options), options));
-    }
+    for (const Figures& f : figures) blocks.push_back(join_block(value_cells(f, options), options));
     return between_sides(blocks, value_sides(processors, options), options);
 }
 

@@ -141,9 +141,7 @@ void draw_maps(Screen& screen, int top, int rows, const Tracked& device, Style s
     screen.put(0, y++, title("service", history, columns, &Column::service), Role::p99);
     draw_map(screen, y, maps, maps.service, style);
     y += shares.map_rows;
-    if (connection) {
-        screen.put(0, y++, title("reply", history, columns, &Column::reply), Role::p99);
-    }
+    if (connection) screen.put(0, y++, title("reply", history, columns, &Column::reply), Role::p99);
     if (shares.axis) draw_axis(screen, y, history, columns);
 }
 

@@ -143,9 +143,7 @@ void Model::take_device(const DeviceLook& look, hrtime_t elapsed_ns) {
 void Model::age_the_missing(const Look& look, hrtime_t elapsed_ns) {
     std::set<const Tracked*> continued;
     for (const DeviceLook& one : look.devices) {
-        if (const auto found = find(one.device); found != devices_.end()) {
-            continued.insert(&*found);
-        }
+        if (const auto found = find(one.device); found != devices_.end()) continued.insert(&*found);
     }
     for (Tracked& tracked : devices_) {
         if (continued.contains(&tracked)) continue;

@@ -354,9 +354,7 @@ class Metrics {
         text_.family("blkscope_upstream_round_trip_seconds", Metric::gauge,
                      "The shortest time of the last requests to an upstream.");
         each_upstream([&](const top::Upstream& upstream, const Labels& disk) {
-            if (upstream.round_trip_ns) {
-                text_.sample(disk, seconds_text(*upstream.round_trip_ns));
-            }
+            if (upstream.round_trip_ns) text_.sample(disk, seconds_text(*upstream.round_trip_ns));
         });
     }
 
@@ -395,9 +393,7 @@ class Metrics {
             const kstat_io_t& io = named->look->device.io;
             return uint64_t{io.reads} + io.writes;
         };
-        for (auto& [disk, all] : clients) {
-            std::ranges::stable_sort(all, std::greater{}, requests);
-        }
+        for (auto& [disk, all] : clients) std::ranges::stable_sort(all, std::greater{}, requests);
         return clients;
     }
 

@@ -26,9 +26,7 @@ std::vector<RemoteConnection> connect_first(const Uri& uri, const UpstreamOption
             return connect_upstream(uri, options.connections, limit, Fewer::refused);
         } catch (const std::runtime_error& error) {
             if (!options.wait) throw;
-            if (!std::exchange(said, true)) {
-                log_line(error.what(), "; waiting for it");
-            }
+            if (!std::exchange(said, true)) log_line(error.what(), "; waiting for it");
         }
         std::this_thread::sleep_for(first_pause);
     }

@@ -81,9 +81,7 @@ void UpstreamLink::submit(Buf& buf) {
     request.since = ring_.now();
     request.waits_since = outage_.waits_since(std::min(arrival, request.since), request.since);
     if (request.writes()) order_.enter(request.range);
-    if (phase_ == Phase::connected && may_go(request, order_, now_ns())) {
-        return send(request);
-    }
+    if (phase_ == Phase::connected && may_go(request, order_, now_ns())) return send(request);
     waiting_.push_back(&request);
     if (phase_ == Phase::idle) pause();
     if (phase_ == Phase::connected) wake_for_waiting();

@@ -62,9 +62,7 @@ void Reception::refuse(const Peer& peer, std::string_view why) {
 void Reception::admit(std::unique_ptr<StreamSocket> socket) {
     assert(socket != nullptr);
     const Peer peer = socket->peer();
-    if (const std::string why = why_not(peer); !why.empty()) {
-        return refuse(peer, why);
-    }
+    if (const std::string why = why_not(peer); !why.empty()) return refuse(peer, why);
     while (full()) end_one_for(peer);  // several if a reload has lowered a limit
     socket->set_transmission_options();
     Negotiation::Host& host = *this;

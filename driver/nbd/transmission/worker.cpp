@@ -15,9 +15,7 @@ Worker::Worker(bool busy_wait, Kernel& kernel, size_t recorder_records)
 
 Worker::~Worker() {
     assert(!thread_.joinable() && sessions_.empty() && closing_.empty());
-    for (const Arrival& arrival : mailbox_.take().arrivals) {
-        ring_.kernel().close(arrival.socket);
-    }
+    for (const Arrival& arrival : mailbox_.take().arrivals) ring_.kernel().close(arrival.socket);
 }
 
 // ---- From other threads ----

@@ -122,9 +122,7 @@ void Node::accept(Values values) {
 
 // A kstat's fields never change, so its entries stay, too.
 void Node::set_system(size_t index, std::string_view name, Value value) {
-    if (index == system_.size()) {
-        system_.push_back(std::make_unique<Entry>(name, KSTAT2_NVK_SYS));
-    }
+    if (index == system_.size()) system_.push_back(std::make_unique<Entry>(name, KSTAT2_NVK_SYS));
     system_[index]->set(std::move(value));
 }
 
