@@ -11,7 +11,6 @@
 #endif
 
 namespace blkscope {
-
 namespace detail {
 constinit HotClock hot_clock;
 }

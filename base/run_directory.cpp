@@ -10,7 +10,6 @@
 #include "base/decimal.hpp"
 
 namespace blkscope {
-
 namespace {
 
 // secure_getenv: the caller of a set-user-id reader must not choose the directory it reads. Empty if

@@ -13,7 +13,6 @@
 #include "stats/validate.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 // CLOCK_MONOTONIC as seconds and a binary fraction of 32 bits.
@@ -217,7 +216,6 @@ bool is_share(double q) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::stats
 
 using namespace blkscope::stats;

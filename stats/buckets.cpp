@@ -13,7 +13,6 @@
 // bounds have the half of the first bound, as in the original. The half of a type's limit is 0.
 
 namespace blkscope::stats {
-
 namespace {
 
 struct Bound {

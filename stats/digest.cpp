@@ -7,7 +7,6 @@
 #include "stats/digest_tree.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 // A blob has room for no more, of either layout.

@@ -7,7 +7,6 @@
 #include "stats/digest_tree.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 using Answer = Digest::Answer;

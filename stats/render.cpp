@@ -10,7 +10,6 @@
 #include "stats/walk.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 void cat_number(sbuf* buf, q_num_ q) {
@@ -357,7 +356,6 @@ bool is_format(sb_str_fmt fmt) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::stats
 
 using namespace blkscope::stats;

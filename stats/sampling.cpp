@@ -12,7 +12,6 @@
 #include "stats/templates.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 // The finaliser of splitmix64: every bit of the input moves every bit of the output.
@@ -135,7 +134,6 @@ void cat_template(sbuf* buf, const statsblob_tpl& tpl, bool first) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::stats
 
 using namespace blkscope::stats;

@@ -10,7 +10,6 @@
 #include <cstring>
 
 namespace blkscope::sbuffer {
-
 namespace {
 
 constexpr ssize_t size_least = 16;
@@ -131,7 +130,6 @@ void dump_line(sbuf* sb, const unsigned char* bytes, int length, int columns, in
 }
 
 }  // namespace
-
 }  // namespace blkscope::sbuffer
 
 using namespace blkscope::sbuffer;

@@ -6,7 +6,6 @@
 #include "stats/histogram.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 // Takes over `size` bytes of initial data, which stats_vss_hlpr_cleanup() frees.
@@ -37,7 +36,6 @@ bool is_precision(uint32_t bits) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::stats
 
 using namespace blkscope::stats;

@@ -13,7 +13,6 @@
 #include "stats/histogram.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 struct Freed {

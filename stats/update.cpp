@@ -5,7 +5,6 @@
 // allocates nor locks.
 
 namespace blkscope::stats {
-
 namespace {
 
 template <class N>
@@ -92,7 +91,6 @@ int update(Blob* blob, const Voi& voi, N value, bool relative) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::stats
 
 using namespace blkscope::stats;

@@ -10,7 +10,6 @@
 #include "stats/histogram.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 struct Part {

@@ -2,7 +2,6 @@
 #include "stats/walk.hpp"
 
 namespace blkscope::stats {
-
 namespace {
 
 // One statistic is held back until the next has come, which tells whether it was a last one.
@@ -55,7 +54,6 @@ class Visit {
 };
 
 }  // namespace
-
 }  // namespace blkscope::stats
 
 using namespace blkscope::stats;

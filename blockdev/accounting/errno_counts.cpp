@@ -7,7 +7,6 @@
 #include <string>
 
 namespace blkscope {
-
 namespace {
 
 std::string record_name(Buf::Op op, int error) {

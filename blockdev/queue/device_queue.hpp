@@ -33,7 +33,6 @@
 #include "blockdev/queue/waiting_requests.hpp"
 
 namespace blkscope {
-
 namespace model {
 class Limits;
 }

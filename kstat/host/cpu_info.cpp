@@ -8,7 +8,6 @@
 #include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 const std::string cpuinfo_path = "/proc/cpuinfo";

@@ -14,7 +14,6 @@
 #include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 constexpr int interrupt_levels = 15;  // of Solaris

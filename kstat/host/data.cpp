@@ -4,7 +4,6 @@
 #include <iterator>
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 template <size_t N>

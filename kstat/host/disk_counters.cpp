@@ -6,7 +6,6 @@
 #include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 constexpr uint64_t wrap_ms = 1ULL << 32;

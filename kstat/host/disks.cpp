@@ -5,7 +5,6 @@
 #include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 // ",linux" has to fit behind the name.

@@ -6,7 +6,6 @@
 #include <cerrno>
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 // /proc/interrupts of a machine with a thousand processors has 10 MB.

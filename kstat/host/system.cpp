@@ -10,7 +10,6 @@
 #include "kstat/host/text.hpp"
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 const std::string meminfo_path = "/proc/meminfo";

@@ -3,7 +3,6 @@
 #include <charconv>
 
 namespace blkscope::kstat::host {
-
 namespace {
 
 constexpr std::string_view blanks = " \t\r\n";

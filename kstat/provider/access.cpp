@@ -16,7 +16,6 @@
 #include "kstat/registry/report.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 constexpr const char* group_variable = "KSTAT_PRIV_GROUP";

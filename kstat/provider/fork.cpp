@@ -12,7 +12,6 @@
 #include "kstat/registry/optionals.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // Every lock is locked before the fork and unlocked after it, so the child finds all of them

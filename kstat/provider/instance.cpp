@@ -12,7 +12,6 @@
 #include "kstat/provider/run_directory.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 constexpr int numbers_max = 1 << 20;

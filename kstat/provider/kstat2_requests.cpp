@@ -5,7 +5,6 @@
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 namespace wire2 = kstat2::wire;

@@ -8,7 +8,6 @@
 #include <new>
 
 namespace blkscope::kstat {
-
 namespace {
 
 // Enough for any request but a write; after a write the buffer shrinks to this size.

@@ -6,7 +6,6 @@
 #include "kstat/registry/operations.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 static_assert(data_size_max == wire::data_size_max);

@@ -12,7 +12,6 @@
 #include "kstat/provider/access.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // Like units/blkscope.tmpfiles. Without this, the directory is root's alone.

@@ -21,7 +21,6 @@
 #include "kstat/provider/run_directory.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 constexpr auto look_around_every = std::chrono::seconds(2);

@@ -15,7 +15,6 @@
 #include "kstat/reader/process.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 constexpr const char* no_answer = "does not answer";

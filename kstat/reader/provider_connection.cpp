@@ -13,7 +13,6 @@
 #include "kstat/reader/process.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // The buffer starts at this size and grows by the received bytes: an announced length alone costs

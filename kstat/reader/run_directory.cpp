@@ -13,7 +13,6 @@
 #include "base/run_directory.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // /run/user/UID/kstat. Its user could put a link there, to have root read another place.

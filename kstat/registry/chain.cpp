@@ -12,7 +12,6 @@
 #include "kstat/registry/report.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 void set_name(kstat_t& header, const Name& name) {

@@ -6,7 +6,6 @@
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2 {
-
 namespace {
 
 bool fail(std::string& why, std::string reason) {

@@ -10,7 +10,6 @@
 #include "kstat/registry/snapshot.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 std::span<kstat_named_t> named_records(void* data, uint_t count) {

@@ -4,7 +4,6 @@
 #include <string_view>
 
 namespace blkscope::kstat2 {
-
 namespace {
 
 class Hash {

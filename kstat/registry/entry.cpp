@@ -14,7 +14,6 @@
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2 {
-
 namespace {
 
 // Loads a field that a provider may be changing. Without ks2_lock there is no order between pairs,

@@ -13,7 +13,6 @@
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2 {
-
 namespace {
 
 bool is_pair_of(const std::vector<Field>& fields, std::string_view name) {

@@ -10,7 +10,6 @@
 #include "kstat/registry/defaults.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // A provider's update routine may leave the strings out of ks_data_size. The strings get the room

@@ -9,7 +9,6 @@
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat2 {
-
 namespace {
 
 // "module:what", both of printable ASCII.

@@ -6,7 +6,6 @@
 #include "base/clock.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // The times of a kstat2_io_t are nanoseconds: some providers compute their pairs in ks2_update, and

@@ -34,7 +34,6 @@
 
 // The C struct has the name `kstat` at global scope, so this namespace is inside the project's.
 namespace blkscope::kstat {
-
 namespace detail {
 
 // One of the two queues of a kstat_io_t or of a kstat2_io_t.

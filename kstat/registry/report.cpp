@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 namespace blkscope::kstat {
-
 namespace {
 
 // One call, so that lines of several threads or processes do not mix.

@@ -1,7 +1,6 @@
 #include "kstat/registry/templates.hpp"
 
 namespace blkscope::kstat2 {
-
 namespace {
 
 using Fields = std::vector<Field>;
@@ -77,7 +76,6 @@ Fields timer_fields() {
 }
 
 }  // namespace
-
 }  // namespace blkscope::kstat2
 
 extern "C" kstat2_template_t* kstat2_lookup_template(uint32_t id) {

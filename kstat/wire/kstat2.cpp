@@ -5,7 +5,6 @@
 #include <type_traits>
 
 namespace blkscope::kstat2::wire {
-
 namespace {
 
 using kstat::wire::bytes_of;

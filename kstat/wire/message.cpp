@@ -6,7 +6,6 @@
 #include "kstat/wire/kstat2.hpp"
 
 namespace blkscope::kstat::wire {
-
 namespace {
 
 // Enough for the replies of fixed size, also for those of later versions.

@@ -5,7 +5,6 @@
 #include <cassert>
 
 namespace blkscope {
-
 namespace {
 
 constexpr uint32_t centroids = 100;

@@ -11,7 +11,6 @@
 #include <system_error>
 
 namespace blkscope {
-
 namespace {
 
 const OtherCommand* other_command(std::string_view name) {

@@ -23,7 +23,6 @@
 #include "tools/program/replace_file.hpp"
 
 namespace blkscope::check {
-
 namespace {
 
 constexpr int all_hold = 0;

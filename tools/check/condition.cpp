@@ -15,7 +15,6 @@
 #include "tools/program/nearest.hpp"
 
 namespace blkscope::check {
-
 namespace {
 
 using std::string_view_literals::operator""sv;

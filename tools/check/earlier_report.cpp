@@ -16,7 +16,6 @@
 #include "tools/program/foreign_json.hpp"
 
 namespace blkscope::check {
-
 namespace {
 
 using nlohmann::json;

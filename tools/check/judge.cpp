@@ -14,7 +14,6 @@
 #include "tools/program/time_text.hpp"
 
 namespace blkscope::check {
-
 namespace {
 
 using iostat::Histogram;

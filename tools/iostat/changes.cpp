@@ -10,7 +10,6 @@
 #include "tools/iostat/groups.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 // The words for added and removed devices of a kind.

@@ -8,7 +8,6 @@
 #include <string_view>
 
 namespace blkscope::iostat {
-
 namespace {
 
 // The layouts that a column belongs to, as bits.

@@ -11,7 +11,6 @@
 #include "tools/program/time_text.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr std::array<std::string_view, 5> phases{"wait", "service", "total", "receive", "reply"};

@@ -7,7 +7,6 @@
 #include "tools/program/kstats.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr size_t full_line = 62;        // a line of this width ends

@@ -4,7 +4,6 @@
 #include <limits>
 
 namespace blkscope::iostat {
-
 namespace {
 
 // Subtracts modulo 2^32, because the counters wrap at 2^32.

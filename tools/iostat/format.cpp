@@ -5,7 +5,6 @@
 #include <string_view>
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr std::string_view extended_title = "extended device statistics";

@@ -8,7 +8,6 @@
 #include <utility>
 
 namespace blkscope::iostat {
-
 namespace {
 
 // Adds `device` to `sum`. Counts of operations wrap at 32 bits, as in each device.

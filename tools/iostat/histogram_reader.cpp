@@ -10,7 +10,6 @@
 #include "base/clock.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 void require(kstat2_status_t status, const char* what) {

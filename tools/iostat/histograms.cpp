@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace blkscope::iostat {
-
 namespace {
 
 // Adds the counts of `other` to `sum`.

@@ -6,7 +6,6 @@
 #include <system_error>
 
 namespace blkscope::iostat {
-
 namespace {
 
 bool is_octal(char c) {

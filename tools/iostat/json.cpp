@@ -8,7 +8,6 @@
 #include "tools/iostat/columns.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 using program::Json;

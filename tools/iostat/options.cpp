@@ -8,7 +8,6 @@
 #include <string_view>
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr auto grammar = "hcCdDeEiIjLmMnpPqrsStuwxXyYzl:T:";

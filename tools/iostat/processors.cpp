@@ -6,7 +6,6 @@
 #include <algorithm>
 
 namespace blkscope::iostat {
-
 namespace {
 
 const Processor* find(const Processors& processors, int id) {

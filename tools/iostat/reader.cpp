@@ -16,7 +16,6 @@
 #include "tools/iostat/host.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 using program::field_text;

@@ -12,7 +12,6 @@
 #include "tools/iostat/json.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr unsigned lines_per_header = 19;

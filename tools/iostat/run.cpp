@@ -22,7 +22,6 @@
 #include "tools/program/stamp.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 using program::complain;

@@ -10,7 +10,6 @@
 #include "tools/iostat/groups.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr size_t horizontal_places = 4;

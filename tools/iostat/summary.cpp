@@ -7,7 +7,6 @@
 #include "tools/iostat/format.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr double ms_per_s = 1000;

@@ -1,7 +1,6 @@
 #include "tools/iostat/options.hpp"
 
 namespace blkscope::iostat {
-
 namespace {
 
 constexpr auto synopsis =

@@ -8,7 +8,6 @@
 #include "tools/stats/blob.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 using stats_command::Bucket;

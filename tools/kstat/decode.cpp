@@ -6,7 +6,6 @@
 #include "tools/kstat/raw.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 template <class Record>

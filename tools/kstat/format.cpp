@@ -5,7 +5,6 @@
 #include <iterator>
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 constexpr size_t name_width = 30;  // bytes: KSTAT_STRLEN without the NUL

@@ -1,7 +1,6 @@
 #include "tools/kstat/glob.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 unsigned char byte(char c) {

@@ -14,7 +14,6 @@
 #include "tools/program/stamp.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 // The exit statuses besides wrong_usage.
@@ -45,7 +44,6 @@ int run(const Options& options) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::kstat_command
 
 int main(int argc, char** argv) {

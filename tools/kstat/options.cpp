@@ -10,7 +10,6 @@
 #include <utility>
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 constexpr auto grammar = "Cjlpqhc:m:i:n:s:T:";

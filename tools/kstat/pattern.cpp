@@ -3,7 +3,6 @@
 #include <array>
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 std::variant<Glob, Regex> matcher(std::string_view text) {

@@ -10,7 +10,6 @@
 #include "tools/kstat/blob.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 enum class Kind { i32, u32, u64, bintime, text };

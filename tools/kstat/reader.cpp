@@ -12,7 +12,6 @@
 #include "tools/kstat/select.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 constexpr int attempts_max = 50;

@@ -10,7 +10,6 @@
 #include <vector>
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 constexpr size_t expression_bytes_max = 4096;

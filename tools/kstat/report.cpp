@@ -5,7 +5,6 @@
 #include "tools/kstat/select.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 Chosen choose(const Selector& selector, const Reading& kstat) {

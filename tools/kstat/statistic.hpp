@@ -24,7 +24,6 @@ struct Moment {
 
 /// A string; none if the provider's string is a null pointer.
 using Text = std::optional<std::string>;
-
 using Value = std::variant<int64_t, uint64_t, float, double, Moment, Text>;
 
 struct Statistic {

@@ -1,7 +1,6 @@
 #include "tools/kstat/options.hpp"
 
 namespace blkscope::kstat_command {
-
 namespace {
 
 constexpr auto synopsis =

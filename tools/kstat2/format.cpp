@@ -6,7 +6,6 @@
 #include "tools/kstat2/units.hpp"
 
 namespace blkscope::kstat2_command {
-
 namespace {
 
 constexpr std::string_view indent = "        ";

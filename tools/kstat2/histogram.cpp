@@ -10,7 +10,6 @@
 #include "tools/kstat2/units.hpp"
 
 namespace blkscope::kstat2_command {
-
 namespace {
 
 constexpr uint64_t bar_length_max = 40;

@@ -12,7 +12,6 @@
 #include "tools/program/stamp.hpp"
 
 namespace blkscope::kstat2_command {
-
 namespace {
 
 // The exit statuses besides wrong_usage.
@@ -38,7 +37,6 @@ int run(const Options& options) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::kstat2_command
 
 int main(int argc, char** argv) {

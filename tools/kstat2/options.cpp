@@ -7,7 +7,6 @@
 #include <utility>
 
 namespace blkscope::kstat2_command {
-
 namespace {
 
 constexpr std::string_view scheme = "kstat:";

@@ -7,7 +7,6 @@
 #include <utility>
 
 namespace blkscope::kstat2_command {
-
 namespace {
 
 void require(kstat2_status_t status, const std::string& doing) {

@@ -7,7 +7,6 @@
 #include <string_view>
 
 namespace blkscope::kstat2_command {
-
 namespace {
 
 struct Unit {

@@ -1,7 +1,6 @@
 #include "tools/kstat2/options.hpp"
 
 namespace blkscope::kstat2_command {
-
 namespace {
 
 constexpr auto synopsis =

@@ -6,7 +6,6 @@
 #include <cstring>
 
 namespace blkscope::kstat2adm {
-
 namespace {
 
 constexpr auto synopsis = R"(Usage: kstat2adm

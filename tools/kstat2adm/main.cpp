@@ -11,7 +11,6 @@
 #include "tools/kstat2adm/command.hpp"
 
 namespace blkscope::kstat2adm {
-
 namespace {
 
 using program::complain;
@@ -68,7 +67,6 @@ int run(const Command& command) {
 }
 
 }  // namespace
-
 }  // namespace blkscope::kstat2adm
 
 int main(int argc, char** argv) {

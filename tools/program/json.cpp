@@ -8,7 +8,6 @@
 #include "base/utf8.hpp"
 
 namespace blkscope::program {
-
 namespace {
 
 unsigned char byte(char c) {

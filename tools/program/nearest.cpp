@@ -7,7 +7,6 @@
 #include <utility>
 
 namespace blkscope::program {
-
 namespace {
 
 // The number of letters to insert, delete or replace to turn one word into the other.

@@ -8,7 +8,6 @@
 #include "tools/program/nearest.hpp"
 
 namespace blkscope::program {
-
 namespace {
 
 bool is_long(std::string_view word) {

@@ -5,7 +5,6 @@
 #include "base/clock.hpp"
 
 namespace blkscope::program {
-
 namespace {
 
 volatile std::sig_atomic_t continued = 0;

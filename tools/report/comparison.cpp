@@ -16,7 +16,6 @@
 #include "tools/report/document.hpp"
 
 namespace blkscope::report {
-
 namespace {
 
 using nlohmann::json;

@@ -12,7 +12,6 @@
 #include "tools/web/page.hpp"
 
 namespace blkscope::report {
-
 namespace {
 
 using iostat::Device;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace blkscope::report {
-
 namespace {
 
 bool is_charted(std::string_view histogram) {

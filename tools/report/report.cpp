@@ -31,7 +31,6 @@
 #include "tools/web/reader.hpp"
 
 namespace blkscope::report {
-
 namespace {
 
 using std::chrono::milliseconds;

@@ -12,7 +12,6 @@
 #include "stats/device_template/io_stats_template.hpp"
 
 namespace blkscope::stats_command {
-
 namespace {
 
 constexpr std::array<std::pair<const char*, double>, 4> shares{

@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace blkscope::stats_command {
-
 namespace {
 
 constexpr std::array<kstat2::PerMillion, quantile_names.size()> shares{kstat2::p50, kstat2::p90,

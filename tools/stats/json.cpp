@@ -5,7 +5,6 @@
 #include "tools/program/json.hpp"
 
 namespace blkscope::stats_command {
-
 namespace {
 
 using program::Json;

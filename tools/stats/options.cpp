@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 namespace blkscope::stats_command {
-
 namespace {
 
 constexpr const char* notes =

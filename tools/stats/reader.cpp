@@ -8,7 +8,6 @@
 #include "tools/program/kstats.hpp"
 
 namespace blkscope::stats_command {
-
 namespace {
 
 using program::field_text;

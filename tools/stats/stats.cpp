@@ -14,7 +14,6 @@
 #include "tools/stats/table.hpp"
 
 namespace blkscope::stats_command {
-
 namespace {
 
 void require_all(const std::vector<std::string>& names, const std::vector<Device>& devices) {

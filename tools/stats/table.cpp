@@ -7,7 +7,6 @@
 #include "tools/program/time_text.hpp"
 
 namespace blkscope::stats_command {
-
 namespace {
 
 struct Unit {

@@ -12,7 +12,6 @@
 #include "base/throw_errno.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 int checked(int result, const char* what) {

@@ -8,7 +8,6 @@
 #include "tools/top/screen.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 using Phase = std::vector<uint64_t> Column::*;

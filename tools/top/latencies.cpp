@@ -5,7 +5,6 @@
 #include <utility>
 
 namespace blkscope::top {
-
 namespace {
 
 Bounds bounds_of(const kstat2::Buckets& shape, const Bounds& known) {

@@ -12,7 +12,6 @@
 #include "tools/top/text.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 using Phase = std::vector<uint64_t> Column::*;

@@ -11,7 +11,6 @@
 #include "tools/iostat/changes.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 constexpr int message_looks = 10;

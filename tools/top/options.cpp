@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 namespace blkscope::top {
-
 namespace {
 
 constexpr const char* notes =

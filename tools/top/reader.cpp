@@ -10,7 +10,6 @@
 #include "tools/top/settings_reader.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 iostat::Options reader_options(const std::vector<std::string>& names, bool clients) {

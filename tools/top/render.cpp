@@ -12,7 +12,6 @@
 #include "tools/top/text.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 constexpr int settings_share = 6;  // the settings get at most this part of the screen

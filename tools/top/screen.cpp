@@ -4,7 +4,6 @@
 #include <cassert>
 
 namespace blkscope::top {
-
 namespace {
 
 char32_t printable(char c) {

@@ -6,7 +6,6 @@
 #include "base/clock.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 constexpr std::array intervals_ns{ns_per_s / 10, ns_per_s / 5,  ns_per_s / 2,

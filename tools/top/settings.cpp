@@ -8,7 +8,6 @@
 #include "tools/top/text.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 constexpr std::string_view cut_mark = "...";

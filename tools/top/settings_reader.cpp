@@ -6,7 +6,6 @@
 #include "tools/program/kstats.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 using program::number_record;

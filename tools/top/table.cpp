@@ -9,7 +9,6 @@
 #include "tools/iostat/columns.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 using iostat::Figures;

@@ -14,7 +14,6 @@
 #include <vector>
 
 namespace blkscope::top {
-
 namespace {
 
 constexpr int escape_delay_ms = 25;  // an arrow's bytes come together; a lone Escape has no delay

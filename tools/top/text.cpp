@@ -9,7 +9,6 @@
 #include "base/clock.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 constexpr hrtime_t ns_per_ms = 1'000'000;

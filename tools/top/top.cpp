@@ -20,7 +20,6 @@
 #include "tools/top/terminal.hpp"
 
 namespace blkscope::top {
-
 namespace {
 
 // Counts the looks up to the number that the user gave. Without a number there is no last look.

@@ -13,7 +13,6 @@
 #include "tools/program/options.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 constexpr size_t token_bytes_min = 16;

@@ -6,7 +6,6 @@
 #include <cerrno>
 
 namespace blkscope::web {
-
 namespace {
 
 // The socket is level-triggered: what it still has is the next turn's.

@@ -8,7 +8,6 @@
 #include "base/utf8.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 constexpr std::string_view replacement = "\xef\xbf\xbd";  // U+FFFD

@@ -10,7 +10,6 @@
 #include "tools/iostat/groups.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 using iostat::Device;

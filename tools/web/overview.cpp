@@ -5,7 +5,6 @@
 #include "tools/program/json.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 using program::Json;

@@ -21,7 +21,6 @@
 #include "tools/web/page.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 using kstat_command::Reading;

@@ -15,7 +15,6 @@
 #include "tools/top/settings_reader.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 void copy_numbers(kstat_t* ksp, std::map<std::string, uint64_t, std::less<>>& numbers) {

@@ -5,7 +5,6 @@
 #include <charconv>
 
 namespace blkscope::web {
-
 namespace {
 
 // Why a request is refused.

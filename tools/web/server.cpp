@@ -20,7 +20,6 @@
 #include "tools/web/channel.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;

@@ -22,7 +22,6 @@
 #include "tools/web/server.hpp"
 
 namespace blkscope::web {
-
 namespace {
 
 constexpr int backlog = 128;

@@ -9,7 +9,6 @@
 #include <utility>
 
 namespace blkscope::kstat {
-
 namespace {
 
 std::span<std::byte> data_of(const kstat_t& ksp) {

@@ -15,7 +15,6 @@
 #include "kstat/reader/libkstat/reserved.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // A kstat that is being reactivated becomes readable at any moment. If its provider never installs

@@ -4,7 +4,6 @@
 #include "kstat/reader/libkstat/handle.hpp"
 
 namespace blkscope::kstat {
-
 namespace {
 
 // More than any machine has. A faulty provider can cost a reader 50 MB at most.

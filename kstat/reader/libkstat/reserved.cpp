@@ -6,7 +6,6 @@
 #include <vector>
 
 namespace blkscope::kstat {
-
 namespace {
 
 constexpr std::array<std::string_view, KSTAT_NUM_TYPES> labels{"raw", "name=value", "interrupt",

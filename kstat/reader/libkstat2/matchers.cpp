@@ -12,7 +12,6 @@
 #include "kstat/reader/libkstat2/uri.hpp"
 
 namespace blkscope::kstat2::reader {
-
 namespace {
 
 // An ordinary expression needs a thousandth of these steps for a URI; a hostile one ends here.

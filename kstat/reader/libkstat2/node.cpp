@@ -9,7 +9,6 @@
 #include "kstat/reader/libkstat2/uri.hpp"
 
 namespace blkscope::kstat2::reader {
-
 namespace {
 
 constexpr std::string_view crtime_name = "crtime";

@@ -7,7 +7,6 @@
 #include "kstat/reader/libkstat2/uri.hpp"
 
 namespace blkscope::kstat2::reader {
-
 namespace {
 
 using kstat::wire::bytes_of;

@@ -5,7 +5,6 @@
 #include "kstat/reader/libkstat2/uri.hpp"
 
 namespace blkscope::kstat2::reader {
-
 namespace {
 
 // The nodes below come first.
