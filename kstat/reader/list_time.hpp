@@ -14,6 +14,9 @@
 
 namespace blkscope::kstat {
 
+/// Why a provider is left out that gives no list, or is in the pause.
+inline constexpr const char* no_list = "does not list its kstats";
+
 class ListTime {
     using Clock = std::chrono::steady_clock;
 

@@ -39,9 +39,8 @@ void leave_to_parent(std::unique_ptr<ProviderConnection>& connection) {
     if (connection && connection->is_inherited()) connection.reset();
 }
 
-// True at the first call for each socket in this process, unless the program decides.
-bool is_to_tell(const std::string& path) {
-    if (kstat_left_out != nullptr) return kstat_left_out(path.c_str());
+// True at the first call for each socket in this process.
+bool is_new(const std::string& path) {
     static std::mutex mutex;
     static std::set<std::string> told;
     const std::lock_guard lock(mutex);
@@ -52,8 +51,11 @@ bool is_to_tell(const std::string& path) {
 
 void Provider::leave_out(const char* what) const {
     const std::string path = directory_.path + "/" + name_;
+    const bool is_decided = kstat_left_out != nullptr;
+    const bool is_to_tell = is_decided && kstat_left_out(path.c_str());
     const char* const program = secure_getenv("KSTAT_WARN");
-    if (!is_to_tell(path) || program == nullptr || *program == '\0') return;
+    if (program == nullptr || *program == '\0') return;
+    if (!(is_decided ? is_to_tell : is_new(path))) return;
     std::fprintf(stderr, "%s: %s %s; its statistics are left out\n", program, path.c_str(), what);
 }
 
@@ -88,7 +90,7 @@ bool Provider::connect_unless_silent(Deadline deadline) {
 }
 
 void Provider::ask(Deadline deadline) {
-    slow_answers_ = excused_ = {};
+    slow_answers_ = {};
     leave_to_parent(connection_);
     if (!connection_) {
         connect(std::chrono::steady_clock::now());
@@ -110,6 +112,15 @@ void Provider::hear(Deadline deadline) {
     // A closed connection means that the process ended, or that it had too many readers.
     if (!connection_ && connect_unless_silent(deadline)) static_cast<void>(wait(deadline));
     if (silent_) leave_out(no_answer);
+    tell_if_it_listens();
+}
+
+// Where a process listens and closes each connection, statistics are missing. A process that has ended
+// has none.
+void Provider::tell_if_it_listens() const {
+    if (connection_ || silent_) return;
+    if (!ProviderConnection::open(directory_, name_, std::chrono::steady_clock::now())) return;
+    leave_out("closes its connections");
 }
 
 // Follows what the reply says about the provider. A dead connection is dropped.
@@ -145,38 +156,29 @@ void Provider::understand_welcome(const Reply& reply) {
     listed_chain_id_ = 0;  // no chain has this id
 }
 
-// Only the bytes on the way excuse a slow answer, if there are two megabytes of them a second. The
-// provider's own work on a long one does not.
-void Provider::note_time_of_answer(Deadline asked, size_t data_size, const Reply& reply) {
-    const auto sending = std::chrono::steady_clock::now() - reply.begun;
-    const auto excused = std::min<Deadline::duration>(
-        {sending, 4 * time_to_move(reply.body.size()), excused_max - excused_});
-    excused_ += excused;
-    const auto time = reply.begun + sending - asked - time_to_move(data_size) - excused;
-    slow_answers_ = time > quick_answer ? slow_answers_ + time : time.zero();
-}
-
 Result<Reply> Provider::exchange(wire::Op op, wire::Bytes body, wire::Bytes data,
                                  size_t reply_size) {
     for (int attempt = 0; attempt < 2; ++attempt) {
         if (replaced_) return os_error(ENXIO);  // its kstats are not those that were listed
-        if (slow_answers_ > slow_answers_max) {
+        if (slow_answers_.are_too_many()) {
             leave_out("answers too slowly");
             return os_error(ETIMEDOUT);
         }
-        if (!is_ready() && !reconnect()) return os_error(silent_ ? ETIMEDOUT : ENXIO);
+        if (!is_ready() && !reconnect()) break;
         const auto asked = std::chrono::steady_clock::now();
         if (!connection_->send(op, body, data, reply_size, soon())) {
             connection_.reset();
             continue;
         }
         auto reply = wait(soon());
-        if (reply) note_time_of_answer(asked, data.size(), *reply);
+        if (reply) slow_answers_.note(asked, data.size(), *reply);
         if (is_silent(reply)) leave_out(no_answer);
         if (reply || is_silent(reply)) return reply;
         // The provider may only have had too many readers: one more try.
     }
-    return os_error(ENXIO);
+    if (silent_) leave_out(no_answer);
+    tell_if_it_listens();
+    return os_error(silent_ ? ETIMEDOUT : ENXIO);
 }
 
 void Provider::ask_ahead(wire::Op op, wire::Bytes body) {

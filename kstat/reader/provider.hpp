@@ -19,17 +19,12 @@
 
 #include "kstat/reader/list_time.hpp"
 #include "kstat/reader/provider_connection.hpp"
+#include "kstat/reader/slow_answers.hpp"
 
 namespace blkscope::kstat {
 
 class Provider {
   public:
-    /// An answer that takes longer is slow.
-    static constexpr auto quick_answer = std::chrono::milliseconds(200);
-    static constexpr auto slow_answers_max = std::chrono::seconds(5);
-    /// The time for which the sending of long replies is no fault.
-    static constexpr auto excused_max = std::chrono::seconds(30);
-
     /// `directory` must outlive the provider.
     Provider(const Directory& directory, std::string name)
         : directory_(directory), name_(std::move(name)) {}
@@ -57,8 +52,8 @@ class Provider {
     bool has_news() const { return chain_id_ != listed_chain_id_; }
     void note_listed(kid_t chain_id) { listed_chain_id_ = chain_id; }
 
-    /// One request and its reply, in bounded time. After slow answers of `slow_answers_max` in a
-    /// row, the next ones are not awaited until ask(). `reply_size`: as for ProviderConnection::send.
+    /// One request and its reply, in bounded time. After too many slow
+    /// answers in a row, the next ones are not awaited until ask(). `reply_size`: as for ProviderConnection::send.
     ///
     /// Errors: ETIMEDOUT if the provider is silent or slow, ENXIO if its process has ended.
     Result<Reply> exchange(wire::Op op, wire::Bytes body, wire::Bytes data = {},
@@ -77,22 +72,21 @@ class Provider {
     /// Gives up a connection after bytes that no provider sends.
     void drop();
 
+    /// Tells that this provider's statistics are missing, and why; see left_out.hpp.
+    void leave_out(const char* what) const;
+
     /// Whether this process may write the provider's kstats.
     bool may_be_written() const;
 
     /// For the caller, who begins and ends each list.
     ListTime list_time;
 
-  protected:
-    /// Tells that this provider's statistics are missing; see left_out.hpp.
-    void leave_out(const char* what) const;
-
   private:
     bool connect(Deadline deadline);
     bool connect_unless_silent(Deadline deadline);
     bool reconnect();
+    void tell_if_it_listens() const;
     Result<Reply> wait(Deadline deadline);
-    void note_time_of_answer(Deadline asked, size_t data_size, const Reply& reply);
     void understand(const Reply& reply);
     void understand_welcome(const Reply& reply);
     bool is_ready();
@@ -110,9 +104,7 @@ class Provider {
     int shortage_ = 0;
     bool is_asked_ahead_ = false;
     std::optional<Result<Reply>> heard_ahead_;
-    // Since ask(): the time of slow answers, one after the other, and what long replies excused.
-    std::chrono::steady_clock::duration slow_answers_{};
-    std::chrono::steady_clock::duration excused_{};
+    SlowAnswers slow_answers_;  // since ask()
 };
 
 }  // namespace blkscope::kstat

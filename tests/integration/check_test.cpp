@@ -11,6 +11,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/descriptor.hpp"
@@ -125,56 +126,76 @@ TEST_F(Check, AServerThatDoesNotAnswerIsNotMeasuredAndAnEndedOneIsNoServer) {
     EXPECT_EQ(check({"--for", "1ms", healthy}).status, 0);
 }
 
-// Answers each reader with bytes that no provider sends.
-class NonsenseProvider {
+// Answers each reader as no provider does. Without an answer it closes the connection.
+class FalseProvider {
   public:
-    explicit NonsenseProvider(const std::string& path)
-        : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    FalseProvider(const std::string& path, std::string answer)
+        : listener_(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0)), answer_(std::move(answer)) {
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
         path.copy(address.sun_path, sizeof address.sun_path - 1);
         EXPECT_EQ(bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
         EXPECT_EQ(listen(listener_.get(), 16), 0);
-        thread_ = std::thread([this] {
-            const std::string nonsense(64, '\xff');
-            for (;;) {
-                const Descriptor reader(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
-                if (!reader.is_open()) return;
-                send(reader.get(), nonsense.data(), nonsense.size(), MSG_NOSIGNAL);
-                std::array<char, 64> request;
-                while (recv(reader.get(), request.data(), request.size(), 0) > 0) {
-                }
-            }
-        });
+        thread_ = std::thread([this] { serve(); });
     }
-    ~NonsenseProvider() {
+    ~FalseProvider() {
         shutdown(listener_.get(), SHUT_RDWR);
         thread_.join();
     }
-    NonsenseProvider& operator=(NonsenseProvider&&) = delete;
+    FalseProvider& operator=(FalseProvider&&) = delete;
 
   private:
+    void serve() const {
+        for (;;) {
+            const Descriptor reader(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+            if (!reader.is_open()) return;
+            if (answer_.empty()) continue;
+            send(reader.get(), answer_.data(), answer_.size(), MSG_NOSIGNAL);
+            std::array<char, 64> request;
+            while (recv(reader.get(), request.data(), request.size(), 0) > 0) {
+            }
+        }
+    }
+
     Descriptor listener_;
+    std::string answer_;
     std::thread thread_;
 };
 
-TEST_F(Check, AProviderThatAnswersWithNonsenseIsToldOnceAndIsNoSuccess) {
+TEST_F(Check, AProviderThatAnswersFalselyIsToldOnceAndIsNoSuccess) {
     serve("memory:1M");
     const std::string socket = path(std::to_string(getpid()) + ".sock");
-    const NonsenseProvider provider(socket);
     const std::string healthy = "errors(nbd0) == 0";
-    const CommandResult measured = check({"--for", "1ms", healthy});
-    EXPECT_EQ(measured.status, 4);
-    EXPECT_EQ(measured.output, "blkscope: " + socket +
-                                   " sent an invalid reply; its statistics are left out\n"
-                                   "true: errors(nbd0) == 0: nbd0 0, 0 requests\n"
-                                   "nothing to measure: " +
-                                   socket + " could not be read\n");
-    EXPECT_EQ(check({"--save", path("before.json")}).status, 4);
-    EXPECT_EQ(run({BLKSCOPE_BINARY, "report", "-o", path("run.json"), "--fail-unless", healthy,
-                   "--", "true"})
-                  .status,
-              125);
+    const std::vector<std::pair<std::string, std::string>> answers{
+        {std::string(64, '\xff'), "sent an invalid reply"}, {"", "closes its connections"}};
+    for (const auto& [answer, what] : answers) {
+        std::filesystem::remove(socket);
+        const FalseProvider provider(socket, answer);
+        const CommandResult measured = check({"--for", "1ms", healthy});
+        EXPECT_EQ(measured.status, 4);
+        EXPECT_EQ(measured.output, "blkscope: " + socket + " " + what +
+                                       "; its statistics are left out\n"
+                                       "true: errors(nbd0) == 0: nbd0 0, 0 requests\n"
+                                       "nothing to measure: " +
+                                       socket + " could not be read\n");
+        EXPECT_EQ(check({"--save", path("before.json")}).status, 4);
+        const CommandResult reported = run({BLKSCOPE_BINARY, "report", "-o", path("run.json"),
+                                            "--fail-unless", healthy, "--", "true"});
+        EXPECT_EQ(reported.status, 125) << reported.output;
+    }
+}
+
+// The run directory is no directory any more.
+TEST_F(Check, AReportWithoutItsLastLookIsNoSuccess) {
+    serve("memory:1M");
+    const std::string here = std::filesystem::path(path("socket")).parent_path();
+    const std::string away = here + ".away";
+    const CommandResult reported =
+        run({BLKSCOPE_BINARY, "report", "-o", "/dev/null", "--fail-unless", "errors(nbd0) == 0",
+             "--", "sh", "-c", "sleep 0.3; mv " + here + " " + away + "; touch " + here});
+    std::filesystem::remove(here);
+    std::filesystem::rename(away, here);
+    EXPECT_EQ(reported.status, 125) << reported.output;
 }
 
 TEST_F(Check, AnEmptyFirstLookHasATime) {

@@ -41,15 +41,16 @@ class LookReader {
             read_commands(look.devices.back());
             iostat::use_unique_name(look.devices.back().device);
         }
-        silent_.merge(program::take_left_out());
+        unread_.merge(program::take_left_out());
+        unread_.insert(devices_.unread().begin(), devices_.unread().end());
         return look;
     }
 
     /// Whether a look lacked providers, because there was no descriptor for them.
     [[nodiscard]] bool is_partial() const { return is_partial_; }
 
-    /// The sockets of the providers that a look lacked, because they could not be read.
-    [[nodiscard]] const std::set<std::string>& silent() const { return silent_; }
+    /// The sockets of providers, and the devices, that a look lacked because they could not be read.
+    [[nodiscard]] const std::set<std::string>& unread() const { return unread_; }
 
   private:
     void read_commands(DeviceLook& look) {
@@ -66,7 +67,7 @@ class LookReader {
     iostat::Reader devices_{iostat::all_of_devices()};
     iostat::HistogramReader histograms_;
     bool is_partial_ = false;
-    std::set<std::string> silent_;
+    std::set<std::string> unread_;
 };
 
 std::vector<Condition> conditions_of(const Options& options) {
@@ -103,11 +104,11 @@ int save(const std::string& path) {
         throw std::runtime_error(std::string("cannot write ") + failure.what());
     }
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
-    for (const std::string& socket : reader.silent()) {
-        program::complain("blkscope: check: " + program::shown(socket) +
-                          " could not be read, so the report lacks its devices\n");
+    for (const std::string& what : reader.unread()) {
+        program::complain("blkscope: check: " + program::shown(what) +
+                          " could not be read, so it is not in the report\n");
     }
-    return reader.is_partial() || !reader.silent().empty() ? nothing_to_measure : all_hold;
+    return reader.is_partial() || !reader.unread().empty() ? nothing_to_measure : all_hold;
 }
 
 int measure(const Options& options, const std::vector<Condition>& conditions) {
@@ -116,7 +117,7 @@ int measure(const Options& options, const std::vector<Condition>& conditions) {
     if (options.since.empty()) std::this_thread::sleep_for(duration_of(options.duration).value());
     const Look now = reader.look();
     bool any_fails = false;
-    bool any_unmeasured = reader.is_partial() || !reader.silent().empty();
+    bool any_unmeasured = reader.is_partial() || !reader.unread().empty();
     std::string text;
     for (const Condition& condition : conditions) {
         for (const Finding& finding : judge(condition, before, now)) {
@@ -125,7 +126,7 @@ int measure(const Options& options, const std::vector<Condition>& conditions) {
             text += finding.line + "\n";
         }
     }
-    for (const std::string& socket : reader.silent()) text += silence_text(socket) + "\n";
+    for (const std::string& what : reader.unread()) text += unread_text(what) + "\n";
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
     try {
         program::print(text);

@@ -334,8 +334,8 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
     return findings;
 }
 
-std::string silence_text(const std::string& socket) {
-    return "nothing to measure: " + program::shown(socket) + " could not be read";
+std::string unread_text(const std::string& what) {
+    return "nothing to measure: " + program::shown(what) + " could not be read";
 }
 
 }  // namespace blkscope::check

@@ -51,7 +51,8 @@ struct Finding {
 [[nodiscard]] std::vector<Finding> judge(const Condition& condition, const Look& before,
                                          const Look& now);
 
-/// The line about a provider that a look lacks, because it could not be read. The line has no end.
-[[nodiscard]] std::string silence_text(const std::string& socket);
+/// The line about a provider or a device that a look lacks, because it could not be read. The line
+/// has no end.
+[[nodiscard]] std::string unread_text(const std::string& what);
 
 }  // namespace blkscope::check

@@ -20,9 +20,7 @@ namespace {
 
 using program::field_text;
 
-std::optional<Device> read_device(kstat_ctl_t* kc, kstat_t* ksp, Kind kind) {
-    if (kstat_read(kc, ksp, nullptr) == -1) return {};
-    if (ksp->ks_data == nullptr || ksp->ks_data_size < sizeof(kstat_io_t)) return {};
+Device device_of(const kstat_t* ksp, Kind kind) {
     return Device{.module = field_text(ksp->ks_module),
                   .instance = ksp->ks_instance,
                   .name = field_text(ksp->ks_name),
@@ -107,14 +105,26 @@ Options all_of_devices() {
     return options;
 }
 
+// Nothing if the kstat was removed, or cannot be read.
+std::optional<Device> Reader::read_device(kstat_t* ksp, Kind kind) {
+    const bool is_read = kstat_read(kc_.get(), ksp, nullptr) != -1;
+    if (!is_read && errno == ENXIO) return {};
+    if (!is_read || ksp->ks_data == nullptr || ksp->ks_data_size < sizeof(kstat_io_t)) {
+        unread_.insert(field_text(ksp->ks_name));
+        return {};
+    }
+    return device_of(ksp, kind);
+}
+
 std::vector<Device> Reader::read() {
     std::vector<Device> devices;
+    unread_.clear();
     if (!refresh()) return devices;
     for (kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (ksp->ks_type != KSTAT_TYPE_IO) continue;
         const std::optional<Kind> kind = kind_of(field_text(ksp->ks_class));
         if (!kind || !wanted(*kind, options_)) continue;
-        auto device = read_device(kc_.get(), ksp, *kind);
+        auto device = read_device(ksp, *kind);
         if (!device || is_of_closed_clients(*device)) continue;
         devices.push_back(std::move(*device));
     }

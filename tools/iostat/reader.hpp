@@ -1,6 +1,8 @@
 // Reads the published kstats of devices and processors, through libkstat alone.
 #pragma once
 
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,11 +40,15 @@ class Reader {
     /// Whether the last read() lacked providers, because there was no descriptor for them.
     [[nodiscard]] bool is_partial() const { return is_partial_; }
 
+    /// The names of devices that are there and could not be read, in the last read().
+    [[nodiscard]] const std::set<std::string>& unread() const { return unread_; }
+
     /// The chain of the last read(), for kstats besides those of devices; null if there was none.
     [[nodiscard]] kstat_ctl_t* chain() const { return kc_.get(); }
 
   private:
     bool refresh();
+    [[nodiscard]] std::optional<Device> read_device(kstat_t* ksp, Kind kind);
     void read_errors(std::vector<Device>& devices);
     void ask_host(std::vector<Device>& devices) const;
     [[nodiscard]] bool is_on_line(int processor);
@@ -50,6 +56,7 @@ class Reader {
     Options options_;
     program::Chain kc_;
     bool is_partial_ = false;
+    std::set<std::string> unread_;
 };
 
 /// Reads the kstat nbd:0:nbd0,`what` of a device nbd:0:nbd0. Null if it cannot be read, because a

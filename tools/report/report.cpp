@@ -59,26 +59,39 @@ class Observer {
     void look(bool all_histograms) {
         try {
             recording_.add(reader_.look(all_histograms));
+            is_last_missing_ = false;
         } catch (const std::runtime_error& failure) {
+            is_last_missing_ = true;
             why_ = failure.what();
         }
-        std::set<std::string> left_out = program::take_left_out();
-        if (all_histograms) silent_.merge(left_out);
+        const std::set<std::string> left_out = program::take_left_out();
+        if (!all_histograms) return;
+        for (const std::string& socket : left_out) gaps_.insert(check::unread_text(socket));
+        for (const std::string& name : reader_.devices().unread()) {
+            gaps_.insert(check::unread_text(name));
+        }
+        if (reader_.devices().is_partial()) {
+            gaps_.insert("nothing to measure: descriptors are too few for all programs");
+        }
     }
 
     [[nodiscard]] const Recording& recording() const { return recording_; }
 
-    /// The sockets of the providers that could not be read at the first look, or at the last one.
-    [[nodiscard]] const std::set<std::string>& silent() const { return silent_; }
+    /// A line for each thing that the first look or the last one lacks.
+    [[nodiscard]] const std::set<std::string>& gaps() const { return gaps_; }
 
     /// The reason of the last look that failed; empty if none has.
     [[nodiscard]] const std::string& why() const { return why_; }
 
+    /// Whether this was the very last look.
+    [[nodiscard]] bool is_last_missing() const { return is_last_missing_; }
+
   private:
     web::Reader reader_;
     Recording recording_;
-    std::set<std::string> silent_;
+    std::set<std::string> gaps_;
     std::string why_;
+    bool is_last_missing_ = false;
 };
 
 // SIGINT from the terminal went to the command, too. A command that stays gets SIGTERM for a second
@@ -163,10 +176,10 @@ bool judge_run(const std::vector<check::Condition>& conditions, const Observer& 
     const check::Look now = look_of(last);
     bool all_hold = true;
     if (!conditions.empty()) {
-        for (const std::string& socket : observer.silent()) {
-            all_hold = false;
-            run.findings.push_back(check::silence_text(socket));
-        }
+        std::set<std::string> gaps = observer.gaps();
+        if (observer.is_last_missing()) gaps.insert("nothing to measure: " + observer.why());
+        all_hold = gaps.empty();
+        run.findings.assign(gaps.begin(), gaps.end());
     }
     for (const check::Condition& condition : conditions) {
         for (const check::Finding& finding : check::judge(condition, before, now)) {

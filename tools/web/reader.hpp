@@ -26,6 +26,9 @@ class Reader {
     /// `all_histograms`, the look has all.
     [[nodiscard]] Look look(bool all_histograms);
 
+    /// Says which devices and programs the last look lacks.
+    [[nodiscard]] const iostat::Reader& devices() const { return devices_; }
+
   private:
     struct Identity {
         std::string program;

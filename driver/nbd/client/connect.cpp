@@ -122,7 +122,11 @@ RemoteConnection connect_to_export(const Uri& uri, ClientWishes wishes,
     check_usable(uri);
     const auto context = context_for(uri);
     const auto addresses = find_addresses(uri);
-    if (!addresses) fail_to_connect(uri, gai_strerror(addresses.error()));
+    if (!addresses) {
+        const int error = addresses.error();
+        fail_to_connect(uri, error == EAI_SYSTEM ? std::generic_category().message(errno)
+                                                 : gai_strerror(error));
+    }
     return connect_to(*addresses, uri, std::move(wishes), context,
                       std::chrono::steady_clock::now() + limit);
 }

@@ -4,8 +4,8 @@
 // Ownership: the caller owns the socket, which is non-blocking.
 // Threads:   any. find_addresses() blocks while a host's name is looked up, without a limit. The
 //            other calls block until the deadline.
-// Errors:    find_addresses(): the number that gai_strerror(3) explains. Of the others, a closed
-//            descriptor or false, with the reason in errno.
+// Errors:    find_addresses(): the number that gai_strerror(3) explains; EAI_SYSTEM is explained by
+//            errno. Of the others, a closed descriptor or false, with the reason in errno.
 // Source:    connect(2), getaddrinfo(3).
 #pragma once
 

@@ -67,7 +67,11 @@ bool Handle::update() try {
     }
     hear_all(providers_);
     for (auto& [name, provider] : providers_) {
-        if (provider.is_to_list()) changed_ |= merge(provider);
+        if (provider.is_to_list()) {
+            changed_ |= merge(provider);
+        } else if (provider.has_news()) {
+            provider.leave_out(no_list);
+        }
     }
     moved_on_ = false;
     if (!changed_ && kc_chain_id != 0) return false;

@@ -30,7 +30,7 @@ Result<std::vector<kstat_t>> ListedProvider::ask_all_pages() {
         const auto reply = ask_page(wire::Op::headers, wire::bytes_of(from));
         if (!reply) return reply.error();
         if (reply->head.error != 0) {
-            leave_out("does not list its kstats");
+            leave_out(no_list);
             return os_error(reply->head.error);
         }
         auto page = wire::decode_page(reply->body, from.after_kid);

@@ -36,6 +36,8 @@ Result<uint64_t> Remote::hear_generation() {
     const auto reply = asked_ahead(Op::kstat2_generation, {});
     if (!reply) return reply.error();
     if (reply->head.error != 0) {
+        // A provider without kstat2 has no answer to it.
+        if (reply->head.error != EINVAL) leave_out(kstat::no_list);
         forget();
         return os_error(reply->head.error);
     }
@@ -74,11 +76,20 @@ bool Remote::follow(const Matchers& matchers) {
     const size_t before = kstats_.size();
     const auto generation = hear_generation();
     if (!generation) return kstats_.size() != before;
-    if (*generation == generation_ || !list_time.may_begin()) return false;
+    if (*generation == generation_) return false;
+    if (!list_time.may_begin()) {
+        leave_out(kstat::no_list);
+        return false;
+    }
     list_time.begin();
     auto maps = ask_list();
     list_time.end(maps.has_value());
-    if (!maps) return false;
+    if (!maps) {
+        // A list that changed is asked for again, and a process that ended has none.
+        const int error = maps.error().value();
+        if (error != EAGAIN && error != ENXIO) leave_out(kstat::no_list);
+        return false;
+    }
     accept(std::move(*maps), matchers);
     return true;
 }

@@ -316,6 +316,27 @@ TEST_F(KstatFailure, AnUpdateOfMoreThanASecondCountsAsAStoppedProvider) {
     EXPECT_TRUE(eventually([&] { return kstat_read(kc, lookup("quick"), nullptr) != -1; }));
 }
 
+int fail_to_update(kstat_t*, int) {
+    return EIO;
+}
+void provide_a_broken_disk(const Line& line) {
+    kstat_t* const broken = kstat_create("sd", 7, "sd7", "disk", KSTAT_TYPE_IO, 1, 0);
+    broken->ks_update = fail_to_update;
+    kstat_install(broken);
+    kstat_install(kstat_create("sd", 8, "sd8", "disk", KSTAT_TYPE_IO, 1, 0));
+    take_turns(line);
+}
+
+// A condition holds of all the other devices; that is no success.
+TEST_F(KstatFailure, ADeviceThatCannotBeReadIsNotMeasured) {
+    const ReadyChild child(provide_a_broken_disk);
+    const Outcome outcome = run_shell(BLKSCOPE " check --for 1ms 'rate(sd*) == 0/s'");
+    EXPECT_EQ(outcome.status, 4);
+    EXPECT_EQ(outcome.out,
+              "true: rate(sd*) == 0/s: sd8 0/s, 0 requests\n"
+              "nothing to measure: sd7 could not be read\n");
+}
+
 // Has one kstat, which is said to be as long as a kstat may be, and does not read it.
 void list_at_length_and_hang(int reader) {
     struct {
