@@ -179,11 +179,14 @@ sockaddr_un address_of(const std::string& path) {
     return address;
 }
 
+// The socket listens before it has its name. A provider that starts meanwhile would remove it otherwise.
 int listen_as_provider(const std::string& directory, const Line& line) {
     const int listener = socket(AF_UNIX, SOCK_STREAM, 0);
-    const sockaddr_un address = address_of(directory + "/" + std::to_string(getpid()) + ".sock");
+    const std::string path = directory + "/" + std::to_string(getpid()) + ".sock";
+    const sockaddr_un address = address_of(path + ".new");
     bind(listener, reinterpret_cast<const sockaddr*>(&address), sizeof address);
     listen(listener, 16);
+    std::filesystem::rename(path + ".new", path);
     line.say('r');
     return listener;
 }
