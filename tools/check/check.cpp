@@ -1,6 +1,7 @@
 #include "tools/check/check.hpp"
 
 #include <array>
+#include <cerrno>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -58,7 +59,10 @@ class LookReader {
                                    "trim_errors",        "cache_errors", "block_status_errors",
                                    "write_zeroes_errors"};
         kstat_t* const ksp = iostat::read_beside(devices_.chain(), look.device, "cmds");
-        if (ksp == nullptr) return;
+        if (ksp == nullptr) {
+            if (errno != ENOENT && errno != ENXIO) unread_.insert(look.device.name + ",cmds");
+            return;
+        }
         for (const char* name : names) {
             if (const auto count = program::number_record(ksp, name)) look.commands[name] = *count;
         }

@@ -56,8 +56,8 @@ inline int provider_of(const kstat_t& ksp) {
     return static_cast<int>(reinterpret_cast<intptr_t>(ksp.ks_private));
 }
 
-/// Finds a kstat of a provider and reads it; null if it is not there or cannot be read. kstat_lookup
-/// finds the first of that name, which may be another provider's.
+/// Finds a kstat of a provider and reads it. Null with an errno if it cannot be read; ENOENT: it is not
+/// there. kstat_lookup finds the first of that name, which may be another provider's.
 inline kstat_t* read_kstat(kstat_ctl_t* kc, int provider, const std::string& module, int instance,
                            const std::string& name) {
     for (kstat_t* ksp = kc->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
@@ -65,6 +65,7 @@ inline kstat_t* read_kstat(kstat_ctl_t* kc, int provider, const std::string& mod
         if (field_text(ksp->ks_name) != name || field_text(ksp->ks_module) != module) continue;
         return kstat_read(kc, ksp, nullptr) == -1 ? nullptr : ksp;
     }
+    errno = ENOENT;
     return nullptr;
 }
 

@@ -67,10 +67,8 @@ class Observer {
         const std::set<std::string> left_out = program::take_left_out();
         if (!all_histograms) return;
         for (const std::string& socket : left_out) gaps_.insert(check::unread_text(socket));
-        for (const std::string& name : reader_.devices().unread()) {
-            gaps_.insert(check::unread_text(name));
-        }
-        if (reader_.devices().is_partial()) {
+        for (const std::string& name : reader_.unread()) gaps_.insert(check::unread_text(name));
+        if (reader_.is_partial()) {
             gaps_.insert("nothing to measure: descriptors are too few for all programs");
         }
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -76,6 +77,7 @@ Reader::Reader() : devices_(iostat::all_of_devices()) {}
 Look Reader::look(bool all_histograms) {
     Look look{.time = gethrtime(), .devices = {}};
     std::vector<iostat::Device> devices = devices_.read();
+    unread_ = devices_.unread();
     index_.follow(devices_.chain());
     look.devices.reserve(devices.size());
     for (iostat::Device& device : devices) {
@@ -169,8 +171,10 @@ void Reader::forget_others(const std::vector<DeviceLook>& looks) {
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {
     kstat_t* const ksp =
         index_.find(device.provider, device.module, device.instance, device.name + "," + what);
-    if (ksp == nullptr || kstat_read(devices_.chain(), ksp, nullptr) == -1) return nullptr;
-    return ksp;
+    if (ksp == nullptr) return nullptr;
+    if (kstat_read(devices_.chain(), ksp, nullptr) != -1) return ksp;
+    if (errno != ENXIO) unread_.insert(device.name + "," + what);
+    return nullptr;
 }
 
 }  // namespace blkscope::web

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,8 +27,11 @@ class Reader {
     /// `all_histograms`, the look has all.
     [[nodiscard]] Look look(bool all_histograms);
 
-    /// Says which devices and programs the last look lacks.
-    [[nodiscard]] const iostat::Reader& devices() const { return devices_; }
+    /// The names of kstats that are there and could not be read, in the last look.
+    [[nodiscard]] const std::set<std::string>& unread() const { return unread_; }
+
+    /// Whether the last look lacked providers, because there was no descriptor for them.
+    [[nodiscard]] bool is_partial() const { return devices_.is_partial(); }
 
   private:
     struct Identity {
@@ -46,6 +50,7 @@ class Reader {
     program::KstatIndex index_;
     std::map<kid_t, Identity> identities_;  // of the clients
     iostat::HistogramReader histograms_;
+    std::set<std::string> unread_;
 };
 
 }  // namespace blkscope::web

@@ -319,22 +319,35 @@ TEST_F(KstatFailure, AnUpdateOfMoreThanASecondCountsAsAStoppedProvider) {
 int fail_to_update(kstat_t*, int) {
     return EIO;
 }
-void provide_a_broken_disk(const Line& line) {
+// sd7 cannot be read, and of sd8 not the kstat with its failed requests.
+void provide_broken_disks(const Line& line) {
     kstat_t* const broken = kstat_create("sd", 7, "sd7", "disk", KSTAT_TYPE_IO, 1, 0);
-    broken->ks_update = fail_to_update;
-    kstat_install(broken);
+    kstat_t* const commands = kstat_create("sd", 8, "sd8,cmds", "misc", KSTAT_TYPE_NAMED, 1, 0);
+    kstat_named_init(KSTAT_NAMED_PTR(commands), "read_errors", KSTAT_DATA_UINT64);
+    for (kstat_t* ksp : {broken, commands}) {
+        ksp->ks_update = fail_to_update;
+        kstat_install(ksp);
+    }
     kstat_install(kstat_create("sd", 8, "sd8", "disk", KSTAT_TYPE_IO, 1, 0));
     take_turns(line);
 }
 
 // A condition holds of all the other devices; that is no success.
 TEST_F(KstatFailure, ADeviceThatCannotBeReadIsNotMeasured) {
-    const ReadyChild child(provide_a_broken_disk);
-    const Outcome outcome = run_shell(BLKSCOPE " check --for 1ms 'rate(sd*) == 0/s'");
-    EXPECT_EQ(outcome.status, 4);
-    EXPECT_EQ(outcome.out,
-              "true: rate(sd*) == 0/s: sd8 0/s, 0 requests\n"
-              "nothing to measure: sd7 could not be read\n");
+    const ReadyChild child(provide_broken_disks);
+    const std::string lines =
+        "true: rate(sd*) == 0/s: sd8 0/s, 0 requests\n"
+        "nothing to measure: sd7 could not be read\n"
+        "nothing to measure: sd8,cmds could not be read\n";
+    const Outcome checked = run_shell(BLKSCOPE " check --for 1ms 'rate(sd*) == 0/s'");
+    EXPECT_EQ(checked.status, 4);
+    EXPECT_EQ(checked.out, lines);
+    const Outcome reported = run_shell(
+        BLKSCOPE " report -o /dev/null --fail-unless 'rate(sd*) == 0/s' -- true | sort -r");
+    EXPECT_NE(reported.out.find("nothing to measure: sd8,cmds could not be read\n"
+                                "nothing to measure: sd7 could not be read\n"),
+              std::string::npos)
+        << reported.out;
 }
 
 // Has one kstat, which is said to be as long as a kstat may be, and does not read it.

@@ -116,6 +116,21 @@ TEST_F(KstatList, OfTooManyKstatsIsNotAskedForAtEachUpdate) {
     EXPECT_EQ(lookup("one"), nullptr);
 }
 
+// Its kstats are missing then, as they were when the list failed.
+TEST_F(KstatList, InThePauseAfterAFailureTheProviderIsTold) {
+    const ReadyChild endless(list_for_ever(20'000));
+    open();
+    const int pages = shared->pages;
+    setenv("KSTAT_WARN", "reader", 1);
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(kstat_chain_update(kc), 0);
+    unsetenv("KSTAT_WARN");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "reader: " + directory + "/" + socket_of(endless.pid()) +
+                  " does not list its kstats; its statistics are left out\n");
+    EXPECT_EQ(shared->pages, pages);
+}
+
 TEST_F(KstatList, ThatFailedIsAskedForAgain) {
     const ReadyChild provider(list_for_ever(20'000));
     shared->error = EINTR;

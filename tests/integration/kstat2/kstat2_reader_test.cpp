@@ -204,8 +204,8 @@ TEST_F(Kstat2Reader, OutlivesAProviderThatEndsWhileItIsAsked) {
     }
 }
 
-// Each time that its list is asked for, the provider closes the connection after a while.
-void end_while_asked_for_list(int reader, const Line& line) {
+// Leaves each question for a list to `answer_list`, whose false ends the connection.
+void answer_all_but_lists(int reader, const std::function<bool(uint32_t sequence)>& answer_list) {
     welcome(reader);
     for (;;) {
         kstat::wire::RequestHead head{};
@@ -213,9 +213,8 @@ void end_while_asked_for_list(int reader, const Line& line) {
         if (recv(reader, &head, sizeof head, MSG_WAITALL) <= 0) return;
         if (head.length != 0) recv(reader, asked.data(), head.length, MSG_WAITALL);
         if (head.op == uint16_t(kstat::wire::Op::kstat2_list)) {
-            line.say('l');
-            usleep(700'000);
-            return;
+            if (!answer_list(head.sequence)) return;
+            continue;
         }
         const uint64_t generation = 7;
         const bool wants_it = head.op == uint16_t(kstat::wire::Op::kstat2_generation);
@@ -228,8 +227,13 @@ void end_while_asked_for_list(int reader, const Line& line) {
 
 TEST_F(Kstat2Reader, AsksForAListThatFailedNotAtEachUpdate) {
     const ReadyChild failing([&](const Line& line) {
-        answer_falsely(directory, line,
-                       [&](int reader) { end_while_asked_for_list(reader, line); });
+        answer_falsely(directory, line, [&](int reader) {
+            answer_all_but_lists(reader, [&](uint32_t) {
+                line.say('l');
+                usleep(700'000);
+                return false;
+            });
+        });
     });
     open2();
     for (int i = 0; i < 3; ++i) update();
@@ -240,6 +244,24 @@ TEST_F(Kstat2Reader, AsksForAListThatFailedNotAtEachUpdate) {
     EXPECT_EQ(failing.line().hear(), 'l');
     EXPECT_EQ(failing.line().hear(), 'l');  // once more on a new connection
     EXPECT_EQ(failing.line().hear(), 0);
+}
+
+TEST_F(Kstat2Reader, TellsOfAProviderThatRefusesItsList) {
+    const ReadyChild refusing([&](const Line& line) {
+        answer_falsely(directory, line, [](int reader) {
+            answer_all_but_lists(reader, [&](uint32_t sequence) {
+                const kstat::wire::ReplyHead reply{0, EIO, sequence, 1};
+                return send(reader, &reply, sizeof reply, MSG_NOSIGNAL) > 0;
+            });
+        });
+    });
+    setenv("KSTAT_WARN", "reader", 1);
+    testing::internal::CaptureStderr();
+    open2();
+    unsetenv("KSTAT_WARN");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "reader: " + directory + "/" + socket_of(refusing.pid()) +
+                  " does not list its kstats; its statistics are left out\n");
 }
 
 TEST_F(Kstat2Reader, PassesOverAProviderWithoutThisKind) {
