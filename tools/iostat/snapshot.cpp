@@ -71,8 +71,7 @@ bool in_order(const Device& one, const Device& other) {
 
 bool is_named(const Device& device, const std::string& operand) {
     if (operand.find('.') != std::string::npos) return device.name.starts_with(operand);
-    return device.name == operand ||
-           (!device.at_provider.empty() && unique_name(device) == operand);
+    return device.name == operand || name_at(device.name, device.provider) == operand;
 }
 
 bool asked_for(const Device& device, const Options& options) {
@@ -194,6 +193,11 @@ std::string unique_name(const Device& device) {
     return name.insert(std::min(name.find(','), name.size()), device.at_provider);
 }
 
+std::string name_at(std::string name, int provider) {
+    if (provider <= 0) return name;
+    return name.insert(std::min(name.find(','), name.size()), fmt::format("@{}", provider));
+}
+
 void use_unique_name(Device& device) {
     device.name = unique_name(device);
     device.at_provider.clear();
@@ -209,7 +213,7 @@ std::string without_provider(std::string_view name) {
 }
 
 bool is_name_of(std::string_view name, std::string_view device, int provider) {
-    return name == device || (provider > 0 && name == fmt::format("{}@{}", device, provider));
+    return name == device || name == name_at(std::string(device), provider);
 }
 
 bool same_name(const Device& one, const Device& other) {

@@ -46,6 +46,9 @@ using Snapshot = std::vector<Device>;
 /// of a client is then "nbd0@4711,client-1".
 [[nodiscard]] std::string unique_name(const Device& device);
 
+/// The name with the provider: "nbd0@4711,client-1". The name alone for a kstat of this machine.
+[[nodiscard]] std::string name_at(std::string name, int provider);
+
 /// Makes the unique name the device's name. No kstat is found by it.
 void use_unique_name(Device& device);
 

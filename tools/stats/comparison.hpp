@@ -20,6 +20,7 @@ namespace blkscope::stats_command {
 /// A device at the time of reading.
 struct Device {
     std::string name;
+    int provider = 0;  // its process id
     int instance = 0;
     hrtime_t snaptime = 0;  // time of the blob; ns of CLOCK_MONOTONIC
     Variables variables = {};

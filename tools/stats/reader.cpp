@@ -5,6 +5,7 @@
 
 #include "base/throw_errno.hpp"
 #include "tools/iostat/histogram_reader.hpp"
+#include "tools/iostat/snapshot.hpp"
 #include "tools/program/kstats.hpp"
 
 namespace blkscope::stats_command {
@@ -16,12 +17,17 @@ constexpr std::string_view stats_module = "stats";
 
 bool is_wanted(const kstat_t& ksp, const std::vector<std::string>& names) {
     if (ksp.ks_type != KSTAT_TYPE_RAW || field_text(ksp.ks_module) != stats_module) return false;
-    return names.empty() || std::ranges::find(names, field_text(ksp.ks_name)) != names.end();
+    const auto is_name = [&, provider = program::provider_of(ksp)](const std::string& name) {
+        return iostat::is_name_of(name, field_text(ksp.ks_name), provider);
+    };
+    return names.empty() || std::ranges::any_of(names, is_name);
 }
 
 Device device_of(const kstat_t& ksp) {
-    Device device{
-        .name = field_text(ksp.ks_name), .instance = ksp.ks_instance, .snaptime = ksp.ks_snaptime};
+    Device device{.name = field_text(ksp.ks_name),
+                  .provider = program::provider_of(ksp),
+                  .instance = ksp.ks_instance,
+                  .snaptime = ksp.ks_snaptime};
     auto blob = read_blob(
         {static_cast<const std::byte*>(ksp.ks_data), static_cast<size_t>(ksp.ks_data_size)});
     if (blob) {

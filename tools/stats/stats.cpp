@@ -8,6 +8,7 @@
 #include <string>
 
 #include "tools/iostat/reader.hpp"
+#include "tools/iostat/snapshot.hpp"
 #include "tools/program/print.hpp"
 #include "tools/stats/json.hpp"
 #include "tools/stats/reader.hpp"
@@ -24,7 +25,10 @@ void require_all(const std::vector<std::string>& names, const std::vector<Device
             " has any; 'blkscope serve' publishes them, unless --stats-rate is 0");
     }
     for (const std::string& name : names) {
-        if (std::ranges::find(devices, name, &Device::name) != devices.end()) continue;
+        const auto is_named = [&](const Device& device) {
+            return iostat::is_name_of(name, device.name, device.provider);
+        };
+        if (std::ranges::any_of(devices, is_named)) continue;
         throw std::runtime_error(
             fmt::format("stats: no device {} in {} has any; 'blkscope list' shows what is served",
                         name, place));

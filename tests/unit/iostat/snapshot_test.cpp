@@ -286,6 +286,7 @@ TEST(IostatNames, ANameMayHaveTheProvider) {
     EXPECT_FALSE(is_name_of("nbd0@34", "nbd0", 12));
     EXPECT_FALSE(is_name_of("nbd0@", "nbd0", 12));
     EXPECT_FALSE(is_name_of("", "nbd0", 12));
+    EXPECT_TRUE(is_name_of("nbd0@12,client-1", "nbd0,client-1", 12));
     EXPECT_FALSE(is_name_of("sd0@0", "sd0", 0));  // a disk of this machine
 }
 
