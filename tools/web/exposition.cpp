@@ -6,6 +6,7 @@
 #include <cassert>
 
 #include "base/utf8.hpp"
+#include "tools/web/request.hpp"
 
 namespace blkscope::web {
 namespace {
@@ -43,7 +44,10 @@ int weight_of(std::string_view parameters) {
 
 }  // namespace
 
-TextFormat format_for(std::string_view accept) {
+TextFormat format_for(std::string_view field) {
+    std::string text = in_lower_case(field);
+    std::erase(text, '"');  // version="1.0.0" is version=1.0.0
+    std::string_view accept = text;
     int plain = 0;
     int open = 0;
     while (!accept.empty()) {

@@ -52,11 +52,26 @@ std::string decoded(std::string_view text, bool plus_is_blank) {
     return out;
 }
 
+// Removes "http://AUTHORITY" from a target, and returns the authority. Empty: the target has none.
+std::string_view take_authority(std::string_view& target) {
+    for (const std::string_view scheme : {"http://", "https://"}) {
+        if (in_lower_case(target.substr(0, scheme.size())) != scheme) continue;
+        target.remove_prefix(scheme.size());
+        const std::string_view authority = target.substr(0, target.find_first_of("/?"));
+        if (authority.empty() || authority.find('@') != std::string_view::npos) throw Refused{400};
+        target.remove_prefix(authority.size());
+        return authority;
+    }
+    return {};
+}
+
 void parse_target(std::string_view target, Request& request) {
     if (target.size() > target_bytes_max) throw Refused{414};
-    if (!target.starts_with('/')) throw Refused{400};
+    request.host = take_authority(target);
+    const bool has_path = target.starts_with('/');
+    if (!has_path && request.host.empty()) throw Refused{400};
     const size_t question = std::min(target.find('?'), target.size());
-    request.path = decoded(target.substr(0, question), false);
+    request.path = has_path ? decoded(target.substr(0, question), false) : "/";
     std::string_view rest = target.substr(std::min(question + 1, target.size()));
     while (!rest.empty()) {
         const std::string_view one = rest.substr(0, rest.find('&'));
@@ -130,6 +145,7 @@ void parse_head(std::string_view head, Request& request) {
     const std::string_view line = head.substr(0, head.find("\r\n"));
     parse_request_line(line, request);
     head.remove_prefix(line.size() + 2);
+    const std::string authority = request.host;  // of the target. Then the field does not count
     Fields fields(request);
     while (!head.starts_with("\r\n")) {
         const std::string_view field = head.substr(0, head.find("\r\n"));
@@ -137,6 +153,7 @@ void parse_head(std::string_view head, Request& request) {
         head.remove_prefix(field.size() + 2);
     }
     if (!fields.seen_host()) throw Refused{400};
+    if (!authority.empty()) request.host = authority;
 }
 
 // Whether no head can begin with these bytes: noticed before its end comes.

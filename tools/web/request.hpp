@@ -33,7 +33,7 @@ struct Request {
     bool keep_alive = true;
     std::string path;                                        // decoded
     std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
-    std::string host;                                        // as it was sent, with its port
+    std::string host;  // as it was sent, with its port. A target's host counts first
     std::string accept;
     std::string authorization;
     std::string origin;

@@ -64,6 +64,7 @@ TEST(WebExposition, TheFormatIsTheOneThatTheClientPrefers) {
     EXPECT_EQ(format_for("*/*"), prometheus);
     EXPECT_EQ(format_for("text/plain;version=0.0.4"), prometheus);
     EXPECT_EQ(format_for("application/openmetrics-text"), open_metrics);
+    EXPECT_EQ(format_for("APPLICATION/OpenMetrics-Text; Version=\"1.0.0\""), open_metrics);
     EXPECT_EQ(format_for("application/openmetrics-text;version=2.0.0"), prometheus);
     EXPECT_EQ(format_for("application/openmetrics-text; version=1.0.0; q=0.2, text/plain"),
               prometheus);

@@ -50,6 +50,22 @@ TEST(WebRequest, EachBeginningOfAHeadIsIncomplete) {
     EXPECT_EQ(status_of(head), 200);
 }
 
+// RFC 9112, 3.2.2: the target's host counts, and not the field's. Access judges that host.
+TEST(WebRequest, ATargetMayHaveTheHostInIt) {
+    const auto parsed = [](const std::string& target) {
+        return parse_request("GET " + target + " HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    };
+    const ParsedRequest whole = parsed("http://evil:9410/metrics?device=a");
+    EXPECT_EQ(whole.status, 200);
+    EXPECT_EQ(whole.request.host, "evil:9410");
+    EXPECT_EQ(whole.request.path, "/metrics");
+    EXPECT_EQ(whole.request.parameter("device"), "a");
+    EXPECT_EQ(parsed("HTTPS://evil").request.path, "/");
+    EXPECT_EQ(parsed("http://evil?device=a").request.parameter("device"), "a");
+    EXPECT_EQ(parsed("/http://evil/").request.host, "localhost");
+    EXPECT_EQ(status_of("GET http://localhost/ HTTP/1.1\r\n\r\n"), 400);
+}
+
 TEST(WebRequest, WhatIsDoubtfulIsRefused) {
     const std::string host = "Host: a\r\n\r\n";
     const std::vector<std::pair<std::string, int>> all{
@@ -60,7 +76,9 @@ TEST(WebRequest, WhatIsDoubtfulIsRefused) {
         {"GET / HTTP/1.1 \r\n" + host, 505},
         {"GET / HTTP/2.0\r\n" + host, 505},
         {"GET /\r\n" + host, 400},
-        {"GET http://evil/ HTTP/1.1\r\n" + host, 400},
+        {"GET http:///metrics HTTP/1.1\r\n" + host, 400},
+        {"GET http://a@evil/ HTTP/1.1\r\n" + host, 400},
+        {"GET ftp://evil/ HTTP/1.1\r\n" + host, 400},
         {"GET /%zz HTTP/1.1\r\n" + host, 400},
         {"GET /%4 HTTP/1.1\r\n" + host, 400},
         {"GET /\x7f HTTP/1.1\r\n" + host, 400},
