@@ -85,6 +85,30 @@ TEST_F(Check, RequestsThatFailAreErrors) {
     EXPECT_EQ(check({"--since", path("iostat.json"), "errors(nbd0) == 0"}).status, 4);
 }
 
+TEST_F(Check, RequestsThatAreRefusedAreErrors) {
+    serve("memory:1M", {"--read-only"});
+    const std::string before = report();
+    Client client(uri());
+    ASSERT_EQ(client.try_write(0, 512), EPERM);
+    ASSERT_EQ(client.try_read(1 << 20, 512), EINVAL);
+    const CommandResult fails = check({"--since", before, "errors(nbd0) == 0"});
+    EXPECT_EQ(fails.status, 1);
+    EXPECT_EQ(fails.output, "false: errors(nbd0) == 0: nbd0 2, 0 requests\n");
+    EXPECT_EQ(check({"--for", "1ms", "errors(nbd0) == 0"}).status, 0);
+}
+
+TEST_F(Check, ADeviceOfAServerIsNamedWithItsProcess) {
+    serve("memory:1M");
+    const std::string name = "nbd0@" + std::to_string(server_->pid());
+    EXPECT_EQ(check({"--for", "1ms", "errors(" + name + ") == 0"}).status, 0);
+    EXPECT_NE(succeed({IOSTAT_BINARY, "-xn", "--must-exist", name}).find(" nbd0\n"),
+              std::string::npos);
+    EXPECT_NE(succeed({BLKSCOPE_BINARY, "stats", name}).find("nbd0"), std::string::npos);
+    const std::string other = "nbd0@" + std::to_string(getpid());
+    EXPECT_EQ(run({IOSTAT_BINARY, "-xn", "--must-exist", other}).status, 2);
+    EXPECT_NE(run({BLKSCOPE_BINARY, "stats", other}).status, 0);
+}
+
 TEST_F(Check, ThereIsNothingToMeasureOnAnIdleDeviceOrAMissingOne) {
     serve("memory:1M");
     const CommandResult idle = check({"--for", "1ms", "p99(nbd0) < 5s"});

@@ -67,6 +67,13 @@ iostat::ErrorRecords errors_of(const json& errors) {
         const uint64_t count = number_of(errors, key, std::numeric_limits<uint32_t>::max());
         records.push_back({.name = key, .value = static_cast<uint32_t>(count)});
     }
+    const std::string refused(iostat::refused_requests);
+    const auto named = errors.find("records");
+    if (named != errors.end() && named->is_object() && named->contains(refused)) {
+        const uint64_t count =
+            number((*named)[refused], refused.c_str(), std::numeric_limits<uint32_t>::max());
+        records.push_back({.name = refused, .value = static_cast<uint32_t>(count)});
+    }
     return records;
 }
 

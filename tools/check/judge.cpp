@@ -156,6 +156,14 @@ Result<uint64_t, std::string> errors_in_kstat(const Interval& interval) {
     return sum;
 }
 
+// Requests that never began, and so have no operation's count.
+uint32_t refused(const Interval& interval) {
+    const auto count = [](const DeviceLook& look) {
+        return iostat::error_count(look.device.errors, iostat::refused_requests);
+    };
+    return count(interval.now) - (interval.before != nullptr ? count(*interval.before) : 0);
+}
+
 // The requests that failed, of one operation or of all. A fault that is injected counts here, and
 // need not count in the error kstat.
 Result<uint64_t, std::string> errors_of(const std::string& operation, const Interval& interval) {
@@ -178,6 +186,7 @@ Result<uint64_t, std::string> errors_of(const std::string& operation, const Inte
         if (old > count) return std::string("counts its errors anew");
         sum += count - old;
     }
+    if (operation.empty()) sum += refused(interval);
     if (!any) return std::string("does not count its errors by operation");
     return sum;
 }
@@ -307,8 +316,9 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
     const bool commas = condition.devices.find(',') != std::string::npos;
     const auto matches = [&](const iostat::Device& device) {
         if (!commas && device.name.find(',') != std::string::npos) return false;
-        return pattern.matches(device.name) ||
-               pattern.matches(iostat::without_provider(device.name));
+        const std::string name = iostat::without_provider(device.name);
+        return pattern.matches(device.name) || pattern.matches(name) ||
+               pattern.matches(iostat::name_at(name, device.provider));
     };
     std::vector<Finding> findings;
     for (const DeviceLook& one : before.devices) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 
 #include "tools/program/kstats.hpp"
@@ -138,6 +139,11 @@ ErrorRecords copy_errors(const kstat_named_t* records, size_t count) {
     ErrorRecords copied;
     for (const kstat_named_t& record : std::span(records, count)) copied.push_back(copy(record));
     return copied;
+}
+
+uint32_t error_count(const ErrorRecords& records, std::string_view name) {
+    const auto found = std::ranges::find(records, name, &ErrorRecord::name);
+    return error_count(records, static_cast<size_t>(found - records.begin()));
 }
 
 uint32_t error_count(const ErrorRecords& records, size_t position) {

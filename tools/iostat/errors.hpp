@@ -33,6 +33,11 @@ using ErrorRecords = std::vector<ErrorRecord>;
 /// count. 0 if there is no such record.
 [[nodiscard]] uint32_t error_count(const ErrorRecords& records, size_t position);
 
+/// Requests that were refused as the client's mistake. No other error counts them. 0 if there is no
+/// such record.
+inline constexpr std::string_view refused_requests = "Illegal Request";
+[[nodiscard]] uint32_t error_count(const ErrorRecords& records, std::string_view name);
+
 /// The listing (-E) of one device: its name, then the records in their order.
 ///
 /// If `device_id` is not null, its text replaces the serial number; the text may be empty.

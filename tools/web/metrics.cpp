@@ -312,6 +312,13 @@ class Metrics {
                              std::to_string(iostat::error_count(look.device.errors, i)));
             }
         });
+        text_.family("blkscope_requests_refused", Metric::counter,
+                     "Requests that were refused as the client's mistake, and did not begin.");
+        each_disk([&](const DeviceLook& look, const Labels& disk) {
+            if (look.device.errors.empty()) return;
+            text_.sample(disk, std::to_string(iostat::error_count(look.device.errors,
+                                                                  iostat::refused_requests)));
+        });
     }
 
     void add_histograms() {

@@ -44,6 +44,7 @@ TEST(CheckEarlierReport, HasTheDeviceAsItWas) {
     for (size_t i = 0; i < 3; ++i) {
         EXPECT_EQ(iostat::error_count(read.errors, i), iostat::error_count(device.errors, i));
     }
+    EXPECT_EQ(iostat::error_count(read.errors, iostat::refused_requests), 4u);
     const iostat::Histogram& times = read.histograms.at("read_service");
     EXPECT_TRUE(times.like(device.histograms.at("read_service")));
     EXPECT_EQ(times.counts, device.histograms.at("read_service").counts);

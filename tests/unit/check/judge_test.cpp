@@ -161,6 +161,17 @@ TEST_F(CheckJudge, ErrorsAreTheRequestsThatFailedBetweenTheLooks) {
               "look; see --save");
 }
 
+TEST_F(CheckJudge, RequestsThatWereRefusedAreErrorsOfNoOperation) {
+    EXPECT_EQ(verdict_on("errors(nbd0) == 0"), Verdict::holds);
+    std::get<uint32_t>(device().errors[12].value) += 50;
+    EXPECT_EQ(line_of("errors(nbd0) == 0"), "false: errors(nbd0) == 0: nbd0 50, 0 requests");
+    EXPECT_EQ(verdict_on("errors(nbd0.read) == 0"), Verdict::holds);
+    now_.devices[0].commands["read_errors"] += 1;
+    EXPECT_EQ(verdict_on("errors(nbd0) == 51"), Verdict::holds);
+    before_.devices[0].device.errors = device().errors;
+    EXPECT_EQ(verdict_on("errors(nbd0) == 1"), Verdict::holds);
+}
+
 TEST_F(CheckJudge, WithoutCountsByOperationTheErrorsAreThoseOfIostat) {
     before_.devices[0].commands.clear();
     now_.devices[0].commands.clear();
@@ -196,6 +207,16 @@ TEST_F(CheckJudge, WithoutADeviceThereIsNothingToMeasure) {
     now_.devices.clear();
     EXPECT_EQ(line_of("errors(nbd0) == 0"),
               "nothing to measure: errors(nbd0) == 0: nbd0 was removed");
+}
+
+TEST_F(CheckJudge, ADeviceIsAlsoThatOfItsProvider) {
+    before_.devices[0].device.provider = device().provider = 4711;
+    EXPECT_EQ(verdict_on("errors(nbd0@4711) == 0"), Verdict::holds);
+    EXPECT_EQ(verdict_on("errors(nbd*@4711) == 0"), Verdict::holds);
+    EXPECT_EQ(verdict_on("errors(nbd0@12) == 0"), Verdict::unmeasured);
+    before_.devices[0].device.name = device().name = "nbd0@4711";  // another came beside it
+    EXPECT_EQ(verdict_on("errors(nbd0@4711) == 0"), Verdict::holds);
+    EXPECT_EQ(verdict_on("errors(nbd0) == 0"), Verdict::holds);
 }
 
 TEST_F(CheckJudge, ADeviceThatWasMadeAnewIsNotMeasured) {

@@ -57,6 +57,7 @@ TEST(WebMetrics, HaveTheCountersOfADiskAsTheyWereRead) {
         EXPECT_EQ(text[errors + "op=\"write_zeroes\",errno=\"ENOSPC\"}"], "1");
         EXPECT_EQ(text[errors + "op=\"other\",errno=\"other\"}"], "4");
         EXPECT_EQ(text["blkscope_device_errors_total{device=\"nbd0\",kind=\"hard\"}"], "2");
+        EXPECT_EQ(text["blkscope_requests_refused_total{device=\"nbd0\"}"], "4");
         EXPECT_EQ(text["blkscope_model_overruns_total{device=\"nbd0\"}"], "4");
         EXPECT_EQ(text["blkscope_limit_exceeded_seconds_total{device=\"nbd0\",limit=\"iops\"}"],
                   "1.500000000");
