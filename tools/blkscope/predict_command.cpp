@@ -242,15 +242,27 @@ bool PredictedRun::keeps_up() const {
     return !figures.gave_up && figures.waiting <= allowed;
 }
 
+namespace {
+
+virtual_time::Figures figures_at(const Scenario& scenario, double speed) {
+    virtual_time::Setting setting = scenario.setting;
+    setting.speed = speed;
+    const auto load = load_of(scenario);
+    virtual_time::Figures figures = virtual_time::predict(setting, *load);
+    if (setting.in_flight > 0 && figures.gave_up) {
+        throw std::invalid_argument(
+            "requests that take no time never end a --closed load; give a --model with a time");
+    }
+    return figures;
+}
+
+}  // namespace
+
 std::vector<PredictedRun> run_scenario(const Scenario& scenario) {
     std::vector<PredictedRun> runs;
     for (const double speed : scenario.speeds) {
-        virtual_time::Setting setting = scenario.setting;
-        setting.speed = speed;
-        const auto load = for_prediction([&] { return load_of(scenario); });
-        runs.push_back({.speed = speed, .figures = for_prediction([&] {
-                                            return virtual_time::predict(setting, *load);
-                                        })});
+        runs.push_back({.speed = speed,
+                        .figures = for_prediction([&] { return figures_at(scenario, speed); })});
     }
     return runs;
 }

@@ -281,6 +281,17 @@ TEST(Predict, JsonHasTheObjectsOfIostat) {
 
 // ---- Bad input ----
 
+TEST(Predict, AClosedLoadWithoutTimeIsRefused) {
+    PredictCommand command = drawn("", "all=const:0ns", 4);
+    command.closed = 4;
+    command.duration = "1s";
+    EXPECT_EQ(refusal(command),
+              "predict: requests that take no time never end a --closed load; give a --model with "
+              "a time");
+    command.model = "all=const:1us";
+    EXPECT_EQ(run_scenario(scenario_of(command)).size(), 1U);
+}
+
 TEST(Predict, ABadCommandLineIsRefusedInOneLine) {
     PredictCommand command;
     EXPECT_EQ(refusal(command), "predict: give a trace, --arrivals RATE or --closed N");
