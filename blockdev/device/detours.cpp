@@ -24,8 +24,11 @@ void Detours::launch(Buf& buf, Device::From from) {
         case Verdict::hang:
             break;
     }
-    if (!buf.wanted()) return device.run(buf, from);
     Pacing& pacing = *device.pacing_;
+    // On its way from another worker the request was in nobody's list, so a removed rule has not
+    // released it.
+    const bool is_released = !pacing.rules().has(buf.plan->fault->rule);
+    if (!buf.wanted() || is_released) return device.run(buf, from);
     const std::optional<hrtime_t> until = pacing.hang(buf, device.read_clock(lane));
     if (until) lane.alarms_.hold(lane.ring_, *buf.plan, *until, pacing.busy_wait());
 }

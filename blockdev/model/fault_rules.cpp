@@ -26,6 +26,10 @@ uint32_t FaultRules::add(FaultRule rule, hrtime_t now) {
     return last_id_;
 }
 
+bool FaultRules::has(uint32_t id) const {
+    return std::ranges::find(entries_, id, &Entry::id) != entries_.end();
+}
+
 bool FaultRules::remove(uint32_t id) {
     const auto at = std::find_if(entries_.begin(), entries_.end(),
                                  [&](const Entry& entry) { return entry.id == id; });

@@ -50,6 +50,7 @@ class FaultRules {
     /// False if there is no rule with this number.
     bool remove(uint32_t id);
     void clear() { entries_.clear(); }
+    [[nodiscard]] bool has(uint32_t id) const;
     [[nodiscard]] const std::vector<Entry>& entries() const { return entries_; }
 
     /// The rule that strikes this request, counted as a hit.

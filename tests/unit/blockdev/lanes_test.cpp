@@ -259,6 +259,29 @@ TEST_F(LanesTest, AFlushThatFailsFailsForAllWorkersForGood) {
     EXPECT_EQ(held_by_a(), 0u);
 }
 
+// One worker has started the request, and the other one has not looked at it yet.
+TEST_F(LanesTest, ARequestOnItsWayToItsWorkerDoesNotHangForARemovedRule) {
+    make_scripted(1);
+    NotingBuf a(Buf::Op::read);
+    NotingBuf b(Buf::Op::write);
+    from_a(a);
+    from_b(b);
+    device_->add_fault(model::FaultRule::parse("write:hang", device_bytes, {}));
+    b_.run([&] {
+        b_.ring().unlock();
+        finish_a(4096);
+        for (int i = 0; i < 3; ++i) a_.run([] {});
+        EXPECT_EQ(device_->io().rcnt, 1u);
+        EXPECT_EQ(held_by_b_->held.size(), 0u);
+        device_->clear_faults();
+    });
+    ASSERT_EQ(held_by_b(), 1u);
+    finish_b(4096);
+    settle();
+    EXPECT_TRUE(b.ended);
+    EXPECT_EQ(b.error, 0);
+}
+
 TEST_F(LanesTest, ALaneThatGoesLeavesTheDeviceToTheOthers) {
     make_scripted(1);
     b_.run([&] { lane_b_.reset(); });
