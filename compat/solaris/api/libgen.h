@@ -12,7 +12,7 @@
 #include_next <libgen.h>
 
 /* Whether the pattern describes all of `text`. A slash and a leading dot are ordinary. */
-static inline int gmatch(const char *text, const char *pattern) {
+static __inline__ int gmatch(const char *text, const char *pattern) {
     return fnmatch(pattern, text, 0) == 0;
 }
 

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 /* A program may still have such functions of its own: gnu_inline allows a definition beside this one. */
-#define BLKSCOPE_INLINE extern inline __attribute__((__gnu_inline__, __always_inline__))
+#define BLKSCOPE_INLINE extern __inline__ __attribute__((__gnu_inline__, __always_inline__))
 
 /* Copies `__from`, cut to `__room` bytes with the NUL. Returns the length of `__from`. */
 BLKSCOPE_INLINE size_t strlcpy(char *__to, const char *__from, size_t __room) {

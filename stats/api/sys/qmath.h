@@ -177,7 +177,7 @@ struct q_int_ {
  * The functions behind the macros. Each takes a number to change as a pointer, the bytes of its
  * type, and whether the type is signed. Each is static, so every program has its own copy.
  */
-static inline struct q_num_ q_num_of_(uint64_t raw, size_t bytes, int is_signed) {
+static __inline__ struct q_num_ q_num_of_(uint64_t raw, size_t bytes, int is_signed) {
     struct q_num_ n;
     n.bits = (unsigned)bytes * 8;
     n.raw = bytes < 8 ? raw & (((uint64_t)1 << n.bits) - 1) : raw; /* undoes the sign extension */
@@ -185,7 +185,7 @@ static inline struct q_num_ q_num_of_(uint64_t raw, size_t bytes, int is_signed)
     return n;
 }
 
-static inline struct q_int_ q_int_of_(uint64_t mag, int neg) {
+static __inline__ struct q_int_ q_int_of_(uint64_t mag, int neg) {
     struct q_int_ i;
     i.mag = mag;
     i.neg = neg;
@@ -193,7 +193,7 @@ static inline struct q_int_ q_int_of_(uint64_t mag, int neg) {
 }
 
 /* Reads a number of any type. The pointer may be misaligned, as into a packed structure. */
-static inline struct q_num_ q_load_(const void *p, size_t bytes, int is_signed) {
+static __inline__ struct q_num_ q_load_(const void *p, size_t bytes, int is_signed) {
     uint8_t b8;
     uint16_t b16;
     uint32_t b32;
@@ -207,7 +207,7 @@ static inline struct q_num_ q_load_(const void *p, size_t bytes, int is_signed) 
 }
 
 /* Writes the lower `bytes` bytes of raw. The pointer may be misaligned. */
-static inline void q_store_(void *p, size_t bytes, uint64_t raw) {
+static __inline__ void q_store_(void *p, size_t bytes, uint64_t raw) {
     const uint8_t b8 = (uint8_t)raw;
     const uint16_t b16 = (uint16_t)raw;
     const uint32_t b32 = (uint32_t)raw;
@@ -220,48 +220,48 @@ static inline void q_store_(void *p, size_t bytes, uint64_t raw) {
 }
 
 /* Bits of the magnitude: all but the sign and the control bits. */
-static inline unsigned q_room_(struct q_num_ n) { return n.bits - (unsigned)n.is_signed - 3; }
+static __inline__ unsigned q_room_(struct q_num_ n) { return n.bits - (unsigned)n.is_signed - 3; }
 
 /* Bits of the fraction. A type with less room than encoded has a fraction only. */
-static inline unsigned q_nfbits_(struct q_num_ n) {
+static __inline__ unsigned q_nfbits_(struct q_num_ n) {
     const unsigned encoded = (unsigned)((n.raw & 3) + 1) << ((n.raw & 4) != 0 ? 4 : 1);
     return encoded < q_room_(n) ? encoded : q_room_(n);
 }
 
 /* The largest magnitude, the magnitude in units of the last bit, and the sign. */
-static inline uint64_t q_max_(struct q_num_ n) { return ((uint64_t)1 << q_room_(n)) - 1; }
-static inline uint64_t q_mag_(struct q_num_ n) { return (n.raw >> 3) & q_max_(n); }
-static inline int q_neg_(struct q_num_ n) {
+static __inline__ uint64_t q_max_(struct q_num_ n) { return ((uint64_t)1 << q_room_(n)) - 1; }
+static __inline__ uint64_t q_mag_(struct q_num_ n) { return (n.raw >> 3) & q_max_(n); }
+static __inline__ int q_neg_(struct q_num_ n) {
     return n.is_signed && ((n.raw >> (n.bits - 1)) & 1) != 0;
 }
 
 /* The same number without its sign. */
-static inline struct q_num_ q_abs_(struct q_num_ n) {
+static __inline__ struct q_num_ q_abs_(struct q_num_ n) {
     if (n.is_signed) n.raw &= ~((uint64_t)1 << (n.bits - 1));
     return n;
 }
 
 /* The bits of a number like n with another value. */
-static inline uint64_t q_made_(struct q_num_ n, uint64_t mag, int neg) {
+static __inline__ uint64_t q_made_(struct q_num_ n, uint64_t mag, int neg) {
     const uint64_t sign = n.is_signed && neg ? (uint64_t)1 << (n.bits - 1) : 0;
     return (n.raw & 7) | ((mag & q_max_(n)) << 3) | sign;
 }
 
 /* The end of every operation: a value of any width into *p, if it can be. */
-static inline int q_put_(void *p, struct q_num_ like, q_wide_ mag, int neg) {
+static __inline__ int q_put_(void *p, struct q_num_ like, q_wide_ mag, int neg) {
     if (mag > q_max_(like) || (neg && mag != 0 && !like.is_signed)) return EOVERFLOW;
     q_store_(p, like.bits / 8, q_made_(like, (uint64_t)mag, neg && mag != 0));
     return 0;
 }
 
 /* The same for an operand that was not 0, of a result that should not be. */
-static inline int q_put_nonzero_(void *p, struct q_num_ like, q_wide_ mag, int neg) {
+static __inline__ int q_put_nonzero_(void *p, struct q_num_ like, q_wide_ mag, int neg) {
     const int error = q_put_(p, like, mag, neg);
     return error == 0 && mag == 0 ? ERANGE : error;
 }
 
 /* *p = a + b. Magnitudes of one sign are added; else the smaller is subtracted from the larger. */
-static inline int q_sum_(void *p, struct q_num_ a, q_wide_ b, int b_neg) {
+static __inline__ int q_sum_(void *p, struct q_num_ a, q_wide_ b, int b_neg) {
     const q_wide_ mag = q_mag_(a);
     const int neg = q_neg_(a);
     if (neg == b_neg) return q_put_(p, a, mag + b, neg);
@@ -269,21 +269,21 @@ static inline int q_sum_(void *p, struct q_num_ a, q_wide_ b, int b_neg) {
 }
 
 /* *p += b, or *p -= b with `subtract`. ERANGE: the precisions differ. EOVERFLOW: no room. */
-static inline int q_addq_(void *p, size_t bytes, int is_signed, struct q_num_ b, int subtract) {
+static __inline__ int q_addq_(void *p, size_t bytes, int is_signed, struct q_num_ b, int subtract) {
     const struct q_num_ a = q_load_(p, bytes, is_signed);
     if (q_nfbits_(a) != q_nfbits_(b)) return ERANGE;
     return q_sum_(p, a, q_mag_(b), q_neg_(b) != subtract);
 }
 
 /* The same with an integer. EOVERFLOW: no room. */
-static inline int q_addi_(void *p, size_t bytes, int is_signed, struct q_int_ i, int subtract) {
+static __inline__ int q_addi_(void *p, size_t bytes, int is_signed, struct q_int_ i, int subtract) {
     const struct q_num_ a = q_load_(p, bytes, is_signed);
     return q_sum_(p, a, (q_wide_)i.mag << q_nfbits_(a), i.neg != subtract);
 }
 
 /* *p *= b. The exact product has twice the fraction bits; the lower half is cut off. EINVAL: an
  * unsigned number would become negative. */
-static inline int q_mulq_(void *p, size_t bytes, int is_signed, struct q_num_ b) {
+static __inline__ int q_mulq_(void *p, size_t bytes, int is_signed, struct q_num_ b) {
     const struct q_num_ a = q_load_(p, bytes, is_signed);
     const q_wide_ product = (q_wide_)q_mag_(a) * q_mag_(b);
     if (q_nfbits_(a) != q_nfbits_(b)) return ERANGE;
@@ -293,14 +293,14 @@ static inline int q_mulq_(void *p, size_t bytes, int is_signed, struct q_num_ b)
 }
 
 /* *p *= i. The product is exact. EINVAL: as above. EOVERFLOW: no room. */
-static inline int q_muli_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
+static __inline__ int q_muli_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
     const struct q_num_ a = q_load_(p, bytes, is_signed);
     if (!is_signed && i.neg) return EINVAL;
     return q_put_(p, a, (q_wide_)q_mag_(a) * i.mag, q_neg_(a) != i.neg);
 }
 
 /* *p /= b, exact to the last bit and then cut off. EINVAL: b is 0, or as above. */
-static inline int q_divq_(void *p, size_t bytes, int is_signed, struct q_num_ b) {
+static __inline__ int q_divq_(void *p, size_t bytes, int is_signed, struct q_num_ b) {
     const struct q_num_ a = q_load_(p, bytes, is_signed);
     if (q_nfbits_(a) != q_nfbits_(b)) return ERANGE;
     if (q_mag_(b) == 0 || (!is_signed && q_neg_(b))) return EINVAL;
@@ -310,7 +310,7 @@ static inline int q_divq_(void *p, size_t bytes, int is_signed, struct q_num_ b)
 }
 
 /* *p /= i. EINVAL: i is 0, or as above. ERANGE: the result became 0. */
-static inline int q_divi_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
+static __inline__ int q_divi_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
     const struct q_num_ a = q_load_(p, bytes, is_signed);
     if (i.mag == 0 || (!is_signed && i.neg)) return EINVAL;
     if (q_mag_(a) == 0) return 0;
@@ -318,8 +318,8 @@ static inline int q_divi_(void *p, size_t bytes, int is_signed, struct q_int_ i)
 }
 
 /* *p = in / id, with the fraction bits that *p has. EINVAL: id is 0, or the sign does not fit. */
-static inline int q_fraci_(void *p, size_t bytes, int is_signed, struct q_int_ in,
-                           struct q_int_ id) {
+static __inline__ int q_fraci_(void *p, size_t bytes, int is_signed, struct q_int_ in,
+                               struct q_int_ id) {
     const struct q_num_ a = q_load_(p, bytes, is_signed);
     if (id.mag == 0) return EINVAL;
     if (in.mag == 0) return q_put_(p, a, 0, 0);
@@ -328,7 +328,7 @@ static inline int q_fraci_(void *p, size_t bytes, int is_signed, struct q_int_ i
 }
 
 /* Can b be in a number like `to` without loss? Then its magnitude there is in *mag. */
-static inline int q_fit_(struct q_num_ to, struct q_num_ b, uint64_t *mag) {
+static __inline__ int q_fit_(struct q_num_ to, struct q_num_ b, uint64_t *mag) {
     const unsigned have = q_nfbits_(b);
     const unsigned want = q_nfbits_(to);
     q_wide_ value = q_mag_(b);
@@ -344,19 +344,20 @@ static inline int q_fit_(struct q_num_ to, struct q_num_ b, uint64_t *mag) {
 }
 
 /* 0 if b has room for the value of a, else EOVERFLOW. */
-static inline int q_canrepq_(struct q_num_ a, struct q_num_ b) {
+static __inline__ int q_canrepq_(struct q_num_ a, struct q_num_ b) {
     uint64_t mag;
     return q_fit_(b, a, &mag);
 }
 
 /* 0 if the integer part of q has room for i, else EOVERFLOW. */
-static inline int q_canrepi_(struct q_num_ q, struct q_int_ i) {
+static __inline__ int q_canrepi_(struct q_num_ q, struct q_int_ i) {
     const int fits = i.mag <= q_max_(q) >> q_nfbits_(q) && (!i.neg || q.is_signed);
     return fits ? 0 : EOVERFLOW;
 }
 
 /* *p = b. With `with_control` *p takes the precision of b first. EOVERFLOW: *p is unchanged. */
-static inline int q_copy_(void *p, size_t bytes, int is_signed, struct q_num_ b, int with_control) {
+static __inline__ int q_copy_(void *p, size_t bytes, int is_signed, struct q_num_ b,
+                              int with_control) {
     struct q_num_ to = q_load_(p, bytes, is_signed);
     uint64_t mag = 0;
     int error;
@@ -366,14 +367,14 @@ static inline int q_copy_(void *p, size_t bytes, int is_signed, struct q_num_ b,
 }
 
 /* *p = i, in the precision of *p. EOVERFLOW: *p is unchanged. */
-static inline int q_copyi_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
+static __inline__ int q_copyi_(void *p, size_t bytes, int is_signed, struct q_int_ i) {
     const struct q_num_ to = q_load_(p, bytes, is_signed);
     const int error = q_canrepi_(to, i);
     return error != 0 ? error : q_put_(p, to, (q_wide_)i.mag << q_nfbits_(to), i.neg);
 }
 
 /* Below 0, 0 or above as a is less than, equal to or greater than b. */
-static inline int q_cmp_(struct q_num_ a, struct q_num_ b) {
+static __inline__ int q_cmp_(struct q_num_ a, struct q_num_ b) {
     const q_wide_ x = (q_wide_)q_mag_(a) << (64 - q_nfbits_(a));
     const q_wide_ y = (q_wide_)q_mag_(b) << (64 - q_nfbits_(b));
     const int x_neg = q_neg_(a) && x != 0;
@@ -384,13 +385,13 @@ static inline int q_cmp_(struct q_num_ a, struct q_num_ b) {
 }
 
 /* The value as a floating-point number. A number of more than 53 significant bits is rounded. */
-static inline double q_double_(struct q_num_ q) {
+static __inline__ double q_double_(struct q_num_ q) {
     const double value = (double)q_mag_(q) / (double)((uint64_t)1 << q_nfbits_(q));
     return q_neg_(q) ? -value : value;
 }
 
 /* .digits in binary, cut off after nfbits. Eighteen digits are finer than any number's last bit. */
-static inline uint64_t q_binary_(const char *digits, unsigned nfbits) {
+static __inline__ uint64_t q_binary_(const char *digits, unsigned nfbits) {
     uint64_t value = 0;
     uint64_t one = 1;
     uint64_t bits = 0;
@@ -411,7 +412,7 @@ static inline uint64_t q_binary_(const char *digits, unsigned nfbits) {
 }
 
 /* Renders an integer part; returns the end, or NULL if it does not fit in [s, end). */
-static inline char *q_integer_(uint64_t part, unsigned base, char *s, const char *end) {
+static __inline__ char *q_integer_(uint64_t part, unsigned base, char *s, const char *end) {
     char digits[64]; /* backwards */
     int n = 0;
     do {
@@ -424,7 +425,8 @@ static inline char *q_integer_(uint64_t part, unsigned base, char *s, const char
 }
 
 /* Renders q: see Q_TOSTR. Digits behind prec are cut off, not rounded. */
-static inline char *q_tostr_(struct q_num_ q, int prec, unsigned base, char *buf, ptrdiff_t size) {
+static __inline__ char *q_tostr_(struct q_num_ q, int prec, unsigned base, char *buf,
+                                 ptrdiff_t size) {
     const unsigned nf = q_nfbits_(q);
     uint64_t fraction = q_mag_(q) & (((uint64_t)1 << nf) - 1);
     const char *const end = buf + (size > 0 ? size : 0);
@@ -449,7 +451,7 @@ static inline char *q_tostr_(struct q_num_ q, int prec, unsigned base, char *buf
 }
 
 /* The number of the highest bit that is set, from 1; 0 for 0. */
-static inline int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
+static __inline__ int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_clzll(v); }
 
 /* Bits that a digit of a base is worth; bases that are no power of two are rounded. */
 #define Q_BITSPERBASEDOWN(base) (q_fls_(Q_U64_(base)) - 1)

@@ -618,7 +618,7 @@ int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dt
 #if defined(__cplusplus) && __cplusplus >= 201402L
 #define STATS_INLINE_ constexpr
 #else
-#define STATS_INLINE_ static inline
+#define STATS_INLINE_ static __inline__
 #endif
 
 /* A value of any type from its bits. A negative value or a Q number is converted to uint64_t. */
@@ -745,7 +745,7 @@ STATS_INLINE_ struct voistatdata_numeric stats_ctor_vsd_numeric(uint64_t val) {
  * Errors:  -EEXIST: a template has this name. -EINVAL: the name has more than TPL_MAX_NAME_LEN
  *          bytes. -ENOMEM, also for a NULL name.
  */
-static inline int stats_tpl_alloc(const char *name, uint32_t flags) {
+static __inline__ int stats_tpl_alloc(const char *name, uint32_t flags) {
     return stats_v1_tpl_alloc(name, flags);
 }
 
@@ -758,9 +758,9 @@ static inline int stats_tpl_alloc(const char *name, uint32_t flags) {
  * Errors:    EINVAL: a specification is wrong, or there is no such template. EOPNOTSUPP: the
  *            template has this VOI already. EFBIG: a blob would have more than 65535 bytes. ENOMEM.
  */
-static inline int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
-                                         enum vsd_dtype voi_dtype, uint32_t nvss,
-                                         struct voistatspec *vss, uint32_t flags) {
+static __inline__ int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const char *voi_name,
+                                             enum vsd_dtype voi_dtype, uint32_t nvss,
+                                             struct voistatspec *vss, uint32_t flags) {
     int error = stats_vss_hlpr_init(voi_dtype, nvss, vss);
     if (error == 0)
         error = stats_v1_tpl_add_voistats(tpl_id, voi_id, voi_name, voi_dtype, nvss, vss, flags);
@@ -772,12 +772,12 @@ static inline int stats_tpl_add_voistats(uint32_t tpl_id, int32_t voi_id, const 
  * Creates a blob in memory of the caller, whose maxsz is set before the call. flags has no effect.
  * Errors: EOVERFLOW: not enough room. EINVAL: no such template.
  */
-static inline int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags) {
+static __inline__ int stats_blob_init(struct statsblob *sb, uint32_t tpl_id, uint32_t flags) {
     return stats_v1_blob_init((struct statsblobv1 *)sb, tpl_id, flags);
 }
 
 /* Allocates a blob, which stats_blob_destroy frees. NULL: no such template, or no memory. */
-static inline struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags) {
+static __inline__ struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags) {
     return (struct statsblob *)stats_v1_blob_alloc(tpl_id, flags);
 }
 
@@ -788,28 +788,29 @@ static inline struct statsblob *stats_blob_alloc(uint32_t tpl_id, uint32_t flags
  * Errors: EOVERFLOW: only the public header fitted; its cursz is the needed size. EINVAL: src is no
  *         blob, or there is no room for a header. EFTYPE: src has the other byte order. ENOMEM.
  */
-static inline int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz, struct statsblob *src,
-                                   uint32_t flags) {
+static __inline__ int stats_blob_clone(struct statsblob **dst, size_t dstmaxsz,
+                                       struct statsblob *src, uint32_t flags) {
     return stats_v1_blob_clone((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
                                flags);
 }
 
 /* Copies as stats_blob_clone, and with SB_CLONE_RSTSRC resets src afterwards. EINVAL also if src is
  * not valid, as stats_blob_validate of <blkscope/stats.h> defines it. */
-static inline int stats_blob_snapshot(struct statsblob **dst, size_t dstmaxsz,
-                                      struct statsblob *src, uint32_t flags) {
+static __inline__ int stats_blob_snapshot(struct statsblob **dst, size_t dstmaxsz,
+                                          struct statsblob *src, uint32_t flags) {
     return stats_v1_blob_snapshot((struct statsblobv1 **)dst, dstmaxsz, (struct statsblobv1 *)src,
                                   flags);
 }
 
 /* Frees a blob of stats_blob_alloc or of a copy; NULL is allowed. */
-static inline void stats_blob_destroy(struct statsblob *sb) {
+static __inline__ void stats_blob_destroy(struct statsblob *sb) {
     stats_v1_blob_destroy((struct statsblobv1 *)sb);
 }
 
 /* Walks over all statistics, in the order of the VOIs. func may read and change the data. EINVAL:
  * not a valid blob, or no func. 0 also if func ended the walk. */
-static inline int stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t func, void *usrctx) {
+static __inline__ int stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t func,
+                                       void *usrctx) {
     return stats_v1_blob_visit((struct statsblobv1 *)sb, func, usrctx);
 }
 
@@ -817,8 +818,8 @@ static inline int stats_blob_visit(struct statsblob *sb, stats_blob_visitcb_t fu
  * Appends the blob to buf, a buffer of <sys/sbuf.h>. flags: SB_TOSTR_. The caller finishes buf.
  * Errors: EINVAL: no valid blob, or no template for SB_TOSTR_META. Or the error of buf.
  */
-static inline int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum sb_str_fmt fmt,
-                                   uint32_t flags) {
+static __inline__ int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum sb_str_fmt fmt,
+                                       uint32_t flags) {
     return stats_v1_blob_tostr((struct statsblobv1 *)sb, buf, fmt, flags);
 }
 
@@ -830,9 +831,9 @@ static inline int stats_blob_tostr(struct statsblob *sb, struct sbuf *buf, enum 
  * Errors:    EINVAL: no such VOI or statistic, or a blob of another ABI. EFTYPE: a blob of the
  *            other byte order.
  */
-static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
-                                           enum voi_stype stype, enum vsd_dtype *retdtype,
-                                           struct voistatdata **retvsd, size_t *retvsdsz) {
+static __inline__ int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
+                                               enum voi_stype stype, enum vsd_dtype *retdtype,
+                                               struct voistatdata **retvsd, size_t *retvsdsz) {
     return stats_v1_voistat_fetch_dptr((struct statsblobv1 *)sb, voi_id, stype, retdtype, retvsd,
                                        retvsdsz);
 }
@@ -848,8 +849,8 @@ static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
  *         value.
  */
 #define STATS_FETCH_(suffix, ctype, dtype)                                                         \
-    static inline int stats_voistat_fetch_##suffix(struct statsblob *sb, int32_t voi_id,           \
-                                                   enum voi_stype stype, ctype *ret) {             \
+    static __inline__ int stats_voistat_fetch_##suffix(struct statsblob *sb, int32_t voi_id,       \
+                                                       enum voi_stype stype, ctype *ret) {         \
         struct voistatdata *vsd = NULL;                                                            \
         enum vsd_dtype vs_dtype = VSD_DTYPE_VOISTATE;                                              \
         const int error = stats_voistat_fetch_dptr(sb, voi_id, stype, &vs_dtype, &vsd, NULL);      \
@@ -859,8 +860,8 @@ static inline int stats_voistat_fetch_dptr(struct statsblob *sb, int32_t voi_id,
         return 0;                                                                                  \
     }
 #define STATS_UPDATE_(how, suffix, ctype, dtype, member, flags)                                    \
-    static inline int stats_voi_update_##how##_##suffix(struct statsblob *sb, int32_t voi_id,      \
-                                                        ctype voival) {                            \
+    static __inline__ int stats_voi_update_##how##_##suffix(struct statsblob *sb, int32_t voi_id,  \
+                                                            ctype voival) {                        \
         struct voistatdata value;                                                                  \
         if (sb == NULL) return 0;                                                                  \
         value.member = voival;                                                                     \

@@ -41,26 +41,26 @@ struct bintime {
     ((a)->sec == (b)->sec ? ((a)->frac operator_(b)->frac) : ((a)->sec operator_(b)->sec))
 
 /* Adds `fraction` units of 2^-64 s. */
-static inline void bintime_addx(struct bintime *to, uint64_t fraction) {
+static __inline__ void bintime_addx(struct bintime *to, uint64_t fraction) {
     to->frac += fraction;
     if (to->frac < fraction) to->sec++;
 }
 
 /* *to += *from. The sum must fit into a time_t. */
-static inline void bintime_add(struct bintime *to, const struct bintime *from) {
+static __inline__ void bintime_add(struct bintime *to, const struct bintime *from) {
     bintime_addx(to, from->frac);
     to->sec += from->sec;
 }
 
 /* *from -= *what. */
-static inline void bintime_sub(struct bintime *from, const struct bintime *what) {
+static __inline__ void bintime_sub(struct bintime *from, const struct bintime *what) {
     if (from->frac < what->frac) from->sec--;
     from->frac -= what->frac;
     from->sec -= what->sec;
 }
 
 /* *time_ *= times. */
-static inline void bintime_mul(struct bintime *time_, unsigned int times) {
+static __inline__ void bintime_mul(struct bintime *time_, unsigned int times) {
     const uint64_t low = (time_->frac & 0xffffffffu) * times;
     const uint64_t high = (time_->frac >> 32) * times + (low >> 32);
     time_->sec = time_->sec * times + (time_t)(high >> 32);
@@ -68,7 +68,7 @@ static inline void bintime_mul(struct bintime *time_, unsigned int times) {
 }
 
 /* Multiplies by 2^by. `by` is between -63 and 63. */
-static inline void bintime_shift(struct bintime *time_, int by) {
+static __inline__ void bintime_shift(struct bintime *time_, int by) {
     if (by > 0) {
         time_->sec = (time_t)((uint64_t)time_->sec << by | time_->frac >> (64 - by));
         time_->frac <<= by;
@@ -79,27 +79,27 @@ static inline void bintime_shift(struct bintime *time_, int by) {
 }
 
 /* Convert a fraction to decimal parts of a second, and back. A second has `parts` of the parts. */
-static inline long _blkscope_parts_of(uint64_t fraction, uint64_t parts) {
+static __inline__ long _blkscope_parts_of(uint64_t fraction, uint64_t parts) {
     return (long)((fraction >> 32) * parts >> 32);
 }
-static inline uint64_t _blkscope_fraction_of(long part, uint64_t parts) {
+static __inline__ uint64_t _blkscope_fraction_of(long part, uint64_t parts) {
     return (uint64_t)part * (UINT64_MAX / parts);
 }
 
 /* To and from nanoseconds (timespec) and microseconds (timeval). */
-static inline void bintime2timespec(const struct bintime *from, struct timespec *to) {
+static __inline__ void bintime2timespec(const struct bintime *from, struct timespec *to) {
     to->tv_sec = from->sec;
     to->tv_nsec = _blkscope_parts_of(from->frac, 1000000000);
 }
-static inline void timespec2bintime(const struct timespec *from, struct bintime *to) {
+static __inline__ void timespec2bintime(const struct timespec *from, struct bintime *to) {
     to->sec = from->tv_sec;
     to->frac = _blkscope_fraction_of(from->tv_nsec, 1000000000);
 }
-static inline void bintime2timeval(const struct bintime *from, struct timeval *to) {
+static __inline__ void bintime2timeval(const struct bintime *from, struct timeval *to) {
     to->tv_sec = from->sec;
     to->tv_usec = _blkscope_parts_of(from->frac, 1000000);
 }
-static inline void timeval2bintime(const struct timeval *from, struct bintime *to) {
+static __inline__ void timeval2bintime(const struct timeval *from, struct bintime *to) {
     to->sec = from->tv_sec;
     to->frac = _blkscope_fraction_of(from->tv_usec, 1000000);
 }
@@ -113,26 +113,26 @@ static inline void timeval2bintime(const struct timeval *from, struct bintime *t
 #define SBT_MAX INT64_MAX             /* the longest time: about 68 years */
 
 /* Whole seconds, rounded down. */
-static inline int sbintime_getsec(sbintime_t sbt) {
+static __inline__ int sbintime_getsec(sbintime_t sbt) {
     return (int)(sbt >> 32);
 }
 
 /* To and from a bintime, whose lower 32 bits of the fraction are dropped. */
-static inline struct bintime sbttobt(sbintime_t sbt) {
+static __inline__ struct bintime sbttobt(sbintime_t sbt) {
     struct bintime time_;
     time_.sec = (time_t)(sbt >> 32);
     time_.frac = (uint64_t)sbt << 32;
     return time_;
 }
-static inline sbintime_t bttosbt(const struct bintime time_) {
+static __inline__ sbintime_t bttosbt(const struct bintime time_) {
     return (sbintime_t)((uint64_t)time_.sec << 32 | time_.frac >> 32);
 }
 
 /* To decimal units, rounded down, and from decimal units, rounded up. */
-static inline int64_t _blkscope_from_sbt(sbintime_t sbt, int64_t parts) {
+static __inline__ int64_t _blkscope_from_sbt(sbintime_t sbt, int64_t parts) {
     return (sbt >> 32) * parts + (int64_t)(((uint64_t)sbt & 0xffffffffu) * (uint64_t)parts >> 32);
 }
-static inline sbintime_t _blkscope_to_sbt(int64_t units, int64_t parts) {
+static __inline__ sbintime_t _blkscope_to_sbt(int64_t units, int64_t parts) {
     int64_t seconds = units / parts;
     int64_t rest = units % parts;
     if (rest < 0) {
@@ -143,44 +143,44 @@ static inline sbintime_t _blkscope_to_sbt(int64_t units, int64_t parts) {
 }
 
 /* To nanoseconds, microseconds and milliseconds: at most the given time. */
-static inline int64_t sbttons(sbintime_t sbt) {
+static __inline__ int64_t sbttons(sbintime_t sbt) {
     return _blkscope_from_sbt(sbt, 1000000000);
 }
-static inline int64_t sbttous(sbintime_t sbt) {
+static __inline__ int64_t sbttous(sbintime_t sbt) {
     return _blkscope_from_sbt(sbt, 1000000);
 }
-static inline int64_t sbttoms(sbintime_t sbt) {
+static __inline__ int64_t sbttoms(sbintime_t sbt) {
     return _blkscope_from_sbt(sbt, 1000);
 }
 /* From nanoseconds, microseconds and milliseconds: at least the given time. The time must be within
  * SBT_MAX. */
-static inline sbintime_t nstosbt(int64_t ns) {
+static __inline__ sbintime_t nstosbt(int64_t ns) {
     return _blkscope_to_sbt(ns, 1000000000);
 }
-static inline sbintime_t ustosbt(int64_t us) {
+static __inline__ sbintime_t ustosbt(int64_t us) {
     return _blkscope_to_sbt(us, 1000000);
 }
-static inline sbintime_t mstosbt(int64_t ms) {
+static __inline__ sbintime_t mstosbt(int64_t ms) {
     return _blkscope_to_sbt(ms, 1000);
 }
 
 /* To and from the structs of the C library. */
-static inline struct timespec sbttots(sbintime_t sbt) { /* tv_nsec is 0 to 999999999 */
+static __inline__ struct timespec sbttots(sbintime_t sbt) { /* tv_nsec is 0 to 999999999 */
     struct timespec time_;
     time_.tv_sec = (time_t)(sbt >> 32);
     time_.tv_nsec = (long)sbttons((sbintime_t)((uint64_t)sbt & 0xffffffffu));
     return time_;
 }
-static inline sbintime_t tstosbt(struct timespec time_) {
+static __inline__ sbintime_t tstosbt(struct timespec time_) {
     return (sbintime_t)((uint64_t)time_.tv_sec << 32) + nstosbt(time_.tv_nsec);
 }
-static inline struct timeval sbttotv(sbintime_t sbt) { /* tv_usec is 0 to 999999 */
+static __inline__ struct timeval sbttotv(sbintime_t sbt) { /* tv_usec is 0 to 999999 */
     struct timeval time_;
     time_.tv_sec = (time_t)(sbt >> 32);
     time_.tv_usec = (suseconds_t)sbttous((sbintime_t)((uint64_t)sbt & 0xffffffffu));
     return time_;
 }
-static inline sbintime_t tvtosbt(struct timeval time_) {
+static __inline__ sbintime_t tvtosbt(struct timeval time_) {
     return (sbintime_t)((uint64_t)time_.tv_sec << 32) + ustosbt(time_.tv_usec);
 }
 

@@ -51,39 +51,39 @@ typedef uintptr_t avl_index_t;
 #define AVL_PREV(tree, member) list_prev(&(tree)->avl_list, member)
 
 /* Makes an empty collection of members of this size, with the link at this offset. */
-static inline void avl_create(avl_tree_t *tree, int (*compare)(const void *, const void *),
-                              size_t size, size_t offset) {
+static __inline__ void avl_create(avl_tree_t *tree, int (*compare)(const void *, const void *),
+                                  size_t size, size_t offset) {
     list_create(&tree->avl_list, size, offset);
     tree->avl_compare = compare;
     tree->avl_count = 0;
 }
 
 /* The collection must be empty. */
-static inline void avl_destroy(avl_tree_t *tree) {
+static __inline__ void avl_destroy(avl_tree_t *tree) {
     list_destroy(&tree->avl_list);
 }
 
 /* The number of members. */
-static inline ulong_t avl_numnodes(avl_tree_t *tree) {
+static __inline__ ulong_t avl_numnodes(avl_tree_t *tree) {
     return tree->avl_count;
 }
 
 /* Whether there is no member. */
-static inline boolean_t avl_is_empty(avl_tree_t *tree) {
+static __inline__ boolean_t avl_is_empty(avl_tree_t *tree) {
     return tree->avl_count == 0 ? B_TRUE : B_FALSE;
 }
 
 /* Both return NULL if there is no member. */
-static inline void *avl_first(avl_tree_t *tree) {
+static __inline__ void *avl_first(avl_tree_t *tree) {
     return list_head(&tree->avl_list);
 }
 
-static inline void *avl_last(avl_tree_t *tree) {
+static __inline__ void *avl_last(avl_tree_t *tree) {
     return list_tail(&tree->avl_list);
 }
 
 /* The member that is equal to `value`; NULL: none, and *where is the place for one. */
-static inline void *avl_find(avl_tree_t *tree, const void *value, avl_index_t *where) {
+static __inline__ void *avl_find(avl_tree_t *tree, const void *value, avl_index_t *where) {
     void *before = NULL;
     void *member;
     for (member = avl_first(tree); member != NULL; member = AVL_NEXT(tree, member)) {
@@ -100,14 +100,14 @@ static inline void *avl_find(avl_tree_t *tree, const void *value, avl_index_t *w
  * The member at that side of a place; NULL: none. After an avl_find() without success these are the
  * largest member below the value, and the smallest one above it.
  */
-static inline void *avl_nearest(avl_tree_t *tree, avl_index_t where, int side) {
+static __inline__ void *avl_nearest(avl_tree_t *tree, avl_index_t where, int side) {
     void *const before = (void *)where;
     if (side == AVL_BEFORE) return before;
     return before == NULL ? avl_first(tree) : AVL_NEXT(tree, before);
 }
 
 /* Inserts a member at a place that avl_find() has found. */
-static inline void avl_insert(avl_tree_t *tree, void *member, avl_index_t where) {
+static __inline__ void avl_insert(avl_tree_t *tree, void *member, avl_index_t where) {
     list_insert_after(&tree->avl_list, (void *)where, member);
     ++tree->avl_count;
 }
@@ -116,7 +116,7 @@ static inline void avl_insert(avl_tree_t *tree, void *member, avl_index_t where)
  * Inserts a member at that side of another one. Nothing is compared, so the caller must choose the
  * right place.
  */
-static inline void avl_insert_here(avl_tree_t *tree, void *member, void *there, int side) {
+static __inline__ void avl_insert_here(avl_tree_t *tree, void *member, void *there, int side) {
     if (side == AVL_BEFORE) {
         list_insert_before(&tree->avl_list, there, member);
     } else {
@@ -126,19 +126,19 @@ static inline void avl_insert_here(avl_tree_t *tree, void *member, void *there, 
 }
 
 /* Inserts a member at its place. No member may be equal to it. */
-static inline void avl_add(avl_tree_t *tree, void *member) {
+static __inline__ void avl_add(avl_tree_t *tree, void *member) {
     avl_index_t where = 0;
     if (avl_find(tree, member, &where) == NULL) avl_insert(tree, member, where);
 }
 
 /* Takes a member out. The member stays as it is. */
-static inline void avl_remove(avl_tree_t *tree, void *member) {
+static __inline__ void avl_remove(avl_tree_t *tree, void *member) {
     list_remove(&tree->avl_list, member);
     --tree->avl_count;
 }
 
 /* Removes and returns one member after another, then NULL. *cookie begins as NULL. */
-static inline void *avl_destroy_nodes(avl_tree_t *tree, void **cookie) {
+static __inline__ void *avl_destroy_nodes(avl_tree_t *tree, void **cookie) {
     void *const member = list_remove_head(&tree->avl_list);
     *cookie = member;
     if (member != NULL) --tree->avl_count;

@@ -60,7 +60,7 @@ extern "C" {
 #define PS_SPARE "spare"          /* kept for the failure of another */
 
 /* Whether the list of processors in the file, as in "0-3,8", has this one; -1: no such file. */
-static inline int _blkscope_lists_processor(const char *path, processorid_t processor) {
+static __inline__ int _blkscope_lists_processor(const char *path, processorid_t processor) {
     char list[4096] = "";
     char *at = list;
     FILE *const file = fopen(path, "re");
@@ -82,7 +82,7 @@ static inline int _blkscope_lists_processor(const char *path, processorid_t proc
  * Errors: -1. EINVAL: no such processor. EPERM: another flag.
  * Source: p_online(2).
  */
-static inline int p_online(processorid_t processor, int flag) {
+static __inline__ int p_online(processorid_t processor, int flag) {
     const int listed = _blkscope_lists_processor("/sys/devices/system/cpu/online", processor);
     const int counted = processor >= 0 && processor < sysconf(_SC_NPROCESSORS_ONLN);
     if (listed == 0 || (listed == -1 && !counted)) {
@@ -106,7 +106,7 @@ typedef struct {
 } processor_info_t;
 
 /* The text behind `name` in the processor's paragraph of /proc/cpuinfo; "": no such line. */
-static inline void _blkscope_cpuinfo(processorid_t processor, const char *name, char text[32]) {
+static __inline__ void _blkscope_cpuinfo(processorid_t processor, const char *name, char text[32]) {
     char line[4096], key[32], value[32];
     int is_here = 0;
     FILE *const file = fopen("/proc/cpuinfo", "re");
@@ -121,7 +121,7 @@ static inline void _blkscope_cpuinfo(processorid_t processor, const char *name, 
 }
 
 /* The highest clock in MHz, rounded: cpufreq's in kHz, else the one that /proc/cpuinfo has. */
-static inline int _blkscope_clock_mhz(processorid_t processor) {
+static __inline__ int _blkscope_clock_mhz(processorid_t processor) {
     char text[96], *end;
     long clock = 0;
     FILE *file;
@@ -143,7 +143,7 @@ static inline int _blkscope_clock_mhz(processorid_t processor) {
  * Errors: -1. EINVAL: no such processor, or the processor is off line.
  * Source: processor_info(2).
  */
-static inline int processor_info(processorid_t processor, processor_info_t *info) {
+static __inline__ int processor_info(processorid_t processor, processor_info_t *info) {
     struct utsname machine;
     char fpu[32];
     /* The only error. A file that is absent leaves its field empty. */

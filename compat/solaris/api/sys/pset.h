@@ -28,7 +28,7 @@ typedef int psetid_t; /* the number of a set */
  * The set of a processor: *old becomes PS_NONE. The set must be PS_QUERY or PS_NONE.
  * Errors: -1. EINVAL: no such processor or set.
  */
-static inline int pset_assign(psetid_t set, processorid_t processor, psetid_t *old) {
+static __inline__ int pset_assign(psetid_t set, processorid_t processor, psetid_t *old) {
     if (p_online(processor, P_STATUS) == -1) return -1;
     if (set != PS_QUERY && set != PS_NONE) {
         errno = EINVAL;
