@@ -121,6 +121,31 @@ binary_times(int signo __unused)
 	MUST(clock_gettime(CLOCK_UPTIME, &ts) == 0 && timespecisset(&ts));
 }
 
+/* Times of the same clock in every unit; the coarse times are not later. */
+static void
+uptimes(void)
+{
+	struct timespec coarse, now, since;
+	struct timeval coarse_tv, tv;
+	struct bintime coarse_bt, bt;
+	sbintime_t coarse_sbt, sbt;
+
+	getnanouptime(&coarse);
+	getmicrouptime(&coarse_tv);
+	getbinuptime(&coarse_bt);
+	coarse_sbt = getsbinuptime();
+	MUST(clock_gettime(CLOCK_MONOTONIC, &since) == 0);
+	nanouptime(&now);
+	microuptime(&tv);
+	binuptime(&bt);
+	sbt = sbinuptime();
+	MUST(timespeccmp(&since, &now, <=) && tv.tv_usec < 1000000);
+	MUST(now.tv_sec <= tv.tv_sec && tv.tv_sec <= bt.sec && bt.sec <= sbintime_getsec(sbt));
+	MUST(timespeccmp(&coarse, &now, <=) && timercmp(&coarse_tv, &tv, <=));
+	MUST(bintime_cmp(&coarse_bt, &bt, <=) && coarse_sbt <= sbt);
+	MUST(sbt - coarse_sbt < SBT_1S && sbt - bttosbt(bt) < SBT_1S);
+}
+
 struct item {
 	int value;
 	STAILQ_ENTRY(item) tail;
@@ -528,6 +553,7 @@ main(int argc, char **argv)
 	setprogname(argv[0]);
 	MUST(strcmp(getprogname(), strrchr(argv[0], '/') + 1) == 0);
 	binary_times(0);
+	uptimes();
 	queues();
 	for (argc = 0; argc < 4; argc++)
 		items[argc].value = argc + 1;

@@ -1,6 +1,6 @@
 /*
- * An addition to the C library's own <sys/time.h>: the binary times of FreeBSD, and struct
- * clockinfo.
+ * An addition to the C library's own <sys/time.h>: the binary times of FreeBSD, their clock, and
+ * struct clockinfo.
  *
  *     struct bintime   seconds, and a fraction in units of 2^-64 s; never negative in its fraction
  *     sbintime_t       one number of 2^-32 s
@@ -9,7 +9,7 @@
  * conversion rounds up, so a conversion and its reverse give the first number.
  *
  * Threads: any; each function changes its arguments only.
- * Source:  bintime(9), timespecadd(3).
+ * Source:  bintime(9), microuptime(9), timespecadd(3).
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_TIME_H
 #define _BLKSCOPE_FREEBSD_SYS_TIME_H
@@ -209,6 +209,50 @@ static __inline__ sbintime_t tvtosbt(struct timeval time_) {
             (difference)->tv_nsec += 1000000000L;            \
         }                                                    \
     } while (0)
+
+/*
+ * The time since the machine started, without the time of its sleep: CLOCK_MONOTONIC, the clock of the
+ * times of devicestat(9). The get functions cost less and are some milliseconds behind at most.
+ * Source: microuptime(9).
+ */
+static __inline__ void nanouptime(struct timespec *now) {
+    clock_gettime(CLOCK_MONOTONIC, now);
+}
+static __inline__ void binuptime(struct bintime *now) {
+    struct timespec ts;
+    nanouptime(&ts);
+    timespec2bintime(&ts, now);
+}
+static __inline__ void microuptime(struct timeval *now) {
+    struct timespec ts;
+    nanouptime(&ts);
+    now->tv_sec = ts.tv_sec;
+    now->tv_usec = ts.tv_nsec / 1000;
+}
+static __inline__ sbintime_t sbinuptime(void) {
+    struct timespec ts;
+    nanouptime(&ts);
+    return tstosbt(ts);
+}
+static __inline__ void getnanouptime(struct timespec *now) {
+    clock_gettime(CLOCK_MONOTONIC_COARSE, now);
+}
+static __inline__ void getbinuptime(struct bintime *now) {
+    struct timespec ts;
+    getnanouptime(&ts);
+    timespec2bintime(&ts, now);
+}
+static __inline__ void getmicrouptime(struct timeval *now) {
+    struct timespec ts;
+    getnanouptime(&ts);
+    now->tv_sec = ts.tv_sec;
+    now->tv_usec = ts.tv_nsec / 1000;
+}
+static __inline__ sbintime_t getsbinuptime(void) {
+    struct timespec ts;
+    getnanouptime(&ts);
+    return tstosbt(ts);
+}
 
 /* The value of sysctl kern.clockrate. */
 struct clockinfo {
