@@ -4,10 +4,32 @@
  */
 #include <sys/types.h>
 #include <sys/param.h>
+#include <sys/atomic.h>
+#include <sys/cmn_err.h>
+#include <sys/ddi.h>
+#include <sys/debug.h>
+#include <sys/int_types.h>
+#include <sys/inttypes.h>
+#include <sys/isa_defs.h>
+#include <sys/kmem.h>
 #include <sys/loadavg.h>
+#include <sys/mkdev.h>
+#include <sys/procset.h>
+#include <sys/sockio.h>
+#include <sys/sunddi.h>
+#include <sys/sysconf.h>
+#include <sys/sysinfo.h>
+#include <sys/systeminfo.h>
+#include <sys/t_lock.h>
 #include <sys/time.h>
+#include <sys/utsname.h>
+#include <sys/vmsystm.h>
 
+#include <errno.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+#include <zone.h>
 
 #define MUST(what) do {							\
 	if (!(what)) {							\
@@ -57,7 +79,165 @@ static int load(void)
 	return 1;
 }
 
+static int machine(void)
+{
+	const union { uint32_t number; unsigned char bytes[4]; } one = { 1 };
+#ifdef _LITTLE_ENDIAN
+	const int first = 0;
+#endif
+#ifdef _BIG_ENDIAN
+	const int first = 3;
+#endif
+#ifdef _LP64
+	const int width = 8;
+#endif
+#ifdef _ILP32
+	const int width = 4;
+#endif
+	const dev_t device = makedev(43, 5);
+
+	MUST(one.bytes[first] == 1 && sizeof (void *) == width);
+	MUST(major(device) == 43 && minor(device) == 5 && device != NODEV);
+	MUST(makedevice(getmajor(device), getminor(device)) == device);
+	MUST(SIOCGIFCONF != 0 && P_PID != P_LWPID && P_MYID == -1);
+	return 1;
+}
+
+static int zones(void)
+{
+	char name[ZONENAME_MAX];
+
+	MUST(getzoneid() == GLOBAL_ZONEID && getzoneidbyname("global") == 0);
+	MUST(getzonenamebyid(0, name, sizeof name) == 7 && strcmp(name, "global") == 0);
+	MUST(getzonenamebyid(0, NULL, 0) == 7);
+	strcpy(name, "xxxxxxx");
+	MUST(getzonenamebyid(0, name, 2) == 7 && strcmp(name, "glxxxxx") == 0);
+	errno = 0;
+	MUST(getzonenamebyid(1, name, sizeof name) == -1 && errno == EINVAL);
+	errno = 0;
+	MUST(getzoneidbyname("other") == -1 && errno == EINVAL);
+	return 1;
+}
+
+static int atomics(void)
+{
+	volatile uint32_t small = 1;
+	volatile uint64_t large = 0;
+	volatile uint_t number = 0;
+	volatile ulong_t word = 0;
+	int things[2];
+	void *at = &things[0];
+
+	atomic_inc_32(&small);
+	MUST(atomic_add_32_nv(&small, -3) == 0xffffffff && atomic_inc_32_nv(&small) == 0);
+	atomic_add_64(&large, -1);
+	MUST(large == ~(uint64_t)0 && atomic_dec_64_nv(&large) == ~(uint64_t)1);
+	MUST(atomic_cas_64(&large, 3, 4) == ~(uint64_t)1 && large == ~(uint64_t)1);
+	MUST(atomic_cas_64(&large, ~(uint64_t)1, 4) == ~(uint64_t)1 && large == 4);
+	MUST(atomic_swap_64(&large, 8) == 4 && large == 8);
+	atomic_or_uint(&number, 5);
+	atomic_and_uint(&number, 4);
+	atomic_add_int(&number, 2);
+	MUST(number == 6);
+	atomic_add_long(&word, 7);
+	atomic_dec_ulong(&word);
+	MUST(word == 6);
+	MUST(atomic_cas_ptr(&at, &things[1], NULL) == &things[0] && at == &things[0]);
+	MUST(atomic_add_ptr_nv(&at, sizeof things[0]) == &things[1] && at == &things[1]);
+	MUST(atomic_swap_ptr(&at, NULL) == &things[1] && at == NULL);
+	membar_enter();
+	membar_producer();
+	membar_consumer();
+	membar_exit();
+	return 1;
+}
+
+/* The text that is written to standard error meanwhile. */
+static const char *said(void (*say)(void))
+{
+	static char text[100];
+	const int error_output = dup(2);
+	ssize_t length;
+	int ends[2];
+
+	if (pipe(ends) == -1 || dup2(ends[1], 2) == -1)
+		return "no pipe";
+	close(ends[1]);
+	say();
+	fflush(stderr);
+	dup2(error_output, 2);
+	close(error_output);
+	length = read(ends[0], text, sizeof text - 1);
+	close(ends[0]);
+	text[length > 0 ? length : 0] = '\0';
+	return text;
+}
+
+static void warn(void) { cmn_err(CE_WARN, "!disk %d: %s", 3, "slow"); }
+static void note(void) { cmn_err(CE_NOTE, "^a note"); }
+static void text(void) { cmn_err(CE_CONT, "?a part, "); cmn_err(CE_IGNORE, "nothing"); }
+
+static int drivers(void)
+{
+	static const char nothing[100] = "";
+	char *const memory = (char *)kmem_zalloc(sizeof nothing, KM_SLEEP);
+	kmutex_t lock;
+	int calls = 0;
+	int64_t before;
+
+	MUST(memory != NULL && memcmp(memory, nothing, sizeof nothing) == 0);
+	kmem_free(memory, sizeof nothing);
+	MUST(sizeof lock > 0 && MUTEX_DRIVER != MUTEX_SPIN);
+
+	VERIFY(++calls == 1);
+	ASSERT(++calls == 0); /* not evaluated */
+	VERIFY3S(-1, <, calls);
+	VERIFY3U(-1, >, calls);
+	VERIFY0(calls - 1);
+
+	MUST(drv_usectohz(1) == 1 && drv_hztousec(3) == 3 * 1000000 / sysconf(_SC_CLK_TCK));
+	before = ddi_get_lbolt64();
+	delay(2);
+	MUST(ddi_get_lbolt64() >= before + 2 && DDI_SUCCESS != DDI_FAILURE);
+	MUST(ddi_get_time() > 1500000000);
+
+	MUST(strcmp(said(warn), "WARNING: disk 3: slow\n") == 0);
+	MUST(strcmp(said(note), "NOTICE: a note\n") == 0);
+	MUST(strcmp(said(text), "a part, ") == 0);
+	return 1;
+}
+
+static int system_texts(void)
+{
+	static const int commands[] = { SI_SYSNAME, SI_HOSTNAME, SI_RELEASE, SI_VERSION, SI_MACHINE,
+	    SI_ARCHITECTURE, SI_HW_SERIAL, SI_HW_PROVIDER, SI_SRPC_DOMAIN, SI_PLATFORM, SI_ISALIST,
+	    SI_ARCHITECTURE_32, SI_ARCHITECTURE_64, SI_ARCHITECTURE_K, SI_ARCHITECTURE_NATIVE };
+	struct utsname names;
+	struct sysinfo linux_info;
+	char text[300];
+	size_t i;
+
+	for (i = 0; i < sizeof commands / sizeof commands[0]; i++)
+		MUST(sysinfo(commands[i], text, sizeof text) == (int)strlen(text) + 1);
+	uname(&names);
+	MUST(sysinfo(SI_SYSNAME, text, 3) == 6 && strcmp(text, "Li") == 0);
+	MUST(sysinfo(SI_SYSNAME, NULL, 0) == 6);
+	MUST(sysinfo(SI_HOSTNAME, text, sizeof text) > 1 && strcmp(text, names.nodename) == 0);
+	MUST(sysinfo(SI_MACHINE, text, sizeof text) > 1 && strcmp(text, names.machine) == 0);
+	if (strcmp(names.machine, "x86_64") == 0) {
+		MUST(sysinfo(SI_ARCHITECTURE, text, sizeof text) == 5 && strcmp(text, "i386") == 0);
+		MUST(sysinfo(SI_ISALIST, text, sizeof text) == 11 && strcmp(text, "amd64 i386") == 0);
+		MUST(sysinfo(SI_ARCHITECTURE_K, text, sizeof text) == 6 && strcmp(text, "amd64") == 0);
+	}
+	errno = 0;
+	MUST(sysinfo(10, text, sizeof text) == -1 && errno == EINVAL);
+	/* Linux' own function of this name. */
+	MUST(sysinfo(&linux_info) == 0 && linux_info.totalram > 0);
+	return 1;
+}
+
 int main(void)
 {
-	return !(everyday_types() && pages() && load());
+	return !(everyday_types() && pages() && load() && machine() && zones() && atomics() &&
+	    drivers() && system_texts());
 }

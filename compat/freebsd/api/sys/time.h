@@ -211,9 +211,20 @@ static __inline__ sbintime_t tvtosbt(struct timeval time_) {
     } while (0)
 
 /*
- * The time since the machine started, without the time of its sleep: CLOCK_MONOTONIC, the clock of the
- * times of devicestat(9). The get functions cost less and are some milliseconds behind at most.
- * Source: microuptime(9).
+ * The time since the machine started, without the time of its sleep: CLOCK_MONOTONIC. The times of
+ * devicestat(9) are on the same clock. A driver may pass a time of binuptime() to
+ * devstat_start_transaction().
+ *
+ *     nanouptime     struct timespec
+ *     microuptime    struct timeval
+ *     binuptime      struct bintime
+ *     sbinuptime     sbintime_t, the result
+ *
+ * On FreeBSD the get functions cost less, and are a tick behind at most. Here the get functions are
+ * exact, because a read of the clock takes some nanoseconds only.
+ *
+ * Threads: any.
+ * Source:  microuptime(9).
  */
 static __inline__ void nanouptime(struct timespec *now) {
     clock_gettime(CLOCK_MONOTONIC, now);
@@ -234,25 +245,12 @@ static __inline__ sbintime_t sbinuptime(void) {
     nanouptime(&ts);
     return tstosbt(ts);
 }
-static __inline__ void getnanouptime(struct timespec *now) {
-    clock_gettime(CLOCK_MONOTONIC_COARSE, now);
-}
-static __inline__ void getbinuptime(struct bintime *now) {
-    struct timespec ts;
-    getnanouptime(&ts);
-    timespec2bintime(&ts, now);
-}
-static __inline__ void getmicrouptime(struct timeval *now) {
-    struct timespec ts;
-    getnanouptime(&ts);
-    now->tv_sec = ts.tv_sec;
-    now->tv_usec = ts.tv_nsec / 1000;
-}
-static __inline__ sbintime_t getsbinuptime(void) {
-    struct timespec ts;
-    getnanouptime(&ts);
-    return tstosbt(ts);
-}
+
+/* The same functions by the names that ask for less exactness. */
+#define getnanouptime(now) nanouptime(now)
+#define getbinuptime(now) binuptime(now)
+#define getmicrouptime(now) microuptime(now)
+#define getsbinuptime() sbinuptime()
 
 /* The value of sysctl kern.clockrate. */
 struct clockinfo {

@@ -2,6 +2,10 @@
  * The load of the machine: getloadavg(), and the index of the array that the function fills in. The C
  * library's <stdlib.h> declares the function for its own extensions only, Solaris' always.
  *
+ *     double means[LOADAVG_NSTATS];
+ *     if (getloadavg(means, LOADAVG_NSTATS) > LOADAVG_5MIN) ... means[LOADAVG_5MIN] ...
+ *
+ * Threads: any.
  * Source: getloadavg(3C).
  */
 #ifndef _BLKSCOPE_SOLARIS_SYS_LOADAVG_H

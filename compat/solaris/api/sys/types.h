@@ -1,6 +1,8 @@
 /*
  * An addition to Linux' own <sys/types.h>: the types of Solaris that readers of kstats use.
  *
+ * A program that defines one of these types itself, with the same meaning, still compiles.
+ *
  * Source: the names and the widths are those of Solaris' <sys/types.h>.
  */
 #ifndef _BLKSCOPE_SOLARIS_SYS_TYPES_H
@@ -8,9 +10,9 @@
 
 #pragma GCC system_header /* for include_next, and repeated types */
 
+#include <stdint.h>
 #include <sys/kstat.h> /* uint_t, hrtime_t; <sys/kstat.h> may include this header */
 #include_next <sys/types.h>
-#include <stdint.h>
 #include <time.h>
 #ifdef __GLIBC__
 #include <bits/types/struct_timespec.h> /* <time.h> hides struct timespec from strict C */
