@@ -1,13 +1,19 @@
 // libkvm: a handle for this machine, which has no kernel memory to read.
 #include <kvm.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/dkstat.h>
 #include <sys/sysctl.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <string_view>
 
 struct __kvm {
     char why[64];
@@ -28,6 +34,22 @@ kvm_t* open(const char* corefile) {
     if (means_this_machine(corefile)) return &kvm_this_machine;
     errno = ENOTSUP;
     return nullptr;
+}
+
+// The name of an area without its folder, or with /dev/ before it: of a file, its whole path.
+std::string swap_name(const std::string& path, int flags) {
+    constexpr std::string_view dev = "/dev/";
+    const bool is_device = path.starts_with(dev);
+    return is_device && (flags & SWIF_DEV_PREFIX) == 0 ? path.substr(dev.size()) : path;
+}
+
+kvm_swap swap_entry(const std::string& name, unsigned long long total, unsigned long long used) {
+    const auto page = static_cast<unsigned long long>(sysconf(_SC_PAGESIZE)) / 1024;
+    kvm_swap entry{};
+    strlcpy(entry.ksw_devname, name.c_str(), sizeof entry.ksw_devname);
+    entry.ksw_total = static_cast<unsigned>(total / page);
+    entry.ksw_used = static_cast<unsigned>(used / page);
+    return entry;
 }
 
 }  // namespace
@@ -75,6 +97,26 @@ ssize_t kvm_read(kvm_t*, unsigned long, void*, size_t) {
 int kvm_getcptime(kvm_t*, long* times) {
     size_t size = CPUSTATES * sizeof *times;
     return sysctlbyname("kern.cp_time", times, &size, nullptr, 0);
+}
+
+int kvm_getswapinfo(kvm_t*, kvm_swap* swaps, int room, int flags) {
+    if (room < 1 || (flags & ~SWIF_DEV_PREFIX) != 0) return -1;
+    std::ifstream file("/proc/swaps");
+    std::string line;
+    std::getline(file, line);  // the title
+    int count = 0;
+    unsigned long long all = 0;
+    unsigned long long all_used = 0;
+    for (std::string path, type; std::getline(file, line);) {
+        unsigned long long total = 0;  // KiB, as is `used`
+        unsigned long long used = 0;
+        if (!(std::istringstream(line) >> path >> type >> total >> used)) continue;
+        all += total;
+        all_used += used;
+        if (count < room - 1) swaps[count++] = swap_entry(swap_name(path, flags), total, used);
+    }
+    swaps[count] = swap_entry("Total", all, all_used);
+    return count;
 }
 
 int kvm_getloadavg(kvm_t*, double averages[], int count) {

@@ -1,5 +1,6 @@
 // Functions of FreeBSD's C library that Linux does not have: see the headers of the same names.
 #include <err.h>
+#include <libutil.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
@@ -7,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 
 extern "C" {
 
@@ -42,6 +44,25 @@ void* reallocf(void* memory, size_t size) {
     void* const grown = realloc(memory, size);
     if (grown == nullptr && size != 0) free(memory);
     return grown;
+}
+
+char* getbsize(int* length, long* size) {
+    constexpr long smallest = 512;
+    constexpr long largest = 1L << 30;
+    static char title[32];
+    const char* const wish = getenv("BLOCKSIZE");
+    uint64_t bytes = smallest;
+    if (wish != nullptr && *wish != '\0' &&
+        (expand_number(wish, &bytes) == -1 || bytes < smallest || bytes > largest)) {
+        warnx("%s: not a block size between 512 and 1G", wish);
+        bytes = smallest;
+    }
+    *size = static_cast<long>(bytes) / smallest * smallest;
+    int shift = 0;
+    while (shift < 30 && *size % (1L << (shift + 10)) == 0) shift += 10;
+    constexpr const char* prefixes[] = {"", "K", "M", "G"};
+    *length = snprintf(title, sizeof title, "%ld%s-blocks", *size >> shift, prefixes[shift / 10]);
+    return title;
 }
 
 int getosreldate(void) {

@@ -47,6 +47,25 @@ ssize_t kvm_read(kvm_t *kd, unsigned long address, /* -1 */
 int kvm_getcptime(kvm_t *kd, long *times);                   /* kern.cp_time; 0, or -1 */
 int kvm_getloadavg(kvm_t *kd, double averages[], int count); /* as getloadavg(3) */
 
+/* The use of one area of swap space, or of all areas. Numbers are pages of getpagesize(2). */
+struct kvm_swap {
+    char ksw_devname[32];       /* as in "sda2", cut; of all areas, "Total" */
+    unsigned int ksw_used;      /* pages that hold data */
+    unsigned int ksw_total;     /* all pages */
+    int ksw_flags;              /* 0 here */
+    unsigned int ksw_reserved1; /* 0 */
+    unsigned int ksw_reserved2; /* 0 */
+};
+
+#define SWIF_DEV_PREFIX 0x0002 /* a flag: names begin with /dev/ */
+
+/*
+ * Fills in one entry for each area of /proc/swaps, as far as there is room, and behind them the
+ * sum. The result n is the index of the sum, which counts all areas. With a room of 1, the only
+ * entry is the sum, and n is 0. -1: a room below 1, or a flag that is none.
+ */
+int kvm_getswapinfo(kvm_t *kd, struct kvm_swap *swaps, int room, int flags);
+
 #ifdef __cplusplus
 }
 #endif

@@ -146,6 +146,41 @@ uptimes(void)
 	MUST(sbt - coarse_sbt < SBT_1S && sbt - bttosbt(bt) < SBT_1S);
 }
 
+/* The sum of the areas of swap space, and the unit of sizes. */
+static void
+swaps_and_blocks(void)
+{
+	struct kvm_swap swaps[64], total;
+	unsigned int pages = 0;
+	char *title;
+	long size;
+	int areas, i, length;
+
+	areas = kvm_getswapinfo(NULL, swaps, 64, 0);
+	MUST(areas >= 0 && strcmp(swaps[areas].ksw_devname, "Total") == 0);
+	for (i = 0; i < areas; i++) {
+		MUST(swaps[i].ksw_used <= swaps[i].ksw_total);
+		MUST(strncmp(swaps[i].ksw_devname, "/dev/", 5) != 0);
+		pages += swaps[i].ksw_total;
+	}
+	MUST(swaps[areas].ksw_total - pages <= (unsigned int)areas);
+	MUST(kvm_getswapinfo(NULL, &total, 1, SWIF_DEV_PREFIX) == 0);
+	MUST(total.ksw_total == swaps[areas].ksw_total);
+	MUST(kvm_getswapinfo(NULL, swaps, 0, 0) == -1 && kvm_getswapinfo(NULL, swaps, 1, 1) == -1);
+
+	unsetenv("BLOCKSIZE");
+	title = getbsize(&length, &size);
+	MUST(size == 512 && strcmp(title, "512-blocks") == 0 && length == 10);
+	setenv("BLOCKSIZE", "4K", 1);
+	title = getbsize(&length, &size);
+	MUST(size == 4096 && strcmp(title, "4K-blocks") == 0 && length == 9);
+	setenv("BLOCKSIZE", "1g", 1);
+	MUST(strcmp(getbsize(&length, &size), "1G-blocks") == 0 && size == 1 << 30);
+	setenv("BLOCKSIZE", "1536", 1);
+	MUST(strcmp(getbsize(&length, &size), "1536-blocks") == 0 && size == 1536);
+	unsetenv("BLOCKSIZE");
+}
+
 struct item {
 	int value;
 	STAILQ_ENTRY(item) tail;
@@ -554,6 +589,7 @@ main(int argc, char **argv)
 	MUST(strcmp(getprogname(), strrchr(argv[0], '/') + 1) == 0);
 	binary_times(0);
 	uptimes();
+	swaps_and_blocks();
 	queues();
 	for (argc = 0; argc < 4; argc++)
 		items[argc].value = argc + 1;

@@ -14,7 +14,9 @@
 #include <sys/kmem.h>
 #include <sys/loadavg.h>
 #include <sys/mkdev.h>
+#include <sys/processor.h>
 #include <sys/procset.h>
+#include <sys/pset.h>
 #include <sys/sockio.h>
 #include <sys/sunddi.h>
 #include <sys/sysconf.h>
@@ -236,8 +238,44 @@ static int system_texts(void)
 	return 1;
 }
 
+static int processors(void)
+{
+	processorid_t list[1024], bound = 77;
+	double means[3];
+	uint_t count = 1, known = sizeof list / sizeof list[0], i;
+	int type = PS_PRIVATE;
+
+	MUST(pset_info(PS_MYID, &type, &known, list) == 0 && type == PS_NONE && known > 0);
+	MUST(pset_info(PS_NONE, NULL, NULL, NULL) == 0);
+	list[1] = -5;
+	MUST(pset_info(PS_NONE, NULL, &count, list) == 0 && count == known && list[1] == -5);
+	count = sizeof list / sizeof list[0];
+	MUST(pset_info(PS_NONE, NULL, &count, list) == 0);
+	MUST(pset_getloadavg(PS_MYID, means, 3) == 3);
+	errno = 0;
+	MUST(pset_getloadavg(3, means, 3) == -1 && errno == EINVAL);
+	errno = 0;
+	MUST(pset_info(3, NULL, NULL, NULL) == -1 && errno == EINVAL);
+
+	/* A processor that this process may use: a container may lack the others. */
+	for (i = 0; i < count && processor_bind(P_LWPID, P_MYID, list[i], NULL) == -1; i++)
+		continue;
+	MUST(i < count);
+	MUST(processor_bind(P_PID, P_MYID, PBIND_QUERY, &bound) == 0 && bound == list[i]);
+	MUST(processor_bind(P_PID, getpid(), PBIND_NONE, &bound) == 0 && bound == list[i]);
+	MUST(processor_bind(P_PID, P_MYID, list[i], NULL) == 0);
+	MUST(processor_bind(P_LWPID, getpid(), PBIND_QUERY, &bound) == 0 && bound == list[i]);
+	errno = 0;
+	MUST(processor_bind(P_PID, P_MYID, 100000, NULL) == -1 && errno == EINVAL);
+	errno = 0;
+	MUST(processor_bind(P_PID, 0x7fffffff, PBIND_QUERY, NULL) == -1 && errno == ESRCH);
+	errno = 0;
+	MUST(processor_bind(P_ALL, P_MYID, PBIND_QUERY, NULL) == -1 && errno == EINVAL);
+	return 1;
+}
+
 int main(void)
 {
 	return !(everyday_types() && pages() && load() && machine() && zones() && atomics() &&
-	    drivers() && system_texts());
+	    drivers() && system_texts() && processors());
 }

@@ -21,10 +21,13 @@
 
 #pragma GCC system_header /* C++: casts of C */
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/procset.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -158,6 +161,92 @@ static __inline__ int processor_info(processorid_t processor, processor_info_t *
     strcpy(info->pi_fputypes, strcmp(fpu, "yes") == 0 ? "i387 compatible" : "");
     info->pi_clock = _blkscope_clock_mhz(processor);
     return 0;
+}
+
+#define PBIND_NONE -1  /* no processor, or several */
+#define PBIND_QUERY -2 /* an argument: changes nothing */
+
+/*
+ * The function behind the bindings. <unistd.h> hides the function from strict C. <sched.h> hides its
+ * own functions for masks, too.
+ */
+extern long syscall(long __number, ...) __THROW;
+
+/*
+ * Binds one thread as processor_bind() does; 0: the caller. *old is the one processor that the thread
+ * might run on before, or PBIND_NONE.
+ */
+static __inline__ int _blkscope_bind_thread(long thread, processorid_t processor,
+                                            processorid_t *old) {
+    unsigned char mask[1024] = {0}; /* a bit for each processor */
+    const long size = syscall(SYS_sched_getaffinity, thread, sizeof mask, mask);
+    int at, count = 0;
+    if (size == -1) return -1;
+    for (at = 0; at < size * 8; ++at) {
+        if ((mask[at / 8] >> at % 8 & 1) == 0) continue;
+        *old = at;
+        ++count;
+    }
+    if (count != 1) *old = PBIND_NONE;
+    if (processor == PBIND_QUERY) return 0;
+    memset(mask, processor == PBIND_NONE ? 0xff : 0, sizeof mask);
+    if (processor >= 0) mask[processor / 8] = (unsigned char)(1 << processor % 8);
+    return syscall(SYS_sched_setaffinity, thread, sizeof mask, mask) == -1 ? -1 : 0;
+}
+
+/*
+ * Binds threads to a processor. With P_LWPID, `id` is a thread's number as gettid(2) counts them.
+ * With P_PID, `id` is a process, all of whose threads are bound. P_MYID is the caller's own.
+ *
+ * PBIND_NONE lets the threads run on all processors that their cpuset(7) allows. Linux has masks of
+ * processors instead of bindings. A thread is bound if its mask has one processor. On a machine with
+ * one processor, each thread therefore is.
+ *
+ *     processorid_t old;
+ *     processor_bind(P_LWPID, P_MYID, 0, &old);             this thread to processor 0
+ *     processor_bind(P_PID, pid, PBIND_QUERY, &old);        asks only
+ *     processor_bind(P_PID, pid, PBIND_NONE, NULL);         a process to none
+ *
+ * A thread that begins during the call has the binding of the thread that created the new one.
+ *
+ * *old, where `old` is not NULL, becomes the binding of one of the threads before the call.
+ *
+ * Errors: -1. EINVAL: no such processor or type. ESRCH: no such process or thread. EPERM: a process
+ *         of another user.
+ * Source: processor_bind(2); sched_setaffinity(2) of Linux.
+ */
+static __inline__ int processor_bind(idtype_t type, int id, processorid_t processor,
+                                     processorid_t *old) {
+    char path[64] = "/proc/self/task";
+    processorid_t before = PBIND_NONE;
+    struct dirent *entry;
+    int result = 0;
+    DIR *threads;
+    if (processor != PBIND_NONE && processor != PBIND_QUERY) {
+        if (p_online(processor, P_STATUS) == -1) return -1;
+    }
+    if (type == P_LWPID) {
+        result = _blkscope_bind_thread(id == P_MYID ? 0 : id, processor, &before);
+        if (result == 0 && old != NULL) *old = before;
+        return result;
+    }
+    if (type != P_PID) {
+        errno = EINVAL;
+        return -1;
+    }
+    if (id != P_MYID) snprintf(path, sizeof path, "/proc/%d/task", id);
+    threads = opendir(path);
+    if (threads == NULL) {
+        errno = ESRCH;
+        return -1;
+    }
+    while ((entry = readdir(threads)) != NULL && result == 0) {
+        const long thread = atol(entry->d_name);
+        if (thread > 0) result = _blkscope_bind_thread(thread, processor, &before);
+    }
+    closedir(threads);
+    if (result == 0 && old != NULL) *old = before;
+    return result;
 }
 
 #ifdef __cplusplus

@@ -4,6 +4,8 @@
  *
  *     processor_bind(P_PID, P_MYID, 0, NULL);     all threads of the caller to processor 0
  *
+ * P_LWPID is not one of Linux' types. A function of Linux refuses the type as invalid.
+ *
  * Source: the names are those of Solaris' <sys/procset.h>.
  */
 #ifndef _BLKSCOPE_SOLARIS_SYS_PROCSET_H
