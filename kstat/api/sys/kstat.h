@@ -184,6 +184,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
+#ifdef _KERNEL
+#include <sys/ksynch.h> /* kmutex_t, which drivers for Solaris take from here */
+#endif
 
 #ifdef __cplusplus
 extern "C" {
