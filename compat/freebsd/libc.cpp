@@ -50,7 +50,7 @@ char* getbsize(int* length, long* size) {
     constexpr long smallest = 512;
     constexpr long largest = 1L << 30;
     static char title[32];
-    const char* const wish = getenv("BLOCKSIZE");
+    const char* const wish = secure_getenv("BLOCKSIZE");
     uint64_t bytes = smallest;
     if (wish != nullptr && *wish != '\0' &&
         (expand_number(wish, &bytes) == -1 || bytes < smallest || bytes > largest)) {
