@@ -14,6 +14,7 @@ using kstat::wire::Op;
 
 // A faulty provider can cost a reader a small multiple of this at most.
 constexpr size_t list_size_max = 64U << 20;
+constexpr int lists_max = 3;  // asked for at a time, if the list changes meanwhile
 
 // The reply of a provider that has done what it was asked.
 Result<kstat::Reply> without_error(Result<kstat::Reply> reply) {
@@ -46,7 +47,7 @@ Result<uint64_t> Remote::hear_generation() {
     return *generation;
 }
 
-// EAGAIN: the list changed between two pages. A later update asks again, after other errors too.
+// EAGAIN: the list changed between two pages. A later update asks again, after other errors, too.
 Result<std::vector<Map>> Remote::ask_list() {
     std::vector<Map> maps;
     std::optional<uint64_t> generation;
@@ -83,6 +84,8 @@ bool Remote::follow(const Matchers& matchers) {
     }
     list_time.begin();
     auto maps = ask_list();
+    for (int i = 1; i < lists_max && !maps && maps.error().value() == EAGAIN; ++i)
+        maps = ask_list();
     list_time.end(maps.has_value());
     if (!maps) {
         // A list that changed is asked for again, and a process that ended has none.

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 
+#include "kstat/wire/kstat2.hpp"
 #include "kstat/wire/message.hpp"
 #include "kstat2_processes.hpp"
 
@@ -225,6 +226,17 @@ void answer_all_but_lists(int reader, const std::function<bool(uint32_t sequence
     }
 }
 
+// One page, with the kstat of this number.
+bool send_page(int reader, uint32_t sequence, uint64_t generation, kid_t kid, bool more) {
+    kstat2::Map map;
+    map.kid = kid;
+    map.path = "/misc/" + std::to_string(kid);
+    const auto body = kstat2::wire::encode_page(generation, {map}, more);
+    const kstat::wire::ReplyHead reply{uint32_t(body.size()), 0, sequence, 1};
+    send(reader, &reply, sizeof reply, MSG_NOSIGNAL);
+    return send(reader, body.data(), body.size(), MSG_NOSIGNAL) > 0;
+}
+
 TEST_F(Kstat2Reader, AsksForAListThatFailedNotAtEachUpdate) {
     const ReadyChild failing([&](const Line& line) {
         answer_falsely(directory, line, [&](int reader) {
@@ -262,6 +274,31 @@ TEST_F(Kstat2Reader, TellsOfAProviderThatRefusesItsList) {
     EXPECT_EQ(testing::internal::GetCapturedStderr(),
               "reader: " + directory + "/" + socket_of(refusing.pid()) +
                   " does not list its kstats; its statistics are left out\n");
+}
+
+// Ten pages of one kstat. Before the third page the list changes, once.
+TEST_F(Kstat2Reader, AsksAgainForAListThatChangesMeanwhile) {
+    const ReadyChild changing([&](const Line& line) {
+        answer_falsely(directory, line, [](int reader) {
+            int page = 0;
+            bool has_changed = false;
+            answer_all_but_lists(reader, [&](uint32_t sequence) {
+                if (page == 2 && !has_changed) {
+                    has_changed = true;
+                    page = 0;
+                    return send_page(reader, sequence, 7, 3, true);
+                }
+                const bool more = ++page < 10;
+                return send_page(reader, sequence, has_changed ? 7 : 6, page, more);
+            });
+        });
+    });
+    setenv("KSTAT_WARN", "reader", 1);
+    testing::internal::CaptureStderr();
+    open2();
+    unsetenv("KSTAT_WARN");
+    EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+    EXPECT_NE(map("/misc/10"), nullptr);
 }
 
 TEST_F(Kstat2Reader, PassesOverAProviderWithoutThisKind) {
