@@ -222,6 +222,21 @@ TEST_F(Check, AReportWithoutItsLastLookIsNoSuccess) {
     EXPECT_EQ(reported.status, 125) << reported.output;
 }
 
+TEST_F(Check, AReportWithoutItsFirstLookIsNoSuccess) {
+    serve("memory:1M");
+    const std::string here = std::filesystem::path(path("socket")).parent_path();
+    const std::string away = here + ".away";
+    const std::string back = "rm " + here + "; mv " + away + " " + here + "; sleep 0.3";
+    const CommandResult reported =
+        run({"sh", "-c",
+             "mv " + here + " " + away + "; touch " + here +
+                 "; " BLKSCOPE_BINARY
+                 " report -o /dev/null --fail-unless 'errors(nbd0) == 0' -- sh -c '" +
+                 back + "'"});
+    EXPECT_EQ(reported.status, 125) << reported.output;
+    EXPECT_NE(reported.output.find("true: errors(nbd0) == 0"), std::string::npos);
+}
+
 TEST_F(Check, AnEmptyFirstLookHasATime) {
     const std::string before = report();
     serve("memory:1M");

@@ -161,6 +161,7 @@ uint32_t refused(const Interval& interval) {
     const auto count = [](const DeviceLook& look) {
         return iostat::error_count(look.device.errors, iostat::refused_requests);
     };
+    if (interval.now.device.errors.empty()) return 0;  // not read, which is told
     return count(interval.now) - (interval.before != nullptr ? count(*interval.before) : 0);
 }
 

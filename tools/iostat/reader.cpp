@@ -145,7 +145,11 @@ void Reader::read_errors(std::vector<Device>& devices) {
             by_name.find({program::provider_of(*ksp), name.substr(0, name.find(','))});
         if (found == by_name.end()) continue;
         const kstat_named_t* records = read_records(kc_.get(), ksp);
-        if (records != nullptr) found->second->errors = copy_errors(records, ksp->ks_ndata);
+        if (records != nullptr) {
+            found->second->errors = copy_errors(records, ksp->ks_ndata);
+        } else if (errno != ENXIO) {
+            unread_.insert(name);
+        }
     }
 }
 

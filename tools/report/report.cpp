@@ -59,10 +59,9 @@ class Observer {
     void look(bool all_histograms) {
         try {
             recording_.add(reader_.look(all_histograms));
-            is_last_missing_ = false;
         } catch (const std::runtime_error& failure) {
-            is_last_missing_ = true;
             why_ = failure.what();
+            if (all_histograms) gaps_.insert("nothing to measure: " + why_);
         }
         const std::set<std::string> left_out = program::take_left_out();
         if (!all_histograms) return;
@@ -81,15 +80,11 @@ class Observer {
     /// The reason of the last look that failed; empty if none has.
     [[nodiscard]] const std::string& why() const { return why_; }
 
-    /// Whether this was the very last look.
-    [[nodiscard]] bool is_last_missing() const { return is_last_missing_; }
-
   private:
     web::Reader reader_;
     Recording recording_;
     std::set<std::string> gaps_;
     std::string why_;
-    bool is_last_missing_ = false;
 };
 
 // SIGINT from the terminal went to the command, too. A command that stays gets SIGTERM for a second
@@ -174,10 +169,8 @@ bool judge_run(const std::vector<check::Condition>& conditions, const Observer& 
     const check::Look now = look_of(last);
     bool all_hold = true;
     if (!conditions.empty()) {
-        std::set<std::string> gaps = observer.gaps();
-        if (observer.is_last_missing()) gaps.insert("nothing to measure: " + observer.why());
-        all_hold = gaps.empty();
-        run.findings.assign(gaps.begin(), gaps.end());
+        all_hold = observer.gaps().empty();
+        run.findings.assign(observer.gaps().begin(), observer.gaps().end());
     }
     for (const check::Condition& condition : conditions) {
         for (const check::Finding& finding : check::judge(condition, before, now)) {

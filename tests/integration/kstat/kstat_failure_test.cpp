@@ -319,12 +319,15 @@ TEST_F(KstatFailure, AnUpdateOfMoreThanASecondCountsAsAStoppedProvider) {
 int fail_to_update(kstat_t*, int) {
     return EIO;
 }
-// sd7 cannot be read, and of sd8 not the kstat with its failed requests.
+// sd7 cannot be read, and of sd8 not the kstats with its failed requests and its errors.
 void provide_broken_disks(const Line& line) {
     kstat_t* const broken = kstat_create("sd", 7, "sd7", "disk", KSTAT_TYPE_IO, 1, 0);
     kstat_t* const commands = kstat_create("sd", 8, "sd8,cmds", "misc", KSTAT_TYPE_NAMED, 1, 0);
     kstat_named_init(KSTAT_NAMED_PTR(commands), "read_errors", KSTAT_DATA_UINT64);
-    for (kstat_t* ksp : {broken, commands}) {
+    kstat_t* const errors =
+        kstat_create("sderr", 8, "sd8,err", "device_error", KSTAT_TYPE_NAMED, 1, 0);
+    kstat_named_init(KSTAT_NAMED_PTR(errors), "Illegal Request", KSTAT_DATA_UINT32);
+    for (kstat_t* ksp : {broken, commands, errors}) {
         ksp->ks_update = fail_to_update;
         kstat_install(ksp);
     }
@@ -338,13 +341,15 @@ TEST_F(KstatFailure, ADeviceThatCannotBeReadIsNotMeasured) {
     const std::string lines =
         "true: rate(sd*) == 0/s: sd8 0/s, 0 requests\n"
         "nothing to measure: sd7 could not be read\n"
-        "nothing to measure: sd8,cmds could not be read\n";
+        "nothing to measure: sd8,cmds could not be read\n"
+        "nothing to measure: sd8,err could not be read\n";
     const Outcome checked = run_shell(BLKSCOPE " check --for 1ms 'rate(sd*) == 0/s'");
     EXPECT_EQ(checked.status, 4);
     EXPECT_EQ(checked.out, lines);
     const Outcome reported = run_shell(
         BLKSCOPE " report -o /dev/null --fail-unless 'rate(sd*) == 0/s' -- true | sort -r");
-    EXPECT_NE(reported.out.find("nothing to measure: sd8,cmds could not be read\n"
+    EXPECT_NE(reported.out.find("nothing to measure: sd8,err could not be read\n"
+                                "nothing to measure: sd8,cmds could not be read\n"
                                 "nothing to measure: sd7 could not be read\n"),
               std::string::npos)
         << reported.out;
