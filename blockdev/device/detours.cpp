@@ -25,8 +25,8 @@ void Detours::launch(Buf& buf, Device::From from) {
             break;
     }
     Pacing& pacing = *device.pacing_;
-    // On its way from another worker the request did not hang yet, so the removal of its rule has
-    // not released it.
+    // The rule may have been removed while the request was on its way from another worker. Such a
+    // request did not hang yet, so the removal has not released it.
     const bool is_released = !pacing.rules().has(buf.plan->fault->rule);
     if (!buf.wanted() || is_released) return device.run(buf, from);
     const std::optional<hrtime_t> until = pacing.hang(buf, device.read_clock(lane));
