@@ -66,7 +66,12 @@ kid_t kstat_chain_update(kstat_ctl_t *kc);
 /*
  * Reads the data of ksp from its provider into ksp->ks_data, which the library allocates. The call
  * also sets ks_ndata, ks_data_size, ks_flags and ks_snaptime. If buf is not NULL, the call copies
- * the data to buf, which must have room for ks_data_size bytes. Returns the chain id.
+ * the data to buf, which must have room for ks_data_size bytes.
+ *
+ * Returns the chain id. An id that differs from kc_chain_id asks for an update of the chain. The call
+ * sees a change by the provider that it reads, and a provider that came or ended. Where there are
+ * several run directories, each call looks at one of them in turn. A change of another provider's
+ * own kstats is not seen, nor is the end of another one that was killed.
  *
  * The call waits one second for the provider, and longer for long data. A provider whose ks_update
  * takes longer counts as stopped. All its kstats then give ENXIO until the late answer has come. So
@@ -80,7 +85,7 @@ kid_t kstat_read(kstat_ctl_t *kc, kstat_t *ksp, void *buf);
 
 /*
  * Writes the data to the provider. The data is buf, or ks_data if buf is NULL. The call copies buf
- * to ks_data first. Returns the chain id.
+ * to ks_data first. Returns the chain id, as kstat_read does.
  *
  * Errors: -1. EPERM: the caller is neither root nor the provider's user. EACCES: the kstat is not
  *         writable. EINVAL: size, number or types of records differ from the provider's. ENXIO: as

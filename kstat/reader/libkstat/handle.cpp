@@ -168,6 +168,17 @@ kid_t Handle::next_chain_id() const {
     return kc_chain_id == std::numeric_limits<kid_t>::max() ? 1 : kc_chain_id + 1;
 }
 
+kid_t Handle::newest_chain_id() {
+    const auto is_listed = [this](const std::string& path) { return providers_.contains(path); };
+    moved_on_ = moved_on_ || directories_.has_news(is_listed);
+    return moved_on_ ? next_chain_id() : kc_chain_id;
+}
+
+// After an exchange.
+void Handle::note_news(const ListedProvider& provider) {
+    moved_on_ |= provider.has_news() || provider.is_gone() || provider.was_replaced();
+}
+
 int Handle::read(kstat_t& ksp, void* buffer) {
     // Found by number, not by address: callers also read through copies of a header.
     const auto at = nodes_.find(ksp.ks_kid);
@@ -205,8 +216,8 @@ int Handle::read_once(const Node& node, kstat_t& ksp, void* buffer, Room& room) 
     wanted.kid = node.kid_there;
     const size_t size = node.header.ks_data_size / (node.header.ks_data != nullptr ? 1 : 8);
     auto reply = node.provider->exchange(wire::Op::read, wire::bytes_of(wanted), {}, size);
+    note_news(*node.provider);
     if (!reply) return ENXIO;
-    moved_on_ |= node.provider->has_news();
     if (reply->head.error != 0) {
         accept_head(ksp, reply->body);
         return reply->head.error;
@@ -237,8 +248,8 @@ int Handle::write(kstat_t& ksp, const void* buffer) {
     for (int attempt = 1;; ++attempt) {
         const auto reply =
             node.provider->exchange(wire::Op::write, wire::bytes_of(request->head), request->data);
+        note_news(*node.provider);
         if (!reply) return ENXIO;
-        moved_on_ |= node.provider->has_news();
         if (reply->head.error != EAGAIN || attempt == attempts_max) return reply->head.error;
         std::this_thread::sleep_for(between_attempts);
     }

@@ -67,8 +67,8 @@ class Handle : public kstat_ctl_t {
     int read(kstat_t& ksp, void* buffer);
     int write(kstat_t& ksp, const void* buffer);
 
-    /// kc_chain_id, or the next one if the last read or write showed a newer chain.
-    kid_t newest_chain_id() const { return moved_on_ ? next_chain_id() : kc_chain_id; }
+    /// kc_chain_id, or the next one if a read or write, or a run directory, showed a newer chain.
+    kid_t newest_chain_id();
 
   private:
     struct Node {
@@ -79,6 +79,7 @@ class Handle : public kstat_ctl_t {
     };
 
     bool drop_gone();
+    void note_news(const ListedProvider& provider);
     bool merge(ListedProvider& provider);
     bool merge(ListedProvider* provider, std::map<kid_t, kid_t>& kids,
                const std::vector<kstat_t>& headers);

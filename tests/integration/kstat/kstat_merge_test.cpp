@@ -1,11 +1,17 @@
 // Several providers, one chain.
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/mutex.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <ctime>
 #include <set>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "child_process.hpp"
@@ -182,6 +188,99 @@ TEST_F(KstatMerge, AReadTellsThatTheChainHasMovedOn) {
     EXPECT_NE(seen, kc->kc_chain_id);
     EXPECT_EQ(kstat_chain_update(kc), seen);
     EXPECT_EQ(kstat_read(kc, lookup("one", "b"), nullptr), seen);
+}
+
+// As Solaris' monitors do, which read one kstat and refresh when the number differs.
+TEST_F(KstatMerge, AReadTellsThatAnotherProviderCameOrWent) {
+    const ReadyChild one(provide_counter("one"));
+    open();
+    const auto moves_on = [&] {
+        return kstat_read(kc, lookup("one"), nullptr) == kc->kc_chain_id + 1;
+    };
+    ReadyChild two(provide_counter("two"));
+    EXPECT_TRUE(eventually(moves_on));
+    EXPECT_EQ(lookup("two"), nullptr);
+    EXPECT_TRUE(moves_on());  // until the update
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_NE(lookup("two"), nullptr);
+    EXPECT_FALSE(moves_on());
+
+    two.line().say('q');
+    EXPECT_EQ(two.wait(), 0);
+    EXPECT_TRUE(eventually(moves_on));
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_EQ(lookup("two"), nullptr);
+    EXPECT_FALSE(moves_on());
+}
+
+// The host's kstats and the reader's own have no provider, and tell it as well.
+TEST_F(KstatMerge, AReadOfTheReadersOwnKstatsTellsThatAProviderCame) {
+    open();
+    const ReadyChild one(provide_counter("one"));
+    EXPECT_TRUE(eventually(
+        [&] { return kstat_read(kc, lookup("unix", "kstat_types"), nullptr) != kc->kc_chain_id; }));
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_NE(lookup("one"), nullptr);
+}
+
+// File times move in ticks, so a change may leave the directory's time as it is. Here the tick lasts
+// a second.
+TEST_F(KstatMerge, AReadTellsOfAProviderThatCameInTheTickOfTheUpdate) {
+    const ReadyChild one(provide_counter("one"));
+    timespec end{};
+    clock_gettime(CLOCK_REALTIME, &end);
+    ++end.tv_sec;
+    const timespec times[]{end, end};
+    ASSERT_EQ(utimensat(AT_FDCWD, directory.c_str(), times, 0), 0);
+    open();
+    const ReadyChild two(provide_counter("two"));
+    ASSERT_EQ(utimensat(AT_FDCWD, directory.c_str(), times, 0), 0);
+    EXPECT_TRUE(
+        eventually([&] { return kstat_read(kc, lookup("one"), nullptr) != kc->kc_chain_id; }));
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    EXPECT_NE(lookup("two"), nullptr);
+}
+
+TEST_F(KstatMerge, AProviderThatWasKilledEndsTheChainWithTheReadThatFindsIt) {
+    const ReadyChild one(provide_counter("one"));
+    ReadyChild two(provide_counter("two"));
+    open();
+    two.kill();
+    EXPECT_EQ(kstat_read(kc, lookup("two"), nullptr), -1);
+    EXPECT_EQ(errno, ENXIO);
+    EXPECT_NE(kstat_read(kc, lookup("one"), nullptr), kc->kc_chain_id);
+    EXPECT_NE(kstat_chain_update(kc), 0);
+    // The update removed the dead socket, which is no further change.
+    for (int i = 0; i < 20; ++i) {
+        EXPECT_EQ(kstat_read(kc, lookup("one"), nullptr), kc->kc_chain_id);
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+}
+
+TEST_F(KstatMerge, AForeignFileIsNoReasonToRefreshForEver) {
+    const ReadyChild one(provide_counter("one"));
+    open();
+    const auto ids_stay_equal = [&] {
+        for (int i = 0; i < 20; ++i) {
+            if (kstat_read(kc, lookup("one"), nullptr) != kc->kc_chain_id) return false;
+            std::this_thread::sleep_for(std::chrono::milliseconds(2));
+        }
+        return true;
+    };
+    for (const char* const name : {"notes", "1.sock"}) {
+        const std::string path = directory + "/" + name;
+        close(::open(path.c_str(), O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
+        EXPECT_EQ(kstat_chain_update(kc), 0) << name;
+        EXPECT_TRUE(ids_stay_equal()) << name;
+        ASSERT_EQ(unlink(path.c_str()), 0);
+        EXPECT_TRUE(ids_stay_equal()) << name;
+    }
+    // A provider whose socket was removed goes on, and its kstats stay.
+    ASSERT_EQ(unlink((directory + "/" + socket_of(one.pid())).c_str()), 0);
+    EXPECT_TRUE(
+        eventually([&] { return kstat_read(kc, lookup("one"), nullptr) != kc->kc_chain_id; }));
+    EXPECT_EQ(kstat_chain_update(kc), 0);
+    EXPECT_TRUE(ids_stay_equal());
 }
 
 void leave_dormant(const Line& line) {
