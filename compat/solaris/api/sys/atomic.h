@@ -92,18 +92,21 @@ static __inline__ void *atomic_swap_ptr(volatile void *target, void *value) {
     return __atomic_exchange_n((void *volatile *)target, value, __ATOMIC_SEQ_CST);
 }
 
-/* Order memory: behind a lock's taking, before its release, among stores, and among loads. */
+/*
+ * Order memory: behind a lock's taking, before its release, among stores, and among loads. Each is a
+ * full barrier.
+ */
 static __inline__ void membar_enter(void) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __sync_synchronize();
 }
 static __inline__ void membar_exit(void) {
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    __sync_synchronize();
 }
 static __inline__ void membar_producer(void) {
-    __atomic_thread_fence(__ATOMIC_RELEASE);
+    __sync_synchronize();
 }
 static __inline__ void membar_consumer(void) {
-    __atomic_thread_fence(__ATOMIC_ACQUIRE);
+    __sync_synchronize();
 }
 
 #ifdef __cplusplus
