@@ -161,7 +161,6 @@ uint32_t refused(const Interval& interval) {
     const auto count = [](const DeviceLook& look) {
         return iostat::error_count(look.device.errors, iostat::refused_requests);
     };
-    if (interval.now.device.errors.empty()) return 0;  // not read, which is told
     return count(interval.now) - (interval.before != nullptr ? count(*interval.before) : 0);
 }
 
@@ -187,7 +186,13 @@ Result<uint64_t, std::string> errors_of(const std::string& operation, const Inte
         if (old > count) return std::string("counts its errors anew");
         sum += count - old;
     }
-    if (operation.empty()) sum += refused(interval);
+    if (operation.empty()) {
+        if (interval.before != nullptr &&
+            interval.before->device.errors.empty() != interval.now.device.errors.empty()) {
+            return std::string("has its refused requests in one look only; see --save");
+        }
+        sum += refused(interval);
+    }
     if (!any) return std::string("does not count its errors by operation");
     return sum;
 }

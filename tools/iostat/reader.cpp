@@ -144,6 +144,7 @@ void Reader::read_errors(std::vector<Device>& devices) {
         const auto found =
             by_name.find({program::provider_of(*ksp), name.substr(0, name.find(','))});
         if (found == by_name.end()) continue;
+        errno = 0;  // records of a wrong form leave none
         const kstat_named_t* records = read_records(kc_.get(), ksp);
         if (records != nullptr) {
             found->second->errors = copy_errors(records, ksp->ks_ndata);

@@ -176,7 +176,7 @@ kid_t Handle::newest_chain_id() {
 
 // After an exchange.
 void Handle::note_news(const ListedProvider& provider) {
-    moved_on_ |= provider.has_news() || provider.is_gone() || provider.was_replaced();
+    moved_on_ |= provider.is_to_list() || provider.is_gone() || provider.was_replaced();
 }
 
 int Handle::read(kstat_t& ksp, void* buffer) {

@@ -143,7 +143,7 @@ uptimes(void)
 	MUST(now.tv_sec <= tv.tv_sec && tv.tv_sec <= bt.sec && bt.sec <= sbintime_getsec(sbt));
 	MUST(timespeccmp(&coarse, &now, <=) && timercmp(&coarse_tv, &tv, <=));
 	MUST(bintime_cmp(&coarse_bt, &bt, <=) && coarse_sbt <= sbt);
-	MUST(sbt - coarse_sbt < SBT_1S && sbt - bttosbt(bt) < SBT_1S);
+	MUST(sbt - coarse_sbt < SBT_1M && sbt - bttosbt(bt) < SBT_1M);
 }
 
 /* The sum of the areas of swap space, and the unit of sizes. */

@@ -170,7 +170,11 @@ TEST_F(CheckJudge, RequestsThatWereRefusedAreErrorsOfNoOperation) {
     EXPECT_EQ(verdict_on("errors(nbd0) == 51"), Verdict::holds);
     before_.devices[0].device.errors = device().errors;
     EXPECT_EQ(verdict_on("errors(nbd0) == 1"), Verdict::holds);
-    device().errors.clear();  // could not be read, which another line tells
+    before_.devices[0].device.errors.clear();
+    EXPECT_EQ(line_of("errors(nbd0) == 1"),
+              "nothing to measure: errors(nbd0) == 1: nbd0 has its refused requests in one look "
+              "only; see --save");
+    device().errors.clear();  // a device without such a count
     EXPECT_EQ(verdict_on("errors(nbd0) == 1"), Verdict::holds);
 }
 

@@ -224,6 +224,7 @@ static int system_texts(void)
 	uname(&names);
 	MUST(sysinfo(SI_SYSNAME, text, 3) == 6 && strcmp(text, "Li") == 0);
 	MUST(sysinfo(SI_SYSNAME, NULL, 0) == 6);
+	MUST(sysinfo(SI_SYSNAME, text, -1) == -1 && errno == EINVAL);
 	MUST(sysinfo(SI_HOSTNAME, text, sizeof text) > 1 && strcmp(text, names.nodename) == 0);
 	MUST(sysinfo(SI_MACHINE, text, sizeof text) > 1 && strcmp(text, names.machine) == 0);
 	if (strcmp(names.machine, "x86_64") == 0) {

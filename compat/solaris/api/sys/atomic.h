@@ -1,5 +1,5 @@
 /*
- * Numbers and pointers that several threads change without a lock. Every change is also a full barrier.
+ * Numbers and pointers that several threads change without a lock.
  *
  *     static volatile uint64_t requests;
  *     ...

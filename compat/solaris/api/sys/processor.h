@@ -237,12 +237,13 @@ static __inline__ int processor_bind(idtype_t type, int id, processorid_t proces
     if (id != P_MYID) snprintf(path, sizeof path, "/proc/%d/task", id);
     threads = opendir(path);
     if (threads == NULL) {
-        errno = ESRCH;
+        if (errno == ENOENT) errno = ESRCH;
         return -1;
     }
     while ((entry = readdir(threads)) != NULL && result == 0) {
         const long thread = atol(entry->d_name);
         if (thread > 0) result = _blkscope_bind_thread(thread, processor, &before);
+        if (result == -1 && errno == ESRCH) result = 0; /* that thread has just ended */
     }
     closedir(threads);
     if (result == 0 && old != NULL) *old = before;

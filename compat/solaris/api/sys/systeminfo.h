@@ -22,7 +22,8 @@
  * domain.
  *
  * Threads: any.
- * Errors:  -1. EINVAL: no such command. A command that sets a text is such a command, too.
+ * Errors:  -1. EINVAL: no such command, or a negative count. A command that sets a text is no command
+ *          here.
  * Source:  sysinfo(2) of Solaris for the commands; uname(2), gethostname(2) and gethostid(3) for the
  *          texts.
  */
@@ -132,6 +133,10 @@ static __inline__ int blkscope_sysinfo(int command, char *text, long count) {
     const char *found;
     size_t length;
     if (uname(&names) == -1) return -1;
+    if (count < 0) {
+        errno = EINVAL;
+        return -1;
+    }
     found = _blkscope_system_text(command, &names, room, (int)sizeof room);
     if (found == NULL) {
         errno = EINVAL;
@@ -156,7 +161,7 @@ static inline int sysinfo(int command, char *text, long count) {
 #else
 /* The function for one argument, or for three arguments. */
 #define _BLKSCOPE_SYSINFO(a, b, c, function, ...) function
-#define sysinfo(...) _BLKSCOPE_SYSINFO(__VA_ARGS__, blkscope_sysinfo, 0, sysinfo, 0)(__VA_ARGS__)
+#define sysinfo(...) _BLKSCOPE_SYSINFO(__VA_ARGS__, blkscope_sysinfo, sysinfo, sysinfo, 0)(__VA_ARGS__)
 #endif
 
 #endif
