@@ -93,6 +93,13 @@ bool WriteChoice::may_try(size_t size_class, int64_t ns) const {
     return over <= 0 || over * trial_share < spent.total_ns;
 }
 
+// True if the first copies of ranges have cost less than another method here.
+bool WriteChoice::first_copies_pay(const Range& range, size_t size_class) const {
+    const Mean& first = first_copies_[size_class];
+    return first.count >= own_count_min &&
+           first.ns < cost(best_other(range, size_class), range, size_class);
+}
+
 // Begins a trial of the mapping, if the first laps of all trials can be paid. Otherwise another
 // method is used.
 WriteChoice::Method WriteChoice::try_mapping(Range& range, size_t size_class) {
@@ -144,24 +151,28 @@ WriteChoice::Method WriteChoice::choose(uint64_t offset, uint64_t bytes) {
     const Method method = best(range, size_class);
     if (cost(method, range, size_class) == 0) return method;
     const bool is_known = range.costs[size_class][index(Method::map)].count >= own_count_min;
-    if (method == Method::map && !is_known) return try_mapping(range, size_class);
+    if (!is_known && (method == Method::map || first_copies_pay(range, size_class))) {
+        return try_mapping(range, size_class);
+    }
     if (method != Method::map && one_in(std::max(lap(size_class) / trials_in_lap, uint64_t{1}))) {
         return try_mapping(range, size_class);
     }
     return try_other(method, size_class);
 }
 
-// A large copy that is cheaper than the other methods pays for trials. Small copies save hardly more
-// than their pages cost again after each write-back.
+// A cheap copy of a trial pays for copies of trials. A cheap large copy pays for further trials, too.
+// Small copies save hardly more than their pages cost again after each write-back.
 void WriteChoice::charge(Method method, const Range& range, size_t size_class, float ns) {
     const bool copied = method == Method::map;
     const Method other = copied ? best_other(range, size_class) : best(range, size_class);
     const float other_ns = cost(other, range, size_class);
     if (other == method || other_ns == 0) return;
-    const bool saves = copied && !is_small(size_class);
+    const bool small = is_small(size_class);
+    const bool saves = copied && (!small || range.trial[size_class] > 0);
     const float excess = saves ? ns - other_ns : std::max(ns - other_ns, 0.0F);
     int64_t& trials_ns = spent_[size_class].trials_ns;
-    trials_ns = std::max(trials_ns + static_cast<int64_t>(excess), -allowance(size_class));
+    const int64_t least_ns = small ? 0 : -allowance(size_class);
+    trials_ns = std::max(trials_ns + static_cast<int64_t>(excess), least_ns);
 }
 
 // A copy is a first one in the first lap of a trial, and where it was tried by itself.

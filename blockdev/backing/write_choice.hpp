@@ -16,8 +16,12 @@
 //     pages that fault    |  most   |  some   |  few; if something unmaps them, as many again
 //     the mean is that of |         |         |  these copies
 //
-// A trial costs what its writes take beyond the cheapest method. Trials have an allowance, and a
-// small share of all time spent on writes. Savings of large copies pay for trials, too.
+// Where first copies cost less than another method, a range begins a trial at once. In a large file
+// the first trial ends late.
+//
+// A trial costs what its writes take beyond the cheapest method. Its cheap copies pay for its
+// expensive ones. Trials have an allowance, and a small share of all time spent on writes. Savings
+// of large copies pay for further trials, too.
 //
 // Units:     bytes; nanoseconds.
 // Ownership: owns its means, some 100 bytes a range of 2 MiB.
@@ -93,6 +97,7 @@ class WriteChoice {
     [[nodiscard]] Method best_other(const Range& range, size_t size_class) const;
     [[nodiscard]] Method best(const Range& range, size_t size_class) const;
     [[nodiscard]] bool may_try(size_t size_class, int64_t ns) const;
+    [[nodiscard]] bool first_copies_pay(const Range& range, size_t size_class) const;
     Method try_mapping(Range& range, size_t size_class);
     void end_trial(Range& range, size_t size_class);
     Method try_other(Method best_method, size_t size_class);

@@ -21,8 +21,8 @@ inline constexpr uint64_t never = ~uint64_t{0};
 /// A page cache with the costs that were measured on ext4 of Linux 6.18, in nanoseconds.
 class Cache {
   public:
-    explicit Cache(uint64_t folio_pages)
-        : folio_pages_(folio_pages), pages_(file_bytes / page_bytes) {}
+    explicit Cache(uint64_t folio_pages, uint64_t size_bytes = file_bytes)
+        : folio_pages_(folio_pages), pages_(size_bytes / page_bytes) {}
 
     int64_t pwrite_ns(uint64_t bytes) const {
         const uint64_t folios = (bytes / page_bytes + folio_pages_ - 1) / folio_pages_;

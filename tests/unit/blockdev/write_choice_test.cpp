@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <random>
 
 #include "page_cache_model.hpp"
 
@@ -62,6 +63,24 @@ TEST(WriteChoice, AMappingThatPaysIsLearntInFourLapsOfTheFile) {
         }
     }
     EXPECT_GE(copies, file_bytes / bytes * 97 / 100);
+}
+
+// In large folios the first copy to a range maps all of it. A range of a large file is written to
+// seldom, so the first trial of three laps ends late.
+TEST(WriteChoice, AMappingOfALargeFileIsUsedBeforeTheFirstTrialEnds) {
+    constexpr uint64_t large_bytes = uint64_t{1} << 30;
+    constexpr uint64_t bytes = 4 * kib;
+    WriteChoice choice(large_bytes);
+    page_cache::Cache cache(page_cache::pages_per_range, large_bytes);
+    std::mt19937_64 random(7);
+    int copies = 0;
+    for (int i = 0; i < 40'000; ++i) {
+        const uint64_t at = random() % (large_bytes / bytes) * bytes;
+        const Method method = choice.choose(at, bytes);
+        choice.took(method, at, bytes, page_cache::write(cache, method, at, bytes));
+        copies += method == Method::map ? 1 : 0;
+    }
+    EXPECT_GE(copies, 30'000);
 }
 
 // Only the first range is in the page cache.
