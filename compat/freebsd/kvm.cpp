@@ -89,6 +89,10 @@ int kvm_nlist(kvm_t*, struct nlist* nl) {
     return missing;
 }
 
+ssize_t kvm_kread(kvm_t* kd, unsigned long address, void* to, size_t bytes) {
+    return kvm_read(kd, address, to, bytes);
+}
+
 ssize_t kvm_read(kvm_t*, unsigned long, void*, size_t) {
     errno = ENOTSUP;
     return -1;
@@ -100,6 +104,7 @@ int kvm_getcptime(kvm_t*, long* times) {
 }
 
 int kvm_getswapinfo(kvm_t*, kvm_swap* swaps, int room, int flags) {
+    if (swaps == nullptr) return 0;
     if (room < 1 || (flags & ~SWIF_DEV_PREFIX) != 0) return -1;
     std::ifstream file("/proc/swaps");
     std::string line;

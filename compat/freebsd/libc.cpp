@@ -7,8 +7,37 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstdio>
+#include <string_view>
+
+namespace {
+
+// A number of bytes is count << shift.
+struct BlockSize {
+    long count;
+    int shift;
+};
+
+// Reads decimal digits and at most one of K, M and G. A letter alone counts as one. NULL is no wish.
+BlockSize wished_block_size(const char* wish) {
+    constexpr BlockSize usual{.count = 512, .shift = 0};
+    if (wish == nullptr || *wish == '\0') return usual;
+    char* end = nullptr;
+    const long digits = strtol(wish, &end, 10);
+    const long count = digits < 0 ? 0 : std::max(digits, 1L);
+    constexpr std::string_view letters = "kmg";
+    const auto letter = letters.find(static_cast<char>(std::tolower(*end)));
+    if (*end == '\0') return {.count = count, .shift = 0};
+    if (letter == letters.npos || end[1] != '\0') {
+        warnx("%s: unknown blocksize", wish);
+        return usual;
+    }
+    return {.count = count, .shift = 10 * (static_cast<int>(letter) + 1)};
+}
+
+}  // namespace
 
 extern "C" {
 
@@ -50,18 +79,18 @@ char* getbsize(int* length, long* size) {
     constexpr long smallest = 512;
     constexpr long largest = 1L << 30;
     static char title[32];
-    const char* const wish = secure_getenv("BLOCKSIZE");
-    uint64_t bytes = smallest;
-    if (wish != nullptr && *wish != '\0' &&
-        (expand_number(wish, &bytes) == -1 || bytes < smallest || bytes > largest)) {
-        warnx("%s: not a block size between 512 and 1G", wish);
-        bytes = smallest;
+    const BlockSize wish = wished_block_size(secure_getenv("BLOCKSIZE"));
+    BlockSize unit = wish;
+    if (wish.count > largest >> wish.shift) {
+        warnx("maximum blocksize is 1G");
+        unit.count = largest >> wish.shift;
+    } else if (wish.count << wish.shift < smallest) {
+        warnx("minimum blocksize is 512");
+        unit = {.count = smallest, .shift = 0};
     }
-    *size = static_cast<long>(bytes) / smallest * smallest;
-    int shift = 0;
-    while (shift < 30 && *size % (1L << (shift + 10)) == 0) shift += 10;
-    constexpr const char* prefixes[] = {"", "K", "M", "G"};
-    *length = snprintf(title, sizeof title, "%ld%s-blocks", *size >> shift, prefixes[shift / 10]);
+    *size = unit.count << unit.shift;
+    constexpr const char* suffixes[] = {"", "K", "M", "G"};
+    *length = snprintf(title, sizeof title, "%ld%s-blocks", unit.count, suffixes[unit.shift / 10]);
     return title;
 }
 

@@ -22,6 +22,8 @@
 #include <string_view>
 #include <vector>
 
+#include "proc_numbers.hpp"
+
 namespace blkscope::freebsd {
 namespace {
 
@@ -200,6 +202,31 @@ int of_sysconf(Bytes& bytes) {
     return 0;
 }
 
+// A number of /proc as T, at most as large as T holds.
+template <class T>
+int of_proc(std::optional<uint64_t> number, Bytes& bytes) {
+    if (!number) return ENOENT;
+    bytes = bytes_of(static_cast<T>(std::min<uint64_t>(*number, std::numeric_limits<T>::max())));
+    return 0;
+}
+
+std::optional<uint64_t> pages_of_kib(std::optional<uint64_t> kib) {
+    if (!kib) return std::nullopt;
+    return *kib * 1024 / static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+int model(Bytes& bytes) {
+    const std::optional<std::string> name = processor_model();
+    return name ? text(*name, bytes) : ENOENT;
+}
+
+int total_use(Bytes& bytes) {
+    const std::optional<vmtotal> use = use_of_memory();
+    if (!use) return ENOENT;
+    bytes = bytes_of(*use);
+    return 0;
+}
+
 // Of all processors' cpu:N:sys, which count what terminals moved.
 int characters(const char* record, Bytes& bytes) {
     const std::unique_ptr<kstat_ctl_t, int (*)(kstat_ctl_t*)> kc(kstat_open(), kstat_close);
@@ -220,7 +247,11 @@ struct Entry {
     std::string_view name;
     std::array<int, 2> number;
     int (*get)(Bytes& bytes);  // an errno
+    bool counts = false;       // 64 bits, or the lower 32 where there is room for no more
 };
+
+constexpr const char* vmstat_file = "/proc/vmstat";
+constexpr const char* stat_file = "/proc/stat";
 
 // Numbers from 256 on are ours: FreeBSD, too, gives these names one when they are made.
 constexpr auto entries = std::to_array<Entry>({
@@ -242,6 +273,12 @@ constexpr auto entries = std::to_array<Entry>({
     {"kern.tty_nout", {CTL_KERN, 264}, [](Bytes& bytes) { return characters("outch", bytes); }},
     {"kern.smp.cpus", {CTL_KERN, 265}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},
     {"kern.smp.maxcpus", {CTL_KERN, 266}, of_sysconf<int, _SC_NPROCESSORS_CONF>},
+    {"kern.maxproc", {CTL_KERN, KERN_MAXPROC}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/sys/kernel/pid_max", 0), bytes); }},
+    {"kern.maxfiles", {CTL_KERN, KERN_MAXFILES}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/sys/fs/file-nr", 2), bytes); }},
+    {"kern.openfiles", {CTL_KERN, 267}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/sys/fs/file-nr", 0), bytes); }},
+    {"kern.lastpid", {CTL_KERN, 268}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/loadavg", 4), bytes); }},
+    {"kern.hz", {CTL_KERN, 269}, [](Bytes& bytes) { return of_proc<int>(sysconf(_SC_CLK_TCK), bytes); }},
+    {"kern.smp.active", {CTL_KERN, 270}, [](Bytes& bytes) { return of_proc<int>(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0, bytes); }},
     {"hw.machine", {CTL_HW, HW_MACHINE}, of_uname<&utsname::machine>},
     {"hw.machine_arch", {CTL_HW, HW_MACHINE_ARCH}, of_uname<&utsname::machine>},
     {"hw.ncpu", {CTL_HW, HW_NCPU}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},
@@ -249,10 +286,28 @@ constexpr auto entries = std::to_array<Entry>({
     {"hw.realmem", {CTL_HW, HW_REALMEM}, memory<_SC_PHYS_PAGES>},
     {"hw.usermem", {CTL_HW, HW_USERMEM}, memory<_SC_AVPHYS_PAGES>},
     {"hw.pagesize", {CTL_HW, HW_PAGESIZE}, of_sysconf<int, _SC_PAGESIZE>},
+    {"hw.model", {CTL_HW, HW_MODEL}, model},
     {"vm.loadavg", {CTL_VM, VM_LOADAVG}, load_average},
     {"vm.stats.vm.v_page_size", {CTL_VM, 256}, of_sysconf<unsigned, _SC_PAGESIZE>},
     {"vm.stats.vm.v_page_count", {CTL_VM, 257}, of_sysconf<unsigned, _SC_PHYS_PAGES>},
     {"vm.stats.vm.v_free_count", {CTL_VM, 258}, of_sysconf<unsigned, _SC_AVPHYS_PAGES>},
+    {"vm.stats.vm.v_active_count", {CTL_VM, 259}, [](Bytes& bytes) { return of_proc<unsigned>(memory_pages("Active:"), bytes); }},
+    {"vm.stats.vm.v_inactive_count", {CTL_VM, 260}, [](Bytes& bytes) { return of_proc<unsigned>(memory_pages("Inactive:"), bytes); }},
+    {"vm.stats.vm.v_wire_count", {CTL_VM, 261}, [](Bytes& bytes) { return of_proc<unsigned>(kernel_pages(), bytes); }},
+    {"vm.stats.vm.v_cache_count", {CTL_VM, 262}, [](Bytes& bytes) { return of_proc<unsigned>(0, bytes); }},
+    {"vm.stats.vm.v_laundry_count", {CTL_VM, 263}, [](Bytes& bytes) { return of_proc<unsigned>(0, bytes); }},
+    {"vm.stats.vm.v_vm_faults", {CTL_VM, 264}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(vmstat_file, "pgfault"), bytes); }, true},
+    {"vm.stats.vm.v_swappgsin", {CTL_VM, 265}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(vmstat_file, "pswpin"), bytes); }, true},
+    {"vm.stats.vm.v_swappgsout", {CTL_VM, 266}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(vmstat_file, "pswpout"), bytes); }, true},
+    {"vm.stats.vm.v_vnodepgsin", {CTL_VM, 267}, [](Bytes& bytes) { return of_proc<uint64_t>(pages_of_kib(number_in(vmstat_file, "pgpgin")), bytes); }, true},
+    {"vm.stats.vm.v_vnodepgsout", {CTL_VM, 268}, [](Bytes& bytes) { return of_proc<uint64_t>(pages_of_kib(number_in(vmstat_file, "pgpgout")), bytes); }, true},
+    {"vm.stats.vm.v_forks", {CTL_VM, 269}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "processes"), bytes); }, true},
+    {"vm.stats.sys.v_swtch", {CTL_VM, 270}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "ctxt"), bytes); }, true},
+    {"vm.stats.sys.v_intr", {CTL_VM, 271}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "intr"), bytes); }, true},
+    {"vm.stats.sys.v_soft", {CTL_VM, 272}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "softirq"), bytes); }, true},
+    {"vm.swap_total", {CTL_VM, 273}, [](Bytes& bytes) { return of_proc<uint64_t>(memory_bytes("SwapTotal:"), bytes); }},
+    {"vm.vmtotal", {CTL_VM, VM_TOTAL}, total_use},
+    {"vfs.bufspace", {CTL_VFS, 256}, [](Bytes& bytes) { return of_proc<long>(memory_bytes("Buffers:"), bytes); }},
 });
 
 // NULL: there is none.
@@ -274,6 +329,7 @@ int read(const Entry* entry, void* oldp, size_t* oldlenp, const void* newp) {
     if (const int error = entry->get(bytes)) return error;
     if (oldlenp == nullptr) return 0;
     const size_t room = oldp == nullptr ? bytes.size() : *oldlenp;
+    if (entry->counts && room == sizeof(uint32_t)) bytes.resize(room);  // its lower half
     *oldlenp = std::min(room, bytes.size());
     if (oldp != nullptr) std::memcpy(oldp, bytes.data(), *oldlenp);
     return room < bytes.size() ? ENOMEM : 0;

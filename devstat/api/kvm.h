@@ -19,8 +19,9 @@ extern "C" {
 typedef struct __kvm kvm_t;
 
 /* A symbol that is looked up, as FreeBSD's <nlist.h> has it. */
-#ifndef _BLKSCOPE_NLIST
+#if !defined(_BLKSCOPE_NLIST) && !defined(__A_OUT_GNU_H__) /* <a.out.h> has one of its own */
 #define _BLKSCOPE_NLIST
+#define N_NLIST_DECLARED /* which <a.out.h> then leaves out */
 struct nlist {
     const char *n_name;
     unsigned char n_type;
@@ -44,6 +45,8 @@ char *kvm_geterr(kvm_t *kd);                       /* why nothing can be read */
 int kvm_nlist(kvm_t *kd, struct nlist *nl);        /* how many there are: none is found */
 ssize_t kvm_read(kvm_t *kd, unsigned long address, /* -1 */
                  void *buf, size_t nbytes);
+ssize_t kvm_kread(kvm_t *kd, unsigned long address, /* the same, as Solaris calls it */
+                  void *buf, size_t nbytes);
 int kvm_getcptime(kvm_t *kd, long *times);                   /* kern.cp_time; 0, or -1 */
 int kvm_getloadavg(kvm_t *kd, double averages[], int count); /* as getloadavg(3) */
 
@@ -62,7 +65,8 @@ struct kvm_swap {
 /*
  * Fills in one entry for each area of /proc/swaps, as far as there is room, and behind them the
  * sum. The result n is the index of the sum, which counts all areas. With a room of 1, the only
- * entry is the sum, and n is 0. -1: a room below 1, or a flag that is none.
+ * entry is the sum, and n is 0. Without an array (NULL) the result is 0: FreeBSD then forgets what it
+ * has cached, and nothing is cached here. -1: a room below 1, or a flag that is none.
  */
 int kvm_getswapinfo(kvm_t *kd, struct kvm_swap *swaps, int room, int flags);
 

@@ -29,11 +29,12 @@ void *reallocf(void *memory, size_t size);
 long long strtonum(const char *text, long long min, long long max, const char **why);
 
 /*
- * The unit in which a program prints sizes: the environment variable BLOCKSIZE, such as "1K", "4M" or
- * "2048". Without the variable, or with a wrong one, 512 bytes. A wrong one gives a warning.
+ * The unit in which a program prints sizes: the environment variable BLOCKSIZE, such as "1K", "4M",
+ * "K" or "2048". Without the variable, or with a wrong one, 512 bytes. A wrong one gives a warning.
  *
  * The result is a title such as "1K-blocks", whose length is stored in *length. The text belongs to
- * the function, until the next call. *size is the bytes of the unit: 512 to 1 GiB, in multiples of 512.
+ * the function, until the next call. *size is the bytes of the unit, 512 to 1 GiB. A unit beyond
+ * these becomes the nearer one, with a warning.
  *
  * Threads: one at a time.
  * Source:  getbsize(3).

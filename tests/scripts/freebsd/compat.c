@@ -12,6 +12,8 @@ __FBSDID("$FreeBSD$");
 #include <sys/resource.h>
 #include <sys/sysctl.h>
 #include <sys/time.h>
+#include <sys/vmmeter.h>
+#include <vm/vm_param.h>
 
 #include <devstat.h>
 #include <err.h>
@@ -146,6 +148,16 @@ uptimes(void)
 	MUST(sbt - coarse_sbt < SBT_1M && sbt - bttosbt(bt) < SBT_1M);
 }
 
+static const struct {
+	const char *wish, *title;
+	long size;
+} block_sizes[] = {
+	{"K", "1K-blocks", 1024},      {"1024", "1024-blocks", 1024}, {"1000", "1000-blocks", 1000},
+	{"010K", "10K-blocks", 10240}, {"100", "512-blocks", 512},    {"-1K", "512-blocks", 512},
+	{"2G", "1G-blocks", 1 << 30},  {"1T", "512-blocks", 512},     {"4Kx", "512-blocks", 512},
+	{"0", "512-blocks", 512},      {"", "512-blocks", 512},
+};
+
 /* The sum of the areas of swap space, and the unit of sizes. */
 static void
 swaps_and_blocks(void)
@@ -168,6 +180,9 @@ swaps_and_blocks(void)
 	MUST(total.ksw_total == swaps[areas].ksw_total);
 	MUST(kvm_getswapinfo(NULL, swaps, 0, 0) == -1 && kvm_getswapinfo(NULL, swaps, 1, 1) == -1);
 
+	MUST(kvm_getswapinfo(NULL, NULL, 0, 0) == 0);
+	MUST(kvm_kread(NULL, 0, &pages, sizeof pages) == -1);
+
 	unsetenv("BLOCKSIZE");
 	title = getbsize(&length, &size);
 	MUST(size == 512 && strcmp(title, "512-blocks") == 0 && length == 10);
@@ -178,6 +193,11 @@ swaps_and_blocks(void)
 	MUST(strcmp(getbsize(&length, &size), "1G-blocks") == 0 && size == 1 << 30);
 	setenv("BLOCKSIZE", "1536", 1);
 	MUST(strcmp(getbsize(&length, &size), "1536-blocks") == 0 && size == 1536);
+	for (i = 0; i < (int)(sizeof block_sizes / sizeof *block_sizes); i++) {
+		setenv("BLOCKSIZE", block_sizes[i].wish, 1);
+		MUST(strcmp(getbsize(&length, &size), block_sizes[i].title) == 0);
+		MUST(size == block_sizes[i].size && length == (int)strlen(block_sizes[i].title));
+	}
 	unsetenv("BLOCKSIZE");
 }
 
@@ -509,6 +529,56 @@ an_int(const char *name)
 	return (value);
 }
 
+/* Numbers of memory, of events since the start, and of processes. */
+static void
+sysctls_of_memory(void)
+{
+	static const char *counts[] = {"vm.stats.vm.v_vm_faults", "vm.stats.vm.v_forks",
+	    "vm.stats.vm.v_vnodepgsin", "vm.stats.sys.v_swtch", "vm.stats.sys.v_intr"};
+	static const char *may_be_zero[] = {"vm.stats.vm.v_swappgsin", "vm.stats.vm.v_swappgsout",
+	    "vm.stats.vm.v_vnodepgsout", "vm.stats.sys.v_soft", "vm.swap_total"};
+	struct vmtotal total;
+	char model[256];
+	uint64_t number;
+	uint32_t half;
+	size_t i, len;
+	long bufspace;
+	int pages, all;
+
+	pages = an_int("vm.stats.vm.v_active_count") + an_int("vm.stats.vm.v_inactive_count") +
+	    an_int("vm.stats.vm.v_wire_count") + an_int("vm.stats.vm.v_cache_count") +
+	    an_int("vm.stats.vm.v_laundry_count") + an_int("vm.stats.vm.v_free_count");
+	all = an_int("vm.stats.vm.v_page_count");
+	MUST(pages > all - all / 10 && pages < all + all / 10);
+	MUST(an_int("vm.stats.vm.v_active_count") > 0 && an_int("vm.stats.vm.v_wire_count") > 0);
+
+	for (i = 0; i < sizeof counts / sizeof *counts; i++) {
+		len = sizeof number;
+		MUST(sysctlbyname(counts[i], &number, &len, NULL, 0) == 0 && len == 8 && number > 0);
+		len = sizeof half;
+		MUST(sysctlbyname(counts[i], &half, &len, NULL, 0) == 0 && len == 4);
+		MUST(half - (uint32_t)number < 0x1000000);
+	}
+	for (i = 0; i < sizeof may_be_zero / sizeof *may_be_zero; i++) {
+		len = sizeof number;
+		MUST(sysctlbyname(may_be_zero[i], &number, &len, NULL, 0) == 0 && len == 8);
+	}
+
+	len = sizeof total;
+	MUST(sysctlbyname("vm.vmtotal", &total, &len, NULL, 0) == 0 && len == sizeof total);
+	MUST(total.t_free > 0 && total.t_free < (uint64_t)all && total.t_rm > 0 && total.t_rq > 0);
+	MUST(total.t_rmshr <= total.t_rm && total.t_vm > 0);
+	len = sizeof bufspace;
+	MUST(sysctlbyname("vfs.bufspace", &bufspace, &len, NULL, 0) == 0 && bufspace >= 0);
+	len = sizeof model;
+	MUST(sysctlbyname("hw.model", model, &len, NULL, 0) == 0 && len == strlen(model) + 1);
+	MUST(an_int("kern.maxproc") >= getpid() && an_int("kern.lastpid") > 0);
+	MUST(an_int("kern.openfiles") > 0 && an_int("kern.hz") == (int)sysconf(_SC_CLK_TCK));
+	MUST(an_int("kern.maxfiles") > 0 && an_int("kern.smp.active") == (an_int("hw.ncpu") > 1));
+	len = sizeof number;
+	MUST(sysctlbyname("vm.stats.sys.v_syscall", &number, &len, NULL, 0) == -1 && errno == ENOENT);
+}
+
 static void
 sysctls(void)
 {
@@ -603,6 +673,7 @@ main(int argc, char **argv)
 	texts();
 	options();
 	sysctls();
+	sysctls_of_memory();
 #ifdef __cplusplus
 	MUST(*std::make_shared<std::string>("C++") == "C++");
 #endif

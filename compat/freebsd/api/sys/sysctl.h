@@ -13,11 +13,24 @@
  *     kern.ostype, .osrelease, .version, .hostname   text: what uname(2) says
  *     kern.osreldate                          int, __FreeBSD_version
  *     kern.smp.cpus, .maxcpus, hw.ncpu        int
- *     hw.machine, hw.machine_arch             text
+ *     kern.smp.active, kern.hz, .maxproc, .lastpid, .maxfiles, .openfiles   int
+ *     hw.machine, hw.machine_arch, hw.model   text
  *     hw.physmem, hw.realmem, hw.usermem      unsigned long, bytes: all, all, and what is free
  *     hw.pagesize                             int, bytes
  *     vm.loadavg                              struct loadavg
- *     vm.stats.vm.v_page_size, .v_page_count, .v_free_count   unsigned int
+ *     vm.stats.vm.v_page_size, .v_page_count  unsigned int
+ *     vm.stats.vm.v_free_count, .v_active_count, .v_inactive_count, .v_wire_count, .v_cache_count,
+ *         .v_laundry_count                    unsigned int, pages
+ *     vm.stats.vm.v_vm_faults, .v_swappgsin, .v_swappgsout, .v_vnodepgsin, .v_vnodepgsout, .v_forks
+ *                                             uint64_t, since the start
+ *     vm.stats.sys.v_swtch, .v_intr, .v_soft  uint64_t, since the start
+ *     vm.swap_total, vfs.bufspace             uint64_t and long, bytes
+ *     vm.vmtotal                              struct vmtotal, see <sys/vmmeter.h>
+ *
+ * The pages of v_free_count to v_laundry_count are all pages. Pages of Linux' kernel, and pages
+ * that no program can lose, count as wired. None are in FreeBSD's cache and laundry. With room for 32 bits,
+ * a number since the start is its lower half. A number that Linux does not count, such as
+ * v_syscall, has no name here.
  *
  * Texts end in a NUL, which counts.
  *
@@ -39,19 +52,24 @@ extern "C" {
 #define CTL_MAXNAME 24 /* the most numbers of a name */
 #define CTL_KERN 1     /* kern. */
 #define CTL_VM 2       /* vm. */
+#define CTL_VFS 3      /* vfs. */
 #define CTL_HW 6       /* hw. */
 
 #define KERN_OSTYPE 1
 #define KERN_OSRELEASE 2
 #define KERN_VERSION 4
+#define KERN_MAXPROC 6
+#define KERN_MAXFILES 7
 #define KERN_HOSTNAME 10
 #define KERN_CLOCKRATE 12
 #define KERN_BOOTTIME 21
 #define KERN_OSRELDATE 24
 
+#define VM_TOTAL 1
 #define VM_LOADAVG 2
 
 #define HW_MACHINE 1
+#define HW_MODEL 2
 #define HW_NCPU 3
 #define HW_PHYSMEM 5
 #define HW_USERMEM 6

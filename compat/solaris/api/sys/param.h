@@ -26,7 +26,7 @@
 #define PAGESHIFT __builtin_ctzl((unsigned long)PAGESIZE)
 #endif
 
-/* Pages to bytes; bytes to whole pages, rounded down and up. The type of the argument stays. */
+/* Pages to bytes; bytes to whole pages, rounded down and up. ptob and btop keep the argument's type. */
 #define ptob(pages) ((pages) << PAGESHIFT)
 #define btop(bytes) ((bytes) >> PAGESHIFT)
 #define btopr(bytes) (((bytes) + ((1UL << PAGESHIFT) - 1)) >> PAGESHIFT)

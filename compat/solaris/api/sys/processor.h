@@ -215,7 +215,7 @@ static __inline__ int _blkscope_bind_thread(long thread, processorid_t processor
  *         of another user.
  * Source: processor_bind(2); sched_setaffinity(2) of Linux.
  */
-static __inline__ int processor_bind(idtype_t type, int id, processorid_t processor,
+static __inline__ int processor_bind(int type, int id, processorid_t processor,
                                      processorid_t *old) {
     char path[64] = "/proc/self/task";
     processorid_t before = PBIND_NONE;

@@ -20,7 +20,7 @@
 #include <bits/types/idtype_t.h> /* <sys/wait.h> hides the types from strict C */
 #endif
 
-#define P_LWPID ((idtype_t)0x100) /* a thread, as gettid(2) counts them; not a type of waitid(2) */
+#define P_LWPID 0x100 /* a thread, as gettid(2) counts them; not a type of waitid(2) */
 #define P_MYID (-1)               /* the id of the caller */
 
 #endif
