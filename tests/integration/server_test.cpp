@@ -264,6 +264,19 @@ TEST_F(Server, ListShowsEveryExportOfEveryServer) {
     EXPECT_EQ(succeed({BLKSCOPE_BINARY, "list"}), lines[0] + lines[1] + lines[2] + lines[3]);
 }
 
+TEST_F(Server, ListIsInTheOrderOfDevicesWhicheverServerCameFirst) {
+    serve("one=memory:1M");
+    const auto beside = serve_beside("two=memory:1M", "other");
+    EXPECT_EQ(stop_server(), 0);
+    serve("three=memory:1M");  // has nbd0 again
+    const std::string list = succeed({BLKSCOPE_BINARY, "list"});
+    const size_t first = list.find("\nnbd0 ");
+    const size_t second = list.find("\nnbd1 ");
+    ASSERT_NE(first, std::string::npos) << list;
+    ASSERT_NE(second, std::string::npos) << list;
+    EXPECT_LT(first, second) << list;
+}
+
 TEST_F(Server, TwoServersHaveDevicesOfTheirOwn) {
     serve("memory:1M");
     const auto beside = serve_beside("memory:2M", "other");

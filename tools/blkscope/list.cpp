@@ -2,10 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/throw_errno.hpp"
 #include "driver/attach/attach.hpp"
@@ -75,10 +77,20 @@ std::string device_name(kstat_ctl_t* chain, const kstat_t& exp) {
     return fmt::format("nbd{}", exp.ks_instance);
 }
 
+// By the numbers of their devices; the chain is in the order of its providers' process ids.
+std::vector<kstat_t*> exports_of(const kstat_ctl_t& chain) {
+    std::vector<kstat_t*> exports;
+    for (kstat_t* ksp = chain.kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (is_export(*ksp)) exports.push_back(ksp);
+    }
+    std::ranges::stable_sort(exports, {}, &kstat_t::ks_instance);
+    return exports;
+}
+
 void list_exports(kstat_ctl_t* chain, bool verbose) {
     fmt::print("{:<8} {:>7}  {:<24} {}\n", "device", "clients", "backing", "uri");
-    for (kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
-        if (!is_export(*ksp) || kstat_read(chain, ksp, nullptr) < 0) continue;
+    for (kstat_t* ksp : exports_of(*chain)) {
+        if (kstat_read(chain, ksp, nullptr) < 0) continue;
         fmt::print("{:<8} {:>7}  {:<24} {}\n", device_name(chain, *ksp), clients(chain, *ksp),
                    text(ksp, "backing"), text(ksp, "uri"));
         const top::Settings settings =
