@@ -17,6 +17,7 @@ from endurance.piece import TOP, Outcome, Piece
 
 GRACE_SECONDS = 120
 MERGE_SECONDS = 600
+SLOW_SECONDS = 10  # of a processor, for one input
 MERGE_SHARE = 0.1  # of a fuzzer's time is for its -merge
 RUNS = re.compile(r'^stat::number_of_executed_units:\s*(\d+)', re.MULTILINE)
 
@@ -69,6 +70,15 @@ def is_whole(corpus):
     return bool(inputs) and all(hashlib.sha1(path.read_bytes()).hexdigest() == path.name for path in inputs)
 
 
+def is_slow(words, path, log):
+    """Whether an input needs long. libFuzzer measures by the clock, which goes on while others have the processor."""
+    try:
+        status, _ = run(['prlimit', f'--cpu={SLOW_SECONDS}', *words, path], log, MERGE_SECONDS)
+    except Failure:
+        return True
+    return status != 0
+
+
 def fuzz_one(bench, name, seconds):
     """Returns the figures of one fuzzer, and what was found."""
     original = TOP / 'tests/fuzz/corpus' / name
@@ -92,6 +102,9 @@ def fuzz_one(bench, name, seconds):
     if status == 0:
         minimise(words, corpus, original, log)
     figures = {'seconds': min(took, fuzzing), 'inputs': int(units[1]) if units else 0, 'corpus': len(list(corpus.iterdir()))}
+    for path in set(found.glob('slow-unit-*')) - before:
+        if not is_slow(words, path, log):
+            path.unlink()
     new = [str(path) for path in sorted(set(found.iterdir()) - before)]
     lines = [f'{name}: {", ".join(new)}'] if new else []
     if (status != 0 or not units) and not new:

@@ -152,6 +152,13 @@ def a_fuzzer_that_does_not_end_is_a_finding():
             assert (corpus / 'input').exists() and not (bench.folder / 'kept.small').exists()
 
 
+def an_input_is_slow_by_its_own_processor_time():
+    with tempfile.TemporaryDirectory() as name, mock.patch.object(fuzz, 'SLOW_SECONDS', 1):
+        log = pathlib.Path(name) / 'log'
+        assert not fuzz.is_slow(['sleep'], '1.2', log)
+        assert fuzz.is_slow(['sh', '-c', 'while :; do :; done'], 'input', log)
+
+
 def a_test_that_failed_has_no_number():
     bench = types.SimpleNamespace(count=lambda whole, least: whole, log=lambda name: name)
     for good, kills in ((True, 1000), (False, commands.UNKNOWN)):
@@ -235,7 +242,7 @@ def a_failure_of_one_simulator_keeps_the_others_lives():
 
 for test in (flatness_is_the_medians_of_thirds, a_stall_is_the_servers_unless_the_machine_explains_it, p99_must_not_grow,
              a_region_allows_what_was_written, rows_add_up, each_attack_and_each_series_is_there,
-             a_fuzzer_that_does_not_end_is_a_finding, a_test_that_failed_has_no_number,
+             a_fuzzer_that_does_not_end_is_a_finding, an_input_is_slow_by_its_own_processor_time, a_test_that_failed_has_no_number,
              a_failure_is_told_though_another_test_cannot_run, a_run_that_did_nothing_is_a_finding,
              a_program_that_cannot_start_is_a_failure, a_finding_names_no_folder_of_this_machine, a_row_that_was_cut_off_hides_no_other,
              the_rows_of_two_machines_are_together_and_each_once, a_corpus_on_a_full_disk_is_not_whole,
