@@ -145,7 +145,9 @@ WriteChoice::Method WriteChoice::choose(uint64_t offset, uint64_t bytes) {
     Range& range = ranges_.at(offset);
     const size_t size_class = write_size::class_of(bytes);
     if (range.trial[size_class] > 0) {
-        if (may_try(size_class, 0)) return Method::map;
+        // Some writes keep the other mean fresh, by which the copies of the trial are charged.
+        const bool other = one_in(single_trial);
+        if (may_try(size_class, 0)) return other ? best_other(range, size_class) : Method::map;
         end_trial(range, size_class);
     }
     const Method method = best(range, size_class);
@@ -161,14 +163,18 @@ WriteChoice::Method WriteChoice::choose(uint64_t offset, uint64_t bytes) {
 }
 
 // A cheap copy of a trial pays for copies of trials. A cheap large copy pays for further trials, too.
-// Small copies save hardly more than their pages cost again after each write-back.
+// Small copies save hardly more than their pages cost again after each write-back. Where they are the
+// best method they neither pay nor are charged.
 void WriteChoice::charge(Method method, const Range& range, size_t size_class, float ns) {
     const bool copied = method == Method::map;
     const Method other = copied ? best_other(range, size_class) : best(range, size_class);
     const float other_ns = cost(other, range, size_class);
     if (other == method || other_ns == 0) return;
     const bool small = is_small(size_class);
-    const bool saves = copied && (!small || range.trial[size_class] > 0);
+    const bool in_trial = range.trial[size_class] > 0;
+    const bool usual = copied && !in_trial && best(range, size_class) == Method::map;
+    if (small && usual) return;  // no trial, even where a write-back made it fault
+    const bool saves = copied && (!small || in_trial);
     const float excess = saves ? ns - other_ns : std::max(ns - other_ns, 0.0F);
     int64_t& trials_ns = spent_[size_class].trials_ns;
     const int64_t least_ns = small ? 0 : -allowance(size_class);

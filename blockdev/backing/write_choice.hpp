@@ -19,7 +19,7 @@
 // Where first copies cost less than another method, a range begins a trial at once. In a large file
 // the first trial ends late.
 //
-// A trial costs what its writes take beyond the cheapest method. Its cheap copies pay for its
+// A trial costs what its writes take beyond the other methods' mean. Cheap copies of trials pay for
 // expensive ones. Trials have an allowance, and a small share of all time spent on writes. Savings
 // of large copies pay for further trials, too.
 //
@@ -68,7 +68,7 @@ class WriteChoice {
 
     /// The expected cost of a method; 0 if it was never used.
     [[nodiscard]] int64_t cost_ns(Method method, uint64_t offset, uint64_t bytes) const;
-    /// The cost of trials, less what copies have saved; may be negative.
+    /// The cost of trials, less what copies have saved. For writes above 16 KiB it may be negative.
     [[nodiscard]] int64_t trials_ns(uint64_t bytes) const {
         return spent_[write_size::class_of(bytes)].trials_ns;
     }

@@ -28,7 +28,8 @@ BlockSize wished_block_size(const char* wish) {
     const long digits = strtol(wish, &end, 10);
     const long count = digits < 0 ? 0 : std::max(digits, 1L);
     constexpr std::string_view letters = "kmg";
-    const auto letter = letters.find(static_cast<char>(std::tolower(*end)));
+    const auto letter =
+        letters.find(static_cast<char>(std::tolower(static_cast<unsigned char>(*end))));
     if (*end == '\0') return {.count = count, .shift = 0};
     if (letter == letters.npos || end[1] != '\0') {
         warnx("%s: unknown blocksize", wish);

@@ -2,7 +2,9 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
+#include <limits>
 #include <sstream>
 
 namespace blkscope::freebsd {
@@ -10,6 +12,10 @@ namespace {
 
 uint64_t page_bytes() {
     return static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+int16_t threads(uint64_t count) {
+    return static_cast<int16_t>(std::min<uint64_t>(count, std::numeric_limits<int16_t>::max()));
 }
 
 }  // namespace
@@ -78,8 +84,8 @@ std::optional<vmtotal> use_of_memory() {
     use.t_rm = use.t_arm = *anonymous + *shared;
     use.t_vmshr = use.t_avmshr = use.t_rmshr = use.t_armshr = *shared;
     use.t_free = *free;
-    use.t_rq = static_cast<int16_t>(*running);
-    use.t_dw = static_cast<int16_t>(*blocked);
+    use.t_rq = threads(*running);
+    use.t_dw = threads(*blocked);
     return use;
 }
 

@@ -21,13 +21,13 @@ std::optional<uint64_t> number_in(const char* file, std::string_view name);
 std::optional<uint64_t> memory_bytes(std::string_view name);
 std::optional<uint64_t> memory_pages(std::string_view name);
 
-/// The pages that are neither free nor in a queue of the page cache: those of the kernel.
+/// The pages that are neither free, active nor inactive: the kernel's, locked and huge ones.
 std::optional<uint64_t> kernel_pages();
 
 /// The number at `index`, from 0 on, in a file of numbers.
 std::optional<uint64_t> number_at(const char* file, int index);
 
-/// The processors' name in /proc/cpuinfo.
+/// The processors' name in /proc/cpuinfo; x86 has one.
 std::optional<std::string> processor_model();
 
 /// The use of memory and the processes that run or wait for a disk.

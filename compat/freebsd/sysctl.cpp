@@ -217,7 +217,7 @@ std::optional<uint64_t> pages_of_kib(std::optional<uint64_t> kib) {
 
 int model(Bytes& bytes) {
     const std::optional<std::string> name = processor_model();
-    return name ? text(*name, bytes) : ENOENT;
+    return name ? text(*name, bytes) : of_uname<&utsname::machine>(bytes);
 }
 
 int total_use(Bytes& bytes) {

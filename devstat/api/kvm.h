@@ -65,8 +65,8 @@ struct kvm_swap {
 /*
  * Fills in one entry for each area of /proc/swaps, as far as there is room, and behind them the
  * sum. The result n is the index of the sum, which counts all areas. With a room of 1, the only
- * entry is the sum, and n is 0. Without an array (NULL) the result is 0: FreeBSD then forgets what it
- * has cached, and nothing is cached here. -1: a room below 1, or a flag that is none.
+ * entry is the sum, and n is 0. Without an array (NULL) the result is 0, as FreeBSD's is without
+ * a handle. -1: a room below 1, or an unknown flag.
  */
 int kvm_getswapinfo(kvm_t *kd, struct kvm_swap *swaps, int room, int flags);
 

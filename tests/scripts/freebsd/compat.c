@@ -534,9 +534,9 @@ static void
 sysctls_of_memory(void)
 {
 	static const char *counts[] = {"vm.stats.vm.v_vm_faults", "vm.stats.vm.v_forks",
-	    "vm.stats.vm.v_vnodepgsin", "vm.stats.sys.v_swtch", "vm.stats.sys.v_intr"};
+	    "vm.stats.sys.v_swtch", "vm.stats.sys.v_intr"};
 	static const char *may_be_zero[] = {"vm.stats.vm.v_swappgsin", "vm.stats.vm.v_swappgsout",
-	    "vm.stats.vm.v_vnodepgsout", "vm.stats.sys.v_soft", "vm.swap_total"};
+	    "vm.stats.vm.v_vnodepgsin", "vm.stats.vm.v_vnodepgsout", "vm.stats.sys.v_soft", "vm.swap_total"};
 	struct vmtotal total;
 	char model[256];
 	uint64_t number;

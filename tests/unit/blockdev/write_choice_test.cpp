@@ -83,6 +83,48 @@ TEST(WriteChoice, AMappingOfALargeFileIsUsedBeforeTheFirstTrialEnds) {
     EXPECT_GE(copies, 30'000);
 }
 
+// The trials of a large file last for long. Meanwhile the page cache may become another one.
+TEST(WriteChoice, ATrialNoticesThatAnotherMethodHasBecomeCheaper) {
+    constexpr uint64_t large_bytes = uint64_t{16} << 30;
+    constexpr uint64_t bytes = 4 * kib;
+    WriteChoice choice(large_bytes);
+    std::mt19937_64 random(7);
+    const auto writes = [&](int count, int64_t copy_ns, int64_t pwrite_ns) {
+        int64_t all_ns = 0;
+        for (int i = 0; i < count; ++i) {
+            const uint64_t at = random() % (large_bytes / bytes) * bytes;
+            const Method method = choice.choose(at, bytes);
+            const int64_t ns = method == Method::map ? copy_ns : pwrite_ns;
+            choice.took(method, at, bytes, ns);
+            all_ns += ns;
+        }
+        return all_ns;
+    };
+    writes(200'000, 1000, 12'000);
+    constexpr int count = 500'000;
+    const int64_t lost_ns = writes(count, 11'000, 2000) - int64_t{count} * 2000;
+    EXPECT_LE(lost_ns, 1'500'000'000);  // only copies: 4,500,000,000
+}
+
+// Each write-back makes copies fault, and copies are the cheapest method all the same.
+TEST(WriteChoice, CopiesThatAreTheBestMethodTakeNothingFromTrials) {
+    constexpr uint64_t bytes = 16 * kib;
+    constexpr int count = 1'000'000;
+    WriteChoice choice(file_bytes);
+    page_cache::Cache cache(page_cache::pages_per_range);
+    std::mt19937_64 random(7);
+    int copies = 0;
+    for (int i = 0; i < 2 * count; ++i) {
+        const uint64_t half = i < count ? 0 : file_bytes / 2;
+        const uint64_t at = half + random() % (file_bytes / 2 / bytes) * bytes;
+        const Method method = choice.choose(at, bytes);
+        choice.took(method, at, bytes, page_cache::write(cache, method, at, bytes));
+        copies += i >= count && method == Method::map ? 1 : 0;
+        if (i % 50'000 == 0) cache.write_back();
+    }
+    EXPECT_GE(copies, count * 9 / 10);
+}
+
 // Only the first range is in the page cache.
 TEST(WriteChoice, RangesThatAreNotCachedTakeNothingFromOthers) {
     WriteChoice choice(file_bytes);

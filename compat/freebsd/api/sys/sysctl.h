@@ -27,9 +27,9 @@
  *     vm.swap_total, vfs.bufspace             uint64_t and long, bytes
  *     vm.vmtotal                              struct vmtotal, see <sys/vmmeter.h>
  *
- * The pages of v_free_count to v_laundry_count are all pages. Pages of Linux' kernel, and pages
- * that no program can lose, count as wired. None are in FreeBSD's cache and laundry. With room for 32 bits,
- * a number since the start is its lower half. A number that Linux does not count, such as
+ * v_free_count to v_laundry_count together count every page. Pages of Linux' kernel and locked pages
+ * count as wired; v_cache_count and v_laundry_count are 0. A buffer of 4 bytes gets the lower 32 bits of
+ * a count since the start. A number that Linux does not count, such as
  * v_syscall, has no name here.
  *
  * Texts end in a NUL, which counts.
