@@ -8,17 +8,33 @@
 #include <sys/vmmeter.h>
 
 #include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 
 namespace blkscope::freebsd {
 
-/// The number behind a name at the beginning of a line, as in "MemFree:  12 kB".
-std::optional<uint64_t> number_in(const char* file, std::string_view name);
+/// A file whose lines are a name and a number, as "MemFree:  12 kB". The file is read once, so all
+/// numbers are of one moment.
+class NamedNumbers {
+  public:
+    explicit NamedNumbers(const char* file);
 
-/// A number of /proc/meminfo in bytes, or in pages.
-std::optional<uint64_t> memory_bytes(std::string_view name);
+    [[nodiscard]] std::optional<uint64_t> at(std::string_view name) const;
+    /// The sum of some; nothing if one is missing.
+    [[nodiscard]] std::optional<uint64_t> sum(std::initializer_list<std::string_view> names) const;
+
+  private:
+    std::map<std::string, uint64_t, std::less<>> numbers_;
+};
+
+/// KiB as pages, rounded down.
+std::optional<uint64_t> pages_of_kib(std::optional<uint64_t> kib);
+
+/// A number of /proc/meminfo in pages.
 std::optional<uint64_t> memory_pages(std::string_view name);
 
 /// The pages that are neither free, active nor inactive: the kernel's, locked and huge ones.
@@ -30,7 +46,7 @@ std::optional<uint64_t> number_at(const char* file, int index);
 /// The processors' name in /proc/cpuinfo; x86 has one.
 std::optional<std::string> processor_model();
 
-/// The use of memory and the processes that run or wait for a disk.
+/// The use of memory, and the threads that run or wait for a disk.
 std::optional<vmtotal> use_of_memory();
 
 }  // namespace blkscope::freebsd

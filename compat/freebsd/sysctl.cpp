@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -187,13 +188,6 @@ int release_date(Bytes& bytes) {
     return 0;
 }
 
-template <int pages>
-int memory(Bytes& bytes) {
-    bytes = bytes_of(static_cast<unsigned long>(sysconf(pages)) *
-                     static_cast<unsigned long>(sysconf(_SC_PAGESIZE)));
-    return 0;
-}
-
 // T is int or unsigned int: more pages than that holds are as many as it holds.
 template <class T, int what>
 int of_sysconf(Bytes& bytes) {
@@ -210,9 +204,50 @@ int of_proc(std::optional<uint64_t> number, Bytes& bytes) {
     return 0;
 }
 
-std::optional<uint64_t> pages_of_kib(std::optional<uint64_t> kib) {
-    if (!kib) return std::nullopt;
-    return *kib * 1024 / static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+// A text as a parameter of a template.
+template <size_t size>
+struct Name {
+    consteval Name(const char (&from)[size]) { std::copy_n(from, size, text); }
+    char text[size];
+};
+
+template <class T, Name name>
+int memory_bytes(Bytes& bytes) {
+    const std::optional<uint64_t> kib = NamedNumbers("/proc/meminfo").at(name.text);
+    return kib ? of_proc<T>(*kib * 1024, bytes) : ENOENT;
+}
+
+template <Name name>
+int pages(Bytes& bytes) {
+    return of_proc<unsigned>(memory_pages(name.text), bytes);
+}
+
+template <Name file, Name name>
+int count(Bytes& bytes) {
+    return of_proc<uint64_t>(NamedNumbers(file.text).at(name.text), bytes);
+}
+
+// Of /proc/vmstat, where a number of moved bytes is KiB.
+template <Name name>
+int moved_pages(Bytes& bytes) {
+    return of_proc<uint64_t>(pages_of_kib(NamedNumbers("/proc/vmstat").at(name.text)), bytes);
+}
+
+template <Name file, int index>
+int number(Bytes& bytes) {
+    return of_proc<int>(number_at(file.text, index), bytes);
+}
+
+int wired_pages(Bytes& bytes) {
+    return of_proc<unsigned>(kernel_pages(), bytes);
+}
+
+int no_pages(Bytes& bytes) {
+    return of_proc<unsigned>(0, bytes);
+}
+
+int has_many_processors(Bytes& bytes) {
+    return of_proc<int>(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0, bytes);
 }
 
 int model(Bytes& bytes) {
@@ -250,9 +285,6 @@ struct Entry {
     bool counts = false;       // 64 bits, or the lower 32 where there is room for no more
 };
 
-constexpr const char* vmstat_file = "/proc/vmstat";
-constexpr const char* stat_file = "/proc/stat";
-
 // Numbers from 256 on are ours: FreeBSD, too, gives these names one when they are made.
 constexpr auto entries = std::to_array<Entry>({
     {"kern.ostype", {CTL_KERN, KERN_OSTYPE}, of_uname<&utsname::sysname>},
@@ -273,41 +305,41 @@ constexpr auto entries = std::to_array<Entry>({
     {"kern.tty_nout", {CTL_KERN, 264}, [](Bytes& bytes) { return characters("outch", bytes); }},
     {"kern.smp.cpus", {CTL_KERN, 265}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},
     {"kern.smp.maxcpus", {CTL_KERN, 266}, of_sysconf<int, _SC_NPROCESSORS_CONF>},
-    {"kern.maxproc", {CTL_KERN, KERN_MAXPROC}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/sys/kernel/pid_max", 0), bytes); }},
-    {"kern.maxfiles", {CTL_KERN, KERN_MAXFILES}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/sys/fs/file-nr", 2), bytes); }},
-    {"kern.openfiles", {CTL_KERN, 267}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/sys/fs/file-nr", 0), bytes); }},
-    {"kern.lastpid", {CTL_KERN, 268}, [](Bytes& bytes) { return of_proc<int>(number_at("/proc/loadavg", 4), bytes); }},
-    {"kern.hz", {CTL_KERN, 269}, [](Bytes& bytes) { return of_proc<int>(sysconf(_SC_CLK_TCK), bytes); }},
-    {"kern.smp.active", {CTL_KERN, 270}, [](Bytes& bytes) { return of_proc<int>(sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 1 : 0, bytes); }},
+    {"kern.maxproc", {CTL_KERN, KERN_MAXPROC}, number<"/proc/sys/kernel/pid_max", 0>},
+    {"kern.maxfiles", {CTL_KERN, KERN_MAXFILES}, number<"/proc/sys/fs/file-nr", 2>},
+    {"kern.openfiles", {CTL_KERN, 267}, number<"/proc/sys/fs/file-nr", 0>},
+    {"kern.lastpid", {CTL_KERN, 268}, number<"/proc/loadavg", 4>},
+    {"kern.hz", {CTL_KERN, 269}, of_sysconf<int, _SC_CLK_TCK>},
+    {"kern.smp.active", {CTL_KERN, 270}, has_many_processors},
     {"hw.machine", {CTL_HW, HW_MACHINE}, of_uname<&utsname::machine>},
     {"hw.machine_arch", {CTL_HW, HW_MACHINE_ARCH}, of_uname<&utsname::machine>},
     {"hw.ncpu", {CTL_HW, HW_NCPU}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},
-    {"hw.physmem", {CTL_HW, HW_PHYSMEM}, memory<_SC_PHYS_PAGES>},
-    {"hw.realmem", {CTL_HW, HW_REALMEM}, memory<_SC_PHYS_PAGES>},
-    {"hw.usermem", {CTL_HW, HW_USERMEM}, memory<_SC_AVPHYS_PAGES>},
+    {"hw.physmem", {CTL_HW, HW_PHYSMEM}, memory_bytes<unsigned long, "MemTotal:">},
+    {"hw.realmem", {CTL_HW, HW_REALMEM}, memory_bytes<unsigned long, "MemTotal:">},
+    {"hw.usermem", {CTL_HW, HW_USERMEM}, memory_bytes<unsigned long, "MemFree:">},
     {"hw.pagesize", {CTL_HW, HW_PAGESIZE}, of_sysconf<int, _SC_PAGESIZE>},
     {"hw.model", {CTL_HW, HW_MODEL}, model},
     {"vm.loadavg", {CTL_VM, VM_LOADAVG}, load_average},
     {"vm.stats.vm.v_page_size", {CTL_VM, 256}, of_sysconf<unsigned, _SC_PAGESIZE>},
-    {"vm.stats.vm.v_page_count", {CTL_VM, 257}, of_sysconf<unsigned, _SC_PHYS_PAGES>},
-    {"vm.stats.vm.v_free_count", {CTL_VM, 258}, of_sysconf<unsigned, _SC_AVPHYS_PAGES>},
-    {"vm.stats.vm.v_active_count", {CTL_VM, 259}, [](Bytes& bytes) { return of_proc<unsigned>(memory_pages("Active:"), bytes); }},
-    {"vm.stats.vm.v_inactive_count", {CTL_VM, 260}, [](Bytes& bytes) { return of_proc<unsigned>(memory_pages("Inactive:"), bytes); }},
-    {"vm.stats.vm.v_wire_count", {CTL_VM, 261}, [](Bytes& bytes) { return of_proc<unsigned>(kernel_pages(), bytes); }},
-    {"vm.stats.vm.v_cache_count", {CTL_VM, 262}, [](Bytes& bytes) { return of_proc<unsigned>(0, bytes); }},
-    {"vm.stats.vm.v_laundry_count", {CTL_VM, 263}, [](Bytes& bytes) { return of_proc<unsigned>(0, bytes); }},
-    {"vm.stats.vm.v_vm_faults", {CTL_VM, 264}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(vmstat_file, "pgfault"), bytes); }, true},
-    {"vm.stats.vm.v_swappgsin", {CTL_VM, 265}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(vmstat_file, "pswpin"), bytes); }, true},
-    {"vm.stats.vm.v_swappgsout", {CTL_VM, 266}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(vmstat_file, "pswpout"), bytes); }, true},
-    {"vm.stats.vm.v_vnodepgsin", {CTL_VM, 267}, [](Bytes& bytes) { return of_proc<uint64_t>(pages_of_kib(number_in(vmstat_file, "pgpgin")), bytes); }, true},
-    {"vm.stats.vm.v_vnodepgsout", {CTL_VM, 268}, [](Bytes& bytes) { return of_proc<uint64_t>(pages_of_kib(number_in(vmstat_file, "pgpgout")), bytes); }, true},
-    {"vm.stats.vm.v_forks", {CTL_VM, 269}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "processes"), bytes); }, true},
-    {"vm.stats.sys.v_swtch", {CTL_VM, 270}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "ctxt"), bytes); }, true},
-    {"vm.stats.sys.v_intr", {CTL_VM, 271}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "intr"), bytes); }, true},
-    {"vm.stats.sys.v_soft", {CTL_VM, 272}, [](Bytes& bytes) { return of_proc<uint64_t>(number_in(stat_file, "softirq"), bytes); }, true},
-    {"vm.swap_total", {CTL_VM, 273}, [](Bytes& bytes) { return of_proc<uint64_t>(memory_bytes("SwapTotal:"), bytes); }},
+    {"vm.stats.vm.v_page_count", {CTL_VM, 257}, pages<"MemTotal:">},
+    {"vm.stats.vm.v_free_count", {CTL_VM, 258}, pages<"MemFree:">},
+    {"vm.stats.vm.v_active_count", {CTL_VM, 259}, pages<"Active:">},
+    {"vm.stats.vm.v_inactive_count", {CTL_VM, 260}, pages<"Inactive:">},
+    {"vm.stats.vm.v_wire_count", {CTL_VM, 261}, wired_pages},
+    {"vm.stats.vm.v_cache_count", {CTL_VM, 262}, no_pages},
+    {"vm.stats.vm.v_laundry_count", {CTL_VM, 263}, no_pages},
+    {"vm.stats.vm.v_vm_faults", {CTL_VM, 264}, count<"/proc/vmstat", "pgfault">, true},
+    {"vm.stats.vm.v_swappgsin", {CTL_VM, 265}, count<"/proc/vmstat", "pswpin">, true},
+    {"vm.stats.vm.v_swappgsout", {CTL_VM, 266}, count<"/proc/vmstat", "pswpout">, true},
+    {"vm.stats.vm.v_vnodepgsin", {CTL_VM, 267}, moved_pages<"pgpgin">, true},
+    {"vm.stats.vm.v_vnodepgsout", {CTL_VM, 268}, moved_pages<"pgpgout">, true},
+    {"vm.stats.vm.v_forks", {CTL_VM, 269}, count<"/proc/stat", "processes">, true},
+    {"vm.stats.sys.v_swtch", {CTL_VM, 270}, count<"/proc/stat", "ctxt">, true},
+    {"vm.stats.sys.v_intr", {CTL_VM, 271}, count<"/proc/stat", "intr">, true},
+    {"vm.stats.sys.v_soft", {CTL_VM, 272}, count<"/proc/stat", "softirq">, true},
+    {"vm.swap_total", {CTL_VM, 273}, memory_bytes<uint64_t, "SwapTotal:">},
     {"vm.vmtotal", {CTL_VM, VM_TOTAL}, total_use},
-    {"vfs.bufspace", {CTL_VFS, 256}, [](Bytes& bytes) { return of_proc<long>(memory_bytes("Buffers:"), bytes); }},
+    {"vfs.bufspace", {CTL_VFS, 256}, memory_bytes<long, "Buffers:">},
 });
 
 // NULL: there is none.
@@ -321,6 +353,13 @@ const Entry* find_name(std::string_view name) {
     return find([name](const Entry& entry) { return entry.name == name; });
 }
 
+Bytes lower_half(const Bytes& of) {
+    uint64_t number = 0;
+    assert(of.size() == sizeof number);
+    std::memcpy(&number, of.data(), sizeof number);
+    return bytes_of(static_cast<uint32_t>(number));
+}
+
 // An errno.
 int read(const Entry* entry, void* oldp, size_t* oldlenp, const void* newp) {
     if (entry == nullptr) return ENOENT;
@@ -329,7 +368,7 @@ int read(const Entry* entry, void* oldp, size_t* oldlenp, const void* newp) {
     if (const int error = entry->get(bytes)) return error;
     if (oldlenp == nullptr) return 0;
     const size_t room = oldp == nullptr ? bytes.size() : *oldlenp;
-    if (entry->counts && room == sizeof(uint32_t)) bytes.resize(room);  // its lower half
+    if (entry->counts && room == sizeof(uint32_t)) bytes = lower_half(bytes);
     *oldlenp = std::min(room, bytes.size());
     if (oldp != nullptr) std::memcpy(oldp, bytes.data(), *oldlenp);
     return room < bytes.size() ? ENOMEM : 0;

@@ -28,15 +28,16 @@
  *     vm.vmtotal                              struct vmtotal, see <sys/vmmeter.h>
  *
  * v_free_count to v_laundry_count together count every page. Pages of Linux' kernel and locked pages
- * count as wired; v_cache_count and v_laundry_count are 0. A buffer of 4 bytes gets the lower 32 bits of
- * a count since the start. A number that Linux does not count, such as
- * v_syscall, has no name here.
+ * count as wired; v_cache_count and v_laundry_count are 0. The vnode pages are all pages that disks
+ * moved. A buffer of 4 bytes gets the lower 32 bits of a count since the start. A number that Linux
+ * does not count, such as v_syscall, has no name here.
  *
  * Texts end in a NUL, which counts.
  *
  * Threads: any.
- * Errors:  -1, with errno set. ENOENT: any other name. ENOMEM: oldp is too small, and has the first
- *          part. EPERM: a new value was given. EBUSY: the devices changed during the call.
+ * Errors:  -1, with errno set. ENOENT: any other name, or a number that /proc lacks. ENOMEM: oldp is
+ *          too small, and has the first part. EPERM: a new value was given. EBUSY: the devices
+ *          changed during the call. EIO: /proc lacks the times of processors or the load.
  */
 #ifndef _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
 #define _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
