@@ -1,7 +1,9 @@
 // Feeds any bytes to the parser of kstat's operands, and what comes of it to some names.
 //
-// The parser may refuse them, by BadPattern alone. Built twice: with libFuzzer (BLKSCOPE_FUZZ), and
-// into a test that runs the corpus and random bytes.
+// The parser may refuse them, by BadPattern alone. Operands with many repetitions in regular
+// expressions are left out: the C library's time for them has no bound, as docs/limits.md says.
+// Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the corpus and random bytes.
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +24,15 @@ void match_all(const Pattern& pattern) {
     for (const std::string_view name : names) static_cast<void>(pattern.matches(name));
 }
 
+bool is_soon_compiled(std::string_view operand) {
+    constexpr std::string_view repetitions = "*+?{";
+    if (operand.find('/') == std::string_view::npos) return true;
+    return std::ranges::count_if(
+               operand, [&](char c) { return repetitions.find(c) != std::string_view::npos; }) <= 8;
+}
+
 void match(std::string_view operand) {
+    if (!is_soon_compiled(operand)) return;
     const Selector selector = parse_selector(operand);
     match_all(selector.module);
     match_all(selector.instance);
