@@ -1,8 +1,10 @@
 #include "driver/nbd/transmission/parser.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
+#include <span>
 #include <utility>
 
 #include "blockdev/ring/planted.hpp"
@@ -95,9 +97,20 @@ Result<Request, std::errc> Parser::parse_header() const {
     return parse_request(std::span<const std::byte, request_bytes>(from, request_bytes));
 }
 
+// A client with shorter headers would wait for a reply, and the server for the rest of a header.
+bool Parser::begins_wrong() const {
+    std::array<std::byte, sizeof(request_magic)> magic{};
+    const bool extended = rules_.terms.replies == ReplyForm::extended;
+    store_be(std::span(magic), extended ? extended_request_magic : request_magic);
+    return std::memcmp(rx_.get() + rx_begin_, magic.data(), std::min(rx_bytes(), magic.size())) !=
+           0;
+}
+
 Parser::Event Parser::next_request() {
     if (incoming_bytes_ > 0) return Event::request;
-    if (rx_bytes() < header_bytes_) return Event::need_bytes;
+    if (rx_bytes() < header_bytes_) {
+        return begins_wrong() ? refuse_stream(Event::lost) : Event::need_bytes;
+    }
     const auto header = parse_header();
     if (!header) return refuse_stream(Event::lost);
     if (header->type == Command::disc) return refuse_stream(Event::disconnect);

@@ -88,6 +88,7 @@ class Parser {
 
     Event next_request();
     Event refuse_stream(Event why);
+    [[nodiscard]] bool begins_wrong() const;
     [[nodiscard]] Result<Request, std::errc> parse_header() const;
     bool find_status_payload();
     Event take_payload();

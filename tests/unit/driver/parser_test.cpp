@@ -205,6 +205,16 @@ TEST(Parser, AStreamWithoutItsMagicIsLostForGood) {
     }
 }
 
+TEST(Parser, AClientThatForgetsItsLongerHeadersIsLostAtOnce) {
+    std::string compact;
+    append_request(compact, ReplyForm::simple, header(Command::read, 0, 512));
+    for (const size_t bytes : {size_t{1}, size_t{4}, compact.size()}) {
+        Parser parser(rules_for(ReplyForm::extended, device_bytes));
+        testing::give(parser, compact.substr(0, bytes));
+        EXPECT_EQ(parser.next(), Event::lost) << bytes;
+    }
+}
+
 TEST(Parser, RandomBytesEndInOrder) {
     std::mt19937 random(20261122);
     for (int i = 0; i < 2000; ++i) {
