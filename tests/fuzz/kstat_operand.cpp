@@ -1,7 +1,7 @@
 // Feeds any bytes to the parser of kstat's operands, and what comes of it to some names.
 //
-// The parser may refuse them, by BadPattern alone. Operands with many repetitions in regular
-// expressions are left out: the C library's time for them has no bound, as docs/limits.md says.
+// The parser may refuse them, by BadPattern alone. Regular expressions with many repetitions are left
+// out, because the C library's time for them has no bound (docs/limits.md).
 // Built twice: with libFuzzer (BLKSCOPE_FUZZ), and into a test that runs the corpus and random bytes.
 #include <algorithm>
 #include <array>
