@@ -9,6 +9,7 @@
 #include <cstring>
 #include <limits>
 #include <thread>
+#include <utility>
 
 #include "base/run_directory.hpp"
 #include "base/throw_errno.hpp"
@@ -73,7 +74,9 @@ bool Handle::update() try {
             provider.leave_out(no_list);
         }
     }
-    moved_on_ = false;
+    // A read may have told of a change that is undone by now. Its number holds all the same: a program that
+    // updates until the numbers are equal would go on for ever.
+    changed_ |= std::exchange(moved_on_, false);
     if (!changed_ && kc_chain_id != 0) return false;
     link();
     kc_chain_id = next_chain_id();

@@ -277,10 +277,28 @@ TEST_F(KstatMerge, AForeignFileIsNoReasonToRefreshForEver) {
     }
     // A provider whose socket was removed goes on, and its kstats stay.
     ASSERT_EQ(unlink((directory + "/" + socket_of(one.pid())).c_str()), 0);
-    EXPECT_TRUE(
-        eventually([&] { return kstat_read(kc, lookup("one"), nullptr) != kc->kc_chain_id; }));
-    EXPECT_EQ(kstat_chain_update(kc), 0);
+    kid_t told = 0;
+    EXPECT_TRUE(eventually(
+        [&] { return (told = kstat_read(kc, lookup("one"), nullptr)) != kc->kc_chain_id; }));
+    EXPECT_EQ(kstat_chain_update(kc), told);
     EXPECT_TRUE(ids_stay_equal());
+}
+
+// As top does, which updates until the numbers are equal.
+TEST_F(KstatMerge, AProviderThatCameAndWentBetweenUpdatesMovesTheChainOn) {
+    const ReadyChild one(provide_counter("one"));
+    open();
+    const auto read = [&] { return kstat_read(kc, lookup("one"), nullptr); };
+    kid_t told = 0;
+    {
+        ReadyChild two(provide_counter("two"));
+        EXPECT_TRUE(eventually([&] { return (told = read()) != kc->kc_chain_id; }));
+        two.line().say('q');
+        EXPECT_EQ(two.wait(), 0);
+    }
+    EXPECT_EQ(kstat_chain_update(kc), told);
+    EXPECT_EQ(read(), told);
+    EXPECT_EQ(kstat_chain_update(kc), 0);
 }
 
 void leave_dormant(const Line& line) {
