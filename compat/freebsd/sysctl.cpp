@@ -311,6 +311,7 @@ constexpr auto entries = std::to_array<Entry>({
     {"kern.lastpid", {CTL_KERN, 268}, number<"/proc/loadavg", 4>},
     {"kern.hz", {CTL_KERN, 269}, of_sysconf<int, _SC_CLK_TCK>},
     {"kern.smp.active", {CTL_KERN, 270}, has_many_processors},
+    {"kern.pid_max", {CTL_KERN, 271}, number<"/proc/sys/kernel/pid_max", 0>},
     {"hw.machine", {CTL_HW, HW_MACHINE}, of_uname<&utsname::machine>},
     {"hw.machine_arch", {CTL_HW, HW_MACHINE_ARCH}, of_uname<&utsname::machine>},
     {"hw.ncpu", {CTL_HW, HW_NCPU}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},

@@ -3,7 +3,9 @@
  * the program found: processors, sets, lookups of names, buffers, modules.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <kstat.h>
+#include <kvm.h>
 #include <libgen.h>
 #include <locale.h>
 #include <nfs/nfs.h>
@@ -19,8 +21,10 @@
 #include <sys/dnlc.h>
 #include <sys/flock.h>
 #include <sys/list.h>
+#include <sys/proc.h>
 #include <sys/processor.h>
 #include <sys/pset.h>
+#include <sys/swap.h>
 #include <sys/sysinfo.h>
 #include <sys/time.h>
 #include <sys/types.h>
@@ -203,6 +207,31 @@ static void fail(const char *message, ...) {
     exit(3);
 }
 
+/* As top does: the swap areas, and what is left of the memory that has no file. */
+static void print_swap(void) {
+    int i, pages = 1, areas = swapctl(SC_GETNSWP, NULL);
+    size_t room = sizeof(swaptbl_t) + (size_t)areas * sizeof(swapent_t);
+    swaptbl_t *table = calloc(1, room);
+    struct anoninfo anon;
+
+    table->swt_n = areas;
+    for (i = 0; i < areas; ++i) table->swt_ent[i].ste_path = malloc(MAXPATHLEN);
+    (void)printf("areas %d", swapctl(SC_LIST, table) == areas);
+    for (i = 0; i < areas; ++i) {
+        const swapent_t *entry = &table->swt_ent[i];
+        pages = pages && entry->ste_path[0] == '/' && entry->ste_free <= entry->ste_pages &&
+                entry->ste_length == entry->ste_pages * (sysconf(_SC_PAGESIZE) / 512) &&
+                (entry->ste_flags & (ST_INDEL | ST_DOINGDEL)) == 0;
+        free(entry->ste_path);
+    }
+    free(table);
+    (void)printf(" %d, left %d, ", pages,
+                 swapctl(SC_AINFO, &anon) == 0 && anon.ani_max > anon.ani_resv &&
+                     anon.ani_free <= anon.ani_max && anon.ani_resv > 0);
+    (void)printf("%d %d\n", swapctl(SC_ADD, NULL) == -1 && errno == EPERM,
+                 swapctl(99, NULL) == -1 && errno == EINVAL);
+}
+
 int main(void) {
     struct snapshot ss;
     struct var var;
@@ -237,6 +266,10 @@ int main(void) {
     lock.l_type = F_WRLCK;
     (void)printf("sizes %zu %zu %zu %zu %d\n", sizeof(struct nc_stats), sizeof(struct biostats),
                  sizeof(struct flushmeter), sizeof(struct mntinfo_kstat), lock.l_type == F_WRLCK);
+    print_swap();
+    (void)printf("kernel %d, states %d %d\n",
+                 kvm_open(NULL, NULL, NULL, O_RDONLY, NULL) == NULL && errno == EACCES, SSLEEP,
+                 SONPROC);
     print_modules(kc);
     (void)printf("ordered %d\n", sort_instances(kc));
     free(ss.s_cpus);

@@ -573,6 +573,9 @@ sysctls_of_memory(void)
 	len = sizeof model;
 	MUST(sysctlbyname("hw.model", model, &len, NULL, 0) == 0 && len == strlen(model) + 1);
 	MUST(an_int("kern.maxproc") >= getpid() && an_int("kern.lastpid") > 0);
+	MUST(an_int("kern.pid_max") == an_int("kern.maxproc") && ARG_MAX > 0);
+	int environment[] = { CTL_KERN, KERN_PROC, KERN_PROC_ENV, 1 };
+	MUST(sysctl(environment, 4, NULL, &len, NULL, 0) == -1 && errno == ENOENT);
 	MUST(an_int("kern.openfiles") > 0 && an_int("kern.hz") == (int)sysconf(_SC_CLK_TCK));
 	MUST(an_int("kern.maxfiles") > 0 && an_int("kern.smp.active") == (an_int("hw.ncpu") > 1));
 	len = sizeof number;

@@ -11,6 +11,10 @@
 #undef __FreeBSD_version
 #define __FreeBSD_version 1400097
 
+#ifndef ARG_MAX /* as Linux' own headers have it, which FreeBSD's programs do not include */
+#define ARG_MAX 131072
+#endif
+
 #define MAXCOMLEN 19 /* bytes of a command's name, without the NUL */
 
 /* Elements of an array; multiples of y. Arguments are evaluated more than once. */

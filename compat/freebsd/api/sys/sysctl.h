@@ -13,7 +13,7 @@
  *     kern.ostype, .osrelease, .version, .hostname   text: what uname(2) says
  *     kern.osreldate                          int, __FreeBSD_version
  *     kern.smp.cpus, .maxcpus, hw.ncpu        int
- *     kern.smp.active, kern.hz, .maxproc, .lastpid, .maxfiles, .openfiles   int
+ *     kern.smp.active, kern.hz, .maxproc, .pid_max, .lastpid, .maxfiles, .openfiles   int
  *     hw.machine, hw.machine_arch, hw.model   text
  *     hw.physmem, hw.realmem, hw.usermem      unsigned long, bytes: all, all, and what is free
  *     hw.pagesize                             int, bytes
@@ -54,6 +54,8 @@ extern "C" {
 #define CTL_KERN 1     /* kern. */
 #define CTL_VM 2       /* vm. */
 #define CTL_VFS 3      /* vfs. */
+#define CTL_NET 4      /* net.: no name here */
+#define CTL_DEBUG 5    /* debug.: no name here */
 #define CTL_HW 6       /* hw. */
 
 #define KERN_OSTYPE 1
@@ -65,6 +67,15 @@ extern "C" {
 #define KERN_CLOCKRATE 12
 #define KERN_BOOTTIME 21
 #define KERN_OSRELDATE 24
+
+/* Processes, which programs read from /proc here: ENOENT. */
+#define KERN_PROC 14
+#define KERN_PROC_ALL 0
+#define KERN_PROC_PID 1
+#define KERN_PROC_ARGS 7
+#define KERN_PROC_PROC 8
+#define KERN_PROC_PATHNAME 12
+#define KERN_PROC_ENV 35
 
 #define VM_TOTAL 1
 #define VM_LOADAVG 2
@@ -82,12 +93,12 @@ extern "C" {
  * Reads a value. If oldp is NULL, the call sets *oldlenp to the needed bytes. Otherwise *oldlenp is
  * the room at oldp before the call, and the bytes written after the call.
  */
-int sysctl(const int *name, unsigned int namelen, void *oldp, size_t *oldlenp, const void *newp,
+int sysctl(const int* name, unsigned int namelen, void* oldp, size_t* oldlenp, const void* newp,
            size_t newlen);
-int sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp, size_t newlen);
+int sysctlbyname(const char* name, void* oldp, size_t* oldlenp, const void* newp, size_t newlen);
 
 /* The numbers of a name: at most *sizep of them, which becomes how many they are. */
-int sysctlnametomib(const char *name, int *mibp, size_t *sizep);
+int sysctlnametomib(const char* name, int* mibp, size_t* sizep);
 
 #ifdef __cplusplus
 }

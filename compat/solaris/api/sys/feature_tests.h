@@ -3,5 +3,6 @@
 #define _BLKSCOPE_SOLARIS_SYS_FEATURE_TESTS_H
 
 #include <features.h>
+#include <sys/ccompile.h>
 
 #endif

@@ -11,6 +11,7 @@
 #pragma GCC system_header /* for include_next, and repeated types */
 
 #include <stdint.h>
+#include <sys/feature_tests.h> /* __NORETURN, which programs expect with any header */
 #include <sys/kstat.h> /* uint_t, hrtime_t; <sys/kstat.h> may include this header */
 #include_next <sys/types.h>
 #include <time.h>
