@@ -1,25 +1,18 @@
 #include "tools/gstat/filter.hpp"
 
-#include <array>
-
 namespace blkscope::gstat {
 
 Filter::Filter(const std::string& expression) {
     if (expression.empty()) return;
-    const int error = regcomp(&regex_, expression.c_str(), REG_EXTENDED | REG_NOSUB);
-    compiled_ = error == 0;
-    if (compiled_) return;
-    std::array<char, 256> text{};
-    regerror(error, &regex_, text.data(), text.size());
-    problem_ = text.data();
-}
-
-Filter::~Filter() {
-    if (compiled_) regfree(&regex_);
+    try {
+        regex_ = program::Regex(expression);
+    } catch (const program::BadPattern& bad) {
+        problem_ = bad.what();
+    }
 }
 
 bool Filter::shows(const std::string& name) const {
-    return !compiled_ || regexec(&regex_, name.c_str(), 0, nullptr, 0) == 0;
+    return !regex_ || regex_->matches(name);
 }
 
 }  // namespace blkscope::gstat

@@ -1,10 +1,10 @@
 // The filter of device names: an extended regular expression that must match a part of the name.
 #pragma once
 
-#include <regex.h>
-
 #include <optional>
 #include <string>
+
+#include "tools/program/regex.hpp"
 
 namespace blkscope::gstat {
 
@@ -13,8 +13,6 @@ class Filter {
   public:
     /// An empty text shows everything. A text that is no expression does too: see problem().
     explicit Filter(const std::string& expression);
-    ~Filter();
-    Filter& operator=(Filter&&) = delete;
 
     /// Why the text is no expression; none if it is one.
     [[nodiscard]] std::optional<std::string> problem() const { return problem_; }
@@ -22,8 +20,7 @@ class Filter {
     [[nodiscard]] bool shows(const std::string& name) const;
 
   private:
-    bool compiled_ = false;
-    regex_t regex_{};
+    std::optional<program::Regex> regex_;
     std::optional<std::string> problem_;
 };
 

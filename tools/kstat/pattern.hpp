@@ -5,9 +5,12 @@
 #include <variant>
 
 #include "tools/kstat/glob.hpp"
-#include "tools/kstat/regex.hpp"
+#include "tools/program/regex.hpp"
 
 namespace blkscope::kstat_command {
+
+using program::BadPattern;
+using program::Regex;
 
 class Pattern {
   public:

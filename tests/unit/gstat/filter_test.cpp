@@ -24,5 +24,11 @@ TEST(GstatFilter, OneThatIsNoExpressionSaysWhy) {
     EXPECT_TRUE(broken.shows("nbd0"));
 }
 
+// regcomp(3) alone takes gigabytes of memory for such an expression.
+TEST(GstatFilter, AnExpressionWithTooManyRepetitionsSaysWhy) {
+    EXPECT_EQ(Filter("(((a{255}){255}){255}){255}").problem(),
+              "the regular expression has too many repetitions");
+}
+
 }  // namespace
 }  // namespace blkscope::gstat

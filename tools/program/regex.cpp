@@ -1,4 +1,4 @@
-#include "tools/kstat/regex.hpp"
+#include "tools/program/regex.hpp"
 
 #include <regex.h>
 
@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace blkscope::kstat_command {
+namespace blkscope::program {
 namespace {
 
 constexpr size_t expression_bytes_max = 4096;
@@ -164,4 +164,4 @@ bool Regex::matches(std::string_view text) const {
     return regexec(&compiled_->code, std::string(text).c_str(), 0, nullptr, 0) == 0;
 }
 
-}  // namespace blkscope::kstat_command
+}  // namespace blkscope::program

@@ -1,11 +1,11 @@
-// Regular expressions over the names of kstats.
+// Regular expressions over names.
 #pragma once
 
 #include <memory>
 #include <stdexcept>
 #include <string_view>
 
-namespace blkscope::kstat_command {
+namespace blkscope::program {
 
 /// A pattern that cannot be used; what() says why, in words for the user.
 struct BadPattern : std::runtime_error {
@@ -31,4 +31,4 @@ class Regex {
     std::shared_ptr<const Compiled> compiled_;
 };
 
-}  // namespace blkscope::kstat_command
+}  // namespace blkscope::program

@@ -1,4 +1,4 @@
-#include "tools/kstat/regex.hpp"
+#include "tools/program/regex.hpp"
 
 #include <gtest/gtest.h>
 #include <regex.h>
@@ -12,7 +12,7 @@
 #include "../failure.hpp"
 #include "rounds.hpp"
 
-namespace blkscope::kstat_command {
+namespace blkscope::program {
 namespace {
 
 bool matches_expression(std::string_view expression, std::string_view text) {
@@ -192,4 +192,4 @@ TEST(KstatRegex, MeansWhatPosixSays) {
 }
 
 }  // namespace
-}  // namespace blkscope::kstat_command
+}  // namespace blkscope::program
