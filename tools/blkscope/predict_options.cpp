@@ -45,8 +45,7 @@ void add_load(CLI::App& predict, PredictCommand& command) {
 }  // namespace
 
 void add_predict(CLI::App& app, PredictCommand& command) {
-    CLI::App* predict = app.add_subcommand("predict");
-    predict->footer(predict_notes);
+    CLI::App* predict = app.add_subcommand("predict")->footer(predict_notes);
     add_load(*predict, command);
     add_value(*predict, "--model", command.model, "SPEC",
               "How long requests take, as read=exp:1ms or hdd7200: see blkscope-models(7)");

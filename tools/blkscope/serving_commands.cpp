@@ -173,8 +173,8 @@ void add_upstream(CLI::App& serve, UpstreamOptions& upstream) {
 }
 
 void add_serve(CLI::App& app, ServeOptions& options) {
-    CLI::App* serve = app.add_subcommand("serve", "Serve files, disks or memory over NBD");
-    serve->footer(serve_notes);
+    CLI::App* serve =
+        app.add_subcommand("serve", "Serve files, disks or memory over NBD")->footer(serve_notes);
     serve->add_option("backing", options.backings, "What to serve: [NAME=]BACKING ...");
     add_value(*serve, "--config", options.config_path, "FILE",
               "Everything from this file, and again at SIGHUP: see blkscope(5)");
@@ -222,8 +222,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
 }
 
 void add_attach(CLI::App& app, AttachCommand& command) {
-    CLI::App* attach = app.add_subcommand("attach", "Make an export this machine's /dev/nbdX");
-    attach->footer(attach_notes);
+    CLI::App* attach = app.add_subcommand("attach", "Make an export this machine's /dev/nbdX")
+                           ->footer(attach_notes);
     attach
         ->add_option("uri", command.uri,
                      "The export: nbd+unix:///NAME?socket=PATH or "
@@ -258,8 +258,7 @@ void attach(const AttachCommand& command) {
 }
 
 void add_detach(CLI::App& app, DetachCommand& command) {
-    CLI::App* detach = app.add_subcommand("detach", "Free a /dev/nbdX");
-    detach->footer(detach_notes);
+    CLI::App* detach = app.add_subcommand("detach", "Free a /dev/nbdX")->footer(detach_notes);
     detach->add_option("device", command.device, "/dev/nbdX")->required();
     detach->add_flag("--force", command.options.force,
                      "Even if it is mounted or open: its users lose their disk");

@@ -98,15 +98,13 @@ void add_models(CLI::App& app) {
 }
 
 void add_list(CLI::App& app, bool& verbose) {
-    CLI::App* list = app.add_subcommand("list");
-    list->footer(list_notes);
+    CLI::App* list = app.add_subcommand("list")->footer(list_notes);
     list->add_flag("-v,--verbose", verbose,
                    "Also the depth, upstream, model, limits, faults and crash cache of each");
 }
 
 void add_clients(CLI::App& app, ClientsCommand& command) {
-    CLI::App* clients = app.add_subcommand("clients");
-    clients->footer(clients_notes);
+    CLI::App* clients = app.add_subcommand("clients")->footer(clients_notes);
     clients->add_option("device", command.device, "The device, as nbd0 (all if not given)");
     add_value(*clients, "--interval", command.interval_s, "SECONDS",
               "Seconds to watch; 0 for the time since each client connected")
@@ -116,8 +114,7 @@ void add_clients(CLI::App& app, ClientsCommand& command) {
 }
 
 void add_trace(CLI::App& app, TraceCommand& command) {
-    CLI::App* trace = app.add_subcommand("trace");
-    trace->footer(trace_notes);
+    CLI::App* trace = app.add_subcommand("trace")->footer(trace_notes);
     trace->add_option("device", command.device, "The device, as nbd0");
     CLI::Option* from_now =
         add_value(*trace, "--for", command.from_now, "TIME",
@@ -134,8 +131,7 @@ void add_trace(CLI::App& app, TraceCommand& command) {
 }
 
 void add_replay(CLI::App& app, ReplayCommand& command) {
-    CLI::App* replay = app.add_subcommand("replay");
-    replay->footer(replay_notes);
+    CLI::App* replay = app.add_subcommand("replay")->footer(replay_notes);
     replay->add_option("trace", command.trace, "The file of the trace")->required();
     replay->add_option("uri", command.uri, "The URI of the export")->required();
     CLI::Option* speed =
@@ -157,8 +153,7 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
 }
 
 void add_slow(CLI::App& app, SlowCommand& command) {
-    CLI::App* slow = app.add_subcommand("slow");
-    slow->footer(slow_notes);
+    CLI::App* slow = app.add_subcommand("slow")->footer(slow_notes);
     slow->add_option("device", command.device, "The device, as nbd0")->required();
     add_value(*slow, "--over", command.over, "TIME", "Only requests that took so long, or longer")
         ->capture_default_str();
@@ -166,8 +161,7 @@ void add_slow(CLI::App& app, SlowCommand& command) {
 }
 
 void add_explain(CLI::App& app, ExplainCommand& command) {
-    CLI::App* explain = app.add_subcommand("explain");
-    explain->footer(explain_notes);
+    CLI::App* explain = app.add_subcommand("explain")->footer(explain_notes);
     explain->add_option("device", command.device,
                         "The device, as nbd0 (the only one if not given)");
     add_value(*explain, "--upstream", command.upstream, "DEVICE",
@@ -179,26 +173,22 @@ void add_explain(CLI::App& app, ExplainCommand& command) {
 }
 
 void add_control(CLI::App& app, ControlCommands& commands) {
-    CLI::App* set = app.add_subcommand("set");
-    set->footer(set_notes);
+    CLI::App* set = app.add_subcommand("set")->footer(set_notes);
     set->add_option("device", commands.set.device, "The device, as nbd0")->required();
     set->add_option("setting", commands.set.settings,
                     "model=SPEC, limit=SPEC, client-limit=SPEC or queue-depth=N; none in place "
                     "of a SPEC removes")
         ->required();
-    CLI::App* fault = app.add_subcommand("fault");
-    fault->footer(fault_notes);
+    CLI::App* fault = app.add_subcommand("fault")->footer(fault_notes);
     fault->add_option("device", commands.fault.device, "The device, as nbd0")->required();
     fault->add_option("action", commands.fault.action, "What to do")
         ->required()
         ->check(CLI::IsMember({"add", "list", "clear"}));
     fault->add_option("argument", commands.fault.argument,
                       "The rule to add, or the number of the one fault to clear");
-    CLI::App* clear = app.add_subcommand("clear-error");
-    clear->footer(clear_error_notes);
+    CLI::App* clear = app.add_subcommand("clear-error")->footer(clear_error_notes);
     clear->add_option("device", commands.clear_error, "The device, as nbd0")->required();
-    CLI::App* crash = app.add_subcommand("crash");
-    crash->footer(crash_notes);
+    CLI::App* crash = app.add_subcommand("crash")->footer(crash_notes);
     crash->add_option("device", commands.crash.device, "The device, as nbd0");
     crash->add_flag("--all", commands.crash.all,
                     "Every export of each server that has a crash cache");

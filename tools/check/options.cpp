@@ -22,8 +22,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* check = app.add_subcommand("check");
-    check->footer(notes);
+    CLI::App* check = app.add_subcommand("check")->footer(notes);
     check->add_option("condition", options.conditions, "What has to be true");
     CLI::Option* since =
         check->add_option("--since", options.since, "Measure from this report of --save until now")

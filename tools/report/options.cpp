@@ -19,8 +19,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* report = app.add_subcommand("report");
-    report->footer(notes);
+    CLI::App* report = app.add_subcommand("report")->footer(notes);
     CLI::Option* command =
         report->add_option("command", options.command, "What to run, with its arguments");
     report

@@ -17,8 +17,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* stats = app.add_subcommand("stats");
-    stats->footer(notes);
+    CLI::App* stats = app.add_subcommand("stats")->footer(notes);
     stats->add_option("device", options.devices, "Only these devices (default: all)");
     stats->add_flag("--json", options.json, "Print one JSON object");
 }

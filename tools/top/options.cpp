@@ -23,8 +23,7 @@ constexpr const char* notes =
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* top = app.add_subcommand("top");
-    top->footer(notes);
+    CLI::App* top = app.add_subcommand("top")->footer(notes);
     top->add_option("interval", options.interval_s, "Seconds between looks")
         ->capture_default_str()
         ->check(CLI::Range(interval_s_min, interval_s_max));

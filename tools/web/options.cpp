@@ -27,8 +27,7 @@ std::string not_empty(const std::string& text) {
 }  // namespace
 
 void add_command(CLI::App& app, Options& options) {
-    CLI::App* web = app.add_subcommand("web");
-    web->footer(notes);
+    CLI::App* web = app.add_subcommand("web")->footer(notes);
     web->add_option("--listen", options.listen, "Where to listen: ADDRESS:PORT or unix:PATH")
         ->option_text("ADDRESS")
         ->capture_default_str();
