@@ -24,6 +24,13 @@ CLI::Option* add_value(CLI::App& app, const char* name, Value& value, const char
     return app.add_option(name, value, help)->option_text(form);
 }
 
+/// An option with a number of the range. The number before the command line is the default.
+template <class Number>
+CLI::Option* add_number(CLI::App& app, const char* name, Number& value, const CLI::Range& range,
+                        const char* help) {
+    return app.add_option(name, value, help)->capture_default_str()->check(range);
+}
+
 /// Refuses nan, which CLI11's ranges take.
 inline CLI::Validator is_number() {
     return CLI::Validator(

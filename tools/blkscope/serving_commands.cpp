@@ -51,11 +51,11 @@ constexpr const char* detach_notes =
     "  blkscope detach /dev/nbd0";
 
 CLI::Option* add_timeout(CLI::App& command, unsigned& seconds) {
-    return add_value(command, "--timeout", seconds, "SECONDS",
-                     "Seconds after which the kernel gives a request to /dev/nbdX up; 0 for never, "
-                     "even if the server has died")
-        ->capture_default_str()
-        ->check(CLI::Range(0U, 86400U));
+    return add_number(
+               command, "--timeout", seconds, CLI::Range(0U, 86400U),
+               "Seconds after which the kernel gives a request to /dev/nbdX up; 0 for never, "
+               "even if the server has died")
+        ->option_text("SECONDS");
 }
 
 void add_tls(CLI::App& serve, nbd::TlsOptions& options) {
@@ -92,25 +92,19 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         .add_option("--workers", options.config.workers,
                     "Threads that serve, made as clients need them; one a processor if not given")
         ->check(CLI::Range(1U, workers_max));
-    add_value(serve, "--recorder", options.config.recorder_records, "N",
-              "Requests that each of these threads remembers for 'blkscope trace'; 0 for none")
-        ->capture_default_str()
-        ->check(CLI::Range(0U, recorder_records_max));
+    add_number(serve, "--recorder", options.config.recorder_records,
+               CLI::Range(0U, recorder_records_max),
+               "Requests that each of these threads remembers for 'blkscope trace'; 0 for none");
     serve.add_flag_callback(
         "--no-busy-wait", [&options] { options.config.busy_wait = false; },
         "Sleep at once when there is nothing to do, or until a model's time is over");
-    serve.add_option("--max-connections", options.config.connections_max, "Clients at once")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, clients_max));
-    serve
-        .add_option("--max-handshakes", options.config.handshakes_max,
-                    "Clients that negotiate at once")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, clients_max));
-    add_value(serve, "--handshake-timeout", options.config.handshake_seconds, "SECONDS",
-              "Seconds that a client has to negotiate")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, handshake_seconds_max));
+    add_number(serve, "--max-connections", options.config.connections_max,
+               CLI::Range(1U, clients_max), "Clients at once");
+    add_number(serve, "--max-handshakes", options.config.handshakes_max,
+               CLI::Range(1U, clients_max), "Clients that negotiate at once");
+    add_number(serve, "--handshake-timeout", options.config.handshake_seconds,
+               CLI::Range(1U, handshake_seconds_max), "Seconds that a client has to negotiate")
+        ->option_text("SECONDS");
 }
 
 // The options for slow, limited and failing devices.
@@ -141,11 +135,8 @@ void add_client_statistics(CLI::App& serve, ServeOptions& options) {
              {nbd::client_by, {"connection", "peer", "address", "none"}},
              "Connections that are one client in the statistics: of one process or TLS name and "
              "address (peer), of one address or user, or each one; peer if not given");
-    serve
-        .add_option("--client-stats", options.exp.client_stats,
-                    "Clients of a device with statistics of their own; others share theirs")
-        ->capture_default_str()
-        ->check(CLI::Range(0U, client_stats_max));
+    add_number(serve, "--client-stats", options.exp.client_stats, CLI::Range(0U, client_stats_max),
+               "Clients of a device with statistics of their own; others share theirs");
 }
 
 void add_upstream(CLI::App& serve, UpstreamOptions& upstream) {
@@ -161,11 +152,9 @@ void add_upstream(CLI::App& serve, UpstreamOptions& upstream) {
             "How long a request waits for another machine before it fails; 30 if not given");
     seconds("--upstream-settle", upstream.settle, 0,
             "How long after a loss an old write is expected; 1 if not given");
-    serve
-        .add_option("--upstream-connections", upstream.connections,
-                    "Connections to another server, if it allows several")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, upstream_connections_max));
+    add_number(serve, "--upstream-connections", upstream.connections,
+               CLI::Range(1U, upstream_connections_max),
+               "Connections to another server, if it allows several");
     add_word(serve, "--upstream-resend", upstream.resend, {upstream_resend, {"always", "never"}},
              "Whether writes of a lost connection are sent again; always if not given");
     serve.add_flag("--upstream-wait", upstream.wait,
@@ -179,11 +168,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     add_value(*serve, "--config", options.config_path, "FILE",
               "Everything from this file, and again at SIGHUP: see blkscope(5)");
     add_door(*serve, options);
-    serve
-        ->add_option("--queue-depth", options.exp.queue_depth,
-                     "Requests that a device works on at once; more wait")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, queue_depth_max));
+    add_number(*serve, "--queue-depth", options.exp.queue_depth, CLI::Range(1U, queue_depth_max),
+               "Requests that a device works on at once; more wait");
     add_word(*serve, "--order", options.exp.order, {start_order, {"arrival", "fair"}},
              "Which request starts next: the first that came, or one of each client in turn; "
              "arrival if not given");
@@ -202,11 +188,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     serve->add_flag_callback(
         "--no-histograms", [&options] { options.config.histograms = false; },
         "Count no times and sizes by bucket; 'kstat2adm enable blk:hist' begins");
-    serve
-        ->add_option("--stats-rate", options.exp.stats_rate,
-                     "One read or write in so many is in 'blkscope stats'; 0 for none")
-        ->capture_default_str()
-        ->check(CLI::Range(0U, stats_rate_max));
+    add_number(*serve, "--stats-rate", options.exp.stats_rate, CLI::Range(0U, stats_rate_max),
+               "One read or write in so many is in 'blkscope stats'; 0 for none");
     add_client_statistics(*serve, options);
     add_behaviour(*serve, options);
     add_upstream(*serve, options.exp.upstream);
@@ -214,9 +197,8 @@ void add_serve(CLI::App& app, ServeOptions& options) {
     CLI::Option* attach = add_value(*serve, "--attach", options.attach.device, "DEVICE",
                                     "Also attach the first export to this /dev/nbdX");
     attach->excludes("--stdio");
-    serve->add_option("--connections", options.attach.connections, "Connections for --attach")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, 16U))
+    add_number(*serve, "--connections", options.attach.connections, CLI::Range(1U, 16U),
+               "Connections for --attach")
         ->needs(attach);
     add_timeout(*serve, options.attach.timeout_seconds)->needs(attach);
 }
@@ -230,11 +212,8 @@ void add_attach(CLI::App& app, AttachCommand& command) {
                      "nbd://HOST[:PORT]/NAME")
         ->required();
     attach->add_option("device", command.options.device, "/dev/nbdX")->required();
-    attach
-        ->add_option("--connections", command.options.connections,
-                     "Sockets to spread requests over")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, 16U));
+    add_number(*attach, "--connections", command.options.connections, CLI::Range(1U, 16U),
+               "Sockets to spread requests over");
     add_value(*attach, "--block-size", command.options.block_bytes, "BYTES",
               "Logical block size in bytes")
         ->check(CLI::IsMember({512, 1024, 2048, 4096}));

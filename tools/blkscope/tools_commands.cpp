@@ -146,10 +146,9 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
     replay->add_flag("--write", command.write,
                      "Also writes, trims and zeroes, which change the data of the export");
     add_seed(*replay, command.seed, "NUMBER", "Makes the data of the writes")->default_str("0");
-    add_value(*replay, "--timeout", command.timeout_s, "SECONDS",
-              "Seconds after which an answer is no longer waited for")
-        ->capture_default_str()
-        ->check(CLI::Range(1U, 86400U));
+    add_number(*replay, "--timeout", command.timeout_s, CLI::Range(1U, 86400U),
+               "Seconds after which an answer is no longer waited for")
+        ->option_text("SECONDS");
 }
 
 void add_slow(CLI::App& app, SlowCommand& command) {
