@@ -1,10 +1,10 @@
 #include "kstat/provider/publication.hpp"
 
-#include <csignal>
 #include <cstdlib>
 #include <exception>
 #include <thread>
 
+#include "base/blocked_signals.hpp"
 #include "base/throw_errno.hpp"
 #include "kstat/provider/fork.hpp"
 #include "kstat/provider/publish.hpp"
@@ -18,25 +18,6 @@ struct Publication::Background {
     boost::asio::io_context io{1};
     std::thread thread;
 };
-
-namespace {
-
-// A program's signals are for its own threads.
-class SignalsBlocked {
-  public:
-    SignalsBlocked() {
-        sigset_t all;
-        sigfillset(&all);
-        pthread_sigmask(SIG_SETMASK, &all, &before_);
-    }
-    ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    SignalsBlocked& operator=(SignalsBlocked&&) = delete;
-
-  private:
-    sigset_t before_{};
-};
-
-}  // namespace
 
 Publication& Publication::of_this_process() {
     static Publication& publication = *new Publication;
@@ -71,7 +52,7 @@ void Publication::start_background() {
     auto server = std::make_shared<Server>(background->io);
     server->start();
     {
-        const SignalsBlocked blocked;
+        const BlockedSignals blocked(all_signals());  // a program's signals are for its own threads
         background->thread = std::thread([&io = background->io] { io.run(); });
     }
     server_ = server;

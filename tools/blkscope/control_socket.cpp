@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/blocked_signals.hpp"
 #include "base/log_line.hpp"
 #include "base/run_directory.hpp"
 #include "base/throw_errno.hpp"
@@ -345,13 +346,9 @@ ControlSocket::ControlSocket(nbd::Executor& executor, Answer answer)
       name_(control_socket_name(getpid())),
       shared_(std::make_shared<Shared>(executor, std::move(answer))) {
     auto loop = std::make_shared<Loop>(shared_, listen_as(directory_.get(), name_));
-    // The program's signals are for the control thread.
-    sigset_t all;
-    sigset_t before;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
+    const BlockedSignals blocked(
+        all_signals());  // the program's signals are for the control thread
     thread_ = std::thread([loop] { loop->run(); });
-    pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 ControlSocket::~ControlSocket() {

@@ -20,6 +20,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/blocked_signals.hpp"
 #include "base/descriptor.hpp"
 #include "base/descriptor_limit.hpp"
 #include "base/log_line.hpp"
@@ -127,22 +128,6 @@ bool ignores_hangups() {
     return sigaction(SIGHUP, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-// Keeps SIGHUP pending while the server starts: a file that changes during the start is read again.
-// Threads created meanwhile never get the signal, which then comes to this one.
-class HangupsLater {
-  public:
-    HangupsLater() {
-        sigset_t hangup;
-        sigemptyset(&hangup);
-        sigaddset(&hangup, SIGHUP);
-        pthread_sigmask(SIG_BLOCK, &hangup, &before_);
-    }
-    ~HangupsLater() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    HangupsLater& operator=(HangupsLater&&) = delete;
-
-  private:
-    sigset_t before_{};
-};
 // To open a named pipe waits for its writer. The start may wait; clients of a server must not.
 void require_regular(const std::string& config_path) {
     std::error_code ignored;  // reading the file tells it
@@ -298,8 +283,10 @@ void end_by(asio::signal_set& signals) {
 }  // namespace
 
 void serve(const ServeOptions& options) {
-    std::optional<HangupsLater> hangups_later;
-    if (!options.config_path.empty()) hangups_later.emplace();
+    // SIGHUP is pending while the server starts: a file that changes during the start is read again.
+    // Threads created meanwhile never get the signal, which then comes to this one.
+    std::optional<BlockedSignals> hangups_later;
+    if (!options.config_path.empty()) hangups_later.emplace(signal_set({SIGHUP}));
     require_attachable(options);
     const Door door = find_door(options);
     ServiceConfig config = find_config(options);

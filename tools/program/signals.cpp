@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include "base/blocked_signals.hpp"
 #include "base/clock.hpp"
 
 namespace blkscope::program {
@@ -32,19 +33,6 @@ void watch(int signal, void (*handler)(int), int flags) {
     handle(signal, handler, flags);
     sigaddset(&watched, signal);
 }
-
-// Blocks the signals between the check for a signal and the sleep, which unblocks them.
-class Hold {
-  public:
-    Hold() { pthread_sigmask(SIG_BLOCK, &watched, &before_); }
-    ~Hold() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-    Hold& operator=(Hold&&) = delete;
-
-    [[nodiscard]] const sigset_t& before() const { return before_; }
-
-  private:
-    sigset_t before_{};
-};
 
 }  // namespace
 
@@ -81,12 +69,13 @@ bool take_continuation() {
 }
 
 bool sleep_until(hrtime_t wake) {
-    const Hold hold;
+    // No signal comes between the check for one and the sleep, which unblocks them.
+    const BlockedSignals blocked(watched);
     while (continued == 0 && ending == 0) {
         const hrtime_t left = wake - gethrtime();
         if (left <= 0) return true;
         const timespec time{.tv_sec = left / ns_per_s, .tv_nsec = left % ns_per_s};
-        ppoll(nullptr, 0, &time, &hold.before());
+        ppoll(nullptr, 0, &time, &blocked.before());
     }
     return false;
 }
@@ -104,10 +93,8 @@ void suffer(int signal) {
     struct sigaction before {};
     action.sa_handler = SIG_DFL;
     sigaction(signal, &action, &before);
-    sigset_t one;
+    const sigset_t one = signal_set({signal});
     sigset_t mask;
-    sigemptyset(&one);
-    sigaddset(&one, signal);
     raise(signal);  // stays blocked until the next line, if it was blocked
     pthread_sigmask(SIG_UNBLOCK, &one, &mask);
     pthread_sigmask(SIG_SETMASK, &mask, nullptr);

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/blocked_signals.hpp"
 #include "base/throw_errno.hpp"
 
 namespace blkscope::report {
@@ -23,13 +24,9 @@ Child::Child(const std::vector<std::string>& command) {
     // The signals that this process takes or ignores end the command as usual.
     posix_spawnattr_t attributes;
     posix_spawnattr_init(&attributes);
-    sigset_t none;
-    sigemptyset(&none);
+    const sigset_t none = signal_set({});
     posix_spawnattr_setsigmask(&attributes, &none);
-    sigset_t usual;
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    sigaddset(&usual, SIGXFSZ);
+    const sigset_t usual = signal_set({SIGPIPE, SIGXFSZ});
     posix_spawnattr_setsigdefault(&attributes, &usual);
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     const int error =

@@ -14,6 +14,7 @@
 #include <optional>
 #include <stdexcept>
 
+#include "base/blocked_signals.hpp"
 #include "base/descriptor.hpp"
 #include "base/throw_errno.hpp"
 #include "tools/program/print.hpp"
@@ -104,9 +105,7 @@ class Site : public Handler {
 
 // A descriptor that can be read when a signal has come that ends the server.
 Descriptor ending_signals() {
-    sigset_t signals;
-    sigemptyset(&signals);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&signals, signal);
+    const sigset_t signals = signal_set({SIGINT, SIGTERM, SIGHUP});
     if (const int error = pthread_sigmask(SIG_BLOCK, &signals, nullptr); error != 0) {
         throw_errno("web: cannot block signals", error);
     }
