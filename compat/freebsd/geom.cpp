@@ -12,13 +12,14 @@
 #include <system_error>
 #include <vector>
 
-#include "devstat/libdevstat/reader.hpp"
+#include "devstat/libdevstat/view.hpp"
 
 namespace blkscope::freebsd {
 namespace {
 
 using devstat::Devstat;
 using devstat::Reader;
+using devstat::View;
 
 struct Snapshot {
     timespec when{};
@@ -26,23 +27,8 @@ struct Snapshot {
     size_t next = 0;
 };
 
-// Both doors look through one reader, so that an id means the same in a snapshot and in the tree.
-class View {
-  public:
-    View() : lock_(mutex) {
-        if (!reader) reader = new Reader;  // never freed: a thread may outlive main
-        reader->update();
-    }
-    Reader* operator->() const { return reader; }
-
-  private:
-    static inline std::mutex mutex;
-    static inline Reader* reader = nullptr;
-
-    std::lock_guard<std::mutex> lock_;
-};
-
-// An entry's id: its kstat's number, which is never used again. No code follows the pointer.
+// An entry's id: its kstat's number, which is never used again. Both doors look through one reader, so
+// that an id means the same in a snapshot and in the tree. No code follows the pointer.
 void* id_of(const Reader::Known& known) {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an id in the form that libgeom has
     return reinterpret_cast<void*>(static_cast<uintptr_t>(known.kid) + 1);

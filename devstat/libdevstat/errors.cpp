@@ -12,8 +12,4 @@ int fail(const std::string& text) {
     return -1;
 }
 
-int fail_also(const std::string& text) {
-    return fail(devstat_errbuf + text);
-}
-
 }  // namespace blkscope::devstat

@@ -1,4 +1,4 @@
-// The functions that fill devstat_errbuf.
+// The function that fills devstat_errbuf.
 #pragma once
 
 #include <string>
@@ -7,8 +7,5 @@ namespace blkscope::devstat {
 
 /// Puts `text` into devstat_errbuf, cut to its size, and returns -1.
 int fail(const std::string& text);
-
-/// The same, after the present text.
-int fail_also(const std::string& text);
 
 }  // namespace blkscope::devstat

@@ -5,13 +5,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
-#include <mutex>
 #include <new>
 #include <string>
 #include <system_error>
 
 #include "devstat/libdevstat/errors.hpp"
-#include "devstat/libdevstat/reader.hpp"
+#include "devstat/libdevstat/view.hpp"
 
 // libkvm's handle for this machine, with the same meaning as NULL. Weak: only programs that link
 // libkvm define it.
@@ -21,30 +20,6 @@ namespace blkscope::devstat {
 namespace {
 
 constexpr int fetches_max = 100;  // while the list changes faster than it can be read
-
-// The process's view of the list, for one caller at a time.
-class View {
-  public:
-    View() : lock_(mutex) {
-        if (!reader) reader = new Reader;  // never freed: a thread may outlive main
-    }
-
-    Reader* operator->() const { return reader; }
-
-  private:
-    static inline std::mutex mutex;
-    static inline Reader* reader = nullptr;
-
-    std::lock_guard<std::mutex> lock_;
-};
-
-// Returns the result of `get` on an updated view. Throws std::system_error.
-template <class Get>
-auto look(Get get) {
-    const View view;
-    view->update();
-    return get(*view.operator->());
-}
 
 std::string text_of(int error) {
     return std::generic_category().message(error);
@@ -65,7 +40,7 @@ template <class Get>
 auto number(kvm_t* kd, const std::string& function, const char* what, Get get)
     -> decltype(get(std::declval<Reader&>())) try {
     if (!is_this_machine(kd)) return refuse_kvm();
-    return look(get);
+    return get(*View());
 } catch (const std::system_error& error) {
     return fail(function + ": error getting " + what + "\n" + function + ": " +
                 error.code().message());
@@ -77,7 +52,6 @@ auto number(kvm_t* kd, const std::string& function, const char* what, Get get)
 // EBUSY, the devices changed meanwhile; ENOMEM, `size` is too small.
 int fetch(void* buffer, size_t size, int& count) try {
     const View view;
-    view->update();
     count = view->devices();
     if (size < sizeof(long) + static_cast<size_t>(count) * sizeof(Devstat)) return ENOMEM;
     if (!view->read()) return EBUSY;
