@@ -40,13 +40,13 @@ void append(std::string& to, uint64_t value, size_t bytes) {
 
 // The greeting is two magic numbers and the server's flags.
 uint16_t checked_flags(const nbd::Uri& uri, std::span<const std::byte, nbd::greeting_bytes> said) {
-    if (nbd::load_be<uint64_t>(said.subspan<0, 8>()) != nbd::init_magic ||
-        nbd::load_be<uint64_t>(said.subspan<8, 8>()) != nbd::option_magic) {
+    if (nbd::load_be<uint64_t>(said, 0) != nbd::init_magic ||
+        nbd::load_be<uint64_t>(said, 8) != nbd::option_magic) {
         refuse(uri,
                "what answers there is no NBD server of the newstyle; see what else uses the "
                "address");
     }
-    return nbd::load_be<uint16_t>(said.subspan<16, 2>());
+    return nbd::load_be<uint16_t>(said, 16);
 }
 
 // Nothing if the server closes or is late. EXPORT_NAME is enough to connect again, and every server
@@ -71,8 +71,7 @@ std::optional<Offer> negotiate(nbd::BlockingStream stream, const nbd::Uri& uri) 
     std::array<std::byte, offer_bytes + nbd::export_name_zeroes> answer{};
     const auto expected = std::span(answer).first(zeroes ? answer.size() : offer_bytes);
     if (!stream.receive_all(expected)) return {};
-    return Offer{nbd::load_be<uint64_t>(std::span(answer).subspan<0, 8>()),
-                 nbd::load_be<uint16_t>(std::span(answer).subspan<8, 2>())};
+    return Offer{nbd::load_be<uint64_t>(answer, 0), nbd::load_be<uint16_t>(answer, 8)};
 }
 
 // ---- The terms ----

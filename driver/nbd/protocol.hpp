@@ -230,6 +230,12 @@ constexpr T load_be(std::span<const std::byte, sizeof(T)> from) {
     return detail::load_be<T>(from, std::make_index_sequence<sizeof(T)>{});
 }
 
+/// The number at an offset of a message whose size was checked.
+template <std::unsigned_integral T>
+constexpr T load_be(std::span<const std::byte> from, size_t at) {
+    return load_be<T>(from.subspan(at).first<sizeof(T)>());
+}
+
 template <std::unsigned_integral T>
 constexpr void store_be(std::span<std::byte, sizeof(T)> to, T value) {
     detail::store_be<T>(to, value, std::make_index_sequence<sizeof(T)>{});

@@ -16,11 +16,6 @@ constexpr size_t block_info_bytes = 14;   // the type, three sizes
 constexpr size_t export_answer_bytes = 10;
 
 template <std::unsigned_integral T>
-T number_at(std::span<const std::byte> bytes, size_t at) {
-    return load_be<T>(bytes.subspan(at).first<sizeof(T)>());
-}
-
-template <std::unsigned_integral T>
 void append_number(std::vector<std::byte>& to, T value) {
     std::array<std::byte, sizeof(T)> bytes{};
     store_be<T>(bytes, value);
@@ -99,10 +94,10 @@ ClientHandshake::Step ClientHandshake::take_message() {
 }
 
 ClientHandshake::Step ClientHandshake::take_greeting() {
-    if (number_at<uint64_t>(in_, 0) != init_magic || number_at<uint64_t>(in_, 8) != option_magic) {
+    if (load_be<uint64_t>(in_, 0) != init_magic || load_be<uint64_t>(in_, 8) != option_magic) {
         return fail("the address is not one of an NBD server of the newstyle");
     }
-    server_flags_ = number_at<uint16_t>(in_, 16);
+    server_flags_ = load_be<uint16_t>(in_, 16);
     const bool fixed = (server_flags_ & handshake_flag::fixed_newstyle) != 0;
     const bool short_end = (server_flags_ & handshake_flag::no_zeroes) != 0;
     append_number<uint32_t>(
@@ -127,15 +122,15 @@ ClientHandshake::Step ClientHandshake::ask_for_form() {
 // ---- Answers ----
 
 ClientHandshake::Step ClientHandshake::take_reply_header() {
-    if (number_at<uint64_t>(in_, 0) != option_reply_magic) {
+    if (load_be<uint64_t>(in_, 0) != option_reply_magic) {
         return fail("the server's answer to an option has a wrong magic number");
     }
-    if (number_at<uint32_t>(in_, 8) != static_cast<uint32_t>(asked_)) {
+    if (load_be<uint32_t>(in_, 8) != static_cast<uint32_t>(asked_)) {
         return fail("the server answers an option that was not asked");
     }
     if (++replies_ > replies_max) return fail("the server's answers to an option have no end");
-    reply_ = OptionReply{number_at<uint32_t>(in_, 12)};
-    const auto bytes = number_at<uint32_t>(in_, 16);
+    reply_ = OptionReply{load_be<uint32_t>(in_, 12)};
+    const auto bytes = load_be<uint32_t>(in_, 16);
     if (bytes > reply_bytes_max) {
         return fail(fmt::format("the server's answer to an option has {} bytes", bytes));
     }
@@ -196,17 +191,17 @@ ClientHandshake::Step ClientHandshake::after(Option option) {
 
 ClientHandshake::Step ClientHandshake::take_info() {
     if (in_.size() < sizeof(uint16_t)) return fail("the server's information has no type");
-    const auto type = Info{number_at<uint16_t>(in_, 0)};
+    const auto type = Info{load_be<uint16_t>(in_, 0)};
     if (type == Info::exp) {
         if (in_.size() != export_info_bytes) return fail("the export's size has a wrong length");
-        remote_.size_bytes = number_at<uint64_t>(in_, 2);
-        remote_.transmission_flags = number_at<uint16_t>(in_, 10);
+        remote_.size_bytes = load_be<uint64_t>(in_, 2);
+        remote_.transmission_flags = load_be<uint16_t>(in_, 10);
         has_export_ = true;
     } else if (type == Info::block_size) {
         if (in_.size() != block_info_bytes) return fail("the block sizes have a wrong length");
-        remote_.block_size = {.minimum = number_at<uint32_t>(in_, 2),
-                              .preferred = number_at<uint32_t>(in_, 6),
-                              .maximum = number_at<uint32_t>(in_, 10)};
+        remote_.block_size = {.minimum = load_be<uint32_t>(in_, 2),
+                              .preferred = load_be<uint32_t>(in_, 6),
+                              .maximum = load_be<uint32_t>(in_, 10)};
         remote_.terms.block_sizes = true;
         if (!is_possible(remote_.block_size))
             return fail("the export's block sizes are impossible");
@@ -222,7 +217,7 @@ ClientHandshake::Step ClientHandshake::take_context() {
         !std::equal(name.begin(), name.end(), said.begin() + sizeof(uint32_t))) {
         return fail("the server selects a metadata context that was not asked");
     }
-    remote_.allocation_id = number_at<uint32_t>(in_, 0);
+    remote_.allocation_id = load_be<uint32_t>(in_, 0);
     remote_.terms.allocation = true;
     expect(State::reply_header, option_reply_header_bytes);
     return go_on();
@@ -230,8 +225,8 @@ ClientHandshake::Step ClientHandshake::take_context() {
 
 // The answer to EXPORT_NAME has no header.
 ClientHandshake::Step ClientHandshake::take_export() {
-    remote_.size_bytes = number_at<uint64_t>(in_, 0);
-    remote_.transmission_flags = number_at<uint16_t>(in_, 8);
+    remote_.size_bytes = load_be<uint64_t>(in_, 0);
+    remote_.transmission_flags = load_be<uint16_t>(in_, 8);
     return end();
 }
 

@@ -17,11 +17,6 @@ constexpr uint64_t extent_bytes = 8;
 constexpr uint64_t extended_status_fields = 8;  // the context, the number of extents
 constexpr uint64_t extended_extent_bytes = 16;
 
-template <std::unsigned_integral T>
-T load_at(std::span<const std::byte> bytes, size_t at) {
-    return load_be<T>(bytes.subspan(at).first<sizeof(T)>());
-}
-
 bool is_error(Chunk type) {
     return (static_cast<uint16_t>(type) >> 15) != 0;
 }
@@ -100,32 +95,32 @@ ReplyParser::Took ReplyParser::lose(std::string_view why) {
 ReplyParser::Took ReplyParser::take_header() {
     const auto bytes = rx();
     if (bytes.size() < magic_bytes) return Took::nothing;
-    const auto magic = load_at<uint32_t>(bytes, 0);
+    const auto magic = load_be<uint32_t>(bytes, 0);
     uint32_t error = 0;
     if (magic == simple_reply_magic && form_ != ReplyForm::extended) {
         if (bytes.size() < simple_reply_bytes) return Took::nothing;
-        error = load_at<uint32_t>(bytes, 4);
+        error = load_be<uint32_t>(bytes, 4);
         head_ = {.flags = chunk_flag::done,
                  .type = Chunk::none,
-                 .cookie = load_at<uint64_t>(bytes, 8),
+                 .cookie = load_be<uint64_t>(bytes, 8),
                  .bytes = 0};
         rx_begin_ += simple_reply_bytes;
     } else if (magic == structured_reply_magic && form_ == ReplyForm::structured) {
         if (bytes.size() < structured_reply_bytes) return Took::nothing;
-        head_.bytes = load_at<uint32_t>(bytes, 16);
+        head_.bytes = load_be<uint32_t>(bytes, 16);
         rx_begin_ += structured_reply_bytes;
     } else if (magic == extended_reply_magic && form_ == ReplyForm::extended) {
         if (bytes.size() < extended_reply_bytes) return Took::nothing;
-        head_.bytes = load_at<uint64_t>(bytes, 24);
+        head_.bytes = load_be<uint64_t>(bytes, 24);
         rx_begin_ += extended_reply_bytes;
     } else {
         return lose("the server's answer has a wrong magic number");
     }
     const bool simple = magic == simple_reply_magic;
     if (!simple) {
-        head_.flags = load_at<uint16_t>(bytes, 4);
-        head_.type = Chunk{load_at<uint16_t>(bytes, 6)};
-        head_.cookie = load_at<uint64_t>(bytes, 8);
+        head_.flags = load_be<uint16_t>(bytes, 4);
+        head_.type = Chunk{load_be<uint16_t>(bytes, 6)};
+        head_.cookie = load_be<uint64_t>(bytes, 8);
     }
     reply_ = owed_.find(head_.cookie);
     if (reply_ == nullptr) return lose("the server answers a request that was not sent");
@@ -199,14 +194,14 @@ ReplyParser::Took ReplyParser::take_fields() {
     if (is_error(head_.type)) return take_error();
     rx_begin_ += fields_;
     if (head_.type == Chunk::offset_data) {
-        return begin_data(load_at<uint64_t>(bytes, 0), head_.bytes - data_fields, true);
+        return begin_data(load_be<uint64_t>(bytes, 0), head_.bytes - data_fields, true);
     }
     if (head_.type == Chunk::offset_hole) {
-        const auto length = load_at<uint32_t>(bytes, 8);
+        const auto length = load_be<uint32_t>(bytes, 8);
         if (length == 0) return lose("the server sends a hole without a length");
-        return begin_data(load_at<uint64_t>(bytes, 0), length, false);
+        return begin_data(load_be<uint64_t>(bytes, 0), length, false);
     }
-    if (load_at<uint32_t>(bytes, 0) != allocation_id_ || reply_->has_status) {
+    if (load_be<uint32_t>(bytes, 0) != allocation_id_ || reply_->has_status) {
         return lose("the server sends a status that was not asked");
     }
     reply_->has_status = true;
@@ -217,8 +212,8 @@ ReplyParser::Took ReplyParser::take_fields() {
 
 ReplyParser::Took ReplyParser::take_error() {
     const auto bytes = rx().first(fields_);
-    const auto error = load_at<uint32_t>(bytes, 0);
-    const uint64_t text = load_at<uint16_t>(bytes, 4);
+    const auto error = load_be<uint32_t>(bytes, 0);
+    const uint64_t text = load_be<uint16_t>(bytes, 4);
     rx_begin_ += fields_;
     if (error == 0) return lose("the server sends an error without a number");
     if (text > head_.bytes - error_fields) return lose("the server's error has a wrong length");
@@ -281,8 +276,8 @@ ReplyParser::Took ReplyParser::take_extents() {
 // for an impossible one.
 bool ReplyParser::take_extent() {
     const bool extended = form_ == ReplyForm::extended;
-    const uint64_t bytes = extended ? load_at<uint64_t>(rx(), 0) : load_at<uint32_t>(rx(), 0);
-    const uint64_t flags = extended ? load_at<uint64_t>(rx(), 8) : load_at<uint32_t>(rx(), 4);
+    const uint64_t bytes = extended ? load_be<uint64_t>(rx(), 0) : load_be<uint32_t>(rx(), 0);
+    const uint64_t flags = extended ? load_be<uint64_t>(rx(), 8) : load_be<uint32_t>(rx(), 4);
     if (bytes == 0) return false;
     const uint64_t wanted = std::min(bytes, reply_->request.length - reply_->covered);
     if (reply_->extents == nullptr || reply_->extents->full() || wanted == 0) return true;

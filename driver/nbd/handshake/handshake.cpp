@@ -76,7 +76,7 @@ void Handshake::expect(State state, size_t bytes, bool keep) {
 Step Handshake::take_client_flags() {
     assert(state_ == State::client_flags);
     assert(in_.size() == client_flags_bytes);
-    const auto flags = get<uint32_t>(in_, 0);
+    const auto flags = load_be<uint32_t>(in_, 0);
     if ((flags & ~(client_flag::fixed_newstyle | client_flag::no_zeroes)) != 0) {
         return close(fmt::format("client flags {:#x} contain one that was not offered", flags));
     }
@@ -96,9 +96,9 @@ bool Handshake::too_many_options() const {
 Step Handshake::take_option_header() {
     assert(state_ == State::option_header);
     assert(in_.size() == option_header_bytes);
-    const auto magic = get<uint64_t>(in_, 0);
-    option_ = Option{get<uint32_t>(in_, 8)};
-    option_bytes_ = get<uint32_t>(in_, 12);
+    const auto magic = load_be<uint64_t>(in_, 0);
+    option_ = Option{load_be<uint32_t>(in_, 8)};
+    option_bytes_ = load_be<uint32_t>(in_, 12);
     const auto number = static_cast<uint32_t>(option_);
 
     if (magic != option_magic) {

@@ -36,7 +36,7 @@ void note_wish(InfoQuestion& question, Info wish) {
 // Removes a string with its length from the front.
 Result<std::string_view, const char*> take_string(std::span<const std::byte>& from) {
     if (from.size() < sizeof(uint32_t)) return too_short;
-    const size_t bytes = get<uint32_t>(from, 0);
+    const size_t bytes = load_be<uint32_t>(from, 0);
     from = from.subspan(sizeof(uint32_t));
     if (bytes > from.size()) return too_short;
     const std::string_view text = as_text(from.first(bytes));
@@ -51,7 +51,7 @@ Result<InfoQuestion, const char*> parse_info_question(std::span<const std::byte>
     const auto name = take_string(data);
     if (!name) return name.error();
     if (data.size() < sizeof(uint16_t)) return too_short;
-    const size_t wishes = get<uint16_t>(data, 0);
+    const size_t wishes = load_be<uint16_t>(data, 0);
     data = data.subspan(sizeof(uint16_t));
     if (data.size() != wishes * sizeof(uint16_t)) return wrong_length;
 
@@ -59,7 +59,7 @@ Result<InfoQuestion, const char*> parse_info_question(std::span<const std::byte>
     for (size_t i = 0; i < wishes; ++i) {
         const size_t at = i * sizeof(uint16_t);
         assert(at + sizeof(uint16_t) <= data.size());
-        note_wish(question, Info{get<uint16_t>(data, at)});
+        note_wish(question, Info{load_be<uint16_t>(data, at)});
     }
     return question;
 }
@@ -68,7 +68,7 @@ Result<ContextQuestion, const char*> parse_context_question(std::span<const std:
     const auto name = take_string(data);
     if (!name) return name.error();
     if (data.size() < sizeof(uint32_t)) return too_short;
-    const uint32_t queries = get<uint32_t>(data, 0);
+    const uint32_t queries = load_be<uint32_t>(data, 0);
     data = data.subspan(sizeof(uint32_t));
     ContextQuestion question{.exp = *name, .any_query = queries > 0};
     // Each query takes at least four bytes of the data, so a large count ends early.

@@ -17,12 +17,6 @@
 
 namespace blkscope::nbd {
 
-/// The number at `at`. The caller has checked the size.
-template <std::unsigned_integral T>
-T get(std::span<const std::byte> from, size_t at) {
-    return load_be<T>(from.subspan(at).first<sizeof(T)>());
-}
-
 [[nodiscard]] inline std::string_view as_text(std::span<const std::byte> bytes) {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
