@@ -49,8 +49,8 @@ double Digest::quantile(double q, double min, double max) const {
     if (q >= 1 && !std::isnan(max)) return max;
     const double rank = q * static_cast<double>(samples());
     const std::vector<Answer> all = answers(min, max);
-    const auto after = std::find_if(all.begin(), all.end(),
-                                    [&](const Answer& answer) { return rank <= answer.to; });
+    const auto after =
+        std::ranges::find_if(all, [&](const Answer& answer) { return rank <= answer.to; });
     if (after == all.end()) return all.back().value;
     if (after == all.begin() || rank >= after->from) return after->value;
     const Answer& before = *(after - 1);
@@ -61,8 +61,8 @@ double Digest::quantile(double q, double min, double max) const {
 double Digest::cdf(double x, double min, double max) const {
     const auto count = static_cast<double>(samples());
     const std::vector<Answer> all = answers(min, max);
-    const auto above = std::find_if(all.begin(), all.end(),
-                                    [&](const Answer& answer) { return answer.value > x; });
+    const auto above =
+        std::ranges::find_if(all, [&](const Answer& answer) { return answer.value > x; });
     if (above == all.end()) return 1;
     if (above == all.begin()) return 0;
     const Answer& below = *(above - 1);

@@ -226,8 +226,8 @@ class Images {
 
   private:
     Image& find_or_make(const struct stat& is) {
-        const auto found = std::find_if(images_.begin(), images_.end(),
-                                        [&](const auto& image) { return image->is(is); });
+        const auto found =
+            std::ranges::find_if(images_, [&](const auto& image) { return image->is(is); });
         if (found != images_.end()) return **found;
         return *images_.emplace_back(std::make_unique<Image>(is));
     }

@@ -31,8 +31,7 @@ bool FaultRules::has(uint32_t id) const {
 }
 
 bool FaultRules::remove(uint32_t id) {
-    const auto at = std::find_if(entries_.begin(), entries_.end(),
-                                 [&](const Entry& entry) { return entry.id == id; });
+    const auto at = std::ranges::find(entries_, id, &Entry::id);
     if (at == entries_.end()) return false;
     entries_.erase(at);
     return true;

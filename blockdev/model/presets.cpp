@@ -43,8 +43,7 @@ std::span<const Preset> limit_presets() {
 }
 
 const Preset* find_model_preset(std::string_view name) {
-    const auto* at = std::find_if(models.begin(), models.end(),
-                                  [&](const Preset& preset) { return preset.name == name; });
+    const auto* at = std::ranges::find(models, name, &Preset::name);
     if (at == models.end()) return nullptr;
     assert(!at->spec.empty());
     return at;

@@ -159,7 +159,8 @@ class Sender final : public Alarm {
         arrived_ = ring_.now();
         device_.strategy(request);
         // Requests may wait for tokens while places are free.
-        const uint64_t places_lacking = in_device() - std::min<uint64_t>(in_device(), setting_.queue_depth);
+        const uint64_t places_lacking =
+            in_device() - std::min<uint64_t>(in_device(), setting_.queue_depth);
         waiting_ = std::max<uint64_t>(places_lacking, device_.io().wcnt);
     }
 
@@ -258,8 +259,7 @@ std::vector<Moment> moments_of(const std::vector<trace::Request>& requests) {
         moments.push_back({each.started, Moment::Kind::started, i});
         moments.push_back({each.finished, Moment::Kind::ended, i});
     }
-    std::stable_sort(moments.begin(), moments.end(),
-                     [](const Moment& one, const Moment& other) { return one.at < other.at; });
+    std::ranges::stable_sort(moments, {}, &Moment::at);
     return moments;
 }
 

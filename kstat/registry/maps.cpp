@@ -17,8 +17,7 @@ namespace {
 
 bool is_pair_of(const std::vector<Field>& fields, std::string_view name) {
     if (name == "crtime" || name == "snaptime") return true;
-    return std::any_of(fields.begin(), fields.end(),
-                       [name](const Field& field) { return field.name == name; });
+    return std::ranges::find(fields, name, &Field::name) != fields.end();
 }
 
 std::string_view first_segment(std::string_view rest) {
@@ -107,10 +106,9 @@ void ignore_lock(Entry& entry) {
 }
 
 bool same_names_and_types(const std::vector<Field>& one, const std::vector<Field>& other) {
-    return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                      [](const Field& left, const Field& right) {
-                          return left.name == right.name && left.type == right.type;
-                      });
+    return std::ranges::equal(one, other, [](const Field& left, const Field& right) {
+        return left.name == right.name && left.type == right.type;
+    });
 }
 
 }  // namespace

@@ -49,8 +49,7 @@ Adaptation::Adaptation(Device& device, const ExportConfig& config)
 }
 
 void Adaptation::compare_faults(const Behaviour& now) {
-    faults_differ_ = !std::equal(now.faults.begin(), now.faults.end(), wanted_.faults.begin(),
-                                 wanted_.faults.end(), same_rule);
+    faults_differ_ = !std::ranges::equal(now.faults, wanted_.faults, same_rule);
     if (!faults_differ_) return;
     if (wanted_.faults.empty()) changes_.emplace_back("no faults");
     for (const model::FaultRule& rule : wanted_.faults) changes_.push_back("fault " + rule.text());

@@ -264,9 +264,7 @@ void ControlSocket::Loop::take_answers() {
         answers.swap(shared_->answers);
     }
     for (const auto& [number, line] : answers) {
-        const auto found = std::find_if(
-            clients_.begin(), clients_.end(),
-            [&, wanted = number](const ControlClient& one) { return one.number == wanted; });
+        const auto found = std::ranges::find(clients_, number, &ControlClient::number);
         if (found == clients_.end()) continue;  // closed meanwhile
         found->asked = false;
         found->idle_at = Clock::now() + control_idle_max;

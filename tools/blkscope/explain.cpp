@@ -229,8 +229,7 @@ std::string explanation_text(const Explanation& what) {
     if (what.upstream && what.upstream->word == "changed") {
         return text + "\nThe upstream has changed: all requests fail until a reload.\n";
     }
-    const Part& most = *std::max_element(parts.begin(), parts.end(),
-                                         [](const Part& a, const Part& b) { return a.ns < b.ns; });
+    const Part& most = *std::ranges::max_element(parts, {}, &Part::ns);
     return text + fmt::format("\nMost of the time, {:.0f} %, is {}: {}.\n",
                               all > 0 ? most.ns / all * 100 : 0, most.name, most.advice);
 }

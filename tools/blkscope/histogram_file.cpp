@@ -7,7 +7,6 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <charconv>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -15,6 +14,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "base/decimal.hpp"
 #include "base/descriptor.hpp"
 #include "base/throw_errno.hpp"
 #include "tools/program/foreign_json.hpp"
@@ -67,14 +67,11 @@ uint64_t count_of(const json& value) {
 void add_bins(Sum& sum, const json& bins) {
     if (!bins.is_object()) throw std::invalid_argument("fio's bins are no object");
     for (const auto& [name, count] : bins.items()) {
-        uint64_t middle = 0;
-        const char* end = name.data() + name.size();
-        const auto [at, error] = std::from_chars(name.data(), end, middle);
-        if (at != end || error != std::errc{}) {
-            throw std::invalid_argument("fio's bin '" + name + "' is no number");
-        }
-        const unsigned shift = middle < 128 ? 0 : static_cast<unsigned>(std::bit_width(middle)) - 7;
-        const uint64_t from = middle >> shift << shift;
+        const auto middle = decimal<uint64_t>(name);
+        if (!middle) throw std::invalid_argument("fio's bin '" + name + "' is no number");
+        const unsigned shift =
+            *middle < 128 ? 0 : static_cast<unsigned>(std::bit_width(*middle)) - 7;
+        const uint64_t from = *middle >> shift << shift;
         const auto from_ns = static_cast<double>(from);
         sum.add(from_ns, from_ns + static_cast<double>(uint64_t{1} << shift), count_of(count));
     }

@@ -125,9 +125,7 @@ std::vector<trace::Request> in_order_of_the_device(const trace::Trace& trace, ui
         check_request(i, trace.requests[i], size_bytes);
         if (moment_in_device(trace.requests[i]) > 0) requests.push_back(trace.requests[i]);
     }
-    std::stable_sort(requests.begin(), requests.end(), [](const auto& one, const auto& other) {
-        return moment_in_device(one) < moment_in_device(other);
-    });
+    std::ranges::stable_sort(requests, {}, moment_in_device);
     if (requests.empty()) throw std::invalid_argument("there are no requests");
     const hrtime_t first = moment_in_device(requests.front());
     const auto is_late = [&](const trace::Request& each) {

@@ -37,8 +37,7 @@ nbd::Server::Options server_options(const ServiceConfig& config) {
 }
 
 const ExportConfig* find(const ServiceConfig& config, const std::string& name) {
-    const auto found = std::find_if(config.exports.begin(), config.exports.end(),
-                                    [&](const ExportConfig& exp) { return exp.name == name; });
+    const auto found = std::ranges::find(config.exports, name, &ExportConfig::name);
     return found == config.exports.end() ? nullptr : &*found;
 }
 
@@ -196,8 +195,7 @@ std::vector<Service::Listening> Service::listen_on_new(const std::vector<ListenA
     try {
         for (const ListenAddress& address : wanted) {
             const bool known =
-                std::any_of(listening_.begin(), listening_.end(),
-                            [&](const Listening& old) { return old.first == address; });
+                std::ranges::find(listening_, address, &Listening::first) != listening_.end();
             if (!known) opened.emplace_back(address, listen(address));
         }
     } catch (...) {

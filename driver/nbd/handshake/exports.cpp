@@ -72,8 +72,7 @@ Exports::Exports(std::vector<ExportInfo> list, bool may_be_listed)
 }
 
 std::optional<size_t> Exports::find(std::string_view name) const {
-    const auto named =
-        std::find_if(begin(), end(), [&](const auto& exp) { return exp.name == name; });
+    const auto named = std::ranges::find(list_, name, &ExportInfo::name);
     if (named != end()) return static_cast<size_t>(named - begin());
     return name.empty() ? default_ : std::nullopt;
 }

@@ -66,9 +66,7 @@ void Workers::start() {
 
 // Each export gets a new worker up to the limit, then the worker with the fewest exports.
 Worker& Workers::for_export() {
-    const auto fewest =
-        std::min_element(workers_.begin(), workers_.end(),
-                         [](const auto& a, const auto& b) { return a->exports() < b->exports(); });
+    const auto fewest = std::ranges::min_element(workers_, {}, &Worker::exports);
     const bool idle = fewest != workers_.end() && (*fewest)->exports() == 0;
     if (idle || (fewest != workers_.end() && workers_.size() >= options_.count_max)) {
         return **fewest;
@@ -82,9 +80,7 @@ Worker& Workers::for_client(const Export& exp) {
     assert(started_);
     assert(!workers_.empty());
     if (exp.worker.connections() == 0 || !exp.device.backing().shareable()) return exp.worker;
-    const auto fewest = std::min_element(
-        workers_.begin(), workers_.end(),
-        [](const auto& a, const auto& b) { return a->connections() < b->connections(); });
+    const auto fewest = std::ranges::min_element(workers_, {}, &Worker::connections);
     assert(fewest != workers_.end());
     if ((*fewest)->connections() > 0 && workers_.size() < options_.count_max) {
         try {
@@ -193,13 +189,12 @@ void Workers::close_socket(int socket) {
 
 bool Workers::stop(std::optional<std::chrono::steady_clock::time_point> deadline) {
     for (const auto& worker : workers_) worker->stop();
-    return std::all_of(workers_.begin(), workers_.end(),
-                       [&](const auto& worker) { return worker->join(deadline); });
+    return std::ranges::all_of(workers_,
+                               [&](const auto& worker) { return worker->join(deadline); });
 }
 
 bool Workers::all_flushed() const {
-    return std::all_of(workers_.begin(), workers_.end(),
-                       [](const auto& worker) { return worker->all_flushed(); });
+    return std::ranges::all_of(workers_, &Worker::all_flushed);
 }
 
 }  // namespace blkscope::nbd
