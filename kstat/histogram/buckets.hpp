@@ -110,6 +110,11 @@ class Buckets {
     /// False for a linear histogram without an upper bound, whose array grows with its values.
     constexpr bool is_bounded() const { return type_ != KSTAT2_NVHIST_LINEAR || range_max_ != 0; }
 
+    /// Whether the range and the stepping mean anything for this type.
+    constexpr bool is_ranged() const {
+        return type_ == KSTAT2_NVHIST_LINEAR || type_ == KSTAT2_NVHIST_LOG10_LIN;
+    }
+
     /// The bucket of `value`; below count().
     constexpr uint32_t index(uint64_t value) const {
         switch (type_) {

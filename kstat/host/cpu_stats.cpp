@@ -180,55 +180,49 @@ void CpuStats::list(std::vector<Entry>& entries) {
         if (has_vm) {
             kstat_t vm = header("cpu", cpu, "vm", "misc", KSTAT_TYPE_NAMED);
             hold_records(vm, vm_records().size());
-            entries.push_back({vm, [this, cpu] { return read_vm(cpu); }});
+            entries.push_back({vm, [this, cpu] { return read(cpu, &CpuStats::read_vm); }});
         }
         kstat_t sys = header("cpu", cpu, "sys", "misc", KSTAT_TYPE_NAMED);
         hold_records(sys, sys_records().size());
-        entries.push_back({sys, [this, cpu] { return read_sys(cpu); }});
+        entries.push_back({sys, [this, cpu] { return read(cpu, &CpuStats::read_sys); }});
         kstat_t levels = header("cpu", cpu, "intrstat", "misc", KSTAT_TYPE_NAMED);
         hold_records(levels, size_t{2} * interrupt_levels);
-        entries.push_back({levels, [this, cpu] { return read_levels(cpu); }});
+        entries.push_back({levels, [this, cpu] { return read(cpu, &CpuStats::read_levels); }});
         const std::string name = "cpu_stat" + std::to_string(cpu);
         kstat_t all = header("cpu_stat", cpu, name, "misc", KSTAT_TYPE_RAW);
         all.ks_data_size = cpu_stat_words * sizeof(uint32_t);
         all.ks_ndata = static_cast<uint_t>(all.ks_data_size);
-        entries.push_back({all, [this, cpu] { return read_raw(cpu); }});
+        entries.push_back({all, [this, cpu] { return read(cpu, &CpuStats::read_raw); }});
     }
 }
 
-std::optional<Data> CpuStats::read_sys(int cpu) {
-    bool is_first = false;
-    if (!is_online(cpu, is_first)) return std::nullopt;
-    Sys sys = count_sys(cpu);
-    if (is_first) count_whole_machine(sys);
-    return named(sys_records(), sys, files_.get(stat_path).taken);
+std::optional<Data> CpuStats::read(int cpu, Data (CpuStats::*how)(int cpu, bool is_first)) {
+    const std::vector<int> online = online_cpus(files_);
+    if (!std::ranges::binary_search(online, cpu)) return std::nullopt;
+    return (this->*how)(cpu, online.front() == cpu);
 }
 
-std::optional<Data> CpuStats::read_vm(int cpu) {
-    bool is_first = false;
-    if (!is_online(cpu, is_first)) return std::nullopt;
+Data CpuStats::read_sys(int cpu, bool is_first) {
+    return named(sys_records(), count_sys(cpu, is_first), files_.get(stat_path).taken);
+}
+
+Data CpuStats::read_vm(int /*cpu*/, bool is_first) {
     return named(vm_records(), is_first ? count_vm() : Vm{}, files_.get(vmstat_path).taken);
 }
 
-std::optional<Data> CpuStats::read_raw(int cpu) {
-    bool is_first = false;
-    if (!is_online(cpu, is_first)) return std::nullopt;
-    Sys sys = count_sys(cpu);
-    if (is_first) count_whole_machine(sys);
+Data CpuStats::read_raw(int cpu, bool is_first) {
     std::vector<uint32_t> words;
-    append_words(words, raw_records(), sys);
+    append_words(words, raw_records(), count_sys(cpu, is_first));
     append_words(words, vm_records(), is_first ? count_vm() : Vm{});
     assert(words.size() == cpu_stat_words);
     const auto bytes = std::as_bytes(std::span(words));
-    return Data{files_.get(stat_path).taken,
-                static_cast<uint_t>(bytes.size()),
-                {bytes.begin(), bytes.end()}};
+    return {files_.get(stat_path).taken,
+            static_cast<uint_t>(bytes.size()),
+            {bytes.begin(), bytes.end()}};
 }
 
 // Interrupts on Linux have no levels: all values are 0.
-std::optional<Data> CpuStats::read_levels(int cpu) {
-    bool is_first = false;
-    if (!is_online(cpu, is_first)) return std::nullopt;
+Data CpuStats::read_levels(int /*cpu*/, bool /*is_first*/) {
     host::Records records;
     for (int level = 1; level <= interrupt_levels; ++level) {
         const std::string name = "level-" + std::to_string(level);
@@ -238,13 +232,7 @@ std::optional<Data> CpuStats::read_levels(int cpu) {
     return records.finish(gethrtime());
 }
 
-bool CpuStats::is_online(int cpu, bool& is_first) {
-    const std::vector<int> online = online_cpus(files_);
-    is_first = !online.empty() && online.front() == cpu;
-    return std::ranges::binary_search(online, cpu);
-}
-
-CpuStats::Sys CpuStats::count_sys(int cpu) {
+CpuStats::Sys CpuStats::count_sys(int cpu, bool is_first) {
     const Ticks ticks = ticks_of(files_.get(stat_path).text, cpu);
     const uint64_t tick = ns_per_tick();
     Sys sys{};
@@ -263,6 +251,7 @@ CpuStats::Sys CpuStats::count_sys(int cpu) {
     auto schedstat = rest_of_line(files_.get("/proc/schedstat").text, cpu_key(cpu)).value_or("");
     for (int skipped = 0; skipped < 3; ++skipped) take_word(schedstat);
     sys.went_idle = to_number(take_word(schedstat)).value_or(0);
+    if (is_first) count_whole_machine(sys);
     return sys;
 }
 

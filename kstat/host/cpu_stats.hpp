@@ -45,16 +45,17 @@ class CpuStats {
     static const std::vector<Record<Vm>>& vm_records();
     static const std::vector<Record<Sys>>& raw_records();
 
-    std::optional<Data> read_sys(int cpu);
-    std::optional<Data> read_vm(int cpu);
-    std::optional<Data> read_raw(int cpu);
-    std::optional<Data> read_levels(int cpu);
+    // Nothing if the processor is not online. The first one has the counts of the whole machine.
+    std::optional<Data> read(int cpu, Data (CpuStats::*how)(int cpu, bool is_first));
+    Data read_sys(int cpu, bool is_first);
+    Data read_vm(int cpu, bool is_first);
+    Data read_raw(int cpu, bool is_first);
+    Data read_levels(int cpu, bool is_first);
 
-    Sys count_sys(int cpu);
+    Sys count_sys(int cpu, bool is_first);
     void count_whole_machine(Sys& sys);
     Vm count_vm();
     static Vm parse_vm(std::string_view vmstat);
-    bool is_online(int cpu, bool& is_first);
     std::map<int, Interrupts> count_interrupts();
 
     Files& files_;

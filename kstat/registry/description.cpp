@@ -16,10 +16,6 @@ class Hash {
     size_t hash_ = 0xcbf29ce484222325;  // FNV-1a, a word at a time
 };
 
-bool is_ranged(const Buckets& shape) {
-    return shape.type() == KSTAT2_NVHIST_LINEAR || shape.type() == KSTAT2_NVHIST_LOG10_LIN;
-}
-
 }  // namespace
 
 size_t DescriptionHash::operator()(const Description& description) const {
@@ -35,7 +31,7 @@ size_t DescriptionHash::operator()(const Description& description) const {
 size_t ShapeHash::operator()(const Buckets& shape) const {
     Hash hash;
     hash.add(static_cast<size_t>(shape.type()));
-    if (is_ranged(shape)) {
+    if (shape.is_ranged()) {
         hash.add(shape.range_min());
         hash.add(shape.range_max());
         hash.add(shape.stepping());
@@ -45,7 +41,7 @@ size_t ShapeHash::operator()(const Buckets& shape) const {
 
 bool SameShape::operator()(const Buckets& one, const Buckets& other) const {
     if (one.type() != other.type()) return false;
-    if (!is_ranged(one)) return true;
+    if (!one.is_ranged()) return true;
     return one.range_min() == other.range_min() && one.range_max() == other.range_max() &&
            one.stepping() == other.stepping();
 }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/clock.hpp"
+#include "base/seqlock.hpp"
 #include "kstat/registry/data_lock.hpp"
 #include "kstat/registry/queues.hpp"
 #include "kstat/registry/report.hpp"
@@ -15,13 +16,6 @@
 
 namespace blkscope::kstat2 {
 namespace {
-
-// Loads a field that a provider may be changing. Without ks2_lock there is no order between pairs,
-// but each number is whole.
-template <class T>
-T observe(const T& field) {
-    return std::atomic_ref(const_cast<T&>(field)).load(std::memory_order_acquire);
-}
 
 std::string text_of(const kstat2_named_str_t& string) {
     if (string.ptr == nullptr) return {};
@@ -42,6 +36,8 @@ Value empty_value(uint8_t type) {
 }
 
 // Copies pairs until they are more than a reply may hold.
+// A provider may be changing the fields. Without ks2_lock there is no order between pairs, but each
+// number is whole.
 class Copy {
   public:
     bool add(const kstat2_named_t& pair, uint8_t type, Value& value) {

@@ -44,8 +44,7 @@ void attach_histogram(Entry& entry, const WantedHistogram& wanted, Commons& comm
     const auto pairs = entry.pairs();
     entry.histogram =
         std::make_unique<Histogram>(commons.shapes.share(shape), wanted.own, pairs[0]);
-    const bool ranged =
-        shape.type() == KSTAT2_NVHIST_LINEAR || shape.type() == KSTAT2_NVHIST_LOG10_LIN;
+    const bool ranged = shape.is_ranged();
     pairs[1].value.integer = shape.type();
     pairs[2].value.integer = ranged ? shape.range_min() : 0;
     pairs[3].value.integer = ranged ? shape.range_max() : 0;
