@@ -47,8 +47,7 @@ ClientLine line_of(kstat_ctl_t* chain, const iostat::Device* before, const iosta
     ClientLine line{.device = disk_of(now) + now.at_provider,
                     .client = now.name.substr(now.name.find(',') + 1),
                     .connections = "-",
-                    .figures = iostat::figures(before, now, reader_options()),
-                    .who = {}};
+                    .figures = iostat::figures(before, now, reader_options())};
     kstat_t* info = iostat::read_beside(chain, now, "info");
     if (info == nullptr) return line;  // the client has closed meanwhile
     if (const auto connections = program::number_record(info, "connections")) {

@@ -23,7 +23,7 @@ struct ClientLine {
     std::string client;  // client-1
     std::string connections;
     iostat::Figures figures{};
-    std::string who;
+    std::string who = {};
 };
 
 /// The table: for each device its clients, the busiest first. A client's share is its part of the

@@ -137,7 +137,7 @@ namespace {
 struct ControlClient {
     uint64_t number = 0;
     Descriptor socket;
-    nbd::Peer who;
+    nbd::Peer who = {};
     std::string in = {};        // received, and not yet asked
     std::string out = {};       // not yet sent
     bool asked = false;         // the control thread has a line of this client
@@ -241,7 +241,6 @@ void ControlSocket::Loop::accept() {
 void ControlSocket::Loop::welcome(Descriptor socket) {
     ControlClient client{.number = ++last_number_,
                          .socket = std::move(socket),
-                         .who = {},
                          .idle_at = Clock::now() + control_idle_max};
     client.who = nbd::Peer::of(client.socket.get());
     const bool allowed = client.who.kind == nbd::Peer::Kind::process &&

@@ -88,12 +88,11 @@ kstat2_nv_hist_type_t type_of(const std::string& name) {
 // Null is a histogram that was empty.
 iostat::Histogram histogram_from(const json& object) {
     if (object.is_null()) {
-        return {.shape = {KSTAT2_NVHIST_LOG2, 0, 0, 0}, .counts = {}, .unit = "ns"};
+        return {.shape = {KSTAT2_NVHIST_LOG2, 0, 0, 0}, .unit = "ns"};
     }
     iostat::Histogram histogram{
         .shape = {type_of(text_of(object, "type")), number_of(object, "range_min"),
                   number_of(object, "range_max"), number_of(object, "stepping")},
-        .counts = {},
         .unit = text_of(object, "unit")};
     const json& counts = member(object, "counts");
     if (!counts.is_array() || histogram.shape.why_invalid() != nullptr ||

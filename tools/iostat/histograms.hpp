@@ -30,8 +30,8 @@ static_assert(histogram_types.size() == KSTAT2_NVHIST_LOG10_LIN + 1);
 
 struct Histogram {
     kstat2::Buckets shape;
-    std::vector<uint64_t> counts;  // may be shorter than the shape; missing counts are 0
-    std::string unit;              // of the values: ns, bytes; empty if unknown
+    std::vector<uint64_t> counts = {};  // may be shorter than the shape; missing counts are 0
+    std::string unit;                   // of the values: ns, bytes; empty if unknown
     hrtime_t crtime = 0;
     std::optional<uint64_t> sum = {};  // of the values, if the provider has it
 

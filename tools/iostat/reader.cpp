@@ -25,16 +25,11 @@ Device device_of(const kstat_t* ksp, Kind kind) {
                   .instance = ksp->ks_instance,
                   .name = field_text(ksp->ks_name),
                   .provider = program::provider_of(*ksp),
-                  .at_provider = {},
                   .kid = ksp->ks_kid,
                   .kind = kind,
                   .crtime = ksp->ks_crtime,
                   .snaptime = ksp->ks_snaptime,
-                  .io = *static_cast<const kstat_io_t*>(ksp->ks_data),
-                  .errors = {},
-                  .mount_point = {},
-                  .device_id = {},
-                  .histograms = {}};
+                  .io = *static_cast<const kstat_io_t*>(ksp->ks_data)};
 }
 
 // Disks of one name, and all that belongs to them, get their providers' numbers. Providers of one run

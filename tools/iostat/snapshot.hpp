@@ -33,11 +33,11 @@ struct Device {
     hrtime_t crtime = 0;
     hrtime_t snaptime = 0;
     kstat_io_t io{};
-    ErrorRecords errors;      // empty: the device has no error kstat
-    int members = 1;          // number of devices in the sum
-    std::string mount_point;  // with -m, for a disk of this machine; else empty
-    std::string device_id;    // with -i, for a disk of this machine; else empty
-    Histograms histograms;    // with -w, -L or -q; empty for a sum of several
+    ErrorRecords errors = {};      // empty: the device has no error kstat
+    int members = 1;               // number of devices in the sum
+    std::string mount_point = {};  // with -m, for a disk of this machine; else empty
+    std::string device_id = {};    // with -i, for a disk of this machine; else empty
+    Histograms histograms = {};    // with -w, -L or -q; empty for a sum of several
 };
 
 using Snapshot = std::vector<Device>;

@@ -37,9 +37,7 @@ Reading header_of(const kstat_t& ksp) {
             .instance = ksp.ks_instance,
             .name = field_text(ksp.ks_name),
             .kstat_class = field_text(ksp.ks_class),
-            .type = ksp.ks_type,
-            .snaptime = 0,
-            .statistics = {}};
+            .type = ksp.ks_type};
 }
 
 }  // namespace

@@ -29,8 +29,7 @@ std::optional<Figures> by_digest(const Variable& variable) {
     Figures figures{.count = *variable.count,
                     .mean = mean(as_double(variable.sum), *variable.count),
                     .min = as_double(variable.min),
-                    .max = as_double(variable.max),
-                    .quantiles = {}};
+                    .max = as_double(variable.max)};
     for (const Quantile& quantile : variable.quantiles) {
         const auto* const place = std::ranges::find(quantile_names, quantile.name);
         if (place == quantile_names.end()) continue;
@@ -42,9 +41,7 @@ std::optional<Figures> by_digest(const Variable& variable) {
 Figures by_histogram(const iostat::Histogram& histogram) {
     Figures figures{.count = histogram.count(),
                     .mean = mean(as_double(histogram.sum), histogram.count()),
-                    .min = {},
-                    .max = as_double(iostat::percentile(histogram, kstat2::whole)),
-                    .quantiles = {}};
+                    .max = as_double(iostat::percentile(histogram, kstat2::whole))};
     for (size_t i = 0; i < shares.size(); ++i) {
         figures.quantiles[i] = as_double(iostat::percentile(histogram, shares[i]));
     }

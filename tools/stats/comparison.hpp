@@ -35,10 +35,10 @@ constexpr std::array<std::string_view, 4> quantile_names{"p50", "p90", "p99", "p
 /// none.
 struct Figures {
     uint64_t count = 0;
-    std::optional<double> mean;
-    std::optional<double> min;
-    std::optional<double> max;
-    std::array<std::optional<double>, quantile_names.size()> quantiles;
+    std::optional<double> mean = {};
+    std::optional<double> min = {};
+    std::optional<double> max = {};
+    std::array<std::optional<double>, quantile_names.size()> quantiles = {};
 };
 
 struct Row {

@@ -135,12 +135,7 @@ Span bucket_span(const std::vector<uint64_t>& bounds, size_t bucket) {
 }
 
 Heatmaps heatmaps(const History& history, int columns, int rows) {
-    Heatmaps maps{.columns = std::max(columns, 0),
-                  .rows = std::max(rows, 0),
-                  .span = {},
-                  .most = 0,
-                  .wait = {},
-                  .service = {}};
+    Heatmaps maps{.columns = std::max(columns, 0), .rows = std::max(rows, 0)};
     maps.span = span_of(history, maps.columns);
     for (Map* map : {&maps.wait, &maps.service}) {
         map->counts.assign(static_cast<size_t>(maps.columns) * static_cast<size_t>(maps.rows), 0);

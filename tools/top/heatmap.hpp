@@ -33,10 +33,10 @@ struct Map {
 struct Heatmaps {
     int columns = 0;
     int rows = 0;
-    Span span;        // the range of all rows together
+    Span span = {};   // the range of all rows together
     double most = 0;  // the largest count in either map
-    Map wait;
-    Map service;
+    Map wait = {};
+    Map service = {};
 
     /// The place of a cell in Map::counts.
     [[nodiscard]] size_t cell(int column, int row) const {

@@ -22,9 +22,9 @@ namespace blkscope::top {
 /// or publishes no histograms.
 struct Column {
     hrtime_t elapsed_ns = 0;
-    Bounds bounds;
-    std::vector<uint64_t> wait;
-    std::vector<uint64_t> service;
+    Bounds bounds = nullptr;
+    std::vector<uint64_t> wait = {};
+    std::vector<uint64_t> service = {};
     std::vector<uint64_t> receive = {};
     std::vector<uint64_t> reply = {};
 };

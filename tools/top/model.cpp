@@ -44,7 +44,7 @@ iostat::Snapshot devices_of(const Look& look) {
 // in that time. For other histograms without an earlier look, the counts have no known time.
 Column column_between(const DeviceLook* before, const DeviceLook& now, hrtime_t last_look,
                       hrtime_t elapsed_ns) {
-    Column column{.elapsed_ns = elapsed_ns, .bounds = nullptr, .wait = {}, .service = {}};
+    Column column{.elapsed_ns = elapsed_ns};
     const Latencies& latencies = now.latencies;
     const bool goes_on = before != nullptr && before->latencies.bounds != nullptr &&
                          before->latencies.crtime == latencies.crtime;
@@ -148,8 +148,7 @@ void Model::age_the_missing(const Look& look, hrtime_t elapsed_ns) {
         if (continued.contains(&tracked)) continue;
         ++tracked.looks_gone;
         tracked.figures = {};
-        tracked.history.add(
-            {.elapsed_ns = elapsed_ns, .bounds = nullptr, .wait = {}, .service = {}});
+        tracked.history.add({.elapsed_ns = elapsed_ns});
     }
     std::erase_if(devices_, [](const Tracked& t) { return t.looks_gone > looks_kept; });
 }

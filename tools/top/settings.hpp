@@ -22,8 +22,8 @@ struct Upstream {
     };
 
     std::string state;
-    std::vector<Count> counts;  // connections, reconnects, resent, losses; orphans, timeouts
-    std::optional<uint64_t> round_trip_ns;
+    std::vector<Count> counts = {};  // connections, reconnects, resent, losses; orphans, timeouts
+    std::optional<uint64_t> round_trip_ns = {};
 
     [[nodiscard]] bool is_connected() const { return state == states.front(); }
 };
@@ -44,7 +44,7 @@ struct LimitBucket {
 
 struct LimitSetting {
     std::string spec;
-    std::vector<LimitBucket> buckets;
+    std::vector<LimitBucket> buckets = {};
 };
 
 struct FaultSetting {

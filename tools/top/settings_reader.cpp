@@ -29,9 +29,7 @@ std::string text_or_dash(kstat_t* ksp, const std::string& name) {
 
 // Without an answer of the upstream there is no round trip yet.
 Upstream upstream_of(kstat_t* ksp) {
-    Upstream upstream{.state = program::word_record(ksp, "state").value_or("-"),
-                      .counts = {},
-                      .round_trip_ns = {}};
+    Upstream upstream{.state = program::word_record(ksp, "state").value_or("-")};
     for (const std::string& name : names_between(ksp, "", "")) {
         const auto value = number_record(ksp, name);
         if (!value) continue;
@@ -53,7 +51,7 @@ ModelSetting model_of(kstat_t* ksp) {
 }
 
 LimitSetting limit_of(kstat_t* ksp) {
-    LimitSetting limit{.spec = text_or_dash(ksp, "spec"), .buckets = {}};
+    LimitSetting limit{.spec = text_or_dash(ksp, "spec")};
     for (const std::string& name : names_between(ksp, "", "_level")) {
         const kstat_named_t* level = program::record_of(ksp, name + "_level", KSTAT_DATA_INT64);
         if (level == nullptr) continue;
