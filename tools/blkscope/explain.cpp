@@ -87,9 +87,8 @@ uint64_t under_way(iostat::Reader& reader, const iostat::Device& device) {
 std::optional<UpstreamState> read_upstream(iostat::Reader& reader, const iostat::Device& device) {
     kstat_t* const upstream = iostat::read_beside(reader.chain(), device, "upstream");
     if (upstream == nullptr) return {};
-    const kstat_named_t* reconnects = program::record_of(upstream, "reconnects", KSTAT_DATA_UINT64);
     return UpstreamState{.word = program::word_record(upstream, "state").value_or("-"),
-                         .reconnects = reconnects == nullptr ? 0 : reconnects->value.ui64};
+                         .reconnects = program::number_record(upstream, "reconnects").value_or(0)};
 }
 
 // The sum of the numbers in records with such a name; 0 without the kstat.

@@ -72,7 +72,7 @@ bool is_export(const kstat_t& ksp) {
 std::string device_name(kstat_ctl_t* chain, const kstat_t& exp) {
     for (const kstat_t* ksp = chain->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
         if (!is_export(*ksp) || ksp == &exp || ksp->ks_instance != exp.ks_instance) continue;
-        return fmt::format("nbd{}@{}", exp.ks_instance, reinterpret_cast<intptr_t>(exp.ks_private));
+        return fmt::format("nbd{}@{}", exp.ks_instance, program::provider_of(exp));
     }
     return fmt::format("nbd{}", exp.ks_instance);
 }

@@ -6,10 +6,6 @@
 
 namespace blkscope::program {
 
-void raise_descriptor_limit() {
-    blkscope::raise_descriptor_limit();
-}
-
 std::string shortage_text(std::string_view program) {
     return fmt::format(
         "{}: {} descriptors are too few; statistics of some providers are left out; see ulimit "

@@ -8,14 +8,12 @@
 #include <variant>
 
 #include "base/descriptor.hpp"
+#include "base/descriptor_limit.hpp"
 #include "tools/program/left_out.hpp"
 #include "tools/program/options.hpp"
 #include "tools/program/print.hpp"
 
 namespace blkscope::program {
-
-/// A reader needs a descriptor for each provider.
-void raise_descriptor_limit();
 
 /// A line about providers that this process had no descriptor for.
 [[nodiscard]] std::string shortage_text(std::string_view program);
@@ -39,7 +37,7 @@ int obey(const Program& program, Parse parse, Run run) {
     };
     occupy_standard_descriptors();
     warn_of_silent_providers(program.name);
-    raise_descriptor_limit();
+    raise_descriptor_limit();  // a reader needs a descriptor for each provider
     try {
         const auto parsed = parse();
         if (const auto* options = std::get_if<0>(&parsed)) return run(*options);
