@@ -128,6 +128,35 @@ TEST_F(Web, TheJsonIsThatOfIostatAndKstat) {
     EXPECT_EQ(json::parse(events.substr(data + 6)).at("schema"), "blockdev.iostat/1");
 }
 
+std::string first_line_of(const std::string& file) {
+    std::string line;
+    std::ifstream in(file);
+    std::getline(in, line);
+    return line;
+}
+
+TEST_F(Web, AFileThatIsNoSocketStays) {
+    const std::string notes = path("notes");
+    std::ofstream(notes) << "kept";
+    EXPECT_EQ(refused({"web", "--listen", "unix:" + notes}, 1),
+              "blkscope: web: cannot listen on unix:" + notes +
+                  ": File exists; choose another path, "
+                  "or move away what is there\n");
+    EXPECT_EQ(first_line_of(notes), "kept");
+}
+
+TEST_F(Web, ADeadSocketIsReplacedAndTheFileOfAnotherStays) {
+    start_web();
+    web_->signal(SIGKILL);
+    EXPECT_EQ(web_->wait(), 128 + SIGKILL);
+    start_web();
+    std::filesystem::remove(path("web.sock"));
+    std::ofstream(path("web.sock")) << "another's";
+    web_->signal(SIGTERM);
+    EXPECT_EQ(web_->wait(), 0);
+    EXPECT_EQ(first_line_of(path("web.sock")), "another's");
+}
+
 TEST_F(Web, AScrapeTellsTheErrnosOfFailures) {
     serve("memory:1M", {"--fault", "read:error=EIO"});
     start_web();

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <optional>
 #include <stdexcept>
+#include <utility>
 
 #include "base/blocked_signals.hpp"
 #include "base/descriptor.hpp"
@@ -31,8 +33,15 @@ constexpr int backlog = 128;
     throw_errno("web: cannot listen on " + where);
 }
 
-// The file of a socket that no process listens on is of an earlier server.
+bool is_socket(const char* path) {
+    struct stat info {};
+    return ::lstat(path, &info) == 0 && S_ISSOCK(info.st_mode);
+}
+
+// The file of a socket that no process listens on is of an earlier server. connect(2) refuses any other file
+// in the same way.
 void remove_dead_socket(const sockaddr_un& address) {
+    if (!is_socket(address.sun_path)) return;
     const Descriptor probe(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     const auto* const at = reinterpret_cast<const sockaddr*>(&address);
     if (::connect(probe.get(), at, sizeof address) != 0 && errno == ECONNREFUSED) {
@@ -49,9 +58,17 @@ Descriptor listen_unix(const std::string& path) {
     if (!socket.is_open() ||
         ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
         ::listen(socket.get(), backlog) != 0) {
+        if (errno == EADDRINUSE && !is_socket(path.c_str())) errno = EEXIST;
         fail_to_listen("unix:" + path);
     }
     return socket;
+}
+
+// The device and the number of the file; zeroes if there is none. The number is no other file's while it is open.
+std::pair<dev_t, ino_t> file_at(const std::string& path) {
+    struct stat info {};
+    if (::lstat(path.c_str(), &info) != 0) return {};
+    return {info.st_dev, info.st_ino};
 }
 
 // A TCP socket, bound to the address. `port` is set to the port that the kernel chose.
@@ -140,9 +157,10 @@ void run(const Options& options) {
     uint16_t port = where.port;
     const bool is_unix = !where.unix_path.empty();
     Server server(is_unix ? listen_unix(where.unix_path) : listen_tcp(where, port), site, {}, tls);
+    const auto socket_file = file_at(where.unix_path);
     program::print(url_of(where, port, tls != nullptr) + "\n", "web: cannot write");
     server.run(signals.get());
-    if (is_unix) ::unlink(where.unix_path.c_str());
+    if (is_unix && file_at(where.unix_path) == socket_file) ::unlink(where.unix_path.c_str());
 }
 
 }  // namespace blkscope::web
