@@ -1,7 +1,8 @@
 // RangeTable: a T for each range of a file (write_size::range_bytes).
 //
 // All are zeroes at first. The memory comes from calloc(3), so pages of ranges without writes do not
-// become resident.
+// become resident. A client can write to every range, so their number is limited. In a larger file, ranges that
+// are 128 GiB apart share a T.
 //
 // Units:     bytes.
 // Ownership: owns all.
@@ -9,6 +10,7 @@
 // Errors:    the constructor throws std::bad_alloc.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
@@ -26,23 +28,25 @@ class RangeTable {
     static_assert(std::is_trivial_v<T>);  // zeroes are a T
 
   public:
+    static constexpr uint64_t count_max = uint64_t{64} << 10;
+
     explicit RangeTable(uint64_t file_bytes)
-        : count_(file_bytes / write_size::range_bytes + 1),
+        : count_(std::min(file_bytes / write_size::range_bytes + 1, count_max)),
           ranges_(static_cast<T*>(std::calloc(count_, sizeof(T)))) {
         assert(file_bytes > 0);
         if (ranges_ == nullptr) throw std::bad_alloc();
     }
 
-    [[nodiscard]] T& at(uint64_t offset) {
-        assert(offset / write_size::range_bytes < count_);
-        return ranges_[offset / write_size::range_bytes];
-    }
-    [[nodiscard]] const T& at(uint64_t offset) const {
-        assert(offset / write_size::range_bytes < count_);
-        return ranges_[offset / write_size::range_bytes];
-    }
+    [[nodiscard]] T& at(uint64_t offset) { return ranges_[index(offset)]; }
+    [[nodiscard]] const T& at(uint64_t offset) const { return ranges_[index(offset)]; }
 
   private:
+    [[nodiscard]] size_t index(uint64_t offset) const {
+        const uint64_t range = offset / write_size::range_bytes;
+        assert(count_ == count_max || range < count_);
+        return range % count_max;
+    }
+
     struct Freed {
         void operator()(T* ranges) const { std::free(ranges); }
     };

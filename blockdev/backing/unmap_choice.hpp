@@ -12,7 +12,7 @@
 // copied() records and moves a range to `due` and back to `counting`. should_unmap() only asks.
 //
 // Units:     bytes; nanoseconds.
-// Ownership: owns its means, 16 bytes a range.
+// Ownership: owns its means, 16 bytes a range, and 1 MiB at most.
 // Threads:   one; each worker has a choice of its own.
 // Errors:    the constructor throws std::bad_alloc.
 // Source:    measured here; docs/performance.md.

@@ -24,7 +24,7 @@
 // of large copies pay for further trials, too.
 //
 // Units:     bytes; nanoseconds.
-// Ownership: owns its means, some 100 bytes a range of 2 MiB.
+// Ownership: owns its means, some 100 bytes a range of 2 MiB, and 7 MB at most.
 // Threads:   one; each worker has a choice of its own.
 // Errors:    the constructor throws std::bad_alloc.
 // Source:    measured here; docs/performance.md.

@@ -1,6 +1,7 @@
 #include "driver/nbd/transmission/worker.hpp"
 
 #include <cassert>
+#include <new>
 #include <system_error>
 
 namespace blkscope::nbd {
@@ -169,6 +170,8 @@ void Worker::admit(Arrival arrival) {
         return;
     } catch (const std::system_error& error) {  // no lane: out of descriptors
         sessions_.log(exp, error.what());
+    } catch (const std::bad_alloc&) {
+        sessions_.log(exp, "no memory for another client");
     }
     ring_.kernel().close(socket);
     connection_closed(exp);

@@ -205,5 +205,17 @@ TEST(WriteChoice, EachRangeHasItsOwn) {
               choice.cost_ns(Method::pwrite, file_bytes - 4096, 4096));
 }
 
+// A client can write to each range of a large sparse file. So the server's memory for them has a bound.
+TEST(WriteChoice, RangesThatAreFarApartShareTheirMeans) {
+    using Table = RangeTable<int>;
+    constexpr uint64_t apart = Table::count_max * write_size::range_bytes;
+    Table table(100 * apart);
+    table.at(0) = 7;
+    EXPECT_EQ(table.at(write_size::range_bytes), 0);
+    EXPECT_EQ(table.at(apart - 1), 0);
+    EXPECT_EQ(table.at(apart), 7);
+    EXPECT_EQ(&table.at(99 * apart + 5), &table.at(0));
+}
+
 }  // namespace
 }  // namespace blkscope

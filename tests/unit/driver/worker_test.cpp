@@ -7,6 +7,9 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <memory>
+#include <new>
+#include <optional>
 #include <string>
 #include <system_error>
 
@@ -48,6 +51,52 @@ TEST_F(WorkerTest, ARingThatCannotBeEnabledIsAFailureOfStart) {
     }
     worker.stop();
     EXPECT_TRUE(worker.join({}));
+}
+
+/// Has no memory for a second worker's part of it.
+class ForOneWorker final : public Backing {
+  public:
+    [[nodiscard]] std::string describe() const override { return "for one"; }
+    [[nodiscard]] uint64_t size_bytes() const override { return 4096; }
+    void attach(Ring&) override {}
+    [[nodiscard]] bool shareable() const override { return true; }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override { throw std::bad_alloc(); }
+    std::optional<int32_t> prepare(Buf& buf) override { return static_cast<int32_t>(buf.bcount); }
+};
+
+/// The bytes that a new client of the worker gets for a read of 512 bytes.
+ssize_t bytes_of_a_reply(Worker& worker, Export& exp) {
+    int sockets[2];
+    EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets), 0);
+    std::string stream;
+    testing::append_request(stream, ReplyForm::simple, {.type = Command::read, .length = 512});
+    EXPECT_GT(send(sockets[0], stream.data(), stream.size(), MSG_NOSIGNAL), 0);
+    worker.hand_over(exp, {}, sockets[1], nullptr);
+    char reply[16 + 512];
+    const ssize_t bytes = recv(sockets[0], reply, sizeof reply, MSG_WAITALL);
+    close(sockets[0]);
+    return bytes;
+}
+
+TEST_F(WorkerTest, AClientWithoutMemoryForItIsClosedAndOthersGoOn) {
+    Worker owner(false);
+    Worker other(false);
+    owner.start();
+    other.start();
+    auto exp = owner.make_export({.name = "for one",
+                                  .description = {},
+                                  .backing = std::make_unique<ForOneWorker>(),
+                                  .instance = kstat::claim_instance("nbd")});
+    auto memory = make_export(other);
+    EXPECT_LE(bytes_of_a_reply(other, *exp), 0);  // closed, or reset with the request unread
+    EXPECT_EQ(bytes_of_a_reply(other, *memory), 16 + 512);
+    EXPECT_EQ(bytes_of_a_reply(owner, *exp), 16 + 512);
+    owner.close_export(std::move(exp));
+    other.close_export(std::move(memory));
+    for (Worker* const worker : {&owner, &other}) {
+        worker->stop();
+        EXPECT_TRUE(worker->join({}));
+    }
 }
 
 TEST_F(WorkerTest, ACallerMayDoTheThreadsWork) {

@@ -1,0 +1,92 @@
+// Writes to a file whose pages are not cached: which of them may wait for the disk.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "../driver/delegating_kernel.hpp"
+#include "../temporary_folder.hpp"
+#include "blockdev/backing/file_backing.hpp"
+#include "blockdev/device/device.hpp"
+#include "kstat/provider/instance.hpp"
+
+namespace blkscope {
+namespace {
+
+// An empty page cache. Writes by the worker itself are counted.
+class ColdKernel final : public blkscope::testing::DelegatingKernel {
+  public:
+    bool is_cached(const std::byte*, uint64_t) override { return false; }
+    ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override {
+        ++by_the_worker;
+        return DelegatingKernel::pwrite(fd, from, at);
+    }
+
+    int by_the_worker = 0;
+};
+
+class ColdFile : public ::testing::Test {
+  protected:
+    void SetUp() override {
+        const std::string path = folder_ / "disk.img";
+        std::ofstream(path).flush();
+        std::filesystem::resize_file(path, uint64_t{4} << 20);
+        OpenFile file = open_file(path, {});
+        file.mapping_pays = true;
+        ring_.enable();
+        device_ =
+            std::make_unique<Device>(ring_, std::make_unique<FileBacking>(file, kernel_),
+                                     kstat::claim_instance("nbd"), DeviceOptions{.queue_depth = 8});
+    }
+
+    struct Done : Buf {
+        bool done = false;
+    };
+
+    void perform(Buf::Op op, uint64_t offset, std::span<std::byte> data) {
+        Done buf;
+        buf.op = op;
+        buf.offset = offset;
+        buf.bcount = data.size();
+        buf.data = data.data();
+        buf.iodone = [](Buf& done) { static_cast<Done&>(done).done = true; };
+        device_->strategy(buf);
+        for (ring_.dispatch(); !buf.done; ring_.dispatch()) ring_.wait();
+        EXPECT_EQ(buf.error, 0);
+    }
+
+    int writes_of_the_worker(uint64_t offset, size_t bytes) {
+        kernel_.by_the_worker = 0;
+        const std::vector<std::byte> expected(bytes, std::byte{'w'});
+        std::vector<std::byte> data = expected;
+        perform(Buf::Op::write, offset, data);
+        data.assign(bytes, std::byte{0});
+        perform(Buf::Op::read, offset, data);
+        EXPECT_EQ(data, expected);
+        return kernel_.by_the_worker;
+    }
+
+    const test::RunFolder folder_{"/var/tmp"};
+    ColdKernel kernel_;
+    Ring ring_{32, true, kernel_};
+    std::unique_ptr<Device> device_;
+};
+
+// The kernel would read the rest of the page from the disk, and the worker's other exports wait.
+TEST_F(ColdFile, TheRingWritesAPartOfAPage) {
+    EXPECT_EQ(writes_of_the_worker(512, 512), 0);
+    EXPECT_EQ(writes_of_the_worker(65536, 4095), 0);
+    EXPECT_EQ(writes_of_the_worker(4097, 4096), 0);
+}
+
+TEST_F(ColdFile, TheWorkerWritesWholePages) {
+    EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
+    EXPECT_EQ(writes_of_the_worker(1 << 20, 65536), 1);
+}
+
+}  // namespace
+}  // namespace blkscope
