@@ -22,8 +22,8 @@
 //
 // Units:     bytes.
 // Ownership: borrows the kernel and the descriptor; owns the mapping.
-// Threads:   map() first, by one thread; then any. Of two overlapping copies one is later. A write by the ring may mix
-//            with a copy that is under way, because it takes no lock of ours.
+// Threads:   map() first, by one thread; then any. Of two overlapping copies one is later. A write by the ring takes
+//            no lock of ours, and may mix with a copy.
 // Errors:    none; try_write() is false if it did not write.
 // Source:    mmap(2), mincore(2); ext4_write_begin() and block_write_begin() of Linux 6.16.
 #pragma once
