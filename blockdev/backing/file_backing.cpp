@@ -21,6 +21,13 @@ constexpr uint32_t inline_write_bytes_max = 65536;
 constexpr uint64_t cached_page_bytes = 4096;
 constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 
+// For a part of a page that is not cached, the kernel reads the page from the disk first. The worker's other
+// exports would wait for the disk, so the ring gets such a write.
+bool reads_first(const MappedFile& mapped, uint64_t at, uint64_t bytes) {
+    if ((at | bytes) % cached_page_bytes == 0) return false;
+    return mapped.usable() && !mapped.is_cached(at, bytes);
+}
+
 }  // namespace
 
 FileBacking::File::File(const OpenFile& is, Kernel& runs_on)
@@ -104,21 +111,13 @@ std::optional<int32_t> FileBacking::write_inline(Buf& buf) {
     const bool chosen = choice_ && buf.resid > 0 && buf.resid <= write_size::bytes_max;
     if (!small && !chosen) return std::nullopt;
     on_ring_.ring().unlock();
-    if (reads_first(buf)) return std::nullopt;
+    if (reads_first(file_->mapped, buf.offset + buf.moved(), buf.resid)) return std::nullopt;
     if (chosen) {
         if (const std::optional<int32_t> moved = write_cached(buf)) return moved;
     }
     if (!small || buf.handed_to_ring != 0) return std::nullopt;
     const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
     return static_cast<int32_t>(kernel_.pwrite(is_.fd, from, buf.offset + buf.moved()));
-}
-
-// For a part of a page that is not cached, the kernel reads the page from the disk first. The worker's other
-// exports would wait for the disk, so the ring gets such a write.
-bool FileBacking::reads_first(const Buf& buf) const {
-    const uint64_t at = buf.offset + buf.moved();
-    if ((at | buf.resid) % cached_page_bytes == 0) return false;
-    return file_->mapped.usable() && !file_->mapped.is_cached(at, buf.resid);
 }
 
 // Writes to the page cache with the cheapest method. A large write to pages that are not cached may

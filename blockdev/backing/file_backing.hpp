@@ -66,7 +66,6 @@ class FileBacking : public Backing {
 
     std::optional<int32_t> prepare_write(Buf& buf);
     std::optional<int32_t> write_inline(Buf& buf);
-    [[nodiscard]] bool reads_first(const Buf& buf) const;
     std::optional<int32_t> write_cached(Buf& buf);
     void learn_copy(uint64_t at, uint64_t bytes, int64_t ns);
     void learn_ring_write(Buf& buf);
