@@ -93,12 +93,12 @@ extern "C" {
  * Reads a value. If oldp is NULL, the call sets *oldlenp to the needed bytes. Otherwise *oldlenp is
  * the room at oldp before the call, and the bytes written after the call.
  */
-int sysctl(const int* name, unsigned int namelen, void* oldp, size_t* oldlenp, const void* newp,
+int sysctl(const int *name, unsigned int namelen, void *oldp, size_t *oldlenp, const void *newp,
            size_t newlen);
-int sysctlbyname(const char* name, void* oldp, size_t* oldlenp, const void* newp, size_t newlen);
+int sysctlbyname(const char *name, void *oldp, size_t *oldlenp, const void *newp, size_t newlen);
 
 /* The numbers of a name: at most *sizep of them, which becomes how many they are. */
-int sysctlnametomib(const char* name, int* mibp, size_t* sizep);
+int sysctlnametomib(const char *name, int *mibp, size_t *sizep);
 
 #ifdef __cplusplus
 }
