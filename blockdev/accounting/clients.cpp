@@ -31,16 +31,26 @@ ClientStats& Clients::stats_for(Client& client, const ClientIdentity& who, hrtim
 Client& Clients::open(const ClientIdentity& who, const ConnectionFigures& figures,
                       hrtime_t now_ns) {
     assert(!who.key.empty());
-    std::unique_ptr<Client>& client = clients_[who.key];
-    if (!client) {
-        client = std::make_unique<Client>();
-        client->key = who.key;
-        client->tls_name = who.tls_name;
-        client->stats = &stats_for(*client, who, now_ns);
+    const auto known = clients_.find(who.key);
+    Client& client = known != clients_.end() ? *known->second : make(who, now_ns);
+    ++client.connections;
+    client.stats->add_connection(figures);
+    return client;
+}
+
+// Nothing is left of a client for which there is no memory.
+Client& Clients::make(const ClientIdentity& who, hrtime_t now_ns) {
+    auto made = std::make_unique<Client>();
+    made->key = who.key;
+    made->tls_name = who.tls_name;
+    const auto at = clients_.emplace(who.key, std::move(made)).first;
+    try {
+        at->second->stats = &stats_for(*at->second, who, now_ns);
+    } catch (...) {
+        clients_.erase(at);
+        throw;
     }
-    ++client->connections;
-    client->stats->add_connection(figures);
-    return *client;
+    return *at->second;
 }
 
 std::unique_ptr<ClientStats> Clients::close(Client& client, const ConnectionFigures& figures,

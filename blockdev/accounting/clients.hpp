@@ -92,6 +92,7 @@ class Clients {
     }
     [[nodiscard]] bool has_place(hrtime_t now_ns);
     ClientStats& stats_for(Client& client, const ClientIdentity& who, hrtime_t now_ns);
+    Client& make(const ClientIdentity& who, hrtime_t now_ns);
 
     const Seqlock& seq_;
     const Subject subject_;

@@ -21,8 +21,8 @@ constexpr uint32_t inline_write_bytes_max = 65536;
 constexpr uint64_t cached_page_bytes = 4096;
 constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 
-// For a part of a page that is not cached, the kernel reads the page from the disk first. The worker's other
-// exports would wait for the disk, so the ring gets such a write.
+// For a part of a page that is not cached, the kernel may read the page from the disk first. The worker's other
+// exports would wait for the disk, so the ring gets such a write. Only a mapping tells what is cached.
 bool reads_first(const MappedFile& mapped, uint64_t at, uint64_t bytes) {
     if ((at | bytes) % cached_page_bytes == 0) return false;
     return mapped.usable() && !mapped.is_cached(at, bytes);

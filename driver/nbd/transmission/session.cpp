@@ -45,10 +45,16 @@ Session::Session(Sessions& sessions, Lane& lane, Arrival arrival)
       parser_(rules_for(export_, arrival.terms)),
       memory_(sessions.memory()),
       losses_seen_(lane.device().backing().losses()),
-      replies_(arrival.terms.replies),
-      transport_(make_transport(*this, sessions.ring(), arrival.socket, std::move(arrival.tls))) {
-    lane_.connection_opened();
+      replies_(arrival.terms.replies) {
     if (arrival.who) client_ = &lane_.open_client(*arrival.who, memory_.figures());
+    // Last, because the transport closes the socket, and a constructor that throws must not.
+    try {
+        transport_ = make_transport(*this, sessions.ring(), arrival.socket, std::move(arrival.tls));
+    } catch (...) {
+        if (client_ != nullptr) lane_.close_client(*client_, memory_.figures());
+        throw;
+    }
+    lane_.connection_opened();
     receive();
 }
 

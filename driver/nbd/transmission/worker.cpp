@@ -164,9 +164,10 @@ void Worker::admit(Arrival arrival) {
     [[maybe_unused]] const int socket = arrival.socket;  // clang-tidy does not follow exceptions
     Export& exp = *arrival.exp;
     assert(&exp.worker == this || exp.visitors.load() > 0);
+    Lane* lane = nullptr;
     try {
-        Lane& lane = &exp.worker == this ? exp.device.first_lane() : visits_.open_lane(exp);
-        sessions_.open(lane, std::move(arrival));
+        lane = &exp.worker == this ? &exp.device.first_lane() : &visits_.open_lane(exp);
+        sessions_.open(*lane, std::move(arrival));
         return;
     } catch (const std::system_error& error) {  // no lane: out of descriptors
         sessions_.log(exp, error.what());
@@ -174,7 +175,7 @@ void Worker::admit(Arrival arrival) {
         sessions_.log(exp, "no memory for another client");
     }
     ring_.kernel().close(socket);
-    connection_closed(exp);
+    lane != nullptr ? session_closed(exp) : connection_closed(exp);
 }
 
 void Worker::session_closed(Export& exp) {

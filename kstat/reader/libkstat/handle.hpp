@@ -56,7 +56,7 @@ class Handle : public kstat_ctl_t {
     ~Handle();
     Handle& operator=(Handle&&) = delete;
 
-    /// Finds new and ended providers and merges their lists. True: the chain changed.
+    /// Finds new and ended providers and merges their lists. True: the chain changed, or a read has told so.
     bool update();
 
     /// 0, or an errno if the chain lacks a provider's kstats because the last update lacked a

@@ -33,6 +33,7 @@
 #include <sys/vmmeter.h>
 #include <unistd.h>
 #include <values.h>
+#include <vm/anon.h>
 
 #define CPU_ONLINE(s) ((s) == P_ONLINE || (s) == P_NOINTR)
 

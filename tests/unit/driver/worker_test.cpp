@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <memory>
@@ -53,16 +54,39 @@ TEST_F(WorkerTest, ARingThatCannotBeEnabledIsAFailureOfStart) {
     EXPECT_TRUE(worker.join({}));
 }
 
-/// Has no memory for a second worker's part of it.
-class ForOneWorker final : public Backing {
+/// A backing for which there is no memory: for a second worker's part of it, or for a session.
+class Needy final : public Backing {
   public:
-    [[nodiscard]] std::string describe() const override { return "for one"; }
+    struct Lacks {
+        bool another = false;
+        std::atomic<bool> session = false;
+    };
+    explicit Needy(const Lacks& lacks) : lacks_(lacks) {}
+
+    [[nodiscard]] std::string describe() const override { return "needy"; }
     [[nodiscard]] uint64_t size_bytes() const override { return 4096; }
     void attach(Ring&) override {}
     [[nodiscard]] bool shareable() const override { return true; }
-    [[nodiscard]] std::unique_ptr<Backing> another() const override { throw std::bad_alloc(); }
+    [[nodiscard]] std::unique_ptr<Backing> another() const override {
+        if (lacks_.another) throw std::bad_alloc();
+        return std::make_unique<Needy>(lacks_);
+    }
+    [[nodiscard]] uint64_t losses() const override {
+        if (lacks_.session) throw std::bad_alloc();
+        return 0;
+    }
     std::optional<int32_t> prepare(Buf& buf) override { return static_cast<int32_t>(buf.bcount); }
+
+  private:
+    const Lacks& lacks_;
 };
+
+std::unique_ptr<Export> make_needy(Worker& worker, const Needy::Lacks& lacks) {
+    return worker.make_export({.name = "needy",
+                               .description = {},
+                               .backing = std::make_unique<Needy>(lacks),
+                               .instance = kstat::claim_instance("nbd")});
+}
 
 /// The bytes that a new client of the worker gets for a read of 512 bytes.
 ssize_t bytes_of_a_reply(Worker& worker, Export& exp) {
@@ -83,10 +107,9 @@ TEST_F(WorkerTest, AClientWithoutMemoryForItIsClosedAndOthersGoOn) {
     Worker other(false);
     owner.start();
     other.start();
-    auto exp = owner.make_export({.name = "for one",
-                                  .description = {},
-                                  .backing = std::make_unique<ForOneWorker>(),
-                                  .instance = kstat::claim_instance("nbd")});
+    Needy::Lacks lacks;
+    lacks.another = true;
+    auto exp = make_needy(owner, lacks);
     auto memory = make_export(other);
     EXPECT_LE(bytes_of_a_reply(other, *exp), 0);  // closed, or reset with the request unread
     EXPECT_EQ(bytes_of_a_reply(other, *memory), 16 + 512);
@@ -94,6 +117,27 @@ TEST_F(WorkerTest, AClientWithoutMemoryForItIsClosedAndOthersGoOn) {
     owner.close_export(std::move(exp));
     other.close_export(std::move(memory));
     for (Worker* const worker : {&owner, &other}) {
+        worker->stop();
+        EXPECT_TRUE(worker->join({}));
+    }
+}
+
+// The lane that was opened for the client is closed again, so its export can be closed.
+TEST_F(WorkerTest, AClientWithoutMemoryForItsSessionLeavesNothing) {
+    Worker owner(false);
+    Worker other(false);
+    owner.start();
+    other.start();
+    Needy::Lacks lacks;
+    auto exp = make_needy(owner, lacks);
+    lacks.session = true;
+    EXPECT_LE(bytes_of_a_reply(other, *exp), 0);
+    EXPECT_LE(bytes_of_a_reply(owner, *exp), 0);
+    lacks.session = false;
+    EXPECT_EQ(bytes_of_a_reply(other, *exp), 16 + 512);
+    EXPECT_EQ(bytes_of_a_reply(owner, *exp), 16 + 512);
+    owner.close_export(std::move(exp));
+    for (Worker* const worker : {&other, &owner}) {
         worker->stop();
         EXPECT_TRUE(worker->join({}));
     }

@@ -22,6 +22,7 @@
 #include_next <sys/swap.h>
 #include <sys/types.h>
 #include <unistd.h>
+#include <vm/anon.h> /* struct anoninfo */
 
 #ifdef __cplusplus
 extern "C" {
@@ -53,16 +54,6 @@ typedef struct swaptable {
     int swt_n;                 /* the entries that the caller has room for */
     struct swapent swt_ent[1]; /* swt_n of them */
 } swaptbl_t;
-
-/*
- * Memory that has no file, in pages, of the disks and of the main memory. The figures are those of the
- * kstat unix:0:vminfo: what is left, ani_max less ani_resv, is its swap_avail.
- */
-struct anoninfo {
-    pgcnt_t ani_max;  /* as much as can be promised */
-    pgcnt_t ani_free; /* ani_max less the pages of the areas that hold data */
-    pgcnt_t ani_resv; /* promised to programs: Committed_AS of /proc/meminfo */
-};
 
 /* The areas of /proc/swaps, into as many entries as there are; NULL: counts only. -1: no such file. */
 static __inline__ int _blkscope_swap_areas(swaptbl_t *table) {
