@@ -62,7 +62,8 @@ StrictJson parse_answer(const std::string& line) try {
     StrictJson answer = parse(line);
     if (!answer.contains("error")) return answer;
     const auto why = answer.at("error").get<std::string>();
-    if (answer.value("status", 1) == 2) throw std::invalid_argument(why);
+    const auto status = answer.find("status");
+    if (status != answer.end() && *status == 2) throw std::invalid_argument(why);
     throw std::runtime_error(why);
 } catch (const StrictJson::exception& error) {
     refuse_answer(error.what());

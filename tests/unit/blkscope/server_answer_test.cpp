@@ -27,6 +27,8 @@ TEST(ServerAnswer, IsAnObject) {
 TEST(ServerAnswer, AFailureIsThatOfTheServerOrOfTheInput) {
     EXPECT_EQ(refusal_of(R"({"error":"no such device","status":1})"), "no such device");
     EXPECT_THROW(parse_answer(R"({"error":"bad","status":2})"), std::invalid_argument);
+    EXPECT_EQ(refusal_of(R"({"error":"no number","status":9e40})"), "no number");
+    EXPECT_EQ(refusal_of(R"({"error":"no number","status":"2"})"), "no number");
 }
 
 // A terminal would obey it.
