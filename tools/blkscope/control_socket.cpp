@@ -343,8 +343,8 @@ ControlSocket::ControlSocket(nbd::Executor& executor, Answer answer)
       name_(control_socket_name(getpid())),
       shared_(std::make_shared<Shared>(executor, std::move(answer))) {
     auto loop = std::make_shared<Loop>(shared_, listen_as(directory_.get(), name_));
-    const BlockedSignals blocked(
-        all_signals());  // the program's signals are for the control thread
+    // The program's signals are for the control thread.
+    const BlockedSignals blocked(all_signals());
     thread_ = std::thread([loop] { loop->run(); });
 }
 
