@@ -19,6 +19,7 @@ namespace {
 
 constexpr uint32_t inline_write_bytes_max = 65536;
 constexpr uint64_t cached_page_bytes = 4096;
+constexpr hrtime_t full_ns = 1'000'000'000;
 constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 
 // For a part of a page that is not cached, the kernel may read the page from the disk first. The worker's other
@@ -26,6 +27,11 @@ constexpr uint64_t read_ahead_bytes = uint64_t{64} << 20;  // at once
 bool reads_first(const MappedFile& mapped, uint64_t at, uint64_t bytes) {
     if ((at | bytes) % cached_page_bytes == 0) return false;
     return mapped.usable() && !mapped.is_cached(at, bytes);
+}
+
+// A filesystem may look for space a long time before it says so.
+bool lacks_space(int32_t result) {
+    return result == -ENOSPC || result == -EDQUOT;
 }
 
 }  // namespace
@@ -110,14 +116,17 @@ std::optional<int32_t> FileBacking::write_inline(Buf& buf) {
     const bool small = buf.resid <= inline_write_bytes_max;
     const bool chosen = choice_ && buf.resid > 0 && buf.resid <= write_size::bytes_max;
     if (!small && !chosen) return std::nullopt;
+    if (full_until_ != 0 && kernel_.now() < full_until_) return std::nullopt;
     on_ring_.ring().unlock();
     if (reads_first(file_->mapped, buf.offset + buf.moved(), buf.resid)) return std::nullopt;
-    if (chosen) {
-        if (const std::optional<int32_t> moved = write_cached(buf)) return moved;
+    std::optional<int32_t> moved;
+    if (chosen) moved = write_cached(buf);
+    if (!moved && small && buf.handed_to_ring == 0) {
+        const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
+        moved = static_cast<int32_t>(kernel_.pwrite(is_.fd, from, buf.offset + buf.moved()));
     }
-    if (!small || buf.handed_to_ring != 0) return std::nullopt;
-    const std::span<const std::byte> from{buf.data + buf.moved(), buf.resid};
-    return static_cast<int32_t>(kernel_.pwrite(is_.fd, from, buf.offset + buf.moved()));
+    if (moved) full_until_ = lacks_space(*moved) ? kernel_.now() + full_ns : 0;
+    return moved;
 }
 
 // Writes to the page cache with the cheapest method. A large write to pages that are not cached may
@@ -131,7 +140,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     if (!mapped.usable()) return std::nullopt;
     const Method method = choice_->choose(at, from.size());
     const hrtime_t began = kernel_.now();
-    auto moved = static_cast<ssize_t>(from.size());
+    auto moved = static_cast<int32_t>(from.size());
     if (method == Method::map && !mapped.try_write(at, from)) {
         choice_->not_copied(at, from.size());
         return std::nullopt;
@@ -146,12 +155,12 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
     }
     if (method == Method::pwrite) {
         const auto locked = mapped.lock(at, from.size());
-        moved = kernel_.pwrite(is_.fd, from, at);
+        moved = static_cast<int32_t>(kernel_.pwrite(is_.fd, from, at));
     }
     const int64_t ns = to_ns(kernel_.now() - began);
-    if (moved == static_cast<ssize_t>(from.size())) choice_->took(method, at, from.size(), ns);
+    if (moved == static_cast<int32_t>(from.size())) choice_->took(method, at, from.size(), ns);
     if (method == Method::map) learn_copy(at, from.size(), ns);
-    return static_cast<int32_t>(moved);
+    return moved;
 }
 
 void FileBacking::learn_copy(uint64_t at, uint64_t bytes, int64_t ns) {

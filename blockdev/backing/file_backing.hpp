@@ -84,6 +84,7 @@ class FileBacking : public Backing {
     std::optional<WriteChoice> choice_;        // if mapping pays
     std::optional<UnmapChoice> unmap_choice_;  // as choice_
     hrtime_t last_ring_write_end_ = 0;         // of the writes that are timed
+    hrtime_t full_until_ = 0;  // until then the ring writes; 0: the filesystem has space
 };
 
 }  // namespace blkscope

@@ -63,7 +63,8 @@ class Kernel {
 
     virtual ssize_t pread(int fd, std::span<std::byte> to, uint64_t at) = 0;
     virtual ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) = 0;
-    /// lseek(2) with SEEK_DATA or SEEK_HOLE. With SEEK_END, and 0 for `at`, the current size of a file.
+    /// lseek(2) with SEEK_DATA or SEEK_HOLE. With SEEK_END, and 0 for `at`, the current size of a file or
+    /// disk, without waiting for requests there.
     virtual int64_t seek(int fd, uint64_t at, int whence) = 0;
     /// A failed write-back of the file that this description has not been told of: 0, or -errno. Tells it
     /// once, and waits for nothing. A kernel without files has none.

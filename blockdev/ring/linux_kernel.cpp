@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <linux/sockios.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
@@ -96,6 +97,11 @@ class LinuxKernel final : public Kernel {
     }
     int64_t seek(int fd, uint64_t at, int whence) override {
         assert(at <= INT64_MAX);
+        // While a disk zeroes a range, lseek(2) waits there.
+        uint64_t disk_bytes = 0;
+        if (whence == SEEK_END && ::ioctl(fd, BLKGETSIZE64, &disk_bytes) == 0) {
+            return static_cast<int64_t>(disk_bytes);
+        }
         return or_error(::lseek(fd, static_cast<off_t>(at), whence));
     }
     int failed_write_back(int fd) override;

@@ -290,6 +290,15 @@ TEST_F(Server, TwoServersHaveDevicesOfTheirOwn) {
     EXPECT_EQ(server_->output(), "nbd0 " + uri("memory") + "\n");  // the one that has become free
 }
 
+TEST_F(Server, ItsDevicesHaveTheLowestNumbersThatAreFree) {
+    serve("memory:1M");
+    const auto beside = serve_beside("memory:1M", "other");  // has nbd1
+    EXPECT_EQ(stop_server(), 0);
+    serve("a=memory:1M", {"b=memory:1M", "c=memory:1M"});
+    EXPECT_EQ(server_->output(),
+              "nbd0 " + uri("a") + "\nnbd2 " + uri("b") + "\nnbd3 " + uri("c") + "\n");
+}
+
 TEST_F(Server, AKilledServersPlaceIsTakenByTheNext) {
     const std::string image = make_image("disk.img", mib);
     serve(image);

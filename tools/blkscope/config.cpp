@@ -7,7 +7,6 @@
 #include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 
 #include "base/throw_errno.hpp"
@@ -22,6 +21,7 @@ namespace {
 using Object = StrictObject;
 
 constexpr std::string_view unix_prefix = "unix:";
+constexpr size_t config_bytes_max = size_t{4} << 20;
 
 uint16_t parse_port(const std::string& key, std::string_view text) {
     const auto port = program::decimal<uint16_t>(text);
@@ -249,11 +249,12 @@ ServiceConfig parse_config(std::string_view text, const std::string& file) try {
 ServiceConfig read_config(const std::string& path) {
     errno = 0;
     std::ifstream in(path, std::ios::binary);
-    std::ostringstream text;
-    // The operator << takes an empty file for a failure.
-    if (in && in.peek() != std::ifstream::traits_type::eof()) text << in.rdbuf();
-    if (in.bad() || !in.is_open() || !text) throw_errno("read " + path, errno == 0 ? EIO : errno);
-    return parse_config(text.str(), path);
+    std::string text(config_bytes_max + 1, '\0');
+    in.read(text.data(), static_cast<std::streamsize>(text.size()));
+    if (in.bad() || !in.is_open()) throw_errno("read " + path, errno == 0 ? EIO : errno);
+    text.resize(static_cast<size_t>(in.gcount()));
+    if (text.size() > config_bytes_max) throw std::invalid_argument(path + ": more than 4 MiB");
+    return parse_config(text, path);
 }
 
 }  // namespace blkscope

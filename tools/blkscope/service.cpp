@@ -36,6 +36,12 @@ nbd::Server::Options server_options(const ServiceConfig& config) {
             .recorder_records = config.recorder_records};
 }
 
+// The number to try first after one was claimed. The lowest free number was claimed, unless it was `chosen`. So the lower
+// ones are taken, and a thousand exports do not try them all a thousand times.
+int preferred_after(int claimed, int chosen = -1) {
+    return claimed == chosen ? -1 : claimed + 1;
+}
+
 const ExportConfig* find(const ServiceConfig& config, const std::string& name) {
     const auto found = std::ranges::find(config.exports, name, &ExportConfig::name);
     return found == config.exports.end() ? nullptr : &*found;
@@ -120,8 +126,9 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
     HistogramSwitch::of_this_process().set_default(config_.histograms);
     int preferred = door.preferred_instance;
     for (const ExportConfig& exp : config_.exports) {
-        server_.add(open(exp, open_backing_of(exp), preferred));
-        preferred = -1;
+        nbd::ExportOptions opened = open(exp, open_backing_of(exp), preferred);
+        preferred = preferred_after(opened.instance->number(), door.preferred_instance);
+        server_.add(std::move(opened));
     }
     if (!listens_itself_) require_no_addresses(config_);
     remove_dead_servers_sockets();
@@ -268,12 +275,14 @@ ServiceChange Service::change(ServiceConfig config, OpenedBackings opened_before
     std::vector<Adaptation> adapted = adaptations(config, change);
     opened_.clear();  // of a change that failed
     std::vector<nbd::ExportOptions> opened;
+    int preferred = -1;
     for (const ExportConfig& exp : config.exports) {
         if (!is_new(change, exp.name)) continue;
         const auto before = opened_before.find(exp.name);
         const bool is_open = before != opened_before.end();
-        opened.push_back(
-            open(exp, is_open ? std::move(before->second.backing) : open_backing_of(exp), -1));
+        opened.push_back(open(
+            exp, is_open ? std::move(before->second.backing) : open_backing_of(exp), preferred));
+        preferred = preferred_after(opened.back().instance->number());
         if (is_open) opened.back().table = std::move(before->second.look);
     }
     const std::vector<ListenAddress> wanted = addresses(config);

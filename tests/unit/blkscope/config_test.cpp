@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "../failure.hpp"
+#include "../temporary_folder.hpp"
 
 namespace blkscope {
 namespace {
@@ -261,6 +262,17 @@ TEST(Config, AFileThatCannotBeReadIsAnErrorOfTheSystem) {
     EXPECT_THROW(read_config("/nonexistent/lab.json"), std::system_error);
     EXPECT_THROW(read_config("/"), std::system_error);
     EXPECT_THROW(read_config("/dev/null"), std::invalid_argument);  // is empty
+}
+
+// A reload reads the file while clients wait to be let in.
+TEST(Config, AFileOfMoreThan4MiBIsRefused) {
+    const test::TemporaryFolder folder;
+    const std::string path = folder / "lab.json";
+    const std::string text = "{" + std::string(one_export) + "}";
+    std::ofstream(path) << std::string((size_t{4} << 20) - text.size(), ' ') << text;
+    EXPECT_EQ(read_config(path).exports.size(), 1u);
+    std::ofstream(path, std::ios::app) << ' ';
+    EXPECT_EQ(failure_of([&] { return read_config(path); }), path + ": more than 4 MiB");
 }
 
 }  // namespace

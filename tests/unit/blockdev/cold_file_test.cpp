@@ -1,6 +1,9 @@
-// Writes to a file whose pages are not cached: which of them may wait for the disk.
+// Writes that may wait for the disk: to pages that are not cached, and to a filesystem that is full.
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -9,7 +12,9 @@
 #include <vector>
 
 #include "../driver/delegating_kernel.hpp"
+#include "../loop_device.hpp"
 #include "../temporary_folder.hpp"
+#include "base/descriptor.hpp"
 #include "blockdev/backing/file_backing.hpp"
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
@@ -23,10 +28,13 @@ class ColdKernel final : public blkscope::testing::DelegatingKernel {
     bool is_cached(const std::byte*, uint64_t) override { return false; }
     ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override {
         ++by_the_worker;
-        return DelegatingKernel::pwrite(fd, from, at);
+        return full ? -ENOSPC : DelegatingKernel::pwrite(fd, from, at);
     }
+    hrtime_t now() override { return DelegatingKernel::now() + later_ns; }
 
     int by_the_worker = 0;
+    bool full = false;
+    hrtime_t later_ns = 0;
 };
 
 class ColdFile : public ::testing::Test {
@@ -47,7 +55,7 @@ class ColdFile : public ::testing::Test {
         bool done = false;
     };
 
-    void perform(Buf::Op op, uint64_t offset, std::span<std::byte> data) {
+    int perform(Buf::Op op, uint64_t offset, std::span<std::byte> data) {
         Done buf;
         buf.op = op;
         buf.offset = offset;
@@ -56,16 +64,16 @@ class ColdFile : public ::testing::Test {
         buf.iodone = [](Buf& done) { static_cast<Done&>(done).done = true; };
         device_->strategy(buf);
         for (ring_.dispatch(); !buf.done; ring_.dispatch()) ring_.wait();
-        EXPECT_EQ(buf.error, 0);
+        return buf.error;
     }
 
     int writes_of_the_worker(uint64_t offset, size_t bytes) {
         kernel_.by_the_worker = 0;
         const std::vector<std::byte> expected(bytes, std::byte{'w'});
         std::vector<std::byte> data = expected;
-        perform(Buf::Op::write, offset, data);
+        EXPECT_EQ(perform(Buf::Op::write, offset, data), 0);
         data.assign(bytes, std::byte{0});
-        perform(Buf::Op::read, offset, data);
+        EXPECT_EQ(perform(Buf::Op::read, offset, data), 0);
         EXPECT_EQ(data, expected);
         return kernel_.by_the_worker;
     }
@@ -86,6 +94,28 @@ TEST_F(ColdFile, TheRingWritesAPartOfAPage) {
 TEST_F(ColdFile, TheWorkerWritesWholePages) {
     EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
     EXPECT_EQ(writes_of_the_worker(1 << 20, 65536), 1);
+}
+
+// While a disk zeroes a range, lseek(2) waits there. lseek(2) would leave the position at the end.
+TEST_F(ColdFile, ADisksEndIsFoundWithoutLseek) {
+    const test::LoopDevice loop(folder_ / "disk.img");
+    if (!loop.is_there()) GTEST_SKIP() << "SKIPPED: no loop device here: " << std::strerror(errno);
+    const Descriptor disk(open(loop.path().c_str(), O_RDONLY | O_CLOEXEC));
+    EXPECT_EQ(linux_kernel().seek(disk.get(), 0, SEEK_END), int64_t{4} << 20);
+    EXPECT_EQ(lseek(disk.get(), 0, SEEK_CUR), 0);
+}
+
+// A full btrfs looks for space for tens of milliseconds at each write.
+TEST_F(ColdFile, TheRingWritesForASecondAfterTheFilesystemWasFull) {
+    std::vector<std::byte> page(4096);
+    kernel_.full = true;
+    EXPECT_EQ(perform(Buf::Op::write, 0, page), ENOSPC);
+    EXPECT_EQ(kernel_.by_the_worker, 1);
+    kernel_.full = false;
+    EXPECT_EQ(writes_of_the_worker(8192, 4096), 0);
+    kernel_.later_ns = 1'000'000'000;
+    EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
+    EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "../temporary_folder.hpp"
 #include "credentials.hpp"
@@ -186,6 +188,33 @@ TEST_F(TlsContextTest, AKeyWithAPassphraseIsRefused) {
     const std::string said = failure(x509());
     EXPECT_TRUE(said.starts_with("server-key.pem: no private key that can be used: ")) << said;
     EXPECT_TRUE(said.ends_with("; it must not have a passphrase")) << said;
+}
+
+// A reload opens these files, and the server's clients do not wait for a writer.
+TEST_F(TlsContextTest, ANamedPipeWithoutAWriterIsNotWaitedFor) {
+    for (const char* file : {"ca-cert.pem", "server-cert.pem", "server-key.pem"}) {
+        const fs::path kept = path("kept");
+        fs::rename(path(file), kept);
+        ASSERT_EQ(::mkfifo(path(file).c_str(), 0600), 0);
+        EXPECT_EQ(failure(x509()),
+                  std::string(file) + ": not a regular file; make it with certtool or openssl");
+        fs::rename(kept, path(file));
+    }
+    fs::remove(path("keys.psk"));
+    ASSERT_EQ(::mkfifo(path("keys.psk").c_str(), 0600), 0);
+    EXPECT_EQ(failure(psk()), "keys.psk: no keys; make one with psktool -u NAME -p FILE");
+}
+
+// As the shell's <(...) gives them, so that no file has the keys.
+TEST_F(TlsContextTest, KeysMayComeThroughAPipe) {
+    std::array<int, 2> ends{};
+    ASSERT_EQ(::pipe(ends.data()), 0);
+    constexpr std::string_view keys = "alice:00112233445566778899aabbccddeeff\n";
+    ASSERT_EQ(::write(ends[1], keys.data(), keys.size()), static_cast<ssize_t>(keys.size()));
+    ::close(ends[1]);
+    const std::string name = "/dev/fd/" + std::to_string(ends[0]);
+    EXPECT_EQ(failure({.mode = TlsMode::require, .psk_file = name}), "opened");
+    ::close(ends[0]);
 }
 
 TEST_F(TlsContextTest, AnEmptyOrMalformedFileOfKeysIsNamed) {
