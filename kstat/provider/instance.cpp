@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cassert>
 #include <cerrno>
 
 #include "base/descriptor.hpp"
@@ -88,10 +89,11 @@ InstanceClaim::InstanceClaim(InstanceClaim&&) noexcept = default;
 InstanceClaim& InstanceClaim::operator=(InstanceClaim&&) noexcept = default;
 InstanceClaim::~InstanceClaim() = default;
 
-InstanceClaim claim_instance(const std::string& module, int preferred) {
+InstanceClaim claim_instance(const std::string& module, int preferred, int lowest) {
+    assert(lowest >= 0);
     auto file = std::make_unique<InstanceClaim::File>(module);
     if (preferred >= 0 && file->lock(preferred)) return {std::move(file), preferred};
-    for (int number = 0; number < numbers_max; ++number) {
+    for (int number = lowest; number < numbers_max; ++number) {
         if (file->lock(number)) return {std::move(file), number};
     }
     file->fail(ENOSPC);

@@ -19,7 +19,7 @@ class [[nodiscard]] InstanceClaim {
     int number() const { return number_; }
 
   private:
-    friend InstanceClaim claim_instance(const std::string&, int);
+    friend InstanceClaim claim_instance(const std::string&, int, int);
     class File;
     InstanceClaim(std::unique_ptr<File> file, int number);
 
@@ -27,10 +27,10 @@ class [[nodiscard]] InstanceClaim {
     int number_;
 };
 
-/// Claims `preferred` if it is given (not negative) and free, else the lowest free number.
+/// Claims `preferred` if it is given (not negative) and free, else the lowest free number from `lowest` on.
 ///
 /// Threads: any. Claims of one process exclude each other, too. A child of fork() has none.
 /// Errors:  std::system_error: the run directory cannot be created or written; no number is free.
-InstanceClaim claim_instance(const std::string& module, int preferred = -1);
+InstanceClaim claim_instance(const std::string& module, int preferred = -1, int lowest = 0);
 
 }  // namespace blkscope::kstat

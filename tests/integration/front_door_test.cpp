@@ -141,6 +141,19 @@ TEST_F(FrontDoor, AReloadOfAPipeIsRefusedAndNobodyWaits) {
     reload("0 added, 0 replaced, 0 removed\n");
 }
 
+TEST_F(FrontDoor, KeysInAPipeAreRefusedAtAReloadAndNobodyWaits) {
+    const std::string keys = path("keys.psk");
+    std::ofstream(keys) << "alice:00112233445566778899aabbccddeeff\n";
+    ASSERT_EQ(chmod(keys.c_str(), 0600), 0);
+    configure(a, R"("tls": {"mode": "on", "psk": ")" + keys + R"("},)");
+    serve_config();
+    std::filesystem::remove(keys);
+    ASSERT_EQ(mkfifo(keys.c_str(), 0600), 0);
+    reload("keys.psk: not a regular file; everything stays as it was\n");
+    ASSERT_FALSE(HasFailure());
+    EXPECT_EQ(Client(uri("a")).try_write(0, 512), 0);
+}
+
 TEST_F(FrontDoor, APipeIsReadAtTheStart) {
     const std::string text = R"({"listen": ["unix:)" + socket_ + R"("], "exports": [)" + a + "]}";
     ASSERT_EQ(mkfifo(path("lab.json").c_str(), 0600), 0);

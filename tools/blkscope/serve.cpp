@@ -129,12 +129,12 @@ bool ignores_hangups() {
 }
 
 // To open a named pipe waits for its writer. The start may wait; clients of a server must not.
-void require_regular(const std::string& config_path) {
+void require_regular(const std::string& file) {
     std::error_code ignored;  // reading the file tells it
-    const auto type = std::filesystem::status(config_path, ignored).type();
+    const auto type = std::filesystem::status(file, ignored).type();
     using Type = std::filesystem::file_type;
     if (type != Type::fifo && type != Type::character) return;
-    throw std::invalid_argument(config_path + ": not a regular file");
+    throw std::invalid_argument(file + ": not a regular file");
 }
 
 // Applies the file, or the command line, again at each SIGHUP, until the process ends. While the
@@ -170,6 +170,7 @@ class Reloader {
         try {
             require_regular(options_.config_path);
             const ServiceConfig config = find_config(options_);
+            require_regular(config.tls.psk_file);
             opening_.emplace(
                 io_, service_.openings_elsewhere(config),
                 [this, config](OpenedBackings opened, const std::exception_ptr& failure) {

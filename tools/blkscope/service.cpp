@@ -36,12 +36,6 @@ nbd::Server::Options server_options(const ServiceConfig& config) {
             .recorder_records = config.recorder_records};
 }
 
-// The number to try first after one was claimed. The lowest free number was claimed, unless it was `chosen`. So the lower
-// ones are taken, and a thousand exports do not try them all a thousand times.
-int preferred_after(int claimed, int chosen = -1) {
-    return claimed == chosen ? -1 : claimed + 1;
-}
-
 const ExportConfig* find(const ServiceConfig& config, const std::string& name) {
     const auto found = std::ranges::find(config.exports, name, &ExportConfig::name);
     return found == config.exports.end() ? nullptr : &*found;
@@ -124,11 +118,9 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
       listens_itself_(door.sockets.empty() && !door.client),
       server_(executor, server_options(config_)) {
     HistogramSwitch::of_this_process().set_default(config_.histograms);
-    int preferred = door.preferred_instance;
+    NextInstance next{.preferred = door.preferred_instance};
     for (const ExportConfig& exp : config_.exports) {
-        nbd::ExportOptions opened = open(exp, open_backing_of(exp), preferred);
-        preferred = preferred_after(opened.instance->number(), door.preferred_instance);
-        server_.add(std::move(opened));
+        server_.add(open(exp, open_backing_of(exp), next));
     }
     if (!listens_itself_) require_no_addresses(config_);
     remove_dead_servers_sockets();
@@ -138,8 +130,18 @@ Service::Service(nbd::Executor& executor, ServiceConfig config, const Door& door
     log_behaviours();
 }
 
+// Claims the lowest number that is free, or the preferred one. A thousand exports do not try all numbers that were taken
+// before.
+kstat::InstanceClaim Service::claim(NextInstance& next) {
+    auto claimed =
+        in_run_directory([&] { return kstat::claim_instance("nbd", next.preferred, next.lowest); });
+    if (claimed.number() != next.preferred) next.lowest = claimed.number() + 1;
+    next.preferred = -1;
+    return claimed;
+}
+
 nbd::ExportOptions Service::open(const ExportConfig& exp, std::unique_ptr<Backing> backing,
-                                 int preferred_instance) {
+                                 NextInstance& next) {
     Behaviour behaviour = behaviour_of(exp.behaviour, backing->size_bytes());
     behaviour.busy_wait = config_.busy_wait;
     std::shared_ptr<VolatileCache> cache;
@@ -150,8 +152,7 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, std::unique_ptr<Backin
         cache = crash->cache();
         backing = std::move(crash);
     }
-    auto instance =
-        in_run_directory([&] { return kstat::claim_instance("nbd", preferred_instance); });
+    auto instance = claim(next);
     const std::string device = fmt::format("nbd{}: ", instance.number());
     if (cache) opened_.push_back(device + "crash-cache " + cache->text());
     if (const std::string text = text_of(behaviour); !text.empty()) {
@@ -275,14 +276,13 @@ ServiceChange Service::change(ServiceConfig config, OpenedBackings opened_before
     std::vector<Adaptation> adapted = adaptations(config, change);
     opened_.clear();  // of a change that failed
     std::vector<nbd::ExportOptions> opened;
-    int preferred = -1;
+    NextInstance next;
     for (const ExportConfig& exp : config.exports) {
         if (!is_new(change, exp.name)) continue;
         const auto before = opened_before.find(exp.name);
         const bool is_open = before != opened_before.end();
-        opened.push_back(open(
-            exp, is_open ? std::move(before->second.backing) : open_backing_of(exp), preferred));
-        preferred = preferred_after(opened.back().instance->number());
+        opened.push_back(
+            open(exp, is_open ? std::move(before->second.backing) : open_backing_of(exp), next));
         if (is_open) opened.back().table = std::move(before->second.look);
     }
     const std::vector<ListenAddress> wanted = addresses(config);

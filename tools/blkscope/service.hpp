@@ -72,8 +72,14 @@ class Service {
   private:
     using Listening = std::pair<ListenAddress, nbd::Uri>;
 
+    /// Where the search for the number of the next export begins.
+    struct NextInstance {
+        int preferred = -1;  // -1: none
+        int lowest = 0;      // all lower ones are taken
+    };
+    static kstat::InstanceClaim claim(NextInstance& next);
     nbd::ExportOptions open(const ExportConfig& exp, std::unique_ptr<Backing> backing,
-                            int preferred_instance);
+                            NextInstance& next);
     void log_behaviours();
     [[nodiscard]] ServiceChange difference_to(const ServiceConfig& config) const;
     void replace_useless(const ServiceConfig& config, ServiceChange& change) const;

@@ -1,4 +1,3 @@
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -67,27 +66,25 @@ constexpr const char* make_key = "make one with psktool -u NAME -p FILE";
 
 using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 
-// A named pipe without a writer must not keep open(2) waiting. A reload opens these files while clients wait.
 File open_file(const std::string& path, std::string_view todo) {
-    const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    File file(opened < 0 ? nullptr : ::fdopen(opened, "r"), std::fclose);
+    File file(std::fopen(path.c_str(), "re"), std::fclose);
     if (!file) {
         const int error = errno;
         fail(path, std::generic_category().message(error),
              error == ENOENT ? todo : "see who may read it");
     }
-    ::fcntl(opened, F_SETFL, O_RDONLY);
     return file;
 }
 
-// OpenSSL opens the path again, and would wait there.
-File open_regular_file(const std::string& path, std::string_view todo) {
-    File file = open_file(path, todo);
+// A reload opens these files while clients wait. So it must not wait for the writer of a named pipe, nor read for long.
+// OpenSSL opens the path again.
+File open_certificate(const std::string& path, std::string_view todo) {
     struct stat info {};
-    if (::fstat(::fileno(file.get()), &info) != 0 || !S_ISREG(info.st_mode)) {
-        fail(path, "not a regular file", todo);
+    if (::stat(path.c_str(), &info) == 0) {
+        if (!S_ISREG(info.st_mode)) fail(path, "not a regular file", todo);
+        if (info.st_size > off_t{file_bytes_max}) fail(path, "more than 1 MiB", todo);
     }
-    return file;
+    return open_file(path, todo);
 }
 
 // Warns of a key that every user can read.
@@ -183,7 +180,7 @@ void set_rules(SSL_CTX* context) {
 }
 
 void load_chain(SSL_CTX* context, const std::string& path) {
-    open_regular_file(path, make_certificate);
+    open_certificate(path, make_certificate);
     if (SSL_CTX_use_certificate_chain_file(context, path.c_str()) == 1) return;
     fail(path, "no certificate that can be used: " + tls_error_text(), make_certificate);
 }
@@ -223,7 +220,7 @@ void warn_if_untimely(SSL_CTX* context, const std::string& path) {
 
 void load_private_key(SSL_CTX* context, const std::string& path, const std::string& chain) {
     using Key = std::unique_ptr<EVP_PKEY, void (*)(EVP_PKEY*)>;
-    const File file = open_regular_file(path, make_certificate);
+    const File file = open_certificate(path, make_certificate);
     const Key key(PEM_read_PrivateKey(file.get(), nullptr, no_passphrase, nullptr), EVP_PKEY_free);
     if (!key) {
         fail(path, "no private key that can be used: " + tls_error_text(),
@@ -320,7 +317,7 @@ void TlsContext::load_own(const std::string& chain, const std::string& key) {
 }
 
 void TlsContext::require_signed_by(const std::string& authority) {
-    open_regular_file(authority, make_certificate);
+    open_certificate(authority, make_certificate);
     STACK_OF(X509_NAME)* names = SSL_load_client_CA_file(authority.c_str());
     if (names == nullptr ||
         SSL_CTX_load_verify_locations(context_.get(), authority.c_str(), nullptr) != 1) {
@@ -352,7 +349,7 @@ void TlsContext::load_client_certificates(const std::string& folder) {
         return;
     }
     const std::string authority = fs::path(folder) / "ca-cert.pem";
-    open_regular_file(authority, "give the directory that has the authority's certificate");
+    open_certificate(authority, "give the directory that has the authority's certificate");
     if (SSL_CTX_load_verify_locations(context_.get(), authority.c_str(), nullptr) != 1) {
         fail(authority, "no certificate that can be used: " + tls_error_text(), make_certificate);
     }

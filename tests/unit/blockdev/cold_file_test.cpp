@@ -28,12 +28,12 @@ class ColdKernel final : public blkscope::testing::DelegatingKernel {
     bool is_cached(const std::byte*, uint64_t) override { return false; }
     ssize_t pwrite(int fd, std::span<const std::byte> from, uint64_t at) override {
         ++by_the_worker;
-        return full ? -ENOSPC : DelegatingKernel::pwrite(fd, from, at);
+        return lacks_space != 0 ? -lacks_space : DelegatingKernel::pwrite(fd, from, at);
     }
     hrtime_t now() override { return DelegatingKernel::now() + later_ns; }
 
     int by_the_worker = 0;
-    bool full = false;
+    int lacks_space = 0;  // an errno
     hrtime_t later_ns = 0;
 };
 
@@ -108,14 +108,17 @@ TEST_F(ColdFile, ADisksEndIsFoundWithoutLseek) {
 // A full btrfs looks for space for tens of milliseconds at each write.
 TEST_F(ColdFile, TheRingWritesForASecondAfterTheFilesystemWasFull) {
     std::vector<std::byte> page(4096);
-    kernel_.full = true;
-    EXPECT_EQ(perform(Buf::Op::write, 0, page), ENOSPC);
-    EXPECT_EQ(kernel_.by_the_worker, 1);
-    kernel_.full = false;
-    EXPECT_EQ(writes_of_the_worker(8192, 4096), 0);
-    kernel_.later_ns = 1'000'000'000;
-    EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
-    EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
+    for (const int error : {ENOSPC, EDQUOT}) {
+        kernel_.by_the_worker = 0;
+        kernel_.lacks_space = error;
+        EXPECT_EQ(perform(Buf::Op::write, 0, page), error);
+        EXPECT_EQ(kernel_.by_the_worker, 1);
+        kernel_.lacks_space = 0;
+        EXPECT_EQ(writes_of_the_worker(8192, 4096), 0);
+        kernel_.later_ns += 1'000'000'000;
+        EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
+        EXPECT_EQ(writes_of_the_worker(8192, 4096), 1);
+    }
 }
 
 }  // namespace

@@ -190,19 +190,22 @@ TEST_F(TlsContextTest, AKeyWithAPassphraseIsRefused) {
     EXPECT_TRUE(said.ends_with("; it must not have a passphrase")) << said;
 }
 
-// A reload opens these files, and the server's clients do not wait for a writer.
-TEST_F(TlsContextTest, ANamedPipeWithoutAWriterIsNotWaitedFor) {
+// A reload opens these files. The server's clients wait neither for a writer nor for the end of a long file.
+TEST_F(TlsContextTest, ANamedPipeAndALongFileAreNoCertificate) {
     for (const char* file : {"ca-cert.pem", "server-cert.pem", "server-key.pem"}) {
         const fs::path kept = path("kept");
-        fs::rename(path(file), kept);
+        fs::copy_file(path(file), kept, fs::copy_options::overwrite_existing);
+        fs::remove(path(file));
         ASSERT_EQ(::mkfifo(path(file).c_str(), 0600), 0);
         EXPECT_EQ(failure(x509()),
                   std::string(file) + ": not a regular file; make it with certtool or openssl");
-        fs::rename(kept, path(file));
+        fs::remove(path(file));
+        fs::copy_file(kept, path(file));
+        fs::resize_file(path(file), (1 << 20) + 1);
+        EXPECT_EQ(failure(x509()),
+                  std::string(file) + ": more than 1 MiB; make it with certtool or openssl");
+        fs::copy_file(kept, path(file), fs::copy_options::overwrite_existing);
     }
-    fs::remove(path("keys.psk"));
-    ASSERT_EQ(::mkfifo(path("keys.psk").c_str(), 0600), 0);
-    EXPECT_EQ(failure(psk()), "keys.psk: no keys; make one with psktool -u NAME -p FILE");
 }
 
 // As the shell's <(...) gives them, so that no file has the keys.

@@ -33,6 +33,14 @@ TEST(InstanceClaim, GivesThePreferredNumberIfItIsFree) {
     EXPECT_EQ(kstat::claim_instance("prefer", 7).number(), 0);
 }
 
+TEST(InstanceClaim, LeavesOutNumbersThatAreTakenForCertain) {
+    const auto third = kstat::claim_instance("from", -1, 2);
+    EXPECT_EQ(third.number(), 2);
+    EXPECT_EQ(kstat::claim_instance("from", -1, 2).number(), 3);
+    EXPECT_EQ(kstat::claim_instance("from", 1, 2).number(), 1);
+    EXPECT_EQ(kstat::claim_instance("from").number(), 0);
+}
+
 TEST(InstanceClaim, CountsEachModuleForItself) {
     const auto one = kstat::claim_instance("one");
     const auto other = kstat::claim_instance("other");
