@@ -125,6 +125,33 @@ TEST_F(Report, TheExitStatusIsThatOfTheCommandAndOfTheConditions) {
     EXPECT_EQ(status({"--", "/nonexistent"}), 1);
 }
 
+// The first line, the data and the exit status all say one thing.
+TEST_F(Report, AFailedConditionIsTheFirstThingItSays) {
+    serve("memory:1M");
+    const auto verdict = [&](const std::string& condition) {
+        const CommandResult ran =
+            report({"-o", path("run.json"), "--fail-unless", "errors(nbd0) == 0", "--fail-unless",
+                    condition, "--for", "20ms"});
+        const json data = json::parse(text_of(path("run.json")));
+        EXPECT_EQ(ran.status, data.at("failed") ? 125 : 0) << ran.output;
+        EXPECT_EQ(ran.output.substr(0, ran.output.find('\n')), data.at("headline"));
+        return data.at("headline").get<std::string>();
+    };
+    EXPECT_EQ(verdict("count(nbd0) > 4"),
+              "FAILED: 1 of 2 conditions does not hold: false: count(nbd0) > 4: nbd0 0, 4 (100 %) "
+              "below the bound");
+    EXPECT_EQ(verdict("count(nbd0) < 4"), "PASSED: 2 of 2 conditions hold");
+}
+
+TEST_F(Report, AWrongWordOfAConditionIsKnownBeforeTheRun) {
+    serve("memory:1M");
+    const CommandResult ran = report({"-o", path("run.json"), "--fail-unless",
+                                      "count(nbd0.reads) == 0", "--", "touch", path("ran")});
+    EXPECT_EQ(ran.status, 2);
+    EXPECT_NE(ran.output.find("no such operation reads; did you mean read?"), std::string::npos);
+    EXPECT_FALSE(std::filesystem::exists(path("ran")));
+}
+
 TEST_F(Report, CountsFromTheBeginningOfTheRun) {
     serve("memory:1M", {"--fault", "read:error=EIO;sectors=128-135"});
     Client client(uri());
@@ -170,8 +197,9 @@ TEST_F(Report, ADeviceThatCameTwiceIsNotMeasured) {
         }
         std::ofstream(path("done")) << "done";
         EXPECT_EQ(process.wait(), 125) << process.output();
-        EXPECT_EQ(process.output(),
-                  "nothing to measure: errors(nbd*) == 0: nbd0 was removed and made anew\n");
+        const std::string why =
+            "nothing to measure: errors(nbd*) == 0: nbd0 was removed and made anew\n";
+        EXPECT_EQ(process.output(), "FAILED: 1 of 1 condition does not hold: " + why + why);
         if (!last_one_ends) stop_server();
     };
     lives(false);

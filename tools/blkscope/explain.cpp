@@ -17,6 +17,7 @@
 #include "tools/blkscope/stage_line.hpp"
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/iostat/histograms.hpp"
+#include "tools/iostat/lateness.hpp"
 #include "tools/iostat/reader.hpp"
 #include "tools/program/json.hpp"
 #include "tools/program/kstats.hpp"
@@ -228,6 +229,7 @@ std::string explanation_text(const Explanation& what) {
     if (what.upstream && what.upstream->word == "changed") {
         return text + "\nThe upstream has changed: all requests fail until a reload.\n";
     }
+    if (what.late) text += fmt::format("\n{}: {}.\n", what.device, *what.late);
     const Part& most = *std::ranges::max_element(parts, {}, &Part::ns);
     return text + fmt::format("\nMost of the time, {:.0f} %, is {}: {}.\n",
                               all > 0 ? most.ns / all * 100 : 0, most.name, most.advice);
@@ -305,6 +307,7 @@ void explain(const ExplainCommand& command) {
     what.wait = stage_time(interval, "wait");
     what.service = stage_time(interval, "service");
     what.reply = stage_time(interval, "reply");
+    what.late = iostat::late_server_text(interval);
     program::print(explanation_text(what));
 }
 

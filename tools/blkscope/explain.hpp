@@ -61,6 +61,7 @@ struct Explanation {
     uint64_t under_way = 0;                      // at the end of the interval
     bool modelled = false;                       // the device has a model
     bool faulted = false;                        // a fault rule has struck in the interval
+    std::optional<std::string> late = {};        // a sentence, if the server itself was late
     bool limited = false;  // a limit has held requests back, or clients have limits
 };
 

@@ -5,12 +5,19 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/throw_errno.hpp"
 #include "driver/attach/attach.hpp"
+#include "tools/iostat/histogram_reader.hpp"
+#include "tools/iostat/lateness.hpp"
+#include "tools/iostat/reader.hpp"
 #include "tools/program/json.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/top/settings_reader.hpp"
@@ -87,7 +94,32 @@ std::vector<kstat_t*> exports_of(const kstat_ctl_t& chain) {
     return exports;
 }
 
+// For each device with a model, a sentence if its server was late, by the provider and the device's
+// number. Histograms that cannot be read have none.
+std::map<std::pair<int, int>, std::string> late_servers() try {
+    std::map<std::pair<int, int>, std::string> sentences;
+    iostat::Options options;
+    options.mode = iostat::Mode::extended;
+    iostat::Reader reader(options);
+    std::vector<iostat::Device> devices = reader.read();
+    std::erase_if(devices, [](const iostat::Device& one) {
+        return one.kind != iostat::Kind::disk || one.module != "nbd";
+    });
+    iostat::HistogramReader().read_into(devices, [](const iostat::Device&, std::string_view name) {
+        return name == iostat::lateness_name || name.ends_with("_total");
+    });
+    for (const iostat::Device& one : devices) {
+        const auto sentence = iostat::late_server_text(one.histograms);
+        if (sentence) sentences.emplace(std::pair(one.provider, one.instance), *sentence);
+    }
+    return sentences;
+} catch (const std::runtime_error&) {
+    return {};  // the exports are listed all the same
+}
+
 void list_exports(kstat_ctl_t* chain, bool verbose) {
+    std::map<std::pair<int, int>, std::string> late;
+    if (verbose) late = late_servers();
     fmt::print("{:<8} {:>7}  {:<24} {}\n", "device", "clients", "backing", "uri");
     for (kstat_t* ksp : exports_of(*chain)) {
         if (kstat_read(chain, ksp, nullptr) < 0) continue;
@@ -97,6 +129,8 @@ void list_exports(kstat_ctl_t* chain, bool verbose) {
             top::read_settings([&](const char* what) { return read_beside(chain, *ksp, what); });
         if (verbose) {
             list_behaviour(chain, *ksp, settings);
+            const auto sentence = late.find({program::provider_of(*ksp), ksp->ks_instance});
+            if (sentence != late.end()) print_detail("since the creation, " + sentence->second);
         } else if (settings.upstream && !settings.upstream->is_connected()) {
             print_upstream(*settings.upstream);
         }

@@ -118,18 +118,22 @@ int save(const std::string& path) {
 int measure(const Options& options, const std::vector<Condition>& conditions) {
     LookReader reader;
     const Look before = options.since.empty() ? reader.look() : read_report(options.since);
+    require_known_words(conditions, before);
     if (options.since.empty()) std::this_thread::sleep_for(duration_of(options.duration).value());
     const Look now = reader.look();
     bool any_fails = false;
     bool any_unmeasured = reader.is_partial() || !reader.unread().empty();
     std::string text;
+    std::set<std::string> late;
     for (const Condition& condition : conditions) {
         for (const Finding& finding : judge(condition, before, now)) {
             any_fails = any_fails || finding.verdict == Verdict::fails;
             any_unmeasured = any_unmeasured || finding.verdict == Verdict::unmeasured;
             text += finding.line + "\n";
+            if (!finding.late.empty()) late.insert(finding.late);
         }
     }
+    for (const std::string& line : late) text += line + "\n";
     for (const std::string& what : reader.unread()) text += unread_text(what) + "\n";
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
     try {

@@ -23,12 +23,15 @@ constexpr size_t text_bytes_max = 1024;
 constexpr double number_max = 1e15;  // a double has each whole number up to here
 
 constexpr std::array figures{
-    std::pair{"mean"sv, Figure::mean},     std::pair{"p50"sv, Figure::p50},
-    std::pair{"p90"sv, Figure::p90},       std::pair{"p99"sv, Figure::p99},
-    std::pair{"p99.9"sv, Figure::p999},    std::pair{"max"sv, Figure::max},
-    std::pair{"count"sv, Figure::count},   std::pair{"rate"sv, Figure::rate},
-    std::pair{"errors"sv, Figure::errors}, std::pair{"wait"sv, Figure::wait},
-    std::pair{"actv"sv, Figure::actv},     std::pair{"busy"sv, Figure::busy}};
+    std::pair{"mean"sv, Figure::mean},    std::pair{"p50"sv, Figure::p50},
+    std::pair{"p90"sv, Figure::p90},      std::pair{"p95"sv, Figure::p95},
+    std::pair{"p99"sv, Figure::p99},      std::pair{"p99.9"sv, Figure::p999},
+    std::pair{"p99.99"sv, Figure::p9999}, std::pair{"max"sv, Figure::max},
+    std::pair{"late"sv, Figure::late},    std::pair{"count"sv, Figure::count},
+    std::pair{"rate"sv, Figure::rate},    std::pair{"iops"sv, Figure::rate},
+    std::pair{"bps"sv, Figure::bps},      std::pair{"errors"sv, Figure::errors},
+    std::pair{"wait"sv, Figure::wait},    std::pair{"actv"sv, Figure::actv},
+    std::pair{"busy"sv, Figure::busy}};
 
 // The longer ones first: "<" begins "<=".
 constexpr std::array comparisons{
@@ -40,6 +43,12 @@ constexpr std::array phases{"wait"sv, "service"sv, "total"sv};
 constexpr std::array operations{"read"sv, "write"sv, "flush"sv, "trim"sv, "write_zeroes"sv};
 constexpr std::array time_units{std::pair{"ns"sv, 1.0}, std::pair{"us"sv, 1e3},
                                 std::pair{"ms"sv, 1e6}, std::pair{"s"sv, 1e9}};
+constexpr std::array byte_units{'K', 'M', 'G', 'T'};  // of 1024 each
+
+// Whether the bound is a time. `late` is one, and has no phase.
+bool is_bound_by_time(Figure figure) {
+    return is_time(figure) || figure == Figure::late;
+}
 
 bool is_digit(char c) {
     return c >= '0' && c <= '9';
@@ -130,12 +139,19 @@ class Parser {
         const bool of_queue = condition_.figure == Figure::wait ||
                               condition_.figure == Figure::actv ||
                               condition_.figure == Figure::busy;
+        const bool has_bytes = operation.empty() || operation == "read" || operation == "write";
         if (!phase.empty() && !is_time(condition_.figure)) {
             fail(fmt::format("{} has no phase; leave .{} out", name_, phase));
         }
         if (!operation.empty() && of_queue) {
             fail(
                 fmt::format("{} is of reads and writes together; leave .{} out", name_, operation));
+        }
+        if (!operation.empty() && condition_.figure == Figure::late) {
+            fail(fmt::format("late is of all operations together; leave .{} out", operation));
+        }
+        if (!has_bytes && condition_.figure == Figure::bps) {
+            fail(fmt::format("bps is of reads and writes; leave .{} out", operation));
         }
         if (devices.empty()) fail("there is no device in the brackets");
         condition_.devices = devices;
@@ -164,12 +180,12 @@ class Parser {
         rest_.remove_prefix(static_cast<size_t>(at - rest_.data()));
         condition_.bound = number * unit_of(trimmed(rest_));
         if (condition_.bound > number_max) fail("the bound is too large");
-        if (is_time(condition_.figure)) condition_.bound = std::round(condition_.bound);
+        if (is_bound_by_time(condition_.figure)) condition_.bound = std::round(condition_.bound);
     }
 
     // The value of one unit.
     [[nodiscard]] double unit_of(std::string_view unit) const {
-        if (is_time(condition_.figure)) {
+        if (is_bound_by_time(condition_.figure)) {
             const auto* const found =
                 std::ranges::find(time_units, unit, [](const auto& known) { return known.first; });
             if (found == time_units.end()) fail("the bound of a time has a unit: ns, us, ms or s");
@@ -179,12 +195,24 @@ class Parser {
             if (unit != "%") fail("the bound of busy has the unit %");
             return 1;
         }
+        if (condition_.figure == Figure::bps) return byte_unit_of(unit);
         const bool is_rate = condition_.figure == Figure::rate;
         if (is_rate && unit == "/s") return 1;
         if (!unit.empty()) {
             fail(fmt::format("the bound of {} has no unit{}", name_, is_rate ? " but /s" : ""));
         }
         return 1;
+    }
+
+    // The bytes of one unit: K and KiB are 1024. "KB" is 1000 for some, so it is refused.
+    [[nodiscard]] double byte_unit_of(std::string_view unit) const {
+        if (unit.ends_with("/s")) unit.remove_suffix(2);
+        if (unit.empty() || unit == "B") return 1;
+        const auto* const found = std::ranges::find(byte_units, unit.front());
+        if (found == byte_units.end() || (unit.size() > 1 && unit.substr(1) != "iB")) {
+            fail("the bound of bps has no unit but K, M, G or T (KiB, MiB, ...), and may have /s");
+        }
+        return std::pow(1024, found - byte_units.begin() + 1);
     }
 
     std::string_view rest_;
@@ -199,12 +227,16 @@ bool is_time(Figure figure) {
         case Figure::mean:
         case Figure::p50:
         case Figure::p90:
+        case Figure::p95:
         case Figure::p99:
         case Figure::p999:
+        case Figure::p9999:
         case Figure::max:
             return true;
+        case Figure::late:
         case Figure::count:
         case Figure::rate:
+        case Figure::bps:
         case Figure::errors:
         case Figure::wait:
         case Figure::actv:
@@ -216,6 +248,34 @@ bool is_time(Figure figure) {
 
 Condition parse_condition(std::string_view text) {
     return Parser(text).parse();
+}
+
+std::optional<std::string> word_mistake(
+    const Condition& condition, const std::function<bool(const std::string& pattern)>& matches) {
+    const auto is_word = [](const auto& words, std::string_view word) {
+        return std::ranges::find(words, word) != words.end();
+    };
+    std::string device = condition.devices;
+    std::string unknown;
+    while (!matches(device)) {
+        const size_t dot = device.rfind('.');
+        if (dot == std::string::npos) return {};
+        const std::string word = device.substr(dot + 1);
+        if (!is_word(operations, word) && !is_word(phases, word)) unknown = word;
+        device.resize(dot);
+    }
+    if (device == condition.devices) return {};
+    if (unknown.empty()) return "the order is DEVICE.OPERATION.PHASE";
+    std::vector<std::string> known(operations.begin(), operations.end());
+    known.insert(known.end(), phases.begin(), phases.end());
+    const std::string shown = program::shown(unknown);
+    const auto near = program::nearest(unknown, known);
+    if (!near) {
+        return fmt::format("no such operation {}; there are {}", shown,
+                           fmt::join(operations, ", "));
+    }
+    const char* const kind = is_word(phases, *near) ? "phase" : "operation";
+    return fmt::format("no such {} {}; did you mean {}?", kind, shown, *near);
 }
 
 }  // namespace blkscope::check

@@ -9,25 +9,47 @@
 //      └─────────────────────────── figure
 //
 //     figure                          operation   phase   bound
-//     mean p50 p90 p99 p99.9 max      may have    may     5ms: ns, us, ms or s
+//     mean p50 p90 p95 p99 p99.9      may have    may     5ms: ns, us, ms or s
+//     p99.99 max
+//     late                            -           -       5ms
 //     count errors                    may have    -       5
-//     rate                            may have    -       5 or 5/s
+//     rate (iops)                     may have    -       5 or 5/s
+//     bps                             read, write -       5, 5K, 5M/s, 5GiB/s: powers of 1024
 //     wait actv                       -           -       0.5
 //     busy                            -           -       90%
 //
 // Without an operation, the figure is of reads and writes together. Without a phase, a time is the
-// total.
+// total. `late` is the p99 of how late the server itself ended the requests of a device with a model.
 //
 // Threads: any.
 // Errors:  parse_condition() throws std::invalid_argument with one line about the first mistake.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
 namespace blkscope::check {
 
-enum class Figure { mean, p50, p90, p99, p999, max, count, rate, errors, wait, actv, busy };
+enum class Figure {
+    mean,
+    p50,
+    p90,
+    p95,
+    p99,
+    p999,
+    p9999,
+    max,
+    late,
+    count,
+    rate,
+    bps,
+    errors,
+    wait,
+    actv,
+    busy
+};
 
 enum class Comparison { less, at_most, more, at_least, equal, different };
 
@@ -38,12 +60,17 @@ struct Condition {
     std::string operation;  // read, write, ...; empty for reads and writes together
     std::string phase;      // of a time: wait, service or total; empty for the other figures
     Comparison comparison{};
-    double bound = 0;  // a time in nanoseconds; of `busy` in percent
+    double bound = 0;  // a time in nanoseconds; of `busy` in percent; of `bps` in bytes
 };
 
 [[nodiscard]] Condition parse_condition(std::string_view text);
 
 /// Whether the figure is a time of requests, which has a phase.
 [[nodiscard]] bool is_time(Figure figure);
+
+/// A sentence about a word behind the device that is no operation and no phase, as in "nbd0.reads".
+/// None if `matches` accepts the whole pattern as that of a device, or none of its beginnings.
+[[nodiscard]] std::optional<std::string> word_mistake(
+    const Condition& condition, const std::function<bool(const std::string& pattern)>& matches);
 
 }  // namespace blkscope::check

@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <stdexcept>
 #include <utility>
 
 #include "base/result.hpp"
 #include "tools/iostat/figures.hpp"
+#include "tools/iostat/lateness.hpp"
 #include "tools/kstat/glob.hpp"
 #include "tools/program/json.hpp"
 #include "tools/program/time_text.hpp"
@@ -69,6 +71,24 @@ std::optional<Histogram> added(const Histogram& old, Histogram now) {
     return now;
 }
 
+// The histogram of that name, of the interval.
+Result<Histogram, std::string> histogram_named(const Interval& interval, std::string_view name) {
+    const auto now = interval.now.device.histograms.find(name);
+    if (now == interval.now.device.histograms.end()) {
+        return fmt::format("has no histogram {}; see 'kstat2adm enable blk:hist'", name);
+    }
+    std::optional<Histogram> since = now->second;
+    if (interval.before != nullptr) {
+        const auto before = interval.before->device.histograms.find(name);
+        if (before == interval.before->device.histograms.end()) {
+            return fmt::format("had no histogram {} at first", name);
+        }
+        since = added(before->second, now->second);
+    }
+    if (!since) return fmt::format("counts anew in its histogram {}", name);
+    return std::move(*since);
+}
+
 // The histogram of the interval, of one phase.
 Result<Histogram, std::string> histogram_of(const Interval& interval, const std::string& operation,
                                             const std::string& phase) {
@@ -77,19 +97,8 @@ Result<Histogram, std::string> histogram_of(const Interval& interval, const std:
     for (const std::string& each :
          transfers ? std::vector<std::string>{"read", "write"} : std::vector{operation}) {
         const std::string name = fmt::format("{}_{}", each, phase);
-        const auto now = interval.now.device.histograms.find(name);
-        if (now == interval.now.device.histograms.end()) {
-            return fmt::format("has no histogram {}; see 'kstat2adm enable blk:hist'", name);
-        }
-        std::optional<Histogram> since = now->second;
-        if (interval.before != nullptr) {
-            const auto before = interval.before->device.histograms.find(name);
-            if (before == interval.before->device.histograms.end()) {
-                return fmt::format("had no histogram {} at first", name);
-            }
-            since = added(before->second, now->second);
-        }
-        if (!since) return fmt::format("counts anew in its histogram {}", name);
+        auto since = histogram_named(interval, name);
+        if (!since) return since.error();
         found.emplace(name, std::move(*since));
     }
     if (!transfers) return found.begin()->second;
@@ -102,17 +111,32 @@ kstat2::PerMillion share_of(Figure figure) {
             return kstat2::p50;
         case Figure::p90:
             return kstat2::p90;
+        case Figure::p95:
+            return kstat2::p95;
         case Figure::p99:
+        case Figure::late:
             return kstat2::p99;
         case Figure::p999:
             return kstat2::p999;
+        case Figure::p9999:
+            return kstat2::p9999;
         default:
             return kstat2::whole;
     }
 }
 
+Result<Histogram, std::string> histogram_for(const Condition& condition, const Interval& interval) {
+    if (condition.figure != Figure::late) {
+        return histogram_of(interval, condition.operation, condition.phase);
+    }
+    if (!interval.now.device.histograms.contains(iostat::lateness_name)) {
+        return std::string("has no model, so nothing plans the end of its requests");
+    }
+    return histogram_named(interval, iostat::lateness_name);
+}
+
 Measured time_of(const Condition& condition, const Interval& interval) {
-    const auto histogram = histogram_of(interval, condition.operation, condition.phase);
+    const auto histogram = histogram_for(condition, interval);
     if (!histogram) return histogram.error();
     const uint64_t requests = histogram->count();
     if (requests == 0) return std::string("had no such request");
@@ -139,6 +163,15 @@ Result<uint64_t, std::string> count_of(const std::string& operation, const Inter
     const auto histogram = histogram_of(interval, operation, "total");
     if (!histogram) return histogram.error();
     return histogram->count();
+}
+
+double bytes_of(const std::string& operation, const Interval& interval) {
+    const kstat_io_t old = interval.before != nullptr ? interval.before->device.io : kstat_io_t{};
+    const kstat_io_t& io = interval.now.device.io;
+    double bytes = 0;
+    if (operation != "write") bytes += static_cast<double>(io.nread - old.nread);
+    if (operation != "read") bytes += static_cast<double>(io.nwritten - old.nwritten);
+    return bytes;
 }
 
 // Soft, hard and transport errors, as the column `tot` of iostat -e. For devices that do not count
@@ -208,7 +241,9 @@ Measured queue_figure(Figure figure, const Interval& interval) {
 }
 
 Measured measure(const Condition& condition, const Interval& interval) {
-    if (is_time(condition.figure)) return time_of(condition, interval);
+    if (is_time(condition.figure) || condition.figure == Figure::late) {
+        return time_of(condition, interval);
+    }
     const auto requests = count_of(condition.operation, interval);
     const double elapsed_s = interval.elapsed_s();
     switch (condition.figure) {
@@ -225,6 +260,9 @@ Measured measure(const Condition& condition, const Interval& interval) {
             if (!requests) return requests.error();
             if (elapsed_s <= 0) return std::string("was looked at twice at one moment");
             return exactly(static_cast<double>(*requests) / elapsed_s, *requests);
+        case Figure::bps:
+            if (elapsed_s <= 0) return std::string("was looked at twice at one moment");
+            return exactly(bytes_of(condition.operation, interval) / elapsed_s, *requests);
         default:
             if (elapsed_s <= 0) return std::string("was looked at twice at one moment");
             return queue_figure(condition.figure, interval);
@@ -259,43 +297,100 @@ std::string time_text(double ns) {
     return program::time_text(ns, 6);
 }
 
+std::string value_text(double value, Figure figure) {
+    if (is_time(figure) || figure == Figure::late) return time_text(value);
+    switch (figure) {
+        case Figure::rate:
+            return fmt::format("{:.6g}/s", value);
+        case Figure::bps:
+            return fmt::format("{:.0f} bytes/s", value);
+        case Figure::busy:
+            return fmt::format("{:.4g}%", value);
+        case Figure::wait:
+        case Figure::actv:
+            return fmt::format("{:.4g}", value);
+        default:
+            return fmt::format("{:.0f}", value);
+    }
+}
+
 // The upper bound of a bucket is its last nanosecond; the text has the first one behind it.
 std::string seen_text(const Seen& seen, Figure figure) {
-    if (is_time(figure)) {
+    if (is_time(figure) || figure == Figure::late) {
         if (seen.lower == seen.upper) return time_text(seen.lower);
         if (seen.upper == endless) return time_text(seen.lower) + " or more";
         return fmt::format("{} to below {}", time_text(seen.lower), time_text(seen.upper + 1));
     }
-    switch (figure) {
-        case Figure::rate:
-            return fmt::format("{:.6g}/s", seen.lower);
-        case Figure::busy:
-            return fmt::format("{:.4g}%", seen.lower);
-        case Figure::wait:
-        case Figure::actv:
-            return fmt::format("{:.4g}", seen.lower);
-        default:
-            return fmt::format("{:.0f}", seen.lower);
-    }
+    return value_text(seen.lower, figure);
 }
 
-Finding unmeasured(const Condition& condition, const std::string& why) {
-    return {Verdict::unmeasured,
-            fmt::format("nothing to measure: {}: {}", program::shown(condition.text), why)};
+// By how much a condition fails. Of a bucket it is the least that it can be.
+std::string beyond_text(const Seen& seen, const Condition& condition) {
+    const double bound = condition.bound;
+    const bool wants_less =
+        condition.comparison == Comparison::less || condition.comparison == Comparison::at_most;
+    const bool wants_more =
+        condition.comparison == Comparison::more || condition.comparison == Comparison::at_least;
+    double distance = std::max(seen.lower - bound, bound - seen.upper);
+    if (wants_less) distance = seen.lower - bound;
+    if (wants_more) distance = bound - seen.upper;
+    if (condition.comparison == Comparison::different || distance <= 0) return "at the bound";
+    std::string text = seen.lower == seen.upper ? "" : "at least ";
+    text += value_text(distance, condition.figure);
+    if (bound > 0 && distance <= 10 * bound) {
+        text += fmt::format(" ({:.3g} %)", distance / bound * 100);
+    } else if (bound > 0) {
+        text +=
+            fmt::format(" ({:.3g} times)", (seen.lower < bound ? seen.upper : seen.lower) / bound);
+    }
+    const bool is_below = seen.upper < bound;
+    return text + (is_below ? " below the bound" : " above the bound");
+}
+
+// The line about the server's own lateness, if that shows in the condition's figure.
+std::string late_text(const Condition& condition, const Interval& interval) {
+    const bool is_of_times = is_time(condition.figure);
+    const bool is_count = condition.figure == Figure::count || condition.figure == Figure::errors ||
+                          condition.figure == Figure::late;
+    const auto lateness = histogram_named(interval, iostat::lateness_name);
+    const auto times = histogram_of(interval, is_of_times ? condition.operation : "",
+                                    is_of_times ? condition.phase : "total");
+    if (is_count || !lateness || !times) return {};
+    const bool has_share = is_of_times && condition.figure != Figure::mean;
+    const auto p = has_share ? share_of(condition.figure) : kstat2::p99;
+    if (!iostat::is_noticeable(*lateness, *times, p)) return {};
+    return program::shown(interval.now.device.name) + ": " + iostat::lateness_text(*lateness);
+}
+
+Finding unmeasured(const Condition& condition, const std::string& device, const std::string& why) {
+    const std::string name = device.empty() ? "" : program::shown(device) + " ";
+    return {.verdict = Verdict::unmeasured,
+            .line = fmt::format("nothing to measure: {}: {}{}", program::shown(condition.text),
+                                name, why),
+            .condition = condition.text,
+            .device = device};
 }
 
 Finding finding_of(const Condition& condition, const Interval& interval) {
     const std::string name = program::shown(interval.now.device.name);
     const Measured seen = measure(condition, interval);
-    if (!seen) return unmeasured(condition, name + " " + seen.error());
+    if (!seen) return unmeasured(condition, interval.now.device.name, seen.error());
     const std::optional<bool> holds = compare(*seen, condition.comparison, condition.bound);
     std::string text = fmt::format("{} {}", name, seen_text(*seen, condition.figure));
     if (seen->requests && condition.figure != Figure::count) {
         text += fmt::format(", {} request{}", *seen->requests, *seen->requests == 1 ? "" : "s");
     }
     const char* const verdict = !holds ? "cannot tell" : *holds ? "true" : "false";
-    return {holds.value_or(false) ? Verdict::holds : Verdict::fails,
-            fmt::format("{}: {}: {}", verdict, program::shown(condition.text), text)};
+    const auto beyond = [&] {
+        if (holds.value_or(false)) return std::string();
+        return holds ? beyond_text(*seen, condition) : "the bound is inside the bucket";
+    };
+    return {.verdict = holds.value_or(false) ? Verdict::holds : Verdict::fails,
+            .line = fmt::format("{}: {}: {}", verdict, program::shown(condition.text), text),
+            .condition = condition.text,
+            .device = interval.now.device.name,
+            .beyond = beyond(),
+            .late = late_text(condition, interval)};
 }
 
 // The device of the other look. The name of a device changes when another provider with that name comes
@@ -315,39 +410,67 @@ const DeviceLook* find_same(const Look& look, const iostat::Device& device) {
     return found;
 }
 
+class Pattern {
+  public:
+    explicit Pattern(const std::string& devices)
+        : pattern_(devices), has_comma_(devices.find(',') != std::string::npos) {}
+
+    bool operator()(const iostat::Device& device) const {
+        if (!has_comma_ && device.name.find(',') != std::string::npos) return false;
+        const std::string name = iostat::without_provider(device.name);
+        return pattern_.matches(device.name) || pattern_.matches(name) ||
+               pattern_.matches(iostat::name_at(name, device.provider));
+    }
+
+  private:
+    kstat_command::Glob pattern_;
+    bool has_comma_;
+};
+
+std::optional<std::string> mistake_of(const Condition& condition, const Look& look) {
+    return word_mistake(condition, [&](const std::string& devices) {
+        return std::ranges::any_of(look.devices, Pattern(devices), &DeviceLook::device);
+    });
+}
+
 }  // namespace
 
 std::vector<Finding> judge(const Condition& condition, const Look& before, const Look& now) {
-    const kstat_command::Glob pattern(condition.devices);
-    const bool commas = condition.devices.find(',') != std::string::npos;
-    const auto matches = [&](const iostat::Device& device) {
-        if (!commas && device.name.find(',') != std::string::npos) return false;
-        const std::string name = iostat::without_provider(device.name);
-        return pattern.matches(device.name) || pattern.matches(name) ||
-               pattern.matches(iostat::name_at(name, device.provider));
-    };
+    const Pattern matches(condition.devices);
     std::vector<Finding> findings;
     for (const DeviceLook& one : before.devices) {
         if (!matches(one.device) || find_same(now, one.device) != nullptr) continue;
-        findings.push_back(unmeasured(condition, program::shown(one.device.name) + " was removed"));
+        findings.push_back(unmeasured(condition, one.device.name, "was removed"));
     }
     for (const DeviceLook& one : now.devices) {
         const DeviceLook* const earlier = find_same(before, one.device);
         if (!matches(one.device) && (earlier == nullptr || !matches(earlier->device))) continue;
-        const std::string name = program::shown(one.device.name);
+        const std::string& name = one.device.name;
         if (earlier != nullptr && earlier->device.crtime != one.device.crtime) {
-            findings.push_back(unmeasured(condition, name + " was removed and made anew"));
+            findings.push_back(unmeasured(condition, name, "was removed and made anew"));
         } else if (earlier == nullptr && one.device.crtime < before.time) {
-            findings.push_back(unmeasured(condition, name + " was not in the first look"));
+            findings.push_back(unmeasured(condition, name, "was not in the first look"));
         } else {
             findings.push_back(finding_of(condition, {earlier, one}));
         }
     }
     if (findings.empty()) {
-        findings.push_back(unmeasured(
-            condition, "no device matches; 'blkscope list' shows those that are served"));
+        findings.push_back(
+            unmeasured(condition, "",
+                       mistake_of(condition, now)
+                           .value_or("no device matches; 'blkscope list' shows those that are "
+                                     "served")));
     }
     return findings;
+}
+
+void require_known_words(const std::vector<Condition>& conditions, const Look& look) {
+    for (const Condition& condition : conditions) {
+        const auto mistake = mistake_of(condition, look);
+        if (!mistake) continue;
+        throw std::invalid_argument(
+            fmt::format("check: condition {}: {}", program::json_string(condition.text), *mistake));
+    }
 }
 
 std::string unread_text(const std::string& what) {

@@ -42,6 +42,10 @@ enum class Verdict { holds, fails, unmeasured };
 struct Finding {
     Verdict verdict;
     std::string line;
+    std::string condition = {};  // as the user wrote it
+    std::string device = {};     // empty: no device matches
+    std::string beyond = {};     // of a condition that fails: by how much
+    std::string late = {};       // if the server itself was so late that it shows: a line about it
 };
 
 /// A finding for each device that matches, or one finding if none does.
@@ -50,6 +54,10 @@ struct Finding {
 /// a comma matches no partitions and no clients, whose names have one.
 [[nodiscard]] std::vector<Finding> judge(const Condition& condition, const Look& before,
                                          const Look& now);
+
+/// Throws std::invalid_argument if a word behind the name of a device in `look` is no operation and
+/// no phase, as in "nbd0.reads". Such a mistake is told before hours of a run.
+void require_known_words(const std::vector<Condition>& conditions, const Look& look);
 
 /// The line about a provider or a device that a look lacks, because it could not be read. The line
 /// has no end.

@@ -7,8 +7,8 @@ namespace {
 
 constexpr const char* notes =
     "A condition is FIGURE(DEVICE[.OPERATION][.PHASE]) COMPARISON BOUND. The figure\n"
-    "is one of mean p50 p90 p99 p99.9 max, whose bound is a time, or of count rate\n"
-    "errors wait actv busy. blkscope-check(1) explains each.\n"
+    "is one of mean p50 p90 p95 p99 p99.9 p99.99 max late, whose bound is a time, or\n"
+    "of count rate bps errors wait actv busy. blkscope-check(1) explains each.\n"
     "\n"
     "The exit status is 0 if all conditions hold, 1 if one does not, 2 if one is\n"
     "malformed, and 4 if there was nothing to measure. An idle device holds no\n"

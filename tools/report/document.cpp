@@ -52,6 +52,17 @@ Json times_of(const Histograms& interval) {
     return times;
 }
 
+// Soft, hard and transport errors of the interval in a second. Each count has 32 bits.
+double errors_per_s(const iostat::Interval& interval, const Device& device, double elapsed_s) {
+    const Device* const before = interval.before(device);
+    uint64_t errors = 0;
+    for (size_t i = 0; i < 3; ++i) {
+        const uint32_t old = before != nullptr ? iostat::error_count(before->errors, i) : 0;
+        errors += static_cast<uint32_t>(iostat::error_count(device.errors, i) - old);
+    }
+    return elapsed_s > 0 ? static_cast<double>(errors) / elapsed_s : 0;
+}
+
 Json sample_of(const iostat::Interval& interval, const Device& device, hrtime_t began) {
     const iostat::Options plain;
     const iostat::Figures f = interval.figures_of(device, plain);
@@ -68,7 +79,7 @@ Json sample_of(const iostat::Interval& interval, const Device& device, hrtime_t 
             {"waiting", f.w_percent},
             {"wsvc", any ? Json(f.wsvc_t) : Json()},
             {"asvc", any ? Json(f.asvc_t) : Json()},
-            {"errors", f.errors},
+            {"errors", errors_per_s(interval, device, f.elapsed_s)},
             {"elapsed", f.elapsed_s},
             {"times", times_of(histograms)},
             {"waits", buckets_of(histograms, "wait")},
@@ -137,6 +148,14 @@ void count_from(const web::DeviceLook& before, web::DeviceLook& look) {
         const auto found = std::ranges::find(rules, fault.id, &top::FaultSetting::id);
         if (found != rules.end()) subtract(fault.hits, found->hits);
     }
+    if (look.settings.upstream && before.settings.upstream) {
+        for (top::Upstream::Count& count : look.settings.upstream->counts) {
+            const auto& counts = before.settings.upstream->counts;
+            const auto found = std::ranges::find(counts, count.name, &top::Upstream::Count::name);
+            const bool is_gauge = count.name == "connections";  // those of now
+            if (!is_gauge && found != counts.end()) subtract(count.value, found->value);
+        }
+    }
     if (look.settings.model && before.settings.model) {
         subtract(look.settings.model->drawn, before.settings.model->drawn);
         subtract(look.settings.model->overruns, before.settings.model->overruns);
@@ -170,9 +189,22 @@ std::string chomp(std::string line) {
     return line;
 }
 
+Json finding_json(const check::Finding& one) {
+    using check::Verdict;
+    const bool is_measured = one.verdict != Verdict::unmeasured;
+    return {{"condition", one.condition},
+            {"device", one.device.empty() ? Json() : Json(one.device)},
+            {"holds", is_measured ? Json(one.verdict == Verdict::holds) : Json()},
+            {"beyond", one.beyond.empty() ? Json() : Json(one.beyond)},
+            {"line", one.line}};
+}
+
 }  // namespace
 
 std::string json_document(const Run& run, const Recording& recording) {
+    const Outcome outcome = outcome_of(run);
+    Json conditions = Json::array();
+    for (const check::Finding& one : run.findings) conditions.push_back(finding_json(one));
     const std::time_t end = run.began + static_cast<std::time_t>(run.seconds);
     const Json head{{"schema", "blkscope.report/1"},
                     {"command", run.command},
@@ -180,7 +212,11 @@ std::string json_document(const Run& run, const Recording& recording) {
                     {"seconds", run.seconds},
                     {"status", run.status},
                     {"every_s", static_cast<double>(recording.every.count()) / 1000},
-                    {"findings", run.findings},
+                    {"failed", outcome.is_failed},
+                    {"headline", outcome.headline},
+                    {"findings", outcome.lines},
+                    {"conditions", std::move(conditions)},
+                    {"late", run.late},
                     {"devices", devices_of(recording)}};
     std::string text = head.line();
     text.pop_back();  // the brace

@@ -103,10 +103,9 @@ int status_of_end() {
     return signal == SIGTERM || signal == SIGHUP ? 128 + signal : 0;
 }
 
-// Looks until the command ends, or for the time. Adds the command's status and its seconds. The first look and
-// the last one may have to wait for providers, which is not part of the run.
+// Looks until the command ends, or for the time. Adds the command's status and its seconds. The last look may
+// have to wait for providers, which is not part of the run.
 void observe(Observer& observer, const Options& options, Run& run) {
-    observer.look(true);
     std::optional<Child> child;
     if (!options.command.empty()) child.emplace(options.command);
     run.began = std::time(nullptr);
@@ -147,10 +146,10 @@ check::Look look_of(const web::Look& look) {
     return copy;
 }
 
-// Adds a line for each condition and device. False: one does not hold, or nothing was measured. A
+// Adds a finding for each condition and device. A
 // device that came and left within the run is measured. A device that left and was there before, or
 // was made anew, is not.
-bool judge_run(const std::vector<check::Condition>& conditions, const Observer& observer,
+void judge_run(const std::vector<check::Condition>& conditions, const Observer& observer,
                Run& run) {
     const Recording& recording = observer.recording();
     const auto was_there = [&](const std::string& name) {
@@ -167,18 +166,22 @@ bool judge_run(const std::vector<check::Condition>& conditions, const Observer& 
     }
     const check::Look before = look_of(first);
     const check::Look now = look_of(last);
-    bool all_hold = true;
-    if (!conditions.empty()) {
-        all_hold = observer.gaps().empty();
-        run.findings.assign(observer.gaps().begin(), observer.gaps().end());
-    }
+    run.gaps.assign(observer.gaps().begin(), observer.gaps().end());
     for (const check::Condition& condition : conditions) {
-        for (const check::Finding& finding : check::judge(condition, before, now)) {
-            all_hold = all_hold && finding.verdict == check::Verdict::holds;
-            run.findings.push_back(finding.line);
+        for (check::Finding& finding : check::judge(condition, before, now)) {
+            run.findings.push_back(std::move(finding));
         }
     }
-    return all_hold;
+    run.late = late_servers(recording, run.findings);
+}
+
+// Without conditions the command has said what there is to say.
+void print_outcome(const Run& run, const Outcome& outcome) {
+    std::string text;
+    if (!run.findings.empty()) text += outcome.headline + "\n";
+    for (const std::string& line : outcome.lines) text += line + "\n";
+    for (const std::string& line : run.late) text += line + "\n";
+    program::print(text, "report: cannot write");
 }
 
 template <class Action>
@@ -239,12 +242,15 @@ int run(const Options& options) {
     check_output(options);
     program::watch_signals({SIGINT, SIGTERM, SIGHUP}, program::Interrupts::counted);
     Observer observer(every);
+    observer.look(true);
+    check::require_known_words(conditions, look_of(observer.recording().first));
     Run run{.command = options.command};
     observe(observer, options, run);
     if (observer.recording().looks.size() < 2) {
         throw std::runtime_error("report: no look at the devices: " + observer.why());
     }
-    const bool all_hold = judge_run(conditions, observer, run);
+    judge_run(conditions, observer, run);
+    const Outcome outcome = outcome_of(run);
     const std::string data = json_document(run, observer.recording());
     std::exception_ptr unwritten;  // the lines are told all the same
     try {
@@ -252,10 +258,9 @@ int run(const Options& options) {
     } catch (const std::runtime_error&) {
         unwritten = std::current_exception();
     }
-    for (const std::string& line : run.findings)
-        program::print(line + "\n", "report: cannot write");
+    print_outcome(run, outcome);
     if (unwritten) std::rethrow_exception(unwritten);
-    return run.status == 0 && !all_hold ? condition_failed : run.status;
+    return run.status == 0 && outcome.is_failed ? condition_failed : run.status;
 }
 
 }  // namespace blkscope::report

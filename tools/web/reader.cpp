@@ -12,6 +12,7 @@
 #include "base/clock.hpp"
 #include "base/run_directory.hpp"
 #include "tools/iostat/host.hpp"
+#include "tools/iostat/lateness.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/top/settings_reader.hpp"
 
@@ -30,6 +31,7 @@ void copy_numbers(kstat_t* ksp, std::map<std::string, uint64_t, std::less<>>& nu
 // Whether a scrape has the histogram. All have those of reads and writes. Without a count of an
 // operation's requests, it is read, too.
 bool is_scraped(const DeviceLook& look, std::string_view name) {
+    if (name == iostat::lateness_name) return true;  // only with a model
     constexpr std::array phases{"_wait", "_service", "_total"};
     const auto tail =
         std::ranges::find_if(phases, [&](std::string_view phase) { return name.ends_with(phase); });

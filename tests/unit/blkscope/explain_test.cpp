@@ -49,6 +49,13 @@ TEST(Explain, IsOneScreenAndOneSentence) {
               "faster disk, or fewer requests for it, would change it.\n");
 }
 
+TEST(Explain, AServerThatIsLateItselfIsToldOf) {
+    Explanation what = balanced();
+    what.late = "the server itself ended requests late";
+    EXPECT_NE(explanation_text(what).find("nbd0: the server itself ended requests late.\n"),
+              std::string::npos);
+}
+
 TEST(Explain, ADiskWithFewerRequestsThanTheDeviceIsThePageCache) {
     Explanation what = balanced();
     what.disk = DiskTime{.name = "vda", .requests = 999, .ms = 30};

@@ -63,10 +63,45 @@ TEST(CheckCondition, EachFigureHasItsUnit) {
     EXPECT_EQ(parse_condition("actv(a) < 1.5").bound, 1.5);
 }
 
+TEST(CheckCondition, BytesHaveUnitsOf1024) {
+    for (const char* bound : {"1536", "1536B", "1.5K", "1.5KiB", "1.5 K/s", "1.5KiB/s", "1536/s"}) {
+        EXPECT_EQ(parse_condition(std::string("bps(a) > ") + bound).bound, 1536) << bound;
+    }
+    EXPECT_EQ(parse_condition("bps(a) > 2M").bound, 2 << 20);
+    EXPECT_EQ(parse_condition("bps(a) > 1T").bound, 1'099'511'627'776.0);
+}
+
+TEST(CheckCondition, TheTailHasItsPercentiles) {
+    EXPECT_EQ(parse_condition("p95(a) < 1s").figure, Figure::p95);
+    EXPECT_EQ(parse_condition("p99.99(a) < 1s").figure, Figure::p9999);
+    EXPECT_EQ(parse_condition("iops(a) < 1").figure, Figure::rate);
+    EXPECT_EQ(parse_condition("late(nbd0) < 1ms").bound, 1e6);
+}
+
+TEST(CheckCondition, AWordBehindTheDeviceIsExplained) {
+    const auto mistake = [](const char* condition) {
+        return word_mistake(parse_condition(condition),
+                            [](const std::string& name) { return name == "nbd0" || name == "a.b"; })
+            .value_or("");
+    };
+    EXPECT_EQ(mistake("count(nbd0.reads) > 1"), "no such operation reads; did you mean read?");
+    EXPECT_EQ(mistake("p50(nbd0.writes.wait) < 1s"),
+              "no such operation writes; did you mean write?");
+    EXPECT_EQ(mistake("p50(nbd0.read.servce) < 1s"), "no such phase servce; did you mean service?");
+    EXPECT_EQ(mistake("count(nbd0.discard) > 1"),
+              "no such operation discard; there are read, write, flush, trim, write_zeroes");
+    EXPECT_EQ(mistake("p50(nbd0.wait.read) < 1s"), "the order is DEVICE.OPERATION.PHASE");
+    EXPECT_EQ(mistake("count(a.b) > 1"), "");
+    EXPECT_EQ(mistake("count(a.b.read) > 1"), "");
+    EXPECT_EQ(mistake("count(nbd7.reads) > 1"), "");
+    EXPECT_EQ(mistake("count(nbd7) > 1"), "");
+}
+
 TEST(CheckCondition, AMistakeIsNamedInOneLine) {
     const std::vector<std::pair<std::string, std::string>> all{
         {"", "it is empty"},
-        {"< 5", "it begins with no figure; there are mean, p50, p90, p99, p99.9, max, count"},
+        {"< 5",
+         "it begins with no figure; there are mean, p50, p90, p95, p99, p99.9, p99.99, max, late"},
         {"p98(nbd0) < 5ms", "there is no figure p98; the nearest is p9"},
         {"qqqqqqqq(nbd0) < 5ms", "there is no figure qqqqqqqq; there are mean, p50"},
         {"p99 nbd0 < 5ms", "there is no '(' behind p99"},
@@ -74,6 +109,12 @@ TEST(CheckCondition, AMistakeIsNamedInOneLine) {
         {"p99() < 5ms", "there is no device in the brackets"},
         {"p99(.read) < 5ms", "there is no device in the brackets"},
         {"count(nbd0.read.wait) < 5", "count has no phase; leave .wait out"},
+        {"late(nbd0.read) < 5ms", "late is of all operations together; leave .read out"},
+        {"late(nbd0.service) < 5ms", "late has no phase; leave .service out"},
+        {"late(nbd0) < 5", "the bound of a time has a unit: ns, us, ms or s"},
+        {"bps(nbd0.flush) > 1", "bps is of reads and writes; leave .flush out"},
+        {"bps(nbd0) > 1MB", "the bound of bps has no unit but K, M, G or T"},
+        {"bps(nbd0) > 1ms", "the bound of bps has no unit but K, M, G or T"},
         {"busy(nbd0.read) < 5%", "busy is of reads and writes together; leave .read out"},
         {"p99(nbd0) = 5ms", "behind ')' must be one of < <= > >= == !="},
         {"p99(nbd0)", "behind ')' must be one of < <= > >= == !="},

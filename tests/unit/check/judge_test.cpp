@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -312,6 +313,73 @@ TEST_F(CheckJudge, AProviderWithTheSameNameMayComeOrLeaveBetweenTheLooks) {
     EXPECT_EQ(findings[0].line, "nothing to measure: count(nbd0) == 0: nbd0@8 was removed");
     EXPECT_EQ(findings[1].line, "true: count(nbd0) == 0: nbd0 0");
     EXPECT_EQ(line_of("count(nbd0@7) == 0"), "true: count(nbd0@7) == 0: nbd0 0");
+}
+
+TEST_F(CheckJudge, BytesAreOfTheTimeBetween) {
+    device().io.reads += 2;
+    device().io.nread += 3 << 20;
+    device().io.nwritten += 1 << 20;
+    EXPECT_EQ(line_of("bps(nbd0) == 2M/s"),
+              "true: bps(nbd0) == 2M/s: nbd0 2097152 bytes/s, 2 requests");
+    EXPECT_EQ(verdict_on("bps(nbd0.read) == 1536K"), Verdict::holds);
+    EXPECT_EQ(verdict_on("bps(nbd0.write) == 512K"), Verdict::holds);
+}
+
+TEST_F(CheckJudge, TheTailsPercentilesAreThoseOfTheBuckets) {
+    add("read_total", ms, 95);
+    add("read_total", 20 * ms, 5);
+    EXPECT_EQ(verdict_on("p95(nbd0.read) < 1.5ms"), Verdict::holds);
+    EXPECT_EQ(verdict_on("p99.99(nbd0.read) >= 20ms"), Verdict::holds);
+}
+
+TEST_F(CheckJudge, AnUnknownOperationIsNoMissingDevice) {
+    EXPECT_EQ(line_of("count(nbd0.reads) > 0"),
+              "nothing to measure: count(nbd0.reads) > 0: no such operation reads; did you mean "
+              "read?");
+    EXPECT_THROW(require_known_words({parse_condition("count(nbd*.reads) > 0")}, now_),
+                 std::invalid_argument);
+    require_known_words({parse_condition("count(nbd7.reads) > 0")}, now_);  // may come later
+}
+
+TEST_F(CheckJudge, AFailureSaysByHowMuch) {
+    add("read_service", 5'100'000, 100);
+    add("read_total", 4 * ms, 3);
+    const auto beyond = [&](const char* condition) { return judge_all(condition).front().beyond; };
+    EXPECT_EQ(beyond("p99(nbd0.read.service) < 2ms"), "at least 3ms (150 %) above the bound");
+    EXPECT_EQ(beyond("p99(nbd0.read.service) < 5ms"), "at the bound");
+    EXPECT_EQ(beyond("p99(nbd0.read.service) > 11ms"), "at least 5.5ms (50 %) below the bound");
+    EXPECT_EQ(beyond("p99(nbd0.read.service) < 5.2ms"), "the bound is inside the bucket");
+    EXPECT_EQ(beyond("mean(nbd0.read) < 3.2ms"), "800us (25 %) above the bound");
+    EXPECT_EQ(beyond("mean(nbd0.read) < 1us"), "3.999ms (4e+03 times) above the bound");
+    EXPECT_EQ(beyond("mean(nbd0.read) != 4ms"), "at the bound");
+    EXPECT_EQ(beyond("mean(nbd0.read) < 5ms"), "");
+    now_.devices[0].commands["read_errors"] += 2;
+    EXPECT_EQ(beyond("errors(nbd0) == 0"), "2 above the bound");
+}
+
+// Of a server that is late, the lateness is in the times of its requests.
+TEST_F(CheckJudge, AServerThatIsLateItselfIsToldOf) {
+    add("read_total", ms, 1000);
+    const auto late = [&](const char* condition) { return judge_all(condition).front().late; };
+    EXPECT_EQ(late("p99(nbd0.read) < 5ms"), "");
+    EXPECT_EQ(
+        line_of("late(nbd0) < 1ms"),
+        "nothing to measure: late(nbd0) < 1ms: nbd0 has no model, so nothing plans the end of "
+        "its requests");
+    old().emplace("model_lateness", times({{100 * ms, 200}}));
+    device().histograms.emplace("model_lateness", times({{100 * ms, 200}}));
+    add("model_lateness", 5'000, 1000);
+    EXPECT_EQ(late("p99(nbd0.read) < 5ms"), "");  // each machine needs some microseconds
+    EXPECT_EQ(verdict_on("late(nbd0) < 1ms"), Verdict::holds);
+    add("read_total", 6 * ms, 20);
+    add("model_lateness", 4'700'000, 20);
+    EXPECT_EQ(late("p50(nbd0.read) < 5ms"), "");  // half of the requests were in time
+    EXPECT_EQ(late("count(nbd0.read) > 0"), "");
+    EXPECT_EQ(late("p99(nbd0.read) < 5ms"),
+              "nbd0: the server itself ended requests late: p99 5ms, max 5ms, of 1020 requests, so "
+              "figures above the model's by up to 5ms are the machine's");
+    EXPECT_EQ(line_of("late(nbd0) < 1ms"),
+              "false: late(nbd0) < 1ms: nbd0 4.5ms to below 5ms, 1020 requests");
 }
 
 TEST_F(CheckJudge, AHostileNameStaysInItsLine) {

@@ -35,7 +35,7 @@
     for (const name of ['before', 'after']) {
         const run = data[name];
         document.querySelector('#' + name).textContent = (run.command.join(' ') || 'no command') + ' · ' +
-            run.seconds.toFixed(1) + ' s · ' + new Date(run.began * 1000).toLocaleString();
+            run.seconds.toFixed(1) + ' s · ' + words.date(run.began);
     }
     const different = data.rows.filter(one => one.differs).map(one => one.device + ' ' + one.figure);
     const apart = data.rows.every(one => one.figure.startsWith('only in ')) ? 'No device is in both reports. ' : '';

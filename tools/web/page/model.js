@@ -46,7 +46,13 @@ const model = (() => {
         return column;
     }
 
-    function sampleOf(one, time) {
+    // The errors of the interval in a second. The report has those since the creation.
+    function errorsOf(one, before) {
+        if (!one.errors || !before.errors || before.crtime_ns !== one.crtime_ns) return 0;
+        return Math.max(0, one.errors.total - before.errors.total) / one.elapsed_s;
+    }
+
+    function sampleOf(one, before, time) {
         const percentile = (phase, key) => one.percentiles ? one.percentiles[phase][key] : null;
         const waitColumn = columnOf(one.histograms, 'wait');
         const serviceColumn = columnOf(one.histograms, 'service');
@@ -59,7 +65,7 @@ const model = (() => {
             wsvc: one.wsvc_t_ms, asvc: one.asvc_t_ms,
             p50: percentile('total', 'p50_ns'), p99: percentile('total', 'p99_ns'),
             max: percentile('total', 'max_ns'),
-            errors: one.errors ? one.errors.total : 0,
+            errors: errorsOf(one, before),
         };
     }
 
@@ -99,9 +105,10 @@ const model = (() => {
         for (const one of report.devices) {
             const device = deviceOf(one, time);
             seen.add(device.name);
+            const before = device.last;
             device.last = one;
             if (report.since_creation || one.elapsed_s > longestInterval) continue;
-            device.samples.push(sampleOf(one, time));
+            device.samples.push(sampleOf(one, before, time));
         }
         for (const device of devices.values()) {
             while (device.samples.length && device.samples[0].at < newest.at - secondsKept) device.samples.shift();

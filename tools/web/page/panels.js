@@ -179,7 +179,9 @@ const panels = (() => {
             const level = canvas.dataset.chart === 'queues' && details ? details.queue_depth : null;
             charts.lines(canvas, samples, {...chartOf[canvas.dataset.chart], level, range, isOver, pointer});
         }
-        fillTable(root.querySelector('.totals'), [look.whole ? 'in this run' : 'since the creation', ''],
+        const counted = look.whole ? 'in this run' : 'since the creation';
+        for (const small of root.querySelectorAll('.counted')) setText(small, counted);
+        fillTable(root.querySelector('.totals'), [counted, ''],
             look.totals ? totalRows(look.totals) : [], 'not read yet');
         fillTable(root.querySelector('.clients'),
             ['client', 'who', 'requests /s', 'throughput', 'wait', 'service', 'share'],

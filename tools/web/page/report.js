@@ -26,7 +26,7 @@
             reads: total.reads_per_s, writes: total.writes_per_s,
             readBytes: total.read_bytes_per_s, writtenBytes: total.written_bytes_per_s,
             wait: total.wait, actv: total.actv, busy: total.b_pct, waiting: total.w_pct,
-            wsvc: total.wsvc_t_ms, asvc: total.asvc_t_ms, errors: 0,
+            wsvc: total.wsvc_t_ms, asvc: total.asvc_t_ms,
             p99: total.percentiles ? total.percentiles.total.p99_ns : null,
         };
     }
@@ -114,12 +114,26 @@
         draw();
     }
 
-    const ended = data.status === 0 ? 'ended well' : 'ended with status ' + data.status;
-    panels.setText(document.querySelector('#state'), ended + ' after ' + data.seconds.toFixed(1) + ' s');
-    document.querySelector('#state').dataset.state = data.status === 0 ? 'live' : 'silent';
+    // The headline is the verdict of the exit status: the first thing on the page.
+    function drawVerdict() {
+        const headline = document.querySelector('#headline');
+        const verdict = data.failed ? 'FAILED' : data.conditions.length > 0 ? 'PASSED' : 'ended well';
+        panels.setText(headline, data.headline);
+        headline.hidden = !data.failed && data.conditions.length === 0;
+        headline.dataset.failed = String(data.failed);
+        panels.setText(document.querySelector('#state'), verdict + ' after ' + data.seconds.toFixed(1) + ' s');
+        document.querySelector('#state').dataset.state = data.failed ? 'silent' : 'live';
+        if (data.failed) document.title = 'FAILED: ' + document.title;
+        for (const line of data.findings) {
+            const isTrue = line.startsWith('true: ');
+            document.querySelector('#findings').append(panels.element('li', line, isTrue ? 'holds' : 'fails'));
+        }
+        for (const line of data.late) document.querySelector('#late').append(panels.element('li', line));
+    }
+
+    drawVerdict();
     panels.setText(document.querySelector('#command'), data.command.join(' ') || 'no command');
-    panels.setText(document.querySelector('#when'), new Date(data.began * 1000).toLocaleString());
-    for (const line of data.findings) document.querySelector('#findings').append(panels.element('li', line));
+    panels.setText(document.querySelector('#when'), words.date(data.began));
     document.querySelector('#nothing').hidden = disks.length > 0;
     root.hidden = disks.length === 0;
     makeCards();

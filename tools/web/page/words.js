@@ -26,7 +26,15 @@ const words = (() => {
         return ms === 0 ? '0' : significant(ms * 1000) + ' µs';
     }
     const nanoseconds = ns => time(ns === null || ns === undefined ? null : ns / 1e6);
-    const clock = seconds => new Date(seconds * 1000).toLocaleTimeString();
+    const two = value => String(value).padStart(2, '0');
+    const clockOf = day => [day.getHours(), day.getMinutes(), day.getSeconds()].map(two).join(':');
+
+    // ISO 8601, in the reader's time zone: the same text in each language of a browser.
+    const clock = seconds => clockOf(new Date(seconds * 1000));
+    function date(seconds) {
+        const day = new Date(seconds * 1000);
+        return [day.getFullYear(), two(day.getMonth() + 1), two(day.getDate())].join('-') + ' ' + clockOf(day);
+    }
 
     // What held requests back, if a setting did.
     function held(details) {
@@ -36,9 +44,12 @@ const words = (() => {
         return '';
     }
 
-    function failed(details) {
+    // The counts of a live page are since the creation; those of a run that is over are its own.
+    function failed(details, isOver) {
         const count = (details ? details.errors : []).reduce((sum, one) => sum + one.count, 0);
-        return count === 0 ? '' : ' So far ' + number(count) + (count === 1 ? ' request has' : ' requests have') + ' failed.';
+        if (count === 0) return '';
+        if (isOver) return ' ' + number(count) + (count === 1 ? ' request' : ' requests') + ' failed.';
+        return ' Since its creation ' + number(count) + (count === 1 ? ' request has' : ' requests have') + ' failed.';
     }
 
     function share(sample) {
@@ -63,7 +74,7 @@ const words = (() => {
         if (!sample) return name + ' is there. The first second is being counted.';
         if (sample.reads + sample.writes === 0) {
             const waiting = sample.wait + sample.actv;
-            if (waiting === 0 || isOver) return name + (isOver ? ' was idle.' : ' is idle.') + failed(details);
+            if (waiting === 0 || isOver) return name + (isOver ? ' was idle.' : ' is idle.') + failed(details, isOver);
             return name + ' finished nothing in this second, and ' + number(waiting) +
                 ' requests are under way.' + held(details);
         }
@@ -73,8 +84,8 @@ const words = (() => {
         return name + (isOver ? ' did ' : ' does ') + kinds.join(' and ') + ' a second, ' +
             bytes(sample.readBytes + sample.writtenBytes) + '/s. A request ' + (isOver ? 'took ' : 'takes ') +
             time(sample.wsvc + sample.asvc) + ', ' + share(sample) + '.' +
-            full(sample, details && details.queue_depth, isOver) + (isOver ? '' : held(details)) + failed(details);
+            full(sample, details && details.queue_depth, isOver) + (isOver ? '' : held(details)) + failed(details, isOver);
     }
 
-    return {number, bytes, time, nanoseconds, clock, sentence};
+    return {number, bytes, time, nanoseconds, clock, date, sentence};
 })();

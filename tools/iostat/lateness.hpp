@@ -1,0 +1,35 @@
+// How late a server itself ended a device's requests, beside the times of these requests.
+//
+//     planned end ── lateness ──▶ the end         only with a model, which plans each end
+//
+// A busy machine runs the server late. The requests then take longer than the device that the model
+// stands for, and a figure of their times is in part the machine's.
+//
+// Units:   nanoseconds.
+// Threads: pure functions of their arguments.
+// Errors:  none.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "tools/iostat/histograms.hpp"
+
+namespace blkscope::iostat {
+
+/// The histogram of the lateness among those of a device.
+inline constexpr std::string_view lateness_name = "model_lateness";
+
+/// Whether the lateness is a tenth of the times or more, both at the percentile `p`. Less is what
+/// any machine needs to wake a thread. False if either histogram has no requests.
+[[nodiscard]] bool is_noticeable(const Histogram& lateness, const Histogram& times,
+                                 kstat2::PerMillion p);
+
+/// "the server itself ended requests late: p99 5ms, ...": the sentence about one interval's lateness.
+[[nodiscard]] std::string lateness_text(const Histogram& lateness);
+
+/// The sentence if the p99 of the lateness is noticeable in that of all reads and writes; else none.
+[[nodiscard]] std::optional<std::string> late_server_text(const Histograms& interval);
+
+}  // namespace blkscope::iostat
