@@ -14,6 +14,7 @@
 #include "blockdev/accounting/accounting.hpp"
 #include "blockdev/accounting/request_histograms.hpp"
 #include "blockdev/device/device.hpp"
+#include "blockdev/virtual_time/response_trend.hpp"
 #include "blockdev/virtual_time/virtual_kernel.hpp"
 
 namespace blkscope::virtual_time {
@@ -22,6 +23,9 @@ namespace {
 constexpr unsigned ring_entries = 64;
 // The integrals of kstat_io_t have 63 bits: a tenth of that leaves room for one more step.
 constexpr double waited_ns_max = 1e18;
+// Fewer requests that are left at the last arrival are no sign of too much load.
+constexpr double left_always_fine = 64;
+constexpr double left_share = 0.01;  // of all requests
 
 // ---- The device ----
 
@@ -68,6 +72,8 @@ struct SentRequest final : Buf {
 
     Sender& sender;
     Extent extent;
+    hrtime_t arrived = 0;
+    uint64_t number = 0;  // in the order of arrival
 };
 
 void fill_in(Buf& buf, const Asked& asked) {
@@ -101,7 +107,9 @@ class Sender final : public Alarm {
         figures.ended = std::max(ring_.now(), arrived_);
         figures.requests = sent_;
         figures.waiting = waiting_;
+        figures.in_device = left_;
         figures.gave_up = gave_up_;
+        figures.saturated = !is_closed() && is_saturated();
         return figures;
     }
 
@@ -125,6 +133,18 @@ class Sender final : public Alarm {
             fetch();
         }
         if (more_) ring_.set_alarm(*this, next_at_, false);
+    }
+
+    // A line at a model's servers is as good a sign as one in the wait queue. So this asks how long
+    // requests stayed, and not where. A load that grows only at its end leaves more requests in the
+    // device than the usual stay explains.
+    [[nodiscard]] bool is_saturated() const {
+        const hrtime_t span = arrived_ - began_;
+        if (gave_up_ || trend_.grows_within(span)) return true;
+        const auto sent = static_cast<double>(sent_);
+        const double usually = span > 0 ? trend_.typical_ns() * sent / static_cast<double>(span)
+                                        : setting_.queue_depth;
+        return static_cast<double>(left_) - usually > std::max(left_always_fine, left_share * sent);
     }
 
     // Requests that take no time would never let the time be over.
@@ -155,9 +175,10 @@ class Sender final : public Alarm {
     void send() {
         SentRequest& request = new_request();
         fill_in(request, asked_);
-        ++sent_;
-        arrived_ = ring_.now();
+        request.number = sent_++;
+        request.arrived = arrived_ = ring_.now();
         device_.strategy(request);
+        left_ = in_device();
         // Requests may wait for tokens while places are free.
         const uint64_t places_lacking =
             in_device() - std::min<uint64_t>(in_device(), setting_.queue_depth);
@@ -183,6 +204,7 @@ class Sender final : public Alarm {
         assert(request.error == 0);
         assert(ended_ < sent_);
         ++ended_;
+        trend_.ended(request.number, ring_.now() - request.arrived);
         free_.push_back(&request);
         if (is_closed() && more_) ring_.set_alarm(*this, ring_.now(), false);
     }
@@ -201,6 +223,8 @@ class Sender final : public Alarm {
     uint64_t sent_before_ = 0;  // of a closed loop: when the clock had its present moment
     uint64_t ended_ = 0;
     uint64_t waiting_ = 0;
+    uint64_t left_ = 0;
+    ResponseTrend trend_;
     std::deque<SentRequest> requests_;
     std::vector<SentRequest*> free_;
 };

@@ -73,8 +73,12 @@ struct Figures {
     hrtime_t arrived = 0;  // the last arrival
     hrtime_t ended = 0;    // the last end
     uint64_t requests = 0;
-    uint64_t waiting = 0;  // requests that waited when the last one had arrived
-    bool gave_up = false;  // more than waiting_max waited, and the rest was not sent
+    uint64_t waiting = 0;    // requests that waited when the last one had arrived
+    uint64_t in_device = 0;  // the same with those that ran
+    bool gave_up = false;    // more than waiting_max waited, and the rest was not sent
+    // The times in the device grew, or more requests were left at the last arrival than were
+    // usually there: the device serves less than it is asked for. Of an open load.
+    bool saturated = false;
     std::vector<NamedHistogram> histograms;
 
     [[nodiscard]] hrtime_t elapsed() const { return ended - began; }

@@ -24,9 +24,6 @@ constexpr double speed_min = 0.01;
 constexpr double speed_max = 1000;
 constexpr double drawn_requests_max = 1e9;
 constexpr uint64_t seed_default = 1;
-// Fewer requests that wait at the end are no sign of too much load.
-constexpr uint64_t waiting_always_fine = 64;
-constexpr uint64_t waiting_share = 100;  // one in so many requests
 
 [[noreturn]] void refuse_prediction(const std::string& why) {
     throw std::invalid_argument("predict: " + why);
@@ -231,15 +228,24 @@ Scenario scenario_of(const PredictCommand& command) {
     });
 }
 
+namespace {
+
+double requests_per_s(uint64_t requests, hrtime_t span) {
+    return span == 0 ? 0 : static_cast<double>(requests) * 1e9 / static_cast<double>(span);
+}
+
+}  // namespace
+
 double PredictedRun::asked_per_s() const {
-    const hrtime_t span = figures.arrived - figures.began;
-    if (span == 0) return 0;
-    return static_cast<double>(figures.requests) * 1e9 / static_cast<double>(span);
+    return requests_per_s(figures.requests, figures.arrived - figures.began);
+}
+
+double PredictedRun::served_per_s() const {
+    return requests_per_s(figures.requests, figures.elapsed());
 }
 
 bool PredictedRun::keeps_up() const {
-    const uint64_t allowed = std::max(waiting_always_fine, figures.requests / waiting_share);
-    return !figures.gave_up && figures.waiting <= allowed;
+    return !figures.gave_up && !figures.saturated;
 }
 
 namespace {

@@ -60,7 +60,10 @@ struct PredictedRun {
 
     /// Requests a second that arrived.
     [[nodiscard]] double asked_per_s() const;
-    /// Whether the requests did not wait for more and more requests.
+    /// Requests a second from the first arrival to the last end.
+    [[nodiscard]] double served_per_s() const;
+    /// Whether the device served as many requests as it was asked for. So the requests did not stay
+    /// for longer and longer, in its wait queue, at its limits or at the servers of its model.
     [[nodiscard]] bool keeps_up() const;
 };
 

@@ -60,7 +60,10 @@ std::string one_report(const Scenario& scenario, const PredictedRun& run) {
     options.waits = true;
     std::string text = iostat::Reporter(options).report(devices);
     if (run.keeps_up() || scenario.setting.in_flight > 0) return text;
-    return text + "The device does not keep up: requests wait for more and more others.\n";
+    return text + fmt::format(
+                      "The device does not keep up: it serves {:.0f} of {:.0f} requests/s, and {} "
+                      "were in it when the last one arrived.\n",
+                      run.served_per_s(), run.asked_per_s(), run.figures.in_device);
 }
 
 std::string breaking_point(const std::vector<PredictedRun>& runs) {
@@ -102,8 +105,10 @@ Json run_json(const PredictedRun& run) {
     return {{"speed", run.speed},
             {"requests", run.figures.requests},
             {"asked_per_s", run.asked_per_s()},
+            {"served_per_s", run.served_per_s()},
             {"keeps_up", run.keeps_up()},
             {"waiting_at_last_arrival", run.figures.waiting},
+            {"in_device_at_last_arrival", run.figures.in_device},
             {"gave_up", run.figures.gave_up},
             {"device", device_json("predicted", run.figures)}};
 }

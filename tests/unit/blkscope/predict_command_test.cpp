@@ -250,6 +250,35 @@ TEST(Predict, ALimitBreaksADeviceWithAnyDepth) {
     EXPECT_NE(text_of(command).find("breaks at speed 1.1 ("), std::string::npos);
 }
 
+// A disk with one head and room for 128: twice what it can do is a line at the head, and the wait
+// queue stays empty in so short a time.
+TEST(Predict, ALineAtTheServersOfTheModelBreaksADevice) {
+    PredictCommand command = drawn("even:80", "read=const:10ms,servers=1", 128);
+    command.duration = "2s";
+    command.speeds = "0.5,1,2";
+    const Scenario scenario = scenario_of(command);
+    const auto runs = run_scenario(scenario);
+    EXPECT_TRUE(runs[0].keeps_up());
+    EXPECT_TRUE(runs[1].keeps_up());
+    EXPECT_FALSE(runs[2].keeps_up());
+    EXPECT_EQ(runs[2].figures.waiting, 0U);
+    EXPECT_GT(runs[2].figures.in_device, 50U);  // 160/s for a second, of which 100 were served
+    EXPECT_NEAR(runs[2].served_per_s(), 100, 2);
+    EXPECT_NE(predicted_text(scenario, runs).find("breaks at speed 2 ("), std::string::npos);
+    command.speeds = "2";
+    EXPECT_NE(text_of(command).find("does not keep up: it serves 100 of 160 requests/s"),
+              std::string::npos)
+        << text_of(command);
+}
+
+TEST(Predict, ManyRequestsInServiceAreNoLine) {
+    PredictCommand command = drawn("even:500", "read=const:1s", 1024);
+    command.duration = "4s";
+    const PredictedRun run = run_scenario(scenario_of(command)).front();
+    EXPECT_EQ(run.figures.in_device, 501U);  // a second of them, and the last
+    EXPECT_TRUE(run.keeps_up());
+}
+
 TEST(Predict, TheSameSeedGivesTheSameBytes) {
     PredictCommand command = drawn("poisson:900", "all=lognormal:500us:4ms", 2);
     command.mix = "read=70,write=30,flush=1";
