@@ -6,25 +6,11 @@
 #include <string_view>
 #include <utility>
 
+#include "base/json_string.hpp"
 #include "trace/formats.hpp"
 
 namespace blkscope::trace {
 namespace {
-
-// The properties may have any text.
-std::string quoted(std::string_view text) {
-    std::string out = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') out += '\\';
-        if (byte < 0x20 || byte >= 0x7f) {
-            fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
-        } else {
-            out += c;
-        }
-    }
-    return out + '"';
-}
 
 std::string flags_text(const Request& request, std::string_view between) {
     std::string text;
@@ -117,7 +103,7 @@ std::string to_json(const Trace& trace) {
         fmt::format(R"({{"schema":"blkscope.trace/1","requests":{},"lost":{},"realtime_ns":{})",
                     trace.requests.size(), trace.lost, trace.realtime_ns);
     for (const auto& [key, value] : trace.properties) {
-        text += "," + quoted(key) + ":" + quoted(value);
+        text += "," + json_string(key) + ":" + json_string(value);
     }
     text += "}\n";
     for (const Request& each : trace.requests) {

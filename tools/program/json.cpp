@@ -1,56 +1,9 @@
 #include "tools/program/json.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/utf8.hpp"
-
 namespace blkscope::program {
-namespace {
-
-unsigned char byte(char c) {
-    return static_cast<unsigned char>(c);
-}
-
-// The number of bytes at the front that a JSON string can hold unescaped; 0: the first cannot.
-size_t plain_length(std::string_view text) {
-    const unsigned char c = byte(text.front());
-    if (c == '"' || c == '\\' || c < 0x20 || c == 0x7f) return 0;
-    return utf8_length(text);
-}
-
-std::string escaped(char c) {
-    switch (c) {
-        case '"':
-            return "\\\"";
-        case '\\':
-            return "\\\\";
-        case '\n':
-            return "\\n";
-        case '\t':
-            return "\\t";
-        default:
-            return fmt::format("\\u{:04x}", byte(c));
-    }
-}
-
-}  // namespace
-
-std::string json_string(std::string_view text) {
-    std::string quoted = "\"";
-    while (!text.empty()) {
-        const size_t plain = plain_length(text);
-        if (plain == 0) {
-            quoted += escaped(text.front());
-        } else {
-            quoted += text.substr(0, plain);
-        }
-        text.remove_prefix(std::max<size_t>(plain, 1));
-    }
-    return quoted + '"';
-}
 
 std::string shown(const std::string& name) {
     const std::string quoted = json_string(name);

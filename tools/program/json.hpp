@@ -21,6 +21,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/json_string.hpp"
+
 namespace blkscope::program {
 
 class Json {
@@ -79,8 +81,7 @@ struct Json::Member {
     Json value;
 };
 
-/// `text` between quotes.
-[[nodiscard]] std::string json_string(std::string_view text);
+using blkscope::json_string;
 
 /// A foreign name for a terminal: as it is, or json_string() of it if that has escapes.
 [[nodiscard]] std::string shown(const std::string& name);

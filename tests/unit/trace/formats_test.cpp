@@ -141,6 +141,17 @@ TEST(Csv, HasEverythingOfARequest) {
               "1001100,25,30064771075,18446744073709551614\n");
 }
 
+TEST(JsonLines, KeepUtf8AndEscapeOtherBytes) {
+    Trace trace;
+    trace.properties["model"] = "read=empirical:/srv/\xc3\xbc\xe2\x82\xac/\xf0\x9f\x92\xbe";
+    trace.properties["odd"] = "\xff\"\\";
+    const std::string text = to_json(trace);
+    EXPECT_NE(text.find(trace.properties["model"]), std::string::npos) << text;
+    const auto head = nlohmann::json::parse(text);
+    EXPECT_EQ(head["model"], trace.properties["model"]);
+    EXPECT_EQ(head["odd"], "\xc3\xbf\"\\");
+}
+
 TEST(JsonLines, AreAnObjectEach) {
     std::istringstream lines(to_json(trace_of_all()));
     std::string line;
