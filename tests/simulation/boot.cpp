@@ -227,9 +227,9 @@ nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>&
     served.plan = plan_.exports[index];
     served.name = "export" + std::to_string(index);
     if (reloads_ > 0) served.name += "." + std::to_string(reloads_);
-    served.with_liars = served.closes = false;
+    served.with_liars = served.closes = served.cut = false;
     served.clients.clear();
-    if (served.oracle) old_oracles_.push_back(std::move(served.oracle));
+    if (served.oracle) removed_.push_back({served.file, std::move(served.oracle)});
     std::unique_ptr<Backing> backing = make_backing(served, content);
     served.oracle = std::make_unique<Oracle>(content);
     if (!served.plan.partitions.empty()) {
@@ -272,6 +272,8 @@ void Boot::make_client(unsigned number) {
     ClientPlan plan = plan_.clients[number];
     plan.requests = std::min(plan.requests, plan_.cuts.requests_max);
     plan.content = served.plan.medium != Medium::null;
+    plan.punches = !served.file || plan_.disk.can_punch;
+    plan.zeroes_in_place = !served.file || plan_.disk.can_zero_range;
     plan.shares = served.plan.partitions;
     plan.first_byte = plan.shares.empty() ? 0 : table_bytes;
     Random random(seed_, client_stream + number);
@@ -292,6 +294,7 @@ void Boot::make_client(unsigned number) {
     Client* const client = clients_.back().get();
     served.clients.push_back(client);
     if (served.closes) client->may_be_closed();
+    if (served.cut) client->file_was_cut(served.file);
     if (plan.manner != ClientPlan::Manner::honest) served.with_liars = true;
     const nbd::Peer peer = peer_of(wire, number, number);
     const auto when = static_cast<hrtime_t>(random.between(1, 100'000));
@@ -470,6 +473,7 @@ void Boot::truncate_one() {
     const uint64_t blocks = (served.plan.bytes - first) / sector_bytes;
     const uint64_t length = first + random.below(blocks) * sector_bytes;
     served.file->truncate(length);
+    served.cut = true;
     served.oracle->truncated(length, timeline_.now(), served.plan.medium == Medium::direct);
     for (Client* client : served.clients) client->file_was_cut(served.file);
 }
@@ -744,15 +748,26 @@ void Boot::end_in_order(std::vector<std::vector<std::byte>>& contents) {
     }
     for (size_t i = 0; i < files.size(); ++i) {
         if (!files[i]) continue;
-        if (flushed) oracles[i]->flushed(timeline_.now(), timeline_.now());
-        const std::string wrong = oracles[i]->check_disk(files[i]->disk(), timeline_.now());
-        if (!wrong.empty()) {
-            judge_.fail("after the end: " + wrong +
-                        "; syncs that failed: " + std::to_string(kernel_.sync_failures));
-        }
+        check_image(*files[i], *oracles[i], flushed, "after the end");
         contents[i] = files[i]->disk();
     }
+    for (Removed& removed : removed_) {
+        if (removed.file) check_image(*removed.file, *removed.oracle, flushed, "after its removal");
+    }
     check_left();
+}
+
+// The disk of an export that has ended: all that was acknowledged is there, unless the end says that a sync failed.
+void Boot::check_image(SimulatedFile& file, Oracle& oracle, bool flushed, const char* which) {
+    const hrtime_t now = timeline_.now();
+    if (flushed && oracle.must_fail(now)) {
+        judge_.fail(std::string(which) + ": all is said to be flushed after a failed sync");
+    }
+    if (flushed) oracle.flushed(now, now);
+    const std::string wrong = oracle.check_disk(file.disk(), now);
+    if (wrong.empty()) return;
+    judge_.fail(std::string(which) + ": " + wrong +
+                "; syncs that failed: " + std::to_string(kernel_.sync_failures));
 }
 
 // Takes the disks' content now. Later actions of the server change nothing of it.

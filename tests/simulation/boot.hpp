@@ -94,7 +94,14 @@ class Boot {
         std::unique_ptr<Oracle> oracle;
         std::vector<Client*> clients;
         bool with_liars = false;  // some client did not wait for its answers
+        bool cut = false;         // another process has truncated the file
         bool closes = false;      // a fault rule has closed connections, or will
+    };
+
+    /// What is left of an export that a reload has removed.
+    struct Removed {
+        std::shared_ptr<SimulatedFile> file;
+        std::unique_ptr<Oracle> oracle;
     };
 
     struct Driven {
@@ -138,6 +145,7 @@ class Boot {
     void check_errors();
     void end_all();
     void check_left();
+    void check_image(SimulatedFile& file, Oracle& oracle, bool flushed, const char* which);
     void crash(std::vector<std::vector<std::byte>>& contents);
     void end_in_order(std::vector<std::vector<std::byte>>& contents);
 
@@ -158,7 +166,7 @@ class Boot {
     bool crashed_ = false;
     bool reload_due_ = false;
     unsigned reloads_ = 0;
-    std::vector<std::unique_ptr<Oracle>> old_oracles_;
+    std::vector<Removed> removed_;
 };
 
 }  // namespace blkscope::simulation

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
 #include <utility>
 
 namespace blkscope::simulation {
@@ -218,14 +219,31 @@ bool Client::parse_chunk(bool extended) {
     if (type == Chunk::error || type == Chunk::error_offset) {
         if (bytes < 6) return complain("an error without a number"), false;
         error = static_cast<Error>(load<uint32_t>(payload.data()));
-        if (error == Error::none) complain("an error chunk with error 0");
-        asked->failed = true;
+        take_error(*asked, type, payload);
     } else {
         take_chunk(*asked, type, payload);
     }
     in_first_ += head + bytes;
     if ((flags & nbd::chunk_flag::done) != 0) answered(cookie, error);
     return true;
+}
+
+// An offset stands only in the error of a read that the device could not do.
+void Client::take_error(Asked& asked, Chunk type, std::span<const std::byte> payload) {
+    const nbd::Request& request = asked.request;
+    const bool offset = type == Chunk::error_offset;
+    const size_t text_bytes = load<uint16_t>(&payload[4]);
+    asked.failed = true;
+    if (load<uint32_t>(payload.data()) == 0) complain("an error chunk with error 0");
+    if (payload.size() != 6 + text_bytes + (offset ? 8 : 0)) complain("an error of a wrong length");
+    if (!offset) return;
+    if (request.type != Command::read || asked.refusal != Error::none) {
+        return complain("an offset in the error of a request that moves no data");
+    }
+    const auto at = load<uint64_t>(&payload[6 + text_bytes]);
+    if (at < request.offset || at - request.offset >= request.length) {
+        complain("an error outside of the requested range");
+    }
 }
 
 void Client::take_chunk(Asked& asked, Chunk type, std::span<const std::byte> payload) {
@@ -252,6 +270,12 @@ void Client::take_chunk(Asked& asked, Chunk type, std::span<const std::byte> pay
         bytes > request.length - (at - request.offset)) {
         return complain("data outside of the requested range");
     }
+    const auto after = asked.chunks.lower_bound(at);
+    if ((after != asked.chunks.end() && after->first < at + bytes) ||
+        (after != asked.chunks.begin() && std::prev(after)->second > at)) {
+        return complain("the same bytes in two chunks");
+    }
+    asked.chunks[at] = at + bytes;
     std::byte* const to = asked.data.data() + (at - request.offset);
     if (hole) {
         std::memset(to, 0, bytes);
@@ -268,15 +292,30 @@ void Client::take_extents(Asked& asked, std::span<const std::byte> payload, bool
         (payload.size() - head) % each != 0) {
         return complain("malformed extents");
     }
-    uint64_t covered = 0;
+    if (load<uint32_t>(payload.data()) != introduction_.context_id()) {
+        complain("a block status of another context");
+    }
+    if (extended && load<uint32_t>(&payload[4]) != (payload.size() - head) / each) {
+        complain("another number of extents than there are");
+    }
     for (size_t at = head; at < payload.size(); at += each) {
         const uint64_t bytes =
             extended ? load<uint64_t>(&payload[at]) : load<uint32_t>(&payload[at]);
+        const uint64_t flags =
+            extended ? load<uint64_t>(&payload[at + 8]) : load<uint32_t>(&payload[at + 4]);
         if (bytes == 0) complain("an empty extent");
-        covered += bytes;
+        if (flags > 3) complain("an unknown flag of an extent");
+        if (bytes > asked.request.length - asked.covered) {
+            return complain("extents beyond the requested range");
+        }
+        const Oracle::Told told{bytes, (flags & 1) != 0, (flags & 2) != 0};
+        if (!asked.extents.empty() && asked.extents.back().hole == told.hole &&
+            asked.extents.back().zero == told.zero) {
+            complain("two neighbouring extents with one status");
+        }
+        asked.extents.push_back(told);
+        asked.covered += bytes;
     }
-    if (covered > asked.request.length) complain("extents beyond the requested range");
-    asked.covered = covered;
 }
 
 void Client::answered(uint64_t cookie, Error error) {
@@ -295,7 +334,10 @@ void Client::answered(uint64_t cookie, Error error) {
         complain("waited for " + std::to_string(now - asked.sent) + " ns, longer than " +
                  std::to_string(plan_.wait_ns_max));
     }
-    if (asked.to_refuse && good) return complain("a wrong request succeeded");
+    if (error != asked.refusal && asked.refusal != Error::none) {
+        return complain("a wrong request got error " + std::to_string(static_cast<int>(error)) +
+                        ", not " + std::to_string(static_cast<int>(asked.refusal)));
+    }
     if (asked.write != 0) {
         oracle_.end_write(asked.write, good, (request.flags & nbd::command_flag::fua) != 0, now);
     }
@@ -303,6 +345,9 @@ void Client::answered(uint64_t cookie, Error error) {
     const bool through = asked.write != 0 && (request.flags & nbd::command_flag::fua) != 0;
     if ((through || request.type == Command::flush) && oracle_.must_fail(asked.made)) {
         return complain("a flush or FUA write succeeded long after a failed sync");
+    }
+    if (must_decline(request)) {
+        return complain("a zeroing that cannot be fast was not declined");
     }
     if (request.type == Command::flush) {
         const std::string lost = oracle_.flushed(asked.made, now);
@@ -317,25 +362,61 @@ void Client::answered(uint64_t cookie, Error error) {
         ++writes;
         written_bytes += request.length;
     }
-    if (request.type != Command::read) return;
-    ++reads;
-    read_bytes += request.length;
-    if (asked.covered != request.length) return complain("data is missing, or came twice");
-    if (!plan_.content) return;
+    if (request.type == Command::read) {
+        ++reads;
+        read_bytes += request.length;
+    }
+    const std::string wrong = check_data(asked, now);
+    if (!wrong.empty()) complain(wrong);
+}
+
+std::string Client::check_data(const Asked& asked, hrtime_t now) const {
+    const nbd::Request& request = asked.request;
+    if (request.type == Command::block_status) {
+        const bool one = (request.flags & nbd::command_flag::req_one) != 0;
+        if (asked.extents.empty()) return "a block status without an extent";
+        if (one && asked.extents.size() != 1) return "more than the one extent that was asked for";
+        if (!plan_.content) {
+            return asked.extents[0].hole && asked.extents[0].zero ? "" : "a null disk with data";
+        }
+        const std::string wrong =
+            oracle_.check_status(request.offset, asked.extents, asked.made, now);
+        return wrong.empty() ? "" : "block status: " + wrong;
+    }
+    if (request.type != Command::read) return {};
+    if (asked.covered != request.length) return "data is missing, or came twice";
+    if ((request.flags & nbd::command_flag::df) != 0 && asked.chunks.size() > 1) {
+        return "data in fragments, which the request forbids";
+    }
+    if (!plan_.content) return {};
     const std::string wrong = oracle_.check_read(request.offset, asked.data, asked.made, now);
-    if (!wrong.empty()) complain("read: " + wrong);
+    return wrong.empty() ? "" : "read: " + wrong;
+}
+
+// True for a fast zeroing that this disk could do only by writing the zeroes.
+bool Client::must_decline(const nbd::Request& request) const {
+    if ((request.flags & nbd::command_flag::fast_zero) == 0 || plan_.zeroes_in_place) return false;
+    return (request.flags & nbd::command_flag::no_hole) != 0 || !plan_.punches;
 }
 
 void Client::judge_error(const Asked& asked, Error error) {
-    if (asked.to_refuse) return;
+    if (asked.refusal != Error::none) return;
     const bool fast = (asked.request.flags & nbd::command_flag::fast_zero) != 0;
-    if (error == Error::enotsup && fast) return;
+    if (error == Error::enotsup && fast) {
+        if (!must_decline(asked.request) && !cut_file_) complain("declined a fast zeroing");
+        return;
+    }
     // A request that a fault lets hang ends with the connection, also if the client ends it.
     if (error == Error::eshutdown && (may_be_closed_ || disconnected_)) {
         ++judge_.hung_errors;
         return;
     }
-    if (error != Error::eio && error != Error::enospc) complain("an error without a fault");
+    const bool moves_to = asked.request.type == Command::write ||
+                          asked.request.type == Command::write_zeroes ||
+                          asked.request.type == Command::trim;
+    if (error != Error::eio && !(error == Error::enospc && moves_to)) {
+        complain("error " + std::to_string(static_cast<int>(error)) + " without a fault");
+    }
     if (asked.request.type == Command::flush) {
         ++judge_.sync_errors;
         return;
@@ -352,7 +433,9 @@ void Client::make_requests() {
            asked_.size() < plan_.depth && out_.size() - out_first_ < out_bytes_max) {
         if (!honest() && made_ >= plan_.misbehaves_after) return misbehave();
         const bool wrong = random_.one_in(plan_.wrong_one_in);
-        put(wrong ? draw_wrong_request() : draw_request(), wrong);
+        const auto [request, refusal] =
+            wrong ? draw_wrong_request() : std::pair(draw_request(), Error::none);
+        put(request, refusal);
         ++made_;
         if (plan_.think_ns_max > 0) {
             const auto pause = static_cast<uint64_t>(plan_.think_ns_max);
@@ -415,47 +498,65 @@ void Client::move_to_end(nbd::Request& request) {
     request.offset = std::min(request.offset, oracle_.bytes() - request.length);
 }
 
-nbd::Request Client::draw_wrong_request() {
+// A request that the protocol forbids, and the error that its document names for it.
+std::pair<nbd::Request, Error> Client::draw_wrong_request() {
     nbd::Request request;
-    request.offset = oracle_.bytes();
+    request.offset = random_.one_in(4) ? UINT64_MAX - 511 : oracle_.bytes();
     request.length = random_.between(1, plan_.request_bytes_max);
-    switch (random_.below(4)) {
+    switch (random_.below(8)) {
         case 0:
             request.type = Command::read;
-            break;
+            return {request, Error::einval};
         case 1:
             request.type = Command{77};
-            break;
+            return {request, Error::einval};
         case 2:
             request.type = Command::trim;
             request.offset = 0;
             request.flags = nbd::command_flag::df;
-            break;
+            return {request, Error::einval};
+        case 3:
+            request.type = Command::write_zeroes;
+            return {request, Error::enospc};
+        case 4:  // ends one byte behind the end
+            request.type = Command::cache;
+            request.offset = oracle_.bytes() - request.length + 1;
+            return {request, Error::einval};
+        case 5:
+            request.type = Command::block_status;
+            request.flags = nbd::command_flag::no_hole;
+            request.offset = 0;
+            return {request, Error::einval};
+        case 6:
+            request.type = Command::read;
+            request.offset = 0;
+            request.flags = nbd::command_flag::fast_zero;
+            return {request, Error::einval};
         default:
             request.type = Command::write;  // its data follows and is skipped
-            break;
+            return {request, Error::enospc};
     }
-    return request;
 }
 
-void Client::put(const nbd::Request& drawn, bool to_refuse) {
+void Client::put(const nbd::Request& drawn, Error refusal) {
     nbd::Request request = drawn;
     request.cookie = next_cookie_++;
     Asked asked;
     asked.made = timeline_.now();
-    asked.to_refuse = to_refuse;
+    asked.refusal = refusal;
     std::vector<std::byte> payload;
     if (request.type == Command::write) {
         payload.resize(request.length);
         if (plan_.form == ReplyForm::extended) request.flags |= nbd::command_flag::payload_len;
     }
-    if (!to_refuse) {
+    if (refusal == Error::none) {
         using Effect = Oracle::Effect;
         const bool zeroes = request.type == Command::write_zeroes;
         const bool trims = request.type == Command::trim;
+        const bool keeps = (request.flags & nbd::command_flag::no_hole) != 0;
         if (zeroes || trims || request.type == Command::write) {
-            const Effect effect =
-                zeroes ? Effect::zeroes : (trims ? Effect::maybe_zeroes : Effect::data);
+            const Effect zeroing = keeps ? Effect::kept_zeroes : Effect::zeroes;
+            const Effect effect = zeroes ? zeroing : (trims ? Effect::maybe_zeroes : Effect::data);
             asked.write =
                 oracle_.begin_write(request.offset, request.length, effect, timeline_.now());
         }

@@ -75,14 +75,16 @@ struct ClientPlan {
     uint64_t request_bytes_max = 16384;
     uint64_t hot_bytes = 65536;  // most requests are in these first bytes
     uint64_t block_bytes = 512;
-    unsigned wrong_one_in = 64;  // one request in so many is wrong
-    unsigned mix = 0;            // selects the operations
-    hrtime_t wait_ns_max = 0;    // fairness's bound for an answer; 0: not checked
-    hrtime_t entry_ns_max = 0;   // the same for the handshake
-    uint64_t first_byte = 0;     // the client never writes before this
-    std::vector<Share> shares;   // the disk's partitions
-    bool content = true;         // reads are checked against the oracle
-    bool barred = false;         // the allow list does not have its address
+    unsigned wrong_one_in = 64;   // one request in so many is wrong
+    unsigned mix = 0;             // selects the operations
+    hrtime_t wait_ns_max = 0;     // fairness's bound for an answer; 0: not checked
+    hrtime_t entry_ns_max = 0;    // the same for the handshake
+    uint64_t first_byte = 0;      // the client never writes before this
+    std::vector<Share> shares;    // the disk's partitions
+    bool content = true;          // reads and block statuses are checked against the oracle
+    bool punches = true;          // the disk makes holes, and so has a fast zero
+    bool zeroes_in_place = true;  // and one that leaves no hole
+    bool barred = false;          // the allow list does not have its address
 };
 
 class Client {
@@ -131,13 +133,15 @@ class Client {
   private:
     struct Asked {
         nbd::Request request;
-        uint32_t write = 0;  // the write's number in the oracle
-        bool to_refuse = false;
+        uint32_t write = 0;                     // the write's number in the oracle
+        nbd::Error refusal = nbd::Error::none;  // of a wrong request
         hrtime_t made = 0;
         hrtime_t sent = 0;     // the time of its last byte
         uint64_t end = 0;      // position in the stream
         uint64_t covered = 0;  // received bytes of a read
         bool failed = false;
+        std::map<uint64_t, uint64_t> chunks;  // of a read's data: the end by the beginning
+        std::vector<Oracle::Told> extents;
         std::vector<std::byte> data;
     };
 
@@ -150,7 +154,10 @@ class Client {
     bool parse_simple();
     bool parse_chunk(bool extended);
     void take_chunk(Asked& asked, nbd::Chunk type, std::span<const std::byte> payload);
+    void take_error(Asked& asked, nbd::Chunk type, std::span<const std::byte> payload);
     void take_extents(Asked& asked, std::span<const std::byte> payload, bool extended);
+    [[nodiscard]] std::string check_data(const Asked& asked, hrtime_t now) const;
+    [[nodiscard]] bool must_decline(const nbd::Request& request) const;
     Asked* find(uint64_t cookie);
     void answered(uint64_t cookie, nbd::Error error);
     void judge_error(const Asked& asked, nbd::Error error);
@@ -159,8 +166,8 @@ class Client {
     void make_requests();
     nbd::Request draw_request();
     void move_to_end(nbd::Request& request);
-    nbd::Request draw_wrong_request();
-    void put(const nbd::Request& request, bool to_refuse);
+    std::pair<nbd::Request, nbd::Error> draw_wrong_request();
+    void put(const nbd::Request& request, nbd::Error refusal);
     void put_header(const nbd::Request& request);
     void misbehave();
     void push();

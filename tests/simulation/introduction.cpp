@@ -210,8 +210,10 @@ void Introduction::take_part(const Said& asked, OptionReply type, const std::byt
             complain("another size than the export has");
         }
         told_size_ = true;
-    } else if (type == OptionReply::meta_context) {
-        told_context_ = asked.option == Option::set_meta_context;
+    } else if (type == OptionReply::meta_context && bytes > sizeof context_id_) {
+        if (asked.option != Option::set_meta_context) return;
+        told_context_ = true;
+        context_id_ = value_at<uint32_t>(data);
     } else {
         complain("an unexpected part of a reply");
     }

@@ -56,6 +56,8 @@ class Introduction {
     /// From here on all bytes are within TLS.
     [[nodiscard]] bool tls_begun() const { return tls_begun_; }
     [[nodiscard]] const std::string& complaint() const { return complaint_; }
+    /// The id of base:allocation, which each block status names.
+    [[nodiscard]] uint32_t context_id() const { return context_id_; }
 
   private:
     enum class State : uint8_t { greeting, options, export_name, done, refused };
@@ -86,6 +88,7 @@ class Introduction {
     bool tls_begun_ = false;
     bool told_size_ = false;
     bool told_context_ = false;
+    uint32_t context_id_ = 0;
     std::string complaint_;
 };
 

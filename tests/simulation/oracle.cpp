@@ -1,6 +1,7 @@
 #include "oracle.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cassert>
 #include <cstring>
 
@@ -9,6 +10,7 @@ namespace {
 
 constexpr unsigned block_shift = 32;
 constexpr uint64_t flushes_between_looks = 4;
+constexpr uint64_t page_blocks = 8;  // of 4 KiB, as in the files and in memory
 
 uint64_t word_of(std::span<const std::byte> block) {
     uint64_t word = 0;
@@ -181,6 +183,53 @@ std::string Oracle::check_read(uint64_t at, std::span<const std::byte> data, hrt
         std::string wrong =
             check_block((at + i) / block_bytes, data.subspan(i, block_bytes), since, now, false);
         if (!wrong.empty()) return wrong;
+    }
+    return {};
+}
+
+// True if the last word on this block is data or kept zeroes: whatever else was sent ended before that write began.
+bool Oracle::is_settled(uint64_t block, hrtime_t since) const {
+    const auto& numbers = of_block_[block];
+    if (numbers.empty()) return false;
+    const Write& last = writes_[numbers.back()];
+    if (last.effect != Effect::data && last.effect != Effect::kept_zeroes) return false;
+    if (!last.succeeded || last.ended >= since) return false;
+    return std::all_of(numbers.begin(), numbers.end() - 1,
+                       [&](uint32_t number) { return writes_[number].ended < last.begun; });
+}
+
+// In a file that was cut nothing is certain: a hole that ends at the new end counts as data.
+bool Oracle::is_untouched(uint64_t block) const {
+    if (truncation_ != 0) return false;
+    const uint64_t first = block / page_blocks * page_blocks;
+    const uint64_t end = std::min<uint64_t>(first + page_blocks, of_block_.size());
+    if (first * block_bytes < kept_.size()) return false;
+    for (uint64_t i = first; i < end; ++i) {
+        if (!of_block_[i].empty() || contents_[0].words[i] != 0) return false;
+    }
+    return true;
+}
+
+std::string Oracle::check_status_of(uint64_t block, const Told& told, hrtime_t since,
+                                    hrtime_t now) const {
+    static constexpr std::array<std::byte, block_bytes> zeroes{};
+    const std::string where = "block " + std::to_string(block) + ": ";
+    if (told.zero && !check_block(block, zeroes, since, now, false).empty()) {
+        return where + "told to be zero, and has data";
+    }
+    if (told.hole && is_settled(block, since)) return where + "told to be a hole, and is none";
+    if (!told.hole && is_untouched(block)) return where + "a hole, told to be data";
+    return {};
+}
+
+std::string Oracle::check_status(uint64_t at, std::span<const Told> told, hrtime_t since,
+                                 hrtime_t now) const {
+    for (const Told& extent : told) {
+        if (at % block_bytes != 0 || extent.bytes % block_bytes != 0) return "a part of a block";
+        for (uint64_t end = at + extent.bytes; at < end; at += block_bytes) {
+            std::string wrong = check_status_of(at / block_bytes, extent, since, now);
+            if (!wrong.empty()) return wrong;
+        }
     }
     return {};
 }

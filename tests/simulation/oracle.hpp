@@ -25,8 +25,15 @@ class Oracle {
   public:
     static constexpr uint64_t block_bytes = 512;
 
-    /// The effect of a request on its blocks.
-    enum class Effect : uint8_t { data, zeroes, maybe_zeroes };
+    /// The effect of a request on its blocks. Kept zeroes leave no hole (NBD_CMD_FLAG_NO_HOLE).
+    enum class Effect : uint8_t { data, zeroes, kept_zeroes, maybe_zeroes };
+
+    /// One descriptor of a block status.
+    struct Told {
+        uint64_t bytes = 0;
+        bool hole = false;
+        bool zero = false;
+    };
 
     explicit Oracle(std::span<const std::byte> content);
 
@@ -65,6 +72,12 @@ class Oracle {
     /// The error in the data of a read sent at `since`; empty if the data is allowed.
     [[nodiscard]] std::string check_read(uint64_t at, std::span<const std::byte> data,
                                          hrtime_t since, hrtime_t now) const;
+    /// The error in a block status that was asked at `since`; empty if the status is allowed.
+    ///
+    /// What is told to be zero may read as zeroes. No hole is told where data or kept zeroes are settled. A page
+    /// that was a hole from the beginning on, and that no request has touched, is told to be one.
+    [[nodiscard]] std::string check_status(uint64_t at, std::span<const Told> told, hrtime_t since,
+                                           hrtime_t now) const;
     /// The same for the blocks that a crash has left.
     [[nodiscard]] std::string check_disk(std::span<const std::byte> disk, hrtime_t now) const;
 
@@ -89,6 +102,10 @@ class Oracle {
 
     [[nodiscard]] std::string check_block(uint64_t block, std::span<const std::byte> data,
                                           hrtime_t since, hrtime_t now, bool after_crash) const;
+    [[nodiscard]] std::string check_status_of(uint64_t block, const Told& told, hrtime_t since,
+                                              hrtime_t now) const;
+    [[nodiscard]] bool is_settled(uint64_t block, hrtime_t since) const;
+    [[nodiscard]] bool is_untouched(uint64_t block) const;
     [[nodiscard]] hrtime_t last_missing(std::span<const std::byte> content, hrtime_t now) const;
     [[nodiscard]] bool over(uint64_t block, const Write& write, hrtime_t since,
                             bool after_crash) const;

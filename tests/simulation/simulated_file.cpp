@@ -10,17 +10,20 @@
 
 namespace blkscope::simulation {
 
-SimulatedFile::SimulatedFile(uint64_t bytes) : SimulatedFile(std::vector<std::byte>(bytes)) {
-    std::fill(allocated_.begin(), allocated_.end(), false);
-}
+SimulatedFile::SimulatedFile(uint64_t bytes) : SimulatedFile(std::vector<std::byte>(bytes)) {}
 
 SimulatedFile::SimulatedFile(std::vector<std::byte> content)
     : cache_(std::move(content)),
       disk_(cache_),
       unsynced_(cache_.size() / sector_bytes),
-      allocated_((cache_.size() + page_bytes - 1) / page_bytes, true),
+      allocated_((cache_.size() + page_bytes - 1) / page_bytes),
       length_(cache_.size()) {
     assert(cache_.size() % sector_bytes == 0);
+    for (uint64_t page = 0; page < allocated_.size(); ++page) {
+        const auto first = cache_.begin() + static_cast<ptrdiff_t>(page * page_bytes);
+        const auto end = first + std::min<ptrdiff_t>(page_bytes, cache_.end() - first);
+        allocated_[page] = std::any_of(first, end, [](std::byte b) { return b != std::byte{0}; });
+    }
 }
 
 uint64_t SimulatedFile::read(uint64_t at, std::span<std::byte> to) const {

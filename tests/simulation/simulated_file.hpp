@@ -33,6 +33,7 @@ inline constexpr uint64_t page_bytes = 4096;
 class SimulatedFile {
   public:
     explicit SimulatedFile(uint64_t bytes);
+    /// Pages of zeroes are holes.
     explicit SimulatedFile(std::vector<std::byte> content);
 
     /// The greatest size, at which the file begins.
