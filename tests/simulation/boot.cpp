@@ -5,6 +5,7 @@
 #include <cassert>
 #include <chrono>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -228,6 +229,7 @@ nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>&
     served.name = "export" + std::to_string(index);
     if (reloads_ > 0) served.name += "." + std::to_string(reloads_);
     served.with_liars = served.closes = served.cut = false;
+    served.settings = {{timeline_.now(), served.plan.depth, std::nullopt, 0}};
     served.clients.clear();
     if (served.oracle) removed_.push_back({served.file, std::move(served.oracle)});
     std::unique_ptr<Backing> backing = make_backing(served, content);
@@ -515,13 +517,25 @@ void Boot::change_one() {
     if (server_->exports() == 0) return;  // the server has stopped
     Served& served = exports_[random_.below(exports_.size())];
     changes_.make_one(*server_->find_device(served.name), served.plan.medium != Medium::null);
+    note_change(served);
     if (!changes_.closes()) return;
     served.with_liars = served.closes = true;  // some requests have no answer
     for (Client* client : served.clients) client->may_be_closed();
 }
 
 void Boot::end_changes() {
-    for (size_t i = 0; i < server_->exports(); ++i) changes_.end(server_->device(i));
+    if (server_->exports() == 0) return;
+    for (Served& served : exports_) {
+        changes_.end(*server_->find_device(served.name));
+        note_change(served);
+    }
+}
+
+void Boot::note_change(Served& served) {
+    Setting setting = served.settings.back();
+    setting.since = timeline_.now();
+    changes_.note(setting);
+    served.settings.push_back(setting);
 }
 
 // ---- The end ----
@@ -699,6 +713,11 @@ void Boot::check_records() {
         recorded.wlentime += request.started - request.queued;
         recorded.rlentime += request.finished - request.started;
         ++(request.op == trace::Op::read ? recorded.reads : recorded.writes);
+    }
+    // Devices that are not published have no numbers in the records.
+    if (exports_.size() == 1) {
+        const std::string wrong = check_obedience(exports_[0].settings, requests);
+        if (!wrong.empty()) judge_.fail(wrong);
     }
     kstat_io_t counted{};
     for (size_t i = 0; i < server_->exports(); ++i) {

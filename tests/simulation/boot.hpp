@@ -11,6 +11,7 @@
 #include "life.hpp"
 #include "live_changes.hpp"
 #include "loiterer.hpp"
+#include "obedience.hpp"
 #include "oracle.hpp"
 #include "simulated_executor.hpp"
 #include "simulated_kernel.hpp"
@@ -94,8 +95,9 @@ class Boot {
         std::unique_ptr<Oracle> oracle;
         std::vector<Client*> clients;
         bool with_liars = false;  // some client did not wait for its answers
-        bool cut = false;         // another process has truncated the file
-        bool closes = false;      // a fault rule has closed connections, or will
+        std::vector<Setting> settings;
+        bool cut = false;     // another process has truncated the file
+        bool closes = false;  // a fault rule has closed connections, or will
     };
 
     /// What is left of an export that a reload has removed.
@@ -131,6 +133,7 @@ class Boot {
     void plan_changes();
     void change_one();
     void end_changes();
+    void note_change(Served& served);
     void run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
     template <class Until>
     bool step_until(Until until, hrtime_t limit, const char* what);

@@ -47,15 +47,19 @@ model::FaultRule draw_fault(Random& random, bool any, uint64_t device_bytes) {
 
 void LiveChanges::make_one(Device& device, bool content) {
     closes_ = false;
+    depth_.reset();
+    limits_.reset();
     switch (random_.below(8)) {
         case 0:
             return device.set_model(draw_model(random_));
         case 1:
-            return device.set_limits(draw_limits(random_));
+            limits_ = draw_limits(random_);
+            return device.set_limits(*limits_);
         case 2:
             return device.set_client_limits(draw_limits(random_));
         case 3:
-            return device.set_queue_depth(static_cast<uint32_t>(random_.between(1, 9)));
+            depth_ = static_cast<uint32_t>(random_.between(1, 9));
+            return device.set_queue_depth(*depth_);
         case 4:
             device.remove_fault(static_cast<uint32_t>(random_.between(1, 5)));
             return;
@@ -64,6 +68,13 @@ void LiveChanges::make_one(Device& device, bool content) {
         default:
             return add_fault(device, content);
     }
+}
+
+void LiveChanges::note(Setting& setting) const {
+    if (depth_) setting.depth = *depth_;
+    if (!limits_) return;
+    setting.limits = *limits_;
+    setting.limits_since = setting.since;
 }
 
 void LiveChanges::add_fault(Device& device, bool content) {
@@ -76,7 +87,9 @@ void LiveChanges::add_fault(Device& device, bool content) {
 
 void LiveChanges::end(Device& device) {
     device.clear_faults();
-    if (random_.one_in(2)) device.set_limits(std::nullopt);
+    depth_.reset();
+    limits_.reset();
+    if (random_.one_in(2)) device.set_limits(*(limits_ = std::optional<model::LimitSpec>()));
     if (random_.one_in(2)) device.set_model(std::nullopt);
 }
 

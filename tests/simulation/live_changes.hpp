@@ -16,6 +16,7 @@
 #include "blockdev/model/fault_rule.hpp"
 #include "blockdev/model/limit_spec.hpp"
 #include "blockdev/model/model_spec.hpp"
+#include "obedience.hpp"
 #include "random.hpp"
 
 namespace blkscope::simulation {
@@ -33,6 +34,8 @@ class LiveChanges {
 
     /// Changes one setting of the device. `content`: its data is checked.
     void make_one(Device& device, bool content);
+    /// The same change, as far as it concerns the depth or the device's limits.
+    void note(Setting& setting) const;
     /// Lets all requests go on that a fault or a limit could hold for longer than the life.
     void end(Device& device);
 
@@ -44,6 +47,8 @@ class LiveChanges {
   private:
     void add_fault(Device& device, bool content);
 
+    std::optional<uint32_t> depth_;  // of the last change
+    std::optional<std::optional<model::LimitSpec>> limits_;
     Random random_;
     bool errors_ = false;
     bool closes_ = false;
