@@ -108,7 +108,7 @@ _blkscope() {
         explain:-*) _blkscope_offer --upstream --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         check:-*) _blkscope_offer --since --for --save --help ;;
-        report:-*) _blkscope_offer --output --every --for --fail-unless --compare --help ;;
+        report:-*) _blkscope_offer --output --every --for --fail-unless --compare --fail-if-slower --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;
         web:-*) _blkscope_offer --listen --host --token-file --tls-certs --tls-verify-peer --public --no-clients --help ;;

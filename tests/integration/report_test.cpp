@@ -306,6 +306,47 @@ TEST_F(Report, AnOutputThatCannotBeWrittenIsKnownBeforeTheRun) {
     EXPECT_FALSE(std::filesystem::exists(path("ran")));
 }
 
+TEST_F(Report, AComparisonMayBeAGate) {
+    serve("memory:1M");
+    const auto compare = [&](const std::string& before, const std::string& after,
+                             const std::string& share) {
+        return report({"--compare", path(before), path(after), "-o", path("both.json"),
+                       "--fail-if-slower", share});
+    };
+    const auto samples = [](double read_ms) {
+        json all = json::array();
+        for (int i = 0; i < 40; ++i) {
+            all.push_back({{"elapsed", 0.1},
+                           {"reads", 1000},
+                           {"writes", 0},
+                           {"readBytes", 4096000},
+                           {"writtenBytes", 0},
+                           {"wait", 0},
+                           {"actv", 2},
+                           {"times", {{"read_total", {read_ms * 1e8 + i, 100}}}}});
+        }
+        return all;
+    };
+    for (const auto& [name, read_ms] : {std::pair{"before.json", 2.0}, {"after.json", 2.3}}) {
+        std::ofstream(path(name)) << json{
+            {"schema", "blkscope.report/1"},
+            {"command", {"load"}},
+            {"began", 1},
+            {"seconds", 4},
+            {"devices", {{{"device", "nbd0"}, {"samples", samples(read_ms)}}}}};
+    }
+    const CommandResult slower = compare("before.json", "after.json", "10%");
+    EXPECT_EQ(slower.status, 125);
+    EXPECT_TRUE(slower.output.starts_with("FAILED: ")) << slower.output;
+    EXPECT_NE(slower.output.find("nbd0 read total, ms +15.0 %"), std::string::npos);
+    EXPECT_EQ(json::parse(text_of(path("both.json"))).at("failed"), true);
+    EXPECT_EQ(compare("before.json", "after.json", "20%").status, 0);
+    EXPECT_EQ(compare("after.json", "before.json", "0%").status, 0);
+    EXPECT_EQ(json::parse(text_of(path("both.json"))).at("failed"), false);
+    EXPECT_EQ(compare("before.json", "after.json", "ten").status, 2);
+    EXPECT_EQ(report({"--fail-if-slower", "10%", "--for", "20ms"}).status, 2);
+}
+
 TEST_F(Report, AComparisonDoesNotReplaceWhatItCompares) {
     serve("memory:1M");
     for (const char* name : {"before.html", "after.html"}) {

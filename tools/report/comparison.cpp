@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
+#include <system_error>
+#include <utility>
 
 #include "tools/program/foreign_json.hpp"
 #include "tools/program/json.hpp"
@@ -20,28 +23,33 @@ namespace {
 
 using nlohmann::json;
 
-constexpr size_t parts_max = 10;
 constexpr const char* only_before = "only in before";
 constexpr const char* only_after = "only in after";
 constexpr const char* nothing = "nothing to compare";
 constexpr std::string_view data_begin = "id=\"data\">";
 constexpr std::string_view data_end = "</script>";
 
-// A figure of a part is the sum of the one over the sum of the other, of its samples.
-struct Sum {
-    double value = 0;
-    double weight = 0;
-};
-
 struct Figure {
     const char* name;
-    Sum (*of)(const json& sample);
-    double distance_min = 0;
+    Sum (*of)(const json& sample, const char* key);
+    const char* key;
+    double distance_min;
+    Worse worse;
 };
 
+struct Percentile {
+    const char* name;
+    kstat2::PerMillion share;
+};
+
+constexpr double ns_per_ms = 1e6;
+
 // A wait of no request is the time between two readings of the clock, which differs from run to run.
-constexpr double time_distance_min = 0.02;    // ms
+constexpr double wait_distance_min = 0.02;    // ms
+constexpr double time_distance_min = 0.01;    // ms
 constexpr double length_distance_min = 0.02;  // requests
+constexpr double rate_distance_min = 1;       // requests in a second
+constexpr double byte_distance_min = 1024;    // in a second
 
 Sum rate(const json& sample, const char* key) {
     const double elapsed_s = sample.at("elapsed").get<double>();
@@ -52,29 +60,28 @@ Sum rate(const json& sample, const char* key) {
 Sum mean(const json& sample, const char* key) {
     const json& times = sample.at("times");
     if (!times.contains(key)) return {};
-    return {times.at(key).at(0).get<double>() / 1e6, times.at(key).at(1).get<double>()};
+    return {times.at(key).at(0).get<double>() / ns_per_ms, times.at(key).at(1).get<double>()};
 }
 
 constexpr std::array figures{
-    Figure{"reads/s", [](const json& one) { return rate(one, "reads"); }},
-    Figure{"writes/s", [](const json& one) { return rate(one, "writes"); }},
-    Figure{"bytes read/s", [](const json& one) { return rate(one, "readBytes"); }},
-    Figure{"bytes written/s", [](const json& one) { return rate(one, "writtenBytes"); }},
-    Figure{"read wait, ms", [](const json& one) { return mean(one, "read_wait"); },
-           time_distance_min},
-    Figure{"read service, ms", [](const json& one) { return mean(one, "read_service"); },
-           time_distance_min},
-    Figure{"write wait, ms", [](const json& one) { return mean(one, "write_wait"); },
-           time_distance_min},
-    Figure{"write service, ms", [](const json& one) { return mean(one, "write_service"); },
-           time_distance_min},
-    Figure{"waiting", [](const json& one) { return rate(one, "wait"); }, length_distance_min},
-    Figure{"in service", [](const json& one) { return rate(one, "actv"); }, length_distance_min}};
+    Figure{"reads/s", rate, "reads", rate_distance_min, Worse::less},
+    Figure{"writes/s", rate, "writes", rate_distance_min, Worse::less},
+    Figure{"bytes read/s", rate, "readBytes", byte_distance_min, Worse::less},
+    Figure{"bytes written/s", rate, "writtenBytes", byte_distance_min, Worse::less},
+    Figure{"read wait, ms", mean, "read_wait", wait_distance_min, Worse::neither},
+    Figure{"read service, ms", mean, "read_service", time_distance_min, Worse::neither},
+    Figure{"write wait, ms", mean, "write_wait", wait_distance_min, Worse::neither},
+    Figure{"write service, ms", mean, "write_service", time_distance_min, Worse::neither},
+    Figure{"waiting", rate, "wait", length_distance_min, Worse::neither},
+    Figure{"in service", rate, "actv", length_distance_min, Worse::neither},
+    Figure{"read total, ms", mean, "read_total", time_distance_min, Worse::more},
+    Figure{"write total, ms", mean, "write_total", time_distance_min, Worse::more},
+    Figure{"flush total, ms", mean, "flush_total", time_distance_min, Worse::more},
+    Figure{"trim total, ms", mean, "trim_total", time_distance_min, Worse::more},
+    Figure{"zeroes total, ms", mean, "write_zeroes_total", time_distance_min, Worse::more}};
 
-struct Estimate {
-    double mean = 0;
-    double error = 0;  // the standard error of the mean
-};
+constexpr std::array percentiles{Percentile{"p50", kstat2::p50}, Percentile{"p99", kstat2::p99},
+                                 Percentile{"p99.9", kstat2::p999}};
 
 // The samples from the first request to the last; all of an idle run. The first and the last of them
 // may have begun before the load, or ended behind it.
@@ -90,32 +97,6 @@ json loaded(const json& samples) {
     return json::array_t(begin + 1, end - 1);
 }
 
-// None if less than two parts have a value.
-std::optional<Estimate> estimate(const json& samples, const Figure& figure) {
-    const size_t parts = std::min(parts_max, samples.size());
-    std::vector<double> values;
-    Sum all;
-    for (size_t part = 0; part < parts; ++part) {
-        Sum sum;
-        for (size_t i = part * samples.size() / parts; i < (part + 1) * samples.size() / parts;
-             ++i) {
-            const Sum one = figure.of(samples.at(i));
-            sum.value += one.value;
-            sum.weight += one.weight;
-        }
-        if (sum.weight <= 0) continue;
-        values.push_back(sum.value / sum.weight);
-        all.value += sum.value;
-        all.weight += sum.weight;
-    }
-    if (values.size() < 2) return {};
-    const double mean = all.value / all.weight;
-    double squares = 0;
-    for (const double value : values) squares += (value - mean) * (value - mean);
-    const auto count = static_cast<double>(values.size());
-    return Estimate{mean, std::sqrt(squares / (count - 1) / count)};
-}
-
 json parse(const std::string& data) {
     json report = program::parse_foreign(data);
     if (!report.is_object() || report.value("schema", "") != "blkscope.report/1") {
@@ -129,36 +110,73 @@ bool is_client(const std::string& device) {
     return device.find(",client-") != std::string::npos;
 }
 
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+constexpr Estimate no_value{no_number, no_number, no_number};
+
 Compared without_values(const json& device, const char* figure, bool differs) {
-    constexpr double none = std::numeric_limits<double>::quiet_NaN();
     return {.device = device.at("device").get<std::string>(),
             .figure = figure,
-            .before = none,
-            .after = none,
-            .spread = none,
+            .before = no_value,
+            .after = no_value,
             .differs = differs};
+}
+
+double distance(const Compared& one) {
+    return std::abs(one.before.value - one.after.value);
+}
+
+bool is_no_noise(const Compared& one) {
+    const bool are_apart = one.before.high < one.after.low || one.after.high < one.before.low;
+    return are_apart && distance(one) > one.distance_min;
+}
+
+void add_row(std::vector<Compared>& all, Compared row) {
+    if (row.before.value == 0 && row.after.value == 0) return;
+    const double larger = std::max(row.before.value, row.after.value);
+    row.differs = is_no_noise(row) && distance(row) > share_min * larger;
+    all.push_back(std::move(row));
+}
+
+std::optional<Estimate> in_ms(std::optional<Estimate> ns) {
+    if (!ns) return {};
+    return Estimate{ns->value / ns_per_ms, ns->low / ns_per_ms, ns->high / ns_per_ms};
+}
+
+void compare_percentiles(const std::string& device, const json& before, const json& after,
+                         std::vector<Compared>& all) {
+    for (const std::string operation : {"read", "write", "flush", "trim", "write_zeroes"}) {
+        for (const Percentile& one : percentiles) {
+            const auto first = in_ms(percentile_of(before, operation, one.share));
+            const auto second = in_ms(percentile_of(after, operation, one.share));
+            if (!first || !second) continue;
+            const char* const name = operation == "write_zeroes" ? "zeroes" : operation.c_str();
+            add_row(all, {.device = device,
+                          .figure = fmt::format("{} {}, ms", name, one.name),
+                          .before = *first,
+                          .after = *second,
+                          .distance_min = time_distance_min,
+                          .worse = Worse::more});
+        }
+    }
 }
 
 void compare_devices(const json& before, const json& after, std::vector<Compared>& all) {
     const json first = loaded(before.at("samples"));
     const json second = loaded(after.at("samples"));
+    const std::string device = before.at("device").get<std::string>();
     const size_t rows_before = all.size();
     for (const Figure& figure : figures) {
-        const auto one = estimate(first, figure);
-        const auto other = estimate(second, figure);
-        if (!one || !other || (one->mean == 0 && other->mean == 0)) continue;
-        const double spread = std::hypot(one->error, other->error);
-        const double distance = std::abs(one->mean - other->mean);
-        const bool differs = distance > spreads_min * spread &&
-                             distance > share_min * std::max(one->mean, other->mean) &&
-                             distance > figure.distance_min;
-        all.push_back({.device = before.at("device").get<std::string>(),
-                       .figure = figure.name,
-                       .before = one->mean,
-                       .after = other->mean,
-                       .spread = spread,
-                       .differs = differs});
+        const auto one = mean_of(first, figure.of, figure.key);
+        const auto other = mean_of(second, figure.of, figure.key);
+        if (!one || !other) continue;
+        add_row(all, {.device = device,
+                      .figure = figure.name,
+                      .before = *one,
+                      .after = *other,
+                      .distance_min = figure.distance_min,
+                      .worse = figure.worse});
     }
+    compare_percentiles(device, first, second, all);
     if (all.size() == rows_before) all.push_back(without_values(before, nothing, false));
 }
 
@@ -180,7 +198,61 @@ bool is_of_one_report(const Compared& one) {
 }
 
 std::string value_text(double value) {
-    return std::isnan(value) ? "-" : fmt::format("{:.3f}", value);
+    if (!std::isfinite(value)) return "-";
+    return value >= 1e5 ? fmt::format("{:.0f}", value) : fmt::format("{:.3f}", value);
+}
+
+// A base as small as the smallest difference is as good as zero: a share of it says nothing.
+bool has_base(const Compared& one) {
+    return one.before.value > one.distance_min;
+}
+
+constexpr double percent_max = 900;
+
+std::string change_text(const Compared& one) {
+    if (!std::isfinite(one.before.value) || !std::isfinite(one.after.value)) return "-";
+    if (!has_base(one)) return distance(one) > one.distance_min ? "from ~0" : "~0";
+    const double percent = 100 * (one.after.value - one.before.value) / one.before.value;
+    if (percent <= percent_max) return fmt::format("{:+.1f} %", percent);
+    return fmt::format("{:.3g} times", one.after.value / one.before.value);
+}
+
+// The part of the intervals that has to be exceeded to differ, as a share of the value before.
+double noise_of(const Compared& one) {
+    if (!has_base(one)) return no_number;
+    const Estimate& before = one.before;
+    const Estimate& after = one.after;
+    const double width = after.value >= before.value
+                             ? before.high - before.value + after.value - after.low
+                             : before.value - before.low + after.high - after.value;
+    return width / before.value;
+}
+
+std::string noise_text(const Compared& one) {
+    const double percent = 100 * noise_of(one);
+    if (std::isnan(percent)) return "-";
+    return percent <= percent_max ? fmt::format("{:.1f} %", percent) : "unknown";
+}
+
+program::Json json_of(const Compared& one) {
+    const auto interval = [](const Estimate& of) {
+        program::Json pair = program::Json::array();
+        pair.push_back(of.low);
+        pair.push_back(of.high);
+        return pair;
+    };
+    return {{"device", one.device},       {"figure", one.figure},
+            {"before", one.before.value}, {"before_interval", interval(one.before)},
+            {"after", one.after.value},   {"after_interval", interval(one.after)},
+            {"change", change_text(one)}, {"noise", noise_text(one)},
+            {"differs", one.differs}};
+}
+
+bool is_slower(const Compared& one, double share) {
+    if (one.worse == Worse::neither || !is_no_noise(one)) return false;
+    const double grown = one.after.value - one.before.value;
+    const double by = one.worse == Worse::more ? grown : -grown;
+    return by > share * one.before.value;
 }
 
 }  // namespace
@@ -210,34 +282,77 @@ std::vector<Compared> compare(const std::string& before, const std::string& afte
     throw std::invalid_argument("report: the file has no whole report of blkscope");
 }
 
-std::string comparison_text(const std::vector<Compared>& all) {
-    std::string text = fmt::format("{:<16} {:<18} {:>12} {:>12} {:>10}\n", "device", "figure",
-                                   "before", "after", "spread");
+std::optional<double> slower_share(const std::string& text) {
+    double percent = 0;
+    const char* const end = text.data() + text.size();
+    const auto [at, error] = std::from_chars(text.data(), end, percent, std::chars_format::fixed);
+    if (error != std::errc{} || !(percent >= 0 && percent <= 1e6)) return {};
+    const std::string_view unit(at, static_cast<size_t>(end - at));
+    return unit == "%" || unit == " %" ? std::optional(percent / 100) : std::nullopt;
+}
+
+Gate gate(const std::vector<Compared>& all, double share) {
+    std::vector<std::string> why;
+    bool any = false;
     for (const Compared& one : all) {
-        text += fmt::format("{:<16} {:<18} {:>12} {:>12} {:>10}{}\n", program::shown(one.device),
-                            one.figure, value_text(one.before), value_text(one.after),
-                            value_text(one.spread), one.differs ? "  *" : "");
+        const std::string name = program::shown(one.device) + " " + one.figure;
+        any = any || (one.worse != Worse::neither && std::isfinite(one.before.value));
+        if (one.figure == only_before || one.figure == nothing) why.push_back(name);
+        if (is_slower(one, share)) {
+            why.push_back(fmt::format("{} {} (noise {})", name, change_text(one), noise_text(one)));
+        }
+    }
+    if (!any && why.empty()) why.emplace_back(nothing);
+    if (why.empty()) {
+        return {false, fmt::format("PASSED: nothing is slower by more than {:g} %", 100 * share)};
+    }
+    return {true, fmt::format("FAILED: not within {:g} % of the run before: {}", 100 * share,
+                              fmt::join(why, "; "))};
+}
+
+std::vector<std::string> late_in(const std::string& before, const std::string& after) try {
+    std::vector<std::string> lines;
+    for (const auto& [side, data] : {std::pair("before", &before), {"after", &after}}) {
+        const json report = parse(*data);
+        if (!report.contains("late")) continue;
+        for (const json& line : report.at("late")) {
+            lines.push_back(fmt::format("{}: {}", side, program::shown(line.get<std::string>())));
+        }
+    }
+    return lines;
+} catch (const json::exception&) {
+    throw std::invalid_argument("report: the file has no whole report of blkscope");
+}
+
+std::string comparison_text(const std::vector<Compared>& all) {
+    std::string text = fmt::format("{:<16} {:<18} {:>10} {:>10} {:>9} {:>9}\n", "device", "figure",
+                                   "before", "after", "change", "noise");
+    for (const Compared& one : all) {
+        text +=
+            fmt::format("{:<16} {:<18} {:>10} {:>10} {:>9} {:>9}{}\n", program::shown(one.device),
+                        one.figure, value_text(one.before.value), value_text(one.after.value),
+                        change_text(one), noise_text(one), one.differs ? "  *" : "");
     }
     if (std::ranges::all_of(all, is_of_one_report)) text += "no device is in both reports\n";
     return text;
 }
 
-std::string comparison_document(const std::string& before, const std::string& after,
-                                const std::vector<Compared>& all) {
+std::string comparison_data(const std::string& before, const std::string& after,
+                            const std::vector<Compared>& all, const std::optional<Gate>& gate) {
     using program::Json;
     Json rows = Json::array();
-    for (const Compared& one : all) {
-        rows.push_back({{"device", one.device},
-                        {"figure", one.figure},
-                        {"before", one.before},
-                        {"after", one.after},
-                        {"spread", one.spread},
-                        {"differs", one.differs}});
-    }
+    for (const Compared& one : all) rows.push_back(json_of(one));
     const auto line = [](const std::string& data) { return parse(data).dump(); };
-    return html_file("compare.html",
-                     "{\"schema\":\"blkscope.comparison/1\",\"before\":" + line(before) +
-                         ",\"after\":" + line(after) + ",\"rows\":" + rows.line() + "}\n");
+    const Json failed = gate ? Json(gate->is_failed) : Json();
+    const Json headline = gate ? Json(gate->headline) : Json();
+    return "{\"schema\":\"blkscope.comparison/1\",\"failed\":" + failed.line() +
+           ",\"headline\":" + headline.line() + ",\"late\":" + Json(late_in(before, after)).line() +
+           ",\"rows\":" + rows.line() + ",\"before\":" + line(before) +
+           ",\"after\":" + line(after) + "}\n";
+}
+
+std::string comparison_document(const std::string& data) {
+    return html_file("compare.html", data);
 }
 
 }  // namespace blkscope::report

@@ -1,34 +1,44 @@
-// Two runs side by side, and which figures differ by more than their own spread.
+// Two runs side by side, and which figures differ by more than noise.
 //
-//     before   12 11 13 12 12 11 13 12 11 12       each run in ten parts of equal length
-//     after    24 23 25 24 24 23 25 24 23 24
-//              └ mean ± spread ┘
+//     before       ├─── 12 ───┤                     each figure with its interval: estimate.hpp
+//     after                        ├─── 24 ───┤     apart: they differ
 //
-// The spread is the standard error of the mean of the parts. A figure differs if the distance of the
-// means is above `spreads_min` spreads, and above `share_min` of the larger mean. A time must also differ
-// by 20 us, and the length of a queue by 0.02.
+// A figure differs if the intervals are apart, and the values by more than `share_min` of the larger
+// one. A time must also differ by 10 us, a mean wait by 20 us, and the length of a queue by 0.02.
 //
 // Units:     of each figure its own: requests, bytes or milliseconds.
 // Ownership: nothing is kept. Threads: any.
 // Errors:    std::invalid_argument for a text that is no report.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "tools/report/estimate.hpp"
+
 namespace blkscope::report {
+
+/// What a growing figure means: a time grows when the device is slower, a rate shrinks.
+enum class Worse { neither, more, less };
 
 struct Compared {
     std::string device;
-    std::string figure;  // as in "reads/s"
-    double before = 0;
-    double after = 0;
-    double spread = 0;  // of both
+    std::string figure;    // as in "reads/s"
+    Estimate before = {};  // NaN without a value
+    Estimate after = {};
+    double distance_min = 0;  // less is no difference; below it a value is as good as zero
+    Worse worse = Worse::neither;
     bool differs = false;
 };
 
-inline constexpr double spreads_min = 5;
 inline constexpr double share_min = 0.05;
+
+/// What `--fail-if-slower` says of a comparison.
+struct Gate {
+    bool is_failed = false;
+    std::string headline;  // "FAILED: ..." or "PASSED: ..."
+};
 
 /// The data of a report: a file of HTML or of JSON.
 [[nodiscard]] std::string data_in(const std::string& file);
@@ -39,11 +49,25 @@ inline constexpr double share_min = 0.05;
 /// row has values: they are NaN.
 [[nodiscard]] std::vector<Compared> compare(const std::string& before, const std::string& after);
 
+/// The share of "10%" or "2.5 %"; none for another text.
+[[nodiscard]] std::optional<double> slower_share(const std::string& text);
+
+/// Fails if a time has grown, or a rate has shrunk, by more than this share and more than noise. Also
+/// if a device of `before` has nothing to compare.
+[[nodiscard]] Gate gate(const std::vector<Compared>& figures, double share);
+
+/// A line for each server that was late itself in a run, as its report has it.
+[[nodiscard]] std::vector<std::string> late_in(const std::string& before, const std::string& after);
+
 /// A line for each figure; those that differ have a mark. A last line if no device is in both.
 [[nodiscard]] std::string comparison_text(const std::vector<Compared>& figures);
 
-/// The HTML file.
-[[nodiscard]] std::string comparison_document(const std::string& before, const std::string& after,
-                                              const std::vector<Compared>& figures);
+/// The data, schema blkscope.comparison/1. Without a gate there is no verdict.
+[[nodiscard]] std::string comparison_data(const std::string& before, const std::string& after,
+                                          const std::vector<Compared>& figures,
+                                          const std::optional<Gate>& gate);
+
+/// The HTML file, with this data.
+[[nodiscard]] std::string comparison_document(const std::string& data);
 
 }  // namespace blkscope::report

@@ -21,21 +21,25 @@ using program::Json;
 
 constexpr double bytes_per_kilobyte = 1024;
 
-// The buckets with requests: from, to, and their number.
-Json buckets_of(const Histograms& interval, const char* phase) {
+// The buckets with requests: from, to, and their number. The last one of a histogram has no end.
+Json buckets_of(const iostat::Histogram& histogram) {
     Json buckets = Json::array();
-    const auto histogram = iostat::of_transfers(interval, phase);
-    if (!histogram || histogram->unit != "ns") return buckets;
-    for (uint32_t i = 0; i < histogram->counts.size(); ++i) {
-        if (histogram->counts[i] == 0) continue;
+    for (uint32_t i = 0; i < histogram.counts.size(); ++i) {
+        if (histogram.counts[i] == 0) continue;
         Json bucket = Json::array();
-        bucket.push_back(histogram->shape.lower(i));
-        const bool is_last = i + 1 == histogram->shape.count();
-        bucket.push_back(is_last ? histogram->shape.lower(i) : histogram->shape.lower(i + 1));
-        bucket.push_back(histogram->counts[i]);
+        bucket.push_back(histogram.shape.lower(i));
+        const bool is_last = i + 1 == histogram.shape.count();
+        bucket.push_back(is_last ? histogram.shape.lower(i) : histogram.shape.lower(i + 1));
+        bucket.push_back(histogram.counts[i]);
         buckets.push_back(std::move(bucket));
     }
     return buckets;
+}
+
+Json buckets_of(const Histograms& interval, const char* phase) {
+    const auto histogram = iostat::of_transfers(interval, phase);
+    if (!histogram || histogram->unit != "ns") return Json::array();
+    return buckets_of(*histogram);
 }
 
 // Of each histogram, the sum of the times and their number.
@@ -63,6 +67,17 @@ double errors_per_s(const iostat::Interval& interval, const Device& device, doub
     return elapsed_s > 0 ? static_cast<double>(errors) / elapsed_s : 0;
 }
 
+// The total times of each operation's requests in buckets: what percentiles are compared by.
+Json requests_of(const Histograms& interval) {
+    constexpr std::string_view total = "_total";
+    Json requests = Json::object();
+    for (const auto& [name, histogram] : interval) {
+        if (!name.ends_with(total) || histogram.unit != "ns" || histogram.count() == 0) continue;
+        requests.add(name.substr(0, name.size() - total.size()), buckets_of(histogram));
+    }
+    return requests;
+}
+
 Json sample_of(const iostat::Interval& interval, const Device& device, hrtime_t began) {
     const iostat::Options plain;
     const iostat::Figures f = interval.figures_of(device, plain);
@@ -82,6 +97,7 @@ Json sample_of(const iostat::Interval& interval, const Device& device, hrtime_t 
             {"errors", errors_per_s(interval, device, f.elapsed_s)},
             {"elapsed", f.elapsed_s},
             {"times", times_of(histograms)},
+            {"requests", requests_of(histograms)},
             {"waits", buckets_of(histograms, "wait")},
             {"services", buckets_of(histograms, "service")}};
 }

@@ -13,7 +13,7 @@ constexpr const char* notes =
     "Examples:\n"
     "  blkscope report -o run.html -- fio job.fio\n"
     "  blkscope report --for 10s\n"
-    "  blkscope report --compare before.html after.html -o both.html\n"
+    "  blkscope report --compare before.html after.html --fail-if-slower 10%\n"
     "  blkscope report --fail-unless 'p99(nbd0.read.service) < 5ms' -- ./load";
 
 }  // namespace
@@ -45,6 +45,11 @@ void add_command(CLI::App& app, Options& options) {
         ->expected(2)
         ->excludes(command)
         ->excludes("--for");
+    report
+        ->add_option("--fail-if-slower", options.slower,
+                     "With --compare: status 125 if AFTER is slower by more, as 10%")
+        ->option_text("PERCENT")
+        ->needs("--compare");
 }
 
 }  // namespace blkscope::report

@@ -17,6 +17,7 @@ struct Options {
     std::string duration;                 // without a command; empty: none
     std::vector<std::string> conditions;  // of `blkscope check`
     std::vector<std::string> compared;    // two earlier reports; empty: none
+    std::string slower;                   // of a comparison, as 10%; empty: no gate
 };
 
 /// Adds the subcommand `report`, which fills `options` when it is parsed.

@@ -5,12 +5,11 @@
 namespace blkscope::report {
 namespace {
 
-bool is_charted(std::string_view histogram) {
-    return histogram.ends_with("_wait") || histogram.ends_with("_service");
-}
-
-bool is_of_transfers(std::string_view histogram) {
-    return histogram.starts_with("read_") || histogram.starts_with("write_");
+// Charts have the phases of reads and writes. Comparisons have the totals of each operation.
+bool is_kept(std::string_view histogram) {
+    if (histogram.ends_with("_total")) return true;
+    const bool is_of_transfers = histogram.starts_with("read_") || histogram.starts_with("write_");
+    return is_of_transfers && (histogram.ends_with("_wait") || histogram.ends_with("_service"));
 }
 
 }  // namespace
@@ -30,9 +29,8 @@ void Recording::add(web::Look look) {
             client.device.histograms.clear();
         }
         devices.push_back(one.device);
-        std::erase_if(devices.back().histograms, [](const auto& member) {
-            return !is_of_transfers(member.first) || !is_charted(member.first);
-        });
+        std::erase_if(devices.back().histograms,
+                      [](const auto& member) { return !is_kept(member.first); });
     }
     summary.add(devices);
     if (looks.empty()) first = look;

@@ -216,13 +216,24 @@ std::string read_file(const std::string& path) {
 
 int compare_files(const Options& options) {
     if (!options.command.empty()) refuse("--compare runs no command");
+    const auto share = slower_share(options.slower);
+    if (!share && !options.slower.empty()) {
+        refuse("--fail-if-slower " + options.slower + ": a share is as 10%");
+    }
     const std::string before = data_in(read_file(options.compared.at(0)));
     const std::string after = data_in(read_file(options.compared.at(1)));
     const std::vector<Compared> figures = compare(before, after);
     check_output(options);
-    write_file(options.output, comparison_document(before, after, figures));
-    program::print(comparison_text(figures), "report: cannot write");
-    return 0;
+    std::optional<Gate> verdict;
+    if (share) verdict = gate(figures, *share);
+    const std::string data = comparison_data(before, after, figures, verdict);
+    const bool is_data = options.output.ends_with(".json");
+    write_file(options.output, is_data ? data : comparison_document(data));
+    const std::string headline = verdict ? verdict->headline + "\n" : "";
+    std::string late;
+    for (const std::string& line : late_in(before, after)) late += line + "\n";
+    program::print(headline + comparison_text(figures) + late, "report: cannot write");
+    return verdict && verdict->is_failed ? condition_failed : 0;
 }
 
 }  // namespace

@@ -3,11 +3,19 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include "kstat/histogram/buckets.hpp"
 
 namespace blkscope::report {
 namespace {
@@ -84,11 +92,11 @@ TEST(ReportComparison, AFigureHasTheMeansOfBothRuns) {
     const auto all = compare(run_with(2, 3, 1).dump(), run_with(1, 3, 2).dump());
     const auto reads = std::ranges::find(all, "reads/s", &Compared::figure);
     ASSERT_NE(reads, all.end());
-    EXPECT_NEAR(reads->before, 1000, 1e-6);
+    EXPECT_NEAR(reads->before.value, 1000, 1e-6);
     const auto service = std::ranges::find(all, "read service, ms", &Compared::figure);
     ASSERT_NE(service, all.end());
-    EXPECT_NEAR(service->before, 2, 0.2);
-    EXPECT_NEAR(service->after, 1, 0.1);
+    EXPECT_NEAR(service->before.value, 2, 0.2);
+    EXPECT_NEAR(service->after.value, 1, 0.1);
 }
 
 TEST(ReportComparison, AReportMayBeHtmlOrJson) {
@@ -127,8 +135,8 @@ TEST(ReportComparison, TheRatesOfAnIdleRunAreZero) {
         const auto all = is_first ? compare(idle, busy) : compare(busy, idle);
         const auto reads = std::ranges::find(all, "reads/s", &Compared::figure);
         ASSERT_NE(reads, all.end());
-        EXPECT_EQ(is_first ? reads->before : reads->after, 0);
-        EXPECT_NEAR(is_first ? reads->after : reads->before, 1000, 1e-6);
+        EXPECT_EQ(is_first ? reads->before.value : reads->after.value, 0);
+        EXPECT_NEAR(is_first ? reads->after.value : reads->before.value, 1000, 1e-6);
         EXPECT_TRUE(reads->differs);
     }
     const std::string text = comparison_text(compare(idle, idle));
@@ -148,7 +156,7 @@ TEST(ReportComparison, ADeviceThatOneReportLacksHasALine) {
     EXPECT_EQ(comparison_text(compare(nbd0.dump(), both.dump())).find("no device"),
               std::string::npos);
     const std::string page =
-        comparison_document(nbd0.dump(), nbd1.dump(), compare(nbd0.dump(), nbd1.dump()));
+        comparison_data(nbd0.dump(), nbd1.dump(), compare(nbd0.dump(), nbd1.dump()), {});
     EXPECT_NE(page.find(R"("figure":"only in before","before":null)"), std::string::npos);
 }
 
@@ -157,13 +165,197 @@ TEST(ReportComparison, ATextThatIsNestedDeeplyIsRefused) {
     const std::string deep = R"({"schema":"blkscope.report/1","devices":[],"x":)" +
                              std::string(100'000, '[') + std::string(100'000, ']') + "}";
     EXPECT_THROW(static_cast<void>(compare(good, deep)), std::invalid_argument);
-    EXPECT_THROW(static_cast<void>(comparison_document(good, deep, {})), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(comparison_data(good, deep, {}, {})), std::invalid_argument);
 }
 
 TEST(ReportComparison, AForeignNameWritesNothingButTextToATerminal) {
     const std::string text = comparison_text({{.device = "a\x1b]0;x\x07", .figure = "reads/s"}});
     EXPECT_EQ(text.find('\x1b'), std::string::npos);
     EXPECT_EQ(text.find('\x07'), std::string::npos);
+}
+
+// Samples of 100 ms with times of a distribution, in the buckets of the histograms.
+json samples_of(const std::function<double()>& draw_ms, int samples, int requests) {
+    const kstat2::Buckets shape(KSTAT2_NVHIST_LOG10_LIN, 3, 10, 20);
+    json all = json::array();
+    for (int i = 0; i < samples; ++i) {
+        std::map<uint32_t, uint64_t> counts;
+        double sum_ns = 0;
+        for (int k = 0; k < requests; ++k) {
+            const double ns = draw_ms() * 1e6;
+            sum_ns += ns;
+            ++counts[shape.index(static_cast<uint64_t>(ns))];
+        }
+        json buckets = json::array();
+        for (const auto& [index, count] : counts) {
+            buckets.push_back({shape.lower(index), shape.lower(index + 1), count});
+        }
+        all.push_back({{"elapsed", 0.1},
+                       {"reads", 10 * requests},
+                       {"writes", 0},
+                       {"readBytes", 40960 * requests},
+                       {"writtenBytes", 0},
+                       {"wait", 0},
+                       {"actv", sum_ns / 1e8},
+                       {"times", {{"read_total", {sum_ns, requests}}}},
+                       {"requests", {{"read", std::move(buckets)}}}});
+    }
+    return all;
+}
+
+json report_with(json samples) {
+    return {{"schema", "blkscope.report/1"},
+            {"command", {"load"}},
+            {"began", 1},
+            {"seconds", 6.0},
+            {"devices", {{{"device", "nbd0"}, {"samples", std::move(samples)}}}}};
+}
+
+json exponential_run(double mean_ms, std::mt19937& random) {
+    std::exponential_distribution<double> exponential(1 / mean_ms);
+    return report_with(samples_of([&] { return exponential(random); }, 60, 100));
+}
+
+const Compared& row(const std::vector<Compared>& all, const std::string& figure) {
+    const auto found = std::ranges::find(all, figure, &Compared::figure);
+    if (found == all.end()) throw std::runtime_error("no row " + figure);
+    return *found;
+}
+
+// The true percentile of an exponential distribution is -ln(1 - p) means.
+TEST(ReportComparison, ThePercentilesIntervalHasTheTrueOne) {
+    std::mt19937 random(20261129);
+    int missed = 0;
+    for (int repeat = 0; repeat < 200; ++repeat) {
+        const json samples = exponential_run(2, random)["devices"][0]["samples"];
+        for (const auto& [p, quantile] : {std::pair{kstat2::p50, 0.5}, {kstat2::p99, 0.99}}) {
+            const auto seen = percentile_of(samples, "read", p).value();
+            const double truth_ns = -std::log(1 - quantile) * 2e6;
+            if (truth_ns < seen.low || truth_ns > seen.high) ++missed;
+        }
+    }
+    EXPECT_LE(missed, 4);  // of 400; the level is 99.5 %, and the buckets are wider than that
+}
+
+// Ten requests in a row that are alike are as good as one.
+TEST(ReportComparison, RequestsThatAreAlikeWidenTheInterval) {
+    std::mt19937 random(20261129);
+    std::exponential_distribution<double> exponential(0.5);
+    const auto width = [&](int alike) {
+        int left = 0;
+        double drawn = 0;
+        const json samples = samples_of(
+            [&] {
+                if (left == 0) drawn = exponential(random);
+                left = left == 0 ? alike - 1 : left - 1;
+                return drawn;
+            },
+            60, 200);
+        const auto seen = mean_of(
+            samples,
+            [](const json& one, const char* key) {
+                return Sum{one.at("times").at(key).at(0).get<double>(),
+                           one.at("times").at(key).at(1).get<double>()};
+            },
+            "read_total");
+        return seen->high - seen->low;
+    };
+    EXPECT_GT(width(100), 3 * width(1));
+}
+
+TEST(ReportComparison, OneServerTwiceIsNoise) {
+    std::mt19937 random(20261129);
+    int alarms = 0;
+    for (int pair = 0; pair < 100; ++pair) {
+        const auto all =
+            compare(exponential_run(2, random).dump(), exponential_run(2, random).dump());
+        alarms += static_cast<int>(std::ranges::count_if(all, &Compared::differs));
+        EXPECT_FALSE(gate(all, 0).is_failed && !std::ranges::any_of(all, &Compared::differs));
+    }
+    EXPECT_EQ(alarms, 0);
+}
+
+TEST(ReportComparison, AServerThatIsSlowerByAFifthIsSeen) {
+    std::mt19937 random(20261129);
+    for (int pair = 0; pair < 20; ++pair) {
+        const auto all =
+            compare(exponential_run(2, random).dump(), exponential_run(2.4, random).dump());
+        EXPECT_TRUE(row(all, "read total, ms").differs);
+        EXPECT_TRUE(gate(all, 0.1).is_failed) << gate(all, 0.1).headline;
+        EXPECT_FALSE(gate(all, 0.5).is_failed) << gate(all, 0.5).headline;
+    }
+}
+
+// The edge of two buckets may be between two runs that differ by nothing.
+TEST(ReportComparison, NeighbouringBucketsAreNoDifference) {
+    const auto all = compare(report_with(samples_of([] { return 0.99999; }, 60, 100)).dump(),
+                             report_with(samples_of([] { return 1.00001; }, 60, 100)).dump());
+    EXPECT_FALSE(std::ranges::any_of(all, &Compared::differs)) << comparison_text(all);
+    const auto apart = compare(report_with(samples_of([] { return 1.2; }, 60, 100)).dump(),
+                               report_with(samples_of([] { return 2.2; }, 60, 100)).dump());
+    for (const char* figure : {"read p50, ms", "read p99, ms", "read total, ms"}) {
+        EXPECT_TRUE(row(apart, figure).differs) << figure;
+    }
+}
+
+TEST(ReportComparison, TooFewRequestsTellNoTail) {
+    std::mt19937 random(20261129);
+    const json samples = exponential_run(2, random)["devices"][0]["samples"];
+    json few = json::array({samples[0], samples[1]});
+    EXPECT_TRUE(std::isinf(percentile_of(few, "read", kstat2::p999)->high));
+    EXPECT_FALSE(percentile_of(json::array({samples[0]}), "read", kstat2::p50));
+    EXPECT_FALSE(percentile_of(samples, "flush", kstat2::p50));
+}
+
+// 0.001 ms and 14 ms: the wait of no request and that of a queue.
+TEST(ReportComparison, ABaseOfNearlyZeroHasNoPercent) {
+    const auto line = [](double before, double after) {
+        return comparison_text({{.device = "nbd0",
+                                 .figure = "read wait, ms",
+                                 .before = {before, before, before},
+                                 .after = {after, after, after},
+                                 .distance_min = 0.02}});
+    };
+    EXPECT_NE(line(0.001, 14).find("from ~0"), std::string::npos);
+    EXPECT_EQ(line(0.001, 14).find('%'), std::string::npos);
+    EXPECT_EQ(line(0, 0.01).find('%'), std::string::npos);
+    EXPECT_NE(line(0.05, 14).find("280 times"), std::string::npos) << line(0.05, 14);
+    EXPECT_NE(line(10, 12.5).find("+25.0 %"), std::string::npos);
+    EXPECT_NE(line(10, 0).find("-100.0 %"), std::string::npos);
+}
+
+TEST(ReportComparison, AServerThatWasLateInARunIsToldOf) {
+    std::mt19937 random(20261129);
+    json after = exponential_run(2, random);
+    after["late"] = {"nbd0: the server itself ended requests late"};
+    const std::string before = exponential_run(2, random).dump();
+    EXPECT_EQ(late_in(before, after.dump()),
+              std::vector<std::string>{"after: nbd0: the server itself ended requests late"});
+    EXPECT_TRUE(late_in(before, before).empty());
+}
+
+TEST(ReportComparison, AShareIsAPercentage) {
+    EXPECT_EQ(slower_share("10%"), 0.1);
+    EXPECT_EQ(slower_share("2.5 %"), 0.025);
+    for (const char* text : {"", "10", "%", "-1%", "10%%", "ten%", "nan%", "1e3%"}) {
+        EXPECT_FALSE(slower_share(text)) << text;
+    }
+}
+
+TEST(ReportComparison, AGateDoesNotPassWithNothingToCompare) {
+    std::mt19937 random(20261129);
+    const json busy = exponential_run(2, random);
+    const auto verdict = [](const json& before, const json& after) {
+        return gate(compare(before.dump(), after.dump()), 0.1);
+    };
+    EXPECT_TRUE(verdict(idle_run("nbd0"), idle_run("nbd0")).is_failed);
+    EXPECT_TRUE(verdict(busy, idle_run("nbd1")).is_failed);
+    EXPECT_TRUE(verdict(busy, idle_run("nbd0")).is_failed);  // its rate fell to 0
+    EXPECT_EQ(verdict(busy, busy).headline, "PASSED: nothing is slower by more than 10 %");
+    const std::string data =
+        comparison_data(busy.dump(), busy.dump(), {}, Gate{true, "FAILED: it is"});
+    EXPECT_EQ(json::parse(data).at("failed"), true);
+    EXPECT_EQ(json::parse(data).at("headline"), "FAILED: it is");
 }
 
 }  // namespace

@@ -17,28 +17,37 @@
         return line;
     }
 
-    function change(one) {
-        if (one.before === null) return '';
-        if (one.before === 0) return 'new';
-        const percent = 100 * (one.after - one.before) / one.before;
-        return (percent > 0 ? '+' : '') + percent.toFixed(1) + ' %';
+    // The interval in which the true value lies; without an upper end, the requests were too few to tell.
+    function shown(value, interval) {
+        if (value === null) return '';
+        return words.number(value) + ' (' + words.number(interval[0]) + ' to ' +
+            (interval[1] === null ? '…' : words.number(interval[1])) + ')';
     }
 
-    const titles = ['device', 'figure', 'before', 'after', 'spread', 'change'];
+    const titles = ['device', 'figure', 'before', 'after', 'change', 'noise'];
     row(titles.map((title, i) => [title, i < 2 ? '' : 'number']), 'th');
     for (const one of data.rows) {
-        const shown = (value, sign) => value === null ? '' : sign + words.number(value);
-        row([[one.device, ''], [one.figure, ''], [shown(one.before, ''), 'number'],
-            [shown(one.after, ''), 'number'], [shown(one.spread, '± '), 'number'],
-            [change(one), 'number']], 'td').classList.toggle('differs', one.differs);
+        row([[one.device, ''], [one.figure, ''], [shown(one.before, one.before_interval), 'number'],
+            [shown(one.after, one.after_interval), 'number'], [one.change, 'number'],
+            [one.noise, 'number']], 'td').classList.toggle('differs', one.differs);
     }
     for (const name of ['before', 'after']) {
         const run = data[name];
         document.querySelector('#' + name).textContent = (run.command.join(' ') || 'no command') + ' · ' +
             run.seconds.toFixed(1) + ' s · ' + words.date(run.began);
     }
+    for (const line of data.late) {
+        const item = document.createElement('li');
+        item.textContent = line;
+        document.querySelector('#late').append(item);
+    }
+    const headline = document.querySelector('#headline');
+    headline.textContent = data.headline;
+    headline.hidden = data.headline === null;
+    headline.dataset.failed = String(data.failed);
+    if (data.failed) document.title = 'FAILED: ' + document.title;
     const different = data.rows.filter(one => one.differs).map(one => one.device + ' ' + one.figure);
     const apart = data.rows.every(one => one.figure.startsWith('only in ')) ? 'No device is in both reports. ' : '';
     document.querySelector('#verdict').textContent = apart + (different.length
-        ? 'Different: ' + different.join('; ') + '.' : 'No figure differs by more than its spread.');
+        ? 'Different: ' + different.join('; ') + '.' : 'No figure differs by more than noise.');
 })();

@@ -1,0 +1,51 @@
+// A figure of a run with an interval in which the true one lies, so that two runs tell a difference
+// from noise.
+//
+//     samples  ─▶ ten parts of equal length ─▶ 12 11 13 12 12 11 13 12 11 12
+//     a mean:        the parts' mean ± t · standard error
+//     a percentile:  the ranks p ± t · standard error of the share below it, and the buckets there
+//
+// Requests that follow one another are alike, so they are not counted as independent: the error comes
+// from the parts. What is alike for longer than a part, or differs from run to run, no single run
+// can show. Against that stands the level of 99.5 %: two intervals of one true value, of the normal
+// distribution, are apart in less than 1 of 10,000 cases.
+//
+// Units:   of each figure its own; of percentiles nanoseconds.
+// Threads: pure functions of their arguments. Errors: nlohmann::json's, for a sample without a member.
+// Source:  the method of batch means; for percentiles R. S. Woodruff, Confidence intervals for medians
+//          and other position measures, 1952.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "kstat/histogram/percentiles.hpp"
+
+namespace blkscope::report {
+
+/// A figure of a part is the sum of the one over the sum of the other, of its samples.
+struct Sum {
+    double value = 0;
+    double weight = 0;
+};
+
+struct Estimate {
+    double value = 0;
+    double low = 0;
+    double high = 0;  // infinite if the requests are too few to tell
+};
+
+/// The mean of `of` over the samples. None if less than two parts have a value.
+[[nodiscard]] std::optional<Estimate> mean_of(const nlohmann::json& samples,
+                                              Sum (*of)(const nlohmann::json& sample,
+                                                        const char* key),
+                                              const char* key);
+
+/// A percentile of the total times of an operation, each known as a bucket: the value is the upper
+/// edge, as in iostat, and the interval has whole buckets. None if less than two parts have requests.
+[[nodiscard]] std::optional<Estimate> percentile_of(const nlohmann::json& samples,
+                                                    const std::string& operation,
+                                                    kstat2::PerMillion p);
+
+}  // namespace blkscope::report
