@@ -130,6 +130,10 @@ void require_tls_of_nbd_client(const std::string& what, const nbd::Uri& uri) {
         fail(what, "no ca-cert.pem to verify the server with",
              "add ?tls-certificates=DIR to the URI, a directory that has one");
     }
+    if (fs::exists(fs::path(uri.tls_certificates) / "ca-crl.pem")) {
+        fail(what, "nbd-client does not check ca-crl.pem",
+             "serve the URI with --attach, which checks it, or use a directory without it");
+    }
 }
 
 }  // namespace

@@ -182,6 +182,9 @@ TEST_F(Replayed, ATraceCanGoOverTls) {
     EXPECT_EQ(recorded("nbd1", requests), rows_);
     const std::string why = refused({"replay", file, uri + path("absent"), "--write"}, 2);
     EXPECT_NE(why.find("ca-cert.pem"), std::string::npos) << why;
+    std::ofstream(path("pki/ca-crl.pem")) << make_crl(path("pki"), {path("pki/server-cert.pem")});
+    const std::string revoked = refused({"replay", file, uri + path("pki"), "--write"}, 1);
+    EXPECT_NE(revoked.find("(certificate revoked)"), std::string::npos) << revoked;
 }
 
 }  // namespace

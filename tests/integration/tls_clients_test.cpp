@@ -52,6 +52,64 @@ class TlsClients : public TlsServedDevice {
     }
 };
 
+// ---- Revoked ----
+
+TEST_F(TlsClients, ARevokedClientIsRefusedFromTheReloadOn) {
+    NEEDS("nbdinfo");
+    serve_tls("require", {"--tls-verify-peer"});
+    Client before(x509_uri());
+    EXPECT_EQ(succeed({"nbdinfo", "--size", x509_uri()}), size_text);
+    std::ofstream(pki_ + "/ca-crl.pem") << make_crl(pki_, {pki_ + "/client-cert.pem"});
+    server_->signal(SIGHUP);
+    ASSERT_TRUE(said("reloaded"));
+    EXPECT_NE(run({"nbdinfo", "--size", x509_uri()}).status, 0);
+    EXPECT_TRUE(said("certificate verify failed (certificate revoked)"));
+    EXPECT_EQ(succeed({"nbdinfo", "--size", psk_uri()}), size_text) << "a key is not revoked";
+    EXPECT_EQ(before.try_read(0, 4096), 0) << "a connection that exists stays";
+
+    std::ofstream(pki_ + "/ca-crl.pem", std::ios::trunc) << "damaged";
+    server_->signal(SIGHUP);
+    ASSERT_TRUE(said("no list of revoked certificates"));
+    EXPECT_NE(run({"nbdinfo", "--size", x509_uri()}).status, 0) << "everything stays as it was";
+    std::ofstream(pki_ + "/ca-crl.pem", std::ios::trunc) << make_crl(pki_, {});
+    server_->signal(SIGHUP);
+    EXPECT_TRUE(eventually([&] { return run({"nbdinfo", "--size", x509_uri()}).status == 0; }));
+}
+
+// Certtool's own authority and lists. As in the examples of qemu, the authority has no key usage for lists.
+TEST_F(TlsClients, ListsOfCerttoolRevoke) {
+    NEEDS("nbdinfo");
+    NEEDS("certtool");
+    const std::string signer = pki_ + "/signer-key.pem";
+    const std::string authority = pki_ + "/ca-cert.pem";
+    const auto certtool = [&](const std::string& text, std::vector<std::string> command) {
+        std::ofstream(path("template")) << text;
+        command.insert(command.begin(), {"certtool", "--template", path("template")});
+        succeed(command);
+    };
+    const auto sign = [&](const std::string& text, std::vector<std::string> command) {
+        command.insert(command.end(),
+                       {"--load-ca-certificate", authority, "--load-ca-privkey", signer});
+        certtool(text, std::move(command));
+    };
+    certtool("cn=authority\nca\ncert_signing_key\n",
+             {"-s", "--load-privkey", signer, "--outfile", authority});
+    sign(
+        "cn=server\nserial=6\ntls_www_server\ndns_name=localhost\n",
+        {"-c", "--load-privkey", pki_ + "/server-key.pem", "--outfile", pki_ + "/server-cert.pem"});
+    sign("cn=client\nserial=7\ntls_www_client\n", {"-c", "--load-privkey", pki_ + "/client-key.pem",
+                                                   "--outfile", pki_ + "/client-cert.pem"});
+    serve_tls("require", {"--tls-verify-peer"});
+    EXPECT_EQ(succeed({"nbdinfo", "--size", x509_uri()}), size_text);
+    sign("crl_next_update=9\ncrl_number=1\n",
+         {"--generate-crl", "--load-certificate", pki_ + "/client-cert.pem", "--outfile",
+          pki_ + "/ca-crl.pem"});
+    server_->signal(SIGHUP);
+    ASSERT_TRUE(said("reloaded"));
+    EXPECT_NE(run({"nbdinfo", "--size", x509_uri()}).status, 0);
+    EXPECT_TRUE(said("certificate verify failed (certificate revoked)"));
+}
+
 // ---- Let in ----
 
 TEST_F(TlsClients, NbdinfoComesInByCertificateAndByKeyOverBothKindsOfSocket) {

@@ -104,6 +104,17 @@ TEST_F(UpstreamTls, NbdkitWithAKeyIsServed) {
     expect_served(on_port(keys(), "alice@"));
 }
 
+TEST_F(UpstreamTls, ARevokedUpstreamIsRefused) {
+    start_ours();
+    expect_served(on_socket(certificates() + "&tls-hostname=localhost"));
+    start_ours();
+    std::ofstream(pki() + "/ca-crl.pem") << make_crl(pki(), {pki() + "/server-cert.pem"});
+    const std::string revoked = on_socket(certificates());
+    EXPECT_NE(refusal(revoked).find("TLS: certificate verify failed (certificate revoked)"),
+              std::string::npos);
+    expect_served(revoked + "&tls-verify-peer=false");
+}
+
 TEST_F(UpstreamTls, QemuNbdIsServedWithBothVersions) {
     NEEDS("qemu-nbd");
     for (const std::string versions : {"NORMAL:-VERS-TLS1.3", "NORMAL"}) {

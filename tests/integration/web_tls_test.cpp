@@ -99,6 +99,12 @@ TEST_F(WebTls, OnlyClientsWithACertificateReadIfThatIsAsked) {
                   .status,
               0);
     expect_served();
+    web_.reset();
+    std::ofstream(path("pki/ca-crl.pem")) << make_crl(path("pki"), {path("pki/client-cert.pem")});
+    start_web({"--tls-verify-peer"});
+    const CommandResult revoked = curl("metrics", own_certificate());
+    EXPECT_NE(revoked.status, 0);
+    EXPECT_NE(revoked.output.find("revoked"), std::string::npos) << revoked.output;
 }
 
 TEST_F(WebTls, ATokenIsAskedForBehindTls) {

@@ -11,6 +11,7 @@
 #include <memory>
 #include <random>
 #include <stdexcept>
+#include <utility>
 
 namespace blkscope::test {
 namespace {
@@ -73,28 +74,113 @@ void write_key(const fs::path& path, EVP_PKEY* key) {
     });
 }
 
-}  // namespace
+// The one who signs the certificates of a folder.
+struct Signer {
+    Certificate certificate;
+    Key key;
+};
 
-void make_certificates(const fs::path& folder, const Validity& of_server) {
-    fs::create_directories(folder);
-    const Key authority_key = make_private_key();
-    const Certificate authority = make_certificate("authority of a test", authority_key.get());
-    add_extension(authority.get(), NID_basic_constraints, "critical,CA:TRUE");
-    sign(authority.get(), authority.get(), authority_key.get());
-    write_certificate(folder / "ca-cert.pem", authority.get());
+Signer make_signer(const std::string& name) {
+    Key key = make_private_key();
+    Certificate certificate = make_certificate(name, key.get());
+    add_extension(certificate.get(), NID_basic_constraints, "critical,CA:TRUE");
+    return {std::move(certificate), std::move(key)};
+}
 
+void write_signer(const fs::path& folder, const Signer& signer) {
+    write_certificate(folder / "signer-cert.pem", signer.certificate.get());
+    write_key(folder / "signer-key.pem", signer.key.get());
+}
+
+Certificate read_certificate(const fs::path& path) {
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"),
+                                                               std::fclose);
+    require(file != nullptr, path.c_str());
+    return {PEM_read_X509(file.get(), nullptr, nullptr, nullptr), X509_free};
+}
+
+Signer read_signer(const fs::path& folder) {
+    const fs::path path = folder / "signer-key.pem";
+    const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "r"),
+                                                               std::fclose);
+    require(file != nullptr, path.c_str());
+    return {read_certificate(folder / "signer-cert.pem"),
+            Key(PEM_read_PrivateKey(file.get(), nullptr, nullptr, nullptr), EVP_PKEY_free)};
+}
+
+void make_both_sides(const fs::path& folder, const Signer& signer, const Validity& of_server) {
     const auto make_for = [&](const std::string& who, const char* usage, const char* names,
                               const Validity& valid) {
         const Key key = make_private_key();
         const Certificate certificate = make_certificate(who, key.get(), valid);
         add_extension(certificate.get(), NID_ext_key_usage, usage);
         if (names != nullptr) add_extension(certificate.get(), NID_subject_alt_name, names);
-        sign(certificate.get(), authority.get(), authority_key.get());
+        sign(certificate.get(), signer.certificate.get(), signer.key.get());
         write_certificate(folder / (who + "-cert.pem"), certificate.get());
         write_key(folder / (who + "-key.pem"), key.get());
     };
     make_for("server", "serverAuth", "DNS:localhost,IP:127.0.0.1", of_server);
     make_for("client", "clientAuth", nullptr, {});
+}
+
+ASN1_TIME* seconds_from_now(long seconds) {
+    return X509_gmtime_adj(nullptr, seconds);
+}
+
+void add_revoked(X509_CRL* list, const X509* certificate) {
+    X509_REVOKED* const entry = X509_REVOKED_new();
+    ASN1_TIME* const now = seconds_from_now(0);
+    X509_REVOKED_set_serialNumber(entry,
+                                  const_cast<ASN1_INTEGER*>(X509_get0_serialNumber(certificate)));
+    X509_REVOKED_set_revocationDate(entry, now);
+    ASN1_TIME_free(now);
+    require(X509_CRL_add0_revoked(list, entry) == 1, "entry of a list");
+}
+
+}  // namespace
+
+void make_certificates(const fs::path& folder, const Validity& of_server) {
+    fs::create_directories(folder);
+    const Signer authority = make_signer("authority of a test");
+    sign(authority.certificate.get(), authority.certificate.get(), authority.key.get());
+    write_certificate(folder / "ca-cert.pem", authority.certificate.get());
+    write_signer(folder, authority);
+    make_both_sides(folder, authority, of_server);
+}
+
+void make_certificates_below(const fs::path& folder, const fs::path& above) {
+    fs::create_directories(folder);
+    const Signer authority = read_signer(above);
+    const Signer middle = make_signer("authority below that of a test");
+    sign(middle.certificate.get(), authority.certificate.get(), authority.key.get());
+    fs::copy_file(above / "ca-cert.pem", folder / "ca-cert.pem");
+    write_signer(folder, middle);
+    make_both_sides(folder, middle, {});
+    for (const char* file : {"server-cert.pem", "client-cert.pem"}) {
+        std::ofstream(folder / file, std::ios::app)
+            << std::ifstream(folder / "signer-cert.pem").rdbuf();
+    }
+}
+
+std::string make_crl(const fs::path& folder, const std::vector<fs::path>& revoked,
+                     const Validity& valid) {
+    const Signer signer = read_signer(folder);
+    const std::unique_ptr<X509_CRL, void (*)(X509_CRL*)> list(X509_CRL_new(), X509_CRL_free);
+    X509_CRL_set_version(list.get(), X509_CRL_VERSION_2);
+    X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(signer.certificate.get()));
+    ASN1_TIME* const from = seconds_from_now(valid.from_seconds);
+    ASN1_TIME* const to = seconds_from_now(valid.to_seconds);
+    X509_CRL_set1_lastUpdate(list.get(), from);
+    X509_CRL_set1_nextUpdate(list.get(), to);
+    ASN1_TIME_free(from);
+    ASN1_TIME_free(to);
+    for (const fs::path& file : revoked) add_revoked(list.get(), read_certificate(file).get());
+    require(X509_CRL_sign(list.get(), signer.key.get(), EVP_sha256()) > 0, "sign a list");
+    const std::unique_ptr<BIO, int (*)(BIO*)> text(BIO_new(BIO_s_mem()), BIO_free);
+    require(PEM_write_bio_X509_CRL(text.get(), list.get()) == 1, "write a list");
+    const char* bytes = nullptr;
+    const long size = BIO_get_mem_data(text.get(), &bytes);
+    return {bytes, static_cast<size_t>(size)};
 }
 
 void make_key(const fs::path& folder, const std::string& name) {

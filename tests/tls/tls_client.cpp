@@ -33,8 +33,7 @@ TlsClient::TlsClient(const TlsClientOptions& options) : context_(SSL_CTX_new(TLS
         EXPECT_EQ(SSL_CTX_load_verify_locations(context_, file("ca-cert.pem").c_str(), nullptr), 1);
         SSL_CTX_set_verify(context_, SSL_VERIFY_PEER, nullptr);
         if (std::filesystem::exists(file("client-cert.pem"))) {
-            SSL_CTX_use_certificate_file(context_, file("client-cert.pem").c_str(),
-                                         SSL_FILETYPE_PEM);
+            SSL_CTX_use_certificate_chain_file(context_, file("client-cert.pem").c_str());
             SSL_CTX_use_PrivateKey_file(context_, file("client-key.pem").c_str(), SSL_FILETYPE_PEM);
         }
     }

@@ -12,14 +12,16 @@
 #include <cassert>
 #include <cerrno>
 #include <cstdio>
-#include <ctime>
 #include <filesystem>
 #include <new>
 #include <stdexcept>
 #include <string_view>
 #include <system_error>
+#include <utility>
 
 #include "base/log_line.hpp"
+#include "driver/nbd/tls/certificate_dates.hpp"
+#include "driver/nbd/tls/revocations.hpp"
 #include "driver/nbd/tls/tls.hpp"
 #include "driver/nbd/tls/tls_error.hpp"
 #include "driver/nbd/tls/tls_keys.hpp"
@@ -31,6 +33,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t file_bytes_max = size_t{1} << 20;
+constexpr size_t crl_bytes_max = size_t{16} << 20;  // 400,000 revoked certificates
 
 // Only authenticated ciphers with a fresh key. Shared-key ciphers come first, because a client that
 // offers one has a key and perhaps no certificate.
@@ -58,6 +61,7 @@ constexpr unsigned char session_context[] = "blkscope";
 constexpr int keys_index = 0;
 
 constexpr const char* make_certificate = "make it with certtool or openssl";
+constexpr const char* make_crl = "make it with certtool --generate-crl or openssl ca -gencrl";
 constexpr const char* make_key = "make one with psktool -u NAME -p FILE";
 
 [[noreturn]] void fail(const std::string& what, std::string_view why, std::string_view todo) {
@@ -78,11 +82,14 @@ File open_file(const std::string& path, std::string_view todo) {
 
 // A reload opens these files while clients wait. So it must not wait for the writer of a named pipe, nor read for long.
 // OpenSSL opens the path again.
-File open_certificate(const std::string& path, std::string_view todo) {
+File open_certificate(const std::string& path, std::string_view todo,
+                      size_t bytes_max = file_bytes_max) {
     struct stat info {};
     if (::stat(path.c_str(), &info) == 0) {
         if (!S_ISREG(info.st_mode)) fail(path, "not a regular file", todo);
-        if (info.st_size > off_t{file_bytes_max}) fail(path, "more than 1 MiB", todo);
+        if (std::cmp_greater(info.st_size, bytes_max)) {
+            fail(path, fmt::format("more than {} MiB", bytes_max >> 20), todo);
+        }
     }
     return open_file(path, todo);
 }
@@ -99,12 +106,16 @@ int no_passphrase(char*, int, int, void*) {
     return -1;
 }
 
-std::string read_text(const std::string& path) {
-    const File file = open_file(path, make_key);
-    std::string text(file_bytes_max, '\0');
-    text.resize(std::fread(text.data(), 1, text.size(), file.get()));
-    if (std::ferror(file.get()) != 0)
+// Longer texts are refused: the end of a list of keys or revocations is as good as its beginning.
+std::string read_text(const std::string& path, std::FILE* file, size_t bytes_max) {
+    std::string text(bytes_max + 1, '\0');
+    text.resize(std::fread(text.data(), 1, text.size(), file));
+    if (std::ferror(file) != 0)
         fail(path, std::generic_category().message(EIO), "see that it is a file");
+    if (text.size() > bytes_max) {
+        OPENSSL_cleanse(text.data(), text.size());
+        fail(path, fmt::format("more than {} MiB", bytes_max >> 20), "remove what is no longer needed");
+    }
     return text;
 }
 
@@ -185,26 +196,11 @@ void load_chain(SSL_CTX* context, const std::string& path) {
     fail(path, "no certificate that can be used: " + tls_error_text(), make_certificate);
 }
 
-std::string date_text(const ASN1_TIME* time) {
-    std::tm date{};
-    if (ASN1_TIME_to_tm(time, &date) != 1) return "a date that cannot be read";
-    return fmt::format("{}-{:02}-{:02} {:02}:{:02} UTC", date.tm_year + 1900, date.tm_mon + 1,
-                       date.tm_mday, date.tm_hour, date.tm_min);
-}
-
-// The reason why a certificate is not valid now; empty if it is valid.
-std::string untimely(const X509* certificate) {
-    const ASN1_TIME* const from = X509_get0_notBefore(certificate);
-    const ASN1_TIME* const to = X509_get0_notAfter(certificate);
-    if (X509_cmp_current_time(from) > 0) return "is not valid before " + date_text(from);
-    if (X509_cmp_current_time(to) < 0) return "expired on " + date_text(to);
-    return {};
-}
-
 // Clients that verify refuse such a server, often without a reason.
 void warn_if_untimely(SSL_CTX* context, const std::string& path) {
     const auto warn = [&](const X509* certificate, std::string_view which) {
-        const std::string why = untimely(certificate);
+        const std::string why =
+            untimely(X509_get0_notBefore(certificate), X509_get0_notAfter(certificate));
         if (why.empty()) return;
         log_line(path, ": ", which, " ", why, ", and clients refuse it; make a new one");
     };
@@ -231,6 +227,31 @@ void load_private_key(SSL_CTX* context, const std::string& path, const std::stri
              "give the two that were made together");
     }
     warn_if_exposed(path);
+}
+
+// The trusted certificates of a context.
+using Certificates = std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)>;
+
+Certificates trusted_by(SSL_CTX* context) {
+    return {X509_STORE_get1_all_certs(SSL_CTX_get_cert_store(context)),
+            [](STACK_OF(X509) * all) { sk_X509_pop_free(all, X509_free); }};
+}
+
+std::string crl_of(const fs::path& folder) {
+    const fs::path path = folder / "ca-crl.pem";
+    std::error_code ignored;  // a link to nothing is an error of opening
+    return fs::symlink_status(path, ignored).type() == fs::file_type::not_found ? "" : path;
+}
+
+// OpenSSL's own verification, then the lists of revocations.
+int verify_and_look_up(X509_STORE_CTX* asked, void* revocations) {
+    if (X509_verify_cert(asked) != 1) return 0;
+    X509* const revoked = static_cast<const Revocations*>(revocations)
+                              ->first_revoked(X509_STORE_CTX_get0_chain(asked));
+    if (revoked == nullptr) return 1;
+    X509_STORE_CTX_set_current_cert(asked, revoked);
+    X509_STORE_CTX_set_error(asked, X509_V_ERR_CERT_REVOKED);
+    return 0;
 }
 
 }  // namespace
@@ -294,7 +315,9 @@ TlsContext::TlsContext(const TlsClientRules& rules)
     }
     load_client_certificates(rules.certificates);
     if (!rules.hostname.empty()) require_name(rules.hostname);
-    if (rules.verify_peer) SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+    if (!rules.verify_peer) return;
+    SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
+    if (!rules.certificates.empty()) load_revocations(rules.certificates);
 }
 
 TlsContext::~TlsContext() = default;
@@ -308,7 +331,12 @@ void TlsContext::load_certificates(const TlsOptions& options) {
     const std::string chain = folder / "server-cert.pem";
     load_own(chain, folder / "server-key.pem");
     warn_if_untimely(context_.get(), chain);
-    if (options.verify_peer) require_signed_by(folder / "ca-cert.pem");
+    if (options.verify_peer) {
+        require_signed_by(folder / "ca-cert.pem");
+        load_revocations(folder);
+    } else if (const std::string unused = crl_of(folder); !unused.empty()) {
+        log_line(unused, ": not used, because clients are not verified; add --tls-verify-peer");
+    }
 }
 
 void TlsContext::load_own(const std::string& chain, const std::string& key) {
@@ -327,8 +355,26 @@ void TlsContext::require_signed_by(const std::string& authority) {
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
 }
 
+// Behind the loading of the authorities.
+void TlsContext::load_revocations(const fs::path& folder) {
+    const std::string path = crl_of(folder);
+    if (path.empty()) return;
+    const File file = open_certificate(path, make_crl, crl_bytes_max);
+    const std::string text = read_text(path, file.get(), crl_bytes_max);
+    const Certificates authorities = trusted_by(context_.get());
+    try {
+        revocations_ =
+            std::make_unique<const Revocations>(Revocations::parse(text, authorities.get()));
+    } catch (const std::invalid_argument& error) {
+        fail(path, error.what(), make_crl);
+    }
+    for (const std::string& warning : revocations_->warnings()) log_line(path, ": ", warning);
+    SSL_CTX_set_cert_verify_callback(context_.get(), verify_and_look_up,
+                                     const_cast<Revocations*>(revocations_.get()));
+}
+
 void TlsContext::load_keys(const std::string& path) {
-    std::string text = read_text(path);
+    std::string text = read_text(path, open_file(path, make_key).get(), file_bytes_max);
     try {
         keys_ = std::make_unique<const TlsKeys>(TlsKeys::parse(text));
     } catch (const std::invalid_argument& error) {

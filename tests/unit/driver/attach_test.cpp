@@ -81,6 +81,18 @@ TEST(Attach, SaysWhatNbdClientNeedsForTls) {
     }
 }
 
+TEST(Attach, SaysThatNbdClientDoesNotCheckRevocations) {
+    const Folder folder;
+    folder.make("ca-cert.pem");
+    folder.make("ca-crl.pem");
+    AttachOptions options;
+    options.device = "/dev/nbd0";
+    const auto uri = nbd::parse_uri("nbds://localhost/?tls-certificates=" + folder.path.string());
+    EXPECT_EQ(failure_of<std::runtime_error>([&] { attach(uri, options); }),
+              "attach /dev/nbd0: nbd-client does not check ca-crl.pem; serve the URI with "
+              "--attach, which checks it, or use a directory without it");
+}
+
 TEST(Attach, ATimeoutOfZeroIsNone) {
     AttachOptions options;
     options.device = "/dev/nbd0";

@@ -208,6 +208,73 @@ TEST_F(TlsContextTest, ANamedPipeAndALongFileAreNoCertificate) {
     }
 }
 
+// A list that revokes nothing because of a damaged file would let everybody in.
+TEST_F(TlsContextTest, ADamagedListOfRevocationsIsNamed) {
+    const std::string list = test::make_crl(folder_, {path("client-cert.pem")});
+    std::string forged = list;
+    const size_t end = forged.find("-----END");
+    forged.replace(end - 9, 1, forged[end - 9] == 'A' ? "B" : "A");
+    const std::string todo = "; make it with certtool --generate-crl or openssl ca -gencrl";
+    const auto failure_of = [&](const std::string& text) {
+        write("ca-crl.pem", text);
+        return failure(x509());
+    };
+    EXPECT_EQ(failure_of(list), "opened");
+    const std::string none = "ca-crl.pem: no list of revoked certificates" + todo;
+    EXPECT_EQ(failure_of(""), none);
+    EXPECT_EQ(failure_of("not what it should be"), none);
+    EXPECT_TRUE(failure_of(list.substr(0, list.size() / 2)).starts_with("ca-crl.pem: list 1: "));
+    EXPECT_TRUE(failure_of(list + list.substr(0, 100)).starts_with("ca-crl.pem: list 2: "));
+    EXPECT_EQ(
+        failure_of(list + forged),
+        "ca-crl.pem: list 2, of CN = authority of a test, is not signed by its authority" + todo);
+}
+
+TEST_F(TlsContextTest, AListOfRevocationsIsARegularFileThatCanBeRead) {
+    const std::string todo = "; make it with certtool --generate-crl or openssl ca -gencrl";
+    ASSERT_EQ(::mkfifo(path("ca-crl.pem").c_str(), 0600), 0);
+    EXPECT_EQ(failure(x509()), "ca-crl.pem: not a regular file" + todo);
+    fs::remove(path("ca-crl.pem"));
+    fs::create_symlink("nowhere", path("ca-crl.pem"));
+    EXPECT_EQ(failure(x509()), "ca-crl.pem: No such file or directory" + todo);
+    fs::remove(path("ca-crl.pem"));
+    write("ca-crl.pem", "");
+    fs::resize_file(path("ca-crl.pem"), (16 << 20) + 1);
+    EXPECT_EQ(failure(x509()), "ca-crl.pem: more than 16 MiB" + todo);
+}
+
+TEST_F(TlsContextTest, WarnsOfAListOfRevocationsThatMayNotDoWhatItShould) {
+    const auto warning_of = [&](const std::string& text) {
+        write("ca-crl.pem", text);
+        return warning(x509());
+    };
+    EXPECT_EQ(warning_of(test::make_crl(folder_, {})), "");
+    const std::string list = "blkscope: " + path("ca-crl.pem") + ": list 1, of CN = ";
+    const std::string expired =
+        warning_of(test::make_crl(folder_, {}, {.from_seconds = -7200, .to_seconds = -3600}));
+    EXPECT_TRUE(expired.starts_with(list + "authority of a test, expired on 20")) << expired;
+    EXPECT_TRUE(
+        expired.ends_with(" UTC; what it names stays revoked, but a later list may name more\n"))
+        << expired;
+    test::make_certificates_below(folder_ / "below", folder_);
+    EXPECT_EQ(warning_of(test::make_crl(folder_ / "below", {})),
+              list +
+                  "authority below that of a test, is not of an authority of ca-cert.pem, and "
+                  "counts only for those below one\n");
+}
+
+TEST_F(TlsContextTest, WarnsOfRevocationsThatNobodyAsksFor) {
+    write("ca-crl.pem", test::make_crl(folder_, {}));
+    EXPECT_EQ(warning({.mode = TlsMode::on, .certificates = folder_}),
+              "blkscope: " + path("ca-crl.pem") +
+                  ": not used, because clients are not verified; add --tls-verify-peer\n");
+}
+
+TEST_F(TlsContextTest, KeysBeyondAMebibyteAreNotCutSilently) {
+    write("keys.psk", std::string((1 << 20) + 1, '\n'));
+    EXPECT_EQ(failure(psk()), "keys.psk: more than 1 MiB; remove what is no longer needed");
+}
+
 // As the shell's <(...) gives them, so that no file has the keys.
 TEST_F(TlsContextTest, KeysMayComeThroughAPipe) {
     std::array<int, 2> ends{};

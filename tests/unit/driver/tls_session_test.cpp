@@ -97,6 +97,78 @@ class TlsTest : public ::testing::Test {
 
 // ---- Agreement ----
 
+// Clients of which some are revoked. `below` is of an authority below that of `folder_`.
+class Revocation : public TlsTest {
+  protected:
+    Revocation() { test::make_certificates_below(below(), folder_); }
+
+    [[nodiscard]] std::filesystem::path below() const { return folder_ / "below"; }
+    [[nodiscard]] std::filesystem::path client() const { return folder_ / "client-cert.pem"; }
+
+    void revoke(const std::string& lists) const { std::ofstream(folder_ / "ca-crl.pem") << lists; }
+
+    /// Whether the server lets a client with these certificates in.
+    bool lets_in(const std::filesystem::path& certificates) {
+        ::testing::internal::CaptureStderr();
+        const bool let_in =
+            connect({.mode = TlsMode::require, .certificates = folder_, .verify_peer = true},
+                    {.version = version_, .certificates = certificates});
+        ::testing::internal::GetCapturedStderr();  // warnings about lists
+        return let_in;
+    }
+
+    int version_ = TLS1_2_VERSION;  // the client waits for the server's last word
+};
+
+TEST_F(Revocation, ARevokedClientIsRefusedInEachVersion) {
+    EXPECT_TRUE(lets_in(folder_));
+    revoke(test::make_crl(folder_, {client()}));
+    for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+        version_ = version;
+        EXPECT_FALSE(lets_in(folder_));
+        EXPECT_EQ(session_->failure(), "certificate verify failed (certificate revoked)");
+        EXPECT_TRUE(lets_in(below())) << "the list does not name it";
+    }
+}
+
+// GnuTLS' rule: nobody is let in again, and nobody else is kept out.
+TEST_F(Revocation, AListRevokesWheneverItIsFrom) {
+    for (const test::Validity& valid : {test::Validity{-7200, -3600}, test::Validity{3600, 7200}}) {
+        revoke(test::make_crl(folder_, {client()}, valid));
+        EXPECT_FALSE(lets_in(folder_));
+        EXPECT_TRUE(lets_in(below()));
+    }
+}
+
+TEST_F(Revocation, AListOfAnotherAuthorityRevokesNothing) {
+    revoke(test::make_crl(below(), {client()}));
+    EXPECT_TRUE(lets_in(folder_)) << "a serial number is its authority's";
+}
+
+TEST_F(Revocation, AnyOfSeveralListsRevokes) {
+    const std::string none = test::make_crl(folder_, {});
+    const std::string one = test::make_crl(folder_, {client()});
+    const std::string other = test::make_crl(below(), {below() / "client-cert.pem"});
+    for (const std::string& lists : {none + one, one + none, other + one, one + other}) {
+        revoke(lists);
+        EXPECT_FALSE(lets_in(folder_));
+        EXPECT_EQ(lets_in(below()), lists.find(other) == std::string::npos);
+    }
+}
+
+TEST_F(Revocation, ClientsBelowARevokedAuthorityAreRefused) {
+    revoke(test::make_crl(folder_, {below() / "signer-cert.pem"}));
+    EXPECT_TRUE(lets_in(folder_));
+    EXPECT_FALSE(lets_in(below()));
+}
+
+TEST_F(Revocation, AKeyNeedsNoCertificateAndIsNotRevoked) {
+    revoke(test::make_crl(folder_, {client()}));
+    TlsOptions server = both_kinds();
+    server.verify_peer = true;
+    EXPECT_TRUE(connect(server, {.keys = folder_}));
+}
+
 TEST_F(TlsTest, CertificatesAndKeysServeBothVersions) {
     for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
         EXPECT_TRUE(connect(both_kinds(), {.version = version, .certificates = folder_}));
@@ -122,9 +194,9 @@ TEST_F(TlsTest, AKeyThatWasOnlyOfferedProvesNoName) {
     const std::filesystem::path keys = folder_ / "forged";
     std::filesystem::create_directory(keys);
     std::ofstream(keys / "keys.psk") << "alice:" << std::string(64, '0') << "\n";
-    ASSERT_TRUE(connect(both_kinds(), {.version = TLS1_3_VERSION,
-                                       .keys = keys,
-                                       .suites = "TLS_AES_256_GCM_SHA384"}));
+    ASSERT_TRUE(
+        connect(both_kinds(),
+                {.version = TLS1_3_VERSION, .keys = keys, .suites = "TLS_AES_256_GCM_SHA384"}));
     EXPECT_EQ(session_->client_name(), "");
 }
 
