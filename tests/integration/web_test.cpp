@@ -336,6 +336,36 @@ TEST_F(Web, AForeignOrMalformedRequestIsRefused) {
     EXPECT_EQ(status("/api/v1/kstat?match=/(a*)*/", "Host: lab7\r\n" + token), "400");
 }
 
+// 127.0.0.2 stands for an address of the machine that other machines use.
+TEST_F(Web, EachAddressOfTheMachineIsAnswered) {
+    NEEDS("curl");
+    serve("memory:1M");
+    web_ = std::make_unique<Process>(
+        std::vector<std::string>{BLKSCOPE_BINARY, "web", "--public", "--listen", "0.0.0.0:0"},
+        path("web.out"), path("web.err"));
+    ASSERT_TRUE(eventually([&] { return web_->output().ends_with("/\n"); }));
+    const std::string output = web_->output();
+    const size_t colon = output.rfind(':');
+    const std::string port = output.substr(colon + 1, output.size() - colon - 3);
+    const auto status = [&](const std::vector<std::string>& more) {
+        std::vector<std::string> command{"curl", "-s", "-o", path("body"), "-w", "%{http_code}"};
+        command.insert(command.end(), more.begin(), more.end());
+        return run(command).output;
+    };
+    const std::string far = "http://127.0.0.2:" + port + "/metrics";
+    EXPECT_EQ(status({far}), "200");
+    EXPECT_EQ(status({"-0", far}), "200");
+    EXPECT_EQ(status({"-0", "-H", "Host:", far}), "200");
+    EXPECT_EQ(status({"-H", "Host: [fd00::1]:" + port, far}), "200");
+    EXPECT_EQ(status({"-H", "Host: evil.example", far}), "403");
+    EXPECT_EQ(status({"--resolve", "evil.example:" + port + ":127.0.0.2",
+                      "http://evil.example:" + port + "/metrics"}),
+              "403");
+    EXPECT_EQ(succeed({"cat", path("body")}),
+              "The Host evil.example is no name of this server. If it is one, start blkscope web "
+              "with --host evil.example.\n");
+}
+
 TEST_F(Web, ItTellsNothingOfClientsIfAskedTo) {
     serve(make_image("secret.img", 1 << 20));
     const Client client(uri());

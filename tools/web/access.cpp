@@ -2,9 +2,13 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
+#include <limits.h>
 #include <netinet/in.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <cassert>
 #include <cerrno>
 #include <fstream>
 #include <stdexcept>
@@ -26,7 +30,28 @@ std::string_view without_port(std::string_view host) {
     const size_t colon = host.find(':', from);
     if (colon == std::string_view::npos) return host;
     const std::string_view port = host.substr(colon + 1);
-    return program::decimal<uint16_t>(port) ? host.substr(0, colon) : std::string_view();
+    const bool is_port = port.empty() || program::decimal<uint16_t>(port);
+    return is_port ? host.substr(0, colon) : "no name";
+}
+
+// An address of IPv4, or one of IPv6 in brackets, perhaps with a zone.
+bool is_address(std::string_view host) {
+    in6_addr parsed{};
+    const bool is_ipv6 = host.starts_with('[') && host.ends_with(']');
+    if (is_ipv6) host = host.substr(1, host.size() - 2);
+    const std::string digits(is_ipv6 ? host.substr(0, host.find('%')) : host);
+    return inet_pton(is_ipv6 ? AF_INET6 : AF_INET, digits.c_str(), &parsed) == 1;
+}
+
+bool is_plain_name(std::string_view host) {
+    return !host.empty() && host.size() <= 253 && std::ranges::all_of(host, [](char c) {
+        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '.' || c == '-' || c == '_';
+    });
+}
+
+std::string name_of_machine() {
+    std::array<char, HOST_NAME_MAX + 1> name{};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 [[noreturn]] void refuse(std::string_view text, const char* why) {
@@ -67,17 +92,16 @@ ListenAddress parse_listen_address(std::string_view text) {
     return address;
 }
 
-Access::Access(const ListenAddress& address, const std::vector<std::string>& hosts,
-               std::optional<std::string> token)
-    : hosts_{"localhost", "127.0.0.1", "[::1]"}, token_(std::move(token)) {
-    if (address.unix_path.empty()) {
-        hosts_.push_back(address.is_ipv6 ? "[" + in_lower_case(address.host) + "]" : address.host);
-    }
+Access::Access(const std::vector<std::string>& hosts, std::optional<std::string> token)
+    : hosts_{"", "localhost", in_lower_case(name_of_machine())}, token_(std::move(token)) {
     for (const std::string& host : hosts) hosts_.push_back(in_lower_case(host));
 }
 
+// Only a name can be made to mean another address. And a browser always sends a Host.
 bool Access::is_known_host(std::string_view host) const {
-    return std::ranges::find(hosts_, in_lower_case(without_port(host))) != hosts_.end();
+    if (host.starts_with(':')) return false;
+    const std::string name = in_lower_case(without_port(host));
+    return is_address(name) || std::ranges::find(hosts_, name) != hosts_.end();
 }
 
 // The time does not depend on the place of the first wrong byte.
@@ -104,6 +128,18 @@ int Access::check(const Request& request) const {
     if (is_foreign && !follows_link) return 403;
     if (token_ && !has_token(request.authorization)) return 401;
     return 200;
+}
+
+std::string Access::refusal(const Request& request) const {
+    const int status = check(request);
+    assert(status != 200);
+    if (status == 401) return "A token is needed.\n";
+    const std::string name = in_lower_case(without_port(request.host));
+    if (is_known_host(request.host)) return "The page that asks is of another site.\n";
+    if (!is_plain_name(name)) return "The Host is no name of this server.\n";
+    return fmt::format(
+        "The Host {} is no name of this server. If it is one, start blkscope web with --host {}.\n",
+        name, name);
 }
 
 std::string read_token(const std::string& path) {

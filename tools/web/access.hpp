@@ -3,9 +3,9 @@
 //     a page of another site ──▶ the user's browser ──▶ 127.0.0.1:9410
 //
 // A browser sends the requests of any page to this machine, too. Two checks keep a page of another
-// site from reading. The Host must be a name of this server: a site may let its own name mean
-// 127.0.0.1 (DNS rebinding). And the fields that browsers add about the page's origin must
-// name this server.
+// site from reading. The Host must be a name of this server or any address: a site may let its own
+// name mean 127.0.0.1 (DNS rebinding), but not an address. And the fields that browsers add about
+// the page's origin must name this server.
 //
 // Beyond the loopback addresses, a server has a token or was made public on purpose.
 //
@@ -39,12 +39,14 @@ struct ListenAddress {
 
 class Access {
   public:
-    /// `hosts` are further names of this server. Without a token every client may read.
-    Access(const ListenAddress& address, const std::vector<std::string>& hosts,
-           std::optional<std::string> token);
+    /// `hosts` are names of this server beside localhost and the machine's own. Without a token
+    /// every client may read.
+    Access(const std::vector<std::string>& hosts, std::optional<std::string> token);
 
     /// 200 if the request may be answered, else the status of the refusal.
     [[nodiscard]] int check(const Request& request) const;
+    /// Why a request is refused, for the one who sent it.
+    [[nodiscard]] std::string refusal(const Request& request) const;
 
   private:
     [[nodiscard]] bool is_known_host(std::string_view host) const;

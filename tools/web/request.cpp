@@ -93,7 +93,8 @@ void parse_request_line(std::string_view line, Request& request) {
     if (line != "HTTP/1.1" && line != "HTTP/1.0") throw Refused{505};
     if (method != "GET" && method != "HEAD") throw Refused{405};
     request.is_head = method == "HEAD";
-    request.keep_alive = line == "HTTP/1.1";
+    request.is_old = line == "HTTP/1.0";
+    request.keep_alive = !request.is_old;
     parse_target(target, request);
 }
 
@@ -132,13 +133,18 @@ class Fields {
          {"sec-fetch-mode", &Request::fetch_mode},
          {"if-none-match", &Request::if_none_match}}};
 
+    // A list of options, perhaps in several fields. "close" counts first.
     void take_connection(std::string_view value) {
-        if (in_lower_case(value).find("close") != std::string::npos) request_.keep_alive = false;
+        const std::string options = in_lower_case(value);
+        closes_ = closes_ || options.find("close") != std::string::npos;
+        const bool keeps = options.find("keep-alive") != std::string::npos;
+        request_.keep_alive = !closes_ && (request_.keep_alive || keeps);
     }
 
     Request& request_;
     size_t count_ = 0;
     bool seen_host_ = false;
+    bool closes_ = false;
 };
 
 void parse_head(std::string_view head, Request& request) {
@@ -152,7 +158,7 @@ void parse_head(std::string_view head, Request& request) {
         fields.take(field);
         head.remove_prefix(field.size() + 2);
     }
-    if (!fields.seen_host()) throw Refused{400};
+    if (!fields.seen_host() && !request.is_old) throw Refused{400};
     if (!authority.empty()) request.host = authority;
 }
 

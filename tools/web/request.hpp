@@ -30,10 +30,11 @@ inline constexpr size_t target_bytes_max = 2048;
 
 struct Request {
     bool is_head = false;  // HEAD: the reply has no body
+    bool is_old = false;   // HTTP/1.0: without a Host, perhaps
     bool keep_alive = true;
     std::string path;                                        // decoded
     std::vector<std::pair<std::string, std::string>> query;  // decoded, in order
-    std::string host;  // as it was sent, with its port. A target's host counts first
+    std::string host;  // as it was sent, with its port; may be empty. A target's host counts first
     std::string accept;
     std::string authorization;
     std::string origin;

@@ -105,10 +105,7 @@ class Site : public Handler {
 
     Response respond(const Request& request) override {
         const int status = access_.check(request);
-        if (status == 401) return text_response(401, "A token is needed.\n");
-        if (status != 200) {
-            return text_response(status, "The Host or the origin is not one of this server.\n");
-        }
+        if (status != 200) return text_response(status, access_.refusal(request));
         return pages_.respond(request);
     }
 
@@ -152,7 +149,7 @@ void run(const Options& options) {
         {.mode = options.certificates.empty() ? nbd::TlsMode::off : nbd::TlsMode::require,
          .certificates = options.certificates,
          .verify_peer = options.verify_peer});
-    Site site(Access(where, options.hosts, std::move(token)), options.clients_named);
+    Site site(Access(options.hosts, std::move(token)), options.clients_named);
     const Descriptor signals = ending_signals();
     uint16_t port = where.port;
     const bool is_unix = !where.unix_path.empty();

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -19,8 +20,8 @@ Request from(const std::string& host) {
     return request;
 }
 
-Access access_at(const std::string& listen, std::optional<std::string> token = {}) {
-    return {parse_listen_address(listen), {"Lab7"}, std::move(token)};
+Access access_of_lab7(std::optional<std::string> token = {}) {
+    return {{"Lab7"}, std::move(token)};
 }
 
 TEST(WebAccess, AnAddressIsNumericAndHasAPort) {
@@ -46,21 +47,62 @@ TEST(WebAccess, OnlyLoopbackAddressesAreOfThisMachine) {
     }
 }
 
+// An address means itself, whoever says so. No name of a site is one.
+TEST(WebAccess, AnyAddressOfTheMachineMayBeTheHost) {
+    const Access access = access_of_lab7();
+    for (const char* host :
+         {"10.0.0.7", "192.168.1.5:9410", "127.0.0.2:1", "0.0.0.0", "[fd00::1]", "[FD00::1]:9410",
+          "[::ffff:10.0.0.7]:80", "[fe80::1%25eth0]:9410", "[::]", "10.0.0.7:", "localhost:"}) {
+        EXPECT_EQ(access.check(from(host)), 200) << host;
+    }
+    for (const char* host : {"10.0.0", "10.0.0.7.8", "10.0.0.256", "0x7f.0.0.1", "10.0.0.7.",
+                             "[10.0.0.7]", "fd00::1", "[fd00::g]", "[fd00::1", "[]", "[%25eth0]",
+                             "10.0.0.7@evil.example", "evil.example:", ":9410", ":"}) {
+        EXPECT_EQ(access.check(from(host)), 403) << host;
+    }
+}
+
+TEST(WebAccess, TheNameOfTheMachineIsAHost) {
+    std::array<char, 256> name{};
+    ASSERT_EQ(gethostname(name.data(), name.size() - 1), 0);
+    EXPECT_EQ(access_of_lab7().check(from(std::string(name.data()) + ":9410")), 200);
+}
+
+// Of HTTP/1.0, and of clients of a Unix socket. No browser sends such a request.
+TEST(WebAccess, ARequestWithoutAHostIsAnswered) {
+    EXPECT_EQ(access_of_lab7().check(from("")), 200);
+    EXPECT_EQ(access_of_lab7("0123456789abcdef").check(from("")), 401);
+}
+
+TEST(WebAccess, ARefusalSaysWhatWouldHelp) {
+    const Access access = access_of_lab7("0123456789abcdef");
+    EXPECT_EQ(access.refusal(from("lab7")), "A token is needed.\n");
+    EXPECT_EQ(access.refusal(from("Lab8:9410")),
+              "The Host lab8 is no name of this server. If it is one, start blkscope web with "
+              "--host lab8.\n");
+    for (const char* host : {"<script>", "a b", "lab8:x y", "[fd00::g]"}) {
+        EXPECT_EQ(access.refusal(from(host)), "The Host is no name of this server.\n") << host;
+    }
+    Request page = from("lab7");
+    page.origin = "http://evil.example";
+    EXPECT_EQ(access.refusal(page), "The page that asks is of another site.\n");
+}
+
 TEST(WebAccess, AForeignHostIsRefusedAsItMayBeRebound) {
-    const Access access = access_at("10.0.0.7:9410");
+    const Access access = access_of_lab7();
     for (const char* host : {"localhost", "LOCALHOST:9410", "127.0.0.1:1", "[::1]:9410", "10.0.0.7",
                              "lab7:9410", "LAB7"}) {
         EXPECT_EQ(access.check(from(host)), 200) << host;
     }
     for (const char* host :
-         {"", "evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost:x",
+         {"evil.example", "localhost.evil.example", "127.0.0.1.evil.example", "localhost:x",
           "localhost:9410:1", "localhost:99999", "[::1", "lab7."}) {
         EXPECT_EQ(access.check(from(host)), 403) << host;
     }
 }
 
 TEST(WebAccess, AnotherOriginIsRefused) {
-    const Access access = access_at("127.0.0.1:9410");
+    const Access access = access_of_lab7();
     Request request = from("127.0.0.1:9410");
     request.origin = "http://127.0.0.1:9410";
     EXPECT_EQ(access.check(request), 200);
@@ -72,7 +114,7 @@ TEST(WebAccess, AnotherOriginIsRefused) {
 }
 
 TEST(WebAccess, APageOfAnotherSiteMayOnlyLinkToTheFirstPage) {
-    const Access access = access_at("127.0.0.1:9410");
+    const Access access = access_of_lab7();
     Request request = from("127.0.0.1:9410");
     request.fetch_site = "cross-site";
     request.fetch_mode = "no-cors";
@@ -89,7 +131,7 @@ TEST(WebAccess, APageOfAnotherSiteMayOnlyLinkToTheFirstPage) {
 }
 
 TEST(WebAccess, ATokenIsNeededWhereThereIsOne) {
-    const Access access = access_at("0.0.0.0:9410", "0123456789abcdef");
+    const Access access = access_of_lab7("0123456789abcdef");
     Request request = from("lab7");
     EXPECT_EQ(access.check(request), 401);
     for (const char* wrong : {"Bearer ", "Bearer 0123456789abcdeF", "Bearer 0123456789abcde",

@@ -41,6 +41,27 @@ TEST(WebRequest, TheConnectionIsKeptUnlessTheClientSaysOtherwise) {
         parse_request("GET / HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n\r\n").request.keep_alive);
 }
 
+// RFC 9112, 3.2 and 9.3; RFC 9112, appendix C.2.2.
+TEST(WebRequest, OldClientsNeedNoHostAndMayAskToBeKept) {
+    const ParsedRequest old = parse_request("GET /metrics HTTP/1.0\r\n\r\n");
+    EXPECT_EQ(old.status, 200);
+    EXPECT_EQ(old.request.path, "/metrics");
+    EXPECT_EQ(old.request.host, "");
+    EXPECT_FALSE(old.request.keep_alive);
+    EXPECT_EQ(parse_request("GET http://a/b HTTP/1.0\r\n\r\n").request.host, "a");
+    EXPECT_EQ(parse_request("GET / HTTP/1.0\r\nHost: a\r\nHost: a\r\n\r\n").status, 400);
+    EXPECT_EQ(parse_request("GET /metrics HTTP/1.1\r\n\r\n").status, 400);
+    const auto keeps = [](const std::string& version, const std::string& fields) {
+        return parse_request("GET / HTTP/" + version + "\r\nHost: a\r\n" + fields + "\r\n")
+            .request.keep_alive;
+    };
+    EXPECT_TRUE(keeps("1.0", "Connection: Keep-Alive\r\n"));
+    EXPECT_FALSE(keeps("1.0", "Connection: keep-alive, close\r\n"));
+    EXPECT_FALSE(keeps("1.1", "Connection: close\r\nConnection: keep-alive\r\n"));
+    EXPECT_TRUE(keeps("1.1", "Connection: keep-alive, TE\r\n"));
+    EXPECT_FALSE(keeps("1.0", "Connection: TE\r\n"));
+}
+
 TEST(WebRequest, EachBeginningOfAHeadIsIncomplete) {
     const std::string head =
         "GET / HTTP/1.1\r\nHost: a\r\nX-Long: " + std::string(500, 'x') + "\r\n\r\n";
