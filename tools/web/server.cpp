@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/throw_errno.hpp"
+#include "base/vanished_peer.hpp"
 #include "tools/web/channel.hpp"
 
 namespace blkscope::web {
@@ -210,6 +211,7 @@ void Server::Loop::accept_some() {
             return pause_accepting();
         }
         if (open_ >= limits_.connections_max && !make_room()) continue;  // closes the new one
+        end_with_vanished_peer(socket.get());
         Connection& connection =
             connections_.emplace_back(Connection{.channel = Channel(std::move(socket), tls_)});
         connection.deadline = Clock::now() + limits_.head_time;

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/vanished_peer.hpp"
 #include "driver/nbd/client/blocking_stream.hpp"
 #include "driver/nbd/client/dial.hpp"
 #include "driver/nbd/tls/tls.hpp"
@@ -58,18 +59,6 @@ std::shared_ptr<const TlsContext> context_for(const Uri& uri) {
                                     .user = uri.user});
 }
 
-void set(int socket, int level, int option, int value) {
-    setsockopt(socket, level, option, &value, sizeof value);
-}
-
-// A firewall forgets an idle connection after some minutes, often without a word.
-void keep_alive(int socket) {
-    set(socket, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(socket, IPPROTO_TCP, TCP_KEEPIDLE, 30);
-    set(socket, IPPROTO_TCP, TCP_KEEPINTVL, 10);
-    set(socket, IPPROTO_TCP, TCP_KEEPCNT, 3);
-}
-
 // Negotiates the export, encrypted if there is a context.
 void negotiate_export(RemoteConnection& connection, const Uri& uri, ClientWishes wishes,
                       const std::shared_ptr<const TlsContext>& context, Deadline deadline) {
@@ -104,8 +93,9 @@ RemoteConnection connect_to(std::span<const ServerAddress> addresses, const Uri&
     const int socket = connection.socket.get();
     if (socket < 0) fail_to_connect(uri, reason_of_errno(connection));
     if (uri.socket_path.empty()) {
-        set(socket, IPPROTO_TCP, TCP_NODELAY, 1);
-        keep_alive(socket);
+        const int on = 1;
+        setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+        end_with_vanished_peer(socket);
     }
     negotiate_export(connection, uri, std::move(wishes), context, deadline);
     const int flags = fcntl(socket, F_GETFL);

@@ -21,6 +21,7 @@
 #include <utility>
 
 #include "base/throw_errno.hpp"
+#include "base/vanished_peer.hpp"
 #include "driver/nbd/server/listening_socket.hpp"
 
 namespace blkscope::nbd {
@@ -115,7 +116,7 @@ class AsioSocket final : public StreamSocket {
         const int on = 1;
         const int socket = state_->socket.native_handle();
         setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-        setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+        end_with_vanished_peer(socket);
     }
 
     // A worker's operations wait in the kernel, not in a thread. A non-blocking socket would fail
