@@ -1,7 +1,6 @@
 #include "driver/attach/program.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +9,7 @@
 #include <utility>
 
 #include "base/descriptor.hpp"
+#include "base/spawn.hpp"
 #include "base/throw_errno.hpp"
 
 namespace blkscope {
@@ -17,30 +17,6 @@ namespace {
 
 constexpr size_t output_bytes_max = 4096;
 constexpr int status_no_program = 127;
-
-class FileActions {
-  public:
-    FileActions() { posix_spawn_file_actions_init(&actions_); }
-    ~FileActions() { posix_spawn_file_actions_destroy(&actions_); }
-    FileActions& operator=(FileActions&&) = delete;
-    posix_spawn_file_actions_t* get() { return &actions_; }
-
-  private:
-    posix_spawn_file_actions_t actions_{};
-};
-
-int spawn(const std::vector<std::string>& arguments, int output, pid_t& child) {
-    std::vector<char*> argv;
-    argv.reserve(arguments.size() + 1);
-    for (const std::string& argument : arguments)
-        argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    FileActions actions;
-    posix_spawn_file_actions_addopen(actions.get(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(actions.get(), output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(actions.get(), output, STDERR_FILENO);
-    return posix_spawnp(&child, argv[0], actions.get(), nullptr, argv.data(), environ);
-}
 
 std::string read_all(int fd) {
     std::string text;
@@ -69,13 +45,17 @@ ProgramResult run_program(const std::vector<std::string>& arguments) {
     if (::pipe2(pipe.data(), O_CLOEXEC) < 0) throw_errno("pipe");
     const Descriptor from(pipe[0]);
     Descriptor to(pipe[1]);
-    pid_t child = 0;
-    const int error = spawn(arguments, to.get(), child);
+    const Descriptor nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!nothing.is_open()) throw_errno("open /dev/null");
+    const auto child =
+        spawn(arguments, {.input = nothing.get(), .output = to.get(), .errors = to.get()});
     to = Descriptor();  // the program has the only writing end now
-    if (error == ENOENT) return {status_no_program, arguments[0] + ": not found"};
-    if (error != 0) throw_errno("run " + arguments[0], error);
+    if (!child && child.error() == std::errc::no_such_file_or_directory) {
+        return {status_no_program, arguments[0] + ": not found"};
+    }
+    if (!child) throw_errno("run " + arguments[0], child.error().value());
     std::string output = read_all(from.get());
-    return {wait_for(child), std::move(output)};
+    return {wait_for(*child), std::move(output)};
 }
 
 }  // namespace blkscope

@@ -259,6 +259,18 @@ TEST_F(Report, AnEarlyEndOfATimeIsToldByTheStatus) {
     }
 }
 
+// A command that calls select(2) writes beyond its sets with descriptors above 1023.
+TEST_F(Report, ItsCommandHasTheUsersLimitOfDescriptors) {
+    serve("memory:1M");
+    const std::string limits = path("limits");
+    const CommandResult result =
+        run({"sh", "-c",
+             "ulimit -Sn 200; ulimit -Hn 400; exec " BLKSCOPE_BINARY " report -o " +
+                 path("run.html") + " -- sh -c 'ulimit -Sn; ulimit -Hn' >" + limits});
+    EXPECT_EQ(result.status, 0) << result.output;
+    EXPECT_TRUE(text_of(limits).starts_with("200\n400\n")) << text_of(limits);
+}
+
 // The limit of file sizes stands for a full disk. The thread sanitizer has a file of half a MiB itself, unless there
 // is no folder for temporary files.
 TEST_F(Report, ThatFindsNoRoomTellsItsFindingsAndKeepsTheOlderFile) {
