@@ -66,6 +66,7 @@ void add_events(const Request& request, std::vector<Event>& events) {
                 .error = 0,
                 .pdu_bytes = 0};
     const auto add = [&](uint32_t action, int64_t time) {
+        if (time == 0) return;  // unknown
         event.action = action | kind;
         event.time = static_cast<uint64_t>(time);
         events.push_back(event);

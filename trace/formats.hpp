@@ -33,7 +33,8 @@ struct Refusal {
 [[nodiscard]] Result<std::string, Refusal> to_fio3(const Trace& trace);
 
 /// An array of events for ui.perfetto.dev and chrome://tracing. Each stage of a request is a pair of
-/// events, by the device and the client.
+/// events, by the device and the client. Stages whose common moment is unknown are one pair, as
+/// "wait+service". A request of which one moment is known is an instant.
 [[nodiscard]] std::string to_perfetto(const Trace& trace);
 
 /// A line for each request, below a line of names.

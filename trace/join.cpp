@@ -14,10 +14,6 @@ using Time = double;
 
 constexpr auto tolerance = static_cast<Time>(join_tolerance_ns);
 
-bool has_ended(const Request& request) {
-    return request.started > 0 && request.finished > 0;
-}
-
 // The stamps of a trace on the clock that both traces have.
 class Clock {
   public:
@@ -67,7 +63,7 @@ class Joiner {
           claims_(second.requests.size()) {
         for (size_t i = 0; i < second.requests.size(); ++i) {
             const Request& request = second.requests[i];
-            if (request.received > 0 && has_ended(request)) by_key_.push_back(i);
+            if (request.received > 0 && request.has_service()) by_key_.push_back(i);
         }
         std::ranges::sort(by_key_, {}, [&](size_t i) {
             const Request& request = second.requests[i];
@@ -89,7 +85,7 @@ class Joiner {
   private:
     void look_for(size_t index) {
         const Request& request = first_.requests[index];
-        if (!has_ended(request)) {
+        if (!request.has_stages()) {
             ++join_.outside;
         } else if (request.upstream_cookie == 0) {
             ++join_.without_cookie;
@@ -142,7 +138,7 @@ class Joiner {
 StageSums sums_within(const Trace& trace, const Clock& clock, const Span& span) {
     StageSums sums;
     for (const Request& request : trace.requests) {
-        if (!request.transfers() || !has_ended(request)) continue;
+        if (!request.transfers() || !request.has_stages()) continue;
         const bool within = clock.at(request.arrival()) >= span.begin - tolerance &&
                             clock.at(request.finished) <= span.end + tolerance;
         if (within) sums.add(request);
@@ -157,8 +153,8 @@ Join join(const Trace& first, const Trace& second) {
 }
 
 void StageSums::add(const Request& request) {
-    assert(has_ended(request));
-    wait_ns += static_cast<double>(request.started) - static_cast<double>(request.queued);
+    assert(request.has_stages());
+    wait_ns += static_cast<double>(request.started) - static_cast<double>(request.entered());
     service_ns += static_cast<double>(request.finished) - static_cast<double>(request.started);
     bytes += static_cast<double>(request.bytes);
     ++count;

@@ -38,7 +38,7 @@ struct Join {
     size_t without_cookie = 0;      // not one message to the second server: several, or none
     size_t missing = 0;             // the second trace does not have the request
     size_t ambiguous = 0;           // several requests fit each other
-    size_t outside = 0;             // before or after the time of the second trace, or without end
+    size_t outside = 0;  // not in the second trace's time, or without a known start and end
 };
 
 [[nodiscard]] Join join(const Trace& first, const Trace& second);

@@ -49,11 +49,8 @@ Failure at_line(size_t number, Text why) {
 
 // ---- Requests ----
 
-// Stamps that are not known, and why the request cannot have been; empty if it can.
-Failure complete(Request& request) {
-    if (request.queued == 0) request.queued = request.received;
-    if (request.started == 0) request.started = request.queued;
-    if (request.finished == 0) request.finished = request.started;
+// Why the request cannot have been; empty if it can.
+Failure why_impossible(const Request& request) {
     std::array<std::byte, record_bytes> bytes{};
     encode(request, bytes);
     const auto checked = decode(bytes);
@@ -167,7 +164,7 @@ class FioLog {
         if (*op != Op::flush) request.offset = offset.value_or(0);
         if (*op != Op::flush) request.bytes = bytes.value_or(0);
         trace.requests.push_back(request);
-        return complete(trace.requests.back());
+        return why_impossible(trace.requests.back());
     }
 
     Trace trace;
@@ -273,6 +270,37 @@ bool starts_with(std::span<const std::byte> file, Text text) {
     return file.size() >= text.size() && std::memcmp(file.data(), text.data(), text.size()) == 0;
 }
 
+Result<Trace, Failure> decode_format(std::span<const std::byte> file) {
+    const Text text{reinterpret_cast<const char*>(file.data()), file.size()};
+    uint32_t first = 0;
+    if (file.size() >= sizeof first) std::memcpy(&first, file.data(), sizeof first);
+    if (first == blktrace::magic) return from_blktrace(file);
+    if (first == blktrace::magic_swapped) {
+        return Failure("a file of blktrace with another byte order");
+    }
+    if (starts_with(file, "fio version ")) return from_fio(text);
+    const Text head = text.substr(0, text.find('\n'));
+    if (head.find("offset") != Text::npos && head.find(',') != Text::npos) return from_csv(text);
+    return decode_file(file);
+}
+
+// No figure of a time has these requests.
+void note_unknown_times(Trace& trace) {
+    const auto ends = std::ranges::count(trace.requests, false, &Request::has_total);
+    const auto starts = std::ranges::count(trace.requests, 0, &Request::started);
+    const size_t all = trace.requests.size();
+    if (ends > 0) {
+        trace.notes.push_back(fmt::format(
+            "{} of {} requests have no known end: no figure has how long they took", ends, all));
+    }
+    if (starts > 0) {
+        trace.notes.push_back(fmt::format(
+            "{} of {} requests have no known start: no figure has how long they waited and were "
+            "served",
+            starts, all));
+    }
+}
+
 }  // namespace
 
 Result<Trace, std::string> from_csv(std::string_view text) {
@@ -298,7 +326,7 @@ Result<Trace, std::string> from_csv(std::string_view text) {
             if (set_field(request, columns[i], values[i])) continue;
             return at_line(line, fmt::format("a wrong value in the column {}", i + 1));
         }
-        const Failure why = complete(request);
+        const Failure why = why_impossible(request);
         if (!why.empty()) return at_line(line, why);
         trace.requests.push_back(request);
     }
@@ -336,7 +364,7 @@ Result<Trace, std::string> from_blktrace(std::span<const std::byte> file) {
     }
     for (Request& request : trace.requests) {
         put_in_order(request);
-        const Failure why = complete(request);
+        const Failure why = why_impossible(request);
         if (!why.empty()) return why;
     }
     sort_by_arrival(trace.requests);
@@ -344,17 +372,9 @@ Result<Trace, std::string> from_blktrace(std::span<const std::byte> file) {
 }
 
 Result<Trace, std::string> decode_any(std::span<const std::byte> file) {
-    const Text text{reinterpret_cast<const char*>(file.data()), file.size()};
-    uint32_t magic = 0;
-    if (file.size() >= sizeof magic) std::memcpy(&magic, file.data(), sizeof magic);
-    if (magic == blktrace::magic) return from_blktrace(file);
-    if (magic == blktrace::magic_swapped) {
-        return Failure("a file of blktrace with another byte order");
-    }
-    if (starts_with(file, "fio version ")) return from_fio(text);
-    const Text head = text.substr(0, text.find('\n'));
-    if (head.find("offset") != Text::npos && head.find(',') != Text::npos) return from_csv(text);
-    return decode_file(file);
+    auto trace = decode_format(file);
+    if (trace) note_unknown_times(*trace);
+    return trace;
 }
 
 }  // namespace blkscope::trace

@@ -1,7 +1,7 @@
 // Readers: a trace from the files of other programs, and from our own.
 //
-// A file of others has less than ours: a stamp that it lacks is the one before it. So the time of a
-// stage that is not known is 0. Each request obeys the rules of record.hpp.
+// A file of others has less than ours: a stamp that it lacks is 0, unknown. What else it lacks is in
+// the trace's notes, with its count. Each request obeys the rules of record.hpp.
 //
 // Units:     as each format has them.
 // Ownership: borrows the bytes for the call.
@@ -21,7 +21,8 @@
 
 namespace blkscope::trace {
 
-/// A file of any format below, or of our own. Its first bytes say which.
+/// A file of any format below, or of our own. Its first bytes say which. The notes also say how many
+/// requests lack a start or an end.
 [[nodiscard]] Result<Trace, std::string> decode_any(std::span<const std::byte> file);
 
 /// Lines below a line of names, as to_csv() has them. Needed are op, offset, bytes and received_ns

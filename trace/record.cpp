@@ -10,11 +10,14 @@ constexpr size_t reserved_bytes = 6;
 
 // Why the request cannot have been recorded; empty if it can.
 std::string why_impossible(const Request& request) {
-    if (request.received < 0 || request.queued <= 0) return "a request without a time of arrival";
-    const bool forward = request.received <= request.queued && request.queued <= request.started &&
-                         request.started <= request.finished &&
-                         (request.replied == 0 || request.finished <= request.replied);
-    if (!forward) return "the times of a request run backwards";
+    if (request.arrival() <= 0) return "a request without a time of arrival";
+    int64_t before = 0;
+    for (const int64_t stamp :
+         {request.received, request.queued, request.started, request.finished, request.replied}) {
+        if (stamp == 0) continue;
+        if (stamp < before) return "the times of a request run backwards";
+        before = stamp;
+    }
     if (request.offset + request.bytes < request.offset) return "a request beyond the last address";
     return {};
 }

@@ -7,7 +7,7 @@
 //     80   op, flags, six zero bytes
 //     88   cookie, upstream_cookie                         two uint64
 //
-// All numbers are little-endian.
+// All numbers are little-endian. A stamp of 0 is unknown.
 //
 // Ownership: borrows for the call.
 // Threads:   any.
@@ -46,7 +46,8 @@ template <class T>
 
 void encode(const Request& request, std::span<std::byte, record_bytes> to);
 
-/// Refuses an unknown operation or flag, stamps that run backwards, and bytes that are not 0.
+/// Refuses an unknown operation or flag, known stamps that run backwards, a request whose arrival is
+/// unknown, and bytes that are not 0.
 [[nodiscard]] Result<Request, std::string> decode(std::span<const std::byte, record_bytes> from);
 
 }  // namespace blkscope::trace

@@ -3,7 +3,9 @@
 //     received ─ receive ─▶ queued ─ wait ─▶ started ─ service ─▶ finished ─ reply ─▶ replied
 //
 // A stamp of 0 is unknown: a request without a connection was never received. A request that is
-// under way has not yet reached its later stamps. A reply that was never sent has no stamp.
+// under way has not yet reached its later stamps. A reply that was never sent has no stamp. The file
+// of another program may lack any stamp but one. No figure takes an unknown stamp for a moment: a
+// request without the stamps that a figure needs is left out of it, and counted.
 //
 // Units:     nanoseconds of CLOCK_MONOTONIC; bytes.
 // Ownership: values.
@@ -78,13 +80,25 @@ struct Request {
     /// The request moves data, as those that a device's queues count.
     [[nodiscard]] bool transfers() const { return op == Op::read || op == Op::write; }
     /// The first known moment of the request.
-    [[nodiscard]] int64_t arrival() const { return received > 0 ? received : queued; }
+    [[nodiscard]] int64_t arrival() const {
+        if (received > 0) return received;
+        return queued > 0 ? queued : started;
+    }
     /// The last known moment of the request.
     [[nodiscard]] int64_t end() const {
         if (replied > 0) return replied;
         if (finished > 0) return finished;
-        return started > 0 ? started : queued;
+        if (started > 0) return started;
+        return queued > 0 ? queued : received;
     }
+    /// When the device had the request: its arrival, if no later moment is known. 0: unknown.
+    [[nodiscard]] int64_t entered() const { return queued > 0 ? queued : received; }
+    /// It is known how long the request took.
+    [[nodiscard]] bool has_total() const { return entered() > 0 && (finished > 0 || replied > 0); }
+    /// It is known how long the request was served.
+    [[nodiscard]] bool has_service() const { return started > 0 && finished > 0; }
+    /// It is known how long the request waited and how long it was served.
+    [[nodiscard]] bool has_stages() const { return entered() > 0 && has_service(); }
     bool operator==(const Request&) const = default;
 };
 
@@ -104,6 +118,8 @@ struct Trace {
     int64_t realtime_ns = 0;
     /// In the order of arrival().
     std::vector<Request> requests;
+    /// What the file that was read does not say, in a line each, for the user.
+    std::vector<std::string> notes = {};
 };
 
 }  // namespace blkscope::trace

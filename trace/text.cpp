@@ -31,33 +31,45 @@ std::string us_text(int64_t ns) {
 
 struct Stage {
     const char* name;
-    int64_t Request::*from;
     int64_t Request::*to;
 };
-constexpr std::array stages{Stage{"receive", &Request::received, &Request::queued},
-                            Stage{"wait", &Request::queued, &Request::started},
-                            Stage{"service", &Request::started, &Request::finished},
-                            Stage{"reply", &Request::finished, &Request::replied}};
+constexpr std::array stages{Stage{"receive", &Request::queued}, Stage{"wait", &Request::started},
+                            Stage{"service", &Request::finished},
+                            Stage{"reply", &Request::replied}};
 
 void add_event(std::string& text, std::string_view event) {
     text += text.size() > 1 ? ",\n" : "\n";
     text += event;
 }
 
+// Without the stamp between two stages, both are drawn as one. A request of which one moment is known
+// is an instant.
 void add_stages(std::string& text, const Request& request, size_t id) {
+    const std::string arguments =
+        fmt::format(R"(,"args":{{"op":"{}","offset":{},"bytes":{},"error":{}}})",
+                    name_of(request.op), request.offset, request.bytes, request.error);
+    const auto add = [&](char phase, std::string_view name, int64_t at, std::string_view more) {
+        add_event(text,
+                  fmt::format(R"({{"ph":"{}","id":{},"cat":"io","name":"{}","ts":{},)"
+                              R"("pid":{},"tid":{}{}}})",
+                              phase, id, name, us_text(at), request.device, request.client, more));
+    };
+    int64_t from = request.received;
+    std::string name;
+    bool is_instant = true;
     for (const Stage& stage : stages) {
-        if (request.*stage.from == 0 || request.*stage.to == 0) continue;
-        const auto add = [&](char phase, int64_t at, const std::string& arguments) {
-            add_event(text, fmt::format(R"({{"ph":"{}","id":{},"cat":"io","name":"{}","ts":{},)"
-                                        R"("pid":{},"tid":{}{}}})",
-                                        phase, id, stage.name, us_text(at), request.device,
-                                        request.client, arguments));
-        };
-        add('b', request.*stage.from,
-            fmt::format(R"(,"args":{{"op":"{}","offset":{},"bytes":{},"error":{}}})",
-                        name_of(request.op), request.offset, request.bytes, request.error));
-        add('e', request.*stage.to, "");
+        if (from > 0) name += (name.empty() ? "" : "+") + std::string(stage.name);
+        const int64_t to = request.*stage.to;
+        if (to == 0) continue;
+        if (from > 0) {
+            add('b', name, from, arguments);
+            add('e', name, to, "");
+            is_instant = false;
+        }
+        name.clear();
+        from = to;
     }
+    if (is_instant) add('n', "arrival", request.arrival(), arguments);
 }
 
 }  // namespace

@@ -277,9 +277,9 @@ std::vector<Moment> moments_of(const std::vector<trace::Request>& requests) {
     moments.reserve(3 * requests.size());
     for (uint32_t i = 0; i < requests.size(); ++i) {
         const trace::Request& each = requests[i];
-        if (each.finished == 0 || each.queued == 0) continue;
-        assert(each.queued <= each.started && each.started <= each.finished);
-        moments.push_back({each.queued, Moment::Kind::entered, i});
+        if (!each.has_stages()) continue;
+        assert(each.entered() <= each.started && each.started <= each.finished);
+        moments.push_back({each.entered(), Moment::Kind::entered, i});
         moments.push_back({each.started, Moment::Kind::started, i});
         moments.push_back({each.finished, Moment::Kind::ended, i});
     }

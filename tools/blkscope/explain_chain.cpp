@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <optional>
 #include <stdexcept>
 #include <string_view>
@@ -73,10 +74,12 @@ std::string table_of(const ChainMeans& means) {
 // ---- The slowest ----
 
 int64_t wait_of(const trace::Request& request) {
-    return request.started - request.queued;
+    assert(request.has_stages());
+    return request.started - request.entered();
 }
 
 int64_t service_of(const trace::Request& request) {
+    assert(request.has_service());
     return request.finished - request.started;
 }
 
@@ -90,7 +93,7 @@ std::string slow_line(const trace::Request& first, const trace::Request* second)
         at_second([](const trace::Request& one) { return ms_text(wait_of(one)); }),
         at_second([](const trace::Request& one) { return ms_text(service_of(one)); }),
         at_second([&](const trace::Request& one) {
-            return ms_text(service - (one.finished - one.queued));
+            return ms_text(service - (one.finished - one.entered()));
         }));
 }
 
@@ -98,7 +101,7 @@ std::string slow_line(const trace::Request& first, const trace::Request* second)
 std::vector<size_t> slowest_of(const trace::Trace& trace) {
     std::vector<size_t> slowest;
     for (size_t i = 0; i < trace.requests.size(); ++i) {
-        if (trace.requests[i].finished > 0) slowest.push_back(i);
+        if (trace.requests[i].has_stages()) slowest.push_back(i);
     }
     const auto shown = static_cast<ptrdiff_t>(std::min(slowest.size(), slowest_shown));
     std::ranges::partial_sort(slowest, slowest.begin() + shown, std::greater{},
@@ -133,7 +136,8 @@ std::string counts_text(const trace::Join& join, size_t requests, const NamedTra
         std::pair{join.without_cookie, "without a cookie: sent in parts, or not at all"},
         std::pair{join.missing, "not in the other trace"},
         std::pair{join.ambiguous, "that fit several others"},
-        std::pair{join.outside, "outside of the other trace's time"}};
+        std::pair{join.outside,
+                  "outside of the other trace's time, or without a known start and end"}};
     for (const auto& [count, words] : others) {
         if (count > 0) text += fmt::format("  {} {}\n", count, words);
     }
@@ -201,7 +205,10 @@ Traces traces_of(const ChainCommand& command) {
         throw std::invalid_argument("explain: give two devices, or two files");
     }
     if (is_device(command.first)) return from_servers(command);
-    return {read_trace_file(command.first), read_trace_file(command.second)};
+    Traces traces{read_trace_file(command.first), read_trace_file(command.second)};
+    show_notes(traces.first, "explain: " + command.first);
+    show_notes(traces.second, "explain: " + command.second);
+    return traces;
 }
 
 }  // namespace

@@ -142,7 +142,7 @@ std::vector<trace::Request> in_order_of_the_device(const trace::Trace& trace, ui
 InFlight in_flight(const std::vector<trace::Request>& requests) {
     std::vector<std::pair<hrtime_t, int>> changes;  // an end before an arrival at the same moment
     for (const trace::Request& each : requests) {
-        if (each.end() <= each.arrival()) continue;
+        if (!each.has_total() || each.end() <= each.arrival()) continue;
         changes.emplace_back(each.arrival(), 1);
         changes.emplace_back(each.end(), -1);
     }

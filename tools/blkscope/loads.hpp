@@ -70,6 +70,7 @@ class TracedLoad final : public virtual_time::Load {
                                                                  std::optional<hrtime_t> duration);
 
 /// Requests that were under way together, and the share of the time in which there were as many.
+/// A request whose end is unknown does not count.
 struct InFlight {
     uint64_t most = 0;
     double share = 0;

@@ -113,6 +113,13 @@ trace::ModelState state_for(const PredictCommand& command, const trace::Trace& t
 }
 
 void add_warnings(const PredictCommand& command, const trace::Trace& trace, Scenario& scenario) {
+    scenario.warnings.insert(scenario.warnings.end(), trace.notes.begin(), trace.notes.end());
+    const auto recorded = std::ranges::count(scenario.requests, true, &trace::Request::has_stages);
+    if (recorded > 0 && static_cast<size_t>(recorded) < scenario.requests.size()) {
+        scenario.warnings.push_back(fmt::format(
+            "the line 'recorded' is of the {} of {} requests whose start and end are known",
+            recorded, scenario.requests.size()));
+    }
     const bool has_model = command.model.empty() && trace.properties.contains("model");
     if (has_model && !trace.properties.contains("state_ns")) {
         scenario.warnings.emplace_back(

@@ -37,8 +37,8 @@ std::string row_of(const char* op, const char* whose, Times& times) {
     std::string text =
         fmt::format("{:<13} {:<7} {:>10} {:>8}", op, whose, times.requests, times.errors);
     for (const auto& [name, share] : replay_percentiles) {
-        const bool known = !times.ns.empty() && times.ns.back() > 0;
-        text += fmt::format(" {:>8}", known ? short_time(percentile_of(times.ns, share)) : "-");
+        text += fmt::format(" {:>8}",
+                            times.ns.empty() ? "-" : short_time(percentile_of(times.ns, share)));
     }
     return text + "\n";
 }
@@ -51,7 +51,9 @@ std::string rows_of(trace::Op op, const std::vector<trace::Request>& requests,
         if (requests[i].op != op) continue;
         ++traced.requests;
         if (requests[i].error != 0) ++traced.errors;
-        traced.ns.push_back(requests[i].end() - requests[i].arrival());
+        if (requests[i].has_total()) {
+            traced.ns.push_back(requests[i].end() - requests[i].arrival());
+        }
         if (outcome[i].took_ns < 0) continue;
         ++replayed.requests;
         if (outcome[i].error != 0) ++replayed.errors;
@@ -101,7 +103,12 @@ std::string replay_report(const std::vector<trace::Request>& requests,
     for (uint8_t op = 0; op <= static_cast<uint8_t>(trace::last_op); ++op) {
         text += rows_of(trace::Op{op}, requests, outcome);
     }
-    return text;
+    const auto unknown = std::ranges::count(requests, false, &trace::Request::has_total);
+    if (unknown == 0 || static_cast<size_t>(unknown) == requests.size()) return text;
+    return text + fmt::format(
+                      "\nThe trace does not say when {} of its {} requests ended; the times "
+                      "above are without them.\n",
+                      unknown, requests.size());
 }
 
 }  // namespace blkscope

@@ -7,8 +7,9 @@
 //     read          trace           30        0    4.1us    5.0us    9.1us    9.9us
 //                   replay          30        0     22us     28us     61us     64us
 //
-// The times of the trace are from the arrival of a request to its last known moment. The times
-// of the replay are from the sending to the answer.
+// The times of the trace are from the arrival of a request to its reply, or to its end at the device.
+// Requests of the trace whose end is unknown count, and have no time. A line says how many there are.
+// The times of the replay are from the sending to the answer.
 //
 // Threads: any; a pure function.
 // Errors:  none.

@@ -94,6 +94,7 @@ void trace_requests(const TraceCommand& command) {
     Collected collected =
         command.read.empty() ? from_server(command) : Collected{read_trace_file(command.read)};
     trace::Trace& trace = collected.trace;
+    show_notes(trace, "trace");
     if (command.last && trace.requests.size() > *command.last) {
         trace::drop_first(trace, trace.requests.size() - static_cast<size_t>(*command.last));
     }

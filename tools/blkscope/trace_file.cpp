@@ -1,5 +1,7 @@
 #include "tools/blkscope/trace_file.hpp"
 
+#include <fmt/format.h>
+
 #include <fstream>
 #include <iterator>
 #include <span>
@@ -7,6 +9,7 @@
 #include <utility>
 
 #include "base/throw_errno.hpp"
+#include "tools/program/print.hpp"
 #include "trace/readers.hpp"
 
 namespace blkscope {
@@ -18,6 +21,12 @@ trace::Trace read_trace_file(const std::string& path) {
     auto trace = trace::decode_any(std::as_bytes(std::span(bytes)));
     if (!trace) throw std::runtime_error(path + ": " + trace.error());
     return std::move(*trace);
+}
+
+void show_notes(const trace::Trace& trace, std::string_view command) {
+    for (const std::string& note : trace.notes) {
+        program::complain(fmt::format("blkscope: {}: {}\n", command, note));
+    }
 }
 
 }  // namespace blkscope

@@ -6,11 +6,15 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "trace/request.hpp"
 
 namespace blkscope {
 
 [[nodiscard]] trace::Trace read_trace_file(const std::string& path);
+
+/// Tells the user of `command` what the file does not say, on standard error.
+void show_notes(const trace::Trace& trace, std::string_view command);
 
 }  // namespace blkscope

@@ -101,6 +101,18 @@ TEST(ExplainChain, ARequestWithoutAPartnerHasDashes) {
     EXPECT_TRUE(has(text, "0.020      0.100          -          -          -\n")) << text;
 }
 
+TEST(ExplainChain, ARequestWithoutAKnownStartIsNoSlowOne) {
+    trace::Request unknown = at_first(700, 9);
+    unknown.started = 0;
+    const std::string text =
+        text_of({at_first(500, 1), unknown}, {at_second(500, 1), at_second(1500, 3)});
+    EXPECT_TRUE(
+        has(text, "1 outside of the other trace's time, or without a known start and end\n"))
+        << text;
+    EXPECT_FALSE(has(text, "          -          -          -\n")) << text;
+    EXPECT_TRUE(has(text, "The means of 1 joined reads and writes:\n")) << text;
+}
+
 // Traces of an older version, and requests in parts.
 TEST(ExplainChain, WithoutCookiesTheMeansAreCompared) {
     const std::vector<trace::Request> first{at_first(400, 0), at_first(500, 0), at_first(900, 0)};

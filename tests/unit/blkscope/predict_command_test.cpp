@@ -167,6 +167,18 @@ TEST(Predict, TheCommandLineReplacesTheHeader) {
     EXPECT_EQ(run_scenario(scenario).front().figures.io.wlentime, 0);
 }
 
+TEST(Predict, ARecordingWithUnknownTimesIsWarnedOf) {
+    trace::Trace trace = trace_of(100, 3'000'000);
+    for (size_t i = 0; i < 40; ++i) {
+        trace.requests[i].finished = trace.requests[i].replied = 0;
+    }
+    const TraceFile file(trace);
+    EXPECT_EQ(scenario_of(file.command()).warnings,
+              (Strings{"40 of 100 requests have no known end: no figure has how long they took",
+                       "the line 'recorded' is of the 60 of 100 requests whose start and end are "
+                       "known"}));
+}
+
 TEST(Predict, OfAClosedLoopIsWarnedOf) {
     const TraceFile closed(trace_of(100, 1'000'000));  // the next comes when one has ended
     const Scenario scenario = scenario_of(closed.command());

@@ -131,6 +131,24 @@ TEST(ReplayReport, HasTheTimesOfTheTraceBesideThoseOfTheReplay) {
               "              replay         100        1    100us    180us    198us    200us\n");
 }
 
+TEST(ReplayReport, ARequestWithoutAKnownEndHasNoTime) {
+    std::vector<trace::Request> requests(3, request(trace::Op::read, 0, 512));
+    for (trace::Request& each : requests) each.received = each.started = 1000;
+    requests[0].finished = 6000;
+    const std::vector<Replayed> outcome(3, {.sent_ns = 0, .late_ns = 0, .took_ns = 7, .error = 0});
+    const std::string report = replay_report(requests, outcome, {.speed = 1, .in_flight = 4});
+    EXPECT_NE(
+        report.find("read          trace            3        0      5us      5us      5us      "
+                    "5us\n"),
+        std::string::npos)
+        << report;
+    EXPECT_NE(
+        report.find("\nThe trace does not say when 2 of its 3 requests ended; the times above "
+                    "are without them.\n"),
+        std::string::npos)
+        << report;
+}
+
 TEST(ReplayReport, WithoutTimesTheTraceHasDashes) {
     const std::string report = replay_report(
         {request(trace::Op::flush, 0, 0)}, {{.sent_ns = 0, .late_ns = 0, .took_ns = 5, .error = 0}},

@@ -177,8 +177,28 @@ TEST(TraceFile, OfRequestsThatCannotBeIsRefused) {
               }),
               "request 3: a request beyond the last address");
     // Without an arrival it is sorted to the front.
-    EXPECT_EQ(refused([](Request& each) { each.received = each.queued = 0; }),
+    EXPECT_EQ(refused([](Request& each) { each.received = each.queued = each.started = 0; }),
               "request 1: a request without a time of arrival");
+}
+
+// What another program did not record stays unknown in a file of our own.
+TEST(TraceFile, UnknownStampsStayUnknown) {
+    Trace trace;
+    for (const auto stamp : {&Request::received, &Request::queued, &Request::started,
+                             &Request::finished, &Request::replied}) {
+        trace.requests.push_back(request_at(1000));
+        trace.requests.back().*stamp = 0;
+    }
+    trace.requests.push_back({.started = 2000, .bytes = 512});
+    trace.requests.push_back({.received = 3000, .bytes = 512});
+    const std::vector<Request> requests = trace.requests;
+    const std::string file = encode_file(trace);
+    const auto read = decode_file(std::as_bytes(std::span(file)));
+    ASSERT_TRUE(read.has_value()) << read.error();
+    EXPECT_TRUE(std::ranges::is_permutation(read->requests, requests));
+    EXPECT_FALSE(read->requests.back().has_total());
+    trace.requests = {{.received = 9, .finished = 8, .bytes = 1}};
+    EXPECT_EQ(trouble(encode_file(trace)), "request 1: the times of a request run backwards");
 }
 
 TEST(TraceRecord, OfARequestWithoutAConnectionOrReplyIsWhole) {

@@ -79,6 +79,13 @@ TEST(Blktrace, LeavesOutWhatABlockLayerDoesNotHave) {
     EXPECT_EQ(codes_of(events_of(files.at(1))), "NQGIDCQGIDCQGIDCQGIDCQGIDC");
 }
 
+TEST(Blktrace, AnUnknownMomentIsNoEvent) {
+    Trace trace;
+    trace.requests = {request_at(1000)};
+    trace.requests[0].queued = trace.requests[0].finished = 0;
+    EXPECT_EQ(codes_of(events_of(to_blktrace(trace).at(1))), "NQGD");
+}
+
 TEST(Fio, Version2WaitsInMilliseconds) {
     Trace trace = trace_of_all();
     trace.requests[3].received += 2'000'000;
@@ -129,6 +136,26 @@ TEST(Perfetto, HasAMatchedPairForEachStage) {
     for (const auto& [key, count] : open) EXPECT_EQ(count, 0) << key;
     EXPECT_EQ(events[2]["ts"], 1000.0);  // the first two name the device and the client
     EXPECT_EQ(events[3]["ts"], 1000.01);
+}
+
+// Without a stamp the stages around it are one; without an end there is none.
+TEST(Perfetto, AnUnknownMomentIsNotDrawn) {
+    Trace trace;
+    trace.requests.assign(3, request_at(1000));
+    trace.requests[0].started = 0;
+    trace.requests[1].finished = trace.requests[1].replied = 0;
+    trace.requests[2] = {.received = 1000, .bytes = 512, .device = 3, .client = 2};
+    std::string drawn;
+    for (const auto& event : nlohmann::json::parse(to_perfetto(trace))) {
+        if (event["ph"] == "M") continue;
+        drawn += event["ph"].get<std::string>() + event["id"].dump() + " " +
+                 event["name"].get<std::string>() + " " + event["ts"].dump() + "\n";
+    }
+    EXPECT_EQ(drawn,
+              "b1 receive 1.0\ne1 receive 1.01\nb1 wait+service 1.01\ne1 wait+service 1.06\n"
+              "b1 reply 1.06\ne1 reply 1.1\n"
+              "b2 receive 1.0\ne2 receive 1.01\nb2 wait 1.01\ne2 wait 1.03\n"
+              "n3 arrival 1.0\n");
 }
 
 TEST(Csv, HasEverythingOfARequest) {

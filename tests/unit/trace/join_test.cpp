@@ -93,6 +93,18 @@ TEST(TraceJoin, OperationPlaceAndLengthMustBeEqualToo) {
     EXPECT_TRUE(is_missing([](Request& each) { each.finished = 0; }));
 }
 
+// Its wait begins where it was received, and without a start it has none.
+TEST(TraceJoin, AnUnknownMomentIsNotTheBeginningOfTime) {
+    Request first = at_first(100 * ms, 7);
+    first.queued = 0;
+    Request unknown = at_first(100 * ms, 8);
+    unknown.started = 0;
+    const CommonSums sums =
+        common_sums(trace_of({first, unknown}), trace_of({at_second(100 * ms, 7)}));
+    EXPECT_EQ(sums.first.count, 1u);
+    EXPECT_EQ(sums.first.wait_ns, 10'000);
+}
+
 TEST(TraceJoin, AFlushHasNoPlace) {
     Request first = at_first(100 * ms, 7);
     Request second = at_second(100 * ms, 7);

@@ -52,6 +52,26 @@ TEST(TraceReaders, AHandmadeCsvFileNeedsFewColumns) {
     EXPECT_EQ(trace->requests[1].bytes, 512u);
 }
 
+TEST(TraceReaders, AnUnknownTimeStaysUnknownAndIsCounted) {
+    const auto trace = read(
+        "op,offset,bytes,received_ns,queued_ns,started_ns,finished_ns\n"
+        "read,0,4096,1000,1100,1200,6000\n"
+        "read,4096,4096,2000,2100,2200,0\n"
+        "read,8192,4096,3000,3100,0,7000\n"
+        "read,12288,4096,4000,0,0,0\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 4u);
+    EXPECT_EQ(trace->requests[1].finished, 0);
+    EXPECT_EQ(trace->requests[2].started, 0);
+    EXPECT_EQ(trace->requests[3].queued, 0);
+    EXPECT_EQ(
+        trace->notes,
+        (std::vector<std::string>{
+            "2 of 4 requests have no known end: no figure has how long they took",
+            "2 of 4 requests have no known start: no figure has how long they waited and were "
+            "served"}));
+}
+
 TEST(TraceReaders, AWrongCsvFileIsRefusedWithItsLine) {
     EXPECT_EQ(refusal("op,offset\nread,0\n"), "line 1: no column named bytes");
     EXPECT_EQ(refusal("op,offset,bytes\nread,0,1\n"),

@@ -136,6 +136,20 @@ TEST(Prediction, OfARecordingHasTheAccountingOfIts) {
     }
 }
 
+// Two of four have all stamps that waits and services are made of.
+TEST(Prediction, ARecordingHasNoFiguresOfUnknownTimes) {
+    const trace::Request whole{
+        .received = 1000, .queued = 1000, .started = 2000, .finished = 5000, .bytes = 512};
+    std::vector<trace::Request> requests(4, whole);
+    requests[1].finished = 0;
+    requests[2].started = 0;
+    requests[3].queued = 0;  // the device had it when it was received
+    const Figures recorded = virtual_time::account(requests, VirtualDevice::size_bytes);
+    EXPECT_EQ(recorded.requests, 2U);
+    EXPECT_EQ(recorded.io.wlentime, 2000);
+    EXPECT_EQ(recorded.io.rlentime, 6000);
+}
+
 // The ticks of this kernel are nanoseconds, whatever the processor counts.
 TEST(Prediction, TheTimesOfItsHistogramsAreNanoseconds) {
     const Figures seen = predicted(setting_of("read=const:1ms", 64), poisson_arrivals(2e6));
