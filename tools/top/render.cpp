@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "tools/program/json.hpp"
 #include "tools/top/maps.hpp"
 #include "tools/top/settings.hpp"
 #include "tools/top/table.hpp"
@@ -60,6 +61,12 @@ std::vector<std::string> identity(const Tracked& tracked) {
         parts.push_back(fmt::format("{} client{}", *look.clients, *look.clients == 1 ? "" : "s"));
     }
     parts.push_back("up " + uptime_text(look.device.snaptime - look.device.crtime));
+    if (const auto& source = look.settings.source) {
+        parts.push_back(program::shown(source->backing));
+        if (source->export_name != source->backing) {
+            parts.push_back("export " + program::shown(source->export_name));
+        }
+    }
     if (look.block_bytes) parts.push_back("block " + size_text(*look.block_bytes));
     if (look.queue_depth) parts.push_back(fmt::format("depth {}", *look.queue_depth));
     return parts;

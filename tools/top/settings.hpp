@@ -53,6 +53,12 @@ struct FaultSetting {
     uint64_t hits = 0;
 };
 
+/// What clients call the device, and what is behind it.
+struct Source {
+    std::string export_name;
+    std::string backing;
+};
+
 /// A setting that the device does not have is none.
 struct Settings {
     std::optional<Upstream> upstream;
@@ -61,6 +67,7 @@ struct Settings {
     std::optional<std::string> client_limit;
     std::vector<FaultSetting> faults;
     std::optional<std::string> crash_cache;
+    std::optional<Source> source = {};
 };
 
 /// A line about one setting. The text may be long; the counts follow it.

@@ -75,6 +75,10 @@ std::vector<FaultSetting> faults_of(kstat_t* ksp) {
 
 }  // namespace
 
+Source source_of(kstat_t* exp) {
+    return {.export_name = text_or_dash(exp, "name"), .backing = text_or_dash(exp, "backing")};
+}
+
 Settings read_settings(const std::function<kstat_t*(const char* what)>& read) {
     Settings settings;
     if (kstat_t* ksp = read("upstream")) settings.upstream = upstream_of(ksp);
@@ -82,7 +86,10 @@ Settings read_settings(const std::function<kstat_t*(const char* what)>& read) {
     if (kstat_t* ksp = read("limits")) settings.limit = limit_of(ksp);
     if (kstat_t* ksp = read("client-limits")) settings.client_limit = text_or_dash(ksp, "spec");
     if (kstat_t* ksp = read("faults")) settings.faults = faults_of(ksp);
-    if (kstat_t* ksp = read("export")) settings.crash_cache = text_record(ksp, "crash_cache");
+    if (kstat_t* ksp = read("export")) {
+        settings.crash_cache = text_record(ksp, "crash_cache");
+        settings.source = source_of(ksp);
+    }
     return settings;
 }
 

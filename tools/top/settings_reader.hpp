@@ -15,6 +15,9 @@ namespace blkscope::top {
 /// its name. Null if it cannot be read, because a kstat may be removed at any time.
 [[nodiscard]] Settings read_settings(const std::function<kstat_t*(const char* what)>& read);
 
+/// The texts of a kstat NAME,export that was read. A text that it lacks is "-".
+[[nodiscard]] Source source_of(kstat_t* exp);
+
 /// The data of a kstat NAME,geometry that was read. Nothing if `ksp` is null or has other data.
 [[nodiscard]] std::optional<blkscope_geometry_t> geometry_of(const kstat_t* ksp);
 

@@ -83,7 +83,10 @@ Json device_of(const Look& look, const DeviceLook& one) {
     }
     const auto connections = one.commands.find("connections");
     const bool has_count = connections != one.commands.end();
+    const auto& source = settings.source;
     return {{"device", one.device.name},
+            {"export", source ? Json(source->export_name) : Json()},
+            {"backing", source ? Json(source->backing) : Json()},
             {"queue_depth", one.queue_depth},
             {"connections", has_count ? Json(connections->second) : Json()},
             {"upstream", upstream_of(settings)},

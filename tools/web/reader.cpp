@@ -145,11 +145,20 @@ void Reader::read_beside(DeviceLook& look) {
             if (kstat_t* ksp = read_beside(device, "errno")) copy_numbers(ksp, look.errnos);
         }
         look.settings = top::read_settings([&](const char* what) -> kstat_t* {
-            // Each device has this one, and no answer of the server shows it.
+            // Each device has this one, and it never changes.
             if (std::string_view(what) == "export") return nullptr;
             return read_beside(device, what);
         });
+        look.settings.source = source_of(device);
     }
+}
+
+std::optional<top::Source> Reader::source_of(const iostat::Device& device) {
+    const auto known = sources_.find(device.kid);
+    if (known != sources_.end()) return known->second;
+    kstat_t* const exp = read_beside(device, "export");
+    if (exp == nullptr) return {};  // of another program's device
+    return sources_.emplace(device.kid, top::source_of(exp)).first->second;
 }
 
 // Neither text ever changes, and a number of a kstat is never used again.
@@ -163,11 +172,13 @@ const Reader::Identity& Reader::identity_of(const iostat::Device& device) {
     return found->second;
 }
 
-// Forgets the clients that this look does not have.
+// Forgets the clients and disks that this look does not have.
 void Reader::forget_others(const std::vector<DeviceLook>& looks) {
     std::set<kid_t> here;
     for (const DeviceLook& look : looks) here.insert(look.device.kid);
-    std::erase_if(identities_, [&](const auto& one) { return !here.contains(one.first); });
+    const auto is_gone = [&](const auto& one) { return !here.contains(one.first); };
+    std::erase_if(identities_, is_gone);
+    std::erase_if(sources_, is_gone);
 }
 
 kstat_t* Reader::read_beside(const iostat::Device& device, const char* what) {

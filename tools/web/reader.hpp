@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ class Reader {
         std::string peer;
     };
 
+    [[nodiscard]] std::optional<top::Source> source_of(const iostat::Device& device);
     [[nodiscard]] const Identity& identity_of(const iostat::Device& device);
     void forget_others(const std::vector<DeviceLook>& looks);
     void read_beside(DeviceLook& look);
@@ -49,6 +51,7 @@ class Reader {
     iostat::Reader devices_;
     program::KstatIndex index_;
     std::map<kid_t, Identity> identities_;  // of the clients
+    std::map<kid_t, top::Source> sources_;  // of the disks
     iostat::HistogramReader histograms_;
     std::set<std::string> unread_;
 };

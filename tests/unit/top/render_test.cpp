@@ -90,6 +90,21 @@ TEST(TopRender, TheSettingsAreUnderTheTable) {
     expect_golden("40x10-settings", session.render({.columns = 40, .rows = 10}, plain));
 }
 
+TEST(TopRender, TheHeaderHasTheBackingAndTheExport) {
+    DeviceLook nbd0 = idle_look("nbd0");
+    const auto header = [&](int columns) {
+        Session session(one_second, "no devices in /run/kstat");
+        session.take(look_at(first_look, {nbd0}));
+        return session.render({.columns = columns, .rows = 24}, plain).row_text(0);
+    };
+    nbd0.settings.source = {.export_name = "scratch", .backing = "disk.img"};
+    EXPECT_NE(header(120).find("  disk.img  export scratch"), std::string::npos) << header(120);
+    nbd0.settings.source = {.export_name = "disk.img", .backing = "disk.img"};
+    EXPECT_EQ(header(120).find("export"), std::string::npos) << header(120);
+    nbd0.settings.source->backing = std::string(100, 'x');  // has no room
+    EXPECT_NE(header(80).find("  up "), std::string::npos) << header(80);
+}
+
 TEST(TopRender, ADeviceWithoutSettingsHasNoLineForThem) {
     Session session = session_with_settings();
     session.press('2');

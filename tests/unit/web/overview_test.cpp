@@ -35,6 +35,14 @@ TEST(WebOverview, AClientThatIsNamedLikeADiskIsNone) {
     EXPECT_NE(overview_of(look).find(R"("clients":[])"), std::string::npos);
 }
 
+TEST(WebOverview, ADiskHasItsBackingAndItsExport) {
+    Look look{.devices = {look_at("nbd0", iostat::Kind::disk)}};
+    EXPECT_NE(overview_of(look).find(R"("export":null,"backing":null)"), std::string::npos);
+    look.devices.front().settings.source = {.export_name = "scratch", .backing = "/srv/disk.img"};
+    EXPECT_NE(overview_of(look).find(R"("export":"scratch","backing":"/srv/disk.img")"),
+              std::string::npos);
+}
+
 TEST(WebOverview, AnUpstreamHasItsStateAndCounts) {
     Look look{.devices = {look_at("nbd0", iostat::Kind::disk)}};
     EXPECT_NE(overview_of(look).find(R"("upstream":null)"), std::string::npos);

@@ -43,19 +43,33 @@ const charts = (() => {
         return [1, 2, 5, 10].map(step => step * power * unit).find(step => step >= value * 0.9999);
     }
 
-    // A run that is over counts the seconds from its beginning.
+    // The time between two marks: the first one of these with at most so many in the width.
+    function timeStep(seconds, most) {
+        const power = 10 ** Math.floor(Math.log10(seconds / most));
+        const parts = [1, 2, 5, 10].map(step => step * power);
+        const clock = [10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 21600, 43200, 86400];
+        const steps = seconds / most > 5 ? clock : parts;
+        return steps.find(step => seconds / step <= most * 1.0001) || steps[steps.length - 1];
+    }
+
+    function timeText(seconds, step) {
+        if (seconds === 0) return '0';
+        const [size, unit] = step >= 3600 ? [3600, ' h'] : step >= 60 ? [60, ' min'] : [1, ' s'];
+        return Number((seconds / size).toPrecision(6)) + unit;
+    }
+
+    // Each mark is at a round time. A run that is over counts from its beginning; else it is the time ago.
     function drawTimes(pen, area, range, isOver) {
         const seconds = range.to - range.from;
+        const step = timeStep(seconds, area.w > 420 ? 6 : 4);
         pen.fillStyle = colours.faint;
         pen.textBaseline = 'top';
-        const marks = area.w > 420 ? [1, 0.75, 0.5, 0.25, 0] : [1, 0.5, 0];
-        for (const mark of marks) {
-            const ago = mark * seconds;
-            pen.textAlign = mark === 0 ? 'right' : mark === 1 ? 'left' : 'center';
-            const minutes = ago >= 60 && ago % 60 === 0 && !isOver;
-            const shown = isOver ? seconds - ago : minutes ? ago / 60 : ago;
-            const text = (isOver ? '' : '−') + Number(shown.toPrecision(3)) + (minutes ? ' min' : ' s');
-            pen.fillText(ago === 0 && !isOver ? 'now' : text, area.x + area.w * (1 - mark), area.y + area.h + 5);
+        for (let i = 0; i * step <= seconds * 1.0001; ++i) {
+            const part = i * step / seconds;
+            const x = area.x + area.w * (isOver ? part : 1 - part);
+            const text = timeText(i * step, step);
+            pen.textAlign = x < area.x + 16 ? 'left' : x > area.x + area.w - 16 ? 'right' : 'center';
+            pen.fillText(isOver ? text : i === 0 ? 'now' : '−' + text, x, area.y + area.h + 5);
         }
     }
 
@@ -212,5 +226,5 @@ const charts = (() => {
         drawLine(pen, null, points, colours.service, points.map(([x]) => [x, canvas.height]));
     }
 
-    return {readColours, lines, heatmap, mostOf, sampleAt, runsOf, spark};
+    return {readColours, timeStep, lines, heatmap, mostOf, sampleAt, runsOf, spark};
 })();

@@ -41,6 +41,10 @@
         item.textContent = line;
         document.querySelector('#late').append(item);
     }
+    const panel = table.parentElement;
+    const markCut = () => panel.classList.toggle('cut', panel.scrollWidth > panel.clientWidth + 1);
+    window.addEventListener('resize', markCut);
+    markCut();
     const headline = document.querySelector('#headline');
     headline.textContent = data.headline;
     headline.hidden = data.headline === null;

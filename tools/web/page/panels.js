@@ -161,12 +161,20 @@ const panels = (() => {
         }
     }
 
+    // A table that is wider than its panel says so, because many screens hide the bar below it.
+    function markCut(root) {
+        for (const panel of root.querySelectorAll('.panel.scroll')) {
+            panel.classList.toggle('cut', panel.scrollWidth > panel.clientWidth + 1);
+        }
+    }
+
     // `look` is {device, samples, range, pointer, details, totals, clients}. Without a moment, the
     // numbers are those of `whole`, or of the newest sample.
     function draw(root, look) {
         const {device, samples, range, pointer, details} = look;
         const newest = look.whole || samples[samples.length - 1] || null;
         const shown = pointer !== null && samples[pointer] || newest;
+        setText(root.querySelector('.source'), words.source(details));
         setText(root.querySelector('.sentence'), words.sentence(device, shown, details, Boolean(look.whole)));
         root.classList.toggle('gone', !device.here);
         drawTiles(root, shown);
@@ -193,6 +201,7 @@ const panels = (() => {
         for (const code of root.querySelectorAll('code[data-command]')) {
             setText(code, code.dataset.command.replace('DEVICE', device.name));
         }
+        markCut(root);
     }
 
     // A moment is the one below the pointer, or the one that was clicked.
@@ -249,5 +258,5 @@ const panels = (() => {
         redraw();
     }
 
-    return {draw, start, fillTable, element, setText};
+    return {draw, start, fillTable, markCut, element, setText};
 })();

@@ -87,6 +87,7 @@
             whole: wholeOf(totals.get(device.name)), details: details.get(device.name),
             totals: inRun(totals.get(device.name)), clients: clientsOf(device.name)});
         drawSummary(device);
+        panels.markCut(root);
         for (const card of list.children) {
             card.setAttribute('aria-current', String(card.dataset.device === device.name));
             charts.spark(card.querySelector('canvas'),

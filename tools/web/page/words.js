@@ -7,6 +7,7 @@ const words = (() => {
     function number(value) {
         if (value === null || value === undefined || !Number.isFinite(value)) return '–';
         const size = Math.abs(value);
+        if (size > 0 && size < 0.001) return '< 0.001';
         if (size >= 1e9) return significant(value / 1e9) + ' G';
         if (size >= 1e6) return significant(value / 1e6) + ' M';
         if (size >= 1e4) return significant(value / 1e3) + ' k';
@@ -21,6 +22,7 @@ const words = (() => {
     };
     function time(ms) {
         if (ms === null || ms === undefined) return '–';
+        ms = Number(ms.toPrecision(3));  // 999.9999 µs are 1 ms
         if (ms >= 1000) return significant(ms / 1000) + ' s';
         if (ms >= 1) return significant(ms) + ' ms';
         return ms === 0 ? '0' : significant(ms * 1000) + ' µs';
@@ -87,5 +89,11 @@ const words = (() => {
             full(sample, details && details.queue_depth, isOver) + (isOver ? '' : held(details)) + failed(details, isOver);
     }
 
-    return {number, bytes, time, nanoseconds, clock, date, sentence};
+    // What the device is, where that is known: its backing, and what clients call it.
+    function source(details) {
+        if (!details || !details.backing) return '';
+        return 'backing ' + details.backing + (details.export ? ' · export ' + details.export : '');
+    }
+
+    return {number, bytes, time, nanoseconds, clock, date, source, sentence};
 })();
