@@ -25,7 +25,8 @@ void append(std::vector<std::string>& parts, const std::string& side) {
 std::string vertical_part(std::vector<std::string> cells, const std::string& name,
                           size_t name_width, const Options& options) {
     if (options.comma_separated) {
-        cells.insert(options.names_last ? cells.end() : cells.begin(), csv_field(name));
+        cells.insert(options.names_last ? cells.end() : cells.begin(),
+                     name);  // as Solaris: no quotes
         return fmt::format("{}", fmt::join(cells, ","));
     }
     const std::string_view gap = options.mode == Mode::extended ? " " : "  ";
@@ -97,7 +98,7 @@ std::string join_block(const std::vector<std::string>& cells, const Options& opt
 // Centres a name over a block of `width` characters. The right edge is the block's middle plus half
 // of the name.
 std::string centred_name(const std::string& name, size_t width, const Options& options) {
-    if (options.comma_separated) return csv_field(name);
+    if (options.comma_separated) return name;
     const size_t slot = width - 1;
     const std::string placed = fmt::format("{:>{}}", name, slot / 2 + name.size() / 2);
     return fmt::format("{:<{}.{}} ", placed, slot, slot);

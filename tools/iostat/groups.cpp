@@ -25,9 +25,10 @@ void add(Device& sum, const Device& device) {
     sum.histograms.clear();  // the shapes may differ
 }
 
+// Whether the device hangs on the controller: a disk, or what stands behind a disk.
 bool is_of_controller(const Device& device, std::string_view controller) {
-    return (device.kind == Kind::disk || device.kind == Kind::partition) &&
-           controller_of(device.name) == controller;
+    const bool is_disk_or_part = device.kind != Kind::tape && device.kind != Kind::nfs;
+    return is_disk_or_part && controller_of(device.name) == controller;
 }
 
 std::vector<std::string> controllers_of(const Snapshot& devices) {

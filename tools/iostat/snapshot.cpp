@@ -50,18 +50,19 @@ int rank(Kind kind) {
         case Kind::disk:
         case Kind::partition:
         case Kind::client:
+        case Kind::path:
             return 0;
         case Kind::tape:
             return 1;
         case Kind::nfs:
             return 2;
-        case Kind::path:
         case Kind::controller:  // placed by with_controllers()
             return 3;
     }
     return 3;
 }
 
+// The order in which devices get their places and are shown. By its name, a path is behind its disk.
 bool in_order(const Device& one, const Device& other) {
     if (rank(one.kind) != rank(other.kind)) return rank(one.kind) < rank(other.kind);
     const auto names = compare_names(one.name, other.name);
@@ -88,13 +89,6 @@ bool skipped_floppy(const Device& device, const Options& options) {
 size_t places(const Options& options) {
     if (options.limit) return static_cast<size_t>(*options.limit);
     return options.vertical() ? no_end : horizontal_places;
-}
-
-// The order in which devices get their places: a path stands behind its disk.
-bool placed_before(const Device& one, const Device& other) {
-    const auto place = [](const Device& d) { return d.kind == Kind::path ? 0 : rank(d.kind); };
-    if (place(one) != place(other)) return place(one) < place(other);
-    return compare_names(one.name, other.name) < 0;
 }
 
 // Gives the places of a report to devices: first to those that were asked for, then to others.
@@ -130,7 +124,7 @@ void Places::give_to(size_t index) {
 }
 
 std::vector<Device> Places::give() {
-    std::ranges::sort(devices_, placed_before);
+    std::ranges::sort(devices_, in_order);
     const bool all = options_.devices.empty();
     bool any = all;
     for (size_t i = 0; i < devices_.size() && left_ > 0; ++i) {
@@ -241,7 +235,6 @@ Snapshot select(std::vector<Device> candidates, const Options& options) {
     });
     std::vector<Device> shown = Places(std::move(candidates), options).give();
     shown = combine_paths(std::move(shown), options.paths);
-    std::ranges::sort(shown, in_order);
     if (options.controllers) return with_controllers(std::move(shown));
     return shown;
 }

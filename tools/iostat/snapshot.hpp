@@ -99,8 +99,9 @@ template <class Earlier, class DeviceOf>
 /// and sd0 before sd0,a. Names may have any form.
 [[nodiscard]] std::strong_ordering compare_names(std::string_view one, std::string_view other);
 
-/// The devices to show, in order: disks among their partitions and clients, then tapes, then NFS
-/// mounts, then paths. With -C the controllers come first, each with its line and then its devices.
+/// The devices to show, in order: disks, each with its partitions, clients and paths behind it, then
+/// tapes, then NFS mounts. A sum of paths has the place of the first of them. With -C the controllers
+/// come first, each with its line and then its devices.
 ///
 /// Devices that were asked for by name get places first (-l, or four in a horizontal report).
 /// Others get the remaining places. If none of the names exists, no device is shown. With -X and

@@ -63,6 +63,19 @@ TEST(IostatGroups, APartitionFollowsItsControllerAndIsNotCountedAgain) {
     EXPECT_EQ(shown[0].members, 1);
 }
 
+TEST(IostatGroups, PathsAndClientsFollowTheirDiskAndAreNotCountedAgain) {
+    Device path = busy_device("c1t0d0.t1.fp0");
+    path.kind = Kind::path;
+    Device client = busy_device("c1t0d0,client-1");
+    client.kind = Kind::client;
+    const Snapshot shown =
+        with_controllers({busy_device("c1t0d0"), client, path, busy_device("c1t1d0")});
+    ASSERT_EQ(names_of(shown),
+              (Names{"c1", "c1t0d0", "c1t0d0,client-1", "c1t0d0.t1.fp0", "c1t1d0"}));
+    EXPECT_EQ(shown[0].io.reads, 2000u);
+    EXPECT_EQ(shown[0].members, 2);
+}
+
 TEST(IostatGroups, ErrorsOfAControllersDisksAreSummedUp) {
     Device one = idle_device("c1t0d0");
     one.errors = error_records();

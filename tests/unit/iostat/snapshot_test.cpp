@@ -84,13 +84,13 @@ TEST(IostatSelection, AClassAndItsKindAreOneToOne) {
     EXPECT_EQ(class_of(Kind::controller), "controller");
 }
 
-TEST(IostatSelection, PathsAreShownOnRequestAndLast) {
+TEST(IostatSelection, PathsAreShownOnRequest) {
     const std::vector<Device> all{idle_device("a0.t1.fp0", Kind::path), idle_device("sd0"),
                                   idle_device("nfs1", Kind::nfs)};
     EXPECT_EQ(names_of(select(all, extended_options())), (Names{"sd0", "nfs1"}));
     Options options = extended_options();
     options.paths = Paths::by_initiator;
-    EXPECT_EQ(names_of(select(all, options)), (Names{"sd0", "nfs1", "a0.fp0"}));
+    EXPECT_EQ(names_of(select(all, options)), (Names{"a0.fp0", "sd0", "nfs1"}));
 }
 
 TEST(IostatSelection, AControllerStandsBeforeWhatHangsOnIt) {
@@ -202,11 +202,37 @@ TEST_F(IostatPaths, OnePrefixIsOnePlace) {
 
 TEST_F(IostatPaths, PathsOfADiskNeedNoPlaces) {
     options.limit = 2;
-    EXPECT_EQ(shown({}), (Names{"sd0", "sd1", "sd0.fp0", "sd1.fp1"}));
+    EXPECT_EQ(shown({}), (Names{"sd0", "sd0.fp0", "sd1", "sd1.fp1"}));
     // A place that is left goes to the next device in order, which may be a path.
     EXPECT_EQ(shown({"sd1"}), (Names{"sd0", "sd1", "sd1.fp1"}));
     options.limit = 3;
-    EXPECT_EQ(shown({"sd1"}), (Names{"sd0", "sd1", "sd0.fp0", "sd1.fp1"}));
+    EXPECT_EQ(shown({"sd1"}), (Names{"sd0", "sd0.fp0", "sd1", "sd1.fp1"}));
+}
+
+TEST_F(IostatPaths, EachIsBehindItsDiskAndBeforeTapesAndMounts) {
+    const std::vector<Device> candidates{idle_device("nfs1", Kind::nfs),
+                                         idle_device("st0", Kind::tape),
+                                         idle_device("ssd1"),
+                                         idle_device("ssd1,a", Kind::partition),
+                                         idle_device("ssd2"),
+                                         idle_device("ssd2.t1.fp0", Kind::path),
+                                         idle_device("ssd1.t10.fp0", Kind::path),
+                                         idle_device("ssd1.t9.fp1", Kind::path),
+                                         idle_device("ssd1.t9.fp0", Kind::path)};
+    options.partitions = true;
+    EXPECT_EQ(names_of(select(candidates, options)),
+              (Names{"ssd1", "ssd1,a", "ssd1.fp0", "ssd1.fp1", "ssd2", "ssd2.fp0", "st0", "nfs1"}));
+    options.paths = Paths::by_target;
+    EXPECT_EQ(names_of(select(candidates, options)),
+              (Names{"ssd1", "ssd1,a", "ssd1.t9", "ssd1.t9.fp0", "ssd1.t9.fp1", "ssd1.t10",
+                     "ssd1.t10.fp0", "ssd2", "ssd2.t1", "ssd2.t1.fp0", "st0", "nfs1"}));
+}
+
+TEST_F(IostatPaths, ASumHasThePlaceOfItsFirstPath) {
+    EXPECT_EQ(names_of(select({idle_device("sd0"), idle_device("sd0.t1.fp1", Kind::path),
+                               idle_device("sd0.t2.fp0", Kind::path)},
+                              options)),
+              (Names{"sd0", "sd0.fp1", "sd0.fp0"}));
 }
 
 // The original's choice, step by step. `devices` are in order, each path behind its disk.
