@@ -235,7 +235,15 @@ TEST_F(IostatPaths, ASumHasThePlaceOfItsFirstPath) {
               (Names{"sd0", "sd0.fp1", "sd0.fp0"}));
 }
 
-// The original's choice, step by step. `devices` are in order, each path behind its disk.
+TEST_F(IostatPaths, ThePlaceOfAMissingDeviceStaysEmpty) {
+    EXPECT_EQ(shown({"sd1", "nosuch"}), (Names{"sd1", "sd1.fp1"}));
+    EXPECT_EQ(shown({"nosuch"}), Names{});
+    options.limit = 2;
+    EXPECT_EQ(shown({"sd1", "nosuch"}), (Names{"sd0", "sd1", "sd1.fp1"}));
+}
+
+// The original's choice, step by step, but that without a limit the place of a device that is missing
+// stays empty. `devices` are in order, each path behind its disk.
 Names chosen_by_original(std::list<std::string> devices, const Options& options) {
     constexpr size_t no_limit = 1'000;
     const size_t operands = options.devices.size();
