@@ -53,6 +53,24 @@ TEST_F(GstatProgram, CountsWhatAClientDoesInCsv) {
               "ms/write,%busy");
 }
 
+TEST_F(GstatProgram, WithoutEndItBeginsWithAReportOverNoTime) {
+    serve("memory:1M");
+    for (const char* batch : {"-bB", "-bC"}) {
+        Process gstat({GSTAT_BINARY, batch, "-I", "10ms"}, path(std::string("gstat") + batch));
+        EXPECT_TRUE(eventually([&] { return lines_of(gstat.output()).size() > 9; })) << batch;
+        gstat.signal(SIGTERM);
+        EXPECT_EQ(gstat.wait(), 0);
+        const auto lines = lines_of(gstat.output());
+        if (batch == std::string("-bB")) {
+            EXPECT_EQ(lines[0], "dT: 0.000s  w: 0.010s");
+            EXPECT_EQ(lines[2],
+                      "    0      0      0      0    0.0      0      0    0.0    0.0  nbd0");
+        } else {
+            EXPECT_EQ(lines[1].substr(lines[1].find(',')), ",nbd0,0,0,0,0,0.0,0,0,0.0,0.0");
+        }
+    }
+}
+
 TEST_F(GstatProgram, SaysWhatIsWrongWithItsCommandLine) {
     const CommandResult result = run({GSTAT_BINARY, "-I", "soon"});
     EXPECT_EQ(result.status, 64);

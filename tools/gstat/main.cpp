@@ -46,6 +46,8 @@ std::string Batch::report(const Snapshot& before, const Snapshot& now) const {
 void Batch::run() {
     if (options_.csv) print(csv_header(options_));
     Snapshot before = reader_.take();
+    // As FreeBSD's: reports without end begin at once, with one over no time, whose rates are 0.
+    if (!options_.once) print(report(before, before));
     const hrtime_t interval_ns = std::chrono::nanoseconds(options_.interval).count();
     while (program::sleep_through(gethrtime() + interval_ns)) {
         Snapshot now = reader_.take();

@@ -100,11 +100,11 @@ void take(Options& options, int letter, const char* argument) {
     refuse(program::freebsd_option_error(letter, argument));
 }
 
-// -C and -B have no end. Without both, output that is no terminal gets one report.
+// -C and -B have no end, also beside -b. Without both, output that is no terminal gets one report.
 void settle(Options& options, bool to_terminal) {
-    options.batch |= options.csv;
-    if (!options.batch && !to_terminal) options.once = true;
-    options.batch |= options.once;
+    const bool has_no_end = options.batch || options.csv;
+    options.once = !has_no_end && (options.once || !to_terminal);
+    options.batch = has_no_end || options.once;
 }
 
 }  // namespace

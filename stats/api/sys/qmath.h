@@ -476,8 +476,12 @@ static __inline__ int q_fls_(uint64_t v) { return v == 0 ? 0 : 64 - __builtin_cl
 #define Q_TOSTR(q, prec, base, s, slen) \
     q_tostr_(Q_NUM_(q), (int)(prec), (unsigned)(base), (s), (ptrdiff_t)(slen))
 
-/* The decimal fraction .dfv with nfbits binary digits; dfv is the digits themselves: 05 is .05. */
-#define Q_DFV2BFV(dfv, nfbits) q_binary_("" #dfv, (unsigned)(nfbits))
+/*
+ * The decimal fraction .dfv with nfbits binary digits; dfv is the digits themselves: 05 is .05. A variable
+ * does not compile ("invalid suffix"), because 1##dfv##1. is a number for digits only.
+ */
+#define Q_DFV2BFV(dfv, nfbits) \
+    ((void)sizeof(1##dfv##1.), q_binary_("" #dfv, (unsigned)(nfbits)))
 
 /* Makes *q the number iv.dfv with n bits of fraction or the next more. In two steps: iv may ask
  * about *q. */

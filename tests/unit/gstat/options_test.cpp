@@ -41,7 +41,10 @@ TEST(GstatOptions, CsvIsABatchWithoutEnd) {
     const Options options = understood({"-C"});
     EXPECT_TRUE(options.csv && options.batch);
     EXPECT_FALSE(options.once);
-    EXPECT_TRUE(understood({"-Cb"}).once);
+    EXPECT_FALSE(understood({"-Cb"}).once);  // as on FreeBSD
+    EXPECT_FALSE(understood({"-bC"}).once);
+    EXPECT_FALSE(understood({"-bB"}).once);
+    EXPECT_TRUE(understood({"-bB"}).batch);
 }
 
 TEST(GstatOptions, LettersMayBeGrouped) {
