@@ -120,3 +120,7 @@ int default_snapshot(kstat_t* ksp, void* buffer, int rw) {
 }
 
 }  // namespace blkscope::kstat
+
+extern "C" int default_kstat_update(kstat_t* ksp, int rw) {
+    return blkscope::kstat::default_update(ksp, rw);
+}

@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 #include <sys/mutex.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {

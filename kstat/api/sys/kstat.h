@@ -564,6 +564,15 @@ kstat_t *kstat_create_netstack(const char *module, int instance, const char *nam
                                netstackid_t stack);
 void kstat_delete_netstack(kstat_t *ksp, netstackid_t stack);
 
+/*
+ * The ks_update of a kstat whose provider sets none, for a provider that names it, or puts it back:
+ * nothing is to be done before a read.
+ *
+ * Results: 0.
+ * Threads: any.
+ */
+int default_kstat_update(kstat_t *ksp, int rw);
+
 /* ---- Holds. ---- */
 
 /*

@@ -108,6 +108,12 @@ enum {
     KSTAT2_MF_PRIV = 0x2    /* for privileged readers; hidden from all others */
 };
 
+/* Spellings in the examples and the text of kstat2_create_histogram(9F), for programs that copied them. */
+#define KSTAT_NVMT_BYTES KSTAT2_NVMT_BYTES
+#define KSTAT_NVMT_T_REL KSTAT2_NVMT_T_REL
+#define KSTAT_NVMT_COUNT KSTAT2_NVMT_CNT
+#define KSTAT_MF_PRIV KSTAT2_MF_PRIV
+
 /* The state of a kstat: a set. */
 enum {
     KSTAT2_MAPF_NONE = 0x0,

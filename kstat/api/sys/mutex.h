@@ -11,6 +11,7 @@
 #define _SYS_MUTEX_H
 
 #include <pthread.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -46,6 +46,15 @@ TEST(IoSnapshot, NeverChargesATimeThatLiesBehindTheQueue) {
     EXPECT_EQ(copy.rlastupdate, to_ns(9'000'000));
 }
 
+TEST(DefaultUpdate, IsThatOfANewKstatAndMayBeSetAgain) {
+    kstat_t* ksp = kstat_create("defaults", 0, "update", "misc", KSTAT_TYPE_NAMED, 1, 0);
+    ASSERT_NE(ksp, nullptr);
+    EXPECT_EQ(ksp->ks_update(ksp, KSTAT_READ), 0);
+    ksp->ks_update = default_kstat_update;
+    EXPECT_EQ(ksp->ks_update(ksp, KSTAT_READ), 0);
+    kstat_delete(ksp);
+}
+
 TEST(DefaultSnapshot, ExtendsTheCopyAndNotTheLiveQueues) {
     kstat_io_t live{};
     kstat_waitq_enter(&live);
