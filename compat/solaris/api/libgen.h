@@ -10,6 +10,8 @@
 
 #include <fnmatch.h>
 #include_next <libgen.h>
+#include <stdio.h>
+#include <sys/types.h>
 
 /* Whether the pattern describes all of `text`. A slash and a leading dot are ordinary. */
 static __inline__ int gmatch(const char *text, const char *pattern) {

@@ -15,6 +15,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus

@@ -5,6 +5,7 @@
 #include <sys/types.h>
 #include <sys/param.h>
 #include <sys/atomic.h>
+#include <sys/buf.h>
 #include <sys/cmn_err.h>
 #include <sys/ddi.h>
 #include <sys/debug.h>
@@ -14,6 +15,7 @@
 #include <sys/kmem.h>
 #include <sys/loadavg.h>
 #include <sys/mkdev.h>
+#include <sys/mnttab.h>
 #include <sys/processor.h>
 #include <sys/procset.h>
 #include <sys/pset.h>
@@ -21,6 +23,7 @@
 #include <sys/sunddi.h>
 #include <sys/sysconf.h>
 #include <sys/sysinfo.h>
+#include <sys/sysmacros.h>
 #include <sys/systeminfo.h>
 #include <sys/t_lock.h>
 #include <sys/time.h>
@@ -275,8 +278,74 @@ static int processors(void)
 	return 1;
 }
 
+static int small_computations(void)
+{
+	MUST(ISP2(64) && !ISP2(65) && IS_P2ALIGNED(4096, 512));
+	MUST(P2ALIGN(1023, 512) == 512 && P2ROUNDUP(513, 512) == 1024 && P2END(512, 512) == 1024);
+	MUST(P2PHASE(515, 512) == 3 && P2NPHASE(515, 512) == 509 && P2PHASEUP(100, 64, 3) == 131);
+	MUST(P2BOUNDARY(511, 2, 512) && !P2BOUNDARY(0, 512, 512));
+	MUST(P2SAMEHIGHBIT(5, 7) && !P2SAMEHIGHBIT(5, 8));
+	MUST(P2ROUNDUP_TYPED(5, 8, uint64_t) == 8 && P2ALIGN_TYPED(15, 8, uint64_t) == 8);
+	MUST(SIGNOF(-7) == -1 && SIGNOF(0) == 0 && SIGNOF(7) == 1 && ABS(-7) == 7);
+	MUST(btod(513) == 2 && btodt(1023) == 1 && dtob(2) == 1024 && lbtod(1) == 1);
+	MUST(lbtodb(1024) == 2 && ldbtob(3) == 1536 && ptokb(kbtop(64)) == 64);
+	MUST(ptod(1) == PAGESIZE / DEV_BSIZE && (PAGEMASK & PAGEOFFSET) == 0);
+	return 1;
+}
+
+static int requests(void)
+{
+	struct buf *const bp = getrbuf(KM_SLEEP);
+	dev_info_t floppy = { "fd", 2, NULL };
+	int data;
+
+	MUST(ddi_get_instance(&floppy) == 2 && strcmp(ddi_driver_name(&floppy), "fd") == 0);
+	ddi_set_driver_private(&floppy, &data);
+	MUST(ddi_get_driver_private(&floppy) == &data);
+
+	MUST(bp->b_flags == B_BUSY && geterror(bp) == 0);
+	biodone(bp);
+	MUST(biowait(bp) == 0 && (bp->b_flags & B_DONE) != 0);
+	bioreset(bp);
+	bioerror(bp, ENXIO);
+	biodone(bp);
+	MUST(biowait(bp) == ENXIO);
+	bioerror(bp, 0);
+	MUST(geterror(bp) == 0);
+	bp->b_flags |= B_ERROR;
+	MUST(geterror(bp) == EIO);
+	freerbuf(bp);
+	return 1;
+}
+
+/* The root is mounted, with the number of its device. A blank in a name is a blank. */
+static int mounts(void)
+{
+	char line[] = "36 35 98:0 / /a\\040b rw,noatime shared:1 - ext3 /dev/sda\\0401 rw\n";
+	struct extmnttab mount;
+	struct mnttab root, wanted = { NULL, NULL, NULL, NULL, NULL };
+	char slash[] = "/";
+	FILE *const table = fopen(MNTTAB, "r");
+
+	MUST(table != NULL);
+	wanted.mnt_mountp = slash;
+	MUST(getmntany(table, &root, &wanted) == 0 && strcmp(root.mnt_mountp, "/") == 0);
+	MUST(hasmntopt(&root, "rw") != NULL || hasmntopt(&root, "ro") != NULL);
+	MUST(hasmntopt(&root, "r") == NULL);
+	resetmnttab(table);
+	while (getmntent(table, &root) == 0)
+		continue;
+	MUST(getextmntent(table, &mount, sizeof mount) == -1);
+	fclose(table);
+
+	MUST(_blkscope_parse_mount(line, &mount) == 0 && mount.mnt_major == 98 && mount.mnt_minor == 0);
+	MUST(strcmp(mount.mnt_mountp, "/a b") == 0 && strcmp(mount.mnt_special, "/dev/sda 1") == 0);
+	MUST(strcmp(mount.mnt_fstype, "ext3") == 0 && strcmp(mount.mnt_mntopts, "rw,noatime") == 0);
+	return 1;
+}
+
 int main(void)
 {
-	return !(everyday_types() && pages() && load() && machine() && zones() && atomics() &&
+	return !(small_computations() && requests() && mounts() && everyday_types() && pages() && load() && machine() && zones() && atomics() &&
 	    drivers() && system_texts() && processors());
 }

@@ -8,7 +8,9 @@
 #define _BLKSCOPE_SOLARIS_NFS_NFS_CLNT_H
 
 #include <nfs/nfs.h>
+#include <sys/kstat.h>
 #include <sys/types.h>
+#include <sys/utsname.h>
 
 struct mntinfo_kstat {
     char mik_proto[128]; /* the protocol, as in "tcp" */

@@ -18,6 +18,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/dditypes.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,9 +10,14 @@
 #ifndef _BLKSCOPE_SOLARIS_SYS_DDI_H
 #define _BLKSCOPE_SOLARIS_SYS_DDI_H
 
+#include <poll.h>
+#include <sys/buf.h>
+#include <sys/cred.h>
 #include <sys/mkdev.h>
+#include <sys/param.h>
 #include <sys/select.h>
 #include <sys/types.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #ifdef __cplusplus

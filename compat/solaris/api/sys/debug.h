@@ -23,6 +23,8 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/note.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -5,5 +5,7 @@
 #define _BLKSCOPE_SOLARIS_SYS_FLOCK_H
 
 #include <fcntl.h>
+#include <sys/param.h>
+#include <sys/types.h>
 
 #endif

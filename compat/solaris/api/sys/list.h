@@ -15,6 +15,7 @@
 #pragma GCC system_header /* C++: casts of C */
 
 #include <stddef.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -7,6 +7,10 @@
 #ifndef _BLKSCOPE_SOLARIS_SYS_PROC_H
 #define _BLKSCOPE_SOLARIS_SYS_PROC_H
 
+#include <sys/buf.h>
+#include <sys/param.h>
+#include <sys/procset.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #define SSLEEP 1  /* waits: S or D */

@@ -1,6 +1,6 @@
 /*
  * Results and clocks of drivers. A driver's tables of entry points and its tree of devices do not
- * exist here. A program creates its kstats at its start.
+ * exist here. A program makes its devices itself (<sys/dditypes.h>), and calls the driver's functions.
  *
  * Threads: any.
  * Source:  ddi_get_lbolt(9F), ddi_get_time(9F).
@@ -8,6 +8,10 @@
 #ifndef _BLKSCOPE_SOLARIS_SYS_SUNDDI_H
 #define _BLKSCOPE_SOLARIS_SYS_SUNDDI_H
 
+#include <sys/cmn_err.h>
+#include <sys/ddi.h>
+#include <sys/dditypes.h>
+#include <sys/kmem.h>
 #include <sys/kstat.h>
 #include <sys/types.h>
 #include <time.h>

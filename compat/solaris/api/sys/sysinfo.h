@@ -14,6 +14,7 @@
 
 #include <sys/kstat.h>
 #include_next <sys/sysinfo.h>
+#include <sys/t_lock.h> /* and <sys/param.h> with it: MAXNAMELEN */
 
 #ifdef __cplusplus
 extern "C" {

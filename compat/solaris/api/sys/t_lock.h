@@ -8,5 +8,6 @@
 #define _BLKSCOPE_SOLARIS_SYS_T_LOCK_H
 
 #include <sys/ksynch.h>
+#include <sys/param.h>
 
 #endif

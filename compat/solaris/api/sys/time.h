@@ -27,9 +27,9 @@ extern "C" {
  *          absent.
  */
 #ifdef CLOCK_THREAD_CPUTIME_ID
-static __inline__ hrtime_t gethrvtime(void) {
+static __inline__ long long gethrvtime(void) { /* hrtime_t, which may not be declared yet */
     struct timespec now;
-    hrtime_t ns;
+    long long ns;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     ns = now.tv_sec;
     return ns * NANOSEC + now.tv_nsec;

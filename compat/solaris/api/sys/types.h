@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 #include <sys/feature_tests.h> /* __NORETURN, which programs expect with any header */
-#include <sys/kstat.h> /* uint_t, hrtime_t; <sys/kstat.h> may include this header */
+#include <sys/kstat.h>         /* uint_t, hrtime_t; <sys/kstat.h> may include this header */
 #include_next <sys/types.h>
 #include <time.h>
 #ifdef __GLIBC__
@@ -45,5 +45,8 @@ typedef int poolid_t;           /* a pool of processors */
 typedef int ctid_t;             /* a contract */
 typedef int lgrp_id_t;          /* processors and memory that are near each other */
 typedef uint32_t datalink_id_t; /* a network interface */
+
+#include <sys/select.h>
+#include <sys/time.h> /* gethrtime() and NANOSEC, which programs expect with this header */
 
 #endif

@@ -5,6 +5,7 @@
 #ifndef _BLKSCOPE_SOLARIS_SYS_VMSYSTM_H
 #define _BLKSCOPE_SOLARIS_SYS_VMSYSTM_H
 
+#include <sys/proc.h>
 #include <sys/types.h>
 #include <sys/vmmeter.h>
 

@@ -6,6 +6,7 @@
 #ifndef _BLKSCOPE_SOLARIS_VM_ANON_H
 #define _BLKSCOPE_SOLARIS_VM_ANON_H
 
+#include <sys/param.h>
 #include <sys/types.h>
 
 /*

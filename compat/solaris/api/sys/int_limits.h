@@ -1,0 +1,7 @@
+/* A part of <stdint.h> or <inttypes.h> under the name that older programs for Solaris include. */
+#ifndef _BLKSCOPE_SOLARIS_SYS_INT_LIMITS_H
+#define _BLKSCOPE_SOLARIS_SYS_INT_LIMITS_H
+
+#include <inttypes.h>
+
+#endif
