@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <set>
 #include <vector>
 
 #include "trace/blktrace_event.hpp"
 #include "trace/formats.hpp"
+#include "trace/kept.hpp"
 
 namespace blkscope::trace {
 namespace {
@@ -47,10 +47,6 @@ uint32_t kind_of(const Request& request) {
     return 0;
 }
 
-// The largest whole number of sectors that an event has room for.
-constexpr uint64_t bytes_max =
-    uint64_t{std::numeric_limits<uint32_t>::max()} / sector_bytes * sector_bytes;
-
 void add_events(const Request& request, std::vector<Event>& events) {
     const uint32_t kind = kind_of(request);
     if (kind == 0) return;
@@ -58,7 +54,7 @@ void add_events(const Request& request, std::vector<Event>& events) {
                 .sequence = 0,
                 .time = 0,
                 .sector = request.offset / sector_bytes,
-                .bytes = static_cast<uint32_t>(std::min(request.bytes, bytes_max)),
+                .bytes = static_cast<uint32_t>(request.bytes + request.offset % sector_bytes),
                 .action = 0,
                 .pid = request.client,
                 .device = (nbd_major << 20) | request.device,
@@ -109,7 +105,11 @@ void append_names(std::string& file, const std::vector<Event>& events) {
 
 std::map<uint16_t, std::string> to_blktrace(const Trace& trace) {
     std::map<uint16_t, std::vector<Event>> events;
-    for (const Request& request : trace.requests) add_events(request, events[request.worker]);
+    for (const Request& request : trace.requests) {
+        if (!is_kept_by_blktrace(request)) continue;
+        for_each_piece(request,
+                       [&](const Request& piece) { add_events(piece, events[piece.worker]); });
+    }
     std::map<uint16_t, std::string> files;
     for (auto& [worker, of_worker] : events) {
         if (of_worker.empty()) continue;

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "trace/formats.hpp"
+#include "trace/kept.hpp"
 
 namespace blkscope::trace {
 namespace {
@@ -16,7 +17,7 @@ constexpr const char* unnamed = "device";
 std::string file_name(const Trace& trace) {
     const auto found = trace.properties.find("device");
     const bool plain = found != trace.properties.end() && !found->second.empty() &&
-                       found->second.find_first_of(" \t/") == std::string::npos;
+                       found->second.find_first_of(" \t/:") == std::string::npos;
     return plain ? found->second : unnamed;
 }
 
@@ -52,12 +53,14 @@ std::string to_fio2(const Trace& trace) {
     int64_t waited_ms = 0;
     for (const Request& request : trace.requests) {
         const char* const action = action_of(request);
-        if (action == nullptr) continue;
+        if (action == nullptr || !is_kept_by_fio(request)) continue;
         const int64_t ms = (request.arrival() - begin) / ns_per_ms;
         if (ms > waited_ms) fmt::format_to(std::back_inserter(text), "{} wait {} 0\n", file, ms);
         waited_ms = std::max(ms, waited_ms);
-        fmt::format_to(std::back_inserter(text), "{} {} {} {}\n", file, action, request.offset,
-                       request.bytes);
+        for_each_piece(request, [&](const Request& piece) {
+            fmt::format_to(std::back_inserter(text), "{} {} {} {}\n", file, action, piece.offset,
+                           piece.bytes);
+        });
     }
     return text + file + " close\n";
 }
@@ -77,10 +80,12 @@ Result<std::string, Refusal> to_fio3(const Trace& trace) {
     int64_t us = 1;
     for (const Request& request : trace.requests) {
         const char* const action = action_of(request);
-        if (action == nullptr) continue;
+        if (action == nullptr || !is_kept_by_fio(request)) continue;
         us = 1 + (request.arrival() - begin) / ns_per_us;
-        fmt::format_to(std::back_inserter(text), "{} {} {} {} {}\n", us, file, action,
-                       request.offset, request.bytes);
+        for_each_piece(request, [&](const Request& piece) {
+            fmt::format_to(std::back_inserter(text), "{} {} {} {} {}\n", us, file, action,
+                           piece.offset, piece.bytes);
+        });
     }
     return text + fmt::format("{} {} close\n", us, file);
 }

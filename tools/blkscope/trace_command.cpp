@@ -16,6 +16,7 @@
 #include "tools/program/replace_file.hpp"
 #include "trace/file.hpp"
 #include "trace/formats.hpp"
+#include "trace/kept.hpp"
 #include "trace/model_state.hpp"
 
 namespace blkscope {
@@ -91,8 +92,9 @@ void check(const TraceCommand& command) {
 
 void trace_requests(const TraceCommand& command) {
     check(command);
-    Collected collected =
-        command.read.empty() ? from_server(command) : Collected{read_trace_file(command.read)};
+    Collected collected = command.read.empty()
+                              ? from_server(command)
+                              : Collected{read_trace_file(command.read)};
     trace::Trace& trace = collected.trace;
     show_notes(trace, "trace");
     if (command.last && trace.requests.size() > *command.last) {
@@ -103,8 +105,12 @@ void trace_requests(const TraceCommand& command) {
         program::complain(fmt::format(
             "blkscope: trace: {} records were overwritten before they were read\n", trace.lost));
     }
+    const trace::Kept kept = trace::kept_by(command.format, trace);
+    for (const std::string& line : kept.lines) {
+        program::complain(fmt::format("blkscope: trace: {}\n", line));
+    }
     if (!command.output.empty()) {
-        program::complain(fmt::format("{} requests written\n", trace.requests.size()));
+        program::complain(fmt::format("{} requests written\n", kept.requests));
     }
     if (collected.early_end) std::rethrow_exception(collected.early_end);
 }

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "requests.hpp"
+#include "trace/kept.hpp"
 
 namespace blkscope::trace {
 namespace {
@@ -84,6 +85,54 @@ TEST(Blktrace, AnUnknownMomentIsNoEvent) {
     trace.requests = {request_at(1000)};
     trace.requests[0].queued = trace.requests[0].finished = 0;
     EXPECT_EQ(codes_of(events_of(to_blktrace(trace).at(1))), "NQGD");
+}
+
+// 6 GiB do not fit 32 bits.
+TEST(Kept, ALongRequestIsSeveralWithTheSameBytes) {
+    Trace trace;
+    trace.requests = {request_at(1000, Op::write_zeroes)};
+    trace.requests[0].bytes = uint64_t{6} << 30;
+    uint64_t next = trace.requests[0].offset;
+    std::istringstream log(to_fio2(trace));
+    size_t lines = 0;
+    for (std::string line; std::getline(log, line);) {
+        if (line.find(" write ") == std::string::npos) continue;
+        std::istringstream words(line.substr(line.find(" write ") + 7));
+        uint64_t offset = 0;
+        uint64_t bytes = 0;
+        words >> offset >> bytes;
+        EXPECT_EQ(offset, next);
+        next = offset + bytes;
+        ++lines;
+    }
+    EXPECT_EQ(lines, 6u);
+    EXPECT_EQ(next, trace.requests[0].offset + trace.requests[0].bytes);
+    uint64_t queued = 0;
+    for (const Event& event : events_of(to_blktrace(trace).at(1))) {
+        if ((event.action & 0xffff) == 1) queued += event.bytes;
+    }
+    EXPECT_EQ(queued, uint64_t{6} << 30);
+}
+
+TEST(Kept, WhatIsLostIsCounted) {
+    Trace trace = trace_of_all();
+    trace.requests[0].offset = 700;
+    const Kept fio = kept_by("fio", trace);
+    EXPECT_EQ(fio.requests, 5u);
+    EXPECT_EQ(fio.lines, (std::vector<std::string>{
+                             "1 cache requests left out: fio has no such operation",
+                             "1 block_status requests left out: fio has no such operation",
+                             "1 write_zeroes requests became writes: fio has no zeroes",
+                             "1 requests lost their flag FUA: fio's logs have none"}));
+    const Kept blktrace = kept_by("blktrace", trace);
+    EXPECT_EQ(blktrace.requests, 5u);
+    EXPECT_EQ(blktrace.lines.back(),
+              "1 requests begin within a sector, and were widened to its beginning");
+    EXPECT_EQ(events_of(to_blktrace(trace).at(1))[1].bytes, 4096u + 188u);
+    EXPECT_EQ(kept_by("csv", trace).requests, 7u);
+    trace.requests[0].offset = uint64_t{1} << 63;
+    EXPECT_EQ(kept_by("fio3", trace).requests, 4u);
+    EXPECT_EQ(to_fio2(trace).find("9223372036854775808"), std::string::npos);
 }
 
 TEST(Fio, Version2WaitsInMilliseconds) {
