@@ -101,9 +101,9 @@ _blkscope() {
         list:-*) _blkscope_offer --verbose --help ;;
         crash:-*) _blkscope_offer --all --help ;;
         clients:-*) _blkscope_offer --interval --help ;;
-        predict:-*) _blkscope_offer --arrivals --closed --for --mix --bytes --sequential --speed --model --limit --queue-depth --size --seed --json --help ;;
-        trace:-*) _blkscope_offer --for --last --format --output --read --help ;;
-        replay:-*) _blkscope_offer --speed --closed --write --seed --timeout --help ;;
+        predict:-*) _blkscope_offer --device --arrivals --closed --for --mix --bytes --sequential --speed --model --limit --queue-depth --size --seed --json --help ;;
+        trace:-*) _blkscope_offer --for --last --format --output --read --device --help ;;
+        replay:-*) _blkscope_offer --speed --closed --device --write --seed --timeout --help ;;
         slow:-*) _blkscope_offer --over --watch --help ;;
         explain:-*) _blkscope_offer --upstream --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;

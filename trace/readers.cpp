@@ -7,7 +7,6 @@
 #include <cstring>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -137,25 +136,27 @@ bool opens_file(Text action) {
 
 class FioLog {
   public:
-    explicit FioLog(bool has_times) : has_times_(has_times) {}
+    FioLog(bool has_times, Text wanted) : has_times_(has_times), wanted_(wanted) {}
 
     /// The reason if the line is wrong.
-    Failure take(Text line) {
+    Failure take(Text line, size_t number) {
         std::vector<Text> words = words_of(line, ' ');
         if (has_times_) {
             const auto us = decimal<int64_t>(words.front());
             if (!us || *us < 0 || *us > INT64_MAX / 1000 - 1) return "no time in microseconds";
-            time_ns_ = std::max(time_ns_, *us * 1000 + 1);
+            go_to(*us * 1000, number);
             words.erase(words.begin());
         }
         if (words.size() < 2) return "no action";
         if (opens_file(words[1])) return {};
         const auto offset = decimal<uint64_t>(words.size() > 2 ? words[2] : Text());
-        if (words[1] == "wait") return offset ? wait(offset.value_or(0)) : "no time to wait for";
+        if (words[1] == "wait")
+            return offset ? wait(offset.value_or(0), number) : "no time to wait for";
         const auto op = op_of_fio(words[1]);
         const auto bytes = decimal<uint64_t>(words.size() > 3 ? words[3] : Text());
         if (!op) return "an unknown action";
         if (*op != Op::flush && (!offset || !bytes)) return "no offset and length";
+        if (!wanted_.empty() && words[0] != wanted_) return {};
         if (file_.empty()) file_ = words[0];
         if (file_ != words[0]) return "the log has requests to a second file";
         Request request;
@@ -167,121 +168,85 @@ class FioLog {
         return why_impossible(trace.requests.back());
     }
 
+    /// The trace with what is to be said of it.
+    Trace result() {
+        if (times_back_ > 0) {
+            trace.notes.push_back(fmt::format(
+                "the times of the log go back {} times, first in line {}: {}", times_back_,
+                first_back_,
+                has_times_
+                    ? "the log goes on from there, as fio replays it"
+                    : "fio's waits count from the start of the replay, so these take no time"));
+        }
+        return std::move(trace);
+    }
+
     Trace trace;
 
   private:
-    Failure wait(uint64_t ms) {
+    // As fio, which waits for the time since the line before, and not at all if the time goes back.
+    void go_to(int64_t ns, size_t number) {
+        if (ns < last_ns_) went_back(number);
+        const int64_t gap = std::max<int64_t>(ns - last_ns_, 0);
+        time_ns_ = std::min(time_ns_, INT64_MAX - gap) + gap;
+        last_ns_ = ns;
+    }
+    Failure wait(uint64_t ms, size_t number) {
         if (ms > INT64_MAX / 1'000'000 - 1) return "too long to wait for";
-        time_ns_ = std::max(time_ns_, static_cast<int64_t>(ms) * 1'000'000 + 1);
+        const int64_t until = static_cast<int64_t>(ms) * 1'000'000 + 1;
+        if (until <= time_ns_ && time_ns_ > 1) went_back(number);
+        time_ns_ = std::max(time_ns_, until);
         return {};
+    }
+    void went_back(size_t number) {
+        if (times_back_++ == 0) first_back_ = number;
     }
 
     const bool has_times_;
+    const std::string wanted_;
     int64_t time_ns_ = 1;  // a stamp of 0 is unknown
+    int64_t last_ns_ = 0;  // of the line before
+    size_t times_back_ = 0;
+    size_t first_back_ = 0;
     std::string file_;
 };
-
-// ---- blktrace ----
-
-// The requests of one place, in the order of their first events. A number for each kind of event is
-// the next request that gets its stamp. So an event costs the same, however long the line is.
-struct Line {
-    std::vector<size_t> requests;
-    size_t inserted = 0;
-    size_t issued = 0;
-    size_t completed = 0;
-};
-using Place = std::tuple<uint32_t, uint64_t, bool>;  // device, sector, whether it writes
-using Lines = std::map<Place, Line>;
-
-Place place_of(const BlktraceEvent& event) {
-    return {event.device, event.sector, (event.action & blktrace::write_bit) != 0};
-}
-
-Request request_of(const BlktraceEvent& event) {
-    Request request;
-    request.received = static_cast<int64_t>(event.time) + 1;  // a stamp of 0 is unknown
-    request.device = event.device & 0xfffff;
-    request.client = event.pid;
-    request.worker = static_cast<uint16_t>(event.cpu);
-    request.op = (event.action & blktrace::write_bit) != 0 ? Op::write : Op::read;
-    if ((event.action & blktrace::discard_bit) != 0) request.op = Op::trim;
-    if ((event.action & blktrace::flush_bit) != 0 && event.bytes == 0) request.op = Op::flush;
-    if (request.op != Op::flush) {
-        request.offset = event.sector * blktrace::sector_bytes;
-        request.bytes = event.bytes;
-    }
-    if ((event.action & blktrace::fua_bit) != 0) request.flags = flag::fua;
-    return request;
-}
-
-// The first request of the place without the event's stamp has it.
-void stamp(Line& line, std::vector<Request>& requests, const BlktraceEvent& event) {
-    const auto time = static_cast<int64_t>(event.time) + 1;
-    const auto next = [&](size_t& place) -> Request* {
-        return place < line.requests.size() ? &requests[line.requests[place++]] : nullptr;
-    };
-    const uint32_t code = blktrace::code_of(event);
-    if (code == blktrace::inserted) {
-        if (Request* const request = next(line.inserted)) request->queued = time;
-    } else if (code == blktrace::issued) {
-        if (Request* const request = next(line.issued)) request->started = time;
-    } else if (code == blktrace::completed) {
-        Request* const request = next(line.completed);
-        if (request == nullptr) return;
-        request->finished = time;
-        const auto error = static_cast<int16_t>(event.error);  // Linux writes a negative number
-        request->error = static_cast<uint16_t>(error < 0 ? -error : error);
-        line.inserted = std::max(line.inserted, line.completed);
-        line.issued = std::max(line.issued, line.completed);
-    }
-}
-
-// A request that the kernel queued again has later events before earlier ones.
-void put_in_order(Request& request) {
-    if (request.started > 0) request.started = std::max(request.started, request.queued);
-    if (request.finished > 0) {
-        request.finished = std::max({request.finished, request.queued, request.started});
-    }
-}
-
-Result<std::vector<BlktraceEvent>, Failure> events_of(std::span<const std::byte> file) {
-    std::vector<BlktraceEvent> events;
-    while (!file.empty()) {
-        BlktraceEvent event{};
-        if (file.size() < sizeof event) return Failure("cut off within an event of blktrace");
-        std::memcpy(&event, file.data(), sizeof event);
-        if (event.magic != blktrace::magic) return Failure("damaged: an event without its magic");
-        file = file.subspan(sizeof event);
-        if (file.size() < event.pdu_bytes) return Failure("cut off within an event of blktrace");
-        file = file.subspan(event.pdu_bytes);
-        if (event.time >= INT64_MAX) return Failure("damaged: an event with an impossible time");
-        if (event.sector > UINT64_MAX / blktrace::sector_bytes - UINT32_MAX) {
-            return Failure("damaged: an event beyond the last address");
-        }
-        if ((event.action & blktrace::notify_bit) == 0) events.push_back(event);
-    }
-    std::stable_sort(events.begin(), events.end(),
-                     [](const auto& a, const auto& b) { return a.time < b.time; });
-    return events;
-}
 
 bool starts_with(std::span<const std::byte> file, Text text) {
     return file.size() >= text.size() && std::memcmp(file.data(), text.data(), text.size()) == 0;
 }
 
-Result<Trace, Failure> decode_format(std::span<const std::byte> file) {
+// Leaves the requests of one device of nbdN: the named one, or the only one.
+Result<Trace, Failure> of_one_device(Result<Trace, Failure> trace, Text named) {
+    if (!trace) return trace;
+    std::map<uint32_t, size_t> devices;
+    for (const Request& each : trace->requests) ++devices[each.device];
+    std::string list;
+    for (const auto& [device, count] : devices) {
+        list += fmt::format("{}nbd{} ({} requests)", list.empty() ? "" : ", ", device, count);
+    }
+    if (named.empty()) {
+        if (devices.size() <= 1) return trace;
+        return fmt::format("has several devices: {}; name one with --device", list);
+    }
+    const auto wanted = device_of(named);
+    std::erase_if(trace->requests, [&](const Request& each) { return each.device != wanted; });
+    if (trace->requests.empty()) return fmt::format("has no device {}, but {}", named, list);
+    return trace;
+}
+
+Result<Trace, Failure> decode_format(std::span<const std::byte> file, Text device) {
     const Text text{reinterpret_cast<const char*>(file.data()), file.size()};
     uint32_t first = 0;
     if (file.size() >= sizeof first) std::memcpy(&first, file.data(), sizeof first);
-    if (first == blktrace::magic) return from_blktrace(file);
-    if (first == blktrace::magic_swapped) {
-        return Failure("a file of blktrace with another byte order");
+    if (first == blktrace::magic || first == blktrace::magic_swapped) {
+        return from_blktrace(file, device);
     }
-    if (starts_with(file, "fio version ")) return from_fio(text);
+    if (starts_with(file, "fio version ")) return from_fio(text, device);
     const Text head = text.substr(0, text.find('\n'));
-    if (head.find("offset") != Text::npos && head.find(',') != Text::npos) return from_csv(text);
-    return decode_file(file);
+    if (head.find("offset") != Text::npos && head.find(',') != Text::npos) {
+        return of_one_device(from_csv(text), device);
+    }
+    return of_one_device(decode_file(file), device);
 }
 
 // No figure of a time has these requests.
@@ -334,45 +299,30 @@ Result<Trace, std::string> from_csv(std::string_view text) {
     return trace;
 }
 
-Result<Trace, std::string> from_fio(std::string_view text) {
+Result<Trace, std::string> from_fio(std::string_view text, std::string_view device) {
+    const bool is_cut = !text.ends_with('\n');
     const Text head = take_line(text);
     if (head != fio2_head && head != fio3_head) return at_line(1, "no log of fio, version 2 or 3");
-    FioLog log(head == fio3_head);
-    for (size_t line = 2; !text.empty(); ++line) {
-        const Failure why = log.take(take_line(text));
-        if (!why.empty()) return at_line(line, why);
-    }
-    return std::move(log.trace);
-}
-
-Result<Trace, std::string> from_blktrace(std::span<const std::byte> file) {
-    const auto events = events_of(file);
-    if (!events) return events.error();
-    const bool has_queued = std::any_of(events->begin(), events->end(), [](const auto& event) {
-        return blktrace::code_of(event) == blktrace::queued;
-    });
-    const uint32_t first = has_queued ? blktrace::queued : blktrace::issued;
-    Trace trace;
-    Lines lines;
-    for (const BlktraceEvent& event : *events) {
-        if (blktrace::code_of(event) == first) {
-            lines[place_of(event)].requests.push_back(trace.requests.size());
-            trace.requests.push_back(request_of(event));
-        } else if (const auto line = lines.find(place_of(event)); line != lines.end()) {
-            stamp(line->second, trace.requests, event);
+    FioLog log(head == fio3_head, device);
+    size_t number = 2;
+    for (; !text.empty(); ++number) {
+        const Text line = take_line(text);
+        if (is_cut && text.empty()) {
+            log.trace.notes.push_back(
+                fmt::format("line {} has no end, so it may be cut off: it is left out", number));
+            break;
         }
+        const Failure why = log.take(line, number);
+        if (!why.empty()) return at_line(number, why);
     }
-    for (Request& request : trace.requests) {
-        put_in_order(request);
-        const Failure why = why_impossible(request);
-        if (!why.empty()) return why;
+    if (!device.empty() && log.trace.requests.empty()) {
+        return fmt::format("the log has no request to the file {}", device);
     }
-    sort_by_arrival(trace.requests);
-    return trace;
+    return log.result();
 }
 
-Result<Trace, std::string> decode_any(std::span<const std::byte> file) {
-    auto trace = decode_format(file);
+Result<Trace, std::string> decode_any(std::span<const std::byte> file, std::string_view device) {
+    auto trace = decode_format(file, device);
     if (trace) note_unknown_times(*trace);
     return trace;
 }

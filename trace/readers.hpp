@@ -23,17 +23,22 @@ namespace blkscope::trace {
 
 /// A file of any format below, or of our own. Its first bytes say which. The notes also say how many
 /// requests lack a start or an end.
-[[nodiscard]] Result<Trace, std::string> decode_any(std::span<const std::byte> file);
+[[nodiscard]] Result<Trace, std::string> decode_any(std::span<const std::byte> file,
+                                                    std::string_view device = {});
 
 /// Lines below a line of names, as to_csv() has them. Needed are op, offset, bytes and received_ns
 /// or queued_ns.
 [[nodiscard]] Result<Trace, std::string> from_csv(std::string_view text);
 
-/// A log of fio, version 2 or 3, of one file. A sync is a flush.
-[[nodiscard]] Result<Trace, std::string> from_fio(std::string_view text);
+/// A log of fio, version 2 or 3, of one file, which `device` names if there are several. A sync is a flush.
+[[nodiscard]] Result<Trace, std::string> from_fio(std::string_view text,
+                                                  std::string_view device = {});
 
-/// Events of blktrace, version 7: one file of it, or what `blkparse -d` has merged. Each event Q is a
-/// request; without these, each D. The events I, D and C of the same place have its stamps.
-[[nodiscard]] Result<Trace, std::string> from_blktrace(std::span<const std::byte> file);
+/// Events of blktrace, version 7: the files of its processors, one behind the other in any order, or what
+/// `blkparse -d` has merged. `device` is needed if there are several, as "8:16". Each event Q is a request;
+/// bytes without one are a request from their D on. The events I, D and C have its stamps, also where the
+/// kernel has merged or split. A write with PREFLUSH is a flush and a write.
+[[nodiscard]] Result<Trace, std::string> from_blktrace(std::span<const std::byte> file,
+                                                       std::string_view device = {});
 
 }  // namespace blkscope::trace

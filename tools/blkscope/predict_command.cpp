@@ -184,7 +184,7 @@ LoadSpec drawn_load(const PredictCommand& command, const Scenario& scenario) {
 }
 
 trace::Trace trace_of_command(const PredictCommand& command) try {
-    return command.trace.empty() ? trace::Trace{} : read_trace_file(command.trace);
+    return command.trace.empty() ? trace::Trace{} : read_trace_file(command.trace, command.of_device);
 } catch (const std::system_error&) {
     throw;
 } catch (const std::runtime_error& damaged) {

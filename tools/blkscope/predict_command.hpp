@@ -28,6 +28,7 @@ namespace blkscope {
 
 struct PredictCommand {
     std::string trace;     // a file
+    std::string of_device;  // of this device in the file; empty: it has one
     std::string arrivals;  // as poisson:8000
     std::optional<uint32_t> closed;
     std::string duration;  // as 60s; empty: all of a trace, or a minute

@@ -22,6 +22,8 @@ constexpr const char* predict_notes =
 
 void add_load(CLI::App& predict, PredictCommand& command) {
     predict.add_option("trace", command.trace, "A file that 'blkscope trace --read' reads");
+    add_value(predict, "--device", command.of_device, "DEVICE",
+              "Of a trace with several devices, this one: as 8:16, nbd0 or fio's file name");
     add_value(predict, "--arrivals", command.arrivals, "SPEC",
               "Draw the requests: poisson:RATE, or even:RATE for even gaps; RATE a second");
     add_value(predict, "--closed", command.closed, "N",

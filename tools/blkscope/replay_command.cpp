@@ -41,7 +41,7 @@ void check_trace(const ReplayCommand& command, const std::vector<trace::Request>
 
 void replay(const ReplayCommand& command) {
     const nbd::Uri uri = nbd::parse_uri(command.uri);
-    const trace::Trace trace = read_trace_file(command.trace);
+    const trace::Trace trace = read_trace_file(command.trace, command.of_device);
     show_notes(trace, "replay");
     check_trace(command, trace.requests);
     const auto asks_status = [](const trace::Request& each) {

@@ -16,6 +16,7 @@ namespace blkscope {
 
 struct ReplayCommand {
     std::string trace;
+    std::string of_device;  // of this device in the file; empty: it has one
     std::string uri;
     double speed = 1;
     uint32_t in_flight = 0;  // 0: at the trace's own times

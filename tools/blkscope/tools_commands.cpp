@@ -128,6 +128,8 @@ void add_trace(CLI::App& app, TraceCommand& command) {
         ->check(CLI::IsMember({"csv", "json", "perfetto", "blktrace", "fio", "fio3", "ours"}));
     add_value(*trace, "--read", command.read, "FILE",
               "Convert this file: ours, csv, fio, fio3 or blktrace");
+    add_value(*trace, "--device", command.of_device, "DEVICE",
+              "Of a file with several devices, this one: as 8:16, nbd0 or fio's file name");
 }
 
 void add_replay(CLI::App& app, ReplayCommand& command) {
@@ -143,6 +145,8 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
               "So many requests under way at all times, instead of the times of the trace")
         ->check(CLI::Range(1U, 65536U))
         ->excludes(speed);
+    add_value(*replay, "--device", command.of_device, "DEVICE",
+              "Of a trace with several devices, this one: as 8:16, nbd0 or fio's file name");
     replay->add_flag("--write", command.write,
                      "Also writes, trims and zeroes, which change the data of the export");
     add_seed(*replay, command.seed, "NUMBER", "Makes the data of the writes")->default_str("0");

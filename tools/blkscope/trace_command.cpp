@@ -76,6 +76,9 @@ void check(const TraceCommand& command) {
     if (command.device.empty() == command.read.empty()) {
         throw std::invalid_argument("trace: name one device, or a file with --read");
     }
+    if (command.read.empty() && !command.of_device.empty()) {
+        throw std::invalid_argument("trace: --device is for a file with several; see --read");
+    }
     if (!command.read.empty() && !command.from_now.empty()) {
         throw std::invalid_argument("trace: --for is for a device, not for a file");
     }
@@ -94,7 +97,7 @@ void trace_requests(const TraceCommand& command) {
     check(command);
     Collected collected = command.read.empty()
                               ? from_server(command)
-                              : Collected{read_trace_file(command.read)};
+                              : Collected{read_trace_file(command.read, command.of_device)};
     trace::Trace& trace = collected.trace;
     show_notes(trace, "trace");
     if (command.last && trace.requests.size() > *command.last) {

@@ -20,7 +20,8 @@ struct TraceCommand {
     std::optional<uint64_t> last;  // requests; none: all
     std::string output;            // empty: standard output
     std::string format = "csv";
-    std::string read;  // a file
+    std::string read;       // a file
+    std::string of_device;  // of this device in the file; empty: it has one
 };
 
 void trace_requests(const TraceCommand& command);

@@ -14,11 +14,11 @@
 
 namespace blkscope {
 
-trace::Trace read_trace_file(const std::string& path) {
+trace::Trace read_trace_file(const std::string& path, const std::string& device) {
     std::ifstream file(path, std::ios::binary);
     if (!file) throw_errno(path);
     const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-    auto trace = trace::decode_any(std::as_bytes(std::span(bytes)));
+    auto trace = trace::decode_any(std::as_bytes(std::span(bytes)), device);
     if (!trace) throw std::runtime_error(path + ": " + trace.error());
     return std::move(*trace);
 }

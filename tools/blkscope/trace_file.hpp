@@ -12,7 +12,7 @@
 
 namespace blkscope {
 
-[[nodiscard]] trace::Trace read_trace_file(const std::string& path);
+[[nodiscard]] trace::Trace read_trace_file(const std::string& path, const std::string& device = {});
 
 /// Tells the user of `command` what the file does not say, on standard error.
 void show_notes(const trace::Trace& trace, std::string_view command);

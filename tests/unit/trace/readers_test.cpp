@@ -108,6 +108,48 @@ TEST(TraceReaders, FiosLogsKeepWhatFioHas) {
     EXPECT_EQ(waits->requests[0].arrival(), 5'000'001);
 }
 
+// As fio replays it: where the time goes back, the gaps behind stay.
+TEST(TraceReaders, TimesOfFioThatGoBackAreTold) {
+    const auto trace = read(
+        "fio version 3 iolog\n1 f add\n1000 f read 0 512\n2000 f read 0 512\n1000 f read 0 512\n"
+        "2000 f read 0 512\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    EXPECT_EQ(trace->requests[3].received - trace->requests[0].received, 2'000'000);
+    EXPECT_EQ(
+        trace->notes.front(),
+        "the times of the log go back 1 times, first in line 5: the log goes on from there, as "
+        "fio replays it");
+    const auto waits = read("fio version 2 iolog\nf wait 5 0\nf read 0 512\nf wait 5 0\n");
+    ASSERT_TRUE(waits.has_value()) << waits.error();
+    EXPECT_NE(waits->notes.front().find("first in line 4"), std::string::npos);
+}
+
+TEST(TraceReaders, AFioLogOfSeveralFilesNeedsTheName) {
+    const std::string log = "fio version 2 iolog\nd read 0 512\ne read 0 1024\n";
+    const auto one = decode_any(std::as_bytes(std::span(log)), "e");
+    ASSERT_TRUE(one.has_value()) << one.error();
+    ASSERT_EQ(one->requests.size(), 1u);
+    EXPECT_EQ(one->requests[0].bytes, 1024u);
+    EXPECT_FALSE(decode_any(std::as_bytes(std::span(log)), "g").has_value());
+}
+
+TEST(TraceReaders, ALineOfFioThatMayBeCutIsLeftOutAndTold) {
+    const auto trace = read("fio version 2 iolog\nd read 0 512\nd read 0 40");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    EXPECT_EQ(trace->requests.size(), 1u);
+    EXPECT_EQ(trace->notes.front(), "line 3 has no end, so it may be cut off: it is left out");
+}
+
+TEST(TraceReaders, ACsvFileOfSeveralDevicesNeedsTheName) {
+    const std::string csv =
+        "device,op,offset,bytes,received_ns\nnbd0,read,0,512,1\nnbd1,read,0,1024,2\n";
+    EXPECT_EQ(refusal(csv),
+              "has several devices: nbd0 (1 requests), nbd1 (1 requests); name one with --device");
+    const auto one = decode_any(std::as_bytes(std::span(csv)), "nbd1");
+    ASSERT_TRUE(one.has_value()) << one.error();
+    EXPECT_EQ(one->requests.front().bytes, 1024u);
+}
+
 TEST(TraceReaders, AWrongLogOfFioIsRefusedWithItsLine) {
     EXPECT_EQ(refusal("fio version 9 iolog\n"), "line 1: no log of fio, version 2 or 3");
     EXPECT_EQ(refusal("fio version 3 iolog\nd add\n"), "line 2: no time in microseconds");
@@ -175,7 +217,7 @@ TEST(TraceReaders, ADamagedFileOfBlktraceIsRefused) {
     EXPECT_EQ(refusal(file), "damaged: an event without its magic");
     const std::string swapped("\x65\x61\x74\x07", 4);
     EXPECT_EQ(refusal(swapped + std::string(44, '\0')),
-              "a file of blktrace with another byte order");
+              "has 1 events, but none of them is a Q or a D");
 }
 
 TEST(TraceReaders, AnythingElseIsNoTrace) {

@@ -1,0 +1,224 @@
+// Events of blktrace as the kernel writes them: merged, split, queued again, lost.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <vector>
+
+#include "trace/blktrace_event.hpp"
+#include "trace/formats.hpp"
+#include "trace/readers.hpp"
+
+namespace blkscope::trace {
+namespace {
+
+constexpr uint32_t backmerge = 2;
+constexpr uint32_t requeue = 6;
+constexpr uint32_t split = 13;
+constexpr uint32_t fua = 1U << 31;
+constexpr uint32_t in_cgroup = 1U << 8;
+constexpr uint32_t writes = blktrace::write_bit;
+constexpr uint32_t reads = blktrace::read_bit;
+
+class KernelEvents {
+  public:
+    KernelEvents& add(uint32_t code, uint64_t time, uint64_t sector, uint32_t bytes,
+                      uint32_t kind = writes, uint32_t device = 8U << 20) {
+        BlktraceEvent event{};
+        event.magic = blktrace::magic;
+        event.sequence = ++sequence_;
+        event.time = time;
+        event.sector = sector;
+        event.bytes = bytes;
+        event.action = code | kind;
+        event.device = device;
+        events_.push_back(event);
+        return *this;
+    }
+    KernelEvents& lose() {
+        ++sequence_;
+        return *this;
+    }
+    [[nodiscard]] std::string file() const {
+        std::string bytes;
+        for (const BlktraceEvent& each : events_) {
+            bytes.append(reinterpret_cast<const char*>(&each), sizeof each);
+        }
+        return bytes;
+    }
+    [[nodiscard]] Result<Trace, std::string> read(std::string_view device = {}) const {
+        const std::string bytes = file();
+        return decode_any(std::as_bytes(std::span(bytes)), device);
+    }
+    [[nodiscard]] std::vector<Request> requests() const {
+        const auto trace = read();
+        EXPECT_TRUE(trace.has_value()) << trace.error();
+        return trace ? trace->requests : std::vector<Request>{};
+    }
+
+  private:
+    std::vector<BlktraceEvent> events_;
+    uint32_t sequence_ = 0;
+};
+
+using blktrace::completed;
+using blktrace::issued;
+using blktrace::queued;
+
+TEST(BlktraceReader, MergedRequestsEndTogether) {
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 8, 4096)
+                              .add(queued, 1000, 16, 4096)
+                              .add(backmerge, 1100, 16, 4096)
+                              .add(queued, 2000, 0, 4096)
+                              .add(3, 2100, 0, 4096)  // in front
+                              .add(issued, 10'000, 0, 12'288)
+                              .add(completed, 5'010'000, 0, 12'288)
+                              .requests();
+    ASSERT_EQ(requests.size(), 3u);
+    for (const Request& each : requests) {
+        EXPECT_EQ(each.started, 10'001);
+        EXPECT_EQ(each.finished, 5'010'001);
+    }
+}
+
+TEST(BlktraceReader, ASplitRequestEndsWithItsLastPart) {
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 0, 12'288, reads)
+                              .add(split, 10, 0, 12'288, reads)
+                              .add(issued, 100, 0, 4096, reads)
+                              .add(issued, 200, 8, 8192, reads)
+                              .add(completed, 900, 8, 4096, reads)
+                              .add(completed, 1000, 16, 4096, reads)
+                              .add(completed, 1500, 0, 4096, reads)
+                              .requests();
+    ASSERT_EQ(requests.size(), 1u);
+    EXPECT_EQ(requests[0].started, 101);
+    EXPECT_EQ(requests[0].finished, 1501);
+}
+
+TEST(BlktraceReader, ARequestThatIsQueuedAgainStartsLater) {
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 0, 4096)
+                              .add(issued, 100, 0, 4096)
+                              .add(requeue, 200, 0, 4096)
+                              .add(issued, 700, 0, 4096)
+                              .add(completed, 900, 0, 4096)
+                              .requests();
+    ASSERT_EQ(requests.size(), 1u);
+    EXPECT_EQ(requests[0].started, 701);
+}
+
+TEST(BlktraceReader, WhatIsNotInTheFileIsUnknownAndCounted) {
+    const auto trace = KernelEvents()
+                           .add(completed, 1, 800, 4096)  // began before
+                           .add(queued, 100, 0, 4096)
+                           .lose()
+                           .add(completed, 900, 0, 4096)
+                           .add(issued, 1000, 64, 4096)  // no Q
+                           .add(completed, 2000, 64, 4096)
+                           .add(queued, 3000, 128, 4096)
+                           .add(issued, 3100, 128, 4096)  // no C
+                           .read();
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 3u);
+    EXPECT_EQ(trace->requests[0].started, 0);
+    EXPECT_EQ(trace->requests[0].finished, 901);
+    EXPECT_EQ(trace->requests[1].entered(), 0);
+    EXPECT_EQ(trace->requests[1].started, 1001);
+    EXPECT_EQ(trace->requests[2].finished, 0);
+    const auto says = [&](std::string_view words) {
+        return std::ranges::any_of(trace->notes, [&](const std::string& note) {
+            return note.find(words) != std::string::npos;
+        });
+    };
+    EXPECT_TRUE(says("1 requests have no event Q"));
+    EXPECT_TRUE(says("1 events C are of requests that are not in the file"));
+    EXPECT_TRUE(says("1 events are missing"));
+}
+
+// Nobody can say which of the two the event C is of.
+TEST(BlktraceReader, RequestsThatCannotBeToldApartHaveNoEnd) {
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 0, 4096)
+                              .add(issued, 100, 0, 4096)
+                              .add(queued, 1000, 0, 4096)
+                              .add(issued, 1100, 0, 4096)
+                              .add(completed, 2000, 0, 4096)
+                              .requests();
+    ASSERT_EQ(requests.size(), 2u);
+    for (const Request& each : requests) EXPECT_EQ(each.finished, 0);
+}
+
+// As ext4's journal on a disk without FUA of its own: D and C of the kernel's flush are no writes.
+TEST(BlktraceReader, AWriteWithPreflushIsAFlushAndAWrite) {
+    constexpr uint32_t flush = blktrace::flush_bit;
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 64, 1024, writes | flush | fua)
+                              .add(issued, 100, 0, 0, flush)
+                              .add(completed, 400, 0, 0, flush)
+                              .add(issued, 500, 64, 1024)
+                              .add(completed, 600, 64, 1024)
+                              .add(issued, 700, 0, 0, flush)
+                              .add(completed, 800, 0, 0, flush)
+                              .add(completed, 810, 64, 0)
+                              .requests();
+    ASSERT_EQ(requests.size(), 2u);
+    EXPECT_EQ(requests[0].op, Op::flush);
+    EXPECT_EQ(requests[0].started, 101);
+    EXPECT_EQ(requests[0].finished, 401);
+    EXPECT_EQ(requests[1].op, Op::write);
+    EXPECT_EQ(requests[1].flags, flag::fua);
+    EXPECT_EQ(requests[1].bytes, 1024u);
+    EXPECT_EQ(requests[1].finished, 811);
+}
+
+TEST(BlktraceReader, AnEventOfACgroupIsAnEvent) {
+    const auto requests = KernelEvents()
+                              .add(queued | in_cgroup, 0, 0, 4096)
+                              .add(issued | in_cgroup, 100, 0, 4096)
+                              .add(completed | in_cgroup, 900, 0, 4096)
+                              .requests();
+    ASSERT_EQ(requests.size(), 1u);
+    EXPECT_EQ(requests[0].finished, 901);
+}
+
+TEST(BlktraceReader, OfSeveralDevicesOneIsNamed) {
+    const KernelEvents both = KernelEvents()
+                                  .add(queued, 0, 0, 4096)
+                                  .add(queued, 10, 0, 512, writes, 8U << 20 | 16)
+                                  .add(issued, 20, 0, 512, writes, 8U << 20 | 16);
+    const auto refused = both.read();
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error(),
+              "has several devices: 8:0 (1 events), 8:16 (2 events); name one with --device");
+    for (const char* name : {"8:16", "8,16"}) {
+        const auto one = both.read(name);
+        ASSERT_TRUE(one.has_value()) << one.error();
+        ASSERT_EQ(one->requests.size(), 1u);
+        EXPECT_EQ(one->requests[0].bytes, 512u);
+        EXPECT_EQ(one->properties.at("device"), "8:16");
+    }
+    EXPECT_FALSE(both.read("8:32").has_value());
+}
+
+TEST(BlktraceReader, TheOtherByteOrderIsRead) {
+    const std::string file = KernelEvents().add(queued, 5, 8, 4096).file();
+    std::string swapped;
+    size_t at = 0;
+    for (const size_t width : {4, 4, 8, 8, 4, 4, 4, 4, 4, 2, 2}) {
+        std::string field = file.substr(at, width);
+        std::ranges::reverse(field);
+        swapped += field;
+        at += width;
+    }
+    const auto trace = decode_any(std::as_bytes(std::span(swapped)));
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 1u);
+    EXPECT_EQ(trace->requests[0].offset, 4096u);
+    EXPECT_EQ(trace->requests[0].received, 6);
+}
+
+}  // namespace
+}  // namespace blkscope::trace

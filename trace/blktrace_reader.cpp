@@ -1,0 +1,442 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "trace/blktrace_event.hpp"
+#include "trace/byte_ranges.hpp"
+#include "trace/file.hpp"
+#include "trace/readers.hpp"
+
+namespace blkscope::trace {
+namespace {
+
+namespace kernel = blktrace;
+
+constexpr uint32_t cgroup_code = 1U << 8;  // the payload begins with the number of a control group
+constexpr uint32_t requeued = 6;
+constexpr uint32_t last_code = 17;
+constexpr uint32_t pc_bit = kernel::category(9);  // a command of the driver's own, such as SCSI's
+constexpr uint32_t nbd_major_number = 43;
+constexpr uint32_t minor_mask = 0xfffff;
+
+uint32_t plain_code(const BlktraceEvent& event) {
+    return kernel::code_of(event) & ~cgroup_code;
+}
+
+// ---- Events ----
+
+void swap_bytes(BlktraceEvent& event) {
+    const auto swap4 = [](uint32_t& field) { field = __builtin_bswap32(field); };
+    for (uint32_t* field : {&event.magic, &event.sequence, &event.bytes, &event.action, &event.pid,
+                            &event.device, &event.cpu}) {
+        swap4(*field);
+    }
+    event.time = __builtin_bswap64(event.time);
+    event.sector = __builtin_bswap64(event.sector);
+    event.error = __builtin_bswap16(event.error);
+    event.pdu_bytes = __builtin_bswap16(event.pdu_bytes);
+}
+
+// In the order of time, without those that are no step of a request.
+Result<std::vector<BlktraceEvent>, std::string> steps_in(std::span<const std::byte> file) {
+    std::vector<BlktraceEvent> events;
+    while (!file.empty()) {
+        BlktraceEvent event{};
+        if (file.size() < sizeof event) return std::string("cut off within an event of blktrace");
+        std::memcpy(&event, file.data(), sizeof event);
+        if (event.magic == kernel::magic_swapped) swap_bytes(event);
+        if (event.magic != kernel::magic) {
+            return std::string("damaged: an event without its magic");
+        }
+        file = file.subspan(sizeof event);
+        if (file.size() < event.pdu_bytes) {
+            return std::string("cut off within an event of blktrace");
+        }
+        file = file.subspan(event.pdu_bytes);
+        if (event.time >= INT64_MAX) {
+            return std::string("damaged: an event with an impossible time");
+        }
+        if (event.sector > UINT64_MAX / kernel::sector_bytes - UINT32_MAX) {
+            return std::string("damaged: an event beyond the last address");
+        }
+        if ((event.action & kernel::notify_bit) == 0) events.push_back(event);
+    }
+    std::ranges::stable_sort(events, {}, &BlktraceEvent::time);
+    return events;
+}
+
+std::string name_of_device(uint32_t device) {
+    return fmt::format("{}:{}", device >> 20, device & minor_mask);
+}
+
+bool is_step(uint32_t code) {
+    return code == kernel::queued || code == kernel::inserted || code == kernel::issued ||
+           code == kernel::completed || code == requeued;
+}
+
+// Leaves the events of one device: the named one, "8:16" or "8,16", or the only one. The reason if not.
+// An event of a partition's trace that has only the disk's number is no step of a request.
+std::string leave_one_device(std::vector<BlktraceEvent>& events, std::string_view named) {
+    std::map<uint32_t, size_t> devices;
+    for (const BlktraceEvent& event : events) {
+        if (is_step(plain_code(event))) ++devices[event.device];
+    }
+    std::string list;
+    for (const auto& [device, count] : devices) {
+        list += fmt::format("{}{} ({} events)", list.empty() ? "" : ", ", name_of_device(device),
+                            count);
+    }
+    std::string wanted(named);
+    std::ranges::replace(wanted, ',', ':');
+    if (named.empty()) {
+        if (devices.empty()) return {};
+        if (devices.size() > 1) {
+            return fmt::format("has several devices: {}; name one with --device", list);
+        }
+        wanted = name_of_device(devices.begin()->first);
+    }
+    std::erase_if(
+        events, [&](const BlktraceEvent& event) { return name_of_device(event.device) != wanted; });
+    return events.empty() ? fmt::format("has no device {}, but {}", named, list) : "";
+}
+
+// A processor numbers its events, so a gap shows those that the kernel dropped. 0 is no number.
+size_t missing_events(const std::vector<BlktraceEvent>& events) {
+    std::map<std::pair<uint32_t, uint32_t>, std::set<uint32_t>> numbers;
+    for (const BlktraceEvent& event : events) {
+        if (event.sequence > 0) numbers[{event.device, event.cpu}].insert(event.sequence);
+    }
+    size_t missing = 0;
+    for (const auto& [processor, seen] : numbers) {
+        missing += *seen.rbegin() - *seen.begin() + 1 - seen.size();
+    }
+    return missing;
+}
+
+// ---- Requests ----
+
+// The requests of one device, from the events in the order of their time.
+//
+//     Q ─▶ queued_ ─ I ─▶ inserted_ ─ D ─▶ issued_ ─ C ─▶ finished
+//                                ▲─────── R ─────┘
+//
+// The kernel merges and splits, so an event may be about the bytes of several requests, or of a part of
+// one. A request has started with the first of its bytes, and ends with the last one.
+class BlktraceRequests {
+  public:
+    void take(const BlktraceEvent& event);
+    [[nodiscard]] Trace result();
+    [[nodiscard]] bool empty() const { return requests_.empty(); }
+
+  private:
+    using Piece = ByteRanges::Piece;
+    struct Way {  // reads, writes and trims are never one request
+        ByteRanges queued;
+        ByteRanges inserted;
+        ByteRanges issued;
+    };
+
+    Way& way_of(const BlktraceEvent& event);
+    size_t add(const BlktraceEvent& event);
+    void queue(const BlktraceEvent& event);
+    void insert(const BlktraceEvent& event);
+    void issue(const BlktraceEvent& event);
+    void requeue(const BlktraceEvent& event);
+    void complete(const BlktraceEvent& event);
+    void finish(const Piece& piece, const BlktraceEvent& event);
+    void take_flush(const BlktraceEvent& event);
+    void end_without_bytes(const BlktraceEvent& event);
+    void forget_confused();
+
+    std::vector<Request> requests_;
+    std::vector<uint64_t> left_;  // bytes that have not ended, by request
+    std::array<Way, 3> ways_;
+    std::vector<size_t> flushes_;              // that have not ended
+    std::vector<size_t> settling_;             // whose last event may still come
+    std::map<uint64_t, size_t> durable_ends_;  // of writes with a flush, by place
+    bool has_queued_ = false;
+    size_t unqueued_ = 0;
+    size_t confused_ = 0;
+    size_t ends_before_ = 0;
+    size_t commands_ = 0;
+    size_t empty_ = 0;
+    size_t unknown_ = 0;
+};
+
+int64_t time_of(const BlktraceEvent& event) {
+    return static_cast<int64_t>(event.time) + 1;  // a stamp of 0 is unknown
+}
+
+ByteRange range_of(const BlktraceEvent& event) {
+    const uint64_t begin = event.sector * kernel::sector_bytes;
+    return {begin, begin + event.bytes};
+}
+
+uint16_t error_of(const BlktraceEvent& event) {
+    const auto error = static_cast<int16_t>(event.error);  // Linux writes a negative number
+    return static_cast<uint16_t>(error < 0 ? -error : error);
+}
+
+bool has(const BlktraceEvent& event, uint32_t bit) {
+    return (event.action & bit) != 0;
+}
+
+// Takes from one place, and what it lacks from the next one.
+std::vector<ByteRanges::Piece> take_from(std::initializer_list<ByteRanges*> places,
+                                         const ByteRange& wanted, std::vector<ByteRange>& lacking) {
+    std::vector<ByteRanges::Piece> taken;
+    lacking = {wanted};
+    for (ByteRanges* const place : places) {
+        for (const ByteRange& range : std::exchange(lacking, {})) {
+            const auto some = place->take(range, lacking);
+            taken.insert(taken.end(), some.begin(), some.end());
+        }
+    }
+    return taken;
+}
+
+BlktraceRequests::Way& BlktraceRequests::way_of(const BlktraceEvent& event) {
+    if (has(event, kernel::discard_bit)) return ways_[2];
+    return ways_[has(event, kernel::write_bit) ? 1 : 0];
+}
+
+size_t BlktraceRequests::add(const BlktraceEvent& event) {
+    Request request;
+    request.device = event.device & minor_mask;
+    request.client = event.pid;
+    request.worker = static_cast<uint16_t>(event.cpu);
+    request.op = has(event, kernel::write_bit) ? Op::write : Op::read;
+    if (has(event, kernel::discard_bit)) request.op = Op::trim;
+    if (has(event, kernel::fua_bit)) request.flags = flag::fua;
+    request.offset = event.sector * kernel::sector_bytes;
+    request.bytes = event.bytes;
+    requests_.push_back(request);
+    left_.push_back(event.bytes);
+    return requests_.size() - 1;
+}
+
+// A write with PREFLUSH is a flush, and then a write.
+void BlktraceRequests::queue(const BlktraceEvent& event) {
+    has_queued_ = true;
+    if (has(event, kernel::flush_bit)) {
+        const size_t flush = add(event);
+        requests_[flush].op = Op::flush;
+        requests_[flush].offset = requests_[flush].bytes = 0;
+        if (event.bytes > 0) requests_[flush].flags = 0;
+        requests_[flush].received = time_of(event);
+        flushes_.push_back(flush);
+        if (event.bytes == 0) return;
+    } else if (event.bytes == 0) {
+        ++empty_;
+        return;
+    }
+    const size_t number = add(event);
+    requests_[number].received = time_of(event);
+    way_of(event).queued.add({range_of(event), number});
+}
+
+void BlktraceRequests::insert(const BlktraceEvent& event) {
+    Way& way = way_of(event);
+    std::vector<ByteRange> lacking;
+    for (const Piece& piece : take_from({&way.queued}, range_of(event), lacking)) {
+        Request& request = requests_[piece.request];
+        if (request.queued == 0) request.queued = time_of(event);
+        way.inserted.add(piece);
+    }
+}
+
+// Bytes that are issued again were not really taken before. Bytes that nobody queued are a request
+// whose Q is not in the file.
+void BlktraceRequests::issue(const BlktraceEvent& event) {
+    Way& way = way_of(event);
+    std::vector<ByteRange> lacking;
+    for (const Piece& piece : take_from({&way.inserted, &way.queued}, range_of(event), lacking)) {
+        Request& request = requests_[piece.request];
+        if (request.started == 0) request.started = time_of(event);
+        way.issued.add(piece);
+    }
+    for (const ByteRange& range : std::exchange(lacking, {})) {
+        for (const Piece& piece : way.issued.take(range, lacking)) {
+            requests_[piece.request].started = time_of(event);
+            way.issued.add(piece);
+        }
+    }
+    for (const ByteRange& range : lacking) {
+        const size_t number = add(event);
+        requests_[number].offset = range.begin;
+        requests_[number].bytes = left_[number] = range.end - range.begin;
+        requests_[number].started = time_of(event);
+        way.issued.add({range, number});
+        ++unqueued_;
+    }
+}
+
+void BlktraceRequests::requeue(const BlktraceEvent& event) {
+    Way& way = way_of(event);
+    std::vector<ByteRange> lacking;
+    for (const Piece& piece : take_from({&way.issued}, range_of(event), lacking)) {
+        Request& request = requests_[piece.request];
+        if (left_[piece.request] == request.bytes && request.arrival() < request.started) {
+            request.started = 0;
+        }
+        way.inserted.add(piece);
+    }
+}
+
+void BlktraceRequests::complete(const BlktraceEvent& event) {
+    Way& way = way_of(event);
+    std::vector<ByteRange> lacking;
+    for (const Piece& piece :
+         take_from({&way.issued, &way.inserted, &way.queued}, range_of(event), lacking)) {
+        finish(piece, event);
+    }
+    if (!lacking.empty()) ++ends_before_;
+}
+
+void BlktraceRequests::finish(const Piece& piece, const BlktraceEvent& event) {
+    Request& request = requests_[piece.request];
+    uint64_t& left = left_[piece.request];
+    left -= std::min(left, piece.range.end - piece.range.begin);
+    if (error_of(event) != 0) request.error = error_of(event);
+    if (left > 0) return;
+    request.finished = time_of(event);
+    if (request.op == Op::write) durable_ends_[request.offset] = piece.request;
+}
+
+// The kernel's own flush is neither a read nor a write, and is for all who wait. A flush that a driver
+// or a server sees is for one.
+void BlktraceRequests::take_flush(const BlktraceEvent& event) {
+    const int64_t time = time_of(event);
+    const uint32_t code = plain_code(event);
+    const bool is_for_one = has(event, kernel::write_bit);
+    const auto stamp = code == kernel::inserted ? &Request::queued
+                       : code == kernel::issued ? &Request::started
+                                                : &Request::finished;
+    if (!has_queued_ && code == kernel::issued) {
+        const size_t flush = add(event);
+        requests_[flush].op = Op::flush;
+        requests_[flush].offset = 0;
+        flushes_.push_back(flush);
+        ++unqueued_;
+    }
+    for (const size_t number : std::vector(flushes_)) {
+        Request& request = requests_[number];
+        if (request.*stamp > 0) continue;
+        const bool ends = code == kernel::completed;
+        if (ends && !is_for_one && request.started == 0) continue;  // it came after the flush began
+        request.*stamp = time;
+        if (ends) {
+            request.error = error_of(event);
+            std::erase(flushes_, number);
+            settling_.push_back(number);
+        }
+        if (is_for_one) return;
+    }
+}
+
+// The last event of a flush, and of a write with one, has no bytes.
+void BlktraceRequests::end_without_bytes(const BlktraceEvent& event) {
+    const auto write = durable_ends_.find(event.sector * kernel::sector_bytes);
+    const bool is_flush = !settling_.empty() && event.sector == 0;
+    if (is_flush) {
+        requests_[settling_.front()].finished = time_of(event);
+        settling_.erase(settling_.begin());
+    } else if (write != durable_ends_.end()) {
+        requests_[write->second].finished = time_of(event);
+        durable_ends_.erase(write);
+    }
+}
+
+void BlktraceRequests::take(const BlktraceEvent& event) {
+    const uint32_t code = plain_code(event);
+    if (code == 0 || code > last_code) {
+        ++unknown_;
+        return;
+    }
+    if (has(event, pc_bit)) {
+        ++commands_;
+        return;
+    }
+    if (!is_step(code)) return;
+    if (code == kernel::queued) return queue(event);
+    if (event.bytes == 0) {
+        if (has(event, kernel::flush_bit) && code != requeued) return take_flush(event);
+        if (code == kernel::completed) end_without_bytes(event);
+        return;
+    }
+    if (code == kernel::inserted) return insert(event);
+    if (code == kernel::issued) return issue(event);
+    if (code == requeued) return requeue(event);
+    complete(event);
+}
+
+// Of requests for the same bytes at the same time, some of whose ends are not in the file, nobody knows
+// which of them have ended.
+void BlktraceRequests::forget_confused() {
+    std::set<size_t> confused;
+    for (const Way& way : ways_) {
+        for (const size_t number : way.issued.confused()) {
+            requests_[number].finished = 0;
+            confused.insert(number);
+        }
+        for (const ByteRanges* waiting : {&way.queued, &way.inserted}) {
+            for (const size_t number : waiting->confused()) {
+                requests_[number].started = requests_[number].finished = 0;
+                confused.insert(number);
+            }
+        }
+    }
+    confused_ = confused.size();
+}
+
+Trace BlktraceRequests::result() {
+    forget_confused();
+    Trace trace;
+    const auto note = [&](size_t count, std::string_view words) {
+        if (count > 0) trace.notes.push_back(fmt::format("{} {}", count, words));
+    };
+    note(unqueued_, "requests have no event Q: they begin with their D");
+    note(confused_,
+         "requests for the same bytes at the same time lack some of their events: their ends are "
+         "unknown");
+    note(ends_before_, "events C are of requests that are not in the file, and are left out");
+    note(commands_, "events are of commands that are no reads or writes, and are left out");
+    note(empty_, "requests without bytes are left out");
+    note(unknown_, "events are of unknown kinds, and are left out");
+    trace.requests = std::move(requests_);
+    sort_by_arrival(trace.requests);
+    return trace;
+}
+
+}  // namespace
+
+Result<Trace, std::string> from_blktrace(std::span<const std::byte> file, std::string_view device) {
+    auto events = steps_in(file);
+    if (!events) return events.error();
+    const std::string why = leave_one_device(*events, device);
+    if (!why.empty()) return why;
+    BlktraceRequests requests;
+    for (const BlktraceEvent& event : *events) requests.take(event);
+    if (requests.empty() && !events->empty()) {
+        return fmt::format("has {} events, but none of them is a Q or a D", events->size());
+    }
+    Trace trace = requests.result();
+    if (const size_t missing = missing_events(*events); missing > 0) {
+        trace.notes.push_back(fmt::format(
+            "{} events are missing: the numbers of a processor's events have gaps", missing));
+    }
+    if (events->empty()) return trace;
+    const uint32_t number = events->front().device;
+    trace.properties["device"] = number >> 20 == nbd_major_number
+                                     ? fmt::format("nbd{}", number & minor_mask)
+                                     : name_of_device(number);
+    return trace;
+}
+
+}  // namespace blkscope::trace
