@@ -106,11 +106,12 @@ std::string leave_one_device(std::vector<BlktraceEvent>& events, std::string_vie
     return events.empty() ? fmt::format("has no device {}, but {}", named, list) : "";
 }
 
-// A processor numbers its events, so a gap shows those that the kernel dropped. 0 is no number.
+// A processor numbers the events of a trace, so a gap shows those that the kernel dropped. 0 is no number.
+// The trace of a partition has events of its disk among its own.
 size_t missing_events(const std::vector<BlktraceEvent>& events) {
-    std::map<std::pair<uint32_t, uint32_t>, std::set<uint32_t>> numbers;
+    std::map<uint32_t, std::set<uint32_t>> numbers;
     for (const BlktraceEvent& event : events) {
-        if (event.sequence > 0) numbers[{event.device, event.cpu}].insert(event.sequence);
+        if (event.sequence > 0) numbers[event.cpu].insert(event.sequence);
     }
     size_t missing = 0;
     for (const auto& [processor, seen] : numbers) {
@@ -419,6 +420,8 @@ Trace BlktraceRequests::result() {
 Result<Trace, std::string> from_blktrace(std::span<const std::byte> file, std::string_view device) {
     auto events = steps_in(file);
     if (!events) return events.error();
+    // Of several traces in one file, the numbers are not to be told apart.
+    const size_t missing = device.empty() ? missing_events(*events) : 0;
     const std::string why = leave_one_device(*events, device);
     if (!why.empty()) return why;
     BlktraceRequests requests;
@@ -427,7 +430,7 @@ Result<Trace, std::string> from_blktrace(std::span<const std::byte> file, std::s
         return fmt::format("has {} events, but none of them is a Q or a D", events->size());
     }
     Trace trace = requests.result();
-    if (const size_t missing = missing_events(*events); missing > 0) {
+    if (missing > 0) {
         trace.notes.push_back(fmt::format(
             "{} events are missing: the numbers of a processor's events have gaps", missing));
     }

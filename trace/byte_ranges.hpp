@@ -12,6 +12,8 @@
 // Errors:    none.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <set>
