@@ -152,7 +152,6 @@ EXPORT int devstat_getdevs(kvm_t* kd, struct statinfo* stats) {
     if (!is_this_machine(kd)) return refuse_kvm();
     if (stats->dinfo == nullptr) return fail("devstat_getdevs: stats->dinfo was NULL");
     devinfo& info = *stats->dinfo;
-    stats->snap_time = uptime();
     int room = info.numdevs;
     if (info.mem_ptr == nullptr) {
         room = devstat_getnumdevs(nullptr);
@@ -161,6 +160,8 @@ EXPORT int devstat_getdevs(kvm_t* kd, struct statinfo* stats) {
     }
     const long before = info.generation;
     if (fetch_into(info, room) != 0) return -1;
+    // After the fetch: a slow one would otherwise count in one interval and be timed in the next.
+    stats->snap_time = uptime();
     std::memcpy(&info.generation, info.mem_ptr, sizeof info.generation);
     info.devices = reinterpret_cast<Devstat*>(info.mem_ptr + sizeof(long));
     return info.generation == before ? 0 : 1;

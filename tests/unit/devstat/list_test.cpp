@@ -201,6 +201,24 @@ TEST_F(DevstatList, LeavesOutEntriesOfAnotherVersionAndTells) {
     EXPECT_EQ(devstat_checkversion(nullptr), 0);
 }
 
+std::atomic<hrtime_t> fetched{0};
+
+// The counters are of the fetch, and so is the time by which a rate is divided.
+TEST_F(DevstatList, SnapTimeIsNotBeforeTheCounters) {
+    kstat_t* const last =
+        kstat_create("devstat", 9, "new9", "devstat", KSTAT_TYPE_RAW, sizeof(devstat::Record), 0);
+    static_cast<devstat::Record*>(last->ks_data)->version = 7;
+    last->ks_update = [](kstat_t*, int) {
+        fetched = gethrtime();
+        return 0;
+    };
+    kstat_install(last);
+    EXPECT_GE(get(), 0);
+    kstat_delete(last);
+    ASSERT_GT(fetched, 0);
+    EXPECT_GE(static_cast<hrtime_t>(stats_.snap_time * 1e9L) + 1, fetched);
+}
+
 TEST_F(DevstatList, NeedsADinfo) {
     stats_.dinfo = nullptr;
     EXPECT_EQ(get(), -1);
