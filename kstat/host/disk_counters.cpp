@@ -8,7 +8,9 @@
 namespace blkscope::kstat::host {
 namespace {
 
-constexpr uint64_t wrap_ms = 1ULL << 32;
+constexpr uint64_t wrap = 1ULL << 32;
+// A sum over processors may look a little smaller than before, because it grows during the read.
+constexpr uint64_t race_ms = 1000;
 constexpr hrtime_t ns_per_ms = 1'000'000;
 
 bool is_digit(char c) {
@@ -26,6 +28,24 @@ void spread_four(std::array<uint64_t, counters_max>& counters) {
     counters[sectors_read] = counters[1];
     counters[reads_merged] = 0;
     counters[read_ms] = 0;
+}
+
+bool is_time(size_t counter) {
+    switch (counter) {
+        case read_ms:
+        case write_ms:
+        case busy_ms:
+        case queue_ms:
+        case discard_ms:
+        case flush_ms:
+            return true;
+        default:
+            return false;
+    }
+}
+
+bool is_wrap(uint64_t before, uint64_t now) {
+    return before < wrap && now < before && before - now > wrap / 2;
 }
 
 }  // namespace
@@ -52,29 +72,47 @@ std::optional<DiskLine> parse_disk_line(std::string_view text) {
     return line;
 }
 
-// A sum over processors may look a little smaller than before, because it grows during the read.
-uint64_t Widened::ms(uint64_t now) {
-    if (now < last_ && last_ - now > wrap_ms / 2) {
-        wraps_ms_ += wrap_ms;
-        last_ = now;
+// A counter that begins anew falls by less than half of 32 bits, or from beyond 32 bits. If one did,
+// a fall of the others was no wrap either.
+bool DiskHistory::widen(DiskLine& line) {
+    for (size_t i = 0; i < counters_max; ++i) {
+        const uint64_t now = line.counters[i];
+        if (i == in_flight || now >= last_[i] || is_wrap(last_[i], now)) continue;
+        if (last_[i] - now <= (is_time(i) ? race_ms : 0)) continue;
+        last_ = line.counters;
+        wraps_ = {};
+        return false;
     }
-    last_ = std::max(now, last_);
-    return wraps_ms_ + last_;
+    for (size_t i = 0; i < counters_max; ++i) {
+        if (i == in_flight) continue;
+        uint64_t& now = line.counters[i];
+        if (is_wrap(last_[i], now)) {
+            wraps_[i] += wrap;
+        } else {
+            now = std::max(now, last_[i]);
+        }
+        last_[i] = now;
+        now += wraps_[i];
+    }
+    return true;
 }
 
-kstat_io_t to_io(const DiskLine& line, uint64_t wide_busy_ms, uint64_t wide_queue_ms,
-                 hrtime_t taken) {
+kstat_io_t to_io(const DiskLine& line, hrtime_t taken) {
     const auto& counters = line.counters;
     kstat_io_t io{};
     io.nread = counters[sectors_read] * sector_size;
     io.nwritten = counters[sectors_written] * sector_size;
     io.reads = static_cast<uint_t>(counters[reads]);
     io.writes = static_cast<uint_t>(counters[writes]);
-    io.rtime = static_cast<hrtime_t>(wide_busy_ms) * ns_per_ms;
-    io.rlentime = static_cast<hrtime_t>(wide_queue_ms) * ns_per_ms;
+    io.rtime = static_cast<hrtime_t>(counters[busy_ms]) * ns_per_ms;
+    // queue_ms has discards and flushes, too, whose numbers are not in `reads` and `writes`.
+    const uint64_t stays_ms = counters[read_ms] + counters[write_ms];
+    io.rlentime = static_cast<hrtime_t>(stays_ms) * ns_per_ms;
     io.wlastupdate = taken;  // Solaris' vmstat takes this moment as its clock
     io.rlastupdate = taken;
-    io.rcnt = static_cast<uint_t>(counters[in_flight]);
+    // Some kernels before 5.0 have shown -1.
+    constexpr uint64_t negative = std::numeric_limits<int>::max();
+    io.rcnt = counters[in_flight] > negative ? 0 : static_cast<uint_t>(counters[in_flight]);
     return io;
 }
 

@@ -52,19 +52,21 @@ struct DiskLine {
 /// Nothing: not a line of that file.
 std::optional<DiskLine> parse_disk_line(std::string_view line);
 
-/// Widens the kernel's 32 bits of milliseconds, which wrap after 49 days, to a kstat's width.
-class Widened {
+/// The counters of one disk over many looks. The milliseconds have 32 bits, and wrap after 49 days
+/// of one request. Kernels of 32 bits count all else in 32 bits, too. Here nothing wraps.
+class DiskHistory {
   public:
-    uint64_t ms(uint64_t now);
+    /// Takes the next look, and widens the line's counters. False if they began anew: the line is of
+    /// another disk, or of a disk that was plugged in again.
+    bool widen(DiskLine& line);
 
   private:
-    uint64_t last_ = 0;
-    uint64_t wraps_ms_ = 0;
+    std::array<uint64_t, counters_max> last_{};   // as the kernel showed them
+    std::array<uint64_t, counters_max> wraps_{};  // what the wraps are worth
 };
 
-/// `taken` is the time at which the line was read.
-kstat_io_t to_io(const DiskLine& line, uint64_t wide_busy_ms, uint64_t wide_queue_ms,
-                 hrtime_t taken);
+/// Of a widened line. `taken` is the time at which the line was read.
+kstat_io_t to_io(const DiskLine& line, hrtime_t taken);
 
 /// The number in a disk's name. For sd, hd, vd and xvd, the letters behind are the number (a is 0).
 /// For other names, the first digits are the number.

@@ -41,7 +41,9 @@ void Disks::list(std::vector<Entry>& entries) {
         if (!device.is_partition) last_disk = line.name;
         if (is_shown(device, line)) add(entries, device, line);
     }
-    std::erase_if(memories_, [&](const auto& memory) { return !present.contains(memory.first); });
+    const auto is_gone = [&](const auto& kept) { return !present.contains(kept.first); };
+    std::erase_if(memories_, is_gone);
+    std::erase_if(histories_, is_gone);
     present_ = std::move(present);
     last_look_ = gethrtime();
 }
@@ -61,11 +63,18 @@ bool Disks::is_shown(const Device& device, const DiskLine& line) const {
     return to_number(trimmed(size)) != 0U;
 }
 
+// Kernels before 5.15 have no number of the disk. Counters that begin anew show another disk, too.
+std::string Disks::identity(const Device& device, const DiskLine& line) const {
+    const std::string sequence = files_.read(in_sys(device.whole_disk) + "/diskseq");
+    const auto history = histories_.find(line.name);
+    const uint64_t restarts = history != histories_.end() ? history->second.restarts : 0;
+    return std::string(trimmed(sequence)) + "." + std::to_string(restarts);
+}
+
 // A device keeps its crtime as long as the device exists. 0: the device may be as old as the
 // machine's clock.
 Disks::Memory& Disks::remember(const Device& device, const DiskLine& line) {
-    const std::string sequence =
-        std::string(trimmed(files_.read(in_sys(device.whole_disk) + "/diskseq")));
+    const std::string sequence = identity(device, line);
     const auto known = memories_.find(line.name);
     const bool is_same = known != memories_.end() && known->second.sequence == sequence;
     if (is_same) return known->second;
@@ -85,25 +94,40 @@ void Disks::add(std::vector<Entry>& entries, const Device& device, const DiskLin
     io.ks_crtime = memory.crtime;
     io.ks_ndata = 1;
     io.ks_data_size = sizeof(kstat_io_t);
-    entries.push_back({io, [this, name = line.name] { return read_io(name); }, memory.sequence});
+    // Nothing, if the device was removed or its counters have begun anew.
+    const auto reader = [this, name = line.name,
+                         began = histories_[line.name].restarts](auto read) {
+        return [=, this]() -> std::optional<Data> {
+            const DiskLine* const now = find(name);
+            if (now == nullptr || histories_[name].restarts != began) return std::nullopt;
+            return (this->*read)(*now);
+        };
+    };
+    entries.push_back({io, reader(&Disks::read_io), memory.sequence});
     kstat_t more = header("linux", unit, device.kstat_name + ",linux", "misc", KSTAT_TYPE_NAMED);
     more.ks_crtime = memory.crtime;
     more.ks_flags = KSTAT_FLAG_VIRTUAL | KSTAT_FLAG_VAR_SIZE | KSTAT_FLAG_LONGSTRINGS;
-    entries.push_back(
-        {more, [this, name = line.name] { return read_details(name); }, memory.sequence});
+    entries.push_back({more, reader(&Disks::read_details), memory.sequence});
 }
 
 // The lines in the file's order: a partition follows its disk.
 const std::vector<DiskLine>& Disks::lines() {
-    return lines_.get(files_.sweep(), [this] {
-        std::vector<DiskLine> lines;
-        const std::string kept = files_.read_again("/proc/diskstats");
-        std::string_view text = kept;
-        while (const auto whole_line = take_line(text)) {
-            if (const auto line = parse_disk_line(*whole_line)) lines.push_back(*line);
-        }
-        return lines;
-    });
+    return lines_.get(files_.sweep(), [this] { return look(); });
+}
+
+std::vector<DiskLine> Disks::look() {
+    std::vector<DiskLine> lines;
+    std::set<std::string> seen;
+    const std::string kept = files_.read_again("/proc/diskstats");
+    std::string_view text = kept;
+    while (const auto whole_line = take_line(text)) {
+        auto line = parse_disk_line(*whole_line);
+        if (!line || !seen.insert(line->name).second) continue;
+        History& history = histories_[line->name];
+        if (!history.counters.widen(*line)) ++history.restarts;
+        lines.push_back(std::move(*line));
+    }
+    return lines;
 }
 
 // Null: the device was removed. The pointer is valid until the next call, which may read the file
@@ -114,26 +138,19 @@ const DiskLine* Disks::find(const std::string& name) {
     return at != all.end() ? &*at : nullptr;
 }
 
-std::optional<Data> Disks::read_io(const std::string& name) {
-    const DiskLine* const line = find(name);
-    const auto memory = memories_.find(name);
-    if (line == nullptr || memory == memories_.end()) return std::nullopt;
-    const uint64_t busy = memory->second.busy.ms(line->counters[busy_ms]);
-    const uint64_t queue = memory->second.queue.ms(line->counters[queue_ms]);
-    return raw(to_io(*line, busy, queue, lines_.taken()), lines_.taken(), 1);
+std::optional<Data> Disks::read_io(const DiskLine& line) {
+    return raw(to_io(line, lines_.taken()), lines_.taken(), 1);
 }
 
-std::optional<Data> Disks::read_details(const std::string& name) {
-    const DiskLine* const line = find(name);
-    if (line == nullptr) return std::nullopt;
+std::optional<Data> Disks::read_details(const DiskLine& line) {
     Records records;
     const auto add = [&](const char* record, Counter counter, uint64_t unit) {
-        records.add(record, KSTAT_DATA_UINT64, line->counters[counter] * unit);
+        records.add(record, KSTAT_DATA_UINT64, line.counters[counter] * unit);
     };
-    records.add_string("device", line->name);
-    records.add("major", KSTAT_DATA_UINT32, line->major);
-    records.add("minor", KSTAT_DATA_UINT32, line->minor);
-    records.add("counters", KSTAT_DATA_UINT32, line->count);
+    records.add_string("device", line.name);
+    records.add("major", KSTAT_DATA_UINT32, line.major);
+    records.add("minor", KSTAT_DATA_UINT32, line.minor);
+    records.add("counters", KSTAT_DATA_UINT32, line.count);
     records.add_string("not_counted", "wtime wlentime wcnt");
     add("reads_merged", reads_merged, 1);
     add("read_ns", read_ms, 1'000'000);
@@ -145,6 +162,7 @@ std::optional<Data> Disks::read_details(const std::string& name) {
     add("discard_ns", discard_ms, 1'000'000);
     add("flushes", flushes, 1);
     add("flush_ns", flush_ms, 1'000'000);
+    add("queue_ns", queue_ms, 1'000'000);
     return records.finish(lines_.taken());
 }
 

@@ -33,23 +33,30 @@ class Disks {
         bool is_partition;
     };
     struct Memory {
-        Widened busy, queue;
         hrtime_t crtime = 0;
         std::string sequence;  // the kernel's number of the disk, never used again
+    };
+
+    struct History {
+        DiskHistory counters;
+        uint64_t restarts = 0;
     };
 
     Device place(const DiskLine& line, const std::string& last_disk) const;
     bool is_shown(const Device& device, const DiskLine& line) const;
     Memory& remember(const Device& device, const DiskLine& line);
     void add(std::vector<Entry>& entries, const Device& device, const DiskLine& line);
-    std::optional<Data> read_io(const std::string& name);
-    std::optional<Data> read_details(const std::string& name);
+    std::string identity(const Device& device, const DiskLine& line) const;
+    std::vector<DiskLine> look();
+    std::optional<Data> read_io(const DiskLine& line);
+    std::optional<Data> read_details(const DiskLine& line);
     const std::vector<DiskLine>& lines();
     const DiskLine* find(const std::string& name);
 
     Files& files_;
     Fresh<std::vector<DiskLine>> lines_;
     std::map<std::string, Memory> memories_;
+    std::map<std::string, History> histories_;
     std::set<std::string> present_;  // at the last look
     hrtime_t last_look_ = 0;         // 0: no look yet
 };

@@ -32,7 +32,7 @@ TEST_F(HostDisks, OperationsAndBytesAreLinuxsOwn) {
     EXPECT_EQ(io.nwritten, 4000u * 512);
     EXPECT_EQ(io.rcnt, 3u);
     EXPECT_EQ(io.rtime, 946'000'000);
-    EXPECT_EQ(io.rlentime, 7'703'000'000);
+    EXPECT_EQ(io.rlentime, 7'300'000'000);
     EXPECT_EQ(io.rlastupdate, data->snaptime);
 }
 
@@ -94,12 +94,88 @@ TEST_F(HostDisks, LinesThatAreNoneAreSkipped) {
     }
 }
 
-TEST_F(HostDisks, ThirtyTwoBitsOfMillisecondsAreWidened) {
-    Widened widened;
-    EXPECT_EQ(widened.ms(4'294'967'000), 4'294'967'000u);
-    EXPECT_EQ(widened.ms(100), 4'294'967'296u + 100);
-    EXPECT_EQ(widened.ms(90), 4'294'967'296u + 100);  // not a wrap: the kernel's sum was not ready
-    EXPECT_EQ(widened.ms(101), 4'294'967'296u + 101);
+// 49 days of milliseconds; the line of a kernel of 64 bits.
+std::string line_with(uint64_t ms) {
+    const std::string time = " " + std::to_string(ms);
+    return "254 0 vda 1000 0 8000" + time + " 1000 0 8000" + time + " 0" + time + time +
+           " 10 0 80" + time + " 10" + time + "\n";
+}
+
+TEST_F(HostDisks, NoTimeGoesBackWhenTheKernelsWraps) {
+    write("/proc/diskstats", line_with(4'294'967'000));
+    Host host(root);
+    const auto details = find(host, "linux:0:vda,linux");
+    const auto io = find(host, "linux:0:vda");
+    ASSERT_TRUE(details && io);
+    ASSERT_TRUE(host.read(details->ks_kid) && host.read(io->ks_kid));
+    write("/proc/diskstats", line_with(100));
+    const auto more = host.read(details->ks_kid);
+    const auto data = host.read(io->ks_kid);
+    ASSERT_TRUE(more && data);
+    constexpr uint64_t ns = (4'294'967'296 + 100) * 1'000'000;
+    for (const char* name : {"read_ns", "write_ns", "discard_ns", "flush_ns", "queue_ns"}) {
+        EXPECT_EQ(number(*more, name), ns) << name;
+    }
+    EXPECT_EQ(as<kstat_io_t>(*data).rtime, static_cast<hrtime_t>(ns));
+    EXPECT_EQ(as<kstat_io_t>(*data).rlentime, static_cast<hrtime_t>(2 * ns));
+}
+
+DiskLine widened(DiskHistory& history, const std::string& counters) {
+    auto line = parse_disk_line("8 0 sda " + counters);
+    EXPECT_TRUE(line && history.widen(*line)) << counters;
+    return line.value_or(DiskLine{});
+}
+
+TEST_F(HostDisks, SectorsOfA32BitKernelAreWidened) {
+    DiskHistory history;
+    widened(history, "5 0 4294967290 1 0 0 0 0 0 1 1");
+    const DiskLine line = widened(history, "6 0 10 2 0 0 0 0 0 2 2");
+    EXPECT_EQ(line.counters[sectors_read], 4'294'967'296u + 10);
+    EXPECT_EQ(line.counters[reads], 6u);
+}
+
+TEST_F(HostDisks, ATimeThatFallsByARaceStaysAsItWas) {
+    DiskHistory history;
+    widened(history, "5 0 40 100 0 0 0 0 0 100 100");
+    EXPECT_EQ(widened(history, "5 0 40 90 0 0 0 0 0 100 90").counters[read_ms], 100u);
+    EXPECT_EQ(widened(history, "5 0 40 101 0 0 0 0 0 101 101").counters[read_ms], 101u);
+}
+
+// A kernel before 5.15 has no /sys/block/DISK/diskseq.
+TEST_F(HostDisks, ADiskWhoseCountersBeginAnewIsAnotherKstat) {
+    remove("/sys/block/vda/diskseq");
+    write("/proc/diskstats", line_with(4'000'000'000));
+    Host host(root);
+    const auto first = find(host, "linux:0:vda");
+    ASSERT_TRUE(first && host.read(first->ks_kid));
+    write("/proc/diskstats", "254 0 vda 2 0 16 0 0 0 0 0 0 0 0\n");
+    EXPECT_FALSE(host.read(first->ks_kid));
+    const auto second = find(host, "linux:0:vda");
+    ASSERT_TRUE(second);
+    EXPECT_GT(second->ks_kid, first->ks_kid);
+    EXPECT_GT(second->ks_crtime, 0);
+    const auto data = host.read(second->ks_kid);
+    ASSERT_TRUE(data);
+    EXPECT_EQ(as<kstat_io_t>(*data).reads, 2u);
+    EXPECT_EQ(as<kstat_io_t>(*data).rlentime, 0);
+}
+
+// sysstat 12.6, rd_stats.c: the times of reads and writes by their number.
+TEST_F(HostDisks, DiscardsAndFlushesAreInNoReadsTime) {
+    write("/proc/diskstats", "254 0 vda 0 0 0 0 100 0 800 100 0 900 1600 7 0 56 500 100 1000\n");
+    Host host(root);
+    const auto data = look("linux:0:vda");
+    const auto details = look("linux:0:vda,linux");
+    ASSERT_TRUE(data && details);
+    EXPECT_EQ(as<kstat_io_t>(*data).rlentime, 100'000'000);
+    EXPECT_EQ(number(*details, "queue_ns"), 1'600'000'000u);
+}
+
+TEST_F(HostDisks, ANegativeNumberInFlightIsNone) {
+    write("/proc/diskstats", "254 0 vda 1 0 8 1 0 0 0 0 4294967295 1 1\n");
+    const auto data = look("linux:0:vda");
+    ASSERT_TRUE(data);
+    EXPECT_EQ(as<kstat_io_t>(*data).rcnt, 0u);
 }
 
 TEST_F(HostDisks, AUnitIsTheDisksNumberInItsName) {
@@ -128,7 +204,9 @@ TEST_F(HostDisks, ADiskThatAppearsIsYoungerThanTheLastLook) {
     ASSERT_TRUE(old);
     EXPECT_EQ(old->ks_crtime, 0);
     write("/sys/block/sdc/size", "8");
-    write("/proc/diskstats", "8 32 sdc 1 0 8 0 0 0 0 0 0 0 0\n254 0 vda 1 0 8 0 0 0 0 0 0 0 0\n");
+    write("/proc/diskstats",
+          "8 32 sdc 1 0 8 0 0 0 0 0 0 0 0\n"
+          "254 0 vda 1001 24 8008 3101 500 41 4000 4200 3 947 7704 64 3 4825 258 50 64\n");
     ASSERT_TRUE(eventually([&] { return find(host, "linux:2:sdc").has_value(); }));
     const auto fresh = find(host, "linux:2:sdc");
     EXPECT_GE(fresh->ks_crtime, before);
