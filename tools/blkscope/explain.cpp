@@ -235,6 +235,14 @@ std::string explanation_text(const Explanation& what) {
                               all > 0 ? most.ns / all * 100 : 0, most.name, most.advice);
 }
 
+// The kernel's milliseconds have 32 bits each, so a sum of two may have gone back by 2^32 or 2^33.
+std::optional<DiskTime> since(const std::optional<DiskTime>& before, std::optional<DiskTime> now) {
+    if (!before || !now || now->requests < before->requests) return {};
+    now->requests -= before->requests;
+    now->ms = static_cast<uint32_t>(now->ms - before->ms);
+    return now;
+}
+
 void choose(std::vector<iostat::Device>& devices, const std::string& name) {
     if (name.empty() && devices.size() > 1) {
         throw std::runtime_error("explain: there are several devices; name one of 'blkscope list'");
@@ -288,11 +296,7 @@ void explain(const ExplainCommand& command) {
     std::vector<iostat::Device> now{chosen};
     now.front().histograms.clear();
     histograms.read_into(now);
-    what.disk = read_disk(disk);
-    if (what.disk && disk_before) {
-        what.disk->requests -= disk_before->requests;
-        what.disk->ms -= disk_before->ms;
-    }
+    what.disk = since(disk_before, read_disk(disk));
     what.interval_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
     what.under_way = under_way(reader, chosen);

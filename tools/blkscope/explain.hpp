@@ -42,6 +42,10 @@ struct DiskTime {
     uint64_t ms = 0;  // of all these requests together
 };
 
+/// The disk's figures between two looks. Nothing if a look is missing, or the disk is another one.
+[[nodiscard]] std::optional<DiskTime> since(const std::optional<DiskTime>& before,
+                                            std::optional<DiskTime> now);
+
 /// The state of another server at the end of the interval, in the word of its kstat.
 struct UpstreamState {
     std::string word;

@@ -157,5 +157,20 @@ TEST(Explain, OfDevicesOfOneNameNoneIsTakenAtRandom) {
               "explain: there are several devices 'nbd0': name nbd0@12 or nbd0@34");
 }
 
+TEST(Explain, ADisksTimeGoesOnWhereTheKernelsWraps) {
+    const DiskTime before{.name = "vda", .requests = 10, .ms = 4'294'967'290 + 100};
+    const auto time = since(before, DiskTime{.name = "vda", .requests = 30, .ms = 14 + 120});
+    ASSERT_TRUE(time);
+    EXPECT_EQ(time->requests, 20u);
+    EXPECT_EQ(time->ms, 40u);
+}
+
+TEST(Explain, ADiskThatWasReplacedHasNoFigures) {
+    const DiskTime before{.name = "vda", .requests = 10, .ms = 100};
+    EXPECT_FALSE(since(before, DiskTime{.name = "vda", .requests = 3, .ms = 5}));
+    EXPECT_FALSE(since(before, std::nullopt));
+    EXPECT_FALSE(since(std::nullopt, before));
+}
+
 }  // namespace
 }  // namespace blkscope
