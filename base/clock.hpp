@@ -8,7 +8,8 @@
 // The scale is measured once per process and frozen. Cumulative times therefore never decrease. All
 // numbers of one kstat use one scale, so their ratios are exact. The scale drifts from
 // CLOCK_MONOTONIC by the error of the measurement, a few parts per million. The kernel's slewing of
-// its own clock adds to the drift.
+// its own clock adds to the drift, and a resume or a migration may set the counter anew. So
+// correct_clock() compares the two and moves the origin. The scale stays.
 //
 // The counter on x86 is the TSC. The processor must call the TSC invariant, and the kernel must
 // keep time by the TSC. The counter on arm64 is cntvct_el0.
@@ -37,10 +38,10 @@ inline constexpr hrtime_t ns_per_s = 1'000'000'000;
 namespace detail {
 
 struct HotClock {
-    /// True once the counter is calibrated and is the clock. The fields are frozen from then on.
+    /// True once the counter is calibrated and is the clock. The multiplier is frozen from then on.
     std::atomic<bool> counting{false};
-    uint64_t origin = 0;      // the counter's value at tick 0
-    uint64_t multiplier = 0;  // nanoseconds per tick, times 2^40
+    std::atomic<uint64_t> origin{0};  // the counter's value at tick 0
+    uint64_t multiplier = 0;          // nanoseconds per tick, times 2^40
 };
 
 extern HotClock hot_clock;
@@ -76,12 +77,22 @@ inline hrtime_t monotonic_ns() {
 /// A program calls this before its first kstat: earlier ticks have another length.
 void calibrate_clock();
 
+/// Sets the counter's clock to CLOCK_MONOTONIC if the two differ. A difference that no drift explains
+/// is a step of the counter, and is logged. Takes about 200 ns; does nothing without calibrate_clock().
+///
+/// The clock may go back. Whoever needs order keeps the latest moment, as a device does.
+void correct_clock();
+
+/// Steps of the counter that correct_clock() has found in this process.
+[[nodiscard]] uint64_t clock_steps();
+
 /// Ticks now, for a kstat_io_t with one writer. The processor may read the counter before earlier
 /// instructions finish. Callers that pass a kstat_io_t between threads under a lock need
 /// gethrtime_unscaled(), which waits for those instructions.
 inline hrtime_t now_unscaled() {
     if (detail::hot_clock.counting.load(std::memory_order_acquire)) [[likely]] {
-        return static_cast<hrtime_t>(detail::read_counter() - detail::hot_clock.origin);
+        return static_cast<hrtime_t>(detail::read_counter() -
+                                     detail::hot_clock.origin.load(std::memory_order_relaxed));
     }
     return monotonic_ns();
 }

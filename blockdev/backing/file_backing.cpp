@@ -157,7 +157,7 @@ std::optional<int32_t> FileBacking::write_cached(Buf& buf) {
         const auto locked = mapped.lock(at, from.size());
         moved = static_cast<int32_t>(kernel_.pwrite(is_.fd, from, at));
     }
-    const int64_t ns = to_ns(kernel_.now() - began);
+    const int64_t ns = to_ns(std::max<hrtime_t>(kernel_.now() - began, 0));
     if (moved == static_cast<int32_t>(from.size())) choice_->took(method, at, from.size(), ns);
     if (method == Method::map) learn_copy(at, from.size(), ns);
     return moved;

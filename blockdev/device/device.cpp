@@ -49,6 +49,9 @@ bool tells_loss(const Buf& buf, uint64_t losses, uint64_t& device_was_told) {
     return true;
 }
 
+// Processors' counters agree to much better than a thousandth of trusted_pause_ns, which is 100 us.
+constexpr uint64_t skews_per_pause = 1000;
+
 // A table that could not be read changes nothing.
 void take(TableLook look, TableWatch& watch, Accounting& accounting) {
     if (auto partitions = watch.take(std::move(look))) {
@@ -65,6 +68,7 @@ Device::Device(Ring& ring, std::unique_ptr<Backing> backing,
       subject_(subject_of(*backing, instance_, options, ring.kernel())),
       queue_(options.queue_depth, options.order),
       table_(subject_),
+      trusted_pause_(static_cast<uint64_t>(kernel_ticks(ring.kernel(), trusted_pause_ns))),
       accounting_(std::make_unique<Accounting>(subject_)),
       pacing_(std::make_unique<Pacing>(ring.kernel(), options.queue_depth, options.behaviour.seed,
                                        options.behaviour.busy_wait)),
@@ -94,10 +98,18 @@ std::unique_ptr<Lane> Device::open_lane(Ring& ring) {
 }
 
 // Another processor's clock may be a few ticks behind. Stamps of one device must never run
-// backwards.
+// backwards. A counter that a resume has moved is found here, before a stamp is taken from it: one
+// that jumped ahead would make planned ends come too late, and one behind would stop the device.
 hrtime_t Device::read_clock(const Lane& lane) {
-    latest_ = std::max(latest_, lane.ring_.now());
-    return latest_;
+    hrtime_t now = lane.ring_.now();
+    const uint64_t since = static_cast<uint64_t>(now) - static_cast<uint64_t>(latest_);
+    if (since > trusted_pause_) [[unlikely]] {
+        const uint64_t behind = uint64_t{0} - since;
+        if (behind <= trusted_pause_ / skews_per_pause) return latest_;
+        lane.ring_.kernel().correct_clock();
+        now = std::max(latest_, lane.ring_.now());
+    }
+    return latest_ = now;
 }
 
 // ---- A request starts ----

@@ -136,11 +136,12 @@ class Device final : public Controls {
     Lock lock_;
     DeviceQueue queue_;
     TableWatch table_;
-    int sync_error_ = 0;        // sticky; 0 for none
-    bool synced_ = false;       // a sync has succeeded since
-    uint64_t losses_seen_ = 0;  // of Backing::losses(), the last that any caller was told
-    bool powered_ = true;       // without power no model, limit or fault concerns a request
-    hrtime_t latest_ = 0;       // the latest clock reading
+    int sync_error_ = 0;            // sticky; 0 for none
+    bool synced_ = false;           // a sync has succeeded since
+    uint64_t losses_seen_ = 0;      // of Backing::losses(), the last that any caller was told
+    bool powered_ = true;           // without power no model, limit or fault concerns a request
+    hrtime_t latest_ = 0;           // the latest clock reading
+    const uint64_t trusted_pause_;  // ticks of trusted_pause_ns
     uint32_t lanes_ = 0;
     std::unique_ptr<Accounting> accounting_;
     std::unique_ptr<Pacing> pacing_;

@@ -63,7 +63,9 @@ bool IdleWait::spin(Uring& uring, hrtime_t since, hrtime_t until) {
 }
 
 void IdleWait::spin_until(Uring& uring, hrtime_t moment) {
-    while (!uring.ready() && uring.kernel().now() < moment) {
+    const hrtime_t since = uring.kernel().now();
+    const auto lasts = [&](hrtime_t now) { return since <= now && now < moment; };
+    while (!uring.ready() && lasts(uring.kernel().now())) {
         sched_yield();
         uring.take_held_back();
     }

@@ -35,7 +35,8 @@ class IdleWait {
     /// worker's turns.
     int wait(Uring& uring, uint64_t turn, hrtime_t until = Alarm::never);
 
-    /// Spins until an operation has completed, or until `moment`. For the end of a wait.
+    /// Spins until an operation has completed, until `moment`, or until the clock goes back. For the
+    /// end of a wait.
     static void spin_until(Uring& uring, hrtime_t moment);
 
   private:

@@ -99,6 +99,8 @@ class Kernel {
     // ---- The clock ----
 
     [[nodiscard]] virtual hrtime_t now() = 0;
+    /// Puts right a clock that a resume or a migration has moved. Afterwards now() may be earlier.
+    virtual void correct_clock() {}
     /// Whether a tick is a nanosecond. Else the ticks are those of base/clock.hpp.
     bool ticks_are_ns = false;
 
@@ -115,6 +117,9 @@ inline hrtime_t kernel_ns(const Kernel& kernel, hrtime_t ticks) {
 inline hrtime_t kernel_ticks(const Kernel& kernel, hrtime_t ns) {
     return kernel.ticks_are_ns ? ns : to_ticks(ns);
 }
+
+/// A clock that moves further between two looks, or goes back, is corrected before it is used.
+inline constexpr hrtime_t trusted_pause_ns = 100'000'000;
 
 /// The kernel that this process runs on.
 Kernel& linux_kernel();

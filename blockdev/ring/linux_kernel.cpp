@@ -124,6 +124,7 @@ class LinuxKernel final : public Kernel {
     }
 
     hrtime_t now() override { return now_unscaled(); }
+    void correct_clock() override { blkscope::correct_clock(); }
 };
 
 int LinuxKernel::set_up(unsigned entries, io_uring& ring) {

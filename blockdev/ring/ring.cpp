@@ -5,11 +5,24 @@
 #include "base/clock.hpp"
 
 namespace blkscope {
+namespace {
+
+// A worker that never sleeps looks at its clock once in so many turns.
+constexpr uint64_t turns_per_look = 64;
+
+// The clock is calibrated before the first device on a ring reads it.
+uint64_t calibrated_pause(const Kernel& kernel) {
+    calibrate_clock();
+    return static_cast<uint64_t>(kernel_ticks(kernel, trusted_pause_ns));
+}
+
+}  // namespace
 
 Ring::Ring(unsigned entries, bool busy_wait, Kernel& kernel)
-    : posted_(kernel), uring_(kernel, entries), idle_wait_(busy_wait) {
-    calibrate_clock();  // before the first device on this ring reads the clock
-}
+    : posted_(kernel),
+      uring_(kernel, entries),
+      idle_wait_(busy_wait),
+      trusted_pause_(calibrated_pause(kernel)) {}
 
 Ring::~Ring() {
     assert(locked_ == nullptr);
@@ -78,6 +91,7 @@ void Ring::wait(bool sleep) {
 
 // Before a precise alarm the worker spins, because waking takes too long to be exact.
 void Ring::wait_for_alarm() {
+    check_clock();
     const Alarms::Next next = alarms_.next();
     const bool spins = next.precise && idle_wait_.may_spin();
     const hrtime_t until = spins ? next.when - kernel_ticks(kernel(), Alarms::lead_ns) : next.when;
@@ -86,8 +100,24 @@ void Ring::wait_for_alarm() {
     if (spins && now() >= until) idle_wait_.spin_until(uring_, next.when);
 }
 
+// A resume or a migration moves the processor's counter. The longest waits of a worker are its
+// sleeps, so it looks after each. The comparison itself is rare.
+void Ring::check_clock() {
+    if (static_cast<uint64_t>(now()) - static_cast<uint64_t>(checked_) <= trusted_pause_) return;
+    kernel().correct_clock();
+    checked_ = now();
+}
+
+// An alarm is due by the kernel's own clock, or not at all.
+bool Ring::call_alarms() {
+    if (alarms_.empty() || alarms_.next().when > now()) return false;
+    kernel().correct_clock();
+    return alarms_.call_due(now());
+}
+
 void Ring::dispatch() {
     ++turn_;
+    if (slept_ || turn_ % turns_per_look == 0) check_clock();
     inline_.take_over(later_);
     bool brought_something = !inline_.empty();
     Completion* completion = nullptr;
@@ -100,7 +130,7 @@ void Ring::dispatch() {
     // After the loop, because the loop may have taken the signal of the event. No second signal
     // comes for completions that were posted before it.
     posted_.take_over(inline_);
-    if (!alarms_.empty() && alarms_.call_due(now())) brought_something = true;
+    if (call_alarms()) brought_something = true;
     while (!inline_.empty()) inline_.complete_first();
     if (slept_ && !brought_something) publish(empty_wakeups_, empty_wakeups_ + 1);
     slept_ = false;

@@ -162,6 +162,8 @@ class Ring {
                           const Completion& completion);
     void lock_instead(Lock& wanted);
     void wait_for_alarm();
+    void check_clock();
+    bool call_alarms();
 
     Posted posted_;  // outlives uring_: the kernel may write to the memory of a watched event
     Uring uring_;
@@ -172,6 +174,8 @@ class Ring {
     CompletionList later_;    // for the next turn
     std::vector<SubmissionObserver*> observers_;
     bool announce_ = false;
+    const uint64_t trusted_pause_;  // ticks of trusted_pause_ns
+    hrtime_t checked_ = 0;          // when the clock was last compared
     uint64_t turn_ = 0;
     bool slept_ = false;  // since the last dispatch()
     uint32_t empty_wakeups_ = 0;

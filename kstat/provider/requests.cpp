@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.hpp"
 #include "kstat/registry/operations.hpp"
 
 namespace blkscope::kstat {
@@ -24,6 +25,7 @@ class Answering {
 
     Answer reply() {
         if (static_cast<wire::Op>(head_.op) == wire::Op::hello) return hello();
+        correct_clock();  // all workers may sleep, and a snapshot's time is CLOCK_MONOTONIC's
         if (!session_.greeted) return error(EPROTO);
         switch (static_cast<wire::Op>(head_.op)) {
             case wire::Op::hello:

@@ -147,8 +147,8 @@ void UpstreamLink::answered(RemoteRequest& remote) {
         return lost("the server shuts down");
     }
     outage_.answered(request.answered);
-    kstat_.answered_in(static_cast<uint64_t>(kernel_ns(ring_.kernel(), request.answered) -
-                                             kernel_ns(ring_.kernel(), request.sent)));
+    const hrtime_t took = std::max<hrtime_t>(request.answered - request.sent, 0);
+    kstat_.answered_in(static_cast<uint64_t>(kernel_ns(ring_.kernel(), took)));
     if (request.error == 0) {
         const bool stable = (request.request.flags & command_flag::fua) != 0 || !flushes_;
         if (request.writes() && !stable) unflushed_.acknowledged();

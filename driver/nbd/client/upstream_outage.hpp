@@ -33,7 +33,6 @@ class UpstreamOutage {
     /// The connection is lost. The oldest request without an answer was sent at `silent_since`. A server
     /// that was silent for a moment is away; one that just closes may be back at once.
     void lost(int64_t silent_since, int64_t now) {
-        assert(silent_since <= now);
         const bool lasted = since_.has_value();
         // Until its latest answer the server was there for others.
         if (!lasted) since_ = std::max(silent_since, answered_);
@@ -70,8 +69,8 @@ class UpstreamOutage {
 
     /// Since when a request waits for the server that is given to it now.
     [[nodiscard]] int64_t waits_since(int64_t arrival, int64_t now) const {
-        assert(arrival <= now);
-        return since_ ? std::max(arrival, *since_) : now;
+        // A corrected clock may have gone back since.
+        return since_ ? std::min(std::max(arrival, *since_), now) : now;
     }
 
     /// A request has waited for too long. The link has it since `given`, and it waits since `since`.

@@ -93,6 +93,45 @@ TEST_F(DeviceModel, FlushesThatAreGatheredDrawOnce) {
     EXPECT_GE(stay_ns(*flushes.front(), *flushes.back()), 4 * ms);
 }
 
+// A resume sets the processor's counter anew; the kernel's clock goes on.
+void step_counter(hrtime_t ns) {
+    detail::hot_clock.origin -= static_cast<uint64_t>(to_ticks(ns));
+}
+
+TEST_F(DeviceModel, AStepOfTheCounterNeitherHoldsARequestNorEndsIt) {
+    if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+    serve(model("read=const:20ms"));
+    for (const hrtime_t step : {-8'000'000'000, 8'000'000'000}) {
+        TestBuf buf = request(Buf::Op::read);
+        const hrtime_t since = monotonic_ns();
+        device_->strategy(buf);
+        step_counter(step);
+        finish(buf);
+        EXPECT_GE(monotonic_ns() - since, 20 * 1'000'000 - 1'000'000) << step;
+        EXPECT_LT(monotonic_ns() - since, 5'000'000'000) << step;
+        EXPECT_LT(service_ns(buf), 5'000 * ms) << step;
+        EXPECT_LT(std::abs(now_ns() - monotonic_ns()), 100'000'000) << step;
+    }
+}
+
+TEST_F(DeviceModel, SumsOfTheQueuesGrowByTheTrueTimeAcrossAStep) {
+    if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+    serve(model("read=const:20ms"));
+    hrtime_t last = 0;
+    const hrtime_t since = monotonic_ns();
+    for (const hrtime_t step : {0LL, -8'000'000'000LL, 8'000'000'000LL, -1'000'000'000LL}) {
+        TestBuf buf = request(Buf::Op::read);
+        step_counter(step);
+        device_->strategy(buf);
+        step_counter(-step);
+        finish(buf);
+        const hrtime_t sum = to_ns(device_->io().rlentime);
+        EXPECT_GE(sum, last + 10'000'000) << step;
+        EXPECT_LE(sum, monotonic_ns() - since + 1'000'000) << step;
+        last = sum;
+    }
+}
+
 TEST_F(DeviceModel, ABackingThatIsSlowerIsAnOverrun) {
     script(model("read=const:1us,servers=1"));
     TestBuf buf = request(Buf::Op::read);

@@ -29,6 +29,40 @@ TEST(KstatClock, MeasuresAnIntervalAsTheMonotonicClockDoes) {
     EXPECT_NEAR(static_cast<double>(ns), static_cast<double>(expected), 2e6);
 }
 
+// What a resume does to the counter; the origin moves by as much the other way.
+void step_counter(hrtime_t ns) {
+    calibrate_clock();
+    detail::hot_clock.origin -= static_cast<uint64_t>(to_ticks(ns));
+}
+
+TEST(KstatClock, FollowsTheMonotonicClockAfterAStepOfTheCounter) {
+    for (const hrtime_t step : {-8'000'000'000, 8'000'000'000}) {
+        calibrate_clock();
+        if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+        correct_clock();
+        const uint64_t steps = clock_steps();
+        step_counter(step);
+        EXPECT_GT(std::abs(now_ns() - gethrtime()), 4'000'000'000);
+        correct_clock();
+        EXPECT_EQ(clock_steps(), steps + 1);
+        const hrtime_t before = gethrtime();
+        const hrtime_t between = now_ns();
+        EXPECT_GT(between, before - 100'000);
+        EXPECT_LT(between, gethrtime() + 100'000);
+    }
+}
+
+TEST(KstatClock, DriftIsCorrectedAndIsNoStep) {
+    calibrate_clock();
+    if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+    correct_clock();
+    const uint64_t steps = clock_steps();
+    step_counter(300'000);
+    correct_clock();
+    EXPECT_EQ(clock_steps(), steps);
+    EXPECT_LT(now_ns(), gethrtime() + 100'000);
+}
+
 TEST(KstatClock, NeverRunsBackwardsOnOneThread) {
     hrtime_t last = gethrtime_unscaled();
     for (int i = 0; i < 100'000; ++i) {
