@@ -107,7 +107,7 @@ _blkscope() {
         slow:-*) _blkscope_offer --over --watch --help ;;
         explain:-*) _blkscope_offer --upstream --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
-        check:-*) _blkscope_offer --since --for --save --help ;;
+        check:-*) _blkscope_offer --since --for --json --save --help ;;
         report:-*) _blkscope_offer --output --every --for --fail-unless --compare --fail-if-slower --help ;;
         stats:-*) _blkscope_offer --json --help ;;
         top:-*) _blkscope_offer --device --must-exist --no-color --batch --help ;;

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <thread>
 #include <utility>
@@ -79,6 +80,29 @@ TEST_F(Check, TheLatenessOfTheServerHasAConditionOfItsOwn) {
     EXPECT_EQ(checked.status, 0) << checked.output;
     EXPECT_NE(checked.output.find(", 5 requests\n"), std::string::npos) << checked.output;
     EXPECT_EQ(check({"--since", before, "late(nbd0) > 100s"}).status, 1);
+}
+
+TEST_F(Check, JsonHasTheVerdictsOfTheLinesAndTheStatus) {
+    serve("memory:1M");
+    const std::vector<std::string> words{"--for", "1ms", "count(nbd0) == 0", "count(nbd0) > 4",
+                                         "p99(nbd0) < 1s"};
+    std::vector<std::string> with_json = words;
+    with_json.emplace_back("--json");
+    const CommandResult lines = check(words);
+    const CommandResult as_json = check(with_json);
+    EXPECT_EQ(as_json.status, lines.status);
+    const auto json = nlohmann::json::parse(as_json.output);
+    EXPECT_EQ(json.at("status"), as_json.status);
+    std::string text;
+    nlohmann::json holds;
+    for (const auto& one : json.at("conditions")) {
+        text += one.at("line").get<std::string>() + "\n";
+        holds.push_back(one.at("holds"));
+    }
+    EXPECT_EQ(text, lines.output);
+    EXPECT_EQ(holds.dump(), "[true,false,null]");
+    EXPECT_EQ(json.at("conditions").at(1).at("beyond"), "4 (100 %) below the bound");
+    EXPECT_EQ(json.at("late").size(), 0u);
 }
 
 TEST_F(Check, AWrongWordOfAConditionIsKnownAtOnce) {

@@ -1,5 +1,6 @@
 #include "tools/check/check.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <set>
@@ -115,35 +116,65 @@ int save(const std::string& path) {
     return reader.is_partial() || !reader.unread().empty() ? nothing_to_measure : all_hold;
 }
 
+// All that a measurement has found.
+struct Findings {
+    std::vector<Finding> all;
+    std::set<std::string> late;  // a line for each server that was late itself
+    std::set<std::string> unread;
+    bool is_partial = false;
+
+    [[nodiscard]] bool has(Verdict verdict) const {
+        return std::ranges::any_of(all, [&](const Finding& one) { return one.verdict == verdict; });
+    }
+    [[nodiscard]] int status() const {
+        if (has(Verdict::fails)) return one_fails;
+        const bool has_gaps = is_partial || !unread.empty();
+        return has_gaps || has(Verdict::unmeasured) ? nothing_to_measure : all_hold;
+    }
+};
+
+std::string text_of(const Findings& findings) {
+    std::string text;
+    for (const Finding& one : findings.all) text += one.line + "\n";
+    for (const std::string& line : findings.late) text += line + "\n";
+    for (const std::string& what : findings.unread) text += unread_text(what) + "\n";
+    return text;
+}
+
+std::string json_text(const Findings& findings) {
+    using program::Json;
+    Json conditions = Json::array();
+    for (const Finding& one : findings.all) conditions.push_back(json_of(one));
+    const Json json{{"schema", "blkscope.check/1"},
+                    {"status", findings.status()},
+                    {"conditions", std::move(conditions)},
+                    {"late", std::vector(findings.late.begin(), findings.late.end())},
+                    {"unread", std::vector(findings.unread.begin(), findings.unread.end())}};
+    return json.line() + "\n";
+}
+
 int measure(const Options& options, const std::vector<Condition>& conditions) {
     LookReader reader;
     const Look before = options.since.empty() ? reader.look() : read_report(options.since);
     require_known_words(conditions, before);
     if (options.since.empty()) std::this_thread::sleep_for(duration_of(options.duration).value());
     const Look now = reader.look();
-    bool any_fails = false;
-    bool any_unmeasured = reader.is_partial() || !reader.unread().empty();
-    std::string text;
-    std::set<std::string> late;
+    Findings findings{
+        .all = {}, .late = {}, .unread = reader.unread(), .is_partial = reader.is_partial()};
     for (const Condition& condition : conditions) {
-        for (const Finding& finding : judge(condition, before, now)) {
-            any_fails = any_fails || finding.verdict == Verdict::fails;
-            any_unmeasured = any_unmeasured || finding.verdict == Verdict::unmeasured;
-            text += finding.line + "\n";
-            if (!finding.late.empty()) late.insert(finding.late);
+        for (Finding& finding : judge(condition, before, now)) {
+            if (!finding.late.empty()) findings.late.insert(finding.late);
+            findings.all.push_back(std::move(finding));
         }
     }
-    for (const std::string& line : late) text += line + "\n";
-    for (const std::string& what : reader.unread()) text += unread_text(what) + "\n";
     if (reader.is_partial()) program::complain(program::shortage_text("blkscope: check"));
     try {
-        program::print(text);
+        program::print(options.json ? json_text(findings) : text_of(findings));
     } catch (const std::system_error& failure) {  // a condition that fails must still fail
         complain_of(failure);
-        any_unmeasured = true;
+        return findings.has(Verdict::fails) ? one_fails : nothing_to_measure;
     }
-    if (any_fails) return one_fails;
-    return any_unmeasured ? nothing_to_measure : all_hold;
+    return findings.status();
 }
 
 }  // namespace

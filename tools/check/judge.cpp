@@ -464,6 +464,16 @@ std::vector<Finding> judge(const Condition& condition, const Look& before, const
     return findings;
 }
 
+program::Json json_of(const Finding& one) {
+    using program::Json;
+    const bool is_measured = one.verdict != Verdict::unmeasured;
+    return {{"condition", one.condition},
+            {"device", one.device.empty() ? Json() : Json(one.device)},
+            {"holds", is_measured ? Json(one.verdict == Verdict::holds) : Json()},
+            {"beyond", one.beyond.empty() ? Json() : Json(one.beyond)},
+            {"line", one.line}};
+}
+
 void require_known_words(const std::vector<Condition>& conditions, const Look& look) {
     for (const Condition& condition : conditions) {
         const auto mistake = mistake_of(condition, look);

@@ -21,6 +21,7 @@
 
 #include "tools/check/condition.hpp"
 #include "tools/iostat/snapshot.hpp"
+#include "tools/program/json.hpp"
 
 namespace blkscope::check {
 
@@ -54,6 +55,9 @@ struct Finding {
 /// a comma matches no partitions and no clients, whose names have one.
 [[nodiscard]] std::vector<Finding> judge(const Condition& condition, const Look& before,
                                          const Look& now);
+
+/// The finding as members: condition, device, holds (null: nothing was measured), beyond and line.
+[[nodiscard]] program::Json json_of(const Finding& finding);
 
 /// Throws std::invalid_argument if a word behind the name of a device in `look` is no operation and
 /// no phase, as in "nbd0.reads". Such a mistake is told before hours of a run.

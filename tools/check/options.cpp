@@ -30,6 +30,8 @@ void add_command(CLI::App& app, Options& options) {
     check->add_option("--for", options.duration, "Measure for this time from now, as 500ms or 10s")
         ->option_text("TIME")
         ->excludes(since);
+    check->add_flag("-j,--json", options.json,
+                    "One line of JSON: status, conditions, late servers");
     check->add_option("--save", options.save, "Only write a report of now, for --since")
         ->option_text("REPORT")
         ->excludes(since)

@@ -14,6 +14,7 @@ struct Options {
     std::vector<std::string> conditions;
     std::string since;     // the file of an earlier report; empty: none
     std::string duration;  // the time to watch, as 5s; empty: none
+    bool json = false;     // one line of JSON in place of the lines
     std::string save;      // the file for a look, which is all then; empty: none
 };
 

@@ -205,22 +205,12 @@ std::string chomp(std::string line) {
     return line;
 }
 
-Json finding_json(const check::Finding& one) {
-    using check::Verdict;
-    const bool is_measured = one.verdict != Verdict::unmeasured;
-    return {{"condition", one.condition},
-            {"device", one.device.empty() ? Json() : Json(one.device)},
-            {"holds", is_measured ? Json(one.verdict == Verdict::holds) : Json()},
-            {"beyond", one.beyond.empty() ? Json() : Json(one.beyond)},
-            {"line", one.line}};
-}
-
 }  // namespace
 
 std::string json_document(const Run& run, const Recording& recording) {
     const Outcome outcome = outcome_of(run);
     Json conditions = Json::array();
-    for (const check::Finding& one : run.findings) conditions.push_back(finding_json(one));
+    for (const check::Finding& one : run.findings) conditions.push_back(check::json_of(one));
     const std::time_t end = run.began + static_cast<std::time_t>(run.seconds);
     const Json head{{"schema", "blkscope.report/1"},
                     {"command", run.command},
