@@ -26,7 +26,6 @@ class Expansion {
   private:
     void begin_atom();
     void end_group();
-    void skip_bracket();
     void skip_escaped();
     bool take_repetition();
     void repeat(uint64_t copies) { atom_ = std::min(atom_ * copies, characters_max + 1); }
@@ -47,22 +46,6 @@ void Expansion::end_group() {
     if (groups_.size() == 1) return;  // a parenthesis without a partner is a character
     atom_ = groups_.back() + 1;
     groups_.pop_back();
-}
-
-// Removes a set up to the ']' that ends it. A ']' that comes first in the set does not end it.
-void Expansion::skip_bracket() {
-    if (rest_.starts_with('^')) rest_.remove_prefix(1);
-    if (rest_.starts_with(']')) rest_.remove_prefix(1);
-    while (!rest_.empty() && rest_.front() != ']') {
-        size_t size = 1;
-        if (rest_.starts_with("[:") || rest_.starts_with("[.") || rest_.starts_with("[=")) {
-            const std::array end{rest_[1], ']'};
-            const size_t at = rest_.find(std::string_view(end.data(), end.size()), 2);
-            if (at != std::string_view::npos) size = at + end.size();
-        }
-        rest_.remove_prefix(size);
-    }
-    if (!rest_.empty()) rest_.remove_prefix(1);
 }
 
 // The C library takes \1 for a back-reference, and a few of them need a time without a bound.
@@ -117,7 +100,7 @@ uint64_t Expansion::count() {
                 break;
             case '[':
                 begin_atom();
-                skip_bracket();
+                rest_.remove_prefix(bracket_bytes(rest_));
                 break;
             case '\\':
                 begin_atom();
@@ -154,10 +137,11 @@ Regex::Regex(std::string_view expression) {
     if (expression.size() > expression_bytes_max) {
         throw BadPattern("the regular expression is too long");
     }
-    if (Expansion(expression).count() > characters_max) {
+    const std::string posix = in_posix_syntax(expression);
+    if (Expansion(posix).count() > characters_max) {
         throw BadPattern("the regular expression has too many repetitions");
     }
-    compiled_ = std::make_shared<const Compiled>(std::string(expression));
+    compiled_ = std::make_shared<const Compiled>(posix);
 }
 
 bool Regex::matches(std::string_view text) const {

@@ -12,6 +12,13 @@ TEST(GstatFilter, FindsAnExpressionAnywhereInTheName) {
     EXPECT_FALSE(Filter(",").shows("nbd0"));
 }
 
+TEST(GstatFilter, KnowsPerlsClassesAndNamesWhatIsNotAvailable) {
+    EXPECT_TRUE(Filter("^nbd\\d+$").shows("nbd10"));
+    EXPECT_FALSE(Filter("^nbd\\d+$").shows("nbdd"));
+    EXPECT_EQ(Filter("(?i)NBD").problem(),
+              "(?i), either case of a letter, is not available in a regular expression");
+}
+
 TEST(GstatFilter, WithoutOneEverythingIsShown) {
     EXPECT_TRUE(Filter("").shows("nbd0"));
 }

@@ -138,6 +138,14 @@ TEST(KstatOptions, ABadRegularExpressionSaysWhatIsWrongWithIt) {
     }
 }
 
+TEST(KstatOptions, ARegularExpressionOfPerlsSaysWhatIsNotAvailable) {
+    const std::string in_one = " is not available in a regular expression\n";
+    EXPECT_EQ(refused({"-n", "/(?i)NBD/"}), "kstat: (?i), either case of a letter," + in_one);
+    EXPECT_EQ(refused({"nbd:0:/^nbd(?!0)/"}), "kstat: look-ahead, (?!...)," + in_one);
+    EXPECT_EQ(refused({":::/\\Aread/"}), "kstat: \\A" + in_one);
+    EXPECT_EQ(accepted({"nbd:/\\d/:/\\w/"}).selectors.size(), 1u);
+}
+
 TEST(KstatOptions, UnknownOptionsAndMissingArgumentsAreWrongUsage) {
     EXPECT_EQ(refused({"-H"}), "kstat: illegal option -- H\n");
     EXPECT_EQ(refused({"-?"}), "kstat: illegal option -- ?\n");

@@ -12,6 +12,22 @@ TEST(KstatPattern, BetweenSlashesThereIsARegularExpression) {
     EXPECT_TRUE(Pattern("//").matches("anything"));
 }
 
+// The operands that texts on kstat print, as the shell hands them over, and forms of Perl's.
+TEST(KstatPattern, ExpressionsOfPerlsMeanWhatTextsOnKstatSay) {
+    const Selector printed = parse_selector("cpu_stat:::/^intr/");
+    EXPECT_TRUE(printed.module.matches("cpu_stat"));
+    EXPECT_TRUE(printed.statistic.matches("intrblk"));
+    EXPECT_FALSE(printed.statistic.matches("xintr"));
+    const Selector digits =
+        parse_selector("/^(sd|nbd)$/:/^\\d$/:/^\\w+?\\d+,[a-z\\d]+$/:/^[^\\s_]+$/");
+    EXPECT_TRUE(digits.instance.matches("7"));
+    EXPECT_FALSE(digits.instance.matches("d"));
+    EXPECT_TRUE(digits.name.matches("sd12,err0"));
+    EXPECT_FALSE(digits.name.matches("sd,err"));
+    EXPECT_TRUE(digits.statistic.matches("reads"));
+    EXPECT_FALSE(digits.statistic.matches("read_ns"));
+}
+
 TEST(KstatPattern, OneSlashIsAShellPattern) {
     EXPECT_TRUE(Pattern("/").matches("/"));
     EXPECT_FALSE(Pattern("/").matches("a/b"));

@@ -42,9 +42,11 @@ TEST(KstatRegex, NewlinesAreCharacters) {
 }
 
 TEST(KstatRegex, ABackslashInBracketsIsItself) {
-    EXPECT_TRUE(matches_expression("^[\\d]$", "\\"));
-    EXPECT_TRUE(matches_expression("^[\\d]$", "d"));
-    EXPECT_FALSE(matches_expression("^[\\d]$", "7"));
+    EXPECT_TRUE(matches_expression("^[\\q]$", "\\"));
+    EXPECT_TRUE(matches_expression("^[\\q]$", "q"));
+    EXPECT_FALSE(matches_expression("^[\\q]$", "7"));
+    EXPECT_TRUE(matches_expression("^[\\\\d]$", "d"));  // of two, the first quotes the second
+    EXPECT_FALSE(matches_expression("^[\\\\d]$", "7"));
     EXPECT_TRUE(matches_expression("^[a\\]$", "\\"));  // the backslash does not quote the bracket
     EXPECT_TRUE(matches_expression("^[a\\]]$", "a]"));
 }
@@ -77,20 +79,70 @@ TEST(KstatRegex, WhatIsNoneSaysWhy) {
     EXPECT_EQ(refusal_of("(a"), "Unmatched ( or \\(");
     EXPECT_EQ(refusal_of("[a"), "Unmatched [, [^, [:, [., or [=");
     EXPECT_EQ(refusal_of("a\\"), "Trailing backslash");
-    EXPECT_EQ(refusal_of("(?i)a"), "Invalid preceding regular expression");
+    EXPECT_EQ(refusal_of("+"), "Invalid preceding regular expression");
     EXPECT_EQ(refusal_of("(*UTF)a"), "Invalid preceding regular expression");
     EXPECT_EQ(refusal_of(std::string(5000, 'a')), "the regular expression is too long");
 }
 
-// Perl's expressions have another meaning here, or none.
-TEST(KstatRegex, HasNoSyntaxOfPerls) {
-    EXPECT_TRUE(matches_expression("^\\d$", "d"));
-    EXPECT_FALSE(matches_expression("^\\d$", "7"));
+// As perlre(1) says, for ASCII.
+TEST(KstatRegex, KnowsPerlsClasses) {
+    struct Class {
+        const char* expression;
+        std::string_view members;
+    };
+    constexpr std::string_view all = "09azAZ_ \t-,.:\\dws";
+    for (const Class& each :
+         {Class{"\\d", "09"}, Class{"\\D", "azAZ_ \t-,.:\\dws"}, Class{"\\w", "09azAZ_dws"},
+          Class{"\\W", " \t-,.:\\"}, Class{"\\s", " \t"}, Class{"\\S", "09azAZ_-,.:\\dws"},
+          Class{"[\\d]", "09"}, Class{"[^\\d]", "azAZ_ \t-,.:\\dws"}, Class{"[\\d,.]", "09,."},
+          Class{"[,\\w]", "09azAZ_dws,"}, Class{"[\\w-]", "09azAZ_dws-"}, Class{"[\\d-,]", "09-,"},
+          Class{"[\\s\\d]", " \t09"}, Class{"[]\\d]", "09"}, Class{"[[:space:]\\d]", " \t09"},
+          Class{"(?:\\d|,)", "09,"}}) {
+        const Regex regex("^" + std::string(each.expression) + "$");
+        for (const char c : all) {
+            EXPECT_EQ(regex.matches({&c, 1}), each.members.find(c) != std::string_view::npos)
+                << each.expression << " on " << c;
+        }
+    }
+    EXPECT_TRUE(matches_expression("^sd\\d+,\\w+$", "sd12,err"));
+    EXPECT_FALSE(matches_expression("^sd\\d+$", "sdd"));
+    EXPECT_TRUE(matches_expression("^\\\\d$", "\\d"));
+    EXPECT_TRUE(matches_expression("^nbd\\d{2}$", "nbd42"));
+    EXPECT_TRUE(matches_expression("\\bintr\\b", "an intr"));
+    EXPECT_FALSE(matches_expression("\\bintr\\b", "an intrblk"));
+}
+
+// regcomp(3) takes the question mark for "or nothing", so that a+? would match everything.
+TEST(KstatRegex, ALazyRepetitionMatchesWhatAGreedyOneDoes) {
+    EXPECT_TRUE(matches_expression("^ba+?$", "baa"));
+    EXPECT_FALSE(matches_expression("^ba+?$", "b"));
+    EXPECT_FALSE(matches_expression("^ba{2,3}?$", "b"));
+    EXPECT_TRUE(matches_expression("^ba*?c??$", "baac"));
+}
+
+TEST(KstatRegex, OtherSyntaxOfPerlsIsRefusedByName) {
+    const std::string in_one = " is not available in a regular expression";
+    EXPECT_EQ(refusal_of("(?i)a"), "(?i), either case of a letter," + in_one);
+    EXPECT_EQ(refusal_of("(?i:a)b"), "(?i), either case of a letter," + in_one);
+    EXPECT_EQ(refusal_of("^nbd(?=0)"), "look-ahead, (?=...)," + in_one);
+    EXPECT_EQ(refusal_of("^(?!nbd)"), "look-ahead, (?!...)," + in_one);
+    EXPECT_EQ(refusal_of("(?<=nbd)0"), "look-behind, (?<=...)," + in_one);
+    EXPECT_EQ(refusal_of("(?<!nbd)0"), "look-behind, (?<!...)," + in_one);
+    EXPECT_EQ(refusal_of("(?<name>a)"), "(?<...)" + in_one);
+    EXPECT_EQ(refusal_of("a|(?#b)"), "(?#...)" + in_one);
+    for (const char* escaped : {"\\A", "\\z", "\\Q", "\\E", "\\t", "\\n", "\\x", "\\p", "\\0"}) {
+        EXPECT_EQ(refusal_of(escaped), escaped + in_one);
+    }
+    EXPECT_EQ(refusal_of("[a\\D]"), "\\D is not available in the brackets of a regular expression");
+    EXPECT_EQ(refusal_of("\\(?i"), "none");
+    EXPECT_EQ(refusal_of("[(?i)]"), "none");
+}
+
+TEST(KstatRegex, PosixHasItsOwnMeaningWherePerlHasAnother) {
     EXPECT_TRUE(matches_expression("^a{,2}$", "aa"));
     EXPECT_FALSE(matches_expression("^a{,2}$", "a{,2}"));
     EXPECT_TRUE(matches_expression("\\<intr", "an intr"));
     EXPECT_FALSE(matches_expression("\\<intr", "anintr"));
-    EXPECT_TRUE(matches_expression("^\\Q[)]\\E$", "Q)E"));
 }
 
 // With these the C library may need minutes for a name.
