@@ -42,6 +42,19 @@ Text take_line(Text& text) {
     return line;
 }
 
+// The words of a line of fio, which reads them with scanf(3).
+std::vector<Text> words_between_blanks(Text line) {
+    constexpr Text blanks = " \t";
+    std::vector<Text> words;
+    for (;;) {
+        line.remove_prefix(std::min(line.find_first_not_of(blanks), line.size()));
+        if (line.empty()) return words;
+        const size_t end = std::min(line.find_first_of(blanks), line.size());
+        words.push_back(line.substr(0, end));
+        line.remove_prefix(end);
+    }
+}
+
 Failure at_line(size_t number, Text why) {
     return fmt::format("line {}: {}", number, why);
 }
@@ -138,9 +151,10 @@ class FioLog {
   public:
     FioLog(bool has_times, Text wanted) : has_times_(has_times), wanted_(wanted) {}
 
-    /// The reason if the line is wrong.
+    /// The reason if the line is wrong. A line without words is none.
     Failure take(Text line, size_t number) {
-        std::vector<Text> words = words_of(line, ' ');
+        std::vector<Text> words = words_between_blanks(line);
+        if (words.empty()) return {};
         if (has_times_) {
             const auto us = decimal<int64_t>(words.front());
             if (!us || *us < 0 || *us > INT64_MAX / 1000 - 1) return "no time in microseconds";
@@ -164,8 +178,9 @@ class FioLog {
         request.received = time_ns_;
         if (*op != Op::flush) request.offset = offset.value_or(0);
         if (*op != Op::flush) request.bytes = bytes.value_or(0);
-        trace.requests.push_back(request);
-        return why_impossible(trace.requests.back());
+        Failure why = why_impossible(request);
+        if (why.empty()) trace.requests.push_back(request);
+        return why;
     }
 
     /// The trace with what is to be said of it.
@@ -301,19 +316,22 @@ Result<Trace, std::string> from_csv(std::string_view text) {
 
 Result<Trace, std::string> from_fio(std::string_view text, std::string_view device) {
     const bool is_cut = !text.ends_with('\n');
-    const Text head = take_line(text);
+    const std::string head =
+        fmt::format("{}", fmt::join(words_between_blanks(take_line(text)), " "));
     if (head != fio2_head && head != fio3_head) return at_line(1, "no log of fio, version 2 or 3");
     FioLog log(head == fio3_head, device);
     size_t number = 2;
     for (; !text.empty(); ++number) {
-        const Text line = take_line(text);
-        if (is_cut && text.empty()) {
-            log.trace.notes.push_back(
-                fmt::format("line {} has no end, so it may be cut off: it is left out", number));
-            break;
-        }
-        const Failure why = log.take(line, number);
-        if (!why.empty()) return at_line(number, why);
+        const Failure why = log.take(take_line(text), number);
+        const bool may_be_cut = is_cut && text.empty();
+        if (!why.empty() && !may_be_cut) return at_line(number, why);
+        if (!may_be_cut) continue;
+        log.trace.notes.push_back(
+            why.empty()
+                ? fmt::format("line {}, the last one, has no end: it is taken as it is, and "
+                              "may be cut off",
+                              number)
+                : fmt::format("line {}, the last one, is cut off and left out: {}", number, why));
     }
     if (!device.empty() && log.trace.requests.empty()) {
         return fmt::format("the log has no request to the file {}", device);

@@ -133,11 +133,35 @@ TEST(TraceReaders, AFioLogOfSeveralFilesNeedsTheName) {
     EXPECT_FALSE(decode_any(std::as_bytes(std::span(log)), "g").has_value());
 }
 
-TEST(TraceReaders, ALineOfFioThatMayBeCutIsLeftOutAndTold) {
-    const auto trace = read("fio version 2 iolog\nd read 0 512\nd read 0 40");
+TEST(TraceReaders, ALastLineOfFioWithoutAnEndIsTakenAndTold) {
+    const auto trace = read("fio version 2 iolog\nd read 0 512\nd read 512 4096");
     ASSERT_TRUE(trace.has_value()) << trace.error();
-    EXPECT_EQ(trace->requests.size(), 1u);
-    EXPECT_EQ(trace->notes.front(), "line 3 has no end, so it may be cut off: it is left out");
+    ASSERT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->requests[1].bytes, 4096u);
+    EXPECT_EQ(trace->notes.front(),
+              "line 3, the last one, has no end: it is taken as it is, and may be cut off");
+}
+
+TEST(TraceReaders, ALineOfFioThatIsCutIsLeftOutAndTold) {
+    for (const char* rest : {"d read 0", "d re", "d", "d read 18446744073709551615 40"}) {
+        const auto trace = read(std::string("fio version 2 iolog\nd read 0 512\n") + rest);
+        ASSERT_TRUE(trace.has_value()) << trace.error();
+        EXPECT_EQ(trace->requests.size(), 1u) << rest;
+        EXPECT_TRUE(
+            trace->notes.front().starts_with("line 3, the last one, is cut off and left out: "))
+            << trace->notes.front();
+    }
+}
+
+// fio reads its logs with scanf(3), which takes any blanks.
+TEST(TraceReaders, AFioLogMayHaveTabsBlanksAndBlankLines) {
+    const auto trace = read(
+        "fio version 3 iolog \r\n\r\n1\tf\tadd\r\n1  f read  0 512 \r\n \t\n"
+        " 2 f\twrite 512 1024\n\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->requests[1].op, Op::write);
+    EXPECT_EQ(trace->requests[1].bytes, 1024u);
 }
 
 TEST(TraceReaders, ACsvFileOfSeveralDevicesNeedsTheName) {
