@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 namespace blkscope::trace {
 
@@ -32,6 +33,15 @@ namespace blktrace {
 inline constexpr uint32_t magic = 0x65617407;
 inline constexpr uint32_t magic_swapped = 0x07746165;
 inline constexpr uint32_t sector_bytes = 512;
+
+/// The version of an event that begins with this magic, in either byte order, if it is not ours.
+constexpr std::optional<uint32_t> other_version(uint32_t first) {
+    for (const uint32_t ordered : {first, __builtin_bswap32(first)}) {
+        const uint32_t version = ordered & 0xff;
+        if (ordered >> 8 == magic >> 8 && version != (magic & 0xff)) return version;
+    }
+    return {};
+}
 
 /// The category of an event, above its code.
 constexpr uint32_t category(unsigned bit) {

@@ -43,32 +43,72 @@ void swap_bytes(BlktraceEvent& event) {
     event.pdu_bytes = __builtin_bswap16(event.pdu_bytes);
 }
 
-// In the order of time, without those that are no step of a request.
-Result<std::vector<BlktraceEvent>, std::string> steps_in(std::span<const std::byte> file) {
-    std::vector<BlktraceEvent> events;
-    while (!file.empty()) {
-        BlktraceEvent event{};
-        if (file.size() < sizeof event) return std::string("cut off within an event of blktrace");
-        std::memcpy(&event, file.data(), sizeof event);
-        if (event.magic == kernel::magic_swapped) swap_bytes(event);
-        if (event.magic != kernel::magic) {
-            return std::string("damaged: an event without its magic");
-        }
-        file = file.subspan(sizeof event);
-        if (file.size() < event.pdu_bytes) {
-            return std::string("cut off within an event of blktrace");
-        }
-        file = file.subspan(event.pdu_bytes);
-        if (event.time >= INT64_MAX) {
-            return std::string("damaged: an event with an impossible time");
-        }
-        if (event.sector > UINT64_MAX / kernel::sector_bytes - UINT32_MAX) {
-            return std::string("damaged: an event beyond the last address");
-        }
-        if ((event.action & kernel::notify_bit) == 0) events.push_back(event);
+// An event that is queued, issued and completed at one moment, on several processors, goes through its
+// steps in their order.
+int rank_of(const BlktraceEvent& event) {
+    switch (plain_code(event)) {
+        case kernel::queued:
+            return 0;
+        case kernel::inserted:
+            return 1;
+        case kernel::issued:
+            return 2;
+        default:
+            return 3;
     }
-    std::ranges::stable_sort(events, {}, &BlktraceEvent::time);
-    return events;
+}
+
+struct Steps {
+    std::vector<BlktraceEvent> events;
+    size_t cut_bytes = 0;  // behind the last whole event
+};
+
+// blktrace was killed while it wrote, or the machine lost its power, which leaves zeroes. What is whole is
+// taken.
+bool is_cut_off(std::span<const std::byte> rest) {
+    const auto is_zero = [](std::byte each) { return each == std::byte{0}; };
+    if (std::ranges::all_of(rest, is_zero)) return true;
+    BlktraceEvent event{};
+    std::memcpy(&event, rest.data(), std::min(rest.size(), sizeof event));
+    if (rest.size() < sizeof event.magic) return true;
+    if (event.magic == kernel::magic_swapped) swap_bytes(event);
+    if (event.magic != kernel::magic) return false;
+    return rest.size() < sizeof event || rest.size() - sizeof event < event.pdu_bytes;
+}
+
+// In the order of time, without those that are no step of a request.
+Result<Steps, std::string> steps_in(std::span<const std::byte> file) {
+    uint32_t first = 0;
+    std::memcpy(&first, file.data(), std::min(file.size(), sizeof first));
+    if (const auto version = kernel::other_version(first)) {
+        return fmt::format("a file of blktrace, version {}; only version 7 is read", *version);
+    }
+    Steps steps;
+    for (auto rest = file; !rest.empty();) {
+        const auto damaged = [&](std::string_view why) {
+            return fmt::format("damaged at byte {}: {}", file.size() - rest.size(), why);
+        };
+        if (is_cut_off(rest)) {
+            if (rest.size() == file.size())
+                return std::string("cut off within an event of blktrace");
+            steps.cut_bytes = rest.size();
+            break;
+        }
+        BlktraceEvent event{};
+        std::memcpy(&event, rest.data(), std::min(rest.size(), sizeof event));
+        if (event.magic == kernel::magic_swapped) swap_bytes(event);
+        if (event.magic != kernel::magic) return damaged("an event without its magic");
+        if (event.time >= INT64_MAX) return damaged("an event with an impossible time");
+        if (event.sector > UINT64_MAX / kernel::sector_bytes - UINT32_MAX) {
+            return damaged("an event beyond the last address");
+        }
+        rest = rest.subspan(sizeof event + event.pdu_bytes);
+        if ((event.action & kernel::notify_bit) == 0) steps.events.push_back(event);
+    }
+    std::ranges::stable_sort(steps.events, {}, [](const BlktraceEvent& event) {
+        return std::pair(event.time, rank_of(event));
+    });
+    return steps;
 }
 
 std::string name_of_device(uint32_t device) {
@@ -131,6 +171,9 @@ size_t missing_events(const std::vector<BlktraceEvent>& events) {
 // one. A request has started with the first of its bytes, and ends with the last one.
 class BlktraceRequests {
   public:
+    /// `has_ends`: the trace has events C.
+    explicit BlktraceRequests(bool has_ends) : has_ends_(has_ends) {}
+
     void take(const BlktraceEvent& event);
     [[nodiscard]] Trace result();
     [[nodiscard]] bool empty() const { return requests_.empty(); }
@@ -161,6 +204,7 @@ class BlktraceRequests {
     std::vector<size_t> flushes_;              // that have not ended
     std::vector<size_t> settling_;             // whose last event may still come
     std::map<uint64_t, size_t> durable_ends_;  // of writes with a flush, by place
+    const bool has_ends_;
     bool has_queued_ = false;
     size_t unqueued_ = 0;
     size_t confused_ = 0;
@@ -252,8 +296,8 @@ void BlktraceRequests::insert(const BlktraceEvent& event) {
     }
 }
 
-// Bytes that are issued again were not really taken before. Bytes that nobody queued are a request
-// whose Q is not in the file.
+// Bytes that are issued again were not really taken before, unless their C is of a kind that was not
+// traced. Bytes that nobody queued are a request whose Q is not in the file.
 void BlktraceRequests::issue(const BlktraceEvent& event) {
     Way& way = way_of(event);
     std::vector<ByteRange> lacking;
@@ -262,7 +306,9 @@ void BlktraceRequests::issue(const BlktraceEvent& event) {
         if (request.started == 0) request.started = time_of(event);
         way.issued.add(piece);
     }
-    for (const ByteRange& range : std::exchange(lacking, {})) {
+    const std::vector<ByteRange> again =
+        has_ends_ ? std::exchange(lacking, {}) : std::vector<ByteRange>{};
+    for (const ByteRange& range : again) {
         for (const Piece& piece : way.issued.take(range, lacking)) {
             requests_[piece.request].started = time_of(event);
             way.issued.add(piece);
@@ -418,24 +464,32 @@ Trace BlktraceRequests::result() {
 }  // namespace
 
 Result<Trace, std::string> from_blktrace(std::span<const std::byte> file, std::string_view device) {
-    auto events = steps_in(file);
-    if (!events) return events.error();
+    auto steps = steps_in(file);
+    if (!steps) return steps.error();
+    std::vector<BlktraceEvent>& events = steps->events;
     // Of several traces in one file, the numbers are not to be told apart.
-    const size_t missing = device.empty() ? missing_events(*events) : 0;
-    const std::string why = leave_one_device(*events, device);
+    const size_t missing = device.empty() ? missing_events(events) : 0;
+    const std::string why = leave_one_device(events, device);
     if (!why.empty()) return why;
-    BlktraceRequests requests;
-    for (const BlktraceEvent& event : *events) requests.take(event);
-    if (requests.empty() && !events->empty()) {
-        return fmt::format("has {} events, but none of them is a Q or a D", events->size());
+    const bool has_ends = std::ranges::any_of(
+        events, [](const BlktraceEvent& event) { return plain_code(event) == kernel::completed; });
+    BlktraceRequests requests(has_ends);
+    for (const BlktraceEvent& event : events) requests.take(event);
+    if (requests.empty() && !events.empty()) {
+        return fmt::format("has {} events, but none of them is a Q or a D", events.size());
     }
     Trace trace = requests.result();
     if (missing > 0) {
         trace.notes.push_back(fmt::format(
             "{} events are missing: the numbers of a processor's events have gaps", missing));
     }
-    if (events->empty()) return trace;
-    const uint32_t number = events->front().device;
+    if (steps->cut_bytes > 0) {
+        trace.notes.push_back(fmt::format(
+            "the file is cut off: its last {} bytes are no whole event, and are left out",
+            steps->cut_bytes));
+    }
+    if (events.empty()) return trace;
+    const uint32_t number = events.front().device;
     trace.properties["device"] = number >> 20 == nbd_major_number
                                      ? fmt::format("nbd{}", number & minor_mask)
                                      : name_of_device(number);

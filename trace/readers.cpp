@@ -253,7 +253,8 @@ Result<Trace, Failure> decode_format(std::span<const std::byte> file, Text devic
     const Text text{reinterpret_cast<const char*>(file.data()), file.size()};
     uint32_t first = 0;
     if (file.size() >= sizeof first) std::memcpy(&first, file.data(), sizeof first);
-    if (first == blktrace::magic || first == blktrace::magic_swapped) {
+    if (first == blktrace::magic || first == blktrace::magic_swapped ||
+        blktrace::other_version(first)) {
         return from_blktrace(file, device);
     }
     if (starts_with(file, "fio version ")) return from_fio(text, device);

@@ -6,7 +6,8 @@
 // Units:     as each format has them.
 // Ownership: borrows the bytes for the call.
 // Threads:   any; pure functions.
-// Errors:    one line that says what is wrong, and in which line of a text. Never a part of the trace.
+// Errors:    one line that says what is wrong, and in which line of a text. Never a part of the trace, unless
+//            the file only ends too early: then a note says what is left out.
 // Source:    blktrace_api.h of Linux; fio(1), "Trace file format v2"; iolog.c of fio 3.33. The waits
 //            of version 2 are milliseconds since the start there.
 #pragma once

@@ -203,6 +203,72 @@ TEST(BlktraceReader, OfSeveralDevicesOneIsNamed) {
     EXPECT_FALSE(both.read("8:32").has_value());
 }
 
+// As `blktrace -a issue` leaves it out.
+TEST(BlktraceReader, WithoutEventsCEachDIsARequest) {
+    const auto trace = KernelEvents()
+                           .add(issued, 100, 0, 4096)
+                           .add(issued, 200, 8, 4096)
+                           .add(issued, 300, 0, 4096)
+                           .add(issued, 400, 0, 8192)
+                           .read();
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 4u);
+    EXPECT_EQ(trace->requests[0].started, 101);
+    EXPECT_EQ(trace->requests[2].started, 301);
+    EXPECT_EQ(trace->requests[3].bytes, 8192u);
+    EXPECT_EQ(trace->notes.front(), "4 requests have no event Q: they begin with their D");
+}
+
+// The files of two processors, the one that ended the request first.
+TEST(BlktraceReader, StepsOfOneMomentAreInTheirOrder) {
+    const auto requests = KernelEvents()
+                              .add(completed, 100, 0, 4096)
+                              .add(issued, 100, 0, 4096)
+                              .add(queued, 100, 0, 4096)
+                              .requests();
+    ASSERT_EQ(requests.size(), 1u);
+    EXPECT_EQ(requests[0].started, 101);
+    EXPECT_EQ(requests[0].finished, 101);
+}
+
+// blktrace was killed, or the power failed and left zeroes.
+TEST(BlktraceReader, WhatIsWholeOfACutFileIsTaken) {
+    const KernelEvents events = KernelEvents()
+                                    .add(queued, 0, 0, 4096)
+                                    .add(issued, 100, 0, 4096)
+                                    .add(completed, 900, 0, 4096)
+                                    .add(queued, 1000, 8, 4096);
+    const std::string file = events.file();
+    const size_t event_bytes = file.size() / 4;
+    const std::string whole = file.substr(0, 3 * event_bytes);
+    for (const std::string& cut :
+         {file.substr(0, file.size() - 1), file.substr(0, whole.size() + 3),
+          whole + std::string(2 * event_bytes, '\0')}) {
+        const auto trace = decode_any(std::as_bytes(std::span(cut)));
+        ASSERT_TRUE(trace.has_value()) << trace.error();
+        ASSERT_EQ(trace->requests.size(), 1u);
+        EXPECT_EQ(trace->requests[0].finished, 901);
+        EXPECT_EQ(trace->notes.front(), "the file is cut off: its last " +
+                                            std::to_string(cut.size() - whole.size()) +
+                                            " bytes are no whole event, and are left out");
+    }
+    const std::string noise = whole + "no event";
+    const auto refused = decode_any(std::as_bytes(std::span(noise)));
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error(), "damaged at byte 144: an event without its magic");
+}
+
+TEST(BlktraceReader, AnotherVersionIsNamed) {
+    for (const size_t last : {size_t{0}, size_t{3}}) {
+        std::string file = KernelEvents().add(queued, 0, 0, 4096).file();
+        if (last == 3) std::reverse(file.begin(), file.begin() + 4);
+        file[last] = 8;
+        const auto refused = decode_any(std::as_bytes(std::span(file)));
+        ASSERT_FALSE(refused.has_value());
+        EXPECT_EQ(refused.error(), "a file of blktrace, version 8; only version 7 is read");
+    }
+}
+
 TEST(BlktraceReader, TheOtherByteOrderIsRead) {
     const std::string file = KernelEvents().add(queued, 5, 8, 4096).file();
     std::string swapped;

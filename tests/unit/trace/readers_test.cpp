@@ -236,9 +236,10 @@ TEST(TraceReaders, BlktracesEventsBelongToTheirPlace) {
 
 TEST(TraceReaders, ADamagedFileOfBlktraceIsRefused) {
     std::string file = to_blktrace(trace_of_all()).at(1);
-    EXPECT_EQ(refusal(file.substr(0, file.size() - 1)), "cut off within an event of blktrace");
+    EXPECT_EQ(refusal(file.substr(0, sizeof(BlktraceEvent) - 1)),
+              "cut off within an event of blktrace");
     file[sizeof(BlktraceEvent) + 16] ^= 1;  // behind the name of a client
-    EXPECT_EQ(refusal(file), "damaged: an event without its magic");
+    EXPECT_EQ(refusal(file), "damaged at byte 64: an event without its magic");
     const std::string swapped("\x65\x61\x74\x07", 4);
     EXPECT_EQ(refusal(swapped + std::string(44, '\0')),
               "has 1 events, but none of them is a Q or a D");
