@@ -3,6 +3,9 @@
 #include <sys/random.h>
 #include <sys/sbuf.h>
 
+#include <cstdlib>
+#include <cstring>
+#include <memory>
 #include <new>
 #include <span>
 #include <string>
@@ -133,6 +136,69 @@ void cat_template(sbuf* buf, const statsblob_tpl& tpl, bool first) {
     sbuf_printf(buf, "%s\"%s\":%u", first ? "" : ",", tpl.mb->tplname, tpl.mb->tplhash);
 }
 
+// What a sysctl of sample rates reads and replaces: the list of a subsystem, behind its callback.
+class Subsystem {
+  public:
+    Subsystem(stats_tpl_sr_cb_t callback, void* context) : callback_(callback), context_(context) {}
+
+    int get(std::vector<stats_tpl_sample_rate>& rates) const;
+    int put(const std::vector<stats_tpl_sample_rate>& rates) const;
+
+  private:
+    stats_tpl_sr_cb_t callback_;
+    void* context_;
+};
+
+// A copy, so that the subsystem's lock is not held while a text is made and copied out.
+int Subsystem::get(std::vector<stats_tpl_sample_rate>& rates) const {
+    stats_tpl_sample_rate* list = nullptr;
+    int count = 0;
+    if (const int error = callback_(TPL_SR_RLOCKED_GET, &list, &count, context_)) return error;
+    int error = 0;
+    try {
+        const auto all = entries(list, count);
+        rates.assign(all.begin(), all.end());
+    } catch (const std::bad_alloc&) {
+        error = ENOMEM;  // the lock is to be given back all the same
+    }
+    const int unlocking = callback_(TPL_SR_RUNLOCK, nullptr, nullptr, context_);
+    return error != 0 ? error : unlocking;
+}
+
+int Subsystem::put(const std::vector<stats_tpl_sample_rate>& rates) const {
+    stats_tpl_sample_rate* list = nullptr;
+    int count = static_cast<int>(rates.size());
+    if (count > 0) {
+        const size_t bytes = rates.size() * sizeof(stats_tpl_sample_rate);
+        list = static_cast<stats_tpl_sample_rate*>(std::malloc(bytes));
+        if (list == nullptr) return ENOMEM;
+        std::memcpy(list, rates.data(), bytes);
+    }
+    const int error = callback_(TPL_SR_PUT, &list, &count, context_);
+    std::free(list);  // the old list, or ours if it was not taken
+    return error;
+}
+
+int read_rates(const Subsystem& subsystem, sysctl_req* req) {
+    std::vector<stats_tpl_sample_rate> rates;
+    if (const int error = subsystem.get(rates)) return error;
+    const std::unique_ptr<sbuf, void (*)(sbuf*)> buf(sbuf_new_auto(), sbuf_delete);
+    if (buf == nullptr) return ENOMEM;
+    const int error =
+        stats_tpl_rates_tostr(rates.data(), static_cast<int>(rates.size()), buf.get());
+    if (error != 0) return error;
+    if (sbuf_finish(buf.get()) != 0) return ENOMEM;
+    return SYSCTL_OUT(req, sbuf_data(buf.get()), static_cast<size_t>(sbuf_len(buf.get())) + 1);
+}
+
+int replace_rates(const Subsystem& subsystem, sysctl_req* req) {
+    std::string text(req->newlen - req->newidx, '\0');
+    if (const int error = SYSCTL_IN(req, text.data(), text.size())) return error;
+    std::vector<stats_tpl_sample_rate> rates;
+    if (const int error = parse(text.c_str(), rates)) return error;  // up to a NUL, if it has one
+    return subsystem.put(rates);
+}
+
 }  // namespace
 }  // namespace blkscope::stats
 
@@ -195,4 +261,22 @@ extern "C" int stats_tpl_list_tostr(sbuf* buf) {
         first = false;
     });
     return sbuf_error(buf);
+}
+
+// oidp, arg1, arg2 and req are the macro's.
+extern "C" int stats_tpl_sample_rates(SYSCTL_HANDLER_ARGS) {
+    (void)oidp;
+    const auto callback = reinterpret_cast<stats_tpl_sr_cb_t>(arg1);
+    if (callback == nullptr || req == nullptr || arg2 < 0) return EINVAL;
+    const std::unique_ptr<void, void (*)(void*)> context(
+        arg2 > 0 ? std::calloc(1, static_cast<size_t>(arg2)) : nullptr, std::free);
+    if (arg2 > 0 && context == nullptr) return ENOMEM;
+    const Subsystem subsystem(callback, context.get());
+    try {
+        const int error = read_rates(subsystem, req);
+        if (error != 0 || req->newptr == nullptr) return error;
+        return replace_rates(subsystem, req);
+    } catch (const std::bad_alloc&) {
+        return ENOMEM;
+    }
 }

@@ -1,8 +1,10 @@
 // sysctl: the names of freebsd/include/sys/sysctl.h, in one table with their numbers.
+#include <blkscope/stats.h>
 #include <devstat.h>
 #include <kstat.h>
 #include <sys/param.h>
 #include <sys/resource.h>
+#include <sys/sbuf.h>
 #include <sys/sysctl.h>
 #include <sys/time.h>
 #include <sys/utsname.h>
@@ -278,6 +280,15 @@ int characters(const char* record, Bytes& bytes) {
     return 0;
 }
 
+// Those of libstats in this process, which has them instead of a kernel.
+int stats_templates(Bytes& bytes) {
+    const std::unique_ptr<sbuf, void (*)(sbuf*)> buf(sbuf_new_auto(), sbuf_delete);
+    if (buf == nullptr) return ENOMEM;
+    if (const int error = stats_tpl_list_tostr(buf.get())) return error;
+    if (sbuf_finish(buf.get()) != 0) return ENOMEM;
+    return text(sbuf_data(buf.get()), bytes);
+}
+
 struct Entry {
     std::string_view name;
     std::array<int, 2> number;
@@ -312,6 +323,7 @@ constexpr auto entries = std::to_array<Entry>({
     {"kern.hz", {CTL_KERN, 269}, of_sysconf<int, _SC_CLK_TCK>},
     {"kern.smp.active", {CTL_KERN, 270}, has_many_processors},
     {"kern.pid_max", {CTL_KERN, 271}, number<"/proc/sys/kernel/pid_max", 0>},
+    {"kern.stats.templates", {CTL_KERN, 272}, stats_templates},
     {"hw.machine", {CTL_HW, HW_MACHINE}, of_uname<&utsname::machine>},
     {"hw.machine_arch", {CTL_HW, HW_MACHINE_ARCH}, of_uname<&utsname::machine>},
     {"hw.ncpu", {CTL_HW, HW_NCPU}, of_sysconf<int, _SC_NPROCESSORS_ONLN>},

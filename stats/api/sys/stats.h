@@ -32,6 +32,7 @@
 #ifndef _SYS_STATS_H_
 #define _SYS_STATS_H_
 
+#include <blkscope/sysctl_req.h>
 #include <errno.h>
 #include <limits.h>
 #include <stddef.h>
@@ -421,6 +422,18 @@ struct stats_tpl_sample_rate {
     uint32_t tpl_sample_pct; /* 0 to 100 per cent */
 };
 
+/* What stats_tpl_sample_rates() asks of a subsystem that has a list of rates. */
+enum stats_tpl_sr_cb_action {
+    TPL_SR_UNLOCKED_GET, /* the list and its count, without a lock */
+    TPL_SR_RLOCKED_GET,  /* the same, and lock them for reading */
+    TPL_SR_RUNLOCK,      /* unlock them */
+    TPL_SR_PUT           /* take this list, and give the old one back */
+};
+
+/* A subsystem's answer: 0, or an errno. ctx is NULL, or the memory of one call, zero at first. */
+typedef int (*stats_tpl_sr_cb_t)(enum stats_tpl_sr_cb_action action,
+                                 struct stats_tpl_sample_rate **rates, int *nrates, void *ctx);
+
 /* The flags of each statistic in a walk. */
 #define SB_IT_FIRST_CB 0x0001      /* the first call */
 #define SB_IT_LAST_CB 0x0002       /* the last one */
@@ -523,6 +536,13 @@ int stats_vss_tdgst_hlpr(enum vsd_dtype voi_dtype, struct voistatspec *vss,
  * stats_tpl_sample_rollthedice chooses a template by the rates, in per cent. The same seed bytes
  * give the same choice; NULL chooses at random. The result is an id, or -1 for none.
  *
+ * stats_tpl_sample_rates is the handler of a sysctl whose value is a subsystem's rates as text,
+ * "name":hash=percent,... arg1 is a stats_tpl_sr_cb_t, and arg2 the bytes of its ctx or 0. The text
+ * has a NUL. A new value replaces the whole list, and an empty one empties it. The new list is
+ * malloc's, or NULL, and goes to TPL_SR_PUT; the list that this gives back is freed. EINVAL: no
+ * callback, syntax, or more than 100 per cent in all; ESRCH: no such template; else the errno of a
+ * callback. A list that could not be put is freed, and the old one stays.
+ *
  * stats_voistatdata_tostr appends one statistic of vsd_sz bytes to buf, as stats_blob_tostr does. A
  * number has no key, in JSON neither. Its vsd_sz may be larger than its type.
  */
@@ -531,6 +551,7 @@ int stats_tpl_fetch_allocid(const char *name, uint32_t hash);
 int stats_tpl_id2name(uint32_t tpl_id, char *buf, size_t len);
 int stats_tpl_sample_rollthedice(struct stats_tpl_sample_rate *rates, int nrates, void *seed_bytes,
                                  size_t seed_len);
+int stats_tpl_sample_rates(SYSCTL_HANDLER_ARGS);
 int stats_voistatdata_tostr(const struct voistatdata *vsd, enum vsd_dtype voi_dtype,
                             enum vsd_dtype vsd_dtype, size_t vsd_sz, enum sb_str_fmt fmt,
                             struct sbuf *buf, int objdump);

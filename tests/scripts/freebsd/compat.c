@@ -582,6 +582,19 @@ sysctls_of_memory(void)
 	MUST(sysctlbyname("vm.stats.sys.v_syscall", &number, &len, NULL, 0) == -1 && errno == ENOENT);
 }
 
+/* The templates of stats(3) are those of this process. It has none yet. */
+static void
+sysctls_of_stats(void)
+{
+	char templates[8];
+	size_t len;
+
+	len = sizeof templates;
+	MUST(sysctlbyname("kern.stats.templates", templates, &len, NULL, 0) == 0);
+	MUST(len == 1 && templates[0] == '\0');
+	MUST(sysctlbyname("kern.stats.templates", NULL, NULL, "a", 2) == -1 && errno == EPERM);
+}
+
 static void
 sysctls(void)
 {
@@ -677,6 +690,7 @@ main(int argc, char **argv)
 	options();
 	sysctls();
 	sysctls_of_memory();
+	sysctls_of_stats();
 #ifdef __cplusplus
 	MUST(*std::make_shared<std::string>("C++") == "C++");
 #endif

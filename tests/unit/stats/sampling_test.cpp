@@ -119,6 +119,103 @@ TEST(StatsSampling, RatesThatMakeNoSenseAreRefused) {
     EXPECT_EQ(parsed("rate3=1,rate3=1,rate3=1,rate3=1,rate3=1", rates), EOVERFLOW);
 }
 
+// A subsystem as stats(3) describes one, whose list a sysctl shows and replaces.
+struct TcpRates {
+    stats_tpl_sample_rate* rates = nullptr;
+    int count = 0;
+    int locks = 0;     // held now
+    int refusal = 0;   // the answer to a new list
+    int in_order = 0;  // calls that saw the context of the one before
+};
+TcpRates tcp;
+
+int tcp_rates(stats_tpl_sr_cb_action action, stats_tpl_sample_rate** rates, int* nrates,
+              void* ctx) {
+    if (ctx != nullptr) tcp.in_order += (*static_cast<int*>(ctx))++;
+    switch (action) {
+        case TPL_SR_RLOCKED_GET:
+            ++tcp.locks;
+            [[fallthrough]];
+        case TPL_SR_UNLOCKED_GET:
+            *rates = tcp.rates;
+            *nrates = tcp.count;
+            return 0;
+        case TPL_SR_RUNLOCK:
+            --tcp.locks;
+            return 0;
+        case TPL_SR_PUT:
+            EXPECT_EQ(tcp.locks, 0);
+            if (tcp.refusal != 0) return tcp.refusal;
+            std::swap(tcp.rates, *rates);
+            std::swap(tcp.count, *nrates);
+            return 0;
+    }
+    return EINVAL;
+}
+
+int copy_out(sysctl_req* req, const void* from, size_t size) {
+    if (req->oldptr != nullptr)
+        static_cast<std::string*>(req->oldptr)->append(static_cast<const char*>(from), size);
+    req->oldidx += size;
+    return 0;
+}
+
+int copy_in(sysctl_req* req, void* to, size_t size) {
+    if (req->newlen - req->newidx < size) return EINVAL;
+    std::memcpy(to, static_cast<const char*>(req->newptr) + req->newidx, size);
+    req->newidx += size;
+    return 0;
+}
+
+// The value before the call, with its NUL.
+std::string rates_of_tcp(const char* new_value, int expected_error, intmax_t context_bytes = 0) {
+    std::string old;
+    sysctl_req req{};
+    req.oldptr = &old;
+    req.oldfunc = copy_out;
+    req.newptr = new_value;
+    req.newlen = new_value == nullptr ? 0 : std::strlen(new_value);
+    req.newfunc = copy_in;
+    EXPECT_EQ(
+        stats_tpl_sample_rates(nullptr, reinterpret_cast<void*>(tcp_rates), context_bytes, &req),
+        expected_error)
+        << (new_value == nullptr ? "" : new_value);
+    EXPECT_EQ(tcp.locks, 0);
+    return old;
+}
+
+TEST(StatsSampling, ASysctlShowsAndReplacesTheRatesOfASubsystem) {
+    const int id = stats_tpl_alloc("sysctl", 0);
+    ASSERT_GE(stats_tpl_alloc("sysctl2", 0), 0);
+    statsblob_tpl* tpl = nullptr;
+    ASSERT_EQ(stats_tpl_fetch(id, &tpl), 0);
+    const std::string shown = "\"sysctl\":" + std::to_string(tpl->mb->tplhash) + "=30";
+    const std::string nul(1, '\0');
+    EXPECT_EQ(rates_of_tcp(nullptr, 0), nul);
+    EXPECT_EQ(rates_of_tcp("sysctl=30", 0), nul);  // the answer has the old value
+    EXPECT_EQ(rates_of_tcp(nullptr, 0, sizeof(int)), shown + nul);
+    EXPECT_EQ(tcp.in_order, 1);  // the context of a call begins with zeroes
+    for (const char* wrong : {"sysctl", "sysctl=101", "sysctl=60,sysctl2=41"})
+        rates_of_tcp(wrong, EINVAL);
+    rates_of_tcp("nosuch=1", ESRCH);
+    tcp.refusal = EBUSY;
+    rates_of_tcp("sysctl2=5", EBUSY);
+    tcp.refusal = 0;
+    EXPECT_EQ(rates_of_tcp(nullptr, 0), shown + nul);  // nothing wrong was taken
+    rates_of_tcp((" " + shown + ", sysctl2=70\n").c_str(), 0);
+    EXPECT_EQ(tcp.count, 2);
+    rates_of_tcp("", 0);
+    EXPECT_EQ(tcp.count, 0);
+    EXPECT_EQ(tcp.rates, nullptr);
+}
+
+TEST(StatsSampling, ASysctlWithoutACallbackIsRefused) {
+    sysctl_req req{};
+    EXPECT_EQ(stats_tpl_sample_rates(nullptr, nullptr, 0, &req), EINVAL);
+    EXPECT_EQ(stats_tpl_sample_rates(nullptr, reinterpret_cast<void*>(tcp_rates), 0, nullptr),
+              EINVAL);
+}
+
 TEST(StatsSampling, EveryTemplateIsListed) {
     ASSERT_GE(stats_tpl_alloc("listed", 0), 0);
     sbuf* const buf = sbuf_new_auto();

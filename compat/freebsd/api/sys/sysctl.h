@@ -14,6 +14,8 @@
  *     kern.osreldate                          int, __FreeBSD_version
  *     kern.smp.cpus, .maxcpus, hw.ncpu        int
  *     kern.smp.active, kern.hz, .maxproc, .pid_max, .lastpid, .maxfiles, .openfiles   int
+ *     kern.stats.templates                    text: the templates of stats(3) in this process,
+ *                                             "name":hash,...
  *     hw.machine, hw.machine_arch, hw.model   text
  *     hw.physmem, hw.realmem, hw.usermem      unsigned long, bytes: all, all, and what is free
  *     hw.pagesize                             int, bytes
@@ -32,7 +34,8 @@
  * moved. A buffer of 4 bytes gets the lower 32 bits of a count since the start. A number that Linux
  * does not count, such as v_syscall, has no name here.
  *
- * Texts end in a NUL, which counts.
+ * Texts end in a NUL, which counts. The table is fixed: there is no SYSCTL_PROC(9). A program calls
+ * a handler with a struct sysctl_req of its own.
  *
  * Threads: any.
  * Errors:  -1, with errno set. ENOENT: any other name, or a number that /proc lacks. ENOMEM: oldp is
@@ -42,6 +45,7 @@
 #ifndef _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
 #define _BLKSCOPE_FREEBSD_SYS_SYSCTL_H
 
+#include <blkscope/sysctl_req.h>
 #include <stddef.h>
 #include <sys/types.h>
 
