@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
+#include <cctype>
 #include <cstring>
 #include <map>
 #include <optional>
@@ -11,9 +11,11 @@
 #include <vector>
 
 #include "base/decimal.hpp"
+#include "base/text_encoding.hpp"
 #include "trace/blktrace_event.hpp"
 #include "trace/file.hpp"
 #include "trace/record.hpp"
+#include "trace/table.hpp"
 
 namespace blkscope::trace {
 namespace {
@@ -59,75 +61,10 @@ Failure at_line(size_t number, Text why) {
     return fmt::format("line {}: {}", number, why);
 }
 
-// ---- Requests ----
-
-// Why the request cannot have been; empty if it can.
-Failure why_impossible(const Request& request) {
-    std::array<std::byte, record_bytes> bytes{};
-    encode(request, bytes);
-    const auto checked = decode(bytes);
-    return checked ? Failure() : checked.error();
-}
-
-std::optional<uint8_t> flags_of(Text text) {
-    uint8_t flags = 0;
-    if (text.empty()) return flags;
-    for (const Text word : words_of(text, '|')) {
-        if (word == "fua") {
-            flags |= flag::fua;
-        } else if (word == "no_hole") {
-            flags |= flag::no_hole;
-        } else if (word == "fast_zero") {
-            flags |= flag::fast_zero;
-        } else {
-            return {};
-        }
-    }
-    return flags;
-}
-
-std::optional<uint32_t> client_of(Text text) {
-    constexpr Text prefix = "client-";
-    if (text == "-") return 0;
-    if (text == "client-other") return shared_client;
-    if (!text.starts_with(prefix)) return {};
-    return decimal<uint32_t>(text.substr(prefix.size()));
-}
-
 std::optional<uint32_t> device_of(Text text) {
     constexpr Text prefix = "nbd";
     if (!text.starts_with(prefix)) return {};
     return decimal<uint32_t>(text.substr(prefix.size()));
-}
-
-// ---- CSV ----
-
-template <class T>
-bool set(T& field, std::optional<T> value) {
-    if (value) field = *value;
-    return value.has_value();
-}
-
-// Sets the field of a column. False if the value is wrong; an unknown column is ignored.
-bool set_field(Request& request, Text column, Text value) {
-    if (column == "op") return set(request.op, op_named(value));
-    if (column == "flags") return set(request.flags, flags_of(value));
-    if (column == "client") return set(request.client, client_of(value));
-    if (column == "device") return set(request.device, device_of(value));
-    if (column == "worker") return set(request.worker, decimal<uint16_t>(value));
-    if (column == "error") return set(request.error, decimal<uint16_t>(value));
-    if (column == "offset") return set(request.offset, decimal<uint64_t>(value));
-    if (column == "bytes") return set(request.bytes, decimal<uint64_t>(value));
-    if (column == "depth") return set(request.depth, decimal<uint32_t>(value));
-    if (column == "drawn_ns") return set(request.drawn_ns, decimal<uint64_t>(value));
-    if (column == "cookie") return set(request.cookie, decimal<uint64_t>(value));
-    if (column == "upstream_cookie") return set(request.upstream_cookie, decimal<uint64_t>(value));
-    if (column == "received_ns") return set(request.received, decimal<int64_t>(value));
-    if (column == "queued_ns") return set(request.queued, decimal<int64_t>(value));
-    if (column == "started_ns") return set(request.started, decimal<int64_t>(value));
-    if (column == "finished_ns") return set(request.finished, decimal<int64_t>(value));
-    if (column == "replied_ns") return set(request.replied, decimal<int64_t>(value));
-    return true;
 }
 
 // ---- fio ----
@@ -226,10 +163,6 @@ class FioLog {
     std::string file_;
 };
 
-bool starts_with(std::span<const std::byte> file, Text text) {
-    return file.size() >= text.size() && std::memcmp(file.data(), text.data(), text.size()) == 0;
-}
-
 // Leaves the requests of one device of nbdN: the named one, or the only one.
 Result<Trace, Failure> of_one_device(Result<Trace, Failure> trace, Text named) {
     if (!trace) return trace;
@@ -249,18 +182,53 @@ Result<Trace, Failure> of_one_device(Result<Trace, Failure> trace, Text named) {
     return trace;
 }
 
+// What a file is that holds no text and no trace, by its first bytes.
+Text wrapping_of(Text file) {
+    struct Wrapping {
+        Text begin;
+        Text what;
+    };
+    using namespace std::string_view_literals;
+    for (const auto& [begin, what] :
+         {Wrapping{"\x1f\x8b"sv, "compressed with gzip; unpack it first"sv},
+          Wrapping{"\x28\xb5\x2f\xfd"sv, "compressed with zstd; unpack it first"sv},
+          Wrapping{"\xfd\x37zXZ\0"sv, "compressed with xz; unpack it first"sv},
+          Wrapping{"PK\x03\x04"sv, "a zip or a spreadsheet; save the table as csv"sv}}) {
+        if (file.starts_with(begin)) return what;
+    }
+    return {};
+}
+
+// The first row may have any of the separators, and comments in front of it.
+bool is_table(Text text) {
+    Table table(text);
+    const auto row = table.next();
+    if (!row || !*row || table.fields().size() < 2) return false;
+    return std::ranges::any_of(table.fields(), [](std::string name) {
+        std::ranges::transform(name, name.begin(),
+                               [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        return name == "op" || name == "offset" || name == "bytes" || name == "received_ns";
+    });
+}
+
 Result<Trace, Failure> decode_format(std::span<const std::byte> file, Text device) {
-    const Text text{reinterpret_cast<const char*>(file.data()), file.size()};
+    const Text whole{reinterpret_cast<const char*>(file.data()), file.size()};
+    if (whole.empty()) return Failure("empty");
     uint32_t first = 0;
     if (file.size() >= sizeof first) std::memcpy(&first, file.data(), sizeof first);
     if (first == blktrace::magic || first == blktrace::magic_swapped ||
         blktrace::other_version(first)) {
         return from_blktrace(file, device);
     }
-    if (starts_with(file, "fio version ")) return from_fio(text, device);
-    const Text head = text.substr(0, text.find('\n'));
-    if (head.find("offset") != Text::npos && head.find(',') != Text::npos) {
-        return of_one_device(from_csv(text), device);
+    if (const Text what = wrapping_of(whole); !what.empty()) return Failure(what);
+    if (const Text encoding = wide_encoding(whole); !encoding.empty()) {
+        return fmt::format("a text in {}; save it as UTF-8", encoding);
+    }
+    const Text text = without_mark(whole);
+    if (text.starts_with("fio version ")) return from_fio(text, device);
+    if (is_table(text)) return of_one_device(from_csv(text), device);
+    if (text.starts_with("{\"schema\":\"blkscope.trace/")) {
+        return Failure("a trace as JSON, which is written only; save it as csv or ours");
     }
     return of_one_device(decode_file(file), device);
 }
@@ -283,37 +251,6 @@ void note_unknown_times(Trace& trace) {
 }
 
 }  // namespace
-
-Result<Trace, std::string> from_csv(std::string_view text) {
-    const std::vector<Text> columns = words_of(take_line(text), ',');
-    const auto has = [&](Text name) {
-        return std::find(columns.begin(), columns.end(), name) != columns.end();
-    };
-    for (const char* needed : {"op", "offset", "bytes"}) {
-        if (!has(needed)) return at_line(1, fmt::format("no column named {}", needed));
-    }
-    if (!has("received_ns") && !has("queued_ns")) {
-        return at_line(1, "no column named received_ns or queued_ns");
-    }
-    Trace trace;
-    for (size_t line = 2; !text.empty(); ++line) {
-        const std::vector<Text> values = words_of(take_line(text), ',');
-        if (values.size() != columns.size()) {
-            return at_line(line,
-                           fmt::format("{} values for {} columns", values.size(), columns.size()));
-        }
-        Request request;
-        for (size_t i = 0; i < columns.size(); ++i) {
-            if (set_field(request, columns[i], values[i])) continue;
-            return at_line(line, fmt::format("a wrong value in the column {}", i + 1));
-        }
-        const Failure why = why_impossible(request);
-        if (!why.empty()) return at_line(line, why);
-        trace.requests.push_back(request);
-    }
-    sort_by_arrival(trace.requests);
-    return trace;
-}
 
 Result<Trace, std::string> from_fio(std::string_view text, std::string_view device) {
     const bool is_cut = !text.ends_with('\n');

@@ -8,6 +8,8 @@ namespace {
 constexpr size_t reserved_at = 82;
 constexpr size_t reserved_bytes = 6;
 
+}  // namespace
+
 // Why the request cannot have been recorded; empty if it can.
 std::string why_impossible(const Request& request) {
     if (request.arrival() <= 0) return "a request without a time of arrival";
@@ -21,8 +23,6 @@ std::string why_impossible(const Request& request) {
     if (request.offset + request.bytes < request.offset) return "a request beyond the last address";
     return {};
 }
-
-}  // namespace
 
 void encode(const Request& request, std::span<std::byte, record_bytes> to) {
     std::byte* const at = to.data();

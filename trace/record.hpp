@@ -50,4 +50,7 @@ void encode(const Request& request, std::span<std::byte, record_bytes> to);
 /// unknown, and bytes that are not 0.
 [[nodiscard]] Result<Request, std::string> decode(std::span<const std::byte, record_bytes> from);
 
+/// Why decode() would refuse the request; empty if it would not.
+[[nodiscard]] std::string why_impossible(const Request& request);
+
 }  // namespace blkscope::trace

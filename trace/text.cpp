@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/json_string.hpp"
+#include "trace/csv.hpp"
 #include "trace/formats.hpp"
 
 namespace blkscope::trace {
@@ -98,14 +99,15 @@ std::string to_perfetto(const Trace& trace) {
 std::string to_csv(const Trace& trace) {
     std::string text =
         "device,worker,client,op,flags,error,offset,bytes,depth,received_ns,queued_ns,started_ns,"
-        "finished_ns,replied_ns,drawn_ns,cookie,upstream_cookie\n";
+        "finished_ns,replied_ns,drawn_ns,cookie,upstream_cookie,facts\n";
+    std::string facts = csv_field(facts_text(trace));
     for (const Request& each : trace.requests) {
         fmt::format_to(std::back_inserter(text),
-                       "nbd{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", each.device,
+                       "nbd{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}\n", each.device,
                        each.worker, client_text(each), name_of(each.op), flags_text(each, "|"),
                        each.error, each.offset, each.bytes, each.depth, each.received, each.queued,
                        each.started, each.finished, each.replied, each.drawn_ns, each.cookie,
-                       each.upstream_cookie);
+                       each.upstream_cookie, std::exchange(facts, ""));
     }
     return text;
 }

@@ -1,23 +1,20 @@
 #include "tools/blkscope/histogram_file.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <bit>
-#include <cerrno>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
 #include "base/decimal.hpp"
-#include "base/descriptor.hpp"
-#include "base/throw_errno.hpp"
-#include "tools/program/foreign_json.hpp"
+#include "tools/program/json_documents.hpp"
+#include "tools/program/read_file.hpp"
 
 namespace blkscope {
 namespace {
@@ -77,14 +74,69 @@ void add_bins(Sum& sum, const json& bins) {
     }
 }
 
-void add_fio(Sum& sum, const json& jobs, std::string_view operation) {
-    if (!jobs.is_array()) throw std::invalid_argument("fio's jobs are no array");
-    for (const json& job : jobs) {
-        const bool flush = operation == "flush";
-        const json* times =
-            member(member(&job, flush ? "sync" : operation), flush ? "lat_ns" : "clat_ns");
-        if (const json* bins = member(times, "bins"); bins != nullptr) add_bins(sum, *bins);
+// The histogram of completions; without one, that of whole requests, which begins with the submission.
+const json* bins_of(const json& job, std::string_view operation) {
+    const bool flush = operation == "flush";
+    const json* const times = member(&job, flush ? "sync" : operation);
+    const json* const bins = member(member(times, flush ? "lat_ns" : "clat_ns"), "bins");
+    return bins != nullptr || flush ? bins : member(member(times, "lat_ns"), "bins");
+}
+
+// The jobs of one report. Those of a client of servers are under another name, with their sum behind them.
+std::vector<const json*> jobs_of(const json& report) {
+    const json* const local = member(&report, "jobs");
+    const json* const jobs = local != nullptr ? local : member(&report, "client_stats");
+    if (jobs == nullptr) return {};
+    if (!jobs->is_array()) throw std::invalid_argument("fio's jobs are no array");
+    std::vector<const json*> found;
+    for (const json& job : *jobs) {
+        const json* const name = member(&job, "jobname");
+        const bool is_sum = name != nullptr && *name == "All clients";
+        if (!is_sum || jobs->size() == 1) found.push_back(&job);
     }
+    return found;
+}
+
+bool is_of_fio(const json& report) {
+    return member(&report, "jobs") != nullptr || member(&report, "client_stats") != nullptr;
+}
+
+void add_fio(Sum& sum, const json& report, std::string_view operation) {
+    for (const json* const job : jobs_of(report)) {
+        if (const json* bins = bins_of(*job, operation); bins != nullptr) add_bins(sum, *bins);
+    }
+}
+
+// Whether a later report of fio is of the same run, as --status-interval prints it: that one has all
+// requests of the earlier one, too. Both began at the same time, which fio rounds.
+bool goes_on(const json& earlier, const json& later) {
+    const auto number = [](const json* value) -> std::optional<int64_t> {
+        if (value == nullptr || !value->is_number_unsigned()) return {};
+        const auto found = value->get<uint64_t>();
+        if (found > INT32_MAX * uint64_t{1000}) return {};
+        return static_cast<int64_t>(found);
+    };
+    const auto first = jobs_of(earlier);
+    const auto second = jobs_of(later);
+    if (first.empty() || first.size() != second.size()) return false;
+    for (size_t i = 0; i < first.size(); ++i) {
+        const auto at = number(member(&earlier, "timestamp"));
+        const auto later_at = number(member(&later, "timestamp"));
+        const auto elapsed = number(member(first[i], "elapsed"));
+        const auto later_elapsed = number(member(second[i], "elapsed"));
+        if (!at || !later_at || !elapsed || !later_elapsed) return false;
+        if (std::abs((*later_at - *later_elapsed) - (*at - *elapsed)) > 1) return false;
+        if (*later_elapsed < *elapsed) return false;
+        const json* const name = member(first[i], "jobname");
+        const json* const later_name = member(second[i], "jobname");
+        if (name == nullptr || later_name == nullptr || *name != *later_name) return false;
+        for (const char* part : {"read", "write", "trim", "mixed", "sync"}) {
+            const auto ios = number(member(member(first[i], part), "total_ios"));
+            const auto later_ios = number(member(member(second[i], part), "total_ios"));
+            if (ios && (!later_ios || *later_ios < *ios)) return false;
+        }
+    }
+    return true;
 }
 
 // counts[i] are below bounds[i], and not below the bound before it. The last bucket has no upper
@@ -117,80 +169,88 @@ void add_iostat(Sum& sum, const json& devices, std::string_view operation) {
     }
 }
 
+// For "all", reads and writes. fio may have counted these as one, with the trims.
 void add_document(Sum& sum, const json& document, std::string_view operation) {
-    if (const json* jobs = member(&document, "jobs"); jobs != nullptr) {
-        add_fio(sum, *jobs, operation);
-    } else if (const json* devices = member(&document, "devices"); devices != nullptr) {
-        add_iostat(sum, *devices, operation);
-    } else {
+    const bool fio = is_of_fio(document);
+    const json* const devices = member(&document, "devices");
+    if (!fio && devices == nullptr) {
         throw std::invalid_argument("it is neither of iostat -j nor fio's json+");
     }
+    const auto add = [&](std::string_view one) {
+        fio ? add_fio(sum, document, one) : add_iostat(sum, *devices, one);
+    };
+    if (operation != "all") return add(operation);
+    const auto jobs = jobs_of(document);
+    const bool mixed = std::ranges::any_of(jobs, [](const json* job) {
+        return member(job, "mixed") != nullptr && member(job, "read") == nullptr;
+    });
+    if (mixed) return add("mixed");
+    add("read");
+    add("write");
 }
 
-// One document, or a document on each line.
-std::vector<json> documents_of(const std::string& text) {
-    std::vector<json> documents;
-    if (json whole = program::parse_foreign(text); !whole.is_discarded()) {
-        documents.push_back(std::move(whole));
-        return documents;
+// Why a document has no times of an operation that it could have.
+std::string_view why_none(const json& document, std::string_view operation) {
+    for (const json* const job : jobs_of(document)) {
+        const bool may_be_mixed =
+            operation == "read" || operation == "write" || operation == "trim";
+        if (may_be_mixed && member(job, "mixed") != nullptr && member(job, "read") == nullptr) {
+            return "; fio mixed reads, writes and trims (unified_rw_reporting), so they are of "
+                   "'all' "
+                   "only";
+        }
+        for (const char* part : {"read", "write"}) {
+            const json* const count = member(member(member(job, part), "clat_ns"), "N");
+            if (count == nullptr || *count == 0) continue;
+            if (bins_of(*job, part) == nullptr) {
+                return "; fio wrote no bins: they come of --output-format=json+, and not with "
+                       "clat_percentiles=0";
+            }
+        }
     }
-    std::istringstream lines(text);
-    for (std::string line; std::getline(lines, line);) {
-        json document = program::parse_foreign(line);
-        if (document.is_discarded()) throw std::invalid_argument("it is no JSON");
-        documents.push_back(std::move(document));
+    const json* const devices = member(&document, "devices");
+    const auto has_none = [](const json& device) {
+        const json* const histograms = member(&device, "histograms");
+        return histograms == nullptr || histograms->is_null();
+    };
+    if (devices != nullptr && devices->is_array() && std::ranges::all_of(*devices, has_none)) {
+        return "; iostat wrote no histograms: they come of -j -L";
     }
-    return documents;
+    return {};
 }
 
-// A FIFO without a writer must not keep open(2) waiting.
-Descriptor open_to_read(const std::string& file) {
-    Descriptor opened(::open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-    if (!opened.is_open()) throw_errno("read " + file);
-    return opened;
-}
-
-// The file's text, cut off behind file_bytes_max.
-std::string text_of(int descriptor, const std::string& file) {
-    struct stat info {};
-    if (::fstat(descriptor, &info) != 0) throw_errno("read " + file);
-    if (!S_ISREG(info.st_mode)) throw std::invalid_argument("it is no file");
-    std::string text;
-    std::array<char, 65536> chunk;
-    while (text.size() <= file_bytes_max) {
-        const ssize_t count = ::read(descriptor, chunk.data(), chunk.size());
-        if (count < 0 && errno == EINTR) continue;
-        if (count < 0) throw_errno("read " + file);
-        if (count == 0) break;
-        text.append(chunk.data(), static_cast<size_t>(count));
+// The text's documents in their order, one at a time in memory with the one before it. Those that a
+// later one repeats are left out.
+template <class Take>
+void for_each_report(const std::string& text, Take take) {
+    json before;
+    for (const program::JsonDocument& each : program::json_documents(text)) {
+        json document = program::parse_document(each);
+        if (!before.is_null() && !goes_on(before, document)) take(before);
+        before = std::move(document);
     }
-    return text;
+    take(before);
 }
 
 }  // namespace
 
 model::Histogram parse_histogram(const std::string& text, std::string_view operation) {
     Sum sum;
-    for (const json& document : documents_of(text)) {
-        if (operation == "all") {
-            add_document(sum, document, "read");
-            add_document(sum, document, "write");
-        } else {
-            add_document(sum, document, operation);
-        }
-    }
+    std::string_view why;
+    for_each_report(text, [&](const json& report) {
+        add_document(sum, report, operation);
+        if (why.empty()) why = why_none(report, operation);
+    });
     model::Histogram histogram = sum.histogram();
     if (histogram.buckets.empty()) {
-        throw std::invalid_argument("it has no times of '" + std::string(operation) + "'");
+        throw std::invalid_argument(fmt::format("it has no times of '{}'{}", operation, why));
     }
     return histogram;
 }
 
 model::Histogram read_histogram(const std::string& file, std::string_view operation) {
-    const Descriptor opened = open_to_read(file);
+    const std::string text = program::read_file(file, file_bytes_max, program::Pipes::refused);
     try {
-        const std::string text = text_of(opened.get(), file);
-        if (text.size() > file_bytes_max) throw std::invalid_argument("it is larger than 64 MiB");
         return parse_histogram(text, operation);
     } catch (const std::invalid_argument& failure) {
         throw std::invalid_argument("histogram file '" + file + "': " + failure.what());

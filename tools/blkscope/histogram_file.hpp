@@ -1,7 +1,10 @@
 // HistogramFile: the measured times in a file, for the model `empirical:FILE`.
 //
 //     iostat -j -L   an object a line, with histograms of each device: the times of service
-//     fio json+      jobs with bins: the completion latencies
+//     fio json+      jobs with bins: the completion latencies; without them, the total latencies
+//
+// Lines around the JSON are left out. Of several reports of one run of fio (--status-interval) the
+// last one counts, because each has all requests so far. "mixed" of fio is for "all".
 //
 // All reports and devices, or all jobs, of a file are added up. For "all" the times of reads and
 // writes are added up.

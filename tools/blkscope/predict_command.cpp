@@ -127,6 +127,11 @@ void add_warnings(const PredictCommand& command, const trace::Trace& trace, Scen
             "was; "
             "the draws begin anew");
     }
+    if (!command.queue_depth && !trace.properties.contains("queue_depth")) {
+        scenario.warnings.push_back(
+            fmt::format("the trace does not say the device's queue depth; it is taken to be {}",
+                        scenario.setting.queue_depth));
+    }
     if (trace.properties.contains("client-limit")) {
         scenario.warnings.emplace_back("limits of clients are not predicted");
     }
@@ -191,9 +196,19 @@ trace::Trace trace_of_command(const PredictCommand& command) try {
     throw std::invalid_argument(damaged.what());
 }
 
-uint64_t size_of_device(const PredictCommand& command, const trace::Trace& trace) {
+// None if neither the command nor the trace says it. A drawn load has a size by default.
+std::optional<uint64_t> size_of_device(const PredictCommand& command, const trace::Trace& trace) {
     if (!command.size.empty()) return model::parse_bytes(command.size, "size");
-    return number_property<uint64_t>(trace, "size_bytes").value_or(parse_size(size_default));
+    if (command.trace.empty()) return parse_size(size_default);
+    return number_property<uint64_t>(trace, "size_bytes");
+}
+
+// How far a head goes is a share of the disk. The other models do not ask for the size.
+void require_size(const Behaviour& behaviour) {
+    if (!behaviour.model || !behaviour.model->hdd) return;
+    throw std::invalid_argument(
+        "the times of a disk with a head depend on its size, and the trace does not say it; give "
+        "--size");
 }
 
 uint32_t depth_of_device(const PredictCommand& command, const trace::Trace& trace) {
@@ -218,10 +233,13 @@ Scenario scenario_of(const PredictCommand& command) {
         const trace::Trace trace = trace_of_command(command);
         Scenario scenario;
         scenario.speeds = speeds_of(command.speeds);
-        scenario.setting.size_bytes = size_of_device(command, trace);
+        const auto size = size_of_device(command, trace);
+        scenario.setting.size_bytes = size.value_or(parse_size(size_default));
+        scenario.size_is_known = size.has_value();
         scenario.setting.queue_depth = depth_of_device(command, trace);
         scenario.setting.in_flight = command.closed.value_or(0);
         scenario.setting.behaviour = behaviour_of_prediction(command, trace);
+        if (!size) require_size(scenario.setting.behaviour);
         scenario.warnings = warnings_of(scenario.setting.behaviour);
         if (command.trace.empty()) {
             scenario.drawn = drawn_load(command, scenario);

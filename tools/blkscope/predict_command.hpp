@@ -47,6 +47,7 @@ struct PredictCommand {
 /// A prediction that is ready to run at any speed.
 struct Scenario {
     virtual_time::Setting setting;
+    bool size_is_known = true;             // else the size of the setting only bounds the requests
     std::optional<LoadSpec> drawn;         // else the requests
     std::vector<trace::Request> requests;  // of a trace, in the order of the device
     std::vector<double> speeds;

@@ -57,7 +57,7 @@ void add_predict(CLI::App& app, PredictCommand& command) {
               "Requests that the device works on at once (default: the header's, or 128)")
         ->check(CLI::Range(1U, queue_depth_max));
     add_value(*predict, "--size", command.size, "SIZE",
-              "Of the device (default: the header's, or 1T)");
+              "Of the device (default: the header's; 1T for drawn requests)");
     add_seed(*predict, command.seed, "N",
              "Of the draws; the same seed gives the same bytes (default: the header's, or 1)");
     predict->add_flag("--json", command.json, "Print one JSON object");

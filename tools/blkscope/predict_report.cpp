@@ -130,7 +130,7 @@ std::string predicted_json(const Scenario& scenario, const std::vector<Predicted
                       {"model", behaviour.model ? Json(behaviour.model->text()) : Json()},
                       {"limit", behaviour.limits ? Json(behaviour.limits->text()) : Json()},
                       {"queue_depth", setting.queue_depth},
-                      {"size_bytes", setting.size_bytes},
+                      {"size_bytes", scenario.size_is_known ? Json(setting.size_bytes) : Json()},
                       {"closed", setting.in_flight > 0 ? Json(setting.in_flight) : Json()},
                       {"warnings", scenario.warnings},
                       {"recorded", recorded ? device_json("recorded", *recorded) : Json()},

@@ -2,22 +2,19 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
-#include <iterator>
 #include <span>
 #include <stdexcept>
+#include <string>
 #include <utility>
 
-#include "base/throw_errno.hpp"
 #include "tools/program/print.hpp"
+#include "tools/program/read_file.hpp"
 #include "trace/readers.hpp"
 
 namespace blkscope {
 
 trace::Trace read_trace_file(const std::string& path, const std::string& device) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw_errno(path);
-    const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    const std::string bytes = program::read_file(path, trace_bytes_max);
     auto trace = trace::decode_any(std::as_bytes(std::span(bytes)), device);
     if (!trace) throw std::runtime_error(path + ": " + trace.error());
     return std::move(*trace);

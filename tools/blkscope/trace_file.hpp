@@ -2,15 +2,20 @@
 //
 // Threads: any.
 // Errors:  std::system_error if the file cannot be read. std::runtime_error with the path and the
-//          reason, if it is no whole trace.
+//          reason, if it is no whole trace. std::invalid_argument if it is no file or pipe, or too large.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
 #include "trace/request.hpp"
 
 namespace blkscope {
+
+/// A larger file is refused. Reading takes about twice the memory of the file: its bytes, and its
+/// requests with 104 bytes each.
+inline constexpr size_t trace_bytes_max = size_t{4} << 30;
 
 [[nodiscard]] trace::Trace read_trace_file(const std::string& path, const std::string& device = {});
 

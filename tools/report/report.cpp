@@ -6,23 +6,22 @@
 #include <ctime>
 #include <exception>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
-#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <system_error>
 #include <utility>
 
 #include "base/clock.hpp"
-#include "base/throw_errno.hpp"
+#include "base/text_encoding.hpp"
 #include "tools/check/condition.hpp"
 #include "tools/check/duration.hpp"
 #include "tools/check/judge.hpp"
 #include "tools/check/options.hpp"
 #include "tools/program/left_out.hpp"
 #include "tools/program/print.hpp"
+#include "tools/program/read_file.hpp"
 #include "tools/program/replace_file.hpp"
 #include "tools/program/signals.hpp"
 #include "tools/report/child.hpp"
@@ -37,6 +36,8 @@ using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr int condition_failed = 125;
+// A report has a few MiB. Its tree takes many times its size in memory.
+constexpr size_t report_bytes_max = size_t{64} << 20;
 constexpr milliseconds every_min{10};
 
 [[noreturn]] void refuse(const std::string& why) {
@@ -206,12 +207,19 @@ void write_file(const std::string& path, const std::string& text) {
     telling([&] { program::replace_file(path, text); });
 }
 
-std::string read_file(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    std::ostringstream text;
-    text << file.rdbuf();
-    if (!file) throw_errno("report: read " + path);
-    return text.str();
+// The report in a file; the refusal of its content names it.
+std::string read_report(const std::string& path) try {
+    const std::string text = program::read_file(path, report_bytes_max);
+    if (text.empty()) throw std::invalid_argument(path + ": it is empty");
+    if (const auto encoding = wide_encoding(text); !encoding.empty()) {
+        throw std::invalid_argument(path + ": a text in " + std::string(encoding) +
+                                    "; save it as UTF-8");
+    }
+    return data_in(std::string(without_mark(text)));
+} catch (const std::system_error& failure) {
+    throw std::system_error(failure.code(), "report: read " + path);
+} catch (const std::invalid_argument& failure) {
+    throw std::invalid_argument("report: " + std::string(failure.what()));
 }
 
 int compare_files(const Options& options) {
@@ -220,8 +228,8 @@ int compare_files(const Options& options) {
     if (!share && !options.slower.empty()) {
         refuse("--fail-if-slower " + options.slower + ": a share is as 10%");
     }
-    const std::string before = data_in(read_file(options.compared.at(0)));
-    const std::string after = data_in(read_file(options.compared.at(1)));
+    const std::string before = read_report(options.compared.at(0));
+    const std::string after = read_report(options.compared.at(1));
     const std::vector<Compared> figures = compare(before, after);
     check_output(options);
     std::optional<Gate> verdict;

@@ -65,8 +65,8 @@ TEST(HistogramFile, AddsTheServiceTimesOfIostatsReports) {
 }
 
 TEST(HistogramFile, AFileThatIsNoneIsRefusedInOneLine) {
-    EXPECT_EQ(failure(""), "it has no times of 'read'");
-    EXPECT_EQ(failure("hello"), "it is no JSON");
+    EXPECT_EQ(failure(""), "it is empty");
+    EXPECT_EQ(failure("hello"), "it has no JSON: no line begins with '{'");
     EXPECT_EQ(failure("{}"), "it is neither of iostat -j nor fio's json+");
     EXPECT_EQ(failure("[1, 2]"), "it is neither of iostat -j nor fio's json+");
     EXPECT_EQ(failure(fio, "trim"), "it has no times of 'trim'");
@@ -85,6 +85,75 @@ TEST(HistogramFile, AFileThatIsNoneIsRefusedInOneLine) {
               "a histogram's bounds do not ascend");
 }
 
+std::string fio_report(const std::string& parts, const std::string& more = "") {
+    return "{\n  \"fio version\" : \"fio-3.33\"," + more +
+           "\n  \"jobs\" : [ { \"jobname\": \"j\", " + parts + " } ]\n}\n";
+}
+constexpr const char* read_bins =
+    R"("read": {"total_ios": 2, "clat_ns": {"N": 2, "bins": {"1000": 2}}})";
+
+// As fio 3.33 writes them with Ctrl-C, and with --output-format=normal,json+ around.
+TEST(HistogramFile, LinesAroundTheJsonAreLeftOut) {
+    const std::string plain = fio_report(read_bins);
+    for (const std::string& text :
+         {"\nfio: terminating on signal 2\n" + plain, "\xef\xbb\xbf" + plain,
+          "j: (g=0): rw=read, bs=(R) 4096B-4096B\nfio-3.33\nStarting 1 process\n" + plain +
+              "\n\nj: (groupid=0, jobs=1): err= 0: pid=1\n  read: IOPS=499, BW=1999KiB/s\n"}) {
+        EXPECT_EQ(shown(parse_histogram(text, "read")), "1000-1008:2 ") << text;
+    }
+}
+
+// Each report of --status-interval has all requests of the run so far.
+TEST(HistogramFile, ReportsOfOneRunAreNotAddedUp) {
+    const auto report = [](int at, int elapsed, int ios) {
+        const std::string count = std::to_string(ios);
+        return fio_report("\"elapsed\": " + std::to_string(elapsed) +
+                              ", \"read\": {\"total_ios\": " + count +
+                              ", \"clat_ns\": {\"bins\": {\"100\": " + count + "}}}",
+                          "\"timestamp\": " + std::to_string(at) + ",");
+    };
+    const std::string first = report(1'795'934'781, 2, 441) + report(1'795'934'782, 3, 940) +
+                              report(1'795'934'783, 4, 1439) + report(1'795'934'783, 4, 1500);
+    EXPECT_EQ(shown(parse_histogram(first, "read")), "100-101:1500 ");
+    const std::string second = report(1'795'934'800, 4, 3000);
+    EXPECT_EQ(shown(parse_histogram(first + second, "read")), "100-101:4500 ");
+}
+
+TEST(HistogramFile, ReadsWhatFiosOptionsMakeOfAReport) {
+    const std::string lat =
+        fio_report(R"("read": {"clat_ns": {"N": 2}, "lat_ns": {"bins": {"100": 2}}})");
+    EXPECT_EQ(shown(parse_histogram(lat, "read")), "100-101:2 ");
+    const std::string both =
+        fio_report(R"("read": {"clat_ns": {"bins": {"100": 2}}, "lat_ns": {"bins": {"120": 2}}})");
+    EXPECT_EQ(shown(parse_histogram(both, "read")), "100-101:2 ");
+    const std::string mixed = fio_report(R"("mixed": {"clat_ns": {"bins": {"100": 5}}})");
+    EXPECT_EQ(shown(parse_histogram(mixed, "all")), "100-101:5 ");
+    EXPECT_EQ(failure(mixed),
+              "it has no times of 'read'; fio mixed reads, writes and trims "
+              "(unified_rw_reporting), so they are of 'all' only");
+    const std::string twice =
+        fio_report(std::string(read_bins) + R"(, "mixed": {"clat_ns": {"bins": {"1000": 2}}})");
+    EXPECT_EQ(shown(parse_histogram(twice, "all")),
+              shown(parse_histogram(fio_report(read_bins), "read")));
+    EXPECT_EQ(
+        failure(fio_report(R"("read": {"clat_ns": {"N": 2}})")),
+        "it has no times of 'read'; fio wrote no bins: they come of --output-format=json+, and "
+        "not with clat_percentiles=0");
+    const std::string remote =
+        R"({"client_stats": [{"jobname": "j", "read": {"clat_ns": {"bins": {"100": 2}}}},)"
+        R"({"jobname": "All clients", "read": {"clat_ns": {"bins": {"100": 2}}}}]})";
+    EXPECT_EQ(shown(parse_histogram(remote, "read")), "100-101:2 ");
+    EXPECT_EQ(failure(R"({"devices": [{"histograms": null}]})"),
+              "it has no times of 'read'; iostat wrote no histograms: they come of -j -L");
+}
+
+TEST(HistogramFile, AnErrorOfTheJsonHasItsLine) {
+    EXPECT_EQ(failure("fio-3.33\n{\n\"jobs\": [}]\n}\n"), "line 3: it is no JSON");
+    EXPECT_EQ(failure("a line\n{\"jobs\": [\n"),
+              "line 2: the JSON that begins here has no end; was it cut off?");
+    EXPECT_EQ(failure(std::string("{\0\"\0", 4)), "it is a text in UTF-16; save it as UTF-8");
+}
+
 TEST(HistogramFile, CountsThatOverflowAndDeepTextsAreRefused) {
     const std::string line =
         R"({"devices": [{"histograms": {"read_service": {"bounds": [1], "counts": [COUNT, 0]}}}]})";
@@ -95,7 +164,7 @@ TEST(HistogramFile, CountsThatOverflowAndDeepTextsAreRefused) {
     EXPECT_EQ(failure(with("18446744073709551615") + with("2")), "its counts are too large");
     constexpr size_t depth = BLKSCOPE_SANITIZED ? 200'000 : 2'000'000;
     const std::string deep = std::string(depth, '[') + std::string(depth, ']');
-    EXPECT_EQ(failure(deep), "it is no JSON");
+    EXPECT_EQ(failure(deep), "line 1: the JSON that begins here is nested too deeply");
 }
 
 TEST(HistogramFile, AnErrorNamesTheFile) {
@@ -114,7 +183,9 @@ TEST(HistogramFile, WhatIsNoFileIsRefusedAtOnce) {
     ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
     for (const std::string& file : {fifo, testing::TempDir(), std::string("/dev/zero")}) {
         EXPECT_EQ(failure_of([&] { return read_histogram(file, "read"); }),
-                  "histogram file '" + file + "': it is no file");
+                  file + (file == fifo          ? ": it is a pipe"
+                          : file == "/dev/zero" ? ": it is a device"
+                                                : ": it is a directory"));
     }
     std::filesystem::remove(fifo);
 }

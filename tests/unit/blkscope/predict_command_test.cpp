@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -13,6 +14,7 @@
 
 #include "../failure.hpp"
 #include "trace/file.hpp"
+#include "trace/formats.hpp"
 #include "trace/model_state.hpp"
 
 namespace blkscope {
@@ -151,6 +153,43 @@ TEST(Predict, ATraceHasTheDeviceOfItsHeader) {
     EXPECT_EQ(run.figures.io.wlentime, recorded.io.wlentime);
     EXPECT_EQ(run.figures.io.rlentime, recorded.io.rlentime);
     EXPECT_EQ(run.figures.elapsed(), recorded.elapsed());
+}
+
+// csv keeps what our own file keeps, so the same figures come of it.
+TEST(Predict, ATraceAsCsvPredictsTheSame) {
+    trace::Trace trace = trace_of(100, 500'000);
+    trace.properties["size_bytes"] = "67108864";
+    for (size_t i = 0; i < trace.requests.size(); ++i)
+        trace.requests[i].offset = i * 7919 % 16384 * 4096;
+    const TraceFile ours(trace);
+    const TraceFile csv(trace::to_csv(trace));
+    for (const char* model : {"", "hdd7200"}) {
+        PredictCommand one = ours.command();
+        PredictCommand other = csv.command();
+        one.model = other.model = model;
+        EXPECT_EQ(text_of(one), text_of(other)) << model;
+        EXPECT_EQ(scenario_of(one).warnings, scenario_of(other).warnings) << model;
+    }
+}
+
+TEST(Predict, AModelThatNeedsTheSizeRefusesWithoutOne) {
+    const TraceFile file("op,offset,bytes,received_ns\nread,0,512,1000\nread,4096,512,2000\n");
+    PredictCommand command = file.command();
+    command.model = "hdd7200";
+    EXPECT_EQ(refusal(command),
+              "predict: the times of a disk with a head depend on its size, and the trace does not "
+              "say it; give --size");
+    command.size = "1G";
+    EXPECT_EQ(scenario_of(command).setting.size_bytes, uint64_t{1} << 30);
+    command.size.clear();
+    command.model = "all=const:1ms";
+    const Scenario scenario = scenario_of(command);
+    const auto report = nlohmann::json::parse(predicted_json(scenario, run_scenario(scenario)));
+    EXPECT_TRUE(report.at("size_bytes").is_null());
+    const auto is_of_depth = [](const std::string& warning) {
+        return warning.find("queue depth; it is taken to be 128") != std::string::npos;
+    };
+    EXPECT_TRUE(std::ranges::any_of(scenario.warnings, is_of_depth));
 }
 
 TEST(Predict, TheCommandLineReplacesTheHeader) {

@@ -212,9 +212,9 @@ TEST(Csv, HasEverythingOfARequest) {
     trace.requests = {trace_of_all().requests[1]};
     EXPECT_EQ(to_csv(trace),
               "device,worker,client,op,flags,error,offset,bytes,depth,received_ns,queued_ns,"
-              "started_ns,finished_ns,replied_ns,drawn_ns,cookie,upstream_cookie\n"
+              "started_ns,finished_ns,replied_ns,drawn_ns,cookie,upstream_cookie,facts\n"
               "nbd3,1,client-2,write,fua|no_hole,5,8192,4096,5,1001000,1001010,1001030,1001060,"
-              "1001100,25,30064771075,18446744073709551614\n");
+              "1001100,25,30064771075,18446744073709551614,\"lost=0;realtime_ns=0\"\n");
 }
 
 TEST(JsonLines, KeepUtf8AndEscapeOtherBytes) {

@@ -29,6 +29,115 @@ TEST(TraceReaders, ACsvFileReadsBackAsItWas) {
     const auto again = read(to_csv(trace));
     ASSERT_TRUE(again.has_value()) << again.error();
     EXPECT_EQ(again->requests, trace.requests);
+    EXPECT_EQ(again->properties, trace.properties);
+    EXPECT_EQ(again->lost, trace.lost);
+    EXPECT_EQ(again->realtime_ns, trace.realtime_ns);
+}
+
+TEST(TraceReaders, FactsWithAnyMarksReadBack) {
+    Trace trace = trace_of_all();
+    trace.properties["model"] = "read=empirical:/a;b\\c,\"d\"=\xc3\xa4";
+    const auto again = read(to_csv(trace));
+    ASSERT_TRUE(again.has_value()) << again.error();
+    EXPECT_EQ(again->properties, trace.properties);
+    EXPECT_EQ(refusal("op,offset,bytes,received_ns,facts\nread,0,1,1,x\n"),
+              "line 2: the facts is \"x\": a fact is not key=value");
+    EXPECT_EQ(
+        refusal("op,offset,bytes,received_ns,facts\nread,0,1,1,a=1\nread,0,1,2,a=2\n"),
+        "line 3: the facts is \"a=2\": another row has other facts; the rows are of two traces");
+}
+
+constexpr const char* plain_table =
+    "op,offset,bytes,received_ns\nread,0,4096,1000\nwrite,4294967296,512,2000\n";
+
+// As editors, spreadsheets and scripts of other systems write the same table.
+TEST(TraceReaders, ATableMayHaveAnyOfTheUsualForms) {
+    const auto expected = read(plain_table);
+    ASSERT_TRUE(expected.has_value()) << expected.error();
+    ASSERT_EQ(expected->requests.at(1).offset, uint64_t{1} << 32);
+    const auto with = [](char from, const std::string& to) {
+        std::string text;
+        for (const char c : std::string(plain_table)) text += c == from ? to : std::string(1, c);
+        return text;
+    };
+    const std::string plain = plain_table;
+    const std::vector<std::string> forms{
+        "\xef\xbb\xbf" + plain,
+        with('\n', "\r\n"),
+        with('\n', "\r"),
+        with('\n', "\n\n"),
+        with('\n', "\n \t\n"),
+        with('\n', "\n,,,\n"),
+        with('\n', "\n# a comment, of a person\n"),
+        "\n\n# by hand\n" + plain,
+        with(',', ";"),
+        with(',', "\t"),
+        with(',', " , "),
+        with(',', " \t,"),
+        "sep=;\n" + with(',', ";"),
+        "sep=,\r\n" + plain,
+        plain.substr(0, plain.size() - 1),
+        plain + "op,offset,bytes,received_ns\n",
+        "OP,Offset,BYTES,Received_NS\nRead,0,4096,1000\nWRITE,4294967296,512,2000\n",
+        "op,offset,bytes,received_ns\nread,0.0,4096.0,1000.0\nwrite,4294967296,512,2000\n",
+        "op,offset,bytes,received_ns\nread,0,4096,1000,\nwrite,4294967296,512,2000,,\n",
+        "\"op\",\"offset\",\"bytes\",\"received_ns\"\n\"read\",\"0\", \"4096\" ,1000\n"
+        "\"write\",4294967296,512,\"2000\"\n",
+        "op,offset,bytes,received_ns,comment\nread,0,4096,1000,\"two\nlines, \"\"of\"\" it\"\n"
+        "write,4294967296,512,2000,\n"};
+    for (const std::string& text : forms) {
+        const auto trace = read(text);
+        ASSERT_TRUE(trace.has_value()) << text << trace.error();
+        EXPECT_EQ(trace->requests, expected->requests) << text;
+    }
+}
+
+TEST(TraceReaders, ATextThatIsNoUtf8IsRefusedByItsName) {
+    using namespace std::string_literals;
+    std::string wide;
+    for (const char* c = plain_table; *c != 0; ++c) wide += {*c, '\0'};
+    EXPECT_EQ(refusal("\xff\xfe"s + wide), "a text in UTF-16; save it as UTF-8");
+    EXPECT_EQ(refusal(wide), "a text in UTF-16; save it as UTF-8");
+    EXPECT_EQ(refusal("\x1f\x8b\x08\0"s), "compressed with gzip; unpack it first");
+    EXPECT_EQ(refusal("PK\x03\x04"), "a zip or a spreadsheet; save the table as csv");
+    EXPECT_EQ(refusal(""), "empty");
+    EXPECT_EQ(refusal(to_json(trace_of_all())),
+              "a trace as JSON, which is written only; save it as csv or ours");
+}
+
+// A stamp of 0 is unknown, but some arrival is known.
+TEST(TraceReaders, AClockMayBeginAt0) {
+    const auto trace = read(
+        "op,offset,bytes,received_ns,finished_ns\n"
+        "read,0,512,5,7\nread,0,512,0,1\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->requests[0].arrival(), 1);
+    EXPECT_EQ(trace->requests[1].arrival() - trace->requests[0].arrival(), 5);
+    EXPECT_EQ(trace->requests[0].finished - trace->requests[0].arrival(), 1);
+    EXPECT_EQ(trace->requests[1].finished - trace->requests[1].arrival(), 2);
+}
+
+TEST(TraceReaders, AMillionRowsAreReadInTheirOrder) {
+    constexpr int64_t rows = BLKSCOPE_SANITIZED ? 50'000 : 1'000'000;
+    std::string text = "received_ns,op,offset,bytes\n";
+    for (int64_t i = rows; i > 0; --i) text += std::to_string(i) + ",read,0,512\n";
+    const auto trace = read(text);
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), static_cast<size_t>(rows));
+    EXPECT_EQ(trace->requests.front().arrival(), 1);
+    EXPECT_EQ(trace->requests.back().arrival(), rows);
+}
+
+TEST(TraceReaders, ARowWithoutAnEndIsRefused) {
+    const std::string head = "op,offset,bytes,received_ns,comment\nread,0,512,1,";
+    EXPECT_EQ(refusal(head + std::string(2 << 20, 'x')), "line 2: longer than 1 MiB");
+    EXPECT_EQ(refusal(head + '"' + std::string(2 << 20, 'x')), "line 2: longer than 1 MiB");
+    EXPECT_EQ(refusal(head + '"' + std::string(4 << 20, '"')), "line 2: longer than 1 MiB");
+    EXPECT_EQ(refusal(head + std::string(2 << 20, ',')), "line 2: longer than 1 MiB");
+    EXPECT_EQ(refusal(head + "\"x\nread,0,512,1,y\n"), "line 2: a quote without its end");
+    EXPECT_EQ(refusal(head + "\"x\"y\n"), "line 2: field 5: text behind the end of its quotes");
+    EXPECT_EQ(refusal(head + '\0' + "\n"), "line 2: it has a zero byte, as no text has");
 }
 
 TEST(TraceReaders, OurOwnFileIsReadAsWell) {
@@ -77,10 +186,28 @@ TEST(TraceReaders, AWrongCsvFileIsRefusedWithItsLine) {
     EXPECT_EQ(refusal("op,offset,bytes\nread,0,1\n"),
               "line 1: no column named received_ns or queued_ns");
     const std::string head = "op,offset,bytes,received_ns\n";
-    EXPECT_EQ(refusal(head + "read,0,512,1\nread,0\n"), "line 3: 2 values for 4 columns");
-    EXPECT_EQ(refusal(head + "reed,0,512,1\n"), "line 2: a wrong value in the column 1");
-    EXPECT_EQ(refusal(head + "read,-1,512,1\n"), "line 2: a wrong value in the column 2");
-    EXPECT_EQ(refusal(head + "read,0,512,0\n"), "line 2: a request without a time of arrival");
+    const auto why = [&](const std::string& row) { return refusal(head + row + "\n"); };
+    EXPECT_EQ(why("read,0,512,1\nread,0"), "line 3: 2 values for 4 columns");
+    EXPECT_EQ(refusal(head + "read,0,512,1\nread,0"),
+              "line 3: 2 values for 4 columns; the file may be cut off");
+    EXPECT_EQ(why("reed,0,512,1"),
+              "line 2: the op is \"reed\": it is none of read, write, flush, trim, write_zeroes, "
+              "cache, block_status");
+    EXPECT_EQ(why("read,-1,512,1"), "line 2: the offset is \"-1\": it is negative");
+    EXPECT_EQ(why("read,,512,1"), "line 2: the offset is \"\": there is no value");
+    EXPECT_EQ(why("read,1.5,512,1"), "line 2: the offset is \"1.5\": it has a fraction");
+    EXPECT_EQ(why("read,\"1,5\",512,1"),
+              "line 2: the offset is \"1,5\": it has a decimal comma, or commas between thousands");
+    EXPECT_EQ(why("read,4.29E+09,512,1"),
+              "line 2: the offset is \"4.29E+09\": it is in scientific notation, which rounds; "
+              "format the column as whole numbers");
+    EXPECT_EQ(why("read,18446744073709551616,512,1"),
+              "line 2: the offset is \"18446744073709551616\": it is too large");
+    EXPECT_EQ(why("read,4K,512,1"), "line 2: the offset is \"4K\": it is no whole number");
+    EXPECT_EQ(refusal("op,offset,bytes,received_ns,start_ns\n"),
+              "line 1: no column is named \"start_ns\"; the times are received_ns, queued_ns, "
+              "started_ns, finished_ns, replied_ns and drawn_ns");
+    EXPECT_EQ(refusal("op,op,offset,bytes,received_ns\n"), "line 1: two columns named op");
     EXPECT_EQ(refusal(head + "read,18446744073709551615,2,1\n"),
               "line 2: a request beyond the last address");
 }
