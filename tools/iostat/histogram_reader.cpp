@@ -6,7 +6,9 @@
 #include <optional>
 #include <stdexcept>
 #include <string>
+#include <system_error>
 
+#include "base/blocked_signals.hpp"
 #include "base/clock.hpp"
 
 namespace blkscope::iostat {
@@ -119,6 +121,7 @@ Histograms read_histograms(kstat2_map_t map, const Device& device, uint64_t ns,
 }  // namespace
 
 HistogramReader::~HistogramReader() {
+    if (begun_.valid()) begun_.wait();
     if (handle_ != nullptr) kstat2_close(&handle_);
 }
 
@@ -134,12 +137,22 @@ void HistogramReader::refresh() {
     require(kstat2_update(handle_), "update the histograms' kstats");
 }
 
+void HistogramReader::begin() {
+    if (begun_.valid()) return;
+    const BlockedSignals blocked(all_signals());  // the program's signals are for its own thread
+    try {
+        begun_ = std::async(std::launch::async, [this] { refresh(); });
+    } catch (const std::system_error&) {
+        // Without a thread read_into() does it.
+    }
+}
+
 void HistogramReader::read_into(std::vector<Device>& devices) {
     read_into(devices, [](const Device&, std::string_view) { return true; });
 }
 
 void HistogramReader::read_into(std::vector<Device>& devices, const Wanted& wanted) {
-    refresh();
+    begun_.valid() ? begun_.get() : refresh();
     for (Device& device : devices) {
         const std::string uri =
             fmt::format("/disk/{}/{}/{}", device.module, device.name, device.instance);

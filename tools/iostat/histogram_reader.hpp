@@ -4,6 +4,7 @@
 #include <kstat2.h>
 
 #include <functional>
+#include <future>
 #include <string_view>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace blkscope::iostat {
 
 /// A handle on the tree of the disks' kstats, opened at the first read.
 ///
-/// Threads: one.
+/// Threads: one at a time; between begin() and read_into(), one of its own.
 class HistogramReader {
   public:
     /// Whether to read the histogram of that name, as read_wait, of a device.
@@ -21,6 +22,10 @@ class HistogramReader {
 
     ~HistogramReader();
     HistogramReader& operator=(HistogramReader&&) = delete;
+
+    /// Begins to look for providers now, in a thread of its own, so that this look and one of libkstat wait for
+    /// silent providers at the same time. The next read_into() waits for the end.
+    void begin();
 
     /// Sets the present histograms of each device; a device without histograms stays as it is. The
     /// histograms are read a little later than the device's counters.
@@ -36,6 +41,7 @@ class HistogramReader {
     void refresh();
 
     kstat2_handle_t handle_ = nullptr;
+    std::future<void> begun_;
 };
 
 }  // namespace blkscope::iostat

@@ -80,6 +80,7 @@ void Run::report_until_the_end() {
 }
 
 void Run::look() {
+    if (options_.histograms_wanted()) histograms_.begin();
     std::vector<Device> devices = reader_.read();
     if (reader_.is_partial() && !was_partial_) {
         was_partial_ = true;

@@ -26,6 +26,7 @@ Reader::Reader(std::vector<std::string> names, bool clients)
 
 Look Reader::look() {
     Look look;
+    histograms_.begin();
     std::vector<iostat::Device> devices = devices_.read();
     std::erase_if(devices, [&](const iostat::Device& device) { return !is_wanted(device); });
     histograms_.read_into(devices);

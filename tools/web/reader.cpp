@@ -78,6 +78,7 @@ Reader::Reader() : devices_(iostat::all_of_devices()) {}
 
 Look Reader::look(bool all_histograms) {
     Look look{.time = gethrtime(), .devices = {}};
+    histograms_.begin();
     std::vector<iostat::Device> devices = devices_.read();
     unread_ = devices_.unread();
     index_.follow(devices_.chain());
