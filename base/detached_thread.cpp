@@ -3,8 +3,11 @@
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
+#include <system_error>
 #include <thread>
 #include <utility>
+
+#include "base/throw_errno.hpp"
 
 namespace blkscope {
 namespace {
@@ -21,9 +24,9 @@ void run_detached(std::function<void()> work) {
             work = {};  // frees what the work had, which may need the libraries too
             at_work.fetch_sub(1);
         }).detach();
-    } catch (...) {
+    } catch (const std::system_error& error) {
         at_work.fetch_sub(1);
-        throw;
+        throw_errno("start a thread", error.code().value());
     }
 }
 

@@ -198,5 +198,18 @@ TEST_F(Workers, AClientThatNeverReadsHoldsUpTheEndForSomeSecondsOnly) {
         << server_->output();
 }
 
+// The client would read its replies. It is owed none.
+TEST_F(Workers, AClientWhoseRequestsHangIsNotSaidToReadNothing) {
+    serve("memory:1M", {"--model", "read=const:9s"});
+    RawClient client(socket_, "");
+    client.request(0, 0, 4096);
+    ASSERT_TRUE(client.send());
+    ASSERT_TRUE(eventually([&] { return read_io().rcnt == 1; }));
+    EXPECT_EQ(stop_server(), 0);
+    EXPECT_NE(server_->output().find("the backing has not answered 1 of its requests"),
+              std::string::npos)
+        << server_->output();
+}
+
 }  // namespace
 }  // namespace blkscope::test

@@ -345,7 +345,12 @@ ControlSocket::ControlSocket(nbd::Executor& executor, Answer answer)
     auto loop = std::make_shared<Loop>(shared_, listen_as(directory_.get(), name_));
     // The program's signals are for the control thread.
     const BlockedSignals blocked(all_signals());
-    thread_ = std::thread([loop] { loop->run(); });
+    try {
+        thread_ = std::thread([loop] { loop->run(); });
+    } catch (const std::system_error& error) {
+        unlinkat(directory_.get(), name_.c_str(), 0);
+        throw_errno("start the thread of the control socket", error.code().value());
+    }
 }
 
 ControlSocket::~ControlSocket() {

@@ -37,6 +37,8 @@ std::string_view remedy(int error, bool is_root) {
         case EMFILE:
         case ENFILE:
             return "raise the limit, as in ulimit -n 4096";
+        case EAGAIN:
+            return "raise the limit of threads, as ulimit -u, or TasksMax of the service";
         case ENOMEM:
             return "choose a smaller size, or free memory";
         default:

@@ -13,6 +13,7 @@ template <class Action>
 auto in_run_directory(Action action) try {
     return action();
 } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again) throw;  // threads, not the path
     throw std::runtime_error(
         fmt::format("{}; set KSTAT_DIR to a directory that you may write", error.what()));
 }

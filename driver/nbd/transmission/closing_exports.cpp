@@ -70,8 +70,7 @@ void ClosingExports::flushed(Buf& buf) {
 void ClosingExports::tick() {
     for (Ending& ending : endings_) {
         if (++ending.seconds < close_seconds_max) continue;
-        sessions_.close_stalled_clients(ending.export_serial,
-                                        "does not read its replies, and the export closes");
+        sessions_.close_stalled_clients(ending.export_serial);
     }
 }
 

@@ -1,7 +1,7 @@
 // ClosingExports: exports whose clients are being disconnected, and those that are being destroyed.
 //
 //     close() ─▶ clients close ─▶ visitors close ─▶ last flush ─▶ destroyed
-//                   └─ after close_seconds_max, clients that do not read their replies are closed
+//                   └─ after close_seconds_max, clients that hold it up are closed
 //
 // Ownership: owns the exports passed to close().
 // Threads:   the worker's; all_flushed() any.

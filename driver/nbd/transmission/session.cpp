@@ -1,5 +1,7 @@
 #include "driver/nbd/transmission/session.hpp"
 
+#include <fmt/format.h>
+
 #include <cassert>
 #include <utility>
 
@@ -125,9 +127,14 @@ bool Session::is_lost() {
 }
 
 void Session::close_stalled(std::string_view why) {
-    assert(!why.empty());
     if (state_ != State::dead) lane_.connection_given_up();
-    close_now(why);
+    if (!why.empty()) return close_now(why);
+    // A client without replies to read is not to blame.
+    const bool is_owed = !replies_.empty() || transport_->is_sending() || in_device_ == 0;
+    close_now(is_owed ? "does not read its replies, and the export closes"
+                      : fmt::format("the backing has not answered {} of its requests, and the "
+                                    "export closes",
+                                    in_device_));
 }
 
 void Session::tick() {

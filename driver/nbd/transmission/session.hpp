@@ -62,7 +62,8 @@ class Session final : public SessionEntry,
 
     /// Shuts the socket down at once. Logs `why` unless empty.
     void close_now(std::string_view why);
-    /// The same for a client that has stopped reading or sending; counted in the lane.
+    /// The same for a client that holds others up; counted in the lane. Without `why`, it holds up the
+    /// end of its export, and the log says what it waits for.
     void close_stalled(std::string_view why);
 
     /// Puts the replies that are ready on the ring, if no send is under way.

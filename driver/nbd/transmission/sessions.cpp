@@ -48,10 +48,10 @@ bool Sessions::cut_clients(uint64_t export_serial) {
     return !has_clients(export_serial);
 }
 
-void Sessions::close_stalled_clients(uint64_t export_serial, std::string_view why) {
-    assert(!why.empty());
+void Sessions::close_stalled_clients(uint64_t export_serial) {
     all_.for_each([&](Session& session) {
-        if (session.exp().serial == export_serial) session.close_stalled(why);
+        if (session.exp().serial != export_serial) return;
+        session.close_stalled({});
     });
 }
 

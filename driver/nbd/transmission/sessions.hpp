@@ -49,7 +49,8 @@ class Sessions {
     void close_clients(uint64_t export_serial);
     /// Closes the clients at once, without answers. True if there are none.
     bool cut_clients(uint64_t export_serial);
-    void close_stalled_clients(uint64_t export_serial, std::string_view why);
+    /// Closes those that are left, and logs what each of them waits for.
+    void close_stalled_clients(uint64_t export_serial);
 
     /// The accepted requests of the clients that have not been answered, by their arrival.
     [[nodiscard]] std::vector<trace::Request> under_way(uint64_t export_serial);

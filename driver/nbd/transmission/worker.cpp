@@ -4,6 +4,8 @@
 #include <new>
 #include <system_error>
 
+#include "base/throw_errno.hpp"
+
 namespace blkscope::nbd {
 namespace {
 
@@ -24,7 +26,11 @@ Worker::~Worker() {
 void Worker::start() {
     assert(!begun_ && !thread_.joinable());
     std::future<void> entered = entered_.get_future();
-    thread_ = std::thread(&Worker::run, this);
+    try {
+        thread_ = std::thread(&Worker::run, this);
+    } catch (const std::system_error& error) {
+        throw_errno("start the thread of a worker", error.code().value());
+    }
     try {
         entered.get();
     } catch (...) {

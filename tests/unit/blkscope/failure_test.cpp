@@ -19,6 +19,12 @@ TEST(Failure, SaysWhatWhyAndWhatToDo) {
         "address");
 }
 
+TEST(Failure, OfAThreadNamesTheLimits) {
+    EXPECT_EQ(failure_text(std::system_error(EAGAIN, std::generic_category(), "start a thread")),
+              "start a thread: Resource temporarily unavailable; raise the limit of threads, as "
+              "ulimit -u, or TasksMax of the service");
+}
+
 TEST(Failure, TellsOnlyOthersToBecomeRoot) {
     for (const int error : {EACCES, EPERM}) {
         const std::system_error failure(error, std::generic_category(), "open disk.img");
