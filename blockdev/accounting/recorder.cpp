@@ -1,7 +1,5 @@
 #include "blockdev/accounting/recorder.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cassert>
 
@@ -46,11 +44,6 @@ void put_in_order(trace::Request& request) {
 
 }  // namespace
 
-Recorder::~Recorder() {
-    Slot* const slots = slots_.load();
-    if (slots != nullptr) munmap(slots, records_ * sizeof(Slot));
-}
-
 // A release of each word: a reader that sees a new word also sees the head before it.
 void Recorder::store(Slot& slot, const Buf& buf) {
     const auto put = [&](size_t at, auto value) {
@@ -75,11 +68,9 @@ void Recorder::store(Slot& slot, const Buf& buf) {
 
 void Recorder::map_and_record(const Buf& buf) {
     if (failed_) return;
-    void* const memory = mmap(nullptr, records_ * sizeof(Slot), PROT_READ | PROT_WRITE,
-                              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    failed_ = memory == MAP_FAILED;
+    failed_ = memory_.emplace(records_ * sizeof(Slot)).start() == nullptr;
     if (failed_) return;
-    slots_.store(static_cast<Slot*>(memory), std::memory_order_release);
+    slots_.store(reinterpret_cast<Slot*>(memory_->start()), std::memory_order_release);
     record(buf);
 }
 

@@ -21,9 +21,11 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "base/seqlock.hpp"
+#include "base/zeroed_pages.hpp"
 #include "blockdev/queue/buf.hpp"
 #include "blockdev/ring/kernel.hpp"
 #include "trace/request.hpp"
@@ -36,7 +38,6 @@ class Recorder {
 
     /// A ring of `records`; 0: nothing is recorded. `kernel` outlives the recorder.
     Recorder(const Kernel& kernel, size_t records) : kernel_(kernel), records_(records) {}
-    ~Recorder();
     Recorder& operator=(Recorder&&) = delete;
 
     /// Records a request that has ended.
@@ -74,7 +75,8 @@ class Recorder {
     const size_t records_;
     size_t place_ = 0;  // of the next record; the worker's
     bool failed_ = false;
-    std::atomic<Slot*> slots_{nullptr};
+    std::optional<ZeroedPages> memory_;  // from the first record on
+    std::atomic<Slot*> slots_{nullptr};  // in it
     uint64_t head_ = 0;
 };
 

@@ -2,13 +2,13 @@
 
 #include <fcntl.h>
 #include <linux/falloc.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 
 #include "base/throw_errno.hpp"
+#include "base/zeroed_pages.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
@@ -19,12 +19,9 @@ constexpr uint64_t zeroes_bytes = uint64_t{1} << 20;
 
 // Memory of zeroes, aligned as direct I/O needs. All of it is the kernel's single page of zeroes.
 const void* zeroes() {
-    static const void* const memory = [] {
-        void* made = mmap(nullptr, zeroes_bytes, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        if (made == MAP_FAILED) throw_errno("reserve memory for zeroes");
-        return made;
-    }();
-    return memory;
+    static const ZeroedPages memory(zeroes_bytes);
+    if (memory.start() == nullptr) throw_errno("reserve memory for zeroes");
+    return memory.start();
 }
 
 bool unsupported(int error) {

@@ -1,7 +1,5 @@
 #include "blockdev/backing/memory_store.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cassert>
 #include <cstring>
@@ -19,23 +17,23 @@ constexpr uint64_t page_bytes = 4096;
 
 constexpr uint64_t look_up_bytes_max = uint64_t{16} << 30;  // far less than a millisecond
 
+std::byte* reserved(const ZeroedPages& pages) {
+    if (pages.start() == nullptr) {
+        throw_errno("reserve " + std::to_string(pages.size_bytes()) + " bytes of memory");
+    }
+    return pages.start();
+}
+
 }  // namespace
 
 MemoryStore::MemoryStore(uint64_t size_bytes)
-    : size_bytes_(size_bytes), written_((size_bytes + page_bytes - 1) / page_bytes) {
+    : size_bytes_(size_bytes),
+      pages_(size_bytes),
+      memory_(reserved(pages_)),
+      written_((size_bytes + page_bytes - 1) / page_bytes) {
     // Two stripes never share a word of the page map.
     static_assert(Stripes::stripe_bytes % (page_bytes * PageSet::word_bits) == 0);
     assert(size_bytes > 0);
-    void* memory = mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) {
-        throw_errno("reserve " + std::to_string(size_bytes) + " bytes of memory");
-    }
-    memory_ = static_cast<std::byte*>(memory);
-}
-
-MemoryStore::~MemoryStore() {
-    munmap(memory_, size_bytes_);
 }
 
 // Calls move(at, bytes) for each part of the range within one stripe, with that stripe locked.
@@ -93,7 +91,7 @@ void MemoryStore::give_back(uint64_t first, uint64_t bytes) {
     assert(bytes <= size_bytes_ - first);
     {
         const auto locked = stripes_.lock(first, bytes);
-        if (madvise(memory_ + first, bytes, MADV_DONTNEED) == 0) {
+        if (pages_.drop(first, bytes)) {
             return written_.remove(first / page_bytes, (first + bytes) / page_bytes);
         }
     }

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <span>
 
+#include "base/zeroed_pages.hpp"
 #include "blockdev/backing/page_set.hpp"
 #include "blockdev/backing/stripes.hpp"
 #include "blockdev/queue/extent.hpp"
@@ -21,7 +22,6 @@ namespace blkscope {
 class MemoryStore {
   public:
     explicit MemoryStore(uint64_t size_bytes);
-    ~MemoryStore();
     MemoryStore& operator=(MemoryStore&&) = delete;
 
     [[nodiscard]] uint64_t size_bytes() const { return size_bytes_; }
@@ -44,9 +44,10 @@ class MemoryStore {
     void give_back(uint64_t first, uint64_t bytes);
     void clear_part(uint64_t offset, uint64_t bytes);
 
-    uint64_t size_bytes_;
-    std::byte* memory_ = nullptr;
-    PageSet written_;  // a page outside the set is zeroes, and not resident
+    const uint64_t size_bytes_;
+    const ZeroedPages pages_;
+    std::byte* const memory_;  // of pages_
+    PageSet written_;          // a page outside the set is zeroes, and not resident
     Stripes stripes_;
 };
 

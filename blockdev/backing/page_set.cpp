@@ -1,7 +1,5 @@
 #include "blockdev/backing/page_set.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <bit>
 
@@ -9,16 +7,12 @@
 
 namespace blkscope {
 
-PageSet::PageSet(uint64_t pages) : bytes_((pages + word_bits - 1) / word_bits * sizeof(uint64_t)) {
+PageSet::PageSet(uint64_t pages)
+    : memory_((pages + word_bits - 1) / word_bits * sizeof(uint64_t)),
+      words_(reinterpret_cast<uint64_t*>(memory_.start())),
+      bytes_(memory_.size_bytes()) {
     assert(pages > 0);
-    void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw_errno("reserve memory for a page map");
-    words_ = static_cast<uint64_t*>(memory);
-}
-
-PageSet::~PageSet() {
-    munmap(words_, bytes_);
+    if (words_ == nullptr) throw_errno("reserve memory for a page map");
 }
 
 void PageSet::set(uint64_t first, uint64_t end, bool value) {

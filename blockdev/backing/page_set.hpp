@@ -15,6 +15,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "base/zeroed_pages.hpp"
+
 namespace blkscope {
 
 class PageSet {
@@ -28,7 +30,6 @@ class PageSet {
     static constexpr uint64_t word_bits = 64;  // pages that share a word
 
     explicit PageSet(uint64_t pages);
-    ~PageSet();
     PageSet& operator=(PageSet&&) = delete;
 
     void add(uint64_t first, uint64_t end) { set(first, end, true); }
@@ -50,8 +51,9 @@ class PageSet {
     }
     void set(uint64_t first, uint64_t end, bool value);
 
-    uint64_t* words_ = nullptr;
-    size_t bytes_ = 0;
+    const ZeroedPages memory_;
+    uint64_t* const words_;
+    const size_t bytes_;
 };
 
 }  // namespace blkscope

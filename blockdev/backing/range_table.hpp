@@ -1,7 +1,6 @@
 // RangeTable: a T for each range of a file (write_size::range_bytes).
 //
-// All are zeroes at first. The memory comes from calloc(3), so pages of ranges without writes do not
-// become resident. A client can write to every range, so their number is limited. In a larger file, ranges that
+// All are zeroes at first, and pages of ranges without writes do not become resident. A client can write to every range, so their number is limited. In a larger file, ranges that
 // are 128 GiB apart share a T.
 //
 // Units:     bytes.
@@ -14,11 +13,10 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
-#include <memory>
 #include <new>
 #include <type_traits>
 
+#include "base/zeroed_pages.hpp"
 #include "blockdev/backing/write_size.hpp"
 
 namespace blkscope {
@@ -32,7 +30,8 @@ class RangeTable {
 
     explicit RangeTable(uint64_t file_bytes)
         : count_(std::min(file_bytes / write_size::range_bytes + 1, count_max)),
-          ranges_(static_cast<T*>(std::calloc(count_, sizeof(T)))) {
+          pages_(count_ * sizeof(T)),
+          ranges_(reinterpret_cast<T*>(pages_.start())) {
         assert(file_bytes > 0);
         if (ranges_ == nullptr) throw std::bad_alloc();
     }
@@ -47,12 +46,9 @@ class RangeTable {
         return range % count_max;
     }
 
-    struct Freed {
-        void operator()(T* ranges) const { std::free(ranges); }
-    };
-
-    size_t count_;
-    std::unique_ptr<T[], Freed> ranges_;
+    const size_t count_;
+    const ZeroedPages pages_;
+    T* const ranges_;
 };
 
 }  // namespace blkscope

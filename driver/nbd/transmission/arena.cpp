@@ -1,7 +1,5 @@
 #include "driver/nbd/transmission/arena.hpp"
 
-#include <sys/mman.h>
-
 #include <bit>
 #include <cassert>
 
@@ -18,29 +16,30 @@ constexpr uint64_t low_bits(size_t count) {
     return count >= 64 ? ~uint64_t{0} : (uint64_t{1} << count) - 1;
 }
 
+// The memory of all classes and of the runs.
+template <class Classes>
+size_t memory_bytes(const Classes& classes) {
+    size_t bytes = Arena::piece_bytes_max;
+    for (const auto& c : classes) bytes += c.slot_bytes * c.slots;
+    return bytes;
+}
+
 }  // namespace
 
 static_assert(Arena::granules == 64, "granules_used_ has a bit for each");
 
-Arena::Arena() : classes_{{{4096, 2048, {}}, {32768, 256, {}}, {slot_bytes_max, 256, {}}}} {
-    memory_bytes_ = piece_bytes_max;
-    for (const Class& c : classes_) memory_bytes_ += c.slot_bytes * c.slots;
-    void* memory = mmap(nullptr, memory_bytes_, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (memory == MAP_FAILED) throw_errno("reserve memory for requests");
-    memory_ = static_cast<std::byte*>(memory);
-    std::byte* at = memory_;
+Arena::Arena()
+    : classes_{{{4096, 2048, {}}, {32768, 256, {}}, {slot_bytes_max, 256, {}}}},
+      memory_(memory_bytes(classes_)) {
+    if (memory_.start() == nullptr) throw_errno("reserve memory for requests");
+    std::byte* at = memory_.start();
     for (Class& c : classes_) {
         c.free.reserve(c.slots);
         for (size_t i = c.slots; i-- > 0;) c.free.push_back(at + i * c.slot_bytes);
         at += c.slot_bytes * c.slots;
     }
     runs_ = at;
-    assert(runs_ + piece_bytes_max == memory_ + memory_bytes_);
-}
-
-Arena::~Arena() {
-    munmap(memory_, memory_bytes_);
+    assert(runs_ + piece_bytes_max == memory_.start() + memory_.size_bytes());
 }
 
 Arena::Class* Arena::class_of(size_t bytes) {
@@ -86,8 +85,8 @@ std::byte* Arena::acquire_run(size_t count) {
 
 void Arena::release(std::byte* piece, size_t bytes) {
     assert(pieces_out_ > 0);
-    assert(piece >= memory_);
-    assert(piece + bytes <= memory_ + memory_bytes_);
+    assert(piece >= memory_.start());
+    assert(piece + bytes <= memory_.start() + memory_.size_bytes());
     --pieces_out_;
     if (Class* c = class_of(bytes)) {
         assert(c->free.size() < c->slots);
@@ -105,7 +104,7 @@ void Arena::release(std::byte* piece, size_t bytes) {
 // If the system refuses, the pages stay resident and nothing else changes.
 void Arena::give_back_pages() {
     assert(idle());
-    madvise(memory_, memory_bytes_, MADV_DONTNEED);
+    (void)memory_.drop_all();
     touched_ = false;
 }
 

@@ -19,6 +19,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/zeroed_pages.hpp"
+
 namespace blkscope {
 
 class Arena {
@@ -29,7 +31,6 @@ class Arena {
     static constexpr size_t piece_bytes_max = granule_bytes * granules;
 
     Arena();
-    ~Arena();
     Arena& operator=(Arena&&) = delete;
 
     /// A piece of at least `bytes` (1 .. piece_bytes_max), or nullptr if its class has none free.
@@ -56,8 +57,7 @@ class Arena {
     std::byte* acquire_run(size_t count);
 
     std::array<Class, 3> classes_;
-    std::byte* memory_ = nullptr;
-    size_t memory_bytes_ = 0;
+    const ZeroedPages memory_;
     std::byte* runs_ = nullptr;
     uint64_t granules_used_ = 0;  // a bit for each granule
     size_t pieces_out_ = 0;

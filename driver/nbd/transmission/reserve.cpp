@@ -1,7 +1,5 @@
 #include "driver/nbd/transmission/reserve.hpp"
 
-#include <sys/mman.h>
-
 #include <cassert>
 
 namespace blkscope::nbd {
@@ -13,22 +11,20 @@ constexpr unsigned reserve_idle_s = 2;
 
 Reserve::~Reserve() {
     assert(!out_);
-    if (memory_ != nullptr) munmap(memory_, reserve_bytes_max);
 }
 
 PendingRequest* Reserve::acquire(uint32_t data_bytes) {
     if (out_ || data_bytes > reserve_bytes_max) return nullptr;
-    if (data_bytes > 0 && memory_ == nullptr) {
-        void* const memory = mmap(nullptr, reserve_bytes_max, PROT_READ | PROT_WRITE,
-                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (memory == MAP_FAILED) return nullptr;
-        memory_ = static_cast<std::byte*>(memory);
+    if (data_bytes > 0 && !memory_) {
+        memory_.emplace(reserve_bytes_max);
+        if (memory_->start() == nullptr) memory_.reset();
+        if (!memory_) return nullptr;
     }
-    assert(data_bytes == 0 || memory_ != nullptr);
+    assert(data_bytes == 0 || memory_);
     out_ = true;
     idle_seconds_ = 0;
     touched_ = touched_ || data_bytes > 0;
-    request_.data = data_bytes > 0 ? memory_ : nullptr;
+    request_.data = data_bytes > 0 ? memory_->start() : nullptr;
     request_.held_bytes = data_bytes;
     return &request_;
 }
@@ -42,8 +38,8 @@ void Reserve::release([[maybe_unused]] PendingRequest& request) {
 
 void Reserve::tick() {
     if (out_ || !touched_ || ++idle_seconds_ < reserve_idle_s) return;
-    assert(memory_ != nullptr);
-    madvise(memory_, reserve_bytes_max, MADV_DONTNEED);
+    assert(memory_);
+    (void)memory_->drop_all();
     touched_ = false;
 }
 

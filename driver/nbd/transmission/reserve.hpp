@@ -15,7 +15,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
+#include "base/zeroed_pages.hpp"
 #include "driver/nbd/transmission/pending_request.hpp"
 #include "driver/nbd/transmission/session_limits.hpp"
 
@@ -39,7 +41,7 @@ class Reserve {
 
   private:
     PendingRequest request_;
-    std::byte* memory_ = nullptr;
+    std::optional<ZeroedPages> memory_;  // from the first use on
     bool out_ = false;
     bool touched_ = false;  // pages may be resident
     unsigned idle_seconds_ = 0;
