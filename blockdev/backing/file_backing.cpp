@@ -37,7 +37,7 @@ bool lacks_space(int32_t result) {
 }  // namespace
 
 FileBacking::File::File(const OpenFile& is, Kernel& runs_on)
-    : kernel(runs_on), open(is), holes(is.sparse) {
+    : kernel(runs_on), open(is), holes(is) {
     assert(is.fd >= 0 && is.size_bytes > 0);
     assert(is.block_bytes > 0 && is.trim_bytes > 0 && is.size_bytes % is.block_bytes == 0);
     if (is.regular && is.mapping_pays) mapped.map(runs_on, is.fd, is.size_bytes);

@@ -37,6 +37,7 @@ class FileBacking : public Backing {
     [[nodiscard]] std::string describe() const override { return is_.name; }
     [[nodiscard]] uint64_t size_bytes() const override { return is_.size_bytes; }
     [[nodiscard]] uint32_t block_bytes() const override { return is_.block_bytes; }
+    [[nodiscard]] Abilities abilities() const override { return {.trim = is_.trims}; }
     void attach(Ring& ring) override { on_ring_.attach(ring, kernel_); }
     [[nodiscard]] bool shareable() const override { return true; }
     [[nodiscard]] std::unique_ptr<Backing> another() const override;

@@ -9,6 +9,7 @@
 
 #include "base/throw_errno.hpp"
 #include "base/zeroed_pages.hpp"
+#include "blockdev/backing/unsupported.hpp"
 #include "blockdev/ring/planted.hpp"
 
 namespace blkscope {
@@ -24,21 +25,22 @@ const void* zeroes() {
     return memory.start();
 }
 
-bool unsupported(int error) {
-    return error == EOPNOTSUPP || error == ENOSYS;
-}
-
 }  // namespace
 
-// A trim is a hint, so it may do less. Only whole blocks inside the range become holes, and nothing
-// if the file system has no holes.
+// A trim is a hint, so it may do less. Only whole blocks inside the range are trimmed, and nothing if the file system
+// has no holes, or if the disk cannot discard.
 std::optional<int32_t> FileZeroing::prepare_trim(Buf& buf) {
     assert(buf.op == Buf::Op::trim);
     assert(buf.step == Buf::Step::work);
     const uint64_t first = (buf.offset + is_.trim_bytes - 1) / is_.trim_bytes * is_.trim_bytes;
     const uint64_t end = (buf.offset + buf.bcount) / is_.trim_bytes * is_.trim_bytes;
-    if (!holes_.can_punch || first >= end) return 0;
+    if (!holes_.can_trim || first >= end) return 0;
     assert(end <= is_.size_bytes);
+    if (!is_.regular) {
+        if (!discards_) discards_.emplace(is_.claimed < 0 ? is_.fd : is_.claimed, on_ring_.ring());
+        discards_->start(buf, is_.trim_bytes);
+        return std::nullopt;
+    }
     const uint64_t bytes = end - first + (planted("trim-too-far") ? 512 : 0);
     return prepare_fallocate(buf, FALLOC_FL_PUNCH_HOLE, first, bytes);
 }
@@ -60,9 +62,17 @@ std::optional<int32_t> FileZeroing::prepare_fallocate(Buf& buf, int mode, uint64
 FileZeroing::Method FileZeroing::method_for(const Buf& buf) const {
     const bool aligned = buf.offset % is_.trim_bytes == 0 && buf.bcount % is_.trim_bytes == 0;
     if (buf.fast_zero && !aligned) return Method::none;
-    if (buf.zeroing_method == static_cast<uint8_t>(Method::write)) return Method::write;
-    if (holes_.can_punch && !buf.no_hole) return Method::punch;
-    if (holes_.can_zero_range && (is_.regular || !buf.fast_zero)) return Method::zero_range;
+    switch (Method{buf.zeroing_method}) {  // the first one that this request may try
+        case Method::punch:
+            if (holes_.can_punch && !buf.no_hole) return Method::punch;
+            [[fallthrough]];
+        case Method::zero_range:
+            if (holes_.can_zero_range && (is_.regular || !buf.fast_zero)) return Method::zero_range;
+            [[fallthrough]];
+        case Method::write:
+        case Method::none:
+            break;
+    }
     return buf.fast_zero ? Method::none : Method::write;
 }
 
@@ -96,30 +106,30 @@ std::optional<int32_t> FileZeroing::zero_blocks(Buf& buf, int mode) {
     return prepare_fallocate(buf, mode, buf.offset + buf.moved(), buf.covers);
 }
 
-// A trim that is not supported, or not now, succeeds without effect.
+// A trim that is not supported, or refused, succeeds without effect.
 bool FileZeroing::more_of_trim(Buf& buf) {
-    if (!unsupported(buf.error) && !refused_for_now(buf)) {
-        if (is_.regular) holes_.sparse = true;
-        return false;
+    if (is_unsupported(buf.error)) holes_.can_trim = false;
+    if (is_unsupported(buf.error) || is_refusal(buf.error)) {
+        buf.error = 0;
+        buf.resid = 0;
+    } else if (is_.regular) {
+        holes_.sparse = true;
     }
-    if (unsupported(buf.error)) holes_.can_punch = false;
-    buf.error = 0;
-    buf.resid = 0;
     return false;
 }
 
-// If the file system does not support the best method, the next one is tried, now and in future.
+// If the best method is not there, the next one is tried, now and in future. After a refusal, only now.
 bool FileZeroing::more_of_zeroes(Buf& buf) {
     const Method method{buf.zeroing_method};
-    if (refused_for_now(buf)) return write_them(buf);
-    if (!unsupported(buf.error)) {
-        if (is_.regular) holes_.sparse = true;
-        return buf.error == 0 && ends_before(buf) && write_them(buf);
+    const bool by_fallocate = method == Method::punch || method == Method::zero_range;
+    if (by_fallocate && (is_unsupported(buf.error) || is_refusal(buf.error))) {
+        if (is_unsupported(buf.error)) forget(method);
+        buf.zeroing_method = static_cast<uint8_t>(method) + 1;
+        buf.error = 0;
+        return true;
     }
-    if (method == Method::write || method == Method::none) return false;
-    forget(method);
-    buf.error = 0;
-    return true;
+    if (is_.regular) holes_.sparse = true;
+    return buf.error == 0 && ends_before(buf) && write_them(buf);
 }
 
 // For this request only. A fast zero must not cost as much as a write.
@@ -136,10 +146,6 @@ bool FileZeroing::ends_before(const Buf& buf) const {
     if (buf.zeroing_method == static_cast<uint8_t>(Method::write)) return false;
     const int64_t bytes = on_ring_.ring().kernel().seek(is_.fd, 0, SEEK_END);
     return bytes >= 0 && static_cast<uint64_t>(bytes) < buf.offset + buf.moved();
-}
-
-bool FileZeroing::refused_for_now(const Buf& buf) const {
-    return buf.error == EBUSY && !is_.regular;
 }
 
 void FileZeroing::forget(Method method) {

@@ -4,15 +4,18 @@
 //     zero_range   fallocate(2), the range stays       zeroes that must stay provisioned
 //     write        from memory that is all zeroes      parts that are no whole block, and the rest
 //
-// If the file system has refused a method, no backing of the file tries it again. If another program has claimed a
-// disk, the disk refuses (EBUSY) a range with data that is not written back. Then only this request is done by other
-// means. The same is true for a range behind the end of a file that has been shortened.
+// A disk is trimmed by DiskDiscards: FALLOC_FL_PUNCH_HOLE would write zeroes there, or be refused.
+//
+// If the file system has no such method, no backing of the file tries it again. If it refuses one for this range or for
+// now (unsupported.hpp), only this request is done by other means. An example is a disk that another program has
+// claimed, with data that is not written back. The same is true for a range behind the end of a file that has been
+// shortened.
 //
 // Units:     bytes.
 // Ownership: borrows the constructor's arguments, which belong to the backing and its file.
 // Threads:   as Backing. FileHoles is atomic, because all backings of one file share it.
 // Errors:    a request's failure is its completion's -errno.
-// Source:    fallocate(2).
+// Source:    fallocate(2), BLKDISCARD.
 #pragma once
 
 #include <atomic>
@@ -20,6 +23,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "blockdev/backing/disk_discards.hpp"
 #include "blockdev/backing/open_file.hpp"
 #include "blockdev/backing/ring_file.hpp"
 #include "blockdev/queue/buf.hpp"
@@ -28,10 +32,11 @@ namespace blkscope {
 
 /// The knowledge about a file's holes, which all backings of the file share.
 struct FileHoles {
-    explicit FileHoles(bool has_holes) : sparse(has_holes) {}
+    explicit FileHoles(const OpenFile& file) : can_trim(file.trims), sparse(file.sparse) {}
 
-    std::atomic<bool> can_punch{true};       // until the file system has refused it
-    std::atomic<bool> can_zero_range{true};  // as can_punch
+    std::atomic<bool> can_trim;              // until the disk or the file system has none
+    std::atomic<bool> can_punch{true};       // as can_trim
+    std::atomic<bool> can_zero_range{true};  // as can_trim
     std::atomic<bool> sparse;  // the file had holes when it was opened, or has holes by now
 };
 
@@ -61,7 +66,6 @@ class FileZeroing {
     std::optional<int32_t> zero_blocks(Buf& buf, int mode);
     bool more_of_trim(Buf& buf);
     bool more_of_zeroes(Buf& buf);
-    [[nodiscard]] bool refused_for_now(const Buf& buf) const;
     [[nodiscard]] bool ends_before(const Buf& buf) const;
     bool write_them(Buf& buf) const;
     void forget(Method method);
@@ -69,6 +73,7 @@ class FileZeroing {
     const OpenFile& is_;
     FileHoles& holes_;
     RingFile& on_ring_;
+    std::optional<DiskDiscards> discards_;  // of a disk, from its first trim on
 };
 
 }  // namespace blkscope

@@ -1,6 +1,7 @@
 #include "blockdev/backing/open_file.hpp"
 
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/fs.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
@@ -10,43 +11,64 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <array>
 #include <cassert>
 #include <fstream>
+#include <optional>
 #include <stdexcept>
 
 #include "base/throw_errno.hpp"
+#include "blockdev/backing/unsupported.hpp"
 #include "blockdev/ring/kernel.hpp"
 
 namespace blkscope {
 namespace {
 
 constexpr uint64_t stat_block_bytes = 512;
-constexpr uint32_t direct_block_bytes_fallback = 4096;  // if the kernel does not report it
+constexpr uint32_t direct_block_bytes_fallback = 4096;  // if the kernel does not tell, nor a read
 
-// The alignment of direct I/O on a regular file.
-uint32_t direct_alignment(int fd) {
+// The smallest unit that a direct read of the file's end takes. Nothing if all are refused.
+std::optional<uint32_t> tried_alignment(int fd, uint64_t size_bytes) {
+    constexpr uint32_t page = 4096;
+    alignas(page) std::array<std::byte, page> memory;
+    for (const uint32_t bytes : {1U, 512U, 1024U, 2048U, page}) {
+        const uint64_t last = (size_bytes - 1) / bytes * bytes;
+        if (::pread(fd, memory.data(), bytes, static_cast<off_t>(last)) > 0) return bytes;
+    }
+    return std::nullopt;
+}
+
+// The alignment of direct I/O on a regular file. Where the kernel does not tell, as of tmpfs, it is tried.
+uint32_t direct_alignment(int fd, uint64_t size_bytes) {
 #ifdef STATX_DIOALIGN
     struct statx info {};
     if (statx(fd, "", AT_EMPTY_PATH, STATX_DIOALIGN, &info) == 0 &&
         (info.stx_mask & STATX_DIOALIGN) != 0 && info.stx_dio_offset_align != 0) {
         return info.stx_dio_offset_align;
     }
-#else
-    (void)fd;
 #endif
-    return direct_block_bytes_fallback;
+    return size_bytes == 0 ? 1
+                           : tried_alignment(fd, size_bytes).value_or(direct_block_bytes_fallback);
 }
 
-// Whether the kernel reports the disk as rotational; for a partition, the disk that it is on. False
-// without a report, as for a network file system or an overlay.
-bool on_rotational_disk(dev_t device) {
+// A number that the kernel tells of a disk's queue; for a partition, of the disk that it is on. Nothing for a network
+// file system or an overlay.
+std::optional<uint64_t> queue_number(dev_t device, const std::string& name) {
     const std::string at =
         "/sys/dev/block/" + std::to_string(major(device)) + ":" + std::to_string(minor(device));
-    for (const char* queue : {"/queue/rotational", "/../queue/rotational"}) {
-        char answer = '0';
-        if (std::ifstream(at + queue) >> answer) return answer == '1';
+    for (const char* queue : {"/queue/", "/../queue/"}) {
+        uint64_t number = 0;
+        if (std::ifstream(at + queue + name) >> number) return number;
     }
-    return false;
+    return std::nullopt;
+}
+
+// Behind the end of a file there is nothing to lose. A file system that refuses for another reason may have holes.
+bool has_holes(int fd, uint64_t size_bytes) {
+    constexpr uint64_t unit = uint64_t{1} << 20;
+    const auto behind = static_cast<off_t>((size_bytes / unit + 1) * unit);
+    const int mode = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE;
+    return fallocate(fd, mode, behind, unit) == 0 || !is_unsupported(errno);
 }
 
 // ext4 uses large folios since Linux 6.16, which make a small pwrite(2) expensive.
@@ -65,11 +87,13 @@ void measure(OpenFile& file) {
     struct stat info {};
     if (fstat(file.fd, &info) < 0) throw_errno("stat " + file.name);
     file.regular = S_ISREG(info.st_mode);
-    file.rotational = on_rotational_disk(S_ISBLK(info.st_mode) ? info.st_rdev : info.st_dev);
+    const dev_t disk = S_ISBLK(info.st_mode) ? info.st_rdev : info.st_dev;
+    file.rotational = queue_number(disk, "rotational") == 1;
     if (file.regular) {
         file.size_bytes = static_cast<uint64_t>(info.st_size);
         file.sparse = static_cast<uint64_t>(info.st_blocks) * stat_block_bytes < file.size_bytes;
-        if (file.direct) file.block_bytes = direct_alignment(file.fd);
+        if (file.direct) file.block_bytes = direct_alignment(file.fd, file.size_bytes);
+        file.trims = !file.read_only && has_holes(file.fd, file.size_bytes);
         file.mapping_pays = !file.direct && !file.read_only && mapping_pays(file.fd);
     } else if (S_ISBLK(info.st_mode)) {
         int sector = 512;
@@ -84,6 +108,7 @@ void measure(OpenFile& file) {
         }
         assert(sector > 0);
         file.trim_bytes = static_cast<uint32_t>(sector);
+        file.trims = !file.read_only && queue_number(disk, "discard_max_bytes") != 0;
         if (file.direct) file.block_bytes = file.trim_bytes;
     } else {
         throw std::invalid_argument("open " + file.name +
@@ -137,6 +162,10 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
     const int flags = O_CLOEXEC | O_NONBLOCK | (file.read_only ? O_RDONLY : O_RDWR) |
                       (file.direct ? O_DIRECT : 0);
     file.fd = ::open(path.c_str(), flags);
+    if (file.fd < 0 && errno == EINVAL && file.direct) {
+        throw_errno("open " + path +
+                    ": its file system has no direct I/O; serve it without --direct");
+    }
     if (file.fd < 0) throw_errno("open " + path);
     ::fcntl(file.fd, F_SETFL, flags & ~O_NONBLOCK);
     try {

@@ -23,6 +23,7 @@
 #include <sys/kstat.h>
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -69,6 +70,9 @@ class Kernel {
     /// A failed write-back of the file that this description has not been told of: 0, or -errno. Tells it
     /// once, and waits for nothing. A kernel without files has none.
     virtual int failed_write_back(int /*fd*/) { return 0; }
+
+    /// BLKDISCARD: waits for the disk. 0, or -errno. A kernel without disks has none.
+    virtual int discard(int /*fd*/, uint64_t /*at*/, uint64_t /*bytes*/) { return -EOPNOTSUPP; }
 
     /// A shared mapping of the file; nullptr if it cannot be mapped.
     virtual std::byte* map(int fd, uint64_t bytes) = 0;

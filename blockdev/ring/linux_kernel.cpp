@@ -105,6 +105,10 @@ class LinuxKernel final : public Kernel {
         return or_error(::lseek(fd, static_cast<off_t>(at), whence));
     }
     int failed_write_back(int fd) override;
+    int discard(int fd, uint64_t at, uint64_t bytes) override {
+        std::array<uint64_t, 2> range{at, bytes};
+        return or_error(::ioctl(fd, BLKDISCARD, range.data()));
+    }
     std::byte* map(int fd, uint64_t bytes) override;
     void unmap(std::byte* start, uint64_t bytes) override { munmap(start, bytes); }
     bool copy(std::byte* to, std::span<const std::byte> from) override;

@@ -32,6 +32,9 @@ class DelegatingKernel : public Kernel {
     }
     int64_t seek(int fd, uint64_t at, int whence) override { return linux_.seek(fd, at, whence); }
     int failed_write_back(int fd) override { return linux_.failed_write_back(fd); }
+    int discard(int fd, uint64_t at, uint64_t bytes) override {
+        return linux_.discard(fd, at, bytes);
+    }
     std::byte* map(int fd, uint64_t bytes) override { return linux_.map(fd, bytes); }
     void unmap(std::byte* start, uint64_t bytes) override { linux_.unmap(start, bytes); }
     bool copy(std::byte* to, std::span<const std::byte> from) override {
