@@ -239,13 +239,28 @@ bool FileBacking::write_now(uint64_t offset, std::span<const std::byte> from) {
     return true;
 }
 
+bool FileBacking::sparse() const {
+    if (!file_->holes.sparse()) return false;
+    return look_credit_.is_whole() || look_credit_.is_left(kernel_ns(kernel_, kernel_.now()));
+}
+
 // lseek(2) moves the descriptor's position, which nothing else uses.
 Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
     assert(limit > 0 && offset < is_.size_bytes);
     assert(limit <= is_.size_bytes - offset);
     if (!is_.regular) return {limit, false};
+    FileHoles& holes = file_->holes;
+    const hrtime_t began = kernel_ns(kernel_, kernel_.now());
+    if (const uint64_t known = holes.data_from(offset, began); known > 0) {
+        return {std::min(known, limit), false};
+    }
     const auto at = static_cast<int64_t>(offset);
+    const uint64_t punches = holes.punches();
     const int64_t data = kernel_.seek(is_.fd, offset, SEEK_DATA);
+    const int64_t hole = data == at ? end_of_data(offset) : at;
+    const hrtime_t ended = kernel_ns(kernel_, kernel_.now());
+    look_credit_.took(began, ended);
+    if (hole > at) holes.found_data(offset, static_cast<uint64_t>(hole), began, ended, punches);
     if (data < 0) {
         // A hole up to the end, unless the file has been truncated. Then a read must find that.
         const bool whole = data == -ENXIO && kernel_.seek(is_.fd, 0, SEEK_END) >=
@@ -253,9 +268,19 @@ Extent FileBacking::extent_at(uint64_t offset, uint64_t limit) {
         return {limit, whole};
     }
     if (data > at) return {std::min(static_cast<uint64_t>(data - at), limit), true};
-    const int64_t hole = kernel_.seek(is_.fd, offset, SEEK_HOLE);
     if (hole <= at) return {limit, false};  // the file has changed, or reports no holes
     return {std::min(static_cast<uint64_t>(hole - at), limit), false};
+}
+
+// Writes may have filled the holes.
+int64_t FileBacking::end_of_data(uint64_t offset) {
+    constexpr unsigned looks_between = 1024;
+    if (++data_looks_ == looks_between) {
+        data_looks_ = 0;
+        const int64_t allocated = kernel_.allocated_bytes(is_.fd);
+        if (allocated >= 0) file_->holes.measured(static_cast<uint64_t>(allocated));
+    }
+    return kernel_.seek(is_.fd, offset, SEEK_HOLE);
 }
 
 // Syncs with another description of the file, which is not in the ring's table.

@@ -20,6 +20,7 @@
 #include <string>
 
 #include "blockdev/backing/backing.hpp"
+#include "blockdev/backing/file_holes.hpp"
 #include "blockdev/backing/file_zeroing.hpp"
 #include "blockdev/backing/mapped_file.hpp"
 #include "blockdev/backing/open_file.hpp"
@@ -45,7 +46,7 @@ class FileBacking : public Backing {
     bool read_now(uint64_t offset, std::span<std::byte> to) override;
     bool write_now(uint64_t offset, std::span<const std::byte> from) override;
     [[nodiscard]] Extent extent_at(uint64_t offset, uint64_t limit) override;
-    [[nodiscard]] bool sparse() const override { return file_->holes.sparse; }
+    [[nodiscard]] bool sparse() const override;
     [[nodiscard]] bool rotational() const override { return is_.rotational; }
     [[nodiscard]] bool has_cache() const override { return !is_.direct; }
     bool more(Buf& buf) override;
@@ -73,6 +74,7 @@ class FileBacking : public Backing {
     std::optional<int32_t> prepare_cache(Buf& buf);
     std::optional<int32_t> prepare_sync(Buf& buf);
     std::optional<int32_t> sync_by(int description, Buf& buf);
+    int64_t end_of_data(uint64_t offset);
     bool needs_more(Buf& buf);
     bool more_of_write(Buf& buf);
     void confirm(Buf& buf);
@@ -82,7 +84,9 @@ class FileBacking : public Backing {
     Kernel& kernel_;      // file_->kernel
     RingFile on_ring_;    // destroyed before the last owner closes the file
     FileZeroing zeroing_;
-    std::optional<WriteChoice> choice_;        // if mapping pays
+    LookCredit look_credit_;
+    unsigned data_looks_ = 0;            // that found data at once, since the holes were measured
+    std::optional<WriteChoice> choice_;  // if mapping pays
     std::optional<UnmapChoice> unmap_choice_;  // as choice_
     hrtime_t last_ring_write_end_ = 0;         // of the writes that are timed
     hrtime_t full_until_ = 0;  // until then the ring writes; 0: the filesystem has space

@@ -112,8 +112,8 @@ bool FileZeroing::more_of_trim(Buf& buf) {
     if (is_unsupported(buf.error) || is_refusal(buf.error)) {
         buf.error = 0;
         buf.resid = 0;
-    } else if (is_.regular) {
-        holes_.sparse = true;
+    } else {
+        note_hole(buf);
     }
     return false;
 }
@@ -128,7 +128,7 @@ bool FileZeroing::more_of_zeroes(Buf& buf) {
         buf.error = 0;
         return true;
     }
-    if (is_.regular) holes_.sparse = true;
+    note_hole(buf);
     return buf.error == 0 && ends_before(buf) && write_them(buf);
 }
 
@@ -146,6 +146,14 @@ bool FileZeroing::ends_before(const Buf& buf) const {
     if (buf.zeroing_method == static_cast<uint8_t>(Method::write)) return false;
     const int64_t bytes = on_ring_.ring().kernel().seek(is_.fd, 0, SEEK_END);
     return bytes >= 0 && static_cast<uint64_t>(bytes) < buf.offset + buf.moved();
+}
+
+// Also after an error: a part of the range may be a hole.
+void FileZeroing::note_hole(const Buf& buf) {
+    if (!is_.regular || !holes_.punched(buf.offset, buf.bcount)) return;
+    const int64_t allocated = on_ring_.ring().kernel().allocated_bytes(is_.fd);
+    if (allocated < 0) return holes_.found_many();
+    holes_.measured(static_cast<uint64_t>(allocated));
 }
 
 void FileZeroing::forget(Method method) {

@@ -18,27 +18,17 @@
 // Source:    fallocate(2), BLKDISCARD.
 #pragma once
 
-#include <atomic>
 #include <cassert>
 #include <cstdint>
 #include <optional>
 
 #include "blockdev/backing/disk_discards.hpp"
+#include "blockdev/backing/file_holes.hpp"
 #include "blockdev/backing/open_file.hpp"
 #include "blockdev/backing/ring_file.hpp"
 #include "blockdev/queue/buf.hpp"
 
 namespace blkscope {
-
-/// The knowledge about a file's holes, which all backings of the file share.
-struct FileHoles {
-    explicit FileHoles(const OpenFile& file) : can_trim(file.trims), sparse(file.sparse) {}
-
-    std::atomic<bool> can_trim;              // until the disk or the file system has none
-    std::atomic<bool> can_punch{true};       // as can_trim
-    std::atomic<bool> can_zero_range{true};  // as can_trim
-    std::atomic<bool> sparse;  // the file had holes when it was opened, or has holes by now
-};
 
 class FileZeroing {
   public:
@@ -69,6 +59,7 @@ class FileZeroing {
     [[nodiscard]] bool ends_before(const Buf& buf) const;
     bool write_them(Buf& buf) const;
     void forget(Method method);
+    void note_hole(const Buf& buf);
 
     const OpenFile& is_;
     FileHoles& holes_;

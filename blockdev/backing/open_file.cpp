@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cassert>
 #include <fstream>
@@ -18,6 +19,7 @@
 #include <stdexcept>
 
 #include "base/throw_errno.hpp"
+#include "blockdev/backing/file_holes.hpp"
 #include "blockdev/backing/unsupported.hpp"
 #include "blockdev/ring/kernel.hpp"
 
@@ -91,7 +93,9 @@ void measure(OpenFile& file) {
     file.rotational = queue_number(disk, "rotational") == 1;
     if (file.regular) {
         file.size_bytes = static_cast<uint64_t>(info.st_size);
-        file.sparse = static_cast<uint64_t>(info.st_blocks) * stat_block_bytes < file.size_bytes;
+        const uint64_t allocated = static_cast<uint64_t>(info.st_blocks) * stat_block_bytes;
+        file.sparse = FileHoles::are_many(file.size_bytes - std::min(allocated, file.size_bytes),
+                                          file.size_bytes);
         if (file.direct) file.block_bytes = direct_alignment(file.fd, file.size_bytes);
         file.trims = !file.read_only && has_holes(file.fd, file.size_bytes);
         file.mapping_pays = !file.direct && !file.read_only && mapping_pays(file.fd);

@@ -43,7 +43,7 @@ struct OpenFile {
     bool read_only = false;
     bool rotational = false;
     bool trims = true;          // a file: its file system has holes; a disk: it can discard
-    bool sparse = false;        // the file has holes
+    bool sparse = false;        // reads look for holes: FileHoles::are_many()
     bool mapping_pays = false;  // writes through a mapping may be cheaper than pwrite(2)
     std::shared_ptr<const ImageClaim> claim = {};  // keeps other writers away; null in simulations
 };

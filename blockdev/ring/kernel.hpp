@@ -71,6 +71,8 @@ class Kernel {
     /// once, and waits for nothing. A kernel without files has none.
     virtual int failed_write_back(int /*fd*/) { return 0; }
 
+    /// The bytes of the file that have a place on the disk: st_blocks of stat(2). -errno if that is not known.
+    virtual int64_t allocated_bytes(int /*fd*/) { return -EOPNOTSUPP; }
     /// BLKDISCARD: waits for the disk. 0, or -errno. A kernel without disks has none.
     virtual int discard(int /*fd*/, uint64_t /*at*/, uint64_t /*bytes*/) { return -EOPNOTSUPP; }
 

@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -105,6 +106,11 @@ class LinuxKernel final : public Kernel {
         return or_error(::lseek(fd, static_cast<off_t>(at), whence));
     }
     int failed_write_back(int fd) override;
+    int64_t allocated_bytes(int fd) override {
+        constexpr int64_t block_bytes = 512;
+        struct stat info {};
+        return ::fstat(fd, &info) == 0 ? info.st_blocks * block_bytes : -errno;
+    }
     int discard(int fd, uint64_t at, uint64_t bytes) override {
         std::array<uint64_t, 2> range{at, bytes};
         return or_error(::ioctl(fd, BLKDISCARD, range.data()));

@@ -32,6 +32,7 @@ class DelegatingKernel : public Kernel {
     }
     int64_t seek(int fd, uint64_t at, int whence) override { return linux_.seek(fd, at, whence); }
     int failed_write_back(int fd) override { return linux_.failed_write_back(fd); }
+    int64_t allocated_bytes(int fd) override { return linux_.allocated_bytes(fd); }
     int discard(int fd, uint64_t at, uint64_t bytes) override {
         return linux_.discard(fd, at, bytes);
     }
