@@ -23,17 +23,7 @@ namespace {
 using Text = std::string_view;
 using Failure = std::string;
 
-// ---- Words ----
-
-std::vector<Text> words_of(Text line, char between) {
-    std::vector<Text> words;
-    for (;;) {
-        const size_t end = line.find(between);
-        words.push_back(line.substr(0, end));
-        if (end == Text::npos) return words;
-        line.remove_prefix(end + 1);
-    }
-}
+// ---- Lines ----
 
 // Takes the next line out of the text, without its end.
 Text take_line(Text& text) {
