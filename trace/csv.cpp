@@ -64,10 +64,17 @@ std::string take_number(std::string_view text, Number& number) {
     return {};
 }
 
+// As spreadsheets, databases and programs for statistics write that there is no value.
+bool is_missing(const std::string& value) {
+    constexpr std::array<std::string_view, 8> words{"",    "-",    "na",   "n/a",
+                                                    "nan", "null", "none", "\\n"};
+    return std::ranges::find(words, lower(value)) != words.end();
+}
+
 // A value that the row may lack.
 template <class Number>
-std::string take_optional_number(std::string_view text, Number& number) {
-    return text.empty() ? std::string() : take_number(text, number);
+std::string take_optional_number(const std::string& text, Number& number) {
+    return is_missing(text) ? std::string() : take_number(text, number);
 }
 
 std::string take_op(const std::string& text, Op& op) {
@@ -178,7 +185,11 @@ class CsvReader {
             const auto more = table_.next();
             if (!more) return more.error();
             if (!*more) break;
-            if (std::string why = take_row(); !why.empty()) return at_row(why);
+            std::string why = take_row();
+            if (why.empty()) continue;
+            if (!table_.is_unended() || trace_.requests.empty()) return at_row(why);
+            trace_.notes.push_back(fmt::format("line {}, the last one, is cut off and left out: {}",
+                                               table_.line(), why));
         }
         sort_by_arrival(trace_.requests);
         return std::move(trace_);
@@ -229,6 +240,7 @@ class CsvReader {
         }
         if (is_head_again(fields)) return {};
         Request request;
+        has_arrival_ = false;
         for (size_t i = 0; i < fields.size(); ++i) {
             if (std::string why = take_field(i, fields[i], request); !why.empty()) {
                 return fmt::format("the {} is {}: {}", names_[i], shown_value(fields[i]), why);
@@ -240,6 +252,8 @@ class CsvReader {
     std::string take_field(size_t place, const std::string& value, Request& request) {
         if (names_[place] == facts_column) return take_facts_once(value);
         if (takers_[place] == nullptr) return {};
+        const bool is_arrival = names_[place] == "received_ns" || names_[place] == "queued_ns";
+        if (is_arrival && !is_missing(value)) has_arrival_ = true;
         const bool is_place = names_[place] == "offset" || names_[place] == "bytes";
         if (is_place && value.empty() && is_flush()) return {};
         return takers_[place](value, request);
@@ -267,6 +281,7 @@ class CsvReader {
 
     // A stamp of 0 is unknown, but an arrival is always known. So a clock that begins at 0 is moved.
     std::string add(Request request) {
+        if (request.arrival() == 0 && !has_arrival_) return "there is no time of arrival";
         if (request.arrival() == 0 && clock_shift_ == 0) {
             clock_shift_ = 1;
             for (Request& each : trace_.requests) shift(each, clock_shift_);
@@ -284,6 +299,7 @@ class CsvReader {
     std::vector<std::string> names_;
     std::vector<Taker> takers_;
     bool has_received_ = false;
+    bool has_arrival_ = false;  // of the row
     int64_t clock_shift_ = 0;
     std::string facts_;
     Trace trace_;

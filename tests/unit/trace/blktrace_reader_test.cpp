@@ -273,7 +273,7 @@ TEST(BlktraceReader, TheOtherByteOrderIsRead) {
     const std::string file = KernelEvents().add(queued, 5, 8, 4096).file();
     std::string swapped;
     size_t at = 0;
-    for (const size_t width : {4, 4, 8, 8, 4, 4, 4, 4, 4, 2, 2}) {
+    for (const unsigned width : {4U, 4U, 8U, 8U, 4U, 4U, 4U, 4U, 4U, 2U, 2U}) {
         std::string field = file.substr(at, width);
         std::ranges::reverse(field);
         swapped += field;

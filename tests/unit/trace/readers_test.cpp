@@ -118,6 +118,40 @@ TEST(TraceReaders, AClockMayBeginAt0) {
     EXPECT_EQ(trace->requests[1].finished - trace->requests[1].arrival(), 2);
 }
 
+TEST(TraceReaders, ARowThatIsCutIsLeftOutAndTold) {
+    const std::string rows = "op,offset,bytes,received_ns,finished_ns\nread,0,512,1,9\n";
+    for (const char* cut : {"read,0", "re", "read,0,512,50,9", "read,0,512,50,\t"}) {
+        const auto trace = read(rows + cut);
+        ASSERT_TRUE(trace.has_value()) << trace.error();
+        const bool is_whole = std::string_view(cut).ends_with('\t');
+        EXPECT_EQ(trace->requests.size(), is_whole ? 2u : 1u) << cut;
+        EXPECT_EQ(
+            trace->notes.front().starts_with("line 3, the last one, is cut off and left out: "),
+            !is_whole)
+            << trace->notes.front();
+    }
+}
+
+// A missing value is no time 0, which would be the first moment of all.
+TEST(TraceReaders, AMissingValueIsUnknown) {
+    const std::string head = "op,offset,bytes,received_ns,started_ns,finished_ns\n";
+    for (const char* missing :
+         {"", "-", "NaN", "nan", "NA", "N/A", "null", "NULL", "None", "\\N"}) {
+        const std::string none = missing;
+        const auto trace = read(head + "read,0,512,1000," + none + "," + none + "\nread,0,512," +
+                                none + ",2000,3000\n");
+        ASSERT_TRUE(trace.has_value()) << trace.error();
+        ASSERT_EQ(trace->requests.size(), 2u);
+        EXPECT_EQ(trace->requests[0].received, 1000);
+        EXPECT_EQ(trace->requests[0].started, 0);
+        EXPECT_EQ(trace->requests[0].finished, 0);
+        EXPECT_EQ(trace->requests[1].entered(), 0);
+        EXPECT_EQ(trace->requests[1].started, 2000);
+        EXPECT_EQ(refusal(head + "read,0,512,1000,,\nread,0,512," + none + "," + none + ",3000\n"),
+                  "line 3: there is no time of arrival");
+    }
+}
+
 TEST(TraceReaders, AMillionRowsAreReadInTheirOrder) {
     constexpr int64_t rows = BLKSCOPE_SANITIZED ? 50'000 : 1'000'000;
     std::string text = "received_ns,op,offset,bytes\n";
@@ -188,8 +222,8 @@ TEST(TraceReaders, AWrongCsvFileIsRefusedWithItsLine) {
     const std::string head = "op,offset,bytes,received_ns\n";
     const auto why = [&](const std::string& row) { return refusal(head + row + "\n"); };
     EXPECT_EQ(why("read,0,512,1\nread,0"), "line 3: 2 values for 4 columns");
-    EXPECT_EQ(refusal(head + "read,0,512,1\nread,0"),
-              "line 3: 2 values for 4 columns; the file may be cut off");
+    EXPECT_EQ(refusal(head + "read,0"), "line 2: 2 values for 4 columns; the file may be cut off");
+    EXPECT_EQ(why("read,0,512,"), "line 2: there is no time of arrival");
     EXPECT_EQ(why("reed,0,512,1"),
               "line 2: the op is \"reed\": it is none of read, write, flush, trim, write_zeroes, "
               "cache, block_status");
