@@ -105,7 +105,7 @@ _blkscope() {
         trace:-*) _blkscope_offer --for --last --format --output --read --device --help ;;
         replay:-*) _blkscope_offer --speed --closed --device --write --seed --timeout --help ;;
         slow:-*) _blkscope_offer --over --watch --help ;;
-        explain:-*) _blkscope_offer --upstream --help ;;
+        explain:-*) _blkscope_offer --upstream --last --help ;;
         models:-* | set:-* | fault:-* | clear-error:-*) _blkscope_offer --help ;;
         check:-*) _blkscope_offer --since --for --json --save --help ;;
         report:-*) _blkscope_offer --output --every --for --fail-unless --compare --fail-if-slower --help ;;
@@ -139,13 +139,13 @@ _blkscope() {
                 # shellcheck disable=SC2046  # a word for each line
                 _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
             elif [[ ${COMP_WORDS[1]} == set ]]; then
-                _blkscope_offer model= limit= client-limit= queue-depth=
+                _blkscope_offer model= limit= client-limit= queue-depth= order=
                 [[ ${COMPREPLY[*]} != *= ]] || compopt -o nospace 2>/dev/null
             elif [[ ${COMP_WORDS[1]} == fault ]] && ((COMP_CWORD == 3)); then
                 _blkscope_offer add list clear
             fi
             ;;
-        clients:* | trace:* | slow:* | explain:*)
+        clients:* | trace:* | slow:* | explain:* | list:* | top:*)
             # shellcheck disable=SC2046  # a word for each line
             ((COMP_CWORD > 2)) || _blkscope_offer $(_blkscope_served "${COMP_WORDS[0]}")
             ;;

@@ -89,7 +89,8 @@ struct Header {
 
 // The header, if the file has all that the header says.
 Result<Header, Why> header_of(Bytes file) {
-    if (!begins_with(file, magic)) return Why("not a trace of blkscope, or changed like a text");
+    if (!begins_with(file, magic))
+        return Why("not a blkscope trace (or one that was transferred in text mode)");
     if (file.size() < fixed_bytes) return Why("cut off within its header");
     const std::byte* const at = file.data();
     const auto order = get<uint32_t>(at + 8);

@@ -152,6 +152,17 @@ void Controls::set_queue_depth(uint32_t depth) {
     nudge();
 }
 
+void Controls::set_order(StartOrder order) {
+    const std::lock_guard one(mutex_);
+    const Locked locked(device_.lock_);
+    device_.queue_.set_order(order);
+    nudge();  // a flush that is first now can be gathered
+}
+
+StartOrder Controls::order() const {
+    return device_.queue_.order();
+}
+
 // ---- Faults ----
 
 uint32_t Controls::add_fault(model::FaultRule rule) {

@@ -55,6 +55,9 @@ class Controls {
     void power_on();
     /// A depth that is lowered lets what is running end.
     void set_queue_depth(uint32_t depth);
+    /// Which request starts next. Those that a limit holds back keep their places.
+    void set_order(StartOrder order);
+    [[nodiscard]] StartOrder order() const;
     /// Adds a rule behind the others. Returns its number, which no other rule of the device gets.
     uint32_t add_fault(model::FaultRule rule);
     /// False if there is no rule with this number.

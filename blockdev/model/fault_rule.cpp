@@ -68,7 +68,10 @@ int parse_errno(std::string_view name) {
         const char* each = strerrorname_np(error);
         if (each != nullptr && name == each) return error;
     }
-    throw std::invalid_argument("unknown error '" + std::string(name) + "': not EIO, ENOSPC, ...");
+    std::string known;
+    for (const int error : nbd_errors) known += (known.empty() ? "" : ", ") + text_of_errno(error);
+    throw std::invalid_argument("unknown error '" + std::string(name) + "': not one of " + known +
+                                ", nor of the names of errno(3) that a client sees as EIO");
 }
 
 std::string text_of_errno(int error) {

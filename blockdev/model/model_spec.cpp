@@ -69,9 +69,10 @@ void ModelSpec::take_item(std::string_view item, const HistogramsReader& reader)
     if (!separated) {
         const Preset* preset = find_model_preset(name);
         if (preset == nullptr) {
-            throw std::invalid_argument(
-                "item '" + std::string(item) +
-                "' is no op=DIST, servers=N, per_byte=TIME, seed=N or preset");
+            throw std::invalid_argument("item '" + std::string(item) +
+                                        "' is no op=DIST, servers=N, per_byte=TIME or seed=N, "
+                                        "and no preset: there are " +
+                                        names_of_model_presets());
         }
         take_items(preset->spec, reader);
     } else if (name == "servers") {

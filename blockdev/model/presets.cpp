@@ -42,6 +42,15 @@ std::span<const Preset> limit_presets() {
     return limits;
 }
 
+std::string names_of_model_presets() {
+    std::string names;
+    for (const Preset& preset : models) {
+        if (!names.empty()) names += &preset == &models.back() ? " and " : ", ";
+        names += preset.name;
+    }
+    return names;
+}
+
 const Preset* find_model_preset(std::string_view name) {
     const auto* at = std::ranges::find(models, name, &Preset::name);
     if (at == models.end()) return nullptr;

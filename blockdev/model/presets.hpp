@@ -9,6 +9,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace blkscope::model {
@@ -22,6 +23,9 @@ struct Preset {
 
 std::span<const Preset> model_presets();
 std::span<const Preset> limit_presets();
+
+/// "hdd7200, sata-ssd and nvme", for a message.
+std::string names_of_model_presets();
 
 /// The preset with this name, or nullptr.
 const Preset* find_model_preset(std::string_view name);

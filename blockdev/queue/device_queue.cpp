@@ -9,13 +9,20 @@
 
 namespace blkscope {
 
-DeviceQueue::DeviceQueue(uint32_t depth, StartOrder order) : depth_(depth), waiting_(order) {
+DeviceQueue::DeviceQueue(uint32_t depth, StartOrder order)
+    : depth_(depth), order_(order), waiting_(order) {
     assert(depth_ > 0);
 }
 
 void DeviceQueue::set_depth(uint32_t depth) {
     assert(depth > 0);
     publish(depth_, depth);
+}
+
+void DeviceQueue::set_order(StartOrder order) {
+    if (order == order_) return;
+    publish(order_, order);
+    waiting_.set_order(order);
 }
 
 bool DeviceQueue::idle() const {

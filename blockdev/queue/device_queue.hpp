@@ -52,6 +52,10 @@ class DeviceQueue {
     /// Requests above a depth that was lowered run to their end.
     void set_depth(uint32_t depth);
 
+    /// Any thread.
+    [[nodiscard]] StartOrder order() const { return observe(order_); }
+    void set_order(StartOrder order);
+
     [[nodiscard]] uint32_t running() const { return running_; }
     /// A request waits for its turn.
     [[nodiscard]] bool waits() const { return !waiting_.none(); }
@@ -102,6 +106,7 @@ class DeviceQueue {
     static void join(Buf& flush, BufQueue& others);
 
     uint32_t depth_;
+    StartOrder order_;
     uint32_t running_ = 0;
     hrtime_t now_ = 0;  // of the pass
     WaitingRequests waiting_;

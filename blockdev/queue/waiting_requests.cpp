@@ -56,6 +56,23 @@ void WaitingRequests::enter(Buf& buf) {
     if (planted("lane-starves")) stay_with_lane(line.waiting);
 }
 
+// In the order of arrival the clients' lines are emptied by their earliest requests, so only fair order has to
+// give the requests of the common line to their clients.
+void WaitingRequests::set_order(StartOrder order) {
+    order_ = order;
+    if (order == StartOrder::arrival) return;
+    KnownQueue waiting;
+    waiting.take_over(all_.waiting);
+    WaitingLines lines;
+    lines.take_over(turns_);
+    while (!lines.empty()) {
+        WaitingLine& line = lines.pop();
+        line.has_turn = line.may_have_turn();
+        if (line.has_turn) turns_.push(line);
+    }
+    while (!waiting.empty()) enter(waiting.pop());
+}
+
 // In the order of arrival one line is the usual case.
 void WaitingRequests::bring_earliest_forward() {
     if (turns_.front().next == nullptr) return;

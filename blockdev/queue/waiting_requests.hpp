@@ -48,6 +48,10 @@ class WaitingRequests {
 
     void enter(Buf& buf);
 
+    /// Holds for requests that have not been asked for tokens, and for later ones. Those that a limit has
+    /// refused keep the line that they are in.
+    void set_order(StartOrder order);
+
     /// The request that is asked next; there is one.
     [[nodiscard]] Buf& front();
     /// That request has its tokens.
@@ -105,7 +109,7 @@ class WaitingRequests {
         queue.take_over(kept);
     }
 
-    const StartOrder order_;
+    StartOrder order_;
     WaitingLine all_;       // without a line of their client
     WaitingLines turns_;    // with requests to ask; in fair order by turn
     RefusedLines refused_;  // with refused requests, by the first refusal

@@ -27,4 +27,7 @@ inline constexpr size_t printable_bytes_max = 64 * 4 + 3;
 /// Source: CVE-2020-10761, a server that crashed because its own error text was too long.
 [[nodiscard]] std::string printable(std::string_view text);
 
+/// The same for a text that stands by itself, such as a server's message: its quotation marks stay.
+[[nodiscard]] std::string printable_message(std::string_view text);
+
 }  // namespace blkscope::nbd

@@ -168,6 +168,17 @@ TEST_F(Control, TheCommandReadsTheFileOfAModel) {
     EXPECT_NE(answer.find("the request has no histogram of it"), std::string::npos) << answer;
 }
 
+TEST_F(Control, TheOrderChangesWhileTheDeviceServes) {
+    serve("memory:1M", {"--queue-depth", "1"});
+    Client client(uri());
+    for (const std::string order : {"fair", "fair", "arrival"}) {
+        EXPECT_EQ(succeed({BLKSCOPE_BINARY, "set", "nbd0", "order=" + order}),
+                  "nbd0: order=" + order + "\n");
+        EXPECT_EQ(client.try_read(0, 512), 0);
+    }
+    EXPECT_NE(server_->output().find("set order=fair"), std::string::npos) << server_->output();
+}
+
 TEST_F(Control, BadInputChangesNothing) {
     serve("memory:1M", {"--model", "read=const:1ms"});
     const size_t log = server_->output().size();
@@ -180,6 +191,8 @@ TEST_F(Control, BadInputChangesNothing) {
         {"set", "nbd0", "queue-depth=0"},
         {"set", "nbd0", "queue-depth=1025", "limit=iops=10"},
         {"set", "nbd0", "depth=3"},
+        {"set", "nbd0", "order=random"},
+        {"set", "nbd0", "order=fair", "order=fair"},
         {"set", "nbd0", "model=nvme", "model=nvme"},
         {"fault", "nbd0", "add"},
         {"fault", "nbd0", "add", "read:drop"},

@@ -49,7 +49,7 @@ void LiveChanges::make_one(Device& device, bool content) {
     closes_ = false;
     depth_.reset();
     limits_.reset();
-    switch (random_.below(8)) {
+    switch (random_.below(9)) {
         case 0:
             return device.set_model(draw_model(random_));
         case 1:
@@ -60,6 +60,8 @@ void LiveChanges::make_one(Device& device, bool content) {
         case 3:
             depth_ = static_cast<uint32_t>(random_.between(1, 9));
             return device.set_queue_depth(*depth_);
+        case 6:
+            return device.set_order(random_.one_in(2) ? StartOrder::fair : StartOrder::arrival);
         case 4:
             device.remove_fault(static_cast<uint32_t>(random_.between(1, 5)));
             return;

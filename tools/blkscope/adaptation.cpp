@@ -21,6 +21,7 @@ bool same_rule(const model::FaultRule& one, const model::FaultRule& other) {
 ExportConfig fixed_part(const ExportConfig& config) {
     ExportConfig fixed = config;
     fixed.queue_depth = queue_depth_default;
+    fixed.order = StartOrder::arrival;
     fixed.behaviour = {.seed = config.behaviour.seed};
     return fixed;
 }
@@ -28,10 +29,14 @@ ExportConfig fixed_part(const ExportConfig& config) {
 Adaptation::Adaptation(Device& device, const ExportConfig& config)
     : device_(device),
       wanted_(behaviour_of(config.behaviour, device.size_bytes())),
-      queue_depth_(config.queue_depth) {
+      queue_depth_(config.queue_depth),
+      order_(config.order) {
     const Behaviour now = device.behaviour();
     if (queue_depth_ != device.queue_depth()) {
         changes_.push_back(fmt::format("queue-depth={}", queue_depth_));
+    }
+    if (order_ != device.order()) {
+        changes_.push_back(order_ == StartOrder::fair ? "order=fair" : "order=arrival");
     }
     const auto differs = [this](const char* name, const auto& wanted, const auto& current) {
         if (wanted == current) return false;
@@ -57,6 +62,7 @@ void Adaptation::compare_faults(const Behaviour& now) {
 
 void Adaptation::apply() {
     if (queue_depth_ != device_.queue_depth()) device_.set_queue_depth(queue_depth_);
+    if (order_ != device_.order()) device_.set_order(order_);
     if (limits_differ_) device_.set_limits(wanted_.limits);
     if (client_limits_differ_) device_.set_client_limits(wanted_.client_limits);
     if (model_differs_) device_.set_model(wanted_.model);

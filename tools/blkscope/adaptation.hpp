@@ -1,5 +1,5 @@
 // Adaptation: the changes of a running device that make it as its configuration says. A device that
-// serves can change its model, limits, faults and queue depth.
+// serves can change its model, limits, faults, queue depth and order.
 //
 //     Adaptation(device, config) ── all parsed, nothing changed ──▶ apply() ─ cannot fail ─▶ device
 //
@@ -35,6 +35,7 @@ class Adaptation {
     Device& device_;
     Behaviour wanted_;
     uint32_t queue_depth_;
+    StartOrder order_;
     bool model_differs_ = false;
     bool limits_differ_ = false;
     bool client_limits_differ_ = false;

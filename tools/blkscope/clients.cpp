@@ -13,6 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/log_line.hpp"
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/control_request.hpp"
@@ -99,6 +100,11 @@ std::vector<iostat::Device> look(iostat::Reader& reader, const std::string& devi
         });
         if (!found) throw std::runtime_error("clients: " + iostat::no_devices_text({device}));
     }
+    const auto is_served = [](const iostat::Device& each) {
+        return each.kind == iostat::Kind::disk && each.module == "nbd";
+    };
+    if (std::ranges::none_of(devices, is_served))
+        throw std::runtime_error("clients: " + iostat::no_devices_text());
     std::erase_if(devices, [&](const iostat::Device& each) {
         if (each.kind != iostat::Kind::client) return true;
         return !device.empty() && !iostat::is_name_of(device, disk_of(each), each.provider);
@@ -161,6 +167,7 @@ void clients(const ClientsCommand& command) {
         ClientLine line = line_of(reader.chain(), earlier, now);
         if (!is_idle_rest(line)) lines.push_back(std::move(line));
     }
+    if (lines.empty()) return log_line("clients: no client is connected");
     add_tls_names(lines);
     program::print(clients_table(std::move(lines)), "clients: cannot write");
 }

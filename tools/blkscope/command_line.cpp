@@ -14,6 +14,7 @@
 #include "base/log_line.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/help.hpp"
+#include "tools/blkscope/usage_error.hpp"
 #include "tools/program/nearest.hpp"
 #include "tools/program/options.hpp"
 
@@ -47,7 +48,10 @@ std::string unknown_option(const CLI::App& command) {
         for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
     }
     for (const std::string& word : command.remaining()) {
-        if (word.starts_with("--") && word != "--") return program::no_such_option(word, known);
+        if (!word.starts_with("--") || word == "--") continue;
+        const std::string meant = option_meant_by(word, known);
+        if (meant.empty()) return program::no_such_option(word, known);
+        return "there is no option '" + word + "'; here it is '" + meant + "'";
     }
     return {};
 }
@@ -62,7 +66,7 @@ int explain(const CLI::App& app, const CLI::ParseError& error, const Words& word
     }
     const auto commands = app.get_subcommands();
     if (why.empty()) why = unknown_option(commands.empty() ? app : *commands.front());
-    if (why.empty()) why = error.what();
+    if (why.empty()) why = plain_reason(error.what());
     const std::string command = commands.empty() ? "" : " " + commands.front()->get_name();
     log_line("usage: ", why, "; see 'blkscope", command, " --help'");
     return bad_usage;

@@ -165,6 +165,7 @@ ExportConfig parse_export(const StrictJson& json, const std::string& path) {
 
 void parse_exports(Object& top, std::vector<ExportConfig>& exports) {
     const StrictJson* array = top.array("exports");
+    if (array == nullptr) top.no_others();  // a key that is typed wrong is the likelier fault
     if (array == nullptr || array->empty())
         refuse_key("exports", "none; there must be one at least");
     std::set<std::string> names;

@@ -1,6 +1,8 @@
 #include "tools/blkscope/control_answer.hpp"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <optional>
@@ -51,6 +53,16 @@ auto unless_none(const std::string& text, Parse parse) -> std::optional<decltype
 }
 
 /// One request for one device.
+// Whether the peer's standard output is the terminal of our log, as that of a command behind `serve &`.
+bool shares_terminal(const nbd::Peer& who) {
+    struct stat ours {};
+    struct stat theirs {};
+    if (isatty(STDERR_FILENO) == 0 || fstat(STDERR_FILENO, &ours) != 0) return false;
+    const std::string path = fmt::format("/proc/{}/fd/1", who.pid);
+    return stat(path.c_str(), &theirs) == 0 && S_ISCHR(theirs.st_mode) &&
+           theirs.st_rdev == ours.st_rdev;
+}
+
 class Answer {
   public:
     Answer(Device& device, const nbd::Peer& who, const ControlRequest& request)
@@ -85,8 +97,9 @@ class Answer {
     Json clear_faults();
     Json clear_error();
     Json list_clients() const;
+    // The one who asked prints the answer. On the server's own terminal the line would come twice.
     void log(const std::string& what) const {
-        log_line(device_.name(), ": ", who_.text(), " ", what);
+        if (!shares_terminal(who_)) log_line(device_.name(), ": ", who_.text(), " ", what);
     }
 
     Device& device_;
@@ -120,7 +133,14 @@ Json Answer::set() {
     if (request_.queue_depth) {
         changes.push_back(fmt::format("queue-depth={}", *request_.queue_depth));
     }
+    std::optional<StartOrder> order;
+    if (request_.order) {
+        order = start_order(*request_.order);
+        if (!order) throw std::invalid_argument("the order is neither arrival nor fair");
+        changes.push_back("order=" + *request_.order);
+    }
     // All is parsed: from here on nothing fails.
+    if (order) device_.set_order(*order);
     if (request_.queue_depth) device_.set_queue_depth(*request_.queue_depth);
     if (request_.limit) device_.set_limits(limits);
     if (request_.client_limit) device_.set_client_limits(client_limits);
@@ -210,7 +230,7 @@ Json crash(nbd::Server& server, const nbd::Peer& who, const ControlRequest& requ
     Json devices = Json::array();
     for (const nbd::PowerLoss& loss : server.lose_power(exports)) {
         const std::string line = line_of(loss);
-        log_line(loss.device, ": ", who.text(), " crash: ", line);
+        if (!shares_terminal(who)) log_line(loss.device, ": ", who.text(), " crash: ", line);
         devices.push_back({{"device", loss.device}, {"line", line}});
     }
     return {{"ok", true}, {"devices", std::move(devices)}};

@@ -25,6 +25,7 @@
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/control_socket.hpp"
 #include "tools/blkscope/server_answer.hpp"
+#include "tools/iostat/reader.hpp"
 #include "tools/program/kstats.hpp"
 #include "tools/program/options.hpp"
 
@@ -35,8 +36,8 @@ constexpr size_t answer_bytes_max = size_t{1} << 20;
 constexpr timeval patience{.tv_sec = 10, .tv_usec = 0};
 
 [[noreturn]] void no_such_device(const std::string& name) {
-    throw std::runtime_error(
-        fmt::format("there is no device '{}'; 'blkscope list' shows all", nbd::printable(name)));
+    throw std::runtime_error(fmt::format("there is no device '{}' in {}; 'blkscope list' shows all",
+                                         name, run_directory()));
 }
 
 constexpr const char* module = "nbd";
@@ -57,6 +58,26 @@ std::set<pid_t> servers_of(kstat_ctl_t* chain, Predicate is_wanted) {
         if (kstat_read(chain, ksp, nullptr) >= 0 && is_wanted(ksp)) servers.insert(pid_in(ksp));
     }
     return servers;
+}
+
+// The names of all devices that are served. Those of one name have their process behind it.
+std::set<std::string> served_devices(kstat_ctl_t* chain) {
+    std::set<std::string> devices;
+    std::set<std::string> twice;
+    const auto note = [&](const kstat_t* ksp) {
+        const std::string device = fmt::format("{}{}", module, ksp->ks_instance);
+        return !devices.insert(device).second && twice.insert(device).second;
+    };
+    servers_of(chain, note);
+    for (const std::string& device : twice) {
+        devices.erase(device);
+        for (const pid_t pid : servers_of(chain, [&](const kstat_t* ksp) {
+                 return device == fmt::format("{}{}", module, ksp->ks_instance);
+             })) {
+            devices.insert(fmt::format("{}@{}", device, pid));
+        }
+    }
+    return devices;
 }
 
 // "nbd0@4711" is the nbd0 of the process 4711.
@@ -175,6 +196,17 @@ std::string receive_line(int socket) {
 }
 
 }  // namespace
+
+std::string device_or_only_one(const std::string& name, const std::string& command) {
+    if (!name.empty()) return name;
+    const program::Chain chain(kstat_open());
+    if (!chain) throw_errno("read kstats");
+    const std::set<std::string> devices = served_devices(chain.get());
+    if (devices.size() == 1) return *devices.begin();
+    if (devices.empty()) throw std::runtime_error(command + ": " + iostat::no_devices_text());
+    throw std::invalid_argument(fmt::format("{}: there are several devices; name one: {}", command,
+                                            fmt::join(devices, ", ")));
+}
 
 ServerConnection::ServerConnection(const std::string& device)
     : pid_(server_of(parse_device(device))), socket_(connect_to(pid_)) {}

@@ -32,6 +32,12 @@ class ServerConnection {
     Descriptor socket_;
 };
 
+/// The device that a user has named; without a name, the only one that is served.
+///
+/// Errors: without a name, std::runtime_error if nothing is served, and std::invalid_argument if there
+///         are several devices. `command` begins the message.
+std::string device_or_only_one(const std::string& name, const std::string& command);
+
 /// The answer to a single request.
 StrictJson ask_server(const ControlRequest& request);
 

@@ -14,6 +14,7 @@
 #include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/control_request.hpp"
 #include "tools/blkscope/server_answer.hpp"
+#include "tools/program/nearest.hpp"
 #include "tools/program/options.hpp"
 
 namespace blkscope {
@@ -40,6 +41,15 @@ void print_warnings(const StrictJson& answer) {
     for (const StrictJson& warning : answer.at("warnings")) log_line(warning.get<std::string>());
 }
 
+[[noreturn]] void refuse_setting(const std::string& setting, const std::string& name) {
+    const auto near =
+        program::nearest(name, {"model", "limit", "client-limit", "queue-depth", "order"});
+    throw std::invalid_argument(
+        fmt::format("set: '{}' is none of model=SPEC, limit=SPEC, client-limit=SPEC, queue-depth=N "
+                    "and order=arrival|fair, which a running device can change{}",
+                    setting, near ? "; the nearest is " + *near : ""));
+}
+
 void take_setting(ControlRequest& request, const std::string& setting) {
     const size_t equals = setting.find('=');
     const std::string name = setting.substr(0, equals);
@@ -64,11 +74,15 @@ void take_setting(ControlRequest& request, const std::string& setting) {
                 fmt::format("set: queue-depth '{}' is not 1 to {}", value, queue_depth_max));
         }
         request.queue_depth = depth;
+    } else if (name == "order") {
+        once(request.order.has_value());
+        if (!start_order(value)) {
+            throw std::invalid_argument(
+                fmt::format("set: order '{}' is neither arrival nor fair", value));
+        }
+        request.order = value;
     } else {
-        throw std::invalid_argument(
-            fmt::format("set: '{}' is neither model=SPEC, limit=SPEC, client-limit=SPEC nor "
-                        "queue-depth=N",
-                        setting));
+        refuse_setting(setting, name);
     }
 }
 

@@ -138,6 +138,7 @@ std::string text_of(const ControlRequest& request) {
     if (request.limit) json.add("limit", *request.limit);
     if (request.client_limit) json.add("client-limit", *request.client_limit);
     if (request.queue_depth) json.add("queue-depth", *request.queue_depth);
+    if (request.order) json.add("order", *request.order);
     if (request.command == Command::fault_add) json.add("rule", request.rule);
     if (request.id) json.add("id", *request.id);
     if (request.from) json.add("from", *request.from);
@@ -166,6 +167,7 @@ ControlRequest parse_request(std::string_view line) {
             request.limit = optional_text(object, "limit");
             request.client_limit = optional_text(object, "client-limit");
             request.queue_depth = optional_number(object, "queue-depth", queue_depth_max);
+            request.order = optional_text(object, "order");
             request.histograms = histograms_of(object);
             break;
         case Command::fault_add:

@@ -50,8 +50,9 @@ struct ControlRequest {
     std::optional<std::string> limit = {};  // likewise
     std::optional<std::string> client_limit = {};
     std::optional<unsigned> queue_depth = {};
-    std::string rule = {};            // of fault_add
-    std::optional<uint32_t> id = {};  // of fault_clear; none: all
+    std::optional<std::string> order = {};  // "arrival" or "fair"
+    std::string rule = {};                  // of fault_add
+    std::optional<uint32_t> id = {};        // of fault_clear; none: all
     std::vector<SentHistogram> histograms = {};
     // Of trace: the next record of each worker. Without it the answer says where they are now.
     std::optional<std::vector<uint64_t>> from = {};

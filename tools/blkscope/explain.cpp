@@ -8,12 +8,15 @@
 #include <array>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <span>
 #include <stdexcept>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include "tools/blkscope/explain_chain.hpp"
+#include "tools/blkscope/explain_past.hpp"
 #include "tools/blkscope/stage_line.hpp"
 #include "tools/iostat/histogram_reader.hpp"
 #include "tools/iostat/histograms.hpp"
@@ -116,6 +119,44 @@ Causes read_causes(iostat::Reader& reader, const iostat::Device& device) {
                              [](auto name) { return name.starts_with("hits_"); })};
 }
 
+// A client with so much of the disk is the reason why the others wait.
+constexpr double busy_share = 0.8;
+
+std::vector<iostat::Device> read_clients(iostat::Reader& reader, const iostat::Device& device) {
+    std::vector<iostat::Device> clients = reader.read();
+    std::erase_if(clients, [&](const iostat::Device& each) {
+        return each.kind != iostat::Kind::client || each.provider != device.provider ||
+               !each.name.starts_with(device.name + ",");
+    });
+    return clients;
+}
+
+// None if no client has nearly all of the disk, or if it is the only one that wants it.
+std::optional<BusyClient> busy_client(iostat::Reader& reader, const iostat::Device& device,
+                                      const std::vector<iostat::Device>& before) {
+    const std::vector<iostat::Device> now = read_clients(reader, device);
+    const iostat::Device* busiest = nullptr;
+    double all_ns = 0;
+    double most_ns = 0;
+    size_t active = 0;
+    for (const iostat::Device& client : now) {
+        const auto found = iostat::find_earlier(before, std::identity{}, client, now);
+        const kstat_io_t io = found != before.end() ? found->io : kstat_io_t{};
+        const auto ns = static_cast<double>(client.io.rlentime - io.rlentime);
+        if (client.io.rlentime + client.io.wlentime > io.rlentime + io.wlentime) ++active;
+        all_ns += ns;
+        if (ns <= most_ns) continue;
+        most_ns = ns;
+        busiest = &client;
+    }
+    if (active < 2 || busiest == nullptr || most_ns < busy_share * all_ns) return {};
+    std::string text = busiest->name.substr(busiest->name.find(',') + 1);
+    if (kstat_t* const info = iostat::read_beside(reader.chain(), *busiest, "info")) {
+        text += ", " + iostat::client_text(info) + ",";
+    }
+    return BusyClient{std::move(text), most_ns / all_ns};
+}
+
 // ---- The sentence ----
 
 struct Part {
@@ -151,6 +192,13 @@ std::string nothing_ended(const Explanation& what) {
 
 std::string wait_advice(const Explanation& what) {
     if (what.limited) return "the limits of the device or of its clients hold requests back";
+    if (what.busy_client) {
+        return fmt::format(
+            "{} has {:.0f} % of the disk, and the others wait behind its requests; "
+            "'blkscope set {} order=fair' lets the clients take turns, and "
+            "client-limit= holds it back",
+            what.busy_client->text, what.busy_client->share * 100, what.device);
+    }
     return "requests wait for a place in the depth; a larger --queue-depth, or fewer requests at "
            "once, would shorten it";
 }
@@ -203,6 +251,13 @@ std::string disk_lines(const Explanation& what, double all) {
            stage_line("  rest", what.service.mean_ns() - disk, all, {});
 }
 
+std::vector<std::string> unique_names(const std::vector<iostat::Device>& devices) {
+    std::vector<std::string> names;
+    names.reserve(devices.size());
+    for (const iostat::Device& each : devices) names.push_back(iostat::unique_name(each));
+    return names;
+}
+
 void require_histograms(const iostat::Device& device) {
     if (!device.histograms.empty()) return;
     throw std::runtime_error(
@@ -245,7 +300,8 @@ std::optional<DiskTime> since(const std::optional<DiskTime>& before, std::option
 
 void choose(std::vector<iostat::Device>& devices, const std::string& name) {
     if (name.empty() && devices.size() > 1) {
-        throw std::runtime_error("explain: there are several devices; name one of 'blkscope list'");
+        throw std::runtime_error(fmt::format("explain: there are several devices; name one: {}",
+                                             fmt::join(unique_names(devices), ", ")));
     }
     if (!name.empty()) {
         std::erase_if(devices, [&](const iostat::Device& each) {
@@ -257,11 +313,8 @@ void choose(std::vector<iostat::Device>& devices, const std::string& name) {
                                                              : iostat::no_devices_text({name})));
     }
     if (devices.size() == 1) return;
-    std::vector<std::string> names;
-    names.reserve(devices.size());
-    for (const iostat::Device& each : devices) names.push_back(iostat::unique_name(each));
     throw std::runtime_error(fmt::format("explain: there are several devices '{}': name {}", name,
-                                         fmt::join(names, " or ")));
+                                         fmt::join(unique_names(devices), " or ")));
 }
 
 void explain(const ExplainCommand& command) {
@@ -270,6 +323,7 @@ void explain(const ExplainCommand& command) {
                               .second = command.upstream,
                               .interval_s = command.interval_s});
     }
+    if (is_of_the_past(command)) return explain_past(command);
     iostat::Options options;
     options.mode = iostat::Mode::extended;
     iostat::Reader reader(options);
@@ -289,6 +343,10 @@ void explain(const ExplainCommand& command) {
     };
     const auto upstream_before = read_upstream(reader, chosen);
     what.modelled = has("model");
+    iostat::Options client_options = options;
+    client_options.clients = true;
+    iostat::Reader client_reader(client_options);
+    const std::vector<iostat::Device> clients_before = read_clients(client_reader, chosen);
     const Causes before_interval = read_causes(reader, chosen);
     const auto disk_before = read_disk(disk);
     const auto begin = std::chrono::steady_clock::now();
@@ -303,6 +361,7 @@ void explain(const ExplainCommand& command) {
     require_histograms(now.front());
     const Causes causes = read_causes(reader, chosen);
     what.limited = causes.limited_ns > before_interval.limited_ns || has("client-limits");
+    what.busy_client = busy_client(client_reader, chosen, clients_before);
     what.faulted = causes.faults > before_interval.faults;
     what.upstream = read_upstream(reader, chosen);
     if (what.upstream && upstream_before) what.upstream->reconnects -= upstream_before->reconnects;

@@ -19,8 +19,9 @@
 namespace blkscope {
 
 struct ExplainCommand {
-    std::string device;    // empty: the only one
+    std::string device;    // empty: the only one; or the file of a trace
     std::string upstream;  // the device behind it; empty: none
+    std::string last;      // so far back, instead of an interval from now on; empty: no look back
     double interval_s = 1;
 };
 
@@ -52,6 +53,12 @@ struct UpstreamState {
     uint64_t reconnects = 0;  // in the interval
 };
 
+/// A client that has nearly all of the device, while others want it, too.
+struct BusyClient {
+    std::string text;  // "client-1, fio (process 4711 of user 0)"
+    double share = 0;  // of the time in service of all clients
+};
+
 struct Explanation {
     std::string device;
     std::string backing;
@@ -66,6 +73,7 @@ struct Explanation {
     bool modelled = false;                       // the device has a model
     bool faulted = false;                        // a fault rule has struck in the interval
     std::optional<std::string> late = {};        // a sentence, if the server itself was late
+    std::optional<BusyClient> busy_client = {};
     bool limited = false;  // a limit has held requests back, or clients have limits
 };
 

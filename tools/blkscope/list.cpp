@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/log_line.hpp"
 #include "base/throw_errno.hpp"
 #include "driver/attach/attach.hpp"
 #include "tools/iostat/histogram_reader.hpp"
@@ -117,17 +118,38 @@ std::map<std::pair<int, int>, std::string> late_servers() try {
     return {};  // the exports are listed all the same
 }
 
-void list_exports(kstat_ctl_t* chain, bool verbose) {
+// Only the exports of the named devices remain, if any is named.
+void keep_named(std::vector<kstat_t*>& exports, const std::vector<std::string>& names) {
+    const auto is_meant = [](const kstat_t& exp, const std::string& name) {
+        return iostat::is_name_of(name, fmt::format("nbd{}", exp.ks_instance),
+                                  program::provider_of(exp));
+    };
+    for (const std::string& name : names) {
+        const bool found = std::ranges::any_of(
+            exports, [&](const kstat_t* each) { return is_meant(*each, name); });
+        if (!found) throw std::runtime_error("list: " + iostat::no_devices_text({name}));
+    }
+    std::erase_if(exports, [&](const kstat_t* each) {
+        return !names.empty() && std::ranges::none_of(names, [&](const std::string& name) {
+            return is_meant(*each, name);
+        });
+    });
+}
+
+void list_exports(kstat_ctl_t* chain, const ListCommand& command) {
+    std::vector<kstat_t*> exports = exports_of(*chain);
+    keep_named(exports, command.devices);
+    if (exports.empty()) return log_line("list: ", iostat::no_devices_text());
     std::map<std::pair<int, int>, std::string> late;
-    if (verbose) late = late_servers();
+    if (command.verbose) late = late_servers();
     fmt::print("{:<8} {:>7}  {:<24} {}\n", "device", "clients", "backing", "uri");
-    for (kstat_t* ksp : exports_of(*chain)) {
+    for (kstat_t* ksp : exports) {
         if (kstat_read(chain, ksp, nullptr) < 0) continue;
         fmt::print("{:<8} {:>7}  {:<24} {}\n", device_name(chain, *ksp), clients(chain, *ksp),
                    text(ksp, "backing"), text(ksp, "uri"));
         const top::Settings settings =
             top::read_settings([&](const char* what) { return read_beside(chain, *ksp, what); });
-        if (verbose) {
+        if (command.verbose) {
             list_behaviour(chain, *ksp, settings);
             const auto sentence = late.find({program::provider_of(*ksp), ksp->ks_instance});
             if (sentence != late.end()) print_detail("since the creation, " + sentence->second);
@@ -149,11 +171,11 @@ void list_attached() {
 
 }  // namespace
 
-void list(bool verbose) {
+void list(const ListCommand& command) {
     const program::Chain chain(kstat_open());
     if (!chain) throw_errno("list: read kstats");
-    list_exports(chain.get(), verbose);
-    list_attached();
+    list_exports(chain.get(), command);
+    if (command.devices.empty()) list_attached();
 }
 
 }  // namespace blkscope

@@ -75,7 +75,8 @@ void add_door(CLI::App& serve, ServeOptions& options) {
         add_value(serve, "--unix", options.socket_path, "PATH",
                   "Listen on this Unix socket; one in the run directory if not given");
     CLI::Option* port = add_value(serve, "--port", options.port, "PORT",
-                                  "Listen on this TCP port; 0 takes a free one");
+                                  "Listen on this TCP port; 0 takes a free one")
+                            ->check(CLI::Range(0, 65535));
     add_value(serve, "--bind", options.bind_address, "ADDRESS", "The address for --port")
         ->capture_default_str()
         ->needs(port);

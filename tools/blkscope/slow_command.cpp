@@ -57,9 +57,9 @@ void watch(ServerConnection& server, ControlRequest request) {
 void slow(const SlowCommand& command) {
     ControlRequest request;
     request.command = ControlRequest::Command::slow;
-    request.device = command.device;
+    request.device = device_or_only_one(command.device, "slow");
     request.over_ns = static_cast<uint64_t>(model::parse_time(command.over).ns());
-    ServerConnection server(command.device);
+    ServerConnection server(request.device);
     if (command.watch) {
         program::print(slow_header());
         return watch(server, request);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "driver/nbd/text.hpp"
+#include "tools/program/nearest.hpp"
 
 namespace blkscope {
 namespace {
@@ -141,8 +142,10 @@ std::vector<std::string> StrictObject::texts(const std::string& key) {
 void StrictObject::no_others() const {
     for (const auto& [key, value] : json_.items()) {
         if (std::find(known_.begin(), known_.end(), key) != known_.end()) continue;
+        const auto near = program::nearest(key, known_);
         refuse_key(path_of(nbd::printable(key)),
-                   fmt::format("no such key; there are {}", fmt::join(known_, ", ")));
+                   fmt::format("no such key; there are {}{}", fmt::join(known_, ", "),
+                               near ? fmt::format("; the nearest is '{}'", *near) : ""));
     }
 }
 

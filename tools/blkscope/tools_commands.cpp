@@ -5,7 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "tools/blkscope/list.hpp"
 #include "tools/blkscope/models.hpp"
 #include "tools/blkscope/option_forms.hpp"
 #include "tools/blkscope/programs.hpp"
@@ -58,6 +57,8 @@ constexpr const char* explain_notes =
     "Examples:\n"
     "  blkscope explain\n"
     "  blkscope explain nbd0 10\n"
+    "  blkscope explain nbd0 --last 60s\n"
+    "  blkscope explain yesterday.trace\n"
     "  blkscope explain nbd1 10 --upstream nbd0\n"
     "  blkscope explain front.trace --upstream storage.trace";
 
@@ -97,9 +98,10 @@ void add_models(CLI::App& app) {
     app.add_subcommand("models")->footer(models_notes);
 }
 
-void add_list(CLI::App& app, bool& verbose) {
+void add_list(CLI::App& app, ListCommand& command) {
     CLI::App* list = app.add_subcommand("list")->footer(list_notes);
-    list->add_flag("-v,--verbose", verbose,
+    list->add_option("device", command.devices, "Only these, as nbd0 (all if not given)");
+    list->add_flag("-v,--verbose", command.verbose,
                    "Also the depth, upstream, model, limits, faults and crash cache of each");
 }
 
@@ -115,7 +117,7 @@ void add_clients(CLI::App& app, ClientsCommand& command) {
 
 void add_trace(CLI::App& app, TraceCommand& command) {
     CLI::App* trace = app.add_subcommand("trace")->footer(trace_notes);
-    trace->add_option("device", command.device, "The device, as nbd0");
+    trace->add_option("device", command.device, "The device, as nbd0 (the only one if not given)");
     CLI::Option* from_now =
         add_value(*trace, "--for", command.from_now, "TIME",
                   "The requests from now on, for this time, as 10s; without it those that "
@@ -157,7 +159,7 @@ void add_replay(CLI::App& app, ReplayCommand& command) {
 
 void add_slow(CLI::App& app, SlowCommand& command) {
     CLI::App* slow = app.add_subcommand("slow")->footer(slow_notes);
-    slow->add_option("device", command.device, "The device, as nbd0")->required();
+    slow->add_option("device", command.device, "The device, as nbd0 (the only one if not given)");
     add_value(*slow, "--over", command.over, "TIME", "Only requests that took so long, or longer")
         ->capture_default_str();
     slow->add_flag("--watch", command.watch, "Go on, with a look each second");
@@ -166,9 +168,13 @@ void add_slow(CLI::App& app, SlowCommand& command) {
 void add_explain(CLI::App& app, ExplainCommand& command) {
     CLI::App* explain = app.add_subcommand("explain")->footer(explain_notes);
     explain->add_option("device", command.device,
-                        "The device, as nbd0 (the only one if not given)");
-    add_value(*explain, "--upstream", command.upstream, "DEVICE",
-              "The device behind it: its part of each request's time. Or two trace files");
+                        "The device, as nbd0 (the only one if not given), or the file of a trace");
+    CLI::Option* upstream =
+        add_value(*explain, "--upstream", command.upstream, "DEVICE",
+                  "The device behind it: its part of each request's time. Or two trace files");
+    add_value(*explain, "--last", command.last, "TIME",
+              "The recorded requests of so long, as 60s, instead of those from now on")
+        ->excludes(upstream);
     explain->add_option("interval", command.interval_s, "Seconds to watch")
         ->capture_default_str()
         ->check(CLI::Range(0.01, 3600.0))
@@ -179,8 +185,8 @@ void add_control(CLI::App& app, ControlCommands& commands) {
     CLI::App* set = app.add_subcommand("set")->footer(set_notes);
     set->add_option("device", commands.set.device, "The device, as nbd0")->required();
     set->add_option("setting", commands.set.settings,
-                    "model=SPEC, limit=SPEC, client-limit=SPEC or queue-depth=N; none in place "
-                    "of a SPEC removes")
+                    "model=SPEC, limit=SPEC, client-limit=SPEC, queue-depth=N or "
+                    "order=arrival|fair; none in place of a SPEC removes")
         ->required();
     CLI::App* fault = app.add_subcommand("fault")->footer(fault_notes);
     fault->add_option("device", commands.fault.device, "The device, as nbd0")->required();
@@ -210,7 +216,7 @@ void describe(const CLI::App& app) {
 ToolsCommands::ToolsCommands(Words reported) : reported_(std::move(reported)) {}
 
 void ToolsCommands::add_to(CLI::App& app) {
-    add_list(app, list_verbosely_);
+    add_list(app, list_);
     add_clients(app, clients_);
     add_explain(app, explain_);
     add_slow(app, slow_);
@@ -229,7 +235,7 @@ void ToolsCommands::add_to(CLI::App& app) {
 
 int ToolsCommands::run(const CLI::App& app) {
     if (!reported_.empty()) report_.command = reported_;
-    if (app.got_subcommand("list")) list(list_verbosely_);
+    if (app.got_subcommand("list")) list(list_);
     if (app.got_subcommand("clients")) clients(clients_);
     if (app.got_subcommand("explain")) explain(explain_);
     if (app.got_subcommand("slow")) slow(slow_);

@@ -5,6 +5,7 @@
 #include "tools/blkscope/command_line.hpp"
 #include "tools/blkscope/control_commands.hpp"
 #include "tools/blkscope/explain.hpp"
+#include "tools/blkscope/list.hpp"
 #include "tools/blkscope/predict_command.hpp"
 #include "tools/blkscope/replay_command.hpp"
 #include "tools/blkscope/slow_command.hpp"
@@ -34,7 +35,7 @@ class ToolsCommands : public CommandSet {
 
   private:
     Words reported_;
-    bool list_verbosely_ = false;
+    ListCommand list_;
     ClientsCommand clients_;
     TraceCommand trace_;
     ReplayCommand replay_;

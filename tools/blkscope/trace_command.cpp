@@ -10,6 +10,7 @@
 
 #include "base/clock.hpp"
 #include "blockdev/model/grammar.hpp"
+#include "tools/blkscope/control_client.hpp"
 #include "tools/blkscope/trace_collection.hpp"
 #include "tools/blkscope/trace_file.hpp"
 #include "tools/program/print.hpp"
@@ -29,7 +30,7 @@ struct Collected {
 };
 
 Collected from_server(const TraceCommand& command) {
-    TraceCollection collection(command.device);
+    TraceCollection collection(device_or_only_one(command.device, "trace"));
     if (command.from_now.empty()) {
         collection.take_recorded();
         return {collection.result()};
@@ -73,7 +74,7 @@ void write(const trace::Trace& trace, const TraceCommand& command) {
 }
 
 void check(const TraceCommand& command) {
-    if (command.device.empty() == command.read.empty()) {
+    if (!command.device.empty() && !command.read.empty()) {
         throw std::invalid_argument("trace: name one device, or a file with --read");
     }
     if (command.read.empty() && !command.of_device.empty()) {

@@ -21,8 +21,12 @@ using Flag = program::Flag<Options>;
 }
 
 [[noreturn]] void refuse_value(std::string_view what, std::string_view value) {
-    const std::string_view allowed =
-        what == "interval" ? "; an interval is a whole number of seconds, 1 or more" : "";
+    std::string_view allowed = what == "interval"
+                                   ? "; an interval is a whole number of seconds, 1 or more"
+                                   : "; it is a whole number, 1 or more";
+    if (what == "count" && !program::begins_with_digit(value) && !value.starts_with('-')) {
+        allowed = "; disks come before the numbers, as in 'iostat -xn nbd0 1'";
+    }
     throw Refusal{2, fmt::format("iostat: invalid {} {}{}\n", what, value, allowed)};
 }
 
@@ -111,7 +115,7 @@ void Parser::take(int letter, const char* argument) {
 }
 
 void Parser::take_paths(Paths paths) {
-    if (options_.paths != Paths::none && options_.paths != paths) refuse();
+    if (options_.paths != Paths::none && options_.paths != paths) refuse_together('X', 'Y');
     options_.paths = paths;
 }
 
@@ -156,12 +160,14 @@ void Parser::check() const {
 void Parser::take_limit(const char* argument) {
     options_.limit = program::decimal(argument);
     if (!options_.limit) refuse_value("limit", argument);
-    if (*options_.limit < 1) refuse();
+    if (*options_.limit < 1) {
+        refuse(fmt::format("iostat: the limit is a whole number, 1 or more, not {}\n", argument));
+    }
 }
 
 void Parser::take_stamp(std::string_view argument) {
     const auto stamp = program::stamp_of(argument.substr(0, 1));
-    if (!stamp) refuse();
+    if (!stamp) refuse(fmt::format("iostat: -T takes d or u, not '{}'\n", argument));
     options_.stamp = *stamp;
 }
 
@@ -180,7 +186,10 @@ void Parser::take_operands(const std::vector<std::string>& operands) {
     const auto left = operands.end() - numbers;
     if (left > 0) options_.interval_s = positive("interval", numbers[0]);
     if (left > 1) options_.count = positive("count", numbers[1]);
-    if (left > 2) refuse();
+    if (left > 2) {
+        refuse(fmt::format("iostat: '{}' is one word too many behind the interval and the count\n",
+                           numbers[2]));
+    }
 }
 
 }  // namespace

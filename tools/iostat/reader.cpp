@@ -196,6 +196,14 @@ bool Reader::any_device() const {
     return false;
 }
 
+bool Reader::any_provider() const {
+    if (!kc_) return false;
+    for (const kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (program::provider_of(*ksp) != 0) return true;
+    }
+    return false;
+}
+
 kstat_t* read_beside(kstat_ctl_t* chain, const Device& device, const std::string& what) {
     return program::read_kstat(chain, device.provider, device.module, device.instance,
                                device.name + "," + what);

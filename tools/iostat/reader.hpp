@@ -37,6 +37,9 @@ class Reader {
     /// Whether the last read found any device, even one that the options exclude.
     [[nodiscard]] bool any_device() const;
 
+    /// Whether the last read found a program that publishes anything.
+    [[nodiscard]] bool any_provider() const;
+
     /// Whether the last read() lacked providers, because there was no descriptor for them.
     [[nodiscard]] bool is_partial() const { return is_partial_; }
 

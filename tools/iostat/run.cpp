@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <ctime>
 #include <optional>
 #include <stdexcept>
@@ -115,6 +116,13 @@ void Run::require_all(const Snapshot& shown) const {
     if (shown.empty()) throw std::runtime_error(no_devices_text());
 }
 
+// Who names a folder expects the statistics of a server there, beside those of the machine.
+bool has_own_run_directory() {
+    // NOLINTNEXTLINE(concurrency-mt-unsafe): no thread sets a variable
+    const char* const named = std::getenv("KSTAT_DIR");
+    return named != nullptr && *named != '\0';
+}
+
 // Prints one line about each missing device, and one if there is no device at all.
 void Run::tell_of_devices(const Snapshot& shown) {
     std::vector<std::string> untold;
@@ -124,8 +132,14 @@ void Run::tell_of_devices(const Snapshot& shown) {
     told_of_.insert(told_of_.end(), untold.begin(), untold.end());
     const bool none_at_all =
         options_.devices.empty() && shown.empty() && !missed_devices_ && !reader_.any_device();
+    if (none_at_all || !untold.empty()) {
+        complain("iostat: " + no_devices_text(untold) + "\n");
+    } else if (options_.devices.empty() && !missed_devices_ && !reader_.any_provider() &&
+               has_own_run_directory()) {
+        complain("iostat: " + no_devices_text() + ", or correct KSTAT_DIR\n");
+        missed_devices_ = true;
+    }
     missed_devices_ |= none_at_all;
-    if (none_at_all || !untold.empty()) complain("iostat: " + no_devices_text(untold) + "\n");
 }
 
 // Prints each message once. Missing data are shown as empty, or as zeros.

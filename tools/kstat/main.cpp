@@ -40,7 +40,11 @@ int run(const Options& options) {
     } catch (const program::OutputClosed&) {
     }
     if (was_partial) return failed;
-    return reporter.matched() ? matched : nothing_matched;
+    if (reporter.matched()) return matched;
+    if (const std::string meant = options.quiet ? "" : reader.named_as_module(); !meant.empty()) {
+        program::complain("kstat: no module has this name; the kstat is " + meant + "\n");
+    }
+    return nothing_matched;
 }
 
 }  // namespace
@@ -53,5 +57,8 @@ int main(int argc, char** argv) {
     program::watch_signals();
     return program::obey(
         {"kstat", failed, [] { program::complain(help_text()); }},
-        [&] { return parse_options({argv, argv + argc}); }, run);
+        [&] {
+            return parse_options({argv, argv + argc});
+        },
+        run);
 }

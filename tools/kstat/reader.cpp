@@ -71,6 +71,18 @@ void Reader::fill(Reading& reading, kstat_t& ksp) {
     });
 }
 
+std::string Reader::named_as_module() const {
+    for (const kstat_t* ksp = kc_->kc_chain; ksp != nullptr; ksp = ksp->ks_next) {
+        if (!is_shown(*ksp)) continue;
+        const Reading kstat = header_of(*ksp);
+        const bool meant = std::ranges::any_of(options_.selectors, [&](const Selector& selector) {
+            return selector.module.matches(kstat.name) && !selector.module.matches(kstat.module);
+        });
+        if (meant) return kstat.module + ":" + std::to_string(kstat.instance) + ":" + kstat.name;
+    }
+    return {};
+}
+
 std::vector<Reading> Reader::read() {
     refresh();
     std::vector<Reading> readings;

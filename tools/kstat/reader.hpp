@@ -3,6 +3,7 @@
 
 #include <kstat.h>
 
+#include <string>
 #include <vector>
 
 #include "tools/kstat/options.hpp"
@@ -28,6 +29,10 @@ class Reader {
     ///
     /// Errors: throws std::system_error if the chain cannot be opened or updated.
     [[nodiscard]] std::vector<Reading> read();
+
+    /// A kstat of the last read() whose name is where a selector has the module, as in `kstat nbd0`:
+    /// "nbd:0:nbd0". Empty if there is none.
+    [[nodiscard]] std::string named_as_module() const;
 
     /// Whether the last read() lacked providers, because there was no descriptor for them.
     [[nodiscard]] bool is_partial() const { return is_partial_; }

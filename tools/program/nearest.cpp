@@ -4,24 +4,27 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
+#include <vector>
 
 namespace blkscope::program {
 namespace {
 
-// The number of letters to insert, delete or replace to turn one word into the other.
+// The number of letters to insert, delete or replace, or of neighbours to exchange, to turn one word into
+// the other.
 size_t distance(std::string_view one, std::string_view other) {
-    std::vector<size_t> row(other.size() + 1);
-    std::iota(row.begin(), row.end(), 0);
-    for (size_t i = 0; i < one.size(); ++i) {
-        size_t diagonal = std::exchange(row[0], i + 1);
-        for (size_t j = 0; j < other.size(); ++j) {
-            const size_t changed = diagonal + (one[i] == other[j] ? 0 : 1);
-            diagonal = row[j + 1];
-            row[j + 1] = std::min({changed, row[j] + 1, diagonal + 1});
+    std::vector<std::vector<size_t>> rows(one.size() + 1, std::vector<size_t>(other.size() + 1));
+    std::iota(rows[0].begin(), rows[0].end(), 0);
+    for (size_t i = 1; i <= one.size(); ++i) {
+        rows[i][0] = i;
+        for (size_t j = 1; j <= other.size(); ++j) {
+            const size_t changed = rows[i - 1][j - 1] + (one[i - 1] == other[j - 1] ? 0 : 1);
+            rows[i][j] = std::min({changed, rows[i][j - 1] + 1, rows[i - 1][j] + 1});
+            const bool exchanged =
+                i > 1 && j > 1 && one[i - 1] == other[j - 2] && one[i - 2] == other[j - 1];
+            if (exchanged) rows[i][j] = std::min(rows[i][j], rows[i - 2][j - 2] + 1);
         }
     }
-    return row.back();
+    return rows.back().back();
 }
 
 // The dashes of two options are equal, and are no sign that the options are near.
@@ -41,7 +44,7 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
         known, {}, [&](const std::string& one) { return distance_of_names(word, one); });
     if (found == known.end()) return {};
     const size_t length = std::max(without_dashes(word).size(), without_dashes(*found).size());
-    if (distance_of_names(word, *found) > (length + 1) / 2) return {};
+    if (distance_of_names(word, *found) > length / 2) return {};
     return *found;
 }
 

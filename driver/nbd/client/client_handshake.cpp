@@ -28,7 +28,7 @@ void append_text(std::vector<std::byte>& to, std::string_view text) {
 }
 
 std::string text_of(std::span<const std::byte> bytes) {
-    return printable({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    return printable_message({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 // The server's reason for not serving the export.

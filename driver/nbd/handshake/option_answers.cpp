@@ -142,7 +142,7 @@ Step OptionAnswers::answer_export_name() {
         return close("an export name that is longer than 4096 bytes, not UTF-8, or holds a NUL");
     }
     const auto found = exports_.find(name);
-    if (!found) return close(fmt::format("no export \"{}\"", printable(name)));
+    if (!found) return close(fmt::format("no export '{}'", printable(name)));
 
     replies_.put(exports_[*found].size_bytes);
     replies_.put(flags_of(exports_[*found]));
@@ -245,7 +245,7 @@ Step OptionAnswers::answer_unsupported() {
 }
 
 Step OptionAnswers::refuse_name(std::string_view name) {
-    return refuse(OptionReply::err_unknown, fmt::format("no export \"{}\"", printable(name)));
+    return refuse(OptionReply::err_unknown, fmt::format("no export '{}'", printable(name)));
 }
 
 Step OptionAnswers::refuse_data() {

@@ -225,6 +225,10 @@ TEST_F(KstatCommand, TheExitStatusSaysWhatItFound) {
     const Outcome missing = run("no_such_module");
     EXPECT_EQ(missing.status, 1);
     EXPECT_EQ(missing.out + missing.err, "");
+    const Outcome name = run("-p cpu_stat901");
+    EXPECT_EQ(name.status, 1);
+    EXPECT_EQ(name.out, "");
+    EXPECT_EQ(name.err, "kstat: no module has this name; the kstat is cpu_stat:901:cpu_stat901\n");
     const Outcome wrong = run("-H");
     EXPECT_EQ(wrong.status, 2);
     EXPECT_TRUE(wrong.err.starts_with("kstat: illegal option -- H\nUsage: kstat ")) << wrong.err;

@@ -159,7 +159,9 @@ TEST(Config, AWrongModelLimitOrFaultHasItsKey) {
         {R"("model": "none")", "model: model 'none': "},
         {R"("model": 7)", "model: not an object"},
         {R"("model": {"read": true})", "model.read: neither a string nor a whole number"},
-        {R"("model": {"raed": "exp:1ms"})", "model.raed: no such key"},
+        {R"("model": {"raed": "exp:1ms"})",
+         "model.raed: no such key; there are preset, all, read, write, flush, trim, zeroes, cache, "
+         "status, per_byte, servers, seed; the nearest is 'read'"},
         {R"("model": {"servers": 2})", "model: model 'servers=2': no operation has a time"},
         {R"("limit": "iops=0")", "limit: limit 'iops=0': "},
         {R"("limit": {"iosp": 3})", "limit.iosp: no such key"},

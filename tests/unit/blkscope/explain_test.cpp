@@ -172,5 +172,16 @@ TEST(Explain, ADiskThatWasReplacedHasNoFigures) {
     EXPECT_FALSE(since(std::nullopt, before));
 }
 
+TEST(Explain, NamesTheClientThatHasTheDiskAndTheCure) {
+    Explanation what = balanced();
+    what.wait = stage(900);
+    what.busy_client = BusyClient{.text = "client-2, fio (process 7 of user 0),", .share = 0.99};
+    EXPECT_NE(sentence_of(what).find("wait: client-2, fio (process 7 of user 0), has 99 % of the "
+                                     "disk, and the others wait behind its requests; "
+                                     "'blkscope set nbd0 order=fair'"),
+              std::string::npos)
+        << sentence_of(what);
+}
+
 }  // namespace
 }  // namespace blkscope

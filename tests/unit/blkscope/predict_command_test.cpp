@@ -467,7 +467,7 @@ TEST(Predict, ABadTraceIsRefusedInOneLine) {
               }),
               "predict: the requests are of more than a hundred days");
     const TraceFile file("no trace");
-    EXPECT_NE(refusal(file.command()).find("not a trace of blkscope"), std::string::npos);
+    EXPECT_NE(refusal(file.command()).find("not a blkscope trace"), std::string::npos);
     PredictCommand missing;
     missing.trace = "/nonexistent/trace";
     EXPECT_THROW(static_cast<void>(scenario_of(missing)), std::system_error);

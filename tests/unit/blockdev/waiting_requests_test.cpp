@@ -29,6 +29,7 @@ class FairOrder : public ::testing::Test {
   protected:
     Buf& enter(Client* client, Buf::Op op = Buf::Op::read) {
         Buf& buf = requests_.emplace_back(op, client);
+        buf.queued = static_cast<hrtime_t>(requests_.size());
         queue_.enter(buf);
         return buf;
     }
@@ -71,6 +72,25 @@ TEST_F(FairOrder, TheRequestsOfAClientStartInTheOrderOfTheirArrival) {
         EXPECT_EQ(queue_.next().buf, expected);
         queue_.ended(*expected);
     }
+}
+
+TEST_F(FairOrder, MayBeginAndEndWhileRequestsWait) {
+    queue_.set_order(StartOrder::arrival);
+    for (int i = 0; i < 3; ++i) enter(&a_);
+    enter(&b_);
+    enter(nullptr);
+    queue_.set_order(StartOrder::fair);
+    enter(&b_);
+    EXPECT_EQ(queue_.order(), StartOrder::fair);
+    EXPECT_EQ(starts(), "ab-aba");
+    for (int i = 0; i < 2; ++i) enter(&a_);
+    enter(&b_);
+    enter(&a_);
+    queue_.set_order(StartOrder::arrival);
+    enter(&b_);
+    enter(&c_);
+    EXPECT_EQ(starts(), "aababc");
+    EXPECT_TRUE(queue_.idle());
 }
 
 TEST_F(FairOrder, RequestsWithoutAClientTakeTurnsTogether) {

@@ -113,7 +113,7 @@ TEST_F(HandshakeAbuse,
        AnUnknownExportEndsNoMoreThanItsConnection) {  // CVE-2011-1925, CVE-2013-7441
     const Outcome named = say(fixed + option(1, "nobody\n's"));
     EXPECT_EQ(named.next, Step::Next::close);
-    EXPECT_EQ(named.reason, "no export \"nobody\\x0a's\"");
+    EXPECT_EQ(named.reason, "no export 'nobody\\x0a's'");
 
     Handshake asked(exports);
     const Outcome told =

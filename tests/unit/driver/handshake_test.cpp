@@ -225,7 +225,7 @@ INSTANTIATE_TEST_SUITE_P(Options, InfoAndGo, ::testing::Values(6u, 7u));
 TEST_P(InfoAndGo, OfAnUnknownExportGetOneErrorAndNoInfoBeforeIt) {
     say(fixed);
     const Outcome outcome = say(option(GetParam(), question("dis", {1})));
-    EXPECT_EQ(outcome.sent, reply(GetParam(), err_unknown, "no export \"dis\""));
+    EXPECT_EQ(outcome.sent, reply(GetParam(), err_unknown, "no export 'dis'"));
     EXPECT_EQ(outcome.next, Step::Next::go_on);
 }
 

@@ -143,28 +143,38 @@ TEST(IostatOptions, AnIntervalIsADecimalFromOne) {
 }
 
 TEST(IostatOptions, ACountIsADecimalFromOne) {
-    for (const char* bad : {"0", "2x", "sd0", "-1"}) {
+    for (const char* bad : {"0", "2x", "-1"}) {
         EXPECT_EQ(refused({"1", bad}).status, 2);
-        EXPECT_EQ(refused({"1", bad}).text, std::string("iostat: invalid count ") + bad + "\n");
+        EXPECT_EQ(refused({"1", bad}).text, std::string("iostat: invalid count ") + bad +
+                                                "; it is a whole number, 1 or more\n");
     }
+    EXPECT_EQ(refused({"1", "sd0"}).status, 2);
+    EXPECT_EQ(refused({"1", "sd0"}).text,
+              "iostat: invalid count sd0; disks come before the numbers, as in 'iostat -xn nbd0 "
+              "1'\n");
 }
 
 TEST(IostatOptions, MoreOperandsThanACountAreWrongUsage) {
     EXPECT_EQ(refused({"1", "2", "3"}).status, 1);
-    EXPECT_EQ(refused({"1", "2", "3"}).text, usage_text());
+    EXPECT_EQ(
+        refused({"1", "2", "3"}).text,
+        "iostat: '3' is one word too many behind the interval and the count\n" + usage_text());
 }
 
 TEST(IostatOptions, ALimitIsAnInteger) {
     for (const char* bad : {"x", "2x", "", "1.5"}) {
         EXPECT_EQ(refused({"-l", bad}).status, 2);
-        EXPECT_EQ(refused({"-l", bad}).text, std::string("iostat: invalid limit ") + bad + "\n");
+        EXPECT_EQ(refused({"-l", bad}).text, std::string("iostat: invalid limit ") + bad +
+                                                 "; it is a whole number, 1 or more\n");
     }
 }
 
 TEST(IostatOptions, ALimitBelowOneIsWrongUsage) {
     for (const char* bad : {"0", "-3"}) {
         EXPECT_EQ(refused({"-l", bad}).status, 1);
-        EXPECT_EQ(refused({"-l", bad}).text, usage_text());
+        EXPECT_EQ(refused({"-l", bad}).text,
+                  std::string("iostat: the limit is a whole number, 1 or more, not ") + bad + "\n" +
+                      usage_text());
     }
 }
 
@@ -213,7 +223,7 @@ TEST(IostatOptions, PathsImplyTheExtendedReportWhereThereIsNoVerticalOne) {
     EXPECT_EQ(accepted({"-Xe"}).mode, Mode::none);
     EXPECT_EQ(accepted({"-XE"}).mode, Mode::none);
     EXPECT_EQ(refused({"-XY"}).status, 1);
-    EXPECT_EQ(refused({"-YX"}).text, usage_text());
+    EXPECT_EQ(refused({"-YX"}).text, "-X and -Y are incompatible.\n" + usage_text());
 }
 
 TEST(IostatOptions, ControllersNeedColumnsOfTheirOwn) {

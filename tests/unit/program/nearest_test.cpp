@@ -18,6 +18,8 @@ TEST(Nearest, IsTheWordWithTheFewestChangedLetters) {
 
 TEST(Nearest, IsNoWordThatIsSimilarByChance) {
     EXPECT_EQ(nearest("--foo", options), std::nullopt);
+    EXPECT_EQ(nearest("foo", {"serve", "list", "top"}), std::nullopt);
+    EXPECT_EQ(nearest("tpo", {"serve", "list", "top"}), "top");
     EXPECT_EQ(nearest("--", options), std::nullopt);
     EXPECT_EQ(nearest("anything", {}), std::nullopt);
 }

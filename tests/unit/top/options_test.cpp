@@ -39,6 +39,22 @@ TEST(TopOptions, DevicesAddUpAndDoNotEatTheInterval) {
     EXPECT_EQ(options.interval_ns(), 2'000'000'000);
 }
 
+TEST(TopOptions, OperandsAreDevicesAndThenNumbersAsInIostat) {
+    const Options options = parse({"nbd0", "nbd1@4711", "0.5", "10"});
+    EXPECT_EQ(options.devices, (std::vector<std::string>{"nbd0", "nbd1@4711"}));
+    EXPECT_EQ(options.interval_ns(), 500'000'000);
+    EXPECT_EQ(options.count, 10u);
+    EXPECT_EQ(parse({"nbd0"}).devices, (std::vector<std::string>{"nbd0"}));
+    EXPECT_EQ(parse({"--device", "nbd1", "nbd0"}).devices.size(), 2u);
+    try {
+        static_cast<void>(parse({"1", "nbd0"}));
+        FAIL() << "a device behind a number";
+    } catch (const CLI::ParseError& error) {
+        EXPECT_STREQ(error.what(),
+                     "'nbd0' is behind a number; devices come first, as in nbd0 1 10");
+    }
+}
+
 TEST(TopOptions, BatchHasTwoNames) {
     EXPECT_TRUE(parse({"-b"}).batch);
     EXPECT_TRUE(parse({"--batch", "--no-color"}).batch);
@@ -46,7 +62,7 @@ TEST(TopOptions, BatchHasTwoNames) {
 }
 
 TEST(TopOptions, WhatIsNoIntervalOrCountIsRefused) {
-    for (const char* interval : {"0", "-1", "0.05", "4000", "x"}) {
+    for (const char* interval : {"0", "-1", "0.05", "4000", "1x"}) {
         EXPECT_THROW(static_cast<void>(parse({interval})), CLI::ParseError) << interval;
     }
     for (const char* count : {"0", "-1", "1.5", "x"}) {

@@ -114,10 +114,11 @@ TEST(TraceFile, OfAnotherByteOrderVersionOrKindSaysSo) {
     EXPECT_EQ(trouble(later), "has version 3, and this program reads version 1 to 2");
     later[12] = 0;
     EXPECT_EQ(trouble(later), "has version 0, and this program reads version 1 to 2");
-    EXPECT_EQ(trouble("fio version 2 iolog\n"), "not a trace of blkscope, or changed like a text");
+    EXPECT_EQ(trouble("fio version 2 iolog\n"),
+              "not a blkscope trace (or one that was transferred in text mode)");
     std::string text = encode_file(trace_of_all());
     text.erase(6, 1);  // the carriage return
-    EXPECT_EQ(trouble(text), "not a trace of blkscope, or changed like a text");
+    EXPECT_EQ(trouble(text), "not a blkscope trace (or one that was transferred in text mode)");
 }
 
 // A file as version 1 has written it, with one request.

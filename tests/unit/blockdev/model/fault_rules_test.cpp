@@ -78,8 +78,11 @@ TEST(FaultRule, ABadTextIsRefusedInOneLine) {
     EXPECT_EQ(failure("read:explode"),
               "fault 'read:explode': unknown kind 'explode': not error=ERRNO, delay=DIST, "
               "hang[=TIME], drop, corrupt[=BYTES], torn or disconnect");
-    EXPECT_EQ(failure("read:error=EWRONG"),
-              "fault 'read:error=EWRONG': unknown error 'EWRONG': not EIO, ENOSPC, ...");
+    EXPECT_EQ(
+        failure("read:error=EWRONG"),
+        "fault 'read:error=EWRONG': unknown error 'EWRONG': not one of EPERM, EIO, "
+        "ENOMEM, EINVAL, ENOSPC, EOVERFLOW, ENOTSUP, ESHUTDOWN, nor of the names of errno(3) that "
+        "a client sees as EIO");
     EXPECT_EQ(failure("read:hang;when=1"),
               "fault 'read:hang;when=1': unknown condition 'when=1': not sectors=A-B, chance=1/N, "
               "after=N, count=N, every=N, for=TIME, counted or sticky");

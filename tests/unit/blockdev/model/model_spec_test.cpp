@@ -125,11 +125,11 @@ TEST(ModelSpec, ABadTextIsRefusedInOneLine) {
               "model 'reed=const:1ms': unknown operation 'reed': not read, write, flush, trim, "
               "zeroes, cache, status or all");
     EXPECT_EQ(spec_failure("floppy"),
-              "model 'floppy': item 'floppy' is no op=DIST, servers=N, per_byte=TIME, seed=N or "
-              "preset");
+              "model 'floppy': item 'floppy' is no op=DIST, servers=N, per_byte=TIME or seed=N, "
+              "and no preset: there are hdd7200, sata-ssd and nvme");
     EXPECT_EQ(spec_failure("read=const:1ms,"),
-              "model 'read=const:1ms,': item '' is no op=DIST, servers=N, per_byte=TIME, seed=N or "
-              "preset");
+              "model 'read=const:1ms,': item '' is no op=DIST, servers=N, per_byte=TIME or seed=N, "
+              "and no preset: there are hdd7200, sata-ssd and nvme");
     EXPECT_EQ(spec_failure("read=const:1ms,servers=0"),
               "model 'read=const:1ms,servers=0': servers '0' is less than 1");
     EXPECT_EQ(spec_failure("read=const:1ms,per_byte=-1ns"),
