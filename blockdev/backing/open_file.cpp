@@ -167,22 +167,19 @@ OpenFile open_file(const std::string& path, const BackingOptions& options) {
     const int flags = O_CLOEXEC | O_NONBLOCK | (file.read_only ? O_RDONLY : O_RDWR) |
                       (file.direct ? O_DIRECT : 0);
     file.fd = ::open(path.c_str(), flags);
-<<<<<<< HEAD
-    if (file.fd < 0 && errno == EINVAL && file.direct) {
-        throw_errno("open " + path +
-                    ": its file system has no direct I/O; serve it without --direct");
-    }
-    if (file.fd < 0) throw_errno("open " + path);
-=======
     if (file.fd < 0) {
         const int error = errno;
+        if (error == EINVAL && file.direct) {
+            throw_errno(
+                "open " + path + ": its file system has no direct I/O; serve it without --direct",
+                error);
+        }
         if (error == EACCES && !file.read_only && ::access(path.c_str(), R_OK) == 0) {
             throw std::runtime_error(
                 "open " + path + ": it may be read, but not written; serve it with --read-only");
         }
         throw_errno("open " + path, error);
     }
->>>>>>> f52e325f (tools: say what was typed, what is allowed and what is near)
     ::fcntl(file.fd, F_SETFL, flags & ~O_NONBLOCK);
     try {
         measure(file);
