@@ -108,8 +108,7 @@ TEST_F(ModelledDevice, ListShowsWhatHolds) {
         "         depth 9\n"
         "         model read=exp:1us, seed 7\n"
         "         limit iops=5000\n"
-        "         fault 1: read:error=EPERM;count=2, hits 1\n"
-        "nbd1 ";
+        "         fault 1: read:error=EPERM;count=2, hits 1\n";
     EXPECT_NE(listed.find(details), std::string::npos) << listed;
     EXPECT_TRUE(listed.ends_with("         depth 9\n")) << listed;
     EXPECT_EQ(succeed({BLKSCOPE_BINARY, "list"}).find("depth"), std::string::npos);
