@@ -14,6 +14,7 @@
 #include "blockdev/device/device.hpp"
 #include "driver/nbd/text.hpp"
 #include "tools/blkscope/behaviour_config.hpp"
+#include "tools/blkscope/config.hpp"
 #include "tools/blkscope/control_request.hpp"
 #include "tools/blkscope/failure.hpp"
 #include "tools/blkscope/trace_answer.hpp"

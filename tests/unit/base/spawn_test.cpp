@@ -55,7 +55,7 @@ void expect_apart(Action action) {
 
 TEST(Spawn, GivesTheInheritedLimitOfDescriptorsBack) {
     expect_apart([] {
-        for (const rlim_t hard : {512, 384}) {
+        for (const rlim_t hard : {rlim_t{512}, rlim_t{384}}) {
             rlimit limit{256, hard};
             ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
             raise_descriptor_limit();
