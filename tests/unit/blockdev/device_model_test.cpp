@@ -99,7 +99,8 @@ void step_counter(hrtime_t ns) {
 }
 
 TEST_F(DeviceModel, AStepOfTheCounterNeitherHoldsARequestNorEndsIt) {
-    if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+    if (!detail::hot_clock.counting)
+        GTEST_SKIP() << "SKIPPED: the processor's counter is not the clock";
     serve(model("read=const:20ms"));
     for (const hrtime_t step : {-8'000'000'000, 8'000'000'000}) {
         TestBuf buf = request(Buf::Op::read);
@@ -115,7 +116,8 @@ TEST_F(DeviceModel, AStepOfTheCounterNeitherHoldsARequestNorEndsIt) {
 }
 
 TEST_F(DeviceModel, SumsOfTheQueuesGrowByTheTrueTimeAcrossAStep) {
-    if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+    if (!detail::hot_clock.counting)
+        GTEST_SKIP() << "SKIPPED: the processor's counter is not the clock";
     serve(model("read=const:20ms"));
     hrtime_t last = 0;
     const hrtime_t since = monotonic_ns();

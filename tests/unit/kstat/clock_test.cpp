@@ -38,7 +38,8 @@ void step_counter(hrtime_t ns) {
 TEST(KstatClock, FollowsTheMonotonicClockAfterAStepOfTheCounter) {
     for (const hrtime_t step : {-8'000'000'000, 8'000'000'000}) {
         calibrate_clock();
-        if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+        if (!detail::hot_clock.counting)
+            GTEST_SKIP() << "SKIPPED: the processor's counter is not the clock";
         correct_clock();
         const uint64_t steps = clock_steps();
         step_counter(step);
@@ -54,7 +55,8 @@ TEST(KstatClock, FollowsTheMonotonicClockAfterAStepOfTheCounter) {
 
 TEST(KstatClock, DriftIsCorrectedAndIsNoStep) {
     calibrate_clock();
-    if (!detail::hot_clock.counting) GTEST_SKIP() << "the processor's counter is not the clock";
+    if (!detail::hot_clock.counting)
+        GTEST_SKIP() << "SKIPPED: the processor's counter is not the clock";
     correct_clock();
     const uint64_t steps = clock_steps();
     step_counter(300'000);
