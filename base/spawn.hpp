@@ -7,7 +7,7 @@
 //
 // Ownership: the caller waits for the process.
 // Threads:   any. The calling thread waits until the program runs.
-// Errors:    an errno of vfork(2), dup2(2) or execvp(3). ENOENT: there is no such program.
+// Errors:    an errno of pipe2(2), vfork(2), dup2(2) or execvp(3). ENOENT: there is no such program.
 // Source:    posix_spawn(3) and its implementation in glibc; select(2), "BUGS".
 #pragma once
 
