@@ -1,6 +1,7 @@
 // Boot: one start of the server in a life, up to its orderly end or a crash.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -135,8 +136,8 @@ class Boot {
     void end_changes();
     void note_change(Served& served);
     void run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
-    template <class Until>
-    bool step_until(Until until, hrtime_t limit, const char* what);
+    /// False: `until` did not become true. `limit` is the longest time between two answers.
+    bool step_until(const std::function<bool()>& until, hrtime_t limit, const char* what);
     [[nodiscard]] bool clients_over() const;
     [[nodiscard]] bool loiterers_over() const;
     [[nodiscard]] size_t device_of(const Served& served) const;

@@ -1,0 +1,285 @@
+// The end of a boot: what must hold when no request is under way, and what is left after it.
+
+#include <algorithm>
+#include <cassert>
+
+#include "blockdev/device/device.hpp"
+#include "boot.hpp"
+
+namespace blkscope::simulation {
+namespace {
+
+constexpr hrtime_t end_ns_max = 60'000'000'000;
+
+}  // namespace
+
+void Boot::end_all() {
+    for (const auto& client : clients_) {
+        client->may_be_closed();
+        client->close(random_.one_in(2));
+    }
+    for (const auto& loiterer : loiterers_) {
+        if (random_.one_in(2)) loiterer->close(random_.one_in(2));
+    }
+    server_->stop();
+    step_until(
+        [&] {
+            return std::all_of(workers_.begin(), workers_.end(),
+                               [](const Driven& driven) { return driven.finished; });
+        },
+        end_ns_max, "a worker has not ended");
+}
+
+void Boot::check_left() {
+    if (judge_.failed()) return;
+    if (kernel_.operations() != 0) {
+        judge_.fail("operations left: " + std::to_string(kernel_.operations()));
+        return;
+    }
+    if (executor_.sockets() + executor_.acceptors() + executor_.alarms() > 0) {
+        judge_.fail("left of handshakes: " + std::to_string(executor_.sockets()) + " sockets, " +
+                    std::to_string(executor_.alarms()) + " alarms");
+        return;
+    }
+    server_.reset();
+    if (const unsigned left = kernel_.open_descriptors(); left > 0) {
+        judge_.fail("descriptors left open: " + std::to_string(left));
+    }
+}
+
+// There is one timer for each handshake, and one for each listener.
+void Boot::check_door() {
+    const size_t handshakes = executor_.sockets();
+    if (handshakes > plan_.door.handshakes_max) {
+        judge_.fail("more handshakes than the limit: " + std::to_string(handshakes));
+    }
+    if (executor_.spare_missing) {
+        judge_.fail("no descriptor is free after a client was accepted with the spare one");
+    }
+    if (executor_.alarms() > handshakes + executor_.acceptors()) {
+        judge_.fail("a timer of a handshake that has ended");
+    }
+}
+
+size_t Boot::device_of(const Served& served) const {
+    size_t index = 0;
+    while (index < server_->exports() && server_->uris(index).front().export_name != served.name) {
+        ++index;
+    }
+    assert(index < server_->exports());
+    return index;
+}
+
+// Without requests under way the queues' counts equal the clients' counts.
+void Boot::check_devices() {
+    const auto drained = [&] {
+        return std::all_of(workers_.begin(), workers_.end(),
+                           [](const Driven& driven) { return driven.worker->connections() == 0; });
+    };
+    for (const auto& client : clients_) client->close(false);
+    if (!step_until(drained, end_ns_max, "a connection is open whose client has closed")) return;
+    for (const Served& served : exports_) {
+        const kstat_io_t& io = server_->device(device_of(served)).io();
+        if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a queue is not empty at the end");
+        uint64_t reads = 0;
+        uint64_t writes = 0;
+        uint64_t read_bytes = 0;
+        uint64_t written_bytes = 0;
+        for (const Client* client : served.clients) {
+            reads += client->reads;
+            writes += client->writes;
+            read_bytes += client->read_bytes;
+            written_bytes += client->written_bytes;
+        }
+        const bool exact = !served.with_liars && judge_.other_errors + judge_.hung_errors == 0;
+        const bool fewer = io.reads < reads || io.writes < writes || io.nread < read_bytes ||
+                           io.nwritten < written_bytes;
+        const bool other = io.reads != reads || io.writes != writes || io.nread != read_bytes ||
+                           io.nwritten != written_bytes;
+        if (fewer || (exact && other)) {
+            judge_.fail("counted " + std::to_string(io.reads) + " reads, " +
+                        std::to_string(io.writes) + " writes; answered " + std::to_string(reads) +
+                        ", " + std::to_string(writes));
+        }
+        check_partitions(served, exact);
+        check_clients(server_->device(device_of(served)));
+        if (io.rlentime < io.rtime || io.wlentime < io.wtime || io.rtime < 0) {
+            judge_.fail("a queue was longer busy than not empty");
+        }
+    }
+    check_records();
+}
+
+// A request is counted on the disk and, with the same times, on its partition. If all requests lie
+// in partitions, the partitions' integrals add up to the disk's, to the tick.
+void Boot::check_partitions(const Served& served, bool exact) {
+    const Device& device = server_->device(device_of(served));
+    const std::vector<const kstat_io_t*> counted = device.partitions();
+    if (counted.size() != served.plan.partitions.size()) {
+        return judge_.fail("a disk without its partitions");
+    }
+    kstat_io_t sum{};
+    for (size_t i = 0; i < counted.size(); ++i) {
+        const kstat_io_t& io = *counted[i];
+        Share answered;
+        for (const Client* client : served.clients) {
+            answered.reads += client->shares[i].reads;
+            answered.writes += client->shares[i].writes;
+        }
+        const bool fewer = io.reads < answered.reads || io.writes < answered.writes;
+        const bool other = io.reads != answered.reads || io.writes != answered.writes;
+        if (fewer || (exact && other))
+            judge_.fail("a partition counts other requests than its own");
+        if (io.wcnt != 0 || io.rcnt != 0) judge_.fail("a partition's queue is not empty");
+        sum.reads += io.reads;
+        sum.writes += io.writes;
+        sum.wlentime += io.wlentime;
+        sum.rlentime += io.rlentime;
+    }
+    const kstat_io_t& disk = device.io();
+    if (sum.reads > disk.reads || sum.writes > disk.writes || sum.wlentime > disk.wlentime ||
+        sum.rlentime > disk.rlentime) {
+        judge_.fail("partitions count more than their disk");
+    }
+    const bool all = sum.reads == disk.reads && sum.writes == disk.writes;
+    if (all && !counted.empty() &&
+        (sum.wlentime != disk.wlentime || sum.rlentime != disk.rlentime)) {
+        judge_.fail("the stays in the partitions are not those in their disk");
+    }
+}
+
+// Each request counts for its client with the times of the disk, whatever clients have closed.
+void Boot::check_clients(Device& device) {
+    kstat_io_t sum{};
+    for (const kstat_io_t* io : device.first_lane().client_counters()) {
+        sum.reads += io->reads;
+        sum.writes += io->writes;
+        sum.nread += io->nread;
+        sum.nwritten += io->nwritten;
+        sum.wlentime += io->wlentime;
+        sum.rlentime += io->rlentime;
+    }
+    const kstat_io_t& disk = device.io();
+    if (sum.reads != disk.reads || sum.writes != disk.writes || sum.nread != disk.nread ||
+        sum.nwritten != disk.nwritten) {
+        judge_.fail("the clients' requests are not those of their disk");
+    }
+    if (sum.wlentime != disk.wlentime || sum.rlentime != disk.rlentime) {
+        judge_.fail("the stays of the clients' requests are not those in their disk");
+    }
+}
+
+// The recorders have each request once, with the times that the devices have counted, to the tick.
+// The records of a removed export are there, but its counters are not.
+void Boot::check_records() {
+    if (reloads_ > 0) return;
+    std::vector<trace::Request> requests;
+    for (const Driven& driven : workers_) {
+        const auto all = Recorder::default_records;
+        if (driven.worker->recorder().read(0, all, 0, requests).lost > 0) {
+            judge_.fail("a record is lost");
+        }
+    }
+    kstat_io_t recorded{};
+    for (const trace::Request& request : requests) {
+        if (!request.transfers()) continue;
+        recorded.wlentime += request.started - request.queued;
+        recorded.rlentime += request.finished - request.started;
+        ++(request.op == trace::Op::read ? recorded.reads : recorded.writes);
+    }
+    // Devices that are not published have no numbers in the records.
+    if (exports_.size() == 1) {
+        const std::string wrong = check_obedience(exports_[0].settings, requests);
+        if (!wrong.empty()) judge_.fail(wrong);
+    }
+    kstat_io_t counted{};
+    for (size_t i = 0; i < server_->exports(); ++i) {
+        const kstat_io_t& io = server_->device(i).io();
+        counted.wlentime += io.wlentime;
+        counted.rlentime += io.rlentime;
+        counted.reads += io.reads;
+        counted.writes += io.writes;
+    }
+    if (recorded.reads != counted.reads || recorded.writes != counted.writes) {
+        judge_.fail("recorded " + std::to_string(recorded.reads) + " reads, " +
+                    std::to_string(recorded.writes) + " writes; counted " +
+                    std::to_string(counted.reads) + ", " + std::to_string(counted.writes));
+    }
+    if (recorded.wlentime != counted.wlentime || recorded.rlentime != counted.rlentime) {
+        judge_.fail("the times of the recorded requests are not those that were counted");
+    }
+}
+
+void Boot::check_errors() {
+    if (changes_.have_errors()) return;
+    if (judge_.sync_errors > 0 && kernel_.sync_failures == 0) {
+        judge_.fail("a flush failed without a failed sync");
+    }
+    const uint64_t by_itself = kernel_.other_failures + kernel_.interruptions / 16;
+    const uint64_t through = kernel_.sync_failures > 0 ? judge_.through_errors : 0;
+    if (judge_.other_errors - std::min(judge_.other_errors, through) > by_itself) {
+        judge_.fail("more requests failed (" + std::to_string(judge_.other_errors) +
+                    ") than operations (" + std::to_string(by_itself) + ")");
+    }
+}
+
+void Boot::end_in_order(std::vector<std::vector<std::byte>>& contents) {
+    check_devices();
+    check_errors();
+    if (judge_.failed()) return;
+    std::vector<std::shared_ptr<SimulatedFile>> files;
+    for (const Served& served : exports_) files.push_back(served.file);
+    std::vector<std::unique_ptr<Oracle>> oracles;
+    for (Served& served : exports_) oracles.push_back(std::move(served.oracle));
+    end_all();
+    if (judge_.failed()) return;
+    const bool flushed = server_->all_flushed();
+    if (!flushed && kernel_.sync_failures == 0 && kernel_.interruptions == 0 &&
+        !changes_.have_errors()) {
+        judge_.fail("the last flush failed without a failed sync");
+    }
+    for (size_t i = 0; i < files.size(); ++i) {
+        if (!files[i]) continue;
+        check_image(*files[i], *oracles[i], flushed, "after the end");
+        contents[i] = files[i]->disk();
+    }
+    for (Removed& removed : removed_) {
+        if (removed.file) check_image(*removed.file, *removed.oracle, flushed, "after its removal");
+    }
+    check_left();
+}
+
+// The disk of an export that has ended: all that was acknowledged is there, unless the end says that a sync failed.
+void Boot::check_image(SimulatedFile& file, Oracle& oracle, bool flushed, const char* which) {
+    const hrtime_t now = timeline_.now();
+    if (flushed && oracle.must_fail(now)) {
+        judge_.fail(std::string(which) + ": all is said to be flushed after a failed sync");
+    }
+    if (flushed) oracle.flushed(now, now);
+    const std::string wrong = oracle.check_disk(file.disk(), now);
+    if (wrong.empty()) return;
+    judge_.fail(std::string(which) + ": " + wrong +
+                "; syncs that failed: " + std::to_string(kernel_.sync_failures));
+}
+
+// Takes the disks' content now. Later actions of the server change nothing of it.
+void Boot::crash(std::vector<std::vector<std::byte>>& contents) {
+    const hrtime_t now = timeline_.now();
+    for (size_t i = 0; i < exports_.size(); ++i) {
+        Served& served = exports_[i];
+        if (!served.file) {
+            std::fill(contents[i].begin(), contents[i].end(), std::byte{});
+            continue;
+        }
+        contents[i] = served.file->crash(random_);
+        const std::string wrong = served.oracle->check_disk(contents[i], now);
+        if (!wrong.empty()) judge_.fail("after a crash: " + wrong);
+    }
+    check_errors();
+    if (judge_.failed()) return;
+    kernel_.faults = {};
+    end_all();
+    check_left();
+}
+
+}  // namespace blkscope::simulation
