@@ -70,13 +70,15 @@ bool RulesPlan::allows(unsigned owner) const {
            });
 }
 
-void write_table(const ExportPlan& plan, std::vector<std::byte>& content) {
+void write_table(const ExportPlan& plan, Image& content) {
     const auto put = [&](size_t at, uint64_t number, size_t bytes) {
-        for (size_t i = 0; i < bytes; ++i) content.at(at + i) = std::byte(number >> (8 * i) & 0xff);
+        std::array<std::byte, 8> little{};
+        for (size_t i = 0; i < bytes; ++i) little.at(i) = std::byte(number >> (8 * i) & 0xff);
+        content.write(at, std::span(little).first(bytes));
     };
     for (size_t i = 0; i < plan.partitions.size(); ++i) {
         const Share& share = plan.partitions[i];
-        assert(i < 4 && share.first_byte >= table_bytes && share.end_byte <= content.size());
+        assert(i < 4 && share.first_byte >= table_bytes && share.end_byte <= content.bytes());
         const size_t entry = 446 + i * 16;
         put(entry + 4, 0x83, 1);
         put(entry + 8, share.first_byte / 512, 4);
@@ -110,7 +112,7 @@ Boot::~Boot() {
     if (judge_.failed()) static_cast<void>(server_.release());
 }
 
-void Boot::run(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash) {
+void Boot::run(std::vector<Image>& contents, bool ends_with_crash) {
     judge_.begin();
     make_server();
     exports_.resize(plan_.exports.size());
@@ -129,7 +131,7 @@ void Boot::run(std::vector<std::vector<std::byte>>& contents, bool ends_with_cra
     end_in_order(contents);
 }
 
-void Boot::run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash) {
+void Boot::run_clients(std::vector<Image>& contents, bool ends_with_crash) {
     if (ends_with_crash) {
         timeline_.after(static_cast<hrtime_t>(random_.between(100'000, 20'000'000)),
                         [this] { crashed_ = true; });
@@ -195,7 +197,7 @@ void Boot::start_worker(const nbd::Worker& worker) {
     assert(false);
 }
 
-std::unique_ptr<Backing> Boot::make_backing(Served& served, const std::vector<std::byte>& content) {
+std::unique_ptr<Backing> Boot::make_backing(Served& served, const Image& content) {
     switch (served.plan.medium) {
         case Medium::memory:
             return std::make_unique<MemoryBacking>(served.plan.bytes);
@@ -222,7 +224,7 @@ std::unique_ptr<Backing> Boot::make_backing(Served& served, const std::vector<st
     return std::make_unique<FileBacking>(open, kernel_);
 }
 
-nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>& content) {
+nbd::ExportOptions Boot::make_export(size_t index, const Image& content) {
     Served& served = exports_[index];
     served.plan = plan_.exports[index];
     served.name = "export" + std::to_string(index);
@@ -234,7 +236,9 @@ nbd::ExportOptions Boot::make_export(size_t index, const std::vector<std::byte>&
     std::unique_ptr<Backing> backing = make_backing(served, content);
     served.oracle = std::make_unique<Oracle>(content);
     if (!served.plan.partitions.empty()) {
-        served.oracle->keep(std::span(content).first(table_bytes));
+        std::vector<std::byte> table(table_bytes);
+        content.read(0, table);
+        served.oracle->keep(table);
     }
     if (served.file) {
         served.oracle->watch(served.file->disk());
@@ -427,7 +431,7 @@ bool Boot::loiterers_over() const {
 // ---- Reload ----
 
 // Removes one export and adds another.
-void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
+void Boot::reload(std::vector<Image>& contents) {
     const size_t index = random_.below(exports_.size());
     ++reloads_;
     Served& served = exports_[index];
@@ -435,7 +439,7 @@ void Boot::reload(std::vector<std::vector<std::byte>>& contents) {
     const std::shared_ptr<SimulatedFile> file = served.file;
     const std::string name = served.name;
     for (Client* client : clients) client->may_be_closed();
-    std::fill(contents[index].begin(), contents[index].end(), std::byte{});
+    contents[index] = Image(served.plan.bytes);
     write_table(served.plan, contents[index]);
     std::vector<nbd::ExportOptions> added;
     added.push_back(make_export(index, contents[index]));

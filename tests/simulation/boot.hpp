@@ -32,7 +32,7 @@ struct ExportPlan {
 inline constexpr uint64_t table_bytes = 8192;
 
 /// Writes the partition table, if the disk has one.
-void write_table(const ExportPlan& plan, std::vector<std::byte>& content);
+void write_table(const ExportPlan& plan, Image& content);
 
 /// The rules for new clients that a reload may change.
 struct RulesPlan {
@@ -84,7 +84,7 @@ class Boot {
     Boot& operator=(const Boot&) = delete;
 
     /// Runs one boot. `contents` are the exports' contents, before and after.
-    void run(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
+    void run(std::vector<Image>& contents, bool ends_with_crash);
 
     [[nodiscard]] unsigned clients_come() const { return static_cast<unsigned>(clients_.size()); }
 
@@ -118,8 +118,8 @@ class Boot {
     [[nodiscard]] nbd::Server::Options options_of(const RulesPlan& rules) const;
     std::unique_ptr<nbd::Worker> make_worker();
     void start_worker(const nbd::Worker& worker);
-    nbd::ExportOptions make_export(size_t index, const std::vector<std::byte>& content);
-    std::unique_ptr<Backing> make_backing(Served& served, const std::vector<std::byte>& content);
+    nbd::ExportOptions make_export(size_t index, const Image& content);
+    std::unique_ptr<Backing> make_backing(Served& served, const Image& content);
     void make_clients();
     void make_client(unsigned number);
     void make_loiterers();
@@ -127,7 +127,7 @@ class Boot {
     [[nodiscard]] hrtime_t wait_allowed(unsigned client, const Wire& wire) const;
     [[nodiscard]] hrtime_t entry_allowed(const ClientPlan& plan, const Wire& wire) const;
     void drive(size_t worker);
-    void reload(std::vector<std::vector<std::byte>>& contents);
+    void reload(std::vector<Image>& contents);
     void try_failing_reload();
     void change_rules();
     void truncate_one();
@@ -135,7 +135,7 @@ class Boot {
     void change_one();
     void end_changes();
     void note_change(Served& served);
-    void run_clients(std::vector<std::vector<std::byte>>& contents, bool ends_with_crash);
+    void run_clients(std::vector<Image>& contents, bool ends_with_crash);
     /// False: `until` did not become true. `limit` is the longest time between two answers.
     bool step_until(const std::function<bool()>& until, hrtime_t limit, const char* what);
     [[nodiscard]] bool clients_over() const;
@@ -150,8 +150,8 @@ class Boot {
     void end_all();
     void check_left();
     void check_image(SimulatedFile& file, Oracle& oracle, bool flushed, const char* which);
-    void crash(std::vector<std::vector<std::byte>>& contents);
-    void end_in_order(std::vector<std::vector<std::byte>>& contents);
+    void crash(std::vector<Image>& contents);
+    void end_in_order(std::vector<Image>& contents);
 
     Timeline& timeline_;
     const uint64_t seed_;

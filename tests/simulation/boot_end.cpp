@@ -223,7 +223,7 @@ void Boot::check_errors() {
     }
 }
 
-void Boot::end_in_order(std::vector<std::vector<std::byte>>& contents) {
+void Boot::end_in_order(std::vector<Image>& contents) {
     check_devices();
     check_errors();
     if (judge_.failed()) return;
@@ -263,12 +263,12 @@ void Boot::check_image(SimulatedFile& file, Oracle& oracle, bool flushed, const 
 }
 
 // Takes the disks' content now. Later actions of the server change nothing of it.
-void Boot::crash(std::vector<std::vector<std::byte>>& contents) {
+void Boot::crash(std::vector<Image>& contents) {
     const hrtime_t now = timeline_.now();
     for (size_t i = 0; i < exports_.size(); ++i) {
         Served& served = exports_[i];
         if (!served.file) {
-            std::fill(contents[i].begin(), contents[i].end(), std::byte{});
+            contents[i] = Image(served.plan.bytes);
             continue;
         }
         contents[i] = served.file->crash(random_);

@@ -229,7 +229,7 @@ Outcome live(uint64_t seed, const Cuts& cuts) {
     if (plan.tls) randomness.emplace(seed);
     Timeline timeline;
     Judge judge;
-    std::vector<std::vector<std::byte>> contents;
+    std::vector<Image> contents;
     for (const ExportPlan& exp : plan.exports) {
         write_table(exp, contents.emplace_back(exp.bytes));
     }

@@ -8,7 +8,8 @@
 namespace blkscope::simulation {
 namespace {
 
-constexpr unsigned block_shift = 32;
+constexpr unsigned block_shift = 24;
+constexpr uint64_t write_mask = (uint64_t{1} << block_shift) - 1;
 constexpr uint64_t flushes_between_looks = 4;
 constexpr uint64_t page_blocks = 8;  // of 4 KiB, as in the files and in memory
 
@@ -23,28 +24,50 @@ bool uniform(std::span<const std::byte> block) {
                        block.size() - sizeof(uint64_t)) == 0;
 }
 
-std::vector<uint64_t> words_of(std::span<const std::byte> content) {
-    std::vector<uint64_t> words;
-    for (uint64_t at = 0; at < content.size(); at += Oracle::block_bytes) {
-        words.push_back(word_of(content.subspan(at, Oracle::block_bytes)));
-    }
-    return words;
-}
-
 uint64_t word_for(uint64_t block, uint32_t write) {
+    assert(write <= write_mask);
     return block << block_shift | write;
 }
 
 }  // namespace
 
-Oracle::Oracle(std::span<const std::byte> content) : of_block_(content.size() / block_bytes) {
-    assert(content.size() % block_bytes == 0);
-    contents_.push_back({0, words_of(content)});
+Oracle::Content::Content(uint32_t its_write, const Image& image) : write(its_write) {
+    for (const auto& [page, bytes] : image.pages()) {
+        auto& here = words[page];
+        for (uint64_t i = 0; i < page_sectors; ++i) {
+            here[i] = word_of(std::span(bytes).subspan(i * block_bytes, block_bytes));
+        }
+    }
+}
+
+uint64_t Oracle::Content::word(uint64_t block) const {
+    if (words.empty()) return 0;
+    const auto page = words.find(block / page_blocks);
+    return page == words.end() ? 0 : page->second[block % page_blocks];
+}
+
+uint64_t Oracle::Content::next(uint64_t block) const {
+    const auto page = words.lower_bound(++block / page_blocks);
+    return page == words.end() ? UINT64_MAX : std::max(block, page->first * page_blocks);
+}
+
+Oracle::Oracle(const Image& content) : of_block_(content.bytes() / block_bytes) {
+    assert(content.bytes() % block_bytes == 0);
+    contents_.emplace_back(0, content);
     // Surviving blocks have numbers of an earlier boot; new numbers begin after them.
     uint64_t last = 0;
-    for (const uint64_t word : contents_[0].words) last = std::max(last, word & 0xffff'ffff);
+    for (const auto& [page, words] : contents_[0].words) {
+        for (const uint64_t word : words) last = std::max(last, word & write_mask);
+    }
     writes_.resize(last + 1);
-    writes_[0] = {0, of_block_.size(), Effect::data, true, 0, 0, 0};
+    writes_[0] = {0, of_block_.blocks(), Effect::data, true, 0, 0, 0};
+}
+
+// Up to that block, all behind `block` have no content and the same history.
+uint64_t Oracle::next_block(uint64_t block) const {
+    uint64_t next = of_block_.next(block);
+    for (const Content& content : contents_) next = std::min(next, content.next(block));
+    return next;
 }
 
 uint32_t Oracle::begin_write(uint64_t at, uint64_t count, Effect effect, hrtime_t now) {
@@ -57,7 +80,7 @@ uint32_t Oracle::begin_write(uint64_t at, uint64_t count, Effect effect, hrtime_
     write.begun = now;
     writes_.push_back(write);
     const auto number = static_cast<uint32_t>(writes_.size() - 1);
-    for (uint64_t i = write.first; i < write.end; ++i) of_block_[i].push_back(number);
+    of_block_.add(write.first, write.end, number);
     return number;
 }
 
@@ -93,16 +116,16 @@ hrtime_t Oracle::came_back(std::span<const std::byte> content, hrtime_t now) {
     const hrtime_t missing = last_missing(content, now);
     const uint32_t number = begin_write(0, bytes(), Effect::data, now);
     end_write(number, true, true, now);
-    contents_.push_back({number, words_of(content)});
+    contents_.emplace_back(number, Image(content));
     return missing;
 }
 
 hrtime_t Oracle::last_missing(std::span<const std::byte> content, hrtime_t now) const {
     hrtime_t last = 0;
-    for (uint64_t block = 0; block < of_block_.size(); ++block) {
+    for (uint64_t block = 0; block < of_block_.blocks(); ++block) {
         const auto data = content.subspan(block * block_bytes, block_bytes);
         if (check_block(block, data, now, now, false).empty()) continue;
-        for (const uint32_t number : of_block_[block]) {
+        for (const uint32_t number : of_block_.of(block)) {
             const Write& write = writes_[number];
             if (write.succeeded && write.ended < now) last = std::max(last, write.ended);
         }
@@ -130,7 +153,7 @@ void Oracle::sync_failed(hrtime_t known_at) {
 // True if a later write has replaced this one: begun after this one ended, and answered before
 // `since`. After a crash the later write must be stable instead.
 bool Oracle::over(uint64_t block, const Write& write, hrtime_t since, bool after_crash) const {
-    const auto& later = of_block_[block];
+    const auto& later = of_block_.of(block);
     return std::any_of(later.rbegin(), later.rend(), [&](uint32_t number) {
         const Write& other = writes_[number];
         if (!other.succeeded || other.effect == Effect::maybe_zeroes) return false;
@@ -152,17 +175,17 @@ std::string Oracle::check_block(uint64_t block, std::span<const std::byte> data,
         return write.begun <= now && !over(block, write, since, after_crash);
     };
     const bool as_it_was = std::ranges::any_of(contents_, [&](const Content& content) {
-        return word == content.words[block] && allowed(writes_[content.write]);
+        return word == content.word(block) && allowed(writes_[content.write]);
     });
     if (as_it_was) return {};
     if (word == 0) {
-        const auto& writes = of_block_[block];
+        const auto& writes = of_block_.of(block);
         const bool zeroed = std::any_of(writes.begin(), writes.end(), [&](uint32_t number) {
             return writes_[number].effect != Effect::data && allowed(writes_[number]);
         });
         return zeroed ? "" : where + "zeroes that were never written, or were overwritten";
     }
-    const uint64_t number = word & 0xffff'ffff;
+    const uint64_t number = word & write_mask;
     if (word >> block_shift != block) {
         return where + "has the data of block " + std::to_string(word >> block_shift);
     }
@@ -189,7 +212,7 @@ std::string Oracle::check_read(uint64_t at, std::span<const std::byte> data, hrt
 
 // True if the last word on this block is data or kept zeroes: whatever else was sent ended before that write began.
 bool Oracle::is_settled(uint64_t block, hrtime_t since) const {
-    const auto& numbers = of_block_[block];
+    const auto& numbers = of_block_.of(block);
     if (numbers.empty()) return false;
     const Write& last = writes_[numbers.back()];
     if (last.effect != Effect::data && last.effect != Effect::kept_zeroes) return false;
@@ -202,10 +225,10 @@ bool Oracle::is_settled(uint64_t block, hrtime_t since) const {
 bool Oracle::is_untouched(uint64_t block) const {
     if (truncation_ != 0) return false;
     const uint64_t first = block / page_blocks * page_blocks;
-    const uint64_t end = std::min<uint64_t>(first + page_blocks, of_block_.size());
+    const uint64_t end = std::min(first + page_blocks, of_block_.blocks());
     if (first * block_bytes < kept_.size()) return false;
     for (uint64_t i = first; i < end; ++i) {
-        if (!of_block_[i].empty() || contents_[0].words[i] != 0) return false;
+        if (!of_block_.of(i).empty() || contents_[0].word(i) != 0) return false;
     }
     return true;
 }
@@ -226,20 +249,23 @@ std::string Oracle::check_status(uint64_t at, std::span<const Told> told, hrtime
                                  hrtime_t now) const {
     for (const Told& extent : told) {
         if (at % block_bytes != 0 || extent.bytes % block_bytes != 0) return "a part of a block";
-        for (uint64_t end = at + extent.bytes; at < end; at += block_bytes) {
-            std::string wrong = check_status_of(at / block_bytes, extent, since, now);
+        const uint64_t end = (at + extent.bytes) / block_bytes;
+        for (uint64_t block = at / block_bytes; block < end; block = next_block(block)) {
+            std::string wrong = check_status_of(block, extent, since, now);
             if (!wrong.empty()) return wrong;
         }
+        at += extent.bytes;
     }
     return {};
 }
 
-std::string Oracle::check_disk(std::span<const std::byte> disk, hrtime_t now) const {
-    assert(disk.size() == bytes());
-    for (uint64_t i = 0; i < disk.size(); i += block_bytes) {
-        std::string wrong =
-            check_block(i / block_bytes, disk.subspan(i, block_bytes), now, now, true);
+std::string Oracle::check_disk(const Image& disk, hrtime_t now) const {
+    assert(disk.bytes() == bytes());
+    uint64_t block = 0;
+    while (block < of_block_.blocks()) {
+        std::string wrong = check_block(block, disk.sector(block), now, now, true);
         if (!wrong.empty()) return wrong;
+        block = std::min(next_block(block), disk.next_sector(block));
     }
     return {};
 }

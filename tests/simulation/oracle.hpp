@@ -7,17 +7,24 @@
 // Each write has a number, and fills its blocks with their own index and this number. So a value
 // that was never written, or was written to another block, is found at once.
 //
+// A disk may have any size. Blocks with the same history and without data are checked as one.
+//
 // Units: bytes; nanoseconds of virtual time, as the client saw them.
 #pragma once
 
 #include <sys/kstat.h>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
+
+#include "histories.hpp"
+#include "image.hpp"
 
 namespace blkscope::simulation {
 
@@ -35,9 +42,10 @@ class Oracle {
         bool zero = false;
     };
 
-    explicit Oracle(std::span<const std::byte> content);
+    explicit Oracle(const Image& content);
+    explicit Oracle(std::span<const std::byte> content) : Oracle(Image(content)) {}
 
-    [[nodiscard]] uint64_t bytes() const { return of_block_.size() * block_bytes; }
+    [[nodiscard]] uint64_t bytes() const { return of_block_.blocks() * block_bytes; }
 
     /// A writing request is sent; returns its number.
     uint32_t begin_write(uint64_t at, uint64_t bytes, Effect effect, hrtime_t now);
@@ -49,7 +57,7 @@ class Oracle {
     /// without any unsynced sector. Returns the error, or an empty text.
     std::string flushed(hrtime_t since, hrtime_t now);
     /// The disk of the export; must outlive the oracle's use.
-    void watch(const std::vector<std::byte>& disk) { disk_ = &disk; }
+    void watch(const Image& disk) { disk_ = &disk; }
 
     /// Another process has cut the file there. The rest may be lost. Later writes to it may be lost,
     /// too, until a flush that was sent after `now` has succeeded. Not if `noticed`.
@@ -79,7 +87,10 @@ class Oracle {
     [[nodiscard]] std::string check_status(uint64_t at, std::span<const Told> told, hrtime_t since,
                                            hrtime_t now) const;
     /// The same for the blocks that a crash has left.
-    [[nodiscard]] std::string check_disk(std::span<const std::byte> disk, hrtime_t now) const;
+    [[nodiscard]] std::string check_disk(const Image& disk, hrtime_t now) const;
+    [[nodiscard]] std::string check_disk(std::span<const std::byte> disk, hrtime_t now) const {
+        return check_disk(Image(disk), now);
+    }
 
   private:
     static constexpr hrtime_t never = std::numeric_limits<hrtime_t>::max();
@@ -96,8 +107,14 @@ class Oracle {
 
     /// A write of the whole disk at once.
     struct Content {
-        uint32_t write = 0;
-        std::vector<uint64_t> words;  // one for each block
+        Content(uint32_t its_write, const Image& image);
+
+        [[nodiscard]] uint64_t word(uint64_t block) const;
+        /// The first block behind this one that may have another word than 0.
+        [[nodiscard]] uint64_t next(uint64_t block) const;
+
+        uint32_t write;
+        std::map<uint64_t, std::array<uint64_t, page_sectors>> words;  // of each block, by page
     };
 
     [[nodiscard]] std::string check_block(uint64_t block, std::span<const std::byte> data,
@@ -109,8 +126,9 @@ class Oracle {
     [[nodiscard]] hrtime_t last_missing(std::span<const std::byte> content, hrtime_t now) const;
     [[nodiscard]] bool over(uint64_t block, const Write& write, hrtime_t since,
                             bool after_crash) const;
+    [[nodiscard]] uint64_t next_block(uint64_t block) const;
 
-    const std::vector<std::byte>* disk_ = nullptr;
+    const Image* disk_ = nullptr;
     uint64_t flushes_ = 0;
     bool promises_ = true;
     hrtime_t known_at_ = never;
@@ -118,7 +136,7 @@ class Oracle {
     std::vector<std::byte> kept_;    // whole blocks
     std::vector<Content> contents_;  // the initial one, and those of came_back()
     std::vector<Write> writes_;      // number 0 is the initial content
-    std::vector<std::vector<uint32_t>> of_block_;
+    Histories of_block_;
 };
 
 }  // namespace blkscope::simulation

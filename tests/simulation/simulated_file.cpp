@@ -5,40 +5,34 @@
 #include <algorithm>
 #include <cassert>
 #include <cerrno>
-#include <cstring>
-#include <utility>
+#include <iterator>
+#include <vector>
 
 namespace blkscope::simulation {
 
-SimulatedFile::SimulatedFile(uint64_t bytes) : SimulatedFile(std::vector<std::byte>(bytes)) {}
-
-SimulatedFile::SimulatedFile(std::vector<std::byte> content)
-    : cache_(std::move(content)),
-      disk_(cache_),
-      unsynced_(cache_.size() / sector_bytes),
-      allocated_((cache_.size() + page_bytes - 1) / page_bytes),
-      length_(cache_.size()) {
-    assert(cache_.size() % sector_bytes == 0);
-    for (uint64_t page = 0; page < allocated_.size(); ++page) {
-        const auto first = cache_.begin() + static_cast<ptrdiff_t>(page * page_bytes);
-        const auto end = first + std::min<ptrdiff_t>(page_bytes, cache_.end() - first);
-        allocated_[page] = std::any_of(first, end, [](std::byte b) { return b != std::byte{0}; });
+SimulatedFile::SimulatedFile(const Image& content)
+    : cache_(content), disk_(content), length_(content.bytes()) {
+    assert(bytes() % sector_bytes == 0);
+    for (const auto& [page, data] : content.pages()) {
+        const bool hole = std::ranges::all_of(data, [](std::byte b) { return b == std::byte{0}; });
+        if (!hole) allocated_.add(page, page + 1);
     }
 }
 
 uint64_t SimulatedFile::read(uint64_t at, std::span<std::byte> to) const {
     if (at >= length_) return 0;
     const uint64_t count = std::min<uint64_t>(to.size(), length_ - at);
-    std::memcpy(to.data(), cache_.data() + at, count);
+    cache_.read(at, to.first(count));
     return count;
 }
 
 void SimulatedFile::write(uint64_t at, std::span<const std::byte> from) {
     assert(at <= bytes() && from.size() <= bytes() - at);
     if (from.empty()) return;
-    std::memcpy(cache_.data() + at, from.data(), from.size());
+    cache_.write(at, from);
     length_ = std::max(length_, at + from.size());
-    written(at, from.size());
+    mark(at, from.size());
+    allocated_.add(at / page_bytes, (at + from.size() - 1) / page_bytes + 1);
 }
 
 uint64_t SimulatedFile::end_of_last_page() const {
@@ -59,22 +53,32 @@ bool SimulatedFile::has_pages(uint64_t at, uint64_t count) const {
 void SimulatedFile::truncate(uint64_t length) {
     assert(length % sector_bytes == 0 && length <= length_);
     length_ = length;
-    std::fill(cache_.begin() + static_cast<ptrdiff_t>(length), cache_.end(), std::byte{});
-    std::fill(disk_.begin() + static_cast<ptrdiff_t>(length), disk_.end(), std::byte{});
-    for (uint64_t i = length / sector_bytes; i < sectors(); ++i) unsynced_[i] = false;
-    for (uint64_t i = end_of_last_page() / page_bytes; i < allocated_.size(); ++i) {
-        allocated_[i] = false;
+    cache_.clear(length, bytes() - length);
+    disk_.clear(length, bytes() - length);
+    const uint64_t page = length / page_bytes;
+    const uint64_t kept = length % page_bytes / sector_bytes;
+    unsynced_.erase(unsynced_.lower_bound(kept > 0 ? page + 1 : page), unsynced_.end());
+    if (const auto last = unsynced_.find(page); last != unsynced_.end()) {
+        last->second &= static_cast<uint8_t>((1U << kept) - 1);
+        if (last->second == 0) unsynced_.erase(last);
+    }
+    allocated_.remove(end_of_last_page() / page_bytes, PageRuns::none);
+}
+
+// The sectors of the range are to be synced.
+void SimulatedFile::mark(uint64_t at, uint64_t count) {
+    assert(at <= bytes() && count <= bytes() - at && count > 0);
+    for (uint64_t i = at / sector_bytes; i <= (at + count - 1) / sector_bytes; ++i) {
+        unsynced_[i / page_sectors] |= static_cast<uint8_t>(1U << i % page_sectors);
     }
 }
 
-void SimulatedFile::written(uint64_t at, uint64_t count) {
-    assert(at <= bytes() && count <= bytes() - at);
-    if (count == 0) return;
-    for (uint64_t i = at / sector_bytes; i <= (at + count - 1) / sector_bytes; ++i) {
-        unsynced_[i] = true;
-    }
-    for (uint64_t i = at / page_bytes; i <= (at + count - 1) / page_bytes; ++i) {
-        allocated_[i] = true;
+void SimulatedFile::mark_pages_of(const Image& image, uint64_t at, uint64_t count) {
+    const auto& pages = image.pages();
+    auto page = pages.lower_bound(at / page_bytes);
+    for (; page != pages.end() && page->first * page_bytes < at + count; ++page) {
+        const uint64_t first = std::max(at, page->first * page_bytes);
+        mark(first, std::min(at + count, (page->first + 1) * page_bytes) - first);
     }
 }
 
@@ -82,52 +86,78 @@ void SimulatedFile::zero(uint64_t at, uint64_t asked, bool leave_hole) {
     assert(at <= bytes() && asked <= bytes() - at);
     const uint64_t count = std::min(asked, std::max(length_, at) - at);
     if (count == 0) return;
-    std::memset(cache_.data() + at, 0, count);
-    for (uint64_t i = at / sector_bytes; i <= (at + count - 1) / sector_bytes; ++i) {
-        unsynced_[i] = true;
+    if (count <= mark_bytes_max) {
+        mark(at, count);
+    } else {
+        mark_pages_of(cache_, at, count);
+        mark_pages_of(disk_, at, count);
     }
-    for (uint64_t i = at / page_bytes; i <= (at + count - 1) / page_bytes; ++i) {
-        const bool whole = i * page_bytes >= at && (i + 1) * page_bytes <= at + count;
-        if (!leave_hole) allocated_[i] = true;
-        if (leave_hole && whole) allocated_[i] = false;
+    cache_.clear(at, count);
+    const uint64_t end = at + count;
+    if (leave_hole) {
+        allocated_.remove((at + page_bytes - 1) / page_bytes, end / page_bytes);
+    } else {
+        allocated_.add(at / page_bytes, (end - 1) / page_bytes + 1);
     }
 }
 
 void SimulatedFile::sync(uint64_t at, uint64_t count) {
     assert(at <= bytes() && count <= bytes() - at);
     if (count == 0) return;
-    for (uint64_t i = at / sector_bytes; i <= (at + count - 1) / sector_bytes; ++i) {
-        if (!unsynced_[i]) continue;
-        unsynced_[i] = false;
-        std::memcpy(&disk_[i * sector_bytes], &cache_[i * sector_bytes], sector_bytes);
+    const uint64_t end = (at + count - 1) / sector_bytes + 1;
+    auto page = unsynced_.lower_bound(at / page_bytes);
+    while (page != unsynced_.end() && page->first * page_sectors < end) {
+        for (uint64_t i = 0; i < page_sectors; ++i) {
+            const uint64_t sector = page->first * page_sectors + i;
+            const auto bit = static_cast<uint8_t>(1U << i);
+            if (sector < at / sector_bytes || sector >= end || (page->second & bit) == 0) continue;
+            page->second &= static_cast<uint8_t>(~bit);
+            disk_.copy_sector(sector, cache_);
+        }
+        page = page->second == 0 ? unsynced_.erase(page) : std::next(page);
+    }
+}
+
+// In order of the sectors.
+template <class Call>
+void SimulatedFile::each_unsynced(Call call) const {
+    for (const auto& [page, bits] : unsynced_) {
+        for (uint64_t i = 0; i < page_sectors; ++i) {
+            if ((bits >> i & 1U) != 0) call(page * page_sectors + i);
+        }
     }
 }
 
 void SimulatedFile::fail_sync(Random& random) {
     ++errors_;
     if (when_sync_failed) when_sync_failed();
-    for (uint64_t i = 0; i < sectors(); ++i) {
-        if (!unsynced_[i]) continue;
-        if (random.one_in(2)) {
-            unsynced_[i] = false;  // lost
-        } else {
-            sync(i * sector_bytes, sector_bytes);
-        }
-    }
+    std::vector<uint64_t> written;
+    each_unsynced([&](uint64_t sector) {
+        if (!random.one_in(2)) written.push_back(sector);
+    });
+    for (const uint64_t sector : written) disk_.copy_sector(sector, cache_);
+    unsynced_.clear();  // the others are lost
 }
 
+// In a file of many gigabytes, of its unsynced pages.
 void SimulatedFile::write_back_some(Random& random) {
-    const uint64_t first = random.below(sectors());
+    uint64_t first = 0;
+    if (is_wide()) {
+        if (unsynced_.empty()) return;
+        const auto skipped = static_cast<ptrdiff_t>(random.below(unsynced_.size()));
+        first = std::next(unsynced_.begin(), skipped)->first * page_sectors;
+    } else {
+        first = random.below(sectors());
+    }
     const uint64_t end = std::min(sectors(), first + random.between(1, 64));
-    for (uint64_t i = first; i < end; ++i) sync(i * sector_bytes, sector_bytes);
+    sync(first * sector_bytes, (end - first) * sector_bytes);
 }
 
-std::vector<std::byte> SimulatedFile::crash(Random& random) const {
-    std::vector<std::byte> left = disk_;
-    for (uint64_t i = 0; i < sectors(); ++i) {
-        if (!unsynced_[i] || random.one_in(2)) continue;
-        std::memcpy(&left[i * sector_bytes], &cache_[i * sector_bytes], sector_bytes);
-    }
+Image SimulatedFile::crash(Random& random) const {
+    Image left = disk_;
+    each_unsynced([&](uint64_t sector) {
+        if (!random.one_in(2)) left.copy_sector(sector, cache_);
+    });
     return left;
 }
 
@@ -136,9 +166,10 @@ int64_t SimulatedFile::seek(uint64_t at, int whence) const {
     if (whence == SEEK_END) return static_cast<int64_t>(length_);
     if (at >= length_) return -ENXIO;
     const bool wanted = whence == SEEK_DATA;
-    uint64_t page = at / page_bytes;
-    while (page < allocated_.size() && allocated_[page] != wanted) ++page;
-    if (page * page_bytes >= length_) return wanted ? -ENXIO : static_cast<int64_t>(length_);
+    const uint64_t page = allocated_.next(at / page_bytes, wanted);
+    if (page == PageRuns::none || page * page_bytes >= length_) {
+        return wanted ? -ENXIO : static_cast<int64_t>(length_);
+    }
     return static_cast<int64_t>(std::max(at, page * page_bytes));
 }
 

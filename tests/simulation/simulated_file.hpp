@@ -20,27 +20,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
-#include <vector>
 
+#include "image.hpp"
 #include "random.hpp"
 
 namespace blkscope::simulation {
 
-inline constexpr uint64_t sector_bytes = 512;
-inline constexpr uint64_t page_bytes = 4096;
-
 class SimulatedFile {
   public:
-    explicit SimulatedFile(uint64_t bytes);
+    explicit SimulatedFile(uint64_t bytes) : SimulatedFile(Image(bytes)) {}
+    explicit SimulatedFile(std::span<const std::byte> content) : SimulatedFile(Image(content)) {}
     /// Pages of zeroes are holes.
-    explicit SimulatedFile(std::vector<std::byte> content);
+    explicit SimulatedFile(const Image& content);
 
     /// The greatest size, at which the file begins.
-    [[nodiscard]] uint64_t bytes() const { return cache_.size(); }
+    [[nodiscard]] uint64_t bytes() const { return cache_.bytes(); }
     /// The size now.
     [[nodiscard]] uint64_t length() const { return length_; }
-    [[nodiscard]] std::byte* memory() { return cache_.data(); }
 
     uint64_t read(uint64_t at, std::span<std::byte> to) const;
     /// Ranges must lie within bytes(). A write behind the end makes the file longer.
@@ -63,8 +61,8 @@ class SimulatedFile {
     void write_back_some(Random& random);
 
     /// The content of the disk after a power failure.
-    [[nodiscard]] std::vector<std::byte> crash(Random& random) const;
-    [[nodiscard]] const std::vector<std::byte>& disk() const { return disk_; }
+    [[nodiscard]] Image crash(Random& random) const;
+    [[nodiscard]] const Image& disk() const { return disk_; }
 
     /// lseek(2) with SEEK_DATA or SEEK_HOLE.
     [[nodiscard]] int64_t seek(uint64_t at, int whence) const;
@@ -76,14 +74,22 @@ class SimulatedFile {
     [[nodiscard]] uint64_t errors() const { return errors_; }
 
   private:
-    [[nodiscard]] uint64_t sectors() const { return unsynced_.size(); }
+    [[nodiscard]] uint64_t sectors() const { return bytes() / sector_bytes; }
+    [[nodiscard]] bool is_wide() const { return bytes() > mark_bytes_max; }
     [[nodiscard]] uint64_t end_of_last_page() const;
-    void written(uint64_t at, uint64_t bytes);
+    void mark(uint64_t at, uint64_t bytes);
+    void mark_pages_of(const Image& image, uint64_t at, uint64_t bytes);
+    template <class Call>
+    void each_unsynced(Call call) const;
 
-    std::vector<std::byte> cache_;
-    std::vector<std::byte> disk_;
-    std::vector<bool> unsynced_;   // by sector
-    std::vector<bool> allocated_;  // by page
+    /// The sectors of a longer range of zeroes count as unsynced only where either image has a page. The
+    /// others are zeroes in both.
+    static constexpr uint64_t mark_bytes_max = uint64_t{64} << 20;
+
+    Image cache_;
+    Image disk_;
+    std::map<uint64_t, uint8_t> unsynced_;  // a bit for each sector, by page; never 0
+    PageRuns allocated_;
     uint64_t length_ = 0;
     uint64_t errors_ = 0;
 };

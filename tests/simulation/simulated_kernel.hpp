@@ -225,6 +225,7 @@ class SimulatedKernel final : public Kernel {
     std::vector<DescriptionRef> descriptors_;
     // may outlive descriptors
     std::map<const std::byte*, std::shared_ptr<SimulatedFile>> mappings_;
+    uintptr_t next_mapping_ = uintptr_t{1} << 44;  // an address
     uint64_t operations_ = 0;
     uint64_t operations_made_ = 0;
 };
