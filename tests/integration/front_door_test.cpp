@@ -107,6 +107,30 @@ TEST_F(FrontDoor, AFileNamesExportsAndTheirProperties) {
     EXPECT_NE(listed.find("not to be written"), std::string::npos) << listed;
 }
 
+TEST_F(FrontDoor, BytesBehindTheLastSectorAreToldOfAtTheStartAndAtAReload) {
+    constexpr std::string_view rest = "the last 488 are not there\n";
+    const auto lines = [&](const std::string& said) {
+        size_t count = 0;
+        for (size_t at = said.find(rest); at != std::string::npos; at = said.find(rest, at + 1)) {
+            ++count;
+        }
+        return count;
+    };
+    const std::string image = make_image("disk.img", 1000);
+    configure(R"({"name": "file", "backing": ")" + image +
+              R"("}, {"name": "whole", "backing": "memory:1M"})");
+    serve_config();
+    EXPECT_EQ(lines(server_->output()), 1u) << server_->output();
+    configure(R"({"name": "file", "backing": ")" + image +
+              R"("}, {"name": "memory", "backing": "memory:1000"})");
+    const std::string said = reload("reloaded ");
+    EXPECT_EQ(lines(said), 1u) << said;
+    EXPECT_NE(said.find(": 1000 bytes are not whole sectors of 512: attached to Linux, the disk "
+                        "ends after 512 bytes, "),
+              std::string::npos)
+        << said;
+}
+
 // The start reads a pipe, and so lasts until the test closes it. The reload reads the next file.
 TEST_F(FrontDoor, AHangupDuringTheStartIsAReload) {
     const std::string listen = "{\"listen\": [\"unix:" + socket_ + "\"], \"exports\": [";

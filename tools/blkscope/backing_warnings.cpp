@@ -61,4 +61,15 @@ std::vector<std::string> backing_warnings(const std::vector<ExportConfig>& expor
     return lines;
 }
 
+std::string sector_warning(uint64_t size_bytes) {
+    constexpr uint64_t sector_bytes = 512;
+    const uint64_t rest = size_bytes % sector_bytes;
+    if (rest == 0) return {};
+    return fmt::format(
+        "{} bytes are not whole sectors of {}: attached to Linux, the disk ends after {} bytes, "
+        "and the last {} "
+        "are not there",
+        size_bytes, sector_bytes, size_bytes - rest, rest);
+}
+
 }  // namespace blkscope

@@ -14,6 +14,7 @@
 #include "blockdev/device/device.hpp"
 #include "kstat/provider/instance.hpp"
 #include "tools/blkscope/backing_schemes.hpp"
+#include "tools/blkscope/backing_warnings.hpp"
 #include "tools/blkscope/control_socket.hpp"
 #include "tools/blkscope/default_socket.hpp"
 #include "tools/blkscope/run_directory.hpp"
@@ -154,6 +155,9 @@ nbd::ExportOptions Service::open(const ExportConfig& exp, std::unique_ptr<Backin
     }
     auto instance = claim(next);
     const std::string device = fmt::format("nbd{}: ", instance.number());
+    if (const std::string warning = sector_warning(backing->size_bytes()); !warning.empty()) {
+        opened_.push_back(device + warning);
+    }
     if (cache) opened_.push_back(device + "crash-cache " + cache->text());
     if (const std::string text = text_of(behaviour); !text.empty()) {
         opened_.push_back(device + text);

@@ -75,5 +75,15 @@ TEST(BackingWarnings, MemoryThatCannotBeHadIsToldOfAsAWhole) {
     EXPECT_EQ(warnings({"memory:8388607T", "memory:8388607T", "memory:8388607T"}, gib).size(), 1u);
 }
 
+TEST(BackingWarnings, BytesBehindTheLastSectorAreCounted) {
+    EXPECT_EQ(sector_warning(1000),
+              "1000 bytes are not whole sectors of 512: attached to Linux, the disk ends after 512 "
+              "bytes, and the last 488 are not there");
+    EXPECT_EQ(sector_warning(511),
+              "511 bytes are not whole sectors of 512: attached to Linux, the disk ends after 0 "
+              "bytes, and the last 511 are not there");
+    for (const uint64_t whole : {uint64_t{512}, gib}) EXPECT_EQ(sector_warning(whole), "");
+}
+
 }  // namespace
 }  // namespace blkscope
