@@ -1,5 +1,6 @@
 #include "driver/attach/attach.hpp"
 
+#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,8 +15,12 @@
 #include "base/decimal.hpp"
 #include "base/log_line.hpp"
 #include "blockdev/backing/image_user.hpp"
+#include "driver/attach/disk_size.hpp"
+#include "driver/attach/partitions.hpp"
 #include "driver/attach/program.hpp"
 #include "driver/attach/receivers.hpp"
+#include "driver/attach/reconnect.hpp"
+#include "driver/nbd/client/connect.hpp"
 
 namespace blkscope {
 namespace {
@@ -36,6 +41,11 @@ constexpr std::chrono::seconds receivers_deadline{2};
 // Each attempt leaves the kernel one or two more threads, which serve the next one at once.
 constexpr unsigned attach_attempts_max = 8;
 
+// Another connection asks for the export's size. A server for one client does not answer it.
+constexpr std::chrono::seconds size_limit{3};
+// A disk with a model of a slow one takes seconds for its partition table.
+constexpr std::chrono::seconds scan_limit{30};
+
 fs::path sysfs_of(const std::string& device) {
     return fs::path(sysfs_block) / fs::path(device).filename();
 }
@@ -49,15 +59,6 @@ uint64_t read_number(const fs::path& file) {
 
 bool connected(const std::string& device) {
     return fs::exists(sysfs_of(device) / "pid");
-}
-
-// nbd-client prints several lines; the last one that is not empty has the reason.
-std::string last_line(const std::string& output) {
-    const size_t end = output.find_last_not_of(" \n\r\t");
-    if (end == std::string::npos) return "no reason given";
-    const size_t newline = output.find_last_of('\n', end);
-    const size_t begin = newline == std::string::npos ? 0 : newline + 1;
-    return output.substr(begin, end - begin + 1);
 }
 
 [[noreturn]] void fail(const std::string& what, const std::string& why, const std::string& todo) {
@@ -162,17 +163,6 @@ std::vector<std::string> attach_command(const nbd::Uri& uri, const AttachOptions
 
 namespace {
 
-void connect(const std::string& what, const nbd::Uri& uri, const AttachOptions& options) {
-    const ProgramResult client = run_program(attach_command(uri, options));
-    if (client.status != 0) {
-        fail(what, "nbd-client: " + last_line(client.output),
-             geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
-    }
-    if (!within_deadline([&] { return read_number(sysfs_of(options.device) / "size") > 0; })) {
-        fail(what, "nbd-client connected the device, but its size is 0", "see dmesg");
-    }
-}
-
 void disconnect(const std::string& what, const std::string& device) {
     const ProgramResult client = run_program({"nbd-client", "-d", device});
     if (client.status != 0) {
@@ -181,6 +171,54 @@ void disconnect(const std::string& what, const std::string& device) {
     }
     if (!within_deadline([&] { return !connected(device); })) {
         fail(what, "nbd-client disconnected the device, but the kernel still has it", "see dmesg");
+    }
+}
+
+// The kernel has the device already: a server for one client, as qemu-nbd is, ends with its first client, or keeps the
+// kernel waiting behind it.
+uint64_t export_bytes(const nbd::Uri& uri, const AttachOptions& options) {
+    if (options.export_bytes) return *options.export_bytes;
+    return nbd::connect_to_export(uri, {}, size_limit).remote.size_bytes;
+}
+
+void connect(const std::string& what, const nbd::Uri& uri, const AttachOptions& options) {
+    const ProgramResult client = run_program(attach_command(uri, options));
+    if (client.status != 0) {
+        fail(what, "nbd-client: " + last_line(client.output),
+             geteuid() == 0 ? "see dmesg, and that nbd-client is installed" : "run it as root");
+    }
+}
+
+// In words, what the disk lacks of the export, or why that is not known.
+std::string compare_sizes(const nbd::Uri& uri, const AttachOptions& options) {
+    const DeviceTerms disk = device_terms(sysfs_of(options.device));
+    try {
+        return size_difference(export_bytes(uri, options), disk);
+    } catch (const std::exception& failure) {
+        return fmt::format(
+            "the disk has {} bytes, and whether the export has more is not known: {}",
+            disk.size_bytes, failure.what());
+    }
+}
+
+// An export that is smaller than a sector becomes a disk of no size.
+void require_sectors(const std::string& what, const nbd::Uri& uri, const AttachOptions& options) {
+    if (within_deadline([&] { return read_number(sysfs_of(options.device) / "size") > 0; })) return;
+    const std::string why = compare_sizes(uri, options);
+    disconnect(what, options.device);
+    fail(what, why.empty() ? "the export is empty" : why, "serve at least 512 bytes, or see dmesg");
+}
+
+// Returns when programs can open the disk's partitions.
+void wait_for_partitions(const std::string& what, const std::string& device) {
+    const std::string reason = scan_partitions(device, scan_limit);
+    if (!reason.empty()) log_line(what, ": the kernel has not read the partition table: ", reason);
+    for (const std::string& name : partitions(sysfs_of(device))) {
+        const fs::path node = fs::path("/dev") / name;
+        if (within_deadline([&] { return fs::exists(node); })) continue;
+        log_line(what, ": the disk has the partition ", name, ", and nothing has made ",
+                 node.string());
+        return;
     }
 }
 
@@ -216,14 +254,18 @@ void attach(const nbd::Uri& uri, const AttachOptions& options) {
     require_free(what, options.device);
     for (unsigned attempt = 1;; ++attempt) {
         connect(what, uri, options);
+        require_sectors(what, uri, options);
         const int process = attached_by(options.device);
-        if (reads_all(options)) return;
+        if (reads_all(options)) break;
         const bool last = attempt == attach_attempts_max || is_taken(options.device, process);
         log_line(what, ": the kernel does not read all its connections; ",
                  last ? "a request may wait for its timeout" : "they are made again");
-        if (last) return;
+        if (last) break;
         disconnect(what, options.device);
     }
+    const std::string difference = compare_sizes(uri, options);
+    if (!difference.empty()) log_line(what, ": ", difference);
+    wait_for_partitions(what, options.device);
 }
 
 int attached_by(const std::string& device) {
@@ -240,6 +282,9 @@ void detach(const std::string& device, const DetachOptions& options) {
         fail(what, "it is in use: " + *user, "end that first, or detach it with --force");
     }
     disconnect(what, device);
+    // The kernel would show the partitions until the next open.
+    const std::string reason = scan_partitions(device, scan_limit);
+    if (!reason.empty()) log_line(what, ": the kernel may still show its partitions: ", reason);
 }
 
 std::vector<AttachedDevice> attached_devices() {

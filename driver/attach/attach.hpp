@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,12 @@ struct AttachOptions {
     /// The time after which the kernel fails a request; 0 for never.
     unsigned timeout_seconds = default_timeout_seconds;
     bool read_only = false;
+    std::optional<uint64_t> export_bytes = {};  // if the caller knows it; else the server is asked
 };
 
 /// Connects `options.device` to the export at `uri`. Loads the nbd module if needed. A kernel that
-/// does not read all connections (receivers.hpp) gets new ones, and standard error a line.
+/// does not read all connections (receivers.hpp) gets new ones, and standard error a line. So it gets
+/// one if the disk is smaller than the export (disk_size.hpp). Returns when the partitions are there.
 void attach(const nbd::Uri& uri, const AttachOptions& options);
 
 /// Keeps the device that attach() attached connected, and returns when it is detached. When the
@@ -54,7 +57,7 @@ struct DetachOptions {
     bool force = false;  // even if in use; mounted file systems lose their disk
 };
 
-/// Disconnects the device and waits until the kernel has freed it. Without force a device in use
+/// Disconnects the device and waits until the kernel has freed it and forgotten its partitions. Without force a device in use
 /// stays attached: see device_user() in blockdev/backing/image_user.hpp.
 void detach(const std::string& device, const DetachOptions& options = {});
 

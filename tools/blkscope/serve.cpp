@@ -260,8 +260,10 @@ void run(asio::io_context& io, Service& service, const ServeOptions& options,
     if (options.attach.device.empty()) {
         ready();
     } else {
-        attachment = std::make_unique<Attachment>(io, service.server().uris(0).front(),
-                                                  options.attach, ready);
+        AttachOptions attach = options.attach;
+        attach.export_bytes = service.server().device(0).size_bytes();
+        attachment =
+            std::make_unique<Attachment>(io, service.server().uris(0).front(), attach, ready);
     }
     signals.async_wait([&](error_code, int) { io.stop(); });
     io.run();

@@ -40,3 +40,32 @@ blkscope detach /dev/nbd0
 within 60 detached
 refused blkscope detach /dev/nbd0
 stop_server
+
+# An image with a partition table: the partition is there when attach returns, and gone when detach does.
+truncate -s 8M disk.img
+printf '\0\0\0\0\203\0\0\0\0\10\0\0\0\20\0\0' | dd of=disk.img bs=1 seek=446 conv=notrunc 2>/dev/null
+printf '\125\252' | dd of=disk.img bs=1 seek=510 conv=notrunc 2>/dev/null
+
+has_partition() {
+    same "sectors of the partition" "$(cat /sys/block/nbd0/nbd0p1/size)" 4096
+    [ -b /dev/nbd0p1 ] || fail "no /dev/nbd0p1"
+}
+
+has_none() {
+    [ ! -e /sys/block/nbd0/nbd0p1 ] && [ ! -e /dev/nbd0p1 ] || fail "the partition is still there"
+}
+
+for connections in 1 2; do
+    serve disk.img --unix "$PWD/socket"
+    blkscope attach "$uri" /dev/nbd0 --connections "$connections" 2>said
+    has_partition
+    [ ! -s said ] || fail "$(cat said)"
+    blkscope detach /dev/nbd0
+    has_none
+    stop_server
+done
+serve disk.img --unix "$PWD/socket" --attach /dev/nbd0
+within 60 grep -q '^/dev/nbd0 attached$' server.log
+has_partition
+stop_server
+has_none
