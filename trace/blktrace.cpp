@@ -67,8 +67,8 @@ void add_events(const Request& request, std::vector<Event>& events) {
         event.time = static_cast<uint64_t>(time);
         events.push_back(event);
     };
-    add(queued_event, request.arrival());
-    add(got_event, request.arrival());
+    add(queued_event, request.entered() > 0 ? request.arrival() : 0);
+    add(got_event, request.entered() > 0 ? request.arrival() : 0);
     add(inserted_event, request.queued);
     add(issued_event, request.started);
     event.error = request.error;

@@ -20,6 +20,7 @@ namespace kernel = blktrace;
 
 constexpr uint32_t cgroup_code = 1U << 8;  // the payload begins with the number of a control group
 constexpr uint32_t requeued = 6;
+constexpr uint32_t split = 13;
 constexpr uint32_t last_code = 17;
 constexpr uint32_t pc_bit = kernel::category(9);  // a command of the driver's own, such as SCSI's
 constexpr uint32_t nbd_major_number = 43;
@@ -76,7 +77,20 @@ bool is_cut_off(std::span<const std::byte> rest) {
     return rest.size() < sizeof event || rest.size() - sizeof event < event.pdu_bytes;
 }
 
-// In the order of time, without those that are no step of a request.
+constexpr uint64_t last_sector = UINT64_MAX / kernel::sector_bytes - UINT32_MAX;
+
+// The kernel writes where the rest of a split begins, the most significant byte first, behind the number
+// of a control group if there is one.
+uint64_t rest_of_split(const BlktraceEvent& event, std::span<const std::byte> payload) {
+    uint64_t sector = 0;
+    if (payload.size() < sizeof sector) return event.sector + event.bytes / kernel::sector_bytes;
+    std::memcpy(&sector, payload.last(sizeof sector).data(), sizeof sector);
+    return __builtin_bswap64(sector);
+}
+
+// In the order of time, without those that are no step of a request. A notice has only the fields that it
+// needs; in the others is what was in the kernel's buffer before. A flush has no sector, which older
+// kernels write as -1.
 Result<Steps, std::string> steps_in(std::span<const std::byte> file) {
     uint32_t first = 0;
     std::memcpy(&first, file.data(), std::min(file.size(), sizeof first));
@@ -99,11 +113,15 @@ Result<Steps, std::string> steps_in(std::span<const std::byte> file) {
         if (event.magic == kernel::magic_swapped) swap_bytes(event);
         if (event.magic != kernel::magic) return damaged("an event without its magic");
         if (event.time >= INT64_MAX) return damaged("an event with an impossible time");
-        if (event.sector > UINT64_MAX / kernel::sector_bytes - UINT32_MAX) {
-            return damaged("an event beyond the last address");
+        const auto payload = rest.subspan(sizeof event, event.pdu_bytes);
+        const bool is_notice = (event.action & kernel::notify_bit) != 0;
+        if (!is_notice && event.sector > last_sector) {
+            if (event.bytes > 0) return damaged("an event beyond the last address");
+            event.sector = 0;
         }
+        if (plain_code(event) == split) event.sector = rest_of_split(event, payload);
         rest = rest.subspan(sizeof event + event.pdu_bytes);
-        if ((event.action & kernel::notify_bit) == 0) steps.events.push_back(event);
+        if (!is_notice) steps.events.push_back(event);
     }
     std::ranges::stable_sort(steps.events, {}, [](const BlktraceEvent& event) {
         return std::pair(event.time, rank_of(event));
@@ -149,13 +167,16 @@ std::string leave_one_device(std::vector<BlktraceEvent>& events, std::string_vie
 // A processor numbers the events of a trace, so a gap shows those that the kernel dropped. 0 is no number.
 // The trace of a partition has events of its disk among its own.
 size_t missing_events(const std::vector<BlktraceEvent>& events) {
-    std::map<uint32_t, std::set<uint32_t>> numbers;
+    std::map<uint32_t, std::vector<uint32_t>> numbers;
     for (const BlktraceEvent& event : events) {
-        if (event.sequence > 0) numbers[event.cpu].insert(event.sequence);
+        if (event.sequence > 0) numbers[event.cpu].push_back(event.sequence);
     }
     size_t missing = 0;
-    for (const auto& [processor, seen] : numbers) {
-        missing += *seen.rbegin() - *seen.begin() + 1 - seen.size();
+    for (auto& [processor, seen] : numbers) {
+        std::ranges::sort(seen);
+        const auto repeated = std::ranges::unique(seen);
+        const size_t different = seen.size() - repeated.size();
+        missing += size_t{seen[different - 1]} - seen.front() + 1 - different;
     }
     return missing;
 }
@@ -189,6 +210,7 @@ class BlktraceRequests {
     Way& way_of(const BlktraceEvent& event);
     size_t add(const BlktraceEvent& event);
     void queue(const BlktraceEvent& event);
+    [[nodiscard]] bool is_rest_of_split(const BlktraceEvent& event);
     void insert(const BlktraceEvent& event);
     void issue(const BlktraceEvent& event);
     void requeue(const BlktraceEvent& event);
@@ -202,8 +224,11 @@ class BlktraceRequests {
     std::vector<uint64_t> left_;  // bytes that have not ended, by request
     std::array<Way, 3> ways_;
     std::vector<size_t> flushes_;              // that have not ended
-    std::vector<size_t> settling_;             // whose last event may still come
+    std::vector<size_t> settling_;             // without a write, whose last event may still come
     std::map<uint64_t, size_t> durable_ends_;  // of writes with a flush, by place
+    std::set<size_t> flush_of_write_;          // requests that are the flush before a write
+    std::set<size_t> durable_;                 // writes that a flush may follow
+    std::map<uint32_t, uint64_t> split_at_;    // where the rest of a process' last split begins
     const bool has_ends_;
     bool has_queued_ = false;
     size_t unqueued_ = 0;
@@ -273,17 +298,32 @@ void BlktraceRequests::queue(const BlktraceEvent& event) {
         const size_t flush = add(event);
         requests_[flush].op = Op::flush;
         requests_[flush].offset = requests_[flush].bytes = 0;
-        if (event.bytes > 0) requests_[flush].flags = 0;
         requests_[flush].received = time_of(event);
         flushes_.push_back(flush);
         if (event.bytes == 0) return;
+        requests_[flush].flags = 0;
+        flush_of_write_.insert(flush);
     } else if (event.bytes == 0) {
         ++empty_;
         return;
     }
+    if (is_rest_of_split(event)) return;
     const size_t number = add(event);
     requests_[number].received = time_of(event);
+    if (has(event, kernel::flush_bit | kernel::fua_bit)) durable_.insert(number);
     way_of(event).queued.add({range_of(event), number});
+}
+
+// Linux 4.3 to 4.11 queue the rest of a split again, which is no request of its own.
+bool BlktraceRequests::is_rest_of_split(const BlktraceEvent& event) {
+    const auto at = split_at_.find(event.pid);
+    if (at == split_at_.end() || at->second != event.sector) return false;
+    const auto holder = way_of(event).queued.holder_of(range_of(event));
+    if (!holder) return false;
+    const Request& request = requests_[*holder];
+    const ByteRange range = range_of(event);
+    return request.client == event.pid && request.offset < range.begin &&
+           request.offset + request.bytes == range.end;
 }
 
 void BlktraceRequests::insert(const BlktraceEvent& event) {
@@ -353,7 +393,7 @@ void BlktraceRequests::finish(const Piece& piece, const BlktraceEvent& event) {
     if (error_of(event) != 0) request.error = error_of(event);
     if (left > 0) return;
     request.finished = time_of(event);
-    if (request.op == Op::write) durable_ends_[request.offset] = piece.request;
+    if (durable_.erase(piece.request) > 0) durable_ends_[request.offset] = piece.request;
 }
 
 // The kernel's own flush is neither a read nor a write, and is for all who wait. A flush that a driver
@@ -381,13 +421,13 @@ void BlktraceRequests::take_flush(const BlktraceEvent& event) {
         if (ends) {
             request.error = error_of(event);
             std::erase(flushes_, number);
-            settling_.push_back(number);
+            if (flush_of_write_.erase(number) == 0) settling_.push_back(number);
         }
         if (is_for_one) return;
     }
 }
 
-// The last event of a flush, and of a write with one, has no bytes.
+// The last event of a flush, and of a write with one, has no bytes. That of a write has the write's place.
 void BlktraceRequests::end_without_bytes(const BlktraceEvent& event) {
     const auto write = durable_ends_.find(event.sector * kernel::sector_bytes);
     const bool is_flush = !settling_.empty() && event.sector == 0;
@@ -410,6 +450,7 @@ void BlktraceRequests::take(const BlktraceEvent& event) {
         ++commands_;
         return;
     }
+    if (code == split) split_at_[event.pid] = event.sector;
     if (!is_step(code)) return;
     if (code == kernel::queued) return queue(event);
     if (event.bytes == 0) {

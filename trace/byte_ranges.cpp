@@ -71,6 +71,14 @@ std::vector<ByteRanges::Piece> ByteRanges::take(const ByteRange& wanted,
     return taken;
 }
 
+std::optional<size_t> ByteRanges::holder_of(const ByteRange& wanted) const {
+    for (const Piece& piece : overlapping(wanted)) {
+        if (piece.range.begin <= wanted.begin && wanted.end <= piece.range.end)
+            return piece.request;
+    }
+    return {};
+}
+
 std::vector<size_t> ByteRanges::confused() const {
     std::vector<size_t> requests;
     for (const auto& [range, line] : lines_) {

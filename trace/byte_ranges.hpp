@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -41,6 +42,9 @@ class ByteRanges {
 
     /// Takes what there is of these bytes. What there is not stays in `lacking`.
     std::vector<Piece> take(const ByteRange& wanted, std::vector<ByteRange>& lacking);
+
+    /// The oldest request that has all of these bytes here.
+    [[nodiscard]] std::optional<size_t> holder_of(const ByteRange& wanted) const;
 
     /// Requests that cannot be told apart: they had the same bytes at the same time, and some are left.
     [[nodiscard]] std::vector<size_t> confused() const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -15,7 +16,7 @@ namespace {
 
 constexpr uint32_t backmerge = 2;
 constexpr uint32_t requeue = 6;
-constexpr uint32_t split = 13;
+constexpr uint32_t split_code = 13;
 constexpr uint32_t fua = 1U << 31;
 constexpr uint32_t in_cgroup = 1U << 8;
 constexpr uint32_t writes = blktrace::write_bit;
@@ -36,14 +37,28 @@ class KernelEvents {
         events_.push_back(event);
         return *this;
     }
+    /// `rest` is the sector where the rest begins, as the kernel writes it.
+    KernelEvents& split(uint64_t time, uint64_t sector, uint32_t bytes, uint64_t rest) {
+        add(split_code, time, sector, bytes, reads);
+        payloads_[events_.size() - 1] = __builtin_bswap64(rest);
+        events_.back().pdu_bytes = sizeof rest;
+        return *this;
+    }
+    /// A notice, as the name of a process, whose other fields are old bytes of the kernel's buffer.
+    KernelEvents& notice(uint64_t time) {
+        add(0, time, 0xdeadbeefdeadbeef, 0xffffffff, blktrace::notify_bit);
+        return *this;
+    }
     KernelEvents& lose() {
         ++sequence_;
         return *this;
     }
     [[nodiscard]] std::string file() const {
         std::string bytes;
-        for (const BlktraceEvent& each : events_) {
-            bytes.append(reinterpret_cast<const char*>(&each), sizeof each);
+        for (size_t i = 0; i < events_.size(); ++i) {
+            bytes.append(reinterpret_cast<const char*>(&events_[i]), sizeof events_[i]);
+            if (events_[i].pdu_bytes == 0) continue;
+            bytes.append(reinterpret_cast<const char*>(&payloads_.at(i)), events_[i].pdu_bytes);
         }
         return bytes;
     }
@@ -59,6 +74,7 @@ class KernelEvents {
 
   private:
     std::vector<BlktraceEvent> events_;
+    std::map<size_t, uint64_t> payloads_;
     uint32_t sequence_ = 0;
 };
 
@@ -86,7 +102,7 @@ TEST(BlktraceReader, MergedRequestsEndTogether) {
 TEST(BlktraceReader, ASplitRequestEndsWithItsLastPart) {
     const auto requests = KernelEvents()
                               .add(queued, 0, 0, 12'288, reads)
-                              .add(split, 10, 0, 12'288, reads)
+                              .add(split_code, 10, 0, 12'288, reads)
                               .add(issued, 100, 0, 4096, reads)
                               .add(issued, 200, 8, 8192, reads)
                               .add(completed, 900, 8, 4096, reads)
@@ -96,6 +112,37 @@ TEST(BlktraceReader, ASplitRequestEndsWithItsLastPart) {
     ASSERT_EQ(requests.size(), 1u);
     EXPECT_EQ(requests[0].started, 101);
     EXPECT_EQ(requests[0].finished, 1501);
+}
+
+// Linux 4.9: the rest of a split has a Q of its own, and is split again.
+TEST(BlktraceReader, TheRestOfASplitIsNoRequestOfItsOwn) {
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 0, 12'288, reads)
+                              .split(10, 0, 4096, 8)
+                              .add(issued, 20, 0, 4096, reads)
+                              .add(queued, 30, 8, 8192, reads)
+                              .split(40, 8, 4096, 16)
+                              .add(issued, 50, 8, 4096, reads)
+                              .add(queued, 60, 16, 4096, reads)
+                              .add(issued, 70, 16, 4096, reads)
+                              .add(completed, 900, 0, 4096, reads)
+                              .add(completed, 1000, 16, 4096, reads)
+                              .add(completed, 1100, 8, 4096, reads)
+                              .requests();
+    ASSERT_EQ(requests.size(), 1u);
+    EXPECT_EQ(requests[0].bytes, 12'288u);
+    EXPECT_EQ(requests[0].started, 21);
+    EXPECT_EQ(requests[0].finished, 1101);
+}
+
+// The same bytes are asked for twice: that is no rest.
+TEST(BlktraceReader, AnEqualRequestBesideASplitOneIsARequest) {
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 0, 8192, reads)
+                              .split(10, 0, 4096, 8)
+                              .add(queued, 30, 0, 8192, reads)
+                              .requests();
+    EXPECT_EQ(requests.size(), 2u);
 }
 
 TEST(BlktraceReader, ARequestThatIsQueuedAgainStartsLater) {
@@ -172,6 +219,50 @@ TEST(BlktraceReader, AWriteWithPreflushIsAFlushAndAWrite) {
     EXPECT_EQ(requests[1].flags, flag::fua);
     EXPECT_EQ(requests[1].bytes, 1024u);
     EXPECT_EQ(requests[1].finished, 811);
+}
+
+// The flush before a write has no last event without bytes, as the flush of fsync(2) has. Taken from
+// Linux 6.18: a journal's commit, then an fsync.
+TEST(BlktraceReader, AFlushBeforeAWriteEndsWithoutALastEvent) {
+    constexpr uint32_t flush = blktrace::flush_bit;
+    const auto requests = KernelEvents()
+                              .add(queued, 0, 64, 1024, writes | flush)
+                              .add(issued, 100, 0, 0, flush)
+                              .add(completed, 400, 0, 0, flush)
+                              .add(issued, 500, 64, 1024)
+                              .add(completed, 600, 64, 1024)
+                              .add(completed, 610, 64, 0)
+                              .add(queued, 5'000'000, 0, 0, writes | flush)
+                              .add(issued, 5'000'100, 0, 0, flush)
+                              .add(completed, 5'000'400, 0, 0, flush)
+                              .add(completed, 5'000'410, 0, 0)
+                              .requests();
+    ASSERT_EQ(requests.size(), 3u);
+    EXPECT_EQ(requests[0].finished, 401);
+    EXPECT_EQ(requests[1].finished, 611);
+    EXPECT_EQ(requests[2].finished, 5'000'411);
+}
+
+// Linux before 4.20 writes a flush's sector as -1.
+TEST(BlktraceReader, NoticesAndFlushesHaveNoSector) {
+    constexpr uint32_t flush = blktrace::flush_bit;
+    const auto requests = KernelEvents()
+                              .notice(0)
+                              .add(queued, 10, 0, 0, writes | flush)
+                              .add(issued, 100, UINT64_MAX, 0, flush)
+                              .add(completed, 400, UINT64_MAX, 0, flush)
+                              .add(completed, 410, 0, 0)
+                              .requests();
+    ASSERT_EQ(requests.size(), 1u);
+    EXPECT_EQ(requests[0].offset, 0u);
+    EXPECT_EQ(requests[0].started, 101);
+    EXPECT_EQ(requests[0].finished, 411);
+}
+
+TEST(BlktraceReader, ATransferBeyondTheLastAddressIsDamage) {
+    const auto trace = KernelEvents().add(queued, 10, UINT64_MAX - 7, 4096).read();
+    ASSERT_FALSE(trace.has_value());
+    EXPECT_EQ(trace.error(), "damaged at byte 0: an event beyond the last address");
 }
 
 TEST(BlktraceReader, AnEventOfACgroupIsAnEvent) {

@@ -85,6 +85,9 @@ TEST(Blktrace, AnUnknownMomentIsNoEvent) {
     trace.requests = {request_at(1000)};
     trace.requests[0].queued = trace.requests[0].finished = 0;
     EXPECT_EQ(codes_of(events_of(to_blktrace(trace).at(1))), "NQGD");
+    // As a D without its Q, which was read from blktrace.
+    trace.requests[0].received = 0;
+    EXPECT_EQ(codes_of(events_of(to_blktrace(trace).at(1))), "ND");
 }
 
 // 6 GiB do not fit 32 bits.
