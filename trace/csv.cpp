@@ -170,6 +170,15 @@ void shift(Request& request, int64_t by) {
     }
 }
 
+// As finished_us or "started (ms)", too: in another unit the time would be missing without a word.
+bool names_a_time(std::string_view name) {
+    constexpr std::array<std::string_view, 6> stems{"received", "queued",  "started",
+                                                    "finished", "replied", "drawn"};
+    return name.ends_with("_ns") || std::ranges::any_of(stems, [&](std::string_view stem) {
+               return name.starts_with(stem);
+           });
+}
+
 class CsvReader {
   public:
     explicit CsvReader(std::string_view text) : table_(text) {
@@ -209,7 +218,7 @@ class CsvReader {
                 return fmt::format("two columns named {}", name);
             }
             // A stamp whose name is misspelt would be missing without a word.
-            if (!is_known && name.ends_with("_ns")) {
+            if (!is_known && names_a_time(name)) {
                 return fmt::format(
                     "no column is named {}; the times are received_ns, queued_ns, "
                     "started_ns, finished_ns, replied_ns and drawn_ns",

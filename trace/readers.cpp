@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/decimal.hpp"
+#include "base/json_string.hpp"
 #include "base/text_encoding.hpp"
 #include "trace/blktrace_event.hpp"
 #include "trace/file.hpp"
@@ -61,11 +62,13 @@ std::optional<uint32_t> device_of(Text text) {
 
 constexpr Text fio2_head = "fio version 2 iolog";
 constexpr Text fio3_head = "fio version 3 iolog";
+constexpr Text unkept_action = "sync_file_range";  // fio writes it, and does not read it
+constexpr size_t listed_files_max = 8;
 
 std::optional<Op> op_of_fio(Text action) {
     if (action == "read") return Op::read;
     if (action == "write") return Op::write;
-    if (action == "sync" || action == "datasync") return Op::flush;
+    if (action == "sync" || action == "datasync" || action == "syncfs") return Op::flush;
     if (action == "trim") return Op::trim;
     return {};
 }
@@ -95,11 +98,14 @@ class FioLog {
             return offset ? wait(offset.value_or(0), number) : "no time to wait for";
         const auto op = op_of_fio(words[1]);
         const auto bytes = decimal<uint64_t>(words.size() > 3 ? words[3] : Text());
-        if (!op) return "an unknown action";
+        if (words[1] == unkept_action) {
+            ++unkept_;
+            return {};
+        }
+        if (!op) return fmt::format("an unknown action, {}", json_string(words[1].substr(0, 40)));
         if (*op != Op::flush && (!offset || !bytes)) return "no offset and length";
-        if (!wanted_.empty() && words[0] != wanted_) return {};
-        if (file_.empty()) file_ = words[0];
-        if (file_ != words[0]) return "the log has requests to a second file";
+        ++files_[std::string(words[0])];
+        if (words[0] != (wanted_.empty() ? files_.begin()->first : wanted_)) return {};
         Request request;
         request.op = *op;
         request.received = time_ns_;
@@ -110,8 +116,21 @@ class FioLog {
         return why;
     }
 
-    /// The trace with what is to be said of it.
-    Trace result() {
+    /// The trace with what is to be said of it, or why there is none.
+    Result<Trace, Failure> result() {
+        if (wanted_.empty() && files_.size() > 1) {
+            return fmt::format("has requests to several files: {}; name one with --device",
+                               list_of_files());
+        }
+        if (!wanted_.empty() && trace.requests.empty()) {
+            return fmt::format("the log has no request to the file {}{}", wanted_,
+                               files_.empty() ? "" : ", but " + list_of_files());
+        }
+        if (unkept_ > 0) {
+            trace.notes.push_back(
+                fmt::format("{} lines {} are left out: no block device has such an operation",
+                            unkept_, unkept_action));
+        }
         if (times_back_ > 0) {
             trace.notes.push_back(fmt::format(
                 "the times of the log go back {} times, first in line {}: {}", times_back_,
@@ -143,6 +162,17 @@ class FioLog {
     void went_back(size_t number) {
         if (times_back_++ == 0) first_back_ = number;
     }
+    [[nodiscard]] std::string list_of_files() const {
+        std::string list;
+        size_t listed = 0;
+        for (const auto& [file, count] : files_) {
+            if (listed++ == listed_files_max) {
+                return list + fmt::format(" and {} more", files_.size() - listed_files_max);
+            }
+            list += fmt::format("{}{} ({} requests)", list.empty() ? "" : ", ", file, count);
+        }
+        return list;
+    }
 
     const bool has_times_;
     const std::string wanted_;
@@ -150,7 +180,8 @@ class FioLog {
     int64_t last_ns_ = 0;  // of the line before
     size_t times_back_ = 0;
     size_t first_back_ = 0;
-    std::string file_;
+    size_t unkept_ = 0;
+    std::map<std::string, size_t, std::less<>> files_;
 };
 
 // Leaves the requests of one device of nbdN: the named one, or the only one.
@@ -260,9 +291,6 @@ Result<Trace, std::string> from_fio(std::string_view text, std::string_view devi
                               "may be cut off",
                               number)
                 : fmt::format("line {}, the last one, is cut off and left out: {}", number, why));
-    }
-    if (!device.empty() && log.trace.requests.empty()) {
-        return fmt::format("the log has no request to the file {}", device);
     }
     return log.result();
 }

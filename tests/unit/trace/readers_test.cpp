@@ -241,6 +241,11 @@ TEST(TraceReaders, AWrongCsvFileIsRefusedWithItsLine) {
     EXPECT_EQ(refusal("op,offset,bytes,received_ns,start_ns\n"),
               "line 1: no column is named \"start_ns\"; the times are received_ns, queued_ns, "
               "started_ns, finished_ns, replied_ns and drawn_ns");
+    for (const char* name : {"finished_us", "Started (ms)", "replied"}) {
+        EXPECT_TRUE(refusal(std::string("op,offset,bytes,received_ns,") + name + "\n")
+                        .starts_with("line 1: no column is named \""))
+            << name;
+    }
     EXPECT_EQ(refusal("op,op,offset,bytes,received_ns\n"), "line 1: two columns named op");
     EXPECT_EQ(refusal(head + "read,18446744073709551615,2,1\n"),
               "line 2: a request beyond the last address");
@@ -291,7 +296,21 @@ TEST(TraceReaders, AFioLogOfSeveralFilesNeedsTheName) {
     ASSERT_TRUE(one.has_value()) << one.error();
     ASSERT_EQ(one->requests.size(), 1u);
     EXPECT_EQ(one->requests[0].bytes, 1024u);
-    EXPECT_FALSE(decode_any(std::as_bytes(std::span(log)), "g").has_value());
+    const auto none = decode_any(std::as_bytes(std::span(log)), "g");
+    ASSERT_FALSE(none.has_value());
+    EXPECT_EQ(none.error(),
+              "the log has no request to the file g, but d (1 requests), e (1 requests)");
+}
+
+// fio writes these lines, and refuses to read them.
+TEST(TraceReaders, ASyncOfARangeIsLeftOutAndCounted) {
+    const auto trace = read(
+        "fio version 3 iolog\n1 f add\n1 f write 0 512\n2 f sync_file_range 0 0\n3 f syncfs 0 0\n");
+    ASSERT_TRUE(trace.has_value()) << trace.error();
+    ASSERT_EQ(trace->requests.size(), 2u);
+    EXPECT_EQ(trace->requests[1].op, Op::flush);
+    EXPECT_EQ(trace->notes.front(),
+              "1 lines sync_file_range are left out: no block device has such an operation");
 }
 
 TEST(TraceReaders, ALastLineOfFioWithoutAnEndIsTakenAndTold) {
@@ -340,13 +359,14 @@ TEST(TraceReaders, AWrongLogOfFioIsRefusedWithItsLine) {
     EXPECT_EQ(refusal("fio version 3 iolog\nd add\n"), "line 2: no time in microseconds");
     EXPECT_EQ(refusal("fio version 2 iolog\nd\n"), "line 2: no action");
     EXPECT_EQ(refusal("fio version 2 iolog\nd read 0\n"), "line 2: no offset and length");
-    EXPECT_EQ(refusal("fio version 2 iolog\nd jump 0 1\n"), "line 2: an unknown action");
+    EXPECT_EQ(refusal("fio version 2 iolog\nd jump 0 1\n"), "line 2: an unknown action, \"jump\"");
     EXPECT_EQ(refusal("fio version 2 iolog\nd wait 99999999999999999999 0\n"),
               "line 2: no time to wait for");
     EXPECT_EQ(refusal("fio version 2 iolog\nd wait 9223372036854775807 0\n"),
               "line 2: too long to wait for");
     EXPECT_EQ(refusal("fio version 2 iolog\nd read 0 1\ne read 0 1\n"),
-              "line 3: the log has requests to a second file");
+              "has requests to several files: d (1 requests), e (1 requests); name one with "
+              "--device");
 }
 
 TEST(TraceReaders, BlktraceKeepsTheStagesInTheDevice) {
