@@ -255,6 +255,21 @@ bool is_slower(const Compared& one, double share) {
     return by > share * one.before.value;
 }
 
+// How many of the figures that the gate is about may have changed by more than the share, unseen.
+std::string hidden_text(const std::vector<Compared>& all, double share) {
+    size_t judged = 0;
+    size_t hidden = 0;
+    for (const Compared& one : all) {
+        const double noise = noise_of(one);
+        if (one.worse == Worse::neither || std::isnan(noise)) continue;
+        ++judged;
+        if (noise > share) ++hidden;
+    }
+    if (hidden == 0) return "";
+    return fmt::format(", but noise could hide it in {} of {} figures: run for longer", hidden,
+                       judged);
+}
+
 }  // namespace
 
 std::string data_in(const std::string& file) {
@@ -304,7 +319,8 @@ Gate gate(const std::vector<Compared>& all, double share) {
     }
     if (!any && why.empty()) why.emplace_back(nothing);
     if (why.empty()) {
-        return {false, fmt::format("PASSED: nothing is slower by more than {:g} %", 100 * share)};
+        return {false, fmt::format("PASSED: nothing is slower by more than {:g} %{}", 100 * share,
+                                   hidden_text(all, share))};
     }
     return {true, fmt::format("FAILED: not within {:g} % of the run before: {}", 100 * share,
                               fmt::join(why, "; "))};
